@@ -1,0 +1,28 @@
+// The one way a run is stopped: throw Error, caught once in cli/main.cc, which prints
+// "memflame: error: <what>" and exits with `exit_code`.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace memflame {
+
+// Documented in README.md; scripts may rely on them.
+enum class ExitCode : int {
+  ok = 0,
+  failure = 1,         // bad target, unreadable input, unwritable output
+  usage = 2,           // command line not understood
+  requirement = 3,     // privilege or kernel feature missing
+  lossy = 4,           // --strict, and something was lost
+  command_failed = 125,  // `-- COMMAND`: memflame itself failed
+  cannot_execute = 126,
+  not_found = 127,
+};
+
+struct Error : std::runtime_error {
+  explicit Error(const std::string& what, ExitCode code = ExitCode::failure)
+      : std::runtime_error(what), exit_code(code) {}
+  ExitCode exit_code;
+};
+
+}  // namespace memflame

@@ -1,0 +1,88 @@
+// Profile: what every stage after collecting works on — a tree of named stacks with columns of
+// values. Folded text is only one of its inputs and outputs.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/losses.h"
+#include "core/stack.h"
+
+namespace memflame {
+
+enum class Unit : uint8_t { bytes, pages, count };
+
+std::string_view name(Unit unit);                 // "bytes", "pages", "count"
+bool parse_unit(std::string_view text, Unit& unit);  // false when it is none of these
+
+struct ValueType {
+  std::string name;  // "live", "grown", "gained", …: the word after --value
+  Unit unit = Unit::count;
+  friend bool operator==(const ValueType&, const ValueType&) = default;
+};
+
+// One statement that can be checked against the operating system, in bytes.
+struct Reconciliation {
+  std::string name;      // "VmRSS growth", "[heap] growth", …
+  int64_t captured = 0;  // what the probe saw
+  int64_t os = 0;        // what /proc said: end - start
+};
+
+// What a reader of the picture has to know to judge it.
+struct Meta {
+  std::string title;
+  std::string command;   // probe and target, as the user asked
+  std::string host;
+  double seconds = 0;    // how long was watched; 0 when unknown
+  std::vector<Reconciliation> reconciliation;
+  std::vector<std::string> notes;  // further lines, e.g. what was released or left out
+};
+
+// Values are signed: a shrink, a release or a difference is negative. They belong to the stack as a
+// whole path (self values); inclusive sums are made by who needs them.
+class Profile {
+ public:
+  StringTable strings;
+  FrameTable frames;
+  StackTable stacks;
+  Meta meta;
+  Losses losses;
+
+  // The columns, fixed before the first add(). `shown` is the one that is drawn.
+  std::vector<ValueType> types;
+  size_t shown = 0;
+
+  // Adds a frame on top of `caller`, interning the names.
+  StackId push(StackId caller, std::string_view function, FrameKind kind = FrameKind::user,
+               std::string_view module = {}, std::string_view file = {}, uint32_t line = 0);
+
+  // Adds to the self values of a stack; `values` has one entry per column. Throws Error when a sum
+  // leaves 64 bits.
+  void add(StackId stack, std::span<const int64_t> values);
+
+  // Self values of a stack, zeros when nothing was added to it. Valid until the next add().
+  std::span<const int64_t> values(StackId stack) const;
+  // Stacks that values were added to, in order of their first add().
+  std::span<const StackId> touched() const { return touched_; }
+
+  int64_t total(size_t column) const;
+
+  // Inclusive sums (self + callees) of one column, indexed by StackId::index.
+  std::vector<int64_t> inclusive(size_t column) const;
+
+  // Root-first names of one stack.
+  std::vector<FrameId> path(StackId stack) const;
+
+ private:
+  std::vector<int64_t> cells_;          // rows of types.size() values
+  std::vector<uint32_t> row_of_stack_;  // StackId::index -> row + 1, 0 = no row
+  std::vector<StackId> touched_;
+};
+
+// Appends all stacks of `from` to `into`; columns must be equal. Throws Error otherwise.
+void merge(Profile& into, const Profile& from);
+
+}  // namespace memflame

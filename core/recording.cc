@@ -1,0 +1,15 @@
+#include "core/recording.h"
+
+#include <unistd.h>
+
+namespace memflame {
+
+SharedFd::SharedFd(int fd) {
+  if (fd >= 0)
+    fd_ = std::shared_ptr<const int>(new int(fd), [](const int* open) {
+      ::close(*open);
+      delete open;
+    });
+}
+
+}  // namespace memflame

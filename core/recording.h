@@ -1,0 +1,130 @@
+// Recording: what a probe run saw, in addresses. fold() (collapse/fold.h) turns it into a Profile,
+// in names. A recording needs nothing of the traced machine once symbolize() has run over it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/profile.h"
+
+namespace memflame {
+
+// A code address. A return address points behind its call instruction, which may be the next source
+// line or even the next function: names are looked up at addr - 1 for those.
+struct Pc {
+  uint64_t addr = 0;
+  bool is_return = false;
+  friend bool operator==(const Pc&, const Pc&) = default;
+};
+
+// Why a walk up the stack ended.
+enum class StopReason : uint8_t {
+  complete,           // reached the first frame of the thread
+  no_frame_pointer,   // the frame pointer left the stack or went backwards
+  too_deep,           // more frames than the walk takes
+  unreadable,         // stack memory not present
+};
+
+struct RawStack {
+  SpaceId space;
+  uint64_t time_ns = 0;         // CLOCK_MONOTONIC, when the stack was first seen
+  std::vector<Pc> pcs;          // leaf first; the first `kernel_pcs` are kernel addresses
+  uint32_t kernel_pcs = 0;
+  StopReason stop = StopReason::complete;
+  std::string note;             // set instead of pcs for what has no stack: "[lost: ring buffer full]"
+};
+
+enum class ModuleKind : uint8_t { file, vdso, anonymous };
+
+// Closes the descriptor of an open module when the last user is gone.
+class SharedFd {
+ public:
+  SharedFd() = default;
+  explicit SharedFd(int fd);
+  int get() const { return fd_ ? *fd_ : -1; }
+
+ private:
+  std::shared_ptr<const int> fd_;
+};
+
+// A file that code is mapped from. Opened while the process lives, so that a file replaced or
+// deleted on disk, or one of another mount namespace, still gives its names.
+struct Module {
+  std::string path;             // as the target names it
+  ModuleKind kind = ModuleKind::file;
+  uint64_t device = 0, inode = 0;
+  std::string build_id;         // lower-case hex, empty when unknown
+  SharedFd file;                // empty when it could not be opened
+  std::string root;             // "/proc/PID/root" while that could be reached; prefix for debug files
+};
+
+// A part of an address space, while it was mapped: [start, end) from file offset `offset`.
+struct Mapping {
+  uint64_t start = 0, end = 0, offset = 0;
+  ModuleId module;
+  uint64_t from_ns = 0, until_ns = UINT64_MAX;  // CLOCK_MONOTONIC
+};
+
+// One incarnation of an address space: from fork or exec (or the start of the run) to exec or exit.
+// A pid that is used again, and the same pid after exec, are different spaces.
+struct Space {
+  uint32_t pid = 0;
+  std::string comm;
+  SpaceId forked_from;               // inherits that space's mappings as of from_ns
+  uint64_t from_ns = 0;
+  std::vector<Mapping> mappings;     // executable ones, in order of from_ns
+  std::string perf_map;              // contents of the process's perf-PID.map, when there was one
+};
+
+struct Aggregate {
+  RawStackId stack;
+  std::string group;                 // a frame between the process and the stack ("[anon]"), or ""
+  std::vector<int64_t> values;       // one per Recording::types
+};
+
+// One captured call, for recordings with events (written by no probe yet in aggregate mode).
+enum class EventKind : uint8_t { allocate, release, grow, shrink, map, unmap, remap, protect, fault };
+struct Event {
+  uint64_t time_ns = 0;
+  uint64_t address = 0;
+  int64_t size = 0;                  // bytes
+  RawStackId stack;
+  uint32_t thread = 0;
+  EventKind kind = EventKind::allocate;
+};
+
+struct Symbol {
+  std::string function;              // demangled
+  std::string file;                  // source file, empty when unknown
+  uint32_t line = 0;
+  FrameKind kind = FrameKind::user;
+  std::string module;                // path of the module, or "kernel"
+};
+
+// What one address means: the function whose code it is and those inlined into it there,
+// outermost first. Never empty after symbolize().
+struct Location {
+  SpaceId space;                     // none for kernel addresses
+  Pc pc;
+  std::vector<Symbol> symbols;
+  bool is_code = true;               // false: in no executable mapping at that time
+};
+
+struct Recording {
+  Meta meta;
+  std::vector<ValueType> types;
+  size_t shown = 0;
+  std::vector<Module> modules{Module{}};        // [0] is none, as for every id
+  std::vector<Space> spaces{Space{}};
+  std::vector<RawStack> stacks{RawStack{}};
+  std::vector<Aggregate> sums;
+  std::vector<Event> events;
+  // Filled by symbolize(): for stack s, frames[s.index][i] is the location of pcs[i].
+  std::vector<Location> locations{Location{}};
+  std::vector<std::vector<LocationId>> frames;
+  Losses losses;
+};
+
+}  // namespace memflame

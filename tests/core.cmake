@@ -1,0 +1,2 @@
+memflame_test(profile)
+memflame_test(units)

@@ -1,0 +1,83 @@
+#include "core/profile.h"
+
+#include <doctest/doctest.h>
+
+#include <array>
+
+using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
+
+namespace {
+
+Profile two_columns() {
+  Profile p;
+  p.types = {{"live", Unit::bytes}, {"live-count", Unit::count}};
+  return p;
+}
+
+void add(Profile& p, std::initializer_list<std::string_view> path, int64_t bytes, int64_t count) {
+  StackId stack;
+  for (const std::string_view frame : path) stack = p.push(stack, frame);
+  p.add(stack, std::array{bytes, count});
+}
+
+}  // namespace
+
+TEST_CASE("equal paths are one stack, and callers come before callees") {
+  Profile p = two_columns();
+  add(p, {"main", "f"}, 10, 1);
+  add(p, {"main", "g"}, 5, 1);
+  add(p, {"main", "f"}, 7, 2);
+  CHECK(p.touched().size() == 2);
+  CHECK(p.total(0) == 22);
+  CHECK(p.total(1) == 4);
+  for (uint32_t i = 1; i < p.stacks.size(); ++i) CHECK(p.stacks[StackId{i}].caller.index < i);
+}
+
+TEST_CASE("inclusive sums: self plus callees equals the parent") {
+  Profile p = two_columns();
+  add(p, {"main"}, 1, 1);
+  add(p, {"main", "f"}, 10, 1);
+  add(p, {"main", "f", "f"}, -4, 1);
+  const std::vector<int64_t> sums = p.inclusive(0);
+  CHECK(sums[0] == 7);
+  CHECK(sums[1] == 7);
+  CHECK(sums[2] == 6);
+  CHECK(sums[3] == -4);
+}
+
+TEST_CASE("a sum beyond 64 bits is an error, never a wrap") {
+  Profile p = two_columns();
+  add(p, {"main"}, INT64_MAX, 1);
+  CHECK_THROWS_AS(add(p, {"main"}, 1, 1), Error);
+  Profile q = two_columns();
+  add(q, {"a"}, INT64_MAX, 1);
+  add(q, {"b"}, INT64_MAX, 1);
+  CHECK_THROWS_AS(static_cast<void>(q.total(0)), Error);
+}
+
+TEST_CASE("merge keeps totals and losses, and refuses other columns") {
+  Profile a = two_columns();
+  Profile b = two_columns();
+  add(a, {"main", "f"}, 1, 1);
+  add(b, {"main", "f"}, 2, 1);
+  add(b, {"main", "g"}, 3, 1);
+  b.losses.add(Loss::ring_full, 2, 100);
+  merge(a, b);
+  CHECK(a.total(0) == 6);
+  CHECK(a.touched().size() == 2);
+  CHECK(a.losses.lost_events() == 2);
+  CHECK(a.losses.lost_bytes() == 100);
+  b.types.pop_back();
+  CHECK_THROWS_AS(merge(a, b), Error);
+}
+
+TEST_CASE("a copied profile owns its names") {
+  Profile copy;
+  {
+    Profile p = two_columns();
+    add(p, {"main", "a name that is longer than the small string buffer"}, 1, 1);
+    copy = p;
+  }
+  add(copy, {"main", "a name that is longer than the small string buffer"}, 1, 1);
+  CHECK(copy.touched().size() == 1);
+}

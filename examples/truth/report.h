@@ -1,0 +1,25 @@
+// What a ground-truth program says about itself: exact figures per function, as JSON on standard
+// output. Nothing here allocates, maps or grows anything, so the figures stay those of the program;
+// that is why this is not a std::map and an ostream.
+#pragma once
+
+#include <cstdint>
+
+namespace truth {
+
+// Handles `--wait`: says "ready PID" and waits for a line, so that a profiler can attach before the
+// work begins. Without it the work begins at once. Touches all memory of the program first, so that
+// running a function for the first time does not fault.
+void begin(int argc, char** argv);
+
+// States that `column` of `name` in `section` is `value`; a second statement adds to the first.
+// The strings are kept, not copied.
+void state(const char* section, const char* name, const char* column, int64_t value);
+
+// Prints everything stated; with `--wait` then says "done" and waits for another line, so that a
+// test can compare with /proc while the process is still there. Returns the exit status.
+int end();
+
+[[noreturn]] void fail(const char* what);  // a step did not behave as the figures assume
+
+}  // namespace truth

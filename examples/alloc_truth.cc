@@ -115,7 +115,7 @@ extern "C" {
 [[gnu::noinline]] void new_array() {
   for (int i = 0; i < 4; ++i) keep(::operator new[](1500));
 }
-[[gnu::noinline]] void new_aligned() { keep(::operator new(6400, std::align_val_t{64})); }
+[[gnu::noinline]] void new_aligned() { keep(::operator new (6400, std::align_val_t{64})); }
 [[gnu::noinline]] void new_nothrow() { keep(::operator new(2100, std::nothrow)); }
 [[gnu::noinline]] void new_deleted() {
   for (int i = 0; i < 50; ++i) ::operator delete(keep(::operator new(333)));

@@ -27,7 +27,8 @@ template <class T>
   return static_cast<int64_t>(reinterpret_cast<uintptr_t>(pointer));
 }
 [[gnu::always_inline]] inline char* pointer(int64_t address) {
-  return reinterpret_cast<char*>(static_cast<uintptr_t>(address));  // NOLINT(performance-no-int-to-ptr)
+  return reinterpret_cast<char*>(
+      static_cast<uintptr_t>(address));  // NOLINT(performance-no-int-to-ptr)
 }
 
 inline constexpr int64_t page = 4096;

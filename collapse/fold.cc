@@ -1,0 +1,137 @@
+#include "collapse/fold.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "core/units.h"
+
+namespace memflame {
+namespace {
+
+std::optional<Loss> loss_of(StopReason stop) {
+  switch (stop) {
+    case StopReason::complete:
+      return std::nullopt;
+    case StopReason::no_frame_pointer:
+      return Loss::truncated_no_frame_pointer;
+    case StopReason::too_deep:
+      return Loss::truncated_too_deep;
+    case StopReason::unreadable:
+      return Loss::truncated_unreadable;
+  }
+  return std::nullopt;
+}
+
+class Folder {
+ public:
+  Folder(const Recording& recording, const FoldOptions& options)
+      : recording_(recording), options_(options), counted_(recording.stacks.size(), false) {
+    profile_.meta = recording.meta;
+    profile_.losses = recording.losses;
+    profile_.types = recording.types;
+    profile_.shown = recording.shown;
+  }
+
+  Profile run() {
+    for (const Aggregate& sum : recording_.sums) {
+      if (sum.stack.index >= recording_.stacks.size())
+        throw Error("the recording is damaged: a value belongs to a stack that is not in it");
+      add(sum);
+    }
+    return std::move(profile_);
+  }
+
+ private:
+  void add(const Aggregate& sum) {
+    if (std::all_of(sum.values.begin(), sum.values.end(), [](int64_t v) { return v == 0; }) &&
+        sum.values.size() == profile_.types.size())
+      return;
+    const RawStack& stack = recording_.stacks[sum.stack.index];
+    StackId top = process(stack.space);
+    if (!sum.group.empty()) top = profile_.push(top, sum.group, FrameKind::note);
+    if (!stack.note.empty())
+      top = profile_.push(top, stack.note, FrameKind::note);
+    else
+      top = frames(sum, stack, top);
+    profile_.add(top, sum.values);
+  }
+
+  StackId process(SpaceId id) {
+    if (!id || id.index >= recording_.spaces.size()) return {};
+    const Space& space = recording_.spaces[id.index];
+    const std::string pid = "pid " + std::to_string(space.pid);
+    std::string name = space.comm.empty() ? "[" + pid + "]" : space.comm;
+    if (options_.pid && !space.comm.empty()) name += " (" + pid + ")";
+    return profile_.push({}, name, FrameKind::process);
+  }
+
+  StackId frames(const Aggregate& sum, const RawStack& stack, StackId top) {
+    if (recording_.frames.size() <= sum.stack.index ||
+        recording_.frames[sum.stack.index].size() != stack.pcs.size())
+      throw Error("internal: a recording has to be symbolized before it is folded");
+    const std::vector<LocationId>& locations = recording_.frames[sum.stack.index];
+    const size_t depth = depth_of_code(stack, locations);
+    const std::optional<Loss> loss =
+        depth < locations.size() ? Loss::truncated_not_code : loss_of(stack.stop);
+    if (loss) {
+      top = profile_.push(top, "[truncated: " + std::string(info(*loss).label) + "]",
+                          FrameKind::note);
+      count(*loss, sum);
+    }
+    for (size_t i = depth; i-- > 0;) {
+      if (locations[i].index >= recording_.locations.size())
+        throw Error("the recording is damaged: a stack refers to a place that is not in it");
+      for (const Symbol& symbol : recording_.locations[locations[i].index].symbols)
+        top = options_.lines ? profile_.push(top, symbol.function, symbol.kind, symbol.module,
+                                             symbol.file, symbol.line)
+                             : profile_.push(top, symbol.function, symbol.kind, symbol.module);
+    }
+    return top;
+  }
+
+  // How many frames from the leaf on can be believed. A function compiled without a frame pointer
+  // uses the register for something else, and the walk goes on through whatever that points to: the
+  // first "return address" outside any code shows it, and all that follow are worth no more. The
+  // leaf itself, in kernel and in user mode, was not read from the stack.
+  size_t depth_of_code(const RawStack& stack, const std::vector<LocationId>& locations) const {
+    for (size_t i = 1; i < locations.size(); ++i) {
+      const bool user_leaf = i == stack.kernel_pcs && !stack.pcs[i].is_return;
+      if (!user_leaf && locations[i].index < recording_.locations.size() &&
+          !recording_.locations[locations[i].index].is_code)
+        return i;
+    }
+    return locations.size();
+  }
+
+  // One event per distinct stack, all bytes that are shown below the mark.
+  void count(Loss loss, const Aggregate& sum) {
+    const uint64_t events = counted_[sum.stack.index] ? 0 : 1;
+    counted_[sum.stack.index] = true;
+    int64_t bytes = profile_.shown < sum.values.size() ? sum.values[profile_.shown] : 0;
+    switch (profile_.shown < profile_.types.size() ? profile_.types[profile_.shown].unit
+                                                   : Unit::count) {
+      case Unit::bytes:
+        break;
+      case Unit::pages:
+        if (__builtin_mul_overflow(bytes, page_bytes, &bytes)) bytes = INT64_MAX;
+        break;
+      case Unit::count:
+        bytes = 0;
+        break;
+    }
+    profile_.losses.add(loss, events, bytes);
+  }
+
+  const Recording& recording_;
+  const FoldOptions& options_;
+  std::vector<bool> counted_;
+  Profile profile_;
+};
+
+}  // namespace
+
+Profile fold(const Recording& recording, const FoldOptions& options) {
+  return Folder(recording, options).run();
+}
+
+}  // namespace memflame

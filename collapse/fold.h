@@ -1,0 +1,19 @@
+// Recording -> Profile: addresses become frames, stacks that read the same become one.
+#pragma once
+
+#include "core/profile.h"
+#include "core/recording.h"
+
+namespace memflame {
+
+struct FoldOptions {
+  bool pid = false;  // "redis-server (pid 812)": processes of one name stay apart
+  bool lines =
+      false;  // source file and line are part of a frame: calls from different lines stay apart
+};
+
+// Needs symbolize() to have run. Every value of recording.sums is in the profile, so the totals of
+// each column are equal; what is wrong with a stack is said by a frame of its own and counted.
+Profile fold(const Recording& recording, const FoldOptions& options);
+
+}  // namespace memflame

@@ -1,0 +1,47 @@
+// Where the debug data of a stripped file is.
+#pragma once
+
+#include <elfutils/libdwfl.h>
+
+#include <chrono>
+#include <string>
+
+#include "core/recording.h"
+
+namespace memflame {
+
+// How long debug servers (DEBUGINFOD_URLS) may hold up the whole run. One slow server must not keep
+// a picture from being written.
+struct DebuginfodBudget {
+  std::chrono::steady_clock::duration left = std::chrono::seconds(60);
+  bool exhausted() const { return left <= left.zero(); }
+};
+
+// What the search needs to know of the file; handed through libdwfl as its user data.
+struct DebugSearch {
+  std::string root;      // of the target, tried before our own
+  std::string path;      // of the file, as the target names it
+  std::string build_id;  // of the file, lower-case hex
+  uint64_t inode = 0;    // of the file, so that it is not taken for its own debug file
+  DebuginfodBudget* budget = nullptr;
+};
+
+// Lower-case hex of a build id as it stands in a file.
+std::string hex(const void* bits, ssize_t size);
+// Build id of an ELF file in lower-case hex, "" when it has none or is no ELF file.
+std::string build_id_of(int fd);
+std::string build_id_of(Elf* elf);
+
+// The file /usr/lib/debug/.build-id/xx/yyyy.debug that has this very build id, in the target's root
+// or ours. Empty when there is none.
+SharedFd find_by_build_id(const std::string& root, const std::string& build_id);
+
+// Callback Dwfl_Callbacks::find_debuginfo; *user_data points to a DebugSearch. In order: by build
+// id in the target's root and in ours, by .gnu_debuglink in both, from debug servers. Written out
+// here rather than left to libdwfl because a link is a name chosen by the watched program: libdwfl
+// opens whatever it names, in our root.
+int find_debug_file(Dwfl_Module* module, void** user_data, const char* name, Dwarf_Addr base,
+                    const char* file_name, const char* debuglink, GElf_Word debuglink_crc,
+                    char** found_name);
+
+}  // namespace memflame

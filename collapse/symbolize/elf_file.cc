@@ -1,0 +1,135 @@
+#include "collapse/symbolize/elf_file.h"
+
+#include <elfutils/libdwelf.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "collapse/symbolize/root_file.h"
+#include "collapse/symbolize/vdso.h"
+
+namespace memflame {
+namespace {
+
+int no_other_file(Dwfl_Module*, void**, const char*, Dwarf_Addr, char**, Elf**) { return -1; }
+
+const Dwfl_Callbacks callbacks{.find_elf = no_other_file,
+                               .find_debuginfo = find_debug_file,
+                               .section_address = nullptr,
+                               .debuginfo_path = nullptr};
+
+// The descriptor that was opened while the target lived, or else the file that has its name now.
+SharedFd file_of(const Module& module) {
+  if (module.kind == ModuleKind::vdso) return own_vdso();
+  if (module.file.get() >= 0) return module.file;
+  const SharedFd file = open_in_root(module.root, module.path);
+  struct stat status {};
+  if (file.get() < 0 || ::fstat(file.get(), &status) != 0) return {};
+  // Without a build id to compare, at least it has to be the same inode.
+  if (module.build_id.empty() && status.st_ino != module.inode) return {};
+  return file;
+}
+
+bool looks_like_elf(int fd) {
+  char magic[SELFMAG];
+  return ::pread(fd, magic, sizeof magic, 0) == sizeof magic &&
+         std::memcmp(magic, ELFMAG, sizeof magic) == 0;
+}
+
+}  // namespace
+
+ElfFile::ElfFile(const Module& module, DebuginfodBudget& budget) {
+  search_.root = module.root;
+  search_.path = module.path;
+  search_.budget = &budget;
+  problem_ = open(module);
+}
+
+ElfProblem ElfFile::open(const Module& module) {
+  const SharedFd file = file_of(module);
+  struct stat status {};
+  if (file.get() < 0 || ::fstat(file.get(), &status) != 0) return ElfProblem::unreadable;
+  if (!looks_like_elf(file.get())) return ElfProblem::not_elf;
+  search_.inode = status.st_ino;
+
+  dwfl_.reset(dwfl_begin(&callbacks));
+  if (!dwfl_) return ElfProblem::unreadable;
+  dwfl_report_begin(dwfl_.get());
+  // libdwfl closes the descriptor it is given.
+  const int fd = ::fcntl(file.get(), F_DUPFD_CLOEXEC, 0);
+  dwfl_module_ =
+      dwfl_report_elf(dwfl_.get(), module.path.c_str(), module.path.c_str(), fd, 0, true);
+  dwfl_report_end(dwfl_.get(), nullptr, nullptr);
+  if (dwfl_module_ == nullptr) {
+    ::close(fd);
+    return ElfProblem::not_elf;
+  }
+  void** user_data = nullptr;
+  dwfl_module_info(dwfl_module_, &user_data, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
+  *user_data = &search_;
+  elf_ = dwfl_module_getelf(dwfl_module_, &bias_);
+  GElf_Ehdr header;
+  if (elf_ == nullptr || gelf_getehdr(elf_, &header) == nullptr ||
+      (header.e_type != ET_EXEC && header.e_type != ET_DYN))
+    return ElfProblem::not_elf;
+
+  search_.build_id = build_id_of(elf_);
+  if (!module.build_id.empty() && search_.build_id != module.build_id) return ElfProblem::replaced;
+
+  size_t count = 0;
+  if (elf_getphdrnum(elf_, &count) != 0) return ElfProblem::not_elf;
+  for (size_t i = 0; i < count; ++i) {
+    GElf_Phdr segment;
+    if (gelf_getphdr(elf_, static_cast<int>(i), &segment) != nullptr && segment.p_type == PT_LOAD)
+      segments_.push_back(
+          {segment.p_offset, segment.p_vaddr, segment.p_filesz, (segment.p_flags & PF_X) != 0});
+  }
+  return ElfProblem::none;
+}
+
+std::optional<uint64_t> ElfFile::address_of(uint64_t offset) const {
+  // The same bytes can be in two segments (linkers that save space let them overlap in a page);
+  // code is looked for, so an executable segment is preferred.
+  const Segment* found = nullptr;
+  for (const Segment& s : segments_)
+    if (offset >= s.offset && offset - s.offset < s.size && (found == nullptr || !found->code))
+      found = &s;
+  if (found == nullptr) return std::nullopt;
+  return found->address + (offset - found->offset);
+}
+
+uint64_t ElfFile::code_end(uint64_t address) const {
+  for (const Segment& s : segments_)
+    if (s.code && address >= s.address && address - s.address < s.size) return s.address + s.size;
+  return 0;
+}
+
+// dwz moves what several files share into one more file. Without it names and types are missing in
+// the middle of the data, so the DWARF is used with it or not at all. (Left alone, libdw would look
+// for the file when it needs it, under a name that the watched program chose.)
+bool ElfFile::attach_alternate(Dwarf* dwarf) {
+  const char* name = nullptr;
+  const void* bits = nullptr;
+  const ssize_t size = dwelf_dwarf_gnu_debugaltlink(dwarf, &name, &bits);
+  if (size <= 0) return size == 0;
+  alternate_file_ = find_by_build_id(search_.root, hex(bits, size));
+  if (alternate_file_.get() < 0) return false;
+  alternate_.reset(dwarf_begin(alternate_file_.get(), DWARF_C_READ));
+  if (!alternate_) return false;
+  dwarf_setalt(dwarf, alternate_.get());
+  return true;
+}
+
+Dwarf* ElfFile::dwarf(Dwarf_Addr& bias) {
+  Dwarf* dwarf = dwfl_module_getdwarf(dwfl_module_, &bias);
+  if (dwarf == nullptr) return nullptr;
+  if (!alternate_ && !attach_alternate(dwarf)) return nullptr;
+  // Ours minus this is theirs: libdwfl's bias counts from its own addresses.
+  bias -= bias_;
+  return dwarf;
+}
+
+}  // namespace memflame

@@ -1,0 +1,68 @@
+// One mapped ELF file with its debug data, opened through libdwfl.
+#pragma once
+
+#include <elfutils/libdwfl.h>
+
+#include <optional>
+#include <vector>
+
+#include "collapse/symbolize/debug_files.h"
+
+namespace memflame {
+
+enum class ElfProblem : uint8_t {
+  none,
+  unreadable,  // could not be opened
+  not_elf,     // something else, e.g. memory files that a JIT writes its code to
+  replaced,    // the file that can be read now is not the one that was mapped
+};
+
+// Addresses are those the linker gave ("virtual addresses" of the file), never those of a process.
+class ElfFile {
+ public:
+  ElfFile(const Module& module, DebuginfodBudget& budget);
+  ElfFile(const ElfFile&) = delete;  // libdwfl holds a pointer to search_
+  ElfFile& operator=(const ElfFile&) = delete;
+
+  ElfProblem problem() const { return problem_; }
+
+  // The address of the byte at `offset` in the file, by the program headers. Nothing is guessed
+  // from a load bias: segments need not be page-aligned, nor a constant distance apart.
+  std::optional<uint64_t> address_of(uint64_t offset) const;
+  // End of the executable segment that holds `address`; 0 when none does.
+  uint64_t code_end(uint64_t address) const;
+
+  Elf* elf() const { return elf_; }
+  Dwfl_Module* module() const { return dwfl_module_; }
+  // nullptr when there is no DWARF; else its addresses are ours minus `bias`.
+  Dwarf* dwarf(Dwarf_Addr& bias);
+  // What libdwfl adds to the addresses of the file, in getsym_info and the like.
+  Dwarf_Addr bias() const { return bias_; }
+
+ private:
+  struct Segment {
+    uint64_t offset, address, size;
+    bool code;
+  };
+  struct CloseDwfl {
+    void operator()(Dwfl* dwfl) const { dwfl_end(dwfl); }
+  };
+  struct CloseDwarf {
+    void operator()(Dwarf* dwarf) const { dwarf_end(dwarf); }
+  };
+
+  ElfProblem open(const Module& module);
+  bool attach_alternate(Dwarf* dwarf);
+
+  DebugSearch search_;
+  SharedFd alternate_file_;
+  std::unique_ptr<Dwarf, CloseDwarf> alternate_;  // outlives dwfl_, which refers to it
+  std::unique_ptr<Dwfl, CloseDwfl> dwfl_;
+  Dwfl_Module* dwfl_module_ = nullptr;
+  Elf* elf_ = nullptr;
+  Dwarf_Addr bias_ = 0;
+  std::vector<Segment> segments_;
+  ElfProblem problem_ = ElfProblem::none;
+};
+
+}  // namespace memflame

@@ -1,0 +1,41 @@
+// Names of the code in one file.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "collapse/symbolize/dwarf_index.h"
+#include "collapse/symbolize/elf_file.h"
+#include "collapse/symbolize/symbol_table.h"
+
+namespace memflame {
+
+class ElfSymbols {
+ public:
+  // With `dwarf` the inlined functions and source lines are read, too.
+  ElfSymbols(const Module& module, bool dwarf, DebuginfodBudget& budget);
+
+  ElfProblem problem() const { return file_.problem(); }
+  std::optional<uint64_t> address_of(uint64_t offset) const { return file_.address_of(offset); }
+
+  // The function at `address` and those inlined into it there, outermost first, names demangled,
+  // Symbol::module left empty. Empty when nothing is known.
+  std::vector<Symbol> find(uint64_t address);
+
+  // What the symbol table alone says, as it stands there: for tests and for probes.
+  std::string_view raw_name(uint64_t address) const;
+
+ private:
+  void read_symbols();
+  void add_plt(std::vector<SymbolEntry>& entries);
+
+  ElfFile file_;
+  std::deque<std::string> plt_names_;
+  SymbolTable table_;
+  std::unique_ptr<DwarfIndex> dwarf_;
+  Dwarf_Addr dwarf_bias_ = 0;
+};
+
+}  // namespace memflame

@@ -1,0 +1,32 @@
+// Names of code made at run time, from the text a JIT writes to perf-PID.map.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "collapse/symbolize/flatten.h"
+
+namespace memflame {
+
+// Lines "START SIZE name", numbers in hex. A JIT that throws code away uses the addresses again and
+// appends: where lines overlap, the last one counts. The text comes from the watched program; lines
+// that say nothing usable are passed over, and the addresses they would have named are counted as
+// unknown symbols.
+class PerfMap {
+ public:
+  // Longer names are cut, at the end, to keep the picture usable.
+  static constexpr size_t max_name = 4096;
+
+  // `text` must outlive the map.
+  explicit PerfMap(std::string_view text);
+
+  // Empty when nothing is known of the address.
+  std::string_view find(uint64_t address) const;
+  size_t size() const { return rows_.size(); }
+
+ private:
+  std::vector<std::string_view> names_;
+  std::vector<Span> rows_;
+};
+
+}  // namespace memflame

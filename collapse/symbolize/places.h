@@ -1,0 +1,37 @@
+// The distinct code addresses of a recording, grouped by where their names are to be found.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "core/recording.h"
+
+namespace memflame {
+
+// One address to be named, and which entry of recording.locations the name goes to.
+struct Target {
+  LocationId location;
+  // Offset in the file for code of files; distance from the start of the mapping otherwise.
+  uint64_t offset = 0;
+};
+
+struct Places {
+  std::map<ModuleId, std::vector<Target>> files;  // [vdso] too
+  // Code of no file, by the space whose perf map may name it.
+  std::map<SpaceId, std::vector<Target>> anonymous;
+  std::vector<Target> kernel;
+  std::vector<Target> vsyscall;
+  std::vector<Target> unmapped;
+};
+
+// The address to look a name up for: behind a call may be the next function.
+inline uint64_t lookup_address(const Pc& pc) { return pc.is_return ? pc.addr - 1 : pc.addr; }
+
+// The space whose perf map names the JIT code of `space`: a child that did not write one of its own
+// runs the code its parent made.
+SpaceId perf_map_owner(const Recording& recording, SpaceId space);
+
+// Fills recording.frames and, without names, recording.locations.
+Places find_places(Recording& recording);
+
+}  // namespace memflame

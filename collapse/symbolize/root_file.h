@@ -1,0 +1,15 @@
+// Opening files by names that a watched program chose.
+#pragma once
+
+#include <string>
+
+#include "core/recording.h"
+
+namespace memflame {
+
+// Opens a regular file for reading as a program whose root directory is `root` would see it:
+// symbolic links, absolute ones too, stay below `root`, so a container cannot point us at a file of
+// the host, and a name that is a device or a pipe is not opened at all. Empty when there is none.
+SharedFd open_in_root(const std::string& root, const std::string& path);
+
+}  // namespace memflame

@@ -1,0 +1,40 @@
+// Sorted names of code addresses.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "collapse/symbolize/flatten.h"
+
+namespace memflame {
+
+struct SymbolEntry {
+  uint64_t start = 0;
+  uint64_t size = 0;      // 0: unknown, reaches to the next symbol but not beyond `limit`
+  uint64_t limit = 0;     // end of the section or segment
+  std::string_view name;  // kept by the caller
+  bool function = true;   // false: a bare label (STT_NOTYPE)
+  bool local = false;
+};
+
+// True when `a` is the better name for an address that both start at: functions before labels,
+// visible names before local ones, fewer leading underscores (malloc, not __libc_malloc), then the
+// shorter and then the smaller name, so that the choice never depends on the order of a table.
+bool better_name(const SymbolEntry& a, const SymbolEntry& b);
+
+class SymbolTable {
+ public:
+  SymbolTable() = default;
+  explicit SymbolTable(std::vector<SymbolEntry> entries);
+
+  // The innermost symbol whose bytes, or the padding behind them, hold `address`.
+  const SymbolEntry* find(uint64_t address) const;
+  size_t size() const { return entries_.size(); }
+
+ private:
+  std::vector<SymbolEntry> entries_;
+  std::vector<Span> rows_;
+};
+
+}  // namespace memflame

@@ -1,0 +1,171 @@
+#include "collapse/symbolize/symbolize.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+
+#include "collapse/symbolize/bus_guard.h"
+#include "collapse/symbolize/demangle.h"
+#include "collapse/symbolize/elf_symbols.h"
+#include "collapse/symbolize/kallsyms.h"
+#include "collapse/symbolize/perf_map.h"
+#include "collapse/symbolize/places.h"
+#include "collapse/symbolize/vdso.h"
+
+namespace memflame {
+namespace {
+
+std::string hex_address(uint64_t address) {
+  std::array<char, 24> text{};
+  std::snprintf(text.data(), text.size(), "0x%llx", static_cast<unsigned long long>(address));
+  return text.data();
+}
+
+std::string base_name(std::string_view path) {
+  constexpr std::string_view deleted = " (deleted)";
+  if (path.ends_with(deleted)) path.remove_suffix(deleted.size());
+  return std::string(path.substr(path.rfind('/') + 1));
+}
+
+class Symbolizer {
+ public:
+  Symbolizer(Recording& recording, const SymbolSources& sources)
+      : recording_(recording), sources_(sources) {
+    if (!sources.debug_servers) budget_.left = budget_.left.zero();
+  }
+
+  void run() {
+    Places places = find_places(recording_);
+    for (auto& [module, targets] : places.files) name_file(module, targets);
+    for (const auto& [space, targets] : places.anonymous)
+      name_by_perf_map(recording_.spaces[space.index].perf_map, "[anon]", targets);
+    for (const Target& target : places.vsyscall)
+      set(target, vsyscall_name(address_of(target)), FrameKind::user, "[vsyscall]");
+    name_kernel(places.kernel);
+    for (const Target& target : places.unmapped) {
+      // The address as it stands on the stack: there is no function to look up beside it.
+      const std::string address = hex_address(location(target).pc.addr);
+      location(target).symbols = {{.function = "[unmapped " + address + "]",
+                                   .file = {},
+                                   .kind = FrameKind::unknown,
+                                   .module = {}}};
+      recording_.losses.add(Loss::unmapped_address, 1);
+    }
+    if (sources_.debug_servers && budget_.exhausted())
+      note("debug servers took too long and were not asked for the rest of the files");
+  }
+
+ private:
+  Location& location(const Target& target) { return recording_.locations[target.location.index]; }
+  uint64_t address_of(const Target& target) { return lookup_address(location(target).pc); }
+  void note(std::string text) { recording_.meta.notes.push_back(std::move(text)); }
+
+  // Gives the place its only name, or marks it as unknown when that is empty.
+  void set(const Target& target, std::string_view name, FrameKind kind, const std::string& module) {
+    if (name.empty()) return set_unknown(target, module, target.offset);
+    location(target).symbols = {
+        {.function = std::string(name), .file = {}, .kind = kind, .module = module}};
+  }
+
+  // `where`: the address looked up, in the terms of its module.
+  void set_unknown(const Target& target, const std::string& module, uint64_t where) {
+    if (location(target).pc.is_return) ++where;
+    std::string name = base_name(module);
+    if (name.starts_with('[') && name.ends_with(']')) name = name.substr(1, name.size() - 2);
+    location(target).symbols = {{.function = "[" + name + "+" + hex_address(where) + "]",
+                                 .file = {},
+                                 .kind = FrameKind::unknown,
+                                 .module = module}};
+    recording_.losses.add(Loss::unknown_symbol, 1);
+  }
+
+  void name_file(ModuleId id, std::vector<Target>& targets) {
+    const Module& module = recording_.modules[id.index];
+    const BusGuard guard;
+    ElfSymbols symbols(module, sources_.inlines, budget_);
+    switch (symbols.problem()) {
+      case ElfProblem::none:
+        break;
+      case ElfProblem::not_elf:
+        return name_code_in_memory_file(module, targets);
+      case ElfProblem::unreadable:
+        note(module.path + ": names unknown, the file could not be opened");
+        break;
+      case ElfProblem::replaced:
+        note(module.path + ": names unknown, the file was replaced since it was mapped");
+        break;
+    }
+    // In order of address libdw reads its data from front to back.
+    std::sort(targets.begin(), targets.end(),
+              [](const Target& a, const Target& b) { return a.offset < b.offset; });
+    for (const Target& target : targets) {
+      const std::optional<uint64_t> address = symbols.address_of(target.offset);
+      std::vector<Symbol> found;
+      if (symbols.problem() == ElfProblem::none && address) found = symbols.find(*address);
+      if (found.empty()) {
+        set_unknown(target, module.path, address.value_or(target.offset));
+        continue;
+      }
+      for (Symbol& symbol : found) symbol.module = module.path;
+      location(target).symbols = std::move(found);
+    }
+    if (BusGuard::pages_replaced() != 0)
+      note(module.path + ": names may be missing, the file was cut short while it was read");
+  }
+
+  // Some JITs write code to a file in memory, to map it twice; their perf map names it all the
+  // same.
+  void name_code_in_memory_file(const Module& module, const std::vector<Target>& targets) {
+    std::map<SpaceId, std::vector<Target>> by_space;
+    for (const Target& target : targets)
+      by_space[perf_map_owner(recording_, location(target).space)].push_back(target);
+    for (const auto& [space, group] : by_space)
+      name_by_perf_map(recording_.spaces[space.index].perf_map, module.path, group);
+  }
+
+  void name_by_perf_map(const std::string& text, const std::string& module,
+                        const std::vector<Target>& targets) {
+    const PerfMap map(text);
+    for (const Target& target : targets)
+      set(target, map.find(address_of(target)), FrameKind::jit, module);
+  }
+
+  void name_kernel(const std::vector<Target>& targets) {
+    if (targets.empty()) return;
+    const Kallsyms kallsyms(read_text(sources_.kallsyms_path));
+    if (kallsyms.hidden())
+      note("kernel names unknown: " + sources_.kallsyms_path +
+           " hides them (see kernel.kptr_restrict)");
+    for (const Target& target : targets) {
+      const Kallsyms::Name name = kallsyms.find(address_of(target));
+      if (!name.function.empty()) {
+        set(target, demangle(name.function), FrameKind::kernel, std::string(name.module));
+        continue;
+      }
+      const std::string address = hex_address(location(target).pc.addr);
+      location(target).symbols = {{.function = "[kernel " + address + "]",
+                                   .file = {},
+                                   .kind = FrameKind::kernel,
+                                   .module = "kernel"}};
+      recording_.losses.add(Loss::unknown_symbol, 1);
+    }
+  }
+
+  Recording& recording_;
+  const SymbolSources& sources_;
+  DebuginfodBudget budget_;
+};
+
+}  // namespace
+
+void symbolize(Recording& recording, const SymbolSources& sources) {
+  // One answer of a debug server may take 90 s by default; the user's own settings are kept.
+  if (sources.debug_servers && std::getenv("DEBUGINFOD_URLS") != nullptr) {
+    ::setenv("DEBUGINFOD_TIMEOUT", "10", 0);
+    ::setenv("DEBUGINFOD_MAXTIME", "30", 0);
+  }
+  Symbolizer(recording, sources).run();
+}
+
+}  // namespace memflame

@@ -1,0 +1,22 @@
+// Recording in addresses -> recording in names.
+#pragma once
+
+#include <string>
+
+#include "core/recording.h"
+
+namespace memflame {
+
+struct SymbolSources {
+  bool inlines = true;        // read DWARF: inlined functions and source lines
+  bool debug_servers = true;  // ask the servers of DEBUGINFOD_URLS, where the user has set it
+  std::string kallsyms_path = "/proc/kallsyms";
+};
+
+// Fills recording.locations and recording.frames. Every place in a file is resolved once, however
+// many stacks and processes share it, file by file, so that one file is open at a time. Addresses
+// without a name are counted in recording.losses, files that could not be used are named in
+// recording.meta.notes. To be called once per recording.
+void symbolize(Recording& recording, const SymbolSources& sources);
+
+}  // namespace memflame

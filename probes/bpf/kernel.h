@@ -1,0 +1,110 @@
+// The parts of kernel structures that memflame reads. Field offsets are fixed up at load time from
+// the running kernel's BTF (CO-RE), so only names and types matter here.
+#pragma once
+
+#include <linux/bpf.h>
+#include <linux/types.h>
+// linux/bpf.h first.
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+#define GLUE_(a, b) a##b
+#define ALWAYS_INLINE static __attribute__((always_inline)) inline
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+typedef struct {
+  int counter;
+} atomic_t;
+
+struct pt_regs {
+  unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs,
+      flags, sp, ss;
+};
+
+struct bpf_array {
+  void* pptrs[0];  // per-CPU arrays: one per-CPU pointer an element
+};
+
+struct xol_area {
+  unsigned long vaddr;  // where the return probes' trampoline is in the process
+};
+
+struct uprobes_state {
+  struct xol_area* xol_area;
+};
+
+struct percpu_counter {
+  __s64 count;
+  __s32* counters;
+};
+
+struct mm_struct {
+  atomic_t mm_users;
+  unsigned long total_vm;  // pages
+  unsigned long start_brk, brk;
+  struct task_struct* owner;  // with CONFIG_MEMCG
+  struct uprobes_state uprobes_state;
+};
+
+// Since 6.2 (f1a7941243c1) the resident counters are per-CPU counters ...
+struct mm_struct___percpu {
+  struct percpu_counter rss_stat[4];
+};
+
+// ... before, they are plain atomics and each task collects up to 64 faults in counts of its own.
+typedef struct {
+  __s64 counter;
+} atomic_long_t;
+struct mm_rss_stat {
+  atomic_long_t count[4];
+};
+struct mm_struct___atomic {
+  struct mm_rss_stat rss_stat;
+};
+struct task_rss_stat {
+  int events;
+  int count[4];
+};
+struct task_struct___batched {
+  struct task_rss_stat rss_stat;
+};
+
+struct signal_struct {
+  atomic_t live;  // threads that have not begun to exit
+};
+
+struct return_instance {
+  unsigned long stack;           // where the return address was taken from
+  unsigned long orig_ret_vaddr;  // and what it was
+  struct return_instance* next;
+};
+
+struct uprobe_task {
+  struct return_instance* return_instances;
+};
+
+struct task_struct {
+  int pid;
+  int tgid;
+  struct task_struct* group_leader;
+  struct mm_struct* mm;
+  struct signal_struct* signal;
+  struct uprobe_task* utask;
+  unsigned long min_flt, maj_flt;
+  int pagefault_disabled;
+  char comm[16];
+};
+
+#pragma clang attribute pop
+
+// Contexts of the program types. These are UAPI, not relocated.
+struct syscall_enter_args {
+  __u64 common;
+  __s32 nr;  // followed by padding that is not cleared
+};
+struct syscall_exit_args {
+  __u64 common;
+  __s32 nr;  // followed by padding that is not cleared
+  __s64 ret;
+};

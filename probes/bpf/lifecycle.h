@@ -1,0 +1,130 @@
+// Which processes are traced: fork, exec, exit and renaming, and what user space is told of them.
+#pragma once
+
+#include "capture.h"
+#include "memory.h"
+
+ALWAYS_INLINE void read_memory(struct mm_struct* mm, struct space_record* record) {
+  record->has_memory = 1;
+  record->vm_pages = BPF_CORE_READ(mm, total_vm);
+  record->start_brk = BPF_CORE_READ(mm, start_brk);
+  record->brk = BPF_CORE_READ(mm, brk);
+  for (u32 i = 0; i < 4; ++i) record->rss[i] = resident(mm, i);
+}
+
+ALWAYS_INLINE void tell_space(u32 space, u32 tgid, u32 parent, enum space_reason reason,
+                              struct task_struct* task, struct mm_struct* mm) {
+  struct space_record record = {.type = record_space,
+                                .space = space,
+                                .time = bpf_ktime_get_ns(),
+                                .tgid = tgid,
+                                .parent_space = parent,
+                                .reason = reason};
+  if (mm) read_memory(mm, &record);
+  BPF_CORE_READ_STR_INTO(&record.comm, task, group_leader, comm);
+  // Lives and deaths are rare and worth a wake-up: user space has to read the new maps soon.
+  if (bpf_ringbuf_output(&ring, &record, sizeof(record), BPF_RB_FORCE_WAKEUP))
+    COUNT(event_drops, 1);
+}
+
+// Begins a new incarnation for a process. Its counters start at what the kernel says now.
+ALWAYS_INLINE u32 begin_space(u32 tgid, struct mm_struct* mm) {
+  u32 id = __sync_fetch_and_add(&globals.next_space, 1) + 1;
+  struct process process = {.space = id};
+  struct space space = {.mm = (u64)mm};
+  if (mm) {
+    space.brk = BPF_CORE_READ(mm, brk);
+    for (u32 i = 0; i < 4; ++i) space.rss[i] = resident(mm, i);
+  }
+  if (bpf_map_update_elem(&spaces, &id, &space, BPF_ANY) ||
+      bpf_map_update_elem(&processes, &tgid, &process, BPF_ANY)) {
+    COUNT(process_full, 1);
+    return 0;
+  }
+  return id;
+}
+
+ALWAYS_INLINE int has_wanted_name(struct task_struct* leader) {
+  char comm[comm_length] = {};
+  if (!config.by_comm) return 0;
+  BPF_CORE_READ_STR_INTO(&comm, leader, comm);
+  for (int i = 0; i < comm_length; ++i) {
+    if (comm[i] != config.comm[i]) return 0;
+    if (!comm[i]) break;
+  }
+  return 1;
+}
+
+SEC("raw_tp/sched_process_fork")
+int memflame_fork(struct bpf_raw_tracepoint_args* ctx) {
+  struct task_struct* parent = (void*)ctx->args[0];
+  struct task_struct* child = (void*)ctx->args[1];
+  u32 parent_tgid = BPF_CORE_READ(parent, tgid), tgid = BPF_CORE_READ(child, tgid);
+  if (parent_tgid == tgid || !config.follow_children) return 0;
+  struct process* process = bpf_map_lookup_elem(&processes, &parent_tgid);
+  if (!process || process->waits_for_exec) return 0;
+  u32 parent_space = process->space;
+  struct mm_struct* mm = BPF_CORE_READ(child, mm);
+  if (mm && mm == BPF_CORE_READ(parent, mm)) {
+    // vfork: what the child does to memory, it does to its parent's.
+    struct process borrower = {.space = parent_space, .borrows = 1};
+    if (bpf_map_update_elem(&processes, &tgid, &borrower, BPF_ANY)) COUNT(process_full, 1);
+    return 0;
+  }
+  u32 space = begin_space(tgid, mm);
+  if (space) tell_space(space, tgid, parent_space, space_fork, child, mm);
+  return 0;
+}
+
+// Runs in the process that has just become another program, at the end of the system call.
+SEC("raw_tp/sched_process_exec")
+int memflame_exec(struct bpf_raw_tracepoint_args* ctx) {
+  struct task_struct* task = (void*)ctx->args[0];
+  u32 tgid = BPF_CORE_READ(task, tgid);
+  struct process* process = bpf_map_lookup_elem(&processes, &tgid);
+  if (tgid == config.self) return 0;
+  if (!process && !config.whole_system && !has_wanted_name(task)) return 0;
+  if (process && process->space && !process->borrows && !process->waits_for_exec)
+    tell_space(process->space, tgid, 0, space_end, task, 0);
+  struct mm_struct* mm = BPF_CORE_READ(task, mm);
+  u32 space = begin_space(tgid, mm);
+  if (!space) return 0;
+  tell_space(space, tgid, 0, space_exec, task, mm);
+  after_exec(space, mm);
+  return 0;
+}
+
+// A process that renames itself (prctl, pthread_setname_np on the main thread) can become a target.
+SEC("raw_tp/task_rename")
+int memflame_rename(struct bpf_raw_tracepoint_args* ctx) {
+  struct task_struct* task = (void*)ctx->args[0];
+  const char* name = (const char*)ctx->args[1];
+  char comm[comm_length] = {};
+  u32 tgid = BPF_CORE_READ(task, tgid);
+  if (!config.by_comm || tgid != (u32)BPF_CORE_READ(task, pid) || tgid == config.self) return 0;
+  bpf_probe_read_kernel_str(comm, sizeof(comm), name);
+  for (int i = 0; i < comm_length; ++i) {
+    if (comm[i] != config.comm[i]) return 0;
+    if (!comm[i]) break;
+  }
+  if (bpf_map_lookup_elem(&processes, &tgid)) return 0;
+  struct mm_struct* mm = BPF_CORE_READ(task, mm);
+  u32 space = begin_space(tgid, mm);
+  if (space) tell_space(space, tgid, 0, space_found, task, mm);
+  return 0;
+}
+
+SEC("raw_tp/sched_process_exit")
+int memflame_exit(struct bpf_raw_tracepoint_args* ctx) {
+  struct task_struct* task = (void*)ctx->args[0];
+  u32 tgid = BPF_CORE_READ(task, tgid);
+  struct process* process = bpf_map_lookup_elem(&processes, &tgid);
+  if (!process) return 0;
+  before_thread_exit(process->space);
+  if (BPF_CORE_READ(task, signal, live.counter) > 0) return 0;
+  // Since 6.16 this runs before the memory is given back, so the last figures can be read here.
+  if (!process->borrows && process->space)
+    tell_space(process->space, tgid, 0, space_end, task, BPF_CORE_READ(task, mm));
+  bpf_map_delete_elem(&processes, &tgid);
+  return 0;
+}

@@ -1,0 +1,71 @@
+// What the kernel itself says about an address space.
+#pragma once
+
+#include "capture.h"
+
+// Members of the resident counters (enum of linux/mm_types_task.h, unchanged since 2016).
+enum { file_pages, anon_pages, swap_entries, shmem_pages };
+
+ALWAYS_INLINE int counters_are_batched_per_task(void) {
+  return bpf_core_field_exists(((struct mm_struct___atomic*)0)->rss_stat.count);
+}
+
+// The value of a pointer that the verifier allows no arithmetic on.
+ALWAYS_INLINE u64 as_number(const void* pointer) {
+  const void* volatile slot = pointer;
+  u64 number = 0;
+  bpf_probe_read_kernel(&number, sizeof(number), (void*)&slot);
+  return number;
+}
+
+// Where a CPU's copy of per-CPU data lies relative to the per-CPU pointer. The kernel's own variable
+// is only visible with CONFIG_KALLSYMS_ALL; a per-CPU map of ours, whose pointer and whose address on
+// that CPU are both known, tells the same.
+ALWAYS_INLINE u64 per_cpu_offset(u32 cpu) {
+  u32 zero = 0;
+  void* mine = bpf_map_lookup_percpu_elem(&counters, &zero, cpu);
+  if (!mine) return 0;
+  if (!globals.per_cpu_base)
+    globals.per_cpu_base = (u64)BPF_CORE_READ((struct bpf_array*)as_number(&counters), pptrs[0]);
+  return as_number(mine) - globals.per_cpu_base;
+}
+
+// Sum of a per-CPU counter. Another CPU may move its part into `count` while we add: then `count`
+// differs before and after, and the sum is taken again.
+static __attribute__((noinline)) s64 percpu_sum(u64 counter_address) {
+  struct percpu_counter* counter = (struct percpu_counter*)counter_address;
+  s32* parts = BPF_CORE_READ(counter, counters);
+  s64 sum = 0;
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    s64 count = BPF_CORE_READ(counter, count);
+    sum = count;
+    for (u32 cpu = 0; cpu < 1024 && cpu < config.cpus; ++cpu) {
+      s32 part = 0;
+      bpf_probe_read_kernel(&part, sizeof(part), (void*)((u64)parts + per_cpu_offset(cpu)));
+      sum += part;
+    }
+    if (BPF_CORE_READ(counter, count) == count) break;
+  }
+  return sum;
+}
+
+// Not inlined: fields that this kernel does not have must stay in code that is never reached.
+static __attribute__((noinline)) s64 batched_resident(u64 mm_address, u32 member) {
+  struct mm_struct___atomic* mm = (void*)mm_address;
+  atomic_long_t counts[4] = {};
+  BPF_CORE_READ_INTO(&counts, mm, rss_stat.count);
+  return counts[member & 3].counter;
+}
+
+static __attribute__((noinline)) s64 percpu_resident(u64 mm_address, u32 member) {
+  struct mm_struct___percpu* mm = (void*)mm_address;
+  u64 first = (u64)__builtin_preserve_access_index(&mm->rss_stat[0]);
+  u64 second = (u64)__builtin_preserve_access_index(&mm->rss_stat[1]);
+  return percpu_sum(first + (second - first) * (member & 3));
+}
+
+// Resident pages of one kind, exact up to what running threads still hold back on kernels before 6.2.
+ALWAYS_INLINE s64 resident(struct mm_struct* mm, u32 member) {
+  return counters_are_batched_per_task() ? batched_resident((u64)mm, member)
+                                         : percpu_resident((u64)mm, member);
+}

@@ -1,0 +1,188 @@
+// The fault probe: which stacks make pages resident, and which take page faults.
+//
+// Resident pages come from the kernel's own counters: its tracepoint rss_stat fires after each change
+// of one of them, and the difference to the value before is what the running code has gained or
+// released. The differences of a process add up to the change of its VmRSS whatever the order in
+// which CPUs arrive, and so cover huge pages, fault-around, MAP_POPULATE and releases alike.
+//
+// Before 6.2 the kernel collects up to 64 faults in each task before it moves them to that counter.
+// There the task's own collection is read at the next fault, and given to the stack of the last.
+#include "../bpf/kernel.h"
+#include "../bpf/shared.h"
+
+struct probe_state {
+  u64 last;           // key of the stack of the last fault
+  u64 major_seen;     // the task's count of major faults at that time
+  s64 collected[4];   // pages of the task's own collection that are accounted for (before 6.2)
+  u32 space;
+};
+
+#include "../bpf/capture.h"
+#include "../bpf/memory.h"
+
+enum { gained, released };  // --value pages
+enum { minor, major };      // --value faults
+
+ALWAYS_INLINE void add_pages(u64 key, s64 pages) {
+  if (pages > 0) {
+    account(key, gained, pages);
+    COUNT(amount, pages);
+    count_lost_stack(key, pages * 4096);
+  } else if (pages < 0) {
+    account(key, released, -pages);
+  }
+}
+
+// What the kernel itself has made resident to start a program.
+ALWAYS_INLINE void after_exec(u32 space, struct mm_struct* mm) {
+  if (!config.pages) return;
+  for (u32 member = 0; member < 4; ++member)
+    if (member != swap_entries) add_pages(note_key(space, note_exec), resident(mm, member));
+}
+
+// The task's own collection, before 6.2. Not inlined, as the field does not exist later.
+static __attribute__((noinline)) s64 collected(struct task_struct* task, u32 member) {
+  int counts[4] = {};
+  struct task_struct___batched* old = (void*)task;
+  BPF_CORE_READ_INTO(&counts, old, rss_stat.count);
+  return counts[member & 3];
+}
+
+// Gives what the task has collected since the last look to the stack of its last fault.
+ALWAYS_INLINE void settle_pages(struct task_struct* task, struct probe_state* state, u64 key) {
+  for (u32 member = 0; member < 4; ++member) {
+    if (member == swap_entries) continue;
+    s64 now = collected(task, member);
+    add_pages(key, now - state->collected[member]);
+    state->collected[member] = now;
+  }
+}
+
+ALWAYS_INLINE void settle_major(struct task_struct* task, struct probe_state* state) {
+  s64 more = task->maj_flt - state->major_seen;
+  if (!state->last || more <= 0) return;
+  account(state->last, major, more);
+  account(state->last, minor, -more);
+}
+
+ALWAYS_INLINE void before_thread_exit(u32 space) {
+  struct task_struct* task = bpf_get_current_task_btf();
+  struct thread* thread = bpf_task_storage_get(&threads, task, 0, 0);
+  if (!thread || thread->state.space != space || !thread->state.last) return;
+  if (!config.pages)
+    settle_major(task, &thread->state);
+  else if (counters_are_batched_per_task())
+    settle_pages(task, &thread->state, thread->state.last);
+}
+
+#include "../bpf/lifecycle.h"
+
+// args: address, registers, error code. The event comes before the kernel handles the fault.
+ALWAYS_INLINE int on_fault(void* ctx) {
+  struct process* process = current_process();
+  if (!process) return 0;
+  struct task_struct* task = bpf_get_current_task_btf();
+  struct thread* thread = thread_of(task);
+  COUNT(events, 1);
+  if (!thread) {
+    COUNT(no_state_events, 1);
+    if (!config.pages) account(note_key(process->space, note_no_state), minor, 1);
+    return 0;
+  }
+  struct probe_state* state = &thread->state;
+  if (state->space != process->space) {  // first fault of this thread, or of a new program
+    __builtin_memset(state, 0, sizeof(*state));
+    state->space = process->space;
+    if (config.pages && counters_are_batched_per_task())
+      for (u32 member = 0; member < 4; ++member)
+        state->collected[member] = collected(task, member);
+  } else if (config.pages) {
+    if (counters_are_batched_per_task()) settle_pages(task, state, state->last);
+  } else {
+    settle_major(task, state);
+  }
+  state->major_seen = task->maj_flt;
+  struct user_regs regs = regs_at_kernel_entry(task);
+  state->last = capture(ctx, task, thread, process->space, &regs);
+  if (!config.pages) {
+    account(state->last, minor, 1);
+    COUNT(amount, 1);
+    count_lost_stack(state->last, 0);
+  }
+  return 0;
+}
+
+SEC("raw_tp/page_fault_user")
+int memflame_fault_user(struct bpf_raw_tracepoint_args* ctx) { return on_fault(ctx); }
+
+// Faults the kernel takes on a user address on behalf of the task: read(2) into a fresh buffer.
+SEC("raw_tp/page_fault_kernel")
+int memflame_fault_kernel(struct bpf_raw_tracepoint_args* ctx) {
+  struct task_struct* task = bpf_get_current_task_btf();
+  // Reads that must not sleep (such as our own stack walks) fail instead of making a page resident.
+  if (ctx->args[0] >= 1ULL << 47 || !task->mm || task->pagefault_disabled) return 0;
+  return on_fault(ctx);
+}
+
+// args: mm, member, and before 6.2 the new count.
+SEC("raw_tp/rss_stat")
+int memflame_rss(struct bpf_raw_tracepoint_args* ctx) {
+  struct mm_struct* mm = (void*)ctx->args[0];
+  u32 member = ctx->args[1];
+  struct task_struct* task = bpf_get_current_task_btf();
+  int own = task->mm == mm;
+  u32 tgid = task->tgid;
+  if (member > 3 || member == swap_entries) return 0;
+  if (!own) {
+    // Teardown after the last user has gone is the end of the process, not a release by it.
+    if (!bpf_core_field_exists(mm->owner) || BPF_CORE_READ(mm, mm_users.counter) <= 0) return 0;
+    tgid = BPF_CORE_READ(mm, owner, tgid);
+  }
+  struct process* process = bpf_map_lookup_elem(&processes, &tgid);
+  if (!process || process->waits_for_exec || !globals.armed) return 0;
+  u32 id = process->space;
+  struct space* space = bpf_map_lookup_elem(&spaces, &id);
+  if (!space) return 0;
+  if (!space->mm && own) space->mm = (u64)mm;
+  // During fork and exec a new mm is filled before its process is known by it.
+  if (space->mm != (u64)mm) return 0;
+
+  s64 value = resident(mm, member);
+  asm volatile("%0 &= 3" : "+r"(member));  // the verifier has forgotten the check above
+  s64 delta = value - (s64)__sync_lock_test_and_set((u64*)&space->rss[member], (u64)value);
+  COUNT(events, 1);
+  if (!own) {
+    add_pages(note_key(id, note_other_task), delta);
+    COUNT(foreign_pages, delta > 0 ? delta : -delta);
+    return 0;
+  }
+  struct thread* thread = thread_of(task);
+  if (!thread) {
+    COUNT(no_state_events, 1);
+    add_pages(note_key(id, note_no_state), delta);
+    return 0;
+  }
+  if (!delta) return 0;
+  struct user_regs regs = regs_at_kernel_entry(task);
+  u64 key = capture(ctx, task, thread, id, &regs);
+  if (!counters_are_batched_per_task()) {
+    add_pages(key, delta);
+    return 0;
+  }
+  struct probe_state* state = &thread->state;
+  if (state->space != id) {
+    __builtin_memset(state, 0, sizeof(*state));
+    state->space = id;
+  }
+  s64 moved = collected(task, member);
+  if (!moved || delta != moved) {
+    add_pages(key, delta);  // changed directly: a huge page, an unmapping
+    return 0;
+  }
+  // The collection is moved to the process and will be zero right after this event. What is not yet
+  // accounted for was made resident without a fault event (MAP_POPULATE): by the running call.
+  add_pages(key, moved - state->collected[member]);
+  state->collected[member] = 0;
+  state->last = key;
+  return 0;
+}

@@ -1,0 +1,74 @@
+// One loaded BPF object: maps by name, programs by name, configuration.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "probes/bpf/shared.h"
+
+struct bpf_object;
+struct bpf_program;
+
+namespace memflame {
+
+class BpfObject {
+ public:
+  // Parses the object; nothing is in the kernel before load(). Throws Error.
+  explicit BpfObject(std::span<const std::byte> image);
+  ~BpfObject();
+  BpfObject(const BpfObject&) = delete;
+  BpfObject& operator=(const BpfObject&) = delete;
+
+  // Before load().
+  void resize(std::string_view map, uint32_t entries);
+  void leave_out(std::string_view program);
+  void set_attach_type(std::string_view program, int type);
+
+  void load(const bpf::config& config);
+
+  // After load(). Descriptors belong to the object.
+  int map(std::string_view name) const;
+  bpf_program* program(std::string_view name) const;
+
+  // Visits every entry of a hash map. The visitor must not change the map.
+  template <class Key, class Value>
+  void for_each(std::string_view name, const std::function<void(const Key&, const Value&)>& visit) {
+    for_each_bytes(name, sizeof(Key), sizeof(Value), [&](const void* key, const void* value) {
+      visit(*static_cast<const Key*>(key), *static_cast<const Value*>(value));
+    });
+  }
+
+  template <class Key, class Value>
+  void update(std::string_view name, const Key& key, const Value& value) {
+    update_bytes(name, &key, &value);
+  }
+  template <class Key, class Value>
+  bool lookup(std::string_view name, const Key& key, Value& value) const {
+    return lookup_bytes(name, &key, &value);
+  }
+
+  // Sum over all CPUs.
+  bpf::counters counters() const;
+  // The object's writable globals, in the order of their declaration in capture.h.
+  void arm(bool on);
+  uint32_t new_space();
+
+  // Verified instructions of all loaded programs, and memory of the maps in bytes as the kernel
+  // states it; for the summary.
+  uint64_t map_memory() const;
+
+ private:
+  void for_each_bytes(std::string_view name, size_t key_size, size_t value_size,
+                      const std::function<void(const void*, const void*)>& visit);
+  void update_bytes(std::string_view name, const void* key, const void* value);
+  bool lookup_bytes(std::string_view name, const void* key, void* value) const;
+
+  bpf_object* object_ = nullptr;
+  bpf::globals* globals_ = nullptr;  // mapped .bss
+};
+
+}  // namespace memflame

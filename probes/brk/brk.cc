@@ -1,0 +1,113 @@
+#include <array>
+
+#include "core/units.h"
+#include "probes/brk/segments.h"
+#include "probes/session.h"
+
+extern "C" {
+extern const std::byte memflame_brk_object[];
+extern const std::byte memflame_brk_object_end[];
+}
+
+namespace memflame {
+namespace {
+
+constexpr std::array values{
+    ProbeValue{"grown", "bytes the program break was moved by; shrinks are negative", 0},
+    ProbeValue{"outstanding", "bytes of heap still there at the end; a shrink takes the newest", 1},
+    ProbeValue{"calls", "calls of brk(2) that moved the break", 2},
+};
+
+std::vector<ValueType> types(std::string_view) {
+  return {{"grown", Unit::bytes}, {"outstanding", Unit::bytes}, {"calls", Unit::count}};
+}
+
+class BrkAccounting : public Accounting {
+ public:
+  void on_event(const bpf::event_record& event) override {
+    const uint64_t before = event.args[0];
+    const uint64_t after = event.args[1];
+    if (after == before) return;  // a query, or a call that failed
+    auto& [grown, outstanding, calls] = rows_[event.hash];
+    calls += 1;
+    grown += static_cast<int64_t>(after) - static_cast<int64_t>(before);
+    heaps_[event.space].move(before, after, event.hash);
+    net_ += static_cast<int64_t>(after) - static_cast<int64_t>(before);
+  }
+
+  void finish(Session& session, Recording& recording) override {
+    for (const auto& [space, heap] : heaps_) {
+      heap.for_each([&](uint64_t owner, int64_t bytes) {
+        rows_[owner != 0 ? owner : uint64_t{space} << 8 | bpf::note_ring_full][1] += bytes;
+      });
+      // [heap] is made of whole pages, the break is not.
+      const auto page_up = [](uint64_t address) { return (address + 4095) & ~uint64_t{4095}; };
+      const auto rounded = static_cast<int64_t>(page_up(heap.last_break())) -
+                           static_cast<int64_t>(page_up(heap.first_break()));
+      rounding_ += rounded - (static_cast<int64_t>(heap.last_break()) -
+                             static_cast<int64_t>(heap.first_break()));
+      older_ += static_cast<int64_t>(heap.released_older());
+    }
+    const bpf::counters counters = session.counters();
+    if (counters.event_drops != 0)
+      rows_[bpf::note_ring_full][0] += static_cast<int64_t>(counters.event_drop_bytes);
+    for (const auto& [hash, row] : rows_)
+      session.add_row(recording, hash, "", {row[0], row[1], row[2]});
+    recording.meta.reconciliation.push_back(
+        {"[heap] growth", net_ + rounding_, session.os_growth().heap});
+    recording.meta.notes.push_back("net change of the break " + iec_bytes(net_) + " (" +
+                                   with_commas(net_) + " bytes)");
+    if (older_ != 0)
+      recording.meta.notes.push_back("released from before the start: " + iec_bytes(older_));
+  }
+
+ private:
+  std::unordered_map<uint64_t, std::array<int64_t, 3>> rows_;  // by stack hash
+  std::unordered_map<uint32_t, Segments> heaps_;               // by space
+  int64_t net_ = 0;
+  int64_t rounding_ = 0, older_ = 0;
+};
+
+void configure(const ProbeOptions&, bpf::config&, BpfObject& object) {
+  const bool classic = kernel_features().syscall_tracepoints;
+  object.leave_out(classic ? "memflame_raw_enter" : "memflame_enter");
+  object.leave_out(classic ? "memflame_raw_leave" : "memflame_leave");
+}
+
+void attach(Session& session) {
+  BpfObject& object = session.object();
+  // The leg that leaves first: it ignores calls whose entry was not seen.
+  if (session.features().syscall_tracepoints) {
+    session.links().tracepoint(object.program("memflame_leave"), "syscalls", "sys_exit_brk");
+    session.links().tracepoint(object.program("memflame_enter"), "syscalls", "sys_enter_brk");
+  } else {
+    session.links().raw_tracepoint(object.program("memflame_raw_leave"), "sys_exit");
+    session.links().raw_tracepoint(object.program("memflame_raw_enter"), "sys_enter");
+  }
+}
+
+std::span<const std::byte> object() { return {memflame_brk_object, memflame_brk_object_end}; }
+
+}  // namespace
+
+extern const Probe brk_probe;
+const Probe brk_probe{
+    .name = "brk",
+    .help = "who grows the heap (the program break)",
+    .description =
+        "Every brk(2) call with the stack that made it. With glibc that is malloc() asking for more\n"
+        "heap: whoever is charged was the one to need it, not necessarily the one who keeps it.",
+    .values = values,
+    .types = types,
+    .object = object,
+    .configure = configure,
+    .attach = attach,
+    .attach_module = nullptr,
+    .reconcile = [](Session&, Recording&) {},
+    .accounting = [](const ProbeOptions&) -> std::unique_ptr<Accounting> {
+      return std::make_unique<BrkAccounting>();
+    },
+    .whole_system = true,
+};
+
+}  // namespace memflame

@@ -1,0 +1,45 @@
+// Starting a program stopped, so that probes are there before its first instruction.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "probes/unique_fd.h"
+
+namespace memflame {
+
+class Command {
+ public:
+  // Forks; the child waits. It keeps terminal, stdin, environment and working directory. Throws Error
+  // when the user is unknown or the program cannot be found (exit code 127) or executed (126).
+  Command(std::vector<std::string> argv, const std::string& user);
+  // A child that was not released ends without running anything; a released one is left alone.
+  ~Command();
+  Command(const Command&) = delete;
+  Command& operator=(const Command&) = delete;
+
+  pid_t pid() const { return pid_; }
+  // The file that will be executed.
+  const std::string& program() const { return program_; }
+
+  // Lets the program run. Throws Error when the kernel refuses to execute it.
+  void release();
+
+  // Waits for the end. The status as a shell reports it: 0..255, or 128 + signal.
+  int wait();
+
+ private:
+  std::vector<std::string> argv_;
+  std::string program_;
+  pid_t pid_ = -1;
+  UniqueFd go_;      // one byte lets the child run; closing it ends the child
+  UniqueFd failed_;  // errno of a failed execve; closed by a successful one
+};
+
+// The shared libraries that the dynamic loader would map for this program, by asking it; empty for
+// static programs. The program itself does not run.
+std::vector<std::string> libraries_of(const std::string& program);
+
+}  // namespace memflame

@@ -1,0 +1,18 @@
+// What the running kernel can do, found out once. Nothing here is needed by the baseline (6.1).
+#pragma once
+
+#include <string>
+
+namespace memflame {
+
+struct KernelFeatures {
+  std::string release;           // uname -r
+  bool uprobe_multi = false;     // 6.6: one link for many probes, and quick detaching
+  bool exact_rss_stat = false;   // 6.2: resident counters are exact at each change
+  bool syscall_tracepoints = false;  // tracefs could be reached; else raw tracepoints are used
+  unsigned possible_cpus = 1;
+};
+
+const KernelFeatures& kernel_features();
+
+}  // namespace memflame

@@ -1,0 +1,49 @@
+// Attaching programs. A Links value owns the attachments; they are gone when it is, and the kernel
+// takes them away itself when memflame dies.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "probes/unique_fd.h"
+
+struct bpf_program;
+
+namespace memflame {
+
+struct UprobeSite {
+  uint64_t offset = 0;  // in the file
+  uint64_t cookie = 0;
+};
+
+class Links {
+ public:
+  Links() = default;
+  ~Links() { detach(); }
+  Links(const Links&) = delete;
+  Links& operator=(const Links&) = delete;
+
+  void raw_tracepoint(const bpf_program* program, const char* name);
+
+  // A classic tracepoint through a perf event: it costs only those who make this very system call,
+  // where a raw one costs every system call on the machine. False when tracefs is out of reach.
+  bool tracepoint(const bpf_program* program, const char* category, const char* name);
+
+  // Probes on functions of one file. `path` may be a /proc/self/fd path. Throws Error.
+  void uprobes(const bpf_program* program, const std::string& path,
+               const std::vector<UprobeSite>& sites, bool is_return, pid_t pid, bool multi);
+
+  // Detaches all. One perf-event probe takes the kernel about 0.1 s, so they go side by side.
+  void detach();
+
+ private:
+  void perf_uprobe(int program, const std::string& path, const UprobeSite& site, bool is_return,
+                   pid_t pid);
+
+  std::vector<UniqueFd> fds_;
+};
+
+}  // namespace memflame

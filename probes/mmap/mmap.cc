@@ -1,0 +1,217 @@
+#include <sys/mman.h>
+
+#include <array>
+#include <map>
+
+#include "core/error.h"
+#include "core/units.h"
+#include "probes/mmap/intervals.h"
+#include "probes/session.h"
+
+extern "C" {
+extern const std::byte memflame_mmap_object[];
+extern const std::byte memflame_mmap_object_end[];
+}
+
+namespace memflame {
+namespace {
+
+constexpr std::array values{
+    ProbeValue{"outstanding", "bytes mapped since the start and still mapped at the end", 0},
+    ProbeValue{"total", "all bytes mapped: mmap, and growth by mremap", 1},
+    ProbeValue{"calls", "successful calls of mmap and mremap", 2},
+};
+
+struct KindName {
+  std::string_view option, group;
+};
+constexpr std::array<KindName, 4> kind_names{{
+    {"anon", "[anon]"}, {"file", "[file]"}, {"shared", "[shared]"}, {"none", "[PROT_NONE]"}}};
+
+std::vector<ValueType> types(std::string_view) {
+  return {{"outstanding", Unit::bytes}, {"total", Unit::bytes}, {"calls", Unit::count}};
+}
+
+uint64_t page_up(uint64_t bytes) { return (bytes + 4095) & ~uint64_t{4095}; }
+
+MapKind kind_of(uint64_t flags) {
+  const uint64_t sharing = flags & MAP_TYPE;
+  if (sharing == MAP_SHARED || sharing == MAP_SHARED_VALIDATE) return MapKind::shared;
+  return (flags & MAP_ANONYMOUS) != 0 ? MapKind::anon : MapKind::file;
+}
+
+class MmapAccounting : public Accounting {
+ public:
+  explicit MmapAccounting(std::string kind) : kind_(std::move(kind)) {}
+
+  // By the time a fresh program could be read, it has mapped its libraries; those are its own events.
+  void begin(SpaceId id, pid_t pid, bool fresh) override {
+    if (!fresh) take_snapshot(spaces_[id.index], pid);
+  }
+  void armed() override {
+    for (auto& [id, space] : spaces_)
+      if (space.pid != 0) take_snapshot(space, space.pid);
+  }
+  void fork(SpaceId parent, SpaceId child) override {
+    spaces_[child.index].intervals = spaces_[parent.index].intervals.inherited();
+  }
+
+  void on_event(const bpf::event_record& e) override {
+    Watched& space = spaces_[e.space];
+    if (e.time < space.snapshot_ns) return;  // already in the snapshot
+    Intervals& map = space.intervals;
+    switch (e.call) {
+      case bpf::call_mmap: {
+        const uint64_t size = page_up(e.args[1]);
+        const MapKind accessible = kind_of(e.args[3]);
+        const MapKind kind = e.args[2] == PROT_NONE ? MapKind::none : accessible;
+        map.map(e.result, e.result + size, e.hash, kind, accessible);
+        count(e.hash, kind, size);
+        break;
+      }
+      case bpf::call_munmap:
+        map.unmap(e.args[0], e.args[0] + page_up(e.args[1]));
+        break;
+      case bpf::call_mremap: {
+        const uint64_t old_size = page_up(e.args[1]);
+        const uint64_t new_size = page_up(e.args[2]);
+        const bool keep = (e.args[3] & MREMAP_DONTUNMAP) != 0;
+        map.remap(e.args[0], old_size, e.result, new_size, e.hash, keep);
+        count(e.hash, MapKind::anon, keep ? new_size : new_size - std::min(new_size, old_size));
+        break;
+      }
+      case bpf::call_mprotect:
+        map.protect(e.args[0], e.args[0] + page_up(e.args[1]), e.args[2] != PROT_NONE, e.hash);
+        break;
+      default:
+        break;
+    }
+  }
+
+  void finish(Session& session, Recording& recording) override {
+    std::array<int64_t, kind_names.size()> by_kind{};
+    for (const auto& [id, space] : spaces_) {
+      released_ += static_cast<int64_t>(space.intervals.released_older());
+      space.intervals.for_each([&](uint64_t start, uint64_t end, const Intervals::Part& part) {
+        if (part.owner == Intervals::before_start) return;
+        const auto bytes = static_cast<int64_t>(end - start);
+        rows_[{part.owner, part.kind}][0] += bytes;
+        by_kind[static_cast<size_t>(part.kind)] += bytes;
+      });
+    }
+    const bpf::counters counters = session.counters();
+    if (counters.event_drops != 0)
+      rows_[{bpf::note_ring_full, MapKind::anon}][1] +=
+          static_cast<int64_t>(counters.event_drop_bytes);
+    int64_t outstanding = 0;
+    std::string kinds;
+    for (size_t i = 0; i < kind_names.size(); ++i) {
+      outstanding += by_kind[i];
+      kinds += (i ? ", " : "") + std::string(kind_names[i].option) + " " + iec_bytes(by_kind[i]);
+    }
+    for (const auto& [key, row] : rows_) {
+      const KindName& kind = kind_names[static_cast<size_t>(key.second)];
+      if (kind_ == "all" || kind_ == kind.option)
+        session.add_row(recording, key.first, std::string(kind.group), {row[0], row[1], row[2]});
+    }
+    // VmSize also grows by brk and by the stack, and shrinks by what was mapped before the start.
+    const OsMemory& os = session.os_growth();
+    recording.meta.reconciliation.push_back(
+        {"VmSize growth (mmap + [heap] + stack - older mappings released)",
+         outstanding + os.heap + os.stack - released_, os.vm_size});
+    recording.meta.notes.push_back("outstanding by kind: " + kinds);
+    if (kind_ != "all") recording.meta.notes.push_back("shown: only --kind " + kind_);
+    if (released_ != 0)
+      recording.meta.notes.push_back("mapped before the start and released since: " +
+                                     iec_bytes(released_));
+  }
+
+ private:
+  struct Watched {
+    Intervals intervals;
+    pid_t pid = 0;
+    uint64_t snapshot_ns = 0;
+  };
+
+  static void take_snapshot(Watched& space, pid_t pid) {
+    space.pid = pid;
+    const std::optional<std::vector<MapsLine>> lines = read_maps(pid);
+    if (!lines) return;
+    space.snapshot_ns = monotonic_ns();
+    space.intervals = Intervals();
+    for (const MapsLine& line : *lines) {
+      const bool reserved = !line.readable && !line.writable && !line.executable;
+      const MapKind accessible = line.shared      ? MapKind::shared
+                                 : line.inode != 0 ? MapKind::file
+                                                   : MapKind::anon;
+      space.intervals.map(line.start, line.end, Intervals::before_start,
+                          reserved ? MapKind::none : accessible, accessible);
+    }
+  }
+
+  void count(uint64_t hash, MapKind kind, uint64_t bytes) {
+    auto& row = rows_[{hash, kind}];
+    row[1] += static_cast<int64_t>(bytes);
+    row[2] += 1;
+  }
+
+  std::string kind_;
+  std::map<std::pair<uint64_t, MapKind>, std::array<int64_t, 3>> rows_;  // by stack hash and kind
+  std::unordered_map<uint32_t, Watched> spaces_;
+  int64_t released_ = 0;
+};
+
+void configure(const ProbeOptions& options, bpf::config&, BpfObject& object) {
+  bool known = options.kind == "all";
+  for (const KindName& kind : kind_names) known |= kind.option == options.kind;
+  if (!known)
+    throw Error("--kind " + options.kind + ": must be anon, file, shared, none or all",
+                ExitCode::usage);
+  const bool classic = kernel_features().syscall_tracepoints;
+  object.leave_out(classic ? "memflame_raw_enter" : "memflame_enter");
+  object.leave_out(classic ? "memflame_raw_leave" : "memflame_leave");
+}
+
+void attach(Session& session) {
+  BpfObject& object = session.object();
+  if (!session.features().syscall_tracepoints) {
+    session.links().raw_tracepoint(object.program("memflame_raw_leave"), "sys_exit");
+    session.links().raw_tracepoint(object.program("memflame_raw_enter"), "sys_enter");
+    return;
+  }
+  constexpr std::array calls{"mmap", "munmap", "mremap", "mprotect"};
+  // The legs that leave first: they ignore calls whose entry was not seen.
+  for (const std::string call : calls)
+    session.links().tracepoint(object.program("memflame_leave"), "syscalls",
+                               ("sys_exit_" + call).c_str());
+  for (const std::string call : calls)
+    session.links().tracepoint(object.program("memflame_enter"), "syscalls",
+                               ("sys_enter_" + call).c_str());
+}
+
+std::span<const std::byte> object() { return {memflame_mmap_object, memflame_mmap_object_end}; }
+
+}  // namespace
+
+extern const Probe mmap_probe;
+const Probe mmap_probe{
+    .name = "mmap",
+    .help = "who maps memory and keeps it mapped",
+    .description =
+        "Every mmap, munmap, mremap and mprotect that succeeds. Mapped is not used: memory counts\n"
+        "from the first touch on ('memflame fault'). PROT_NONE reservations are listed apart; the\n"
+        "call that makes them accessible becomes their owner.",
+    .values = values,
+    .types = types,
+    .object = object,
+    .configure = configure,
+    .attach = attach,
+    .attach_module = nullptr,
+    .reconcile = [](Session&, Recording&) {},
+    .accounting = [](const ProbeOptions& options) -> std::unique_ptr<Accounting> {
+      return std::make_unique<MmapAccounting>(options.kind);
+    },
+    .whole_system = true,
+};
+
+}  // namespace memflame

@@ -1,0 +1,68 @@
+// A probe: one BPF object, how it is attached, and what is made of what it sends. The table of all
+// probes is in probe.cc; adding one is a folder and a row there.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/recording.h"
+#include "probes/bpf/shared.h"
+#include "probes/options.h"
+
+namespace memflame {
+
+class BpfObject;
+class Session;
+
+// One word after --value.
+struct ProbeValue {
+  std::string_view name;
+  std::string_view help;
+  size_t column;  // of `types` below, which is drawn
+};
+
+// What a probe makes of its events in user space. Kernel-side sums need no events and use the base
+// class as it is.
+class Accounting {
+ public:
+  Accounting() = default;
+  Accounting(const Accounting&) = delete;
+  Accounting& operator=(const Accounting&) = delete;
+  virtual ~Accounting() = default;
+
+  // A space has begun to be watched. A fresh one has just become another program, and has nothing in
+  // it but what the kernel put there; others can be read in /proc if the process still lives.
+  virtual void begin(SpaceId, pid_t, bool /*fresh*/) {}
+  virtual void fork(SpaceId /*parent*/, SpaceId /*child*/) {}
+  // Counting has begun.
+  virtual void armed() {}
+  virtual void on_event(const bpf::event_record&) {}
+  // Adds the rows, keyed by stack hash. The default takes the kernel's sums.
+  virtual void finish(Session&, Recording&);
+};
+
+struct Probe {
+  std::string_view name;
+  std::string_view help;         // one line
+  std::string_view description;  // for --help: what is measured, in which unit
+  std::span<const ProbeValue> values;
+  // Columns for a value word ("minor"/"major" for faults, pages for resident pages).
+  std::vector<ValueType> (*types)(std::string_view value);
+  std::span<const std::byte> (*object)();
+  void (*configure)(const ProbeOptions&, bpf::config&, BpfObject&);
+  void (*attach)(Session&);
+  // A file with code has come into a watched space; `late` when counting had begun. May be null.
+  void (*attach_module)(Session&, const Module&, bool late);
+  // Sets recording.meta.reconciliation and notes from the rows and session.os_growth().
+  void (*reconcile)(Session&, Recording&);
+  std::unique_ptr<Accounting> (*accounting)(const ProbeOptions&);
+  bool whole_system;             // can watch all processes at once
+};
+
+std::span<const Probe* const> probes();
+const ProbeValue& value_named(const Probe& probe, std::string_view name);  // "" = the first
+
+}  // namespace memflame

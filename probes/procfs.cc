@@ -1,0 +1,157 @@
+#include "probes/procfs.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/sysmacros.h>
+
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include "probes/unique_fd.h"
+
+namespace memflame {
+namespace {
+
+std::string proc(pid_t pid, const char* file) {
+  return "/proc/" + std::to_string(pid) + "/" + file;
+}
+
+// "RssAnon:     123 kB" -> bytes
+int64_t status_field(std::string_view status, std::string_view name) {
+  const size_t at = status.find("\n" + std::string(name) + ":");
+  if (at == std::string_view::npos) return 0;
+  const char* digits = status.data() + at + name.size() + 2;
+  return std::strtoll(digits, nullptr, 10) * 1024;
+}
+
+// Numbers in hex, e.g. "7f00-7f10"; returns what follows.
+std::string_view take_hex(std::string_view text, uint64_t& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
+  if (error != std::errc()) value = 0;
+  return text.substr(static_cast<size_t>(end - text.data()));
+}
+
+}  // namespace
+
+OsMemory& OsMemory::operator+=(const OsMemory& other) {
+  vm_size += other.vm_size;
+  heap += other.heap;
+  rss_anon += other.rss_anon;
+  rss_file += other.rss_file;
+  rss_shmem += other.rss_shmem;
+  swap += other.swap;
+  stack += other.stack;
+  return *this;
+}
+
+OsMemory operator-(const OsMemory& a, const OsMemory& b) {
+  return {.vm_size = a.vm_size - b.vm_size,
+          .heap = a.heap - b.heap,
+          .rss_anon = a.rss_anon - b.rss_anon,
+          .rss_file = a.rss_file - b.rss_file,
+          .rss_shmem = a.rss_shmem - b.rss_shmem,
+          .swap = a.swap - b.swap,
+          .stack = a.stack - b.stack};
+}
+
+std::string read_file(const std::string& path) {
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string text;
+  if (!file) return text;
+  // Large reads: one read of a maps file is one consistent walk over that part of the address space.
+  std::string buffer(256 << 10, '\0');
+  for (ssize_t n = 0; (n = ::read(file.get(), buffer.data(), buffer.size())) > 0;)
+    text.append(buffer, 0, static_cast<size_t>(n));
+  return text;
+}
+
+std::vector<MapsLine> parse_maps(std::string_view text) {
+  std::vector<MapsLine> lines;
+  while (!text.empty()) {
+    const size_t newline = text.find('\n');
+    std::string_view line = text.substr(0, newline);
+    text.remove_prefix(newline == std::string_view::npos ? text.size() : newline + 1);
+    MapsLine entry;
+    line = take_hex(line, entry.start);
+    if (line.empty() || line[0] != '-') continue;
+    line = take_hex(line.substr(1), entry.end);
+    if (line.size() < 6) continue;
+    entry.readable = line[1] == 'r';
+    entry.writable = line[2] == 'w';
+    entry.executable = line[3] == 'x';
+    entry.shared = line[4] == 's';
+    line = take_hex(line.substr(6), entry.offset);
+    uint64_t major = 0;
+    uint64_t minor = 0;
+    if (line.empty()) continue;
+    line = take_hex(line.substr(1), major);
+    if (line.empty()) continue;
+    line = take_hex(line.substr(1), minor);
+    entry.device = makedev(static_cast<unsigned>(major), static_cast<unsigned>(minor));
+    if (line.empty()) continue;
+    const char* digits = line.data() + 1;
+    const auto [end, error] = std::from_chars(digits, line.data() + line.size(), entry.inode);
+    if (error != std::errc()) continue;
+    line.remove_prefix(static_cast<size_t>(end - line.data()));
+    const size_t name = line.find_first_not_of(' ');
+    if (name != std::string_view::npos) entry.path = line.substr(name);
+    lines.push_back(std::move(entry));
+  }
+  return lines;
+}
+
+std::optional<std::vector<MapsLine>> read_maps(pid_t pid) {
+  const std::string text = read_file(proc(pid, "maps"));
+  if (text.empty()) return std::nullopt;
+  return parse_maps(text);
+}
+
+std::optional<OsMemory> read_memory(pid_t pid) {
+  const std::string status = read_file(proc(pid, "status"));
+  if (status.find("\nVmSize:") == std::string::npos) return std::nullopt;
+  OsMemory memory{.vm_size = status_field(status, "VmSize"),
+                  .rss_anon = status_field(status, "RssAnon"),
+                  .rss_file = status_field(status, "RssFile"),
+                  .rss_shmem = status_field(status, "RssShmem"),
+                  .swap = status_field(status, "VmSwap"),
+                  .stack = status_field(status, "VmStk")};
+  const std::optional<std::vector<MapsLine>> maps = read_maps(pid);
+  if (!maps) return std::nullopt;
+  for (const MapsLine& line : *maps)
+    if (line.path == "[heap]") memory.heap += static_cast<int64_t>(line.end - line.start);
+  return memory;
+}
+
+std::string read_comm(pid_t pid) {
+  std::string comm = read_file(proc(pid, "comm"));
+  while (!comm.empty() && comm.back() == '\n') comm.pop_back();
+  return comm;
+}
+
+std::vector<pid_t> all_pids() {
+  std::vector<pid_t> pids;
+  DIR* folder = ::opendir("/proc");
+  if (folder == nullptr) return pids;
+  while (const dirent* entry = ::readdir(folder)) {
+    const std::string_view name = entry->d_name;
+    pid_t pid = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (error == std::errc() && end == name.data() + name.size()) pids.push_back(pid);
+  }
+  ::closedir(folder);
+  return pids;
+}
+
+bool is_alive(pid_t pid) {
+  const std::string stat = read_file(proc(pid, "stat"));
+  const size_t state = stat.rfind(") ");
+  return state != std::string::npos && stat[state + 2] != 'Z' && stat[state + 2] != 'X';
+}
+
+bool has_address_space(pid_t pid) {
+  return read_file(proc(pid, "status")).find("\nVmSize:") != std::string::npos;
+}
+
+}  // namespace memflame

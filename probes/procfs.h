@@ -1,0 +1,48 @@
+// What the operating system says about a process.
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace memflame {
+
+// In bytes.
+struct OsMemory {
+  int64_t vm_size = 0;
+  int64_t heap = 0;     // the [heap] mapping
+  int64_t rss_anon = 0, rss_file = 0, rss_shmem = 0;
+  int64_t swap = 0;
+  int64_t stack = 0;    // VmStk
+  int64_t rss() const { return rss_anon + rss_file + rss_shmem; }
+
+  OsMemory& operator+=(const OsMemory& other);
+  friend OsMemory operator-(const OsMemory& a, const OsMemory& b);
+};
+
+// One line of /proc/PID/maps.
+struct MapsLine {
+  uint64_t start = 0, end = 0, offset = 0;
+  bool readable = false, writable = false, executable = false, shared = false;
+  uint64_t device = 0, inode = 0;
+  std::string path;  // with " (deleted)" and all, "" when anonymous
+};
+
+std::vector<MapsLine> parse_maps(std::string_view text);
+std::optional<std::vector<MapsLine>> read_maps(pid_t pid);
+
+// Empty for a process that is gone, a zombie, or a kernel thread.
+std::optional<OsMemory> read_memory(pid_t pid);
+
+std::string read_comm(pid_t pid);                     // "" when gone
+std::string read_file(const std::string& path);       // "" when it cannot be read
+std::vector<pid_t> all_pids();
+bool is_alive(pid_t pid);                             // not gone and not a zombie
+// Has an address space: neither gone, nor a zombie, nor a kernel thread.
+bool has_address_space(pid_t pid);
+
+}  // namespace memflame

@@ -1,0 +1,171 @@
+#include "probes/run.h"
+
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+
+#include "core/units.h"
+#include "probes/command.h"
+#include "probes/requirements.h"
+#include "probes/session.h"
+
+namespace memflame {
+namespace {
+
+constexpr int poll_ms = 10;
+constexpr double status_interval_seconds = 0.5;
+
+double seconds_since(uint64_t start_ns) {
+  return static_cast<double>(monotonic_ns() - start_ns) / 1e9;
+}
+
+// SIGINT, SIGTERM and SIGHUP end the measurement, not memflame: its output is still written.
+class StopSignals {
+ public:
+  StopSignals() {
+    sigset_t set;
+    ::sigemptyset(&set);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaddset(&set, signal);
+    ::sigprocmask(SIG_BLOCK, &set, &before_);
+    fd_.reset(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  }
+  ~StopSignals() { ::sigprocmask(SIG_SETMASK, &before_, nullptr); }
+  StopSignals(const StopSignals&) = delete;
+  StopSignals& operator=(const StopSignals&) = delete;
+
+  // The signal that has come, or 0.
+  int arrived() const {
+    signalfd_siginfo info{};
+    return ::read(fd_.get(), &info, sizeof(info)) == sizeof(info) ? static_cast<int>(info.ssi_signo)
+                                                                  : 0;
+  }
+
+ private:
+  sigset_t before_{};
+  UniqueFd fd_;
+};
+
+// Descriptors that become readable when a process ends.
+class Ends {
+ public:
+  void add(pid_t pid) {
+    fds_.emplace_back(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  }
+  // All of them have ended; never true when none was added.
+  bool all() {
+    std::erase_if(fds_, [](const UniqueFd& fd) {
+      pollfd entry{.fd = fd.get(), .events = POLLIN, .revents = 0};
+      return !fd || ::poll(&entry, 1, 0) > 0;
+    });
+    any_ |= !fds_.empty();
+    return any_ && fds_.empty();
+  }
+
+ private:
+  std::vector<UniqueFd> fds_;
+  bool any_ = false;
+};
+
+class StatusLine {
+ public:
+  StatusLine(bool on, Unit unit) : on_(on), unit_(unit) {}
+  ~StatusLine() {
+    if (shown_) std::fprintf(stderr, "\r\033[K");
+  }
+  StatusLine(const StatusLine&) = delete;
+  StatusLine& operator=(const StatusLine&) = delete;
+
+  void update(double seconds, const Session& session) {
+    if (!on_ || seconds < next_) return;
+    next_ = seconds + status_interval_seconds;
+    const bpf::counters c = session.counters();
+    const uint64_t lost = c.live_full_events + c.stack_full_events + c.ring_full_events +
+                          c.event_drops + c.no_state_events + c.process_full;
+    std::fprintf(stderr, "\r\033[K%.1f s  %s events  %s  lost %s", seconds,
+                 with_commas(static_cast<int64_t>(c.events)).c_str(),
+                 human(static_cast<int64_t>(c.amount), unit_).c_str(),
+                 with_commas(static_cast<int64_t>(lost)).c_str());
+    shown_ = true;
+  }
+
+ private:
+  bool on_, shown_ = false;
+  Unit unit_;
+  double next_ = 0;
+};
+
+void add_targets(Session& session, const Target& target, const Command* command, Ends& ends) {
+  for (const pid_t pid : target.pids) {
+    ends.add(pid);
+    session.add_target(pid, false);
+  }
+  if (command != nullptr) {
+    ends.add(command->pid());
+    session.add_target(command->pid(), true);
+  }
+  if (!target.comm.empty()) session.add_named(target.comm);
+  if (target.whole_system()) session.add_everything();
+}
+
+void say_ready(int fd) {
+  if (fd < 0) return;
+  [[maybe_unused]] const ssize_t written = ::write(fd, "1\n", 2);
+  ::close(fd);
+}
+
+}  // namespace
+
+Run run_probe(const Probe& probe, const ProbeOptions& options, Command* command) {
+  const uint64_t began = monotonic_ns();
+  require_kernel_and_privilege();
+  for (const pid_t pid : options.target.pids) require_traceable(pid);
+
+  const StopSignals signals;
+  Session session(probe, options);
+  Ends ends;
+  add_targets(session, options.target, command, ends);
+  session.attach();
+  session.poll(0);
+  session.arm();
+
+  Run run;
+  const uint64_t armed = monotonic_ns();
+  run.info.attach_seconds = static_cast<double>(armed - began) / 1e9;
+  say_ready(options.ready_fd);
+  if (command != nullptr) command->release();
+
+  {
+    StatusLine status(options.status_line, probe.types(options.value)[0].unit);
+    while (!ends.all()) {
+      session.poll(poll_ms);
+      const double seconds = seconds_since(armed);
+      if (options.seconds && seconds >= *options.seconds) break;
+      if (const int signal = signals.arrived()) {
+        run.info.interrupted = signal == SIGTERM;
+        break;
+      }
+      status.update(seconds, session);
+    }
+  }
+  session.disarm();
+  run.info.seconds = seconds_since(armed);
+  run.info.counters = session.counters();
+  run.info.features = session.features();
+  run.info.map_bytes = session.object().map_memory();
+  run.recording = session.finish();
+  run.info.counters = session.counters();
+  run.info.pids = session.watched_pids();
+  run.info.os_growth = session.os_growth();
+  run.info.without_end = session.spaces_without_end();
+  run.recording.meta.seconds = run.info.seconds;
+  return run;
+}
+
+}  // namespace memflame

@@ -1,0 +1,113 @@
+// One run of one probe: the loaded object, its attachments, and what has come in so far.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "core/recording.h"
+#include "probes/bpf_object.h"
+#include "probes/kernel.h"
+#include "probes/links.h"
+#include "probes/probe.h"
+#include "probes/procfs.h"
+#include "probes/sideband.h"
+#include "probes/spaces.h"
+
+struct ring_buffer;
+
+namespace memflame {
+
+class Session {
+ public:
+  // Loads the probe's object and starts watching processes come and go. Throws Error.
+  Session(const Probe& probe, const ProbeOptions& options);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  const ProbeOptions& options() const { return options_; }
+  const KernelFeatures& features() const { return features_; }
+  BpfObject& object() { return object_; }
+  Links& links() { return links_; }
+  Spaces& spaces() { return spaces_; }
+
+  // Makes a process a target. One that waits for exec counts from the program's first instruction.
+  void add_target(pid_t pid, bool waits_for_exec);
+  // All processes but memflame.
+  void add_everything();
+  // Every live process of that name.
+  size_t add_named(const std::string& comm);
+
+  void attach();           // the probe itself
+  void arm();              // counting begins
+  void disarm();           // counting ends, at once
+  void poll(int timeout_ms);
+
+  // Everything seen, as a value; the session is used up.
+  Recording finish();
+
+  bpf::counters counters() const { return object_.counters(); }
+  // What the OS figures of all spaces with a known start and end have grown by.
+  const OsMemory& os_growth() const { return os_growth_; }
+  size_t spaces_without_end() const { return spaces_without_end_; }
+  std::vector<pid_t> watched_pids() const;
+
+  // True once for a file: has it got its probes already?
+  bool first_probe_of(int fd);
+  size_t probed_files() const { return probed_files_.size(); }
+  void count_late_attach() { ++late_attaches_; }
+
+  // Adds to a row of the recording, by stack hash; used by Accounting.
+  void add_row(Recording& recording, uint64_t key, const std::string& group,
+               const std::vector<int64_t>& values);
+
+ private:
+  struct OsReading {
+    pid_t pid = 0;
+    std::optional<OsMemory> start, end;
+    OsMemory last;           // while it lived
+    bool ended = false;
+  };
+
+  static int on_record(void* session, void* data, size_t size);
+  void on_space(const bpf::space_record& record);
+  void on_stack(const bpf::stack_record& record, size_t size);
+  RawStackId stack_for(Recording& recording, uint64_t key);
+  void insert_missing_callers(Recording& recording);
+  void read_os_ends();
+  void count_losses(Recording& recording);
+
+  const Probe& probe_;
+  ProbeOptions options_;
+  KernelFeatures features_;
+  BpfObject object_;
+  Sideband sideband_;
+  Spaces spaces_;
+  std::unique_ptr<Accounting> accounting_;
+  ring_buffer* ring_ = nullptr;
+
+  struct Announced {
+    RawStack stack;
+    uint64_t caller = 0;
+    bool entry = false;
+  };
+  std::unordered_map<uint64_t, Announced> stacks_;         // by hash
+  std::unordered_map<uint64_t, RawStackId> ids_;           // hash or note -> row in the recording
+  std::map<uint32_t, OsReading> os_;                       // by space
+  OsMemory os_growth_;
+  size_t spaces_without_end_ = 0;
+  uint64_t next_reading_ns_ = 0;
+  std::set<std::pair<uint64_t, uint64_t>> probed_files_;  // device, inode
+  uint64_t late_attaches_ = 0;
+  bool armed_ = false;
+
+  Links links_;  // last member: detached first
+};
+
+}  // namespace memflame

@@ -1,0 +1,50 @@
+// The kernel's own log of executable mappings, exec and exit of all processes (perf events without
+// samples), so that the code of a process that lives for a moment only can be named.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "probes/unique_fd.h"
+
+namespace memflame {
+
+struct SidebandRecord {
+  enum class Kind : uint8_t { mapping, exec, exit } kind = Kind::mapping;
+  pid_t pid = 0;
+  uint64_t time_ns = 0;  // CLOCK_MONOTONIC
+  uint64_t start = 0, end = 0, offset = 0;
+  uint64_t device = 0, inode = 0;
+  std::string path;
+};
+
+class Sideband {
+ public:
+  // Starts the log on every online CPU. Throws Error.
+  Sideband();
+  ~Sideband();
+  Sideband(const Sideband&) = delete;
+  Sideband& operator=(const Sideband&) = delete;
+
+  // Hands over what has come since the last call, per CPU in order.
+  void drain(const std::function<void(const SidebandRecord&)>& take);
+  uint64_t lost() const { return lost_; }
+
+ private:
+  struct Ring {
+    UniqueFd event;
+    void* memory = nullptr;
+  };
+  void drain(Ring& ring, const std::function<void(const SidebandRecord&)>& take);
+
+  std::vector<Ring> rings_;
+  std::vector<std::byte> record_;
+  uint64_t lost_ = 0;
+};
+
+}  // namespace memflame

@@ -1,0 +1,275 @@
+#include "probes/spaces.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <ctime>
+
+#include "probes/elf_functions.h"
+#include "probes/unique_fd.h"
+
+namespace memflame {
+namespace {
+
+constexpr uint64_t reread_interval_ns = 50'000'000;
+constexpr size_t perf_map_limit = 256u << 20;
+constexpr std::string_view deleted = " (deleted)";
+
+std::string proc(pid_t pid, const std::string& file) {
+  return "/proc/" + std::to_string(pid) + "/" + file;
+}
+
+bool is_inode(int fd, uint64_t inode) {
+  struct stat status {};
+  // Devices are not compared: an overlay shows another device in maps than in stat.
+  return fd >= 0 && ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+         (inode == 0 || status.st_ino == inode);
+}
+
+bool same_root(pid_t pid) {
+  struct stat own {};
+  struct stat theirs {};
+  return ::stat("/", &own) == 0 && ::stat(proc(pid, "root").c_str(), &theirs) == 0 &&
+         own.st_dev == theirs.st_dev && own.st_ino == theirs.st_ino;
+}
+
+}  // namespace
+
+uint64_t monotonic_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+Spaces::Watched& Spaces::watched(SpaceId id) {
+  if (spaces_.size() <= id.index) spaces_.resize(id.index + 1);
+  return spaces_[id.index];
+}
+
+void Spaces::adopt(SpaceId id, pid_t pid, uint64_t time_ns) {
+  Watched& space = watched(id);
+  space.space.pid = static_cast<uint32_t>(pid);
+  space.space.comm = read_comm(pid);
+  space.space.from_ns = time_ns;
+  current_[pid] = id;
+  read_maps_of(space);
+}
+
+void Spaces::begin(const bpf::space_record& record) {
+  const SpaceId id{record.space};
+  const auto pid = static_cast<pid_t>(record.tgid);
+  Watched& space = watched(id);
+  space.space.pid = record.tgid;
+  space.space.comm.assign(record.comm, ::strnlen(record.comm, sizeof(record.comm)));
+  space.space.from_ns = record.time;
+  space.space.forked_from = SpaceId{record.parent_space};
+  space.from_exec = record.reason == bpf::space_exec;
+  current_[pid] = id;
+  add_seen(space);
+  read_maps_of(space);
+}
+
+void Spaces::expect(SpaceId id, pid_t pid, const char* comm, uint64_t time_ns) {
+  Watched& space = watched(id);
+  // Threads and execs rename processes: the last name is the one people know.
+  space.space.comm.assign(comm, ::strnlen(comm, bpf::comm_length));
+  if (space.space.pid != 0) return;
+  space.space.pid = static_cast<uint32_t>(pid);
+  space.space.from_ns = time_ns;
+  current_[pid] = id;
+  add_seen(space);
+  read_maps_of(space);
+}
+
+void Spaces::end(SpaceId id) {
+  Watched& space = watched(id);
+  if (space.ended) return;
+  read_perf_map(space);
+  space.ended = true;
+  space.end_ns = monotonic_ns();
+  const auto pid = static_cast<pid_t>(space.space.pid);
+  if (const auto now = current_.find(pid); now != current_.end() && now->second == id)
+    current_.erase(now);
+}
+
+void Spaces::take(const SidebandRecord& record) {
+  const auto now = current_.find(record.pid);
+  if (record.kind == SidebandRecord::Kind::exit) {
+    // Keep the log of a watched process until its end is known from BPF too; others are forgotten.
+    if (now == current_.end()) seen_.erase(record.pid);
+    return;
+  }
+  Seen seen;
+  seen.time_ns = record.time_ns;
+  seen.is_exec = record.kind == SidebandRecord::Kind::exec;
+  if (!seen.is_exec) {
+    MapsLine line;
+    line.device = record.device;
+    line.inode = record.inode;
+    line.path = record.path;
+    seen.mapping = {.start = record.start,
+                    .end = record.end,
+                    .offset = record.offset,
+                    .module = intern_module(line),
+                    .from_ns = record.time_ns};
+  }
+  std::vector<Seen>& log = seen_[record.pid];
+  // A new program forgets the old one's mappings, unless they may still be needed for its stacks.
+  if (seen.is_exec && now == current_.end()) log.clear();
+  log.push_back(seen);
+  if (now != current_.end() && !seen.is_exec) add_mapping(watched(now->second), seen.mapping);
+}
+
+// The log of a pid reaches back to before its space was known: take over what belongs to it.
+void Spaces::add_seen(Watched& space) {
+  const auto log = seen_.find(static_cast<pid_t>(space.space.pid));
+  if (log == seen_.end()) return;
+  uint64_t begin = space.from_exec ? 0 : space.space.from_ns;
+  for (const Seen& seen : log->second)
+    if (seen.is_exec && seen.time_ns <= space.space.from_ns) begin = std::max(begin, seen.time_ns);
+  for (const Seen& seen : log->second)
+    if (!seen.is_exec && seen.time_ns >= begin) add_mapping(space, seen.mapping);
+}
+
+void Spaces::add_mapping(Watched& space, const Mapping& mapping) {
+  open_module(mapping.module, static_cast<pid_t>(space.space.pid), mapping.start, mapping.end);
+  if (modules_[mapping.module.index].kind == ModuleKind::anonymous) space.has_anonymous_code = true;
+  const bool known = std::any_of(
+      space.space.mappings.begin(), space.space.mappings.end(), [&](const Mapping& m) {
+        return m.start == mapping.start && m.end == mapping.end && m.offset == mapping.offset &&
+               m.module == mapping.module;
+      });
+  if (!known) space.space.mappings.push_back(mapping);
+}
+
+void Spaces::read_maps_of(Watched& space) {
+  space.last_read_ns = monotonic_ns();
+  const auto pid = static_cast<pid_t>(space.space.pid);
+  const std::optional<std::vector<MapsLine>> lines = read_maps(pid);
+  if (!lines) return;
+  // Mappings read before any stack was taken count from the beginning of the space.
+  const uint64_t from = space.space.mappings.empty() ? 0 : space.last_read_ns;
+  for (const MapsLine& line : *lines)
+    if (line.executable)
+      add_mapping(space, {.start = line.start,
+                          .end = line.end,
+                          .offset = line.offset,
+                          .module = intern_module(line),
+                          .from_ns = from});
+}
+
+const Mapping* Spaces::find(SpaceId id, uint64_t address) const {
+  // Bounded: a chain of forks is as long as there were processes.
+  for (int hops = 0; hops < 1024 && id && id.index < spaces_.size(); ++hops) {
+    const Space& space = spaces_[id.index].space;
+    for (auto m = space.mappings.rbegin(); m != space.mappings.rend(); ++m)
+      if (address >= m->start && address < m->end) return &*m;
+    id = space.forked_from;
+  }
+  return nullptr;
+}
+
+void Spaces::learn(SpaceId id, std::span<const Pc> pcs) {
+  Watched& space = watched(id);
+  if (space.ended || monotonic_ns() - space.last_read_ns < reread_interval_ns) return;
+  const bool unknown = std::any_of(pcs.begin(), pcs.end(),
+                                   [&](const Pc& pc) { return find(id, pc.addr) == nullptr; });
+  if (unknown) read_maps_of(space);
+}
+
+std::vector<ModuleId> Spaces::new_modules() { return std::exchange(new_modules_, {}); }
+
+std::vector<ModuleId> Spaces::modules_of(pid_t pid) {
+  std::vector<ModuleId> ids;
+  const std::optional<std::vector<MapsLine>> lines = read_maps(pid);
+  if (!lines) return ids;
+  for (const MapsLine& line : *lines) {
+    if (!line.executable) continue;
+    ids.push_back(intern_module(line));
+    open_module(ids.back(), pid, line.start, line.end);
+  }
+  return ids;
+}
+
+ModuleId Spaces::intern_module(const MapsLine& line) {
+  std::string path = line.path;
+  if (path.ends_with(deleted)) path.resize(path.size() - deleted.size());
+  ModuleId& id = module_ids_[{line.device, line.inode, path}];
+  if (id) return id;
+  id = ModuleId{static_cast<uint32_t>(modules_.size())};
+  Module& module = modules_.emplace_back();
+  module.path = path;
+  module.device = line.device;
+  module.inode = line.inode;
+  if (path == "[vdso]")
+    module.kind = ModuleKind::vdso;
+  else if (path.empty() || path[0] != '/' || line.inode == 0)
+    module.kind = ModuleKind::anonymous;
+  return id;
+}
+
+void Spaces::open_module(ModuleId id, pid_t pid, uint64_t start, uint64_t end) {
+  Module& module = modules_[id.index];
+  if (module.file.get() >= 0 || module.kind != ModuleKind::file) return;
+  char range[64];
+  std::snprintf(range, sizeof(range), "map_files/%lx-%lx", start, end);
+  // The mapping itself is the surest, also for a deleted or replaced file, but needs CAP_SYS_ADMIN
+  // or CAP_CHECKPOINT_RESTORE and a process that still lives.
+  std::vector<std::string> candidates{proc(pid, range), proc(pid, "root") + module.path};
+  if (::access(proc(pid, "root").c_str(), F_OK) == 0 && !same_root(pid))
+    module.root = proc(pid, "root");
+  else
+    candidates.push_back(module.path);
+  for (const std::string& path : candidates) {
+    UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    if (!is_inode(file.get(), module.inode)) continue;
+    if (elf_class(file.get()) == ElfClass::none) {
+      module.kind = ModuleKind::anonymous;  // code written by a JIT into a file or memfd
+      return;
+    }
+    module.file = SharedFd(file.release());
+    new_modules_.push_back(id);
+    return;
+  }
+}
+
+// JITs write /tmp/perf-PID.map, in the process's own root and with the pid as it sees it. Anybody can
+// write a file of that name, so it has to belong to the process's user or to root.
+void Spaces::read_perf_map(Watched& space) const {
+  if (!space.has_anonymous_code || space.ended) return;
+  const auto pid = static_cast<pid_t>(space.space.pid);
+  struct stat process {};
+  const bool alive = ::stat(proc(pid, "").c_str(), &process) == 0;
+  std::string inner_pid = std::to_string(pid);
+  const std::string status = read_file(proc(pid, "status"));
+  if (const size_t at = status.find("\nNSpid:"); at != std::string::npos) {
+    const std::string line = status.substr(at + 7, status.find('\n', at + 1) - at - 7);
+    inner_pid = line.substr(line.find_last_of(" \t") + 1);
+  }
+  const std::string root = alive && !same_root(pid) ? proc(pid, "root") : "";
+  const std::string path = root + "/tmp/perf-" + inner_pid + ".map";
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  struct stat map {};
+  if (!file || ::fstat(file.get(), &map) != 0 || !S_ISREG(map.st_mode)) return;
+  if (map.st_uid != 0 && (!alive || map.st_uid != process.st_uid)) return;
+  std::string buffer(1 << 16, '\0');
+  for (ssize_t n = 0; space.space.perf_map.size() < perf_map_limit &&
+                      (n = ::read(file.get(), buffer.data(), buffer.size())) > 0;)
+    space.space.perf_map.append(buffer, 0, static_cast<size_t>(n));
+}
+
+void Spaces::finish(Recording& recording) {
+  for (Watched& space : spaces_) {
+    if (space.space.pid != 0 && !space.ended) read_perf_map(space);
+    std::stable_sort(space.space.mappings.begin(), space.space.mappings.end(),
+                     [](const Mapping& a, const Mapping& b) { return a.from_ns < b.from_ns; });
+  }
+  recording.modules = std::move(modules_);
+  recording.spaces.clear();
+  for (Watched& space : spaces_) recording.spaces.push_back(std::move(space.space));
+}
+
+}  // namespace memflame

@@ -1,0 +1,14 @@
+// Reading tracefs where it is mounted, or through a mount of our own that nobody else sees.
+#pragma once
+
+#include "probes/unique_fd.h"
+
+namespace memflame {
+
+// Opens a file below tracefs for reading; empty when it cannot be reached.
+UniqueFd tracefs_open(const char* path);
+
+// The id of a tracepoint ("syscalls", "sys_enter_brk") for perf_event_open, or -1.
+int tracepoint_id(const char* category, const char* name);
+
+}  // namespace memflame

@@ -1,0 +1,44 @@
+#include "probes/procfs.h"
+
+#include <doctest/doctest.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
+
+TEST_CASE("maps lines: ranges, protection, device, names with blanks") {
+  const auto lines = parse_maps(
+      "55d0c0000000-55d0c0021000 rw-p 00000000 00:00 0                          [heap]\n"
+      "7f00a000-7f00b000 r-xs 00002000 fe:1f 1234                       /tmp/a b (deleted)\n"
+      "7fff0000-7fff1000 ---p 00000000 00:00 0 \n");
+  REQUIRE(lines.size() == 3);
+  CHECK(lines[0].path == "[heap]");
+  CHECK(lines[0].end - lines[0].start == 0x21000);
+  CHECK(lines[0].writable);
+  CHECK_FALSE(lines[0].executable);
+  CHECK(lines[1].path == "/tmp/a b (deleted)");
+  CHECK(lines[1].offset == 0x2000);
+  CHECK(lines[1].inode == 1234);
+  CHECK(lines[1].device == makedev(0xfe, 0x1f));
+  CHECK(lines[1].shared);
+  CHECK(lines[1].executable);
+  CHECK(lines[2].path.empty());
+  CHECK_FALSE(lines[2].readable);
+}
+
+TEST_CASE("lines that are no maps lines are passed over") {
+  CHECK(parse_maps("").empty());
+  CHECK(parse_maps("garbage\n\n12-\n12-34\n12-34 r\n12-34 rwxp 0 0:0\n").empty());
+}
+
+TEST_CASE("our own process: alive, with memory; the kernel's threads and nobody: not") {
+  const auto memory = read_memory(::getpid());
+  REQUIRE(memory);
+  CHECK(memory->vm_size > memory->rss());
+  CHECK(memory->rss() > 0);
+  CHECK(is_alive(::getpid()));
+  CHECK(has_address_space(::getpid()));
+  CHECK_FALSE(read_memory(2).has_value());  // kthreadd, or nothing in a pid namespace
+  CHECK_FALSE(read_memory(999999999).has_value());
+  CHECK(read_comm(999999999).empty());
+}

@@ -1,0 +1,18 @@
+// The subcommands. Each gets its own arguments (without the program and its own name) and returns the
+// exit code; what stops it is thrown as Error.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace memflame {
+
+struct Probe;
+
+using Arguments = std::vector<std::string>;
+
+int run_probe_command(const Probe& probe, const Arguments& arguments);
+int run_render(const Arguments& arguments);
+int run_collapse(const Arguments& arguments);
+
+}  // namespace memflame

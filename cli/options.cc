@@ -1,0 +1,43 @@
+#include "cli/options.h"
+
+#include "core/error.h"
+
+namespace po = boost::program_options;
+
+namespace memflame {
+
+po::variables_map parse(const std::string& command, const Arguments& arguments,
+                        const po::options_description& visible,
+                        const po::options_description& hidden, const char* positional) {
+  po::options_description all;
+  all.add(visible).add(hidden);
+  po::positional_options_description places;
+  if (positional != nullptr) places.add(positional, -1);
+  po::variables_map values;
+  try {
+    // No guessing of abbreviated options: what works today must mean the same tomorrow.
+    const int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
+    po::store(po::command_line_parser(arguments).options(all).positional(places).style(style).run(),
+              values);
+    po::notify(values);
+  } catch (const po::error& error) {
+    throw Error(std::string(error.what()) + "; see 'memflame " + command + " --help'",
+                ExitCode::usage);
+  }
+  return values;
+}
+
+po::options_description drawing_options() {
+  po::options_description options("Output");
+  options.add_options()("output,o", po::value<std::string>(),
+                        "write to FILE; its suffix chooses the format (default: standard output)");
+  options.add_options()("format", po::value<std::string>(),
+                        "svg, folded or json (default: by the suffix, else svg)");
+  options.add_options()("title", po::value<std::string>(), "title of the picture");
+  options.add_options()("palette", po::value<std::string>(),
+                        "colours: a name, or a palette file (default: mem)");
+  options.add_options()("icicle", po::bool_switch(), "root at the top");
+  return options;
+}
+
+}  // namespace memflame

@@ -1,0 +1,22 @@
+// Shared pieces of command line handling.
+#pragma once
+
+#include <boost/program_options.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/commands.h"
+
+namespace memflame {
+
+// Parses against `visible` and `hidden` options and the named positional ones. Throws Error(usage)
+// with a line that says what is wrong, and 'memflame COMMAND --help' as the remedy.
+boost::program_options::variables_map parse(
+    const std::string& command, const Arguments& arguments,
+    const boost::program_options::options_description& visible,
+    const boost::program_options::options_description& hidden = {}, const char* positional = nullptr);
+
+// Options of everything that draws, with the defaults of render/output.h.
+boost::program_options::options_description drawing_options();
+
+}  // namespace memflame

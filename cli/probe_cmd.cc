@@ -1,0 +1,288 @@
+// memflame alloc|brk|mmap|fault: one command line for all probes.
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <iostream>
+#include <optional>
+#include <sstream>
+
+#include "cli/options.h"
+#include "cli/output_file.h"
+#include "cli/summary.h"
+#include "collapse/fold.h"
+#include "collapse/symbolize/symbolize.h"
+#include "core/error.h"
+#include "probes/command.h"
+#include "probes/run.h"
+#include "render/output.h"
+
+namespace po = boost::program_options;
+
+namespace memflame {
+namespace {
+
+// Everything the command line says.
+struct Request {
+  ProbeOptions probe;
+  RenderOptions render;
+  const Output* format = nullptr;
+  std::string output, summary;
+  bool strict = false, verbose = false, pid_in_root = false;
+};
+
+po::options_description target_options(const Probe& probe) {
+  po::options_description options("Target");
+  options.add_options()("pid,p", po::value<std::string>(), "processes to attach to: PID[,PID...]");
+  options.add_options()("comm", po::value<std::string>(),
+                        "every process of this name, also those that start later");
+  options.add_options()("user", po::value<std::string>(), "run COMMAND as this user");
+  options.add_options()("no-children", po::bool_switch(),
+                        probe.whole_system
+                            ? "do not follow processes that the target starts"
+                            : "do not follow processes that the target starts; with -p, no other "
+                              "process runs into the probes then");
+  return options;
+}
+
+po::options_description measure_options(const Probe& probe) {
+  po::options_description options("Measure");
+  std::string words;
+  for (const ProbeValue& value : probe.values)
+    words += (words.empty() ? "" : ", ") + std::string(value.name);
+  options.add_options()("value", po::value<std::string>(),
+                        ("what to draw: " + words + " (default: " +
+                         std::string(probe.values.front().name) + ")")
+                            .c_str());
+  options.add_options()("duration,d", po::value<double>(),
+                        "stop after this many seconds (default: when the target ends, or Ctrl-C)");
+  if (probe.name == "mmap")
+    options.add_options()("kind", po::value<std::string>(),
+                          "anon, file, shared, none (PROT_NONE) or all (default: all)");
+  if (probe.name != "alloc")
+    options.add_options()("kernel-stacks", po::bool_switch(),
+                          "kernel frames too, above the user's");
+  options.add_options()("per-pid", po::bool_switch(), "tell processes of one name apart");
+  return options;
+}
+
+po::options_description report_options() {
+  po::options_description options("Report");
+  options.add_options()("summary", po::value<std::string>(),
+                        "write totals, reconciliation and losses to FILE as JSON");
+  options.add_options()("strict", po::bool_switch(), "exit with 4 if anything was lost");
+  options.add_options()("verbose,v", po::bool_switch(), "say more on stderr");
+  options.add_options()("help,h", "show this");
+  options.add_options()("version", "show the version");
+  return options;
+}
+
+// For tests: small tables, and a sign that counting has begun.
+po::options_description hidden_options() {
+  po::options_description options;
+  options.add_options()("max-live", po::value<uint32_t>());
+  options.add_options()("max-stacks", po::value<uint32_t>());
+  options.add_options()("ring-bytes", po::value<uint32_t>());
+  options.add_options()("ready-fd", po::value<int>());
+  return options;
+}
+
+void print_help(const Probe& probe, const po::options_description& visible) {
+  std::cout << "Usage: memflame " << probe.name << " -p PID[,PID...] | --comm NAME | -- COMMAND ARGS"
+            << (probe.whole_system ? "\n       memflame " + std::string(probe.name) +
+                                         "            (the whole system)"
+                                   : "")
+            << "\n\n"
+            << probe.description << "\n\nWhat --value can draw:\n";
+  for (const ProbeValue& value : probe.values) {
+    const ValueType type = probe.types(value.name)[value.column];
+    std::cout << "  " << value.name << std::string(14 - value.name.size(), ' ') << value.help
+              << " [" << name(type.unit) << "]\n";
+  }
+  std::cout << visible;
+}
+
+std::vector<pid_t> parse_pids(const std::string& text) {
+  std::vector<pid_t> pids;
+  std::istringstream list(text);
+  for (std::string word; std::getline(list, word, ',');) {
+    size_t used = 0;
+    int pid = 0;
+    try {
+      pid = std::stoi(word, &used);
+    } catch (const std::exception&) {
+      used = 0;
+    }
+    if (used == 0 || used != word.size() || pid <= 0)
+      throw Error("-p " + text + ": '" + word + "' is no process id", ExitCode::usage);
+    if (std::find(pids.begin(), pids.end(), pid) == pids.end()) pids.push_back(pid);
+  }
+  if (pids.empty()) throw Error("-p needs a process id", ExitCode::usage);
+  return pids;
+}
+
+template <class T>
+void take(const po::variables_map& values, const char* name, T& into) {
+  if (values.count(name) != 0) into = values[name].as<T>();
+}
+
+uint32_t power_of_two(uint32_t bytes) {
+  uint32_t power = 4096;
+  while (power < bytes && power < (1U << 30)) power *= 2;
+  return power;
+}
+
+void read_target(const Probe& probe, const po::variables_map& values, const Arguments& command,
+                 Target& target) {
+  if (values.count("pid") != 0) target.pids = parse_pids(values["pid"].as<std::string>());
+  take(values, "comm", target.comm);
+  take(values, "user", target.user);
+  target.command = command;
+  target.follow_children = !values["no-children"].as<bool>();
+  const int ways = int{!target.pids.empty()} + int{!target.comm.empty()} + int{!command.empty()};
+  if (ways > 1)
+    throw Error("-p, --comm and -- COMMAND exclude each other", ExitCode::usage);
+  if (!target.user.empty() && command.empty())
+    throw Error("--user needs '-- COMMAND'", ExitCode::usage);
+  // The kernel keeps 15 bytes of a name.
+  if (target.comm.size() > 15)
+    throw Error("--comm " + target.comm + ": the kernel knows processes by 15 bytes of their name: --comm '" +
+                    target.comm.substr(0, 15) + "'",
+                ExitCode::usage);
+  if (ways == 0 && !probe.whole_system)
+    throw Error("memflame " + std::string(probe.name) +
+                    " needs a target: -p PID, --comm NAME or -- COMMAND",
+                ExitCode::usage);
+}
+
+Request read_request(const Probe& probe, const po::variables_map& values, const Arguments& command) {
+  Request request;
+  ProbeOptions& options = request.probe;
+  read_target(probe, values, command, options.target);
+  take(values, "value", options.value);
+  take(values, "kind", options.kind);
+  if (values.count("duration") != 0) {
+    options.seconds = values["duration"].as<double>();
+    if (!(*options.seconds > 0) || !std::isfinite(*options.seconds))
+      throw Error("-d: the duration must be a positive number of seconds", ExitCode::usage);
+  }
+  if (values.count("kernel-stacks") != 0)
+    options.kernel_stacks = values["kernel-stacks"].as<bool>();
+  take(values, "max-live", options.max_live);
+  take(values, "max-stacks", options.max_stacks);
+  take(values, "ring-bytes", options.ring_bytes);
+  take(values, "ready-fd", options.ready_fd);
+  options.ring_bytes = power_of_two(options.ring_bytes);
+  options.verbose = request.verbose = values["verbose"].as<bool>();
+  options.status_line = ::isatty(STDERR_FILENO) != 0;
+  request.pid_in_root = values["per-pid"].as<bool>();
+  take(values, "output", request.output);
+  take(values, "summary", request.summary);
+  take(values, "title", request.render.title);
+  take(values, "palette", request.render.palette);
+  request.render.icicle = values["icicle"].as<bool>();
+  request.strict = values["strict"].as<bool>();
+  std::string format;
+  take(values, "format", format);
+  request.format = &output_for(format, request.output);
+  value_named(probe, options.value);
+  return request;
+}
+
+// What must not be found out only after an hour of measuring.
+void check_outputs(const Request& request) {
+  const bool to_stdout = request.output.empty() || request.output == "-";
+  if (to_stdout && stdout_is_terminal() && request.format->name == "svg")
+    throw Error("an SVG is not for a terminal: add -o graph.svg, or redirect with '> graph.svg' (or "
+                "use --format folded)",
+                ExitCode::usage);
+  require_writable(request.output);
+  require_writable(request.summary);
+  check_render_options(request.render);
+}
+
+std::string as_typed(const Probe& probe, const Request& request) {
+  const Target& target = request.probe.target;
+  std::string text = std::string(probe.name);
+  if (!request.probe.value.empty()) text += " --value " + request.probe.value;
+  for (size_t i = 0; i < target.pids.size(); ++i)
+    text += (i == 0 ? " -p " : ",") + std::to_string(target.pids[i]);
+  if (!target.comm.empty()) text += " --comm " + target.comm;
+  if (!target.command.empty()) text += " --";
+  for (const std::string& word : target.command) text += " " + word;
+  if (target.whole_system()) text += " (whole system)";
+  return text;
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
+
+int measure(const Probe& probe, const Request& request, Command* command) {
+  Run run = run_probe(probe, request.probe, command);
+  run.recording.meta.command = as_typed(probe, request);
+  run.recording.meta.host = host_name();
+  symbolize(run.recording, {});
+  FoldOptions fold_options;
+  fold_options.pid = request.pid_in_root;
+  const Profile profile = fold(run.recording, fold_options);
+
+  write_output(request.output,
+               [&](std::ostream& out) { request.format->write(out, profile, request.render); });
+  if (!request.summary.empty())
+    write_output(request.summary,
+                 [&](std::ostream& out) { write_summary_json(out, profile, run.info); });
+  write_summary_text(std::cerr, profile, run.info, request.output, request.verbose);
+  if (request.strict && profile.losses.lost_events() != 0) {
+    std::cerr << "memflame: error: --strict: something was lost, see above\n";
+    return static_cast<int>(ExitCode::lossy);
+  }
+  if (command != nullptr && !run.info.interrupted) return command->wait();
+  return 0;
+}
+
+// With a command, memflame's exit status is the command's: its own failures must be tellable apart.
+int measure_command(const Probe& probe, const Request& request) {
+  const Target& target = request.probe.target;
+  Command command(target.command, target.user);
+  try {
+    return measure(probe, request, &command);
+  } catch (const Error& error) {
+    const bool own = error.exit_code != ExitCode::not_found &&
+                     error.exit_code != ExitCode::cannot_execute;
+    throw Error(error.what(), own ? ExitCode::command_failed : error.exit_code);
+  }
+}
+
+}  // namespace
+
+int run_probe_command(const Probe& probe, const Arguments& arguments) {
+  // What follows "--" belongs to the command, options and all.
+  const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
+  const Arguments own(arguments.begin(), dashes);
+  const Arguments command(dashes == arguments.end() ? dashes : dashes + 1, arguments.end());
+  if (dashes != arguments.end() && command.empty())
+    throw Error("there is no command after '--'", ExitCode::usage);
+
+  po::options_description visible;
+  visible.add(target_options(probe)).add(measure_options(probe)).add(drawing_options());
+  visible.add(report_options());
+  const po::variables_map values =
+      parse(std::string(probe.name), own, visible, hidden_options());
+  if (values.count("help") != 0) {
+    print_help(probe, visible);
+    return 0;
+  }
+  if (values.count("version") != 0) {
+    std::cout << "memflame " MEMFLAME_VERSION "\n";
+    return 0;
+  }
+  const Request request = read_request(probe, values, command);
+  check_outputs(request);
+  if (!command.empty()) return measure_command(probe, request);
+  return measure(probe, request, nullptr);
+}
+
+}  // namespace memflame

@@ -1,0 +1,100 @@
+#include "cli/summary.h"
+
+#include <array>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "core/units.h"
+
+namespace memflame {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string fixed(double value, const char* format) {
+  std::array<char, 32> text{};
+  // NOLINTNEXTLINE(clang-diagnostic-format-nonliteral): the two callers below pass literals
+  std::snprintf(text.data(), text.size(), format, value);
+  return text.data();
+}
+
+}  // namespace
+
+void write_summary_json(std::ostream& out, const Profile& profile, const RunInfo& info) {
+  Json json;
+  json["command"] = profile.meta.command;
+  json["host"] = profile.meta.host;
+  json["pids"] = info.pids;
+  json["duration_seconds"] = info.seconds;
+  json["attach_seconds"] = info.attach_seconds;
+  json["events"] = info.counters.events;
+  for (size_t i = 0; i < profile.types.size(); ++i) {
+    json["totals"][profile.types[i].name] = profile.total(i);
+    json["units"][profile.types[i].name] = name(profile.types[i].unit);
+  }
+  json["frees"] = {{"seen", info.counters.frees},
+                   {"matched", info.counters.frees - info.counters.free_misses},
+                   {"matched_bytes", info.counters.freed_bytes},
+                   {"unseen", info.counters.unseen_frees}};
+  json["reconciliation"] = Json::array();
+  for (const Reconciliation& row : profile.meta.reconciliation)
+    json["reconciliation"].push_back(
+        {{"name", row.name}, {"captured", row.captured}, {"os", row.os}});
+  json["os_growth"] = {{"vm_size", info.os_growth.vm_size}, {"heap", info.os_growth.heap},
+                       {"rss_anon", info.os_growth.rss_anon},
+                       {"rss_file", info.os_growth.rss_file},
+                       {"rss_shmem", info.os_growth.rss_shmem},
+                       {"swap", info.os_growth.swap}, {"stack", info.os_growth.stack},
+                       {"processes_without_end_reading", info.without_end}};
+  for (size_t i = 0; i < loss_info.size(); ++i) {
+    const LossCount& count = profile.losses[static_cast<Loss>(i)];
+    json["losses"][std::string(loss_info[i].name)] = {{"events", count.events},
+                                                      {"bytes", count.bytes}};
+  }
+  json["lost_events"] = profile.losses.lost_events();
+  json["kernel_features"] = {{"release", info.features.release},
+                             {"uprobe_multi", info.features.uprobe_multi},
+                             {"exact_rss_stat", info.features.exact_rss_stat},
+                             {"syscall_tracepoints", info.features.syscall_tracepoints}};
+  json["kernel_memory_bytes"] = info.map_bytes;
+  json["notes"] = profile.meta.notes;
+  // Names of files may be no valid UTF-8; they must not stop the report.
+  out << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+}
+
+void write_summary_text(std::ostream& out, const Profile& profile, const RunInfo& info,
+                        const std::string& output, bool verbose) {
+  const ValueType& type = profile.types[profile.shown];
+  out << "memflame: " << type.name << " " << human(profile.total(profile.shown), type.unit)
+      << " on " << profile.touched().size() << " stacks, in " << fixed(info.seconds, "%.1f")
+      << " s";
+  if (!output.empty() && output != "-") out << " -> " << output;
+  out << "\n";
+  for (const Reconciliation& row : profile.meta.reconciliation)
+    out << "memflame: captured " << iec_bytes(row.captured) << " of " << iec_bytes(row.os) << " "
+        << row.name << " ("
+        << percent(static_cast<double>(row.captured), static_cast<double>(row.os)) << ")\n";
+  if (info.without_end != 0)
+    out << "memflame: no end figures from the OS for " << info.without_end
+        << " process(es) that ended by exec or before they could be read\n";
+  for (const std::string& note : profile.meta.notes) out << "memflame: " << note << "\n";
+  out << "memflame: lost " << with_commas(static_cast<int64_t>(profile.losses.lost_events()))
+      << "\n";
+  for (size_t i = 0; i < loss_info.size(); ++i) {
+    const LossCount& count = profile.losses[static_cast<Loss>(i)];
+    if (count.events == 0) continue;
+    out << "memflame:   " << loss_info[i].label << ": "
+        << with_commas(static_cast<int64_t>(count.events));
+    if (count.bytes != 0) out << " (" << iec_bytes(count.bytes) << ")";
+    out << "\n";
+  }
+  if (!verbose) return;
+  out << "memflame: kernel " << info.features.release
+      << (info.features.uprobe_multi ? ", uprobe_multi" : ", perf-event uprobes")
+      << (info.features.exact_rss_stat ? ", exact rss_stat" : ", rss_stat batched per task")
+      << (info.features.syscall_tracepoints ? "" : ", no tracefs: raw tracepoints")
+      << "; attached in " << fixed(1000 * info.attach_seconds, "%.0f") << " ms; tables "
+      << iec_bytes(static_cast<int64_t>(info.map_bytes)) << "\n";
+}
+
+}  // namespace memflame

@@ -1,0 +1,18 @@
+// What is said about a run beside its picture: JSON for programs, some lines for people.
+#pragma once
+
+#include <ostream>
+#include <string>
+
+#include "core/profile.h"
+#include "probes/run.h"
+
+namespace memflame {
+
+void write_summary_json(std::ostream& out, const Profile& profile, const RunInfo& info);
+
+// A few lines on stderr: what was captured beside what the OS says, and every loss.
+void write_summary_text(std::ostream& out, const Profile& profile, const RunInfo& info,
+                        const std::string& output, bool verbose);
+
+}  // namespace memflame

@@ -1,0 +1,4 @@
+"""alloc: the same truth in a statically linked program with symbols."""
+from alloc_exact import watch
+
+watch("alloc_truth_static")

@@ -1,0 +1,11 @@
+"""fault --value faults: page faults, minor and major, whoever took them: program or kernel."""
+from lib import equal, lossless, observe
+
+profile, summary, truth = observe("fault", "fault_truth", "--value", "faults")
+equal("columns", profile.columns, ["minor", "major"])
+equal("shown", profile.shown, "minor")
+profile.compare(truth["functions"])
+profile.compare(truth["child"])
+lossless(profile, summary)
+# Everything it reads is cached or was never on disk.
+equal("major faults", profile.sum("major"), 0)

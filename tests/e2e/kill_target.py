@@ -1,0 +1,26 @@
+"""A target that is killed, or ends, in the middle: memflame stops by itself and writes what it saw."""
+import time
+
+from lib import Memflame, Target, check, consistent, equal
+
+for probe in ("alloc", "fault", "mmap", "brk"):
+    storm = Target("alloc_storm", "--forever")
+    memflame = Memflame(probe, "-p", storm.pid)
+    storm.begin()
+    time.sleep(0.5)
+    storm.process.kill()
+    storm.process.wait()
+    memflame.wait()
+    profile = memflame.profile()
+    consistent(profile, memflame.summary())
+    if probe == "alloc":
+        check(profile.sum("total-count", "storm_allocate") > 0, "allocations before the end")
+        check(profile.sum("live-count") <= 4096 + 8, "no more live than there is room for")
+
+target = Target("alloc_truth")
+memflame = Memflame("alloc", "-p", target.pid)
+truth = target.work()
+target.end()
+memflame.wait()
+memflame.profile().compare(truth["functions"])
+equal("the target's pid", memflame.summary()["pids"][:1], [target.pid])

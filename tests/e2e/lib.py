@@ -1,0 +1,242 @@
+"""What the end-to-end cases share: start a target, attach memflame, stop it, look at what it says.
+
+A case is a script that ends normally when all is well. $MEMFLAME is the binary under test, $EXAMPLES
+the folder of the example programs, $MEMFLAME_KERNEL_BOOT is set where the CPU is emulated.
+"""
+
+import atexit
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+if os.geteuid() != 0:
+    print("SKIPPED: BPF needs root")
+    sys.exit(77)
+
+MEMFLAME = os.path.abspath(os.environ["MEMFLAME"])
+EXAMPLES = os.path.abspath(os.environ["EXAMPLES"])
+SLOW = "MEMFLAME_KERNEL_BOOT" in os.environ
+PATIENCE = 300 if SLOW else 60  # seconds until something is taken for hanging
+
+USAGE, REQUIREMENT, LOSSY, COMMAND_FAILED, NOT_EXECUTABLE, NOT_FOUND = 2, 3, 4, 125, 126, 127
+
+# Counters that take something from the totals; the others are news, not losses.
+LOSSES = ["live_table_full", "stack_table_full", "ring_full", "process_table_full",
+          "state_unavailable", "out_pointer_unread", "calls_abandoned", "mapping_records_lost",
+          "probe_recursion", "late_attach"]
+COUNTERS = LOSSES + ["free_miss", "unknown_symbol", "truncated_no_frame_pointer",
+                     "truncated_too_deep", "truncated_unreadable"]
+
+scratch = tempfile.mkdtemp(prefix="memflame-e2e-")
+os.chmod(scratch, 0o777)  # commands run as another user write here too
+atexit.register(shutil.rmtree, scratch, ignore_errors=True)
+_started = []
+
+
+@atexit.register
+def _end_everything():
+    for process in _started:
+        if process.poll() is None:
+            process.kill()
+
+
+def check(condition, what):
+    if not condition:
+        raise SystemExit(f"FAILED: {what}")
+
+
+def equal(what, got, wanted):
+    check(got == wanted, f"{what}: got {got!r}, wanted {wanted!r}")
+
+
+def example(name):
+    return os.path.join(EXAMPLES, name)
+
+
+def path(name):
+    return os.path.join(scratch, name)
+
+
+def spawn(arguments, **options):
+    process = subprocess.Popen(arguments, **options)
+    _started.append(process)
+    return process
+
+
+def wait_until(condition, what, seconds=PATIENCE):
+    end = time.monotonic() + seconds
+    while not condition():
+        check(time.monotonic() < end, f"{what}: not after {seconds} s")
+        time.sleep(0.02)
+
+
+class Target:
+    """An example program that waits for a word before it begins and before it ends."""
+
+    def __init__(self, program, *arguments, executable=None):
+        self.process = spawn([executable or example(program), *arguments, "--wait"],
+                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.pid = self.process.pid
+        equal(f"{program} says that it is ready", self.process.stdout.readline(),
+              f"ready {self.pid}\n")
+
+    def begin(self):
+        self.process.stdin.write("go\n")
+        self.process.stdin.flush()
+
+    def truth(self):
+        """What the program did, once it is done with it."""
+        text = ""
+        for line in self.process.stdout:
+            if line == "done\n":
+                return json.loads(text)
+            text += line
+        raise SystemExit(f"FAILED: the target ended early, after printing {text!r}")
+
+    def work(self):
+        self.begin()
+        return self.truth()
+
+    def end(self):
+        self.process.communicate("leave\n", timeout=PATIENCE)
+        equal("exit status of the target", self.process.returncode, 0)
+
+
+class Profile:
+    """A profile in JSON: inclusive sums by frame name."""
+
+    def __init__(self, file):
+        with open(file, encoding="utf-8") as stream:
+            document = json.load(stream)
+        equal("format", (document["format"], document["version"]), ("memflame-profile", 1))
+        self.columns = [column["name"] for column in document["value_types"]]
+        self.shown = self.columns[document["shown"]]
+        self.stacks = [(stack["frames"], stack["values"]) for stack in document["stacks"]]
+        self.roots = {frames[0] for frames, _ in self.stacks}
+        self.title = document["title"]
+
+    def sum(self, column, *names):
+        """Of all stacks that have every one of these frames."""
+        index = self.columns.index(column)
+        return sum(values[index] for frames, values in self.stacks
+                   if all(name in frames for name in names))
+
+    def has(self, name):
+        return any(name in frames for frames, _ in self.stacks)
+
+    def marked(self, column, prefix):
+        """Of all stacks with a frame that begins so, like "[lost: "."""
+        index = self.columns.index(column)
+        return sum(values[index] for frames, values in self.stacks
+                   if any(frame.startswith(prefix) for frame in frames))
+
+    def compare(self, section, *names, columns=None):
+        """Each function of a truth section has exactly the figures that it states."""
+        wrong, compared = [], 0
+        for function, figures in section.items():
+            for key, wanted in figures.items():
+                column = key.replace("_", "-")
+                if column not in (columns or self.columns):
+                    continue
+                compared += 1
+                got = self.sum(column, function, *names)
+                slack = wanted // 2 + 8 if "approximate" in figures else 0
+                if abs(got - wanted) > slack:
+                    wrong.append(f"{function} {column}: got {got}, wanted {wanted}")
+        check(compared, "nothing was compared")
+        check(not wrong, "figures that differ:\n  " + "\n  ".join(wrong))
+
+
+class Memflame:
+    """memflame running beside a target. `ready` is what --ready-fd is for."""
+
+    counter = 0
+
+    def __init__(self, probe, *arguments, output="json", wait=True, **options):
+        Memflame.counter += 1
+        self.output = path(f"{Memflame.counter}.{output}")
+        self.summary_file = path(f"{Memflame.counter}.summary")
+        ready, write_end = os.pipe()
+        # A command goes last, behind memflame's own options.
+        own = ["-o", self.output, "--summary", self.summary_file, "--ready-fd", str(write_end)]
+        self.errors = open(path(f"{Memflame.counter}.stderr"), "w+", encoding="utf-8")
+        self.process = spawn([MEMFLAME, probe, *own, *map(str, arguments)], stderr=self.errors,
+                             pass_fds=[write_end], **options)
+        os.close(write_end)
+        if wait:
+            readable, _, _ = select.select([ready], [], [], PATIENCE)
+            said = os.read(ready, 2) if readable else b""
+            if not said:
+                self.process.kill()
+                self.process.wait()
+            check(said, f"memflame {probe} did not get ready: {self.stderr()}")
+        os.close(ready)
+
+    def stderr(self):
+        self.errors.seek(0)
+        return self.errors.read()
+
+    def wait(self, status=0):
+        try:
+            self.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            raise SystemExit("FAILED: memflame hangs") from None
+        equal(f"exit status of memflame, which said:\n{self.stderr()}\n", self.process.returncode,
+              status)
+        return self
+
+    def stop(self, status=0):
+        self.process.send_signal(signal.SIGINT)
+        return self.wait(status)
+
+    def profile(self):
+        return Profile(self.output)
+
+    def summary(self):
+        with open(self.summary_file, encoding="utf-8") as stream:
+            return json.load(stream)
+
+
+def consistent(profile, summary):
+    """Seen is shown plus lost: totals are those of the stacks, lost bytes have a frame."""
+    for name in COUNTERS:
+        check(name in summary["losses"], f"the summary has no counter {name}")
+    for column in profile.columns:
+        equal(f"total of {column}", summary["totals"][column], profile.sum(column))
+
+
+def lossless(profile, summary):
+    consistent(profile, summary)
+    lost = {name: summary["losses"][name] for name in LOSSES
+            if summary["losses"][name]["events"] or summary["losses"][name]["bytes"]}
+    check(not lost, f"something was lost: {lost}")
+    for column in profile.columns:
+        equal(f"{column} under [lost: …]", profile.marked(column, "[lost: "), 0)
+
+
+def observe(probe, program, *options, arguments=(), before=None, after=None):
+    """The whole course: the target works while memflame watches, and then both end."""
+    target = Target(program, *arguments)
+    if before:
+        before(target.pid)
+    memflame = Memflame(probe, "-p", target.pid, *options)
+    truth = target.work()
+    if after:
+        after(target.pid)
+    memflame.stop()
+    target.end()
+    return memflame.profile(), memflame.summary(), truth
+
+
+def run(*arguments, status=0, **options):
+    """memflame to its end, with its output."""
+    done = subprocess.run([MEMFLAME, *map(str, arguments)], capture_output=True, text=True,
+                          timeout=PATIENCE, check=False, **options)
+    equal(f"exit status of {arguments}, which said:\n{done.stderr}\n", done.returncode, status)
+    return done

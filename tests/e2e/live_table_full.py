@@ -1,0 +1,17 @@
+"""alloc with a live table of 100 entries: exactly the shortfall is counted and shown."""
+from lib import LOSSES, consistent, equal, observe
+
+BLOCKS, SIZE, ROOM = 5000, 16, 100
+
+profile, summary, truth = observe("alloc", "many_stacks", "--max-live", ROOM,
+                                  arguments=[str(BLOCKS)])
+consistent(profile, summary)
+lost = summary["losses"]["live_table_full"]
+equal("lost", (lost["events"], lost["bytes"]), (BLOCKS - ROOM, (BLOCKS - ROOM) * SIZE))
+equal("shown by name", profile.sum("live", "reach_leaf"), ROOM * SIZE)
+equal("shown as lost", profile.sum("live", "[lost: live table full]"), (BLOCKS - ROOM) * SIZE)
+equal("live in all", profile.sum("live"), BLOCKS * SIZE)
+# What was allocated is known all the same.
+profile.compare(truth["functions"], columns=["total", "total-count"])
+others = [name for name in LOSSES if name != "live_table_full"]
+equal("other losses", [name for name in others if summary["losses"][name]["events"]], [])

@@ -1,0 +1,13 @@
+"""A program that is gone at once keeps its names, and its figures."""
+from lib import Memflame, check, equal, example, lossless
+
+for _ in range(5):
+    memflame = Memflame("alloc", "--", example("short_lived")).wait()
+    profile = memflame.profile()
+    equal("its block", profile.sum("live", "short_lived", "allocate_and_vanish"), 123456)
+    lossless(profile, memflame.summary())
+
+    memflame = Memflame("fault", "--", example("short_lived")).wait()
+    pages = memflame.profile().sum("gained", "allocate_and_vanish")
+    # malloc(123456) touches the page of its header, memset the rest.
+    check(30 <= pages <= 32, f"pages that it touched: {pages}")

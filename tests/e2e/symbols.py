@@ -1,0 +1,47 @@
+"""Names of a program that was deleted, replaced, or lives under another root."""
+import os
+import shutil
+import subprocess
+
+from lib import Memflame, Target, example, path
+
+
+def watch(target):
+    memflame = Memflame("alloc", "-p", target.pid)
+    truth = target.work()
+    memflame.stop()
+    target.end()
+    memflame.profile().compare(truth["functions"])
+
+
+shutil.copy(example("alloc_truth"), path("alloc_truth"))
+target = Target("alloc_truth", executable=path("alloc_truth"))
+os.unlink(path("alloc_truth"))
+watch(target)
+
+# Something else stands where the program was: its names must not be taken.
+shutil.copy(example("alloc_truth"), path("alloc_truth"))
+target = Target("alloc_truth", executable=path("alloc_truth"))
+os.unlink(path("alloc_truth"))
+shutil.copy(example("brk_truth"), path("alloc_truth"))
+watch(target)
+
+# A container's view: the path that the target knows exists for nobody else.
+os.mkdir(path("root"))
+shutil.copy(example("alloc_truth_static"), path("root/inside"))
+target = Target("alloc_truth_static", path("root"), "/inside", executable=shutil.which("chroot"))
+watch(target)
+
+# The same in a mount namespace of its own, where /mnt is a file system that we do not see.
+script = f'mount -t tmpfs none /mnt && cp {example("alloc_truth")} /mnt/ && exec /mnt/alloc_truth "$@"'
+target = Target("alloc_truth", "-m", "sh", "-c", script, "sh", executable=shutil.which("unshare"))
+watch(target)
+
+# Stripped of everything but its dynamic symbols, beside a file with the names.
+if shutil.which("objcopy"):
+    whole, names, bare = path("whole"), path("bare.debug"), path("bare")
+    shutil.copy(example("alloc_truth"), whole)
+    subprocess.run(["objcopy", "--only-keep-debug", whole, names], check=True)
+    subprocess.run(["objcopy", "--strip-all", f"--add-gnu-debuglink={names}", whole, bare],
+                   check=True)
+    watch(Target("alloc_truth", executable=bare))

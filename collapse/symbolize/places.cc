@@ -42,6 +42,7 @@ class Finder {
     } else if (address >= vsyscall_start && address < vsyscall_end) {
       key.kind = Kind::vsyscall;
       key.owner = 0;
+      offset -= vsyscall_start;
     } else if (const Place place = spaces_.find(stack.space, address, stack.time_ns);
                place.mapping != nullptr) {
       const Mapping& mapping = *place.mapping;

@@ -77,7 +77,7 @@ class Demangler : private rust_v0::Reader {
         put(">");
         break;
       case 'N':
-        nested();
+        nested(in_type);
         break;
       case 'I':
         path(in_type);
@@ -93,9 +93,9 @@ class Demangler : private rust_v0::Reader {
     }
   }
 
-  void nested() {
+  void nested(bool in_type) {
     const char space = take();
-    path(false);
+    path(in_type);
     const uint64_t number = disambiguator();
     const std::string name = identifier();
     if (space >= 'A' && space <= 'Z') {

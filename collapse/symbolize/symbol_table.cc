@@ -49,7 +49,7 @@ std::vector<uint32_t> unsized_starts(const std::vector<SymbolEntry>& entries) {
 
 bool better_name(const SymbolEntry& a, const SymbolEntry& b) {
   const auto key = [](const SymbolEntry& e) {
-    return std::tuple(!e.function, e.local, leading_underscores(e.name), e.name.size(), e.name);
+    return std::tuple(!e.function, leading_underscores(e.name), e.local, e.name.size(), e.name);
   };
   return key(a) < key(b);
 }

@@ -1,0 +1,104 @@
+# Tests of collapse/. The files to find names in are built here, by plain commands: they must not
+# get the flags (sanitizers, warnings) of the project.
+set(SYMBOLS ${CMAKE_CURRENT_BINARY_DIR}/symbols)
+set(SYMBOL_SOURCES ${CMAKE_CURRENT_SOURCE_DIR}/data/symbols)
+file(MAKE_DIRECTORY ${SYMBOLS}/links/.debug)
+set(SYMBOL_FILES)
+
+# symbol_file(<name> <source> FLAGS …): builds ${SYMBOLS}/<name>, lists its symbols in <name>.nm.
+function(symbol_file name source)
+  cmake_parse_arguments(ARG "" "" "FLAGS" ${ARGN})
+  add_custom_command(
+    OUTPUT ${SYMBOLS}/${name} ${SYMBOLS}/${name}.nm
+    COMMAND ${CMAKE_CXX_COMPILER} -O2 ${ARG_FLAGS} -o ${name} ${SYMBOL_SOURCES}/${source}
+    COMMAND ${CMAKE_NM} ${name} > ${name}.nm
+    DEPENDS ${SYMBOL_SOURCES}/${source}
+    WORKING_DIRECTORY ${SYMBOLS} VERBATIM)
+  set(SYMBOL_FILES ${SYMBOL_FILES} ${SYMBOLS}/${name} PARENT_SCOPE)
+endfunction()
+
+# symbol_copy(<name> FROM <file> COMMANDS …): what is made from another file.
+function(symbol_copy name)
+  cmake_parse_arguments(ARG "" "FROM" "" ${ARGN})
+  add_custom_command(OUTPUT ${SYMBOLS}/${name} ${ARG_UNPARSED_ARGUMENTS}
+                     DEPENDS ${SYMBOLS}/${ARG_FROM} WORKING_DIRECTORY ${SYMBOLS} VERBATIM)
+  set(SYMBOL_FILES ${SYMBOL_FILES} ${SYMBOLS}/${name} PARENT_SCOPE)
+endfunction()
+
+set(ID -Wl,--build-id=sha1)
+symbol_file(pie program.cc FLAGS -g -pie -fPIE ${ID})
+symbol_file(dwarf4 program.cc FLAGS -gdwarf-4 -gz=zlib -pie -fPIE ${ID})
+symbol_file(split program.cc FLAGS -g -gsplit-dwarf -pie -fPIE ${ID})
+symbol_file(no_debug program.cc FLAGS -g0 -pie -fPIE ${ID})
+symbol_file(no_pie program.cc FLAGS -g -no-pie -fno-pie ${ID})
+symbol_file(far program.cc FLAGS -g -no-pie -fno-pie ${ID} -Wl,-Ttext-segment=0x10000000)
+symbol_file(relocated program.cc FLAGS -g -pie -fPIE ${ID} -Wl,-Ttext-segment=0x7000000)
+symbol_file(one_segment program.cc FLAGS -g -pie -fPIE ${ID} -Wl,-z,noseparate-code)
+symbol_file(static_pie program.cc FLAGS -g -static-pie -fPIE ${ID})
+symbol_file(no_id program.cc FLAGS -g -pie -fPIE -Wl,--build-id=none)
+symbol_file(library.so library.cc FLAGS -g -shared -fPIC ${ID} -fcf-protection=none)
+symbol_file(library_ibt.so library.cc FLAGS -g -shared -fPIC ${ID} -fcf-protection=full
+            -Wl,-z,ibtplt)
+symbol_file(edges.so edges.S FLAGS -shared -nostdlib)
+find_program(LLD ld.lld)
+if(LLD)
+  symbol_file(lld program.cc FLAGS -g -pie -fPIE -fuse-ld=lld ${ID} -Wl,-z,noseparate-code)
+endif()
+find_program(CLANG clang++)
+if(CLANG)
+  # Without .debug_aranges, and with another compiler's idea of DWARF.
+  add_custom_command(OUTPUT ${SYMBOLS}/clang DEPENDS ${SYMBOL_SOURCES}/program.cc
+                     COMMAND ${CLANG} -O2 -g -gno-column-info -pie -fPIE ${ID} -o clang
+                             ${SYMBOL_SOURCES}/program.cc
+                     WORKING_DIRECTORY ${SYMBOLS} VERBATIM)
+  list(APPEND SYMBOL_FILES ${SYMBOLS}/clang)
+endif()
+
+set(STRIP ${CMAKE_STRIP} --strip-all)
+set(DEBUG_ONLY ${CMAKE_OBJCOPY} --only-keep-debug)
+# The listing of the stubs as another program sees them.
+foreach(library library library_ibt)
+  symbol_copy(${library}.stubs FROM ${library}.so
+              COMMAND ${CMAKE_OBJDUMP} -d ${library}.so > ${library}.stubs)
+endforeach()
+symbol_copy(static_pie.stubs FROM static_pie
+            COMMAND ${CMAKE_OBJDUMP} -d -j .plt static_pie > static_pie.stubs)
+symbol_copy(stripped FROM pie COMMAND ${STRIP} -o stripped pie)
+symbol_copy(stripped.debug FROM pie COMMAND ${DEBUG_ONLY} pie stripped.debug)
+symbol_copy(stripped.so FROM library.so COMMAND ${STRIP} -o stripped.so library.so)
+# A link with a checksum, for a file that has no build id.
+symbol_copy(links/linked FROM no_id
+            COMMAND ${DEBUG_ONLY} no_id links/.debug/linked.debug
+            COMMAND ${STRIP} -o links/linked no_id
+            COMMAND ${CMAKE_OBJCOPY} --add-gnu-debuglink=links/.debug/linked.debug links/linked)
+# The same link to a file that was changed since.
+symbol_copy(links/stale FROM no_id
+            COMMAND ${DEBUG_ONLY} no_id links/stale.debug
+            COMMAND ${STRIP} -o links/stale no_id
+            COMMAND ${CMAKE_OBJCOPY} --add-gnu-debuglink=links/stale.debug links/stale
+            COMMAND ${CMAKE_COMMAND} -E echo_append x >> links/stale.debug)
+find_program(XZ xz)
+if(XZ)
+  symbol_copy(mini FROM pie
+              COMMAND ${CMAKE_OBJCOPY} -S --keep-symbol=plain --keep-symbol=_ZL10local_onlyi pie
+                      mini.names
+              COMMAND ${XZ} -f mini.names
+              COMMAND ${STRIP} -o mini pie
+              COMMAND ${CMAKE_OBJCOPY} --add-section=.gnu_debugdata=mini.names.xz mini)
+endif()
+add_custom_target(symbol_files DEPENDS ${SYMBOL_FILES})
+
+set(collapse_tests demangle elf_symbols fold kallsyms perf_map symbolize symbolize_hostile
+                   symbolize_self symbolize_servers)
+# collapse/inputs/
+list(APPEND collapse_tests folded)
+add_library(symbolize_fixture STATIC symbolize_fixture.cc)
+target_link_libraries(symbolize_fixture PUBLIC memflame_collapse PRIVATE memflame_warnings)
+foreach(stem ${collapse_tests})
+  if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${stem}_test.cc)
+    memflame_test(${stem} LIBS memflame_collapse symbolize_fixture Threads::Threads)
+    add_dependencies(${stem}_test symbol_files)
+    target_compile_definitions(${stem}_test PRIVATE SYMBOLS="${SYMBOLS}"
+                               SYMBOL_SOURCES="${SYMBOL_SOURCES}")
+  endif()
+endforeach()

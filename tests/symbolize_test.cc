@@ -1,0 +1,407 @@
+#include "collapse/symbolize/symbolize.h"
+
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "collapse/symbolize/debug_files.h"
+#include "symbolize_fixture.h"
+
+using namespace memflame;           // NOLINT(google-build-using-namespace): tests only
+using namespace memflame::fixture;  // NOLINT(google-build-using-namespace)
+namespace fs = std::filesystem;
+
+namespace {
+
+const std::string files = SYMBOLS "/";
+const std::string source = SYMBOL_SOURCES "/program.cc";
+
+std::vector<std::string> functions(const std::vector<Symbol>& symbols) {
+  std::vector<std::string> names;
+  for (const Symbol& symbol : symbols) names.push_back(symbol.function);
+  return names;
+}
+
+bool in_source(const Symbol& symbol) { return symbol.file.ends_with("program.cc"); }
+
+uint64_t count(const Recording& recording, Loss loss) { return recording.losses[loss].events; }
+
+using Names = std::vector<std::string>;
+
+// A file of a test that is removed with it.
+struct Scratch {
+  Scratch() : path(fs::temp_directory_path() / ("memflame-" + std::to_string(::getpid()))) {
+    fs::create_directories(path);
+  }
+  ~Scratch() { fs::remove_all(path); }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  fs::path path;
+};
+
+// Runs the program and gives the module of its own file other properties.
+struct Case {
+  explicit Case(const std::string& file) : ran(run(file)), recording(record(ran.maps)) {
+    own = find_module(recording, file);
+    REQUIRE(own);
+  }
+  Module& module() { return recording.modules[own.index]; }
+  std::vector<Symbol> at(const std::string& name_of_place, const SymbolSources& sources = {}) {
+    return name(recording, {ran.at.at(name_of_place), true}, sources);
+  }
+  Run ran;
+  Recording recording;
+  ModuleId own;
+};
+
+}  // namespace
+
+TEST_CASE("inlined frames, lines and scopes, in every layout a linker makes") {
+  std::vector<std::string> layouts{"pie",       "dwarf4",      "no_pie",     "far",
+                                   "relocated", "one_segment", "static_pie", "no_id"};
+  for (const char* optional : {"lld", "clang"})
+    if (fs::exists(files + optional)) layouts.emplace_back(optional);
+  for (const std::string& layout : layouts) {
+    CAPTURE(layout);
+    Case c(files + layout);
+    const std::vector<Symbol> hold = c.at("hold");
+    REQUIRE(functions(hold) ==
+            Names{"int shapes::Box::hold<int>(int)", "shapes::inner(int)",
+                  "(anonymous namespace)::hidden" + std::string(layout == "clang" ? "()" : "")});
+    CHECK(hold[0].kind == FrameKind::user);
+    CHECK(hold[1].kind == FrameKind::inlined);
+    CHECK(hold[2].kind == FrameKind::inlined);
+    CHECK(hold[0].line == line_of(source, "hold"));
+    CHECK(hold[1].line == line_of(source, "inner"));
+    CHECK(hold[2].line == line_of(source, "hidden"));
+    for (const Symbol& symbol : hold) {
+      CHECK(in_source(symbol));
+      CHECK(symbol.module == files + layout);
+    }
+    CHECK(functions(c.at("plain")) == Names{"plain"});
+    CHECK(c.at("plain")[0].line == line_of(source, "plain"));
+    CHECK(functions(c.at("local")) == Names{"local_only(int)"});
+    CHECK(functions(c.at("lambda")).back().find("lambda") != std::string::npos);
+    CHECK(c.at("lambda").back().line == line_of(source, "lambda"));
+    CHECK(functions(c.at("plain_entry")) != Names{});
+    CHECK(count(c.recording, Loss::unknown_symbol) == 0);
+    CHECK(c.recording.meta.notes.empty());
+  }
+}
+
+TEST_CASE("an address is looked up as it is, a return address one byte before") {
+  Case c(files + "pie");
+  const uint64_t entry = c.ran.at.at("plain_entry");
+  CHECK(functions(name(c.recording, {entry, false})) == Names{"plain"});
+  CHECK(functions(name(c.recording, {entry, true})) != Names{"plain"});
+  // last_call() ends with a call: the return address is in what follows it.
+  const std::map<std::string, uint64_t> symbols = parse_nm(files + "pie.nm");
+  const uint64_t last = c.ran.at.at("last_call_entry");
+  uint64_t next = UINT64_MAX;
+  for (const auto& [symbol, address] : symbols)
+    if (address > symbols.at("last_call")) next = std::min(next, address);
+  // endbr64, sub, call: whatever it is, it fits in 16 bytes, and a return address is behind it.
+  CHECK(functions(name(c.recording, {last + 1, true})) == Names{"last_call"});
+  CHECK(next - symbols.at("last_call") <= 32);
+}
+
+TEST_CASE("without DWARF there are names, without inlined frames and lines") {
+  Case c(files + "no_debug");
+  const std::vector<Symbol> hold = c.at("hold");
+  REQUIRE(functions(hold) == Names{"int shapes::Box::hold<int>(int)"});
+  CHECK(hold[0].line == 0);
+  CHECK(hold[0].file.empty());
+  Case with(files + "pie");
+  CHECK(functions(with.at("hold", {.inlines = false})) == functions(hold));
+}
+
+TEST_CASE("split DWARF: the .dwo file, though it is there, is not opened; names are known") {
+  Case c(files + "split");
+  REQUIRE(fs::exists(files + "split-program.dwo"));
+  CHECK(functions(c.at("plain")) == Names{"plain"});
+  CHECK(functions(c.at("hold")) == Names{"int shapes::Box::hold<int>(int)"});
+  CHECK(count(c.recording, Loss::unknown_symbol) == 0);
+}
+
+TEST_CASE("a stripped program: unknown, counted once per address, named by where it is") {
+  Case c(files + "stripped");
+  const std::vector<Symbol> hold = c.at("hold");
+  REQUIRE(hold.size() == 1);
+  CHECK(hold[0].kind == FrameKind::unknown);
+  const std::map<std::string, uint64_t> symbols = parse_nm(files + "pie.nm");
+  const uint64_t bias = c.ran.at.at("plain_entry") - symbols.at("plain");
+  char expected[64];
+  std::snprintf(expected, sizeof expected, "[stripped+0x%llx]",
+                static_cast<unsigned long long>(c.ran.at.at("hold") - bias));
+  CHECK(hold[0].function == expected);
+  CHECK(count(c.recording, Loss::unknown_symbol) == 1);
+
+  // Three stacks over two addresses: two unknown symbols.
+  Case many(files + "stripped");
+  const Pc hold_pc{many.ran.at.at("hold"), true}, plain_pc{many.ran.at.at("plain"), true};
+  add_stack(many.recording, {hold_pc, plain_pc});
+  add_stack(many.recording, {plain_pc});
+  add_stack(many.recording, {plain_pc, hold_pc, hold_pc});
+  symbolize(many.recording, {});
+  CHECK(count(many.recording, Loss::unknown_symbol) == 2);
+  CHECK(many.recording.locations.size() == 3);
+  CHECK(many.recording.frames[1][1] == many.recording.frames[2][0]);
+}
+
+TEST_CASE("debug files are found by build id, also below the root of a container") {
+  Scratch scratch;
+  const std::string id = build_id_of(open_file(files + "stripped").get());
+  const fs::path debug = scratch.path / "usr/lib/debug/.build-id" / id.substr(0, 2);
+  fs::create_directories(debug);
+  const fs::path file = debug / (id.substr(2) + ".debug");
+
+  Case c(files + "stripped");
+  c.module().root = scratch.path;
+  SUBCASE("in place") { fs::copy_file(files + "stripped.debug", file); }
+  SUBCASE("an absolute link is one of the container") {
+    fs::create_directories(scratch.path / "data");
+    fs::copy_file(files + "stripped.debug", scratch.path / "data/x");
+    fs::create_symlink("/data/x", file);
+  }
+  CHECK(c.at("hold").size() == 3);
+  CHECK(functions(c.at("local")) == Names{"local_only(int)"});
+  CHECK(c.at("plain")[0].line == line_of(source, "plain"));
+}
+
+TEST_CASE("debug files that do not belong to the program, or are no files, are not used") {
+  Scratch scratch;
+  const std::string id = build_id_of(open_file(files + "stripped").get());
+  const fs::path debug = scratch.path / "usr/lib/debug/.build-id" / id.substr(0, 2);
+  fs::create_directories(debug);
+  const fs::path file = debug / (id.substr(2) + ".debug");
+  SUBCASE("another program") { fs::copy_file(files + "dwarf4", file); }
+  SUBCASE("a pipe, which would wait for ever") { REQUIRE(::mkfifo(file.c_str(), 0600) == 0); }
+  SUBCASE("a device") { fs::create_symlink("/dev/zero", file); }
+  SUBCASE("a link out of the container") { fs::create_symlink(files + "stripped.debug", file); }
+  SUBCASE("a directory") { fs::create_directories(file); }
+  SUBCASE("text") { write_file(file, "not an ELF file"); }
+  SUBCASE("a few bytes of ELF") {
+    write_file(file, read_file(files + "stripped.debug").substr(0, 100));
+  }
+  Case c(files + "stripped");
+  c.module().root = scratch.path;
+  CHECK(c.at("hold")[0].kind == FrameKind::unknown);
+}
+
+TEST_CASE("debug files are found by link and checksum") {
+  Case linked(files + "links/linked");
+  CHECK(linked.at("hold").size() == 3);
+  CHECK(linked.at("plain")[0].line == line_of(source, "plain"));
+  Case stale(files + "links/stale");
+  CHECK(stale.at("hold")[0].kind == FrameKind::unknown);
+}
+
+TEST_CASE("debug links are looked for in the root of the target") {
+  Scratch scratch;
+  fs::create_directories(scratch.path / "opt/app/.debug");
+  fs::create_directories(scratch.path / "usr/lib/debug/opt/app");
+  Case c(files + "links/linked");
+  c.module().path = "/opt/app/linked";
+  c.module().root = scratch.path;
+  CHECK(c.at("hold")[0].kind == FrameKind::unknown);
+  const char* places[] = {"opt/app", "opt/app/.debug", "usr/lib/debug/opt/app"};
+  for (const char* place : places) {
+    CAPTURE(place);
+    const fs::path file = scratch.path / place / "linked.debug";
+    fs::copy_file(files + "links/.debug/linked.debug", file);
+    CHECK(c.at("hold").size() == 3);
+    fs::remove(file);
+  }
+}
+
+TEST_CASE("MiniDebugInfo names local functions" * doctest::skip(!fs::exists(files + "mini"))) {
+  Case c(files + "mini");
+  CHECK(functions(c.at("plain")) == Names{"plain"});
+  CHECK(functions(c.at("local")) == Names{"local_only(int)"});
+  CHECK(c.at("hold")[0].kind == FrameKind::unknown);  // was left out of the table
+}
+
+TEST_CASE("a deleted file is read through the descriptor that was opened in time") {
+  Scratch scratch;
+  const std::string path = scratch.path / "program";
+  fs::copy_file(files + "pie", path);
+  Case c(path);
+  fs::remove(path);
+  c.module().path += " (deleted)";
+  CHECK(c.at("hold").size() == 3);
+}
+
+TEST_CASE("a file that was not opened in time is opened by name, if it is still the same") {
+  Scratch scratch;
+  const std::string path = scratch.path / "program";
+  fs::copy_file(files + "pie", path);
+  Case c(path);
+  c.module().file = SharedFd();
+  SUBCASE("the same build id") { CHECK(c.at("hold").size() == 3); }
+  SUBCASE("no build id, the same inode") {
+    c.module().build_id.clear();
+    CHECK(c.at("hold").size() == 3);
+  }
+  SUBCASE("no build id, another inode") {
+    c.module().build_id.clear();
+    c.module().inode += 1;
+    CHECK(c.at("hold")[0].kind == FrameKind::unknown);
+    CHECK(c.recording.meta.notes.size() == 1);
+  }
+  SUBCASE("in the root of a container") {
+    c.module().root = scratch.path;
+    c.module().path = "/program";
+    CHECK(c.at("hold").size() == 3);
+  }
+  SUBCASE("replaced") {
+    fs::remove(path);
+    fs::copy_file(files + "dwarf4", path);
+    CHECK(c.at("hold")[0].kind == FrameKind::unknown);
+    CHECK(c.recording.meta.notes ==
+          Names{path + ": names unknown, the file was replaced since it was mapped"});
+    CHECK(count(c.recording, Loss::unknown_symbol) == 1);
+  }
+  SUBCASE("gone") {
+    fs::remove(path);
+    CHECK(c.at("hold")[0].kind == FrameKind::unknown);
+    CHECK(c.recording.meta.notes == Names{path + ": names unknown, the file could not be opened"});
+  }
+}
+
+TEST_CASE("mappings count while they are there, the newest first") {
+  Case c(files + "pie");
+  const Pc pc{c.ran.at.at("plain"), true};
+  Space& space = c.recording.spaces[1];
+  const auto name_at = [&](uint64_t time) {
+    c.recording.stacks.resize(1);
+    c.recording.stacks[add_stack(c.recording, {pc}).index].time_ns = time;
+    symbolize(c.recording, {});
+    return c.recording.locations[1].symbols[0].function;
+  };
+  for (Mapping& m : space.mappings) m.from_ns = 100, m.until_ns = 200;
+  CHECK(name_at(100) == "plain");
+  CHECK(name_at(199) == "plain");
+  CHECK(name_at(99).starts_with("[unmapped 0x"));
+  CHECK(name_at(200).starts_with("[unmapped 0x"));
+  CHECK_FALSE(c.recording.locations[1].is_code);
+  CHECK(count(c.recording, Loss::unmapped_address) == 2);
+  CHECK(count(c.recording, Loss::unknown_symbol) == 0);
+
+  // Something else is mapped over it later, by MAP_FIXED.
+  space.mappings.push_back(
+      {pc.addr & ~uint64_t{4095}, (pc.addr & ~uint64_t{4095}) + 4096, 0, {}, 150, UINT64_MAX});
+  CHECK(name_at(149) == "plain");
+  CHECK(name_at(150).starts_with("[anon+0x"));
+  CHECK(c.recording.locations[1].is_code);
+}
+
+TEST_CASE("a forked child has its parent's mappings as of the fork") {
+  Case c(files + "pie");
+  const Pc pc{c.ran.at.at("plain"), true};
+  for (Mapping& m : c.recording.spaces[1].mappings) m.from_ns = 100, m.until_ns = 200;
+  const auto add_space = [&](uint32_t parent, uint64_t from) {
+    Space& space = c.recording.spaces.emplace_back();
+    space.forked_from = SpaceId{parent};
+    space.from_ns = from;
+    return SpaceId{static_cast<uint32_t>(c.recording.spaces.size() - 1)};
+  };
+  const auto name_in = [&](SpaceId space, uint64_t time) {
+    c.recording.stacks.resize(1);
+    RawStack& stack = c.recording.stacks[add_stack(c.recording, {pc}).index];
+    stack.space = space;
+    stack.time_ns = time;
+    symbolize(c.recording, {});
+    return c.recording.locations[1].symbols[0].function;
+  };
+  const SpaceId child = add_space(1, 150), grandchild = add_space(child.index, 900);
+  CHECK(name_in(child, 1000) == "plain");  // the parent's munmap at 200 is not the child's
+  CHECK(name_in(grandchild, 1000) == "plain");
+  CHECK(name_in(add_space(1, 250), 1000).starts_with("[unmapped"));
+  const SpaceId self{static_cast<uint32_t>(c.recording.spaces.size())};
+  CHECK(name_in(add_space(self.index, 150), 1000).starts_with("[unmapped"));
+  CHECK(name_in(SpaceId{4000000000}, 1000).starts_with("[unmapped"));
+}
+
+TEST_CASE("JIT code is named by the perf map, in children too") {
+  Recording recording = record({{0x10000, 0x20000, 0, 0, ""}});
+  recording.spaces[1].perf_map = "10100 20 first\n10100 10 second\n";
+  CHECK(name(recording, {0x10108, false})[0].function == "second");
+  CHECK(name(recording, {0x10118, false})[0].function == "first");
+  const Symbol jit = name(recording, {0x10120, true})[0];
+  CHECK(jit.function == "first");
+  CHECK(jit.kind == FrameKind::jit);
+  CHECK(count(recording, Loss::unknown_symbol) == 0);
+  CHECK(name(recording, {0x10120, false})[0].function == "[anon+0x120]");
+  CHECK(count(recording, Loss::unknown_symbol) == 1);
+
+  recording.spaces.emplace_back().forked_from = SpaceId{1};
+  recording.stacks.resize(1);
+  recording.stacks[add_stack(recording, {{0x10108, false}}).index].space = SpaceId{2};
+  symbolize(recording, {});
+  CHECK(recording.locations[1].symbols[0].function == "second");
+
+  // A file in memory that is no ELF file is treated alike.
+  Scratch scratch;
+  write_file(scratch.path / "doublemapper", "\x90\x90\x90");
+  Module& module = recording.modules.emplace_back();
+  module.path = "/memfd:doublemapper (deleted)";
+  module.file = open_file(scratch.path / "doublemapper");
+  recording.spaces[1].mappings[0].module =
+      ModuleId{static_cast<uint32_t>(recording.modules.size() - 1)};
+  CHECK(name(recording, {0x10108, false})[0].function == "second");
+  CHECK(name(recording, {0x10130, false})[0].function == "[memfd:doublemapper+0x130]");
+}
+
+TEST_CASE("kernel addresses") {
+  Scratch scratch;
+  const std::string kallsyms = scratch.path / "kallsyms";
+  write_file(kallsyms,
+             "ffffffff81000000 T _text\nffffffff81000100 T do_work\nffffffff81000200 D table\n"
+             "ffffffffc0000000 t helper\t[toy]\nffffffffc0000080 t _RNvC3toy4main\t[toy]\n");
+  Recording recording = record({});
+  const Pc pcs[] = {{0xffffffff81000150, false},
+                    {0xffffffffc0000080, true},
+                    {0xffffffffc0000084, true},
+                    {0xffffffff81000208, true},
+                    {0xffffffff81000150, false}};
+  add_stack(recording, {std::begin(pcs), std::end(pcs)}, 4);
+  symbolize(recording, {.kallsyms_path = kallsyms});
+  const auto frame = [&](size_t i) {
+    return recording.locations[recording.frames[1][i].index].symbols[0];
+  };
+  CHECK(frame(0).function == "do_work");
+  CHECK(frame(0).kind == FrameKind::kernel);
+  CHECK(frame(0).module == "kernel");
+  CHECK(frame(1).function == "helper");
+  CHECK(frame(1).module == "[toy]");
+  CHECK(frame(2).function == "toy::main");
+  CHECK(frame(3).function == "[kernel 0xffffffff81000208]");
+  CHECK(frame(3).kind == FrameKind::kernel);
+  // The same number in the user part of the stack is no kernel address.
+  CHECK(frame(4).function == "[unmapped 0xffffffff81000150]");
+  CHECK(count(recording, Loss::unknown_symbol) == 1);
+  CHECK(count(recording, Loss::unmapped_address) == 1);
+  CHECK_FALSE(recording.locations[recording.frames[1][0].index].space);
+
+  write_file(kallsyms, "0000000000000000 T _text\n0000000000000000 T do_work\n");
+  Recording hidden = record({});
+  add_stack(hidden, {pcs[0]}, 1);
+  symbolize(hidden, {.kallsyms_path = kallsyms});
+  CHECK(hidden.locations[1].symbols[0].function == "[kernel 0xffffffff81000150]");
+  CHECK(hidden.meta.notes.size() == 1);
+  CHECK(count(hidden, Loss::unknown_symbol) == 1);
+}
+
+TEST_CASE("the vsyscall page") {
+  Recording recording = record({});
+  CHECK(name(recording, {0xffffffffff600000, false})[0].function == "gettimeofday");
+  CHECK(name(recording, {0xffffffffff600409, true})[0].function == "time");
+  const Symbol getcpu = name(recording, {0xffffffffff600800, false})[0];
+  CHECK(getcpu.function == "getcpu");
+  CHECK(getcpu.module == "[vsyscall]");
+  CHECK(name(recording, {0xffffffffff600c00, false})[0].function == "[vsyscall+0xc00]");
+  CHECK(name(recording, {0xffffffffff601000, false})[0].function ==
+        "[unmapped 0xffffffffff601000]");
+}

@@ -104,10 +104,11 @@ struct Symbol {
 };
 
 // What one address means: the function whose code it is and those inlined into it there,
-// outermost first. Never empty after symbolize().
+// outermost first. Never empty after symbolize(). All addresses that are the same place in the same
+// file share one location, whichever process they were seen in.
 struct Location {
-  SpaceId space;                     // none for kernel addresses
-  Pc pc;
+  SpaceId space;                     // where it was seen first; none for kernel addresses
+  Pc pc;                             // the address there
   std::vector<Symbol> symbols;
   bool is_code = true;               // false: in no executable mapping at that time
 };

@@ -56,6 +56,7 @@ class StopSignals {
 class Ends {
  public:
   void add(pid_t pid) {
+    any_ = true;
     fds_.emplace_back(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   }
   // All of them have ended; never true when none was added.
@@ -64,7 +65,6 @@ class Ends {
       pollfd entry{.fd = fd.get(), .events = POLLIN, .revents = 0};
       return !fd || ::poll(&entry, 1, 0) > 0;
     });
-    any_ |= !fds_.empty();
     return any_ && fds_.empty();
   }
 
@@ -161,9 +161,9 @@ Run run_probe(const Probe& probe, const ProbeOptions& options, Command* command)
   run.info.map_bytes = session.object().map_memory();
   run.recording = session.finish();
   run.info.counters = session.counters();
-  run.info.pids = session.watched_pids();
-  run.info.os_growth = session.os_growth();
-  run.info.without_end = session.spaces_without_end();
+  run.info.pids = session.os().pids();
+  run.info.os_growth = session.os().growth();
+  run.info.without_end = session.os().without_figures();
   run.recording.meta.seconds = run.info.seconds;
   return run;
 }

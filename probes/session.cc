@@ -39,23 +39,6 @@ bpf::config make_config(const ProbeOptions& options, const KernelFeatures& featu
   return config;
 }
 
-OsMemory from_record(const bpf::space_record& record) {
-  const auto pages = [](int64_t n) { return n * page_bytes; };
-  const auto aligned = [](uint64_t n) {
-    return static_cast<int64_t>((n + page_bytes - 1) & ~uint64_t{page_bytes - 1});
-  };
-  OsMemory memory;
-  memory.vm_size = pages(static_cast<int64_t>(record.vm_pages));
-  // The [heap] mapping begins at the page of start_brk and ends at the page after brk.
-  memory.heap = aligned(record.brk) - static_cast<int64_t>(record.start_brk & ~uint64_t{4095});
-  if (record.brk == record.start_brk) memory.heap = 0;
-  memory.rss_file = pages(record.rss[0]);
-  memory.rss_anon = pages(record.rss[1]);
-  memory.swap = pages(record.rss[2]);
-  memory.rss_shmem = pages(record.rss[3]);
-  return memory;
-}
-
 }  // namespace
 
 Session::Session(const Probe& probe, const ProbeOptions& options)
@@ -65,6 +48,7 @@ Session::Session(const Probe& probe, const ProbeOptions& options)
   object_.resize("ring", options.ring_bytes);
   object_.resize("sums", options.max_stacks);
   if (!config.by_comm) object_.leave_out("memflame_rename");
+  if (!features_.syscall_tracepoints) object_.leave_out("memflame_exit_group");
   probe.configure(options_, config, object_);
   object_.load(config);
   ring_ = ring_buffer__new(object_.map("ring"), on_record, this, nullptr);
@@ -72,6 +56,8 @@ Session::Session(const Probe& probe, const ProbeOptions& options)
     throw Error(std::string("the ring buffer cannot be mapped: ") + std::strerror(errno));
   // Exit before exec before fork: a process that is born while we attach is seen to end, too.
   links_.raw_tracepoint(object_.program("memflame_exit"), "sched_process_exit");
+  if (features_.syscall_tracepoints)
+    links_.tracepoint(object_.program("memflame_exit_group"), "syscalls", "sys_enter_exit_group");
   links_.raw_tracepoint(object_.program("memflame_exec"), "sched_process_exec");
   links_.raw_tracepoint(object_.program("memflame_fork"), "sched_process_fork");
   if (config.by_comm) links_.raw_tracepoint(object_.program("memflame_rename"), "task_rename");
@@ -90,11 +76,9 @@ void Session::add_target(pid_t pid, bool waits_for_exec) {
     bpf::process known{};
     if (object_.lookup("processes", tgid, known)) return;  // followed since its fork
     process.space = object_.new_space();
-    OsReading reading;
-    reading.pid = pid;
     object_.update("spaces", process.space, bpf::space{});
     spaces_.adopt(SpaceId{process.space}, pid, monotonic_ns());
-    os_[process.space] = reading;
+    os_.adopt(SpaceId{process.space}, pid);
     accounting_->begin(SpaceId{process.space}, pid, false);
   }
   object_.update("processes", tgid, process);
@@ -118,17 +102,16 @@ size_t Session::add_named(const std::string& comm) {
 void Session::attach() { probe_.attach(*this); }
 
 void Session::arm() {
-  for (auto& [id, reading] : os_) {
-    const std::optional<OsMemory> now = read_memory(reading.pid);
-    if (reading.ended || !now) continue;
-    reading.start = reading.last = *now;
+  // The counters begin at the figures the OS gives now, so the sum of all changes is what the OS says
+  // at the end, whatever happens between this reading and the first event.
+  os_.read_starts([this](uint32_t id, const OsMemory& now) {
     bpf::space space{};
-    if (!object_.lookup("spaces", id, space)) continue;
-    space.rss[0] = now->rss_file / page_bytes;
-    space.rss[1] = now->rss_anon / page_bytes;
-    space.rss[3] = now->rss_shmem / page_bytes;
+    if (!object_.lookup("spaces", id, space)) return;
+    space.rss[0] = now.rss_file / page_bytes;
+    space.rss[1] = now.rss_anon / page_bytes;
+    space.rss[3] = now.rss_shmem / page_bytes;
     object_.update("spaces", id, space);
-  }
+  });
   object_.arm(true);
   armed_ = true;
   accounting_->armed();
@@ -137,7 +120,7 @@ void Session::arm() {
 void Session::disarm() {
   object_.arm(false);
   armed_ = false;
-  read_os_ends();
+  os_.read_ends();
 }
 
 void Session::poll(int timeout_ms) {
@@ -150,9 +133,7 @@ void Session::poll(int timeout_ms) {
   const uint64_t now = monotonic_ns();
   if (options_.target.whole_system() || now < next_reading_ns_) return;
   next_reading_ns_ = now + os_reading_interval_ns;
-  for (auto& [id, reading] : os_)
-    if (!reading.ended)
-      if (const std::optional<OsMemory> memory = read_memory(reading.pid)) reading.last = *memory;
+  os_.poll();
 }
 
 int Session::on_record(void* session, void* data, size_t size) {
@@ -169,24 +150,10 @@ int Session::on_record(void* session, void* data, size_t size) {
 
 void Session::on_space(const bpf::space_record& record) {
   const SpaceId id{record.space};
-  if (record.reason == bpf::space_end) {
-    spaces_.end(id);
-    OsReading& reading = os_[record.space];
-    if (record.has_memory) reading.end = from_record(record);
-    else if (reading.start) reading.end = reading.last;
-    reading.ended = true;
-    return;
-  }
+  os_.take(record);
+  if (record.reason == bpf::space_ending) return;
+  if (record.reason == bpf::space_end) return spaces_.end(id);
   spaces_.begin(record);
-  OsReading& reading = os_[record.space];
-  reading.pid = static_cast<pid_t>(record.tgid);
-  if (record.has_memory) {
-    OsMemory memory = from_record(record);
-    reading.last = memory;
-    // What the kernel made resident to start a program is captured too, as [exec].
-    if (record.reason == bpf::space_exec) memory.rss_anon = memory.rss_file = memory.rss_shmem = 0;
-    reading.start = memory;
-  }
   if (record.reason == bpf::space_fork)
     accounting_->fork(SpaceId{record.parent_space}, id);
   else
@@ -219,18 +186,6 @@ bool Session::first_probe_of(int fd) {
   struct stat status {};
   return fd >= 0 && ::fstat(fd, &status) == 0 &&
          probed_files_.emplace(status.st_dev, status.st_ino).second;
-}
-
-void Session::read_os_ends() {
-  for (auto& [id, reading] : os_)
-    if (!reading.ended && !reading.end && reading.start) reading.end = read_memory(reading.pid);
-}
-
-std::vector<pid_t> Session::watched_pids() const {
-  std::vector<pid_t> pids;
-  for (const auto& [id, reading] : os_)
-    if (reading.pid != 0) pids.push_back(reading.pid);
-  return pids;
 }
 
 RawStackId Session::stack_for(Recording& recording, uint64_t key) {
@@ -296,14 +251,11 @@ Recording Session::finish() {
   Recording recording;
   recording.types = probe_.types(value_named(probe_, options_.value).name);
   recording.shown = value_named(probe_, options_.value).column;
-  for (const auto& [id, reading] : os_) {
-    if (reading.start && reading.end)
-      os_growth_ += *reading.end - *reading.start;
-    else if (reading.pid != 0)
-      ++spaces_without_end_;
-  }
   accounting_->finish(*this, recording);
   probe_.reconcile(*this, recording);
+  if (os_.approximate() != 0)
+    recording.meta.notes.push_back("figures of " + std::to_string(os_.approximate()) +
+                                   " killed process(es) are from up to 0.2 s before the end");
   insert_missing_callers(recording);
   count_losses(recording);
   links_.detach();

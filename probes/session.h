@@ -1,9 +1,7 @@
 // One run of one probe: the loaded object, its attachments, and what has come in so far.
 #pragma once
 
-#include <map>
 #include <memory>
-#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -15,7 +13,7 @@
 #include "probes/kernel.h"
 #include "probes/links.h"
 #include "probes/probe.h"
-#include "probes/procfs.h"
+#include "probes/os_ledger.h"
 #include "probes/sideband.h"
 #include "probes/spaces.h"
 
@@ -53,10 +51,7 @@ class Session {
   Recording finish();
 
   bpf::counters counters() const { return object_.counters(); }
-  // What the OS figures of all spaces with a known start and end have grown by.
-  const OsMemory& os_growth() const { return os_growth_; }
-  size_t spaces_without_end() const { return spaces_without_end_; }
-  std::vector<pid_t> watched_pids() const;
+  const OsLedger& os() const { return os_; }
 
   // True once for a file: has it got its probes already?
   bool first_probe_of(int fd);
@@ -68,19 +63,11 @@ class Session {
                const std::vector<int64_t>& values);
 
  private:
-  struct OsReading {
-    pid_t pid = 0;
-    std::optional<OsMemory> start, end;
-    OsMemory last;           // while it lived
-    bool ended = false;
-  };
-
   static int on_record(void* session, void* data, size_t size);
   void on_space(const bpf::space_record& record);
   void on_stack(const bpf::stack_record& record, size_t size);
   RawStackId stack_for(Recording& recording, uint64_t key);
   void insert_missing_callers(Recording& recording);
-  void read_os_ends();
   void count_losses(Recording& recording);
 
   const Probe& probe_;
@@ -99,9 +86,7 @@ class Session {
   };
   std::unordered_map<uint64_t, Announced> stacks_;         // by hash
   std::unordered_map<uint64_t, RawStackId> ids_;           // hash or note -> row in the recording
-  std::map<uint32_t, OsReading> os_;                       // by space
-  OsMemory os_growth_;
-  size_t spaces_without_end_ = 0;
+  OsLedger os_;
   uint64_t next_reading_ns_ = 0;
   std::set<std::pair<uint64_t, uint64_t>> probed_files_;  // device, inode
   uint64_t late_attaches_ = 0;

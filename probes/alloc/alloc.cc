@@ -157,9 +157,8 @@ void attach_module(Session& session, const Module& module, bool late) {
 }
 
 void reconcile(Session& session, Recording& recording) {
-  int64_t live = 0;
-  for (const Aggregate& row : recording.sums) live += row.values[0];
-  recording.meta.reconciliation.push_back({"VmRSS growth", live, session.os_growth().rss()});
+  recording.meta.reconciliation.push_back(
+      {"VmRSS growth", session.os().captured(recording, 0), session.os().growth().rss()});
   const bpf::counters counters = session.counters();
   recording.meta.notes.push_back(
       with_commas(static_cast<int64_t>(counters.events)) + " allocations (" +

@@ -41,7 +41,7 @@ struct percpu_counter {
 
 struct mm_struct {
   atomic_t mm_users;
-  unsigned long total_vm;  // pages
+  unsigned long total_vm, stack_vm;  // pages
   unsigned long start_brk, brk;
   struct task_struct* owner;  // with CONFIG_MEMCG
   struct uprobes_state uprobes_state;

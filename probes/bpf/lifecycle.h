@@ -7,6 +7,7 @@
 ALWAYS_INLINE void read_memory(struct mm_struct* mm, struct space_record* record) {
   record->has_memory = 1;
   record->vm_pages = BPF_CORE_READ(mm, total_vm);
+  record->stack_pages = BPF_CORE_READ(mm, stack_vm);
   record->start_brk = BPF_CORE_READ(mm, start_brk);
   record->brk = BPF_CORE_READ(mm, brk);
   for (u32 i = 0; i < 4; ++i) record->rss[i] = resident(mm, i);
@@ -111,6 +112,18 @@ int memflame_rename(struct bpf_raw_tracepoint_args* ctx) {
   struct mm_struct* mm = BPF_CORE_READ(task, mm);
   u32 space = begin_space(tgid, mm);
   if (space) tell_space(space, tgid, 0, space_found, task, mm);
+  return 0;
+}
+
+// Before 6.16 the memory is gone by the time of the exit event: the last figures are those at
+// exit_group(2). A process that is killed leaves none.
+SEC("tracepoint")
+int memflame_exit_group(struct syscall_enter_args* ctx) {
+  struct process* process = current_process();
+  if (!process || process->borrows) return 0;
+  struct task_struct* task = bpf_get_current_task_btf();
+  struct mm_struct* mm = BPF_CORE_READ(task, mm);
+  tell_space(process->space, task->tgid, 0, space_ending, task, mm);
   return 0;
 }
 

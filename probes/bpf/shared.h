@@ -101,7 +101,7 @@ struct stack_record {
 
 enum stop { stop_end, stop_no_frame_pointer, stop_too_deep, stop_unreadable };
 
-enum space_reason { space_fork = 1, space_exec, space_found, space_end };
+enum space_reason { space_fork = 1, space_exec, space_found, space_ending, space_end };
 
 struct space_record {
   u32 type;
@@ -111,7 +111,7 @@ struct space_record {
   u32 parent_space;         // for fork
   u32 reason;               // enum space_reason
   u32 has_memory;           // the fields below were read
-  u64 vm_pages;
+  u64 vm_pages, stack_pages;
   u64 start_brk, brk;
   s64 rss[4];
   char comm[comm_length];

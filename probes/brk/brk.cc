@@ -44,8 +44,7 @@ class BrkAccounting : public Accounting {
       const auto page_up = [](uint64_t address) { return (address + 4095) & ~uint64_t{4095}; };
       const auto rounded = static_cast<int64_t>(page_up(heap.last_break())) -
                            static_cast<int64_t>(page_up(heap.first_break()));
-      rounding_ += rounded - (static_cast<int64_t>(heap.last_break()) -
-                             static_cast<int64_t>(heap.first_break()));
+      if (session.os().has_figures(SpaceId{space})) net_pages_ += rounded;
       older_ += static_cast<int64_t>(heap.released_older());
     }
     const bpf::counters counters = session.counters();
@@ -54,7 +53,7 @@ class BrkAccounting : public Accounting {
     for (const auto& [hash, row] : rows_)
       session.add_row(recording, hash, "", {row[0], row[1], row[2]});
     recording.meta.reconciliation.push_back(
-        {"[heap] growth", net_ + rounding_, session.os_growth().heap});
+        {"[heap] growth", net_pages_, session.os().growth().heap});
     recording.meta.notes.push_back("net change of the break " + iec_bytes(net_) + " (" +
                                    with_commas(net_) + " bytes)");
     if (older_ != 0)
@@ -65,7 +64,7 @@ class BrkAccounting : public Accounting {
   std::unordered_map<uint64_t, std::array<int64_t, 3>> rows_;  // by stack hash
   std::unordered_map<uint32_t, Segments> heaps_;               // by space
   int64_t net_ = 0;
-  int64_t rounding_ = 0, older_ = 0;
+  int64_t net_pages_ = 0, older_ = 0;
 };
 
 void configure(const ProbeOptions&, bpf::config&, BpfObject& object) {

@@ -55,9 +55,9 @@ void reconcile(Session& session, Recording& recording) {
     gained += row.values[0];
     released += row.values[1];
   }
-  const OsMemory& os = session.os_growth();
-  recording.meta.reconciliation.push_back(
-      {"VmRSS growth", (gained - released) * page_bytes, os.rss()});
+  const OsMemory os = session.os().growth();
+  const int64_t net = session.os().captured(recording, 0) - session.os().captured(recording, 1);
+  recording.meta.reconciliation.push_back({"VmRSS growth", net * page_bytes, os.rss()});
   recording.meta.notes.push_back("gained " + human(gained, Unit::pages) + ", released " +
                                  human(released, Unit::pages) + "; VmRSS grew by anon " +
                                  iec_bytes(os.rss_anon) + ", file " + iec_bytes(os.rss_file) +

@@ -90,23 +90,26 @@ class MmapAccounting : public Accounting {
 
   void finish(Session& session, Recording& recording) override {
     std::array<int64_t, kind_names.size()> by_kind{};
+    int64_t net = 0;
     for (const auto& [id, space] : spaces_) {
-      released_ += static_cast<int64_t>(space.intervals.released_older());
+      const auto released = static_cast<int64_t>(space.intervals.released_older());
+      const bool compared = session.os().has_figures(SpaceId{id});
+      released_ += released;
+      if (compared) net -= released;
       space.intervals.for_each([&](uint64_t start, uint64_t end, const Intervals::Part& part) {
         if (part.owner == Intervals::before_start) return;
         const auto bytes = static_cast<int64_t>(end - start);
         rows_[{part.owner, part.kind}][0] += bytes;
         by_kind[static_cast<size_t>(part.kind)] += bytes;
+        if (compared) net += bytes;
       });
     }
     const bpf::counters counters = session.counters();
     if (counters.event_drops != 0)
       rows_[{bpf::note_ring_full, MapKind::anon}][1] +=
           static_cast<int64_t>(counters.event_drop_bytes);
-    int64_t outstanding = 0;
     std::string kinds;
     for (size_t i = 0; i < kind_names.size(); ++i) {
-      outstanding += by_kind[i];
       kinds += (i ? ", " : "") + std::string(kind_names[i].option) + " " + iec_bytes(by_kind[i]);
     }
     for (const auto& [key, row] : rows_) {
@@ -115,10 +118,10 @@ class MmapAccounting : public Accounting {
         session.add_row(recording, key.first, std::string(kind.group), {row[0], row[1], row[2]});
     }
     // VmSize also grows by brk and by the stack, and shrinks by what was mapped before the start.
-    const OsMemory& os = session.os_growth();
+    const OsMemory os = session.os().growth();
     recording.meta.reconciliation.push_back(
         {"VmSize growth (mmap + [heap] + stack - older mappings released)",
-         outstanding + os.heap + os.stack - released_, os.vm_size});
+         net + os.heap + os.stack, os.vm_size});
     recording.meta.notes.push_back("outstanding by kind: " + kinds);
     if (kind_ != "all") recording.meta.notes.push_back("shown: only --kind " + kind_);
     if (released_ != 0)

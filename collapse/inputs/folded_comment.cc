@@ -1,0 +1,155 @@
+#include "collapse/inputs/folded_comment.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <vector>
+
+#include "core/error.h"
+#include "core/folded.h"
+#include "core/units.h"
+
+namespace memflame {
+namespace {
+
+template <class Number>
+bool parse(std::string_view text, Number& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc{} && end == text.data() + text.size();
+}
+
+// A text in quotes, with \" and \\ in it; `text` is moved behind it.
+std::optional<std::string> unquote(std::string_view& text) {
+  std::string value;
+  for (size_t i = 1; i < text.size(); ++i) {
+    if (text[i] == '"') {
+      text.remove_prefix(i + 1);
+      return value;
+    }
+    if (text[i] == '\\' && ++i == text.size()) break;
+    value += text[i];
+  }
+  return std::nullopt;
+}
+
+// Texts of one origin say it once; of several, all of them.
+void join(std::string& into, const std::string& value) {
+  if (into.empty())
+    into = value;
+  else if (into != value)
+    into += " + " + value;
+}
+
+}  // namespace
+
+// `word key=value key="text"`: the first may be a word without a value.
+struct FoldedComments::Fields {
+  std::vector<std::pair<std::string, std::string>> all;
+  bool good = true;
+
+  explicit Fields(std::string_view text) {
+    while (good && !text.empty()) {
+      const size_t end = text.find_first_of(" =");
+      std::string key(text.substr(0, end));
+      text.remove_prefix(std::min(end, text.size()));
+      std::optional<std::string> value = "";
+      if (text.starts_with("=")) {
+        text.remove_prefix(1);
+        value = text.starts_with('"') ? unquote(text) : bare(text);
+      }
+      good = value && !key.empty() && (text.empty() || text.starts_with(' '));
+      if (!good) return;
+      all.emplace_back(std::move(key), std::move(*value));
+      text.remove_prefix(text.empty() ? 0 : 1);
+    }
+    good = good && !all.empty();
+  }
+
+  static std::string bare(std::string_view& text) {
+    std::string value(text.substr(0, text.find(' ')));
+    text.remove_prefix(value.size());
+    return value;
+  }
+
+  std::string_view operator[](std::string_view key) const {
+    for (const auto& [name, value] : all)
+      if (name == key) return value;
+    return {};
+  }
+};
+
+bool FoldedComments::take(std::string_view line) {
+  const Fields fields(line.substr(folded_comment.size()));
+  if (!fields.good) return false;
+  const auto& [word, value] = fields.all.front();
+  if (word == "folded") return begin_text(fields);
+  if (word == "loss") {
+    LossCount count;
+    if (!parse(fields["events"], count.events) || !parse(fields["bytes"], count.bytes))
+      return false;
+    for (size_t i = 0; i < loss_info.size(); ++i) {
+      if (loss_info[i].name != fields["name"]) continue;
+      losses_.add(static_cast<Loss>(i), count.events, count.bytes);
+      return true;
+    }
+    return false;
+  }
+  if (word == "reconciliation") {
+    Reconciliation row{.name = std::string(fields["name"])};
+    if (!parse(fields["captured"], row.captured) || !parse(fields["os"], row.os)) return false;
+    meta_.reconciliation.push_back(row);
+    return true;
+  }
+  return take_field(word, value);
+}
+
+bool FoldedComments::begin_text(const Fields& fields) {
+  ValueType type{std::string(fields["value"]), Unit::count};
+  int64_t total = 0;
+  if (type.name.empty() || !parse_unit(fields["unit"], type.unit) || !parse(fields["total"], total))
+    return false;
+  if (type_ && type_ != type)
+    throw Error("texts of " + type_->name + " (" + std::string(name(type_->unit)) + ") and " +
+                type.name + " (" + std::string(name(type.unit)) +
+                ") do not add up; collapse them one by one");
+  if (__builtin_add_overflow(total_, total, &total_))
+    throw Error("the totals of these texts leave the range of 64 bits");
+  // How long two runs watched together is no useful figure.
+  if (++texts_ > 1) meta_.seconds = 0;
+  type_ = type;
+  return true;
+}
+
+bool FoldedComments::take_field(std::string_view key, std::string value) {
+  double seconds = 0;
+  if (key == "title") {
+    join(meta_.title, value);
+  } else if (key == "command") {
+    join(meta_.command, value);
+  } else if (key == "host") {
+    join(meta_.host, value);
+  } else if (key == "seconds") {
+    if (!parse(value, seconds) || !std::isfinite(seconds)) return false;
+    if (texts_ < 2) meta_.seconds = seconds;
+  } else if (key == "roots") {
+    roots_are_processes_ = value == "process";
+  } else if (key == "note") {
+    meta_.notes.push_back(std::move(value));
+  } else {
+    return false;
+  }
+  return true;
+}
+
+void FoldedComments::finish(Profile& profile) {
+  profile.losses.add(losses_);
+  meta_.notes.insert(meta_.notes.end(), profile.meta.notes.begin(), profile.meta.notes.end());
+  profile.meta = std::move(meta_);
+  const int64_t total = profile.total(0);
+  if (any() && total != total_)
+    profile.meta.notes.push_back("the lines add up to " + with_commas(total) + ", not to the " +
+                                 with_commas(total_) +
+                                 " of their header: lines were added or taken away");
+}
+
+}  // namespace memflame

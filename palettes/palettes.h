@@ -1,0 +1,16 @@
+// The palette files of this folder, as bytes of the program. render/palette.h reads them.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace memflame {
+
+struct EmbeddedFile {
+  std::string_view name;  // without its folder
+  std::string_view text;
+};
+
+std::span<const EmbeddedFile> embedded_palettes();
+
+}  // namespace memflame

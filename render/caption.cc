@@ -1,0 +1,193 @@
+#include "render/caption.h"
+
+#include <array>
+#include <cstdio>
+
+#include "core/units.h"
+#include "render/clean_text.h"
+
+namespace memflame {
+namespace {
+
+constexpr size_t all_lines = 100;
+
+std::string counted(uint64_t events, int64_t bytes) {
+  std::string text = with_commas(static_cast<int64_t>(events));
+  if (bytes != 0) text += " (" + iec_bytes(bytes) + ", " + with_commas(bytes) + " B)";
+  return text;
+}
+
+std::string seconds_text(double seconds) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), seconds < 10 ? "%.2f s" : "%.1f s", seconds);
+  return text.data();
+}
+
+void append(std::string& list, std::string_view item, std::string_view separator) {
+  if (item.empty()) return;
+  if (!list.empty()) list += separator;
+  list += item;
+}
+
+std::string origin(const Meta& meta) {
+  std::string line;
+  if (!meta.command.empty()) append(line, "memflame " + meta.command, "");
+  if (!meta.host.empty()) append(line, "on " + meta.host, " · ");
+  if (meta.seconds > 0) append(line, seconds_text(meta.seconds), " · ");
+  return line;
+}
+
+std::string totals(const Profile& profile, const Layout& layout) {
+  const ValueType& shown = profile.types[profile.shown];
+  if (layout.total == 0) return "nothing was captured: the total of " + shown.name + " is 0";
+  std::string line = shown.name + " " + exact(layout.total, shown.unit) + " in " +
+                     with_commas(static_cast<int64_t>(layout.stacks)) +
+                     (layout.stacks == 1 ? " stack" : " stacks");
+  for (size_t i = 0; i < profile.types.size(); ++i)
+    if (i != profile.shown)
+      line += " · " + profile.types[i].name + " " + exact(profile.total(i), profile.types[i].unit);
+  return line;
+}
+
+// "captured 118.9 MiB of 120.4 MiB VmRSS growth (98.8 %)" for each check, then what was lost.
+std::string reconciliation(const Meta& meta, const Losses& losses) {
+  std::string line;
+  for (const Reconciliation& row : meta.reconciliation)
+    append(line,
+           "captured " + iec_bytes(row.captured) + " of " + iec_bytes(row.os) + " " + row.name +
+               " (" + percent(static_cast<double>(row.captured), static_cast<double>(row.os)) + ")",
+           "; ");
+  append(line, "lost " + counted(losses.lost_events(), losses.lost_bytes()), "; ");
+  return line;
+}
+
+std::string counters(const char* what, const Losses& losses, bool losses_proper) {
+  std::string line;
+  for (size_t i = 0; i < loss_info.size(); ++i) {
+    const LossCount& count = losses[static_cast<Loss>(i)];
+    if (loss_info[i].counts_as_loss == losses_proper && (count.events != 0 || count.bytes != 0))
+      append(line, std::string(loss_info[i].label) + " " + counted(count.events, count.bytes),
+             " · ");
+  }
+  return line.empty() ? line : what + line;
+}
+
+std::string undrawn(const Profile& profile, const Layout& layout) {
+  if (layout.undrawn_stacks == 0) return "";
+  return "not drawn: " + exact(layout.undrawn, profile.types[profile.shown].unit) + " in " +
+         with_commas(static_cast<int64_t>(layout.undrawn_stacks)) +
+         (layout.undrawn_stacks == 1 ? " stack" : " stacks") +
+         " that gave back more than they took";
+}
+
+// Of Verdana and DejaVu Sans, which are wider than other sans-serif fonts.
+double em(char c) {
+  const auto one_of = [c](std::string_view letters) {
+    return letters.find(c) != std::string_view::npos;
+  };
+  if (one_of("fijlrtI .,:;|!'()[]/-")) return 0.42;
+  if (one_of("mwMW@%")) return 1.0;
+  if (one_of("+=<>~#^") || (c >= 'A' && c <= 'Z')) return 0.84;
+  return 0.64;
+}
+
+// A line ends behind its last separator, or its last blank; but not so early that most of it is
+// empty.
+size_t line_end(std::string_view line) {
+  for (const std::string_view separator : {" · ", " "}) {
+    const size_t found = line.rfind(separator);
+    if (found != std::string_view::npos && found > line.size() / 2) return found + separator.size();
+  }
+  return line.size();
+}
+
+// The longest beginning that is no wider than `width`, but at least one letter.
+std::string_view fitting(std::string_view clean, double font_size, double width) {
+  size_t end = letter_size(clean);
+  double used = text_width(clean.substr(0, end), font_size);
+  while (end < clean.size()) {
+    const size_t next = letter_size(clean.substr(end));
+    used += text_width(clean.substr(end, next), font_size);
+    if (used > width) break;
+    end += next;
+  }
+  return clean.substr(0, end);
+}
+
+}  // namespace
+
+std::string brief(int64_t value, Unit unit) {
+  if (unit == Unit::bytes) return iec_bytes(value);
+  const char* what = unit == Unit::count ? "" : value == 1 ? " page" : " pages";
+  return with_commas(value) + what;
+}
+
+std::string exact(int64_t value, Unit unit) {
+  std::string text = brief(value, unit);
+  if (unit == Unit::bytes && (value <= -1024 || value >= 1024))
+    text += " (" + with_commas(value) + " B)";
+  int64_t bytes = 0;
+  // A file may claim more pages than there are bytes in 64 bits.
+  if (unit == Unit::pages && !__builtin_mul_overflow(value, page_bytes, &bytes))
+    text += " (" + iec_bytes(bytes) + ", " + with_commas(bytes) + " B)";
+  return text;
+}
+
+std::string default_title(const Profile& profile, bool icicle) {
+  if (!profile.meta.title.empty()) return profile.meta.title;
+  const ValueType& shown = profile.types[profile.shown];
+  const std::string graph = icicle ? "Icicle graph" : "Flame graph";
+  const std::string unit(name(shown.unit));
+  if (shown.unit == Unit::count) return shown.name == unit ? graph : graph + " of " + shown.name;
+  return graph + " of " + (shown.name == unit ? "" : shown.name + " ") + unit;
+}
+
+std::vector<Caption> captions(const Profile& profile, const Layout& layout, const Losses& losses) {
+  std::vector<Caption> lines{
+      {origin(profile.meta)},
+      {totals(profile, layout), Tone::figure},
+      {reconciliation(profile.meta, losses), Tone::figure},
+      {counters("lost: ", losses, true), Tone::warning, all_lines},
+      {counters("also counted: ", losses, false), Tone::detail, all_lines},
+      {undrawn(profile, layout), Tone::warning},
+  };
+  for (const std::string& note : profile.meta.notes) lines.push_back({note});
+  std::erase_if(lines, [](const Caption& line) { return line.text.empty(); });
+  return lines;
+}
+
+double text_width(std::string_view clean, double font_size) {
+  double ems = 0;
+  for (const char c : clean) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x80)
+      ems += em(c);
+    else if (byte >=
+             0xC0)  // a code point's first byte; letters outside ASCII may be two cells wide
+      ems += byte < 0xE0 ? 0.9 : 1.4;
+  }
+  return ems * font_size;
+}
+
+std::vector<std::string> wrap(std::string_view clean, double font_size, double width,
+                              size_t limit) {
+  std::vector<std::string> lines;
+  while (!clean.empty()) {
+    const bool last = lines.size() + 1 == limit;
+    if (text_width(clean, font_size) <= width) {
+      lines.emplace_back(clean);
+      break;
+    }
+    const std::string_view line = fitting(clean, font_size, width - (last ? 2 * font_size : 0));
+    if (last) {
+      lines.push_back(std::string(line) + "…");
+      break;
+    }
+    const size_t end = line_end(line);
+    lines.emplace_back(clean.substr(0, end));
+    clean.remove_prefix(end);
+  }
+  return lines;
+}
+
+}  // namespace memflame

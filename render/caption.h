@@ -1,0 +1,40 @@
+// What a picture says in words: figures, the title and the lines below it.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/profile.h"
+#include "render/layout.h"
+
+namespace memflame {
+
+// For people and exact: "1.5 GiB (1,610,612,736 B)", "812 B", "3 pages (12.0 KiB, 12,288 B)",
+// "1,204".
+std::string exact(int64_t value, Unit unit);
+
+// For people: "1.5 GiB", "3 pages", "1,204".
+std::string brief(int64_t value, Unit unit);
+
+// The profile's own title, or one made of what is shown: "Flame graph of live bytes".
+std::string default_title(const Profile& profile, bool icicle);
+
+enum class Tone : uint8_t { detail, figure, warning };
+struct Caption {
+  std::string text;
+  Tone tone = Tone::detail;
+  size_t max_lines = 3;  // losses are listed whole; the rest of a long command is in a tooltip
+};
+
+// In this order: what was watched, totals, reconciliation and losses, what has no box, notes.
+std::vector<Caption> captions(const Profile& profile, const Layout& layout, const Losses& losses);
+
+// How wide a line is at most in the wider ones of the usual proportional fonts, in px.
+double text_width(std::string_view clean, double font_size);
+
+// Lines of at most `width` px, broken at blanks where there are any. No more than `limit` lines:
+// the last one then ends in "…".
+std::vector<std::string> wrap(std::string_view clean, double font_size, double width, size_t limit);
+
+}  // namespace memflame

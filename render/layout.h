@@ -1,0 +1,51 @@
+// Profile -> boxes. Offsets and sizes are exact integers in the unit of the shown column; pixels
+// are made of them only when a picture is written.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/profile.h"
+
+namespace memflame {
+
+struct LayoutOptions {
+  double min_share = 0;  // of the total; smaller frames are merged into one box per caller
+  uint32_t max_depth = UINT32_MAX;
+};
+
+// Covers [offset, offset + total). Callees lie inside their caller, one level deeper, beginning at
+// its offset, without gaps; what they leave at its end is the caller's own, `self`.
+struct Box {
+  int64_t offset = 0;
+  int64_t total = 0;
+  int64_t self = 0;
+  uint32_t depth = 0;   // 0 = the root, which stands for everything
+  FrameId frame;        // none for the root and for merged boxes
+  uint32_t merged = 0;  // frames that are in this box because they are too narrow (or too deep)
+};
+
+struct Layout {
+  std::vector<Box> boxes;  // depth-first: callers before callees, from left to right
+  std::vector<int64_t>
+      values;  // a row for each box: inclusive sums of all columns, with their sign
+  size_t columns = 0;
+  uint32_t depth = 0;  // levels
+  int64_t total = 0;   // of what is drawn
+  size_t stacks = 0;   // distinct stacks that are drawn
+  // Stacks whose own value is negative have no width; their sum is total(shown) - this total.
+  int64_t undrawn = 0;
+  size_t undrawn_stacks = 0;
+
+  std::span<const int64_t> sums(size_t box) const {
+    return std::span(values).subspan(box * columns, columns);
+  }
+};
+
+// Frames of one caller that have the same function, module and kind are one box, whatever their
+// source lines. Siblings are in bytewise order of their names. Throws Error when a sum leaves 64
+// bits.
+Layout layout(const Profile& profile, const LayoutOptions& options);
+
+}  // namespace memflame

@@ -1,0 +1,23 @@
+// How a profile is drawn. The defaults here are the documented ones; `--help` prints them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace memflame {
+
+struct RenderOptions {
+  std::string title{};          // "" = the profile's own, else made of what is shown
+  std::string palette = "mem";  // a name of palettes/, or the path of a palette file
+  bool icicle = false;          // root at the top instead of the bottom
+  int width = 1200;             // px at rest; in a browser the picture fills a wider window
+  double min_width = 0.1;       // px at rest; narrower frames are merged into one box per caller
+  int font_size = 12;           // px
+  uint32_t max_depth = 16384;   // deeper frames are merged too: browsers draw no endless pictures
+  bool header = true;           // folded text: comment lines with unit, origin and losses
+};
+
+// Throws Error (usage) that names what is out of range, or a palette that cannot be had.
+void check_render_options(const RenderOptions& options);
+
+}  // namespace memflame

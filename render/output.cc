@@ -1,0 +1,56 @@
+#include "render/output.h"
+
+#include "core/error.h"
+#include "render/palette.h"
+
+namespace memflame {
+namespace {
+
+constexpr Output table[] = {
+#define OUTPUT(name, suffix, help) {#name, suffix, help, write_##name},
+#include "render/outputs.def"
+#undef OUTPUT
+};
+
+std::string list(std::string_view Output::*column) {
+  std::string text;
+  for (const Output& output : table)
+    text += (text.empty() ? "" : ", ") + std::string(output.*column);
+  return text;
+}
+
+}  // namespace
+
+std::span<const Output> outputs() { return table; }
+
+const Output& output_for(std::string_view format, std::string_view path) {
+  for (const Output& output : table)
+    if (output.name == format) return output;
+  if (!format.empty())
+    throw Error("--format " + std::string(format) + ": there are " + list(&Output::name),
+                ExitCode::usage);
+  const std::string_view file = path.substr(path.rfind('/') + 1);
+  const size_t dot = file.rfind('.');
+  // "x" and ".x" have no suffix.
+  if (dot == std::string_view::npos || dot == 0) return table[0];
+  for (const Output& output : table)
+    if (output.suffix == file.substr(dot)) return output;
+  throw Error("-o " + std::string(path) + ": no format is written to '" +
+                  std::string(file.substr(dot)) + "' files (there are " + list(&Output::suffix) +
+                  "); name one with --format " + list(&Output::name),
+              ExitCode::usage);
+}
+
+void check_render_options(const RenderOptions& options) {
+  const auto require = [](bool good, const char* what) {
+    if (!good) throw Error(what, ExitCode::usage);
+  };
+  require(options.width >= 320 && options.width <= 100000, "the width must be 320 to 100000 px");
+  require(options.font_size >= 6 && options.font_size <= 48, "the font size must be 6 to 48 px");
+  require(options.min_width >= 0 && options.min_width < options.width,
+          "the smallest width of a frame must be 0 to that of the picture, in px");
+  require(options.max_depth >= 2, "at least 2 levels must be drawn");
+  palette_by_name(options.palette);
+}
+
+}  // namespace memflame

@@ -1,0 +1,108 @@
+// The flame graph as one file: SVG 1.1 that can be read and printed as it is, and flame.js, which
+// adds zoom and search where scripts run. What is not ours — names, titles, notes — is only ever
+// text or an attribute's value, never part of a script or a style.
+#include <algorithm>
+
+#include "render/assets.h"
+#include "render/caption.h"
+#include "render/output.h"
+#include "render/outputs/svg_parts.h"
+
+namespace memflame {
+namespace {
+
+constexpr double bar_height = 34;  // flame.js puts its controls there
+
+std::string_view asset(std::string_view name) {
+  for (const EmbeddedFile& file : embedded_assets())
+    if (file.name == name) return file.text;
+  throw Error("internal: " + std::string(name) + " is not part of this program");
+}
+
+// Colours that depend on the palette. Its values are parsed numbers, so nothing needs escaping.
+std::string colours(const Palette& palette) {
+  return ".memflame .hit > rect { fill: " + hex(palette.match) +
+         "; }\n"
+         "@media (prefers-color-scheme: dark) {\n"
+         "  .memflame .top { stop-color: " +
+         hex(palette.dark_background[0]) +
+         "; }\n  .memflame .bottom { stop-color: " + hex(palette.dark_background[1]) + "; }\n}\n";
+}
+
+void append_background(std::string& out, const Palette& palette) {
+  out += "<defs><linearGradient id=\"memflame-background\" x1=\"0\" y1=\"0\" x2=\"0\" y2=\"1\">";
+  out += "<stop class=\"top\" offset=\"0\"";
+  append_attribute(out, "stop-color", hex(palette.background[0]));
+  out += "/><stop class=\"bottom\" offset=\"1\"";
+  append_attribute(out, "stop-color", hex(palette.background[1]));
+  out +=
+      "/></linearGradient></defs>\n"
+      "<rect width=\"100%\" height=\"100%\" fill=\"url(#memflame-background)\"/>\n";
+}
+
+// The root element with what flame.js has to know, and a description for who cannot see it.
+void append_root(std::string& out, const SvgPicture& picture, double height) {
+  const Profile& profile = picture.profile;
+  const ValueType& type = profile.types[profile.shown];
+  std::string view = "0 0 " + std::to_string(picture.options.width) + " ";
+  append_px(view, height);
+  out +=
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" class=\"memflame\"";
+  append_attribute(out, "width", picture.options.width);
+  append_attribute(out, "height", height);
+  append_attribute(out, "viewBox", view);
+  append_attribute(out, "font-size", picture.options.font_size);
+  append_attribute(out, "role", "graphics-document");
+  append_attribute(out, "data-total", std::to_string(picture.layout.total));
+  append_attribute(out, "data-unit", name(type.unit));
+  append_attribute(out, "data-margin", SvgPicture::margin);
+  append_attribute(out, "data-bar", bar_height);
+  append_attribute(out, "data-root", picture.options.icicle ? "top" : "bottom");
+  out += ">\n<title>";
+  uint64_t replaced = 0;
+  append_xml(
+      out, clean_text(picture.options.title.empty() ? default_title(profile, picture.options.icicle)
+                                                    : picture.options.title,
+                      replaced));
+  out +=
+      "</title>\n<desc>Boxes are functions; each lies on its caller, and its width is its share of "
+      "the total.</desc>\n<style>\n";
+  out += asset("flame.css");
+  out += colours(picture.palette);
+  out += "</style>\n";
+}
+
+}  // namespace
+
+void write_svg(std::ostream& out, const Profile& profile, const RenderOptions& options) {
+  const Palette palette = palette_by_name(options.palette);
+  const CleanStrings names = clean_strings(profile);
+  const double inner_width = options.width - 2 * SvgPicture::margin;
+  const Layout boxes = layout(
+      profile, {.min_share = options.min_width / inner_width, .max_depth = options.max_depth});
+  const SvgPicture picture{profile, options, palette, names, boxes};
+
+  std::string head;
+  const double top = write_svg_head(head, picture);
+  const double bottom = top + picture.row_height() * std::max<uint32_t>(boxes.depth, 4);
+  std::string begin;
+  append_root(begin, picture, bottom + SvgPicture::margin + bar_height);
+  append_background(begin, palette);
+  out << begin << head;
+  if (boxes.total == 0) {
+    out << "<text class=\"nothing\" x=\"50%\" y=\"" << top + 2 * picture.row_height()
+        << "\">nothing was captured</text>\n";
+  } else {
+    out << "<g class=\"frames\">\n";
+    write_svg_rows(out, picture, top);
+    out << "</g>\n";
+  }
+  out << "<script><![CDATA[\n(function () {\n\"use strict\";\n";
+  for (const std::string_view part :
+       {"flame_boxes.js", "flame_drawing.js", "flame_bar.js", "flame.js"})
+    out << asset(part);
+  out << "})();\n]]></script>\n</svg>\n";
+}
+
+}  // namespace memflame

@@ -1,0 +1,50 @@
+// The parts of an SVG picture, from top to bottom, as svg.cc puts them together.
+#pragma once
+
+#include <ostream>
+#include <string>
+#include <string_view>
+
+#include "core/profile.h"
+#include "render/clean_text.h"
+#include "render/layout.h"
+#include "render/options.h"
+#include "render/palette.h"
+
+namespace memflame {
+
+// What all parts of one picture need.
+struct SvgPicture {
+  const Profile& profile;
+  const RenderOptions& options;
+  const Palette& palette;
+  const CleanStrings& names;
+  const Layout& layout;
+
+  static constexpr double margin = 12;  // px on each side
+  double inner_width() const { return options.width - 2 * margin; }
+  double row_height() const { return options.font_size + 6; }
+
+  // What a box is called and how it is coloured; `name` needs escaping.
+  std::string name(const Box& box) const;
+  BoxKind kind(const Box& box) const;
+};
+
+// Title, captions and legend. Returns the height that they take; with no `out` only that.
+double write_svg_head(std::string& out, const SvgPicture& picture);
+
+// One <g class="row"> per level, the first box at `top`.
+void write_svg_rows(std::ostream& out, const SvgPicture& picture, double top);
+
+// At most two decimals: a hundredth of a pixel is not seen.
+void append_px(std::string& out, double value);
+
+// ` name="value"`
+void append_attribute(std::string& out, std::string_view name, double value);
+void append_attribute(std::string& out, std::string_view name, std::string_view value);
+
+// <text class="…" x="…" y="…">…</text>; `text` is escaped here. No class when it is empty.
+void append_text(std::string& out, std::string_view css_class, double x, double y,
+                 std::string_view text);
+
+}  // namespace memflame

@@ -1,0 +1,136 @@
+// The boxes. Each is
+//   <g data-o="offset" data-v="value"><title>name, figures</title><rect …/><text …>name</text></g>
+// with exact integers for flame.js and pixels for whoever runs no scripts. The first line of the
+// title is the whole name; merged boxes have class="merged". All in one row have the same depth, so
+// that the rows say who calls whom and no box repeats it.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "core/units.h"
+#include "render/caption.h"
+#include "render/outputs/svg_parts.h"
+
+namespace memflame {
+namespace {
+
+constexpr double padding = 4;  // between the edges of a box and its text
+
+// How wide one letter may be in the fixed-width fonts that flame.css asks for.
+double cell_ems(std::string_view letter) {
+  const auto lead = static_cast<unsigned char>(letter[0]);
+  if (lead < 0x80) return 0.62;
+  return lead < 0xE0 ? 0.8 : 1.4;
+}
+
+class Rows {
+ public:
+  Rows(std::ostream& out, const SvgPicture& picture)
+      : out_(out),
+        picture_(picture),
+        type_(picture.profile.types[picture.profile.shown]),
+        scale_(picture.inner_width() / static_cast<double>(picture.layout.total)) {}
+
+  void write(double top) {
+    const std::vector<Box>& boxes = picture_.layout.boxes;
+    std::vector<size_t> order(boxes.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    // Boxes are depth-first, so equal depths stay in order from left to right.
+    std::stable_sort(order.begin(), order.end(),
+                     [&](size_t a, size_t b) { return boxes[a].depth < boxes[b].depth; });
+    const uint32_t last = picture_.layout.depth - 1;
+    size_t i = 0;
+    for (uint32_t depth = 0; depth <= last; ++depth) {
+      const uint32_t row = picture_.options.icicle ? depth : last - depth;
+      buffer_ = "<g class=\"row\" transform=\"translate(0 ";
+      append_px(buffer_, top + row * picture_.row_height());
+      buffer_ += ")\">\n";
+      for (; i < order.size() && boxes[order[i]].depth == depth; ++i) append_box(order[i]);
+      buffer_ += "</g>\n";
+      out_ << buffer_;
+    }
+  }
+
+ private:
+  void append_box(size_t index) {
+    const Box& box = picture_.layout.boxes[index];
+    const std::string name = picture_.name(box);
+    buffer_ += box.merged != 0 ? "<g class=\"merged\" data-o=\"" : "<g data-o=\"";
+    buffer_ += std::to_string(box.offset);
+    buffer_ += "\" data-v=\"";
+    buffer_ += std::to_string(box.total);
+    buffer_ += "\"><title>";
+    append_xml(buffer_, name);
+    append_figures(box, picture_.layout.sums(index));
+    buffer_ += "</title><rect";
+    // Both edges are rounded, not the width: neighbours then never overlap.
+    const double left = SvgPicture::margin + static_cast<double>(box.offset) * scale_;
+    const double width = static_cast<double>(box.total) * scale_;
+    append_attribute(buffer_, "x", left);
+    append_attribute(buffer_, "width", width - std::min(0.8, width / 8));
+    append_attribute(buffer_, "height", picture_.row_height() - 1);
+    append_attribute(buffer_, "fill", hex(picture_.palette.colour(name, picture_.kind(box))));
+    buffer_ += "/>";
+    const std::string text = shortened(name, width - 2 * padding);
+    if (!text.empty())
+      append_text(buffer_, "", left + padding, picture_.options.font_size + 0.5, text);
+    buffer_ += "</g>\n";
+  }
+
+  // Lines of the tooltip below the name.
+  void append_figures(const Box& box, std::span<const int64_t> sums) {
+    const size_t shown = picture_.profile.shown;
+    ((buffer_ += '\n') += exact(box.total, type_.unit)) += ", ";
+    buffer_ += percent(static_cast<double>(box.total), static_cast<double>(picture_.layout.total));
+    if (box.self != 0 && box.self != box.total) append_figure("self", box.self, type_.unit);
+    if (sums[shown] != box.total) append_figure("net", sums[shown], type_.unit);
+    for (size_t i = 0; i < sums.size(); ++i) {
+      const ValueType& type = picture_.profile.types[i];
+      uint64_t replaced = 0;
+      if (i != shown && sums[i] != 0)
+        append_figure(clean_text(type.name, replaced), sums[i], type.unit);
+    }
+    const std::string_view module = picture_.names[picture_.profile.frames[box.frame].module];
+    if (module.empty()) return;
+    buffer_ += '\n';
+    append_xml(buffer_, module.substr(module.rfind('/') + 1));
+  }
+
+  void append_figure(std::string_view what, int64_t value, Unit unit) {
+    buffer_ += '\n';
+    append_xml(buffer_, what);
+    (buffer_ += ' ') += with_commas(value);
+    buffer_ += unit == Unit::bytes ? " B" : unit == Unit::pages ? " pages" : "";
+  }
+
+  // As much of the name as surely fits; nothing when that is not worth reading.
+  std::string shortened(std::string_view name, double room) const {
+    const double ems = room / picture_.options.font_size;
+    double used = 0;
+    size_t end = 0;      // of what fits
+    size_t shorter = 0;  // of what fits beside "…"
+    for (size_t size = 0; end < name.size(); end += size) {
+      size = letter_size(name.substr(end));
+      used += cell_ems(name.substr(end));
+      if (used > ems) break;
+      if (used + 0.62 <= ems) shorter = end + size;
+    }
+    if (end == name.size()) return std::string(name);
+    if (letters(name.substr(0, shorter)) < 2) return "";
+    return std::string(name.substr(0, shorter)) + "…";
+  }
+
+  std::ostream& out_;
+  const SvgPicture& picture_;
+  const ValueType& type_;
+  const double scale_;  // px per unit
+  std::string buffer_;
+};
+
+}  // namespace
+
+void write_svg_rows(std::ostream& out, const SvgPicture& picture, double top) {
+  Rows(out, picture).write(top);
+}
+
+}  // namespace memflame

@@ -1,0 +1,68 @@
+// Colours, read from palettes/*.json or a file of the user's.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/stack.h"
+
+namespace memflame {
+
+struct Rgb {
+  uint8_t red = 0, green = 0, blue = 0;
+  friend bool operator==(Rgb, Rgb) = default;
+};
+
+std::string hex(Rgb colour);  // "#40c080"
+// As WCAG 2 defines it: 1 (same colour) to 21 (black on white).
+double contrast(Rgb a, Rgb b);
+
+// Each frame gets a colour between the two, channel by channel, by its name.
+struct ColourRange {
+  Rgb low, high;
+};
+
+// What boxes are coloured by: the kinds of frames, and two that the picture adds.
+enum class BoxKind : uint8_t { user, kernel, inlined, jit, unknown, process, note, lost, merged };
+inline constexpr size_t box_kinds = 9;
+
+struct BoxKindInfo {
+  std::string_view key;     // in a palette file
+  std::string_view legend;  // in the picture
+};
+inline constexpr std::array<BoxKindInfo, box_kinds> box_kind_info{{
+    {"user", "function"},
+    {"kernel", "kernel"},
+    {"inlined", "inlined"},
+    {"jit", "JIT code"},
+    {"unknown", "no symbol"},
+    {"process", "process"},
+    {"note", "group"},
+    {"lost", "cut short or lost"},
+    {"merged", "too narrow, merged"},
+}};
+
+// "[lost: …]" and "[truncated: …]" are notes that must be seen.
+BoxKind box_kind(std::string_view name, FrameKind kind);
+
+struct Palette {
+  std::string name;
+  std::array<Rgb, 2> background;       // from top to bottom
+  std::array<Rgb, 2> dark_background;  // where the reader prefers dark
+  Rgb match;                           // found by a search
+  std::array<ColourRange, box_kinds> ranges;
+
+  // The same name has the same colour in every picture.
+  Rgb colour(std::string_view name, BoxKind kind) const;
+};
+
+// `text` is that of a palette file. Throws Error that says what in `origin` is wrong; also when
+// black text would not be readable (contrast below 4.5) on one of the colours.
+Palette parse_palette(std::string_view text, const std::string& origin);
+
+// A name of palettes/, or the path of a .json file. Throws Error (usage) that lists the names.
+Palette palette_by_name(std::string_view name_or_path);
+
+}  // namespace memflame

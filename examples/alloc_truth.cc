@@ -1,6 +1,8 @@
 // Allocates known amounts in named functions, one function per rule that an allocation profiler can
-// get wrong. Bytes are what the caller asked for. "functions" is this process; "child" is what a
-// forked child adds; "counters" what has to be counted without being shown.
+// get wrong. Bytes are what the caller asked for. "functions" is this process; "frameless" too, but
+// its functions allocate through library code without frame pointers, so that only a profiler
+// that unwinds without those can name them; "child" is what a forked child adds; "counters" what
+// has to be counted without being shown.
 #include <malloc.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -201,6 +203,7 @@ struct Site {
   const char* name;
   void (*run)();
   int64_t live, live_count, total, total_count;
+  const char* section = "functions";
 };
 
 constexpr Site sites[] = {
@@ -228,18 +231,19 @@ constexpr Site sites[] = {
     {"realloc_of_older", realloc_of_older, 9000, 1, 9000, 1},
     {"reallocarray_new", reallocarray_new, 6300, 1, 6300, 1},
     {"reallocarray_overflow", reallocarray_overflow, 0, 0, 0, 0},
-    {"new_scalar", new_scalar, 4800, 4, 4800, 4},
-    {"new_array", new_array, 6000, 4, 6000, 4},
-    {"new_aligned", new_aligned, 6400, 1, 6400, 1},
-    {"new_nothrow", new_nothrow, 2100, 1, 2100, 1},
-    {"new_deleted", new_deleted, 0, 0, 38850, 100},
+    {"new_scalar", new_scalar, 4800, 4, 4800, 4, "frameless"},
+    {"new_array", new_array, 6000, 4, 6000, 4, "frameless"},
+    {"new_aligned", new_aligned, 6400, 1, 6400, 1, "frameless"},
+    {"new_nothrow", new_nothrow, 2100, 1, 2100, 1, "frameless"},
+    {"new_deleted", new_deleted, 0, 0, 38850, 100, "frameless"},
     {"free_null", free_null, 0, 0, 0, 0},
     {"free_older", free_older, 0, 0, 0, 0},
     {"thread_allocates", on_allocating_thread, 25600, 40, 64000, 100},
     {"thread_frees", on_freeing_thread, 0, 0, 0, 0},
 };
 
-void state(const char* section, const Site& site) {
+void state(const Site& site) {
+  const char* section = site.section;
   truth::state(section, site.name, "live", site.live);
   truth::state(section, site.name, "live_count", site.live_count);
   truth::state(section, site.name, "total", site.total);
@@ -256,10 +260,10 @@ int main(int argc, char** argv) {
   truth::begin(argc, argv);
   for (const Site& site : sites) {
     site.run();
-    state("functions", site);
+    state(site);
   }
   in_child();
-  state("child", {"child_allocates", nullptr, 40960, 5, 40960, 5});
+  state({"child_allocates", nullptr, 40960, 5, 40960, 5, "child"});
   // The blocks freed above, and the one that was moved.
   truth::state("counters", "free_miss", "events", static_cast<int64_t>(older_count) + 1);
   // The child's copy of a block is its own; whether it knows the block or misses it is left open.

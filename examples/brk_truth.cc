@@ -1,7 +1,9 @@
 // Moves the program break by known amounts in named functions and never uses malloc in between.
 // "grown" is signed: what a function added minus what it gave back. "outstanding" sees the heap as
 // a stack of segments: a shrink takes from the top, whoever grew it. Amounts are no whole pages on
-// purpose; the sum is, so that it equals the change of [heap] in /proc/PID/maps.
+// purpose; the sum is, so that it equals the change of [heap] in /proc/PID/maps. "frameless" are
+// the functions that only a profiler can name that unwinds without frame pointers, as sbrk() keeps
+// none.
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -76,6 +78,7 @@ struct Site {
   const char* name;
   void (*run)();
   int64_t grown, outstanding, calls;  // calls that moved the break
+  const char* section = "functions";
 };
 
 // grow_within_page depends on where the heap started; the others are constants.
@@ -91,9 +94,9 @@ Site sites[] = {
     {"shrink_within_page", shrink_within_page, -100, 0, 1},
     {"libc_brk_same", libc_brk_same, 0, 0, 0},
     {"libc_brk_grow", libc_brk_grow, 409600, 409600, 1},
-    {"libc_sbrk_grow", libc_sbrk_grow, 300000, 0, 1},
-    {"libc_sbrk_shrink", libc_sbrk_shrink, -300000, 0, 1},
-    {"libc_sbrk_query", libc_sbrk_query, 0, 0, 0},
+    {"libc_sbrk_grow", libc_sbrk_grow, 300000, 0, 1, "frameless"},
+    {"libc_sbrk_shrink", libc_sbrk_shrink, -300000, 0, 1, "frameless"},
+    {"libc_sbrk_query", libc_sbrk_query, 0, 0, 0, "frameless"},
 };
 
 }  // namespace
@@ -111,9 +114,9 @@ int main(int argc, char** argv) {
       site.grown = top - before;
       site.outstanding = site.grown - 100;
     }
-    truth::state("functions", site.name, "grown", site.grown);
-    truth::state("functions", site.name, "outstanding", site.outstanding);
-    truth::state("functions", site.name, "calls", site.calls);
+    truth::state(site.section, site.name, "grown", site.grown);
+    truth::state(site.section, site.name, "outstanding", site.outstanding);
+    truth::state(site.section, site.name, "calls", site.calls);
   }
   truth::state("process", "heap", "grown", truth::raw_syscall(SYS_brk, 0) - start);
   return truth::end();

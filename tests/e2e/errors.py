@@ -42,7 +42,7 @@ for probe in ("alloc", "brk", "mmap", "fault"):
     refused(1, ["kernel thread"], probe, "-p", 2)
     refused(1, ["32-bit"], probe, "-p", narrow.pid)
     for nonsense in ("0", "-1", "abc", "1,,2", "99999999999999999999"):
-        refused(USAGE, ["pid"], probe, "-p", nonsense)
+        refused(USAGE, ["process id"], probe, "-p", nonsense)
     refused(USAGE, ["-p", "--comm"], probe, "-p", os.getpid(), "--comm", "x")
 refused(USAGE, ["-p"], "alloc")
 refused(USAGE, ["alloc", "command"], "nonsense")

@@ -29,8 +29,9 @@ storm.end()
 equal("frees of the storm", truth["counters"]["free"]["events"],
       truth["functions"]["storm_allocate"]["total_count"])
 
-# A command that memflame started goes on as well, or was never begun.
-memflame = Memflame("alloc", "--", "sh", "-c", f"sleep 1; echo done > {path('orphan')}")
+# A command that memflame started goes on as well.
+memflame = Memflame("alloc", "--", "sh", "-c", f"sleep 2; echo done > {path('orphan')}")
+time.sleep(0.5)  # it is let go a moment after memflame is ready
 memflame.process.kill()
 memflame.process.wait(60)
 

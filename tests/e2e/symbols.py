@@ -32,8 +32,10 @@ shutil.copy(example("alloc_truth_static"), path("root/inside"))
 target = Target("alloc_truth_static", path("root"), "/inside", executable=shutil.which("chroot"))
 watch(target)
 
-# The same in a mount namespace of its own, where /mnt is a file system that we do not see.
-script = f'mount -t tmpfs none /mnt && cp {example("alloc_truth")} /mnt/ && exec /mnt/alloc_truth "$@"'
+# The same in a mount namespace of its own, with a file system that we do not see.
+os.mkdir(path("unseen"))
+script = f'cd {path("unseen")} && mount -t tmpfs none . && cp {example("alloc_truth")} . && ' \
+         f'exec {path("unseen")}/alloc_truth "$@"'
 target = Target("alloc_truth", "-m", "sh", "-c", script, "sh", executable=shutil.which("unshare"))
 watch(target)
 

@@ -246,8 +246,8 @@ int measure(const Probe& probe, const Request& request, Command* command) {
 // With a command, memflame's exit status is the command's: its own failures must be tellable apart.
 int measure_command(const Probe& probe, const Request& request) {
   const Target& target = request.probe.target;
-  Command command(target.command, target.user);
   try {
+    Command command(target.command, target.user);
     return measure(probe, request, &command);
   } catch (const Error& error) {
     const bool own = error.exit_code != ExitCode::not_found &&

@@ -94,7 +94,8 @@ int64_t OsLedger::captured(const Recording& recording, size_t column) const {
 
 std::vector<pid_t> OsLedger::pids() const {
   std::vector<pid_t> pids;
-  for (const auto& [id, entry] : entries_) pids.push_back(entry.pid);
+  for (const auto& [id, entry] : entries_)
+    if (std::find(pids.begin(), pids.end(), entry.pid) == pids.end()) pids.push_back(entry.pid);
   return pids;
 }
 

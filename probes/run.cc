@@ -117,7 +117,6 @@ void add_targets(Session& session, const Target& target, const Command* command,
 void say_ready(int fd) {
   if (fd < 0) return;
   [[maybe_unused]] const ssize_t written = ::write(fd, "1\n", 2);
-  ::close(fd);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -152,7 +153,7 @@ void Session::on_space(const bpf::space_record& record) {
   const SpaceId id{record.space};
   os_.take(record);
   if (record.reason == bpf::space_ending) return;
-  if (record.reason == bpf::space_end) return spaces_.end(id);
+  if (record.reason == bpf::space_end) return spaces_.end(id, record.time);
   spaces_.begin(record);
   if (record.reason == bpf::space_fork)
     accounting_->fork(SpaceId{record.parent_space}, id);
@@ -248,6 +249,7 @@ void Session::count_losses(Recording& recording) {
 
 Recording Session::finish() {
   poll(0);
+  spaces_.settle();
   Recording recording;
   recording.types = probe_.types(value_named(probe_, options_.value).name);
   recording.shown = value_named(probe_, options_.value).column;
@@ -265,12 +267,13 @@ Recording Session::finish() {
 
 void Accounting::finish(Session& session, Recording& recording) {
   const size_t columns = recording.types.size();
-  session.object().for_each<uint64_t, bpf::sum>(
-      "sums", [&](const uint64_t& key, const bpf::sum& sum) {
-        const std::vector<int64_t> values(sum.value, sum.value + columns);
-        for (const int64_t value : values)
-          if (value != 0) return session.add_row(recording, key, "", values);
-      });
+  const auto add = [&](const uint64_t& key, const bpf::sum& sum) {
+    const std::vector<int64_t> values(sum.value, sum.value + columns);
+    const bool empty = std::all_of(values.begin(), values.end(), [](int64_t v) { return v == 0; });
+    if (!empty) session.add_row(recording, key, "", values);
+  };
+  session.object().for_each<uint64_t, bpf::sum>("sums", add);
+  session.object().for_each<uint64_t, bpf::sum>("notes", add);
 }
 
 }  // namespace memflame

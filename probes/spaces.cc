@@ -15,6 +15,7 @@ namespace memflame {
 namespace {
 
 constexpr uint64_t reread_interval_ns = 50'000'000;
+constexpr uint64_t keep_log_ns = 5'000'000'000;
 constexpr size_t perf_map_limit = 256u << 20;
 constexpr std::string_view deleted = " (deleted)";
 
@@ -84,12 +85,12 @@ void Spaces::expect(SpaceId id, pid_t pid, const char* comm, uint64_t time_ns) {
   read_maps_of(space);
 }
 
-void Spaces::end(SpaceId id) {
+void Spaces::end(SpaceId id, uint64_t time_ns) {
   Watched& space = watched(id);
   if (space.ended) return;
   read_perf_map(space);
   space.ended = true;
-  space.end_ns = monotonic_ns();
+  space.end_ns = time_ns;
   const auto pid = static_cast<pid_t>(space.space.pid);
   if (const auto now = current_.find(pid); now != current_.end() && now->second == id)
     current_.erase(now);
@@ -98,8 +99,15 @@ void Spaces::end(SpaceId id) {
 void Spaces::take(const SidebandRecord& record) {
   const auto now = current_.find(record.pid);
   if (record.kind == SidebandRecord::Kind::exit) {
-    // Keep the log of a watched process until its end is known from BPF too; others are forgotten.
-    if (now == current_.end()) seen_.erase(record.pid);
+    // This log and BPF's records come on different ways: a process that is long gone here may only
+    // be about to be announced there. Logs are forgotten some seconds later.
+    exited_.emplace_back(record.time_ns, record.pid);
+    while (!exited_.empty() && exited_.front().first + keep_log_ns < record.time_ns) {
+      const auto [time, pid] = exited_.front();
+      exited_.pop_front();
+      if (const auto log = seen_.find(pid); log != seen_.end() && !is_watched(pid))
+        std::erase_if(log->second, [end = time](const Seen& seen) { return seen.time_ns <= end; });
+    }
     return;
   }
   Seen seen;
@@ -116,10 +124,7 @@ void Spaces::take(const SidebandRecord& record) {
                     .module = intern_module(line),
                     .from_ns = record.time_ns};
   }
-  std::vector<Seen>& log = seen_[record.pid];
-  // A new program forgets the old one's mappings, unless they may still be needed for its stacks.
-  if (seen.is_exec && now == current_.end()) log.clear();
-  log.push_back(seen);
+  seen_[record.pid].push_back(seen);
   if (now != current_.end() && !seen.is_exec) add_mapping(watched(now->second), seen.mapping);
 }
 
@@ -131,7 +136,14 @@ void Spaces::add_seen(Watched& space) {
   for (const Seen& seen : log->second)
     if (seen.is_exec && seen.time_ns <= space.space.from_ns) begin = std::max(begin, seen.time_ns);
   for (const Seen& seen : log->second)
-    if (!seen.is_exec && seen.time_ns >= begin) add_mapping(space, seen.mapping);
+    if (!seen.is_exec && seen.time_ns >= begin && seen.time_ns <= space.end_ns)
+      add_mapping(space, seen.mapping);
+}
+
+bool Spaces::is_watched(pid_t pid) const {
+  return std::any_of(spaces_.begin(), spaces_.end(), [pid](const Watched& space) {
+    return space.space.pid == static_cast<uint32_t>(pid);
+  });
 }
 
 void Spaces::add_mapping(Watched& space, const Mapping& mapping) {
@@ -259,6 +271,11 @@ void Spaces::read_perf_map(Watched& space) const {
   for (ssize_t n = 0; space.space.perf_map.size() < perf_map_limit &&
                       (n = ::read(file.get(), buffer.data(), buffer.size())) > 0;)
     space.space.perf_map.append(buffer, 0, static_cast<size_t>(n));
+}
+
+void Spaces::settle() {
+  for (Watched& space : spaces_)
+    if (space.space.pid != 0) add_seen(space);
 }
 
 void Spaces::finish(Recording& recording) {

@@ -4,11 +4,13 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <span>
 #include <string>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/recording.h"
@@ -26,7 +28,7 @@ class Spaces {
   void begin(const bpf::space_record& record);
   // A stack of a space whose announcement was lost.
   void expect(SpaceId id, pid_t pid, const char* comm, uint64_t time_ns);
-  void end(SpaceId id);
+  void end(SpaceId id, uint64_t time_ns);
 
   void take(const SidebandRecord& record);
 
@@ -42,6 +44,9 @@ class Spaces {
 
   // Mapping of an address, or null.
   const Mapping* find(SpaceId id, uint64_t address) const;
+
+  // Takes over what the log says of spaces that had ended before it was read.
+  void settle();
 
   // Moves everything into the recording; reads the perf maps of processes that still live.
   void finish(Recording& recording);
@@ -65,6 +70,7 @@ class Spaces {
   void read_maps_of(Watched& space);
   void add_mapping(Watched& space, const Mapping& mapping);
   void add_seen(Watched& space);
+  bool is_watched(pid_t pid) const;
   void read_perf_map(Watched& space) const;
   ModuleId intern_module(const MapsLine& line);
   // Opens the file behind a mapping of a watched process, once.
@@ -75,6 +81,7 @@ class Spaces {
   std::map<std::tuple<uint64_t, uint64_t, std::string>, ModuleId> module_ids_;
   std::vector<ModuleId> new_modules_;
   std::unordered_map<pid_t, std::vector<Seen>> seen_;
+  std::deque<std::pair<uint64_t, pid_t>> exited_;  // whose log is to be forgotten, by time
   std::unordered_map<pid_t, SpaceId> current_;  // the live space of a pid
 };
 

@@ -48,6 +48,15 @@ struct {
   __type(value, struct sum);
 } sums SEC(".maps");
 
+// The sums of notes have a table of their own, so that they find room when the stacks' is full.
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(map_flags, BPF_F_NO_PREALLOC);
+  __uint(max_entries, 65536);
+  __type(key, u64);
+  __type(value, struct sum);
+} notes SEC(".maps");
+
 struct {
   __uint(type, BPF_MAP_TYPE_RINGBUF);
   __uint(max_entries, 16 << 20);
@@ -248,11 +257,12 @@ ALWAYS_INLINE u64 capture(void* ctx, struct task_struct* task, struct thread* th
 }
 
 ALWAYS_INLINE struct sum* sum_of(u64 key) {
-  struct sum* sum = bpf_map_lookup_elem(&sums, &key);
+  if (key >> 63) return bpf_map_lookup_elem(&sums, &key);
+  struct sum* sum = bpf_map_lookup_elem(&notes, &key);
   if (sum) return sum;
   struct sum empty = {};
-  bpf_map_update_elem(&sums, &key, &empty, BPF_NOEXIST);
-  return bpf_map_lookup_elem(&sums, &key);
+  bpf_map_update_elem(&notes, &key, &empty, BPF_NOEXIST);
+  return bpf_map_lookup_elem(&notes, &key);
 }
 
 // Adds to one column of a stack.

@@ -27,7 +27,7 @@ enum {
   comm_length = 16,
 };
 
-// What stands in for a stack where there is none. A key of `sums` is a stack hash, with the top bit
+// What stands in for a stack where there is none. The key of a sum is a stack hash, with the top bit
 // set, or a note: space id << 8 | enum note.
 enum note {
   note_none = 0,
@@ -76,7 +76,7 @@ struct space {
   s64 rss[4];               // last known resident counters, in pages, by kernel member
 };
 
-// sums: stack hash or note -> values
+// sums: stack hash -> values; notes: note -> values
 struct sum {
   s64 value[columns];
 };

@@ -90,6 +90,12 @@ void Intervals::protect(uint64_t start, uint64_t end, bool accessible, uint64_t 
   }
 }
 
+MapKind Intervals::kind_at(uint64_t address) const {
+  const auto after = parts_.upper_bound(address);
+  if (after == parts_.begin() || std::prev(after)->second.end <= address) return MapKind::anon;
+  return std::prev(after)->second.kind;
+}
+
 Intervals Intervals::inherited() const {
   Intervals copy;
   copy.parts_ = parts_;

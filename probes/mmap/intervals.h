@@ -33,6 +33,9 @@ class Intervals {
   // wants the memory. Other changes leave the owner.
   void protect(uint64_t start, uint64_t end, bool accessible, uint64_t owner);
 
+  // Kind of the memory at an address; anon where nothing is mapped.
+  MapKind kind_at(uint64_t address) const;
+
   // All parts become older than the start, as a forked child inherits them.
   Intervals inherited() const;
 

@@ -19,7 +19,7 @@ namespace {
 constexpr std::array values{
     ProbeValue{"outstanding", "bytes mapped since the start and still mapped at the end", 0},
     ProbeValue{"total", "all bytes mapped: mmap, and growth by mremap", 1},
-    ProbeValue{"calls", "successful calls of mmap and mremap", 2},
+    ProbeValue{"calls", "calls of mmap, and of mremap that map more", 2},
 };
 
 struct KindName {
@@ -77,7 +77,9 @@ class MmapAccounting : public Accounting {
         const uint64_t new_size = page_up(e.args[2]);
         const bool keep = (e.args[3] & MREMAP_DONTUNMAP) != 0;
         map.remap(e.args[0], old_size, e.result, new_size, e.hash, keep);
-        count(e.hash, MapKind::anon, keep ? new_size : new_size - std::min(new_size, old_size));
+        // Shrinking and moving map nothing new.
+        const uint64_t more = keep ? new_size : new_size - std::min(new_size, old_size);
+        if (more != 0) count(e.hash, map.kind_at(e.result), more);
         break;
       }
       case bpf::call_mprotect:

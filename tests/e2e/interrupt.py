@@ -4,7 +4,7 @@ import signal
 import subprocess
 import time
 
-from lib import Memflame, Target, check, consistent, equal, example, path
+from lib import Memflame, Target, check, consistent, equal, example, path, wait_until
 
 for number in (signal.SIGINT, signal.SIGTERM):
     target = Target("alloc_truth")
@@ -25,8 +25,11 @@ os.killpg(memflame.process.pid, signal.SIGINT)
 memflame.wait(128 + signal.SIGINT)
 check(memflame.profile().sum("live") > 0, "what leaked until Ctrl-C")
 
-# SIGTERM to memflame alone leaves the command running to its own end.
-memflame = Memflame("brk", "--", "sh", "-c", f"sleep 1; echo done > {path('went-on')}; exit 5")
+# SIGTERM to memflame alone ends the watching at once, and leaves the command running.
+memflame = Memflame("brk", "--", "sh", "-c", f"sleep 2; echo done > {path('went-on')}")
+time.sleep(0.5)
 memflame.process.send_signal(signal.SIGTERM)
-memflame.wait(5)
-equal("the command went on", os.path.exists(path("went-on")), True)
+memflame.wait()
+equal("the command is not done yet", os.path.exists(path("went-on")), False)
+check(memflame.profile().sum("grown") > 0, "what the command did until then")
+wait_until(lambda: os.path.exists(path("went-on")), "the command goes on", 20)

@@ -34,9 +34,9 @@ watch(target)
 
 # The same in a mount namespace of its own, with a file system that we do not see.
 os.mkdir(path("unseen"))
-script = f'cd {path("unseen")} && mount -t tmpfs none . && cp {example("alloc_truth")} . && ' \
-         f'exec {path("unseen")}/alloc_truth "$@"'
-target = Target("alloc_truth", "-m", "sh", "-c", script, "sh", executable=shutil.which("unshare"))
+script = 'mount -t tmpfs none "$0" && cp "$1" "$0/program" && shift && exec "$0/program" "$@"'
+target = Target("alloc_truth", "-m", "sh", "-c", script, path("unseen"), example("alloc_truth"),
+                executable=shutil.which("unshare"))
 watch(target)
 
 # Stripped of everything but its dynamic symbols, beside a file with the names.

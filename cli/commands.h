@@ -1,5 +1,5 @@
-// The subcommands. Each gets its own arguments (without the program and its own name) and returns the
-// exit code; what stops it is thrown as Error.
+// The subcommands. Each gets its own arguments (without the program and its own name) and returns
+// the exit code; what stops it is thrown as Error.
 #pragma once
 
 #include <string>

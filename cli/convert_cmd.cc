@@ -43,7 +43,9 @@ int convert(const std::string& command, const Arguments& arguments, const char* 
   hidden.add_options()("input", po::value<std::string>());
   const po::variables_map values = parse(command, arguments, visible, hidden, "input");
   if (values.count("help") != 0) {
-    std::cout << "Usage: memflame " << command << " [OPTIONS] [FILE]\n\n" << help << "\n" << visible;
+    std::cout << "Usage: memflame " << command << " [OPTIONS] [FILE]\n\n"
+              << help << "\n"
+              << visible;
     return 0;
   }
   const std::string output = values.count("output") ? values["output"].as<std::string>() : "";

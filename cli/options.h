@@ -14,7 +14,8 @@ namespace memflame {
 boost::program_options::variables_map parse(
     const std::string& command, const Arguments& arguments,
     const boost::program_options::options_description& visible,
-    const boost::program_options::options_description& hidden = {}, const char* positional = nullptr);
+    const boost::program_options::options_description& hidden = {},
+    const char* positional = nullptr);
 
 // Options of everything that draws, with the defaults of render/output.h.
 boost::program_options::options_description drawing_options();

@@ -7,8 +7,8 @@
 
 namespace memflame {
 
-// Calls `write` with the stream for `path`; "" and "-" mean standard output. A file is written beside
-// its final name and renamed when complete. Throws Error.
+// Calls `write` with the stream for `path`; "" and "-" mean standard output. A file is written
+// beside its final name and renamed when complete. Throws Error.
 void write_output(const std::string& path, const std::function<void(std::ostream&)>& write);
 
 // Refuses early what could only fail late: a folder that is not there or not writable.

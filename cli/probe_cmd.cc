@@ -51,10 +51,10 @@ po::options_description measure_options(const Probe& probe) {
   std::string words;
   for (const ProbeValue& value : probe.values)
     words += (words.empty() ? "" : ", ") + std::string(value.name);
-  options.add_options()("value", po::value<std::string>(),
-                        ("what to draw: " + words + " (default: " +
-                         std::string(probe.values.front().name) + ")")
-                            .c_str());
+  options.add_options()(
+      "value", po::value<std::string>(),
+      ("what to draw: " + words + " (default: " + std::string(probe.values.front().name) + ")")
+          .c_str());
   options.add_options()("duration,d", po::value<double>(),
                         "stop after this many seconds (default: when the target ends, or Ctrl-C)");
   if (probe.name == "mmap")
@@ -89,7 +89,8 @@ po::options_description hidden_options() {
 }
 
 void print_help(const Probe& probe, const po::options_description& visible) {
-  std::cout << "Usage: memflame " << probe.name << " -p PID[,PID...] | --comm NAME | -- COMMAND ARGS"
+  std::cout << "Usage: memflame " << probe.name
+            << " -p PID[,PID...] | --comm NAME | -- COMMAND ARGS"
             << (probe.whole_system ? "\n       memflame " + std::string(probe.name) +
                                          "            (the whole system)"
                                    : "")
@@ -141,13 +142,13 @@ void read_target(const Probe& probe, const po::variables_map& values, const Argu
   target.command = command;
   target.follow_children = !values["no-children"].as<bool>();
   const int ways = int{!target.pids.empty()} + int{!target.comm.empty()} + int{!command.empty()};
-  if (ways > 1)
-    throw Error("-p, --comm and -- COMMAND exclude each other", ExitCode::usage);
+  if (ways > 1) throw Error("-p, --comm and -- COMMAND exclude each other", ExitCode::usage);
   if (!target.user.empty() && command.empty())
     throw Error("--user needs '-- COMMAND'", ExitCode::usage);
   // The kernel keeps 15 bytes of a name.
   if (target.comm.size() > 15)
-    throw Error("--comm " + target.comm + ": the kernel knows processes by 15 bytes of their name: --comm '" +
+    throw Error("--comm " + target.comm +
+                    ": the kernel knows processes by 15 bytes of their name: --comm '" +
                     target.comm.substr(0, 15) + "'",
                 ExitCode::usage);
   if (ways == 0 && !probe.whole_system)
@@ -156,7 +157,8 @@ void read_target(const Probe& probe, const po::variables_map& values, const Argu
                 ExitCode::usage);
 }
 
-Request read_request(const Probe& probe, const po::variables_map& values, const Arguments& command) {
+Request read_request(const Probe& probe, const po::variables_map& values,
+                     const Arguments& command) {
   Request request;
   ProbeOptions& options = request.probe;
   read_target(probe, values, command, options.target);
@@ -194,9 +196,10 @@ Request read_request(const Probe& probe, const po::variables_map& values, const 
 void check_outputs(const Request& request) {
   const bool to_stdout = request.output.empty() || request.output == "-";
   if (to_stdout && stdout_is_terminal() && request.format->name == "svg")
-    throw Error("an SVG is not for a terminal: add -o graph.svg, or redirect with '> graph.svg' (or "
-                "use --format folded)",
-                ExitCode::usage);
+    throw Error(
+        "an SVG is not for a terminal: add -o graph.svg, or redirect with '> graph.svg' (or "
+        "use --format folded)",
+        ExitCode::usage);
   require_writable(request.output);
   require_writable(request.summary);
   check_render_options(request.render);
@@ -250,8 +253,8 @@ int measure_command(const Probe& probe, const Request& request) {
     Command command(target.command, target.user);
     return measure(probe, request, &command);
   } catch (const Error& error) {
-    const bool own = error.exit_code != ExitCode::not_found &&
-                     error.exit_code != ExitCode::cannot_execute;
+    const bool own =
+        error.exit_code != ExitCode::not_found && error.exit_code != ExitCode::cannot_execute;
     throw Error(error.what(), own ? ExitCode::command_failed : error.exit_code);
   }
 }
@@ -269,8 +272,7 @@ int run_probe_command(const Probe& probe, const Arguments& arguments) {
   po::options_description visible;
   visible.add(target_options(probe)).add(measure_options(probe)).add(drawing_options());
   visible.add(report_options());
-  const po::variables_map values =
-      parse(std::string(probe.name), own, visible, hidden_options());
+  const po::variables_map values = parse(std::string(probe.name), own, visible, hidden_options());
   if (values.count("help") != 0) {
     print_help(probe, visible);
     return 0;

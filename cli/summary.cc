@@ -40,12 +40,11 @@ void write_summary_json(std::ostream& out, const Profile& profile, const RunInfo
   for (const Reconciliation& row : profile.meta.reconciliation)
     json["reconciliation"].push_back(
         {{"name", row.name}, {"captured", row.captured}, {"os", row.os}});
-  json["os_growth"] = {{"vm_size", info.os_growth.vm_size}, {"heap", info.os_growth.heap},
-                       {"rss_anon", info.os_growth.rss_anon},
-                       {"rss_file", info.os_growth.rss_file},
-                       {"rss_shmem", info.os_growth.rss_shmem},
-                       {"swap", info.os_growth.swap}, {"stack", info.os_growth.stack},
-                       {"processes_without_end_reading", info.without_end}};
+  json["os_growth"] = {
+      {"vm_size", info.os_growth.vm_size},     {"heap", info.os_growth.heap},
+      {"rss_anon", info.os_growth.rss_anon},   {"rss_file", info.os_growth.rss_file},
+      {"rss_shmem", info.os_growth.rss_shmem}, {"swap", info.os_growth.swap},
+      {"stack", info.os_growth.stack},         {"processes_without_end_reading", info.without_end}};
   for (size_t i = 0; i < loss_info.size(); ++i) {
     const LossCount& count = profile.losses[static_cast<Loss>(i)];
     json["losses"][std::string(loss_info[i].name)] = {{"events", count.events},

@@ -10,10 +10,10 @@ namespace memflame {
 // Documented in README.md; scripts may rely on them.
 enum class ExitCode : int {
   ok = 0,
-  failure = 1,         // bad target, unreadable input, unwritable output
-  usage = 2,           // command line not understood
-  requirement = 3,     // privilege or kernel feature missing
-  lossy = 4,           // --strict, and something was lost
+  failure = 1,           // bad target, unreadable input, unwritable output
+  usage = 2,             // command line not understood
+  requirement = 3,       // privilege or kernel feature missing
+  lossy = 4,             // --strict, and something was lost
   command_failed = 125,  // `-- COMMAND`: memflame itself failed
   cannot_execute = 126,
   not_found = 127,

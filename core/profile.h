@@ -15,7 +15,7 @@ namespace memflame {
 
 enum class Unit : uint8_t { bytes, pages, count };
 
-std::string_view name(Unit unit);                 // "bytes", "pages", "count"
+std::string_view name(Unit unit);                    // "bytes", "pages", "count"
 bool parse_unit(std::string_view text, Unit& unit);  // false when it is none of these
 
 struct ValueType {
@@ -34,9 +34,9 @@ struct Reconciliation {
 // What a reader of the picture has to know to judge it.
 struct Meta {
   std::string title;
-  std::string command;   // probe and target, as the user asked
+  std::string command;  // probe and target, as the user asked
   std::string host;
-  double seconds = 0;    // how long was watched; 0 when unknown
+  double seconds = 0;  // how long was watched; 0 when unknown
   std::vector<Reconciliation> reconciliation;
   std::vector<std::string> notes;  // further lines, e.g. what was released or left out
 };

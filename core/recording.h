@@ -21,19 +21,19 @@ struct Pc {
 
 // Why a walk up the stack ended.
 enum class StopReason : uint8_t {
-  complete,           // reached the first frame of the thread
-  no_frame_pointer,   // the frame pointer left the stack or went backwards
-  too_deep,           // more frames than the walk takes
-  unreadable,         // stack memory not present
+  complete,          // reached the first frame of the thread
+  no_frame_pointer,  // the frame pointer left the stack or went backwards
+  too_deep,          // more frames than the walk takes
+  unreadable,        // stack memory not present
 };
 
 struct RawStack {
   SpaceId space;
-  uint64_t time_ns = 0;         // CLOCK_MONOTONIC, when the stack was first seen
-  std::vector<Pc> pcs;          // leaf first; the first `kernel_pcs` are kernel addresses
+  uint64_t time_ns = 0;  // CLOCK_MONOTONIC, when the stack was first seen
+  std::vector<Pc> pcs;   // leaf first; the first `kernel_pcs` are kernel addresses
   uint32_t kernel_pcs = 0;
   StopReason stop = StopReason::complete;
-  std::string note;             // set instead of pcs for what has no stack: "[lost: ring buffer full]"
+  std::string note;  // set instead of pcs for what has no stack: "[lost: ring buffer full]"
 };
 
 enum class ModuleKind : uint8_t { file, vdso, anonymous };
@@ -52,12 +52,12 @@ class SharedFd {
 // A file that code is mapped from. Opened while the process lives, so that a file replaced or
 // deleted on disk, or one of another mount namespace, still gives its names.
 struct Module {
-  std::string path;             // as the target names it
+  std::string path;  // as the target names it
   ModuleKind kind = ModuleKind::file;
   uint64_t device = 0, inode = 0;
-  std::string build_id;         // lower-case hex, empty when unknown
-  SharedFd file;                // empty when it could not be opened
-  std::string root;             // "/proc/PID/root" while that could be reached; prefix for debug files
+  std::string build_id;  // lower-case hex, empty when unknown
+  SharedFd file;         // empty when it could not be opened
+  std::string root;      // "/proc/PID/root" while that could be reached; prefix for debug files
 };
 
 // A part of an address space, while it was mapped: [start, end) from file offset `offset`.
@@ -72,52 +72,62 @@ struct Mapping {
 struct Space {
   uint32_t pid = 0;
   std::string comm;
-  SpaceId forked_from;               // inherits that space's mappings as of from_ns
+  SpaceId forked_from;  // inherits that space's mappings as of from_ns
   uint64_t from_ns = 0;
-  std::vector<Mapping> mappings;     // executable ones, in order of from_ns
-  std::string perf_map;              // contents of the process's perf-PID.map, when there was one
+  std::vector<Mapping> mappings;  // executable ones, in order of from_ns
+  std::string perf_map;           // contents of the process's perf-PID.map, when there was one
 };
 
 struct Aggregate {
   RawStackId stack;
-  std::string group;                 // a frame between the process and the stack ("[anon]"), or ""
-  std::vector<int64_t> values;       // one per Recording::types
+  std::string group;            // a frame between the process and the stack ("[anon]"), or ""
+  std::vector<int64_t> values;  // one per Recording::types
 };
 
 // One captured call, for recordings with events (written by no probe yet in aggregate mode).
-enum class EventKind : uint8_t { allocate, release, grow, shrink, map, unmap, remap, protect, fault };
+enum class EventKind : uint8_t {
+  allocate,
+  release,
+  grow,
+  shrink,
+  map,
+  unmap,
+  remap,
+  protect,
+  fault
+};
 struct Event {
   uint64_t time_ns = 0;
   uint64_t address = 0;
-  int64_t size = 0;                  // bytes
+  int64_t size = 0;  // bytes
   RawStackId stack;
   uint32_t thread = 0;
   EventKind kind = EventKind::allocate;
 };
 
 struct Symbol {
-  std::string function;              // demangled
-  std::string file;                  // source file, empty when unknown
+  std::string function;  // demangled
+  std::string file;      // source file, empty when unknown
   uint32_t line = 0;
   FrameKind kind = FrameKind::user;
-  std::string module;                // path of the module, or "kernel"
+  std::string module;  // path of the module, or "kernel"
 };
 
 // What one address means: the function whose code it is and those inlined into it there,
 // outermost first. Never empty after symbolize(). All addresses that are the same place in the same
 // file share one location, whichever process they were seen in.
 struct Location {
-  SpaceId space;                     // where it was seen first; none for kernel addresses
-  Pc pc;                             // the address there
+  SpaceId space;  // where it was seen first; none for kernel addresses
+  Pc pc;          // the address there
   std::vector<Symbol> symbols;
-  bool is_code = true;               // false: in no executable mapping at that time
+  bool is_code = true;  // false: in no executable mapping at that time
 };
 
 struct Recording {
   Meta meta;
   std::vector<ValueType> types;
   size_t shown = 0;
-  std::vector<Module> modules{Module{}};        // [0] is none, as for every id
+  std::vector<Module> modules{Module{}};  // [0] is none, as for every id
   std::vector<Space> spaces{Space{}};
   std::vector<RawStack> stacks{RawStack{}};
   std::vector<Aggregate> sums;

@@ -9,13 +9,13 @@
 namespace memflame {
 
 enum class FrameKind : uint8_t {
-  user,       // native code with a symbol
-  kernel,     // kernel code
-  inlined,    // a function the compiler merged into the frame before it (its caller)
-  jit,        // code made at run time, named by a perf map
-  unknown,    // no symbol: shown as [module+0xoffset]
-  process,    // the root frame of a process: its name
-  note,       // said by memflame itself: [truncated: …], [lost: …], [PROT_NONE]
+  user,     // native code with a symbol
+  kernel,   // kernel code
+  inlined,  // a function the compiler merged into the frame before it (its caller)
+  jit,      // code made at run time, named by a perf map
+  unknown,  // no symbol: shown as [module+0xoffset]
+  process,  // the root frame of a process: its name
+  note,     // said by memflame itself: [truncated: …], [lost: …], [PROT_NONE]
 };
 
 struct Frame {

@@ -64,7 +64,9 @@ void BpfObject::resize(std::string_view map, uint32_t entries) {
                            entries);
 }
 
-void BpfObject::leave_out(std::string_view name) { bpf_program__set_autoload(program(name), false); }
+void BpfObject::leave_out(std::string_view name) {
+  bpf_program__set_autoload(program(name), false);
+}
 
 void BpfObject::set_attach_type(std::string_view name, int type) {
   bpf_program__set_expected_attach_type(program(name), static_cast<bpf_attach_type>(type));

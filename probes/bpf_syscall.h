@@ -20,7 +20,7 @@ struct MultiProbe {
   std::span<const uint64_t> offsets;  // file offsets
   std::span<const uint64_t> cookies;  // one per offset
   bool is_return = false;
-  pid_t pid = 0;                      // only this process; 0 = all
+  pid_t pid = 0;  // only this process; 0 = all
 };
 
 // An empty descriptor when the kernel refuses; errno says why.

@@ -33,10 +33,10 @@ Pipe make_pipe() {
 std::string find_program(const std::string& name) {
   const auto check = [](const std::string& path) {
     struct stat status {};
-    return ::stat(path.c_str(), &status) != 0 ? ENOENT
-           : S_ISDIR(status.st_mode)          ? EISDIR
+    return ::stat(path.c_str(), &status) != 0  ? ENOENT
+           : S_ISDIR(status.st_mode)           ? EISDIR
            : ::access(path.c_str(), X_OK) != 0 ? errno
-                                              : 0;
+                                               : 0;
   };
   int error = ENOENT;
   if (name.find('/') != std::string::npos) {

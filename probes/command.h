@@ -12,8 +12,9 @@ namespace memflame {
 
 class Command {
  public:
-  // Forks; the child waits. It keeps terminal, stdin, environment and working directory. Throws Error
-  // when the user is unknown or the program cannot be found (exit code 127) or executed (126).
+  // Forks; the child waits. It keeps terminal, stdin, environment and working directory. Throws
+  // Error when the user is unknown or the program cannot be found (exit code 127) or executed
+  // (126).
   Command(std::vector<std::string> argv, const std::string& user);
   // A child that was not released ends without running anything; a released one is left alone.
   ~Command();

@@ -21,7 +21,8 @@ ElfPtr open_elf(int fd) {
   return ElfPtr(elf_begin(fd, ELF_C_READ_MMAP, nullptr));
 }
 
-// Link-time address -> file offset, by the segment that is loaded from the file. -1 if there is none.
+// Link-time address -> file offset, by the segment that is loaded from the file. -1 if there is
+// none.
 uint64_t file_offset(Elf* elf, uint64_t address) {
   size_t count = 0;
   elf_getphdrnum(elf, &count);
@@ -80,8 +81,7 @@ ElfClass elf_class(int fd) {
       !std::equal(head.begin(), head.begin() + 4, ELFMAG))
     return ElfClass::none;
   const unsigned machine = head[18] | (unsigned{head[19]} << 8);
-  return head[EI_CLASS] == ELFCLASS64 && machine == EM_X86_64 ? ElfClass::x86_64
-                                                              : ElfClass::other;
+  return head[EI_CLASS] == ELFCLASS64 && machine == EM_X86_64 ? ElfClass::x86_64 : ElfClass::other;
 }
 
 }  // namespace memflame

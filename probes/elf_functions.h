@@ -14,8 +14,8 @@ struct ElfFunction {
 };
 
 // Which of the wanted functions this file defines, from .dynsym and .symtab (.symtab of a separate
-// debug file is not needed: an exported allocator is always in .dynsym). Version suffixes (@GLIBC_…)
-// are not part of names. Empty for what is no x86-64 ELF file.
+// debug file is not needed: an exported allocator is always in .dynsym). Version suffixes
+// (@GLIBC_…) are not part of names. Empty for what is no x86-64 ELF file.
 std::vector<ElfFunction> find_functions(int fd, const std::vector<std::string_view>& wanted);
 
 enum class ElfClass : uint8_t { none, x86_64, other };

@@ -57,8 +57,8 @@ bool Frameless::return_address_on_top(uint64_t file_offset) const {
     if (gelf_getphdr(tables_->elf, static_cast<int>(i), &segment) == nullptr) break;
     if (segment.p_type == PT_LOAD && file_offset >= segment.p_offset &&
         file_offset - segment.p_offset < segment.p_filesz)
-      entry->second = frame_begins_at_rsp_plus_8(
-          tables_->cfi, file_offset - segment.p_offset + segment.p_vaddr);
+      entry->second = frame_begins_at_rsp_plus_8(tables_->cfi,
+                                                 file_offset - segment.p_offset + segment.p_vaddr);
   }
   return entry->second;
 }

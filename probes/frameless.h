@@ -1,5 +1,6 @@
-// Does a function keep nothing on the stack at this instruction, so that the word on top of the stack
-// is its return address? The unwind tables (.eh_frame) know: there the frame begins at rsp + 8.
+// Does a function keep nothing on the stack at this instruction, so that the word on top of the
+// stack is its return address? The unwind tables (.eh_frame) know: there the frame begins at rsp
+// + 8.
 #pragma once
 
 #include <cstdint>

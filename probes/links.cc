@@ -21,8 +21,8 @@ namespace {
 
 UniqueFd perf_event(perf_event_attr& attr, pid_t pid) {
   attr.size = sizeof(attr);
-  return UniqueFd(static_cast<int>(::syscall(SYS_perf_event_open, &attr, pid, pid < 0 ? 0 : -1, -1,
-                                             PERF_FLAG_FD_CLOEXEC)));
+  return UniqueFd(static_cast<int>(
+      ::syscall(SYS_perf_event_open, &attr, pid, pid < 0 ? 0 : -1, -1, PERF_FLAG_FD_CLOEXEC)));
 }
 
 [[noreturn]] void refuse(const std::string& what) {

@@ -23,16 +23,16 @@ struct Target {
 
 struct ProbeOptions {
   Target target;
-  std::string value;                 // a name of Probe::values; empty = the first
-  std::string kind = "all";          // mmap only
+  std::string value;         // a name of Probe::values; empty = the first
+  std::string kind = "all";  // mmap only
   std::optional<double> seconds;
   bool kernel_stacks = false;
-  bool status_line = false;          // live line on stderr
+  bool status_line = false;  // live line on stderr
   bool verbose = false;
-  uint32_t max_live = 0;             // entries of the live table; 0 = from the machine's memory
+  uint32_t max_live = 0;  // entries of the live table; 0 = from the machine's memory
   uint32_t max_stacks = 262144;
-  uint32_t ring_bytes = 16u << 20;   // a power of two
-  int ready_fd = -1;                 // gets "1\n" when counting begins
+  uint32_t ring_bytes = 16u << 20;  // a power of two
+  int ready_fd = -1;                // gets "1\n" when counting begins
 };
 
 }  // namespace memflame

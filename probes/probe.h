@@ -33,8 +33,8 @@ class Accounting {
   Accounting& operator=(const Accounting&) = delete;
   virtual ~Accounting() = default;
 
-  // A space has begun to be watched. A fresh one has just become another program, and has nothing in
-  // it but what the kernel put there; others can be read in /proc if the process still lives.
+  // A space has begun to be watched. A fresh one has just become another program, and has nothing
+  // in it but what the kernel put there; others can be read in /proc if the process still lives.
   virtual void begin(SpaceId, pid_t, bool /*fresh*/) {}
   virtual void fork(SpaceId /*parent*/, SpaceId /*child*/) {}
   // Counting has begun.
@@ -59,7 +59,7 @@ struct Probe {
   // Sets recording.meta.reconciliation and notes from the rows and session.os_growth().
   void (*reconcile)(Session&, Recording&);
   std::unique_ptr<Accounting> (*accounting)(const ProbeOptions&);
-  bool whole_system;             // can watch all processes at once
+  bool whole_system;  // can watch all processes at once
 };
 
 std::span<const Probe* const> probes();

@@ -60,7 +60,8 @@ std::string read_file(const std::string& path) {
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   std::string text;
   if (!file) return text;
-  // Large reads: one read of a maps file is one consistent walk over that part of the address space.
+  // Large reads: one read of a maps file is one consistent walk over that part of the address
+  // space.
   std::string buffer(256 << 10, '\0');
   for (ssize_t n = 0; (n = ::read(file.get(), buffer.data(), buffer.size())) > 0;)
     text.append(buffer, 0, static_cast<size_t>(n));

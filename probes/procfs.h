@@ -14,10 +14,10 @@ namespace memflame {
 // In bytes.
 struct OsMemory {
   int64_t vm_size = 0;
-  int64_t heap = 0;     // the [heap] mapping
+  int64_t heap = 0;  // the [heap] mapping
   int64_t rss_anon = 0, rss_file = 0, rss_shmem = 0;
   int64_t swap = 0;
-  int64_t stack = 0;    // VmStk
+  int64_t stack = 0;  // VmStk
   int64_t rss() const { return rss_anon + rss_file + rss_shmem; }
 
   OsMemory& operator+=(const OsMemory& other);
@@ -38,10 +38,10 @@ std::optional<std::vector<MapsLine>> read_maps(pid_t pid);
 // Empty for a process that is gone, a zombie, or a kernel thread.
 std::optional<OsMemory> read_memory(pid_t pid);
 
-std::string read_comm(pid_t pid);                     // "" when gone
-std::string read_file(const std::string& path);       // "" when it cannot be read
+std::string read_comm(pid_t pid);                // "" when gone
+std::string read_file(const std::string& path);  // "" when it cannot be read
 std::vector<pid_t> all_pids();
-bool is_alive(pid_t pid);                             // not gone and not a zombie
+bool is_alive(pid_t pid);  // not gone and not a zombie
 // Has an address space: neither gone, nor a zombie, nor a kernel thread.
 bool has_address_space(pid_t pid);
 

@@ -73,9 +73,9 @@ void require_traceable(pid_t pid) {
   if (field(status, "VmSize").empty())
     throw Error(pid_text(pid) + " is a kernel thread, which has no memory of its own");
   if (read_file(folder + "/maps").empty())
-    throw Error("no permission to inspect " + pid_text(pid) +
-                    ": run as root, or with CAP_SYS_PTRACE",
-                ExitCode::requirement);
+    throw Error(
+        "no permission to inspect " + pid_text(pid) + ": run as root, or with CAP_SYS_PTRACE",
+        ExitCode::requirement);
   const UniqueFd program(::open((folder + "/exe").c_str(), O_RDONLY | O_CLOEXEC));
   if (program && elf_class(program.get()) == ElfClass::other)
     throw Error(pid_text(pid) + " is no x86-64 program (32-bit?); memflame traces x86-64 only");

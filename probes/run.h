@@ -1,5 +1,5 @@
-// run_probe(): from options to a recording. The order of steps is the contract: nothing counts before
-// everything is attached, and a started command runs only then.
+// run_probe(): from options to a recording. The order of steps is the contract: nothing counts
+// before everything is attached, and a started command runs only then.
 #pragma once
 
 #include <optional>
@@ -18,12 +18,12 @@ struct RunInfo {
   double seconds = 0;         // counting
   double attach_seconds = 0;  // from the start of memflame's work to the begin of counting
   bpf::counters counters{};
-  std::vector<pid_t> pids;    // all processes that were watched
-  size_t without_end = 0;     // of them, with no OS figures at their end
+  std::vector<pid_t> pids;  // all processes that were watched
+  size_t without_end = 0;   // of them, with no OS figures at their end
   OsMemory os_growth;
   KernelFeatures features;
-  uint64_t map_bytes = 0;     // kernel memory of memflame's tables
-  bool interrupted = false;   // by SIGTERM
+  uint64_t map_bytes = 0;    // kernel memory of memflame's tables
+  bool interrupted = false;  // by SIGTERM
 };
 
 class Command;
@@ -33,8 +33,8 @@ struct Run {
   RunInfo info;
 };
 
-// `command` is the started, still waiting program when options.target.command is set, else null. It is
-// running when this returns. Throws Error.
+// `command` is the started, still waiting program when options.target.command is set, else null. It
+// is running when this returns. Throws Error.
 Run run_probe(const Probe& probe, const ProbeOptions& options, Command* command);
 
 }  // namespace memflame

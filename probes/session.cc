@@ -43,7 +43,10 @@ bpf::config make_config(const ProbeOptions& options, const KernelFeatures& featu
 }  // namespace
 
 Session::Session(const Probe& probe, const ProbeOptions& options)
-    : probe_(probe), options_(options), features_(kernel_features()), object_(probe.object()),
+    : probe_(probe),
+      options_(options),
+      features_(kernel_features()),
+      object_(probe.object()),
       accounting_(probe.accounting(options)) {
   bpf::config config = make_config(options, features_);
   object_.resize("ring", options.ring_bytes);
@@ -103,8 +106,8 @@ size_t Session::add_named(const std::string& comm) {
 void Session::attach() { probe_.attach(*this); }
 
 void Session::arm() {
-  // The counters begin at the figures the OS gives now, so the sum of all changes is what the OS says
-  // at the end, whatever happens between this reading and the first event.
+  // The counters begin at the figures the OS gives now, so the sum of all changes is what the OS
+  // says at the end, whatever happens between this reading and the first event.
   os_.read_starts([this](uint32_t id, const OsMemory& now) {
     bpf::space space{};
     if (!object_.lookup("spaces", id, space)) return;
@@ -211,8 +214,8 @@ void Session::add_row(Recording& recording, uint64_t key, const std::string& gro
   recording.sums.push_back({stack_for(recording, key), group, values});
 }
 
-// Where the leaf function keeps nothing on the stack, frame pointers skip its direct caller; the word
-// on top of the stack is that caller's address.
+// Where the leaf function keeps nothing on the stack, frame pointers skip its direct caller; the
+// word on top of the stack is that caller's address.
 void Session::insert_missing_callers(Recording& recording) {
   std::unordered_map<uint32_t, Frameless> tables;
   for (const auto& [key, id] : ids_) {
@@ -223,8 +226,8 @@ void Session::insert_missing_callers(Recording& recording) {
     const Pc leaf = stack.pcs[stack.kernel_pcs];
     const Mapping* mapping = spaces_.find(stack.space, leaf.addr);
     if (mapping == nullptr || spaces_.module(mapping->module).file.get() < 0) continue;
-    const auto [table, added] = tables.try_emplace(
-        mapping->module.index, spaces_.module(mapping->module).file.get());
+    const auto [table, added] =
+        tables.try_emplace(mapping->module.index, spaces_.module(mapping->module).file.get());
     if (table->second.return_address_on_top(leaf.addr - mapping->start + mapping->offset))
       stack.pcs.insert(stack.pcs.begin() + stack.kernel_pcs + 1, {known->second.caller, true});
   }

@@ -12,8 +12,8 @@
 #include "probes/bpf_object.h"
 #include "probes/kernel.h"
 #include "probes/links.h"
-#include "probes/probe.h"
 #include "probes/os_ledger.h"
+#include "probes/probe.h"
 #include "probes/sideband.h"
 #include "probes/spaces.h"
 
@@ -42,9 +42,9 @@ class Session {
   // Every live process of that name.
   size_t add_named(const std::string& comm);
 
-  void attach();           // the probe itself
-  void arm();              // counting begins
-  void disarm();           // counting ends, at once
+  void attach();  // the probe itself
+  void arm();     // counting begins
+  void disarm();  // counting ends, at once
   void poll(int timeout_ms);
 
   // Everything seen, as a value; the session is used up.
@@ -84,8 +84,8 @@ class Session {
     uint64_t caller = 0;
     bool entry = false;
   };
-  std::unordered_map<uint64_t, Announced> stacks_;         // by hash
-  std::unordered_map<uint64_t, RawStackId> ids_;           // hash or note -> row in the recording
+  std::unordered_map<uint64_t, Announced> stacks_;  // by hash
+  std::unordered_map<uint64_t, RawStackId> ids_;    // hash or note -> row in the recording
   OsLedger os_;
   uint64_t next_reading_ns_ = 0;
   std::set<std::pair<uint64_t, uint64_t>> probed_files_;  // device, inode

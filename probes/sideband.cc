@@ -16,7 +16,8 @@ namespace memflame {
 namespace {
 
 constexpr size_t page = 4096;
-constexpr size_t ring_bytes = 32 * page;  // a power of two of pages, within the kernel's default limit
+constexpr size_t ring_bytes =
+    32 * page;  // a power of two of pages, within the kernel's default limit
 
 // With sample_id_all, a record ends with the fields of sample_type: here pid, tid and time.
 struct Tail {
@@ -70,8 +71,8 @@ Sideband::Sideband() : record_(65536) {
   const long cpus = ::sysconf(_SC_NPROCESSORS_CONF);
   for (int cpu = 0; cpu < cpus; ++cpu) {
     Ring ring;
-    ring.event.reset(static_cast<int>(
-        ::syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC)));
+    ring.event.reset(
+        static_cast<int>(::syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC)));
     if (!ring.event && errno == ENODEV) continue;  // an offline CPU
     if (ring.event)
       ring.memory = ::mmap(nullptr, page + ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,

@@ -149,8 +149,8 @@ bool Spaces::is_watched(pid_t pid) const {
 void Spaces::add_mapping(Watched& space, const Mapping& mapping) {
   open_module(mapping.module, static_cast<pid_t>(space.space.pid), mapping.start, mapping.end);
   if (modules_[mapping.module.index].kind == ModuleKind::anonymous) space.has_anonymous_code = true;
-  const bool known = std::any_of(
-      space.space.mappings.begin(), space.space.mappings.end(), [&](const Mapping& m) {
+  const bool known =
+      std::any_of(space.space.mappings.begin(), space.space.mappings.end(), [&](const Mapping& m) {
         return m.start == mapping.start && m.end == mapping.end && m.offset == mapping.offset &&
                m.module == mapping.module;
       });
@@ -248,8 +248,8 @@ void Spaces::open_module(ModuleId id, pid_t pid, uint64_t start, uint64_t end) {
   }
 }
 
-// JITs write /tmp/perf-PID.map, in the process's own root and with the pid as it sees it. Anybody can
-// write a file of that name, so it has to belong to the process's user or to root.
+// JITs write /tmp/perf-PID.map, in the process's own root and with the pid as it sees it. Anybody
+// can write a file of that name, so it has to belong to the process's user or to root.
 void Spaces::read_perf_map(Watched& space) const {
   if (!space.has_anonymous_code || space.ended) return;
   const auto pid = static_cast<pid_t>(space.space.pid);

@@ -32,8 +32,8 @@ class Spaces {
 
   void take(const SidebandRecord& record);
 
-  // Reads /proc/PID/maps again if one of the addresses is in no mapping known so far: code that came
-  // by mprotect() is in no log.
+  // Reads /proc/PID/maps again if one of the addresses is in no mapping known so far: code that
+  // came by mprotect() is in no log.
   void learn(SpaceId id, std::span<const Pc> pcs);
 
   // Files with code that have come into a watched space since the last call.
@@ -82,7 +82,7 @@ class Spaces {
   std::vector<ModuleId> new_modules_;
   std::unordered_map<pid_t, std::vector<Seen>> seen_;
   std::deque<std::pair<uint64_t, pid_t>> exited_;  // whose log is to be forgotten, by time
-  std::unordered_map<pid_t, SpaceId> current_;  // the live space of a pid
+  std::unordered_map<pid_t, SpaceId> current_;     // the live space of a pid
 };
 
 uint64_t monotonic_ns();

@@ -19,8 +19,8 @@ UniqueFd mount_detached() {
   if (!context) return {};
   if (::syscall(SYS_fsconfig, context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0)
     return {};
-  return UniqueFd(static_cast<int>(
-      ::syscall(SYS_fsmount, context.get(), FSMOUNT_CLOEXEC, MOUNT_ATTR_RDONLY)));
+  return UniqueFd(
+      static_cast<int>(::syscall(SYS_fsmount, context.get(), FSMOUNT_CLOEXEC, MOUNT_ATTR_RDONLY)));
 }
 
 UniqueFd open_root() {

@@ -120,7 +120,9 @@ TEST_CASE("a child inherits everything as older than the start") {
 
 TEST_CASE("random operations agree with a map that keeps every page by itself") {
   std::mt19937 random(12341234);
-  const auto below = [&](uint64_t n) { return std::uniform_int_distribution<uint64_t>(0, n - 1)(random); };
+  const auto below = [&](uint64_t n) {
+    return std::uniform_int_distribution<uint64_t>(0, n - 1)(random);
+  };
   Intervals map;
   std::vector<uint64_t> model(256, UINT64_MAX);  // page -> owner
   for (uint64_t step = 1; step < 20000; ++step) {
@@ -143,7 +145,8 @@ TEST_CASE("random operations agree with a map that keeps every page by itself") 
         for (uint64_t p = start; p < start + size; ++p) whole &= model[p] != UINT64_MAX;
         if (!whole || (to < start + size && start < to + size)) break;
         map.remap(start * page, size * page, to * page, size * page, step, false);
-        for (uint64_t p = 0; p < size; ++p) model[to + p] = std::exchange(model[start + p], UINT64_MAX);
+        for (uint64_t p = 0; p < size; ++p)
+          model[to + p] = std::exchange(model[start + p], UINT64_MAX);
       }
     }
     Owned expected;

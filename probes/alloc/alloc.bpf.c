@@ -53,8 +53,8 @@ ALWAYS_INLINE void add_live(u64 key, s64 bytes, s64 count) {
 ALWAYS_INLINE void put(struct block_key* key, struct block* block) {
   long error = bpf_map_update_elem(&blocks, key, block, BPF_NOEXIST);
   if (error == -17 /* EEXIST */) {
-    // An address that is allocated again: the free of the old block went unseen (a custom free path,
-    // or a skipped probe). It cannot be live any more.
+    // An address that is allocated again: the free of the old block went unseen (a custom free
+    // path, or a skipped probe). It cannot be live any more.
     struct block old;
     if (taken(key, &old)) {
       add_live(old.hash, -(s64)old.size, -1);

@@ -67,7 +67,8 @@ uint32_t live_entries() {
 void configure(const ProbeOptions& options, bpf::config&, BpfObject& object) {
   object.resize("blocks", options.max_live != 0 ? options.max_live : live_entries());
   if (!kernel_features().uprobe_multi) return;
-  for (const char* program : {"memflame_alloc_enter", "memflame_alloc_return", "memflame_free_enter"})
+  for (const char* program :
+       {"memflame_alloc_enter", "memflame_alloc_return", "memflame_free_enter"})
     object.set_attach_type(program, 48 /* BPF_TRACE_UPROBE_MULTI */);
 }
 
@@ -167,9 +168,7 @@ void reconcile(Session& session, Recording& recording) {
       " of their blocks freed (" + iec_bytes(static_cast<int64_t>(counters.freed_bytes)) + ")");
 }
 
-std::span<const std::byte> object() {
-  return {memflame_alloc_object, memflame_alloc_object_end};
-}
+std::span<const std::byte> object() { return {memflame_alloc_object, memflame_alloc_object_end}; }
 
 }  // namespace
 

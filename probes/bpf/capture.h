@@ -1,8 +1,9 @@
-// capture(): from user registers to the hash of a call stack that user space knows. Included by every
+// capture(): from user registers to the hash of a call stack that user space knows. Included by
+// every
 // *.bpf.c after its `struct probe_state` (what the probe keeps per thread).
 //
-// A distinct stack crosses the ring buffer once ("announce"); after that only its hash is used. This
-// version walks frame pointers. To replace the walk, replace walk_user_stack() alone.
+// A distinct stack crosses the ring buffer once ("announce"); after that only its hash is used.
+// This version walks frame pointers. To replace the walk, replace walk_user_stack() alone.
 #pragma once
 
 #include "kernel.h"
@@ -74,11 +75,11 @@ struct globals globals = {};
 
 // Programs on uprobes may be preempted by another task on the same CPU, so even per-CPU counters
 // need an atomic addition.
-#define COUNT(field, n)                                                 \
-  do {                                                                  \
-    u32 zero_ = 0;                                                      \
-    struct counters* c_ = bpf_map_lookup_elem(&counters, &zero_);       \
-    if (c_) __sync_fetch_and_add(&c_->field, (u64)(n));                 \
+#define COUNT(field, n)                                           \
+  do {                                                            \
+    u32 zero_ = 0;                                                \
+    struct counters* c_ = bpf_map_lookup_elem(&counters, &zero_); \
+    if (c_) __sync_fetch_and_add(&c_->field, (u64)(n));           \
   } while (0)
 
 ALWAYS_INLINE u64 note_key(u32 space, enum note note) { return (u64)space << 8 | note; }
@@ -106,11 +107,11 @@ ALWAYS_INLINE struct user_regs regs_at_kernel_entry(struct task_struct* task) {
 }
 
 // While a return probe is pending, the return address on the stack is the kernel's trampoline; the
-// kernel keeps the true one in a list ordered from the innermost frame out. Tail calls leave several
-// entries with one stack address; the last of those has the true one.
+// kernel keeps the true one in a list ordered from the innermost frame out. Tail calls leave
+// several entries with one stack address; the last of those has the true one.
 //
-// Functions that are not static are verified once, by themselves, with unknown arguments: so the loop
-// over frames below costs the verifier a few instructions a turn instead of all of theirs.
+// Functions that are not static are verified once, by themselves, with unknown arguments: so the
+// loop over frames below costs the verifier a few instructions a turn instead of all of theirs.
 struct trampolines {
   u64 next;  // struct return_instance*
 };
@@ -132,8 +133,8 @@ ALWAYS_INLINE struct trampolines trampolines_of(struct task_struct* task) {
   return (struct trampolines){utask ? (u64)BPF_CORE_READ(utask, return_instances) : 0};
 }
 
-// Is there a call instruction right before this address? e8 rel32, or ff /2 with any operand of 1 to
-// 6 bytes (Intel SDM, CALL).
+// Is there a call instruction right before this address? e8 rel32, or ff /2 with any operand of 1
+// to 6 bytes (Intel SDM, CALL).
 ALWAYS_INLINE int follows_call(u64 address) {
   u8 code[8];
   if (bpf_probe_read_user(code, sizeof(code), (void*)(address - 8))) return 0;
@@ -150,8 +151,8 @@ ALWAYS_INLINE u64 mix(u64 hash, u64 word) {
 
 // Where a walk is.
 struct walk {
-  u64 bp, low;   // next frame pointer; it must not lie below `low`
-  u64 address;   // return address found by the last step
+  u64 bp, low;  // next frame pointer; it must not lie below `low`
+  u64 address;  // return address found by the last step
   u32 stop, pad;
   struct trampolines list;
 };
@@ -251,7 +252,8 @@ ALWAYS_INLINE u64 capture(void* ctx, struct task_struct* task, struct thread* th
   struct sum empty = {};
   long error = bpf_map_update_elem(&sums, &hash, &empty, BPF_NOEXIST);
   if (error == -7 /* E2BIG */) globals.stack_table_is_full = 1;
-  // Another CPU may have announced the same stack just now (EEXIST); any other error is a full table.
+  // Another CPU may have announced the same stack just now (EEXIST); any other error is a full
+  // table.
   if (error && error != -17) return note_key(space, note_stack_table_full);
   return hash;
 }

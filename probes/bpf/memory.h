@@ -18,9 +18,9 @@ ALWAYS_INLINE u64 as_number(const void* pointer) {
   return number;
 }
 
-// Where a CPU's copy of per-CPU data lies relative to the per-CPU pointer. The kernel's own variable
-// is only visible with CONFIG_KALLSYMS_ALL; a per-CPU map of ours, whose pointer and whose address on
-// that CPU are both known, tells the same.
+// Where a CPU's copy of per-CPU data lies relative to the per-CPU pointer. The kernel's own
+// variable is only visible with CONFIG_KALLSYMS_ALL; a per-CPU map of ours, whose pointer and whose
+// address on that CPU are both known, tells the same.
 ALWAYS_INLINE u64 per_cpu_offset(u32 cpu) {
   u32 zero = 0;
   void* mine = bpf_map_lookup_percpu_elem(&counters, &zero, cpu);
@@ -64,7 +64,8 @@ static __attribute__((noinline)) s64 percpu_resident(u64 mm_address, u32 member)
   return percpu_sum(first + (second - first) * (member & 3));
 }
 
-// Resident pages of one kind, exact up to what running threads still hold back on kernels before 6.2.
+// Resident pages of one kind, exact up to what running threads still hold back on kernels
+// before 6.2.
 ALWAYS_INLINE s64 resident(struct mm_struct* mm, u32 member) {
   return counters_are_batched_per_task() ? batched_resident((u64)mm, member)
                                          : percpu_resident((u64)mm, member);

@@ -21,41 +21,41 @@ typedef __s32 s32;
 #endif
 
 enum {
-  max_frames = 255,         // user frames of one stack
+  max_frames = 255,  // user frames of one stack
   max_kernel_frames = 64,
-  columns = 4,              // values per stack in `sums`
+  columns = 4,  // values per stack in `sums`
   comm_length = 16,
 };
 
-// What stands in for a stack where there is none. The key of a sum is a stack hash, with the top bit
-// set, or a note: space id << 8 | enum note.
+// What stands in for a stack where there is none. The key of a sum is a stack hash, with the top
+// bit set, or a note: space id << 8 | enum note.
 enum note {
   note_none = 0,
-  note_ring_full,           // the announcement of the stack did not fit the ring buffer
+  note_ring_full,  // the announcement of the stack did not fit the ring buffer
   note_stack_table_full,
-  note_live_table_full,     // allocated, but its free could not be followed
-  note_no_state,            // no memory for the per-thread state, so no stack was taken
-  note_exec,                // pages the kernel itself touched while it started a program
-  note_other_task,          // done to this process by another task: reclaim, ptrace, …
+  note_live_table_full,  // allocated, but its free could not be followed
+  note_no_state,         // no memory for the per-thread state, so no stack was taken
+  note_exec,             // pages the kernel itself touched while it started a program
+  note_other_task,       // done to this process by another task: reclaim, ptrace, …
   note_count,
 };
 
 // Filled by user space before load; the only read-only data of an object.
 struct config {
-  u32 self;                 // memflame's own tgid, never traced
+  u32 self;  // memflame's own tgid, never traced
   u32 whole_system;
   u32 follow_children;
   u32 kernel_stacks;
-  u32 wake_bytes;           // wake user space when the ring holds more than this
-  u32 cpus;                 // possible CPUs
-  u32 pages;                // fault: resident pages instead of faults
-  u32 by_comm;              // processes that get this name are targets
+  u32 wake_bytes;  // wake user space when the ring holds more than this
+  u32 cpus;        // possible CPUs
+  u32 pages;       // fault: resident pages instead of faults
+  u32 by_comm;     // processes that get this name are targets
   char comm[comm_length];
 };
 
 // The writable globals of an object, mapped by user space.
 struct globals {
-  u32 armed;                // events count only while this is set
+  u32 armed;  // events count only while this is set
   u32 next_space;
   u32 stack_table_is_full;
   u32 pad;
@@ -65,15 +65,15 @@ struct globals {
 // processes: tgid -> process
 struct process {
   u32 space;
-  u32 waits_for_exec;       // our own child, before it has become the command
-  u32 borrows;              // a vfork child: it runs in its parent's space until exec or exit
+  u32 waits_for_exec;  // our own child, before it has become the command
+  u32 borrows;         // a vfork child: it runs in its parent's space until exec or exit
 };
 
 // spaces: space id -> space. One incarnation of an address space (see core/recording.h).
 struct space {
-  u64 mm;                   // kernel address, identity only; 0 until seen
-  u64 brk;                  // last known program break; 0 until seen
-  s64 rss[4];               // last known resident counters, in pages, by kernel member
+  u64 mm;      // kernel address, identity only; 0 until seen
+  u64 brk;     // last known program break; 0 until seen
+  s64 rss[4];  // last known resident counters, in pages, by kernel member
 };
 
 // sums: stack hash -> values; notes: note -> values
@@ -90,11 +90,11 @@ struct stack_record {
   u64 hash;
   u64 time;
   u32 tgid;
-  u16 frames;               // user frames in pcs, after the kernel frames
+  u16 frames;  // user frames in pcs, after the kernel frames
   u16 kernel_frames;
-  u16 stop;                 // enum stop
-  u16 entry;                // pcs[0] is a function entry, so `caller` is its return address
-  u64 caller;               // return address at the top of the stack, 0 when that is no call site
+  u16 stop;    // enum stop
+  u16 entry;   // pcs[0] is a function entry, so `caller` is its return address
+  u64 caller;  // return address at the top of the stack, 0 when that is no call site
   char comm[comm_length];
   u64 pcs[max_kernel_frames + max_frames];
 };
@@ -108,9 +108,9 @@ struct space_record {
   u32 space;
   u64 time;
   u32 tgid;
-  u32 parent_space;         // for fork
-  u32 reason;               // enum space_reason
-  u32 has_memory;           // the fields below were read
+  u32 parent_space;  // for fork
+  u32 reason;        // enum space_reason
+  u32 has_memory;    // the fields below were read
   u64 vm_pages, stack_pages;
   u64 start_brk, brk;
   s64 rss[4];
@@ -126,14 +126,14 @@ struct event_record {
   u64 time;
   u32 call;
   u32 tgid;
-  u64 args[6];              // as given to the system call; for brk: old and new break
+  u64 args[6];  // as given to the system call; for brk: old and new break
   u64 result;
 };
 
 // counters: one per-CPU array entry of this shape. Names follow core/losses.h.
 struct counters {
   u64 events;
-  u64 amount;               // what the status line shows: bytes or pages seen
+  u64 amount;  // what the status line shows: bytes or pages seen
   u64 live_full_events, live_full_bytes;
   u64 stack_full_events, stack_full_bytes;
   u64 ring_full_events, ring_full_bytes;
@@ -143,21 +143,21 @@ struct counters {
   u64 out_pointer_unread;
   u64 abandoned;
   u64 frees, freed_bytes;
-  u64 free_misses;          // blocks from before the start, or lost
-  u64 unseen_frees;         // addresses allocated again without a free in between
-  u64 foreign_pages;        // resident pages changed by another task
+  u64 free_misses;    // blocks from before the start, or lost
+  u64 unseen_frees;   // addresses allocated again without a free in between
+  u64 foreign_pages;  // resident pages changed by another task
 };
 
 // alloc: the kinds of functions, passed as attach cookie.
 enum alloc_function {
-  fn_malloc = 1,            // (size)
-  fn_calloc,                // (count, size)
-  fn_realloc,               // (old, size)
-  fn_reallocarray,          // (old, count, size)
-  fn_aligned,               // (alignment, size): memalign, aligned_alloc
-  fn_posix_memalign,        // (out, alignment, size)
-  fn_valloc,                // (size): valloc, pvalloc
-  fn_free,                  // (pointer)
+  fn_malloc = 1,      // (size)
+  fn_calloc,          // (count, size)
+  fn_realloc,         // (old, size)
+  fn_reallocarray,    // (old, count, size)
+  fn_aligned,         // (alignment, size): memalign, aligned_alloc
+  fn_posix_memalign,  // (out, alignment, size)
+  fn_valloc,          // (size): valloc, pvalloc
+  fn_free,            // (pointer)
 };
 
 struct block_key {

@@ -9,8 +9,8 @@ struct probe_state {
 #include "../bpf/capture.h"
 ALWAYS_INLINE void after_exec(u32 space, struct mm_struct* mm) {}
 ALWAYS_INLINE void before_thread_exit(u32 space) {}
-#include "../bpf/lifecycle.h"
 #include "../bpf/call.h"
+#include "../bpf/lifecycle.h"
 
 enum { number_brk = 12 };
 

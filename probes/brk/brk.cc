@@ -94,7 +94,8 @@ const Probe brk_probe{
     .name = "brk",
     .help = "who grows the heap (the program break)",
     .description =
-        "Every brk(2) call with the stack that made it. With glibc that is malloc() asking for more\n"
+        "Every brk(2) call with the stack that made it. With glibc that is malloc() asking for "
+        "more\n"
         "heap: whoever is charged was the one to need it, not necessarily the one who keeps it.",
     .values = values,
     .types = types,

@@ -1,8 +1,8 @@
 // The fault probe: which stacks make pages resident, and which take page faults.
 //
-// Resident pages come from the kernel's own counters: its tracepoint rss_stat fires after each change
-// of one of them, and the difference to the value before is what the running code has gained or
-// released. The differences of a process add up to the change of its VmRSS whatever the order in
+// Resident pages come from the kernel's own counters: its tracepoint rss_stat fires after each
+// change of one of them, and the difference to the value before is what the running code has gained
+// or released. The differences of a process add up to the change of its VmRSS whatever the order in
 // which CPUs arrive, and so cover huge pages, fault-around, MAP_POPULATE and releases alike.
 //
 // Before 6.2 the kernel collects up to 64 faults in each task before it moves them to that counter.
@@ -11,9 +11,9 @@
 #include "../bpf/shared.h"
 
 struct probe_state {
-  u64 last;           // key of the stack of the last fault
-  u64 major_seen;     // the task's count of major faults at that time
-  s64 collected[4];   // pages of the task's own collection that are accounted for (before 6.2)
+  u64 last;          // key of the stack of the last fault
+  u64 major_seen;    // the task's count of major faults at that time
+  s64 collected[4];  // pages of the task's own collection that are accounted for (before 6.2)
   u32 space;
 };
 
@@ -94,8 +94,7 @@ ALWAYS_INLINE int on_fault(void* ctx) {
     __builtin_memset(state, 0, sizeof(*state));
     state->space = process->space;
     if (config.pages && counters_are_batched_per_task())
-      for (u32 member = 0; member < 4; ++member)
-        state->collected[member] = collected(task, member);
+      for (u32 member = 0; member < 4; ++member) state->collected[member] = collected(task, member);
   } else if (config.pages) {
     if (counters_are_batched_per_task()) settle_pages(task, state, state->last);
   } else {

@@ -19,7 +19,9 @@ constexpr std::array values{
     ProbeValue{"faults", "page faults taken, minor and major", 0},
 };
 
-bool counts_pages(std::string_view value) { return value_named(fault_probe, value).name == "pages"; }
+bool counts_pages(std::string_view value) {
+  return value_named(fault_probe, value).name == "pages";
+}
 
 std::vector<ValueType> types(std::string_view value) {
   if (counts_pages(value)) return {{"gained", Unit::pages}, {"released", Unit::pages}};
@@ -64,9 +66,7 @@ void reconcile(Session& session, Recording& recording) {
                                  ", shmem " + iec_bytes(os.rss_shmem));
 }
 
-std::span<const std::byte> object() {
-  return {memflame_fault_object, memflame_fault_object_end};
-}
+std::span<const std::byte> object() { return {memflame_fault_object, memflame_fault_object_end}; }
 
 }  // namespace
 
@@ -75,7 +75,8 @@ const Probe fault_probe{
     .help = "who makes pages resident, or takes page faults",
     .description =
         "Resident pages come from the kernel's own counters, so huge pages, fault-around,\n"
-        "MAP_POPULATE and faults that the kernel takes for the program (read(2) into fresh memory)\n"
+        "MAP_POPULATE and faults that the kernel takes for the program (read(2) into fresh "
+        "memory)\n"
         "all count. A page is 4 KiB.",
     .values = values,
     .types = types,

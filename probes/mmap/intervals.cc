@@ -38,7 +38,8 @@ void Intervals::remap(uint64_t from, uint64_t old_size, uint64_t to, uint64_t ne
                       uint64_t owner, bool keep) {
   MapKind kind = MapKind::anon;
   MapKind accessible = MapKind::anon;
-  if (auto at = parts_.upper_bound(from); at != parts_.begin() && std::prev(at)->second.end > from) {
+  if (auto at = parts_.upper_bound(from);
+      at != parts_.begin() && std::prev(at)->second.end > from) {
     kind = std::prev(at)->second.kind;  // an old size of 0 duplicates a shared mapping
     accessible = std::prev(at)->second.accessible;
   }
@@ -50,8 +51,7 @@ void Intervals::remap(uint64_t from, uint64_t old_size, uint64_t to, uint64_t ne
   const uint64_t released = released_older_;
   if (keep) {
     // The old range stays mapped, empty; the kernel charges it anew, so this call owns it.
-    for (const auto& [start, part] : moved)
-      map(start, part.end, owner, part.kind, part.accessible);
+    for (const auto& [start, part] : moved) map(start, part.end, owner, part.kind, part.accessible);
   } else {
     unmap(from, from + old_size);
   }
@@ -103,8 +103,7 @@ Intervals Intervals::inherited() const {
   return copy;
 }
 
-void Intervals::for_each(
-    const std::function<void(uint64_t, uint64_t, const Part&)>& visit) const {
+void Intervals::for_each(const std::function<void(uint64_t, uint64_t, const Part&)>& visit) const {
   for (const auto& [start, part] : parts_) visit(start, part.end, part);
 }
 

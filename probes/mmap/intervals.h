@@ -8,7 +8,12 @@
 
 namespace memflame {
 
-enum class MapKind : uint8_t { anon, file, shared, none };  // none = PROT_NONE: reserved, not usable
+enum class MapKind : uint8_t {
+  anon,
+  file,
+  shared,
+  none
+};  // none = PROT_NONE: reserved, not usable
 
 class Intervals {
  public:
@@ -25,8 +30,8 @@ class Intervals {
   // Maps [start, end), replacing whatever was there.
   void map(uint64_t start, uint64_t end, uint64_t owner, MapKind kind, MapKind accessible);
   void unmap(uint64_t start, uint64_t end);
-  // mremap: what was at [from, from+old_size) is now at `to`; growth belongs to `owner`. With `keep`
-  // (MREMAP_DONTUNMAP) the old range stays mapped.
+  // mremap: what was at [from, from+old_size) is now at `to`; growth belongs to `owner`. With
+  // `keep` (MREMAP_DONTUNMAP) the old range stays mapped.
   void remap(uint64_t from, uint64_t old_size, uint64_t to, uint64_t new_size, uint64_t owner,
              bool keep);
   // mprotect. Making reserved memory accessible hands it to whoever does it: that is the call that
@@ -39,8 +44,7 @@ class Intervals {
   // All parts become older than the start, as a forked child inherits them.
   Intervals inherited() const;
 
-  void for_each(
-      const std::function<void(uint64_t start, uint64_t end, const Part&)>& visit) const;
+  void for_each(const std::function<void(uint64_t start, uint64_t end, const Part&)>& visit) const;
   // Mapped bytes from before the start that have been unmapped or replaced since.
   uint64_t released_older() const { return released_older_; }
 

@@ -12,8 +12,8 @@ struct probe_state {
 #include "../bpf/capture.h"
 ALWAYS_INLINE void after_exec(u32 space, struct mm_struct* mm) {}
 ALWAYS_INLINE void before_thread_exit(u32 space) {}
-#include "../bpf/lifecycle.h"
 #include "../bpf/call.h"
+#include "../bpf/lifecycle.h"
 
 ALWAYS_INLINE u32 call_of(s64 number) {
   switch (number) {  // x86-64 system call numbers
@@ -60,8 +60,8 @@ ALWAYS_INLINE int on_leave(void* ctx, s64 number, s64 result) {
   return send_event(ctx, space, call, args, result, bytes);
 }
 
-// The arguments are taken from the saved registers: a program that reads six of them from its context
-// would not be accepted for calls that have fewer.
+// The arguments are taken from the saved registers: a program that reads six of them from its
+// context would not be accepted for calls that have fewer.
 ALWAYS_INLINE int on_enter(s64 number) {
   struct probe_state* state = state_for(call_of(number));
   if (!state) return 0;

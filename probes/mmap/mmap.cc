@@ -25,8 +25,8 @@ constexpr std::array values{
 struct KindName {
   std::string_view option, group;
 };
-constexpr std::array<KindName, 4> kind_names{{
-    {"anon", "[anon]"}, {"file", "[file]"}, {"shared", "[shared]"}, {"none", "[PROT_NONE]"}}};
+constexpr std::array<KindName, 4> kind_names{
+    {{"anon", "[anon]"}, {"file", "[file]"}, {"shared", "[shared]"}, {"none", "[PROT_NONE]"}}};
 
 std::vector<ValueType> types(std::string_view) {
   return {{"outstanding", Unit::bytes}, {"total", Unit::bytes}, {"calls", Unit::count}};
@@ -44,7 +44,8 @@ class MmapAccounting : public Accounting {
  public:
   explicit MmapAccounting(std::string kind) : kind_(std::move(kind)) {}
 
-  // By the time a fresh program could be read, it has mapped its libraries; those are its own events.
+  // By the time a fresh program could be read, it has mapped its libraries; those are its own
+  // events.
   void begin(SpaceId id, pid_t pid, bool fresh) override {
     if (!fresh) take_snapshot(spaces_[id.index], pid);
   }
@@ -146,7 +147,7 @@ class MmapAccounting : public Accounting {
     space.intervals = Intervals();
     for (const MapsLine& line : *lines) {
       const bool reserved = !line.readable && !line.writable && !line.executable;
-      const MapKind accessible = line.shared      ? MapKind::shared
+      const MapKind accessible = line.shared       ? MapKind::shared
                                  : line.inode != 0 ? MapKind::file
                                                    : MapKind::anon;
       space.intervals.map(line.start, line.end, Intervals::before_start,

@@ -53,6 +53,8 @@ class Folder {
       top = profile_.push(top, stack.note, FrameKind::note);
     else
       top = frames(sum, stack, top);
+    // A value has to be somewhere to be seen.
+    if (!top) top = profile_.push(top, "[no stack]", FrameKind::note);
     profile_.add(top, sum.values);
   }
 

@@ -4,6 +4,11 @@ set(SYMBOLS ${CMAKE_CURRENT_BINARY_DIR}/symbols)
 set(SYMBOL_SOURCES ${CMAKE_CURRENT_SOURCE_DIR}/data/symbols)
 file(MAKE_DIRECTORY ${SYMBOLS}/links/.debug)
 set(SYMBOL_FILES)
+# Of binutils, also where the compiler is clang: LLVM's name fewer stubs.
+foreach(tool nm objcopy objdump strip)
+  string(TOUPPER ${tool} variable)
+  find_program(GNU_${variable} ${tool} REQUIRED)
+endforeach()
 
 # symbol_file(<name> <source> FLAGS …): builds ${SYMBOLS}/<name>, lists its symbols in <name>.nm.
 function(symbol_file name source)
@@ -11,7 +16,7 @@ function(symbol_file name source)
   add_custom_command(
     OUTPUT ${SYMBOLS}/${name} ${SYMBOLS}/${name}.nm
     COMMAND ${CMAKE_CXX_COMPILER} -O2 ${ARG_FLAGS} -o ${name} ${SYMBOL_SOURCES}/${source}
-    COMMAND ${CMAKE_NM} ${name} > ${name}.nm
+    COMMAND ${GNU_NM} ${name} > ${name}.nm
     DEPENDS ${SYMBOL_SOURCES}/${source}
     WORKING_DIRECTORY ${SYMBOLS} VERBATIM)
   set(SYMBOL_FILES ${SYMBOL_FILES} ${SYMBOLS}/${name} PARENT_SCOPE)
@@ -54,15 +59,15 @@ if(CLANG)
   list(APPEND SYMBOL_FILES ${SYMBOLS}/clang)
 endif()
 
-set(STRIP ${CMAKE_STRIP} --strip-all)
-set(DEBUG_ONLY ${CMAKE_OBJCOPY} --only-keep-debug)
+set(STRIP ${GNU_STRIP} --strip-all)
+set(DEBUG_ONLY ${GNU_OBJCOPY} --only-keep-debug)
 # The listing of the stubs as another program sees them.
 foreach(library library library_ibt)
   symbol_copy(${library}.stubs FROM ${library}.so
-              COMMAND ${CMAKE_OBJDUMP} -d ${library}.so > ${library}.stubs)
+              COMMAND ${GNU_OBJDUMP} -d ${library}.so > ${library}.stubs)
 endforeach()
 symbol_copy(static_pie.stubs FROM static_pie
-            COMMAND ${CMAKE_OBJDUMP} -d -j .plt static_pie > static_pie.stubs)
+            COMMAND ${GNU_OBJDUMP} -d -j .plt static_pie > static_pie.stubs)
 symbol_copy(stripped FROM pie COMMAND ${STRIP} -o stripped pie)
 symbol_copy(stripped.debug FROM pie COMMAND ${DEBUG_ONLY} pie stripped.debug)
 symbol_copy(stripped.so FROM library.so COMMAND ${STRIP} -o stripped.so library.so)
@@ -70,21 +75,21 @@ symbol_copy(stripped.so FROM library.so COMMAND ${STRIP} -o stripped.so library.
 symbol_copy(links/linked FROM no_id
             COMMAND ${DEBUG_ONLY} no_id links/.debug/linked.debug
             COMMAND ${STRIP} -o links/linked no_id
-            COMMAND ${CMAKE_OBJCOPY} --add-gnu-debuglink=links/.debug/linked.debug links/linked)
+            COMMAND ${GNU_OBJCOPY} --add-gnu-debuglink=links/.debug/linked.debug links/linked)
 # The same link to a file that was changed since.
 symbol_copy(links/stale FROM no_id
             COMMAND ${DEBUG_ONLY} no_id links/stale.debug
             COMMAND ${STRIP} -o links/stale no_id
-            COMMAND ${CMAKE_OBJCOPY} --add-gnu-debuglink=links/stale.debug links/stale
+            COMMAND ${GNU_OBJCOPY} --add-gnu-debuglink=links/stale.debug links/stale
             COMMAND ${CMAKE_COMMAND} -E echo_append x >> links/stale.debug)
 find_program(XZ xz)
 if(XZ)
   symbol_copy(mini FROM pie
-              COMMAND ${CMAKE_OBJCOPY} -S --keep-symbol=plain --keep-symbol=_ZL10local_onlyi pie
+              COMMAND ${GNU_OBJCOPY} -S --keep-symbol=plain --keep-symbol=_ZL10local_onlyi pie
                       mini.names
               COMMAND ${XZ} -f mini.names
               COMMAND ${STRIP} -o mini pie
-              COMMAND ${CMAKE_OBJCOPY} --add-section=.gnu_debugdata=mini.names.xz mini)
+              COMMAND ${GNU_OBJCOPY} --add-section=.gnu_debugdata=mini.names.xz mini)
 endif()
 add_custom_target(symbol_files DEPENDS ${SYMBOL_FILES})
 
@@ -102,3 +107,8 @@ foreach(stem ${collapse_tests})
                                SYMBOL_SOURCES="${SYMBOL_SOURCES}")
   endif()
 endforeach()
+# Nobody listens there; the test sets its own port.
+if(TEST symbolize_servers)
+  set_tests_properties(symbolize_servers PROPERTIES
+                       ENVIRONMENT "DEBUGINFOD_URLS=http://127.0.0.1:9" TIMEOUT 120)
+endif()

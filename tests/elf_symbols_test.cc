@@ -91,11 +91,11 @@ TEST_CASE("a file without section headers: names through the dynamic segment") {
 
 // objdump computes the names of stubs, too: "0000000000001030 <malloc@plt>:".
 TEST_CASE("stubs of the procedure linkage table are named as objdump names them") {
-  const char* names[] = {"library", "library_ibt"};
-  for (const char* name : names) {
+  const std::string names[] = {"library", "library_ibt"};
+  for (const std::string& name : names) {
     CAPTURE(name);
-    Opened library(std::string(name) + ".so");
-    Opened stripped(std::string(name) == "library" ? "stripped.so" : "library_ibt.so");
+    Opened library(name + ".so");
+    Opened stripped(name == "library" ? "stripped.so" : "library_ibt.so");
     std::istringstream listing(read_file(files + name + ".stubs"));
     int stubs = 0;
     for (std::string line; std::getline(listing, line);) {

@@ -52,7 +52,7 @@ TEST_CASE("our own functions, with what is inlined into them") {
   REQUIRE(symbols.size() == 2);
   CHECK(symbols[0].function == "caller_of_inlined()");
   CHECK(symbols[0].line == line_of(__FILE__, "caller"));
-  CHECK(symbols[1].function == "(anonymous namespace)::inlined_here");
+  CHECK(symbols[1].function.starts_with("(anonymous namespace)::inlined_here"));
   CHECK(symbols[1].kind == FrameKind::inlined);
   CHECK(symbols[1].line == line_of(__FILE__, "inlined_here"));
   CHECK(symbols[0].file.ends_with("symbolize_self_test.cc"));

@@ -67,9 +67,12 @@ TEST_CASE("inlined frames, lines and scopes, in every layout a linker makes") {
     CAPTURE(layout);
     Case c(files + layout);
     const std::vector<Symbol> hold = c.at("hold");
-    REQUIRE(functions(hold) ==
-            Names{"int shapes::Box::hold<int>(int)", "shapes::inner(int)",
-                  "(anonymous namespace)::hidden" + std::string(layout == "clang" ? "()" : "")});
+    Names names = functions(hold);
+    REQUIRE(names.size() == 3);
+    // clang writes a linkage name, with parameters, for functions that are not visible; GCC none.
+    if (names[2].ends_with("()")) names[2].resize(names[2].size() - 2);
+    CHECK(names == Names{"int shapes::Box::hold<int>(int)", "shapes::inner(int)",
+                         "(anonymous namespace)::hidden"});
     CHECK(hold[0].kind == FrameKind::user);
     CHECK(hold[1].kind == FrameKind::inlined);
     CHECK(hold[2].kind == FrameKind::inlined);
@@ -119,7 +122,9 @@ TEST_CASE("without DWARF there are names, without inlined frames and lines") {
 
 TEST_CASE("split DWARF: the .dwo file, though it is there, is not opened; names are known") {
   Case c(files + "split");
-  REQUIRE(fs::exists(files + "split-program.dwo"));
+  // GCC names it after the program, clang after the source.
+  const bool there = fs::exists(files + "split-program.dwo") || fs::exists(files + "program.dwo");
+  REQUIRE(there);
   CHECK(functions(c.at("plain")) == Names{"plain"});
   CHECK(functions(c.at("hold")) == Names{"int shapes::Box::hold<int>(int)"});
   CHECK(count(c.recording, Loss::unknown_symbol) == 0);

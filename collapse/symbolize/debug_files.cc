@@ -62,15 +62,17 @@ SharedFd find_by_link(const DebugSearch& search, std::string_view link, GElf_Wor
   return {};
 }
 
-int ask_debug_servers(Dwfl_Module* module, DebuginfodBudget& budget, char** found_name) {
-  if (budget.exhausted()) return -1;
+int ask_debug_servers(Dwfl_Module* module, const DebugSearch& search, char** found_name) {
+  if (search.budget->exhausted() || search.build_id.empty()) return -1;
   const auto start = std::chrono::steady_clock::now();
   // Without a file name the standard search knows the build id only: our own .build-id directory
   // once more, then the servers of DEBUGINFOD_URLS.
   const int fd =
       dwfl_standard_find_debuginfo(module, nullptr, nullptr, 0, nullptr, nullptr, 0, found_name);
-  budget.left -= std::chrono::steady_clock::now() - start;
-  return fd;
+  search.budget->left -= std::chrono::steady_clock::now() - start;
+  if (fd < 0 || build_id_of(fd) == search.build_id) return fd;
+  ::close(fd);
+  return -1;
 }
 
 }  // namespace
@@ -110,17 +112,19 @@ SharedFd find_by_build_id(const std::string& root, const std::string& build_id) 
 
 int find_debug_file(Dwfl_Module* module, void** user_data, const char*, Dwarf_Addr, const char*,
                     const char* debuglink, GElf_Word debuglink_crc, char** found_name) {
-  const DebugSearch& search = *static_cast<const DebugSearch*>(*user_data);
+  DebugSearch& search = *static_cast<DebugSearch*>(*user_data);
   // libdwfl asks here, too, for the second file that .gnu_debugaltlink names, then without a
-  // checksum. DebugData (elf_file.cc) looks for that one by its build id.
+  // checksum. ElfFile::attach_alternate looks for that one by its build id.
   const bool alternate = debuglink != nullptr && debuglink_crc == 0;
   int fd = -1;
-  if (!alternate) {
+  // It also asks twice, for symbols and for DWARF, when there was nothing the first time.
+  if (!alternate && !search.failed) {
     SharedFd file = find_by_build_id(search.root, search.build_id);
     if (file.get() < 0 && debuglink != nullptr)
       file = find_by_link(search, debuglink, debuglink_crc);
     fd = file.get() >= 0 ? ::fcntl(file.get(), F_DUPFD_CLOEXEC, 0)
-                         : ask_debug_servers(module, *search.budget, found_name);
+                         : ask_debug_servers(module, search, found_name);
+    search.failed = fd < 0;
   }
   // With errno set libdwfl takes a miss for an error and gives up .dynsym as well.
   if (fd < 0) errno = 0;

@@ -24,6 +24,7 @@ struct DebugSearch {
   std::string build_id;  // of the file, lower-case hex
   uint64_t inode = 0;    // of the file, so that it is not taken for its own debug file
   DebuginfodBudget* budget = nullptr;
+  bool failed = false;  // there is no such file
 };
 
 // Lower-case hex of a build id as it stands in a file.

@@ -8,7 +8,8 @@ namespace {
 
 using rust_v0::BadName;
 
-// Along the grammar of RFC 2603, one function per rule; each takes its part and appends its meaning.
+// Along the grammar of RFC 2603, one function per rule; each takes its part and appends its
+// meaning.
 class Demangler : private rust_v0::Reader {
  public:
   Demangler(std::string_view name, size_t max_size) : Reader(name), max_size_(max_size) {}

@@ -160,10 +160,11 @@ class Symbolizer {
 }  // namespace
 
 void symbolize(Recording& recording, const SymbolSources& sources) {
-  // One answer of a debug server may take 90 s by default; the user's own settings are kept.
+  // By default one answer may take 90 s and three tries. The user's own settings are kept.
   if (sources.debug_servers && std::getenv("DEBUGINFOD_URLS") != nullptr) {
     ::setenv("DEBUGINFOD_TIMEOUT", "10", 0);
     ::setenv("DEBUGINFOD_MAXTIME", "30", 0);
+    ::setenv("DEBUGINFOD_RETRY_LIMIT", "0", 0);
   }
   Symbolizer(recording, sources).run();
 }

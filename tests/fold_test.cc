@@ -1,0 +1,264 @@
+#include "collapse/fold.h"
+
+#include <doctest/doctest.h>
+
+#include <random>
+
+using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
+
+namespace {
+
+// A recording with names but without files: location n is function "f<n>".
+struct Maker {
+  Maker() {
+    recording.types = {{"live", Unit::bytes}, {"live-count", Unit::count}};
+    Space& space = recording.spaces.emplace_back();
+    space.pid = 812;
+    space.comm = "redis-server";
+  }
+
+  LocationId location(const std::string& function, FrameKind kind = FrameKind::user,
+                      bool is_code = true) {
+    Location& made = recording.locations.emplace_back();
+    made.is_code = is_code;
+    made.symbols = {{.function = function, .file = "a.c", .line = 7, .kind = kind, .module = "m"}};
+    return LocationId{static_cast<uint32_t>(recording.locations.size() - 1)};
+  }
+
+  // Leaf first, like a capture.
+  RawStackId stack(std::vector<LocationId> leaf_first, StopReason stop = StopReason::complete) {
+    RawStack& made = recording.stacks.emplace_back();
+    made.space = SpaceId{1};
+    made.stop = stop;
+    for (size_t i = 0; i < leaf_first.size(); ++i) made.pcs.push_back({4096 + i, i != 0});
+    recording.frames.resize(recording.stacks.size());
+    recording.frames.back() = std::move(leaf_first);
+    return RawStackId{static_cast<uint32_t>(recording.stacks.size() - 1)};
+  }
+
+  void add(RawStackId stack, int64_t bytes, int64_t calls = 1, const std::string& group = "") {
+    recording.sums.push_back({stack, group, {bytes, calls}});
+  }
+
+  Recording recording;
+};
+
+std::string text_of(const Profile& profile, StackId stack) {
+  std::string text;
+  for (const FrameId id : profile.path(stack)) {
+    if (!text.empty()) text += ";";
+    text += profile.strings[profile.frames[id].function];
+  }
+  return text;
+}
+
+// "a;b 10" per stack, in order of adding.
+std::vector<std::string> lines(const Profile& profile, size_t column = 0) {
+  std::vector<std::string> all;
+  for (const StackId stack : profile.touched())
+    all.push_back(text_of(profile, stack) + " " + std::to_string(profile.values(stack)[column]));
+  return all;
+}
+
+using Lines = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("process, group, then the frames from the root on") {
+  Maker m;
+  const LocationId leaf = m.location("malloc"), mid = m.location("work"), root = m.location("main");
+  const RawStackId stack = m.stack({leaf, mid, root});
+  m.add(stack, 100, 2);
+  m.add(stack, 30, 1, "[anon]");
+  m.recording.meta.title = "t";
+  m.recording.losses.add(Loss::ring_full, 3);
+  m.recording.shown = 1;
+  const Profile profile = fold(m.recording, {});
+  CHECK(lines(profile) ==
+        Lines{"redis-server;main;work;malloc 100", "redis-server;[anon];main;work;malloc 30"});
+  CHECK(profile.types == m.recording.types);
+  CHECK(profile.shown == 1);
+  CHECK(profile.meta.title == "t");
+  CHECK(profile.losses[Loss::ring_full].events == 3);
+  const std::vector<FrameId> path = profile.path(profile.touched()[1]);
+  CHECK(profile.frames[path[0]].kind == FrameKind::process);
+  CHECK(profile.frames[path[1]].kind == FrameKind::note);
+  CHECK(profile.frames[path[2]].kind == FrameKind::user);
+  CHECK(profile.strings[profile.frames[path[2]].module] == "m");
+}
+
+TEST_CASE("inlined functions are frames of their own, below their caller") {
+  Maker m;
+  const LocationId place = m.location("outer");
+  std::vector<Symbol>& symbols = m.recording.locations[place.index].symbols;
+  symbols.push_back(
+      {.function = "inner", .file = "b.c", .line = 3, .kind = FrameKind::inlined, .module = "m"});
+  m.add(m.stack({m.location("malloc"), place}), 5);
+  const Profile profile = fold(m.recording, {});
+  CHECK(lines(profile) == Lines{"redis-server;outer;inner;malloc 5"});
+  CHECK(profile.frames[profile.path(profile.touched()[0])[2]].kind == FrameKind::inlined);
+}
+
+TEST_CASE("recursion is kept") {
+  Maker m;
+  const LocationId f = m.location("f");
+  m.add(m.stack({f, f, f}), 5);
+  CHECK(lines(fold(m.recording, {})) == Lines{"redis-server;f;f;f 5"});
+}
+
+TEST_CASE("lines and pids, when asked for") {
+  Maker m;
+  const LocationId one = m.location("f"), two = m.location("f");
+  m.recording.locations[two.index].symbols[0].line = 8;
+  m.recording.spaces.push_back(m.recording.spaces[1]);
+  m.recording.spaces[2].pid = 813;
+  m.add(m.stack({one}), 5);
+  const RawStackId other = m.stack({two});
+  m.recording.stacks[other.index].space = SpaceId{2};
+  m.add(other, 7);
+  CHECK(lines(fold(m.recording, {})) == Lines{"redis-server;f 12"});
+  CHECK(lines(fold(m.recording, {.pid = true})) ==
+        Lines{"redis-server (pid 812);f 5", "redis-server (pid 813);f 7"});
+  const Profile by_line = fold(m.recording, {.lines = true});
+  CHECK(lines(by_line) == Lines{"redis-server;f 5", "redis-server;f 7"});
+  const Frame& frame = by_line.frames[by_line.path(by_line.touched()[1]).back()];
+  CHECK(frame.line == 8);
+  CHECK(by_line.strings[frame.file] == "a.c");
+}
+
+TEST_CASE("processes without a name, and values without a process") {
+  Maker m;
+  m.recording.spaces[1].comm.clear();
+  const RawStackId stack = m.stack({m.location("f")}), none = m.stack({m.location("g")});
+  m.recording.stacks[none.index].space = {};
+  const RawStackId nothing = m.stack({});
+  m.recording.stacks[nothing.index].space = {};
+  m.add(stack, 1);
+  m.add(none, 2);
+  m.add(nothing, 3);
+  CHECK(lines(fold(m.recording, {.pid = true})) == Lines{"[pid 812];f 1", "g 2", "[no stack] 3"});
+}
+
+TEST_CASE("what has no stack keeps its bytes under its note") {
+  Maker m;
+  const RawStackId lost = m.stack({});
+  m.recording.stacks[lost.index].note = "[lost: ring buffer full]";
+  m.add(lost, 77);
+  m.add(lost, 3, 1, "[file]");
+  const Profile profile = fold(m.recording, {});
+  CHECK(lines(profile) == Lines{"redis-server;[lost: ring buffer full] 77",
+                                "redis-server;[file];[lost: ring buffer full] 3"});
+  CHECK(profile.frames[profile.path(profile.touched()[0]).back()].kind == FrameKind::note);
+}
+
+TEST_CASE("stacks that end early say so, and are counted once with all their bytes") {
+  Maker m;
+  const LocationId f = m.location("f");
+  const RawStackId deep = m.stack({f}, StopReason::too_deep);
+  m.add(deep, 100);
+  m.add(deep, 11, 1, "[anon]");
+  m.add(m.stack({f}, StopReason::no_frame_pointer), 20);
+  m.add(m.stack({f}, StopReason::no_frame_pointer), 21);
+  m.add(m.stack({f}, StopReason::unreadable), 30);
+  const Profile profile = fold(m.recording, {});
+  CHECK(lines(profile) == Lines{"redis-server;[truncated: too deep];f 100",
+                                "redis-server;[anon];[truncated: too deep];f 11",
+                                "redis-server;[truncated: no frame pointer];f 41",
+                                "redis-server;[truncated: stack memory not readable];f 30"});
+  CHECK(profile.losses[Loss::truncated_too_deep].events == 1);
+  CHECK(profile.losses[Loss::truncated_too_deep].bytes == 111);
+  CHECK(profile.losses[Loss::truncated_no_frame_pointer].events == 2);
+  CHECK(profile.losses[Loss::truncated_no_frame_pointer].bytes == 41);
+  CHECK(profile.losses[Loss::truncated_unreadable].events == 1);
+  // Nothing of it fails a strict run: the bytes are all there.
+  CHECK(profile.losses.lost_events() == 0);
+}
+
+TEST_CASE("bytes of a loss: pages are turned into bytes, plain counts have none") {
+  Maker m;
+  m.recording.types[0].unit = Unit::pages;
+  m.add(m.stack({m.location("f")}, StopReason::too_deep), 3, 9);
+  CHECK(fold(m.recording, {}).losses[Loss::truncated_too_deep].bytes == 3 * 4096);
+  m.recording.shown = 1;
+  CHECK(fold(m.recording, {}).losses[Loss::truncated_too_deep].bytes == 0);
+  CHECK(fold(m.recording, {}).losses[Loss::truncated_too_deep].events == 1);
+}
+
+TEST_CASE("garbage behind a frame without frame pointer is cut off where it is no code") {
+  Maker m;
+  const LocationId f = m.location("f"), g = m.location("g"), main = m.location("main");
+  const LocationId junk = m.location("[unmapped 0x7ffc]", FrameKind::unknown, false);
+  m.add(m.stack({f, g, junk, main, junk}), 10);
+  m.add(m.stack({f, junk}, StopReason::too_deep), 20);  // the cut explains more than the depth
+  const Profile profile = fold(m.recording, {});
+  CHECK(lines(profile) == Lines{"redis-server;[truncated: return address is not code];g;f 10",
+                                "redis-server;[truncated: return address is not code];f 20"});
+  CHECK(profile.losses[Loss::truncated_not_code].events == 2);
+  CHECK(profile.losses[Loss::truncated_not_code].bytes == 30);
+  CHECK(profile.losses[Loss::truncated_too_deep].events == 0);
+}
+
+TEST_CASE("the leaf, in the kernel and in the program, was not read from the stack") {
+  Maker m;
+  const LocationId kernel = m.location("handle_mm_fault", FrameKind::kernel);
+  const LocationId junk = m.location("[unmapped 0x10]", FrameKind::unknown, false);
+  const LocationId main = m.location("main");
+  m.add(m.stack({junk, main}), 1);
+  const RawStackId both = m.stack({kernel, kernel, junk, main});
+  m.recording.stacks[both.index].kernel_pcs = 2;
+  m.recording.stacks[both.index].pcs[2].is_return = false;
+  m.add(both, 2);
+  const Profile profile = fold(m.recording, {});
+  CHECK(lines(profile) ==
+        Lines{"redis-server;main;[unmapped 0x10] 1",
+              "redis-server;main;[unmapped 0x10];handle_mm_fault;handle_mm_fault 2"});
+  CHECK(profile.losses[Loss::truncated_not_code].events == 0);
+}
+
+TEST_CASE("damaged recordings are refused") {
+  Maker m;
+  m.add(RawStackId{99}, 1);
+  CHECK_THROWS_AS(fold(m.recording, {}), Error);
+  Maker not_symbolized;
+  not_symbolized.add(not_symbolized.stack({not_symbolized.location("f")}), 1);
+  not_symbolized.recording.frames.clear();
+  CHECK_THROWS_AS(fold(not_symbolized.recording, {}), Error);
+  Maker place;
+  place.add(place.stack({LocationId{99}}), 1);
+  CHECK_THROWS_AS(fold(place.recording, {}), Error);
+  Maker columns;
+  columns.recording.sums.push_back({columns.stack({columns.location("f")}), "", {1}});
+  CHECK_THROWS_AS(fold(columns.recording, {}), Error);
+}
+
+TEST_CASE("the total of every column is that of the recording, whatever the stacks are") {
+  std::mt19937_64 random(99);
+  for (int round = 0; round < 50; ++round) {
+    Maker m;
+    std::vector<LocationId> places;
+    for (int i = 0; i < 12; ++i)
+      places.push_back(m.location("f" + std::to_string(i), FrameKind::user, random() % 8 != 0));
+    std::vector<RawStackId> stacks;
+    for (int i = 0; i < 40; ++i) {
+      std::vector<LocationId> leaf_first;
+      for (uint64_t depth = random() % 6; depth > 0; --depth)
+        leaf_first.push_back(places[random() % places.size()]);
+      stacks.push_back(m.stack(leaf_first, static_cast<StopReason>(random() % 4)));
+      RawStack& stack = m.recording.stacks[stacks.back().index];
+      if (random() % 10 == 0) stack.note = "[lost: something]";
+      if (random() % 10 == 0) stack.space = {};
+      stack.kernel_pcs = static_cast<uint32_t>(random() % 3);
+    }
+    int64_t bytes = 0, calls = 0;
+    for (int i = 0; i < 200; ++i) {
+      const int64_t value = static_cast<int64_t>(random() % 100000) - 40000;
+      const int64_t count = static_cast<int64_t>(random() % 3);
+      m.add(stacks[random() % stacks.size()], value, count, random() % 4 == 0 ? "[anon]" : "");
+      bytes += value;
+      calls += count;
+    }
+    const Profile profile = fold(m.recording, {.pid = random() % 2 == 0});
+    CHECK(profile.total(0) == bytes);
+    CHECK(profile.total(1) == calls);
+  }
+}

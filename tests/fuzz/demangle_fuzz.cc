@@ -1,0 +1,15 @@
+// Symbol names: bounded, and never empty where the name was not.
+#include <cstdint>
+#include <cstdlib>
+
+#include "collapse/symbolize/demangle.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string tail(reinterpret_cast<const char*>(data), size);
+  const char* prefixes[] = {"", "_Z", "_R"};
+  for (const char* prefix : prefixes) {
+    const std::string name = prefix + tail;
+    if (memflame::demangle(name).size() > 65536 + 64) std::abort();
+  }
+  return 0;
+}

@@ -14,14 +14,21 @@ namespace po = boost::program_options;
 namespace memflame {
 namespace {
 
-Profile read_input(const po::variables_map& values) {
+Profile read_one(const std::string& path) {
   ReadOptions options;
-  const std::string path = values.count("input") ? values["input"].as<std::string>() : "-";
-  options.name = path == "-" ? "standard input" : path;
   if (path == "-") return read_folded(std::cin, options);
+  options.name = path;
   std::ifstream file(path, std::ios::binary);
   if (!file) throw Error("cannot read " + path);
   return read_folded(file, options);
+}
+
+Profile read_inputs(const po::variables_map& values) {
+  std::vector<std::string> paths{"-"};
+  if (values.count("input") != 0) paths = values["input"].as<std::vector<std::string>>();
+  Profile profile = read_one(paths.front());
+  for (size_t i = 1; i < paths.size(); ++i) merge(profile, read_one(paths[i]));
+  return profile;
 }
 
 void warn_of_losses(const Profile& profile) {
@@ -40,10 +47,10 @@ int convert(const std::string& command, const Arguments& arguments, const char* 
   visible.add_options()("strict", po::bool_switch(), "exit with 4 if a line was not understood");
   visible.add_options()("help,h", "show this");
   po::options_description hidden;
-  hidden.add_options()("input", po::value<std::string>());
+  hidden.add_options()("input", po::value<std::vector<std::string>>());
   const po::variables_map values = parse(command, arguments, visible, hidden, "input");
   if (values.count("help") != 0) {
-    std::cout << "Usage: memflame " << command << " [OPTIONS] [FILE]\n\n"
+    std::cout << "Usage: memflame " << command << " [OPTIONS] [FILE...]\n\n"
               << help << "\n"
               << visible;
     return 0;
@@ -61,7 +68,7 @@ int convert(const std::string& command, const Arguments& arguments, const char* 
     throw Error("an SVG is not for a terminal: add -o graph.svg, or redirect with '> graph.svg'",
                 ExitCode::usage);
   require_writable(output);
-  const Profile profile = read_input(values);
+  const Profile profile = read_inputs(values);
   write_output(output, [&](std::ostream& out) { writer.write(out, profile, render); });
   warn_of_losses(profile);
   return values["strict"].as<bool>() && profile.losses.lost_events() != 0

@@ -53,12 +53,12 @@ void OsLedger::take(const bpf::space_record& record) {
 void OsLedger::poll() {
   for (auto& [id, entry] : entries_)
     if (!entry.ended)
-      if (const std::optional<OsMemory> now = read_memory(entry.pid)) entry.last = now;
+      if (const std::optional<OsMemory> now = read_now(entry.pid)) entry.last = now;
 }
 
 void OsLedger::read_ends() {
   for (auto& [id, entry] : entries_)
-    if (!entry.ended) entry.end = read_memory(entry.pid);
+    if (!entry.ended) entry.end = read_now(entry.pid);
 }
 
 bool OsLedger::has_figures(SpaceId space) const {

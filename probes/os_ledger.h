@@ -17,17 +17,20 @@ namespace memflame {
 
 class OsLedger {
  public:
+  // `exact_counters`: the kernel's resident counters hold everything (since 6.2).
+  explicit OsLedger(bool exact_counters) : exact_counters_(exact_counters) {}
+
   void adopt(SpaceId space, pid_t pid);
   // From BPF: a space begins (fork, exec, found), is about to end, or ends.
   void take(const bpf::space_record& record);
 
-  // Reads the start figures of all adopted processes; visits each with what was read.
+  // Reads the start figures of all adopted processes; visits each with the kernel's counters.
   template <class Visit>
   void read_starts(Visit visit) {
     for (auto& [id, entry] : entries_) {
       const std::optional<OsMemory> now = entry.ended ? std::nullopt : read_memory(entry.pid);
       if (!now) continue;
-      entry.start = *now;
+      entry.start = exact_counters_ ? now : read_memory_by_walk(entry.pid);
       visit(id, *now);
     }
   }
@@ -54,6 +57,11 @@ class OsLedger {
     bool ended = false;
     bool is_approximate = false;
   };
+  std::optional<OsMemory> read_now(pid_t pid) const {
+    return exact_counters_ ? read_memory(pid) : read_memory_by_walk(pid);
+  }
+
+  bool exact_counters_;
   std::map<uint32_t, Entry> entries_;  // by space
 };
 

@@ -125,6 +125,15 @@ std::optional<OsMemory> read_memory(pid_t pid) {
   return memory;
 }
 
+std::optional<OsMemory> read_memory_by_walk(pid_t pid) {
+  std::optional<OsMemory> memory = read_memory(pid);
+  const std::string rollup = read_file(proc(pid, "smaps_rollup"));
+  if (!memory || rollup.find("\nRss:") == std::string::npos) return memory;
+  memory->rss_anon = status_field(rollup, "Anonymous");
+  memory->rss_file = status_field(rollup, "Rss") - memory->rss_anon - memory->rss_shmem;
+  return memory;
+}
+
 std::string read_comm(pid_t pid) {
   std::string comm = read_file(proc(pid, "comm"));
   while (!comm.empty() && comm.back() == '\n') comm.pop_back();

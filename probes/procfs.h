@@ -38,6 +38,10 @@ std::optional<std::vector<MapsLine>> read_maps(pid_t pid);
 // Empty for a process that is gone, a zombie, or a kernel thread.
 std::optional<OsMemory> read_memory(pid_t pid);
 
+// The same with resident figures from a walk over the page tables (smaps_rollup). Before 6.2 the
+// kernel's counters lack what tasks hold back; this has it, and takes longer.
+std::optional<OsMemory> read_memory_by_walk(pid_t pid);
+
 std::string read_comm(pid_t pid);                // "" when gone
 std::string read_file(const std::string& path);  // "" when it cannot be read
 std::vector<pid_t> all_pids();

@@ -47,7 +47,8 @@ Session::Session(const Probe& probe, const ProbeOptions& options)
       options_(options),
       features_(kernel_features()),
       object_(probe.object()),
-      accounting_(probe.accounting(options)) {
+      accounting_(probe.accounting(options)),
+      os_(features_.exact_rss_stat) {
   bpf::config config = make_config(options, features_);
   object_.resize("ring", options.ring_bytes);
   object_.resize("sums", options.max_stacks);

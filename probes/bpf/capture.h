@@ -1,6 +1,5 @@
-// capture(): from user registers to the hash of a call stack that user space knows. Included by
-// every
-// *.bpf.c after its `struct probe_state` (what the probe keeps per thread).
+// capture(): from user registers to the hash of a call stack that user space knows. Every *.bpf.c
+// includes this after its `struct probe_state` (what the probe keeps per thread).
 //
 // A distinct stack crosses the ring buffer once ("announce"); after that only its hash is used.
 // This version walks frame pointers. To replace the walk, replace walk_user_stack() alone.

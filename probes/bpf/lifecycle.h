@@ -4,13 +4,18 @@
 #include "capture.h"
 #include "memory.h"
 
-ALWAYS_INLINE void read_memory(struct mm_struct* mm, struct space_record* record) {
+// `task` is one that runs in this address space: what it holds back is its space's too.
+ALWAYS_INLINE void read_memory(struct task_struct* task, struct mm_struct* mm,
+                               struct space_record* record) {
   record->has_memory = 1;
   record->vm_pages = BPF_CORE_READ(mm, total_vm);
   record->stack_pages = BPF_CORE_READ(mm, stack_vm);
   record->start_brk = BPF_CORE_READ(mm, start_brk);
   record->brk = BPF_CORE_READ(mm, brk);
-  for (u32 i = 0; i < 4; ++i) record->rss[i] = resident(mm, i);
+  for (u32 i = 0; i < 4; ++i) {
+    record->rss[i] = resident(mm, i);
+    if (counters_are_batched_per_task()) record->rss[i] += collected(task, i);
+  }
 }
 
 ALWAYS_INLINE void tell_space(u32 space, u32 tgid, u32 parent, enum space_reason reason,
@@ -21,7 +26,7 @@ ALWAYS_INLINE void tell_space(u32 space, u32 tgid, u32 parent, enum space_reason
                                 .tgid = tgid,
                                 .parent_space = parent,
                                 .reason = reason};
-  if (mm) read_memory(mm, &record);
+  if (mm) read_memory(task, mm, &record);
   BPF_CORE_READ_STR_INTO(&record.comm, task, group_leader, comm);
   // Lives and deaths are rare and worth a wake-up: user space has to read the new maps soon.
   if (bpf_ringbuf_output(&ring, &record, sizeof(record), BPF_RB_FORCE_WAKEUP))

@@ -70,3 +70,12 @@ ALWAYS_INLINE s64 resident(struct mm_struct* mm, u32 member) {
   return counters_are_batched_per_task() ? batched_resident((u64)mm, member)
                                          : percpu_resident((u64)mm, member);
 }
+
+// What a task has collected and not yet moved to its process, before 6.2. Not inlined, as the field
+// does not exist later.
+static __attribute__((noinline)) s64 collected(struct task_struct* task, u32 member) {
+  int counts[4] = {};
+  struct task_struct___batched* old = (void*)task;
+  BPF_CORE_READ_INTO(&counts, old, rss_stat.count);
+  return counts[member & 3];
+}

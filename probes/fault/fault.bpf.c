@@ -40,14 +40,6 @@ ALWAYS_INLINE void after_exec(u32 space, struct mm_struct* mm) {
     if (member != swap_entries) add_pages(note_key(space, note_exec), resident(mm, member));
 }
 
-// The task's own collection, before 6.2. Not inlined, as the field does not exist later.
-static __attribute__((noinline)) s64 collected(struct task_struct* task, u32 member) {
-  int counts[4] = {};
-  struct task_struct___batched* old = (void*)task;
-  BPF_CORE_READ_INTO(&counts, old, rss_stat.count);
-  return counts[member & 3];
-}
-
 // Gives what the task has collected since the last look to the stack of its last fault.
 ALWAYS_INLINE void settle_pages(struct task_struct* task, struct probe_state* state, u64 key) {
   for (u32 member = 0; member < 4; ++member) {

@@ -73,7 +73,7 @@ class SessionCache {
  public:
   [[gnu::noinline]] void record(const Request& request) {
     Transcript*& transcript = sessions_[request.session];
-    if (transcript == nullptr) transcript = log_in(request);
+    if (transcript == nullptr) transcript = log_in(request.sequence);
     std::memset(transcript->text, 't', transcript->size);
     if (request.sequence % 3 == 0) log_out(request.session);
   }
@@ -82,8 +82,8 @@ class SessionCache {
   }
 
  private:
-  [[gnu::noinline]] static Transcript* log_in(const Request& request) {
-    return transcript_create(2000 + request.sequence % 3000);
+  [[gnu::noinline]] static Transcript* log_in(uint64_t sequence) {
+    return transcript_create(2000 + sequence % 3000);
   }
   // The leak: the transcript goes with the entry that knew it.
   [[gnu::noinline]] void log_out(uint64_t session) { sessions_.erase(session); }
@@ -153,7 +153,8 @@ class Server {
 };
 
 // About a thousand requests a second, whatever the machine.
-[[gnu::noinline]] void run_for(std::chrono::duration<double> duration) {
+[[gnu::noinline]] void run_for(double seconds) {
+  const std::chrono::duration<double> duration(seconds);
   Server server;
   uint64_t sequence = 0;
   for (const Clock::time_point begin = Clock::now(); Clock::now() - begin < duration;) {
@@ -171,6 +172,6 @@ int main(int argc, char** argv) {
     std::fputs("usage: leaky [SECONDS]\n", stderr);
     return 2;
   }
-  server::run_for(std::chrono::duration<double>(seconds));
+  server::run_for(seconds);
   return 0;
 }

@@ -1,6 +1,7 @@
 #include "collapse/fold.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "core/units.h"
@@ -21,6 +22,12 @@ std::optional<Loss> loss_of(StopReason stop) {
   }
   return std::nullopt;
 }
+
+// Functions below which there is nothing of the program: where a thread begins, and main, whose
+// caller in the C library keeps no frame pointer, so that the walk finds no way on from it.
+constexpr std::array<std::string_view, 8> first_functions{
+    "main",  "_start", "__libc_start_main", "__libc_start_call_main", "start_thread",
+    "clone", "clone3", "__clone3"};
 
 class Folder {
  public:
@@ -75,7 +82,8 @@ class Folder {
     const size_t depth = depth_of_code(stack, locations);
     const std::optional<Loss> loss =
         depth < locations.size() ? Loss::truncated_not_code : loss_of(stack.stop);
-    if (loss) {
+    // At the first function the stack is complete, whatever the walk thought of what lies below.
+    if (loss && !begins_at_the_first(locations, depth)) {
       top = profile_.push(top, "[truncated: " + std::string(info(*loss).label) + "]",
                           FrameKind::note);
       count(*loss, sum);
@@ -89,6 +97,14 @@ class Folder {
                              : profile_.push(top, symbol.function, symbol.kind, symbol.module);
     }
     return top;
+  }
+
+  // Is the outermost frame that can be believed one of those every program or thread begins with?
+  bool begins_at_the_first(const std::vector<LocationId>& locations, size_t depth) const {
+    if (depth == 0 || locations[depth - 1].index >= recording_.locations.size()) return false;
+    const std::vector<Symbol>& symbols = recording_.locations[locations[depth - 1].index].symbols;
+    return !symbols.empty() && std::find(first_functions.begin(), first_functions.end(),
+                                         symbols.front().function) != first_functions.end();
   }
 
   // How many frames from the leaf on can be believed. A function compiled without a frame pointer

@@ -174,6 +174,26 @@ TEST_CASE("stacks that end early say so, and are counted once with all their byt
   CHECK(profile.losses.lost_events() == 0);
 }
 
+TEST_CASE("a stack down to main, or to a thread's start, is complete") {
+  for (const char* first : {"main", "__libc_start_call_main", "start_thread", "_start"}) {
+    Maker m;
+    const LocationId f = m.location("f");
+    const LocationId bottom = m.location(first);
+    const LocationId garbage = m.location("[unmapped 0x1]", FrameKind::unknown, false);
+    m.add(m.stack({f, bottom}, StopReason::no_frame_pointer), 3);
+    m.add(m.stack({f, bottom, garbage}, StopReason::no_frame_pointer), 4);
+    m.add(m.stack({bottom, f}, StopReason::no_frame_pointer), 5);
+    const Profile profile = fold(m.recording, {});
+    const std::string bottom_name = first;
+    CHECK(lines(profile) ==
+          std::vector<std::string>{
+              "redis-server;" + bottom_name + ";f 7",
+              "redis-server;[truncated: no frame pointer];f;" + bottom_name + " 5"});
+    CHECK(profile.losses[Loss::truncated_no_frame_pointer].events == 1);
+    CHECK(profile.losses[Loss::truncated_not_code].events == 0);
+  }
+}
+
 TEST_CASE("bytes of a loss: pages are turned into bytes, plain counts have none") {
   Maker m;
   m.recording.types[0].unit = Unit::pages;
@@ -236,6 +256,7 @@ TEST_CASE("the total of every column is that of the recording, whatever the stac
   for (int round = 0; round < 50; ++round) {
     Maker m;
     std::vector<LocationId> places;
+    places.reserve(12);
     for (int i = 0; i < 12; ++i)
       places.push_back(m.location("f" + std::to_string(i), FrameKind::user, random() % 8 != 0));
     std::vector<RawStackId> stacks;

@@ -93,8 +93,8 @@ if(XZ)
 endif()
 add_custom_target(symbol_files DEPENDS ${SYMBOL_FILES})
 
-set(collapse_tests demangle elf_symbols fold kallsyms perf_map symbolize symbolize_hostile
-                   symbolize_self symbolize_servers)
+set(collapse_tests demangle elf_symbols fold kallsyms perf_map symbolize symbolize_files
+                   symbolize_hostile symbolize_self symbolize_servers)
 # collapse/inputs/
 list(APPEND collapse_tests folded)
 add_library(symbolize_fixture STATIC symbolize_fixture.cc)

@@ -150,12 +150,10 @@ TEST_CASE("names that would unfold to gigabytes stay as they are, at once") {
 }
 
 TEST_CASE("random changes to good names") {
-  const std::string names[] = {
-      "_ZNSt6vectorIiSaIiEE9push_backERKi", "_ZZ4mainENKUlvE_clEv",
-      "_ZN3foo28_$u7b$$u7b$closure$u7d$$u7d$17h8c1d8f5e4a2b7c90E",
-      "_RINvCs6xxl1lAjzDf_1a5takesINtNtCslNYArtu3iFV_5alloc5boxed3BoxDNtNtNtNtCsgEmfK2I1SDS_4core4"
-      "iter6traits8iterator8Iteratorp4ItemmNtNtB16_6marker4SendEL_EEB2_",
-      "_RNvNtCs1_1au10gre_mraXya4main"};
+  const std::string names[] = {"_ZNSt6vectorIiSaIiEE9push_backERKi", "_ZZ4mainENKUlvE_clEv",
+                               "_ZN3foo28_$u7b$$u7b$closure$u7d$$u7d$17h8c1d8f5e4a2b7c90E",
+                               "_RINvC1a1fNtNtC1b1c1TDNtC1d1Ep1FmNtB6_1GEL_FUKCRhEuE",
+                               "_RNvNtCs6xxl1lAjzDf_1au9gre_6ka8iu7hhe_sna"};
   const std::string alphabet = "_0123456789abcABCDEFGHIKLMNOPQRSTUXYZ$.";
   std::mt19937_64 random(5);
   for (int i = 0; i < 20000; ++i) {

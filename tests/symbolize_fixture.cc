@@ -1,7 +1,7 @@
 #include "symbolize_fixture.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <fstream>
@@ -128,6 +128,23 @@ std::map<std::string, uint64_t> parse_nm(const std::string& path) {
       addresses[name] = std::stoull(address, nullptr, 16);
   }
   return addresses;
+}
+
+Names functions(const std::vector<Symbol>& symbols) {
+  Names names;
+  names.reserve(symbols.size());
+  for (const Symbol& symbol : symbols) names.push_back(symbol.function);
+  return names;
+}
+
+Scratch::Scratch()
+    : path(std::filesystem::temp_directory_path() / ("memflame-" + std::to_string(::getpid()))) {
+  std::filesystem::create_directories(path);
+}
+
+Case::Case(const std::string& program)
+    : ran(run(program)), recording(record(ran.maps)), own(find_module(recording, program)) {
+  if (!own) throw Error(program + " is not mapped in its own process");
 }
 
 }  // namespace memflame::fixture

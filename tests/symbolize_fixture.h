@@ -1,6 +1,7 @@
 // Recordings of real processes, without eBPF: from what /proc and the fixture programs say.
 #pragma once
 
+#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
@@ -45,5 +46,34 @@ uint32_t line_of(const std::string& source_path, const std::string& mark);
 
 // Addresses by name, as nm printed them.
 std::map<std::string, uint64_t> parse_nm(const std::string& path);
+
+using Names = std::vector<std::string>;
+Names functions(const std::vector<Symbol>& symbols);
+
+inline uint64_t count(const Recording& recording, Loss loss) {
+  return recording.losses[loss].events;
+}
+
+// A folder for the files of one test, removed with them.
+struct Scratch {
+  Scratch();
+  ~Scratch() { std::filesystem::remove_all(path); }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  std::filesystem::path path;
+};
+
+// A run of a fixture program, and a recording of it in which the test may change things.
+struct Case {
+  explicit Case(const std::string& program);
+  Module& module() { return recording.modules[own.index]; }
+  // The names at the return address that the program calls so.
+  std::vector<Symbol> at(const std::string& place, const SymbolSources& sources = {}) {
+    return name(recording, {ran.at.at(place), true}, sources);
+  }
+  Run ran;
+  Recording recording;
+  ModuleId own;
+};
 
 }  // namespace memflame::fixture

@@ -56,7 +56,7 @@ SharedFd find_by_link(const DebugSearch& search, std::string_view link, GElf_Wor
   if (directory.starts_with("/usr/")) places.push_back("/usr/lib/debug" + directory.substr(4));
   for (const std::string& root : {search.root, std::string()})
     for (const std::string& place : places) {
-      const SharedFd file = open_in_root(root, place + std::string(link));
+      SharedFd file = open_in_root(root, place + std::string(link));
       if (file.get() >= 0 && belongs(file.get(), search, crc)) return file;
     }
   return {};
@@ -104,7 +104,7 @@ SharedFd find_by_build_id(const std::string& root, const std::string& build_id) 
   const std::string path =
       "/usr/lib/debug/.build-id/" + build_id.substr(0, 2) + "/" + build_id.substr(2) + ".debug";
   for (const std::string& base : {root, std::string()}) {
-    const SharedFd file = open_in_root(base, path);
+    SharedFd file = open_in_root(base, path);
     if (file.get() >= 0 && build_id_of(file.get()) == build_id) return file;
   }
   return {};

@@ -25,7 +25,7 @@ const Dwfl_Callbacks callbacks{.find_elf = no_other_file,
 SharedFd file_of(const Module& module) {
   if (module.kind == ModuleKind::vdso) return own_vdso();
   if (module.file.get() >= 0) return module.file;
-  const SharedFd file = open_in_root(module.root, module.path);
+  SharedFd file = open_in_root(module.root, module.path);
   struct stat status {};
   if (file.get() < 0 || ::fstat(file.get(), &status) != 0) return {};
   // Without a build id to compare, at least it has to be the same inode.

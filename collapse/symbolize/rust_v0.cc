@@ -7,6 +7,7 @@ namespace memflame {
 namespace {
 
 using rust_v0::BadName;
+using rust_v0::basic_type;
 
 // Along the grammar of RFC 2603, one function per rule; each takes its part and appends its
 // meaning.
@@ -151,14 +152,6 @@ class Demangler : private rust_v0::Reader {
       lifetime(1);
     }
     put("> ");
-  }
-
-  static std::string_view basic_type(char c) {
-    constexpr std::string_view names[] = {"i8",   "bool",  "char",  "f64", "str", "f32", "",
-                                          "u8",   "isize", "usize", "",    "i32", "u32", "i128",
-                                          "u128", "_",     "",      "",    "i16", "u16", "()",
-                                          "...",  "",      "i64",   "u64", "!"};
-    return c >= 'a' && c <= 'z' ? names[c - 'a'] : std::string_view{};
   }
 
   void type() {

@@ -12,6 +12,15 @@ namespace memflame::rust_v0 {
 // Thrown where a name is not well formed, or where its plain form gets too long.
 struct BadName {};
 
+// Types of one letter; empty for other letters.
+inline std::string_view basic_type(char c) {
+  constexpr std::string_view names[] = {"i8",   "bool",  "char",  "f64", "str", "f32", "",
+                                        "u8",   "isize", "usize", "",    "i32", "u32", "i128",
+                                        "u128", "_",     "",      "",    "i16", "u16", "()",
+                                        "...",  "",      "i64",   "u64", "!"};
+  return c >= 'a' && c <= 'z' ? names[c - 'a'] : std::string_view{};
+}
+
 class Reader {
  public:
   explicit Reader(std::string_view name) : name_(name) {}

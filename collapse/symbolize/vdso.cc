@@ -29,7 +29,7 @@ SharedFd own_vdso() {
   const uint64_t address = ::getauxval(AT_SYSINFO_EHDR);
   if (address == 0) return {};
   const char* image = reinterpret_cast<const char*>(address);
-  const SharedFd file(::memfd_create("vdso", MFD_CLOEXEC));
+  SharedFd file(::memfd_create("vdso", MFD_CLOEXEC));
   const uint64_t size = image_size(image);
   if (file.get() < 0 || ::pwrite(file.get(), image, size, 0) != static_cast<ssize_t>(size))
     return {};

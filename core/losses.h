@@ -48,7 +48,7 @@ inline constexpr std::array<LossInfo, static_cast<size_t>(Loss::count_)> loss_in
     {"state_unavailable", "no memory for the per-thread state", true},
     {"out_pointer_unread", "result pointer could not be read", true},
     {"calls_abandoned", "calls left without returning", true},
-    {"free_miss", "frees of blocks from before the start", false},
+    {"free_miss", "frees of blocks not seen to be allocated", false},
     {"truncated_no_frame_pointer", "no frame pointer", false},
     {"truncated_not_code", "return address is not code", false},
     {"truncated_too_deep", "too deep", false},

@@ -46,7 +46,7 @@ std::string find_program(const std::string& name) {
     const char* path = ::getenv("PATH");
     std::istringstream folders(path != nullptr ? path : "/usr/bin:/bin");
     for (std::string folder; std::getline(folders, folder, ':');) {
-      const std::string candidate = (folder.empty() ? "." : folder) + "/" + name;
+      std::string candidate = (folder.empty() ? "." : folder) + "/" + name;
       const int result = check(candidate);
       if (result == 0) return candidate;
       if (result != ENOENT) error = result;

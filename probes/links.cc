@@ -25,6 +25,13 @@ UniqueFd perf_event(perf_event_attr& attr, pid_t pid) {
       ::syscall(SYS_perf_event_open, &attr, pid, pid < 0 ? 0 : -1, -1, PERF_FLAG_FD_CLOEXEC)));
 }
 
+UniqueFd link_to(int event, int program, uint64_t cookie) {
+  bpf_link_create_opts options{};
+  options.sz = sizeof(options);
+  options.perf_event.bpf_cookie = cookie;
+  return UniqueFd(bpf_link_create(program, event, BPF_PERF_EVENT, &options));
+}
+
 [[noreturn]] void refuse(const std::string& what) {
   const bool rights = errno == EPERM || errno == EACCES;
   throw Error("cannot attach to " + what + ": " + std::strerror(errno) +
@@ -57,8 +64,7 @@ bool Links::tracepoint(const bpf_program* program, const char* category, const c
   // A tracepoint's programs run on every CPU, whichever one the event was opened for.
   UniqueFd event = perf_event(attr, -1);
   if (!event) return false;
-  LIBBPF_OPTS(bpf_link_create_opts, options);
-  UniqueFd link(bpf_link_create(bpf_program__fd(program), event.get(), BPF_PERF_EVENT, &options));
+  UniqueFd link = link_to(event.get(), bpf_program__fd(program), 0);
   if (!link) refuse(std::string("the tracepoint ") + name);
   fds_.push_back(std::move(link));
   fds_.push_back(std::move(event));
@@ -80,8 +86,7 @@ void Links::perf_uprobe(int program, const std::string& path, const UprobeSite& 
   attr.probe_offset = site.offset;
   UniqueFd event = perf_event(attr, pid > 0 ? pid : -1);
   if (!event) refuse(path);
-  LIBBPF_OPTS(bpf_link_create_opts, options, .perf_event = {.bpf_cookie = __u64{site.cookie}});
-  UniqueFd link(bpf_link_create(program, event.get(), BPF_PERF_EVENT, &options));
+  UniqueFd link = link_to(event.get(), program, site.cookie);
   if (!link) refuse(path);
   fds_.push_back(std::move(link));
   fds_.push_back(std::move(event));

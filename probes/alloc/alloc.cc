@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -72,6 +73,25 @@ void configure(const ProbeOptions& options, bpf::config&, BpfObject& object) {
     object.set_attach_type(program, 48 /* BPF_TRACE_UPROBE_MULTI */);
 }
 
+// free() does not begin with an instruction that the kernel can emulate, so a probe there costs a
+// single step (about 13 us in a virtual machine, against 0.7 us). endbr64 and test change nothing
+// but flags, so where both are followed by the jump on the test's result, which is emulated, the
+// probe goes there: registers and stack are those of the entry. Any other code keeps the entry.
+uint64_t cheaper_site(int fd, uint64_t offset) {
+  constexpr std::array<uint8_t, 4> endbr64{0xf3, 0x0f, 0x1e, 0xfa};
+  constexpr std::array<uint8_t, 3> test_rdi{0x48, 0x85, 0xff};
+  std::array<uint8_t, 16> code{};
+  if (::pread(fd, code.data(), code.size(), static_cast<off_t>(offset)) !=
+      static_cast<ssize_t>(code.size()))
+    return offset;
+  const uint8_t* at = code.data();
+  if (std::equal(endbr64.begin(), endbr64.end(), at)) at += endbr64.size();
+  if (!std::equal(test_rdi.begin(), test_rdi.end(), at)) return offset;
+  at += test_rdi.size();
+  const bool jump = *at == 0x74 || *at == 0x75 || (*at == 0x0f && (at[1] == 0x84 || at[1] == 0x85));
+  return jump ? offset + static_cast<uint64_t>(at - code.data()) : offset;
+}
+
 // A probe for one process alone leaves all others untouched, but does not follow children.
 std::vector<pid_t> pid_filter(const ProbeOptions& options) {
   if (options.target.follow_children || options.target.pids.empty()) return {0};
@@ -80,8 +100,9 @@ std::vector<pid_t> pid_filter(const ProbeOptions& options) {
 
 // Puts the probes on one file, if it has an allocator. Returns whether it has.
 bool attach_file(Session& session, int fd) {
-  std::vector<std::string_view> names;
-  for (const AllocFunction& function : functions) names.push_back(function.name);
+  std::vector<std::string_view> names(functions.size());
+  std::transform(functions.begin(), functions.end(), names.begin(),
+                 [](const AllocFunction& function) { return function.name; });
   std::vector<UprobeSite> allocating;
   std::vector<UprobeSite> freeing;
   bool has_malloc = false;
@@ -91,10 +112,12 @@ bool attach_file(Session& session, int fd) {
                      [&](const AllocFunction& function) { return function.name == found.name; });
     std::vector<UprobeSite>& sites = row->kind == bpf::fn_free ? freeing : allocating;
     has_malloc |= row->kind == bpf::fn_malloc;
+    const uint64_t offset =
+        row->kind == bpf::fn_free ? cheaper_site(fd, found.offset) : found.offset;
     // Aliases (memalign and aligned_alloc in musl) are one function.
     if (std::none_of(sites.begin(), sites.end(),
-                     [&](const UprobeSite& site) { return site.offset == found.offset; }))
-      sites.push_back({found.offset, row->kind});
+                     [&](const UprobeSite& site) { return site.offset == offset; }))
+      sites.push_back({offset, row->kind});
   }
   if (!has_malloc || freeing.empty()) return false;
   if (!session.first_probe_of(fd)) return true;

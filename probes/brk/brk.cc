@@ -36,7 +36,8 @@ class BrkAccounting : public Accounting {
   }
 
   void finish(Session& session, Recording& recording) override {
-    for (const auto& [space, heap] : heaps_) {
+    for (const auto& [id, heap] : heaps_) {
+      const uint32_t space = id;
       heap.for_each([&](uint64_t owner, int64_t bytes) {
         rows_[owner != 0 ? owner : uint64_t{space} << 8 | bpf::note_ring_full][1] += bytes;
       });

@@ -35,7 +35,7 @@ ALWAYS_INLINE void add_pages(u64 key, s64 pages) {
 
 // What the kernel itself has made resident to start a program.
 ALWAYS_INLINE void after_exec(u32 space, struct mm_struct* mm) {
-  if (!config.pages) return;
+  if (!config.pages || !globals.armed) return;
   for (u32 member = 0; member < 4; ++member)
     if (member != swap_entries) add_pages(note_key(space, note_exec), resident(mm, member));
 }

@@ -1,0 +1,253 @@
+// Writes the pictures that the browser tests look at into a folder: pictures FOLDER.
+#include <array>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <random>
+
+#include "core/error.h"
+#include "render/output.h"
+
+namespace memflame {
+namespace {
+
+using Path = std::initializer_list<std::pair<std::string_view, FrameKind>>;
+
+constexpr FrameKind process = FrameKind::process, user = FrameKind::user,
+                    kernel = FrameKind::kernel, inlined = FrameKind::inlined, jit = FrameKind::jit,
+                    unknown = FrameKind::unknown, note = FrameKind::note;
+
+void add(Profile& profile, const Path& path, int64_t bytes, int64_t blocks) {
+  StackId top;
+  for (const auto& [name, kind] : path)
+    top = profile.push(top, name, kind, kind == user ? "/usr/lib/libserver.so.2" : "");
+  profile.add(top, std::array{bytes, blocks});
+}
+
+// Every kind of frame, in sizes that make a picture worth looking at.
+Profile server() {
+  Profile p;
+  p.types = {{"live", Unit::bytes}, {"live-count", Unit::count}};
+  p.meta.command = "alloc -p 812";
+  p.meta.host = "web-3";
+  p.meta.seconds = 60.02;
+  p.meta.reconciliation = {{"VmRSS growth", 124675686, 126249103}};
+  const std::string_view handle = "server::Session::handle_request(server::Request const&)";
+  const std::string_view parse = "json::Parser::parse_object(std::string_view, json::Arena&)";
+  const std::string_view grow =
+      "std::vector<std::__cxx11::basic_string<char>, "
+      "std::allocator<std::__cxx11::basic_string<char> "
+      "> >::_M_realloc_insert";
+  add(p, {{"server", process}, {"main", user}, {"event_loop", user}, {handle, user}, {parse, user}},
+      30500311, 120031);
+  add(p,
+      {{"server", process},
+       {"main", user},
+       {"event_loop", user},
+       {handle, user},
+       {parse, user},
+       {grow, inlined}},
+      21004800, 3010);
+  add(p,
+      {{"server", process},
+       {"main", user},
+       {"event_loop", user},
+       {handle, user},
+       {"cache::insert", user},
+       {"cache::Entry::Entry", inlined}},
+      26214400, 6400);
+  add(p,
+      {{"server", process},
+       {"main", user},
+       {"event_loop", user},
+       {handle, user},
+       {"cache::insert", user},
+       {"cache::rehash", user}},
+      8388608, 1);
+  add(p, {{"server", process}, {"main", user}, {"event_loop", user}, {"log::write", user}}, 2400000,
+      4000);
+  add(p, {{"server", process}, {"main", user}, {"load_config", user}, {parse, user}}, 1900000, 811);
+  add(p, {{"server", process}, {"worker 12", user}, {"compress", user}, {"deflateInit2_", user}},
+      9100000, 35);
+  add(p, {{"server", process}, {"worker 12", user}, {"LRender;renderTemplate", jit}}, 6500000, 800);
+  add(p,
+      {{"server", process},
+       {"[truncated: no frame pointer]", note},
+       {"[libssl.so.3+0x4e21]", unknown},
+       {"CRYPTO_malloc", user}},
+      7300000, 9100);
+  add(p,
+      {{"server", process},
+       {"main", user},
+       {"event_loop", user},
+       {"do_syscall_64", kernel},
+       {"ksys_read", kernel}},
+      4100000, 77);
+  add(p, {{"server", process}, {"[lost: ring buffer full]", note}}, 1267567, 310);
+  for (int i = 0; i < 400; ++i)
+    add(p,
+        {{"server", process},
+         {"main", user},
+         {"event_loop", user},
+         {"plugins", user},
+         {"plugin_" + std::to_string(i), user},
+         {"init", user}},
+        1000 + 97 * i, 3);
+  p.losses.add(Loss::ring_full, 310, 1267567);
+  p.losses.add(Loss::free_miss, 1204);
+  p.losses.add(Loss::truncated_no_frame_pointer, 12, 7300000);
+  p.meta.notes = {"frees of blocks allocated before the start are not subtracted"};
+  return p;
+}
+
+Profile pages() {
+  Profile p;
+  p.types = {{"gained", Unit::pages}, {"released", Unit::pages}};
+  p.shown = 0;
+  p.meta.command = "fault --comm postgres -d 10";
+  p.meta.host = "db-1";
+  p.meta.seconds = 10;
+  p.meta.reconciliation = {{"VmRSS growth", 126263296, 127107072}};
+  add(p,
+      {{"postgres", process},
+       {"PostgresMain", user},
+       {"exec_simple_query", user},
+       {"tuplesort_performsort", user}},
+      20480, 120);
+  add(p,
+      {{"postgres", process},
+       {"PostgresMain", user},
+       {"exec_simple_query", user},
+       {"ExecHashJoin", user},
+       {"memset", user}},
+      9216, 0);
+  add(p, {{"postgres", process}, {"PostgresMain", user}, {"InitBufferPool", user}}, 1130, 0);
+  add(p, {{"postgres", process}, {"PostgresMain", user}, {"MemoryContextDelete", user}}, -512,
+      5120);
+  return p;
+}
+
+Profile nothing() {
+  Profile p;
+  p.types = {{"live", Unit::bytes}};
+  p.meta.command = "alloc -- true";
+  p.meta.host = "web-3";
+  p.meta.seconds = 0.03;
+  p.losses.add(Loss::live_table_full, 17, 4096);
+  return p;
+}
+
+Profile many_losses() {
+  Profile p = server();
+  for (size_t i = 0; i < loss_info.size(); ++i)
+    p.losses.add(static_cast<Loss>(i), 1000 * (i + 1), 123457 * static_cast<int64_t>(i + 1));
+  p.meta.reconciliation = {{"VmSize growth", 98000000, 120000000},
+                           {"[heap] growth", 8000000, 8000000}};
+  p.meta.command = "alloc -- ./server";
+  for (int i = 0; i < 60; ++i) p.meta.command += " --option-" + std::to_string(i) + "=WWWWWWWW";
+  return p;
+}
+
+// Names that are code in one language or another, and bytes that are no text.
+Profile hostile() {
+  Profile p;
+  p.types = {{"live", Unit::bytes}, {"\"><script>alert('type')</script>", Unit::count}};
+  const std::array<std::string_view, 14> names{
+      "<script>alert('name')</script>",
+      "]]></script><script>alert('cdata')</script>",
+      "\"/><image href=\"x\" onerror=\"alert('attribute')\"/>",
+      "</title></svg><script>alert(1)</script>",
+      "&lt;b&gt; &amp; &#x41; &nbsp;",
+      "javascript:alert('url')",
+      "${alert('template')}`+alert(1)+`",
+      "control \x01\x02\x1b[31m\x7f\n\t",
+      "not UTF-8 \xff\xfe\xc3(\xed\xa0\x80",
+      "",
+      "right \xe2\x80\xae to left",
+      "\xe6\xbc\xa2\xe5\xad\x97\xe3\x81\xae\xe5\x90\x8d\xe5\x89\x8d",
+      "\xf0\x9f\x94\xa5\xf0\x9f\x94\xa5\xf0\x9f\x94\xa5 flames e\xcc\x81\xcc\x81\xcc\x81",
+      "$& $1 \\u003c <!-- --> %3Cscript%3E"};
+  int64_t size = 40000;
+  for (const std::string_view name : names) {
+    add(p, {{"root", process}, {name, user}}, size, 1);
+    add(p, {{"root", process}, {name, user}, {name, inlined}, {"leaf", user}}, size + 1, 1);
+    size += 5000;
+  }
+  p.meta.command = "alloc -- '<script>alert(\"command\")</script>' ]]>";
+  p.meta.host = "\"><script>alert('host')</script>";
+  p.meta.notes = {"</text><script>alert('note')</script>\x03"};
+  return p;
+}
+
+Profile deep() {
+  Profile p;
+  p.types = {{"live", Unit::bytes}};
+  StackId top;
+  for (int i = 0; i < 2000; ++i) top = p.push(top, "recurse_" + std::to_string(i % 7));
+  p.add(top, std::array<int64_t, 1>{100});
+  return p;
+}
+
+// More than a double can count.
+Profile huge() {
+  Profile p;
+  p.types = {{"total", Unit::bytes}};
+  for (const auto& [name, value] : std::map<std::string, int64_t>{
+           {"odd", (int64_t{1} << 60) + 1}, {"one", 1}, {"rest", (int64_t{1} << 61) + 3}})
+    p.add(p.push(p.push({}, "main"), name), std::array{value});
+  return p;
+}
+
+// About a hundred thousand boxes.
+Profile large() {
+  Profile p;
+  p.types = {{"live", Unit::bytes}};
+  std::minstd_rand random(1);
+  for (int i = 0; i < 22000; ++i) {
+    StackId top = p.push({}, "main");
+    for (int depth = 0; depth < 9; ++depth)
+      top = p.push(top, "ns::function_" + std::to_string(random() % (depth < 4 ? 12 : 40)));
+    p.add(top, std::array<int64_t, 1>{static_cast<int64_t>(random() % 4096 + 4096)});
+  }
+  return p;
+}
+
+void write(const std::string& folder, const std::string& name, const Profile& profile,
+           const RenderOptions& options) {
+  const std::string path = folder + "/" + name + ".svg";
+  std::ofstream file(path, std::ios::binary);
+  write_svg(file, profile, options);
+  file.close();
+  if (!file) throw Error("cannot write " + path);
+}
+
+void write_all(const std::string& folder) {
+  write(folder, "flame", server(), {});
+  write(folder, "icicle", server(), {.title = "What the server keeps", .icicle = true});
+  write(folder, "pages", pages(), {.palette = "fault"});
+  write(folder, "nothing", nothing(), {});
+  write(folder, "losses", many_losses(), {});
+  write(folder, "hostile", hostile(), {.title = "<script>alert('title')</script>]]>"});
+  write(folder, "deep", deep(), {});
+  write(folder, "huge", huge(), {});
+  write(folder, "large", large(), {.min_width = 0.001});
+  for (const char* palette : {"leak", "fault", "hot", "io", "red", "orange", "aqua", "blue"})
+    write(folder, std::string("palette-") + palette, server(), {.palette = palette});
+}
+
+}  // namespace
+}  // namespace memflame
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::cerr << "Usage: pictures FOLDER\n";
+    return 2;
+  }
+  try {
+    memflame::write_all(argv[1]);
+  } catch (const std::exception& error) {
+    std::cerr << "pictures: " << error.what() << "\n";
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,116 @@
+#include "render/caption.h"
+
+#include <doctest/doctest.h>
+
+#include <array>
+
+using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
+
+namespace {
+
+Profile example() {
+  Profile p;
+  p.types = {{"live", Unit::bytes}, {"live-count", Unit::count}};
+  p.add(p.push({}, "main"), std::array<int64_t, 2>{124675686, 12001});
+  p.meta.command = "alloc -p 812";
+  p.meta.host = "web-3";
+  p.meta.seconds = 60;
+  p.meta.reconciliation = {{"VmRSS growth", 124675686, 126249103}};
+  p.meta.notes = {"a note"};
+  return p;
+}
+
+std::vector<std::string> lines(const Profile& p) {
+  std::vector<std::string> out;
+  for (const Caption& caption : captions(p, layout(p, {}), p.losses)) out.push_back(caption.text);
+  return out;
+}
+
+using Lines = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("figures are exact and readable") {
+  CHECK(exact(812, Unit::bytes) == "812 B");
+  CHECK(exact(-812, Unit::bytes) == "-812 B");
+  CHECK(exact(1610612736, Unit::bytes) == "1.5 GiB (1,610,612,736 B)");
+  CHECK(exact(-4096, Unit::bytes) == "-4.0 KiB (-4,096 B)");
+  CHECK(exact(1, Unit::pages) == "1 page (4.0 KiB, 4,096 B)");
+  CHECK(exact(30826, Unit::pages) == "30,826 pages (120.4 MiB, 126,263,296 B)");
+  CHECK(exact(INT64_MAX, Unit::pages) == "9,223,372,036,854,775,807 pages");
+  CHECK(exact(12001, Unit::count) == "12,001");
+  CHECK(brief(2202009, Unit::bytes) == "2.1 MiB");
+}
+
+TEST_CASE("what was watched, totals, reconciliation, notes") {
+  CHECK(lines(example()) == Lines{"memflame alloc -p 812 · on web-3 · 60.0 s",
+                                  "live 118.9 MiB (124,675,686 B) in 1 stack · live-count 12,001",
+                                  "captured 118.9 MiB of 120.4 MiB VmRSS growth (98.8 %); lost 0",
+                                  "a note"});
+  Profile bare;
+  bare.types = {{"count", Unit::count}};
+  bare.add(bare.push({}, "main"), std::array<int64_t, 1>{7});
+  CHECK(lines(bare) == Lines{"count 7 in 1 stack", "lost 0"});
+}
+
+TEST_CASE("every counter that is not 0 is named; losses apart from news") {
+  Profile p = example();
+  p.losses.add(Loss::ring_full, 3, 4096);
+  p.losses.add(Loss::stack_table_full, 2);
+  p.losses.add(Loss::free_miss, 12);
+  const Lines got = lines(p);
+  CHECK(got[2] ==
+        "captured 118.9 MiB of 120.4 MiB VmRSS growth (98.8 %); lost 5 (4.0 KiB, 4,096 B)");
+  CHECK(got[3] == "lost: stack table full 2 · ring buffer full 3 (4.0 KiB, 4,096 B)");
+  CHECK(got[4] == "also counted: frees of blocks not seen to be allocated 12");
+  for (size_t i = 0; i < loss_info.size(); ++i) {
+    Profile one = example();
+    one.losses.add(static_cast<Loss>(i), 77);
+    const Lines all = lines(one);
+    CHECK(all.size() == 5);
+    CHECK(all[3].find(std::string(loss_info[i].label) + " 77") != std::string::npos);
+  }
+}
+
+TEST_CASE("what has no width, and nothing at all") {
+  Profile p = example();
+  p.add(p.push({}, "shrink"), std::array<int64_t, 2>{-2048, 0});
+  CHECK(lines(p)[3] ==
+        "not drawn: -2.0 KiB (-2,048 B) in 1 stack that gave back more than they took");
+  Profile none;
+  none.types = {{"gained", Unit::pages}};
+  none.losses.add(Loss::ring_full, 1, 8);
+  CHECK(lines(none) == Lines{"nothing was captured: the total of gained is 0", "lost 1 (8 B)",
+                             "lost: ring buffer full 1 (8 B)"});
+}
+
+TEST_CASE("titles") {
+  Profile p = example();
+  CHECK(default_title(p, false) == "Flame graph of live bytes");
+  CHECK(default_title(p, true) == "Icicle graph of live bytes");
+  p.shown = 1;
+  CHECK(default_title(p, false) == "Flame graph of live-count");
+  p.types = {{"pages", Unit::pages}};
+  p.shown = 0;
+  CHECK(default_title(p, false) == "Flame graph of pages");
+  p.types = {{"count", Unit::count}};
+  CHECK(default_title(p, false) == "Flame graph");
+  p.meta.title = "Mine";
+  CHECK(default_title(p, true) == "Mine");
+}
+
+TEST_CASE("long lines are broken behind separators or blanks, or anywhere") {
+  const double width = text_width("aaaaaaaaaa", 12) + 1;
+  CHECK(wrap("aaaa bbbbb cc", 12, width, 9) == Lines{"aaaa bbbbb", "cc"});
+  CHECK(wrap("aaa a · bbb", 12, width, 9) == Lines{"aaa a · ", "bbb"});
+  CHECK(wrap("aaaaaaaaaaaaaaaaaaaa", 12, width, 9) == Lines{"aaaaaaaaaa", "aaaaaaaaaa"});
+  CHECK(wrap("aaaaaa bbbbb", 12, width, 9) == Lines{"aaaaaa ", "bbbbb"});
+  CHECK(wrap("a bbbbbbbbbbb", 12, width, 9) == Lines{"a bbbbbbbb", "bbb"});
+  CHECK(wrap("", 12, width, 9).empty());
+  const Lines cut = wrap("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", 12, width, 2);
+  CHECK(cut.size() == 2);
+  CHECK(cut[1].ends_with("…"));
+  for (const std::string& line : cut) CHECK(text_width(line, 12) <= width);
+  // Narrower than a letter: one letter per line, and an end.
+  CHECK(wrap("abc", 12, 1, 9) == Lines{"a", "b", "c"});
+}

@@ -1,0 +1,95 @@
+#include <doctest/doctest.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "render/output.h"
+
+using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
+
+namespace {
+
+using Json = nlohmann::json;
+
+std::string text(const Profile& p, const RenderOptions& options = {}) {
+  std::ostringstream out;
+  write_json(out, p, options);
+  return out.str();
+}
+
+Profile example() {
+  Profile p;
+  p.types = {{"live", Unit::bytes}, {"live-count", Unit::count}};
+  const StackId main = p.push(p.push({}, "server", FrameKind::process), "main");
+  p.add(p.push(main, "g"), std::array<int64_t, 2>{-5, 1});
+  p.add(p.push(main, "f", FrameKind::user, "lib", "a.c", 1), std::array<int64_t, 2>{4096, 2});
+  p.add(p.push(main, "f", FrameKind::user, "lib", "a.c", 2), std::array<int64_t, 2>{1, 1});
+  p.meta = {.title = "T",
+            .command = "alloc -p 1",
+            .host = "h",
+            .seconds = 0.25,
+            .reconciliation = {{"VmRSS growth", INT64_MAX, INT64_MIN}},
+            .notes = {"n1", "n2"}};
+  p.losses.add(Loss::ring_full, UINT64_MAX, -3);
+  return p;
+}
+
+}  // namespace
+
+TEST_CASE("the document is as promised") {
+  const Json json = Json::parse(text(example()));
+  CHECK(json["format"] == "memflame-profile");
+  CHECK(json["version"] == 1);
+  CHECK(json["title"] == "T");
+  CHECK(json["command"] == "alloc -p 1");
+  CHECK(json["host"] == "h");
+  CHECK(json["seconds"] == 0.25);
+  CHECK(json["shown"] == 0);
+  CHECK(json["value_types"] == Json::parse(R"([{"name":"live","unit":"bytes"},
+                                               {"name":"live-count","unit":"count"}])"));
+  CHECK(json["stacks"] == Json::parse(R"([{"frames":["server","main","f"],"values":[4097,3]},
+                                          {"frames":["server","main","g"],"values":[-5,1]}])"));
+  CHECK(json["reconciliation"] ==
+        Json::parse(R"([{"name":"VmRSS growth","captured":9223372036854775807,
+                         "os":-9223372036854775808}])"));
+  CHECK(json["notes"] == Json::parse(R"(["n1","n2"])"));
+  CHECK(json["losses"].size() == loss_info.size());
+  CHECK(json["losses"]["ring_full"]["events"] == UINT64_MAX);
+  CHECK(json["losses"]["ring_full"]["bytes"] == -3);
+  CHECK(json["losses"]["free_miss"]["events"] == 0);
+  CHECK(json.size() == 12);
+}
+
+TEST_CASE("an empty profile is a document too") {
+  Profile p;
+  p.types = {{"live", Unit::bytes}};
+  const Json json = Json::parse(text(p));
+  CHECK(json["stacks"] == Json::array());
+  CHECK(json["notes"] == Json::array());
+  CHECK(json["title"] == "");
+}
+
+TEST_CASE("hostile names stay names, and what is replaced is counted") {
+  Profile p;
+  p.types = {{"li\"ve", Unit::bytes}};
+  const std::string name = "a;b\"],\"values\":[9],\\\n\x01\xff</script>\xe6\xbc\xa2";
+  p.add(p.push(p.push({}, name), ""), std::array<int64_t, 1>{1});
+  p.meta.notes = {"\x02\""};
+  const Json json = Json::parse(text(p, {.title = "\"\\"}));
+  const std::string bad = "\xEF\xBF\xBD";
+  CHECK(json["stacks"][0]["frames"] ==
+        Json({"a;b\"],\"values\":[9],\\" + bad + bad + bad + "</script>\xe6\xbc\xa2", ""}));
+  CHECK(json["stacks"][0]["values"] == Json({1}));
+  CHECK(json["losses"]["replaced_bytes"]["events"] == 4);
+  CHECK(json["title"] == "\"\\");
+  CHECK(json["value_types"][0]["name"] == "li\"ve");
+}
+
+TEST_CASE("the order of insertion does not show") {
+  Profile a, b;
+  a.types = b.types = {{"live", Unit::bytes}};
+  for (const char* name : {"x", "y", "a"}) a.add(a.push({}, name), std::array<int64_t, 1>{1});
+  for (const char* name : {"a", "x", "y"}) b.add(b.push({}, name), std::array<int64_t, 1>{1});
+  CHECK(text(a) == text(b));
+}

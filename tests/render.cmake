@@ -1,0 +1,17 @@
+# memflame_render, memflame_palettes, and the readers in collapse/inputs/.
+memflame_test(clean_text LIBS memflame_render)
+memflame_test(layout LIBS memflame_render)
+memflame_test(palette LIBS memflame_render memflame_palettes)
+memflame_test(caption LIBS memflame_render)
+memflame_test(output LIBS memflame_render)
+memflame_test(folded_input LIBS memflame_collapse)
+memflame_test(folded_output LIBS memflame_render memflame_collapse)
+memflame_test(svg LIBS memflame_render pugixml::pugixml)
+memflame_test(json_output LIBS memflame_render nlohmann_json::nlohmann_json)
+
+# What the browser tests look at.
+add_executable(pictures browser/pictures.cc)
+target_link_libraries(pictures PRIVATE memflame_render memflame_warnings)
+add_test(NAME browser COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/browser/run $<TARGET_FILE:pictures>
+         ${CMAKE_CURRENT_BINARY_DIR}/browser)
+set_tests_properties(browser PROPERTIES LABELS browser SKIP_RETURN_CODE 77 TIMEOUT 900)

@@ -1,0 +1,409 @@
+#include <doctest/doctest.h>
+
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <pugixml.hpp>
+#include <random>
+#include <set>
+#include <sstream>
+
+#include "render/output.h"
+#include "render/palette.h"
+
+using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
+
+namespace {
+
+std::string svg(const Profile& p, const RenderOptions& options = {}) {
+  std::ostringstream out;
+  write_svg(out, p, options);
+  return out.str();
+}
+
+struct DrawnBox {
+  std::string name;
+  std::vector<std::string> figures;  // the other lines of the tooltip
+  int64_t offset, total;
+  double x, width, y;  // y is that of the row
+  std::string fill, text;
+  bool merged;
+};
+
+class Picture {
+ public:
+  explicit Picture(const std::string& text) {
+    const pugi::xml_parse_result result =
+        document_.load_string(text.c_str(), pugi::parse_full | pugi::parse_ws_pcdata);
+    CHECK_MESSAGE(result, result.description());
+    root_ = document_.child("svg");
+    for (const pugi::xml_node row :
+         root_.find_child_by_attribute("class", "frames").children("g")) {
+      std::vector<DrawnBox>& boxes = rows.emplace_back();
+      for (const pugi::xml_node box : row.children("g")) boxes.push_back(drawn(row, box));
+    }
+    for (const pugi::xpath_node text_node : root_.select_nodes("*[@class='head']/g/text"))
+      head.emplace_back(text_node.node().child_value());
+  }
+
+  const DrawnBox& box(const std::string& name) const {
+    for (const auto& row : rows)
+      for (const DrawnBox& box : row)
+        if (box.name == name) return box;
+    FAIL("no box is called " << name);
+    std::abort();
+  }
+  bool says(const std::string& line) const {
+    return std::find(head.begin(), head.end(), line) != head.end();
+  }
+  pugi::xml_node root() const { return root_; }
+
+  std::vector<std::vector<DrawnBox>> rows;  // by depth
+  std::vector<std::string> head;
+
+ private:
+  static DrawnBox drawn(const pugi::xml_node& row, const pugi::xml_node& box) {
+    DrawnBox out{};
+    std::istringstream lines(box.child_value("title"));
+    std::getline(lines, out.name);
+    for (std::string line; std::getline(lines, line);) out.figures.push_back(line);
+    out.offset = std::stoll(box.attribute("data-o").value());
+    out.total = std::stoll(box.attribute("data-v").value());
+    out.x = box.child("rect").attribute("x").as_double();
+    out.width = box.child("rect").attribute("width").as_double();
+    out.fill = box.child("rect").attribute("fill").value();
+    out.text = box.child_value("text");
+    out.merged = std::string_view(box.attribute("class").value()) == "merged";
+    const std::string_view place = row.attribute("transform").value();
+    out.y = std::strtod(place.substr(std::string_view("translate(0 ").size()).data(), nullptr);
+    return out;
+  }
+
+  pugi::xml_document document_;
+  pugi::xml_node root_;
+};
+
+// The whole document, for searches in it.
+size_t count(const std::string& text, const std::string& part) {
+  size_t found = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+  return found;
+}
+
+Profile bytes() {
+  Profile p;
+  p.types = {{"live", Unit::bytes}};
+  return p;
+}
+
+void add(Profile& p, std::initializer_list<std::string_view> path, std::vector<int64_t> values) {
+  StackId stack;
+  for (const std::string_view frame : path) stack = p.push(stack, frame);
+  p.add(stack, values);
+}
+
+Profile random_profile(int stacks) {
+  std::minstd_rand random(3);
+  Profile p = bytes();
+  for (int i = 0; i < stacks; ++i) {
+    StackId top = p.push({}, "main");
+    for (int depth = 0; depth < 9; ++depth)
+      top = p.push(top, "ns::function_" + std::to_string(random() % (depth < 4 ? 12U : 40U)));
+    p.add(top, std::array{static_cast<int64_t>(random() % 4096 + 4096)});
+  }
+  return p;
+}
+
+// What holds for every picture at rest.
+void check_geometry(const Picture& picture, const RenderOptions& options) {
+  bool inside = true, in_caller = true, readable = true;
+  int64_t leaves = 0;
+  for (size_t depth = 0; depth < picture.rows.size(); ++depth) {
+    int64_t reached = 0;
+    for (const DrawnBox& box : picture.rows[depth]) {
+      inside = inside && box.offset >= reached && box.x >= 12 &&
+               box.x + box.width <= options.width - 12 + 0.02;
+      reached = box.offset + box.total;
+      int64_t callees = 0;
+      if (depth + 1 < picture.rows.size())
+        for (const DrawnBox& callee : picture.rows[depth + 1])
+          if (callee.offset >= box.offset && callee.offset < reached) {
+            callees += callee.total;
+            in_caller =
+                in_caller && callee.offset + callee.total <= reached && callee.x >= box.x - 0.01;
+          }
+      in_caller = in_caller && callees <= box.total;
+      leaves += box.total - callees;
+      // DejaVu Sans Mono, the widest of the fonts in flame.css, is 0.602 em wide; "…" is one
+      // letter.
+      size_t letters = 0;
+      for (const char c : box.text) letters += (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
+      readable = readable && static_cast<double>(letters) * 0.602 * options.font_size <= box.width;
+    }
+  }
+  CHECK(inside);
+  CHECK(in_caller);
+  CHECK(readable);
+  CHECK(leaves == picture.rows[0][0].total);
+}
+
+}  // namespace
+
+TEST_CASE("boxes: place, size, text and exact figures") {
+  Profile p;
+  p.types = {{"live", Unit::bytes}, {"live-count", Unit::count}, {"total", Unit::bytes}};
+  p.add(p.push(p.push({}, "main"), "parse", FrameKind::user, "/usr/lib/libjson.so.2"),
+        std::array<int64_t, 3>{1610612736, 12001, 1610612737});
+  add(p, {"main"}, {536870912, 0, 0});
+  const Picture picture(svg(p));
+  REQUIRE(picture.rows.size() == 3);
+  const DrawnBox& all = picture.box("all");
+  CHECK(all.total == 2147483648);
+  CHECK(all.x == 12);
+  CHECK(all.width == doctest::Approx(1176 - 0.8));
+  const DrawnBox& parse = picture.box("parse");
+  CHECK(parse.text == "parse");
+  CHECK(parse.width == doctest::Approx(1176 * 0.75 - 0.8));
+  CHECK(parse.figures == std::vector<std::string>{"1.5 GiB (1,610,612,736 B), 75.0 %",
+                                                  "live-count 12,001", "total 1,610,612,737 B",
+                                                  "libjson.so.2"});
+  CHECK(picture.box("main").figures[1] == "self 536,870,912 B");
+  check_geometry(picture, {});
+}
+
+TEST_CASE("pages are shown as pages and bytes, and what was released beside them") {
+  Profile p;
+  p.types = {{"gained", Unit::pages}, {"released", Unit::pages}};
+  add(p, {"main", "touch"}, {30826, 12});
+  add(p, {"main", "release"}, {-10, 10});
+  const Picture picture(svg(p));
+  CHECK(picture.box("touch").figures ==
+        std::vector<std::string>{"30,826 pages (120.4 MiB, 126,263,296 B), 100.0 %",
+                                 "released 12 pages"});
+  CHECK(picture.box("main").figures[1] == "net 30,816 pages");
+  CHECK(
+      picture.says("gained 30,826 pages (120.4 MiB, 126,263,296 B) in 1 stack · released 22 pages "
+                   "(88.0 KiB, 90,112 B)"));
+  CHECK(picture.says(
+      "not drawn: -10 pages (-40.0 KiB, -40,960 B) in 1 stack that gave back more than "
+      "they took"));
+}
+
+TEST_CASE("the root is at the bottom of a flame graph and at the top of an icicle graph") {
+  Profile p = bytes();
+  add(p, {"main", "f"}, {1});
+  const Picture flame(svg(p));
+  CHECK(flame.box("all").y > flame.box("main").y);
+  CHECK(flame.box("main").y > flame.box("f").y);
+  CHECK(flame.box("all").y == flame.box("f").y + 36);
+  const Picture icicle(svg(p, {.icicle = true}));
+  CHECK(icicle.box("all").y == icicle.box("f").y - 36);
+  CHECK(icicle.says("Icicle graph of live bytes"));
+}
+
+TEST_CASE("title, subtitle and losses") {
+  Profile p = bytes();
+  add(p, {"main"}, {124675686});
+  p.meta.command = "alloc -p 812";
+  p.meta.host = "web-3";
+  p.meta.seconds = 60;
+  p.meta.reconciliation = {{"VmRSS growth", 124675686, 126249103}};
+  const Picture picture(svg(p, {.title = "Mine"}));
+  CHECK(picture.head[0] == "Mine");
+  CHECK(std::string(picture.root().child_value("title")) == "Mine");
+  CHECK(picture.says("captured 118.9 MiB of 120.4 MiB VmRSS growth (98.8 %); lost 0"));
+  p.losses.add(Loss::ring_full, 3, 10);
+  CHECK(Picture(svg(p)).says("lost: ring buffer full 3 (10 B)"));
+}
+
+TEST_CASE("nothing captured is a picture that says so, with its losses") {
+  Profile p = bytes();
+  p.losses.add(Loss::live_table_full, 17, 4096);
+  const std::string text = svg(p);
+  const Picture picture(text);
+  CHECK(picture.rows.empty());
+  CHECK(count(text, ">nothing was captured<") == 1);
+  CHECK(picture.says("lost: live table full 17 (4.0 KiB, 4,096 B)"));
+}
+
+TEST_CASE("hostile names stay names in every place") {
+  const std::vector<std::string> names{"<script>alert(1)</script>",
+                                       "]]></script><script>alert(1)</script>",
+                                       "\"/><image href=\"x\" onerror=\"alert(1)\"/>",
+                                       "</title></svg>",
+                                       "&lt; &amp; &#x41; &nbsp;",
+                                       "<!-- -- --> <![CDATA[",
+                                       "'\"` ${x} {{x}} %s %n",
+                                       "  two  blanks  "};
+  Profile p;
+  p.types = {{"live", Unit::bytes}, {"<b>\"'&", Unit::count}};
+  for (const std::string& name : names) {
+    p.add(p.push(p.push({}, name), name, FrameKind::kernel, name), std::array<int64_t, 2>{100, 1});
+    p.meta.notes.push_back(name);
+  }
+  p.meta.command = p.meta.host = names[1];
+  const std::string text = svg(p, {.title = names[1]});
+  const Picture picture(text);
+  for (const std::string& name : names) {
+    CHECK(picture.box(name).total == 100);
+    CHECK(picture.says(name));
+  }
+  CHECK(picture.head[0] == names[1]);
+  // Nothing but what we put there, and no attribute that could run or fetch something.
+  std::set<std::string> elements, attributes;
+  for (const pugi::xpath_node node : picture.root().select_nodes("//*")) {
+    elements.insert(node.node().name());
+    for (const pugi::xml_attribute attribute : node.node().attributes())
+      attributes.insert(attribute.name());
+  }
+  CHECK(elements == std::set<std::string>{"defs", "desc", "g", "linearGradient", "rect", "script",
+                                          "stop", "style", "svg", "text", "title"});
+  for (const std::string& attribute : attributes) {
+    CHECK(!attribute.starts_with("on"));
+    CHECK(attribute.find("href") == std::string::npos);
+  }
+  CHECK(picture.root().select_nodes("//script").size() == 1);
+  // Scripts and styles are the same in every picture: names are not part of them.
+  Profile harmless = bytes();
+  add(harmless, {"main"}, {1});
+  const Picture other(svg(harmless));
+  CHECK(std::string(picture.root().child("script").child_value()) ==
+        other.root().child("script").child_value());
+  CHECK(std::string(picture.root().child_value("style")) == other.root().child_value("style"));
+}
+
+TEST_CASE("bytes that are no text are replaced, and the picture says how many") {
+  Profile p = bytes();
+  add(p,
+      {"a\x01"
+       "b\xff",
+       ""},
+      {1});
+  const Picture picture(svg(p));
+  CHECK(picture
+            .box("a\xEF\xBF\xBD"
+                 "b\xEF\xBF\xBD")
+            .total == 1);
+  CHECK(picture.box("(no name)").total == 1);
+  CHECK(picture.says("also counted: bytes replaced that are not valid text 2"));
+}
+
+TEST_CASE("narrow boxes are merged into one that says what it stands for") {
+  Profile p = bytes();
+  add(p, {"main", "wide"}, {10000000});
+  for (int i = 0; i < 37; ++i) add(p, {"main", "narrow" + std::to_string(i)}, {300});
+  const Picture picture(svg(p));
+  const DrawnBox& merged = picture.box("(+37 frames, 10.8 KiB)");
+  CHECK(merged.merged);
+  CHECK(merged.total == 11100);
+  CHECK(merged.figures[0] == "10.8 KiB (11,100 B), 0.1 %");
+  check_geometry(picture, {});
+  CHECK(Picture(svg(p, {.min_width = 0})).rows[2].size() == 38);
+}
+
+TEST_CASE("kinds have their colours, and the legend has those that occur") {
+  Profile p = bytes();
+  p.add(p.push(p.push({}, "k", FrameKind::kernel), "[lost: ring buffer full]", FrameKind::note),
+        std::array<int64_t, 1>{1});
+  const std::string text = svg(p);
+  const Picture picture(text);
+  const Palette palette = palette_by_name("mem");
+  CHECK(picture.box("k").fill == hex(palette.colour("k", BoxKind::kernel)));
+  CHECK(picture.box("[lost: ring buffer full]").fill ==
+        hex(palette.colour("[lost: ring buffer full]", BoxKind::lost)));
+  CHECK(count(text, ">kernel</text>") == 1);
+  CHECK(count(text, ">cut short or lost</text>") == 1);
+  CHECK(count(text, ">JIT code</text>") == 0);
+  CHECK(Picture(svg(p, {.palette = "blue"})).box("k").fill ==
+        hex(palette_by_name("blue").colour("k", BoxKind::kernel)));
+}
+
+TEST_CASE("figures beyond what a double can count") {
+  Profile p = bytes();
+  add(p, {"odd"}, {(int64_t{1} << 60) + 1});
+  add(p, {"one"}, {1});
+  const Picture picture(svg(p, {.min_width = 0}));
+  CHECK(picture.box("odd").total == (int64_t{1} << 60) + 1);
+  CHECK(picture.box("one").offset == (int64_t{1} << 60) + 1);
+  CHECK(std::string(picture.root().attribute("data-total").value()) == "1152921504606846978");
+}
+
+TEST_CASE("letters outside ASCII are never torn, and have room") {
+  Profile p = bytes();
+  const std::string wide = "漢字の関数名がとても長い場合";
+  for (int i = 0; i < 20; ++i) add(p, {wide + std::to_string(i)}, {i + 1});
+  const Picture picture(svg(p));
+  for (const DrawnBox& box : picture.rows[1]) {
+    if (box.text.empty()) continue;
+    const std::string kept =
+        box.text.ends_with("…") ? box.text.substr(0, box.text.size() - 3) : box.text;
+    CHECK(box.name.starts_with(kept));
+    // Three bytes and one em each.
+    CHECK(static_cast<double>(kept.size()) / 3 * 12 <= box.width);
+  }
+}
+
+TEST_CASE("ten thousand frames deep") {
+  Profile p = bytes();
+  StackId top;
+  for (int i = 0; i < 10000; ++i) top = p.push(top, "f" + std::to_string(i % 3));
+  p.add(top, std::array<int64_t, 1>{5});
+  CHECK(Picture(svg(p)).rows.size() == 10001);
+  CHECK(Picture(svg(p, {.max_depth = 50})).rows.size() == 50);
+}
+
+TEST_CASE("a hundred thousand boxes: in about a second, small, and right") {
+  const Profile p = random_profile(22000);
+  const RenderOptions options{.min_width = 0.001};
+  const auto start = std::chrono::steady_clock::now();
+  const std::string text = svg(p, options);
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  const size_t boxes = count(text, "data-o=");
+  CHECK(boxes > 100000);
+  CHECK(text.size() / boxes < 250);
+  MESSAGE(boxes, " boxes, ", text.size() / boxes, " bytes each, in ", seconds.count(), " s");
+  CHECK(seconds.count() < 20);  // a machine under load, with sanitizers; 0.3 s elsewhere
+  const Picture picture(text);
+  CHECK(picture.rows[0][0].total == p.total(0));
+}
+
+TEST_CASE("geometry holds at other sizes") {
+  const Profile p = random_profile(300);
+  for (const RenderOptions& options :
+       std::initializer_list<RenderOptions>{{},
+                                            {.icicle = true},
+                                            {.width = 400},
+                                            {.width = 3000, .font_size = 20},
+                                            {.min_width = 0, .font_size = 8}})
+    check_geometry(Picture(svg(p, options)), options);
+}
+
+// Pins the looks: colours, places, texts. Blessed when they are changed on purpose.
+TEST_CASE("golden: a small picture without its script and style") {
+  Profile p;
+  p.types = {{"live", Unit::bytes}, {"live-count", Unit::count}};
+  p.meta = {.title = "Golden",
+            .command = "alloc -p 1",
+            .host = "host",
+            .seconds = 1.5,
+            .reconciliation = {{"VmRSS growth", 5000, 5120}},
+            .notes = {"a note"}};
+  p.losses.add(Loss::ring_full, 1, 80);
+  const StackId main = p.push(p.push({}, "server", FrameKind::process), "main");
+  p.add(p.push(main, "a_name_too_long_for_its_box"), std::array<int64_t, 2>{420, 3});
+  p.add(p.push(main, "inlined", FrameKind::inlined), std::array<int64_t, 2>{4500, 9});
+  p.add(p.push({}, "[lost: ring buffer full]", FrameKind::note), std::array<int64_t, 2>{80, 1});
+  std::string text = svg(p);
+  for (const char* element : {"style", "script"}) {
+    const size_t begin = text.find(std::string("<") + element + ">");
+    const std::string closing = std::string("</") + element + ">\n";
+    text.erase(begin, text.find(closing) + closing.size() - begin);
+  }
+  const std::string path = TEST_DATA "/render/small.svg";
+  if (std::getenv("MEMFLAME_BLESS") != nullptr) std::ofstream(path) << text;
+  std::ifstream file(path);
+  const std::string golden{std::istreambuf_iterator<char>(file), {}};
+  CHECK_MESSAGE(text == golden, "differs from " << path << "; MEMFLAME_BLESS=1 writes it anew");
+}

@@ -12,7 +12,7 @@ namespace memflame {
 struct ReadOptions {
   std::string name = "standard input";  // for messages
   // What the numbers are, where the text does not say it; "count" when not given.
-  std::optional<ValueType> type;
+  std::optional<ValueType> type{};
 };
 
 // Folded text (core/folded.h) of memflame or any other tool. Takes TAB for the blank, CRLF, a UTF-8

@@ -1,5 +1,6 @@
 #include "render/caption.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 
@@ -13,8 +14,10 @@ constexpr size_t all_lines = 100;
 
 std::string counted(uint64_t events, int64_t bytes) {
   std::string text = with_commas(static_cast<int64_t>(events));
-  if (bytes != 0) text += " (" + iec_bytes(bytes) + ", " + with_commas(bytes) + " B)";
-  return text;
+  if (bytes == 0) return text;
+  text += " (" + iec_bytes(bytes);
+  if (bytes <= -1024 || bytes >= 1024) text += ", " + with_commas(bytes) + " B";
+  return text + ")";
 }
 
 std::string seconds_text(double seconds) {
@@ -91,14 +94,15 @@ double em(char c) {
   return 0.64;
 }
 
-// A line ends behind its last separator, or its last blank; but not so early that most of it is
-// empty.
-size_t line_end(std::string_view line) {
+// Where to break `text`, of which the first `fits` bytes have room: behind the last separator or
+// blank there, if that leaves no more than half of the line empty.
+size_t line_end(std::string_view text, size_t fits) {
+  if (text[fits] == ' ') return fits;
   for (const std::string_view separator : {" · ", " "}) {
-    const size_t found = line.rfind(separator);
-    if (found != std::string_view::npos && found > line.size() / 2) return found + separator.size();
+    const size_t found = text.substr(0, fits).rfind(separator);
+    if (found != std::string_view::npos && found > fits / 2) return found + separator.size();
   }
-  return line.size();
+  return fits;
 }
 
 // The longest beginning that is no wider than `width`, but at least one letter.
@@ -183,9 +187,9 @@ std::vector<std::string> wrap(std::string_view clean, double font_size, double w
       lines.push_back(std::string(line) + "…");
       break;
     }
-    const size_t end = line_end(line);
+    const size_t end = line_end(clean, line.size());
     lines.emplace_back(clean.substr(0, end));
-    clean.remove_prefix(end);
+    clean.remove_prefix(std::min(clean.find_first_not_of(' ', end), clean.size()));
   }
   return lines;
 }

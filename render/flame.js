@@ -190,6 +190,7 @@ function run() {
       if (event.key === "Escape") goBack();
       if (event.key !== "/") return;
       event.preventDefault();
+      bar.input.focus();
       bar.input.select();
     });
     window.addEventListener("resize", show);
@@ -203,6 +204,7 @@ function run() {
 
   svg.classList.add("live");
   frames.setAttribute("role", "group");
+  frames.setAttribute("tabindex", "-1");  // listening for focus would make it a stop for Tab
   frames.setAttribute("aria-label", "boxes; arrow keys go to callers, callees and neighbours");
   focusOn(root);
   show();

@@ -148,10 +148,10 @@ class Tree {
   void follow_callees(const Pending& caller, std::vector<Pending>& pending) const {
     const size_t end = first_[caller.node + 1];
     const size_t begin = first_[caller.node];
-    size_t merged = begin;
-    if (caller.depth + 1 < options_.max_depth)
-      while (merged < end && !narrow(callees_[merged])) ++merged;
     const uint32_t depth = caller.depth + 1;
+    size_t merged = begin;
+    if (depth + 1 < options_.max_depth)
+      while (merged < end && !narrow(callees_[merged])) ++merged;
     const size_t old_size = pending.size();
     int64_t offset = caller.offset;
     for (size_t i = begin; i < merged; ++i) {

@@ -12,7 +12,7 @@ namespace memflame {
 
 struct LayoutOptions {
   double min_share = 0;  // of the total; smaller frames are merged into one box per caller
-  uint32_t max_depth = UINT32_MAX;
+  uint32_t max_depth = UINT32_MAX;  // levels, the root's and the one of merged boxes included
 };
 
 // Covers [offset, offset + total). Callees lie inside their caller, one level deeper, beginning at

@@ -15,15 +15,17 @@ std::string quoted(std::string_view text, uint64_t& replaced) {
   return out + "\"";
 }
 
-// The name as it may stand between two semicolons.
-std::string frame_name(const Frame& frame, const std::string& clean) {
-  std::string name = clean;
-  std::replace(name.begin(), name.end(), ';', ':');
-  // A line that begins so would be a comment.
-  if (name.starts_with("# ")) name[1] = '_';
-  for (const FoldedSuffix& suffix : folded_suffixes)
-    if (suffix.kind == frame.kind) name += suffix.text;
-  return name;
+// The names as they may stand between two semicolons, by FrameId::index.
+std::vector<std::string> frame_names(const Profile& profile, const CleanStrings& clean) {
+  std::vector<std::string> names(profile.frames.size());
+  for (uint32_t i = 1; i < names.size(); ++i) {
+    const Frame& frame = profile.frames[FrameId{i}];
+    names[i] = clean[frame.function];
+    std::replace(names[i].begin(), names[i].end(), ';', ':');
+    for (const FoldedSuffix& suffix : folded_suffixes)
+      if (suffix.kind == frame.kind) names[i] += suffix.text;
+  }
+  return names;
 }
 
 bool roots_are_processes(const Profile& profile) {
@@ -74,14 +76,13 @@ void write_header(std::ostream& out, const Profile& profile, const RenderOptions
 // Stacks whose value is 0 are left out: they take nothing from the sum.
 void write_folded(std::ostream& out, const Profile& profile, const RenderOptions& options) {
   const CleanStrings clean = clean_strings(profile);
-  std::vector<std::string> names(profile.frames.size());
-  for (uint32_t i = 1; i < names.size(); ++i) {
-    const Frame& frame = profile.frames[FrameId{i}];
-    names[i] = frame_name(frame, clean[frame.function]);
-  }
   if (options.header) write_header(out, profile, options, clean.replaced);
-  for (const StackRow& row : stack_rows(profile, names, ';'))
-    if (row.values[profile.shown] != 0) out << row.path << ' ' << row.values[profile.shown] << '\n';
+  for (StackRow& row : stack_rows(profile, frame_names(profile, clean), ';')) {
+    if (row.values[profile.shown] == 0) continue;
+    // A line that begins with "# " would be a comment.
+    if (row.path == "#" || row.path.starts_with("# ")) row.path[0] = '_';
+    out << row.path << ' ' << row.values[profile.shown] << '\n';
+  }
 }
 
 }  // namespace memflame

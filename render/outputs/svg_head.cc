@@ -23,19 +23,24 @@ constexpr std::string_view css_class(Tone tone) {
   return "detail";
 }
 
-// Lines of one text below each other, with all of it as a tooltip. Returns where the next one
-// begins.
+// Lines of one text below each other; what does not fit in them is in a tooltip. Returns where the
+// next text begins.
 double append_block(std::string& out, const SvgPicture& picture, std::string_view kind,
                     std::string_view text, double font_size, double top, size_t limit,
                     double weight = 1) {
   uint64_t replaced = 0;
   const std::string clean = clean_text(text, replaced);
+  const std::vector<std::string> lines =
+      wrap(clean, font_size * weight, picture.inner_width(), limit);
   out += "<g";
   append_attribute(out, "font-size", font_size);
-  out += "><title>";
-  append_xml(out, clean);
-  out += "</title>";
-  for (const std::string& line : wrap(clean, font_size * weight, picture.inner_width(), limit)) {
+  out += ">";
+  if (lines.size() == limit && !clean.ends_with(lines.back())) {
+    out += "<title>";
+    append_xml(out, clean);
+    out += "</title>";
+  }
+  for (const std::string& line : lines) {
     append_text(out, kind, SvgPicture::margin, top + font_size, line);
     top += font_size + 6;
   }

@@ -31,8 +31,9 @@ std::string name(const Profile& p, const Box& box) {
 std::string text(const Profile& p, const Layout& layout) {
   std::string out;
   for (const Box& box : layout.boxes)
-    out += std::string(size_t{2} * box.depth, ' ') + name(p, box) + " " + std::to_string(box.offset) + " " +
-           std::to_string(box.total) + " " + std::to_string(box.self) + "\n";
+    out += std::string(size_t{2} * box.depth, ' ') + name(p, box) + " " +
+           std::to_string(box.offset) + " " + std::to_string(box.total) + " " +
+           std::to_string(box.self) + "\n";
   return out;
 }
 

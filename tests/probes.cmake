@@ -1,3 +1,5 @@
+memflame_test(command LIBS memflame_probes)
+memflame_test(elf_functions LIBS memflame_probes)
 memflame_test(intervals LIBS memflame_probes)
 memflame_test(procfs LIBS memflame_probes)
 memflame_test(segments LIBS memflame_probes)

@@ -50,15 +50,19 @@ ALWAYS_INLINE u32 begin_space(u32 tgid, struct mm_struct* mm) {
   return id;
 }
 
-ALWAYS_INLINE int has_wanted_name(struct task_struct* leader) {
-  char comm[comm_length] = {};
+ALWAYS_INLINE int is_wanted_name(const char comm[comm_length]) {
   if (!config.by_comm) return 0;
-  BPF_CORE_READ_STR_INTO(&comm, leader, comm);
   for (int i = 0; i < comm_length; ++i) {
     if (comm[i] != config.comm[i]) return 0;
     if (!comm[i]) break;
   }
   return 1;
+}
+
+ALWAYS_INLINE int has_wanted_name(struct task_struct* leader) {
+  char comm[comm_length] = {};
+  BPF_CORE_READ_STR_INTO(&comm, leader, comm);
+  return is_wanted_name(comm);
 }
 
 SEC("raw_tp/sched_process_fork")
@@ -107,12 +111,9 @@ int memflame_rename(struct bpf_raw_tracepoint_args* ctx) {
   const char* name = (const char*)ctx->args[1];
   char comm[comm_length] = {};
   u32 tgid = BPF_CORE_READ(task, tgid);
-  if (!config.by_comm || tgid != (u32)BPF_CORE_READ(task, pid) || tgid == config.self) return 0;
+  if (tgid != (u32)BPF_CORE_READ(task, pid) || tgid == config.self) return 0;
   bpf_probe_read_kernel_str(comm, sizeof(comm), name);
-  for (int i = 0; i < comm_length; ++i) {
-    if (comm[i] != config.comm[i]) return 0;
-    if (!comm[i]) break;
-  }
+  if (!is_wanted_name(comm)) return 0;
   if (bpf_map_lookup_elem(&processes, &tgid)) return 0;
   struct mm_struct* mm = BPF_CORE_READ(task, mm);
   u32 space = begin_space(tgid, mm);

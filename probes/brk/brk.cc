@@ -3,6 +3,7 @@
 #include "core/units.h"
 #include "probes/brk/segments.h"
 #include "probes/session.h"
+#include "probes/syscall_probe.h"
 
 extern "C" {
 extern const std::byte memflame_brk_object[];
@@ -69,21 +70,12 @@ class BrkAccounting : public Accounting {
 };
 
 void configure(const ProbeOptions&, bpf::config&, BpfObject& object) {
-  const bool classic = kernel_features().syscall_tracepoints;
-  object.leave_out(classic ? "memflame_raw_enter" : "memflame_enter");
-  object.leave_out(classic ? "memflame_raw_leave" : "memflame_leave");
+  choose_syscall_programs(object);
 }
 
 void attach(Session& session) {
-  BpfObject& object = session.object();
-  // The leg that leaves first: it ignores calls whose entry was not seen.
-  if (session.features().syscall_tracepoints) {
-    session.links().tracepoint(object.program("memflame_leave"), "syscalls", "sys_exit_brk");
-    session.links().tracepoint(object.program("memflame_enter"), "syscalls", "sys_enter_brk");
-  } else {
-    session.links().raw_tracepoint(object.program("memflame_raw_leave"), "sys_exit");
-    session.links().raw_tracepoint(object.program("memflame_raw_enter"), "sys_enter");
-  }
+  constexpr std::array calls{"brk"};
+  attach_syscalls(session, calls);
 }
 
 std::span<const std::byte> object() { return {memflame_brk_object, memflame_brk_object_end}; }

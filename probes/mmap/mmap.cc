@@ -7,6 +7,7 @@
 #include "core/units.h"
 #include "probes/mmap/intervals.h"
 #include "probes/session.h"
+#include "probes/syscall_probe.h"
 
 extern "C" {
 extern const std::byte memflame_mmap_object[];
@@ -173,26 +174,12 @@ void configure(const ProbeOptions& options, bpf::config&, BpfObject& object) {
   if (!known)
     throw Error("--kind " + options.kind + ": must be anon, file, shared, none or all",
                 ExitCode::usage);
-  const bool classic = kernel_features().syscall_tracepoints;
-  object.leave_out(classic ? "memflame_raw_enter" : "memflame_enter");
-  object.leave_out(classic ? "memflame_raw_leave" : "memflame_leave");
+  choose_syscall_programs(object);
 }
 
 void attach(Session& session) {
-  BpfObject& object = session.object();
-  if (!session.features().syscall_tracepoints) {
-    session.links().raw_tracepoint(object.program("memflame_raw_leave"), "sys_exit");
-    session.links().raw_tracepoint(object.program("memflame_raw_enter"), "sys_enter");
-    return;
-  }
   constexpr std::array calls{"mmap", "munmap", "mremap", "mprotect"};
-  // The legs that leave first: they ignore calls whose entry was not seen.
-  for (const std::string call : calls)
-    session.links().tracepoint(object.program("memflame_leave"), "syscalls",
-                               ("sys_exit_" + call).c_str());
-  for (const std::string call : calls)
-    session.links().tracepoint(object.program("memflame_enter"), "syscalls",
-                               ("sys_enter_" + call).c_str());
+  attach_syscalls(session, calls);
 }
 
 std::span<const std::byte> object() { return {memflame_mmap_object, memflame_mmap_object_end}; }

@@ -1,0 +1,20 @@
+// Probes on system calls: the classic tracepoints where tracefs can be reached, since they cost
+// only those who make these very calls, else the raw ones, which every system call on the machine
+// passes.
+#pragma once
+
+#include <span>
+
+namespace memflame {
+
+class BpfObject;
+class Session;
+
+// Keeps one of the two pairs of programs memflame_enter/_leave and memflame_raw_enter/_leave.
+void choose_syscall_programs(BpfObject& object);
+
+// Attaches that pair to the calls of these names ("brk"); the legs that leave first, which ignore
+// calls whose entry was not seen.
+void attach_syscalls(Session& session, std::span<const char* const> calls);
+
+}  // namespace memflame

@@ -1,0 +1,41 @@
+#include "probes/elf_functions.h"
+
+#include <dlfcn.h>
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <link.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "probes/unique_fd.h"
+
+using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
+
+TEST_CASE("the offset found for a function is where its code lies in the file") {
+  Dl_info info{};
+  void* function = ::dlsym(RTLD_NEXT, "reallocarray");
+  REQUIRE(::dladdr(function, &info) != 0);
+  const UniqueFd file(::open(info.dli_fname, O_RDONLY | O_CLOEXEC));
+  REQUIRE(file);
+  const auto found = find_functions(file.get(), {"reallocarray", "no such function"});
+  REQUIRE(found.size() == 1);
+  unsigned char code[16];
+  REQUIRE(::pread(file.get(), code, sizeof(code), static_cast<off_t>(found[0].offset)) == 16);
+  CHECK(std::memcmp(code, function, sizeof(code)) == 0);
+}
+
+TEST_CASE("a file that only calls a function does not define it") {
+  const UniqueFd self(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
+  CHECK(elf_class(self.get()) == ElfClass::x86_64);
+  CHECK(find_functions(self.get(), {"pread", "pread64"}).empty());
+  CHECK(find_functions(self.get(), {"main"}).size() == 1);
+}
+
+TEST_CASE("what is no ELF file has no functions") {
+  const UniqueFd maps(::open("/proc/self/maps", O_RDONLY | O_CLOEXEC));
+  CHECK(elf_class(maps.get()) == ElfClass::none);
+  CHECK(find_functions(maps.get(), {"malloc"}).empty());
+  CHECK(find_functions(-1, {"malloc"}).empty());
+}

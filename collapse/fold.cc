@@ -32,7 +32,10 @@ constexpr std::array<std::string_view, 8> first_functions{
 class Folder {
  public:
   Folder(const Recording& recording, const FoldOptions& options)
-      : recording_(recording), options_(options), counted_(recording.stacks.size(), false) {
+      : recording_(recording),
+        options_(options),
+        counted_(recording.stacks.size(), false),
+        frames_(recording.locations.size()) {
     profile_.meta = recording.meta;
     profile_.losses = recording.losses;
     profile_.types = recording.types;
@@ -91,12 +94,27 @@ class Folder {
     for (size_t i = depth; i-- > 0;) {
       if (locations[i].index >= recording_.locations.size())
         throw Error("the recording is damaged: a stack refers to a place that is not in it");
-      for (const Symbol& symbol : recording_.locations[locations[i].index].symbols)
-        top = options_.lines ? profile_.push(top, symbol.function, symbol.kind, symbol.module,
-                                             symbol.file, symbol.line)
-                             : profile_.push(top, symbol.function, symbol.kind, symbol.module);
+      for (const FrameId frame : frames_of(locations[i])) top = profile_.stacks.push(top, frame);
     }
     return top;
+  }
+
+  // A place is met in many stacks; its names are interned once.
+  const std::vector<FrameId>& frames_of(LocationId id) {
+    std::vector<FrameId>& made = frames_[id.index];
+    if (!made.empty()) return made;
+    for (const Symbol& symbol : recording_.locations[id.index].symbols) {
+      Frame frame{.function = profile_.strings.intern(symbol.function),
+                  .module = profile_.strings.intern(symbol.module),
+                  .file = {},
+                  .kind = symbol.kind};
+      if (options_.lines) {
+        frame.file = profile_.strings.intern(symbol.file);
+        frame.line = symbol.line;
+      }
+      made.push_back(profile_.frames.intern(frame));
+    }
+    return made;
   }
 
   // Is the outermost frame that can be believed one of those every program or thread begins with?
@@ -142,7 +160,8 @@ class Folder {
 
   const Recording& recording_;
   const FoldOptions& options_;
-  std::vector<bool> counted_;
+  std::vector<bool> counted_;                 // stacks whose loss is in the counters
+  std::vector<std::vector<FrameId>> frames_;  // by location
   Profile profile_;
 };
 

@@ -91,6 +91,14 @@ if(XZ)
               COMMAND ${STRIP} -o mini pie
               COMMAND ${GNU_OBJCOPY} --add-section=.gnu_debugdata=mini.names.xz mini)
 endif()
+find_program(DWZ dwz)
+if(DWZ)
+  symbol_copy(dwz/a FROM one_segment
+              COMMAND ${CMAKE_COMMAND} -E make_directory dwz
+              COMMAND ${CMAKE_COMMAND} -E copy pie dwz/a
+              COMMAND ${CMAKE_COMMAND} -E copy one_segment dwz/b
+              COMMAND ${DWZ} -m dwz/shared dwz/a dwz/b)
+endif()
 add_custom_target(symbol_files DEPENDS ${SYMBOL_FILES})
 
 set(collapse_tests demangle elf_symbols fold kallsyms perf_map symbolize symbolize_files
@@ -104,7 +112,8 @@ foreach(stem ${collapse_tests})
     memflame_test(${stem} LIBS memflame_collapse symbolize_fixture Threads::Threads)
     add_dependencies(${stem}_test symbol_files)
     target_compile_definitions(${stem}_test PRIVATE SYMBOLS="${SYMBOLS}"
-                               SYMBOL_SOURCES="${SYMBOL_SOURCES}")
+                               SYMBOL_SOURCES="${SYMBOL_SOURCES}"
+                               GNU_OBJCOPY="${GNU_OBJCOPY}")
   endif()
 endforeach()
 # Nobody listens there; the test sets its own port.

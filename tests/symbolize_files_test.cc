@@ -2,6 +2,8 @@
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
+#include <cstdlib>
+
 #include "collapse/symbolize/debug_files.h"
 #include "symbolize_fixture.h"
 
@@ -134,4 +136,62 @@ TEST_CASE("a file that was not opened in time is opened by name, if it is still 
     CHECK(c.at("hold")[0].kind == FrameKind::unknown);
     CHECK(c.recording.meta.notes == Names{path + ": names unknown, the file could not be opened"});
   }
+}
+
+// dwz puts what two files share into a third one, and its name and build id into both.
+TEST_CASE("DWARF that refers to a second file is used with it or not at all") {
+  Scratch scratch;
+  const std::string id = build_id_of(open_file(files + "dwarf4").get());
+  const fs::path trap = scratch.path / "trap";
+  REQUIRE(::mkfifo(trap.c_str(), 0600) == 0);  // whoever opens it waits for ever
+  std::string link = trap.string() + '\0';
+  for (size_t i = 0; i < id.size(); i += 2)
+    link += static_cast<char>(std::stoi(id.substr(i, 2), nullptr, 16));
+  write_file(scratch.path / "link", link);
+  const std::string program = scratch.path / "program";
+  const std::string command =
+      GNU_OBJCOPY " --add-section .gnu_debugaltlink=" + (scratch.path / "link").string() + " " +
+      files + "pie " + program;
+  REQUIRE(std::system(command.c_str()) == 0);
+
+  Case c(program);
+  c.module().root = scratch.path;
+  CHECK(functions(c.at("hold")) == Names{"int shapes::Box::hold<int>(int)"});
+  const fs::path debug = scratch.path / "usr/lib/debug/.build-id" / id.substr(0, 2);
+  fs::create_directories(debug);
+  fs::copy_file(files + "dwarf4", debug / (id.substr(2) + ".debug"));
+  CHECK(c.at("hold").size() == 3);
+}
+
+TEST_CASE("files that dwz has worked on" * doctest::skip(!fs::exists(files + "dwz/a"))) {
+  Scratch scratch;
+  const std::string id = build_id_of(open_file(files + "dwz/shared").get());
+  const fs::path debug = scratch.path / "usr/lib/debug/.build-id" / id.substr(0, 2);
+  fs::create_directories(debug);
+  for (const std::string name : {"dwz/a", "dwz/b"}) {
+    CAPTURE(name);
+    const fs::path file = debug / (id.substr(2) + ".debug");
+    fs::remove(file);
+    Case c(files + name);
+    c.module().root = scratch.path;
+    CHECK(functions(c.at("hold")) == Names{"int shapes::Box::hold<int>(int)"});
+    fs::copy_file(files + "dwz/shared", file);
+    const std::vector<Symbol> hold = c.at("hold");
+    CHECK(functions(hold) == Names{"int shapes::Box::hold<int>(int)", "shapes::inner(int)",
+                                   "(anonymous namespace)::hidden"});
+    CHECK(hold.back().line == line_of(source, "hidden"));
+  }
+}
+
+TEST_CASE("a perf map names code in a file that cannot be opened") {
+  Recording recording = record({{0x10000, 0x20000, 0, 0, ""}});
+  recording.spaces[1].perf_map = "10100 20 compiled\n";
+  Module& module = recording.modules.emplace_back();
+  module.path = "/memfd:doublemapper (deleted)";
+  recording.spaces[1].mappings[0].module =
+      ModuleId{static_cast<uint32_t>(recording.modules.size() - 1)};
+  CHECK(name(recording, {0x10108, false})[0].function == "compiled");
+  CHECK(recording.meta.notes.empty());
+  CHECK(name(recording, {0x10130, false})[0].function == "[memfd:doublemapper+0x130]");
+  CHECK(recording.meta.notes.size() == 1);
 }

@@ -39,7 +39,7 @@ class Symbolizer {
     Places places = find_places(recording_);
     for (auto& [module, targets] : places.files) name_file(module, targets);
     for (const auto& [space, targets] : places.anonymous)
-      name_by_perf_map(recording_.spaces[space.index].perf_map, "[anon]", targets);
+      name_by_perf_map(space, "[anon]", targets);
     for (const Target& target : places.vsyscall)
       set(target, vsyscall_name(address_of(target)), FrameKind::user, "[vsyscall]");
     name_kernel(places.kernel);
@@ -84,25 +84,15 @@ class Symbolizer {
     const Module& module = recording_.modules[id.index];
     const BusGuard guard;
     ElfSymbols symbols(module, sources_.inlines, budget_);
-    switch (symbols.problem()) {
-      case ElfProblem::none:
-        break;
-      case ElfProblem::not_elf:
-        return name_code_in_memory_file(module, targets);
-      case ElfProblem::unreadable:
-        note(module.path + ": names unknown, the file could not be opened");
-        break;
-      case ElfProblem::replaced:
-        note(module.path + ": names unknown, the file was replaced since it was mapped");
-        break;
-    }
+    if (symbols.problem() != ElfProblem::none)
+      return name_unreadable_file(module, targets, symbols.problem());
     // In order of address libdw reads its data from front to back.
     std::sort(targets.begin(), targets.end(),
               [](const Target& a, const Target& b) { return a.offset < b.offset; });
     for (const Target& target : targets) {
       const std::optional<uint64_t> address = symbols.address_of(target.offset);
       std::vector<Symbol> found;
-      if (symbols.problem() == ElfProblem::none && address) found = symbols.find(*address);
+      if (address) found = symbols.find(*address);
       if (found.empty()) {
         set_unknown(target, module.path, address.value_or(target.offset));
         continue;
@@ -116,19 +106,32 @@ class Symbolizer {
 
   // Some JITs write code to a file in memory, to map it twice; their perf map names it all the
   // same.
-  void name_code_in_memory_file(const Module& module, const std::vector<Target>& targets) {
+  void name_unreadable_file(const Module& module, const std::vector<Target>& targets,
+                            ElfProblem problem) {
+    const uint64_t unknown = recording_.losses[Loss::unknown_symbol].events;
     std::map<SpaceId, std::vector<Target>> by_space;
     for (const Target& target : targets)
       by_space[perf_map_owner(recording_, location(target).space)].push_back(target);
-    for (const auto& [space, group] : by_space)
-      name_by_perf_map(recording_.spaces[space.index].perf_map, module.path, group);
+    for (const auto& [space, group] : by_space) name_by_perf_map(space, module.path, group);
+    if (recording_.losses[Loss::unknown_symbol].events == unknown) return;
+    switch (problem) {
+      case ElfProblem::none:
+      case ElfProblem::not_elf:
+        break;
+      case ElfProblem::unreadable:
+        note(module.path + ": names unknown, the file could not be opened");
+        break;
+      case ElfProblem::replaced:
+        note(module.path + ": names unknown, the file was replaced since it was mapped");
+        break;
+    }
   }
 
-  void name_by_perf_map(const std::string& text, const std::string& module,
+  void name_by_perf_map(SpaceId space, const std::string& module,
                         const std::vector<Target>& targets) {
-    const PerfMap map(text);
+    const auto map = perf_maps_.try_emplace(space, recording_.spaces[space.index].perf_map).first;
     for (const Target& target : targets)
-      set(target, map.find(address_of(target)), FrameKind::jit, module);
+      set(target, map->second.find(address_of(target)), FrameKind::jit, module);
   }
 
   void name_kernel(const std::vector<Target>& targets) {
@@ -155,6 +158,7 @@ class Symbolizer {
   Recording& recording_;
   const SymbolSources& sources_;
   DebuginfodBudget budget_;
+  std::map<SpaceId, PerfMap> perf_maps_;
 };
 
 }  // namespace

@@ -39,6 +39,14 @@ void write_output(const std::string& path, const std::function<void(std::ostream
   const bool special = is_special(path);
   const std::string temporary =
       special ? path : path + "." + std::to_string(::getpid()) + ".partial";
+  // Created anew, so that root does not write through a link that somebody has put there.
+  if (!special) {
+    std::remove(temporary.c_str());
+    const int created =
+        ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (created < 0) fail(path);
+    ::close(created);
+  }
   errno = 0;
   std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
   if (!file) fail(path);

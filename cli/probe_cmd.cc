@@ -56,7 +56,8 @@ po::options_description measure_options(const Probe& probe) {
       ("what to draw: " + words + " (default: " + std::string(probe.values.front().name) + ")")
           .c_str());
   options.add_options()("duration,d", po::value<double>(),
-                        "stop after this many seconds (default: when the target ends, or Ctrl-C)");
+                        "stop measuring after this many seconds; a COMMAND runs on (default: when "
+                        "the target ends, or Ctrl-C)");
   if (probe.name == "mmap")
     options.add_options()("kind", po::value<std::string>(),
                           "anon, file, shared, none (PROT_NONE) or all (default: all)");

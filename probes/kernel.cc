@@ -5,6 +5,7 @@
 #include <sys/utsname.h>
 
 #include <cerrno>
+#include <cstdio>
 
 #include "probes/bpf_syscall.h"
 #include "probes/tracefs.h"
@@ -38,6 +39,12 @@ KernelFeatures probe_features() {
   utsname names{};
   if (uname(&names) == 0) features.release = names.release;
   features.uprobe_multi = has_uprobe_multi();
+  // Fixed by kernel commit 46ba0e49b642 ("bpf: fix multi-uprobe PID filtering logic").
+  int major = 0;
+  int minor = 0;
+  features.uprobe_multi_pid = features.uprobe_multi &&
+                              std::sscanf(names.release, "%d.%d", &major, &minor) == 2 &&
+                              (major > 6 || (major == 6 && minor >= 10));
   features.exact_rss_stat = has_exact_rss_stat();
   features.syscall_tracepoints = bool{tracefs_open("events/syscalls/sys_enter_brk/id")};
   const int cpus = libbpf_num_possible_cpus();

@@ -6,9 +6,10 @@
 namespace memflame {
 
 struct KernelFeatures {
-  std::string release;               // uname -r
-  bool uprobe_multi = false;         // 6.6: one link for many probes, and quick detaching
-  bool exact_rss_stat = false;       // 6.2: resident counters are exact at each change
+  std::string release;            // uname -r
+  bool uprobe_multi = false;      // 6.6: one link for many probes, and quick detaching
+  bool uprobe_multi_pid = false;  // 6.10: its filter takes all threads of a process, not one alone
+  bool exact_rss_stat = false;    // 6.2: resident counters are exact at each change
   bool syscall_tracepoints = false;  // tracefs could be reached; else raw tracepoints are used
   unsigned possible_cpus = 1;
 };

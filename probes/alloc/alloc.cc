@@ -95,6 +95,8 @@ uint64_t cheaper_site(int fd, uint64_t offset) {
 // A probe for one process alone leaves all others untouched, but does not follow children.
 std::vector<pid_t> pid_filter(const ProbeOptions& options) {
   if (options.target.follow_children || options.target.pids.empty()) return {0};
+  const KernelFeatures& features = kernel_features();
+  if (features.uprobe_multi && !features.uprobe_multi_pid) return {0};
   return options.target.pids;
 }
 

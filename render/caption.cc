@@ -64,13 +64,18 @@ std::string reconciliation(const Meta& meta, const Losses& losses) {
   return line;
 }
 
+std::string label(const LossInfo& loss) {
+  // Made for frames: "[truncated: no frame pointer]".
+  const bool cut_short = loss.name.starts_with("truncated_");
+  return (cut_short ? "stacks cut short, " : "") + std::string(loss.label);
+}
+
 std::string counters(const char* what, const Losses& losses, bool losses_proper) {
   std::string line;
   for (size_t i = 0; i < loss_info.size(); ++i) {
     const LossCount& count = losses[static_cast<Loss>(i)];
     if (loss_info[i].counts_as_loss == losses_proper && (count.events != 0 || count.bytes != 0))
-      append(line, std::string(loss_info[i].label) + " " + counted(count.events, count.bytes),
-             " · ");
+      append(line, label(loss_info[i]) + " " + counted(count.events, count.bytes), " · ");
   }
   return line.empty() ? line : what + line;
 }

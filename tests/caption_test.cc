@@ -63,6 +63,9 @@ TEST_CASE("every counter that is not 0 is named; losses apart from news") {
         "captured 118.9 MiB of 120.4 MiB VmRSS growth (98.8 %); lost 5 (4.0 KiB, 4,096 B)");
   CHECK(got[3] == "lost: stack table full 2 · ring buffer full 3 (4.0 KiB, 4,096 B)");
   CHECK(got[4] == "also counted: frees of blocks not seen to be allocated 12");
+  p = example();
+  p.losses.add(Loss::truncated_too_deep, 4);
+  CHECK(lines(p)[3] == "also counted: stacks cut short, too deep 4");
   for (size_t i = 0; i < loss_info.size(); ++i) {
     Profile one = example();
     one.losses.add(static_cast<Loss>(i), 77);

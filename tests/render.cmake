@@ -12,6 +12,8 @@ memflame_test(json_output LIBS memflame_render nlohmann_json::nlohmann_json)
 # What the browser tests look at.
 add_executable(pictures browser/pictures.cc)
 target_link_libraries(pictures PRIVATE memflame_render memflame_warnings)
-add_test(NAME browser COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/browser/run $<TARGET_FILE:pictures>
-         ${CMAKE_CURRENT_BINARY_DIR}/browser)
-set_tests_properties(browser PROPERTIES LABELS browser SKIP_RETURN_CODE 77 TIMEOUT 900)
+if(NOT MEMFLAME_SANITIZE)
+  add_test(NAME browser COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/browser/run $<TARGET_FILE:pictures>
+           ${CMAKE_CURRENT_BINARY_DIR}/browser)
+  set_tests_properties(browser PROPERTIES LABELS browser SKIP_RETURN_CODE 77 TIMEOUT 900)
+endif()

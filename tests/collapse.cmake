@@ -22,11 +22,13 @@ function(symbol_file name source)
   set(SYMBOL_FILES ${SYMBOL_FILES} ${SYMBOLS}/${name} PARENT_SCOPE)
 endfunction()
 
-# symbol_copy(<name> FROM <file> COMMANDS …): what is made from another file.
+# symbol_copy(<name> FROM <file> [AND <file>] COMMAND …): what is made from other files.
 function(symbol_copy name)
-  cmake_parse_arguments(ARG "" "FROM" "" ${ARGN})
+  cmake_parse_arguments(ARG "" "FROM;AND" "" ${ARGN})
+  list(TRANSFORM ARG_AND PREPEND ${SYMBOLS}/)
   add_custom_command(OUTPUT ${SYMBOLS}/${name} ${ARG_UNPARSED_ARGUMENTS}
-                     DEPENDS ${SYMBOLS}/${ARG_FROM} WORKING_DIRECTORY ${SYMBOLS} VERBATIM)
+                     DEPENDS ${SYMBOLS}/${ARG_FROM} ${ARG_AND}
+                     WORKING_DIRECTORY ${SYMBOLS} VERBATIM)
   set(SYMBOL_FILES ${SYMBOL_FILES} ${SYMBOLS}/${name} PARENT_SCOPE)
 endfunction()
 
@@ -93,7 +95,7 @@ if(XZ)
 endif()
 find_program(DWZ dwz)
 if(DWZ)
-  symbol_copy(dwz/a FROM one_segment
+  symbol_copy(dwz/a FROM pie AND one_segment
               COMMAND ${CMAKE_COMMAND} -E make_directory dwz
               COMMAND ${CMAKE_COMMAND} -E copy pie dwz/a
               COMMAND ${CMAKE_COMMAND} -E copy one_segment dwz/b
@@ -103,21 +105,14 @@ add_custom_target(symbol_files DEPENDS ${SYMBOL_FILES})
 
 set(collapse_tests demangle elf_symbols fold kallsyms perf_map symbolize symbolize_files
                    symbolize_hostile symbolize_self symbolize_servers)
-# collapse/inputs/
-list(APPEND collapse_tests folded)
 add_library(symbolize_fixture STATIC symbolize_fixture.cc)
 target_link_libraries(symbolize_fixture PUBLIC memflame_collapse PRIVATE memflame_warnings)
 foreach(stem ${collapse_tests})
-  if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${stem}_test.cc)
-    memflame_test(${stem} LIBS memflame_collapse symbolize_fixture Threads::Threads)
-    add_dependencies(${stem}_test symbol_files)
-    target_compile_definitions(${stem}_test PRIVATE SYMBOLS="${SYMBOLS}"
-                               SYMBOL_SOURCES="${SYMBOL_SOURCES}"
-                               GNU_OBJCOPY="${GNU_OBJCOPY}")
-  endif()
+  memflame_test(${stem} LIBS memflame_collapse symbolize_fixture Threads::Threads)
+  add_dependencies(${stem}_test symbol_files)
+  target_compile_definitions(${stem}_test PRIVATE SYMBOLS="${SYMBOLS}"
+                             SYMBOL_SOURCES="${SYMBOL_SOURCES}" GNU_OBJCOPY="${GNU_OBJCOPY}")
 endforeach()
 # Nobody listens there; the test sets its own port.
-if(TEST symbolize_servers)
-  set_tests_properties(symbolize_servers PROPERTIES
-                       ENVIRONMENT "DEBUGINFOD_URLS=http://127.0.0.1:9" TIMEOUT 120)
-endif()
+set_tests_properties(symbolize_servers PROPERTIES
+                     ENVIRONMENT "DEBUGINFOD_URLS=http://127.0.0.1:9" TIMEOUT 120)

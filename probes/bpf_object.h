@@ -57,8 +57,7 @@ class BpfObject {
   void arm(bool on);
   uint32_t new_space();
 
-  // Verified instructions of all loaded programs, and memory of the maps in bytes as the kernel
-  // states it; for the summary.
+  // Kernel memory of the maps, in bytes, as the kernel states it.
   uint64_t map_memory() const;
 
  private:

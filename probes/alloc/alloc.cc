@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <fstream>
 
 #include "core/error.h"
@@ -100,13 +101,19 @@ std::vector<pid_t> pid_filter(const ProbeOptions& options) {
   return options.target.pids;
 }
 
+// "/lib/libc.so.6: malloc calloc free+3": the file, and where the probes are.
+void say_where(const std::string& file, const std::string& sites) {
+  std::fprintf(stderr, "memflame: probes in %s:%s\n", file.c_str(), sites.c_str());
+}
+
 // Puts the probes on one file, if it has an allocator. Returns whether it has.
-bool attach_file(Session& session, int fd) {
+bool attach_file(Session& session, int fd, const std::string& name) {
   std::vector<std::string_view> names(functions.size());
   std::transform(functions.begin(), functions.end(), names.begin(),
                  [](const AllocFunction& function) { return function.name; });
   std::vector<UprobeSite> allocating;
   std::vector<UprobeSite> freeing;
+  std::string sites_text;
   bool has_malloc = false;
   for (const ElfFunction& found : find_functions(fd, names)) {
     const auto* row =
@@ -118,11 +125,15 @@ bool attach_file(Session& session, int fd) {
         row->kind == bpf::fn_free ? cheaper_site(fd, found.offset) : found.offset;
     // Aliases (memalign and aligned_alloc in musl) are one function.
     if (std::none_of(sites.begin(), sites.end(),
-                     [&](const UprobeSite& site) { return site.offset == offset; }))
+                     [&](const UprobeSite& site) { return site.offset == offset; })) {
       sites.push_back({offset, row->kind});
+      sites_text += " " + found.name;
+      if (offset != found.offset) sites_text += "+" + std::to_string(offset - found.offset);
+    }
   }
   if (!has_malloc || freeing.empty()) return false;
   if (!session.first_probe_of(fd)) return true;
+  if (session.options().verbose) say_where(name, sites_text);
   const std::string path = "/proc/self/fd/" + std::to_string(fd);
   const bool multi = session.features().uprobe_multi;
   const auto put = [&](const char* program, const std::vector<UprobeSite>& sites, bool is_return,
@@ -141,7 +152,7 @@ bool attach_file(Session& session, int fd) {
 
 bool attach_path(Session& session, const std::string& path) {
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  return file && attach_file(session, file.get());
+  return file && attach_file(session, file.get(), path);
 }
 
 void attach_process(Session& session, pid_t pid) {
@@ -150,7 +161,7 @@ void attach_process(Session& session, pid_t pid) {
   for (const ModuleId id : session.spaces().modules_of(pid)) {
     const Module& module = session.spaces().module(id);
     if (module.file.get() < 0) continue;
-    found |= attach_file(session, module.file.get());
+    found |= attach_file(session, module.file.get(), module.path);
     if (looked_at.find(module.path) == std::string::npos)
       looked_at += (looked_at.empty() ? "" : ", ") + module.path;
   }
@@ -171,14 +182,14 @@ void attach(Session& session) {
   for (const ModuleId id : session.spaces().modules_of(::getpid())) {
     const Module& module = session.spaces().module(id);
     if (module.file.get() >= 0 && module.path.find("/libc.so") != std::string::npos)
-      attach_file(session, module.file.get());
+      attach_file(session, module.file.get(), module.path);
   }
 }
 
 void attach_module(Session& session, const Module& module, bool late) {
   const UniqueFd file(::fcntl(module.file.get(), F_DUPFD_CLOEXEC, 0));
   const size_t before = session.probed_files();
-  if (attach_file(session, file.get()) && late && session.probed_files() != before)
+  if (attach_file(session, file.get(), module.path) && late && session.probed_files() != before)
     session.count_late_attach();
 }
 

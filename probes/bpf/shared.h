@@ -81,7 +81,7 @@ struct sum {
   s64 value[columns];
 };
 
-enum record_type { record_stack = 1, record_space, record_event, record_thread_exit };
+enum record_type { record_stack = 1, record_space, record_event };
 
 // First field of every ring record.
 struct stack_record {

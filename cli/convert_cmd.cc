@@ -7,6 +7,7 @@
 #include "collapse/input.h"
 #include "core/error.h"
 #include "core/units.h"
+#include "render/clean_text.h"
 #include "render/output.h"
 
 namespace po = boost::program_options;
@@ -68,8 +69,9 @@ int convert(const std::string& command, const Arguments& arguments, const char* 
     throw Error("an SVG is not for a terminal: add -o graph.svg, or redirect with '> graph.svg'",
                 ExitCode::usage);
   require_writable(output);
-  const Profile profile = read_inputs(values);
+  Profile profile = read_inputs(values);
   write_output(output, [&](std::ostream& out) { writer.write(out, profile, render); });
+  profile.losses.add(Loss::replaced_bytes, replaced_bytes(profile));
   warn_of_losses(profile);
   return values["strict"].as<bool>() && profile.losses.lost_events() != 0
              ? static_cast<int>(ExitCode::lossy)

@@ -16,6 +16,7 @@
 #include "core/error.h"
 #include "probes/command.h"
 #include "probes/run.h"
+#include "render/clean_text.h"
 #include "render/output.h"
 
 namespace po = boost::program_options;
@@ -231,10 +232,11 @@ int measure(const Probe& probe, const Request& request, Command* command) {
   symbolize(run.recording, {});
   FoldOptions fold_options;
   fold_options.pid = request.pid_in_root;
-  const Profile profile = fold(run.recording, fold_options);
+  Profile profile = fold(run.recording, fold_options);
 
   write_output(request.output,
                [&](std::ostream& out) { request.format->write(out, profile, request.render); });
+  profile.losses.add(Loss::replaced_bytes, replaced_bytes(profile));
   if (!request.summary.empty())
     write_output(request.summary,
                  [&](std::ostream& out) { write_summary_json(out, profile, run.info); });

@@ -40,9 +40,12 @@ std::string human(int64_t value, Unit unit) {
   switch (unit) {
     case Unit::bytes:
       return iec_bytes(value);
-    case Unit::pages:
-      return with_commas(value) + (value == 1 ? " page (" : " pages (") +
-             iec_bytes(value * page_bytes) + ")";
+    case Unit::pages: {
+      int64_t bytes = 0;
+      if (__builtin_mul_overflow(value, page_bytes, &bytes))
+        bytes = value < 0 ? INT64_MIN : INT64_MAX;  // only a damaged input has so many
+      return with_commas(value) + (value == 1 ? " page (" : " pages (") + iec_bytes(bytes) + ")";
+    }
     case Unit::count:
       break;
   }

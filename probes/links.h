@@ -19,6 +19,9 @@ struct UprobeSite {
   uint64_t cookie = 0;
 };
 
+// On a raw tracepoint a kernel stack begins with our program and the function that runs it.
+inline constexpr uint32_t raw_tracepoint_frames = 2;
+
 class Links {
  public:
   Links() = default;

@@ -7,8 +7,9 @@
 
 namespace memflame {
 
-void choose_syscall_programs(BpfObject& object) {
+void choose_syscall_programs(bpf::config& config, BpfObject& object) {
   const bool classic = kernel_features().syscall_tracepoints;
+  config.kernel_skip = classic ? 0 : raw_tracepoint_frames;
   object.leave_out(classic ? "memflame_raw_enter" : "memflame_enter");
   object.leave_out(classic ? "memflame_raw_leave" : "memflame_leave");
 }

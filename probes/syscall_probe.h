@@ -5,13 +5,15 @@
 
 #include <span>
 
+#include "probes/bpf/shared.h"
+
 namespace memflame {
 
 class BpfObject;
 class Session;
 
 // Keeps one of the two pairs of programs memflame_enter/_leave and memflame_raw_enter/_leave.
-void choose_syscall_programs(BpfObject& object);
+void choose_syscall_programs(bpf::config& config, BpfObject& object);
 
 // Attaches that pair to the calls of these names ("brk"); the legs that leave first, which ignore
 // calls whose entry was not seen.

@@ -218,7 +218,8 @@ ALWAYS_INLINE u64 capture(void* ctx, struct task_struct* task, struct thread* th
   stack->space = space;
   stack->kernel_frames = 0;
   if (config.kernel_stacks) {
-    long bytes = bpf_get_stack(ctx, stack->pcs, max_kernel_frames * sizeof(u64), 0);
+    long bytes = bpf_get_stack(ctx, stack->pcs, max_kernel_frames * sizeof(u64),
+                               config.kernel_skip & BPF_F_SKIP_FIELD_MASK);
     if (bytes > 0) stack->kernel_frames = (u64)bytes / sizeof(u64);
     for (int i = 0; i < max_kernel_frames && i < stack->kernel_frames; ++i)
       hash = mix(hash, stack->pcs[i]);

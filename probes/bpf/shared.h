@@ -46,10 +46,11 @@ struct config {
   u32 whole_system;
   u32 follow_children;
   u32 kernel_stacks;
-  u32 wake_bytes;  // wake user space when the ring holds more than this
-  u32 cpus;        // possible CPUs
-  u32 pages;       // fault: resident pages instead of faults
-  u32 by_comm;     // processes that get this name are targets
+  u32 kernel_skip;  // innermost kernel frames that are the tracing's own
+  u32 wake_bytes;   // wake user space when the ring holds more than this
+  u32 cpus;         // possible CPUs
+  u32 pages;        // fault: resident pages instead of faults
+  u32 by_comm;      // processes that get this name are targets
   char comm[comm_length];
 };
 

@@ -69,8 +69,8 @@ class BrkAccounting : public Accounting {
   int64_t net_pages_ = 0, older_ = 0;
 };
 
-void configure(const ProbeOptions&, bpf::config&, BpfObject& object) {
-  choose_syscall_programs(object);
+void configure(const ProbeOptions&, bpf::config& config, BpfObject& object) {
+  choose_syscall_programs(config, object);
 }
 
 void attach(Session& session) {

@@ -168,13 +168,13 @@ class MmapAccounting : public Accounting {
   int64_t released_ = 0;
 };
 
-void configure(const ProbeOptions& options, bpf::config&, BpfObject& object) {
+void configure(const ProbeOptions& options, bpf::config& config, BpfObject& object) {
   bool known = options.kind == "all";
   for (const KindName& kind : kind_names) known |= kind.option == options.kind;
   if (!known)
     throw Error("--kind " + options.kind + ": must be anon, file, shared, none or all",
                 ExitCode::usage);
-  choose_syscall_programs(object);
+  choose_syscall_programs(config, object);
 }
 
 void attach(Session& session) {

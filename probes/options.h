@@ -29,8 +29,8 @@ struct ProbeOptions {
   bool kernel_stacks = false;
   bool status_line = false;  // live line on stderr
   bool verbose = false;
-  uint32_t max_live = 0;  // entries of the live table; 0 = from the machine's memory
-  uint32_t max_stacks = 262144;
+  uint32_t max_live = 0;            // entries of the live table; 0 = from the machine's memory
+  uint32_t max_stacks = 131072;     // about 100 bytes of kernel memory each
   uint32_t ring_bytes = 16u << 20;  // a power of two
   int ready_fd = -1;                // gets "1\n" when counting begins
 };

@@ -51,8 +51,8 @@ ALWAYS_INLINE void add_live(u64 key, s64 bytes, s64 count) {
 }
 
 ALWAYS_INLINE void put(struct block_key* key, struct block* block) {
-  long error = bpf_map_update_elem(&blocks, key, block, BPF_NOEXIST);
-  if (error == -17 /* EEXIST */) {
+  long error = insert(&blocks, key, block);
+  if (error == exists) {
     // An address that is allocated again: the free of the old block went unseen (a custom free
     // path, or a skipped probe). It cannot be live any more.
     struct block old;
@@ -60,9 +60,9 @@ ALWAYS_INLINE void put(struct block_key* key, struct block* block) {
       add_live(old.hash, -(s64)old.size, -1);
       COUNT(unseen_frees, 1);
     }
+    error = insert(&blocks, key, block);
   }
-  // The kernel's allocator for map elements can be empty for a moment in a burst: try twice.
-  if (error && (error = bpf_map_update_elem(&blocks, key, block, BPF_ANY))) {
+  if (error) {
     COUNT(live_full_events, 1);
     COUNT(live_full_bytes, block->size);
     add_live(note_key(key->space, note_live_table_full), block->size, 1);
@@ -91,7 +91,7 @@ int memflame_alloc_enter(struct pt_regs* ctx) {
   struct process* process = current_process();
   if (!process) return 0;
   struct task_struct* task = bpf_get_current_task_btf();
-  struct thread* thread = thread_of(task);
+  struct thread* thread = this_thread();
   u32 function = bpf_get_attach_cookie(ctx);
   if (!thread) {
     COUNT(no_state_events, 1);
@@ -147,7 +147,7 @@ SEC("uretprobe")
 int memflame_alloc_return(struct pt_regs* ctx) {
   struct process* process = current_process();
   if (!process) return 0;
-  struct thread* thread = bpf_task_storage_get(&threads, bpf_get_current_task_btf(), 0, 0);
+  struct thread* thread = known_thread();
   if (!thread) return 0;
   struct probe_state* call = &thread->state;
   if (!call->sp || ctx->sp != call->sp + 8) return 0;  // nested, or began before we watched
@@ -191,7 +191,7 @@ SEC("uprobe")
 int memflame_free_enter(struct pt_regs* ctx) {
   struct process* process = current_process();
   if (!process || !ctx->di) return 0;
-  struct thread* thread = bpf_task_storage_get(&threads, bpf_get_current_task_btf(), 0, 0);
+  struct thread* thread = known_thread();
   // What an allocator frees inside one of its own calls is not the program's doing; realloc() has
   // taken its old block out already.
   if (thread && thread->state.sp &&

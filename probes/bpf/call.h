@@ -6,7 +6,7 @@
 ALWAYS_INLINE int send_event(void* ctx, u32 space, enum call call, u64 args[6], u64 result,
                              u64 bytes) {
   struct task_struct* task = bpf_get_current_task_btf();
-  struct thread* thread = thread_of(task);
+  struct thread* thread = this_thread();
   struct user_regs regs = regs_at_kernel_entry(task);
   u64 key = note_key(space, note_no_state);
   if (thread) {

@@ -17,12 +17,23 @@ struct thread {
   struct stack_record stack;  // scratch for the stack being taken
 };
 
+// By pid_tgid. Not task storage: before 6.2 its look-up fails when it interrupts another one on the
+// same CPU, and programs on uprobes can be preempted.
 struct {
-  __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+  __uint(type, BPF_MAP_TYPE_HASH);
   __uint(map_flags, BPF_F_NO_PREALLOC);
-  __type(key, int);
+  __uint(max_entries, 65536);
+  __type(key, u64);
   __type(value, struct thread);
 } threads SEC(".maps");
+
+// All zeros, to begin a thread with: the value is larger than a program's stack.
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(max_entries, 1);
+  __type(key, u32);
+  __type(value, struct thread);
+} new_thread SEC(".maps");
 
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
@@ -40,10 +51,10 @@ struct {
   __type(value, struct space);
 } spaces SEC(".maps");
 
+// Preallocated: a stack that finds no room at its first event would be lost for nothing.
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
-  __uint(map_flags, BPF_F_NO_PREALLOC);
-  __uint(max_entries, 262144);  // --max-stacks sets it before load
+  __uint(max_entries, 131072);  // user space sets it before load
   __type(key, u64);
   __type(value, struct sum);
 } sums SEC(".maps");
@@ -90,8 +101,34 @@ ALWAYS_INLINE struct process* current_process(void) {
   return process && !process->waits_for_exec && globals.armed ? process : 0;
 }
 
-ALWAYS_INLINE struct thread* thread_of(struct task_struct* task) {
-  return bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+enum { exists = -17 /* EEXIST */, full = -7 /* E2BIG */ };
+
+// Adds an entry. Apart from a full table, that fails for a moment only, when the kernel's stock of
+// map elements is used up in a burst: an interrupt that comes at once fills it up again.
+ALWAYS_INLINE long insert(void* map, const void* key, const void* value) {
+  long error = 0;
+  for (int attempt = 0; attempt < 8; ++attempt) {
+    error = bpf_map_update_elem(map, key, value, BPF_NOEXIST);
+    if (!error || error == exists || error == full) break;
+  }
+  return error;
+}
+
+// State of the running thread, or null when it has none yet.
+ALWAYS_INLINE struct thread* known_thread(void) {
+  u64 id = bpf_get_current_pid_tgid();
+  return bpf_map_lookup_elem(&threads, &id);
+}
+
+// The same, made when there is none; null when there is no room.
+ALWAYS_INLINE struct thread* this_thread(void) {
+  struct thread* thread = known_thread();
+  if (thread) return thread;
+  u64 id = bpf_get_current_pid_tgid();
+  u32 zero = 0;
+  struct thread* empty = bpf_map_lookup_elem(&new_thread, &zero);
+  if (empty) insert(&threads, &id, empty);
+  return bpf_map_lookup_elem(&threads, &id);
 }
 
 // User registers a walk begins with.
@@ -250,11 +287,11 @@ ALWAYS_INLINE u64 capture(void* ctx, struct task_struct* task, struct thread* th
   if (size > sizeof(*stack)) size = sizeof(*stack);
   if (bpf_ringbuf_output(&ring, stack, size, flags)) return note_key(space, note_ring_full);
   struct sum empty = {};
-  long error = bpf_map_update_elem(&sums, &hash, &empty, BPF_NOEXIST);
-  if (error == -7 /* E2BIG */) globals.stack_table_is_full = 1;
-  // Another CPU may have announced the same stack just now (EEXIST); any other error is a full
-  // table.
-  if (error && error != -17) return note_key(space, note_stack_table_full);
+  long error = insert(&sums, &hash, &empty);
+  if (error == full) globals.stack_table_is_full = 1;
+  // Another CPU may have announced the same stack just now; only a stack that is still not there
+  // has found no room.
+  if (error && !bpf_map_lookup_elem(&sums, &hash)) return note_key(space, note_stack_table_full);
   return hash;
 }
 
@@ -263,7 +300,7 @@ ALWAYS_INLINE struct sum* sum_of(u64 key) {
   struct sum* sum = bpf_map_lookup_elem(&notes, &key);
   if (sum) return sum;
   struct sum empty = {};
-  bpf_map_update_elem(&notes, &key, &empty, BPF_NOEXIST);
+  insert(&notes, &key, &empty);
   return bpf_map_lookup_elem(&notes, &key);
 }
 

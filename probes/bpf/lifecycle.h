@@ -140,6 +140,8 @@ int memflame_exit(struct bpf_raw_tracepoint_args* ctx) {
   struct process* process = bpf_map_lookup_elem(&processes, &tgid);
   if (!process) return 0;
   before_thread_exit(process->space);
+  u64 thread = bpf_get_current_pid_tgid();
+  bpf_map_delete_elem(&threads, &thread);
   if (BPF_CORE_READ(task, signal, live.counter) > 0) return 0;
   // Since 6.16 this runs before the memory is given back, so the last figures can be read here.
   if (!process->borrows && process->space)

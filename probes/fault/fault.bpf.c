@@ -40,6 +40,11 @@ ALWAYS_INLINE void after_exec(u32 space, struct mm_struct* mm) {
     if (member != swap_entries) add_pages(note_key(space, note_exec), resident(mm, member));
 }
 
+static __attribute__((noinline)) int collection_is_full(struct task_struct* task) {
+  struct task_struct___batched* old = (void*)task;
+  return BPF_CORE_READ(old, rss_stat.events) > 64;
+}
+
 // Gives what the task has collected since the last look to the stack of its last fault.
 ALWAYS_INLINE void settle_pages(struct task_struct* task, struct probe_state* state, u64 key) {
   for (u32 member = 0; member < 4; ++member) {
@@ -59,7 +64,7 @@ ALWAYS_INLINE void settle_major(struct task_struct* task, struct probe_state* st
 
 ALWAYS_INLINE void before_thread_exit(u32 space) {
   struct task_struct* task = bpf_get_current_task_btf();
-  struct thread* thread = bpf_task_storage_get(&threads, task, 0, 0);
+  struct thread* thread = known_thread();
   if (!thread || thread->state.space != space || !thread->state.last) return;
   if (!config.pages)
     settle_major(task, &thread->state);
@@ -74,7 +79,7 @@ ALWAYS_INLINE int on_fault(void* ctx) {
   struct process* process = current_process();
   if (!process) return 0;
   struct task_struct* task = bpf_get_current_task_btf();
-  struct thread* thread = thread_of(task);
+  struct thread* thread = this_thread();
   COUNT(events, 1);
   if (!thread) {
     COUNT(no_state_events, 1);
@@ -147,7 +152,7 @@ int memflame_rss(struct bpf_raw_tracepoint_args* ctx) {
     COUNT(foreign_pages, delta > 0 ? delta : -delta);
     return 0;
   }
-  struct thread* thread = thread_of(task);
+  struct thread* thread = this_thread();
   if (!thread) {
     COUNT(no_state_events, 1);
     add_pages(note_key(id, note_no_state), delta);
@@ -171,9 +176,15 @@ int memflame_rss(struct bpf_raw_tracepoint_args* ctx) {
     return 0;
   }
   // The collection is moved to the process and will be zero right after this event. What is not yet
-  // accounted for was made resident without a fault event (MAP_POPULATE): by the running call.
-  add_pages(key, moved - state->collected[member]);
+  // accounted for is the last fault's, unless the move comes because the task has made too many
+  // pages resident (TASK_RSS_EVENTS_THRESH): then they came without fault events, by the running
+  // call (MAP_POPULATE), but for the one page of the last fault.
+  s64 rest = moved - state->collected[member];
+  s64 of_last = collection_is_full(task) && rest > 0 ? 1 : rest;
+  if (!state->last) of_last = 0;
+  if (of_last) add_pages(state->last, of_last);
+  add_pages(key, rest - of_last);
   state->collected[member] = 0;
-  state->last = key;
+  if (rest != of_last) state->last = key;
   return 0;
 }

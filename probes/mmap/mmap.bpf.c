@@ -32,8 +32,11 @@ ALWAYS_INLINE u32 call_of(s64 number) {
 ALWAYS_INLINE struct probe_state* state_for(u32 call) {
   struct process* process = call ? current_process() : 0;
   if (!process) return 0;
-  struct thread* thread = thread_of(bpf_get_current_task_btf());
-  if (!thread) return 0;
+  struct thread* thread = this_thread();
+  if (!thread) {
+    COUNT(no_state_events, 1);
+    return 0;
+  }
   thread->state.call = call;
   thread->state.space = process->space;
   return &thread->state;
@@ -45,7 +48,7 @@ ALWAYS_INLINE int on_leave(void* ctx, s64 number, s64 result) {
   u32 call = call_of(number);
   struct process* process = call ? current_process() : 0;
   if (!process) return 0;
-  struct thread* thread = bpf_task_storage_get(&threads, bpf_get_current_task_btf(), 0, 0);
+  struct thread* thread = known_thread();
   if (!thread) return 0;
   struct probe_state* state = &thread->state;
   u32 space = state->space;

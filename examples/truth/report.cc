@@ -18,8 +18,15 @@ struct Statement {
   int64_t value;
 };
 
+struct Chain {
+  const char* leaf;
+  const char* callers;
+};
+
 Statement statements[512];
 size_t statement_count = 0;
+Chain chains[128];
+size_t chain_count = 0;
 bool waiting = false;
 char output[65536];
 size_t output_size = 0;
@@ -101,6 +108,28 @@ void print_section(size_t first) {
   print("}");
 }
 
+// ["caller", "its caller", …] out of "caller;its caller;…"
+void print_callers(const char* callers) {
+  print("[\"");
+  for (const char* at = callers; *at != '\0'; ++at) {
+    const char text[2] = {*at, '\0'};
+    print(*at == ';' ? "\", \"" : text);
+  }
+  print("\"]");
+}
+
+void print_chains() {
+  const char* separator = "{\n  ";
+  for (size_t i = 0; i < chain_count; ++i) {
+    print(separator);
+    print_quoted(chains[i].leaf);
+    print(": ");
+    print_callers(chains[i].callers);
+    separator = ",\n  ";
+  }
+  print("}");
+}
+
 }  // namespace
 
 void begin(int argc, char** argv) {
@@ -130,6 +159,11 @@ void state(const char* section, const char* name, const char* column, int64_t va
   statements[statement_count++] = {section, name, column, value};
 }
 
+void chain(const char* leaf, const char* callers) {
+  if (chain_count == sizeof chains / sizeof chains[0]) fail("too many chains");
+  chains[chain_count++] = {leaf, callers};
+}
+
 int end() {
   const char* separator = "{";
   for (size_t i = 0; i < statement_count; ++i) {
@@ -140,7 +174,13 @@ int end() {
     print_section(i);
     separator = ",\n";
   }
-  print("}\n");
+  if (chain_count != 0) {
+    print(separator);
+    print("\"chains\": ");
+    print_chains();
+    separator = ",\n";
+  }
+  print(separator[0] == '{' ? "{}\n" : "}\n");
   if (waiting) print("done\n");
   flush();
   if (waiting) wait_for_line();

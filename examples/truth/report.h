@@ -16,6 +16,11 @@ void begin(int argc, char** argv);
 // The strings are kept, not copied.
 void state(const char* section, const char* name, const char* column, int64_t value);
 
+// States what the stacks look like whose innermost function of the program is `leaf`: its callers,
+// innermost first, separated by semicolons. Besides names there are patterns, see
+// tests/e2e/chains.py. Printed as section "chains". The strings are kept, not copied.
+void chain(const char* leaf, const char* callers);
+
 // Prints everything stated; with `--wait` then says "done" and waits for another line, so that a
 // test can compare with /proc while the process is still there. Returns the exit status.
 int end();

@@ -1,0 +1,12 @@
+// Functions in assembly that say nothing about their frames (no .cfi directives).
+#pragma once
+
+extern "C" {
+
+// Calls the function, with a frame pointer of its own.
+void by_hand_with_frame_pointer(void (*function)());
+
+// Calls the function with rbp = 0 and a frame that nothing describes: no profiler can know its
+// caller, and must say so.
+void by_hand_without_anything(void (*function)());
+}

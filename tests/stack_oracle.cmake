@@ -1,0 +1,2 @@
+add_subdirectory(stack_oracle)
+memflame_test(stack_oracle LIBS memflame_oracle)

@@ -1,0 +1,341 @@
+#include "probes/unwind/frame_program.h"
+
+#include <dwarf.h>
+
+namespace memflame::unwind {
+namespace {
+
+constexpr size_t max_remembered = 32;          // states on the stack; compilers need one or two
+constexpr uint8_t dw_cfa_advance_loc8 = 0x1d;  // DW_CFA_MIPS_advance_loc8
+
+int64_t scaled(uint64_t factor, int64_t align) {
+  return static_cast<int64_t>(factor * static_cast<uint64_t>(align));
+}
+
+// One run of a program, from location `at` to `size`, both counted from the FDE's first
+// instruction.
+class Run {
+ public:
+  // `rows` nullptr: the program of a CIE, which may not advance.
+  Run(const Cie& cie, const FrameSection& section, uint64_t start, uint64_t size,
+      std::vector<row>* rows)
+      : cie_(cie), section_(section), start_(start), size_(size), rows_(rows) {}
+
+  bool run(ByteCursor in, FrameState& state) {
+    while (in.left() > 0 && !ended_) {
+      const uint8_t opcode = in.byte(), low = opcode & 0x3f;
+      switch (opcode & 0xc0) {
+        case DW_CFA_advance_loc:
+          advance(in, state, low);
+          break;
+        case DW_CFA_offset:
+          save_at(state, low, scaled(in.uleb(), cie_.data_align));
+          break;
+        case DW_CFA_restore:
+          restore(state, low);
+          break;
+        default:
+          if (!cfa_rule(in, state, low) && !register_rule(in, state, low) && !other(in, state, low))
+            return false;
+      }
+      if (in.failed()) return false;
+    }
+    if (rows_ != nullptr && !ended_) emit(state);
+    return true;
+  }
+
+ private:
+  void emit(const FrameState& state) {
+    row made = make_row(state, cie_.signal);
+    made.pc = static_cast<uint32_t>(at_);
+    // A row for no instructions is replaced by the next.
+    if (!rows_->empty() && rows_->back().pc == made.pc) rows_->pop_back();
+    const bool repeated = !rows_->empty() && rows_->back().cfa == made.cfa &&
+                          rows_->back().kind == made.kind && rows_->back().rbp == made.rbp;
+    if (!repeated) rows_->push_back(made);
+  }
+
+  // What lies behind the end of the FDE's code is not looked at.
+  void move(ByteCursor& in, const FrameState& state, uint64_t to) {
+    if (rows_ == nullptr || to < at_) return in.fail();
+    emit(state);
+    at_ = to;
+    ended_ = at_ >= size_;
+  }
+  void advance(ByteCursor& in, const FrameState& state, uint64_t delta) {
+    uint64_t bytes = 0, to = 0;
+    if (in.failed()) return;
+    if (__builtin_mul_overflow(delta, cie_.code_align, &bytes) ||
+        __builtin_add_overflow(at_, bytes, &to))
+      return in.fail();
+    move(in, state, to);
+  }
+
+  Rule* rule_of(FrameState& state, uint64_t reg) const {
+    if (reg == cie_.return_register) return &state.return_address;
+    return reg == dwarf_rbp ? &state.rbp : nullptr;
+  }
+  void set(FrameState& state, uint64_t reg, Rule rule) const {
+    if (Rule* known = rule_of(state, reg)) *known = rule;
+  }
+  void save_at(FrameState& state, uint64_t reg, int64_t distance) const {
+    set(state, reg, {Rule::offset, distance, {}});
+  }
+  void restore(FrameState& state, uint64_t reg) const {
+    if (reg == cie_.return_register)
+      state.return_address = cie_.initial.return_address;
+    else if (reg == dwarf_rbp)
+      state.rbp = cie_.initial.rbp;
+  }
+
+  static void define_cfa(FrameState& state, uint64_t reg, int64_t offset) {
+    state.cfa_is_expression = false;
+    state.cfa_register = reg;
+    state.cfa_offset = offset;
+  }
+
+  bool cfa_rule(ByteCursor& in, FrameState& state, uint8_t opcode) {
+    const bool relative = !state.cfa_is_expression;  // there is a register, or an offset, to keep
+    switch (opcode) {
+      case DW_CFA_def_cfa: {
+        const uint64_t reg = in.uleb();
+        define_cfa(state, reg, static_cast<int64_t>(in.uleb()));
+        return true;
+      }
+      case DW_CFA_def_cfa_sf: {
+        const uint64_t reg = in.uleb();
+        define_cfa(state, reg, scaled(static_cast<uint64_t>(in.sleb()), cie_.data_align));
+        return true;
+      }
+      case DW_CFA_def_cfa_register:
+        state.cfa_register = in.uleb();
+        return relative;
+      case DW_CFA_def_cfa_offset:
+        state.cfa_offset = static_cast<int64_t>(in.uleb());
+        return relative;
+      case DW_CFA_def_cfa_offset_sf:
+        state.cfa_offset = scaled(static_cast<uint64_t>(in.sleb()), cie_.data_align);
+        return relative;
+      case DW_CFA_def_cfa_expression:
+        state.cfa_is_expression = true;
+        state.cfa_code = in.take(in.uleb());
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  bool register_rule(ByteCursor& in, FrameState& state, uint8_t opcode) const {
+    const bool of_register = (opcode >= DW_CFA_offset_extended && opcode <= DW_CFA_register) ||
+                             opcode == DW_CFA_expression || opcode == DW_CFA_offset_extended_sf ||
+                             (opcode >= DW_CFA_val_offset && opcode <= DW_CFA_val_expression) ||
+                             opcode == DW_CFA_GNU_negative_offset_extended;
+    if (!of_register) return false;
+    const uint64_t reg = in.uleb();
+    switch (opcode) {
+      case DW_CFA_offset_extended:
+        save_at(state, reg, scaled(in.uleb(), cie_.data_align));
+        break;
+      case DW_CFA_offset_extended_sf:
+        save_at(state, reg, scaled(static_cast<uint64_t>(in.sleb()), cie_.data_align));
+        break;
+      case DW_CFA_GNU_negative_offset_extended:
+        save_at(state, reg, scaled(0 - in.uleb(), cie_.data_align));
+        break;
+      case DW_CFA_restore_extended:
+        restore(state, reg);
+        break;
+      case DW_CFA_undefined:
+        set(state, reg, {Rule::undefined, 0, {}});
+        break;
+      case DW_CFA_same_value:
+        set(state, reg, {Rule::same, 0, {}});
+        break;
+      case DW_CFA_register:
+        set(state, reg, {in.uleb() == reg ? Rule::same : Rule::other, 0, {}});
+        break;
+      case DW_CFA_expression:
+        set(state, reg, {Rule::expression, 0, in.take(in.uleb())});
+        break;
+      case DW_CFA_val_offset:
+        in.uleb();
+        set(state, reg, {Rule::other, 0, {}});
+        break;
+      case DW_CFA_val_offset_sf:
+        in.sleb();
+        set(state, reg, {Rule::other, 0, {}});
+        break;
+      default:  // DW_CFA_val_expression
+        in.take(in.uleb());
+        set(state, reg, {Rule::other, 0, {}});
+    }
+    return true;
+  }
+
+  bool other(ByteCursor& in, FrameState& state, uint8_t opcode) {
+    switch (opcode) {
+      case DW_CFA_nop:
+        return true;
+      case DW_CFA_set_loc: {
+        const uint64_t to = read_pointer(in, cie_.encoding, section_);
+        move(in, state, to - start_);
+        return to >= start_;
+      }
+      case DW_CFA_advance_loc1:
+        advance(in, state, in.byte());
+        return true;
+      case DW_CFA_advance_loc2:
+        advance(in, state, in.number<uint16_t>());
+        return true;
+      case DW_CFA_advance_loc4:
+        advance(in, state, in.number<uint32_t>());
+        return true;
+      case dw_cfa_advance_loc8:
+        advance(in, state, in.number<uint64_t>());
+        return true;
+      case DW_CFA_remember_state:
+        if (remembered_.size() == max_remembered) return false;
+        remembered_.push_back(state);
+        return true;
+      case DW_CFA_restore_state:
+        if (remembered_.empty()) return false;
+        state = remembered_.back();
+        remembered_.pop_back();
+        return true;
+      case DW_CFA_GNU_args_size:
+        in.uleb();
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  const Cie& cie_;
+  const FrameSection& section_;
+  const uint64_t start_, size_;
+  std::vector<row>* const rows_;
+  std::vector<FrameState> remembered_;
+  uint64_t at_ = 0;
+  bool ended_ = false;
+};
+
+// DW_OP_lit0…31, DW_OP_const1u; UINT64_MAX for anything else.
+uint64_t small_constant(ByteCursor& in) {
+  const uint8_t op = in.byte();
+  if (op >= DW_OP_lit0 && op <= DW_OP_lit31) return op - DW_OP_lit0;
+  return op == DW_OP_const1u ? in.byte() : UINT64_MAX;
+}
+
+// DW_OP_breg<reg> n, alone or before more. False for anything else.
+bool based(ByteCursor& in, uint64_t reg, int64_t& n) {
+  if (in.byte() != DW_OP_breg0 + reg) return false;
+  n = in.sleb();
+  return !in.failed();
+}
+
+bool only_based(std::span<const std::byte> code, uint64_t reg, int64_t offset) {
+  ByteCursor in(code);
+  int64_t n = 0;
+  return based(in, reg, n) && n == offset && in.left() == 0;
+}
+
+// rsp + 8 + ((rip & 15) >= k) * 8, as linkers describe their tables. 0 if it is something else.
+uint16_t plt_threshold(std::span<const std::byte> code) {
+  ByteCursor in(code);
+  int64_t n = 0;
+  if (!based(in, dwarf_rsp, n) || n != 8 || !based(in, dwarf_rip, n) || n != 0 ||
+      small_constant(in) != 15 || in.byte() != DW_OP_and)
+    return 0;
+  const uint64_t k = small_constant(in);
+  if (k > 15 || in.byte() != DW_OP_ge || small_constant(in) != 3 || in.byte() != DW_OP_shl ||
+      in.byte() != DW_OP_plus || in.failed() || in.left() != 0)
+    return 0;
+  return static_cast<uint16_t>(k);
+}
+
+// *(reg + n) + added.
+bool deref(std::span<const std::byte> code, uint64_t reg, uint64_t added, int64_t& n) {
+  ByteCursor in(code);
+  if (!based(in, reg, n) || in.byte() != DW_OP_deref) return false;
+  if (added != 0 && (in.byte() != DW_OP_plus_uconst || in.uleb() != added)) return false;
+  return !in.failed() && in.left() == 0;
+}
+
+constexpr row bad{0, 0, row_bad, 0};
+
+// A row whose offset is signed.
+row with_offset(row_kind kind, int64_t offset, uint8_t rbp) {
+  if (offset % 8 != 0 || offset / 8 < INT16_MIN || offset / 8 > INT16_MAX) return bad;
+  return {0, static_cast<row_u16>(offset / 8), kind, rbp};
+}
+
+row expression_row(std::span<const std::byte> code, bool rbp_at_rbp, uint8_t rbp) {
+  int64_t n = 0;
+  if (rbp_at_rbp) return deref(code, dwarf_rbp, 0, n) ? with_offset(row_deref_rbp, n, 0) : bad;
+  if (deref(code, dwarf_rsp, 8, n)) return with_offset(row_deref_rsp, n, rbp);
+  const uint16_t threshold = plt_threshold(code);
+  return threshold == 0 ? bad : row{0, threshold, row_plt, rbp};
+}
+
+// A handler's return address is a restorer, and below it rsp points to the ucontext: that the saved
+// rip is at rsp + 40 + 8 * 16 there (linux: asm/sigcontext.h) tells such a frame from what else is
+// marked 'S'.
+bool is_ucontext(const FrameState& state) {
+  constexpr int64_t saved_rip = 40 + 8 * 16;
+  const Rule& ra = state.return_address;
+  if (ra.how == Rule::expression) return only_based(ra.code, dwarf_rsp, saved_rip);
+  return ra.how == Rule::offset && !state.cfa_is_expression && state.cfa_register == dwarf_rsp &&
+         state.cfa_offset >= 0 && state.cfa_offset <= saved_rip &&
+         state.cfa_offset + ra.distance == saved_rip;
+}
+
+}  // namespace
+
+row make_row(const FrameState& state, bool signal) {
+  const Rule& ra = state.return_address;
+  if (ra.how == Rule::undefined) return {0, 0, row_end, 0};
+  if (signal) return is_ucontext(state) ? row{0, 0, row_signal, 0} : bad;
+  if (ra.how != Rule::offset || ra.distance != -8) return bad;
+
+  uint8_t rbp = 0;
+  bool rbp_at_rbp = false;
+  switch (state.rbp.how) {
+    case Rule::unset:
+    case Rule::same:
+    case Rule::undefined:
+      break;
+    case Rule::offset:
+      if (state.rbp.distance >= 0 || state.rbp.distance < -8 * UINT8_MAX ||
+          state.rbp.distance % 8 != 0)
+        return bad;
+      rbp = static_cast<uint8_t>(state.rbp.distance / -8);
+      break;
+    case Rule::expression:
+      rbp_at_rbp = only_based(state.rbp.code, dwarf_rbp, 0);
+      if (!rbp_at_rbp) return bad;
+      break;
+    case Rule::other:
+      return bad;
+  }
+  if (state.cfa_is_expression) return expression_row(state.cfa_code, rbp_at_rbp, rbp);
+  if (rbp_at_rbp) return bad;
+  if (state.cfa_register == dwarf_rbp) return with_offset(row_rbp, state.cfa_offset, rbp);
+  if (state.cfa_register != dwarf_rsp || state.cfa_offset % 8 != 0 || state.cfa_offset < 0 ||
+      state.cfa_offset / 8 > UINT16_MAX)
+    return bad;
+  return {0, static_cast<row_u16>(state.cfa_offset / 8), row_rsp, rbp};
+}
+
+bool run_initial(const Cie& cie, const FrameSection& section, ByteCursor in, FrameState& state) {
+  return Run(cie, section, 0, 0, nullptr).run(in, state);
+}
+
+bool fde_rows(const Frames& frames, const Fde& fde, std::vector<row>& rows) {
+  rows.clear();
+  const Cie& cie = frames.cies[fde.cie];
+  FrameState state = cie.initial;
+  return Run(cie, frames.sections[cie.section], fde.start, fde.size, &rows)
+      .run(ByteCursor(fde.program), state);
+}
+
+}  // namespace memflame::unwind

@@ -1,0 +1,23 @@
+// The programs in CIEs and FDEs (DWARF 5 section 6.4.2), and the rows they make.
+#pragma once
+
+#include "probes/unwind/byte_cursor.h"
+#include "probes/unwind/eh_frame.h"
+
+namespace memflame::unwind {
+
+// Registers of x86-64 in DWARF's numbering (System V ABI, figure 3.36).
+constexpr uint64_t dwarf_rbp = 6, dwarf_rsp = 7, dwarf_rip = 16;
+
+// A pointer in one of the encodings DW_EH_PE_*. Fails for one that is indirect, or relative to what
+// is not known.
+uint64_t read_pointer(ByteCursor& in, uint8_t encoding, const FrameSection& section);
+// Only its size matters: where it points is not looked at.
+void skip_pointer(ByteCursor& in, uint8_t encoding, const FrameSection& section);
+
+// Runs the program of a CIE. False when it is malformed.
+bool run_initial(const Cie& cie, const FrameSection& section, ByteCursor in, FrameState& state);
+
+row make_row(const FrameState& state, bool signal);
+
+}  // namespace memflame::unwind

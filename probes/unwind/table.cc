@@ -1,0 +1,305 @@
+#include "probes/unwind/table.h"
+
+#include <string.h>
+
+#include <algorithm>
+
+#include "probes/unwind/eh_frame.h"
+#include "probes/unwind/elf_image.h"
+#include "probes/unwind/frame_program.h"
+
+namespace memflame::unwind {
+namespace {
+
+constexpr uint64_t reach = uint64_t{1} << 32;  // what row::pc can count
+constexpr uint64_t page_size = 4096;
+constexpr uint64_t padding = 16;     // bytes; a smaller gap is alignment, not code
+constexpr uint64_t entry_size = 64;  // bytes of code that may be the program's first
+constexpr uint64_t scan_chunk = 1 << 20;
+// Bytes of code without FDEs that are searched for a restorer, and restorers marked. musl has
+// 0.6 MB of code and one restorer; all code of a browser would take a tenth of a second.
+constexpr uint64_t scan_limit = 32 << 20;
+constexpr size_t max_restorers = 64;
+
+// mov $15,%rax; syscall: rt_sigreturn, where a signal handler returns to.
+constexpr unsigned char restorer[] = {0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05};
+
+struct Extent {
+  uint64_t start = 0, end = 0;  // virtual addresses
+};
+
+bool same_rule(const row& a, const row& b) {
+  return a.kind == b.kind && a.cfa == b.cfa && a.rbp == b.rbp;
+}
+
+// Adds a row that lies at or behind the last one.
+void push(std::vector<row>& rows, row next) {
+  if (!rows.empty() && rows.back().pc == next.pc) rows.pop_back();
+  if (rows.empty() || !same_rule(rows.back(), next)) rows.push_back(next);
+}
+
+// Executable segments by address, within reach of the first, and without overlaps.
+std::vector<Segment> code_segments(const ElfImage& elf) {
+  std::vector<Segment> found;
+  for (const Elf64_Phdr& s : elf.segments())
+    if (s.p_type == PT_LOAD && (s.p_flags & PF_X) && s.p_filesz > 0 &&
+        s.p_vaddr + s.p_filesz > s.p_vaddr)
+      found.push_back({s.p_offset, s.p_filesz, s.p_vaddr});
+  std::sort(found.begin(), found.end(),
+            [](const Segment& a, const Segment& b) { return a.vaddr < b.vaddr; });
+  std::vector<Segment> segments;
+  for (Segment s : found) {
+    const uint64_t from = segments.empty() ? s.vaddr : segments.back().vaddr + segments.back().size;
+    const uint64_t to = segments.empty() ? UINT64_MAX : segments.front().vaddr + (reach - 1);
+    if (s.vaddr < from || s.vaddr >= to) continue;
+    s.size = std::min({s.size, reach - 1, to - s.vaddr});
+    segments.push_back(s);
+  }
+  return segments;
+}
+
+// DT_PLTGOT: what data-relative pointers count from.
+std::optional<uint64_t> global_offset_table(const ImageBytes& image, const ElfImage& elf) {
+  for (const Elf64_Phdr& s : elf.segments()) {
+    if (s.p_type != PT_DYNAMIC) continue;
+    const Range range = image.range(s.p_offset, std::min<uint64_t>(s.p_filesz, page_size));
+    ByteCursor in(range.bytes);
+    while (in.left() >= sizeof(Elf64_Dyn)) {
+      const Elf64_Dyn entry = in.number<Elf64_Dyn>();
+      if (entry.d_tag == DT_PLTGOT) return entry.d_un.d_ptr;
+      if (entry.d_tag == DT_NULL) break;
+    }
+  }
+  return std::nullopt;
+}
+
+// A section of frames with what holds its bytes.
+struct Found {
+  Range range;
+  FrameSection section;
+};
+
+// Without section headers: PT_GNU_EH_FRAME leads to a header with a pointer to .eh_frame, which
+// ends at an entry of length zero.
+Found frames_by_header(const ImageBytes& image, const ElfImage& elf) {
+  for (const Elf64_Phdr& s : elf.segments()) {
+    if (s.p_type != PT_GNU_EH_FRAME) continue;
+    constexpr uint64_t header_size = 12;  // version, three encodings, a pointer of up to 8 bytes
+    const Range header = image.range(s.p_offset, std::min<uint64_t>(s.p_filesz, header_size));
+    FrameSection self{header.bytes, s.p_vaddr};
+    self.data = s.p_vaddr;
+    ByteCursor in(header.bytes);
+    const uint8_t version = in.byte(), encoding = in.byte();
+    in.number<uint16_t>();  // how the search table is encoded, which is not used
+    const uint64_t address = read_pointer(in, encoding, self);
+    const Elf64_Phdr* segment = version == 1 && !in.failed() ? elf.loaded(address) : nullptr;
+    if (segment == nullptr) continue;
+    const uint64_t skipped = address - segment->p_vaddr;
+    Found found{image.range(segment->p_offset + skipped, segment->p_filesz - skipped), {}};
+    found.section.address = address;
+    found.section.ends_at_zero = true;
+    return found;
+  }
+  return {};
+}
+
+Found find_frames(const ImageBytes& image, const ElfImage& elf, bool debug) {
+  Found found;
+  const Elf64_Shdr* section = elf.section(debug ? ".debug_frame" : ".eh_frame");
+  if (section != nullptr) {
+    found.range = section_bytes(image, *section);
+    found.section.address = debug ? 0 : section->sh_addr;
+  } else if (!debug) {
+    found = frames_by_header(image, elf);
+  }
+  found.section.bytes = found.range.bytes;
+  found.section.debug = debug;
+  found.section.data = global_offset_table(image, elf);
+  if (const Elf64_Shdr* text = elf.section(".text")) found.section.text = text->sh_addr;
+  return found;
+}
+
+// Puts rows of FDEs and of the gaps between them together.
+class Builder {
+ public:
+  Builder(Table& table, const Frames& frames, uint64_t entry)
+      : table_(table), frames_(frames), entry_(entry) {}
+
+  void build() {
+    std::vector<const Fde*> order;
+    order.reserve(frames_.fdes.size());
+    for (const Fde& fde : frames_.fdes)
+      if (fde.size > 0) order.push_back(&fde);
+    const auto before = [](const Fde* a, const Fde* b) { return a->start < b->start; };
+    // Of two at one address the first counts, which is that of .eh_frame.
+    if (!std::is_sorted(order.begin(), order.end(), before))
+      std::stable_sort(order.begin(), order.end(), before);
+    size_t next = 0;
+    for (const Segment& s : table_.segments) {
+      const Extent segment{s.vaddr, s.vaddr + s.size};
+      uint64_t covered = segment.start;
+      while (next < order.size() && order[next]->start < segment.start) ++next;
+      for (; next < order.size() && order[next]->start < segment.end; ++next) {
+        const Fde& fde = *order[next];
+        if (fde.start < covered) continue;
+        // An entry ends where another begins: unwinders look for the last start before an address.
+        size_t other = next + 1;
+        while (other < order.size() && order[other]->start == fde.start) ++other;
+        uint64_t end = segment.end;
+        if (other < order.size()) end = std::min(end, order[other]->start);
+        end = std::min(end - fde.start, fde.size) + fde.start;
+        if (!fde_rows(frames_, fde, scratch_)) {
+          ++table_.malformed;
+          continue;
+        }
+        gap({covered, fde.start}, segment);
+        add({fde.start, end});
+        covered = end;
+      }
+      gap({covered, segment.end}, segment);
+    }
+  }
+
+  // Code without information, padding left out.
+  const std::vector<Extent>& gaps() const { return gaps_; }
+  // The code at the entry point, when nothing is said about it.
+  Extent first_code() const { return first_code_; }
+
+ private:
+  uint32_t pc(uint64_t address) const { return static_cast<uint32_t>(address - table_.base); }
+
+  void add(Extent code) {
+    for (row r : scratch_) {
+      if (r.pc >= code.end - code.start) break;
+      r.pc += pc(code.start);
+      push(table_.rows, r);
+    }
+  }
+
+  void gap(Extent code, Extent segment) {
+    if (code.start >= code.end) return;
+    if (entry_ >= code.start && entry_ < code.end)
+      first_code_ = {entry_, std::min(code.end, entry_ + entry_size)};
+    const bool is_padding = code.end - code.start < padding;
+    if (is_padding && code.start != segment.start) return;  // the row before goes on
+    push(table_.rows, {pc(code.start), 0, row_fp, 0});
+    if (!is_padding) gaps_.push_back(code);
+  }
+
+  Table& table_;
+  const Frames& frames_;
+  const uint64_t entry_;
+  std::vector<row> scratch_;
+  std::vector<Extent> gaps_;
+  Extent first_code_;
+};
+
+// Adds the addresses of restorers in the code. `budget`: bytes that may still be read.
+void find_restorers(const ImageBytes& image, const std::vector<Segment>& segments, Extent code,
+                    uint64_t& budget, std::vector<uint64_t>& found) {
+  const auto segment = std::find_if(segments.begin(), segments.end(), [&](const Segment& s) {
+    return code.start >= s.vaddr && code.start - s.vaddr < s.size;
+  });
+  if (segment == segments.end()) return;
+  for (uint64_t at = code.start; at + sizeof(restorer) <= code.end && budget > 0;) {
+    const uint64_t size = std::min({scan_chunk, code.end - at, budget});
+    budget -= size;
+    const Range range = image.range(segment->offset + (at - segment->vaddr), size);
+    Bytes rest = range.bytes;
+    while (!rest.empty() && found.size() < max_restorers) {
+      const void* hit = ::memmem(rest.data(), rest.size(), restorer, sizeof(restorer));
+      if (hit == nullptr) break;
+      const auto skipped = static_cast<uint64_t>(static_cast<const std::byte*>(hit) - rest.data());
+      found.push_back(at + (range.bytes.size() - rest.size()) + skipped);
+      rest = rest.subspan(skipped + sizeof(restorer));
+    }
+    if (size < scan_chunk) return;
+    at += size - (sizeof(restorer) - 1);  // one may lie across the end
+  }
+}
+
+// Puts one row over [from, to), counted from the base; what was there goes on at `to`.
+void overlay(std::vector<row>& rows, uint32_t from, uint32_t to, row_kind kind, bool goes_on) {
+  const auto behind = [](uint32_t pc, const row& r) { return pc < r.pc; };
+  const auto first = std::upper_bound(rows.begin(), rows.end(), from, behind);
+  const auto last = std::upper_bound(rows.begin(), rows.end(), to, behind);
+  if (first == rows.begin()) return;  // before the first row
+  std::vector<row> changed(rows.begin(), first);
+  push(changed, {from, 0, static_cast<row_u8>(kind), 0});
+  row after = *(last - 1);
+  after.pc = to;
+  if (goes_on) push(changed, after);
+  for (auto rest = last; rest != rows.end(); ++rest) push(changed, *rest);
+  rows = std::move(changed);
+}
+
+void mark(Table& table, Extent code, row_kind kind) {
+  for (const Segment& s : table.segments) {
+    const Extent segment{s.vaddr, s.vaddr + s.size};
+    const uint64_t start = std::max(code.start, segment.start);
+    const uint64_t end = std::min(code.end, segment.end);
+    if (start < end)
+      overlay(table.rows, static_cast<uint32_t>(start - table.base),
+              static_cast<uint32_t>(end - table.base), kind, end < segment.end);
+  }
+}
+
+}  // namespace
+
+Table make_table(const ImageBytes& image) {
+  Table table;
+  const std::optional<ElfImage> elf = ElfImage::open(image);
+  if (!elf) return table;
+  table.segments = code_segments(*elf);
+  if (table.segments.empty()) return table;
+  table.base = table.segments.front().vaddr;
+
+  Frames frames;
+  const Found eh_frame = find_frames(image, *elf, false);
+  if (!eh_frame.section.bytes.empty()) read_frames(eh_frame.section, frames);
+  // Go writes .debug_frame for its own code; .eh_frame is then only of the C parts.
+  const Found debug_frame = find_frames(image, *elf, true);
+  const size_t eh_entries = frames.fdes.size();
+  if (!debug_frame.section.bytes.empty()) read_frames(debug_frame.section, frames);
+  table.entries = static_cast<uint32_t>(frames.fdes.size());
+
+  Builder builder(table, frames, elf->entry());
+  builder.build();
+  table.malformed += frames.malformed;
+  // The return from signal handlers is marked in .eh_frame, by 'S'. No compiler or assembler does
+  // so in .debug_frame, whose word is not taken for it.
+  std::vector<Extent> unknown = builder.gaps();
+  if (frames.fdes.size() > eh_entries) {
+    unknown.clear();
+    for (const Segment& s : table.segments) unknown.push_back({s.vaddr, s.vaddr + s.size});
+  }
+  uint64_t budget = scan_limit;
+  std::vector<uint64_t> restorers;
+  for (const Extent& code : unknown) find_restorers(image, table.segments, code, budget, restorers);
+  const Extent first = builder.first_code();
+  if (first.start < first.end) mark(table, first, row_end);
+  // One byte early: callers are looked up by their return address - 1.
+  for (const uint64_t address : restorers)
+    mark(table, {address - 1, address + sizeof(restorer)}, row_signal);
+  return table;
+}
+
+Table make_table(std::span<const std::byte> image) { return make_table(ImageBytes(image)); }
+
+bool base_address(const Table& table, uint64_t start, uint64_t offset, uint64_t& address) {
+  // Mappings begin at the page that a segment begins in. Two segments may share a page of the
+  // file: the one that begins there is meant, if any.
+  const Segment* found = nullptr;
+  for (const Segment& s : table.segments) {
+    const uint64_t first = s.offset & ~(page_size - 1);
+    const bool begins = offset == first;
+    if (!begins && (offset < first || offset - first >= s.size + (s.offset - first))) continue;
+    if (begins || found == nullptr) found = &s;
+    if (begins) break;
+  }
+  if (found == nullptr) return false;
+  address = start - (found->vaddr + (offset - found->offset)) + table.base;
+  return true;
+}
+
+}  // namespace memflame::unwind

@@ -1,0 +1,35 @@
+"""How many instructions the kernel's verifier goes through per program: far from its limit.
+
+The limit is one million (BPF_COMPLEXITY_LIMIT_INSNS); a kernel that counts more steps for the same
+code must not make us fail, so half of that is ours. The table goes to standard output.
+"""
+
+import sys
+
+from bpf_info import programs_of
+from lib import Memflame, Target, check
+
+MOST = 500_000
+
+failed = []
+counted = 0
+print(f"{'probe':6} {'stacks':6} {'program':36} {'verified':>9} {'JIT bytes':>9}")
+for probe, example in [("alloc", "alloc_truth"), ("brk", "brk_truth"), ("mmap", "mmap_truth"),
+                       ("fault", "fault_truth")]:
+    for stacks in ["dwarf", "fp", "copy"]:
+        target = Target(example)
+        memflame = Memflame(probe, "-p", target.pid, "--stacks", stacks)
+        programs = programs_of(memflame.process.pid)
+        check(len(programs) >= 3, f"{probe} has only the programs {list(programs)}")
+        for name, program in programs.items():
+            print(f"{probe:6} {stacks:6} {name:36} {program.verified:9} {program.jited:9}")
+            check(program.verified > 0, f"{name} has no count")
+            counted += 1
+            if program.verified > MOST:
+                failed.append(f"{probe} --stacks {stacks}: {name} has {program.verified}")
+        target.work()
+        memflame.stop()
+        target.end()
+        sys.stdout.flush()
+check(not failed, f"programs over {MOST} verified instructions:\n  " + "\n  ".join(failed))
+print(f"{counted} programs, none over {MOST} verified instructions")

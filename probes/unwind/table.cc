@@ -6,7 +6,7 @@
 
 #include "probes/unwind/eh_frame.h"
 #include "probes/unwind/elf_image.h"
-#include "probes/unwind/frame_program.h"
+#include "probes/unwind/frame_sections.h"
 
 namespace memflame::unwind {
 namespace {
@@ -56,67 +56,6 @@ std::vector<Segment> code_segments(const ElfImage& elf) {
     segments.push_back(s);
   }
   return segments;
-}
-
-// DT_PLTGOT: what data-relative pointers count from.
-std::optional<uint64_t> global_offset_table(const ImageBytes& image, const ElfImage& elf) {
-  for (const Elf64_Phdr& s : elf.segments()) {
-    if (s.p_type != PT_DYNAMIC) continue;
-    const Range range = image.range(s.p_offset, std::min<uint64_t>(s.p_filesz, page_size));
-    ByteCursor in(range.bytes);
-    while (in.left() >= sizeof(Elf64_Dyn)) {
-      const Elf64_Dyn entry = in.number<Elf64_Dyn>();
-      if (entry.d_tag == DT_PLTGOT) return entry.d_un.d_ptr;
-      if (entry.d_tag == DT_NULL) break;
-    }
-  }
-  return std::nullopt;
-}
-
-// A section of frames with what holds its bytes.
-struct Found {
-  Range range;
-  FrameSection section;
-};
-
-// Without section headers: PT_GNU_EH_FRAME leads to a header with a pointer to .eh_frame, which
-// ends at an entry of length zero.
-Found frames_by_header(const ImageBytes& image, const ElfImage& elf) {
-  for (const Elf64_Phdr& s : elf.segments()) {
-    if (s.p_type != PT_GNU_EH_FRAME) continue;
-    constexpr uint64_t header_size = 12;  // version, three encodings, a pointer of up to 8 bytes
-    const Range header = image.range(s.p_offset, std::min<uint64_t>(s.p_filesz, header_size));
-    FrameSection self{header.bytes, s.p_vaddr};
-    self.data = s.p_vaddr;
-    ByteCursor in(header.bytes);
-    const uint8_t version = in.byte(), encoding = in.byte();
-    in.number<uint16_t>();  // how the search table is encoded, which is not used
-    const uint64_t address = read_pointer(in, encoding, self);
-    const Elf64_Phdr* segment = version == 1 && !in.failed() ? elf.loaded(address) : nullptr;
-    if (segment == nullptr) continue;
-    const uint64_t skipped = address - segment->p_vaddr;
-    Found found{image.range(segment->p_offset + skipped, segment->p_filesz - skipped), {}};
-    found.section.address = address;
-    found.section.ends_at_zero = true;
-    return found;
-  }
-  return {};
-}
-
-Found find_frames(const ImageBytes& image, const ElfImage& elf, bool debug) {
-  Found found;
-  const Elf64_Shdr* section = elf.section(debug ? ".debug_frame" : ".eh_frame");
-  if (section != nullptr) {
-    found.range = section_bytes(image, *section);
-    found.section.address = debug ? 0 : section->sh_addr;
-  } else if (!debug) {
-    found = frames_by_header(image, elf);
-  }
-  found.section.bytes = found.range.bytes;
-  found.section.debug = debug;
-  found.section.data = global_offset_table(image, elf);
-  if (const Elf64_Shdr* text = elf.section(".text")) found.section.text = text->sh_addr;
-  return found;
 }
 
 // Puts rows of FDEs and of the gaps between them together.
@@ -255,10 +194,10 @@ Table make_table(const ImageBytes& image) {
   table.base = table.segments.front().vaddr;
 
   Frames frames;
-  const Found eh_frame = find_frames(image, *elf, false);
+  const FoundFrames eh_frame = find_frames(image, *elf, false);
   if (!eh_frame.section.bytes.empty()) read_frames(eh_frame.section, frames);
   // Go writes .debug_frame for its own code; .eh_frame is then only of the C parts.
-  const Found debug_frame = find_frames(image, *elf, true);
+  const FoundFrames debug_frame = find_frames(image, *elf, true);
   const size_t eh_entries = frames.fdes.size();
   if (!debug_frame.section.bytes.empty()) read_frames(debug_frame.section, frames);
   table.entries = static_cast<uint32_t>(frames.fdes.size());

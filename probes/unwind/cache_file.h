@@ -1,0 +1,19 @@
+// What a file of the cache holds: a header with the stamp, the segments, the rows.
+#pragma once
+
+#include "probes/unwind/cache.h"
+
+namespace memflame::unwind {
+
+// Of a file open for reading, at its beginning. Nothing unless it is whole, undamaged, of this
+// stamp, and a table that make_table can make.
+std::optional<Table> read_table(int fd, const FileStamp& stamp);
+
+// Into a new file.
+bool write_table(int fd, const FileStamp& stamp, const Table& table);
+
+// Against damage, not against forgery: who may write here is checked otherwise. Any change of one
+// word changes the sum, since each step can be undone. `bytes` is a multiple of 8 in size.
+uint64_t checksum(uint64_t sum, const void* data, size_t bytes);
+
+}  // namespace memflame::unwind

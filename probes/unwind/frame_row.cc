@@ -1,0 +1,115 @@
+#include <dwarf.h>
+
+#include "probes/unwind/frame_program.h"
+
+namespace memflame::unwind {
+namespace {
+
+// DW_OP_lit0…31, DW_OP_const1u; UINT64_MAX for anything else.
+uint64_t small_constant(ByteCursor& in) {
+  const uint8_t op = in.byte();
+  if (op >= DW_OP_lit0 && op <= DW_OP_lit31) return op - DW_OP_lit0;
+  return op == DW_OP_const1u ? in.byte() : UINT64_MAX;
+}
+
+// DW_OP_breg<reg> n, alone or before more. False for anything else.
+bool based(ByteCursor& in, uint64_t reg, int64_t& n) {
+  if (in.byte() != DW_OP_breg0 + reg) return false;
+  n = in.sleb();
+  return !in.failed();
+}
+
+bool only_based(std::span<const std::byte> code, uint64_t reg, int64_t offset) {
+  ByteCursor in(code);
+  int64_t n = 0;
+  return based(in, reg, n) && n == offset && in.left() == 0;
+}
+
+// rsp + 8 + ((rip & 15) >= k) * 8, as linkers describe their tables. 0 if it is something else.
+uint16_t plt_threshold(std::span<const std::byte> code) {
+  ByteCursor in(code);
+  int64_t n = 0;
+  if (!based(in, dwarf_rsp, n) || n != 8 || !based(in, dwarf_rip, n) || n != 0 ||
+      small_constant(in) != 15 || in.byte() != DW_OP_and)
+    return 0;
+  const uint64_t k = small_constant(in);
+  if (k > 15 || in.byte() != DW_OP_ge || small_constant(in) != 3 || in.byte() != DW_OP_shl ||
+      in.byte() != DW_OP_plus || in.failed() || in.left() != 0)
+    return 0;
+  return static_cast<uint16_t>(k);
+}
+
+// *(reg + n) + added.
+bool deref(std::span<const std::byte> code, uint64_t reg, uint64_t added, int64_t& n) {
+  ByteCursor in(code);
+  if (!based(in, reg, n) || in.byte() != DW_OP_deref) return false;
+  if (added != 0 && (in.byte() != DW_OP_plus_uconst || in.uleb() != added)) return false;
+  return !in.failed() && in.left() == 0;
+}
+
+constexpr row bad{0, 0, row_bad, 0};
+
+// A row whose offset is signed.
+row with_offset(row_kind kind, int64_t offset, uint8_t rbp) {
+  if (offset % 8 != 0 || offset / 8 < INT16_MIN || offset / 8 > INT16_MAX) return bad;
+  return {0, static_cast<row_u16>(offset / 8), kind, rbp};
+}
+
+row expression_row(std::span<const std::byte> code, bool rbp_at_rbp, uint8_t rbp) {
+  int64_t n = 0;
+  if (rbp_at_rbp) return deref(code, dwarf_rbp, 0, n) ? with_offset(row_deref_rbp, n, 0) : bad;
+  if (deref(code, dwarf_rsp, 8, n)) return with_offset(row_deref_rsp, n, rbp);
+  const uint16_t threshold = plt_threshold(code);
+  return threshold == 0 ? bad : row{0, threshold, row_plt, rbp};
+}
+
+// A handler's return address is a restorer, and below it rsp points to the ucontext: that the saved
+// rip is at rsp + 40 + 8 * 16 there (linux: asm/sigcontext.h) tells such a frame from what else is
+// marked 'S'.
+bool is_ucontext(const FrameState& state) {
+  constexpr int64_t saved_rip = 40 + 8 * 16;
+  const Rule& ra = state.return_address;
+  if (ra.how == Rule::expression) return only_based(ra.code, dwarf_rsp, saved_rip);
+  return ra.how == Rule::offset && !state.cfa_is_expression && state.cfa_register == dwarf_rsp &&
+         state.cfa_offset >= 0 && state.cfa_offset <= saved_rip &&
+         state.cfa_offset + ra.distance == saved_rip;
+}
+
+}  // namespace
+
+row make_row(const FrameState& state, bool signal) {
+  const Rule& ra = state.return_address;
+  if (ra.how == Rule::undefined) return {0, 0, row_end, 0};
+  if (signal) return is_ucontext(state) ? row{0, 0, row_signal, 0} : bad;
+  if (ra.how != Rule::offset || ra.distance != -8) return bad;
+
+  uint8_t rbp = 0;
+  bool rbp_at_rbp = false;
+  switch (state.rbp.how) {
+    case Rule::unset:
+    case Rule::same:
+    case Rule::undefined:
+      break;
+    case Rule::offset:
+      if (state.rbp.distance >= 0 || state.rbp.distance < -8 * UINT8_MAX ||
+          state.rbp.distance % 8 != 0)
+        return bad;
+      rbp = static_cast<uint8_t>(state.rbp.distance / -8);
+      break;
+    case Rule::expression:
+      rbp_at_rbp = only_based(state.rbp.code, dwarf_rbp, 0);
+      if (!rbp_at_rbp) return bad;
+      break;
+    case Rule::other:
+      return bad;
+  }
+  if (state.cfa_is_expression) return expression_row(state.cfa_code, rbp_at_rbp, rbp);
+  if (rbp_at_rbp) return bad;
+  if (state.cfa_register == dwarf_rbp) return with_offset(row_rbp, state.cfa_offset, rbp);
+  if (state.cfa_register != dwarf_rsp || state.cfa_offset % 8 != 0 || state.cfa_offset < 0 ||
+      state.cfa_offset / 8 > UINT16_MAX)
+    return bad;
+  return {0, static_cast<row_u16>(state.cfa_offset / 8), row_rsp, rbp};
+}
+
+}  // namespace memflame::unwind

@@ -1,0 +1,17 @@
+// Where an ELF file has its .eh_frame and .debug_frame.
+#pragma once
+
+#include "probes/unwind/eh_frame.h"
+#include "probes/unwind/elf_image.h"
+
+namespace memflame::unwind {
+
+struct FoundFrames {
+  Range range;           // holds the bytes
+  FrameSection section;  // without bytes: there is none
+};
+
+// .eh_frame, or with `debug` .debug_frame. Of files without section headers the first only.
+FoundFrames find_frames(const ImageBytes& image, const ElfImage& elf, bool debug);
+
+}  // namespace memflame::unwind

@@ -26,7 +26,7 @@ OWN_FRAME void* runs_on_small_stack(void* argument) {
 OWN_FRAME void starts_small_thread() {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, 4 * 16384);
+  pthread_attr_setstacksize(&attributes, 32768);
   pthread_t thread{};
   if (pthread_create(&thread, &attributes, runs_on_small_stack, nullptr) != 0)
     truth::fail("no thread with a small stack");

@@ -8,6 +8,7 @@ profile, summary, truth = observe("brk", "brk_truth", before=lambda pid: heap.ap
 equal("columns", profile.columns, ["grown", "outstanding", "calls"])
 equal("shown", profile.shown, "grown")
 profile.compare(truth["functions"])
+profile.compare(truth["frameless"])  # behind sbrk(), which keeps no frame pointer
 lossless(profile, summary)
 
 change = heap[1] - heap[0]

@@ -1,0 +1,17 @@
+"""Exact stacks of a program without frame pointers, function by function, with all four probes."""
+from chains import compare, complete
+from lib import SLOW, check, lossless, observe
+
+# With alloc, 100,000 stacks; deeper than 900 frames.
+for probe, kind, rounds in [("alloc", "alloc", 40 if SLOW else 2600), ("brk", "brk", 40),
+                            ("mmap", "mmap", 40), ("fault", "fault", 40), ("mmap", "large", 40),
+                            ("fault", "large", 40)]:
+    profile, summary, truth = observe(probe, "no_frame_pointer", "--max-depth", 1023,
+                                      arguments=(kind, str(rounds)))
+    complete(summary)
+    lossless(profile, summary)
+    # A page fault can come from anywhere, brk and mmap also from under malloc().
+    compare(profile, truth, probe, others=probe != "alloc", at_least=probe == "fault")
+    if not SLOW and probe == "alloc":
+        captured = summary["stacks"]["captured"]
+        check(captured >= 100000, f"only {captured} stacks")

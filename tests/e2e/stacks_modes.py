@@ -1,0 +1,44 @@
+"""--stacks: dwarf and copy give the same folded stacks, fp what frame pointers give; each says so."""
+from chains import compare, complete
+from lib import Memflame, Target, check, equal, lossless, observe
+
+
+def folded(mode):
+    target = Target("no_frame_pointer", "alloc", "60")
+    memflame = Memflame("alloc", "-p", target.pid, "--stacks", mode, "--max-depth", 1023,
+                        "--value", "total-count", output="folded")
+    target.work()
+    memflame.stop()
+    target.end()
+    equal(f"mode with --stacks {mode}", memflame.summary()["stacks"]["mode"], mode)
+    with open(memflame.output, encoding="utf-8") as stream:
+        lines = dict(line.rsplit(" ", 1) for line in stream.read().splitlines())
+    # Where a timer interrupts differs from run to run.
+    return {stack: count for stack, count in lines.items() if "_tick_" not in stack}
+
+
+by_tables, by_copy = folded("dwarf"), folded("copy")
+for stack in by_tables.keys() | by_copy.keys():
+    equal(f"count of {stack} with dwarf and copy", by_tables.get(stack), by_copy.get(stack))
+check(len(by_tables) > 40, f"only {len(by_tables)} different stacks")
+equal("the default is dwarf", observe("brk", "brk_truth")[1]["stacks"]["mode"], "dwarf")
+
+for probe in ("alloc", "brk", "mmap", "fault"):
+    profile, summary, truth = observe(probe, "no_frame_pointer", "--stacks", "copy", "--copy-kib", 64,
+                                      "--max-depth", 1023, arguments=(probe, "20"))
+    complete(summary)
+    lossless(profile, summary)
+    compare(profile, truth, probe, others=probe != "alloc", at_least=probe == "fault")
+
+# A program that keeps frame pointers, seen by them.
+profile, summary, truth = observe("alloc", "alloc_truth", "--stacks", "fp")
+equal("mode with --stacks fp", summary["stacks"]["mode"], "fp")
+profile.compare(truth["functions"])
+lossless(profile, summary)
+# One that does not: what is missing is said.
+profile, summary, truth = observe("alloc", "no_frame_pointer", "--stacks", "fp",
+                                  arguments=("alloc", "20"))
+stops = summary["stacks"]["stops"]
+equal("stops add up", sum(stops.values()), summary["stacks"]["captured"])
+check(stops["complete"] < summary["stacks"]["captured"], f"all complete without frame pointers: {stops}")
+check(profile.marked("total-count", "[truncated: ") > 0, "no stack is marked as cut")

@@ -134,12 +134,13 @@ class Reader {
     cie.code_align = in.uleb();
     cie.data_align = in.sleb();
     cie.return_register = version == 1 ? in.byte() : in.uleb();
-    if (!augmentation.empty()) {
-      if (augmentation[0] != 'z') return false;
-      cie.augmented = true;
-      ByteCursor data(in.take(in.uleb()));
-      if (!read_augmentation(augmentation.substr(1), data, cie) || data.failed()) return false;
+    cie.augmented = augmentation.starts_with('z');
+    ByteCursor data({});  // without 'z', only letters that have no data are understood
+    if (cie.augmented) {
+      augmentation.remove_prefix(1);
+      data = ByteCursor(in.take(in.uleb()));
     }
+    if (!read_augmentation(augmentation, data, cie)) return false;
     if (in.failed()) return false;
     return run_initial(cie, section_, in, cie.initial);
   }
@@ -165,7 +166,7 @@ class Reader {
         default:
           return false;
       }
-    return true;
+    return !data.failed();
   }
 
   bool read_fde(const Entry& entry) {

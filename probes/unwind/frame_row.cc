@@ -70,9 +70,9 @@ bool is_ucontext(const FrameState& state) {
   constexpr int64_t saved_rip = 40 + 8 * 16;
   const Rule& ra = state.return_address;
   if (ra.how == Rule::expression) return only_based(ra.code, dwarf_rsp, saved_rip);
+  const auto place = static_cast<uint64_t>(state.cfa_offset) + static_cast<uint64_t>(ra.distance);
   return ra.how == Rule::offset && !state.cfa_is_expression && state.cfa_register == dwarf_rsp &&
-         state.cfa_offset >= 0 && state.cfa_offset <= saved_rip &&
-         state.cfa_offset + ra.distance == saved_rip;
+         place == saved_rip;
 }
 
 }  // namespace

@@ -205,8 +205,8 @@ Table make_table(const ImageBytes& image) {
   Builder builder(table, frames, elf->entry());
   builder.build();
   table.malformed += frames.malformed;
-  // The return from signal handlers is marked in .eh_frame, by 'S'. No compiler or assembler does
-  // so in .debug_frame, whose word is not taken for it.
+  // .eh_frame marks the return from signal handlers, by 'S'. Go's assembler and musl's do not do so
+  // in .debug_frame, whose word is not taken for it.
   std::vector<Extent> unknown = builder.gaps();
   if (frames.fdes.size() > eh_entries) {
     unknown.clear();

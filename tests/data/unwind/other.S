@@ -1,0 +1,6 @@
+	.text
+	.globl other
+	.type other, @function
+other:
+	ret
+	.section .note.GNU-stack,"",@progbits

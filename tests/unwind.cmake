@@ -1,0 +1,35 @@
+# Tests of probes/unwind/. The files to make tables of are built here, by plain commands: they must
+# not get the flags (sanitizers, warnings) of the project.
+set(UNWIND ${CMAKE_CURRENT_BINARY_DIR}/unwind)
+set(UNWIND_SOURCES ${CMAKE_CURRENT_SOURCE_DIR}/data/unwind)
+file(MAKE_DIRECTORY ${UNWIND})
+set(UNWIND_FILES)
+
+# unwind_file(<name> FLAGS … [SOURCES …]): ${UNWIND}/<name> of rules.S.
+function(unwind_file name)
+  cmake_parse_arguments(ARG "" "" "FLAGS;SOURCES" ${ARGN})
+  add_custom_command(
+    OUTPUT ${UNWIND}/${name}
+    COMMAND ${CMAKE_C_COMPILER} -nostdlib -Wl,-z,lazy -Wl,-z,separate-code ${ARG_FLAGS} -o ${name}
+            ${UNWIND_SOURCES}/rules.S ${ARG_SOURCES}
+    DEPENDS ${UNWIND_SOURCES}/rules.S ${UNWIND_SOURCES}/other.S
+    WORKING_DIRECTORY ${UNWIND} VERBATIM)
+  set(UNWIND_FILES ${UNWIND_FILES} ${UNWIND}/${name} PARENT_SCOPE)
+endfunction()
+
+set(OTHER SOURCES ${UNWIND_SOURCES}/other.S)
+unwind_file(library.so FLAGS -shared)
+unwind_file(no_pie FLAGS -static -no-pie -DBARE_START ${OTHER})
+unwind_file(pie FLAGS -static-pie ${OTHER})
+unwind_file(one_segment.so FLAGS -shared -Wl,-z,noseparate-code)
+unwind_file(debug_frame.so FLAGS -shared -DDEBUG_FRAME -Wl,--no-ld-generated-unwind-info)
+unwind_file(compressed.so FLAGS -shared -DDEBUG_FRAME -Wl,--no-ld-generated-unwind-info
+            -Wl,--compress-debug-sections=zlib)
+add_custom_target(unwind_files DEPENDS ${UNWIND_FILES})
+
+foreach(stem eh_frame)
+  memflame_test(${stem} LIBS memflame_probes PkgConfig::LIBDW PkgConfig::LIBELF Threads::Threads
+                             ${CMAKE_DL_LIBS})
+  add_dependencies(${stem}_test unwind_files)
+  target_compile_definitions(${stem}_test PRIVATE UNWIND="${UNWIND}")
+endforeach()

@@ -1,0 +1,176 @@
+"""gdb's backtraces at a breakpoint in malloc are among the stacks that memflame takes there.
+
+gdb goes first: a return probe on malloc replaces the return address that gdb would walk over. Its
+breakpoint is at malloc's second instruction, where malloc has a frame of its own.
+"""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+
+from lib import PATIENCE, Memflame, Target, check, equal, path, spawn, wait_until
+
+if not shutil.which("gdb"):
+    print("SKIPPED: gdb is not installed")
+    sys.exit(77)
+
+ENOUGH = 40  # different stacks
+LEAST = 10
+
+# Runs in gdb. Each stack is a line of JSON: [address, name, kind of frame], from the inside out.
+IN_GDB = """
+import gdb, json
+for command in ["pagination off", "confirm off", "debuginfod enabled off", "backtrace past-main on",
+                "backtrace limit 2000", "auto-solib-add on"]:
+    gdb.execute("set " + command)
+gdb.execute("handle all nostop noprint pass", to_string=True)
+gdb.execute("handle SIGINT stop noprint nopass", to_string=True)
+gdb.execute(f"attach {PID}", to_string=True)
+output = open(OUTPUT, "w")
+seen = set()
+
+class InMalloc(gdb.Breakpoint):
+    def stop(self):
+        stack, frame = [], gdb.newest_frame()
+        while frame is not None:
+            if frame.type() != gdb.INLINE_FRAME:
+                stack.append([frame.pc(), frame.name(), frame.type() == gdb.SIGTRAMP_FRAME])
+            elif stack and frame.older() is not None:
+                stack.append([0, frame.name(), False])
+            frame = frame.older()
+        addresses = tuple(address for address, _, _ in stack)
+        if addresses not in seen:
+            seen.add(addresses)
+            output.write(json.dumps(stack) + "\\n")
+        return len(seen) >= ENOUGH
+
+malloc = int(gdb.parse_and_eval("(unsigned long)&malloc"))
+code = gdb.selected_frame().architecture().disassemble(malloc, count=2)
+InMalloc(f"*{code[1]['addr']}")
+open(OUTPUT + ".ready", "w").close()
+gdb.execute("continue", to_string=True)
+output.close()
+gdb.execute("delete")
+gdb.execute("detach")
+open(OUTPUT + ".done", "w").close()
+"""
+
+
+def stacks_by_gdb(pid, work):
+    """Different stacks at malloc while `work` is done."""
+    output = path(f"gdb-{pid}")
+    script = output + ".py"
+    with open(script, "w", encoding="utf-8") as stream:
+        stream.write(f"PID, OUTPUT, ENOUGH = {pid}, {output!r}, {ENOUGH}\n" + IN_GDB)
+    with open(output + ".log", "w+", encoding="utf-8") as log:
+        gdb = spawn(["gdb", "-nx", "-q", "-batch", "-x", script], stdin=subprocess.DEVNULL,
+                    stdout=log, stderr=log, env={**os.environ, "DEBUGINFOD_URLS": ""})
+
+        def is_there(suffix):
+            log.seek(0)
+            check(gdb.poll() is None or os.path.exists(output + suffix),
+                  f"gdb ended early: {log.read()}")
+            return os.path.exists(output + suffix)
+        wait_until(lambda: is_there(".ready"), "gdb's breakpoint")
+        worker = threading.Thread(target=work, daemon=True)
+        worker.start()
+        wait_until(lambda: not worker.is_alive() or is_there(".done"), "the work under gdb")
+        if not is_there(".done"):
+            os.kill(pid, signal.SIGINT)  # gdb's, not the program's
+        gdb.wait(PATIENCE)
+        worker.join(PATIENCE)
+        check(not worker.is_alive(), "the work does not end without gdb")
+    with open(output, encoding="utf-8") as stream:
+        return [json.loads(line) for line in stream]
+
+
+def plain(name):
+    """Without parameters and versions of symbols, which the two write differently."""
+    name = name.replace("(anonymous namespace)", "{anonymous}").split("@@")[0]
+    return name.split("(")[0].replace(" [clone .cold]", "").replace(".cold", "")
+
+
+def is_same(ours, theirs):
+    address, name, is_signal_frame = theirs
+    if is_signal_frame:
+        return True  # gdb has no name for it
+    if name is None:
+        return ours.startswith("[")  # nobody has
+    return plain(ours) == plain(name)
+
+
+def compare(what, stacks, profile):
+    check(len(stacks) >= LEAST, f"{what}: gdb saw only {len(stacks)} different stacks")
+    # From the inside out, without the process at the root.
+    ours = [list(reversed(frames))[:-1] for frames, _ in profile.stacks]
+    missing = []
+    for stack in stacks:
+        if not any(len(frames) == len(stack) and all(map(is_same, frames, stack))
+                   for frames in ours):
+            missing.append(stack)
+
+    def shown(stack):
+        names = [name or hex(address) for address, name, _ in stack]
+        alike = max(ours, key=lambda frames: sum(map(is_same, frames, stack)) -
+                    abs(len(frames) - len(stack)))
+        return f"gdb   {' < '.join(names)}\n    alike {' < '.join(alike)}"
+    check(not missing, f"{what}: {len(missing)} of gdb's {len(stacks)} stacks are not ours:\n  " +
+          "\n  ".join(map(shown, missing[:5])))
+    print(f"{what}: {len(stacks)} different stacks of gdb's, "
+          f"{min(map(len, stacks))} to {max(map(len, stacks))} frames, are all ours")
+
+
+def an_example():
+    first = Target("no_frame_pointer", "alloc")
+    stacks = stacks_by_gdb(first.pid, first.work)
+    first.end()
+    second = Target("no_frame_pointer", "alloc")
+    memflame = Memflame("alloc", "-p", second.pid, "--value", "total-count")
+    second.work()
+    memflame.stop()
+    second.end()
+    compare("no_frame_pointer", stacks, memflame.profile())
+
+
+SQL = """
+create table words(id integer primary key, word text);
+with recursive n(i) as (select 1 union all select i + 1 from n where i < 100)
+  insert into words select i, printf('%064d', i) from n;
+create index by_word on words(word);
+select count(*), max(upper(word)) from words group by id % 3 order by word;
+drop table words;
+.print done
+"""
+
+
+def sqlite():
+    sqlite3 = shutil.which("sqlite3", path="/usr/bin:/bin")
+    if not sqlite3:
+        print("SKIPPED: sqlite3 is not installed")
+        return False
+    process = spawn([sqlite3, ":memory:"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def work():
+        process.stdin.write(SQL)
+        process.stdin.flush()
+        while process.stdout.readline() != "done\n":
+            check(process.poll() is None, "sqlite3 ended early")
+    for _ in range(2):  # what happens once has happened
+        work()
+    stacks = stacks_by_gdb(process.pid, work)
+    memflame = Memflame("alloc", "-p", process.pid, "--value", "total-count")
+    for _ in range(2):
+        work()
+    memflame.stop()
+    process.communicate()
+    equal("exit status of sqlite3", process.returncode, 0)
+    compare("sqlite3", stacks, memflame.profile())
+    return True
+
+
+an_example()
+if not sqlite():
+    sys.exit(77)

@@ -27,8 +27,8 @@ unwind_file(compressed.so FLAGS -shared -DDEBUG_FRAME -Wl,--no-ld-generated-unwi
             -Wl,--compress-debug-sections=zlib)
 add_custom_target(unwind_files DEPENDS ${UNWIND_FILES})
 
-foreach(stem eh_frame)
-  memflame_test(${stem} LIBS memflame_probes PkgConfig::LIBDW PkgConfig::LIBELF Threads::Threads
+foreach(stem eh_frame unwind_table)
+  memflame_test(${stem} LIBS memflame_unwind PkgConfig::LIBDW PkgConfig::LIBELF Threads::Threads
                              ${CMAKE_DL_LIBS})
   add_dependencies(${stem}_test unwind_files)
   target_compile_definitions(${stem}_test PRIVATE UNWIND="${UNWIND}")

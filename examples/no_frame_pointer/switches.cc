@@ -64,7 +64,7 @@ constexpr Site list[] = {
     {"chain::starts_std_thread()", "chain::one_round();main;+;_start", nullptr, 0},
     {"chain::in_small_thread()", "chain::runs_on_small_stack(void*);+", starts_small_thread, 1},
     {"chain::starts_small_thread()", "chain::one_round();main;+;_start", nullptr, 0},
-    {"chain::in_context()", "chain::runs_in_context();+", switches_contexts, 2},
+    {"chain::in_context()", "chain::runs_in_context();.", switches_contexts, 2},
     {"chain::back_in_main_context()", "chain::switches_contexts()" TO_MAIN, nullptr, 1},
 };
 }  // namespace

@@ -6,6 +6,7 @@ the program are the names that occur in its chains, and all in the namespace cha
 
     +            one or more frames that are not of the program
     *            none or more
+    .            exactly one
     NAME*        one whose name begins so
     NAME|NAME    one or the other
     ?NAME        one that may be missing
@@ -15,6 +16,7 @@ import re
 
 from lib import check, equal
 
+WILD = {"+": "+", "*": "*", ".": ""}
 _MARK = re.compile(r"\[(truncated|lost|no stack)")
 
 
@@ -36,7 +38,7 @@ class Chains:
         names = {"main"}
         for leaf, callers in truth["chains"].items():
             for element in [leaf, *callers]:
-                if element not in ("+", "*"):
+                if element not in WILD:
                     names.update(re.sub(r"^(\?|\d+ x )", "", element).rstrip("*").split("|"))
         self.names = names
         self.patterns = {leaf: re.compile(self._pattern(callers))
@@ -47,8 +49,8 @@ class Chains:
         foreign = f"(?:(?!{own})[^\n]*\n)"
         pattern = ""
         for element in callers:
-            if element in ("+", "*"):
-                pattern += foreign + element
+            if element in WILD:
+                pattern += foreign + WILD[element]
             elif element.startswith("?"):
                 pattern += f"(?:{_named(element[1:])})?"
             elif times := re.match(r"(\d+) x (.*)", element):

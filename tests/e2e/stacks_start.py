@@ -3,14 +3,33 @@ or not, with glibc or musl."""
 import os
 
 from chains import Chains, ROOT, compare, complete, plain
-from lib import check, equal, example, observe
+from lib import Memflame, Target, check, equal, example, observe, path
 
-for variant in ("pie", "no_pie", "static", "static_pie"):
+for variant in ("pie", "no_pie", "static", "static_pie", "high", "lld", "debug_frame"):
+    if variant == "lld" and not os.path.exists(example("to_the_end_lld")):
+        print("not linked with lld: it was not there")
+        continue
     for probe in ("alloc", "brk", "mmap", "fault"):
         profile, summary, truth = observe(probe, f"to_the_end_{variant}", arguments=(probe,))
         complete(summary)
         # Writing the figures down, printf() touches pages of its own.
         compare(profile, truth, probe, others=True)
+
+# Without section headers: the loader needs none, and nor does the dynamic linker.
+with open(example("to_the_end_pie"), "rb") as file:
+    image = bytearray(file.read())
+image[0x28:0x30] = bytes(8)  # e_shoff
+image[0x3c:0x40] = bytes(4)  # e_shnum, e_shstrndx
+with open(path("sectionless"), "wb") as file:
+    file.write(image)
+os.chmod(path("sectionless"), 0o755)
+for probe in ("alloc", "fault"):
+    target = Target("to_the_end_pie", probe, executable=path("sectionless"))
+    memflame = Memflame(probe, "-p", target.pid)
+    target.work()
+    memflame.stop()
+    target.end()
+    complete(memflame.summary())
 
 # Debian's musl says nothing about its frames and keeps no frame pointers. What was before main cannot
 # be known, nor what is below a function of musl itself; but no frame may be wrong.

@@ -164,6 +164,12 @@ TEST_CASE("each kind of wrong stack is found") {
   CHECK(judge(stack).name.find("generated code") != std::string::npos);
 }
 
+TEST_CASE("without mappings nothing is compared, and is said to be so") {
+  Process process(::getpid(), "");
+  CHECK(compare(at_depth(1, all), process).name.starts_with("not checked"));
+  CHECK(process.walk(at_depth(1, all), 10).pcs.empty());
+}
+
 TEST_CASE("a return probe's trampoline stands for an address behind a call, and for no other") {
   DumpedStack stack = at_depth(10, all);
   Process process(::getpid(),

@@ -94,6 +94,8 @@ Verdict goes_on(const Walk& walk, Code code) {
 }  // namespace
 
 Verdict compare(const DumpedStack& stack, Process& process) {
+  if (!process.has_mappings())
+    return named("not checked: the process is gone, its mappings too", 0);
   const Walk walk = process.walk(stack, stack.pcs.size() + frames_beyond);
   const auto [ours, theirs] =
       std::mismatch(stack.pcs.begin(), stack.pcs.end(), walk.pcs.begin(), walk.pcs.end());

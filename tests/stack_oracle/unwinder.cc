@@ -250,6 +250,8 @@ Process::~Process() {
   if (Callbacks::current == session_.get()) Callbacks::current = nullptr;
 }
 
+bool Process::has_mappings() const { return !session_->lines.empty(); }
+
 Walk Process::walk(const DumpedStack& stack, size_t most) {
   Session& session = *session_;
   Walk none;

@@ -42,6 +42,9 @@ class Process {
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
+  // False where nothing can be walked: the process is gone and its mappings were not saved.
+  bool has_mappings() const;
+
   // `most` bounds the frames.
   Walk walk(const DumpedStack& stack, size_t most);
 

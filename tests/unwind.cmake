@@ -10,7 +10,7 @@ function(unwind_file name)
   cmake_parse_arguments(ARG "" "" "FLAGS;SOURCES" ${ARGN})
   add_custom_command(
     OUTPUT ${UNWIND}/${name}
-    COMMAND ${CMAKE_C_COMPILER} -nostdlib -Wl,-z,lazy -Wl,-z,separate-code ${ARG_FLAGS} -o ${name}
+    COMMAND ${CMAKE_C_COMPILER} -nostdlib -Wl,--build-id=sha1 -Wl,-z,lazy -Wl,-z,separate-code ${ARG_FLAGS} -o ${name}
             ${UNWIND_SOURCES}/rules.S ${ARG_SOURCES}
     DEPENDS ${UNWIND_SOURCES}/rules.S ${UNWIND_SOURCES}/other.S
     WORKING_DIRECTORY ${UNWIND} VERBATIM)
@@ -27,7 +27,7 @@ unwind_file(compressed.so FLAGS -shared -DDEBUG_FRAME -Wl,--no-ld-generated-unwi
             -Wl,--compress-debug-sections=zlib)
 add_custom_target(unwind_files DEPENDS ${UNWIND_FILES})
 
-foreach(stem eh_frame unwind_table)
+foreach(stem eh_frame unwind_table table_cache)
   memflame_test(${stem} LIBS memflame_unwind PkgConfig::LIBDW PkgConfig::LIBELF Threads::Threads
                              ${CMAKE_DL_LIBS})
   add_dependencies(${stem}_test unwind_files)

@@ -179,14 +179,14 @@ void TableCache::trim() const {
   }
 }
 
-Table table_of_file(int fd, const TableCache* cache) {
+FileTable table_of_file(int fd, const TableCache* cache) {
   const std::optional<FileStamp> stamp = cache == nullptr ? std::nullopt : file_stamp(fd);
   if (stamp)
-    if (std::optional<Table> kept = cache->load(*stamp)) return std::move(*kept);
+    if (std::optional<Table> kept = cache->load(*stamp)) return {std::move(*kept), true};
   Table table = make_table(ImageBytes(fd));
   // Not when somebody wrote to the file meanwhile, and not for what is no program.
   if (stamp && !table.segments.empty() && file_stamp(fd) == stamp) cache->store(*stamp, table);
-  return table;
+  return {std::move(table), false};
 }
 
 }  // namespace memflame::unwind

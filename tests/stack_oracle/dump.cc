@@ -22,7 +22,7 @@ void take(std::string_view& bytes, T* to, size_t count) {
 }
 
 uint64_t size_of(const Head& head) {
-  return sizeof(Head) + reg_count * 8 + uint64_t{head.frames} * 8 + head.copied;
+  return sizeof(Head) + sizeof(DumpedStack::registers) + uint64_t{head.frames} * 8 + head.copied;
 }
 
 // What is wrong with a record, or "".

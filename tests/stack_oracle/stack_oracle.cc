@@ -6,8 +6,7 @@
 // Processes should still be there, for /proc/PID/maps; --maps has what was saved of one that is
 // gone (without PID: of any). Prints a table: how many stacks are equal, and each kind of
 // difference by its name, with the first N of a kind (default 3) in full. Exits with 1 when a
-// difference is unexplained, a stack could not be checked, or there is nothing to check; with 2 on
-// wrong usage.
+// difference is unexplained, the dump is damaged, or nothing was compared; with 2 on wrong usage.
 #include <charconv>
 #include <cstdio>
 #include <fstream>

@@ -65,6 +65,16 @@ po::options_description measure_options(const Probe& probe) {
   if (probe.name != "alloc")
     options.add_options()("kernel-stacks", po::bool_switch(),
                           "kernel frames too, above the user's");
+  options.add_options()("stacks", po::value<std::string>(),
+                        "how stacks are taken: dwarf (unwind tables; default), fp (frame pointers) "
+                        "or copy (walked in user space: slow)");
+  options.add_options()("max-depth", po::value<uint32_t>(),
+                        "frames of a stack, at most 1023 (default: 512)");
+  options.add_options()("max-table", po::value<uint32_t>(),
+                        "kernel memory for unwind tables, at most, in MiB (default: 256)");
+  options.add_options()("copy-kib", po::value<uint32_t>(),
+                        "how much of a stack is copied where it has to be, at most 64 KiB "
+                        "(default: 32)");
   options.add_options()("per-pid", po::bool_switch(), "tell processes of one name apart");
   return options;
 }
@@ -87,6 +97,8 @@ po::options_description hidden_options() {
   options.add_options()("max-stacks", po::value<uint32_t>());
   options.add_options()("ring-bytes", po::value<uint32_t>());
   options.add_options()("ready-fd", po::value<int>());
+  options.add_options()("check-stacks", po::value<std::string>());
+  options.add_options()("check-every", po::value<uint32_t>());
   return options;
 }
 
@@ -159,6 +171,35 @@ void read_target(const Probe& probe, const po::variables_map& values, const Argu
                 ExitCode::usage);
 }
 
+Stacks stacks_named(const std::string& name) {
+  if (name.empty() || name == "dwarf") return Stacks::dwarf;
+  if (name == "fp") return Stacks::fp;
+  if (name == "copy") return Stacks::copy;
+  throw Error("--stacks " + name + ": it is dwarf, fp or copy", ExitCode::usage);
+}
+
+// An option with a number within limits.
+void take_number(const po::variables_map& values, const char* name, uint32_t least, uint32_t most,
+                 uint32_t& into) {
+  take(values, name, into);
+  if (into < least || into > most)
+    throw Error("--" + std::string(name) + " " + std::to_string(into) + ": it is " +
+                    std::to_string(least) + " to " + std::to_string(most),
+                ExitCode::usage);
+}
+
+void read_stack_options(const po::variables_map& values, ProbeOptions& options) {
+  std::string stacks;
+  take(values, "stacks", stacks);
+  options.stacks = stacks_named(stacks);
+  take_number(values, "max-depth", 1, 1023, options.max_depth);
+  take_number(values, "max-table", 1, 16384, options.max_table_mib);
+  take_number(values, "copy-kib", 1, 64, options.copy_kib);
+  take(values, "check-stacks", options.check_file);
+  if (!options.check_file.empty()) options.check_every = 1;
+  take(values, "check-every", options.check_every);
+}
+
 Request read_request(const Probe& probe, const po::variables_map& values,
                      const Arguments& command) {
   Request request;
@@ -173,6 +214,7 @@ Request read_request(const Probe& probe, const po::variables_map& values,
   }
   if (values.count("kernel-stacks") != 0)
     options.kernel_stacks = values["kernel-stacks"].as<bool>();
+  read_stack_options(values, options);
   take(values, "max-live", options.max_live);
   take(values, "max-stacks", options.max_stacks);
   take(values, "ring-bytes", options.ring_bytes);

@@ -18,6 +18,23 @@ std::string fixed(double value, const char* format) {
   return text.data();
 }
 
+// In the order of StopReason.
+constexpr std::array<const char*, bpf::stop_count> stop_names{
+    "complete", "no_frame_pointer", "too_deep",  "unreadable", "no_mapping",
+    "no_table", "bad_row",          "backwards", "copy_ended"};
+
+const char* stacks_mode(Stacks stacks) {
+  switch (stacks) {
+    case Stacks::dwarf:
+      return "dwarf";
+    case Stacks::fp:
+      return "fp";
+    case Stacks::copy:
+      return "copy";
+  }
+  return "";
+}
+
 }  // namespace
 
 void write_summary_json(std::ostream& out, const Profile& profile, const RunInfo& info) {
@@ -51,6 +68,20 @@ void write_summary_json(std::ostream& out, const Profile& profile, const RunInfo
                                                       {"bytes", count.bytes}};
   }
   json["lost_events"] = profile.losses.lost_events();
+  json["stacks"] = {{"mode", stacks_mode(info.mode)},
+                    {"captured", info.stacks.captured},
+                    {"frames", info.stacks.frames},
+                    {"deferred", info.stacks.deferred}};
+  for (size_t i = 0; i < stop_names.size(); ++i)
+    json["stacks"]["stops"][stop_names.at(i)] = info.stacks.stops.at(i);
+  json["unwind"] = {{"tables", info.tables.tables},
+                    {"rows", info.tables.rows},
+                    {"bytes", info.tables.rows * sizeof(unwind::row)},
+                    {"built", info.tables.built},
+                    {"from_cache", info.tables.from_cache},
+                    {"malformed_entries", info.tables.malformed},
+                    {"seconds", info.tables.seconds},
+                    {"cache_problem", info.cache_problem}};
   json["kernel_features"] = {{"release", info.features.release},
                              {"uprobe_multi", info.features.uprobe_multi},
                              {"exact_rss_stat", info.features.exact_rss_stat},
@@ -87,7 +118,25 @@ void write_summary_text(std::ostream& out, const Profile& profile, const RunInfo
     if (count.bytes != 0) out << " (" << iec_bytes(count.bytes) << ")";
     out << "\n";
   }
+  if (info.stacks.captured != 0) {
+    const uint64_t complete = info.stacks.stops[0];
+    out << "memflame: " << with_commas(static_cast<int64_t>(info.stacks.captured))
+        << " stacks taken (" << stacks_mode(info.mode) << "), "
+        << percent(static_cast<double>(complete), static_cast<double>(info.stacks.captured))
+        << " complete, " << fixed(static_cast<double>(info.stacks.frames) /
+                                      static_cast<double>(info.stacks.captured),
+                                  "%.1f")
+        << " frames on average\n";
+  }
   if (!verbose) return;
+  if (info.tables.tables != 0 || info.tables.built != 0)
+    out << "memflame: unwind tables of " << info.tables.tables << " files, "
+        << iec_bytes(static_cast<int64_t>(info.tables.rows * sizeof(unwind::row))) << ", "
+        << info.tables.built << " built, " << info.tables.from_cache << " from the cache, in "
+        << fixed(1000 * info.tables.seconds, "%.0f") << " ms; " << info.stacks.deferred
+        << " stacks walked in user space\n";
+  if (!info.cache_problem.empty())
+    out << "memflame: unwind tables are not kept: " << info.cache_problem << "\n";
   out << "memflame: kernel " << info.features.release
       << (info.features.uprobe_multi ? ", uprobe_multi" : ", perf-event uprobes")
       << (info.features.exact_rss_stat ? ", exact rss_stat" : ", rss_stat batched per task")

@@ -19,6 +19,16 @@ std::optional<Loss> loss_of(StopReason stop) {
       return Loss::truncated_too_deep;
     case StopReason::unreadable:
       return Loss::truncated_unreadable;
+    case StopReason::no_mapping:
+      return Loss::truncated_no_mapping;
+    case StopReason::no_table:
+      return Loss::truncated_no_table;
+    case StopReason::bad_row:
+      return Loss::truncated_bad_row;
+    case StopReason::backwards:
+      return Loss::truncated_backwards;
+    case StopReason::copy_ended:
+      return Loss::truncated_copy_ended;
   }
   return std::nullopt;
 }

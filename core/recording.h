@@ -19,12 +19,17 @@ struct Pc {
   friend bool operator==(const Pc&, const Pc&) = default;
 };
 
-// Why a walk up the stack ended.
+// Why a walk up the stack ended. The order is that of enum stop (probes/bpf/shared.h).
 enum class StopReason : uint8_t {
   complete,          // reached the first frame of the thread
-  no_frame_pointer,  // the frame pointer left the stack or went backwards
+  no_frame_pointer,  // code without unwind information, and rbp is no frame pointer there
   too_deep,          // more frames than the walk takes
   unreadable,        // stack memory not present
+  no_mapping,        // an address in no known code
+  no_table,          // code of a file whose unwind table was not loaded
+  bad_row,           // unwind information that needs more than rsp and rbp
+  backwards,         // the caller's frame is not above
+  copy_ended,        // only so much of the stack was copied
 };
 
 struct RawStack {

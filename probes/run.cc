@@ -102,16 +102,12 @@ class StatusLine {
 };
 
 void add_targets(Session& session, const Target& target, const Command* command, Ends& ends) {
-  for (const pid_t pid : target.pids) {
-    ends.add(pid);
-    session.add_target(pid, false);
-  }
+  for (const pid_t pid : target.pids) ends.add(pid);
   if (command != nullptr) {
     ends.add(command->pid());
     session.add_target(command->pid(), true);
   }
-  if (!target.comm.empty()) session.add_named(target.comm);
-  if (target.whole_system()) session.add_everything();
+  if (command == nullptr) session.add_present_targets();
 }
 
 void say_ready(int fd) {
@@ -160,6 +156,10 @@ Run run_probe(const Probe& probe, const ProbeOptions& options, Command* command)
   run.info.map_bytes = session.object().map_memory();
   run.recording = session.finish();
   run.info.counters = session.counters();
+  run.info.mode = options.stacks;
+  run.info.stacks = session.stacks();
+  run.info.tables = session.unwinder().tables();
+  run.info.cache_problem = session.unwinder().cache_problem();
   run.info.pids = session.os().pids();
   run.info.os_growth = session.os().growth();
   run.info.without_end = session.os().without_figures();

@@ -10,6 +10,7 @@
 #include "probes/kernel.h"
 #include "probes/probe.h"
 #include "probes/procfs.h"
+#include "probes/unwinder.h"
 
 namespace memflame {
 
@@ -22,6 +23,10 @@ struct RunInfo {
   size_t without_end = 0;   // of them, with no OS figures at their end
   OsMemory os_growth;
   KernelFeatures features;
+  Stacks mode = Stacks::dwarf;
+  StackStatistics stacks;
+  unwind::TableStatistics tables;
+  std::string cache_problem;  // why unwind tables are not kept on disk; empty when they are
   uint64_t map_bytes = 0;    // kernel memory of memflame's tables
   bool interrupted = false;  // by SIGTERM
 };

@@ -5,27 +5,15 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 
 #include "core/error.h"
 #include "core/units.h"
-#include "probes/frameless.h"
 
 namespace memflame {
 namespace {
 
 constexpr uint64_t os_reading_interval_ns = 200'000'000;
-
-constexpr std::array<const char*, bpf::note_count> note_texts{
-    "",
-    "[lost: ring buffer full]",
-    "[lost: stack table full]",
-    "[lost: live table full]",
-    "[lost: no memory for the per-thread state]",
-    "[exec: set up by the kernel]",
-    "[by another task: reclaim, ptrace, …]",
-};
 
 bpf::config make_config(const ProbeOptions& options, const KernelFeatures& features) {
   bpf::config config{};
@@ -36,8 +24,23 @@ bpf::config make_config(const ProbeOptions& options, const KernelFeatures& featu
   config.wake_bytes = options.ring_bytes / 4;
   config.cpus = features.possible_cpus;
   config.by_comm = !options.target.comm.empty();
+  config.stacks = static_cast<uint32_t>(options.stacks);
+  config.max_depth = std::min<uint32_t>(options.max_depth, bpf::max_frames);
+  config.copy_bytes = std::min<uint32_t>(options.copy_kib * 1024, bpf::max_copy_bytes);
+  config.check_every = options.check_every;
   std::strncpy(config.comm, options.target.comm.c_str(), sizeof(config.comm) - 1);
   return config;
+}
+
+// The processes that are targets when the run begins.
+std::vector<pid_t> present_targets(const Target& target) {
+  if (!target.whole_system() && target.comm.empty()) return target.pids;
+  std::vector<pid_t> pids;
+  for (const pid_t pid : all_pids())
+    if (pid != ::getpid() && (target.comm.empty() || read_comm(pid) == target.comm) &&
+        has_address_space(pid))
+      pids.push_back(pid);
+  return pids;
 }
 
 }  // namespace
@@ -48,6 +51,7 @@ Session::Session(const Probe& probe, const ProbeOptions& options)
       features_(kernel_features()),
       object_(probe.object()),
       accounting_(probe.accounting(options)),
+      unwinder_(options_),
       os_(features_.exact_rss_stat) {
   bpf::config config = make_config(options, features_);
   object_.resize("ring", options.ring_bytes);
@@ -55,7 +59,11 @@ Session::Session(const Probe& probe, const ProbeOptions& options)
   if (!config.by_comm) object_.leave_out("memflame_rename");
   if (!features_.syscall_tracepoints) object_.leave_out("memflame_exit_group");
   probe.configure(options_, config, object_);
+  if (!options_.check_file.empty()) dump_.emplace(options_.check_file);
+  unwinder_.prepare(spaces_, present_targets(options_.target), object_, features_.possible_cpus,
+                    config);
   object_.load(config);
+  unwinder_.begin(object_);
   ring_ = ring_buffer__new(object_.map("ring"), on_record, this, nullptr);
   if (ring_ == nullptr)
     throw Error(std::string("the ring buffer cannot be mapped: ") + std::strerror(errno));
@@ -81,6 +89,7 @@ void Session::add_target(pid_t pid, bool waits_for_exec) {
     bpf::process known{};
     if (object_.lookup("processes", tgid, known)) return;  // followed since its fork
     process.space = object_.new_space();
+    process.code = unwinder_.claim(SpaceId{process.space});
     object_.update("spaces", process.space, bpf::space{});
     spaces_.adopt(SpaceId{process.space}, pid, monotonic_ns());
     os_.adopt(SpaceId{process.space}, pid);
@@ -89,19 +98,8 @@ void Session::add_target(pid_t pid, bool waits_for_exec) {
   object_.update("processes", tgid, process);
 }
 
-void Session::add_everything() {
-  for (const pid_t pid : all_pids())
-    if (pid != ::getpid() && has_address_space(pid)) add_target(pid, false);
-}
-
-size_t Session::add_named(const std::string& comm) {
-  size_t count = 0;
-  for (const pid_t pid : all_pids()) {
-    if (pid == ::getpid() || read_comm(pid) != comm || !has_address_space(pid)) continue;
-    add_target(pid, false);
-    ++count;
-  }
-  return count;
+void Session::add_present_targets() {
+  for (const pid_t pid : present_targets(options_.target)) add_target(pid, false);
 }
 
 void Session::attach() { probe_.attach(*this); }
@@ -133,6 +131,8 @@ void Session::poll(int timeout_ms) {
   // Wake-ups are only asked for when the ring fills: take what is there in any case.
   ring_buffer__consume(ring_);
   sideband_.drain([this](const SidebandRecord& record) { spaces_.take(record); });
+  unwinder_.refresh(spaces_);
+  walk_copies();
   for (const ModuleId id : spaces_.new_modules())
     if (probe_.attach_module != nullptr) probe_.attach_module(*this, spaces_.module(id), armed_);
   const uint64_t now = monotonic_ns();
@@ -150,6 +150,10 @@ int Session::on_record(void* session, void* data, size_t size) {
     self.on_space(*static_cast<const bpf::space_record*>(data));
   else if (type == bpf::record_event && size >= sizeof(bpf::event_record))
     self.accounting_->on_event(*static_cast<const bpf::event_record*>(data));
+  else if (type == bpf::record_amount && size >= sizeof(bpf::amount_record))
+    self.stacks_.add(*static_cast<const bpf::amount_record*>(data));
+  else if (type == bpf::record_copy)
+    self.on_copy(data, size);
   return 0;
 }
 
@@ -157,7 +161,10 @@ void Session::on_space(const bpf::space_record& record) {
   const SpaceId id{record.space};
   os_.take(record);
   if (record.reason == bpf::space_ending) return;
-  if (record.reason == bpf::space_end) return spaces_.end(id, record.time);
+  if (record.reason == bpf::space_end) {
+    unwinder_.release(id);
+    return spaces_.end(id, record.time);
+  }
   spaces_.begin(record);
   if (record.reason == bpf::space_fork)
     accounting_->fork(SpaceId{record.parent_space}, id);
@@ -166,25 +173,35 @@ void Session::on_space(const bpf::space_record& record) {
 }
 
 void Session::on_stack(const bpf::stack_record& record, size_t size) {
-  const size_t words = size_t{record.kernel_frames} + record.frames;
-  if (size < offsetof(bpf::stack_record, pcs) + words * sizeof(uint64_t)) return;
-  Announced announced;
-  announced.caller = record.caller;
-  announced.entry = record.entry != 0;
-  RawStack& stack = announced.stack;
-  stack.space = SpaceId{record.space};
-  stack.time_ns = record.time;
-  stack.kernel_pcs = record.kernel_frames;
-  stack.stop = static_cast<StopReason>(record.stop);
-  for (size_t i = 0; i < words; ++i) {
-    const bool leaf = i == record.kernel_frames;
-    stack.pcs.push_back({record.pcs[i], !leaf && i != 0});
-    // At a function entry the frame pointer is still the caller's, so the chain misses the caller.
-    if (leaf && announced.entry) stack.pcs.push_back({announced.caller, true});
+  const RawStack* stack = stacks_.announced(record, size);
+  if (stack == nullptr) return;
+  spaces_.expect(stack->space, static_cast<pid_t>(record.tgid), record.comm, record.time);
+  const auto user = std::span(stack->pcs).subspan(stack->kernel_pcs);
+  spaces_.learn(stack->space, user);
+  if (stack->stop == StopReason::no_table && !user.empty())
+    unwinder_.demand(spaces_, stack->space, user.back().addr - (user.back().is_return ? 1 : 0));
+}
+
+void Session::on_copy(const void* data, size_t size) {
+  constexpr size_t head = offsetof(bpf::copy_record, stack);
+  if (size < head || size > sizeof(bpf::copy_record)) return;
+  // What lies beyond the copied bytes is never looked at.
+  auto record = std::make_unique_for_overwrite<bpf::copy_record>();
+  std::memcpy(record.get(), data, size);
+  record->bytes = std::min(record->bytes, static_cast<uint32_t>(size - head));
+  if (record->checks == 0)
+    spaces_.expect(SpaceId{record->space}, static_cast<pid_t>(record->tgid), record->comm,
+                   record->time);
+  copies_.push_back(std::move(record));
+}
+
+void Session::walk_copies() {
+  for (const std::unique_ptr<bpf::copy_record>& record : std::exchange(copies_, {})) {
+    if (record->checks == 0)
+      stacks_.copied(record->key, unwinder_.walk(spaces_, *record));
+    else if (const RawStack* walked = stacks_.find(record->key); walked != nullptr && dump_)
+      dump_->write(*record, *walked);
   }
-  spaces_.expect(stack.space, static_cast<pid_t>(record.tgid), record.comm, record.time);
-  spaces_.learn(stack.space, std::span(stack.pcs).subspan(stack.kernel_pcs));
-  stacks_[record.hash] = std::move(announced);
 }
 
 bool Session::first_probe_of(int fd) {
@@ -193,45 +210,9 @@ bool Session::first_probe_of(int fd) {
          probed_files_.emplace(status.st_dev, status.st_ino).second;
 }
 
-RawStackId Session::stack_for(Recording& recording, uint64_t key) {
-  RawStackId& id = ids_[key];
-  if (id) return id;
-  id = RawStackId{static_cast<uint32_t>(recording.stacks.size())};
-  RawStack& stack = recording.stacks.emplace_back();
-  if (const auto known = stacks_.find(key); known != stacks_.end()) {
-    stack = known->second.stack;
-  } else if (key >> 63) {
-    stack.note = "[lost: ring buffer full]";
-  } else {
-    stack.space = SpaceId{static_cast<uint32_t>(key >> 8)};
-    const size_t note = key & 0xff;
-    stack.note = note < note_texts.size() ? note_texts[note] : "[lost]";
-  }
-  return id;
-}
-
 void Session::add_row(Recording& recording, uint64_t key, const std::string& group,
                       const std::vector<int64_t>& values) {
-  recording.sums.push_back({stack_for(recording, key), group, values});
-}
-
-// Where the leaf function keeps nothing on the stack, frame pointers skip its direct caller; the
-// word on top of the stack is that caller's address.
-void Session::insert_missing_callers(Recording& recording) {
-  std::unordered_map<uint32_t, Frameless> tables;
-  for (const auto& [key, id] : ids_) {
-    const auto known = stacks_.find(key);
-    if (known == stacks_.end() || known->second.entry || known->second.caller == 0) continue;
-    RawStack& stack = recording.stacks[id.index];
-    if (stack.pcs.size() <= stack.kernel_pcs) continue;
-    const Pc leaf = stack.pcs[stack.kernel_pcs];
-    const Mapping* mapping = spaces_.find(stack.space, leaf.addr);
-    if (mapping == nullptr || spaces_.module(mapping->module).file.get() < 0) continue;
-    const auto [table, added] =
-        tables.try_emplace(mapping->module.index, spaces_.module(mapping->module).file.get());
-    if (table->second.return_address_on_top(leaf.addr - mapping->start + mapping->offset))
-      stack.pcs.insert(stack.pcs.begin() + stack.kernel_pcs + 1, {known->second.caller, true});
-  }
+  recording.sums.push_back({stacks_.row(recording, key), group, values});
 }
 
 void Session::count_losses(Recording& recording) {
@@ -249,6 +230,8 @@ void Session::count_losses(Recording& recording) {
   losses.add(Loss::free_miss, c.free_misses);
   losses.add(Loss::mapping_records_lost, sideband_.lost());
   losses.add(Loss::late_attach, late_attaches_);
+  losses.add(Loss::unwind_table_full, unwinder_.tables().no_room);
+  losses.add(Loss::code_list_full, unwinder_.refused());
 }
 
 Recording Session::finish() {
@@ -262,7 +245,6 @@ Recording Session::finish() {
   if (os_.approximate() != 0)
     recording.meta.notes.push_back("figures of " + std::to_string(os_.approximate()) +
                                    " killed process(es) are from up to 0.2 s before the end");
-  insert_missing_callers(recording);
   count_losses(recording);
   links_.detach();
   spaces_.finish(recording);
@@ -271,13 +253,16 @@ Recording Session::finish() {
 
 void Accounting::finish(Session& session, Recording& recording) {
   const size_t columns = recording.types.size();
-  const auto add = [&](const uint64_t& key, const bpf::sum& sum) {
-    const std::vector<int64_t> values(sum.value, sum.value + columns);
+  const auto add = [&](uint64_t key, const int64_t* sums) {
+    const std::vector<int64_t> values(sums, sums + columns);
     const bool empty = std::all_of(values.begin(), values.end(), [](int64_t v) { return v == 0; });
     if (!empty) session.add_row(recording, key, "", values);
   };
-  session.object().for_each<uint64_t, bpf::sum>("sums", add);
-  session.object().for_each<uint64_t, bpf::sum>("notes", add);
+  for (const char* map : {"sums", "notes"})
+    session.object().for_each<uint64_t, bpf::sum>(
+        map, [&](const uint64_t& key, const bpf::sum& sum) { add(key, sum.value); });
+  session.stack_log().for_each_amount(
+      [&](uint64_t key, const StackLog::Values& values) { add(key, values.data()); });
 }
 
 }  // namespace memflame

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -16,6 +16,9 @@
 #include "probes/probe.h"
 #include "probes/sideband.h"
 #include "probes/spaces.h"
+#include "probes/stack_dump.h"
+#include "probes/stack_log.h"
+#include "probes/unwinder.h"
 
 struct ring_buffer;
 
@@ -37,10 +40,8 @@ class Session {
 
   // Makes a process a target. One that waits for exec counts from the program's first instruction.
   void add_target(pid_t pid, bool waits_for_exec);
-  // All processes but memflame.
-  void add_everything();
-  // Every live process of that name.
-  size_t add_named(const std::string& comm);
+  // All that exist now, of those the options name by pid or name, or all there are.
+  void add_present_targets();
 
   void attach();  // the probe itself
   void arm();     // counting begins
@@ -52,22 +53,25 @@ class Session {
 
   bpf::counters counters() const { return object_.counters(); }
   const OsLedger& os() const { return os_; }
+  const Unwinder& unwinder() const { return unwinder_; }
+  StackStatistics stacks() const { return unwinder_.statistics(counters()); }
 
   // True once for a file: has it got its probes already?
   bool first_probe_of(int fd);
   size_t probed_files() const { return probed_files_.size(); }
   void count_late_attach() { ++late_attaches_; }
 
-  // Adds to a row of the recording, by stack hash; used by Accounting.
+  // Adds to a row of the recording, by the key of a stack; used by Accounting.
   void add_row(Recording& recording, uint64_t key, const std::string& group,
                const std::vector<int64_t>& values);
+  const StackLog& stack_log() const { return stacks_; }
 
  private:
   static int on_record(void* session, void* data, size_t size);
   void on_space(const bpf::space_record& record);
   void on_stack(const bpf::stack_record& record, size_t size);
-  RawStackId stack_for(Recording& recording, uint64_t key);
-  void insert_missing_callers(Recording& recording);
+  void on_copy(const void* data, size_t size);
+  void walk_copies();
   void count_losses(Recording& recording);
 
   const Probe& probe_;
@@ -79,13 +83,11 @@ class Session {
   std::unique_ptr<Accounting> accounting_;
   ring_buffer* ring_ = nullptr;
 
-  struct Announced {
-    RawStack stack;
-    uint64_t caller = 0;
-    bool entry = false;
-  };
-  std::unordered_map<uint64_t, Announced> stacks_;  // by hash
-  std::unordered_map<uint64_t, RawStackId> ids_;    // hash or note -> row in the recording
+  Unwinder unwinder_;
+  StackLog stacks_;
+  // Walked when what the kernel says of mappings meanwhile is known.
+  std::vector<std::unique_ptr<bpf::copy_record>> copies_;
+  std::optional<StackDump> dump_;
   OsLedger os_;
   uint64_t next_reading_ns_ = 0;
   std::set<std::pair<uint64_t, uint64_t>> probed_files_;  // device, inode

@@ -45,8 +45,35 @@ uint64_t monotonic_ns() {
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
+std::vector<Mapping> overlay(std::span<const Mapping* const> newest_first) {
+  std::map<uint64_t, Mapping> visible;  // by start
+  for (const Mapping* mapping : newest_first) {
+    uint64_t at = mapping->start;
+    const auto add = [&](uint64_t end) {
+      if (at >= end) return;
+      Mapping part = *mapping;
+      part.offset += at - mapping->start;
+      part.start = at;
+      part.end = end;
+      visible.emplace(at, part);
+    };
+    auto next = visible.upper_bound(at);
+    if (next != visible.begin()) at = std::max(at, std::prev(next)->second.end);
+    for (; next != visible.end() && next->first < mapping->end; ++next) {
+      add(next->first);
+      at = std::max(at, next->second.end);
+    }
+    add(mapping->end);
+  }
+  std::vector<Mapping> list;
+  list.reserve(visible.size());
+  for (const auto& [start, mapping] : visible) list.push_back(mapping);
+  return list;
+}
+
 Spaces::Watched& Spaces::watched(SpaceId id) {
   if (spaces_.size() <= id.index) spaces_.resize(id.index + 1);
+  spaces_[id.index].id = id;
   return spaces_[id.index];
 }
 
@@ -148,13 +175,40 @@ bool Spaces::is_watched(pid_t pid) const {
 
 void Spaces::add_mapping(Watched& space, const Mapping& mapping) {
   open_module(mapping.module, static_cast<pid_t>(space.space.pid), mapping.start, mapping.end);
-  if (modules_[mapping.module.index].kind == ModuleKind::anonymous) space.has_anonymous_code = true;
+  const bool anonymous = modules_[mapping.module.index].kind == ModuleKind::anonymous;
+  if (anonymous) space.has_anonymous_code = true;
+  // Programs that make code map and protect it piece by piece: what lies within is nothing new.
   const bool known =
       std::any_of(space.space.mappings.begin(), space.space.mappings.end(), [&](const Mapping& m) {
-        return m.start == mapping.start && m.end == mapping.end && m.offset == mapping.offset &&
-               m.module == mapping.module;
+        if (m.module != mapping.module || m.until_ns != UINT64_MAX) return false;
+        if (anonymous) return m.start <= mapping.start && mapping.end <= m.end;
+        return m.start == mapping.start && m.end == mapping.end && m.offset == mapping.offset;
       });
-  if (!known) space.space.mappings.push_back(mapping);
+  if (known && !is_overlaid(space, mapping)) return;
+  if (anonymous)
+    std::erase_if(space.space.mappings, [&](const Mapping& m) {
+      return m.module == mapping.module && mapping.start <= m.start && m.end <= mapping.end;
+    });
+  space.space.mappings.push_back(mapping);
+  mark_changed(space);
+}
+
+// Has a later mapping taken a part of this one's addresses?
+bool Spaces::is_overlaid(const Watched& space, const Mapping& mapping) {
+  for (auto m = space.space.mappings.rbegin(); m != space.space.mappings.rend(); ++m)
+    if (m->until_ns == UINT64_MAX && m->start < mapping.end && mapping.start < m->end)
+      return m->module != mapping.module || m->start > mapping.start || m->end < mapping.end;
+  return false;
+}
+
+void Spaces::mark_changed(Watched& space) {
+  if (!space.changed) changed_.push_back(space.id);
+  space.changed = true;
+}
+
+std::vector<SpaceId> Spaces::changed() {
+  for (const SpaceId id : changed_) spaces_[id.index].changed = false;
+  return std::exchange(changed_, {});
 }
 
 void Spaces::read_maps_of(Watched& space) {
@@ -164,13 +218,44 @@ void Spaces::read_maps_of(Watched& space) {
   if (!lines) return;
   // Mappings read before any stack was taken count from the beginning of the space.
   const uint64_t from = space.space.mappings.empty() ? 0 : space.last_read_ns;
+  std::vector<Mapping> now;
   for (const MapsLine& line : *lines)
     if (line.executable)
-      add_mapping(space, {.start = line.start,
-                          .end = line.end,
-                          .offset = line.offset,
-                          .module = intern_module(line),
-                          .from_ns = from});
+      now.push_back({.start = line.start,
+                     .end = line.end,
+                     .offset = line.offset,
+                     .module = intern_module(line),
+                     .from_ns = from});
+  // What was mapped and is no longer there was unmapped, which no log says.
+  for (Mapping& old : space.space.mappings) {
+    const bool there = std::any_of(now.begin(), now.end(), [&](const Mapping& m) {
+      return m.module == old.module && m.start < old.end && old.start < m.end;
+    });
+    if (there || old.until_ns != UINT64_MAX || old.from_ns >= space.last_read_ns) continue;
+    old.until_ns = space.last_read_ns;
+    mark_changed(space);
+  }
+  for (const Mapping& mapping : now) add_mapping(space, mapping);
+}
+
+void Spaces::read_again(SpaceId id, uint64_t time_ns) {
+  Watched& space = watched(id);
+  if (!space.ended && space.last_read_ns < time_ns) read_maps_of(space);
+}
+
+std::vector<Mapping> Spaces::code_of(SpaceId id) const {
+  if (id.index >= spaces_.size()) return {};
+  std::vector<const Mapping*> order;
+  // A child begins with its parent's code. Bounded: a chain of forks is as long as there were
+  // processes.
+  for (int hops = 0; hops < 1024 && id && id.index < spaces_.size(); ++hops) {
+    const Space& space = spaces_[id.index].space;
+    for (auto m = space.mappings.rbegin(); m != space.mappings.rend(); ++m)
+      if (m->until_ns == UINT64_MAX) order.push_back(&*m);
+    if (!space.mappings.empty()) break;
+    id = space.forked_from;
+  }
+  return overlay(order);
 }
 
 const Mapping* Spaces::find(SpaceId id, uint64_t address) const {
@@ -190,6 +275,17 @@ void Spaces::learn(SpaceId id, std::span<const Pc> pcs) {
   const bool unknown = std::any_of(pcs.begin(), pcs.end(),
                                    [&](const Pc& pc) { return find(id, pc.addr) == nullptr; });
   if (unknown) read_maps_of(space);
+}
+
+std::vector<SpaceId> Spaces::with_code(std::span<const Mapping> code) const {
+  std::vector<bool> wanted(modules_.size());
+  for (const Mapping& mapping : code) wanted[mapping.module.index] = true;
+  std::vector<SpaceId> found;
+  for (const Watched& space : spaces_)
+    if (!space.ended && std::any_of(space.space.mappings.begin(), space.space.mappings.end(),
+                                    [&](const Mapping& m) { return wanted[m.module.index]; }))
+      found.push_back(space.id);
+  return found;
 }
 
 std::vector<ModuleId> Spaces::new_modules() { return std::exchange(new_modules_, {}); }

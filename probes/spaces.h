@@ -36,6 +36,16 @@ class Spaces {
   // came by mprotect() is in no log.
   void learn(SpaceId id, std::span<const Pc> pcs);
 
+  // Spaces whose code is mapped otherwise than when this was last called.
+  std::vector<SpaceId> changed();
+  // What code is mapped now, sorted by address, without overlaps.
+  std::vector<Mapping> code_of(SpaceId id) const;
+  // Live spaces in which one of these mappings' files is mapped.
+  std::vector<SpaceId> with_code(std::span<const Mapping> code) const;
+  bool has_ended(SpaceId id) const { return id.index < spaces_.size() && spaces_[id.index].ended; }
+  // Reads /proc/PID/maps again, unless that was done after `time_ns`.
+  void read_again(SpaceId id, uint64_t time_ns);
+
   // Files with code that have come into a watched space since the last call.
   std::vector<ModuleId> new_modules();
   const Module& module(ModuleId id) const { return modules_[id.index]; }
@@ -59,9 +69,11 @@ class Spaces {
   };
   struct Watched {
     Space space;
+    SpaceId id;
     bool from_exec = false;
     bool ended = false;
     bool has_anonymous_code = false;
+    bool changed = false;  // since it was last asked for
     uint64_t end_ns = UINT64_MAX;
     uint64_t last_read_ns = 0;
   };
@@ -69,6 +81,8 @@ class Spaces {
   Watched& watched(SpaceId id);
   void read_maps_of(Watched& space);
   void add_mapping(Watched& space, const Mapping& mapping);
+  static bool is_overlaid(const Watched& space, const Mapping& mapping);
+  void mark_changed(Watched& space);
   void add_seen(Watched& space);
   bool is_watched(pid_t pid) const;
   void read_perf_map(Watched& space) const;
@@ -80,10 +94,14 @@ class Spaces {
   std::vector<Module> modules_{Module{}};
   std::map<std::tuple<uint64_t, uint64_t, std::string>, ModuleId> module_ids_;
   std::vector<ModuleId> new_modules_;
+  std::vector<SpaceId> changed_;
   std::unordered_map<pid_t, std::vector<Seen>> seen_;
   std::deque<std::pair<uint64_t, pid_t>> exited_;  // whose log is to be forgotten, by time
   std::unordered_map<pid_t, SpaceId> current_;     // the live space of a pid
 };
+
+// What remains visible of mappings laid over each other, the newest first: sorted by address.
+std::vector<Mapping> overlay(std::span<const Mapping* const> newest_first);
 
 uint64_t monotonic_ns();
 

@@ -134,8 +134,7 @@ int memflame_alloc_enter(struct pt_regs* ctx) {
     call->old_address = 0;
     call->old_missed = 0;
   }
-  struct user_regs regs = {.ip = ctx->ip, .sp = ctx->sp, .bp = ctx->bp, .entry = 1};
-  call->key = capture(ctx, task, thread, process->space, &regs);
+  call->key = capture(ctx, process, 1);
   call->function = function;
   call->size = size;
   call->space = process->space;

@@ -66,7 +66,8 @@ uint32_t live_entries() {
   return static_cast<uint32_t>(entries);
 }
 
-void configure(const ProbeOptions& options, bpf::config&, BpfObject& object) {
+void configure(const ProbeOptions& options, bpf::config& config, BpfObject& object) {
+  config.column_bytes = 1;
   object.resize("blocks", options.max_live != 0 ? options.max_live : live_entries());
   if (!kernel_features().uprobe_multi) return;
   for (const char* program :

@@ -1,12 +1,15 @@
 // capture(): from user registers to the hash of a call stack that user space knows. Every *.bpf.c
 // includes this after its `struct probe_state` (what the probe keeps per thread).
 //
-// A distinct stack crosses the ring buffer once ("announce"); after that only its hash is used.
-// This version walks frame pointers. To replace the walk, replace walk_user_stack() alone.
+// A distinct stack crosses the ring buffer once ("announce"); after that only its hash is used. A
+// stack that cannot be walked here, because the tables of its code are still to come or because the
+// user has asked for it, is copied instead: then each event has a key of its own, and its figures go
+// to user space one by one.
 #pragma once
 
 #include "kernel.h"
 #include "shared.h"
+#include "walk.h"
 
 char license_name[] SEC("license") = "GPL";
 
@@ -14,7 +17,6 @@ const volatile struct config config = {};
 
 struct thread {
   struct probe_state state;
-  struct stack_record stack;  // scratch for the stack being taken
 };
 
 // By pid_tgid. Not task storage: before 6.2 its look-up fails when it interrupts another one on the
@@ -67,6 +69,32 @@ struct {
   __type(key, u64);
   __type(value, struct sum);
 } notes SEC(".maps");
+
+// Where a stack is put together. Not per CPU: programs on uprobes can be preempted, so a buffer is
+// claimed and given back.
+struct scratch {
+  u32 busy;
+  u32 pad;
+  struct stack_record stack;
+};
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(max_entries, 1);  // user space sets it before load, also below
+  __type(key, u32);
+  __type(value, struct scratch);
+} scratches SEC(".maps");
+
+struct copy {
+  u32 busy;
+  u32 pad;
+  struct copy_record record;
+};
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(max_entries, 1);
+  __type(key, u32);
+  __type(value, struct copy);
+} copies SEC(".maps");
 
 struct {
   __uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -131,128 +159,171 @@ ALWAYS_INLINE struct thread* this_thread(void) {
   return bpf_map_lookup_elem(&threads, &id);
 }
 
-// User registers a walk begins with.
-struct user_regs {
-  u64 ip, sp, bp;
-  u32 entry;  // the instruction pointer is at a function entry: *sp is its return address
-};
-
-ALWAYS_INLINE struct user_regs regs_at_kernel_entry(struct task_struct* task) {
-  struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
-  return (struct user_regs){.ip = regs->ip, .sp = regs->sp, .bp = regs->bp, .entry = 0};
-}
-
-// While a return probe is pending, the return address on the stack is the kernel's trampoline; the
-// kernel keeps the true one in a list ordered from the innermost frame out. Tail calls leave
-// several entries with one stack address; the last of those has the true one.
-//
-// Functions that are not static are verified once, by themselves, with unknown arguments: so the
-// loop over frames below costs the verifier a few instructions a turn instead of all of theirs.
-struct trampolines {
-  u64 next;  // struct return_instance*
-};
-
-__attribute__((noinline)) u64 true_return_address(struct trampolines* list, u64 slot, u64 address) {
-  if (!list) return address;
-  for (int i = 0; i < 8 && list->next; ++i) {
-    struct return_instance* instance = (void*)list->next;
-    u64 stack = BPF_CORE_READ(instance, stack);
-    if (stack > slot) break;
-    if (stack == slot) address = BPF_CORE_READ(instance, orig_ret_vaddr);
-    list->next = (u64)BPF_CORE_READ(instance, next);
-  }
-  return address;
-}
-
-ALWAYS_INLINE struct trampolines trampolines_of(struct task_struct* task) {
-  struct uprobe_task* utask = task->utask;
-  return (struct trampolines){utask ? (u64)BPF_CORE_READ(utask, return_instances) : 0};
-}
-
-// Is there a call instruction right before this address? e8 rel32, or ff /2 with any operand of 1
-// to 6 bytes (Intel SDM, CALL).
-ALWAYS_INLINE int follows_call(u64 address) {
-  u8 code[8];
-  if (bpf_probe_read_user(code, sizeof(code), (void*)(address - 8))) return 0;
-  if (code[3] == 0xe8) return 1;
-  for (int i = 1; i < 7; ++i)
-    if (code[i] == 0xff && (code[i + 1] & 0x38) == 0x10) return 1;
-  return 0;
-}
-
 ALWAYS_INLINE u64 mix(u64 hash, u64 word) {
   hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
   return hash ^ hash >> 32;
 }
 
-// Where a walk is.
-struct walk {
-  u64 bp, low;  // next frame pointer; it must not lie below `low`
-  u64 address;  // return address found by the last step
-  u32 stop, pad;
-  struct trampolines list;
-};
+ALWAYS_INLINE u64 wake_if_filling(void) {
+  return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > config.wake_bytes ? BPF_RB_FORCE_WAKEUP
+                                                                         : BPF_RB_NO_WAKEUP;
+}
 
-// One frame up the chain of saved frame pointers; 0 at its end. A frame pointer must be aligned and
-// lie above the one before: where code keeps none, rbp holds anything, and a wrong frame is worse
-// than a marked end.
-__attribute__((noinline)) int step(struct walk* walk) {
-  u64 frame[2];  // saved frame pointer, return address
-  if (!walk) return 0;
-  u64 bp = walk->bp;
-  if (bp == 0) {
-    walk->stop = stop_end;
-    return 0;
+// Claims an entry of a map whose values begin with `busy`, beginning at this CPU's.
+static __attribute__((noinline)) void* claim(void* map, u32 entries) {
+  u32 cpu = bpf_get_smp_processor_id();
+  for (u32 i = 0; i < 64 && i < entries; ++i) {
+    u32 at = (cpu + i) % entries;
+    u32* busy = bpf_map_lookup_elem(map, &at);
+    if (busy && __sync_val_compare_and_swap(busy, 0, 1) == 0) return busy;
   }
-  if (bp & 7 || bp < walk->low) {
-    walk->stop = stop_no_frame_pointer;
-    return 0;
+  return 0;
+}
+
+ALWAYS_INLINE struct code_slot* code_of(struct process* process) {
+  u32 at = process->code;
+  struct code_slot* slot = bpf_map_lookup_elem(&code_slots, &at);
+  return slot && slot->space == process->space ? slot : 0;
+}
+
+ALWAYS_INLINE void count_walk(u32 frames, u32 stop) {
+  u32 zero = 0;
+  struct counters* all = bpf_map_lookup_elem(&counters, &zero);
+  if (!all || stop >= stop_count) return;
+  __sync_fetch_and_add(&all->stacks, 1);
+  __sync_fetch_and_add(&all->frames, frames);
+  __sync_fetch_and_add(&all->stops[stop], 1);
+}
+
+// Registers and stack of the current task, to be walked in user space. Returns the key that stands
+// for the stack; 0 when it could not be sent.
+static __attribute__((noinline)) u64 send_copy(struct stack_record* stack, u32 entry, u64 checks) {
+  struct task_struct* task = bpf_get_current_task_btf();
+  struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
+  struct copy* copy = claim(&copies, config.copies);
+  if (!copy) return 0;
+  struct copy_record* record = &copy->record;
+  u64 key = checks;
+  if (!key)
+    key = mix(mix(bpf_ktime_get_ns(), bpf_get_current_pid_tgid()), bpf_get_prandom_u32()) |
+          3ULL << 62;
+  record->type = record_copy;
+  record->space = stack->space;
+  record->key = key;
+  record->time = bpf_ktime_get_ns();
+  record->tgid = bpf_get_current_pid_tgid() >> 32;
+  record->entry = entry;
+  record->checks = checks != 0;
+  bpf_probe_read_kernel_str(record->comm, sizeof(record->comm), task->group_leader->comm);
+  record->regs[0] = regs->ax;
+  record->regs[1] = regs->dx;
+  record->regs[2] = regs->cx;
+  record->regs[3] = regs->bx;
+  record->regs[4] = regs->si;
+  record->regs[5] = regs->di;
+  record->regs[dwarf_rbp] = regs->bp;
+  record->regs[dwarf_rsp] = regs->sp;
+  record->regs[8] = regs->r8;
+  record->regs[9] = regs->r9;
+  record->regs[10] = regs->r10;
+  record->regs[11] = regs->r11;
+  record->regs[12] = regs->r12;
+  record->regs[13] = regs->r13;
+  record->regs[14] = regs->r14;
+  record->regs[15] = regs->r15;
+  record->regs[dwarf_rip] = regs->ip;
+  record->kernel_frames = stack->kernel_frames;
+  for (int i = 0; i < max_kernel_frames; ++i) record->kernel[i] = stack->pcs[i];
+  struct trampolines pending = trampolines_of(task);
+  u32 returns = 0;
+  for (; returns < max_copied_returns && pending.next; ++returns) {
+    struct return_instance* instance = (void*)pending.next;
+    record->pending[returns].slot = BPF_CORE_READ(instance, stack);
+    record->pending[returns].address = BPF_CORE_READ(instance, orig_ret_vaddr);
+    pending.next = (u64)BPF_CORE_READ(instance, next);
   }
-  if (bpf_probe_read_user(frame, sizeof(frame), (void*)bp)) {
-    walk->stop = stop_unreadable;
-    return 0;
+  record->returns = returns;
+  // Page by page: the stack ends somewhere, and what lies beyond cannot be read.
+  u32 bytes = 0, limit = config.copy_bytes;
+  for (int i = 0; i < max_copy_bytes / 4096 && bytes < limit; ++i) {
+    u32 piece = 4096 - ((regs->sp + bytes) & 4095);
+    if (bytes > max_copy_bytes - 4096) break;
+    asm volatile("%0 &= 0xffff" : "+r"(bytes));
+    if (bpf_probe_read_user(record->stack + bytes, piece & 4095 ? piece & 4095 : 4096,
+                            (void*)(regs->sp + bytes)))
+      break;
+    bytes += piece;
   }
-  u64 address = frame[1];
-  if (walk->list.next) address = true_return_address(&walk->list, bp + 8, address);
-  if (address == 0) {
-    walk->stop = stop_end;
-    return 0;
-  }
-  walk->address = address;
-  walk->low = bp + 16;
-  walk->bp = frame[0];
-  return 1;
+  record->bytes = bytes;
+  u32 size = __builtin_offsetof(struct copy_record, stack) + bytes;
+  if (size > sizeof(*record)) size = sizeof(*record);
+  long error = bpf_ringbuf_output(&ring, record, size, wake_if_filling());
+  copy->busy = 0;
+  return error ? 0 : key;
+}
+
+// May a stack that met code unknown here be copied? Not when the ring is filling up.
+ALWAYS_INLINE int may_copy(struct code_slot* slot, u32 stop) {
+  if (!slot || (stop != stop_no_mapping && stop != stop_no_table)) return 0;
+  if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > 2 * config.wake_bytes) return 0;
+  u32 left = slot->copies;
+  return left && __sync_val_compare_and_swap(&slot->copies, left, left - 1) == left;
 }
 
 // Fills in the user part of `stack`; returns the hash.
 static __attribute__((noinline)) u64 walk_user_stack(struct stack_record* stack, struct walk* walk,
-                                                     u64 ip, u64 hash) {
+                                                     u64 hash) {
   u32 base = stack->kernel_frames;
-  u32 n = 1;
+  u32 n = 0;
   if (base > max_kernel_frames) base = max_kernel_frames;
-  stack->pcs[base] = ip;
-  hash = mix(hash, ip);
-  walk->stop = stop_too_deep;
-  for (; n < max_frames; ++n) {
-    if (!step(walk)) break;
+  walk->at.stop = stop_too_deep;
+  for (; n < max_frames && n < config.max_depth; ++n) {
+    int done = step(walk);
+    if (!(done & step_frame)) break;
     stack->pcs[base + n] = walk->address;
     hash = mix(hash, walk->address);
+    if (!(done & step_more)) {
+      ++n;
+      break;
+    }
   }
   stack->frames = n;
-  stack->stop = walk->stop;
+  stack->stop = walk->at.stop;
   return hash;
 }
 
-// Takes the stack of the current task and makes sure that user space knows it. Returns the key for
-// account(): the stack's hash, or a note when the stack could not be announced.
-ALWAYS_INLINE u64 capture(void* ctx, struct task_struct* task, struct thread* thread, u32 space,
-                          struct user_regs* regs) {
-  struct stack_record* stack = &thread->stack;
-  struct walk walk = {.bp = regs->bp, .low = regs->sp, .list = trampolines_of(task)};
-  u64 top = 0, caller = 0, hash = space;
-
+// Sends a stack that user space does not know yet. Returns its key, or a note.
+static __attribute__((noinline)) u64 announce(struct stack_record* stack, u64 hash) {
+  struct task_struct* task = bpf_get_current_task_btf();
+  if (globals.stack_table_is_full) return note_key(stack->space, note_stack_table_full);
   stack->type = record_stack;
-  stack->space = space;
+  stack->hash = hash;
+  stack->time = bpf_ktime_get_ns();
+  stack->tgid = bpf_get_current_pid_tgid() >> 32;
+  bpf_probe_read_kernel_str(stack->comm, sizeof(stack->comm), task->group_leader->comm);
+  u32 words = stack->kernel_frames + stack->frames;
+  if (words > max_kernel_frames + max_frames) words = max_kernel_frames + max_frames;
+  // Announce first: if that fails, the stack stays unknown and its next event tries again.
+  u32 size = __builtin_offsetof(struct stack_record, pcs) + words * sizeof(u64);
+  if (size > sizeof(*stack)) size = sizeof(*stack);
+  if (bpf_ringbuf_output(&ring, stack, size, wake_if_filling()))
+    return note_key(stack->space, note_ring_full);
+  struct sum empty = {};
+  long error = insert(&sums, &hash, &empty);
+  if (error == full) globals.stack_table_is_full = 1;
+  // Another CPU may have announced the same stack just now; only a stack that is still not there
+  // has found no room.
+  if (error && !bpf_map_lookup_elem(&sums, &hash))
+    return note_key(stack->space, note_stack_table_full);
+  return hash;
+}
+
+ALWAYS_INLINE u64 capture_into(void* ctx, struct stack_record* stack, struct process* process,
+                               u32 entry) {
+  struct task_struct* task = bpf_get_current_task_btf();
+  struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
+  u64 hash = process->space;
+  stack->space = process->space;
   stack->kernel_frames = 0;
   if (config.kernel_stacks) {
     long bytes = bpf_get_stack(ctx, stack->pcs, max_kernel_frames * sizeof(u64),
@@ -261,38 +332,41 @@ ALWAYS_INLINE u64 capture(void* ctx, struct task_struct* task, struct thread* th
     for (int i = 0; i < max_kernel_frames && i < stack->kernel_frames; ++i)
       hash = mix(hash, stack->pcs[i]);
   }
-  // The word on top of the stack is the return address at a function entry; in a function that has
-  // pushed nothing (libc's system call wrappers) it is so too. User space decides by the unwind
-  // tables which of the latter to believe; here only what cannot be one is left out.
-  if (!bpf_probe_read_user(&top, sizeof(top), (void*)regs->sp)) {
-    caller = true_return_address(&walk.list, regs->sp, top);
-    if (!regs->entry && !follows_call(caller)) caller = 0;
+  if (config.stacks == stacks_copy) {
+    u64 key = send_copy(stack, entry, 0);
+    if (key) COUNT(copied, 1);
+    return key ? key : note_key(process->space, note_ring_full);
   }
-  stack->caller = caller;
-  stack->entry = regs->entry;
-  hash = walk_user_stack(stack, &walk, regs->ip, mix(hash, caller)) | 1ULL << 63;
+  struct code_slot* slot = code_of(process);
+  struct walk walk = {.at = {.ip = regs->ip, .sp = regs->sp, .bp = regs->bp, .exact = 1},
+                      .list = slot ? slot->list : 0,
+                      .at_entry = entry,
+                      .pending = trampolines_of(task)};
+  hash = walk_user_stack(stack, &walk, hash);
+  hash = (hash | 1ULL << 63) & ~(1ULL << 62);
+  if (may_copy(slot, stack->stop)) {
+    u64 key = send_copy(stack, entry, 0);
+    if (key) {
+      COUNT(copied, 1);
+      return key;
+    }
+  }
+  count_walk(stack->frames, stack->stop);
+  u64 key = bpf_map_lookup_elem(&sums, &hash) ? hash : announce(stack, hash);
+  if (config.check_every && key == hash && bpf_get_prandom_u32() % config.check_every == 0)
+    send_copy(stack, entry, hash);
+  return key;
+}
 
-  if (bpf_map_lookup_elem(&sums, &hash)) return hash;
-  if (globals.stack_table_is_full) return note_key(space, note_stack_table_full);
-  stack->hash = hash;
-  stack->time = bpf_ktime_get_ns();
-  stack->tgid = bpf_get_current_pid_tgid() >> 32;
-  bpf_probe_read_kernel_str(stack->comm, sizeof(stack->comm), task->group_leader->comm);
-  u32 words = stack->kernel_frames + stack->frames;
-  if (words > max_kernel_frames + max_frames) words = max_kernel_frames + max_frames;
-  u64 flags = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > config.wake_bytes ? BPF_RB_FORCE_WAKEUP
-                                                                              : BPF_RB_NO_WAKEUP;
-  // Announce first: if that fails, the stack stays unknown and its next event tries again.
-  u32 size = __builtin_offsetof(struct stack_record, pcs) + words * sizeof(u64);
-  if (size > sizeof(*stack)) size = sizeof(*stack);
-  if (bpf_ringbuf_output(&ring, stack, size, flags)) return note_key(space, note_ring_full);
-  struct sum empty = {};
-  long error = insert(&sums, &hash, &empty);
-  if (error == full) globals.stack_table_is_full = 1;
-  // Another CPU may have announced the same stack just now; only a stack that is still not there
-  // has found no room.
-  if (error && !bpf_map_lookup_elem(&sums, &hash)) return note_key(space, note_stack_table_full);
-  return hash;
+// Takes the user stack of the current task and makes sure that user space knows it. `entry`: the
+// task is at a function's first instruction. Returns the key for account(): what stands for the
+// stack, or a note when it could not be announced.
+static __attribute__((noinline)) u64 capture(void* ctx, struct process* process, u32 entry) {
+  struct scratch* scratch = claim(&scratches, config.scratches);
+  if (!scratch) return note_key(process->space, note_no_state);
+  u64 key = capture_into(ctx, &scratch->stack, process, entry);
+  scratch->busy = 0;
+  return key;
 }
 
 ALWAYS_INLINE struct sum* sum_of(u64 key) {
@@ -306,6 +380,15 @@ ALWAYS_INLINE struct sum* sum_of(u64 key) {
 
 // Adds to one column of a stack.
 ALWAYS_INLINE void account(u64 key, u32 column, s64 value) {
+  if (key >> 62 == 3) {
+    struct amount_record amount = {
+        .type = record_amount, .column = column, .key = key, .value = value};
+    if (bpf_ringbuf_output(&ring, &amount, sizeof(amount), wake_if_filling())) {
+      COUNT(event_drops, 1);
+      if (column == 0 && value > 0) COUNT(event_drop_bytes, value * config.column_bytes);
+    }
+    return;
+  }
   struct sum* sum = sum_of(key);
   if (sum && column < columns) __sync_fetch_and_add(&sum->value[column], (u64)value);
 }
@@ -319,5 +402,8 @@ ALWAYS_INLINE void count_lost_stack(u64 key, u64 bytes) {
   } else if ((key & 0xff) == note_stack_table_full) {
     COUNT(stack_full_events, 1);
     COUNT(stack_full_bytes, bytes);
+  } else if ((key & 0xff) == note_no_state) {
+    COUNT(no_state_events, 1);
+    COUNT(no_state_bytes, bytes);
   }
 }

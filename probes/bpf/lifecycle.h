@@ -33,10 +33,26 @@ ALWAYS_INLINE void tell_space(u32 space, u32 tgid, u32 parent, enum space_reason
     COUNT(event_drops, 1);
 }
 
+// Takes a free entry of code_slots, for a space that begins with the code of another (fork) or with
+// none known (exec). Entry 0 is never used. User space frees it when it has seen the space end.
+static __attribute__((noinline)) u32 claim_code_slot(u32 space, u32 parent) {
+  struct code_slot* from = parent ? bpf_map_lookup_elem(&code_slots, &parent) : 0;
+  u64 list = from ? from->list : 0;
+  for (u32 i = 0; i < 64; ++i) {
+    u32 at = 1 + (space + i) % (config.code_slots - 1);
+    struct code_slot* slot = bpf_map_lookup_elem(&code_slots, &at);
+    if (!slot || __sync_val_compare_and_swap(&slot->space, 0, space) != 0) continue;
+    slot->copies = config.new_space_copies;
+    slot->list = list;
+    return at;
+  }
+  return 0;
+}
+
 // Begins a new incarnation for a process. Its counters start at what the kernel says now.
-ALWAYS_INLINE u32 begin_space(u32 tgid, struct mm_struct* mm) {
+ALWAYS_INLINE u32 begin_space(u32 tgid, struct mm_struct* mm, u32 parent_code) {
   u32 id = __sync_fetch_and_add(&globals.next_space, 1) + 1;
-  struct process process = {.space = id};
+  struct process process = {.space = id, .code = claim_code_slot(id, parent_code)};
   struct space space = {.mm = (u64)mm};
   if (mm) {
     space.brk = BPF_CORE_READ(mm, brk);
@@ -73,15 +89,15 @@ int memflame_fork(struct bpf_raw_tracepoint_args* ctx) {
   if (parent_tgid == tgid || !config.follow_children) return 0;
   struct process* process = bpf_map_lookup_elem(&processes, &parent_tgid);
   if (!process || process->waits_for_exec) return 0;
-  u32 parent_space = process->space;
+  u32 parent_space = process->space, code = process->code;
   struct mm_struct* mm = BPF_CORE_READ(child, mm);
   if (mm && mm == BPF_CORE_READ(parent, mm)) {
     // vfork: what the child does to memory, it does to its parent's.
-    struct process borrower = {.space = parent_space, .borrows = 1};
+    struct process borrower = {.space = parent_space, .borrows = 1, .code = code};
     if (bpf_map_update_elem(&processes, &tgid, &borrower, BPF_ANY)) COUNT(process_full, 1);
     return 0;
   }
-  u32 space = begin_space(tgid, mm);
+  u32 space = begin_space(tgid, mm, code);
   if (space) tell_space(space, tgid, parent_space, space_fork, child, mm);
   return 0;
 }
@@ -97,7 +113,7 @@ int memflame_exec(struct bpf_raw_tracepoint_args* ctx) {
   if (process && process->space && !process->borrows && !process->waits_for_exec)
     tell_space(process->space, tgid, 0, space_end, task, 0);
   struct mm_struct* mm = BPF_CORE_READ(task, mm);
-  u32 space = begin_space(tgid, mm);
+  u32 space = begin_space(tgid, mm, 0);
   if (!space) return 0;
   tell_space(space, tgid, 0, space_exec, task, mm);
   after_exec(space, mm);
@@ -116,7 +132,7 @@ int memflame_rename(struct bpf_raw_tracepoint_args* ctx) {
   if (!is_wanted_name(comm)) return 0;
   if (bpf_map_lookup_elem(&processes, &tgid)) return 0;
   struct mm_struct* mm = BPF_CORE_READ(task, mm);
-  u32 space = begin_space(tgid, mm);
+  u32 space = begin_space(tgid, mm, 0);
   if (space) tell_space(space, tgid, 0, space_found, task, mm);
   return 0;
 }

@@ -21,11 +21,23 @@ typedef __s32 s32;
 #endif
 
 enum {
-  max_frames = 255,  // user frames of one stack
+  max_frames = 1023,  // user frames of one stack
   max_kernel_frames = 64,
   columns = 4,  // values per stack in `sums`
   comm_length = 16,
+  max_copy_bytes = 65536,     // of a stack that is copied
+  max_copied_returns = 16,    // pending return probes noted with a copy
+  rule_cache_bits = 15,       // entries of `rules`, as a power of two
+  max_mapping_steps = 16,     // bisection of a list of mappings: at most 65535
+  max_row_steps = 32,         // bisection of a table
 };
+
+// Set in the addresses of a stack that are no return addresses: the leaf's, and what a signal has
+// interrupted.
+#define exact_address (1ULL << 63)
+
+// How stacks are taken.
+enum stacks { stacks_dwarf, stacks_fp, stacks_copy };
 
 // What stands in for a stack where there is none. The key of a sum is a stack hash, with the top
 // bit set, or a note: space id << 8 | enum note.
@@ -51,6 +63,15 @@ struct config {
   u32 cpus;         // possible CPUs
   u32 pages;        // fault: resident pages instead of faults
   u32 by_comm;      // processes that get this name are targets
+  u32 stacks;       // enum stacks
+  u32 max_depth;    // user frames, at most max_frames
+  u32 copy_bytes;   // of a copied stack, at most max_copy_bytes
+  u32 check_every;  // copy one walked stack in so many as well; 0 = none
+  u32 scratches;    // entries of the maps of these names
+  u32 copies;
+  u32 code_slots;
+  u32 new_space_copies;  // see code_slot.copies
+  u32 column_bytes;  // what one of the first column is in bytes; 0 when it counts calls
   char comm[comm_length];
 };
 
@@ -68,6 +89,37 @@ struct process {
   u32 space;
   u32 waits_for_exec;  // our own child, before it has become the command
   u32 borrows;         // a vfork child: it runs in its parent's space until exec or exit
+  u32 code;            // its entry in `code_slots`; 0 = none
+};
+
+// code_slots: which code is mapped in a space, for unwinding. Mapped by user space, which
+// publishes a new list and then changes `list`; a program takes `list` once for a whole walk.
+struct code_slot {
+  u32 space;   // 0 = free
+  u32 copies;  // stacks that met unknown code may still be copied so often
+  u64 list;    // entries in code_mappings: first | count << 24 | id << 40; 0 = none yet
+};
+enum { code_first_bits = 24, code_count_bits = 16, code_id_bits = 17 };
+
+// code_mappings: lists of executable mappings, each sorted by address.
+struct code_mapping {
+  u64 start, end;
+  u64 base;       // address of the table's row with pc 0
+  u32 first_row;  // in `rows`
+  u32 rows;       // enum code_rows, or how many
+  u32 id;         // of the list that this belongs to
+  u32 pad;
+};
+enum code_rows {
+  code_frame_pointer = 0,        // no table: code made at run time, or all of it with --stacks fp
+  code_no_table = 0xffffffff,    // there is a table, but it is not loaded
+};
+
+// rules: a cache from (list id, address) to the row that holds there. The two words are written one
+// after the other, so the second says whose it is, too.
+struct cached_rule {
+  u64 key;   // id << 47 | address
+  u64 rule;  // upper half: check of the key; lower half: the row without its pc
 };
 
 // spaces: space id -> space. One incarnation of an address space (see core/recording.h).
@@ -82,7 +134,7 @@ struct sum {
   s64 value[columns];
 };
 
-enum record_type { record_stack = 1, record_space, record_event };
+enum record_type { record_stack = 1, record_space, record_event, record_copy, record_amount };
 
 // First field of every ring record.
 struct stack_record {
@@ -93,14 +145,55 @@ struct stack_record {
   u32 tgid;
   u16 frames;  // user frames in pcs, after the kernel frames
   u16 kernel_frames;
-  u16 stop;    // enum stop
-  u16 entry;   // pcs[0] is a function entry, so `caller` is its return address
-  u64 caller;  // return address at the top of the stack, 0 when that is no call site
+  u16 stop;  // enum stop
+  u16 pad;
   char comm[comm_length];
   u64 pcs[max_kernel_frames + max_frames];
 };
 
-enum stop { stop_end, stop_no_frame_pointer, stop_too_deep, stop_unreadable };
+// Why a walk ended; in the order of StopReason (core/recording.h).
+enum stop {
+  stop_end,  // at the outermost frame
+  stop_no_frame_pointer,
+  stop_too_deep,
+  stop_unreadable,
+  stop_no_mapping,   // an address in no known mapping
+  stop_no_table,     // in a file whose table is not loaded
+  stop_bad_row,      // unwind information of a kind that rows cannot hold
+  stop_backwards,    // a caller's frame not above its callee's
+  stop_copy_ended,   // only so much of the stack was copied
+  stop_count,
+};
+
+// A stack to be walked in user space: registers and memory. Followed by `bytes` bytes from rsp on.
+struct copy_record {
+  u32 type;
+  u32 space;
+  u64 key;   // stands for the stack, as a hash does
+  u64 time;
+  u32 tgid;
+  u32 bytes;
+  u16 kernel_frames;
+  u16 returns;
+  u16 entry;   // rip is a function entry
+  u16 checks;  // a copy of the stack with the hash `key`, which was walked already
+  char comm[comm_length];
+  u64 regs[17];  // in DWARF order: rax rdx rcx rbx rsi rdi rbp rsp r8 … r15 rip
+  struct {
+    u64 slot, address;
+  } pending[max_copied_returns];  // return addresses that return probes have replaced
+  u64 kernel[max_kernel_frames];
+  u8 stack[max_copy_bytes];
+};
+enum { dwarf_rbp = 6, dwarf_rsp = 7, dwarf_rip = 16 };  // psABI figure 3.36
+
+// Adds to one column of a stack that was copied: such stacks have no sums in the kernel.
+struct amount_record {
+  u32 type;
+  u32 column;
+  u64 key;
+  s64 value;
+};
 
 enum space_reason { space_fork = 1, space_exec, space_found, space_ending, space_end };
 
@@ -147,6 +240,9 @@ struct counters {
   u64 free_misses;    // blocks from before the start, or lost
   u64 unseen_frees;   // addresses allocated again without a free in between
   u64 foreign_pages;  // resident pages changed by another task
+  u64 stacks, frames;      // stacks taken, and user frames in them
+  u64 copied;              // of them, left to user space
+  u64 stops[stop_count];   // walks in BPF by enum stop
 };
 
 // alloc: the kinds of functions, passed as attach cookie.

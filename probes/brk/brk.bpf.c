@@ -36,7 +36,7 @@ ALWAYS_INLINE int on_exit(void* ctx, u64 now) {
   u64 args[6] = {before, now};
   COUNT(events, 1);
   if (now > before) COUNT(amount, now - before);
-  return send_event(ctx, id, call_brk, args, now, now > before ? now - before : 0);
+  return send_event(ctx, process, call_brk, args, now, now > before ? now - before : 0);
 }
 
 SEC("tracepoint")

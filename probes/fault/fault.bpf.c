@@ -98,8 +98,7 @@ ALWAYS_INLINE int on_fault(void* ctx) {
     settle_major(task, state);
   }
   state->major_seen = task->maj_flt;
-  struct user_regs regs = regs_at_kernel_entry(task);
-  state->last = capture(ctx, task, thread, process->space, &regs);
+  state->last = capture(ctx, process, 0);
   if (!config.pages) {
     account(state->last, minor, 1);
     COUNT(amount, 1);
@@ -154,13 +153,11 @@ int memflame_rss(struct bpf_raw_tracepoint_args* ctx) {
   }
   struct thread* thread = this_thread();
   if (!thread) {
-    COUNT(no_state_events, 1);
     add_pages(note_key(id, note_no_state), delta);
     return 0;
   }
   if (!delta) return 0;
-  struct user_regs regs = regs_at_kernel_entry(task);
-  u64 key = capture(ctx, task, thread, id, &regs);
+  u64 key = capture(ctx, process, 0);
   if (!counters_are_batched_per_task()) {
     add_pages(key, delta);
     return 0;

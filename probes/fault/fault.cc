@@ -30,6 +30,7 @@ std::vector<ValueType> types(std::string_view value) {
 
 void configure(const ProbeOptions& options, bpf::config& config, BpfObject& object) {
   config.pages = counts_pages(options.value);
+  config.column_bytes = config.pages ? 4096 : 0;
   config.kernel_skip = raw_tracepoint_frames;
   // Fault events are needed to count faults, and before 6.2 to say whose the pages are.
   const bool exact = kernel_features().exact_rss_stat;

@@ -60,7 +60,7 @@ ALWAYS_INLINE int on_leave(void* ctx, s64 number, s64 result) {
   u64 bytes = call == call_mmap ? args[1] : 0;
   COUNT(events, 1);
   COUNT(amount, bytes);
-  return send_event(ctx, space, call, args, result, bytes);
+  return send_event(ctx, process, call, args, result, bytes);
 }
 
 // The arguments are taken from the saved registers: a program that reads six of them from its

@@ -5,6 +5,8 @@
 namespace memflame::unwind {
 namespace {
 
+constexpr int64_t lowest_slot = -8 * int64_t{UINT8_MAX};  // of rbp, from the CFA
+
 // DW_OP_lit0…31, DW_OP_const1u; UINT64_MAX for anything else.
 uint64_t small_constant(ByteCursor& in) {
   const uint8_t op = in.byte();
@@ -52,7 +54,7 @@ constexpr row bad{0, 0, row_bad, 0};
 // A row whose offset is signed.
 row with_offset(row_kind kind, int64_t offset, uint8_t rbp) {
   if (offset % 8 != 0 || offset / 8 < INT16_MIN || offset / 8 > INT16_MAX) return bad;
-  return {0, static_cast<row_u16>(offset / 8), kind, rbp};
+  return {0, static_cast<row_u16>(offset / 8), static_cast<row_u8>(kind), rbp};
 }
 
 row expression_row(std::span<const std::byte> code, bool rbp_at_rbp, uint8_t rbp) {
@@ -91,7 +93,7 @@ row make_row(const FrameState& state, bool signal) {
     case Rule::undefined:
       break;
     case Rule::offset:
-      if (state.rbp.distance >= 0 || state.rbp.distance < -8 * UINT8_MAX ||
+      if (state.rbp.distance >= 0 || state.rbp.distance < lowest_slot ||
           state.rbp.distance % 8 != 0)
         return bad;
       rbp = static_cast<uint8_t>(state.rbp.distance / -8);

@@ -1,0 +1,176 @@
+// Walking a user stack by the unwind tables of the code on it (docs/unwinding.md).
+//
+// Functions that are not static are verified once, by themselves, with unknown arguments: so the
+// loop over frames costs the verifier a few instructions a turn instead of all of theirs.
+#pragma once
+
+#include "../unwind/row.h"
+#include "kernel.h"
+#include "shared.h"
+
+extern const volatile struct config config;
+
+// All four are filled by user space through mmap.
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(map_flags, BPF_F_MMAPABLE);
+  __uint(max_entries, 1);  // user space sets them before load
+  __type(key, u32);
+  __type(value, struct code_slot);
+} code_slots SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(map_flags, BPF_F_MMAPABLE);
+  __uint(max_entries, 1);
+  __type(key, u32);
+  __type(value, struct code_mapping);
+} code_mappings SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(map_flags, BPF_F_MMAPABLE);
+  __uint(max_entries, 1);
+  __type(key, u32);
+  __type(value, struct row);
+} rows SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(map_flags, BPF_F_MMAPABLE);
+  __uint(max_entries, 1 << rule_cache_bits);
+  __type(key, u32);
+  __type(value, struct cached_rule);
+} rules SEC(".maps");
+
+// While a return probe is pending, the return address on the stack is the kernel's trampoline; the
+// kernel keeps the true one in a list ordered from the innermost frame out. Tail calls leave
+// several entries with one stack address; the last of those has the true one.
+struct trampolines {
+  u64 next;  // struct return_instance*
+};
+
+__attribute__((noinline)) u64 true_return_address(struct trampolines* list, u64 slot, u64 address) {
+  if (!list) return address;
+  for (int i = 0; i < 8 && list->next; ++i) {
+    struct return_instance* instance = (void*)list->next;
+    u64 stack = BPF_CORE_READ(instance, stack);
+    if (stack > slot) break;
+    if (stack == slot) address = BPF_CORE_READ(instance, orig_ret_vaddr);
+    list->next = (u64)BPF_CORE_READ(instance, next);
+  }
+  return address;
+}
+
+ALWAYS_INLINE struct trampolines trampolines_of(struct task_struct* task) {
+  struct uprobe_task* utask = task->utask;
+  return (struct trampolines){utask ? (u64)BPF_CORE_READ(utask, return_instances) : 0};
+}
+
+struct walk;
+ALWAYS_INLINE u64 returned_to(struct walk* walk, u64 slot, u64 address);
+
+#define UNWIND_READ(frame, to, size, address) bpf_probe_read_user(to, size, (void*)(address))
+#define UNWIND_RETURN(frame, slot, value) returned_to((struct walk*)(frame), slot, value)
+#include "../unwind/step.h"
+
+struct walk {
+  struct frame at;
+  u64 list;          // of code mappings
+  u64 address;       // of the frame that the last step has passed; see exact_address
+  u32 at_entry;      // the leaf is at a function entry: its return address is on top
+  u32 pad;
+  struct trampolines pending;
+};
+
+ALWAYS_INLINE u64 returned_to(struct walk* walk, u64 slot, u64 address) {
+  return walk->pending.next ? true_return_address(&walk->pending, slot, address) : address;
+}
+
+// The verifier must not follow what it knows of a number into both branches of a search.
+#define OPAQUE(x) asm volatile("" : "+r"(x))
+
+// Row for `offset` in rows[first, first + count), packed without its pc; 0 when there is none.
+__attribute__((noinline)) u64 find_row(u32 first, u32 count, u32 offset) {
+  u32 low = first, high = first + count;  // the row is at low or before high
+  for (int i = 0; i < max_row_steps && low + 1 < high; ++i) {
+    u32 middle = low + (high - low) / 2;
+    struct row* row = bpf_map_lookup_elem(&rows, &middle);
+    if (!row) return row_none;
+    if (row->pc <= offset)
+      low = middle;
+    else
+      high = middle;
+  }
+  struct row* row = bpf_map_lookup_elem(&rows, &low);
+  if (!row || row->pc > offset) return row_none;
+  return (u64)row->cfa << 16 | (u64)row->kind << 8 | row->rbp;
+}
+
+ALWAYS_INLINE struct row unpack(u32 rule) {
+  return (struct row){.cfa = rule >> 16, .kind = rule >> 8, .rbp = rule};
+}
+
+// What a search found: the row, packed, or why there is none (enum stop) in the upper half.
+__attribute__((noinline)) u64 search(u64 list, u64 address) {
+  u32 first = list & ((1 << code_first_bits) - 1);
+  u32 count = list >> code_first_bits & ((1 << code_count_bits) - 1);
+  u32 id = list >> (code_first_bits + code_count_bits);
+  u32 low = first, high = first + count;
+  u64 none = (u64)stop_no_mapping << 32;
+  if (!count) return none;
+  for (int i = 0; i < max_mapping_steps && low + 1 < high; ++i) {
+    u32 middle = low + (high - low) / 2;
+    struct code_mapping* mapping = bpf_map_lookup_elem(&code_mappings, &middle);
+    if (!mapping) return none;
+    if (mapping->start <= address)
+      low = middle;
+    else
+      high = middle;
+  }
+  struct code_mapping* mapping = bpf_map_lookup_elem(&code_mappings, &low);
+  if (!mapping || mapping->id != id || address < mapping->start || address >= mapping->end)
+    return none;
+  if (mapping->rows == code_frame_pointer) return row_fp << 8;
+  if (mapping->rows == code_no_table) return (u64)stop_no_table << 32;
+  u64 offset = address - mapping->base;
+  u64 found = offset >> 32 ? row_none : find_row(mapping->first_row, mapping->rows, offset);
+  return found ? found : none;
+}
+
+// The row for an address, through the cache.
+ALWAYS_INLINE u64 rule_for(u64 list, u64 address) {
+  u64 key = list >> (code_first_bits + code_count_bits) << 47 | (address & ((1ULL << 47) - 1));
+  u64 hash = key * 0x9e3779b97f4a7c15ULL;
+  u32 slot = hash >> (64 - rule_cache_bits);
+  u64 check = hash << 32;
+  struct cached_rule* cached = bpf_map_lookup_elem(&rules, &slot);
+  if (!cached) return (u64)stop_no_mapping << 32;
+  if (cached->key == key) {
+    u64 rule = *(volatile u64*)&cached->rule;
+    if (rule >> 32 << 32 == check) return (u32)rule;
+  }
+  u64 found = search(list, address);
+  if (found >> 32) return found;
+  *(volatile u64*)&cached->rule = check | found;
+  *(volatile u64*)&cached->key = key;
+  return found;
+}
+
+enum { step_frame = 1, step_more = 2 };
+
+// Takes the frame the walk is at, and goes on to its caller. Returns which of the two it could do;
+// `at.stop` says why not.
+__attribute__((noinline)) int step(struct walk* walk) {
+  if (!walk) return 0;
+  u64 found = row_rsp << 8 | 1 << 16;  // nothing is on the stack yet but the return address
+  if (!walk->at_entry) found = rule_for(walk->list, row_address(&walk->at));
+  walk->at_entry = 0;
+  walk->address = walk->at.ip | (walk->at.exact ? exact_address : 0);
+  if (found >> 32) {
+    walk->at.stop = walk->at.guessed ? stop_no_frame_pointer : found >> 32;
+    return walk->at.guessed ? 0 : step_frame;
+  }
+  struct row row = unpack(found);
+  return unwind_step(&walk->at, row) ? step_frame | step_more : step_frame;
+}

@@ -1,0 +1,43 @@
+// The stacks that a run has met: announced by BPF programs under their hash, or copied under a key of
+// their own and walked here.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/recording.h"
+#include "probes/bpf/shared.h"
+
+namespace memflame {
+
+class StackLog {
+ public:
+  using Values = std::array<int64_t, bpf::columns>;
+
+  // Keeps an announced stack; null when the record is damaged.
+  const RawStack* announced(const bpf::stack_record& record, size_t size);
+  // Keeps a copied stack, once for all copies of it.
+  void copied(uint64_t key, RawStack stack);
+  // A figure of a copied stack.
+  void add(const bpf::amount_record& record);
+
+  const RawStack* find(uint64_t key) const;
+  // The figures of all copied stacks.
+  void for_each_amount(const std::function<void(uint64_t key, const Values&)>& visit) const;
+  // The row of a stack, or of what stands in for one, in the recording; made when there is none.
+  RawStackId row(Recording& recording, uint64_t key);
+
+ private:
+  uint64_t known_as(uint64_t key) const;
+
+  std::unordered_map<uint64_t, RawStack> stacks_;   // by hash
+  std::unordered_map<uint64_t, uint64_t> copies_;   // key -> hash
+  std::unordered_map<uint64_t, Values> amounts_;    // by key, as they come
+  std::unordered_map<uint64_t, RawStackId> rows_;   // by hash or note
+};
+
+}  // namespace memflame

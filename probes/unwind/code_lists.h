@@ -1,0 +1,58 @@
+// What code is mapped where, as BPF programs search it: a list of mappings for each space.
+//
+// A list is written beside the old one and then put in its place by one store; a walk under way goes
+// on with the old. So the room of an old list is used again only some time later, and each mapping
+// carries the number of its list, which makes a walk that is even later fail instead of going wrong.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/recording.h"
+#include "probes/bpf/shared.h"
+
+namespace memflame::unwind {
+
+class CodeLists {
+ public:
+  // The programs' memory: code_slots, code_mappings and rules of bpf/walk.h.
+  CodeLists(std::span<bpf::code_slot> slots, std::span<bpf::code_mapping> mappings,
+            std::span<bpf::cached_rule> rules);
+
+  // The entry of a space, which begins to have one; 0 when none is free.
+  uint32_t claim(SpaceId space);
+  // Puts a list, sorted by address, in the place of the space's present one. `copies`: how many
+  // stacks that meet unknown code may be copied from now on. False when there is no room for it.
+  bool publish(SpaceId space, std::vector<bpf::code_mapping> list, uint32_t copies, uint64_t now_ns);
+  // How many stacks may be copied is known better now.
+  void allow_copies(SpaceId space, uint32_t copies);
+  // The space has ended.
+  void release(SpaceId space, uint64_t now_ns);
+
+  uint64_t refused() const { return refused_; }
+
+ private:
+  struct Range {
+    uint32_t first = 0, count = 0;
+  };
+  bpf::code_slot* find(SpaceId space);
+  bool allocate(uint32_t count, uint64_t now_ns, uint32_t& first);
+  void retire(Range range, uint64_t now_ns);
+  void reuse(uint64_t now_ns);
+  uint32_t next_id();
+
+  std::span<bpf::code_slot> slots_;
+  std::span<bpf::code_mapping> mappings_;
+  std::span<bpf::cached_rule> rules_;
+  std::map<uint32_t, uint32_t> free_;                       // first -> count
+  std::deque<std::pair<uint64_t, Range>> retired_;          // when, in order
+  std::map<uint32_t, Range> of_space_;                      // by space
+  uint32_t last_id_ = 0;
+  uint64_t refused_ = 0;
+};
+
+}  // namespace memflame::unwind

@@ -1,0 +1,81 @@
+#include "probes/unwind/copied_stack.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "probes/unwind/row.h"
+
+namespace memflame::unwind {
+namespace {
+
+using namespace bpf;  // NOLINT(google-build-using-namespace): the words of step.h
+
+struct Reading;
+long read_copy(Reading* reading, void* to, size_t size, uint64_t address);
+uint64_t true_return(const Reading* reading, uint64_t slot, uint64_t address);
+
+// NOLINTBEGIN(cppcoreguidelines-macro-usage): what step.h asks for
+#define UNWIND_READ(frame, to, size, address) \
+  read_copy(reinterpret_cast<Reading*>(frame), to, size, address)
+#define UNWIND_RETURN(frame, slot, value) \
+  true_return(reinterpret_cast<const Reading*>(frame), slot, value)
+// NOLINTEND(cppcoreguidelines-macro-usage)
+#include "probes/unwind/step.h"
+
+struct Reading {
+  frame at{};  // first, as step.h knows only this
+  const CopiedStack* stack = nullptr;
+  bool ended = false;  // a read went beyond the copy
+};
+
+long read_copy(Reading* reading, void* to, size_t size, uint64_t address) {
+  const CopiedStack& stack = *reading->stack;
+  const uint64_t offset = address - stack.sp;
+  if (address < stack.sp || offset > stack.memory.size() || size > stack.memory.size() - offset) {
+    reading->ended = address >= stack.sp;
+    return -1;
+  }
+  std::memcpy(to, stack.memory.data() + offset, size);
+  return 0;
+}
+
+uint64_t true_return(const Reading* reading, uint64_t slot, uint64_t address) {
+  for (const CopiedStack::Pending& pending : reading->stack->pending)
+    if (pending.slot == slot) address = pending.address;
+  return address;
+}
+
+}  // namespace
+
+WalkedStack walk(const CopiedStack& stack, uint32_t max_depth, const FindRow& find) {
+  WalkedStack result;
+  Reading reading;
+  reading.stack = &stack;
+  reading.at.ip = stack.ip;
+  reading.at.sp = stack.sp;
+  reading.at.bp = stack.bp;
+  reading.at.exact = 1;
+  reading.at.stop = stop_too_deep;
+  bool entry = stack.at_entry;
+  while (result.pcs.size() < max_depth) {
+    FoundRow found;
+    found.rule = {.pc = 0, .cfa = 1, .kind = row_rsp, .rbp = 0};
+    if (!entry) found = find(row_address(&reading.at));
+    entry = false;
+    if (found.stop != stop_end) {
+      result.unknown = row_address(&reading.at);
+      reading.at.stop = reading.at.guessed != 0 ? stop_no_frame_pointer : found.stop;
+      if (reading.at.guessed == 0)
+        result.pcs.push_back({reading.at.ip, reading.at.exact == 0});
+      break;
+    }
+    result.pcs.push_back({reading.at.ip, reading.at.exact == 0});
+    if (unwind_step(&reading.at, found.rule) == 0) break;
+    reading.at.stop = stop_too_deep;
+  }
+  if (reading.at.stop == stop_unreadable && reading.ended) reading.at.stop = stop_copy_ended;
+  result.stop = static_cast<StopReason>(reading.at.stop);
+  return result;
+}
+
+}  // namespace memflame::unwind

@@ -1,0 +1,40 @@
+// Walking a copied stack, by the step that BPF programs use (step.h).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "core/recording.h"
+#include "probes/bpf/shared.h"
+#include "probes/unwind/row.h"
+
+namespace memflame::unwind {
+
+struct CopiedStack {
+  uint64_t ip = 0, sp = 0, bp = 0;
+  bool at_entry = false;                // ip is a function's first instruction
+  std::span<const std::byte> memory;    // from sp on
+  struct Pending {
+    uint64_t slot = 0, address = 0;
+  };
+  std::vector<Pending> pending;  // return addresses that return probes have replaced
+};
+
+struct FoundRow {
+  bpf::stop stop = bpf::stop_end;  // why there is no row, if not stop_end
+  row rule{};
+};
+using FindRow = std::function<FoundRow(uint64_t address)>;
+
+struct WalkedStack {
+  std::vector<Pc> pcs;  // leaf first
+  StopReason stop = StopReason::complete;
+  uint64_t unknown = 0;  // the address that has no row, when that was why
+};
+
+WalkedStack walk(const CopiedStack& stack, uint32_t max_depth, const FindRow& find);
+
+}  // namespace memflame::unwind

@@ -1,0 +1,133 @@
+// One step up a stack, from a frame to its caller's, by a row of an unwind table. Plain C: BPF
+// programs walk live stacks with it, user space walks copied ones, and tests hand-made ones.
+//
+// The includer defines, before it includes this:
+//   UNWIND_READ(frame, to, size, address)  copies target memory; 0 when all of it could be read
+//   UNWIND_RETURN(frame, slot, value)      the true return address where `value` was read at `slot`
+// and u8 … s64, struct row (row.h) and enum stop (bpf/shared.h).
+#pragma once
+
+// Where a walk is. The includer's walk begins with it.
+struct frame {
+  u64 ip, sp, bp;
+  u32 exact;    // ip is the next instruction itself, not the one behind a call
+  u32 guessed;  // found by the frame pointer rule: to be believed if it lies in known code
+  u32 stop;     // enum stop, once a step has failed
+  u32 pad;
+};
+
+enum {
+  // What a frame found by the frame pointer alone may span at most: where rbp is no frame pointer
+  // it points anywhere.
+  farthest_frame_pointer = 1 << 20,
+  // The kernel's frame of a signal handler (arch/x86/include/asm/sigframe.h): when the handler has
+  // returned to its restorer, rsp is at the ucontext, whose uc_mcontext.gregs begin at 40.
+  // rbp is number 10 of them, then rbx rdx rax rcx rsp rip.
+  signal_frame_bp = 40 + 8 * 10,
+};
+
+// The instruction whose row holds. A return address may be the first byte of the next function.
+static inline u64 row_address(const struct frame* frame) {
+  return frame->ip - (frame->exact ? 0 : 1);
+}
+
+static inline int unwind_signal(struct frame* frame) {
+  u64 saved[7];
+  if (UNWIND_READ(frame, saved, sizeof(saved), frame->sp + signal_frame_bp)) {
+    frame->stop = stop_unreadable;
+    return 0;
+  }
+  frame->bp = saved[0];
+  frame->sp = saved[5];
+  frame->ip = saved[6];
+  frame->exact = 1;  // interrupted between two instructions
+  frame->guessed = 0;
+  return 1;
+}
+
+// Turns `frame` into its caller's. Returns 0, with `stop` set, when there is none or it cannot be
+// told.
+static inline int unwind_step(struct frame* frame, struct row row) {
+  u64 cfa = 0, words[2] = {0, 0}, bp = frame->bp;
+  u32 rbp = row.rbp, guessed = 0;
+  s64 offset = (s64)(short)row.cfa * 8;
+  switch (row.kind) {
+    case row_rsp:
+      cfa = frame->sp + 8 * (u64)row.cfa;
+      break;
+    case row_rbp:
+      cfa = bp + (u64)offset;
+      break;
+    case row_plt:
+      cfa = frame->sp + ((frame->ip & 15) >= row.cfa ? 16 : 8);
+      break;
+    case row_deref_rsp:
+      if (UNWIND_READ(frame, &cfa, sizeof(cfa), frame->sp + (u64)offset)) {
+        frame->stop = stop_unreadable;
+        return 0;
+      }
+      cfa += 8;
+      break;
+    case row_deref_rbp:
+      if (UNWIND_READ(frame, &cfa, sizeof(cfa), frame->bp + (u64)offset) ||
+          UNWIND_READ(frame, &bp, sizeof(bp), frame->bp)) {
+        frame->stop = stop_unreadable;
+        return 0;
+      }
+      rbp = 0;
+      break;
+    case row_signal:
+      return unwind_signal(frame);
+    case row_fp:
+      // The x86-64 psABI (3.4.1) marks the outermost frame by rbp = 0.
+      if (bp == 0) {
+        frame->stop = stop_end;
+        return 0;
+      }
+      if (bp & 7 || bp < frame->sp || bp - frame->sp > farthest_frame_pointer) {
+        frame->stop = stop_no_frame_pointer;
+        return 0;
+      }
+      cfa = bp + 16;
+      rbp = 2;
+      guessed = 1;
+      break;
+    case row_end:
+      frame->stop = stop_end;
+      return 0;
+    case row_none:
+      frame->stop = stop_no_mapping;
+      return 0;
+    default:
+      frame->stop = stop_bad_row;
+      return 0;
+  }
+  if (cfa <= frame->sp || cfa & 7) {
+    frame->stop = stop_backwards;
+    return 0;
+  }
+  // The usual pair, saved rbp below the return address, is one read.
+  long failed = 0;
+  if (rbp == 2) {
+    failed = UNWIND_READ(frame, words, sizeof(words), cfa - 16);
+    bp = words[0];
+  } else {
+    failed = UNWIND_READ(frame, &words[1], sizeof(words[1]), cfa - 8);
+    if (rbp && !failed) failed = UNWIND_READ(frame, &bp, sizeof(bp), cfa - 8 * (u64)rbp);
+  }
+  if (failed) {
+    frame->stop = stop_unreadable;
+    return 0;
+  }
+  u64 ip = UNWIND_RETURN(frame, cfa - 8, words[1]);
+  if (ip == 0) {
+    frame->stop = bp == 0 ? stop_end : stop_no_mapping;
+    return 0;
+  }
+  frame->ip = ip;
+  frame->sp = cfa;
+  frame->bp = bp;
+  frame->exact = 0;
+  frame->guessed = guessed;
+  return 1;
+}

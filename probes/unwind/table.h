@@ -1,0 +1,40 @@
+// Unwind tables: what a file with code says about finding callers, as rows sorted by address.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "probes/unwind/row.h"
+
+namespace memflame::unwind {
+
+// An executable PT_LOAD segment: file bytes [offset, offset + size) are mapped at virtual address
+// `vaddr` plus the load bias.
+struct Segment {
+  uint64_t offset = 0, size = 0, vaddr = 0;
+};
+
+struct Table {
+  // Virtual address that row::pc counts from: the lowest executable one. Executable addresses reach
+  // at most 4 GiB beyond it; what lies higher has no rows.
+  uint64_t base = 0;
+  // Sorted by pc, no two with one pc, no row like the one before it. The first has pc 0; every
+  // executable address is covered, by row_fp where the file says nothing.
+  std::vector<row> rows;
+  std::vector<Segment> segments;
+  uint32_t entries = 0;    // FDEs read
+  uint32_t malformed = 0;  // CIEs and FDEs that could not be read, and were left out
+};
+
+// The table of an ELF image (a mapped file, or the vdso). Never throws for what is in the image: of
+// a file that is no x86-64 ELF the table has neither segments nor rows; of one without unwind
+// information it has one row_fp.
+Table make_table(std::span<const std::byte> image);
+
+// Where a mapping of file offset `offset` at address `start` puts the table's base; false when the
+// offset lies in none of the segments.
+bool base_address(const Table& table, uint64_t start, uint64_t offset, uint64_t& address);
+
+}  // namespace memflame::unwind

@@ -1,0 +1,230 @@
+#include "probes/unwinder.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "core/error.h"
+
+namespace memflame {
+namespace {
+
+// Room for the tables of files that are mapped later: some large libraries, or a compiler.
+constexpr uint64_t spare_rows = 1 << 20;
+constexpr uint32_t copies_per_change = 1024;
+
+bool is_uprobes_page(const Module& module) { return module.path.starts_with("[uprobes"); }
+
+unwind::CopiedStack copied(const bpf::copy_record& record) {
+  unwind::CopiedStack stack;
+  stack.ip = record.regs[bpf::dwarf_rip];
+  stack.sp = record.regs[bpf::dwarf_rsp];
+  stack.bp = record.regs[bpf::dwarf_rbp];
+  stack.at_entry = record.entry != 0;
+  stack.memory = std::as_bytes(std::span(record.stack).first(
+      std::min<size_t>(record.bytes, bpf::max_copy_bytes)));
+  for (size_t i = 0; i < record.returns && i < bpf::max_copied_returns; ++i)
+    stack.pending.push_back({record.pending[i].slot, record.pending[i].address});
+  return stack;
+}
+
+}  // namespace
+
+Unwinder::Unwinder(const ProbeOptions& options)
+    : options_(options), eager_(!options.target.whole_system()) {}
+
+void Unwinder::prepare(Spaces& spaces, const std::vector<pid_t>& pids, BpfObject& object,
+                       unsigned cpus, bpf::config& config) {
+  uint64_t expected = 0;
+  if (options_.stacks != Stacks::fp) {
+    std::set<ModuleId> modules;
+    for (const pid_t pid : pids)
+      for (const ModuleId id : spaces.modules_of(pid)) modules.insert(id);
+    std::vector<std::pair<ModuleId, const Module*>> wanted;
+    for (const ModuleId id : modules) {
+      const Module& module = spaces.module(id);
+      if (module.kind == ModuleKind::file && module.file.get() < 0) continue;
+      if (module.kind == ModuleKind::anonymous) continue;
+      if (eager_)
+        wanted.emplace_back(id, &module);
+      else if (module.kind == ModuleKind::file)
+        expected += unwind::rows_expected(module.file.get());
+    }
+    tables_.make(wanted);
+    expected += tables_.rows_made();
+    // What a command will map is not known yet.
+    expected += expected / 4 + (pids.empty() ? 3 : 1) * spare_rows;
+  }
+  const uint64_t most = uint64_t{options_.max_table_mib} * (1 << 20) / sizeof(unwind::row);
+  rows_ = static_cast<uint32_t>(std::clamp<uint64_t>(expected, 512, std::max<uint64_t>(most, 512)));
+  slots_ = eager_ ? 16384 : 65536;
+  mappings_ = eager_ ? 32768 : 262144;
+  object.resize("rows", rows_);
+  object.resize("code_slots", slots_);
+  object.resize("code_mappings", mappings_);
+  // A buffer is held for the time of one walk only, by a program that can be preempted.
+  config.scratches = 2 * cpus + 6;
+  config.copies = options_.stacks == Stacks::copy || options_.check_every != 0 ? cpus + 2 : cpus / 4 + 2;
+  object.resize("scratches", config.scratches);
+  object.resize("copies", config.copies);
+  config.code_slots = slots_;
+  config.new_space_copies = options_.stacks == Stacks::fp ? 0 : copies_per_change;
+}
+
+template <class T>
+std::span<T> Unwinder::map_array(BpfObject& object, const char* name, size_t entries) {
+  const size_t bytes = (entries * sizeof(T) + 4095) / 4096 * 4096;
+  void* memory =
+      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, object.map(name), 0);
+  if (memory == MAP_FAILED)
+    throw Error(std::string("the BPF map ") + name + " cannot be mapped: " + std::strerror(errno));
+  mapped_.emplace_back(memory, [bytes](void* at) { ::munmap(at, bytes); });
+  return {static_cast<T*>(memory), entries};
+}
+
+void Unwinder::begin(BpfObject& object) {
+  tables_.move_to(map_array<unwind::row>(object, "rows", rows_));
+  lists_.emplace(map_array<bpf::code_slot>(object, "code_slots", slots_),
+                 map_array<bpf::code_mapping>(object, "code_mappings", mappings_),
+                 map_array<bpf::cached_rule>(object, "rules", size_t{1} << bpf::rule_cache_bits));
+}
+
+uint32_t Unwinder::claim(SpaceId space) { return lists_->claim(space); }
+void Unwinder::release(SpaceId space) { lists_->release(space, monotonic_ns()); }
+
+void Unwinder::make_tables(const Spaces& spaces, std::span<const Mapping> code) {
+  std::vector<std::pair<ModuleId, const Module*>> wanted;
+  for (const Mapping& mapping : code) {
+    const Module& module = spaces.module(mapping.module);
+    const bool has_image = module.kind == ModuleKind::vdso ||
+                           (module.kind == ModuleKind::file && module.file.get() >= 0);
+    if (has_image && !tables_.is_made(mapping.module)) wanted.emplace_back(mapping.module, &module);
+  }
+  tables_.make(wanted);
+}
+
+bpf::code_mapping Unwinder::entry(const Spaces& spaces, const Mapping& mapping) const {
+  bpf::code_mapping entry{};
+  entry.start = mapping.start;
+  entry.end = mapping.end;
+  const Module& module = spaces.module(mapping.module);
+  if (options_.stacks == Stacks::fp || module.kind == ModuleKind::anonymous) return entry;
+  entry.rows = bpf::code_no_table;
+  if (!tables_.is_made(mapping.module)) return entry;
+  const unwind::Table& table = tables_.table(mapping.module);
+  if (table.segments.empty() || !unwind::base_address(table, mapping.start, mapping.offset, entry.base)) {
+    entry.rows = bpf::code_frame_pointer;  // code in a file that is no program
+    return entry;
+  }
+  const unwind::Tables::Place place = tables_.place(mapping.module);
+  if (place.count == 0) return entry;
+  entry.first_row = place.first;
+  entry.rows = place.count;
+  return entry;
+}
+
+void Unwinder::publish(Spaces& spaces, SpaceId space) {
+  const std::vector<Mapping> code = spaces.code_of(space);
+  if (eager_ && options_.stacks != Stacks::fp) make_tables(spaces, code);
+  std::vector<bpf::code_mapping> list;
+  for (const Mapping& mapping : code) {
+    // The kernel's page of return probes and displaced instructions is nobody's code.
+    if (is_uprobes_page(spaces.module(mapping.module))) continue;
+    const bpf::code_mapping next = entry(spaces, mapping);
+    if (!list.empty() && next.rows == bpf::code_frame_pointer &&
+        list.back().rows == bpf::code_frame_pointer && list.back().end == next.start)
+      list.back().end = next.end;
+    else
+      list.push_back(next);
+  }
+  if (list.empty()) return;
+  lists_->publish(space, std::move(list), options_.stacks == Stacks::fp ? 0 : copies_per_change,
+                  monotonic_ns());
+}
+
+void Unwinder::refresh(Spaces& spaces) {
+  std::set<SpaceId> wanted = std::exchange(stale_, {});
+  for (const SpaceId id : spaces.changed()) wanted.insert(id);
+  for (const SpaceId id : wanted)
+    if (!spaces.has_ended(id)) publish(spaces, id);
+}
+
+void Unwinder::demand(Spaces& spaces, SpaceId space, uint64_t address) {
+  if (options_.stacks == Stacks::fp) return;
+  const Mapping* mapping = spaces.find(space, address);
+  if (mapping == nullptr || tables_.is_made(mapping->module)) return;
+  // Where one file of a program is met, its others are not far: they come with it.
+  const std::vector<Mapping> code = spaces.code_of(space);
+  make_tables(spaces, code);
+  for (const SpaceId id : spaces.with_code(code)) stale_.insert(id);
+}
+
+unwind::FoundRow Unwinder::find_row(std::span<const Mapping> code, const Spaces& spaces,
+                                    uint64_t address) const {
+  const auto after =
+      std::upper_bound(code.begin(), code.end(), address,
+                       [](uint64_t at, const Mapping& mapping) { return at < mapping.start; });
+  if (after == code.begin() || address >= (after - 1)->end) return {bpf::stop_no_mapping, {}};
+  const Mapping& mapping = *(after - 1);
+  if (is_uprobes_page(spaces.module(mapping.module))) return {bpf::stop_no_mapping, {}};
+  const bpf::code_mapping where = entry(spaces, mapping);
+  if (where.rows == bpf::code_no_table) return {bpf::stop_no_table, {}};
+  if (where.rows == bpf::code_frame_pointer)
+    return {bpf::stop_end, {.pc = 0, .cfa = 0, .kind = unwind::row_fp, .rbp = 0}};
+  const uint64_t offset = address - where.base;
+  if (offset >> 32 != 0) return {bpf::stop_no_mapping, {}};
+  return {bpf::stop_end, tables_.find({where.first_row, where.rows}, static_cast<uint32_t>(offset))};
+}
+
+unwind::WalkedStack Unwinder::walk_again(const Spaces& spaces,
+                                         const bpf::copy_record& record) const {
+  const std::vector<Mapping> code = spaces.code_of(SpaceId{record.space});
+  return unwind::walk(copied(record), options_.max_depth,
+                      [&](uint64_t address) { return find_row(code, spaces, address); });
+}
+
+RawStack Unwinder::walk(Spaces& spaces, const bpf::copy_record& record) {
+  const SpaceId space{record.space};
+  unwind::WalkedStack walked = walk_again(spaces, record);
+  // Code that came by a way that no log tells of, or a table that nobody has asked for yet.
+  if (walked.stop == StopReason::no_mapping) {
+    spaces.read_again(space, record.time);
+    refresh(spaces);
+    walked = walk_again(spaces, record);
+    // Nothing to be learned: until something changes, more copies are of no use.
+    if (walked.stop == StopReason::no_mapping) lists_->allow_copies(space, 0);
+  }
+  for (int files = 0; walked.stop == StopReason::no_table && files < 64; ++files) {
+    const uint64_t unknown = walked.unknown;
+    demand(spaces, space, unknown);
+    refresh(spaces);
+    walked = walk_again(spaces, record);
+    if (walked.unknown == unknown) break;
+  }
+  if (walked.stop == StopReason::no_table) lists_->allow_copies(space, 0);
+  ++walked_.captured;
+  ++walked_.deferred;
+  walked_.frames += walked.pcs.size();
+  ++walked_.stops[static_cast<size_t>(walked.stop)];
+
+  RawStack stack;
+  stack.space = space;
+  stack.time_ns = record.time;
+  stack.kernel_pcs = std::min<uint32_t>(record.kernel_frames, bpf::max_kernel_frames);
+  stack.stop = walked.stop;
+  for (uint32_t i = 0; i < stack.kernel_pcs; ++i) stack.pcs.push_back({record.kernel[i], i != 0});
+  stack.pcs.insert(stack.pcs.end(), walked.pcs.begin(), walked.pcs.end());
+  return stack;
+}
+
+StackStatistics Unwinder::statistics(const bpf::counters& counters) const {
+  StackStatistics sum = walked_;
+  sum.captured += counters.stacks;
+  sum.frames += counters.frames;
+  for (size_t i = 0; i < sum.stops.size(); ++i) sum.stops[i] += counters.stops[i];
+  return sum;
+}
+
+}  // namespace memflame

@@ -1,0 +1,76 @@
+// Everything user space does for complete stacks: it loads the unwind tables of the files that are
+// mapped, tells the BPF programs what code is where, and walks the stacks they had to copy.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "probes/bpf_object.h"
+#include "probes/options.h"
+#include "probes/spaces.h"
+#include "probes/unwind/code_lists.h"
+#include "probes/unwind/copied_stack.h"
+#include "probes/unwind/tables.h"
+
+namespace memflame {
+
+// Figures of all stacks that were taken, in the kernel and here.
+struct StackStatistics {
+  uint64_t captured = 0, frames = 0;  // user frames, summed over all
+  uint64_t deferred = 0;              // of them, walked in user space
+  std::array<uint64_t, bpf::stop_count> stops{};
+};
+
+class Unwinder {
+ public:
+  explicit Unwinder(const ProbeOptions& options);
+
+  // Before load: makes the tables of the processes that are targets already, so that the programs'
+  // memory can be sized, and sizes it.
+  void prepare(Spaces& spaces, const std::vector<pid_t>& pids, BpfObject& object, unsigned cpus,
+               bpf::config& config);
+  // After load.
+  void begin(BpfObject& object);
+
+  // The entry in code_slots of a space that user space begins; 0 when there is none left.
+  uint32_t claim(SpaceId space);
+  void release(SpaceId space);
+
+  // Publishes what has changed.
+  void refresh(Spaces& spaces);
+  // A stack of this space met code whose table is not loaded: it is worth loading.
+  void demand(Spaces& spaces, SpaceId space, uint64_t address);
+
+  // Walks a copied stack. `time_ns`: what is mapped must be known up to then.
+  RawStack walk(Spaces& spaces, const bpf::copy_record& record);
+  unwind::WalkedStack walk_again(const Spaces& spaces, const bpf::copy_record& record) const;
+
+  StackStatistics statistics(const bpf::counters& counters) const;
+  const unwind::TableStatistics& tables() const { return tables_.statistics(); }
+  const std::string& cache_problem() const { return tables_.cache_problem(); }
+  // Spaces whose code could not be told to the programs for want of room.
+  uint64_t refused() const { return lists_ ? lists_->refused() : 0; }
+
+ private:
+  template <class T>
+  std::span<T> map_array(BpfObject& object, const char* name, size_t entries);
+  void publish(Spaces& spaces, SpaceId space);
+  void make_tables(const Spaces& spaces, std::span<const Mapping> code);
+  bpf::code_mapping entry(const Spaces& spaces, const Mapping& mapping) const;
+  unwind::FoundRow find_row(std::span<const Mapping> code, const Spaces& spaces,
+                            uint64_t address) const;
+
+  const ProbeOptions& options_;
+  bool eager_;  // tables of all code of a space are loaded as soon as it is seen
+  unwind::Tables tables_;
+  std::optional<unwind::CodeLists> lists_;
+  std::vector<std::shared_ptr<void>> mapped_;
+  uint32_t rows_ = 0, mappings_ = 0, slots_ = 0;
+  std::set<SpaceId> stale_;  // whose lists miss a table that is loaded now
+  StackStatistics walked_;   // of copied stacks
+};
+
+}  // namespace memflame

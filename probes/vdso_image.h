@@ -1,0 +1,12 @@
+// The vdso: code that the kernel maps into every process, the same in all 64-bit ones.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+namespace memflame {
+
+// The image in our own process; empty when there is none.
+std::span<const std::byte> vdso_image();
+
+}  // namespace memflame

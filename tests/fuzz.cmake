@@ -1,9 +1,9 @@
-# libFuzzer programs for what collapse/ reads from watched programs. Built with -DMEMFLAME_FUZZ=ON
+# libFuzzer programs for what is read from watched programs. Built with -DMEMFLAME_FUZZ=ON
 # and clang++; each is also a test that runs for a few seconds. To search longer:
 #   tests/perf_map_fuzz -max_total_time=3600
-function(symbolize_fuzz stem)
+function(input_fuzz stem folder)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBS;SEEDS" ${ARGN})
-  list(TRANSFORM ARG_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/collapse/symbolize/)
+  list(TRANSFORM ARG_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/${folder}/)
   add_executable(${stem}_fuzz fuzz/${stem}_fuzz.cc ${ARG_SOURCES})
   target_include_directories(${stem}_fuzz PRIVATE ${PROJECT_SOURCE_DIR})
   target_compile_options(${stem}_fuzz PRIVATE -fsanitize=fuzzer,address,undefined
@@ -13,6 +13,9 @@ function(symbolize_fuzz stem)
   add_test(NAME ${stem}_fuzz COMMAND ${stem}_fuzz -seed=1 -max_total_time=10 ${ARG_SEEDS})
   set_tests_properties(${stem}_fuzz PROPERTIES LABELS fuzz)
 endfunction()
+macro(symbolize_fuzz stem)
+  input_fuzz(${stem} collapse/symbolize ${ARGN})
+endmacro()
 
 set(DEMANGLE demangle.cc punycode.cc rust_v0.cc)
 symbolize_fuzz(perf_map SOURCES perf_map.cc)
@@ -25,3 +28,20 @@ symbolize_fuzz(elf_symbols SEEDS -max_len=65536 ${ELF_CORPUS} ${SYMBOLS}
                SOURCES ${DEMANGLE} bus_guard.cc debug_files.cc dwarf_index.cc dwarf_names.cc
                        elf_file.cc elf_symbols.cc plt.cc root_file.cc symbol_table.cc vdso.cc
                LIBS memflame_core PkgConfig::LIBDW PkgConfig::LIBELF supc++)
+
+set(FRAMES eh_frame.cc frame_program.cc frame_row.cc)
+set(FRAME_CORPUS ${CMAKE_CURRENT_BINARY_DIR}/frame_corpus)
+file(MAKE_DIRECTORY ${FRAME_CORPUS})
+set(TABLE_CORPUS ${CMAKE_CURRENT_BINARY_DIR}/table_corpus)
+file(MAKE_DIRECTORY ${TABLE_CORPUS})
+add_custom_command(
+  OUTPUT ${FRAME_CORPUS}/library
+  COMMAND ${GNU_OBJCOPY} -O binary -j .eh_frame library.so ${FRAME_CORPUS}/library
+  DEPENDS ${UNWIND}/library.so WORKING_DIRECTORY ${UNWIND} VERBATIM)
+add_custom_target(frame_corpus DEPENDS ${FRAME_CORPUS}/library)
+input_fuzz(eh_frame probes/unwind SOURCES ${FRAMES} SEEDS ${FRAME_CORPUS} LIBS PkgConfig::LIBDW)
+input_fuzz(unwind_table probes/unwind SEEDS -max_len=65536 ${TABLE_CORPUS} ${UNWIND}
+           SOURCES ${FRAMES} elf_image.cc frame_sections.cc table.cc
+           LIBS PkgConfig::LIBDW PkgConfig::LIBELF)
+add_dependencies(eh_frame_fuzz frame_corpus)
+add_dependencies(unwind_table_fuzz unwind_files)

@@ -391,6 +391,7 @@ TEST_CASE("several threads at once") {
   const Table made = make_table(ImageBytes(place.open().get()));
   std::vector<int> wrong(4, 0);
   std::vector<std::thread> threads;
+  threads.reserve(wrong.size());
   for (int& count : wrong)
     threads.emplace_back([&] {
       const UniqueFd file = place.open();
@@ -409,7 +410,7 @@ TEST_CASE("build ids") {
   CHECK(build_id(ImageBytes(place.open().get())).size() == 20);
   CHECK(build_id(ImageBytes(-1)).empty());
   std::string text = read_text(place.program());
-  const size_t note = text.find(std::string("\x14\0\0\0\x03\0\0\0GNU", 12));
+  const size_t note = text.find(std::string("\x14\0\0\0\x03\0\0\0GNU\0", 12));
   REQUIRE(note != std::string::npos);
   SUBCASE("longer than the notes") { text[note + 2] = 1; }
   SUBCASE("a size that wraps around") {

@@ -325,7 +325,8 @@ row expected_row(Dwarf_Frame* frame, bool signal) {
   REQUIRE(dwarf_frame_cfa(frame, &first, &count) == 0);
   const Ops cfa(first, first + count);
 
-  const bool realigned = rbp.ops.size() == 1 && is_op(rbp.ops[0], DW_OP_breg6, 0);
+  const bool realigned = rbp.ops.size() == 2 && is_op(rbp.ops[0], DW_OP_call_frame_cfa) &&
+                         is_op(rbp.ops[1], DW_OP_breg6, 0);
   if (realigned) {
     if (cfa.size() != 2 || cfa[0].atom != DW_OP_breg6 || !is_op(cfa[1], DW_OP_deref)) return bad;
     return {0, static_cast<row_u16>(static_cast<Dwarf_Sword>(cfa[0].number) / 8), row_deref_rbp, 0};
@@ -333,13 +334,15 @@ row expected_row(Dwarf_Frame* frame, bool signal) {
   row_u8 slot = 0;
   if (!rbp.ops.empty()) {
     const auto distance = saved_at(rbp.ops);
-    if (!distance || *distance >= 0 || *distance < -255 * 8 || *distance % 8 != 0) return bad;
+    if (!distance || *distance >= 0 || *distance < -2040 || *distance % 8 != 0) return bad;
     slot = static_cast<row_u8>(*distance / -8);
   }
   if (cfa.size() == 1 && cfa[0].atom == DW_OP_bregx) {
     const auto offset = static_cast<Dwarf_Sword>(cfa[0].number2);
     const bool rsp = cfa[0].number == 7;
-    if ((!rsp && cfa[0].number != 6) || offset % 8 != 0 || (rsp && offset < 0)) return bad;
+    if ((!rsp && cfa[0].number != 6) || offset % 8 != 0 ||
+        (rsp && (offset < 0 || offset / 8 > UINT16_MAX)))
+      return bad;
     return {0, static_cast<row_u16>(offset / 8), static_cast<row_u8>(rsp ? row_rsp : row_rbp),
             slot};
   }
@@ -432,6 +435,14 @@ TEST_CASE("libdw reads the same out of libraries") {
     CHECK(result.different == 0);
     CHECK(result.wrong_gaps == 0);
   }
+}
+
+TEST_CASE("libdw reads the same out of rules.S") {
+  auto image = built("library.so");
+  const Comparison result = compare(image);
+  CHECK(result.frames > 20);
+  CHECK(result.different == 0);
+  CHECK(result.wrong_gaps == 0);
 }
 
 TEST_CASE("libdw reads the same out of the vdso") {

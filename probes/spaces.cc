@@ -240,7 +240,10 @@ void Spaces::read_maps_of(Watched& space) {
 
 void Spaces::read_again(SpaceId id, uint64_t time_ns) {
   Watched& space = watched(id);
-  if (!space.ended && space.last_read_ns < time_ns) read_maps_of(space);
+  if (space.ended)
+    add_seen(space);
+  else if (space.last_read_ns < time_ns)
+    read_maps_of(space);
 }
 
 std::vector<Mapping> Spaces::code_of(SpaceId id) const {

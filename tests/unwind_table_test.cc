@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "probes/unique_fd.h"
 #include "probes/unwind/elf_image.h"
@@ -74,6 +75,22 @@ const std::vector<Golden> golden{
     {193, row_fp},         {224, row_end},      {320, row_rsp, 1},
 };
 
+// Of a file with .debug_frame. LLVM's assembler forgets there that a frame is a signal's ('S', a
+// string of its own after the version); an expression for rip is then all that is left.
+std::vector<Golden> golden_of_debug(const std::vector<std::byte>& file) {
+  const auto elf = ElfImage::open(ImageBytes(file));
+  const Elf64_Shdr* section = elf ? elf->section(".debug_frame") : nullptr;
+  REQUIRE(section != nullptr);
+  const Range range = section_bytes(ImageBytes(file), *section);
+  const std::string_view text(reinterpret_cast<const char*>(range.bytes.data()),
+                              range.bytes.size());
+  std::vector<Golden> expected = golden;
+  const auto signal =
+      std::find_if(expected.begin(), expected.end(), [](const Golden& g) { return g.pc == 128; });
+  if (text.find(std::string_view("S\0\x01\x78\x10", 5)) == text.npos) signal->kind = row_bad;
+  return expected;
+}
+
 // The rows from `begin` + from up to `begin` + to are these.
 void check_rows(const Table& table, uint32_t begin, const std::vector<Golden>& expected,
                 uint32_t from = 1, uint32_t to = 336) {
@@ -113,13 +130,22 @@ void check_sound(const Table& table) {
 }  // namespace
 
 TEST_CASE("each kind of row, from the assembler's directives") {
-  for (const char* name : {"library.so", "pie", "one_segment.so", "debug_frame.so"}) {
+  for (const char* name : {"library.so", "pie", "one_segment.so"}) {
     CAPTURE(std::string(name));
     const Table table = make_table(built(name));
     check_sound(table);
     CHECK(table.malformed == 0);
     check_rows(table, code_offset(name, table), golden);
   }
+}
+
+TEST_CASE("each kind of row, out of .debug_frame") {
+  const auto bytes = built("debug_frame.so");
+  CHECK(ElfImage::open(ImageBytes(bytes))->section(".eh_frame") == nullptr);
+  const Table table = make_table(bytes);
+  check_sound(table);
+  CHECK(table.malformed == 0);
+  check_rows(table, code_offset("debug_frame.so", table), golden_of_debug(bytes));
 }
 
 TEST_CASE("compressed .debug_frame") {
@@ -131,7 +157,7 @@ TEST_CASE("compressed .debug_frame") {
   REQUIRE((section->sh_flags & SHF_COMPRESSED) != 0);
   const Table table = make_table(bytes);
   CHECK(table.malformed == 0);
-  check_rows(table, code_offset("compressed.so", table), golden);
+  check_rows(table, code_offset("compressed.so", table), golden_of_debug(bytes));
 
   SUBCASE("that claims a size it does not have") {
     for (const uint64_t size : {uint64_t{0}, uint64_t{1} << 60, uint64_t{1} << 20, uint64_t{7}}) {

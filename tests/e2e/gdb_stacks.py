@@ -5,6 +5,7 @@ breakpoint is at malloc's second instruction, where malloc has a frame of its ow
 """
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -36,10 +37,8 @@ class InMalloc(gdb.Breakpoint):
     def stop(self):
         stack, frame = [], gdb.newest_frame()
         while frame is not None:
-            if frame.type() != gdb.INLINE_FRAME:
+            if frame.type() != gdb.TAILCALL_FRAME:  # not on the stack, but guessed from debug information
                 stack.append([frame.pc(), frame.name(), frame.type() == gdb.SIGTRAMP_FRAME])
-            elif stack and frame.older() is not None:
-                stack.append([0, frame.name(), False])
             frame = frame.older()
         addresses = tuple(address for address, _, _ in stack)
         if addresses not in seen:
@@ -91,8 +90,8 @@ def plain(name):
     """Without parameters and versions of symbols, which the two write differently, and without what
     the C library adds for names of its own: of several at one address each may choose another."""
     name = name.replace("(anonymous namespace)", "{anonymous}").split("@@")[0]
-    name = name.split("(")[0].replace(" [clone .cold]", "").replace(".cold", "")
-    return name.removeprefix("__GI_").removesuffix("_impl")
+    name = re.sub(r" \[clone .*\]|\.(cold|part|constprop|isra)\b.*", "", name.split("(")[0])
+    return name.removeprefix("__GI_").removesuffix("_impl").lstrip("_")
 
 
 def is_same(ours, theirs):
@@ -131,7 +130,8 @@ def an_example():
     stacks = stacks_by_gdb(first.pid, first.work)
     first.end()
     second = Target("no_frame_pointer", "alloc")
-    memflame = Memflame("alloc", "-p", second.pid, "--value", "total-count")
+    memflame = Memflame("alloc", "-p", second.pid, "--value", "total-count",
+                        "--max-depth", "1023")
     second.work()
     memflame.stop()
     second.end()
@@ -164,7 +164,8 @@ def sqlite():
     for _ in range(2):  # what happens once has happened
         work()
     stacks = stacks_by_gdb(process.pid, work)
-    memflame = Memflame("alloc", "-p", process.pid, "--value", "total-count")
+    memflame = Memflame("alloc", "-p", process.pid, "--value", "total-count",
+                        "--max-depth", "1023")
     for _ in range(2):
         work()
     memflame.stop()

@@ -32,7 +32,8 @@ def observe(program, arguments, probes, least):
     watching = {}
     for probe in probes:
         dump = path(f"{program}-{probe}.dump")
-        watching[probe] = dump, Memflame(probe, "-p", target.pid, "--check-stacks", dump)
+        watching[probe] = dump, Memflame(probe, "-p", target.pid, "--check-stacks", dump,
+                                         "--max-depth", "1023")
     target.work()
     for _, memflame in watching.values():
         memflame.stop()

@@ -58,8 +58,7 @@ Verdict unexplained(std::string name, size_t frames) {
   return {"UNEXPLAINED: " + std::move(name), false, frames};
 }
 
-// The walk ended at frame `last`, where there is code that libdwfl knows nothing of. What the
-// kernel side found there has no second opinion.
+// Where libdwfl knows nothing, what the kernel side found has no second opinion.
 bool libdwfl_is_blind(Code code) { return code == Code::gap || code == Code::no_file; }
 
 Verdict same_frames(const DumpedStack& stack, const Walk& walk, Code code) {
@@ -78,14 +77,16 @@ Verdict same_frames(const DumpedStack& stack, const Walk& walk, Code code) {
   return unexplained("complete where libdwfl fails (" + walk.error + ")", frames);
 }
 
-Verdict goes_on(const Walk& walk, Code code) {
+// To be believed if it got to the outermost frame: a wrong step would not.
+Verdict goes_on(const DumpedStack& stack, const Walk& walk, Code code) {
   const size_t frames = walk.pcs.size();
   if (walk.end == WalkEnd::copy_ended)
     return named(walk.trampolines == 0
                      ? "equal up to the end of the copy"
                      : "equal up to the end of the copy, over return-probe trampolines",
                  frames);
-  if (libdwfl_is_blind(code)) return named("libdwfl ends in " + code_name(code), frames);
+  if (libdwfl_is_blind(code) && stack.stop == bpf::stop_end)
+    return named("complete, libdwfl ends in " + code_name(code), frames);
   if (walk.end == WalkEnd::outermost)
     return unexplained("goes on beyond the outermost frame", frames);
   return unexplained("libdwfl fails (" + walk.error + ") in " + code_name(code), frames);
@@ -104,7 +105,7 @@ Verdict compare(const DumpedStack& stack, Process& process) {
   if (equal == 0) return unexplained("another first frame", 0);
   const Code code = process.code_at(stack.pcs[equal - 1] - (equal == 1 ? 0 : 1));
   if (ours == stack.pcs.end() && theirs == walk.pcs.end()) return same_frames(stack, walk, code);
-  if (theirs == walk.pcs.end()) return goes_on(walk, code);
+  if (theirs == walk.pcs.end()) return goes_on(stack, walk, code);
   if (ours == stack.pcs.end() && stack.stop != bpf::stop_end)
     return named("equal, marked " + stop_name(stack.stop) + " where libdwfl goes on", equal);
   if (ours == stack.pcs.end()) return unexplained("complete where libdwfl goes on", equal);

@@ -21,9 +21,9 @@ if not shutil.which("gdb"):
 ENOUGH = 40  # different stacks
 LEAST = 10
 
-# Runs in gdb. Each stack is a line of JSON: [address, name, kind of frame], from the inside out.
+# Runs in gdb. Each stack is a line of JSON: [address, name] of frames, from the inside out.
 IN_GDB = """
-import gdb, json
+import gdb, json, os
 for command in ["pagination off", "confirm off", "debuginfod enabled off", "backtrace past-main on",
                 "backtrace limit 2000", "auto-solib-add on"]:
     gdb.execute("set " + command)
@@ -33,14 +33,30 @@ gdb.execute(f"attach {PID}", to_string=True)
 output = open(OUTPUT, "w")
 seen = set()
 
+maps = []
+for line in open(f"/proc/{PID}/maps"):
+    span, rights, offset, _, inode, *file = line.split()
+    start, end = (int(part, 16) for part in span.split("-"))
+    if file and inode != "0":
+        maps.append((start, end, int(offset, 16), os.path.basename(file[0])))
+
+def place(address):
+    "What memflame calls a function without a name, by the instruction after the call."
+    for start, end, offset, file in maps:
+        if start <= address < end:
+            return f"[{file}+{address - start + offset:#x}]"
+    return f"[{address:#x}]"
+
 class InMalloc(gdb.Breakpoint):
     def stop(self):
         stack, frame = [], gdb.newest_frame()
         while frame is not None:
             if frame.type() != gdb.TAILCALL_FRAME:  # not on the stack, but guessed from debug information
-                stack.append([frame.pc(), frame.name(), frame.type() == gdb.SIGTRAMP_FRAME])
+                kind = frame.type()
+                name = frame.name() if kind != gdb.SIGTRAMP_FRAME else None
+                stack.append([frame.pc(), name or place(frame.pc())])
             frame = frame.older()
-        addresses = tuple(address for address, _, _ in stack)
+        addresses = tuple(address for address, _ in stack)
         if addresses not in seen:
             seen.add(addresses)
             output.write(json.dumps(stack) + "\\n")
@@ -95,12 +111,7 @@ def plain(name):
 
 
 def is_same(ours, theirs):
-    address, name, is_signal_frame = theirs
-    if is_signal_frame:
-        return True  # gdb has no name for it
-    if name is None:
-        return ours.startswith("[")  # nobody has
-    return plain(ours) == plain(name)
+    return plain(ours) == plain(theirs[1])
 
 
 def compare(what, stacks, profile):
@@ -115,7 +126,7 @@ def compare(what, stacks, profile):
             missing.append(stack)
 
     def shown(stack):
-        names = [name or hex(address) for address, name, _ in stack]
+        names = [name for _, name in stack]
         alike = max(ours, key=lambda frames: sum(map(is_same, frames, stack)) -
                     abs(len(frames) - len(stack)))
         return f"gdb   {' < '.join(names)}\n    alike {' < '.join(alike)}"

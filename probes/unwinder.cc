@@ -25,6 +25,7 @@ unwind::CopiedStack copied(const bpf::copy_record& record) {
   stack.at_entry = record.entry != 0;
   stack.memory = std::as_bytes(std::span(record.stack).first(
       std::min<size_t>(record.bytes, bpf::max_copy_bytes)));
+  stack.missing = record.missing;
   for (size_t i = 0; i < record.returns && i < bpf::max_copied_returns; ++i)
     stack.pending.push_back({record.pending[i].slot, record.pending[i].address});
   return stack;

@@ -243,18 +243,22 @@ static __attribute__((noinline)) u64 send_copy(struct stack_record* stack, u32 e
     pending.next = (u64)BPF_CORE_READ(instance, next);
   }
   record->returns = returns;
-  // Page by page: the stack ends somewhere, and what lies beyond cannot be read.
-  u32 bytes = 0, limit = config.copy_bytes;
-  for (int i = 0; i < max_copy_bytes / 4096 && bytes < limit; ++i) {
-    u32 piece = 4096 - ((regs->sp + bytes) & 4095);
-    if (bytes > max_copy_bytes - 4096) break;
-    asm volatile("%0 &= 0xffff" : "+r"(bytes));
-    if (bpf_probe_read_user(record->stack + bytes, piece & 4095 ? piece & 4095 : 4096,
-                            (void*)(regs->sp + bytes)))
-      break;
-    bytes += piece;
+  // Page by page: the stack ends somewhere, and buffers on it may never have been touched.
+  u32 bytes = 0, at = 0, missing = 0;
+  for (int i = 0; i < max_copy_bytes / 4096 && at < config.copy_bytes; ++i) {
+    u32 piece = 4096 - ((regs->sp + at) & 4095);
+    if (at > max_copy_bytes - 4096) break;
+    asm volatile("%0 &= 0xffff" : "+r"(at));
+    long failed = bpf_probe_read_user(record->stack + at, piece & 4095 ? piece & 4095 : 4096,
+                                      (void*)(regs->sp + at));
+    at += piece;
+    if (failed)
+      missing |= 1u << i;
+    else
+      bytes = at;
   }
   record->bytes = bytes;
+  record->missing = missing;
   u32 size = __builtin_offsetof(struct copy_record, stack) + bytes;
   if (size > sizeof(*record)) size = sizeof(*record);
   long error = bpf_ringbuf_output(&ring, record, size, wake_if_filling());

@@ -173,6 +173,8 @@ struct copy_record {
   u64 time;
   u32 tgid;
   u32 bytes;
+  u32 missing;  // bit n: the page n pages above that of rsp is not in memory
+  u32 pad;
   u16 kernel_frames;
   u16 returns;
   u16 entry;   // rip is a function entry

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/units.h"
 #include "probes/unwind/row.h"
 
 namespace memflame::unwind {
@@ -35,6 +36,9 @@ long read_copy(Reading* reading, void* to, size_t size, uint64_t address) {
     reading->ended = address >= stack.sp;
     return -1;
   }
+  const uint64_t page = address / page_bytes - stack.sp / page_bytes;
+  const uint64_t last = (address + size - 1) / page_bytes - stack.sp / page_bytes;
+  if (((stack.missing >> page | stack.missing >> last) & 1) != 0) return -1;
   std::memcpy(to, stack.memory.data() + offset, size);
   return 0;
 }

@@ -5,14 +5,14 @@ set(UNWIND_SOURCES ${CMAKE_CURRENT_SOURCE_DIR}/data/unwind)
 file(MAKE_DIRECTORY ${UNWIND})
 set(UNWIND_FILES)
 
-# unwind_file(<name> FLAGS … [SOURCES …]): ${UNWIND}/<name> of rules.S.
+# unwind_file(<name> FLAGS … [SOURCES …] [AFTER …]): ${UNWIND}/<name> of rules.S.
 function(unwind_file name)
-  cmake_parse_arguments(ARG "" "" "FLAGS;SOURCES" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "FLAGS;SOURCES;AFTER" ${ARGN})
   add_custom_command(
     OUTPUT ${UNWIND}/${name}
-    COMMAND ${CMAKE_C_COMPILER} -nostdlib -Wl,--build-id=sha1 -Wl,-z,lazy -Wl,-z,separate-code ${ARG_FLAGS} -o ${name}
-            ${UNWIND_SOURCES}/rules.S ${ARG_SOURCES}
-    DEPENDS ${UNWIND_SOURCES}/rules.S ${UNWIND_SOURCES}/other.S
+    COMMAND ${CMAKE_C_COMPILER} -nostdlib -Wl,--build-id=sha1 -Wl,-z,lazy -Wl,-z,separate-code
+            ${ARG_FLAGS} -o ${name} ${UNWIND_SOURCES}/rules.S ${ARG_SOURCES}
+    DEPENDS ${UNWIND_SOURCES}/rules.S ${UNWIND_SOURCES}/other.S ${ARG_AFTER}
     WORKING_DIRECTORY ${UNWIND} VERBATIM)
   set(UNWIND_FILES ${UNWIND_FILES} ${UNWIND}/${name} PARENT_SCOPE)
 endfunction()
@@ -23,6 +23,9 @@ unwind_file(no_pie FLAGS -static -no-pie -DBARE_START ${OTHER})
 unwind_file(pie FLAGS -static-pie ${OTHER})
 unwind_file(one_segment.so FLAGS -shared -Wl,-z,noseparate-code)
 unwind_file(debug_frame.so FLAGS -shared -DDEBUG_FRAME -Wl,--no-ld-generated-unwind-info)
+# A library with an entry point, as old linkers make them.
+unwind_file(needy.so FLAGS -shared -DBARE_START -Wl,--no-as-needed ./library.so
+            AFTER ${UNWIND}/library.so)
 unwind_file(compressed.so FLAGS -shared -DDEBUG_FRAME -Wl,--no-ld-generated-unwind-info
             -Wl,--compress-debug-sections=zlib)
 add_custom_target(unwind_files DEPENDS ${UNWIND_FILES})

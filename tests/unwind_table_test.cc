@@ -194,6 +194,17 @@ TEST_CASE("an entry point that nothing is said about ends stacks, for 64 bytes")
   check_rows(table, code_offset("no_pie", table), expected);
 }
 
+TEST_CASE("the entry point of a library means nothing") {
+  const auto bytes = built("needy.so");
+  const Table table = make_table(bytes);
+  const uint32_t begin = code_offset("needy.so", table);
+  std::vector<std::byte> copy = bytes;
+  REQUIRE(at<Elf64_Ehdr>(copy, 0).e_entry != 0);
+  std::vector<Golden> expected = golden;
+  std::erase_if(expected, [](const Golden& g) { return g.pc == 224; });
+  check_rows(table, begin, expected);
+}
+
 TEST_CASE("without section headers the tables are the same") {
   for (const char* name : {"library.so", "pie", "one_segment.so"}) {
     CAPTURE(std::string(name));

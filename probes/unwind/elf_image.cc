@@ -11,6 +11,7 @@ namespace memflame::unwind {
 namespace {
 
 constexpr uint64_t max_notes = 1 << 16;     // bytes; a build id takes 36 of them
+constexpr uint64_t max_dynamic = 1 << 14;   // bytes; a thousand entries, where thirty are usual
 constexpr uint64_t max_build_id = 64;       // bytes; sha1 has 20, sha256 32
 constexpr uint64_t max_inflated = 1 << 28;  // bytes; .debug_frame of the largest programs: 50 MB
 
@@ -134,6 +135,19 @@ const Elf64_Phdr* ElfImage::loaded(uint64_t address) const {
     return s.p_type == PT_LOAD && address >= s.p_vaddr && address - s.p_vaddr < s.p_filesz;
   });
   return found == segments_.end() ? nullptr : &*found;
+}
+
+std::optional<uint64_t> dynamic_entry(const ImageBytes& image, const ElfImage& elf, int64_t tag) {
+  for (const Elf64_Phdr& segment : elf.segments()) {
+    if (segment.p_type != PT_DYNAMIC) continue;
+    const uint64_t size = std::min(segment.p_filesz, max_dynamic);
+    for (const Elf64_Dyn& entry :
+         read_array<Elf64_Dyn>(image, segment.p_offset, size / sizeof(Elf64_Dyn))) {
+      if (entry.d_tag == tag) return entry.d_un.d_val;
+      if (entry.d_tag == DT_NULL) break;
+    }
+  }
+  return std::nullopt;
 }
 
 Range section_bytes(const ImageBytes& image, const Elf64_Shdr& section) {

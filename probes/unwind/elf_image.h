@@ -44,7 +44,7 @@ class ElfImage {
  public:
   static std::optional<ElfImage> open(const ImageBytes& image);
 
-  uint64_t entry() const { return entry_; }  // e_entry; 0 = none
+  uint64_t entry() const { return entry_; }  // e_entry, which old linkers set in libraries too
   const std::vector<Elf64_Phdr>& segments() const { return segments_; }
   // nullptr when there is none of this name with bytes in the file.
   const Elf64_Shdr* section(std::string_view name) const;
@@ -57,6 +57,9 @@ class ElfImage {
   std::vector<Elf64_Shdr> sections_;
   Range names_;
 };
+
+// The value of the first entry with this tag (DT_…) in PT_DYNAMIC.
+std::optional<uint64_t> dynamic_entry(const ImageBytes& image, const ElfImage& elf, int64_t tag);
 
 // The bytes of a section, inflated when they are compressed (SHF_COMPRESSED).
 Range section_bytes(const ImageBytes& image, const Elf64_Shdr& section);

@@ -8,23 +8,6 @@
 namespace memflame::unwind {
 namespace {
 
-constexpr uint64_t max_dynamic = 4096;  // bytes of PT_DYNAMIC looked at; it has some 30 entries
-
-// DT_PLTGOT: what data-relative pointers count from.
-std::optional<uint64_t> global_offset_table(const ImageBytes& image, const ElfImage& elf) {
-  for (const Elf64_Phdr& s : elf.segments()) {
-    if (s.p_type != PT_DYNAMIC) continue;
-    const Range range = image.range(s.p_offset, std::min<uint64_t>(s.p_filesz, max_dynamic));
-    ByteCursor in(range.bytes);
-    while (in.left() >= sizeof(Elf64_Dyn)) {
-      const Elf64_Dyn entry = in.number<Elf64_Dyn>();
-      if (entry.d_tag == DT_PLTGOT) return entry.d_un.d_ptr;
-      if (entry.d_tag == DT_NULL) break;
-    }
-  }
-  return std::nullopt;
-}
-
 // Without section headers: PT_GNU_EH_FRAME leads to a header with a pointer to .eh_frame, which
 // ends at an entry of length zero.
 FoundFrames frames_by_header(const ImageBytes& image, const ElfImage& elf) {
@@ -61,7 +44,7 @@ FoundFrames find_frames(const ImageBytes& image, const ElfImage& elf, bool debug
   if (!debug && found.range.bytes.empty()) found = frames_by_header(image, elf);
   found.section.bytes = found.range.bytes;
   found.section.debug = debug;
-  found.section.data = global_offset_table(image, elf);
+  found.section.data = dynamic_entry(image, elf, DT_PLTGOT);  // as libgcc takes it
   if (const Elf64_Shdr* text = elf.section(".text")) found.section.text = text->sh_addr;
   return found;
 }

@@ -58,6 +58,14 @@ std::vector<Segment> code_segments(const ElfImage& elf) {
   return segments;
 }
 
+// Where the kernel starts this file, or a dynamic linker that it is; 0 for a library, whose e_entry
+// means nothing. Programs name an interpreter, or need no library (static ones, and linkers).
+uint64_t start_address(const ImageBytes& image, const ElfImage& elf) {
+  const bool interpreted = std::any_of(elf.segments().begin(), elf.segments().end(),
+                                       [](const Elf64_Phdr& s) { return s.p_type == PT_INTERP; });
+  return interpreted || !dynamic_entry(image, elf, DT_NEEDED) ? elf.entry() : 0;
+}
+
 // Puts rows of FDEs and of the gaps between them together.
 class Builder {
  public:
@@ -117,7 +125,7 @@ class Builder {
 
   void gap(Extent code, Extent segment) {
     if (code.start >= code.end) return;
-    if (entry_ >= code.start && entry_ < code.end)
+    if (entry_ != 0 && entry_ >= code.start && entry_ < code.end)
       first_code_ = {entry_, std::min(code.end, entry_ + entry_size)};
     const bool is_padding = code.end - code.start < padding;
     if (is_padding && code.start != segment.start) return;  // the row before goes on
@@ -202,7 +210,7 @@ Table make_table(const ImageBytes& image) {
   if (!debug_frame.section.bytes.empty()) read_frames(debug_frame.section, frames);
   table.entries = static_cast<uint32_t>(frames.fdes.size());
 
-  Builder builder(table, frames, elf->entry());
+  Builder builder(table, frames, start_address(image, *elf));
   builder.build();
   table.malformed += frames.malformed;
   // .eh_frame marks the return from signal handlers, by 'S'. Go's assembler and musl's do not do so

@@ -22,6 +22,7 @@ unwind::CopiedStack copied(const bpf::copy_record& record) {
   stack.ip = record.regs[bpf::dwarf_rip];
   stack.sp = record.regs[bpf::dwarf_rsp];
   stack.bp = record.regs[bpf::dwarf_rbp];
+  stack.bx = record.regs[bpf::dwarf_rbx];
   stack.at_entry = record.entry != 0;
   stack.memory = std::as_bytes(std::span(record.stack).first(
       std::min<size_t>(record.bytes, bpf::max_copy_bytes)));

@@ -342,7 +342,7 @@ ALWAYS_INLINE u64 capture_into(void* ctx, struct stack_record* stack, struct pro
     return key ? key : note_key(process->space, note_ring_full);
   }
   struct code_slot* slot = code_of(process);
-  struct walk walk = {.at = {.ip = regs->ip, .sp = regs->sp, .bp = regs->bp, .exact = 1},
+  struct walk walk = {.at = {.ip = regs->ip, .sp = regs->sp, .bp = regs->bp, .bx = regs->bx, .exact = 1},
                       .list = slot ? slot->list : 0,
                       .at_entry = entry,
                       .pending = trampolines_of(task)};

@@ -187,7 +187,7 @@ struct copy_record {
   u64 kernel[max_kernel_frames];
   u8 stack[max_copy_bytes];
 };
-enum { dwarf_rbp = 6, dwarf_rsp = 7, dwarf_rip = 16 };  // psABI figure 3.36
+enum { dwarf_rbx = 3, dwarf_rbp = 6, dwarf_rsp = 7, dwarf_rip = 16 };  // psABI figure 3.36
 
 // Adds to one column of a stack that was copied: such stacks have no sums in the kernel.
 struct amount_record {

@@ -3,7 +3,8 @@
 //
 // x86-64: the CFA ("canonical frame address", DWARF 5 section 6.4) is what rsp was before the call
 // instruction; the return address lies right below it, at CFA-8, in every row but signal frames.
-// Only rsp, rbp and rip are followed: no other register is needed to find a caller in compiled code.
+// Only rip, rsp and rbp are followed from frame to frame, and where rbx was saved: no other register
+// is needed to find a caller in compiled code, and rbx only in the dynamic linker's resolver.
 #pragma once
 
 #ifdef __cplusplus
@@ -30,12 +31,21 @@ enum row_kind {
   row_end,        // the outermost frame: there is no return address
   row_fp,         // no information: assume a frame pointer, CFA = rbp + 16, under conditions
   row_bad,        // information that cannot be put into a row
+  row_rbx,        // CFA = rbx + 8 * (signed)cfa
+  row_kind_mask = 15,
+};
+
+// Where the caller's rbx is, in the upper half of row::kind.
+enum row_rbx_slot {
+  row_rbx_unchanged = 0,
+  // 1 to 14: at CFA - 8 * n
+  row_rbx_lost = 15,
 };
 
 struct row {
   row_u32 pc;    // first instruction, as an offset from the table's base
   row_u16 cfa;   // offset, in units that depend on the kind
-  row_u8 kind;   // enum row_kind
+  row_u8 kind;   // enum row_kind | enum row_rbx_slot << 4
   row_u8 rbp;    // caller's rbp is at CFA - 8 * rbp; 0 = unchanged
 };
 

@@ -10,11 +10,15 @@
 // Where a walk is. The includer's walk begins with it.
 struct frame {
   u64 ip, sp, bp;
+  u64 bx;       // rbx, or the address where it was saved, as `bx_is` says
+  u32 bx_is;    // enum bx_is
   u32 exact;    // ip is the next instruction itself, not the one behind a call
   u32 guessed;  // found by the frame pointer rule: to be believed if it lies in known code
   u32 stop;     // enum stop, once a step has failed
-  u32 pad;
 };
+
+// rbx is needed so rarely that it is read only when it is.
+enum bx_is { bx_value, bx_address, bx_unknown };
 
 enum {
   // What a frame found by the frame pointer alone may span at most: where rbp is no frame pointer
@@ -38,6 +42,8 @@ static inline int unwind_signal(struct frame* frame) {
     return 0;
   }
   frame->bp = saved[0];
+  frame->bx = saved[1];
+  frame->bx_is = bx_value;
   frame->sp = saved[5];
   frame->ip = saved[6];
   frame->exact = 1;  // interrupted between two instructions
@@ -49,9 +55,9 @@ static inline int unwind_signal(struct frame* frame) {
 // told.
 static inline int unwind_step(struct frame* frame, struct row row) {
   u64 cfa = 0, words[2] = {0, 0}, bp = frame->bp;
-  u32 rbp = row.rbp, guessed = 0;
+  u32 rbp = row.rbp, guessed = 0, rbx = row.kind >> 4;
   s64 offset = (s64)(short)row.cfa * 8;
-  switch (row.kind) {
+  switch (row.kind & row_kind_mask) {
     case row_rsp:
       cfa = frame->sp + 8 * (u64)row.cfa;
       break;
@@ -76,6 +82,21 @@ static inline int unwind_step(struct frame* frame, struct row row) {
       }
       rbp = 0;
       break;
+    case row_rbx:
+      if (frame->bx_is == bx_unknown) {
+        frame->stop = stop_bad_row;
+        return 0;
+      }
+      if (frame->bx_is == bx_address) {
+        if (UNWIND_READ(frame, &cfa, sizeof(cfa), frame->bx)) {
+          frame->stop = stop_unreadable;
+          return 0;
+        }
+      } else {
+        cfa = frame->bx;
+      }
+      cfa += (u64)offset;
+      break;
     case row_signal:
       return unwind_signal(frame);
     case row_fp:
@@ -90,6 +111,7 @@ static inline int unwind_step(struct frame* frame, struct row row) {
       }
       cfa = bp + 16;
       rbp = 2;
+      rbx = row_rbx_lost;
       guessed = 1;
       break;
     case row_end:
@@ -123,6 +145,12 @@ static inline int unwind_step(struct frame* frame, struct row row) {
   if (ip == 0) {
     frame->stop = bp == 0 ? stop_end : stop_no_mapping;
     return 0;
+  }
+  if (rbx == row_rbx_lost) {
+    frame->bx_is = bx_unknown;
+  } else if (rbx) {
+    frame->bx = cfa - 8 * (u64)rbx;
+    frame->bx_is = bx_address;
   }
   frame->ip = ip;
   frame->sp = cfa;

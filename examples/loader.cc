@@ -88,6 +88,7 @@ OWN_FRAME void one_round(const std::string& first, const std::string& second) {
   install(first);
   runs(library);
   unloads(library);
+  keep();
 }
 
 namespace {

@@ -77,7 +77,7 @@ int main(int argc, char** argv) {
            "\"chains\": {\"has_event\": [\"calls_with_frame\", \"calls_plainly\", \"main\", \"*\","
            " \"_start\"]}}\n",
            kind == 'a'   ? "total_count"
-           : kind == 'f' ? "minor"
+           : kind == 'f' ? "gained"
                          : "calls",
            kind == 'b' ? 2 * rounds : rounds);
   say(text);

@@ -68,6 +68,7 @@ void state(const char* leaf, const char* callers, int64_t events) {
     case Kind::large:
       truth::state("functions", leaf, "calls", events);
       truth::state("functions", leaf, "total_count", events);
+      truth::state("functions", leaf, "gained", events);  // the page with the block's size
       break;
     case Kind::fault:
       truth::state("functions", leaf, "minor", events);

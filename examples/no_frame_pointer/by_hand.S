@@ -27,7 +27,7 @@ by_hand_without_anything:
   endbr64
   push %rbp
   sub $64, %rsp
-  xor %ebp, %ebp
+  mov $8, %ebp
   movq $1, 48(%rsp)
   movq $2, 40(%rsp)
   movq $3, 32(%rsp)

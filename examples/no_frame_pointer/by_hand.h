@@ -6,7 +6,7 @@ extern "C" {
 // Calls the function, with a frame pointer of its own.
 void by_hand_with_frame_pointer(void (*function)());
 
-// Calls the function with rbp = 0 and a frame that nothing describes: no profiler can know its
+// Calls the function with rbp = 8 and a frame that nothing describes: no profiler can know its
 // caller, and must say so.
 void by_hand_without_anything(void (*function)());
 }

@@ -50,15 +50,15 @@ OWN_FRAME void under_realigned(Line& line) {
   event();
   keep(&line);
 }
-OWN_FRAME long is_realigned(long a, long b, long c, long d, long e, long f, long g, Line by_value) {
-  Line line = by_value;
+OWN_FRAME long is_realigned(long a, long b, long c, long d, long e, long f, long g, long h) {
+  Line line{};
+  keep(alloca(static_cast<size_t>(a) * 100));
   under_realigned(line);
-  return a + b + c + d + e + f + g + line.bytes[3];
+  return a + b + c + d + e + f + g + h + line.bytes[3];
 }
 OWN_FRAME void calls_realigned() {
-  Line line{};
-  line.bytes[0] = static_cast<char>(is_realigned(1, 2, 3, 4, 5, 6, 7, line));
-  keep(&line);
+  volatile long sum = is_realigned(1, 2, 3, 4, 5, 6, 7, 8);
+  sum = sum + 1;
 }
 
 // The return address lies behind the end of the function that calls.
@@ -90,7 +90,7 @@ constexpr Site list[] = {
      "chain::has_variable_frame(unsigned long);chain::calls_variable_frame()" TO_MAIN,
      calls_variable_frame, 4},
     {"chain::under_realigned(chain::Line&)",
-     "chain::is_realigned(long, long, long, long, long, long, long, chain::Line);"
+     "chain::is_realigned(long, long, long, long, long, long, long, long);"
      "chain::calls_realigned()" TO_MAIN,
      calls_realigned, 1},
     {"chain::never_returns()", "chain::is_left();chain::is_jumped_to()" TO_MAIN, is_jumped_to, 1},

@@ -43,6 +43,7 @@ OWN_FRAME void runs_in_context() {
   in_context();
   swapcontext(&other_context, &main_context);
   in_context();
+  keep();
 }
 OWN_FRAME void back_in_main_context() { event(); }
 OWN_FRAME void switches_contexts() {

@@ -1,6 +1,8 @@
 // What the kernel's own walk by frame pointer costs, alone.
-#include <bpf/bpf_helpers.h>
+// clang-format off: the second needs the first
 #include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+// clang-format on
 
 enum { most_frames = 127 };  // kernel.perf_event_max_stack
 

@@ -74,7 +74,7 @@ po::options_description measure_options(const Probe& probe) {
                         "kernel memory for unwind tables, at most, in MiB (default: 256)");
   options.add_options()("copy-kib", po::value<uint32_t>(),
                         "how much of a stack is copied where it has to be, at most 64 KiB "
-                        "(default: 32)");
+                        "(default: 64)");
   options.add_options()("per-pid", po::bool_switch(), "tell processes of one name apart");
   return options;
 }

@@ -33,7 +33,7 @@ struct ProbeOptions {
   Stacks stacks = Stacks::dwarf;
   uint32_t max_depth = 512;       // user frames, at most 1023
   uint32_t max_table_mib = 256;   // of unwind tables, at most
-  uint32_t copy_kib = 32;         // of a copied stack, at most 64
+  uint32_t copy_kib = 64;         // of a copied stack, at most 64
   uint32_t check_every = 0;       // for tests: one walked stack in so many goes to check_file, too
   std::string check_file;         // see stack_dump.h
   bool kernel_stacks = false;

@@ -97,7 +97,8 @@ void Spaces::begin(const bpf::space_record& record) {
   space.from_exec = record.reason == bpf::space_exec;
   current_[pid] = id;
   add_seen(space);
-  read_maps_of(space);
+  // A child has its parent's code until the log says otherwise; by now it may run another program.
+  if (record.reason != bpf::space_fork) read_maps_of(space);
 }
 
 void Spaces::expect(SpaceId id, pid_t pid, const char* comm, uint64_t time_ns) {
@@ -246,19 +247,22 @@ void Spaces::read_again(SpaceId id, uint64_t time_ns) {
     read_maps_of(space);
 }
 
-std::vector<Mapping> Spaces::code_of(SpaceId id) const {
-  if (id.index >= spaces_.size()) return {};
-  std::vector<const Mapping*> order;
+std::vector<Mapping> Spaces::code_of(SpaceId id, uint64_t time_ns) const {
+  std::vector<const Mapping*> then;
+  std::vector<const Mapping*> later;  // what the log has missed may have been there before
   // A child begins with its parent's code. Bounded: a chain of forks is as long as there were
   // processes.
   for (int hops = 0; hops < 1024 && id && id.index < spaces_.size(); ++hops) {
     const Space& space = spaces_[id.index].space;
-    for (auto m = space.mappings.rbegin(); m != space.mappings.rend(); ++m)
-      if (m->until_ns == UINT64_MAX) order.push_back(&*m);
-    if (!space.mappings.empty()) break;
+    for (auto m = space.mappings.rbegin(); m != space.mappings.rend(); ++m) {
+      if (m->until_ns <= time_ns) continue;
+      (m->from_ns <= time_ns ? then : later).push_back(&*m);
+    }
+    time_ns = std::min(time_ns, space.from_ns);
     id = space.forked_from;
   }
-  return overlay(order);
+  then.insert(then.end(), later.begin(), later.end());
+  return overlay(then);
 }
 
 const Mapping* Spaces::find(SpaceId id, uint64_t address) const {

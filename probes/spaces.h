@@ -38,8 +38,8 @@ class Spaces {
 
   // Spaces whose code is mapped otherwise than when this was last called.
   std::vector<SpaceId> changed();
-  // What code is mapped now, sorted by address, without overlaps.
-  std::vector<Mapping> code_of(SpaceId id) const;
+  // What code was mapped at that time, sorted by address, without overlaps.
+  std::vector<Mapping> code_of(SpaceId id, uint64_t time_ns) const;
   // Live spaces in which one of these mappings' files is mapped.
   std::vector<SpaceId> with_code(std::span<const Mapping> code) const;
   bool has_ended(SpaceId id) const { return id.index < spaces_.size() && spaces_[id.index].ended; }

@@ -1,19 +1,29 @@
 #include "probes/unwinder.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 #include "core/error.h"
+#include "core/units.h"
 
 namespace memflame {
 namespace {
 
-// Room for the tables of files that are mapped later: some large libraries, or a compiler.
-constexpr uint64_t spare_rows = 1 << 20;
 constexpr uint32_t copies_per_change = 1024;
+
+// Room for the tables of files that are mapped later: some large libraries. What a command or the
+// whole system will map is not known at all: a 256th of the machine's memory, within limits.
+uint64_t spare_rows(bool for_anything) {
+  constexpr uint64_t least = 1 << 20;
+  constexpr uint64_t most = 4 << 20;
+  if (!for_anything) return least;
+  const auto pages = static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES));
+  return std::clamp(pages * page_bytes / 256 / sizeof(unwind::row), least, most);
+}
 
 bool is_uprobes_page(const Module& module) { return module.path.starts_with("[uprobes"); }
 
@@ -56,8 +66,7 @@ void Unwinder::prepare(Spaces& spaces, const std::vector<pid_t>& pids, BpfObject
     }
     tables_.make(wanted);
     expected += tables_.rows_made();
-    // What a command will map is not known yet.
-    expected += expected / 4 + (pids.empty() ? 3 : 1) * spare_rows;
+    expected += expected / 4 + spare_rows(!eager_ || pids.empty());
   }
   const uint64_t most = uint64_t{options_.max_table_mib} * (1 << 20) / sizeof(unwind::row);
   rows_ = static_cast<uint32_t>(std::clamp<uint64_t>(expected, 512, std::max<uint64_t>(most, 512)));
@@ -128,7 +137,7 @@ bpf::code_mapping Unwinder::entry(const Spaces& spaces, const Mapping& mapping) 
 }
 
 void Unwinder::publish(Spaces& spaces, SpaceId space) {
-  const std::vector<Mapping> code = spaces.code_of(space);
+  const std::vector<Mapping> code = spaces.code_of(space, monotonic_ns());
   if (eager_ && options_.stacks != Stacks::fp) make_tables(spaces, code);
   std::vector<bpf::code_mapping> list;
   for (const Mapping& mapping : code) {
@@ -158,7 +167,7 @@ void Unwinder::demand(Spaces& spaces, SpaceId space, uint64_t address) {
   const Mapping* mapping = spaces.find(space, address);
   if (mapping == nullptr || tables_.is_made(mapping->module)) return;
   // Where one file of a program is met, its others are not far: they come with it.
-  const std::vector<Mapping> code = spaces.code_of(space);
+  const std::vector<Mapping> code = spaces.code_of(space, monotonic_ns());
   make_tables(spaces, code);
   for (const SpaceId id : spaces.with_code(code)) stale_.insert(id);
 }
@@ -182,7 +191,7 @@ unwind::FoundRow Unwinder::find_row(std::span<const Mapping> code, const Spaces&
 
 unwind::WalkedStack Unwinder::walk_again(const Spaces& spaces,
                                          const bpf::copy_record& record) const {
-  const std::vector<Mapping> code = spaces.code_of(SpaceId{record.space});
+  const std::vector<Mapping> code = spaces.code_of(SpaceId{record.space}, record.time);
   return unwind::walk(copied(record), options_.max_depth,
                       [&](uint64_t address) { return find_row(code, spaces, address); });
 }

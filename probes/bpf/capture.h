@@ -244,9 +244,13 @@ static __attribute__((noinline)) u64 send_copy(struct stack_record* stack, u32 e
   }
   record->returns = returns;
   // Page by page: the stack ends somewhere, and buffers on it may never have been touched.
-  u32 bytes = 0, at = 0, missing = 0;
-  for (int i = 0; i < max_copy_bytes / 4096 && at < config.copy_bytes; ++i) {
+  u32 bytes = 0, at = 0, missing = 0, limit = config.copy_bytes;
+  // Above where the first thread's stack began are the program's arguments and environment.
+  u64 begin = BPF_CORE_READ(task, mm, start_stack) + 64;
+  if (regs->sp < begin && begin - regs->sp < limit) limit = begin - regs->sp;
+  for (int i = 0; i < max_copy_bytes / 4096 && at < limit; ++i) {
     u32 piece = 4096 - ((regs->sp + at) & 4095);
+    if (piece > limit - at) piece = limit - at;
     if (at > max_copy_bytes - 4096) break;
     asm volatile("%0 &= 0xffff" : "+r"(at));
     long failed = bpf_probe_read_user(record->stack + at, piece & 4095 ? piece & 4095 : 4096,

@@ -42,7 +42,7 @@ struct percpu_counter {
 struct mm_struct {
   atomic_t mm_users;
   unsigned long total_vm, stack_vm;  // pages
-  unsigned long start_brk, brk;
+  unsigned long start_brk, brk, start_stack;
   struct task_struct* owner;  // with CONFIG_MEMCG
   struct uprobes_state uprobes_state;
 };

@@ -1,5 +1,6 @@
 // What the kernel's own walk by frame pointer costs, alone.
-// clang-format off: the second needs the first
+// The second needs the first.
+// clang-format off
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 // clang-format on

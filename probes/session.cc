@@ -64,7 +64,7 @@ Session::Session(const Probe& probe, const ProbeOptions& options)
                     config);
   object_.load(config);
   unwinder_.begin(object_);
-  ring_ = ring_buffer__new(object_.map("ring"), on_record, this, nullptr);
+  ring_ = ring_buffer__new(object_.map("ring"), keep_record, this, nullptr);
   if (ring_ == nullptr)
     throw Error(std::string("the ring buffer cannot be mapped: ") + std::strerror(errno));
   // Exit before exec before fork: a process that is born while we attach is seen to end, too.
@@ -132,7 +132,14 @@ void Session::poll(int timeout_ms) {
   ring_buffer__consume(ring_);
   sideband_.drain([this](const SidebandRecord& record) { spaces_.take(record); });
   unwinder_.refresh(spaces_);
-  walk_copies();
+  for (std::span<const std::byte> rest = waiting_; !rest.empty();) {
+    size_t size = 0;
+    std::memcpy(&size, rest.data(), sizeof(size));
+    on_record(rest.subspan(sizeof(size), size));
+    rest = rest.subspan(sizeof(size) + size);
+  }
+  waiting_.clear();
+  unwinder_.refresh(spaces_);
   for (const ModuleId id : spaces_.new_modules())
     if (probe_.attach_module != nullptr) probe_.attach_module(*this, spaces_.module(id), armed_);
   const uint64_t now = monotonic_ns();
@@ -141,20 +148,34 @@ void Session::poll(int timeout_ms) {
   os_.poll();
 }
 
-int Session::on_record(void* session, void* data, size_t size) {
-  auto& self = *static_cast<Session*>(session);
-  const auto type = *static_cast<const uint32_t*>(data);
-  if (type == bpf::record_stack)
-    self.on_stack(*static_cast<const bpf::stack_record*>(data), size);
-  else if (type == bpf::record_space && size >= sizeof(bpf::space_record))
-    self.on_space(*static_cast<const bpf::space_record*>(data));
-  else if (type == bpf::record_event && size >= sizeof(bpf::event_record))
-    self.accounting_->on_event(*static_cast<const bpf::event_record*>(data));
-  else if (type == bpf::record_amount && size >= sizeof(bpf::amount_record))
-    self.stacks_.add(*static_cast<const bpf::amount_record*>(data));
-  else if (type == bpf::record_copy)
-    self.on_copy(data, size);
+int Session::keep_record(void* session, void* data, size_t size) {
+  std::vector<std::byte>& waiting = static_cast<Session*>(session)->waiting_;
+  const auto append = [&](const void* from, size_t count) {
+    const auto* bytes = static_cast<const std::byte*>(from);
+    waiting.insert(waiting.end(), bytes, bytes + count);
+  };
+  size = (size + 7) / 8 * 8;  // records are aligned in the ring, and so they stay
+  append(&size, sizeof(size));
+  append(data, size);
   return 0;
+}
+
+void Session::on_record(std::span<const std::byte> record) {
+  const size_t size = record.size();
+  uint32_t type = 0;
+  if (size < sizeof(type)) return;
+  std::memcpy(&type, record.data(), sizeof(type));
+  const void* data = record.data();
+  if (type == bpf::record_stack)
+    on_stack(*static_cast<const bpf::stack_record*>(data), size);
+  else if (type == bpf::record_space && size >= sizeof(bpf::space_record))
+    on_space(*static_cast<const bpf::space_record*>(data));
+  else if (type == bpf::record_event && size >= sizeof(bpf::event_record))
+    accounting_->on_event(*static_cast<const bpf::event_record*>(data));
+  else if (type == bpf::record_amount && size >= sizeof(bpf::amount_record))
+    stacks_.add(*static_cast<const bpf::amount_record*>(data));
+  else if (type == bpf::record_copy)
+    on_copy(record);
 }
 
 void Session::on_space(const bpf::space_record& record) {
@@ -182,25 +203,20 @@ void Session::on_stack(const bpf::stack_record& record, size_t size) {
     unwinder_.demand(spaces_, stack->space, user.back().addr - (user.back().is_return ? 1 : 0));
 }
 
-void Session::on_copy(const void* data, size_t size) {
+void Session::on_copy(std::span<const std::byte> data) {
   constexpr size_t head = offsetof(bpf::copy_record, stack);
-  if (size < head || size > sizeof(bpf::copy_record)) return;
+  if (data.size() < head || data.size() > sizeof(bpf::copy_record)) return;
   // What lies beyond the copied bytes is never looked at.
-  auto record = std::make_unique_for_overwrite<bpf::copy_record>();
-  std::memcpy(record.get(), data, size);
-  record->bytes = std::min(record->bytes, static_cast<uint32_t>(size - head));
-  if (record->checks == 0)
-    spaces_.expect(SpaceId{record->space}, static_cast<pid_t>(record->tgid), record->comm,
-                   record->time);
-  copies_.push_back(std::move(record));
-}
-
-void Session::walk_copies() {
-  for (const std::unique_ptr<bpf::copy_record>& record : std::exchange(copies_, {})) {
-    if (record->checks == 0)
-      stacks_.copied(record->key, unwinder_.walk(spaces_, *record));
-    else if (const RawStack* walked = stacks_.find(record->key); walked != nullptr && dump_)
-      dump_->write(*record, *walked);
+  if (!copy_) copy_ = std::make_unique<bpf::copy_record>();
+  std::memcpy(copy_.get(), data.data(), data.size());
+  bpf::copy_record& record = *copy_;
+  record.bytes = std::min(record.bytes, static_cast<uint32_t>(data.size() - head));
+  if (record.checks == 0) {
+    spaces_.expect(SpaceId{record.space}, static_cast<pid_t>(record.tgid), record.comm,
+                   record.time);
+    stacks_.copied(record.key, unwinder_.walk(spaces_, record));
+  } else if (const RawStack* walked = stacks_.find(record.key); walked != nullptr && dump_) {
+    dump_->write(record, *walked);
   }
 }
 

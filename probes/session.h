@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -67,11 +68,11 @@ class Session {
   const StackLog& stack_log() const { return stacks_; }
 
  private:
-  static int on_record(void* session, void* data, size_t size);
+  static int keep_record(void* session, void* data, size_t size);
+  void on_record(std::span<const std::byte> record);
   void on_space(const bpf::space_record& record);
   void on_stack(const bpf::stack_record& record, size_t size);
-  void on_copy(const void* data, size_t size);
-  void walk_copies();
+  void on_copy(std::span<const std::byte> data);
   void count_losses(Recording& recording);
 
   const Probe& probe_;
@@ -85,8 +86,10 @@ class Session {
 
   Unwinder unwinder_;
   StackLog stacks_;
-  // Walked when what the kernel says of mappings meanwhile is known.
-  std::vector<std::unique_ptr<bpf::copy_record>> copies_;
+  // Taken from the ring, but not looked at before the log of mappings has been: then whatever a
+  // record speaks of is known.
+  std::vector<std::byte> waiting_;
+  std::unique_ptr<bpf::copy_record> copy_;  // the one looked at
   std::optional<StackDump> dump_;
   OsLedger os_;
   uint64_t next_reading_ns_ = 0;

@@ -179,18 +179,22 @@ void Spaces::add_mapping(Watched& space, const Mapping& mapping) {
   const bool anonymous = modules_[mapping.module.index].kind == ModuleKind::anonymous;
   if (anonymous) space.has_anonymous_code = true;
   // Programs that make code map and protect it piece by piece: what lies within is nothing new.
-  const bool known =
-      std::any_of(space.space.mappings.begin(), space.space.mappings.end(), [&](const Mapping& m) {
-        if (m.module != mapping.module || m.until_ns != UINT64_MAX) return false;
-        if (anonymous) return m.start <= mapping.start && mapping.end <= m.end;
-        return m.start == mapping.start && m.end == mapping.end && m.offset == mapping.offset;
-      });
-  if (known && !is_overlaid(space, mapping)) return;
+  std::vector<Mapping>& mappings = space.space.mappings;
+  const auto known = std::find_if(mappings.begin(), mappings.end(), [&](const Mapping& m) {
+    if (m.module != mapping.module || m.until_ns != UINT64_MAX) return false;
+    if (anonymous) return m.start <= mapping.start && mapping.end <= m.end;
+    return m.start == mapping.start && m.end == mapping.end && m.offset == mapping.offset;
+  });
+  if (known != mappings.end() && !is_overlaid(space, mapping)) {
+    // What was read from /proc first may have been there for longer.
+    known->from_ns = std::min(known->from_ns, mapping.from_ns);
+    return;
+  }
   if (anonymous)
-    std::erase_if(space.space.mappings, [&](const Mapping& m) {
+    std::erase_if(mappings, [&](const Mapping& m) {
       return m.module == mapping.module && mapping.start <= m.start && m.end <= mapping.end;
     });
-  space.space.mappings.push_back(mapping);
+  mappings.push_back(mapping);
   mark_changed(space);
 }
 

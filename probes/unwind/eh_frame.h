@@ -37,7 +37,7 @@ struct FrameState {
   uint64_t cfa_register = UINT64_MAX;
   int64_t cfa_offset = 0;
   std::span<const std::byte> cfa_code;
-  Rule rbp, return_address;
+  Rule rbp, rbx, return_address;
 };
 
 struct Cie {

@@ -71,21 +71,20 @@ class Run {
     move(in, state, to);
   }
 
-  Rule* rule_of(FrameState& state, uint64_t reg) const {
-    if (reg == cie_.return_register) return &state.return_address;
-    return reg == dwarf_rbp ? &state.rbp : nullptr;
+  // Which rule is that of a register; nullptr for those that are not followed.
+  Rule FrameState::*rule_of(uint64_t reg) const {
+    if (reg == cie_.return_register) return &FrameState::return_address;
+    if (reg == dwarf_rbp) return &FrameState::rbp;
+    return reg == dwarf_rbx ? &FrameState::rbx : nullptr;
   }
   void set(FrameState& state, uint64_t reg, Rule rule) const {
-    if (Rule* known = rule_of(state, reg)) *known = rule;
+    if (const auto known = rule_of(reg)) state.*known = rule;
   }
   void save_at(FrameState& state, uint64_t reg, int64_t distance) const {
     set(state, reg, {Rule::offset, distance, {}});
   }
   void restore(FrameState& state, uint64_t reg) const {
-    if (reg == cie_.return_register)
-      state.return_address = cie_.initial.return_address;
-    else if (reg == dwarf_rbp)
-      state.rbp = cie_.initial.rbp;
+    if (const auto known = rule_of(reg)) state.*known = cie_.initial.*known;
   }
 
   static void define_cfa(FrameState& state, uint64_t reg, int64_t offset) {

@@ -7,7 +7,7 @@
 namespace memflame::unwind {
 
 // Registers of x86-64 in DWARF's numbering (System V ABI, figure 3.36).
-constexpr uint64_t dwarf_rbp = 6, dwarf_rsp = 7, dwarf_rip = 16;
+constexpr uint64_t dwarf_rbx = 3, dwarf_rbp = 6, dwarf_rsp = 7, dwarf_rip = 16;
 
 // A pointer in one of the encodings DW_EH_PE_*. Fails for one that is indirect, or relative to what
 // is not known.

@@ -1,6 +1,7 @@
 #include <dwarf.h>
 
 #include "probes/unwind/frame_program.h"
+#include "probes/unwind/table.h"
 
 namespace memflame::unwind {
 namespace {
@@ -77,9 +78,16 @@ bool is_ucontext(const FrameState& state) {
          place == saved_rip;
 }
 
-}  // namespace
+// enum row_rbx_slot. That rbx cannot be followed does not spoil a row: next to none needs it.
+unsigned rbx_slot(const Rule& rbx) {
+  if (rbx.how == Rule::unset || rbx.how == Rule::same) return row_rbx_unchanged;
+  const bool in_reach = rbx.how == Rule::offset && rbx.distance < 0 &&
+                        rbx.distance > -8 * row_rbx_lost && rbx.distance % 8 == 0;
+  return in_reach ? static_cast<unsigned>(rbx.distance / -8) : unsigned{row_rbx_lost};
+}
 
-row make_row(const FrameState& state, bool signal) {
+// All of a row but where rbx is.
+row frame_row(const FrameState& state, bool signal) {
   const Rule& ra = state.return_address;
   if (ra.how == Rule::undefined) return {0, 0, row_end, 0};
   if (signal) return is_ucontext(state) ? row{0, 0, row_signal, 0} : bad;
@@ -108,10 +116,19 @@ row make_row(const FrameState& state, bool signal) {
   if (state.cfa_is_expression) return expression_row(state.cfa_code, rbp_at_rbp, rbp);
   if (rbp_at_rbp) return bad;
   if (state.cfa_register == dwarf_rbp) return with_offset(row_rbp, state.cfa_offset, rbp);
+  if (state.cfa_register == dwarf_rbx) return with_offset(row_rbx, state.cfa_offset, rbp);
   if (state.cfa_register != dwarf_rsp || state.cfa_offset % 8 != 0 || state.cfa_offset < 0 ||
       state.cfa_offset / 8 > UINT16_MAX)
     return bad;
   return {0, static_cast<row_u16>(state.cfa_offset / 8), row_rsp, rbp};
+}
+
+}  // namespace
+
+row make_row(const FrameState& state, bool signal) {
+  row made = frame_row(state, signal);
+  if (may_save_rbx(made.kind)) made.kind |= static_cast<row_u8>(rbx_slot(state.rbx) << 4);
+  return made;
 }
 
 }  // namespace memflame::unwind

@@ -10,6 +10,17 @@
 
 namespace memflame::unwind {
 
+// Kinds of rows that say where rbx was saved.
+constexpr bool may_save_rbx(unsigned kind) {
+  return kind == row_rsp || kind == row_rbp || kind == row_deref_rsp || kind == row_deref_rbp ||
+         kind == row_rbx;
+}
+// Whether there are rows of this kind, a value of row::kind.
+constexpr bool is_kind(row_u8 value) {
+  const unsigned kind = value & row_kind_mask;
+  return kind > row_none && kind <= row_rbx && (kind == value || may_save_rbx(kind));
+}
+
 // An executable PT_LOAD segment: file bytes [offset, offset + size) are mapped at virtual address
 // `vaddr` plus the load bias.
 struct Segment {

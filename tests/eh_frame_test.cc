@@ -14,7 +14,7 @@ using namespace memflame::unwind;  // NOLINT(google-build-using-namespace): test
 namespace {
 
 constexpr uint64_t code_at = 0x401000, frames_at = 0x500000;
-constexpr uint8_t rbp = 6, rsp = 7, rip = 16;
+constexpr uint8_t rbx = 3, rbp = 6, rsp = 7, rip = 16;
 
 struct Builder {
   std::vector<std::byte> bytes;
@@ -103,13 +103,13 @@ bool malformed(Raw program) {
   return !fde_rows(frames, frames.fdes[0], rows);
 }
 
-bool is(const row& r, uint32_t pc, row_kind kind, int cfa, int saved = 0) {
+bool is(const row& r, uint32_t pc, int kind, int cfa, int saved = 0) {
   return r.pc == pc && r.kind == kind && static_cast<int16_t>(r.cfa) == static_cast<int16_t>(cfa) &&
          r.rbp == saved;
 }
 
 // The only row of a program that never advances.
-bool only(Raw program, row_kind kind, int cfa = 0, int saved = 0) {
+bool only(Raw program, int kind, int cfa = 0, int saved = 0) {
   const auto rows = rows_of(program);
   return rows.size() == 1 && is(rows[0], 0, kind, cfa, saved);
 }
@@ -169,7 +169,7 @@ TEST_CASE("each way to advance") {
 
 TEST_CASE("what does not change a row makes none, and the code's end ends the program") {
   CHECK(only({DW_CFA_nop, DW_CFA_advance_loc | 4, DW_CFA_GNU_args_size, 0x90, 1,
-              DW_CFA_advance_loc | 4, DW_CFA_offset | 3, 2, DW_CFA_undefined, 12},
+              DW_CFA_advance_loc | 4, DW_CFA_offset | 13, 2, DW_CFA_undefined, 12},
              row_rsp, 1));
   CHECK(only({DW_CFA_advance_loc1, 64, DW_CFA_def_cfa_offset, 16}, row_rsp, 1));
   // Two rules at one address: the last counts.
@@ -207,6 +207,44 @@ TEST_CASE("where rbp is") {
   CHECK(only({DW_CFA_val_offset_sf, rbp, 0x7e}, row_bad));
   CHECK(only({DW_CFA_val_expression, rbp, 2, DW_OP_breg0 + rsp, 8}, row_bad));
   CHECK(only({DW_CFA_expression, rbp, 2, DW_OP_breg0 + rbp, 0}, row_bad));  // CFA not realigned
+}
+
+TEST_CASE("where rbx is") {
+  constexpr int lost = row_rbx_lost << 4;
+  CHECK(only({DW_CFA_offset | rbx, 1}, row_rsp | 1 << 4, 1));
+  CHECK(only({DW_CFA_offset | rbx, 14}, row_rsp | 14 << 4, 1));
+  CHECK(only({DW_CFA_offset | rbx, 15}, row_rsp | lost, 1));
+  CHECK(only({DW_CFA_offset | rbx, 0}, row_rsp | lost, 1));  // at the CFA
+  CHECK(only({DW_CFA_offset_extended_sf, rbx, 2}, row_rsp | 2 << 4, 1));
+  CHECK(only({DW_CFA_offset_extended_sf, rbx, 0x7e}, row_rsp | lost, 1));  // above the CFA
+  CHECK(only({DW_CFA_offset | rbx, 2, DW_CFA_restore | rbx}, row_rsp, 1));
+  CHECK(only({DW_CFA_offset | rbx, 2, DW_CFA_same_value, rbx}, row_rsp, 1));
+  CHECK(only({DW_CFA_register, rbx, rbx}, row_rsp, 1));
+  CHECK(only({DW_CFA_register, rbx, 12}, row_rsp | lost, 1));
+  CHECK(only({DW_CFA_undefined, rbx}, row_rsp | lost, 1));
+  CHECK(only({DW_CFA_val_offset, rbx, 2}, row_rsp | lost, 1));
+  CHECK(only({DW_CFA_val_expression, rbx, 2, DW_OP_breg0 + rsp, 8}, row_rsp | lost, 1));
+  CHECK(only({DW_CFA_expression, rbx, 2, DW_OP_breg0 + rsp, 8}, row_rsp | lost, 1));
+  // In the other kinds of rows.
+  CHECK(only({DW_CFA_def_cfa, rbp, 16, DW_CFA_offset | rbp, 2, DW_CFA_offset | rbx, 3},
+             row_rbp | 3 << 4, 2, 2));
+  CHECK(only({DW_CFA_def_cfa_expression, 5, 0x77, 24, 0x06, 0x23, 8, DW_CFA_offset | rbx, 3},
+             row_deref_rsp | 3 << 4, 3));
+  CHECK(only({DW_CFA_expression, rbp, 2, 0x76, 0, DW_CFA_def_cfa_expression, 3, 0x76, 0x78, 0x06,
+              DW_CFA_offset | rbx, 4},
+             row_deref_rbp | 4 << 4, -1));
+  CHECK(only({DW_CFA_offset | rbx, 2, DW_CFA_undefined, rip}, row_end));
+  CHECK(only({DW_CFA_offset | rbx, 2, DW_CFA_def_cfa, 10, 8}, row_bad));
+  // glibc's resolver finds its frame by rbx itself.
+  CHECK(only({DW_CFA_offset | rbx, 4, DW_CFA_def_cfa, rbx, 32}, row_rbx | 4 << 4, 4));
+  CHECK(only({DW_CFA_def_cfa_sf, rbx, 1, DW_CFA_offset | rbp, 2}, row_rbx, -1, 2));
+  CHECK(only({DW_CFA_def_cfa, rbx, 12}, row_bad));
+  CHECK(only({DW_CFA_def_cfa, rbx, 0x80, 0x80, 0x10}, row_bad));  // 8 * 0x8000
+  // A row of its own when only rbx moves.
+  const auto rows = rows_of({DW_CFA_advance_loc | 4, DW_CFA_offset | rbx, 3});
+  REQUIRE(rows.size() == 2);
+  CHECK(is(rows[0], 0, row_rsp, 1));
+  CHECK(is(rows[1], 4, row_rsp | 3 << 4, 1));
 }
 
 TEST_CASE("where the return address is") {

@@ -190,7 +190,17 @@ TEST_CASE("damaged, forged or foreign files are not taken, and made anew") {
     REQUIRE(cache.store(stamp, marked));
   }
   SUBCASE("a kind of row that there is not") {
-    marked.rows[2].kind = row_bad + 1;
+    marked.rows[2].kind = row_rbx + 1;
+    REQUIRE(cache.store(stamp, marked));
+  }
+  SUBCASE("a place of rbx where a row has none") {
+    for (const row_u8 kind : {row_plt, row_signal, row_end, row_fp, row_bad})
+      CHECK(!is_kind(kind | 2 << 4));
+    marked.rows[2].kind = row_end | row_rbx_lost << 4;
+    REQUIRE(cache.store(stamp, marked));
+  }
+  SUBCASE("a place of rbx and no kind of row") {
+    marked.rows[2].kind = 2 << 4;
     REQUIRE(cache.store(stamp, marked));
   }
   SUBCASE("no kind of row") {

@@ -2,6 +2,7 @@
 #include <cstdlib>
 
 #include "probes/unwind/eh_frame.h"
+#include "probes/unwind/table.h"
 
 using namespace memflame::unwind;  // NOLINT(google-build-using-namespace): a program of its own
 
@@ -20,8 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (!fde_rows(frames, fde, rows)) continue;
     for (size_t i = 0; i < rows.size(); ++i) {
       const bool sorted = i == 0 ? rows[i].pc == 0 : rows[i - 1].pc < rows[i].pc;
-      if (!sorted || rows[i].kind == row_none || rows[i].kind > row_bad ||
-          (fde.size > 0 && rows[i].pc >= fde.size))
+      if (!sorted || !is_kind(rows[i].kind) || (fde.size > 0 && rows[i].pc >= fde.size))
         std::abort();
     }
   }

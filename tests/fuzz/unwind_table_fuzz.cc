@@ -11,7 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (table.rows.empty() != table.segments.empty()) std::abort();
   for (size_t i = 0; i < table.rows.size(); ++i) {
     const row& r = table.rows[i];
-    if (r.kind == row_none || r.kind > row_bad) std::abort();
+    if (!is_kind(r.kind)) std::abort();
     if (i == 0 && r.pc != 0) std::abort();
     if (i == 0) continue;
     const row& before = table.rows[i - 1];

@@ -87,5 +87,24 @@ _start:			// 224
 	.cfi_startproc	// 320
 	.skip 16, 0x90
 	.cfi_endproc
-	.size begin, . - begin	// 336
+
+	.cfi_startproc	// 336: saves rbx, and finds its frame by it
+	.skip 4, 0x90
+	.cfi_def_cfa_offset 16
+	.cfi_offset rbx, -16
+	.skip 4, 0x90
+	.cfi_def_cfa rbx, 24
+	.skip 4, 0x90
+	.cfi_offset rbx, -120	// farther than a row can say
+	.skip 4, 0x90
+	.cfi_def_cfa rsp, 8
+	.cfi_restore rbx
+	.skip 4, 0x90
+	.cfi_undefined rbx
+	.skip 4, 0x90
+	.cfi_def_cfa rbx, -8
+	.cfi_same_value rbx
+	.skip 8, 0x90
+	.cfi_endproc
+	.size begin, . - begin	// 368
 	.section .note.GNU-stack,"",@progbits

@@ -18,6 +18,9 @@
 using namespace memflame;          // NOLINT(google-build-using-namespace): tests only
 using namespace memflame::oracle;  // NOLINT(google-build-using-namespace): tests only
 
+// In section .fini, of which unwind information says nothing.
+extern "C" void _fini();
+
 namespace {
 
 std::string own_maps() {
@@ -162,6 +165,24 @@ TEST_CASE("each kind of wrong stack is found") {
   CHECK(judge(stack).name == "UNEXPLAINED: another first frame");
   stack.pcs = {0x1000, 0x2000};
   CHECK(judge(stack).name.find("generated code") != std::string::npos);
+}
+
+TEST_CASE("in a gap libdwfl follows rbp, which may leave out the caller") {
+  const DumpedStack below = at_depth(5, all);
+  // As if snapshot() had called something that called _fini(), with rbp set up in between.
+  DumpedStack stack = below;
+  const uint64_t caller = below.pcs[3], rsp = below.rsp() - 32;
+  const uint64_t words[] = {caller, 0, below.registers[reg_rbp], below.pcs[0]};
+  const auto* bytes = reinterpret_cast<const uint8_t*>(words);
+  stack.memory.insert(stack.memory.begin(), bytes, bytes + sizeof(words));
+  stack.registers[reg_rsp] = rsp;
+  stack.registers[reg_rbp] = rsp + 16;
+  stack.registers[reg_rip] = reinterpret_cast<uint64_t>(&_fini);
+  stack.pcs.insert(stack.pcs.begin(), {stack.registers[reg_rip], caller});
+  CHECK(judge(stack).name ==
+        "complete, libdwfl leaves out the caller of a gap in a file's unwind information");
+  stack.pcs[4] += 1;
+  CHECK_FALSE(judge(stack).explained);
 }
 
 TEST_CASE("without mappings nothing is compared, and is said to be so") {

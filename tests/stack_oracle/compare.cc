@@ -92,6 +92,15 @@ Verdict goes_on(const DumpedStack& stack, const Walk& walk, Code code) {
   return unexplained("libdwfl fails (" + walk.error + ") in " + code_name(code), frames);
 }
 
+// In a gap libdwfl follows rbp, and leaves out the direct caller where no frame was set up. That
+// ours has one frame more, agrees with the rest and gets to the outermost frame says which is
+// right.
+bool leaves_out_one(const DumpedStack& stack, const Walk& walk, size_t equal) {
+  return stack.stop == bpf::stop_end && stack.pcs.size() == walk.pcs.size() + 1 &&
+         std::equal(walk.pcs.begin() + static_cast<ptrdiff_t>(equal), walk.pcs.end(),
+                    stack.pcs.begin() + static_cast<ptrdiff_t>(equal) + 1);
+}
+
 }  // namespace
 
 Verdict compare(const DumpedStack& stack, Process& process) {
@@ -109,6 +118,8 @@ Verdict compare(const DumpedStack& stack, Process& process) {
   if (ours == stack.pcs.end() && stack.stop != bpf::stop_end)
     return named("equal, marked " + stop_name(stack.stop) + " where libdwfl goes on", equal);
   if (ours == stack.pcs.end()) return unexplained("complete where libdwfl goes on", equal);
+  if (libdwfl_is_blind(code) && leaves_out_one(stack, walk, equal))
+    return named("complete, libdwfl leaves out the caller of " + code_name(code), equal);
   return unexplained("another caller of " + code_name(code), equal);
 }
 

@@ -57,7 +57,9 @@ Session::Session(const Probe& probe, const ProbeOptions& options)
   object_.resize("ring", options.ring_bytes);
   object_.resize("sums", options.max_stacks);
   if (!config.by_comm) object_.leave_out("memflame_rename");
-  if (!features_.syscall_tracepoints) object_.leave_out("memflame_exit_group");
+  if (!features_.syscall_tracepoints)
+    for (const char* program : {"memflame_exit_group", "memflame_munmap"})
+      object_.leave_out(program);
   probe.configure(options_, config, object_);
   if (!options_.check_file.empty()) dump_.emplace(options_.check_file);
   unwinder_.prepare(spaces_, present_targets(options_.target), object_, features_.possible_cpus,
@@ -69,8 +71,10 @@ Session::Session(const Probe& probe, const ProbeOptions& options)
     throw Error(std::string("the ring buffer cannot be mapped: ") + std::strerror(errno));
   // Exit before exec before fork: a process that is born while we attach is seen to end, too.
   links_.raw_tracepoint(object_.program("memflame_exit"), "sched_process_exit");
-  if (features_.syscall_tracepoints)
+  if (features_.syscall_tracepoints) {
     links_.tracepoint(object_.program("memflame_exit_group"), "syscalls", "sys_enter_exit_group");
+    links_.tracepoint(object_.program("memflame_munmap"), "syscalls", "sys_exit_munmap");
+  }
   links_.raw_tracepoint(object_.program("memflame_exec"), "sched_process_exec");
   links_.raw_tracepoint(object_.program("memflame_fork"), "sched_process_fork");
   if (config.by_comm) links_.raw_tracepoint(object_.program("memflame_rename"), "task_rename");
@@ -180,6 +184,7 @@ void Session::on_record(std::span<const std::byte> record) {
 
 void Session::on_space(const bpf::space_record& record) {
   const SpaceId id{record.space};
+  if (record.reason == bpf::space_unmapped) return unwinder_.code_unmapped(spaces_, id, record.time);
   os_.take(record);
   if (record.reason == bpf::space_ending) return;
   if (record.reason == bpf::space_end) {

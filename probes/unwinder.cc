@@ -137,6 +137,7 @@ bpf::code_mapping Unwinder::entry(const Spaces& spaces, const Mapping& mapping) 
 }
 
 void Unwinder::publish(Spaces& spaces, SpaceId space) {
+  const uint32_t unmaps = lists_->unmaps(space);
   const std::vector<Mapping> code = spaces.code_of(space, monotonic_ns());
   if (eager_ && options_.stacks != Stacks::fp) make_tables(spaces, code);
   std::vector<bpf::code_mapping> list;
@@ -151,8 +152,13 @@ void Unwinder::publish(Spaces& spaces, SpaceId space) {
       list.push_back(next);
   }
   if (list.empty()) return;
-  lists_->publish(space, std::move(list), options_.stacks == Stacks::fp ? 0 : copies_per_change,
+  lists_->publish(space, std::move(list), unmaps, options_.stacks == Stacks::fp ? 0 : copies_per_change,
                   monotonic_ns());
+}
+
+void Unwinder::code_unmapped(Spaces& spaces, SpaceId space, uint64_t time_ns) {
+  spaces.read_again(space, time_ns);
+  stale_.insert(space);  // its list is gone, whatever was read
 }
 
 void Unwinder::refresh(Spaces& spaces) {
@@ -204,8 +210,6 @@ RawStack Unwinder::walk(Spaces& spaces, const bpf::copy_record& record) {
     spaces.read_again(space, record.time);
     refresh(spaces);
     walked = walk_again(spaces, record);
-    // Nothing to be learned: until something changes, more copies are of no use.
-    if (walked.stop == StopReason::no_mapping) lists_->allow_copies(space, 0);
   }
   for (int files = 0; walked.stop == StopReason::no_table && files < 64; ++files) {
     const uint64_t unknown = walked.unknown;
@@ -214,7 +218,6 @@ RawStack Unwinder::walk(Spaces& spaces, const bpf::copy_record& record) {
     walked = walk_again(spaces, record);
     if (walked.unknown == unknown) break;
   }
-  if (walked.stop == StopReason::no_table) lists_->allow_copies(space, 0);
   ++walked_.captured;
   ++walked_.deferred;
   walked_.frames += walked.pcs.size();

@@ -39,6 +39,8 @@ class Unwinder {
   uint32_t claim(SpaceId space);
   void release(SpaceId space);
 
+  // A part of a space's code was unmapped at that time.
+  void code_unmapped(Spaces& spaces, SpaceId space, uint64_t time_ns);
   // Publishes what has changed.
   void refresh(Spaces& spaces);
   // A stack of this space met code whose table is not loaded: it is worth loading.

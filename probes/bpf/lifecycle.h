@@ -149,6 +149,23 @@ int memflame_exit_group(struct syscall_enter_args* ctx) {
   return 0;
 }
 
+// What was code may be something else from now on: stacks are copied until user space has looked at
+// what is there. At the end of the call, when nothing can be read that is about to go.
+SEC("tracepoint")
+int memflame_munmap(struct syscall_exit_args* ctx) {
+  if (ctx->ret) return 0;
+  struct process* process = current_process();
+  struct code_slot* slot = process ? code_of(process) : 0;
+  if (!slot || !slot->list) return 0;
+  struct task_struct* task = bpf_get_current_task_btf();
+  struct pt_regs* regs = (void*)bpf_task_pt_regs(task);
+  if (!is_code(slot->list, regs->di, regs->di + regs->si)) return 0;
+  __sync_fetch_and_add(&slot->unmaps, 1);
+  *(volatile u64*)&slot->list = 0;
+  tell_space(process->space, task->tgid, 0, space_unmapped, task, 0);
+  return 0;
+}
+
 SEC("raw_tp/sched_process_exit")
 int memflame_exit(struct bpf_raw_tracepoint_args* ctx) {
   struct task_struct* task = (void*)ctx->args[0];

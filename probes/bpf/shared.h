@@ -98,6 +98,8 @@ struct code_slot {
   u32 space;   // 0 = free
   u32 copies;  // stacks that met unknown code may still be copied so often
   u64 list;    // entries in code_mappings: first | count << 24 | id << 40; 0 = none yet
+  u32 unmaps;  // how often code was unmapped
+  u32 pad;
 };
 enum { code_first_bits = 24, code_count_bits = 16, code_id_bits = 17 };
 
@@ -197,7 +199,8 @@ struct amount_record {
   s64 value;
 };
 
-enum space_reason { space_fork = 1, space_exec, space_found, space_ending, space_end };
+// space_unmapped: a part of its code is gone, and its list with it.
+enum space_reason { space_fork = 1, space_exec, space_found, space_ending, space_end, space_unmapped };
 
 struct space_record {
   u32 type;

@@ -111,6 +111,25 @@ ALWAYS_INLINE struct row unpack(u32 rule) {
   return (struct row){.cfa = rule >> 16, .kind = rule >> 8, .rbp = rule};
 }
 
+// Does a part of [start, end) hold code with a table?
+__attribute__((noinline)) int is_code(u64 list, u64 start, u64 end) {
+  u32 first = list & ((1 << code_first_bits) - 1);
+  u32 count = list >> code_first_bits & ((1 << code_count_bits) - 1);
+  u32 low = first, high = first + count;  // the first that ends behind start
+  for (int i = 0; i < max_mapping_steps + 1 && low < high; ++i) {
+    u32 middle = low + (high - low) / 2;
+    struct code_mapping* mapping = bpf_map_lookup_elem(&code_mappings, &middle);
+    if (!mapping) return 0;
+    if (mapping->end <= start)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  if (low >= first + count) return 0;
+  struct code_mapping* mapping = bpf_map_lookup_elem(&code_mappings, &low);
+  return mapping && mapping->start < end && mapping->rows != code_frame_pointer;
+}
+
 // What a search found: the row, packed, or why there is none (enum stop) in the upper half.
 __attribute__((noinline)) u64 search(u64 list, u64 address) {
   u32 first = list & ((1 << code_first_bits) - 1);

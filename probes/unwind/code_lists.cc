@@ -48,8 +48,13 @@ uint32_t CodeLists::claim(SpaceId space) {
   return 0;
 }
 
-bool CodeLists::publish(SpaceId space, std::vector<bpf::code_mapping> list, uint32_t copies,
-                        uint64_t now_ns) {
+uint32_t CodeLists::unmaps(SpaceId space) {
+  bpf::code_slot* slot = find(space);
+  return slot == nullptr ? 0 : __atomic_load_n(&slot->unmaps, __ATOMIC_SEQ_CST);
+}
+
+bool CodeLists::publish(SpaceId space, std::vector<bpf::code_mapping> list, uint32_t unmaps,
+                        uint32_t copies, uint64_t now_ns) {
   bpf::code_slot* slot = find(space);
   if (slot == nullptr) return false;
   const auto count = static_cast<uint32_t>(list.size());
@@ -62,16 +67,14 @@ bool CodeLists::publish(SpaceId space, std::vector<bpf::code_mapping> list, uint
   for (bpf::code_mapping& mapping : list) mapping.id = id;
   std::copy(list.begin(), list.end(), mappings_.begin() + range.first);
   __atomic_store_n(&slot->copies, copies, __ATOMIC_RELAXED);
-  __atomic_store_n(&slot->list, list_word(range.first, count, id), __ATOMIC_RELEASE);
+  __atomic_store_n(&slot->list, list_word(range.first, count, id), __ATOMIC_SEQ_CST);
+  // Code was unmapped since the list was put together: what it says may be wrong.
+  if (__atomic_load_n(&slot->unmaps, __ATOMIC_SEQ_CST) != unmaps)
+    __atomic_store_n(&slot->list, uint64_t{0}, __ATOMIC_SEQ_CST);
   Range& present = of_space_[space.index];
   retire(present, now_ns);
   present = range;
   return true;
-}
-
-void CodeLists::allow_copies(SpaceId space, uint32_t copies) {
-  if (bpf::code_slot* slot = find(space))
-    __atomic_store_n(&slot->copies, copies, __ATOMIC_RELAXED);
 }
 
 void CodeLists::release(SpaceId space, uint64_t now_ns) {

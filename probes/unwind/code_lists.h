@@ -25,11 +25,13 @@ class CodeLists {
 
   // The entry of a space, which begins to have one; 0 when none is free.
   uint32_t claim(SpaceId space);
-  // Puts a list, sorted by address, in the place of the space's present one. `copies`: how many
-  // stacks that meet unknown code may be copied from now on. False when there is no room for it.
-  bool publish(SpaceId space, std::vector<bpf::code_mapping> list, uint32_t copies, uint64_t now_ns);
-  // How many stacks may be copied is known better now.
-  void allow_copies(SpaceId space, uint32_t copies);
+  // How often code was unmapped in a space, to be asked before a list is put together.
+  uint32_t unmaps(SpaceId space);
+  // Puts a list, sorted by address, in the place of the space's present one; it is not used if code
+  // was unmapped since `unmaps` was read. `copies`: how many stacks that meet unknown code may be
+  // copied from now on. False when there is no room for it.
+  bool publish(SpaceId space, std::vector<bpf::code_mapping> list, uint32_t unmaps, uint32_t copies,
+               uint64_t now_ns);
   // The space has ended.
   void release(SpaceId space, uint64_t now_ns);
 

@@ -98,7 +98,9 @@ class Reader {
 
   bool read_entry(const Entry& entry) {
     if (entry.body.empty()) return false;
-    return entry.is_cie ? cie_at(entry.offset) != no_cie : read_fde(entry);
+    if (!entry.is_cie) return read_fde(entry);
+    const uint32_t cie = cie_at(entry.offset);
+    return cie != no_cie && !frames_.cies[cie].broken;
   }
 
   uint32_t cie_at(uint64_t offset) {
@@ -142,13 +144,16 @@ class Reader {
     }
     if (!read_augmentation(augmentation, data, cie)) return false;
     if (in.failed()) return false;
-    return run_initial(cie, section_, in, cie.initial);
+    if (!run_initial(cie, section_, in, cie.initial)) cie.broken = true;
+    return true;
   }
 
   bool read_augmentation(std::string_view letters, ByteCursor& data, Cie& cie) const {
+    bool encoded = false;
     for (const char letter : letters) switch (letter) {
         case 'R':
           cie.encoding = data.byte();
+          encoded = true;
           break;
         case 'L':
           data.byte();
@@ -164,7 +169,8 @@ class Reader {
         case 'B':
           break;  // how return addresses are signed, on another processor
         default:
-          return false;
+          cie.broken = cie.augmented && encoded && !data.failed();
+          return cie.broken;
       }
     return !data.failed();
   }
@@ -177,8 +183,9 @@ class Reader {
     ByteCursor in(entry.body);
     fde.start = read_pointer(in, cie.encoding, section_);
     fde.size = encoded_number(in, cie.encoding);
-    if (cie.augmented) in.take(in.uleb());
     if (in.failed() || fde.size > UINT32_MAX) return false;
+    if (cie.augmented) in.take(in.uleb());
+    fde.broken = in.failed();
     fde.program = {in.at(), in.left()};
     frames_.fdes.push_back(fde);
     return true;

@@ -48,27 +48,30 @@ struct Cie {
   uint8_t encoding = 0;    // DW_EH_PE of the addresses in FDEs
   bool augmented = false;  // FDEs have augmentation data: 'z'
   bool signal = false;     // 'S'
+  bool broken = false;     // only where the code of its FDEs is can be told
   uint32_t section = 0;    // index in Frames::sections
 };
 
 struct Fde {
   uint64_t start = 0, size = 0;  // of the code, bytes
   std::span<const std::byte> program;
-  uint32_t cie = 0;  // index in Frames::cies
+  uint32_t cie = 0;     // index in Frames::cies
+  bool broken = false;  // only where its code is can be told
 };
 
 struct Frames {
   std::vector<FrameSection> sections;
   std::vector<Cie> cies;
   std::vector<Fde> fdes;
-  uint32_t malformed = 0;  // entries left out
+  uint32_t malformed = 0;  // entries left out, and broken CIEs
 };
 
 // Adds the entries of a section, whose bytes must outlive the frames.
 void read_frames(const FrameSection& section, Frames& frames);
 
 // The rows of an entry, from its first instruction (row::pc 0) on, sorted by pc. False when the
-// program cannot be understood; the rows are then void. Takes at most 4 GiB of code.
+// program cannot be understood, or the entry is broken; the rows are then void. Takes at most 4 GiB
+// of code.
 bool fde_rows(const Frames& frames, const Fde& fde, std::vector<row>& rows);
 
 }  // namespace memflame::unwind

@@ -227,6 +227,7 @@ bool run_initial(const Cie& cie, const FrameSection& section, ByteCursor in, Fra
 bool fde_rows(const Frames& frames, const Fde& fde, std::vector<row>& rows) {
   rows.clear();
   const Cie& cie = frames.cies[fde.cie];
+  if (fde.broken || cie.broken) return false;
   FrameState state = cie.initial;
   return Run(cie, frames.sections[cie.section], fde.start, fde.size, &rows)
       .run(ByteCursor(fde.program), state);

@@ -7,6 +7,7 @@
 #include "probes/unwind/eh_frame.h"
 #include "probes/unwind/elf_image.h"
 #include "probes/unwind/frame_sections.h"
+#include "probes/unwind/linker_code.h"
 
 namespace memflame::unwind {
 namespace {
@@ -69,8 +70,9 @@ uint64_t start_address(const ImageBytes& image, const ElfImage& elf) {
 // Puts rows of FDEs and of the gaps between them together.
 class Builder {
  public:
-  Builder(Table& table, const Frames& frames, uint64_t entry)
-      : table_(table), frames_(frames), entry_(entry) {}
+  // `known`: what code is that has no FDEs, sorted.
+  Builder(Table& table, const Frames& frames, const std::vector<KnownCode>& known, uint64_t entry)
+      : table_(table), frames_(frames), known_(known), entry_(entry) {}
 
   void build() {
     std::vector<const Fde*> order;
@@ -97,17 +99,20 @@ class Builder {
         end = std::min(end - fde.start, fde.size) + fde.start;
         if (!fde_rows(frames_, fde, scratch_)) {
           ++table_.malformed;
-          continue;
+          // The same code may be described in .debug_frame as well.
+          if (next + 1 < order.size() && order[next + 1]->start == fde.start) continue;
+          // There is a rule here, and it is unknown: a guess by row_fp would be wrong.
+          scratch_ = {{0, 0, row_bad, 0}};
         }
         gap({covered, fde.start}, segment);
-        add({fde.start, end});
+        add(scratch_, {fde.start, end});
         covered = end;
       }
       gap({covered, segment.end}, segment);
     }
   }
 
-  // Code without information, padding left out.
+  // Code that nothing is known about, padding left out.
   const std::vector<Extent>& gaps() const { return gaps_; }
   // The code at the entry point, when nothing is said about it.
   Extent first_code() const { return first_code_; }
@@ -115,8 +120,8 @@ class Builder {
  private:
   uint32_t pc(uint64_t address) const { return static_cast<uint32_t>(address - table_.base); }
 
-  void add(Extent code) {
-    for (row r : scratch_) {
+  void add(const std::vector<row>& rows, Extent code) {
+    for (row r : rows) {
       if (r.pc >= code.end - code.start) break;
       r.pc += pc(code.start);
       push(table_.rows, r);
@@ -127,6 +132,17 @@ class Builder {
     if (code.start >= code.end) return;
     if (entry_ != 0 && entry_ >= code.start && entry_ < code.end)
       first_code_ = {entry_, std::min(code.end, entry_ + entry_size)};
+    for (const KnownCode& known : known_) {
+      if (known.start < code.start || known.end <= known.start || known.end > code.end) continue;
+      unknown({code.start, known.start}, segment);
+      add(known.rows, {known.start, known.end});
+      code.start = known.end;
+    }
+    unknown(code, segment);
+  }
+
+  void unknown(Extent code, Extent segment) {
+    if (code.start >= code.end) return;
     const bool is_padding = code.end - code.start < padding;
     if (is_padding && code.start != segment.start) return;  // the row before goes on
     push(table_.rows, {pc(code.start), 0, row_fp, 0});
@@ -135,6 +151,7 @@ class Builder {
 
   Table& table_;
   const Frames& frames_;
+  const std::vector<KnownCode>& known_;
   const uint64_t entry_;
   std::vector<row> scratch_;
   std::vector<Extent> gaps_;
@@ -210,7 +227,8 @@ Table make_table(const ImageBytes& image) {
   if (!debug_frame.section.bytes.empty()) read_frames(debug_frame.section, frames);
   table.entries = static_cast<uint32_t>(frames.fdes.size());
 
-  Builder builder(table, frames, start_address(image, *elf));
+  const std::vector<KnownCode> known = linker_code(image, *elf);
+  Builder builder(table, frames, known, start_address(image, *elf));
   builder.build();
   table.malformed += frames.malformed;
   // .eh_frame marks the return from signal handlers, by 'S'. Go's assembler and musl's do not do so

@@ -32,11 +32,13 @@ struct Table {
   // at most 4 GiB beyond it; what lies higher has no rows.
   uint64_t base = 0;
   // Sorted by pc, no two with one pc, no row like the one before it. The first has pc 0; every
-  // executable address is covered, by row_fp where the file says nothing.
+  // executable address is covered, by row_fp where the file says nothing and its bytes tell
+  // nothing.
   std::vector<row> rows;
   std::vector<Segment> segments;
-  uint32_t entries = 0;    // FDEs read
-  uint32_t malformed = 0;  // CIEs and FDEs that could not be read, and were left out
+  uint32_t entries = 0;  // FDEs read
+  // CIEs and FDEs that could not be read; row_bad covers the code where that could be told.
+  uint32_t malformed = 0;
 };
 
 // The table of an ELF image (a mapped file, or the vdso). Never throws for what is in the image: of

@@ -192,6 +192,7 @@ void Session::on_space(const bpf::space_record& record) {
     return spaces_.end(id, record.time);
   }
   spaces_.begin(record);
+  unwinder_.refresh(spaces_);  // at once: until then its stacks are copied
   if (record.reason == bpf::space_fork)
     accounting_->fork(SpaceId{record.parent_space}, id);
   else

@@ -13,7 +13,7 @@
 namespace memflame {
 namespace {
 
-constexpr uint32_t copies_per_change = 1024;
+constexpr uint32_t copies_per_change = 8192;  // the room in the ring is what limits them first
 
 // Room for the tables of files that are mapped later: some large libraries. What a command or the
 // whole system will map is not known at all: a 256th of the machine's memory, within limits.

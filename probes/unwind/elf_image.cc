@@ -13,6 +13,7 @@ namespace {
 constexpr uint64_t max_notes = 1 << 16;     // bytes; a build id takes 36 of them
 constexpr uint64_t max_dynamic = 1 << 14;   // bytes; a thousand entries, where thirty are usual
 constexpr uint64_t max_build_id = 64;       // bytes; sha1 has 20, sha256 32
+constexpr uint64_t max_range = 1 << 30;     // bytes read at once; a sparse file may have any size
 constexpr uint64_t max_inflated = 1 << 28;  // bytes; .debug_frame of the largest programs: 50 MB
 
 template <typename T>
@@ -83,7 +84,7 @@ ImageBytes::ImageBytes(int fd) : fd_(fd) {
 }
 
 Range ImageBytes::range(uint64_t offset, uint64_t size) const {
-  if (size == 0 || offset > size_ || size > size_ - offset) return {};
+  if (size == 0 || size > max_range || offset > size_ || size > size_ - offset) return {};
   if (fd_ < 0) return {memory_.subspan(offset, size), nullptr};
   Range range;
   range.held = std::make_unique_for_overwrite<std::byte[]>(size);

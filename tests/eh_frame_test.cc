@@ -449,6 +449,13 @@ TEST_CASE("each version") {
 }
 
 TEST_CASE("malformed entries are left out and counted, the others are read") {
+  // Of the FDE it is known where its code is.
+  const auto broken = [](const Section& section) {
+    const Read frames = section.read();
+    std::vector<row> rows;
+    return frames.malformed == 1 && frames.fdes.size() == 1 && frames.fdes[0].start == code_at &&
+           frames.fdes[0].size == 64 && !fde_rows(frames, frames.fdes[0], rows);
+  };
   const auto good = [](Section& section) {
     section.fde(Builder().put(code_at + 256).put(uint64_t{16}).put('\0').bytes, {});
   };
@@ -479,8 +486,17 @@ TEST_CASE("malformed entries are left out and counted, the others are read") {
     CHECK(section.read().fdes.size() == 2);
   }
   SUBCASE("a CIE whose program advances, or remembers without end") {
-    CHECK(Section(cie({DW_CFA_advance_loc | 1})).fde({}).read().malformed == 2);
-    CHECK(Section(cie({DW_CFA_restore_state})).fde({}).read().malformed == 2);
+    CHECK(broken(Section(cie({DW_CFA_advance_loc | 1})).fde({})));
+    CHECK(broken(Section(cie({DW_CFA_restore_state})).fde({})));
+  }
+  SUBCASE("a CIE with more than is understood, behind what is") {
+    CHECK(broken(Section(cie(usual, "zRX")).fde({})));
+  }
+  SUBCASE("an FDE whose augmentation is longer than itself") {
+    const Read frames =
+        Section().fde(Builder().put(code_at).put(uint64_t{64}).put('\x20').bytes, {}).read();
+    REQUIRE(frames.fdes.size() == 1);
+    CHECK(frames.fdes[0].broken);
   }
   SUBCASE("a size that is negative, or more than a table can hold") {
     const auto sized = [](uint64_t size) { return Section().fde({}, size).read(); };

@@ -12,7 +12,7 @@ function(unwind_file name)
     OUTPUT ${UNWIND}/${name}
     COMMAND ${CMAKE_C_COMPILER} -nostdlib -Wl,--build-id=sha1 -Wl,-z,lazy -Wl,-z,separate-code
             ${ARG_FLAGS} -o ${name} ${UNWIND_SOURCES}/rules.S ${ARG_SOURCES}
-    DEPENDS ${UNWIND_SOURCES}/rules.S ${UNWIND_SOURCES}/other.S ${ARG_AFTER}
+    DEPENDS ${UNWIND_SOURCES}/rules.S ${ARG_SOURCES} ${ARG_AFTER}
     WORKING_DIRECTORY ${UNWIND} VERBATIM)
   set(UNWIND_FILES ${UNWIND_FILES} ${UNWIND}/${name} PARENT_SCOPE)
 endfunction()
@@ -28,9 +28,16 @@ unwind_file(needy.so FLAGS -shared -DBARE_START -Wl,--no-as-needed ./library.so
             AFTER ${UNWIND}/library.so)
 unwind_file(compressed.so FLAGS -shared -DDEBUG_FRAME -Wl,--no-ld-generated-unwind-info
             -Wl,--compress-debug-sections=zlib)
+unwind_file(both.so FLAGS -shared -DBOTH_FRAMES)
+# Linkage tables with and without a word of the linker's about them.
+set(LINKER SOURCES ${UNWIND_SOURCES}/linker.S)
+unwind_file(linker_described.so FLAGS -shared ${LINKER})
+unwind_file(linker.so FLAGS -shared -Wl,--no-ld-generated-unwind-info ${LINKER})
+unwind_file(ibt_described.so FLAGS -shared -Wl,-z,ibtplt ${LINKER})
+unwind_file(ibt.so FLAGS -shared -Wl,-z,ibtplt -Wl,--no-ld-generated-unwind-info ${LINKER})
 add_custom_target(unwind_files DEPENDS ${UNWIND_FILES})
 
-foreach(stem eh_frame unwind_table table_cache)
+foreach(stem eh_frame linker_code unwind_table table_cache)
   memflame_test(${stem} LIBS memflame_unwind PkgConfig::LIBDW PkgConfig::LIBELF Threads::Threads
                              ${CMAKE_DL_LIBS})
   add_dependencies(${stem}_test unwind_files)

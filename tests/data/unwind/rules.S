@@ -1,9 +1,13 @@
 // Code with one row kind after the other, at fixed offsets from `begin`: unwind_table_test.cc knows
 // them. It is read, not run.
 //   -DDEBUG_FRAME   .debug_frame, no .eh_frame
+//   -DBOTH_FRAMES  both
 //   -DBARE_START    nothing is said about the entry point
 #ifdef DEBUG_FRAME
 	.cfi_sections .debug_frame
+#endif
+#ifdef BOTH_FRAMES
+	.cfi_sections .eh_frame, .debug_frame
 #endif
 	.text
 	.p2align 6

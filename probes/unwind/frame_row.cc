@@ -82,7 +82,7 @@ bool is_ucontext(const FrameState& state) {
 unsigned rbx_slot(const Rule& rbx) {
   if (rbx.how == Rule::unset || rbx.how == Rule::same) return row_rbx_unchanged;
   const bool in_reach = rbx.how == Rule::offset && rbx.distance < 0 &&
-                        rbx.distance > -8 * row_rbx_lost && rbx.distance % 8 == 0;
+                        rbx.distance > -8 * int64_t{row_rbx_lost} && rbx.distance % 8 == 0;
   return in_reach ? static_cast<unsigned>(rbx.distance / -8) : unsigned{row_rbx_lost};
 }
 

@@ -323,7 +323,10 @@ TEST_CASE("frames whose CFA is in memory") {
   CHECK(only({DW_CFA_expression, rbp, 2, 0x76, 8, DW_CFA_def_cfa_expression, 3, 0x76, 0x78, 0x06},
              row_bad));
   CHECK(only({DW_CFA_def_cfa_expression, 0}, row_bad));
-  // Back to a register.
+  // Back to a register; the offset is that from before, if none is said.
+  CHECK(only({DW_CFA_def_cfa_offset, 56, DW_CFA_def_cfa_expression, 5, 0x77, 24, 0x06, 0x23, 56,
+              DW_CFA_def_cfa_register, rbp},
+             row_rbp, 7));
   CHECK(
       only({DW_CFA_def_cfa_expression, 3, 0x76, 0x78, 0x06, DW_CFA_def_cfa, rsp, 16}, row_rsp, 2));
 }
@@ -352,9 +355,11 @@ TEST_CASE("programs that cannot be understood") {
   CHECK(malformed({DW_CFA_advance_loc4, 1, 0}));                  // likewise
   CHECK(malformed({DW_CFA_set_loc, 0, 0, 0x40, 0, 0, 0, 0, 0}));  // backwards
   CHECK(malformed({DW_CFA_advance_loc | 8, DW_CFA_set_loc, 0, 0x10, 0x40, 0, 0, 0, 0, 0}));
-  // An offset to what is no register.
+  // An offset to what is no register, and a register when there never was an offset.
   CHECK(malformed({DW_CFA_def_cfa_expression, 1, 0x06, DW_CFA_def_cfa_offset, 16}));
-  CHECK(malformed({DW_CFA_def_cfa_expression, 1, 0x06, DW_CFA_def_cfa_register, rbp}));
+  const Section section(
+      cie({DW_CFA_def_cfa_expression, 1, 0x06, DW_CFA_def_cfa_register, rbp, DW_CFA_nop}));
+  CHECK(section.read().malformed == 1);
 }
 
 TEST_CASE("each encoding of addresses") {

@@ -94,7 +94,7 @@ class Run {
   }
 
   bool cfa_rule(ByteCursor& in, FrameState& state, uint8_t opcode) {
-    const bool relative = !state.cfa_is_expression;  // there is a register, or an offset, to keep
+    const bool relative = !state.cfa_is_expression;  // there is a register to keep
     switch (opcode) {
       case DW_CFA_def_cfa: {
         const uint64_t reg = in.uleb();
@@ -106,9 +106,13 @@ class Run {
         define_cfa(state, reg, scaled(static_cast<uint64_t>(in.sleb()), cie_.data_align));
         return true;
       }
-      case DW_CFA_def_cfa_register:
-        state.cfa_register = in.uleb();
-        return relative;
+      case DW_CFA_def_cfa_register: {
+        // After an expression the offset from before it holds: DWARF does not say so, but libgcc
+        // does it, and libgcrypt's assembler code needs it.
+        const bool has_offset = relative || state.cfa_register != UINT64_MAX;
+        define_cfa(state, in.uleb(), state.cfa_offset);
+        return has_offset;
+      }
       case DW_CFA_def_cfa_offset:
         state.cfa_offset = static_cast<int64_t>(in.uleb());
         return relative;

@@ -20,7 +20,7 @@
 namespace chain {
 namespace {
 
-using Run = char* (*)(Kind, char*, void (*)());
+using Run = char* (*)(Kind, char*, char* (*)(char*));
 
 Kind wanted = Kind::none;
 int milliseconds = 0;
@@ -50,7 +50,12 @@ void install(const std::string& library) {
 
 }  // namespace
 
-OWN_FRAME void called_back() { event(); }
+// The library has its own idea of what page is next.
+OWN_FRAME char* called_back(char* page) {
+  fresh_page = page;
+  event();
+  return fresh_page;
+}
 
 OWN_FRAME void* loads() {
   void* const library = dlopen(copy.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -102,8 +107,9 @@ struct Site {
 constexpr Site sites[] = {
     {"chain::alpha_inner()", "chain::alpha_outer();" TO_MAIN, 2},
     {"chain::beta_inner()", "chain::beta_outer();" TO_MAIN, 1},
-    {"chain::called_back()",
-     "chain::alpha_calls_back(void (*)())|chain::beta_calls_back(void (*)());" TO_MAIN, 3},
+    {"chain::called_back(char*)",
+     "chain::alpha_calls_back(char* (*)(char*))|chain::beta_calls_back(char* (*)(char*));" TO_MAIN,
+     3},
     // The dynamic linker's.
     {"chain::loads()", "chain::one_round*;main;+;_start", 0},
     {"chain::unloads(void*)", "chain::one_round*;main;+;_start", 0},

@@ -21,10 +21,10 @@ OWN_FRAME void JOIN(NAME, _outer)() {
   JOIN(NAME, _inner)();
   keep(frame);
 }
-OWN_FRAME void JOIN(NAME, _calls_back)(void (*back)()) {
+OWN_FRAME void JOIN(NAME, _calls_back)(char* (*back)(char*)) {
   char frame[SIZE * 24];
   keep(frame);
-  back();
+  fresh_page = back(fresh_page);
   keep(frame);
 }
 
@@ -33,7 +33,7 @@ OWN_FRAME void JOIN(NAME, _calls_back)(void (*back)()) {
 // What dlsym() finds. Returns the page that was not written to yet.
 extern "C" __attribute__((visibility("default"))) OWN_FRAME char* run_plugin(chain::Kind wanted,
                                                                              char* page,
-                                                                             void (*back)()) {
+                                                                             char* (*back)(char*)) {
   chain::kind = wanted;
   chain::fresh_page = page;
   chain::JOIN(NAME, _pads)();

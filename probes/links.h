@@ -19,8 +19,8 @@ struct UprobeSite {
   uint64_t cookie = 0;
 };
 
-// On a raw tracepoint a kernel stack begins with capture(), our program and the function that runs it.
-inline constexpr uint32_t raw_tracepoint_frames = 3;
+// On a raw tracepoint a kernel stack begins with our program and the function that runs it.
+inline constexpr uint32_t raw_tracepoint_frames = 2;
 
 class Links {
  public:

@@ -17,12 +17,16 @@ constexpr std::array<const char*, bpf::note_count> note_texts{
 
 // As the programs do it (mix() in bpf/capture.h), so that a stack has one hash, however it was
 // taken.
+uint64_t mix(uint64_t hash, uint64_t word) {
+  hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
+  return hash ^ hash >> 32;
+}
+
 uint64_t hash_of(const RawStack& stack) {
-  uint64_t hash = stack.space.index;
+  uint64_t hash = mix(0, stack.space.index);
   for (size_t i = 0; i < stack.pcs.size(); ++i) {
     const bool exact_user = i >= stack.kernel_pcs && !stack.pcs[i].is_return;
-    hash = (hash ^ (stack.pcs[i].addr | (exact_user ? exact_address : 0))) * 0x9e3779b97f4a7c15ULL;
-    hash ^= hash >> 32;
+    hash = mix(hash, stack.pcs[i].addr | (exact_user ? exact_address : 0));
   }
   return (hash | 1ULL << 63) & ~(1ULL << 62);
 }

@@ -169,21 +169,30 @@ ALWAYS_INLINE u64 wake_if_filling(void) {
                                                                          : BPF_RB_NO_WAKEUP;
 }
 
+// What follows is made of global functions (see walk.h), which take and return numbers: of an entry in
+// `scratches` or `copies`, plus one; 0 is none.
+
 // Claims an entry of a map whose values begin with `busy`, beginning at this CPU's.
-static __attribute__((noinline)) void* claim(void* map, u32 entries) {
+ALWAYS_INLINE u32 claim(void* map, u32 entries) {
   u32 cpu = bpf_get_smp_processor_id();
   for (u32 i = 0; i < 64 && i < entries; ++i) {
     u32 at = (cpu + i) % entries;
     u32* busy = bpf_map_lookup_elem(map, &at);
-    if (busy && __sync_val_compare_and_swap(busy, 0, 1) == 0) return busy;
+    if (busy && __sync_val_compare_and_swap(busy, 0, 1) == 0) return at + 1;
   }
   return 0;
 }
+__attribute__((noinline)) u32 claim_scratch(void) { return claim(&scratches, config.scratches); }
+__attribute__((noinline)) u32 claim_copy(void) { return claim(&copies, config.copies); }
 
-ALWAYS_INLINE struct code_slot* code_of(struct process* process) {
-  u32 at = process->code;
+ALWAYS_INLINE struct scratch* scratch_at(u32 number) {
+  u32 at = number - 1;
+  return bpf_map_lookup_elem(&scratches, &at);
+}
+
+ALWAYS_INLINE struct code_slot* code_of(u32 at, u32 space) {
   struct code_slot* slot = bpf_map_lookup_elem(&code_slots, &at);
-  return slot && slot->space == process->space ? slot : 0;
+  return slot && slot->space == space ? slot : 0;
 }
 
 ALWAYS_INLINE void count_walk(u32 frames, u32 stop) {
@@ -197,11 +206,18 @@ ALWAYS_INLINE void count_walk(u32 frames, u32 stop) {
 
 // Registers and stack of the current task, to be walked in user space. Returns the key that stands
 // for the stack; 0 when it could not be sent.
-static __attribute__((noinline)) u64 send_copy(struct stack_record* stack, u32 entry, u64 checks) {
+__attribute__((noinline)) u64 send_copy(u32 number, u32 entry, u64 checks) {
   struct task_struct* task = bpf_get_current_task_btf();
   struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
-  struct copy* copy = claim(&copies, config.copies);
+  struct scratch* scratch = scratch_at(number);
+  u32 at_copy = claim_copy() - 1;
+  struct copy* copy = bpf_map_lookup_elem(&copies, &at_copy);
   if (!copy) return 0;
+  if (!scratch) {
+    copy->busy = 0;
+    return 0;
+  }
+  struct stack_record* stack = &scratch->stack;
   struct copy_record* record = &copy->record;
   u64 key = checks;
   if (!key)
@@ -278,9 +294,11 @@ ALWAYS_INLINE int may_copy(struct code_slot* slot, u32 stop) {
   return left && __sync_val_compare_and_swap(&slot->copies, left, left - 1) == left;
 }
 
-// Fills in the user part of `stack`; returns the hash.
-static __attribute__((noinline)) u64 walk_user_stack(struct stack_record* stack, struct walk* walk,
-                                                     u64 hash) {
+// Fills in the user part of the stack; returns the hash.
+__attribute__((noinline)) u64 walk_user_stack(u32 number, struct walk* walk, u64 hash) {
+  struct scratch* scratch = scratch_at(number);
+  if (!scratch || !walk) return 0;
+  struct stack_record* stack = &scratch->stack;
   u32 base = stack->kernel_frames;
   u32 n = 0;
   if (base > max_kernel_frames) base = max_kernel_frames;
@@ -301,8 +319,11 @@ static __attribute__((noinline)) u64 walk_user_stack(struct stack_record* stack,
 }
 
 // Sends a stack that user space does not know yet. Returns its key, or a note.
-static __attribute__((noinline)) u64 announce(struct stack_record* stack, u64 hash) {
+__attribute__((noinline)) u64 announce(u32 number, u64 hash) {
   struct task_struct* task = bpf_get_current_task_btf();
+  struct scratch* scratch = scratch_at(number);
+  if (!scratch) return 0;
+  struct stack_record* stack = &scratch->stack;
   if (globals.stack_table_is_full) return note_key(stack->space, note_stack_table_full);
   stack->type = record_stack;
   stack->hash = hash;
@@ -326,11 +347,51 @@ static __attribute__((noinline)) u64 announce(struct stack_record* stack, u64 ha
   return hash;
 }
 
-ALWAYS_INLINE u64 capture_into(void* ctx, struct stack_record* stack, struct process* process,
-                               u32 entry) {
+// The user's part of capture(): `stack` has its space and its kernel frames, whose hash is `hash`.
+__attribute__((noinline)) u64 capture_user(u32 number, u32 code, u32 entry, u64 hash) {
+  struct scratch* scratch = scratch_at(number);
+  if (!scratch) return 0;
+  struct stack_record* stack = &scratch->stack;
+  u32 space = stack->space;
+  if (config.stacks == stacks_copy) {
+    u64 key = send_copy(number, entry, 0);
+    if (key) COUNT(copied, 1);
+    return key ? key : note_key(space, note_ring_full);
+  }
   struct task_struct* task = bpf_get_current_task_btf();
   struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
-  u64 hash = process->space;
+  struct code_slot* slot = code_of(code, space);
+  struct walk walk = {.at = {.ip = regs->ip, .sp = regs->sp, .bp = regs->bp, .bx = regs->bx,
+                             .exact = 1},
+                      .list = slot ? slot->list : 0,
+                      .at_entry = entry,
+                      .pending = trampolines_of(task)};
+  hash = walk_user_stack(number, &walk, hash);
+  hash = (hash | 1ULL << 63) & ~(1ULL << 62);
+  if (may_copy(slot, stack->stop)) {
+    u64 key = send_copy(number, entry, 0);
+    if (key) {
+      COUNT(copied, 1);
+      return key;
+    }
+  }
+  count_walk(stack->frames, stack->stop);
+  u64 key = bpf_map_lookup_elem(&sums, &hash) ? hash : announce(number, hash);
+  if (config.check_every && key == hash && bpf_get_prandom_u32() % config.check_every == 0)
+    send_copy(number, entry, hash);
+  return key;
+}
+
+// Takes the user stack of the current task and makes sure that user space knows it. `entry`: the
+// task is at a function's first instruction. Returns the key for account(): what stands for the
+// stack, or a note when it could not be announced.
+ALWAYS_INLINE u64 capture(void* ctx, struct process* process, u32 entry) {
+  u32 number = claim_scratch();
+  struct scratch* scratch = scratch_at(number);
+  if (!scratch) return note_key(process->space, note_no_state);
+  struct stack_record* stack = &scratch->stack;
+  // Mixed like an address: else neighbouring addresses in two spaces could make one hash.
+  u64 hash = mix(0, process->space);
   stack->space = process->space;
   stack->kernel_frames = 0;
   if (config.kernel_stacks) {
@@ -340,39 +401,7 @@ ALWAYS_INLINE u64 capture_into(void* ctx, struct stack_record* stack, struct pro
     for (int i = 0; i < max_kernel_frames && i < stack->kernel_frames; ++i)
       hash = mix(hash, stack->pcs[i]);
   }
-  if (config.stacks == stacks_copy) {
-    u64 key = send_copy(stack, entry, 0);
-    if (key) COUNT(copied, 1);
-    return key ? key : note_key(process->space, note_ring_full);
-  }
-  struct code_slot* slot = code_of(process);
-  struct walk walk = {.at = {.ip = regs->ip, .sp = regs->sp, .bp = regs->bp, .bx = regs->bx, .exact = 1},
-                      .list = slot ? slot->list : 0,
-                      .at_entry = entry,
-                      .pending = trampolines_of(task)};
-  hash = walk_user_stack(stack, &walk, hash);
-  hash = (hash | 1ULL << 63) & ~(1ULL << 62);
-  if (may_copy(slot, stack->stop)) {
-    u64 key = send_copy(stack, entry, 0);
-    if (key) {
-      COUNT(copied, 1);
-      return key;
-    }
-  }
-  count_walk(stack->frames, stack->stop);
-  u64 key = bpf_map_lookup_elem(&sums, &hash) ? hash : announce(stack, hash);
-  if (config.check_every && key == hash && bpf_get_prandom_u32() % config.check_every == 0)
-    send_copy(stack, entry, hash);
-  return key;
-}
-
-// Takes the user stack of the current task and makes sure that user space knows it. `entry`: the
-// task is at a function's first instruction. Returns the key for account(): what stands for the
-// stack, or a note when it could not be announced.
-static __attribute__((noinline)) u64 capture(void* ctx, struct process* process, u32 entry) {
-  struct scratch* scratch = claim(&scratches, config.scratches);
-  if (!scratch) return note_key(process->space, note_no_state);
-  u64 key = capture_into(ctx, &scratch->stack, process, entry);
+  u64 key = capture_user(number, process->code, entry, hash);
   scratch->busy = 0;
   return key;
 }

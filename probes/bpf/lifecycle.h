@@ -155,7 +155,7 @@ SEC("tracepoint")
 int memflame_munmap(struct syscall_exit_args* ctx) {
   if (ctx->ret) return 0;
   struct process* process = current_process();
-  struct code_slot* slot = process ? code_of(process) : 0;
+  struct code_slot* slot = process ? code_of(process->code, process->space) : 0;
   if (!slot || !slot->list) return 0;
   struct task_struct* task = bpf_get_current_task_btf();
   struct pt_regs* regs = (void*)bpf_task_pt_regs(task);

@@ -41,12 +41,15 @@ void read_table(Elf* elf, Elf_Scn* section, const GElf_Shdr& header,
   Elf_Data* data = elf_getdata(section, nullptr);
   if (data == nullptr || header.sh_entsize == 0) return;
   const uint64_t count = data->d_size / header.sh_entsize;
+  // Most of a large program's symbols are out by their first letter.
+  std::array<bool, 256> begins{};
+  for (const std::string_view name : wanted) begins.at(static_cast<unsigned char>(name[0])) = true;
   for (uint64_t i = 0; i < count; ++i) {
     GElf_Sym symbol;
     if (gelf_getsym(data, static_cast<int>(i), &symbol) == nullptr) break;
     if (GELF_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_shndx == SHN_UNDEF) continue;
     const char* text = elf_strptr(elf, header.sh_link, symbol.st_name);
-    if (text == nullptr) continue;
+    if (text == nullptr || !begins.at(static_cast<unsigned char>(*text))) continue;
     std::string_view name = text;
     name = name.substr(0, name.find('@'));
     if (std::find(wanted.begin(), wanted.end(), name) == wanted.end()) continue;

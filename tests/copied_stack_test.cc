@@ -230,6 +230,15 @@ TEST_CASE("why a walk ends") {
     made.rows[0x1000] = make(row_rbp, 2);
     CHECK(made.walk().stop == StopReason::backwards);
   }
+  SUBCASE("a return address behind padding was put there by hand: it begins the stack") {
+    made.rows[0x1fff] = make(row_padding);
+    const WalkedStack walked = made.walk();
+    CHECK(walked.stop == StopReason::complete);
+    CHECK(addresses(walked) == Addresses{0x1000, 0x2000});
+    CHECK_FALSE(walked.pcs[1].is_return);
+    made.rows[0x1000] = make(row_padding);
+    CHECK(made.walk().stop == StopReason::bad_row);
+  }
   SUBCASE("information of another kind") {
     made.rows[0x1fff] = make(row_bad);
     CHECK(made.walk().stop == StopReason::bad_row);

@@ -347,6 +347,15 @@ __attribute__((noinline)) u64 announce(u32 number, u64 hash) {
   return hash;
 }
 
+// A function that a return probe waits for has returned: the program is at the trampoline, and is to
+// go on where the function was called.
+ALWAYS_INLINE void leave_trampoline(struct task_struct* task, struct walk* walk) {
+  if (walk->at.ip != BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr)) return;
+  struct return_instance* last = (void*)walk->pending.next;
+  walk->at.ip = true_return_address(&walk->pending, BPF_CORE_READ(last, stack), walk->at.ip);
+  walk->at.exact = 0;
+}
+
 // The user's part of capture(): `stack` has its space and its kernel frames, whose hash is `hash`.
 __attribute__((noinline)) u64 capture_user(u32 number, u32 code, u32 entry, u64 hash) {
   struct scratch* scratch = scratch_at(number);
@@ -366,6 +375,7 @@ __attribute__((noinline)) u64 capture_user(u32 number, u32 code, u32 entry, u64 
                       .list = slot ? slot->list : 0,
                       .at_entry = entry,
                       .pending = trampolines_of(task)};
+  if (walk.pending.next) leave_trampoline(task, &walk);
   hash = walk_user_stack(number, &walk, hash);
   hash = (hash | 1ULL << 63) & ~(1ULL << 62);
   if (may_copy(slot, stack->stop)) {

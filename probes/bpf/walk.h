@@ -185,11 +185,11 @@ __attribute__((noinline)) int step(struct walk* walk) {
   u64 found = row_rsp << 8 | 1 << 16;  // nothing is on the stack yet but the return address
   if (!walk->at_entry) found = rule_for(walk->list, row_address(&walk->at));
   walk->at_entry = 0;
-  walk->address = walk->at.ip | (walk->at.exact ? exact_address : 0);
+  struct row row = unpack(found);
+  walk->address = walk->at.ip | (is_exact(&walk->at, row) ? exact_address : 0);
   if (found >> 32) {
     walk->at.stop = walk->at.guessed ? stop_no_frame_pointer : found >> 32;
     return walk->at.guessed ? 0 : step_frame;
   }
-  struct row row = unpack(found);
   return unwind_step(&walk->at, row) ? step_frame | step_more : step_frame;
 }

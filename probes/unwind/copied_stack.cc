@@ -74,7 +74,7 @@ WalkedStack walk(const CopiedStack& stack, uint32_t max_depth, const FindRow& fi
         result.pcs.push_back({reading.at.ip, reading.at.exact == 0});
       break;
     }
-    result.pcs.push_back({reading.at.ip, reading.at.exact == 0});
+    result.pcs.push_back({reading.at.ip, is_exact(&reading.at, found.rule) == 0});
     if (unwind_step(&reading.at, found.rule) == 0) break;
     reading.at.stop = stop_too_deep;
   }

@@ -32,6 +32,9 @@ enum row_kind {
   row_fp,         // no information: assume a frame pointer, CFA = rbp + 16, under conditions
   row_bad,        // information that cannot be put into a row
   row_rbx,        // CFA = rbx + 8 * (signed)cfa
+  // Alignment between functions. What returns to the function behind it was never called from there:
+  // the stack was made by hand (makecontext) and begins here.
+  row_padding,
   row_kind_mask = 15,
 };
 

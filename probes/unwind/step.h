@@ -35,6 +35,11 @@ static inline u64 row_address(const struct frame* frame) {
   return frame->ip - (frame->exact ? 0 : 1);
 }
 
+// Is the frame's address where its code begins, not behind a call? Then it is named as it is.
+static inline int is_exact(const struct frame* frame, struct row row) {
+  return frame->exact || row.kind == row_padding;
+}
+
 static inline int unwind_signal(struct frame* frame) {
   u64 saved[7];
   if (UNWIND_READ(frame, saved, sizeof(saved), frame->sp + signal_frame_bp)) {
@@ -116,6 +121,9 @@ static inline int unwind_step(struct frame* frame, struct row row) {
       break;
     case row_end:
       frame->stop = stop_end;
+      return 0;
+    case row_padding:
+      frame->stop = frame->exact ? stop_bad_row : stop_end;
       return 0;
     case row_none:
       frame->stop = stop_no_mapping;

@@ -143,9 +143,8 @@ class Builder {
 
   void unknown(Extent code, Extent segment) {
     if (code.start >= code.end) return;
-    const bool is_padding = code.end - code.start < padding;
-    if (is_padding && code.start != segment.start) return;  // the row before goes on
-    push(table_.rows, {pc(code.start), 0, row_fp, 0});
+    const bool is_padding = code.end - code.start < padding && code.start != segment.start;
+    push(table_.rows, {pc(code.start), 0, static_cast<row_u8>(is_padding ? row_padding : row_fp), 0});
     if (!is_padding) gaps_.push_back(code);
   }
 

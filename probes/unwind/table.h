@@ -18,7 +18,7 @@ constexpr bool may_save_rbx(unsigned kind) {
 // Whether there are rows of this kind, a value of row::kind.
 constexpr bool is_kind(row_u8 value) {
   const unsigned kind = value & row_kind_mask;
-  return kind > row_none && kind <= row_rbx && (kind == value || may_save_rbx(kind));
+  return kind > row_none && kind <= row_padding && (kind == value || may_save_rbx(kind));
 }
 
 // An executable PT_LOAD segment: file bytes [offset, offset + size) are mapped at virtual address

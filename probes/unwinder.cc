@@ -34,6 +34,7 @@ unwind::CopiedStack copied(const bpf::copy_record& record) {
   stack.bp = record.regs[bpf::dwarf_rbp];
   stack.bx = record.regs[bpf::dwarf_rbx];
   stack.at_entry = record.entry != 0;
+  stack.returned = record.returned != 0;
   stack.memory = std::as_bytes(std::span(record.stack).first(
       std::min<size_t>(record.bytes, bpf::max_copy_bytes)));
   stack.missing = record.missing;

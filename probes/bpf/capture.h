@@ -204,6 +204,21 @@ ALWAYS_INLINE void count_walk(u32 frames, u32 stop) {
   __sync_fetch_and_add(&all->stops[stop], 1);
 }
 
+// The page that the kernel adds to a process with uprobes is faulted in like any other. There a program
+// is either at the trampoline, as a function that a return probe waits for has returned and it is to
+// go on where that was called; or it runs an instruction in whose place a breakpoint is.
+ALWAYS_INLINE void leave_uprobes_page(struct task_struct* task, struct walk* walk) {
+  u64 page = BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr);
+  if (!page || walk->at.ip < page || walk->at.ip - page >= 4096) return;
+  if (walk->at.ip != page) {
+    walk->at.ip = BPF_CORE_READ(task, utask, vaddr);
+  } else if (walk->pending.next) {
+    struct return_instance* last = (void*)walk->pending.next;
+    walk->at.ip = true_return_address(&walk->pending, BPF_CORE_READ(last, stack), walk->at.ip);
+    walk->at.exact = 0;
+  }
+}
+
 // Registers and stack of the current task, to be walked in user space. Returns the key that stands
 // for the stack; 0 when it could not be sent.
 __attribute__((noinline)) u64 send_copy(u32 number, u32 entry, u64 checks) {
@@ -247,16 +262,18 @@ __attribute__((noinline)) u64 send_copy(u32 number, u32 entry, u64 checks) {
   record->regs[13] = regs->r13;
   record->regs[14] = regs->r14;
   record->regs[15] = regs->r15;
-  record->regs[dwarf_rip] = regs->ip;
+  struct walk leaf = {.at = {.ip = regs->ip, .exact = 1}, .pending = trampolines_of(task)};
+  if (!entry && task->utask) leave_uprobes_page(task, &leaf);
+  record->regs[dwarf_rip] = leaf.at.ip;
+  record->returned = !leaf.at.exact;
   record->kernel_frames = stack->kernel_frames;
   for (int i = 0; i < max_kernel_frames; ++i) record->kernel[i] = stack->pcs[i];
-  struct trampolines pending = trampolines_of(task);
   u32 returns = 0;
-  for (; returns < max_copied_returns && pending.next; ++returns) {
-    struct return_instance* instance = (void*)pending.next;
+  for (; returns < max_copied_returns && leaf.pending.next; ++returns) {
+    struct return_instance* instance = (void*)leaf.pending.next;
     record->pending[returns].slot = BPF_CORE_READ(instance, stack);
     record->pending[returns].address = BPF_CORE_READ(instance, orig_ret_vaddr);
-    pending.next = (u64)BPF_CORE_READ(instance, next);
+    leaf.pending.next = (u64)BPF_CORE_READ(instance, next);
   }
   record->returns = returns;
   // Page by page: the stack ends somewhere, and buffers on it may never have been touched.
@@ -347,15 +364,6 @@ __attribute__((noinline)) u64 announce(u32 number, u64 hash) {
   return hash;
 }
 
-// A function that a return probe waits for has returned: the program is at the trampoline, and is to
-// go on where the function was called.
-ALWAYS_INLINE void leave_trampoline(struct task_struct* task, struct walk* walk) {
-  if (walk->at.ip != BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr)) return;
-  struct return_instance* last = (void*)walk->pending.next;
-  walk->at.ip = true_return_address(&walk->pending, BPF_CORE_READ(last, stack), walk->at.ip);
-  walk->at.exact = 0;
-}
-
 // The user's part of capture(): `stack` has its space and its kernel frames, whose hash is `hash`.
 __attribute__((noinline)) u64 capture_user(u32 number, u32 code, u32 entry, u64 hash) {
   struct scratch* scratch = scratch_at(number);
@@ -375,7 +383,7 @@ __attribute__((noinline)) u64 capture_user(u32 number, u32 code, u32 entry, u64 
                       .list = slot ? slot->list : 0,
                       .at_entry = entry,
                       .pending = trampolines_of(task)};
-  if (walk.pending.next) leave_trampoline(task, &walk);
+  if (!entry && task->utask) leave_uprobes_page(task, &walk);
   hash = walk_user_stack(number, &walk, hash);
   hash = (hash | 1ULL << 63) & ~(1ULL << 62);
   if (may_copy(slot, stack->stop)) {

@@ -81,6 +81,7 @@ struct return_instance {
 };
 
 struct uprobe_task {
+  unsigned long vaddr;  // of the breakpoint whose instruction is run elsewhere
   struct return_instance* return_instances;
 };
 

@@ -176,7 +176,7 @@ struct copy_record {
   u32 tgid;
   u32 bytes;
   u32 missing;  // bit n: the page n pages above that of rsp is not in memory
-  u32 pad;
+  u32 returned;  // rip is a return address: the function behind it has just ended
   u16 kernel_frames;
   u16 returns;
   u16 entry;   // rip is a function entry

@@ -59,7 +59,7 @@ WalkedStack walk(const CopiedStack& stack, uint32_t max_depth, const FindRow& fi
   reading.at.sp = stack.sp;
   reading.at.bp = stack.bp;
   reading.at.bx = stack.bx;
-  reading.at.exact = 1;
+  reading.at.exact = stack.returned ? 0 : 1;
   reading.at.stop = stop_too_deep;
   bool entry = stack.at_entry;
   while (result.pcs.size() < max_depth) {

@@ -80,13 +80,6 @@ class Chains:
 ROOT = {"alloc": 1, "brk": 1, "mmap": 2, "fault": 1}
 
 
-def is_displaced(frames):
-    """Where somebody's alloc probes sit in the C library, the kernel runs the instructions under them
-    in a page of its own, which is faulted in once. Nothing says from where."""
-    return (len(frames) == 3 and frames[1].startswith("[truncated: ") and
-            frames[2].startswith("[anon+"))
-
-
 def compare(profile, truth, probe, others=False, at_least=False, cut=False):
     """Every stack whose innermost function of the program is stated has exactly the callers that are
     stated, none is cut, and each stated function has its figures. `others`: functions of the program
@@ -99,7 +92,7 @@ def compare(profile, truth, probe, others=False, at_least=False, cut=False):
         leaf, callers = chains.split(frames[ROOT[probe]:])
         stated = chains.leaf_of(leaf) if leaf else None
         if any(_MARK.match(frame) for frame in frames):
-            if not cut and not (probe == "fault" and is_displaced(frames)):
+            if not cut:
                 wrong.append(f"cut: {' < '.join(reversed(frames))}")
             continue
         if stated is None:
@@ -129,10 +122,10 @@ def compare(profile, truth, probe, others=False, at_least=False, cut=False):
     return seen
 
 
-def complete(summary, probe, least=1.0):
-    """So many of the captured stacks reach their end; with fault all but one, see is_displaced()."""
+def complete(summary, least=1.0):
+    """So many of the captured stacks reach their end."""
     stacks = summary["stacks"]
     equal("stops add up to the captured stacks", sum(stacks["stops"].values()), stacks["captured"])
     check(stacks["captured"] > 0, "no stack was captured")
-    share = (stacks["stops"]["complete"] + (probe == "fault")) / stacks["captured"]
+    share = stacks["stops"]["complete"] / stacks["captured"]
     check(share >= least, f"only {100 * share:.3f} % of the stacks are complete: {stacks}")

@@ -27,13 +27,13 @@ def judge(what, dump, least):
 
 
 def observe(program, arguments, probes, least):
-    """All probes at once. Stacks are judged while the program is still there."""
+    """All probes at once. Stacks are judged while the program is still there; its children are gone."""
     target = Target(program, *arguments)
     watching = {}
     for probe in probes:
         dump = path(f"{program}-{probe}.dump")
         watching[probe] = dump, Memflame(probe, "-p", target.pid, "--check-stacks", dump,
-                                         "--max-depth", "1023")
+                                         "--max-depth", "1023", "--no-children")
     target.work()
     for _, memflame in watching.values():
         memflame.stop()

@@ -8,7 +8,7 @@ for probe, kind, rounds in [("alloc", "alloc", 40 if SLOW else 2600), ("brk", "b
                             ("fault", "large", 40)]:
     profile, summary, truth = observe(probe, "no_frame_pointer", "--max-depth", 1023,
                                       arguments=(kind, str(rounds)))
-    complete(summary, probe)
+    complete(summary)
     lossless(profile, summary)
     # A page fault can come from anywhere, brk and mmap also from under malloc().
     compare(profile, truth, probe, others=probe != "alloc", at_least=probe == "fault")

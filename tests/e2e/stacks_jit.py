@@ -4,6 +4,6 @@ from lib import lossless, observe
 
 for probe in ("alloc", "brk", "mmap", "fault"):
     profile, summary, truth = observe(probe, "jit", arguments=(probe, "100"))
-    complete(summary, probe)
+    complete(summary)
     lossless(profile, summary)
     compare(profile, truth, probe, others=probe != "alloc", at_least=probe == "fault")

@@ -10,7 +10,7 @@ def at_birth(frames):
 
 for probe in ("alloc", "mmap", "brk", "fault"):
     profile, summary, truth = observe(probe, "life", arguments=(probe, "20"))
-    complete(summary, probe, least=0.99 if probe == "fault" else 1)
+    complete(summary, least=0.99 if probe == "fault" else 1)
     lossless(profile, summary)
     for frames, _ in profile.stacks:
         if at_birth(frames):

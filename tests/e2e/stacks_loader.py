@@ -7,7 +7,7 @@ for probe in ("alloc", "mmap", "brk", "fault"):
     # Time enough to read what is new.
     profile, summary, truth = observe(probe, "loader", arguments=(probe, str(ROUNDS),
                                                                   "1000" if SLOW else "150"))
-    complete(summary, probe)
+    complete(summary)
     lossless(profile, summary)
     compare(profile, truth, probe, others=True, at_least=probe == "fault")
 

@@ -47,7 +47,7 @@ def watch(target, probe):
     memflame.stop()
     target.end()
     profile, summary = memflame.profile(), memflame.summary()
-    complete(summary, probe)
+    complete(summary)
     lossless(profile, summary)
     compare(profile, truth, probe, others=probe != "alloc", at_least=probe == "fault")
 

@@ -14,7 +14,7 @@ for kind in ("large", "alloc"):
         profile, summary = memflame.profile(), memflame.summary()
         lossless(profile, summary)
         if summary["stacks"]["captured"]:
-            complete(summary, probe)
+            complete(summary)
         # What alloc watches makes no system calls of its own where blocks are small.
         if probe == "alloc" or kind == "large" and probe == "mmap":
             compare(profile, truth, probe, others=probe != "alloc", at_least=probe != "alloc")

@@ -11,7 +11,7 @@ for variant in ("pie", "no_pie", "static", "static_pie", "high", "lld", "debug_f
         continue
     for probe in ("alloc", "brk", "mmap", "fault"):
         profile, summary, truth = observe(probe, f"to_the_end_{variant}", arguments=(probe,))
-        complete(summary, probe)
+        complete(summary)
         # Writing the figures down, printf() touches pages of its own.
         compare(profile, truth, probe, others=True)
 
@@ -29,7 +29,7 @@ for probe in ("alloc", "fault"):
     target.work()
     memflame.stop()
     target.end()
-    complete(memflame.summary(), probe)
+    complete(memflame.summary())
 
 # Debian's musl says nothing about its frames and keeps no frame pointers. What was before main cannot
 # be known, nor what is below a function of musl itself; but no frame may be wrong.

@@ -21,7 +21,7 @@ for depth in (64, 512):
             equal(f"calls of {leaf}", values[profile.columns.index("total-count")], ROUNDS)
 profile, summary, truth = observe("alloc", "no_frame_pointer", "--max-depth", 1000,
                                   arguments=("alloc", str(ROUNDS)))
-complete(summary, "alloc")
+complete(summary)
 compare(profile, truth, "alloc")
 
 # Below a function that nothing describes and that keeps no frame pointer.

@@ -52,7 +52,7 @@ inline constexpr std::array<LossInfo, static_cast<size_t>(Loss::count_)> loss_in
     {"stack_table_full", "stack table full", true},
     {"ring_full", "ring buffer full", true},
     {"process_table_full", "process table full", true},
-    {"state_unavailable", "no memory for the per-thread state", true},
+    {"state_unavailable", "no buffer to take the stack in", true},
     {"out_pointer_unread", "result pointer could not be read", true},
     {"calls_abandoned", "calls left without returning", true},
     {"free_miss", "frees of blocks not seen to be allocated", false},

@@ -10,7 +10,7 @@ constexpr std::array<const char*, bpf::note_count> note_texts{
     "[lost: ring buffer full]",
     "[lost: stack table full]",
     "[lost: live table full]",
-    "[lost: no memory for the per-thread state]",
+    "[lost: no buffer to take the stack in]",
     "[exec: set up by the kernel]",
     "[by another task: reclaim, ptrace, …]",
 };

@@ -46,7 +46,7 @@ enum note {
   note_ring_full,  // the announcement of the stack did not fit the ring buffer
   note_stack_table_full,
   note_live_table_full,  // allocated, but its free could not be followed
-  note_no_state,         // no memory for the per-thread state, so no stack was taken
+  note_no_state,         // no buffer or no per-thread state, so no stack was taken
   note_exec,             // pages the kernel itself touched while it started a program
   note_other_task,       // done to this process by another task: reclaim, ptrace, …
   note_count,

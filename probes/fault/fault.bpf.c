@@ -151,14 +151,10 @@ int memflame_rss(struct bpf_raw_tracepoint_args* ctx) {
     COUNT(foreign_pages, delta > 0 ? delta : -delta);
     return 0;
   }
-  struct thread* thread = this_thread();
-  if (!thread) {
-    add_pages(note_key(id, note_no_state), delta);
-    return 0;
-  }
   if (!delta) return 0;
   u64 key = capture(ctx, process, 0);
-  if (!counters_are_batched_per_task()) {
+  struct thread* thread = counters_are_batched_per_task() ? this_thread() : 0;
+  if (!thread) {
     add_pages(key, delta);
     return 0;
   }

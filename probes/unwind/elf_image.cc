@@ -151,6 +151,13 @@ std::optional<uint64_t> dynamic_entry(const ImageBytes& image, const ElfImage& e
   return std::nullopt;
 }
 
+Range code_at(const ImageBytes& image, const ElfImage& elf, uint64_t address, uint64_t size) {
+  const Elf64_Phdr* segment = elf.loaded(address);
+  if (segment == nullptr || (segment->p_flags & PF_X) == 0) return {};
+  const uint64_t skipped = address - segment->p_vaddr;
+  return image.range(segment->p_offset + skipped, std::min(size, segment->p_filesz - skipped));
+}
+
 Range section_bytes(const ImageBytes& image, const Elf64_Shdr& section) {
   Range range = image.range(section.sh_offset, section.sh_size);
   return (section.sh_flags & SHF_COMPRESSED) ? inflate(range.bytes) : std::move(range);

@@ -1,8 +1,9 @@
 #include "probes/unwind/linker_code.h"
 
 #include <algorithm>
-#include <initializer_list>
 #include <optional>
+
+#include "probes/unwind/instructions.h"
 
 namespace memflame::unwind {
 namespace {
@@ -11,43 +12,20 @@ constexpr uint64_t max_list = 1024;       // bytes; real ones have 9 to 40
 constexpr uint64_t max_table = 16 << 20;  // bytes; a million functions
 constexpr uint64_t large_entry = 16, small_entry = 8;
 
-// Passes over instructions that are known.
-class Instructions {
- public:
-  explicit Instructions(Bytes code) : code_(code) {}
-
-  uint16_t at() const { return static_cast<uint16_t>(at_); }
-  // One instruction: these bytes, and as many of any value as `operand` says.
-  bool pass(std::initializer_list<int> bytes, size_t operand = 0) {
-    if (code_.size() - at_ < bytes.size() + operand) return false;
-    const auto is = [](int a, std::byte b) { return a == std::to_integer<int>(b); };
-    if (!std::equal(bytes.begin(), bytes.end(), code_.begin() + static_cast<ptrdiff_t>(at_), is))
-      return false;
-    at_ += bytes.size() + operand;
-    return true;
-  }
-  bool landing() { return pass({0xf3, 0x0f, 0x1e, 0xfa}); }  // endbr64
-  // jmp *x(%rip), with or without the prefix for bounds
-  bool jump() { return pass({0xff, 0x25}, 4) || pass({0xf2, 0xff, 0x25}, 4); }
-  // What .init and .fini hold between their ends, none of which moves rsp: calls, and that of
-  // __gmon_start__ if there is one.
-  bool part_of_list() {
-    return pass({0xe8}, 4) ||              // call x
-           pass({0x67, 0xe8}, 4) ||        // what linkers make of call *x(%rip)
-           pass({0xff, 0x15}, 4) ||        // call *x(%rip)
-           pass({0x48, 0x8b, 0x05}, 4) ||  // mov x(%rip),%rax
-           pass({0x48, 0x8d, 0x05}, 4) ||  // lea x(%rip),%rax: what linkers make of it
-           pass({0x48, 0xc7, 0xc0}, 4) ||  // mov $x,%rax: likewise
-           pass({0x48, 0x85, 0xc0}) ||     // test %rax,%rax
-           pass({0x74, 0x02}) ||           // je, over the next
-           pass({0xff, 0xd0}) ||           // call *%rax
-           pass({0x90}) || pass({0x66, 0x90});
-  }
-
- private:
-  Bytes code_;
-  size_t at_ = 0;
-};
+// What .init and .fini hold between their ends, none of which moves rsp: calls, and that of
+// __gmon_start__ if there is one.
+bool part_of_list(Instructions& in) {
+  return in.pass({0xe8}, 4) ||              // call x
+         in.pass({0x67, 0xe8}, 4) ||        // what linkers make of call *x(%rip)
+         in.pass({0xff, 0x15}, 4) ||        // call *x(%rip)
+         in.pass({0x48, 0x8b, 0x05}, 4) ||  // mov x(%rip),%rax
+         in.pass({0x48, 0x8d, 0x05}, 4) ||  // lea x(%rip),%rax: what linkers make of it
+         in.pass({0x48, 0xc7, 0xc0}, 4) ||  // mov $x,%rax: likewise
+         in.pass({0x48, 0x85, 0xc0}) ||     // test %rax,%rax
+         in.pass({0x74, 0x02}) ||           // je, over the next
+         in.pass({0xff, 0xd0}) ||           // call *%rax
+         in.pass({0x90}) || in.pass({0x66, 0x90});
+}
 
 struct Entry {
   uint64_t size = 0;
@@ -59,7 +37,7 @@ std::optional<Entry> table_entry(Bytes code) {
   Instructions in(code.first(std::min<uint64_t>(code.size(), large_entry)));
   const bool landing = in.landing(), jumps = in.jump();
   if (in.pass({0x68}, 4)) {
-    const uint16_t pushed = in.at();
+    const auto pushed = static_cast<uint16_t>(in.at());
     if (!in.pass({0xe9}, 4) && !in.pass({0xf2, 0xe9}, 4)) return std::nullopt;
     return Entry{large_entry, pushed};
   }
@@ -67,15 +45,7 @@ std::optional<Entry> table_entry(Bytes code) {
   return Entry{landing ? large_entry : small_entry, 0};
 }
 
-row rsp_row(uint32_t pc, uint16_t words) { return {pc, words, row_rsp, 0}; }
-
-// The bytes that are mapped as code at `address`, at most so many.
-Range code_at(const ImageBytes& image, const ElfImage& elf, uint64_t address, uint64_t size) {
-  const Elf64_Phdr* segment = elf.loaded(address);
-  if (segment == nullptr || (segment->p_flags & PF_X) == 0) return {};
-  const uint64_t skipped = address - segment->p_vaddr;
-  return image.range(segment->p_offset + skipped, std::min(size, segment->p_filesz - skipped));
-}
+row rsp_row(size_t pc, uint16_t words) { return {static_cast<uint32_t>(pc), words, row_rsp, 0}; }
 
 }  // namespace
 
@@ -84,10 +54,10 @@ KnownCode list_of_calls(Bytes code, uint64_t address) {
   in.landing();
   // sub $8,%rsp in glibc, push %rax in musl
   if (!in.pass({0x48, 0x83, 0xec, 0x08}) && !in.pass({0x50})) return {};
-  const uint16_t framed = in.at();
-  while (in.part_of_list()) continue;
+  const size_t framed = in.at();
+  while (part_of_list(in)) continue;
   if (!in.pass({0x48, 0x83, 0xc4, 0x08}) && !in.pass({0x58})) return {};  // add, or pop
-  const uint16_t unframed = in.at();
+  const size_t unframed = in.at();
   if (!in.pass({0xc3})) return {};  // ret
   return {address, address + in.at(), {rsp_row(0, 1), rsp_row(framed, 2), rsp_row(unframed, 1)}};
 }

@@ -7,6 +7,7 @@
 #include "probes/unwind/eh_frame.h"
 #include "probes/unwind/elf_image.h"
 #include "probes/unwind/frame_sections.h"
+#include "probes/unwind/instructions.h"
 #include "probes/unwind/linker_code.h"
 
 namespace memflame::unwind {
@@ -14,7 +15,9 @@ namespace {
 
 constexpr uint64_t reach = uint64_t{1} << 32;  // what row::pc can count
 constexpr uint64_t page_size = 4096;
-constexpr uint64_t padding = 16;     // bytes; a smaller gap is alignment, not code
+// Compilers begin functions at multiples of 16, so no function lies in a smaller gap; assemblers
+// do at up to 64.
+constexpr uint64_t function_align = 16, max_padding = 64;
 constexpr uint64_t entry_size = 64;  // bytes of code that may be the program's first
 constexpr uint64_t scan_chunk = 1 << 20;
 // Bytes of code without FDEs that are searched for a restorer, and restorers marked. musl has
@@ -71,8 +74,14 @@ uint64_t start_address(const ImageBytes& image, const ElfImage& elf) {
 class Builder {
  public:
   // `known`: what code is that has no FDEs, sorted.
-  Builder(Table& table, const Frames& frames, const std::vector<KnownCode>& known, uint64_t entry)
-      : table_(table), frames_(frames), known_(known), entry_(entry) {}
+  Builder(const ImageBytes& image, const ElfImage& elf, Table& table, const Frames& frames,
+          const std::vector<KnownCode>& known)
+      : image_(image),
+        elf_(elf),
+        table_(table),
+        frames_(frames),
+        known_(known),
+        entry_(start_address(image, elf)) {}
 
   void build() {
     std::vector<const Fde*> order;
@@ -104,11 +113,11 @@ class Builder {
           // There is a rule here, and it is unknown: a guess by row_fp would be wrong.
           scratch_ = {{0, 0, row_bad, 0}};
         }
-        gap({covered, fde.start}, segment);
+        gap({covered, fde.start});
         add(scratch_, {fde.start, end});
         covered = end;
       }
-      gap({covered, segment.end}, segment);
+      gap({covered, segment.end});
     }
   }
 
@@ -128,26 +137,43 @@ class Builder {
     }
   }
 
-  void gap(Extent code, Extent segment) {
+  void gap(Extent code) {
     if (code.start >= code.end) return;
     if (entry_ != 0 && entry_ >= code.start && entry_ < code.end)
       first_code_ = {entry_, std::min(code.end, entry_ + entry_size)};
     for (const KnownCode& known : known_) {
       if (known.start < code.start || known.end <= known.start || known.end > code.end) continue;
-      unknown({code.start, known.start}, segment);
+      unknown({code.start, known.start});
       add(known.rows, {known.start, known.end});
       code.start = known.end;
     }
-    unknown(code, segment);
+    unknown(code);
   }
 
-  void unknown(Extent code, Extent segment) {
+  // Code without FDEs.
+  void unknown(Extent code) {
     if (code.start >= code.end) return;
-    const bool is_padding = code.end - code.start < padding && code.start != segment.start;
-    push(table_.rows, {pc(code.start), 0, static_cast<row_u8>(is_padding ? row_padding : row_fp), 0});
-    if (!is_padding) gaps_.push_back(code);
+    row_kind kind = row_fp;
+    if (is_padding(code))
+      kind = row_padding;
+    else if (code.end - code.start < function_align)
+      kind = row_bad;  // the rest of a function, like what comes behind the FDE of glibc's clone
+    else
+      gaps_.push_back(code);
+    push(table_.rows, {pc(code.start), 0, static_cast<row_u8>(kind), 0});
   }
 
+  bool is_padding(Extent code) const {
+    const uint64_t size = code.end - code.start;
+    if (size >= max_padding) return false;
+    // Most of them, and reading each would take half as long as all the rest.
+    if (size < function_align && code.end % function_align == 0) return true;
+    const Range range = code_at(image_, elf_, code.start, size);
+    return range.bytes.size() == size && unwind::is_padding(range.bytes);
+  }
+
+  const ImageBytes& image_;
+  const ElfImage& elf_;
   Table& table_;
   const Frames& frames_;
   const std::vector<KnownCode>& known_;
@@ -227,7 +253,7 @@ Table make_table(const ImageBytes& image) {
   table.entries = static_cast<uint32_t>(frames.fdes.size());
 
   const std::vector<KnownCode> known = linker_code(image, *elf);
-  Builder builder(table, frames, known, start_address(image, *elf));
+  Builder builder(image, *elf, table, frames, known);
   builder.build();
   table.malformed += frames.malformed;
   // .eh_frame marks the return from signal handlers, by 'S'. Go's assembler and musl's do not do so

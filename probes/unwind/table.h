@@ -33,7 +33,7 @@ struct Table {
   uint64_t base = 0;
   // Sorted by pc, no two with one pc, no row like the one before it. The first has pc 0; every
   // executable address is covered, by row_fp where the file says nothing and its bytes tell
-  // nothing.
+  // nothing, or by row_bad where these are too few to be a function.
   std::vector<row> rows;
   std::vector<Segment> segments;
   uint32_t entries = 0;  // FDEs read

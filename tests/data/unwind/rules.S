@@ -110,5 +110,24 @@ _start:			// 224
 	.cfi_same_value rbx
 	.skip 8, 0x90
 	.cfi_endproc
-	.size begin, . - begin	// 368
+
+	.byte 0x0f, 0x1f, 0x40, 0, 0x90	// 368: gaps: padding to no multiple of 16,
+	.cfi_startproc			// 373
+	.skip 7, 0x90
+	.cfi_endproc
+	syscall				// 380: code that begins within a function,
+	ret
+	.cfi_startproc			// 383
+	.skip 1, 0x90
+	.cfi_endproc
+	.skip 48, 0xcc			// 384: large padding,
+	.cfi_startproc			// 432
+	.skip 16, 0x90
+	.cfi_endproc
+	.skip 15, 0x90			// 448: padding and code
+	ret
+	.cfi_startproc			// 464
+	.skip 16, 0x90
+	.cfi_endproc
+	.size begin, . - begin		// 480
 	.section .note.GNU-stack,"",@progbits

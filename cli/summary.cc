@@ -123,9 +123,10 @@ void write_summary_text(std::ostream& out, const Profile& profile, const RunInfo
     out << "memflame: " << with_commas(static_cast<int64_t>(info.stacks.captured))
         << " stacks taken (" << stacks_mode(info.mode) << "), "
         << percent(static_cast<double>(complete), static_cast<double>(info.stacks.captured))
-        << " complete, " << fixed(static_cast<double>(info.stacks.frames) /
-                                      static_cast<double>(info.stacks.captured),
-                                  "%.1f")
+        << " complete, "
+        << fixed(
+               static_cast<double>(info.stacks.frames) / static_cast<double>(info.stacks.captured),
+               "%.1f")
         << " frames on average\n";
   }
   if (!verbose) return;

@@ -21,8 +21,8 @@ struct Target {
   bool whole_system() const { return pids.empty() && comm.empty() && command.empty(); }
 };
 
-// How user stacks are taken: by unwind tables, by frame pointers alone, or as copies that are walked
-// in user space. In the order of bpf::stacks.
+// How user stacks are taken: by unwind tables, by frame pointers alone, or as copies that are
+// walked in user space. In the order of bpf::stacks.
 enum class Stacks : uint8_t { dwarf, fp, copy };
 
 struct ProbeOptions {
@@ -31,11 +31,11 @@ struct ProbeOptions {
   std::string kind = "all";  // mmap only
   std::optional<double> seconds;
   Stacks stacks = Stacks::dwarf;
-  uint32_t max_depth = 512;       // user frames, at most 1023
-  uint32_t max_table_mib = 256;   // of unwind tables, at most
-  uint32_t copy_kib = 64;         // of a copied stack, at most 64
-  uint32_t check_every = 0;       // for tests: one walked stack in so many goes to check_file, too
-  std::string check_file;         // see stack_dump.h
+  uint32_t max_depth = 512;      // user frames, at most 1023
+  uint32_t max_table_mib = 256;  // of unwind tables, at most
+  uint32_t copy_kib = 64;        // of a copied stack, at most 64
+  uint32_t check_every = 0;      // for tests: one walked stack in so many goes to check_file, too
+  std::string check_file;        // see stack_dump.h
   bool kernel_stacks = false;
   bool status_line = false;  // live line on stderr
   bool verbose = false;

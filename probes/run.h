@@ -27,8 +27,8 @@ struct RunInfo {
   StackStatistics stacks;
   unwind::TableStatistics tables;
   std::string cache_problem;  // why unwind tables are not kept on disk; empty when they are
-  uint64_t map_bytes = 0;    // kernel memory of memflame's tables
-  bool interrupted = false;  // by SIGTERM
+  uint64_t map_bytes = 0;     // kernel memory of memflame's tables
+  bool interrupted = false;   // by SIGTERM
 };
 
 class Command;

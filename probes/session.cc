@@ -184,7 +184,8 @@ void Session::on_record(std::span<const std::byte> record) {
 
 void Session::on_space(const bpf::space_record& record) {
   const SpaceId id{record.space};
-  if (record.reason == bpf::space_unmapped) return unwinder_.code_unmapped(spaces_, id, record.time);
+  if (record.reason == bpf::space_unmapped)
+    return unwinder_.code_unmapped(spaces_, id, record.time);
   os_.take(record);
   if (record.reason == bpf::space_ending) return;
   if (record.reason == bpf::space_end) {

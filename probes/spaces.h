@@ -43,8 +43,8 @@ class Spaces {
   // Live spaces in which one of these mappings' files is mapped.
   std::vector<SpaceId> with_code(std::span<const Mapping> code) const;
   bool has_ended(SpaceId id) const { return id.index < spaces_.size() && spaces_[id.index].ended; }
-  // Reads /proc/PID/maps again, unless that was done after `time_ns`; of a space that has ended, the
-  // log.
+  // Reads /proc/PID/maps again, unless that was done after `time_ns`; of a space that has ended,
+  // the log.
   void read_again(SpaceId id, uint64_t time_ns);
 
   // Files with code that have come into a watched space since the last call.

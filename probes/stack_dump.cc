@@ -21,16 +21,10 @@ StackDump::StackDump(const std::string& path) : file_(std::fopen(path.c_str(), "
 void StackDump::write(const bpf::copy_record& record, const RawStack& walked) {
   const auto frames = static_cast<uint32_t>(walked.pcs.size() - walked.kernel_pcs);
   const uint32_t bytes = std::min<uint32_t>(record.bytes, bpf::max_copy_bytes);
-  std::array<uint32_t, 8> head{magic,
-                               0,
-                               record.tgid,
-                               frames,
-                               static_cast<uint32_t>(walked.stop),
-                               bytes,
-                               record.entry,
-                               0};
-  head[1] = static_cast<uint32_t>(sizeof(head) + sizeof(record.regs) + frames * sizeof(uint64_t)) +
-            bytes;
+  std::array<uint32_t, 8> head{
+      magic, 0, record.tgid, frames, static_cast<uint32_t>(walked.stop), bytes, record.entry, 0};
+  head[1] =
+      static_cast<uint32_t>(sizeof(head) + sizeof(record.regs) + frames * sizeof(uint64_t)) + bytes;
   std::fwrite(head.data(), sizeof(head), 1, file_.get());
   std::fwrite(record.regs, sizeof(record.regs), 1, file_.get());
   for (size_t i = walked.kernel_pcs; i < walked.pcs.size(); ++i)

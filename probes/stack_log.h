@@ -1,5 +1,5 @@
-// The stacks that a run has met: announced by BPF programs under their hash, or copied under a key of
-// their own and walked here.
+// The stacks that a run has met: announced by BPF programs under their hash, or copied under a key
+// of their own and walked here.
 #pragma once
 
 #include <array>
@@ -34,10 +34,10 @@ class StackLog {
  private:
   uint64_t known_as(uint64_t key) const;
 
-  std::unordered_map<uint64_t, RawStack> stacks_;   // by hash
-  std::unordered_map<uint64_t, uint64_t> copies_;   // key -> hash
-  std::unordered_map<uint64_t, Values> amounts_;    // by key, as they come
-  std::unordered_map<uint64_t, RawStackId> rows_;   // by hash or note
+  std::unordered_map<uint64_t, RawStack> stacks_;  // by hash
+  std::unordered_map<uint64_t, uint64_t> copies_;  // key -> hash
+  std::unordered_map<uint64_t, Values> amounts_;   // by key, as they come
+  std::unordered_map<uint64_t, RawStackId> rows_;  // by hash or note
 };
 
 }  // namespace memflame

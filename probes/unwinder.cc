@@ -35,8 +35,8 @@ unwind::CopiedStack copied(const bpf::copy_record& record) {
   stack.bx = record.regs[bpf::dwarf_rbx];
   stack.at_entry = record.entry != 0;
   stack.returned = record.returned != 0;
-  stack.memory = std::as_bytes(std::span(record.stack).first(
-      std::min<size_t>(record.bytes, bpf::max_copy_bytes)));
+  stack.memory = std::as_bytes(
+      std::span(record.stack).first(std::min<size_t>(record.bytes, bpf::max_copy_bytes)));
   stack.missing = record.missing;
   for (size_t i = 0; i < record.returns && i < bpf::max_copied_returns; ++i)
     stack.pending.push_back({record.pending[i].slot, record.pending[i].address});
@@ -78,7 +78,8 @@ void Unwinder::prepare(Spaces& spaces, const std::vector<pid_t>& pids, BpfObject
   object.resize("code_mappings", mappings_);
   // A buffer is held for the time of one walk only, by a program that can be preempted.
   config.scratches = 2 * cpus + 6;
-  config.copies = options_.stacks == Stacks::copy || options_.check_every != 0 ? cpus + 2 : cpus / 4 + 2;
+  config.copies =
+      options_.stacks == Stacks::copy || options_.check_every != 0 ? cpus + 2 : cpus / 4 + 2;
   object.resize("scratches", config.scratches);
   object.resize("copies", config.copies);
   config.code_slots = slots_;
@@ -88,8 +89,7 @@ void Unwinder::prepare(Spaces& spaces, const std::vector<pid_t>& pids, BpfObject
 template <class T>
 std::span<T> Unwinder::map_array(BpfObject& object, const char* name, size_t entries) {
   const size_t bytes = (entries * sizeof(T) + 4095) / 4096 * 4096;
-  void* memory =
-      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, object.map(name), 0);
+  void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, object.map(name), 0);
   if (memory == MAP_FAILED)
     throw Error(std::string("the BPF map ") + name + " cannot be mapped: " + std::strerror(errno));
   mapped_.emplace_back(memory, [bytes](void* at) { ::munmap(at, bytes); });
@@ -126,7 +126,8 @@ bpf::code_mapping Unwinder::entry(const Spaces& spaces, const Mapping& mapping) 
   entry.rows = bpf::code_no_table;
   if (!tables_.is_made(mapping.module)) return entry;
   const unwind::Table& table = tables_.table(mapping.module);
-  if (table.segments.empty() || !unwind::base_address(table, mapping.start, mapping.offset, entry.base)) {
+  if (table.segments.empty() ||
+      !unwind::base_address(table, mapping.start, mapping.offset, entry.base)) {
     entry.rows = bpf::code_frame_pointer;  // code in a file that is no program
     return entry;
   }
@@ -153,8 +154,8 @@ void Unwinder::publish(Spaces& spaces, SpaceId space) {
       list.push_back(next);
   }
   if (list.empty()) return;
-  lists_->publish(space, std::move(list), unmaps, options_.stacks == Stacks::fp ? 0 : copies_per_change,
-                  monotonic_ns());
+  lists_->publish(space, std::move(list), unmaps,
+                  options_.stacks == Stacks::fp ? 0 : copies_per_change, monotonic_ns());
 }
 
 void Unwinder::code_unmapped(Spaces& spaces, SpaceId space, uint64_t time_ns) {
@@ -193,7 +194,8 @@ unwind::FoundRow Unwinder::find_row(std::span<const Mapping> code, const Spaces&
     return {bpf::stop_end, {.pc = 0, .cfa = 0, .kind = unwind::row_fp, .rbp = 0}};
   const uint64_t offset = address - where.base;
   if (offset >> 32 != 0) return {bpf::stop_no_mapping, {}};
-  return {bpf::stop_end, tables_.find({where.first_row, where.rows}, static_cast<uint32_t>(offset))};
+  return {bpf::stop_end,
+          tables_.find({where.first_row, where.rows}, static_cast<uint32_t>(offset))};
 }
 
 unwind::WalkedStack Unwinder::walk_again(const Spaces& spaces,

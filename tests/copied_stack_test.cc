@@ -122,7 +122,8 @@ TEST_CASE("a realigned stack: the CFA is saved below rbp, rbp where it points") 
   made.words = {0, bottom + 5 * 8, bottom + 6 * 8, 0, 0x2000, 0, 0, 0x3000};
   made.stack.ip = 0x1000;
   made.stack.bp = bottom + 2 * 8;
-  made.rows = {{0x1000, make(row_deref_rbp, -1)}, {0x1fff, make(row_rbp, 2)}, {0x2fff, make(row_end)}};
+  made.rows = {
+      {0x1000, make(row_deref_rbp, -1)}, {0x1fff, make(row_rbp, 2)}, {0x2fff, make(row_end)}};
   CHECK(addresses(made.walk()) == Addresses{0x1000, 0x2000, 0x3000});
 }
 
@@ -130,11 +131,11 @@ TEST_CASE("a signal frame restores all registers, and what it interrupted is exa
   Made made;
   made.words.assign(40, 0);
   const size_t registers = (40 + 8 * 10) / 8;
-  made.words[0] = 0x2000;                        // the handler's return address: the restorer
-  made.words[1 + registers] = bottom + 30 * 8;   // rbp
-  made.words[1 + registers + 1] = 77;            // rbx
+  made.words[0] = 0x2000;                           // the handler's return address: the restorer
+  made.words[1 + registers] = bottom + 30 * 8;      // rbp
+  made.words[1 + registers + 1] = 77;               // rbx
   made.words[1 + registers + 5] = bottom + 36 * 8;  // rsp
-  made.words[1 + registers + 6] = 0x5000;        // rip
+  made.words[1 + registers + 6] = 0x5000;           // rip
   made.words[31] = 0x6000;
   made.stack.ip = 0x1000;
   made.rows = {{0x1000, make(row_rsp, 1)},
@@ -158,7 +159,8 @@ TEST_CASE("rbx: read only where it is needed, from where it was saved last") {
   made.words = {bottom + 3 * 8, 0x2000, 0, 0, 0x3000};
   made.stack.ip = 0x1000;
   made.stack.bx = 0xbad;
-  made.rows = {{0x1000, make(row_rsp, 2, 0, 2)}, {0x1fff, make(row_rbx, 2)}, {0x2fff, make(row_end)}};
+  made.rows = {
+      {0x1000, make(row_rsp, 2, 0, 2)}, {0x1fff, make(row_rbx, 2)}, {0x2fff, make(row_end)}};
   CHECK(addresses(made.walk()) == Addresses{0x1000, 0x2000, 0x3000});
 
   made.rows[0x1000] = make(row_rsp, 2, 0, row_rbx_lost);
@@ -286,9 +288,9 @@ struct OwnCode {
       if (address < part.line.start || address >= part.line.end) continue;
       uint64_t base = 0;
       if (!base_address(part.table, part.line.start, part.line.offset, base)) break;
-      const auto after = std::upper_bound(
-          part.table.rows.begin(), part.table.rows.end(), address - base,
-          [](uint64_t pc, const row& r) { return pc < r.pc; });
+      const auto after =
+          std::upper_bound(part.table.rows.begin(), part.table.rows.end(), address - base,
+                           [](uint64_t pc, const row& r) { return pc < r.pc; });
       if (after == part.table.rows.begin()) break;
       return {bpf::stop_end, *(after - 1)};
     }

@@ -3,8 +3,8 @@
 
 #include "capture.h"
 
-ALWAYS_INLINE int send_event(void* ctx, struct process* process, enum call call, u64 args[6], u64 result,
-                             u64 bytes) {
+ALWAYS_INLINE int send_event(void* ctx, struct process* process, enum call call, u64 args[6],
+                             u64 result, u64 bytes) {
   struct task_struct* task = bpf_get_current_task_btf();
   u64 key = capture(ctx, process, 0);
   count_lost_stack(key, bytes);

@@ -25,11 +25,11 @@ enum {
   max_kernel_frames = 64,
   columns = 4,  // values per stack in `sums`
   comm_length = 16,
-  max_copy_bytes = 65536,     // of a stack that is copied
-  max_copied_returns = 16,    // pending return probes noted with a copy
-  rule_cache_bits = 15,       // entries of `rules`, as a power of two
-  max_mapping_steps = 16,     // bisection of a list of mappings: at most 65535
-  max_row_steps = 32,         // bisection of a table
+  max_copy_bytes = 65536,   // of a stack that is copied
+  max_copied_returns = 16,  // pending return probes noted with a copy
+  rule_cache_bits = 15,     // entries of `rules`, as a power of two
+  max_mapping_steps = 16,   // bisection of a list of mappings: at most 65535
+  max_row_steps = 32,       // bisection of a table
 };
 
 // Set in the addresses of a stack that are no return addresses: the leaf's, and what a signal has
@@ -71,7 +71,7 @@ struct config {
   u32 copies;
   u32 code_slots;
   u32 new_space_copies;  // see code_slot.copies
-  u32 column_bytes;  // what one of the first column is in bytes; 0 when it counts calls
+  u32 column_bytes;      // what one of the first column is in bytes; 0 when it counts calls
   char comm[comm_length];
 };
 
@@ -113,8 +113,8 @@ struct code_mapping {
   u32 pad;
 };
 enum code_rows {
-  code_frame_pointer = 0,        // no table: code made at run time, or all of it with --stacks fp
-  code_no_table = 0xffffffff,    // there is a table, but it is not loaded
+  code_frame_pointer = 0,      // no table: code made at run time, or all of it with --stacks fp
+  code_no_table = 0xffffffff,  // there is a table, but it is not loaded
 };
 
 // rules: a cache from (list id, address) to the row that holds there. The two words are written one
@@ -159,11 +159,11 @@ enum stop {
   stop_no_frame_pointer,
   stop_too_deep,
   stop_unreadable,
-  stop_no_mapping,   // an address in no known mapping
-  stop_no_table,     // in a file whose table is not loaded
-  stop_bad_row,      // unwind information of a kind that rows cannot hold
-  stop_backwards,    // a caller's frame not above its callee's
-  stop_copy_ended,   // only so much of the stack was copied
+  stop_no_mapping,  // an address in no known mapping
+  stop_no_table,    // in a file whose table is not loaded
+  stop_bad_row,     // unwind information of a kind that rows cannot hold
+  stop_backwards,   // a caller's frame not above its callee's
+  stop_copy_ended,  // only so much of the stack was copied
   stop_count,
 };
 
@@ -171,11 +171,11 @@ enum stop {
 struct copy_record {
   u32 type;
   u32 space;
-  u64 key;   // stands for the stack, as a hash does
+  u64 key;  // stands for the stack, as a hash does
   u64 time;
   u32 tgid;
   u32 bytes;
-  u32 missing;  // bit n: the page n pages above that of rsp is not in memory
+  u32 missing;   // bit n: the page n pages above that of rsp is not in memory
   u32 returned;  // rip is a return address: the function behind it has just ended
   u16 kernel_frames;
   u16 returns;
@@ -200,7 +200,14 @@ struct amount_record {
 };
 
 // space_unmapped: a part of its code is gone, and its list with it.
-enum space_reason { space_fork = 1, space_exec, space_found, space_ending, space_end, space_unmapped };
+enum space_reason {
+  space_fork = 1,
+  space_exec,
+  space_found,
+  space_ending,
+  space_end,
+  space_unmapped
+};
 
 struct space_record {
   u32 type;
@@ -242,12 +249,12 @@ struct counters {
   u64 out_pointer_unread;
   u64 abandoned;
   u64 frees, freed_bytes;
-  u64 free_misses;    // blocks from before the start, or lost
-  u64 unseen_frees;   // addresses allocated again without a free in between
-  u64 foreign_pages;  // resident pages changed by another task
-  u64 stacks, frames;      // stacks taken, and user frames in them
-  u64 copied;              // of them, left to user space
-  u64 stops[stop_count];   // walks in BPF by enum stop
+  u64 free_misses;        // blocks from before the start, or lost
+  u64 unseen_frees;       // addresses allocated again without a free in between
+  u64 foreign_pages;      // resident pages changed by another task
+  u64 stacks, frames;     // stacks taken, and user frames in them
+  u64 copied;             // of them, left to user space
+  u64 stops[stop_count];  // walks in BPF by enum stop
 };
 
 // alloc: the kinds of functions, passed as attach cookie.

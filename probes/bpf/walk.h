@@ -76,9 +76,9 @@ ALWAYS_INLINE u64 returned_to(struct walk* walk, u64 slot, u64 address);
 
 struct walk {
   struct frame at;
-  u64 list;          // of code mappings
-  u64 address;       // of the frame that the last step has passed; see exact_address
-  u32 at_entry;      // the leaf is at a function entry: its return address is on top
+  u64 list;      // of code mappings
+  u64 address;   // of the frame that the last step has passed; see exact_address
+  u32 at_entry;  // the leaf is at a function entry: its return address is on top
   u32 pad;
   struct trampolines pending;
 };

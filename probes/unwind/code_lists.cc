@@ -20,8 +20,8 @@ uint64_t list_word(uint32_t first, uint32_t count, uint32_t id) {
 CodeLists::CodeLists(std::span<bpf::code_slot> slots, std::span<bpf::code_mapping> mappings,
                      std::span<bpf::cached_rule> rules)
     : slots_(slots), mappings_(mappings), rules_(rules) {
-  free_[0] = static_cast<uint32_t>(
-      std::min<size_t>(mappings.size(), size_t{1} << bpf::code_first_bits));
+  free_[0] =
+      static_cast<uint32_t>(std::min<size_t>(mappings.size(), size_t{1} << bpf::code_first_bits));
 }
 
 bpf::code_slot* CodeLists::find(SpaceId space) {

@@ -1,8 +1,9 @@
 // What code is mapped where, as BPF programs search it: a list of mappings for each space.
 //
-// A list is written beside the old one and then put in its place by one store; a walk under way goes
-// on with the old. So the room of an old list is used again only some time later, and each mapping
-// carries the number of its list, which makes a walk that is even later fail instead of going wrong.
+// A list is written beside the old one and then put in its place by one store; a walk under way
+// goes on with the old. So the room of an old list is used again only some time later, and each
+// mapping carries the number of its list, which makes a walk that is even later fail instead of
+// going wrong.
 #pragma once
 
 #include <cstdint>
@@ -50,9 +51,9 @@ class CodeLists {
   std::span<bpf::code_slot> slots_;
   std::span<bpf::code_mapping> mappings_;
   std::span<bpf::cached_rule> rules_;
-  std::map<uint32_t, uint32_t> free_;                       // first -> count
-  std::deque<std::pair<uint64_t, Range>> retired_;          // when, in order
-  std::map<uint32_t, Range> of_space_;                      // by space
+  std::map<uint32_t, uint32_t> free_;               // first -> count
+  std::deque<std::pair<uint64_t, Range>> retired_;  // when, in order
+  std::map<uint32_t, Range> of_space_;              // by space
   uint32_t last_id_ = 0;
   uint64_t refused_ = 0;
 };

@@ -70,8 +70,7 @@ WalkedStack walk(const CopiedStack& stack, uint32_t max_depth, const FindRow& fi
     if (found.stop != stop_end) {
       result.unknown = row_address(&reading.at);
       reading.at.stop = reading.at.guessed != 0 ? stop_no_frame_pointer : found.stop;
-      if (reading.at.guessed == 0)
-        result.pcs.push_back({reading.at.ip, reading.at.exact == 0});
+      if (reading.at.guessed == 0) result.pcs.push_back({reading.at.ip, reading.at.exact == 0});
       break;
     }
     result.pcs.push_back({reading.at.ip, is_exact(&reading.at, found.rule) == 0});

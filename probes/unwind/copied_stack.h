@@ -15,10 +15,10 @@ namespace memflame::unwind {
 
 struct CopiedStack {
   uint64_t ip = 0, sp = 0, bp = 0, bx = 0;
-  bool returned = false;                // ip is a return address
-  bool at_entry = false;                // ip is a function's first instruction
-  std::span<const std::byte> memory;    // from sp on
-  uint32_t missing = 0;                 // bit n: the page n pages above that of sp was not readable
+  bool returned = false;              // ip is a return address
+  bool at_entry = false;              // ip is a function's first instruction
+  std::span<const std::byte> memory;  // from sp on
+  uint32_t missing = 0;               // bit n: the page n pages above that of sp was not readable
   struct Pending {
     uint64_t slot = 0, address = 0;
   };

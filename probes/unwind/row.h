@@ -3,8 +3,9 @@
 //
 // x86-64: the CFA ("canonical frame address", DWARF 5 section 6.4) is what rsp was before the call
 // instruction; the return address lies right below it, at CFA-8, in every row but signal frames.
-// Only rip, rsp and rbp are followed from frame to frame, and where rbx was saved: no other register
-// is needed to find a caller in compiled code, and rbx only in the dynamic linker's resolver.
+// Only rip, rsp and rbp are followed from frame to frame, and where rbx was saved: no other
+// register is needed to find a caller in compiled code, and rbx only in the dynamic linker's
+// resolver.
 #pragma once
 
 #ifdef __cplusplus
@@ -21,19 +22,20 @@ typedef __u8 row_u8;
 #endif
 
 enum row_kind {
-  row_none = 0,   // no row: the address lies in no known code
-  row_rsp,        // CFA = rsp + 8 * cfa
-  row_rbp,        // CFA = rbp + 8 * (signed)cfa
-  row_plt,        // CFA = rsp + 8 + ((rip & 15) >= cfa ? 8 : 0): a linkage table entry pushes a word
+  row_none = 0,  // no row: the address lies in no known code
+  row_rsp,       // CFA = rsp + 8 * cfa
+  row_rbp,       // CFA = rbp + 8 * (signed)cfa
+  row_plt,       // CFA = rsp + 8 + ((rip & 15) >= cfa ? 8 : 0): a linkage table entry pushes a word
   row_deref_rsp,  // CFA = *(rsp + 8 * (signed)cfa) + 8
-  row_deref_rbp,  // CFA = *(rbp + 8 * (signed)cfa), and the saved rbp is *rbp (stack realigned by gcc)
+  row_deref_rbp,  // CFA = *(rbp + 8 * (signed)cfa), and the saved rbp is *rbp (stack realigned by
+                  // gcc)
   row_signal,     // signal frame: all registers from the ucontext above rsp
   row_end,        // the outermost frame: there is no return address
   row_fp,         // no information: assume a frame pointer, CFA = rbp + 16, under conditions
   row_bad,        // information that cannot be put into a row
   row_rbx,        // CFA = rbx + 8 * (signed)cfa
-  // Alignment between functions. What returns to the function behind it was never called from there:
-  // the stack was made by hand (makecontext) and begins here.
+  // Alignment between functions. What returns to the function behind it was never called from
+  // there: the stack was made by hand (makecontext) and begins here.
   row_padding,
   row_kind_mask = 15,
 };
@@ -46,10 +48,10 @@ enum row_rbx_slot {
 };
 
 struct row {
-  row_u32 pc;    // first instruction, as an offset from the table's base
-  row_u16 cfa;   // offset, in units that depend on the kind
-  row_u8 kind;   // enum row_kind | enum row_rbx_slot << 4
-  row_u8 rbp;    // caller's rbp is at CFA - 8 * rbp; 0 = unchanged
+  row_u32 pc;   // first instruction, as an offset from the table's base
+  row_u16 cfa;  // offset, in units that depend on the kind
+  row_u8 kind;  // enum row_kind | enum row_rbx_slot << 4
+  row_u8 rbp;   // caller's rbp is at CFA - 8 * rbp; 0 = unchanged
 };
 
 #ifdef __cplusplus

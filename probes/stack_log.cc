@@ -53,7 +53,7 @@ const RawStack* StackLog::announced(const bpf::stack_record& record, size_t size
   return &stack;
 }
 
-void StackLog::copied(uint64_t key, RawStack stack) {
+void StackLog::copied(uint64_t key, RawStack&& stack) {
   const uint64_t hash = hash_of(stack);
   copies_[key] = hash;
   stacks_.try_emplace(hash, std::move(stack));

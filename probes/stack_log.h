@@ -21,7 +21,7 @@ class StackLog {
   // Keeps an announced stack; null when the record is damaged.
   const RawStack* announced(const bpf::stack_record& record, size_t size);
   // Keeps a copied stack, once for all copies of it.
-  void copied(uint64_t key, RawStack stack);
+  void copied(uint64_t key, RawStack&& stack);
   // A figure of a copied stack.
   void add(const bpf::amount_record& record);
 

@@ -74,7 +74,9 @@ struct {
 // claimed and given back.
 struct scratch {
   u32 busy;
-  u32 pad;
+  u32 returned;  // as in copy_record
+  u64 ip;        // where the user's part begins
+  struct walk walk;
   struct stack_record stack;
 };
 struct {
@@ -262,18 +264,17 @@ __attribute__((noinline)) u64 send_copy(u32 number, u32 entry, u64 checks) {
   record->regs[13] = regs->r13;
   record->regs[14] = regs->r14;
   record->regs[15] = regs->r15;
-  struct walk leaf = {.at = {.ip = regs->ip, .exact = 1}, .pending = trampolines_of(task)};
-  if (!entry && task->utask) leave_uprobes_page(task, &leaf);
-  record->regs[dwarf_rip] = leaf.at.ip;
-  record->returned = !leaf.at.exact;
+  record->regs[dwarf_rip] = scratch->ip;
+  record->returned = scratch->returned;
   record->kernel_frames = stack->kernel_frames;
   for (int i = 0; i < max_kernel_frames; ++i) record->kernel[i] = stack->pcs[i];
+  struct trampolines pending = trampolines_of(task);
   u32 returns = 0;
-  for (; returns < max_copied_returns && leaf.pending.next; ++returns) {
-    struct return_instance* instance = (void*)leaf.pending.next;
+  for (; returns < max_copied_returns && pending.next; ++returns) {
+    struct return_instance* instance = (void*)pending.next;
     record->pending[returns].slot = BPF_CORE_READ(instance, stack);
     record->pending[returns].address = BPF_CORE_READ(instance, orig_ret_vaddr);
-    leaf.pending.next = (u64)BPF_CORE_READ(instance, next);
+    pending.next = (u64)BPF_CORE_READ(instance, next);
   }
   record->returns = returns;
   // Page by page: the stack ends somewhere, and buffers on it may never have been touched.
@@ -312,10 +313,11 @@ ALWAYS_INLINE int may_copy(struct code_slot* slot, u32 stop) {
 }
 
 // Fills in the user part of the stack; returns the hash.
-__attribute__((noinline)) u64 walk_user_stack(u32 number, struct walk* walk, u64 hash) {
+__attribute__((noinline)) u64 walk_user_stack(u32 number, u64 hash) {
   struct scratch* scratch = scratch_at(number);
-  if (!scratch || !walk) return 0;
+  if (!scratch) return 0;
   struct stack_record* stack = &scratch->stack;
+  struct walk* walk = &scratch->walk;
   u32 base = stack->kernel_frames;
   u32 n = 0;
   if (base > max_kernel_frames) base = max_kernel_frames;
@@ -370,21 +372,30 @@ __attribute__((noinline)) u64 capture_user(u32 number, u32 code, u32 entry, u64 
   if (!scratch) return 0;
   struct stack_record* stack = &scratch->stack;
   u32 space = stack->space;
+  struct task_struct* task = bpf_get_current_task_btf();
+  struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
+  struct code_slot* slot = code_of(code, space);
+  // Not on the program's own stack, of which there are 512 bytes for all functions together.
+  struct walk* walk = &scratch->walk;
+  walk->at.ip = regs->ip;
+  walk->at.sp = regs->sp;
+  walk->at.bp = regs->bp;
+  walk->at.bx = regs->bx;
+  walk->at.bx_is = bx_value;
+  walk->at.exact = 1;
+  walk->at.guessed = 0;
+  walk->list = slot ? slot->list : 0;
+  walk->at_entry = entry;
+  walk->pending = trampolines_of(task);
+  if (!entry && task->utask) leave_uprobes_page(task, walk);
+  scratch->ip = walk->at.ip;
+  scratch->returned = !walk->at.exact;
   if (config.stacks == stacks_copy) {
     u64 key = send_copy(number, entry, 0);
     if (key) COUNT(copied, 1);
     return key ? key : note_key(space, note_ring_full);
   }
-  struct task_struct* task = bpf_get_current_task_btf();
-  struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
-  struct code_slot* slot = code_of(code, space);
-  struct walk walk = {.at = {.ip = regs->ip, .sp = regs->sp, .bp = regs->bp, .bx = regs->bx,
-                             .exact = 1},
-                      .list = slot ? slot->list : 0,
-                      .at_entry = entry,
-                      .pending = trampolines_of(task)};
-  if (!entry && task->utask) leave_uprobes_page(task, &walk);
-  hash = walk_user_stack(number, &walk, hash);
+  hash = walk_user_stack(number, hash);
   hash = (hash | 1ULL << 63) & ~(1ULL << 62);
   if (may_copy(slot, stack->stop)) {
     u64 key = send_copy(number, entry, 0);

@@ -41,9 +41,8 @@ class Instructions {
   bool landing() { return pass({0xf3, 0x0f, 0x1e, 0xfa}); }  // endbr64
   // jmp *x(%rip), with or without the prefix for bounds
   bool jump() { return pass({0xff, 0x25}, 4) || pass({0xf2, 0xff, 0x25}, 4); }
-  // Any form of nop, the longest 15 bytes; or what else linkers and assemblers fill gaps with.
-  bool padding() {
-    if (pass({0xcc}) || pass({0})) return true;
+  // Any form of nop, the longest 15 bytes.
+  bool nop() {
     const size_t start = at_;
     while (at_ - start < 14 && (pass({0x66}) || pass({0x2e}))) continue;
     if (pass({0x90}) || pass({0x0f, 0x1f, 0x00}) || pass({0x0f, 0x1f, 0x40, 0}) ||
@@ -53,6 +52,8 @@ class Instructions {
     at_ = start;
     return false;
   }
+  // What else linkers and assemblers fill gaps with, too.
+  bool padding() { return pass({0xcc}) || pass({0}) || nop(); }
 
  private:
   Bytes code_;

@@ -9,6 +9,7 @@
 #include "probes/unwind/frame_sections.h"
 #include "probes/unwind/instructions.h"
 #include "probes/unwind/linker_code.h"
+#include "probes/unwind/startup_code.h"
 
 namespace memflame::unwind {
 namespace {
@@ -24,6 +25,8 @@ constexpr uint64_t scan_chunk = 1 << 20;
 // 0.6 MB of code and one restorer; all code of a browser would take a tenth of a second.
 constexpr uint64_t scan_limit = 32 << 20;
 constexpr size_t max_restorers = 64;
+// Bytes of code without FDEs that are searched for gcc's startup code, which linkers put first.
+constexpr uint64_t startup_limit = 1 << 20;
 
 // mov $15,%rax; syscall: rt_sigreturn, where a signal handler returns to.
 constexpr unsigned char restorer[] = {0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05};
@@ -137,22 +140,37 @@ class Builder {
     }
   }
 
+  // Code without FDEs.
   void gap(Extent code) {
-    if (code.start >= code.end) return;
-    if (entry_ != 0 && entry_ >= code.start && entry_ < code.end)
-      first_code_ = {entry_, std::min(code.end, entry_ + entry_size)};
     for (const KnownCode& known : known_) {
       if (known.start < code.start || known.end <= known.start || known.end > code.end) continue;
-      unknown({code.start, known.start});
+      search({code.start, known.start});
       add(known.rows, {known.start, known.end});
       code.start = known.end;
+    }
+    search(code);
+  }
+
+  void search(Extent code) {
+    if (code.start >= code.end) return;
+    if (const uint64_t size = std::min(code.end - code.start, startup_budget_);
+        size >= function_align) {
+      startup_budget_ -= size;
+      const Range range = code_at(image_, elf_, code.start, size);
+      for (const KnownCode& known : startup_code(range.bytes, code.start)) {
+        startup_budget_ = 0;
+        unknown({code.start, known.start});
+        add(known.rows, {known.start, known.end});
+        code.start = known.end;
+      }
     }
     unknown(code);
   }
 
-  // Code without FDEs.
   void unknown(Extent code) {
     if (code.start >= code.end) return;
+    if (entry_ != 0 && entry_ >= code.start && entry_ < code.end)
+      first_code_ = {entry_, std::min(code.end, entry_ + entry_size)};
     row_kind kind = row_fp;
     if (is_padding(code))
       kind = row_padding;
@@ -181,6 +199,7 @@ class Builder {
   std::vector<row> scratch_;
   std::vector<Extent> gaps_;
   Extent first_code_;
+  uint64_t startup_budget_ = startup_limit;  // 0 once it is found
 };
 
 // Adds the addresses of restorers in the code. `budget`: bytes that may still be read.

@@ -25,6 +25,8 @@ namespace {
 
 constexpr uint64_t bottom = 0x7ffc00001000;  // address of the first word of a made-up stack
 
+constexpr uint64_t word_at(uint64_t index) { return bottom + index * 8; }
+
 // A stack of words from rsp on, and rows by address.
 struct Made {
   std::vector<uint64_t> words;
@@ -80,9 +82,9 @@ TEST_CASE("a function entry: the return address is on top, whatever the table sa
 TEST_CASE("CFA from rbp, which is restored from where it was saved") {
   Made made;
   //            0  1  rbp saved            ra      4  rbp saved  ra
-  made.words = {0, 0, bottom + 5 * 8, 0x2000, 0, 0xbeef, 0x3000, 0x4000};
+  made.words = {0, 0, word_at(5), 0x2000, 0, 0xbeef, 0x3000, 0x4000};
   made.stack.ip = 0x1000;
-  made.stack.bp = bottom + 2 * 8;
+  made.stack.bp = word_at(2);
   made.rows = {{0x1000, make(row_rbp, 2, 2)},
                {0x1fff, make(row_rbp, 2, 2)},
                {0x2fff, make(row_rsp, 1)},
@@ -92,7 +94,7 @@ TEST_CASE("CFA from rbp, which is restored from where it was saved") {
 
 TEST_CASE("rbp saved further down than right below the return address") {
   Made made;
-  made.words = {bottom + 4 * 8, 0, 0, 0x2000, 0, 0x3000};
+  made.words = {word_at(4), 0, 0, 0x2000, 0, 0x3000};
   made.stack.ip = 0x1000;
   made.rows = {{0x1000, make(row_rsp, 4, 4)}, {0x1fff, make(row_rbp, 2)}, {0x2fff, make(row_end)}};
   CHECK(addresses(made.walk()) == Addresses{0x1000, 0x2000, 0x3000});
@@ -110,7 +112,7 @@ TEST_CASE("entries of a linkage table: one word more from the push on") {
 
 TEST_CASE("CFA behind a pointer on the stack") {
   Made made;
-  made.words = {0, bottom + 3 * 8, 0, 0x2000};
+  made.words = {0, word_at(3), 0, 0x2000};
   made.stack.ip = 0x1000;
   made.rows = {{0x1000, make(row_deref_rsp, 1)}, {0x1fff, make(row_end)}};
   CHECK(addresses(made.walk()) == Addresses{0x1000, 0x2000});
@@ -119,9 +121,9 @@ TEST_CASE("CFA behind a pointer on the stack") {
 TEST_CASE("a realigned stack: the CFA is saved below rbp, rbp where it points") {
   Made made;
   //            0  CFA             rbp: saved rbp   3  ra
-  made.words = {0, bottom + 5 * 8, bottom + 6 * 8, 0, 0x2000, 0, 0, 0x3000};
+  made.words = {0, word_at(5), word_at(6), 0, 0x2000, 0, 0, 0x3000};
   made.stack.ip = 0x1000;
-  made.stack.bp = bottom + 2 * 8;
+  made.stack.bp = word_at(2);
   made.rows = {
       {0x1000, make(row_deref_rbp, -1)}, {0x1fff, make(row_rbp, 2)}, {0x2fff, make(row_end)}};
   CHECK(addresses(made.walk()) == Addresses{0x1000, 0x2000, 0x3000});
@@ -131,11 +133,11 @@ TEST_CASE("a signal frame restores all registers, and what it interrupted is exa
   Made made;
   made.words.assign(40, 0);
   const size_t registers = (40 + 8 * 10) / 8;
-  made.words[0] = 0x2000;                           // the handler's return address: the restorer
-  made.words[1 + registers] = bottom + 30 * 8;      // rbp
-  made.words[1 + registers + 1] = 77;               // rbx
-  made.words[1 + registers + 5] = bottom + 36 * 8;  // rsp
-  made.words[1 + registers + 6] = 0x5000;           // rip
+  made.words[0] = 0x2000;                       // the handler's return address: the restorer
+  made.words[1 + registers] = word_at(30);      // rbp
+  made.words[1 + registers + 1] = 77;           // rbx
+  made.words[1 + registers + 5] = word_at(36);  // rsp
+  made.words[1 + registers + 6] = 0x5000;       // rip
   made.words[31] = 0x6000;
   made.stack.ip = 0x1000;
   made.rows = {{0x1000, make(row_rsp, 1)},
@@ -145,7 +147,7 @@ TEST_CASE("a signal frame restores all registers, and what it interrupted is exa
   made.words[36] = 0;
   made.stack.sp = bottom;
   // rbp + 16 has to lie above rsp: the interrupted function's frame does.
-  made.words[1 + registers] = bottom + 36 * 8;
+  made.words[1 + registers] = word_at(36);
   made.words[37] = 0x6000;
   const WalkedStack walked = made.walk();
   CHECK(addresses(walked) == Addresses{0x1000, 0x2000, 0x5000, 0x6000});
@@ -156,7 +158,7 @@ TEST_CASE("a signal frame restores all registers, and what it interrupted is exa
 TEST_CASE("rbx: read only where it is needed, from where it was saved last") {
   Made made;
   //            rbx saved       ra      2  3  ra of the second
-  made.words = {bottom + 3 * 8, 0x2000, 0, 0, 0x3000};
+  made.words = {word_at(3), 0x2000, 0, 0, 0x3000};
   made.stack.ip = 0x1000;
   made.stack.bx = 0xbad;
   made.rows = {
@@ -167,13 +169,13 @@ TEST_CASE("rbx: read only where it is needed, from where it was saved last") {
   CHECK(made.walk().stop == StopReason::bad_row);
 
   made.rows[0x1000] = make(row_rsp, 2);  // unchanged: the register itself
-  made.stack.bx = bottom + 3 * 8;
+  made.stack.bx = word_at(3);
   CHECK(made.walk().stop == StopReason::complete);
 }
 
 TEST_CASE("code without information: frame pointers, under conditions") {
   Made made;
-  made.words = {0, bottom + 4 * 8, 0x2000, 0, 0, 0x3000};
+  made.words = {0, word_at(4), 0x2000, 0, 0, 0x3000};
   made.stack.ip = 0x1000;
   made.stack.bp = bottom + 8;
   made.rows = {{0x1000, make(row_fp)}, {0x1fff, make(row_fp)}, {0x2fff, make(row_end)}};

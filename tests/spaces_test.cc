@@ -20,6 +20,7 @@ Mapping mapping(uint64_t start, uint64_t end, uint32_t module, uint64_t offset =
 // "start-end module@offset", in order.
 std::vector<std::string> visible(const std::vector<Mapping>& newest_first) {
   std::vector<const Mapping*> order;
+  order.reserve(newest_first.size());
   for (const Mapping& m : newest_first) order.push_back(&m);
   std::vector<std::string> list;
   for (const Mapping& m : overlay(order))

@@ -1,0 +1,245 @@
+#include "cli/probe_request.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+#include <sstream>
+
+#include "cli/options.h"
+#include "core/error.h"
+
+namespace po = boost::program_options;
+
+namespace memflame {
+namespace {
+
+po::options_description target_options(const Probe& probe) {
+  po::options_description options("Target");
+  options.add_options()("pid,p", po::value<std::string>(), "processes to attach to: PID[,PID...]");
+  options.add_options()("comm", po::value<std::string>(),
+                        "every process of this name, also those that start later");
+  options.add_options()("user", po::value<std::string>(), "run COMMAND as this user");
+  options.add_options()("no-children", po::bool_switch(),
+                        probe.whole_system
+                            ? "do not follow processes that the target starts"
+                            : "do not follow processes that the target starts; with -p, no other "
+                              "process runs into the probes then");
+  return options;
+}
+
+po::options_description measure_options(const Probe& probe) {
+  po::options_description options("Measure");
+  std::string words;
+  for (const ProbeValue& value : probe.values)
+    words += (words.empty() ? "" : ", ") + std::string(value.name);
+  options.add_options()(
+      "value", po::value<std::string>(),
+      ("what to draw: " + words + " (default: " + std::string(probe.values.front().name) + ")")
+          .c_str());
+  options.add_options()("duration,d", po::value<double>(),
+                        "stop measuring after this many seconds; a COMMAND runs on (default: when "
+                        "the target ends, or Ctrl-C)");
+  if (probe.name == "mmap")
+    options.add_options()("kind", po::value<std::string>(),
+                          "anon, file, shared, none (PROT_NONE) or all (default: all)");
+  if (probe.name != "alloc")
+    options.add_options()("kernel-stacks", po::bool_switch(),
+                          "kernel frames too, above the user's");
+  options.add_options()("stacks", po::value<std::string>(),
+                        "how stacks are taken: dwarf (unwind tables; default), fp (frame pointers) "
+                        "or copy (walked in user space: slow)");
+  options.add_options()("max-depth", po::value<uint32_t>(),
+                        "frames of a stack, at most 1023 (default: 512)");
+  options.add_options()("max-table", po::value<uint32_t>(),
+                        "kernel memory for unwind tables, at most, in MiB (default: 256)");
+  options.add_options()("copy-kib", po::value<uint32_t>(),
+                        "how much of a stack is copied where it has to be, at most 64 KiB "
+                        "(default: 64)");
+  options.add_options()("per-pid", po::bool_switch(), "tell processes of one name apart");
+  return options;
+}
+
+po::options_description report_options() {
+  po::options_description options("Report");
+  options.add_options()("summary", po::value<std::string>(),
+                        "write totals, reconciliation and losses to FILE as JSON");
+  options.add_options()("strict", po::bool_switch(), "exit with 4 if anything was lost");
+  options.add_options()("verbose,v", po::bool_switch(), "say more on stderr");
+  options.add_options()("help,h", "show this");
+  options.add_options()("version", "show the version");
+  return options;
+}
+
+// For tests: small tables, and a sign that counting has begun.
+po::options_description hidden_options() {
+  po::options_description options;
+  options.add_options()("max-live", po::value<uint32_t>());
+  options.add_options()("max-stacks", po::value<uint32_t>());
+  options.add_options()("ring-bytes", po::value<uint32_t>());
+  options.add_options()("ready-fd", po::value<int>());
+  options.add_options()("check-stacks", po::value<std::string>());
+  options.add_options()("check-every", po::value<uint32_t>());
+  return options;
+}
+
+void print_help(const Probe& probe, const po::options_description& visible) {
+  std::cout << "Usage: memflame " << probe.name
+            << " -p PID[,PID...] | --comm NAME | -- COMMAND ARGS"
+            << (probe.whole_system ? "\n       memflame " + std::string(probe.name) +
+                                         "            (the whole system)"
+                                   : "")
+            << "\n\n"
+            << probe.description << "\n\nWhat --value can draw:\n";
+  for (const ProbeValue& value : probe.values) {
+    const ValueType type = probe.types(value.name)[value.column];
+    std::cout << "  " << value.name << std::string(14 - value.name.size(), ' ') << value.help
+              << " [" << name(type.unit) << "]\n";
+  }
+  std::cout << visible;
+}
+
+std::vector<pid_t> parse_pids(const std::string& text) {
+  std::vector<pid_t> pids;
+  std::istringstream list(text);
+  for (std::string word; std::getline(list, word, ',');) {
+    size_t used = 0;
+    int pid = 0;
+    try {
+      pid = std::stoi(word, &used);
+    } catch (const std::exception&) {
+      used = 0;
+    }
+    if (used == 0 || used != word.size() || pid <= 0)
+      throw Error("-p " + text + ": '" + word + "' is no process id", ExitCode::usage);
+    if (std::find(pids.begin(), pids.end(), pid) == pids.end()) pids.push_back(pid);
+  }
+  if (pids.empty()) throw Error("-p needs a process id", ExitCode::usage);
+  return pids;
+}
+
+template <class T>
+void take(const po::variables_map& values, const char* name, T& into) {
+  if (values.count(name) != 0) into = values[name].as<T>();
+}
+
+uint32_t power_of_two(uint32_t bytes) {
+  uint32_t power = 4096;
+  while (power < bytes && power < (1U << 30)) power *= 2;
+  return power;
+}
+
+void read_target(const Probe& probe, const po::variables_map& values, const Arguments& command,
+                 Target& target) {
+  if (values.count("pid") != 0) target.pids = parse_pids(values["pid"].as<std::string>());
+  take(values, "comm", target.comm);
+  take(values, "user", target.user);
+  target.command = command;
+  target.follow_children = !values["no-children"].as<bool>();
+  const int ways = int{!target.pids.empty()} + int{!target.comm.empty()} + int{!command.empty()};
+  if (ways > 1) throw Error("-p, --comm and -- COMMAND exclude each other", ExitCode::usage);
+  if (!target.user.empty() && command.empty())
+    throw Error("--user needs '-- COMMAND'", ExitCode::usage);
+  // The kernel keeps 15 bytes of a name.
+  if (target.comm.size() > 15)
+    throw Error("--comm " + target.comm +
+                    ": the kernel knows processes by 15 bytes of their name: --comm '" +
+                    target.comm.substr(0, 15) + "'",
+                ExitCode::usage);
+  if (ways == 0 && !probe.whole_system)
+    throw Error("memflame " + std::string(probe.name) +
+                    " needs a target: -p PID, --comm NAME or -- COMMAND",
+                ExitCode::usage);
+}
+
+Stacks stacks_named(const std::string& name) {
+  if (name.empty() || name == "dwarf") return Stacks::dwarf;
+  if (name == "fp") return Stacks::fp;
+  if (name == "copy") return Stacks::copy;
+  throw Error("--stacks " + name + ": it is dwarf, fp or copy", ExitCode::usage);
+}
+
+// An option with a number within limits.
+void take_number(const po::variables_map& values, const char* name, uint32_t least, uint32_t most,
+                 uint32_t& into) {
+  take(values, name, into);
+  if (into < least || into > most)
+    throw Error("--" + std::string(name) + " " + std::to_string(into) + ": it is " +
+                    std::to_string(least) + " to " + std::to_string(most),
+                ExitCode::usage);
+}
+
+void read_stack_options(const po::variables_map& values, ProbeOptions& options) {
+  std::string stacks;
+  take(values, "stacks", stacks);
+  options.stacks = stacks_named(stacks);
+  take_number(values, "max-depth", 1, 1023, options.max_depth);
+  take_number(values, "max-table", 1, 16384, options.max_table_mib);
+  take_number(values, "copy-kib", 1, 64, options.copy_kib);
+  take(values, "check-stacks", options.check_file);
+  if (!options.check_file.empty()) options.check_every = 1;
+  take(values, "check-every", options.check_every);
+}
+
+Request request_of(const Probe& probe, const po::variables_map& values, const Arguments& command) {
+  Request request;
+  ProbeOptions& options = request.probe;
+  read_target(probe, values, command, options.target);
+  take(values, "value", options.value);
+  take(values, "kind", options.kind);
+  if (values.count("duration") != 0) {
+    options.seconds = values["duration"].as<double>();
+    if (!(*options.seconds > 0) || !std::isfinite(*options.seconds))
+      throw Error("-d: the duration must be a positive number of seconds", ExitCode::usage);
+  }
+  if (values.count("kernel-stacks") != 0)
+    options.kernel_stacks = values["kernel-stacks"].as<bool>();
+  read_stack_options(values, options);
+  take(values, "max-live", options.max_live);
+  take(values, "max-stacks", options.max_stacks);
+  take(values, "ring-bytes", options.ring_bytes);
+  take(values, "ready-fd", options.ready_fd);
+  options.ring_bytes = power_of_two(options.ring_bytes);
+  options.verbose = request.verbose = values["verbose"].as<bool>();
+  options.status_line = ::isatty(STDERR_FILENO) != 0;
+  request.pid_in_root = values["per-pid"].as<bool>();
+  take(values, "output", request.output);
+  take(values, "summary", request.summary);
+  take(values, "title", request.render.title);
+  take(values, "palette", request.render.palette);
+  request.render.icicle = values["icicle"].as<bool>();
+  request.strict = values["strict"].as<bool>();
+  std::string format;
+  take(values, "format", format);
+  request.format = &output_for(format, request.output);
+  value_named(probe, options.value);
+  return request;
+}
+
+}  // namespace
+
+std::optional<Request> read_request(const Probe& probe, const Arguments& arguments) {
+  // What follows "--" belongs to the command, options and all.
+  const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
+  const Arguments own(arguments.begin(), dashes);
+  const Arguments command(dashes == arguments.end() ? dashes : dashes + 1, arguments.end());
+  if (dashes != arguments.end() && command.empty())
+    throw Error("there is no command after '--'", ExitCode::usage);
+
+  po::options_description visible;
+  visible.add(target_options(probe)).add(measure_options(probe)).add(drawing_options());
+  visible.add(report_options());
+  const po::variables_map values = parse(std::string(probe.name), own, visible, hidden_options());
+  if (values.count("help") != 0) {
+    print_help(probe, visible);
+    return std::nullopt;
+  }
+  if (values.count("version") != 0) {
+    std::cout << "memflame " MEMFLAME_VERSION "\n";
+    return std::nullopt;
+  }
+  return request_of(probe, values, command);
+}
+
+}  // namespace memflame

@@ -53,7 +53,7 @@ class BpfObject {
 
   // Sum over all CPUs.
   bpf::counters counters() const;
-  // The object's writable globals, in the order of their declaration in capture.h.
+  // The object's writable globals, in the order of their declaration in maps.h.
   void arm(bool on);
   uint32_t new_space();
 

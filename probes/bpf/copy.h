@@ -1,0 +1,108 @@
+// Buffers to put stacks together in, and send_copy(): a stack to be walked in user space.
+//
+// What follows is made of global functions (see walk.h), which take and return numbers: of an entry
+// in `scratches` or `copies`, plus one; 0 is none.
+#pragma once
+
+#include "maps.h"
+
+// Claims an entry of a map whose values begin with `busy`, beginning at this CPU's.
+ALWAYS_INLINE u32 claim(void* map, u32 entries) {
+  u32 cpu = bpf_get_smp_processor_id();
+  for (u32 i = 0; i < 64 && i < entries; ++i) {
+    u32 at = (cpu + i) % entries;
+    u32* busy = bpf_map_lookup_elem(map, &at);
+    if (busy && __sync_val_compare_and_swap(busy, 0, 1) == 0) return at + 1;
+  }
+  return 0;
+}
+__attribute__((noinline)) u32 claim_scratch(void) { return claim(&scratches, config.scratches); }
+__attribute__((noinline)) u32 claim_copy(void) { return claim(&copies, config.copies); }
+
+ALWAYS_INLINE struct scratch* scratch_at(u32 number) {
+  u32 at = number - 1;
+  return bpf_map_lookup_elem(&scratches, &at);
+}
+
+// Registers and stack of the current task, to be walked in user space. Returns the key that stands
+// for the stack; 0 when it could not be sent.
+__attribute__((noinline)) u64 send_copy(u32 number, u32 entry, u64 checks) {
+  struct task_struct* task = bpf_get_current_task_btf();
+  struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
+  struct scratch* scratch = scratch_at(number);
+  u32 at_copy = claim_copy() - 1;
+  struct copy* copy = bpf_map_lookup_elem(&copies, &at_copy);
+  if (!copy) return 0;
+  if (!scratch) {
+    copy->busy = 0;
+    return 0;
+  }
+  struct stack_record* stack = &scratch->stack;
+  struct copy_record* record = &copy->record;
+  u64 key = checks;
+  if (!key)
+    key = mix(mix(bpf_ktime_get_ns(), bpf_get_current_pid_tgid()), bpf_get_prandom_u32()) |
+          3ULL << 62;
+  record->type = record_copy;
+  record->space = stack->space;
+  record->key = key;
+  record->time = bpf_ktime_get_ns();
+  record->tgid = bpf_get_current_pid_tgid() >> 32;
+  record->entry = entry;
+  record->checks = checks != 0;
+  bpf_probe_read_kernel_str(record->comm, sizeof(record->comm), task->group_leader->comm);
+  record->regs[0] = regs->ax;
+  record->regs[1] = regs->dx;
+  record->regs[2] = regs->cx;
+  record->regs[3] = regs->bx;
+  record->regs[4] = regs->si;
+  record->regs[5] = regs->di;
+  record->regs[dwarf_rbp] = regs->bp;
+  record->regs[dwarf_rsp] = regs->sp;
+  record->regs[8] = regs->r8;
+  record->regs[9] = regs->r9;
+  record->regs[10] = regs->r10;
+  record->regs[11] = regs->r11;
+  record->regs[12] = regs->r12;
+  record->regs[13] = regs->r13;
+  record->regs[14] = regs->r14;
+  record->regs[15] = regs->r15;
+  record->regs[dwarf_rip] = scratch->ip;
+  record->returned = scratch->returned;
+  record->kernel_frames = stack->kernel_frames;
+  for (int i = 0; i < max_kernel_frames; ++i) record->kernel[i] = stack->pcs[i];
+  struct trampolines pending = trampolines_of(task);
+  u32 returns = 0;
+  for (; returns < max_copied_returns && pending.next; ++returns) {
+    struct return_instance* instance = (void*)pending.next;
+    record->pending[returns].slot = BPF_CORE_READ(instance, stack);
+    record->pending[returns].address = BPF_CORE_READ(instance, orig_ret_vaddr);
+    pending.next = (u64)BPF_CORE_READ(instance, next);
+  }
+  record->returns = returns;
+  // Page by page: the stack ends somewhere, and buffers on it may never have been touched.
+  u32 bytes = 0, at = 0, missing = 0, limit = config.copy_bytes;
+  // Above where the first thread's stack began are the program's arguments and environment.
+  u64 begin = BPF_CORE_READ(task, mm, start_stack) + 64;
+  if (regs->sp < begin && begin - regs->sp < limit) limit = begin - regs->sp;
+  for (int i = 0; i < max_copy_bytes / 4096 && at < limit; ++i) {
+    u32 piece = 4096 - ((regs->sp + at) & 4095);
+    if (piece > limit - at) piece = limit - at;
+    if (at > max_copy_bytes - 4096) break;
+    asm volatile("%0 &= 0xffff" : "+r"(at));
+    long failed = bpf_probe_read_user(record->stack + at, piece & 4095 ? piece & 4095 : 4096,
+                                      (void*)(regs->sp + at));
+    at += piece;
+    if (failed)
+      missing |= 1u << i;
+    else
+      bytes = at;
+  }
+  record->bytes = bytes;
+  record->missing = missing;
+  u32 size = __builtin_offsetof(struct copy_record, stack) + bytes;
+  if (size > sizeof(*record)) size = sizeof(*record);
+  long error = bpf_ringbuf_output(&ring, record, size, wake_if_filling());
+  copy->busy = 0;
+  return error ? 0 : key;
+}

@@ -1,0 +1,167 @@
+// The maps and globals of every probe, and the few things that every program does with them. Needs
+// the `struct probe_state` that capture.h speaks of.
+#pragma once
+
+#include "kernel.h"
+#include "shared.h"
+#include "walk.h"
+
+char license_name[] SEC("license") = "GPL";
+
+const volatile struct config config = {};
+
+struct thread {
+  struct probe_state state;
+};
+
+// By pid_tgid. Not task storage: before 6.2 its look-up fails when it interrupts another one on the
+// same CPU, and programs on uprobes can be preempted.
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(map_flags, BPF_F_NO_PREALLOC);
+  __uint(max_entries, 65536);
+  __type(key, u64);
+  __type(value, struct thread);
+} threads SEC(".maps");
+
+// All zeros, to begin a thread with: the value is larger than a program's stack.
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(max_entries, 1);
+  __type(key, u32);
+  __type(value, struct thread);
+} new_thread SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(map_flags, BPF_F_NO_PREALLOC);
+  __uint(max_entries, 65536);
+  __type(key, u32);
+  __type(value, struct process);
+} processes SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(map_flags, BPF_F_NO_PREALLOC);
+  __uint(max_entries, 262144);
+  __type(key, u32);
+  __type(value, struct space);
+} spaces SEC(".maps");
+
+// Preallocated: a stack that finds no room at its first event would be lost for nothing.
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, 131072);  // user space sets it before load
+  __type(key, u64);
+  __type(value, struct sum);
+} sums SEC(".maps");
+
+// The sums of notes have a table of their own, so that they find room when the stacks' is full.
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(map_flags, BPF_F_NO_PREALLOC);
+  __uint(max_entries, 65536);
+  __type(key, u64);
+  __type(value, struct sum);
+} notes SEC(".maps");
+
+// Where a stack is put together. Not per CPU: programs on uprobes can be preempted, so a buffer is
+// claimed and given back.
+struct scratch {
+  u32 busy;
+  u32 returned;  // as in copy_record
+  u64 ip;        // where the user's part begins
+  struct walk walk;
+  struct stack_record stack;
+};
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(max_entries, 1);  // user space sets it before load, also below
+  __type(key, u32);
+  __type(value, struct scratch);
+} scratches SEC(".maps");
+
+struct copy {
+  u32 busy;
+  u32 pad;
+  struct copy_record record;
+};
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(max_entries, 1);
+  __type(key, u32);
+  __type(value, struct copy);
+} copies SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_RINGBUF);
+  __uint(max_entries, 16 << 20);
+} ring SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __uint(max_entries, 1);
+  __type(key, u32);
+  __type(value, struct counters);
+} counters SEC(".maps");
+
+// The only writable globals, so that user space finds them at the start of .bss.
+struct globals globals = {};
+
+// Programs on uprobes may be preempted by another task on the same CPU, so even per-CPU counters
+// need an atomic addition.
+#define COUNT(field, n)                                           \
+  do {                                                            \
+    u32 zero_ = 0;                                                \
+    struct counters* c_ = bpf_map_lookup_elem(&counters, &zero_); \
+    if (c_) __sync_fetch_and_add(&c_->field, (u64)(n));           \
+  } while (0)
+
+ALWAYS_INLINE u64 note_key(u32 space, enum note note) { return (u64)space << 8 | note; }
+
+// The traced process that runs now, or null.
+ALWAYS_INLINE struct process* current_process(void) {
+  u32 tgid = bpf_get_current_pid_tgid() >> 32;
+  struct process* process = bpf_map_lookup_elem(&processes, &tgid);
+  return process && !process->waits_for_exec && globals.armed ? process : 0;
+}
+
+enum { exists = -17 /* EEXIST */, full = -7 /* E2BIG */ };
+
+// Adds an entry. Apart from a full table, that fails for a moment only, when the kernel's stock of
+// map elements is used up in a burst: an interrupt that comes at once fills it up again.
+ALWAYS_INLINE long insert(void* map, const void* key, const void* value) {
+  long error = 0;
+  for (int attempt = 0; attempt < 8; ++attempt) {
+    error = bpf_map_update_elem(map, key, value, BPF_NOEXIST);
+    if (!error || error == exists || error == full) break;
+  }
+  return error;
+}
+
+// State of the running thread, or null when it has none yet.
+ALWAYS_INLINE struct thread* known_thread(void) {
+  u64 id = bpf_get_current_pid_tgid();
+  return bpf_map_lookup_elem(&threads, &id);
+}
+
+// The same, made when there is none; null when there is no room.
+ALWAYS_INLINE struct thread* this_thread(void) {
+  struct thread* thread = known_thread();
+  if (thread) return thread;
+  u64 id = bpf_get_current_pid_tgid();
+  u32 zero = 0;
+  struct thread* empty = bpf_map_lookup_elem(&new_thread, &zero);
+  if (empty) insert(&threads, &id, empty);
+  return bpf_map_lookup_elem(&threads, &id);
+}
+
+ALWAYS_INLINE u64 mix(u64 hash, u64 word) {
+  hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
+  return hash ^ hash >> 32;
+}
+
+ALWAYS_INLINE u64 wake_if_filling(void) {
+  return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > config.wake_bytes ? BPF_RB_FORCE_WAKEUP
+                                                                         : BPF_RB_NO_WAKEUP;
+}

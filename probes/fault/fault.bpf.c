@@ -74,6 +74,16 @@ ALWAYS_INLINE void before_thread_exit(u32 space) {
 
 #include "../bpf/lifecycle.h"
 
+// Is the kernel filling the memory of a program that is only about to begin? The registers are still
+// those of the one that called exec(), whose stack is gone.
+ALWAYS_INLINE int is_starting(struct process* process, struct task_struct* task) {
+  u32 id = process->space;
+  struct space* space = bpf_map_lookup_elem(&spaces, &id);
+  if (!space) return 0;
+  if (!space->mm) space->mm = (u64)task->mm;
+  return space->mm != (u64)task->mm;
+}
+
 // args: address, registers, error code. The event comes before the kernel handles the fault.
 ALWAYS_INLINE int on_fault(void* ctx) {
   struct process* process = current_process();
@@ -98,7 +108,8 @@ ALWAYS_INLINE int on_fault(void* ctx) {
     settle_major(task, state);
   }
   state->major_seen = task->maj_flt;
-  state->last = capture(ctx, process, 0);
+  state->last = is_starting(process, task) ? note_key(process->space, note_exec)
+                                           : capture(ctx, process, 0);
   if (!config.pages) {
     account(state->last, minor, 1);
     COUNT(amount, 1);

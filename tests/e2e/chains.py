@@ -12,6 +12,7 @@ the program are the names that occur in its chains, and all in the namespace cha
     ?NAME        one that may be missing
     300 x NAME   so many in a row
 """
+import os
 import re
 
 from lib import check, equal
@@ -76,6 +77,9 @@ class Chains:
         return None
 
 
+# Before 6.2 what a fault has made resident is known at the thread's next one: the last goes elsewhere.
+LATE_PAGES = 2 if tuple(map(int, os.uname().release.split(".")[:2])) < (6, 2) else 0
+
 # Frames at the root of a stack that are no code: the process, and what a probe tells apart.
 ROOT = {"alloc": 1, "brk": 1, "mmap": 2, "fault": 1}
 
@@ -115,7 +119,8 @@ def compare(profile, truth, probe, others=False, at_least=False, cut=False):
                 continue
             compared += 1
             got = seen.get(name, [0] * len(profile.columns))[profile.columns.index(column)]
-            if (got < wanted and not cut) or (got > wanted and not at_least):
+            slack = LATE_PAGES if column == "gained" else 0
+            if (got < wanted - slack and not cut) or (got > wanted + slack and not at_least):
                 wrong.append(f"{name} {column}: got {got}, wanted {wanted}")
     check(not wrong, "figures that differ:\n  " + "\n  ".join(wrong))
     check(compared, "nothing was compared")

@@ -1,6 +1,6 @@
 """Threads, fork, vfork and exec, clone: exact stacks in each of the processes."""
 from chains import compare, complete
-from lib import equal, lossless, observe
+from lib import SLOW, equal, lossless, observe
 
 
 def at_birth(frames):
@@ -10,7 +10,8 @@ def at_birth(frames):
 
 for probe in ("alloc", "mmap", "brk", "fault"):
     profile, summary, truth = observe(probe, "life", arguments=(probe, "20"))
-    complete(summary, least=0.99 if probe == "fault" else 1)
+    # Two of a child's first faults are at its birth; the older kernel's guest takes few others.
+    complete(summary, least=(0.98 if SLOW else 0.99) if probe == "fault" else 1)
     lossless(profile, summary)
     for frames, _ in profile.stacks:
         if at_birth(frames):

@@ -14,5 +14,8 @@ for probe in ("alloc", "mmap", "brk", "fault"):
 # In no time at all: a stack is exact, or it says that it is not.
 profile, summary, truth = observe("alloc", "loader", arguments=("alloc", "300"))
 lossless(profile, summary)
+# A file that was deleted before it could be opened gives no names.
+profile.stacks = [(frames, values) for frames, values in profile.stacks
+                  if not any(frame.startswith("[plugin.so+") for frame in frames)]
 seen = compare(profile, truth, "alloc", cut=True)
 check("chain::loads()" in seen, f"the program's own calls are there in any case: {seen}")

@@ -21,6 +21,7 @@
 #include "probes/unwind/elf_image.h"
 #include "probes/unwind/frame_sections.h"
 #include "probes/unwind/linker_code.h"
+#include "probes/unwind/startup_code.h"
 #include "probes/unwind/table.h"
 
 using namespace memflame;          // NOLINT(google-build-using-namespace): tests only
@@ -483,8 +484,12 @@ Comparison compare(std::vector<std::byte>& image) {
   const std::unique_ptr<Dwarf_CFI, EndCfi> cfi(dwarf_getcfi_elf(elf.get()));
   REQUIRE(cfi);
   const uint64_t entry = at<Elf64_Ehdr>(image, 0).e_entry;
-  const std::vector<KnownCode> known =
-      linker_code(ImageBytes(image), *ElfImage::open(ImageBytes(image)));
+  const ImageBytes bytes(image);
+  const auto headers = ElfImage::open(bytes);
+  std::vector<KnownCode> known = linker_code(bytes, *headers);
+  if (const Elf64_Shdr* text = headers->section(".text"))
+    for (KnownCode& code : startup_code(section_bytes(bytes, *text).bytes, text->sh_addr))
+      known.push_back(std::move(code));
   const auto is_known = [&](uint64_t pc) {
     return std::any_of(known.begin(), known.end(),
                        [&](const KnownCode& k) { return pc >= k.start && pc < k.end; });

@@ -84,7 +84,9 @@ class Builder {
         table_(table),
         frames_(frames),
         known_(known),
-        entry_(start_address(image, elf)) {}
+        entry_(start_address(image, elf)) {
+    if (const Elf64_Shdr* text = elf.section(".text")) text_ = text->sh_addr;
+  }
 
   void build() {
     std::vector<const Fde*> order;
@@ -151,13 +153,14 @@ class Builder {
     search(code);
   }
 
+  // Looks for gcc's startup code, in .text: old linkers put what is no code, and may be large, into
+  // the first segment of code.
   void search(Extent code) {
-    if (code.start >= code.end) return;
-    if (const uint64_t size = std::min(code.end - code.start, startup_budget_);
-        size >= function_align) {
+    if (const uint64_t from = std::max(code.start, text_); from < code.end) {
+      const uint64_t size = std::min(code.end - from, startup_budget_);
       startup_budget_ -= size;
-      const Range range = code_at(image_, elf_, code.start, size);
-      for (const KnownCode& known : startup_code(range.bytes, code.start)) {
+      const Range range = code_at(image_, elf_, from, size);
+      for (const KnownCode& known : startup_code(range.bytes, from)) {
         startup_budget_ = 0;
         unknown({code.start, known.start});
         add(known.rows, {known.start, known.end});
@@ -196,6 +199,7 @@ class Builder {
   const Frames& frames_;
   const std::vector<KnownCode>& known_;
   const uint64_t entry_;
+  uint64_t text_ = 0;  // where .text begins; 0: that is not known
   std::vector<row> scratch_;
   std::vector<Extent> gaps_;
   Extent first_code_;

@@ -1,0 +1,23 @@
+// A function that is known by its bytes: each instruction is one whose effect on the stack is
+// known, and each way through it leads to an end.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "probes/unwind/elf_image.h"
+#include "probes/unwind/row.h"
+
+namespace memflame::unwind {
+
+struct KnownFunction {
+  size_t size = 0;        // bytes, without padding behind
+  std::vector<row> rows;  // row::pc counts from its first byte; the first has 0
+  bool has_flag = false;  // it has cmpb $0,x(%rip) and then movb $1,x(%rip), of the same x
+};
+
+// The one that begins with the first byte, of at most 256; there may be other code behind. Jumps
+// may leave it only at its ends.
+std::optional<KnownFunction> known_function(Bytes code);
+
+}  // namespace memflame::unwind

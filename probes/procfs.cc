@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
 
 #include <charconv>
@@ -13,10 +14,6 @@
 
 namespace memflame {
 namespace {
-
-std::string proc(pid_t pid, const char* file) {
-  return "/proc/" + std::to_string(pid) + "/" + file;
-}
 
 // "RssAnon:     123 kB" -> bytes
 int64_t status_field(std::string_view status, std::string_view name) {
@@ -34,6 +31,17 @@ std::string_view take_hex(std::string_view text, uint64_t& value) {
 }
 
 }  // namespace
+
+std::string proc_path(pid_t pid, const std::string& file) {
+  return "/proc/" + std::to_string(pid) + "/" + file;
+}
+
+bool has_our_root(pid_t pid) {
+  struct stat own {};
+  struct stat theirs {};
+  return ::stat("/", &own) == 0 && ::stat(proc_path(pid, "root").c_str(), &theirs) == 0 &&
+         own.st_dev == theirs.st_dev && own.st_ino == theirs.st_ino;
+}
 
 OsMemory& OsMemory::operator+=(const OsMemory& other) {
   vm_size += other.vm_size;
@@ -104,13 +112,13 @@ std::vector<MapsLine> parse_maps(std::string_view text) {
 }
 
 std::optional<std::vector<MapsLine>> read_maps(pid_t pid) {
-  const std::string text = read_file(proc(pid, "maps"));
+  const std::string text = read_file(proc_path(pid, "maps"));
   if (text.empty()) return std::nullopt;
   return parse_maps(text);
 }
 
 std::optional<OsMemory> read_memory(pid_t pid) {
-  const std::string status = read_file(proc(pid, "status"));
+  const std::string status = read_file(proc_path(pid, "status"));
   if (status.find("\nVmSize:") == std::string::npos) return std::nullopt;
   OsMemory memory{.vm_size = status_field(status, "VmSize"),
                   .rss_anon = status_field(status, "RssAnon"),
@@ -127,7 +135,7 @@ std::optional<OsMemory> read_memory(pid_t pid) {
 
 std::optional<OsMemory> read_memory_by_walk(pid_t pid) {
   std::optional<OsMemory> memory = read_memory(pid);
-  const std::string rollup = read_file(proc(pid, "smaps_rollup"));
+  const std::string rollup = read_file(proc_path(pid, "smaps_rollup"));
   if (!memory || rollup.find("\nRss:") == std::string::npos) return memory;
   memory->rss_anon = status_field(rollup, "Anonymous");
   memory->rss_file = status_field(rollup, "Rss") - memory->rss_anon - memory->rss_shmem;
@@ -135,7 +143,7 @@ std::optional<OsMemory> read_memory_by_walk(pid_t pid) {
 }
 
 std::string read_comm(pid_t pid) {
-  std::string comm = read_file(proc(pid, "comm"));
+  std::string comm = read_file(proc_path(pid, "comm"));
   while (!comm.empty() && comm.back() == '\n') comm.pop_back();
   return comm;
 }
@@ -155,13 +163,13 @@ std::vector<pid_t> all_pids() {
 }
 
 bool is_alive(pid_t pid) {
-  const std::string stat = read_file(proc(pid, "stat"));
+  const std::string stat = read_file(proc_path(pid, "stat"));
   const size_t state = stat.rfind(") ");
   return state != std::string::npos && stat[state + 2] != 'Z' && stat[state + 2] != 'X';
 }
 
 bool has_address_space(pid_t pid) {
-  return read_file(proc(pid, "status")).find("\nVmSize:") != std::string::npos;
+  return read_file(proc_path(pid, "status")).find("\nVmSize:") != std::string::npos;
 }
 
 }  // namespace memflame

@@ -32,6 +32,9 @@ struct MapsLine {
   std::string path;  // with " (deleted)" and all, "" when anonymous
 };
 
+std::string proc_path(pid_t pid, const std::string& file);  // /proc/PID/FILE
+bool has_our_root(pid_t pid);                               // sees the same / as memflame
+
 std::vector<MapsLine> parse_maps(std::string_view text);
 std::optional<std::vector<MapsLine>> read_maps(pid_t pid);
 

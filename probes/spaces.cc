@@ -1,41 +1,17 @@
 #include "probes/spaces.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 #include <ctime>
+#include <map>
 
-#include "probes/elf_functions.h"
-#include "probes/unique_fd.h"
+#include "probes/perf_map.h"
 
 namespace memflame {
 namespace {
 
 constexpr uint64_t reread_interval_ns = 50'000'000;
 constexpr uint64_t keep_log_ns = 5'000'000'000;
-constexpr size_t perf_map_limit = 256u << 20;
-constexpr std::string_view deleted = " (deleted)";
-
-std::string proc(pid_t pid, const std::string& file) {
-  return "/proc/" + std::to_string(pid) + "/" + file;
-}
-
-bool is_inode(int fd, uint64_t inode) {
-  struct stat status {};
-  // Devices are not compared: an overlay shows another device in maps than in stat.
-  return fd >= 0 && ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
-         (inode == 0 || status.st_ino == inode);
-}
-
-bool same_root(pid_t pid) {
-  struct stat own {};
-  struct stat theirs {};
-  return ::stat("/", &own) == 0 && ::stat(proc(pid, "root").c_str(), &theirs) == 0 &&
-         own.st_dev == theirs.st_dev && own.st_ino == theirs.st_ino;
-}
 
 }  // namespace
 
@@ -116,7 +92,7 @@ void Spaces::expect(SpaceId id, pid_t pid, const char* comm, uint64_t time_ns) {
 void Spaces::end(SpaceId id, uint64_t time_ns) {
   Watched& space = watched(id);
   if (space.ended) return;
-  read_perf_map(space);
+  take_perf_map(space);
   space.ended = true;
   space.end_ns = time_ns;
   const auto pid = static_cast<pid_t>(space.space.pid);
@@ -149,7 +125,7 @@ void Spaces::take(const SidebandRecord& record) {
     seen.mapping = {.start = record.start,
                     .end = record.end,
                     .offset = record.offset,
-                    .module = intern_module(line),
+                    .module = modules_.intern(line),
                     .from_ns = record.time_ns};
   }
   seen_[record.pid].push_back(seen);
@@ -175,8 +151,8 @@ bool Spaces::is_watched(pid_t pid) const {
 }
 
 void Spaces::add_mapping(Watched& space, const Mapping& mapping) {
-  open_module(mapping.module, static_cast<pid_t>(space.space.pid), mapping.start, mapping.end);
-  const bool anonymous = modules_[mapping.module.index].kind == ModuleKind::anonymous;
+  modules_.open(mapping.module, static_cast<pid_t>(space.space.pid), mapping.start, mapping.end);
+  const bool anonymous = modules_[mapping.module].kind == ModuleKind::anonymous;
   if (anonymous) space.has_anonymous_code = true;
   // Programs that make code map and protect it piece by piece: what lies within is nothing new.
   std::vector<Mapping>& mappings = space.space.mappings;
@@ -229,7 +205,7 @@ void Spaces::read_maps_of(Watched& space) {
       now.push_back({.start = line.start,
                      .end = line.end,
                      .offset = line.offset,
-                     .module = intern_module(line),
+                     .module = modules_.intern(line),
                      .from_ns = from});
   // What was mapped and is no longer there was unmapped, which no log says.
   for (Mapping& old : space.space.mappings) {
@@ -299,85 +275,21 @@ std::vector<SpaceId> Spaces::with_code(std::span<const Mapping> code) const {
   return found;
 }
 
-std::vector<ModuleId> Spaces::new_modules() { return std::exchange(new_modules_, {}); }
-
 std::vector<ModuleId> Spaces::modules_of(pid_t pid) {
   std::vector<ModuleId> ids;
   const std::optional<std::vector<MapsLine>> lines = read_maps(pid);
   if (!lines) return ids;
   for (const MapsLine& line : *lines) {
     if (!line.executable) continue;
-    ids.push_back(intern_module(line));
-    open_module(ids.back(), pid, line.start, line.end);
+    ids.push_back(modules_.intern(line));
+    modules_.open(ids.back(), pid, line.start, line.end);
   }
   return ids;
 }
 
-ModuleId Spaces::intern_module(const MapsLine& line) {
-  std::string path = line.path;
-  if (path.ends_with(deleted)) path.resize(path.size() - deleted.size());
-  ModuleId& id = module_ids_[{line.device, line.inode, path}];
-  if (id) return id;
-  id = ModuleId{static_cast<uint32_t>(modules_.size())};
-  Module& module = modules_.emplace_back();
-  module.path = path;
-  module.device = line.device;
-  module.inode = line.inode;
-  if (path == "[vdso]")
-    module.kind = ModuleKind::vdso;
-  else if (path.empty() || path[0] != '/' || line.inode == 0)
-    module.kind = ModuleKind::anonymous;
-  return id;
-}
-
-void Spaces::open_module(ModuleId id, pid_t pid, uint64_t start, uint64_t end) {
-  Module& module = modules_[id.index];
-  if (module.file.get() >= 0 || module.kind != ModuleKind::file) return;
-  char range[64];
-  std::snprintf(range, sizeof(range), "map_files/%lx-%lx", start, end);
-  // The mapping itself is the surest, also for a deleted or replaced file, but needs CAP_SYS_ADMIN
-  // or CAP_CHECKPOINT_RESTORE and a process that still lives.
-  std::vector<std::string> candidates{proc(pid, range), proc(pid, "root") + module.path};
-  if (::access(proc(pid, "root").c_str(), F_OK) == 0 && !same_root(pid))
-    module.root = proc(pid, "root");
-  else
-    candidates.push_back(module.path);
-  for (const std::string& path : candidates) {
-    UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    if (!is_inode(file.get(), module.inode)) continue;
-    if (elf_class(file.get()) == ElfClass::none) {
-      module.kind = ModuleKind::anonymous;  // code written by a JIT into a file or memfd
-      return;
-    }
-    module.file = SharedFd(file.release());
-    new_modules_.push_back(id);
-    return;
-  }
-}
-
-// JITs write /tmp/perf-PID.map, in the process's own root and with the pid as it sees it. Anybody
-// can write a file of that name, so it has to belong to the process's user or to root.
-void Spaces::read_perf_map(Watched& space) const {
-  if (!space.has_anonymous_code || space.ended) return;
-  const auto pid = static_cast<pid_t>(space.space.pid);
-  struct stat process {};
-  const bool alive = ::stat(proc(pid, "").c_str(), &process) == 0;
-  std::string inner_pid = std::to_string(pid);
-  const std::string status = read_file(proc(pid, "status"));
-  if (const size_t at = status.find("\nNSpid:"); at != std::string::npos) {
-    const std::string line = status.substr(at + 7, status.find('\n', at + 1) - at - 7);
-    inner_pid = line.substr(line.find_last_of(" \t") + 1);
-  }
-  const std::string root = alive && !same_root(pid) ? proc(pid, "root") : "";
-  const std::string path = root + "/tmp/perf-" + inner_pid + ".map";
-  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  struct stat map {};
-  if (!file || ::fstat(file.get(), &map) != 0 || !S_ISREG(map.st_mode)) return;
-  if (map.st_uid != 0 && (!alive || map.st_uid != process.st_uid)) return;
-  std::string buffer(1 << 16, '\0');
-  for (ssize_t n = 0; space.space.perf_map.size() < perf_map_limit &&
-                      (n = ::read(file.get(), buffer.data(), buffer.size())) > 0;)
-    space.space.perf_map.append(buffer, 0, static_cast<size_t>(n));
+void Spaces::take_perf_map(Watched& space) {
+  if (space.has_anonymous_code && !space.ended)
+    space.space.perf_map = read_perf_map(static_cast<pid_t>(space.space.pid));
 }
 
 void Spaces::settle() {
@@ -387,11 +299,11 @@ void Spaces::settle() {
 
 void Spaces::finish(Recording& recording) {
   for (Watched& space : spaces_) {
-    if (space.space.pid != 0 && !space.ended) read_perf_map(space);
+    if (space.space.pid != 0 && !space.ended) take_perf_map(space);
     std::stable_sort(space.space.mappings.begin(), space.space.mappings.end(),
                      [](const Mapping& a, const Mapping& b) { return a.from_ns < b.from_ns; });
   }
-  recording.modules = std::move(modules_);
+  recording.modules = modules_.release();
   recording.spaces.clear();
   for (Watched& space : spaces_) recording.spaces.push_back(std::move(space.space));
 }

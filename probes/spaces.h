@@ -5,17 +5,14 @@
 
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <span>
-#include <string>
-#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "core/recording.h"
 #include "probes/bpf/shared.h"
-#include "probes/procfs.h"
+#include "probes/modules.h"
 #include "probes/sideband.h"
 
 namespace memflame {
@@ -48,8 +45,8 @@ class Spaces {
   void read_again(SpaceId id, uint64_t time_ns);
 
   // Files with code that have come into a watched space since the last call.
-  std::vector<ModuleId> new_modules();
-  const Module& module(ModuleId id) const { return modules_[id.index]; }
+  std::vector<ModuleId> new_modules() { return modules_.opened(); }
+  const Module& module(ModuleId id) const { return modules_[id]; }
   // Executable mappings a live process has now, as modules.
   std::vector<ModuleId> modules_of(pid_t pid);
 
@@ -86,15 +83,10 @@ class Spaces {
   void mark_changed(Watched& space);
   void add_seen(Watched& space);
   bool is_watched(pid_t pid) const;
-  void read_perf_map(Watched& space) const;
-  ModuleId intern_module(const MapsLine& line);
-  // Opens the file behind a mapping of a watched process, once.
-  void open_module(ModuleId id, pid_t pid, uint64_t start, uint64_t end);
+  static void take_perf_map(Watched& space);
 
   std::vector<Watched> spaces_{Watched{}};
-  std::vector<Module> modules_{Module{}};
-  std::map<std::tuple<uint64_t, uint64_t, std::string>, ModuleId> module_ids_;
-  std::vector<ModuleId> new_modules_;
+  Modules modules_;
   std::vector<SpaceId> changed_;
   std::unordered_map<pid_t, std::vector<Seen>> seen_;
   std::deque<std::pair<uint64_t, pid_t>> exited_;  // whose log is to be forgotten, by time

@@ -1,0 +1,69 @@
+#include "probes/modules.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <string_view>
+
+#include "probes/elf_functions.h"
+#include "probes/unique_fd.h"
+
+namespace memflame {
+namespace {
+
+constexpr std::string_view deleted = " (deleted)";
+
+bool is_inode(int fd, uint64_t inode) {
+  struct stat status {};
+  // Devices are not compared: an overlay shows another device in maps than in stat.
+  return fd >= 0 && ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+         (inode == 0 || status.st_ino == inode);
+}
+
+}  // namespace
+
+ModuleId Modules::intern(const MapsLine& line) {
+  std::string path = line.path;
+  if (path.ends_with(deleted)) path.resize(path.size() - deleted.size());
+  ModuleId& id = ids_[{line.device, line.inode, path}];
+  if (id) return id;
+  id = ModuleId{static_cast<uint32_t>(modules_.size())};
+  Module& module = modules_.emplace_back();
+  module.path = path;
+  module.device = line.device;
+  module.inode = line.inode;
+  if (path == "[vdso]")
+    module.kind = ModuleKind::vdso;
+  else if (path.empty() || path[0] != '/' || line.inode == 0)
+    module.kind = ModuleKind::anonymous;
+  return id;
+}
+
+void Modules::open(ModuleId id, pid_t pid, uint64_t start, uint64_t end) {
+  Module& module = modules_[id.index];
+  if (module.file.get() >= 0 || module.kind != ModuleKind::file) return;
+  char range[64];
+  std::snprintf(range, sizeof(range), "map_files/%lx-%lx", start, end);
+  // The mapping itself is the surest, also for a deleted or replaced file, but needs CAP_SYS_ADMIN
+  // or CAP_CHECKPOINT_RESTORE and a process that still lives.
+  std::vector<std::string> candidates{proc_path(pid, range), proc_path(pid, "root") + module.path};
+  if (::access(proc_path(pid, "root").c_str(), F_OK) == 0 && !has_our_root(pid))
+    module.root = proc_path(pid, "root");
+  else
+    candidates.push_back(module.path);
+  for (const std::string& path : candidates) {
+    UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    if (!is_inode(file.get(), module.inode)) continue;
+    if (elf_class(file.get()) == ElfClass::none) {
+      module.kind = ModuleKind::anonymous;  // code written by a JIT into a file or memfd
+      return;
+    }
+    module.file = SharedFd(file.release());
+    opened_.push_back(id);
+    return;
+  }
+}
+
+}  // namespace memflame

@@ -1,0 +1,40 @@
+// The files, and other things, that code of watched processes is mapped from.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "core/recording.h"
+#include "probes/procfs.h"
+
+namespace memflame {
+
+class Modules {
+ public:
+  // One id for each device, inode and path.
+  ModuleId intern(const MapsLine& line);
+  // Opens the file behind a mapping of a process, once.
+  void open(ModuleId id, pid_t pid, uint64_t start, uint64_t end);
+
+  const Module& operator[](ModuleId id) const { return modules_[id.index]; }
+  size_t size() const { return modules_.size(); }
+
+  // Files with code that were opened since the last call.
+  std::vector<ModuleId> opened() { return std::exchange(opened_, {}); }
+
+  // All of them, by id. Nothing else may be called afterwards.
+  std::vector<Module> release() { return std::move(modules_); }
+
+ private:
+  std::vector<Module> modules_{Module{}};
+  std::map<std::tuple<uint64_t, uint64_t, std::string>, ModuleId> ids_;
+  std::vector<ModuleId> opened_;
+};
+
+}  // namespace memflame

@@ -74,8 +74,8 @@ ALWAYS_INLINE void before_thread_exit(u32 space) {
 
 #include "../bpf/lifecycle.h"
 
-// Is the kernel filling the memory of a program that is only about to begin? The registers are still
-// those of the one that called exec(), whose stack is gone.
+// Is the kernel filling the memory of a program that is only about to begin? The registers are
+// still those of the one that called exec(), whose stack is gone.
 ALWAYS_INLINE int is_starting(struct process* process, struct task_struct* task) {
   u32 id = process->space;
   struct space* space = bpf_map_lookup_elem(&spaces, &id);
@@ -108,8 +108,8 @@ ALWAYS_INLINE int on_fault(void* ctx) {
     settle_major(task, state);
   }
   state->major_seen = task->maj_flt;
-  state->last = is_starting(process, task) ? note_key(process->space, note_exec)
-                                           : capture(ctx, process, 0);
+  state->last =
+      is_starting(process, task) ? note_key(process->space, note_exec) : capture(ctx, process, 0);
   if (!config.pages) {
     account(state->last, minor, 1);
     COUNT(amount, 1);

@@ -14,6 +14,7 @@ namespace memflame {
 namespace {
 
 constexpr uint64_t os_reading_interval_ns = 200'000'000;
+constexpr uint64_t mappings_interval_ns = 2'000'000;
 
 bpf::config make_config(const ProbeOptions& options, const KernelFeatures& features) {
   bpf::config config{};
@@ -134,13 +135,15 @@ void Session::poll(int timeout_ms) {
   ring_buffer__poll(ring_, timeout_ms);
   // Wake-ups are only asked for when the ring fills: take what is there in any case.
   ring_buffer__consume(ring_);
-  sideband_.drain([this](const SidebandRecord& record) { spaces_.take(record); });
-  unwinder_.refresh(spaces_);
+  look_at_mappings();
   for (std::span<const std::byte> rest = waiting_; !rest.empty();) {
     size_t size = 0;
     std::memcpy(&size, rest.data(), sizeof(size));
     on_record(rest.subspan(sizeof(size), size));
     rest = rest.subspan(sizeof(size) + size);
+    // Many copied stacks take a while, in which more is mapped: the sooner the programs know, the
+    // fewer have to be copied.
+    if (monotonic_ns() - looked_at_mappings_ns_ > mappings_interval_ns) look_at_mappings();
   }
   waiting_.clear();
   unwinder_.refresh(spaces_);
@@ -150,6 +153,12 @@ void Session::poll(int timeout_ms) {
   if (options_.target.whole_system() || now < next_reading_ns_) return;
   next_reading_ns_ = now + os_reading_interval_ns;
   os_.poll();
+}
+
+void Session::look_at_mappings() {
+  sideband_.drain([this](const SidebandRecord& record) { spaces_.take(record); });
+  unwinder_.refresh(spaces_);
+  looked_at_mappings_ns_ = monotonic_ns();
 }
 
 int Session::keep_record(void* session, void* data, size_t size) {

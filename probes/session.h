@@ -68,6 +68,7 @@ class Session {
   const StackLog& stack_log() const { return stacks_; }
 
  private:
+  void look_at_mappings();
   static int keep_record(void* session, void* data, size_t size);
   void on_record(std::span<const std::byte> record);
   void on_space(const bpf::space_record& record);
@@ -90,6 +91,7 @@ class Session {
   // record speaks of is known.
   std::vector<std::byte> waiting_;
   std::unique_ptr<bpf::copy_record> copy_;  // the one looked at
+  uint64_t looked_at_mappings_ns_ = 0;
   std::optional<StackDump> dump_;
   OsLedger os_;
   uint64_t next_reading_ns_ = 0;

@@ -47,29 +47,38 @@ ALWAYS_INLINE int may_copy(struct code_slot* slot, u32 stop) {
   return left && __sync_val_compare_and_swap(&slot->copies, left, left - 1) == left;
 }
 
-// Fills in the user part of the stack; returns the hash.
+struct walking {
+  struct stack_record* stack;
+  struct walk* walk;
+  u64 hash;
+  u32 at;  // in stack->pcs
+  u32 frames;
+};
+
+static int take_frame(u32 turn, struct walking* walking) {
+  int done = step(walking->walk);
+  u32 at = walking->at;
+  if (!(done & step_frame) || at >= max_kernel_frames + max_frames) return 1;
+  walking->stack->pcs[at] = walking->walk->address;
+  walking->hash = mix(walking->hash, walking->walk->address);
+  walking->at = at + 1;
+  ++walking->frames;
+  return !(done & step_more);
+}
+
+// Fills in the user part of the stack; returns the hash. With bpf_loop() the verifier looks at one
+// turn only, which is most of the time that attaching takes.
 __attribute__((noinline)) u64 walk_user_stack(u32 number, u64 hash) {
   struct scratch* scratch = scratch_at(number);
   if (!scratch) return 0;
   struct stack_record* stack = &scratch->stack;
   struct walk* walk = &scratch->walk;
-  u32 base = stack->kernel_frames;
-  u32 n = 0;
-  if (base > max_kernel_frames) base = max_kernel_frames;
+  struct walking walking = {.stack = stack, .walk = walk, .hash = hash, .at = stack->kernel_frames};
   walk->at.stop = stop_too_deep;
-  for (; n < max_frames && n < config.max_depth; ++n) {
-    int done = step(walk);
-    if (!(done & step_frame)) break;
-    stack->pcs[base + n] = walk->address;
-    hash = mix(hash, walk->address);
-    if (!(done & step_more)) {
-      ++n;
-      break;
-    }
-  }
-  stack->frames = n;
+  bpf_loop(config.max_depth, take_frame, &walking, 0);
+  stack->frames = walking.frames;
   stack->stop = walk->at.stop;
-  return hash;
+  return walking.hash;
 }
 
 // Sends a stack that user space does not know yet. Returns its key, or a note.

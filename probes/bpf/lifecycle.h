@@ -35,7 +35,7 @@ ALWAYS_INLINE void tell_space(u32 space, u32 tgid, u32 parent, enum space_reason
 
 // Takes a free entry of code_slots, for a space that begins with the code of another (fork) or with
 // none known (exec). Entry 0 is never used. User space frees it when it has seen the space end.
-static __attribute__((noinline)) u32 claim_code_slot(u32 space, u32 parent) {
+__attribute__((noinline)) u32 claim_code_slot(u32 space, u32 parent) {
   struct code_slot* from = parent ? bpf_map_lookup_elem(&code_slots, &parent) : 0;
   u64 list = from ? from->list : 0;
   for (u32 i = 0; i < 64; ++i) {

@@ -32,7 +32,7 @@ ALWAYS_INLINE u64 per_cpu_offset(u32 cpu) {
 
 // Sum of a per-CPU counter. Another CPU may move its part into `count` while we add: then `count`
 // differs before and after, and the sum is taken again.
-static __attribute__((noinline)) s64 percpu_sum(u64 counter_address) {
+__attribute__((noinline)) s64 percpu_sum(u64 counter_address) {
   struct percpu_counter* counter = (struct percpu_counter*)counter_address;
   s32* parts = BPF_CORE_READ(counter, counters);
   s64 sum = 0;

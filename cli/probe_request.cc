@@ -198,6 +198,8 @@ Request request_of(const Probe& probe, const po::variables_map& values, const Ar
   read_stack_options(values, options);
   take(values, "max-live", options.max_live);
   take(values, "max-stacks", options.max_stacks);
+  // A copy is up to four thousand times the size of what a walked stack leaves in the ring.
+  if (options.stacks == Stacks::copy) options.ring_bytes = 64U << 20;
   take(values, "ring-bytes", options.ring_bytes);
   take(values, "ready-fd", options.ready_fd);
   options.ring_bytes = power_of_two(options.ring_bytes);

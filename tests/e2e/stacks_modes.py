@@ -16,6 +16,7 @@ def crosses(stack):
 def folded(mode):
     target = Target("no_frame_pointer", "alloc", "60")
     memflame = Memflame("alloc", "-p", target.pid, "--stacks", mode, "--copy-kib", 64,
+                        "--ring-bytes", 1 << 28,
                         "--max-depth", 1023, "--value", "total-count", output="folded")
     target.work()
     memflame.stop()
@@ -45,6 +46,7 @@ equal("the default is dwarf", observe("brk", "brk_truth")[1]["stacks"]["mode"], 
 
 for probe in ("alloc", "brk", "mmap", "fault"):
     profile, summary, truth = observe(probe, "no_frame_pointer", "--stacks", "copy", "--copy-kib", 64,
+                                      "--ring-bytes", 1 << 28,
                                       "--max-depth", 1023, arguments=(probe, "20"))
     lossless(profile, summary)
     stops = summary["stacks"]["stops"]

@@ -26,7 +26,7 @@ compare(profile, truth, "alloc")
 
 # Below a function that nothing describes and that keeps no frame pointer.
 for probe in ("alloc", "brk", "mmap", "fault"):
-    profile, summary, truth = observe(probe, "no_frame_pointer", arguments=(probe, "gap"))
+    profile, summary, truth = observe(probe, "no_frame_pointer", arguments=(probe, "10", "gap"))
     stops = summary["stacks"]["stops"]
     found = 0
     for frames, _ in profile.stacks:

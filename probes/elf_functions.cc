@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <span>
 
 namespace memflame {
 namespace {
@@ -38,18 +39,23 @@ uint64_t file_offset(Elf* elf, uint64_t address) {
 
 void read_table(Elf* elf, Elf_Scn* section, const GElf_Shdr& header,
                 const std::vector<std::string_view>& wanted, std::vector<ElfFunction>& found) {
-  Elf_Data* data = elf_getdata(section, nullptr);
-  if (data == nullptr || header.sh_entsize == 0) return;
-  const uint64_t count = data->d_size / header.sh_entsize;
+  // Large libraries have a hundred thousand symbols, and attaching waits for this: so no call a
+  // symbol.
+  const Elf_Data* data = elf_getdata(section, nullptr);
+  const Elf_Data* names = elf_getdata(elf_getscn(elf, header.sh_link), nullptr);
+  if (data == nullptr || names == nullptr || names->d_size == 0) return;
+  const std::span symbols(static_cast<const Elf64_Sym*>(data->d_buf),
+                          data->d_size / sizeof(Elf64_Sym));
+  const std::span texts(static_cast<const char*>(names->d_buf), names->d_size);
+  if (texts.back() != 0) return;
   // Most of a large program's symbols are out by their first letter.
   std::array<bool, 256> begins{};
   for (const std::string_view name : wanted) begins.at(static_cast<unsigned char>(name[0])) = true;
-  for (uint64_t i = 0; i < count; ++i) {
-    GElf_Sym symbol;
-    if (gelf_getsym(data, static_cast<int>(i), &symbol) == nullptr) break;
-    if (GELF_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_shndx == SHN_UNDEF) continue;
-    const char* text = elf_strptr(elf, header.sh_link, symbol.st_name);
-    if (text == nullptr || !begins.at(static_cast<unsigned char>(*text))) continue;
+  for (const Elf64_Sym& symbol : symbols) {
+    if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_shndx == SHN_UNDEF) continue;
+    if (symbol.st_name >= texts.size()) continue;
+    const char* text = &texts[symbol.st_name];
+    if (!begins.at(static_cast<unsigned char>(*text))) continue;
     std::string_view name = text;
     name = name.substr(0, name.find('@'));
     if (std::find(wanted.begin(), wanted.end(), name) == wanted.end()) continue;

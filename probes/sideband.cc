@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t page = 4096;
 constexpr size_t ring_bytes =
-    32 * page;  // a power of two of pages, within the kernel's default limit
+    64 * page;  // a power of two of pages, within the kernel's default limit
 
 // With sample_id_all, a record ends with the fields of sample_type: here pid, tid and time.
 struct Tail {

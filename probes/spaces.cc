@@ -162,8 +162,13 @@ void Spaces::add_mapping(Watched& space, const Mapping& mapping) {
     return m.start == mapping.start && m.end == mapping.end && m.offset == mapping.offset;
   });
   if (known != mappings.end() && !is_overlaid(space, mapping)) {
-    // What was read from /proc first may have been there for longer.
-    known->from_ns = std::min(known->from_ns, mapping.from_ns);
+    // What was read from /proc first may have been there for longer, unless something else was
+    // there in between: then this is an older record of a library that has come back.
+    const bool came_back = std::any_of(mappings.begin(), mappings.end(), [&](const Mapping& m) {
+      return m.module != mapping.module && m.start < mapping.end && mapping.start < m.end &&
+             m.from_ns >= mapping.from_ns && m.from_ns <= known->from_ns;
+    });
+    if (!came_back) known->from_ns = std::min(known->from_ns, mapping.from_ns);
     return;
   }
   if (anonymous)

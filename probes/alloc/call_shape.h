@@ -1,0 +1,44 @@
+// What a probed function takes and gives, packed into the cookie of its probe: so a program knows
+// with no look-up what a call means, and a new allocator needs no new program. Plain C, for BPF and
+// user space.
+#pragma once
+
+#include "../bpf/shared.h"
+
+#ifdef __cplusplus
+namespace memflame::bpf {
+#endif
+
+// What happens at the probe.
+enum call_action {
+  action_allocate = 1,  // a block is asked for (and, with `block`, an old one given up: realloc)
+  action_free,          // a block is given up
+  action_end,           // a `ret` of an allocating function that must not get a return probe
+  action_mark,          // with --check: says by what family the call inside of it was made
+};
+
+// Which function a block must go back to.
+enum call_family { family_malloc = 1, family_new, family_new_array, family_other };
+
+// An argument is given by its number from 1 (the first) to 6; 0 means that there is none.
+struct call_shape {
+  u64 action : 3;  // enum call_action
+  u64 family : 3;  // enum call_family
+  u64 size : 3;    // the size in bytes …
+  u64 count : 3;   // … or its product with this one
+  u64 block : 3;   // the block that is freed or resized
+  u64 out : 3;     // where the address is written to, if the call returns 0; else it is the result
+  u64 pool : 3;    // allocate: what the block belongs to, and is freed with
+                   // free: frees all that belongs to this
+  u64 int_size : 1;      // size and count are 32-bit
+  u64 own_end : 1;       // allocate: its end is seen by action_end, not by a return probe
+  u64 forwards : 1;      // free: may call another probed function for the same block
+  u64 always_frees : 1;  // realloc-like: size 0 frees, whatever is returned (sqlite3_realloc)
+  u64 spare : 23;
+  u64 allocator : 16;  // index in the run's list of allocators, see alloc.cc
+};
+
+#ifdef __cplusplus
+static_assert(sizeof(call_shape) == sizeof(u64));
+}  // namespace memflame::bpf
+#endif

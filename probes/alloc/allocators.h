@@ -1,0 +1,67 @@
+// Which functions of an ELF file give and take blocks, and where to probe them.
+//
+// The contract with whoever attaches:
+//
+//  - `offset` is in the file, as uprobes want it. There is one site an address, however many names
+//  a
+//    function has, and the sites come in the order in which they must be attached: marks, frees,
+//    ends, allocations. So no block is born whose death would be missed.
+//  - At a site of action_allocate, action_free or action_mark all arguments that its shape names
+//  are
+//    in their registers and the return address is at [rsp], also where the site is not the first
+//    instruction: entry and return probes go to the same offset. Each call passes its site once.
+//  - action_allocate without `own_end` takes a return probe. With `own_end` it must never get one:
+//  a
+//    C++ exception may leave the function, which ends the program at the kernel's trampoline. Its
+//    end is an action_end at a `ret`, with the result in rax and rsp as it was at the site. Such a
+//    `ret` may belong to several functions and to code that others call too: only where rsp is that
+//    of an open call does it end that call. A call left by an exception passes none. An end has the
+//    shape of one of the functions it belongs to, for its allocator; everything else in it is void.
+//  - `shape.allocator` is an index in `allocators` of this file; whoever numbers the allocators of
+//  a
+//    run replaces it.
+//  - `shape.family` is 0 where one address serves several families (malloc and operator new of some
+//    allocators): what it gives may go back to any of them.
+//  - `forwards` is seen through direct calls and jumps only (the file's own linkage table too).
+//  - The names and the code come from the watched program and may be anything: nothing is thrown
+//    for them, and sites lie within executable bytes of the file.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "probes/alloc/call_shape.h"
+
+namespace memflame {
+
+struct FindOptions {
+  std::string symbols_prefix;  // PREFIXmalloc, PREFIXfree … are allocators too; "" for none
+  bool check = false;          // marks for operator new and delete that are not probed themselves
+  bool long_nops = false;      // the kernel emulates nops of any length: Linux 6.18 and later
+  std::string path;            // the file as the target names it: for names and debug files
+  std::string root;            // the target's root directory, /proc/PID/root; "" for ours
+};
+
+struct AllocatorSite {
+  uint64_t offset = 0;
+  bpf::call_shape shape{};
+  std::string text;  // "free+3"
+};
+
+struct AllocatorProbes {
+  std::vector<std::string> allocators;  // "glibc", "jemalloc", …, or the name of the file
+  std::vector<AllocatorSite> sites;
+  // For -v: "operator new (_Znwm) is not probed: it ends in an indirect jump at 0x1234".
+  std::vector<std::string> notes;
+
+  // Whether it gives blocks; without, there are marks at most.
+  bool allocates() const {
+    return !sites.empty() && sites.back().shape.action == bpf::action_allocate;
+  }
+};
+
+// Empty for what is no x86-64 ELF file or has no allocator.
+AllocatorProbes find_allocator(int fd, const FindOptions& options);
+
+}  // namespace memflame

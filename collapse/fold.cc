@@ -162,6 +162,7 @@ class Folder {
         if (__builtin_mul_overflow(bytes, page_bytes, &bytes)) bytes = INT64_MAX;
         break;
       case Unit::count:
+      case Unit::variance:
         bytes = 0;
         break;
     }

@@ -13,14 +13,20 @@
 
 namespace memflame {
 
-enum class Unit : uint8_t { bytes, pages, count };
+// A column of variances belongs to another column and says how far off its figures may be: it is
+// nothing to draw or to list.
+enum class Unit : uint8_t { bytes, pages, count, variance };
 
 std::string_view name(Unit unit);                    // "bytes", "pages", "count"
 bool parse_unit(std::string_view text, Unit& unit);  // false when it is none of these
 
+inline constexpr size_t no_column = SIZE_MAX;
+
 struct ValueType {
   std::string name;  // "live", "grown", "gained", …: the word after --value
   Unit unit = Unit::count;
+  size_t variance = no_column;  // the column of its variances when it is estimated from samples
+  double variance_unit = 1;     // one of that column is so many of this column's unit, squared
   friend bool operator==(const ValueType&, const ValueType&) = default;
 };
 
@@ -36,7 +42,8 @@ struct Meta {
   std::string title;
   std::string command;  // probe and target, as the user asked
   std::string host;
-  double seconds = 0;  // how long was watched; 0 when unknown
+  double seconds = 0;      // how long was watched; 0 when unknown
+  std::string sampling{};  // "1 in 97 faults" when values are estimates; empty = all are exact
   std::vector<Reconciliation> reconciliation;
   std::vector<std::string> notes;  // further lines, e.g. what was released or left out
 };
@@ -60,7 +67,7 @@ class Profile {
                std::string_view module = {}, std::string_view file = {}, uint32_t line = 0);
 
   // Adds to the self values of a stack; `values` has one entry per column. Throws Error when a sum
-  // leaves 64 bits.
+  // leaves 64 bits, but for sums of variances, which stop at the largest number.
   void add(StackId stack, std::span<const int64_t> values);
 
   // Self values of a stack, zeros when nothing was added to it. Valid until the next add().
@@ -73,6 +80,11 @@ class Profile {
   // Inclusive sums (self + callees) of one column, indexed by StackId::index.
   std::vector<int64_t> inclusive(size_t column) const;
 
+  // One standard error of a column's sum over some stacks, given their sums of all columns; 0 when
+  // the column is exact. Samples are independent of each other, so their variances add up.
+  double standard_error(size_t column, std::span<const int64_t> sums) const;
+  double total_error(size_t column) const;
+
   // Root-first names of one stack.
   std::vector<FrameId> path(StackId stack) const;
 
@@ -81,6 +93,9 @@ class Profile {
   std::vector<uint32_t> row_of_stack_;  // StackId::index -> row + 1, 0 = no row
   std::vector<StackId> touched_;
 };
+
+// Adds to the sum of a column. False when that leaves 64 bits, which a sum of variances never does.
+[[nodiscard]] bool add_to(int64_t& sum, int64_t value, Unit unit);
 
 // Appends all stacks of `from` to `into`; columns must be equal. Throws Error otherwise.
 void merge(Profile& into, const Profile& from);

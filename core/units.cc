@@ -47,6 +47,7 @@ std::string human(int64_t value, Unit unit) {
       return with_commas(value) + (value == 1 ? " page (" : " pages (") + iec_bytes(bytes) + ")";
     }
     case Unit::count:
+    case Unit::variance:
       break;
   }
   return with_commas(value);

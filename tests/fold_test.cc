@@ -283,3 +283,20 @@ TEST_CASE("the total of every column is that of the recording, whatever the stac
     CHECK(profile.total(1) == calls);
   }
 }
+
+TEST_CASE("variances are carried along and add up; they are nobody's bytes") {
+  Maker m;
+  m.recording.types = {{"gained", Unit::pages, 1, 4.0}, {"gained variance", Unit::variance}};
+  m.recording.meta.sampling = "1 in 97 faults";
+  const LocationId leaf = m.location("f"), root = m.location("main");
+  // Two stacks of addresses that read the same.
+  m.add(m.stack({leaf, root}), 97, 9);
+  m.add(m.stack({leaf, root}), 97, 16);
+  m.add(m.stack({leaf}, StopReason::unreadable), 97, 144);
+  const Profile profile = fold(m.recording, {});
+  CHECK(profile.types == m.recording.types);
+  CHECK(profile.meta.sampling == "1 in 97 faults");
+  CHECK(lines(profile, 1)[0] == "redis-server;main;f 25");
+  CHECK(profile.total_error(0) == 26);
+  CHECK(profile.losses[Loss::truncated_unreadable].bytes == 97 * 4096);
+}

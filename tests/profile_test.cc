@@ -81,3 +81,69 @@ TEST_CASE("a copied profile owns its names") {
   add(copy, {"main", "a name that is longer than the small string buffer"}, 1, 1);
   CHECK(copy.touched().size() == 1);
 }
+
+namespace {
+
+// `live` is estimated, in squares of 1024 bytes; `calls` is exact.
+Profile sampled() {
+  Profile p;
+  p.types = {{"live", Unit::bytes, 2, 1024.0 * 1024.0},
+             {"calls", Unit::count},
+             {"live variance", Unit::variance}};
+  p.meta.sampling = "1 in 10 calls";
+  return p;
+}
+
+}  // namespace
+
+TEST_CASE("the errors of independent samples add up as squares") {
+  Profile p = sampled();
+  const StackId main = p.push({}, "main");
+  p.add(p.push(main, "f"), std::array<int64_t, 3>{10240, 1, 9});
+  p.add(p.push(main, "g"), std::array<int64_t, 3>{10240, 1, 16});
+  CHECK(p.total_error(0) == 5 * 1024.0);
+  CHECK(p.total_error(1) == 0);
+  CHECK(p.standard_error(0, std::array<int64_t, 3>{1, 1, 4}) == 2 * 1024.0);
+  CHECK(p.standard_error(1, std::array<int64_t, 3>{1, 1, 4}) == 0);
+  // Frees that race with the reading of the sums must not make a square root of less than nothing.
+  CHECK(p.standard_error(0, std::array<int64_t, 3>{1, 1, -4}) == 0);
+}
+
+TEST_CASE("merged estimates keep their errors, and say that they are estimates") {
+  Profile a = sampled();
+  a.add(a.push({}, "main"), std::array<int64_t, 3>{1, 1, 9});
+  merge(a, [] {
+    Profile b = sampled();
+    b.add(b.push({}, "main"), std::array<int64_t, 3>{1, 1, 16});
+    b.meta.sampling = "1 in 20 calls";
+    return b;
+  }());
+  CHECK(a.total_error(0) == 5 * 1024.0);
+  CHECK(a.meta.sampling == "1 in 10 calls + 1 in 20 calls");
+  Profile exact = sampled();
+  exact.types[0].variance = no_column;
+  CHECK_THROWS_AS(merge(a, exact), Error);
+  Profile none = sampled();
+  none.meta.sampling = "";
+  merge(none, a);
+  CHECK(none.meta.sampling == "1 in 10 calls + 1 in 20 calls");
+  merge(none, a);
+  CHECK(none.meta.sampling == "1 in 10 calls + 1 in 20 calls");
+}
+
+TEST_CASE("a sum of variances stops at the largest number; it ends no run") {
+  Profile p = sampled();
+  p.add(p.push({}, "main"), std::array<int64_t, 3>{1, 1, INT64_MAX});
+  p.add(p.push({}, "main"), std::array<int64_t, 3>{1, 1, 1});
+  p.add(p.push(p.push({}, "main"), "f"), std::array<int64_t, 3>{1, 1, INT64_MAX});
+  CHECK(p.total(2) == INT64_MAX);
+  CHECK(p.inclusive(2)[0] == INT64_MAX);
+  CHECK(p.total_error(0) > 3e9 * 1024);
+}
+
+TEST_CASE("no input can have a column of variances for its value") {
+  Unit unit = Unit::count;
+  CHECK_FALSE(parse_unit("variance", unit));
+  CHECK(unit == Unit::count);
+  CHECK(parse_unit("pages", unit));
+}

@@ -39,6 +39,15 @@ struct ProbeOptions {
   bool kernel_stacks = false;
   bool status_line = false;  // live line on stderr
   bool verbose = false;
+  uint64_t sample_bytes = 0;  // alloc: mean distance of samples in allocated bytes; 0 = no sampling
+  uint32_t every = 0;         // keep one event in so many; 0 = all
+  double max_overhead = 0;    // alloc: percent of the target's CPU time; 0 = no limit
+  uint64_t min_size = 0, max_size = UINT64_MAX;  // alloc: bytes of blocks that count
+  bool usable_size = false;                      // alloc: as the allocator gives it
+  bool check = false;                            // alloc: look for wrong frees
+  std::string symbols_prefix;                    // alloc: names that begin with this, too
+  std::vector<std::string> alloc_specs, free_specs, presets;  // alloc: see alloc/custom.h
+  std::string object;               // alloc: only functions of files with this name or path
   uint32_t max_live = 0;            // entries of the live table; 0 = from the machine's memory
   uint32_t max_stacks = 131072;     // about 100 bytes of kernel memory each
   uint32_t ring_bytes = 16u << 20;  // a power of two

@@ -20,6 +20,9 @@ enum call_action {
 // Which function a block must go back to.
 enum call_family { family_malloc = 1, family_new, family_new_array, family_other };
 
+// How the size that a block really has can be told from its address.
+enum usable_size { usable_unknown, usable_glibc, usable_jemalloc };
+
 // An argument is given by its number from 1 (the first) to 6; 0 means that there is none.
 struct call_shape {
   u64 action : 3;  // enum call_action
@@ -34,8 +37,11 @@ struct call_shape {
   u64 own_end : 1;       // allocate: its end is seen by action_end, not by a return probe
   u64 forwards : 1;      // free: may call another probed function for the same block
   u64 always_frees : 1;  // realloc-like: size 0 frees, whatever is returned (sqlite3_realloc)
-  u64 spare : 23;
-  u64 allocator : 16;  // index in the run's list of allocators, see alloc.cc
+  u64 leaf : 1;          // never calls another probed function
+  u64 usable : 2;        // enum usable_size
+  u64 spare : 4;
+  u64 function : 16;   // index in the run's list of probed functions, see alloc.cc
+  u64 allocator : 16;  // index in its list of allocators
 };
 
 #ifdef __cplusplus

@@ -23,13 +23,16 @@ typedef __s32 s32;
 enum {
   max_frames = 1023,  // user frames of one stack
   max_kernel_frames = 64,
-  columns = 4,  // values per stack in `sums`
+  columns = 8,  // values per stack in `sums`: four figures, then the variance of each
+  first_variance = 4,
   comm_length = 16,
   max_copy_bytes = 65536,   // of a stack that is copied
   max_copied_returns = 16,  // pending return probes noted with a copy
   rule_cache_bits = 15,     // entries of `rules`, as a power of two
   max_mapping_steps = 16,   // bisection of a list of mappings: at most 65535
   max_row_steps = 32,       // bisection of a table
+  keep_steps = 256,         // of the table of probabilities
+  keep_bits = 40,           // of a probability
 };
 
 // Set in the addresses of a stack that are no return addresses: the leaf's, and what a signal has
@@ -73,6 +76,14 @@ struct config {
   u32 new_space_copies;  // see code_slot.copies
   u32 column_bytes;      // what one of the first column is in bytes; 0 when it counts calls
   char comm[comm_length];
+  u32 every;                 // fault: a stack for one event in so many; 0 or 1 = for each
+  u32 task_storage;          // per-thread state is kept by the kernel with the task
+  u32 check;                 // alloc: look for blocks that are freed twice or by the wrong function
+  u32 usable;                // alloc: sizes as the allocator gives them, where that is known
+  u32 trace;                 // alloc: a record for each call
+  u32 variance_shift;        // alloc: variances are in squares of 2^this bytes
+  u64 min_size, max_size;    // alloc: blocks of other sizes are left out
+  u64 keep[keep_steps + 1];  // see probes/alloc/sampling.h
 };
 
 // The writable globals of an object, mapped by user space.
@@ -82,7 +93,14 @@ struct globals {
   u32 stack_table_is_full;
   u32 pad;
   u64 per_cpu_base;
+  // alloc: which blocks are kept; changed while the run goes on.
+  u32 sampling;  // enum sampling
+  u32 pad2;
+  u64 inverse;  // 2^32 / mean bytes between samples
+  u64 certain;  // blocks of this size or more are kept in any case
+  u64 one_in;   // for sampling_every: probability in 2^-keep_bits
 };
+enum sampling { sampling_none, sampling_bytes, sampling_every };
 
 // processes: tgid -> process
 struct process {
@@ -136,7 +154,15 @@ struct sum {
   s64 value[columns];
 };
 
-enum record_type { record_stack = 1, record_space, record_event, record_copy, record_amount };
+enum record_type {
+  record_stack = 1,
+  record_space,
+  record_event,
+  record_copy,
+  record_amount,
+  record_call,
+  record_candidate
+};
 
 // First field of every ring record.
 struct stack_record {
@@ -199,6 +225,34 @@ struct amount_record {
   s64 value;
 };
 
+// One call of an allocator, for --trace.
+struct call_record {
+  u32 type;
+  u32 space;
+  u64 time;
+  u32 tgid, tid;
+  u32 function;  // index in the run's list
+  u32 frees;     // 1: a block is given up; its size is known when it was seen to be allocated
+  u64 address;   // 0: the call failed
+  u64 size;
+  u64 old;  // realloc: the block that is given up; 0 = none
+  char comm[comm_length];
+};
+
+// A free that looks wrong, for --check.
+enum candidate { candidate_double_free = 1, candidate_never_allocated, candidate_mismatched };
+struct candidate_record {
+  u32 type;
+  u32 space;
+  u32 kind;                    // enum candidate
+  u32 allocated_by, freed_by;  // functions; the first only when `size` is known
+  u32 pad;
+  u64 address, size;
+  u64 freeing;     // stack of this free
+  u64 allocating;  // of the allocation; 0 when unknown
+  u64 freed;       // double free: of the first free
+};
+
 // space_unmapped: a part of its code is gone, and its list with it.
 enum space_reason {
   space_fork = 1,
@@ -252,6 +306,7 @@ struct counters {
   u64 free_misses;        // blocks from before the start, or lost
   u64 unseen_frees;       // addresses allocated again without a free in between
   u64 foreign_pages;      // resident pages changed by another task
+  u64 passed_over;        // allocations not kept, by sampling or by --min-size and --max-size
   u64 stacks, frames;     // stacks taken, and user frames in them
   u64 copied;             // of them, left to user space
   u64 stops[stop_count];  // walks in BPF by enum stop
@@ -269,14 +324,22 @@ enum alloc_function {
   fn_free,            // (pointer)
 };
 
+// A block that is live: blocks: block_key -> block
 struct block_key {
   u64 address;
   u32 space;
   u32 pad;
 };
 struct block {
-  u64 size;
-  u64 hash;
+  u64 hash;      // of the stack that allocated it
+  u64 size;      // bytes
+  u64 weight;    // bytes that it stands for: its size, unless blocks are sampled
+  u64 time_ns;   // CLOCK_MONOTONIC_COARSE
+  u32 count;     // blocks that it stands for
+  u32 function;  // which function made it: index in the run's list
+  u32 family;    // enum call_family
+  u32 pad;
+  u64 next;  // address of the next block of its pool; 0 = none
 };
 
 #ifdef __cplusplus

@@ -46,9 +46,13 @@ void write_summary_json(std::ostream& out, const Profile& profile, const RunInfo
   json["attach_seconds"] = info.attach_seconds;
   json["events"] = info.counters.events;
   for (size_t i = 0; i < profile.types.size(); ++i) {
+    if (profile.types[i].unit == Unit::variance) continue;
     json["totals"][profile.types[i].name] = profile.total(i);
     json["units"][profile.types[i].name] = name(profile.types[i].unit);
+    if (profile.types[i].variance != no_column)
+      json["standard_errors"][profile.types[i].name] = profile.total_error(i);
   }
+  json["sampling"] = profile.meta.sampling;
   json["frees"] = {{"seen", info.counters.frees},
                    {"matched", info.counters.frees - info.counters.free_misses},
                    {"matched_bytes", info.counters.freed_bytes},
@@ -95,11 +99,16 @@ void write_summary_json(std::ostream& out, const Profile& profile, const RunInfo
 void write_summary_text(std::ostream& out, const Profile& profile, const RunInfo& info,
                         const std::string& output, bool verbose) {
   const ValueType& type = profile.types[profile.shown];
-  out << "memflame: " << type.name << " " << human(profile.total(profile.shown), type.unit)
-      << " on " << profile.touched().size() << " stacks, in " << fixed(info.seconds, "%.1f")
+  out << "memflame: " << type.name << " " << human(profile.total(profile.shown), type.unit);
+  if (type.variance != no_column)
+    out << " ± " << human(rounded_up(profile.total_error(profile.shown)), type.unit);
+  out << " on " << profile.touched().size() << " stacks, in " << fixed(info.seconds, "%.1f")
       << " s";
   if (!output.empty() && output != "-") out << " -> " << output;
   out << "\n";
+  if (!profile.meta.sampling.empty())
+    out << "memflame: estimated from samples (" << profile.meta.sampling << ")"
+        << (type.variance != no_column ? "; ± is one standard error" : "") << "\n";
   for (const Reconciliation& row : profile.meta.reconciliation)
     out << "memflame: captured " << iec_bytes(row.captured) << " of " << iec_bytes(row.os) << " "
         << row.name << " ("

@@ -1,5 +1,6 @@
 #include "core/units.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -34,6 +35,11 @@ std::string percent(double part, double whole) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%.1f %%", 100 * part / whole);
   return text.data();
+}
+
+int64_t rounded_up(double error) {
+  constexpr double most = 9223372036854774784.0;  // the last double below 2^63
+  return static_cast<int64_t>(std::ceil(std::clamp(error, 0.0, most)));
 }
 
 std::string human(int64_t value, Unit unit) {

@@ -43,13 +43,23 @@ std::string origin(const Meta& meta) {
 std::string totals(const Profile& profile, const Layout& layout) {
   const ValueType& shown = profile.types[profile.shown];
   if (layout.total == 0) return "nothing was captured: the total of " + shown.name + " is 0";
-  std::string line = shown.name + " " + exact(layout.total, shown.unit) + " in " +
-                     with_commas(static_cast<int64_t>(layout.stacks)) +
-                     (layout.stacks == 1 ? " stack" : " stacks");
+  std::string line =
+      shown.name + " " +
+      figure(profile, profile.shown, layout.total, profile.total_error(profile.shown)) + " in " +
+      with_commas(static_cast<int64_t>(layout.stacks)) +
+      (layout.stacks == 1 ? " stack" : " stacks");
   for (size_t i = 0; i < profile.types.size(); ++i)
-    if (i != profile.shown)
-      line += " · " + profile.types[i].name + " " + exact(profile.total(i), profile.types[i].unit);
+    if (i != profile.shown && profile.types[i].unit != Unit::variance)
+      line += " · " + profile.types[i].name + " " +
+              figure(profile, i, profile.total(i), profile.total_error(i));
   return line;
+}
+
+std::string sampling(const Profile& profile) {
+  if (profile.meta.sampling.empty()) return "";
+  const bool errors_are_known = profile.types[profile.shown].variance != no_column;
+  return "estimated from samples (" + profile.meta.sampling + ")" +
+         (errors_are_known ? "; ± is one standard error" : "");
 }
 
 // "captured 118.9 MiB of 120.4 MiB VmRSS growth (98.8 %)" for each check, then what was lost.
@@ -142,6 +152,12 @@ std::string exact(int64_t value, Unit unit) {
   return text;
 }
 
+std::string figure(const Profile& profile, size_t column, int64_t value, double error) {
+  const ValueType& type = profile.types[column];
+  if (type.variance == no_column) return exact(value, type.unit);
+  return brief(value, type.unit) + " (± " + brief(rounded_up(error), type.unit) + ")";
+}
+
 std::string default_title(const Profile& profile, bool icicle) {
   if (!profile.meta.title.empty()) return profile.meta.title;
   const ValueType& shown = profile.types[profile.shown];
@@ -155,6 +171,7 @@ std::vector<Caption> captions(const Profile& profile, const Layout& layout, cons
   std::vector<Caption> lines{
       {origin(profile.meta)},
       {totals(profile, layout), Tone::figure},
+      {sampling(profile), Tone::figure},
       {reconciliation(profile.meta, losses), Tone::figure},
       {counters("lost: ", losses, true), Tone::warning, all_lines},
       {counters("also counted: ", losses, false), Tone::detail, all_lines},

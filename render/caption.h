@@ -17,6 +17,10 @@ std::string exact(int64_t value, Unit unit);
 // For people: "1.5 GiB", "3 pages", "1,204".
 std::string brief(int64_t value, Unit unit);
 
+// An estimate with its standard error: "12.3 MiB (± 0.8 MiB)". An exact figure is as exact() has
+// it.
+std::string figure(const Profile& profile, size_t column, int64_t value, double error);
+
 // The profile's own title, or one made of what is shown: "Flame graph of live bytes".
 std::string default_title(const Profile& profile, bool icicle);
 
@@ -27,7 +31,8 @@ struct Caption {
   size_t max_lines = 3;  // losses are listed whole; the rest of a long command is in a tooltip
 };
 
-// In this order: what was watched, totals, reconciliation and losses, what has no box, notes.
+// In this order: what was watched, totals, how they were sampled, reconciliation and losses, what
+// has no box, notes.
 std::vector<Caption> captions(const Profile& profile, const Layout& layout, const Losses& losses);
 
 // How wide a line is at most in the wider ones of the usual proportional fonts, in px.

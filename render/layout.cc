@@ -6,8 +6,8 @@
 namespace memflame {
 namespace {
 
-void add_checked(int64_t& sum, int64_t value) {
-  if (__builtin_add_overflow(sum, value, &sum))
+void add_checked(int64_t& sum, int64_t value, Unit unit) {
+  if (!add_to(sum, value, unit))
     throw Error("the values of this profile add up to more than 64 bits; they cannot be drawn");
 }
 
@@ -16,7 +16,10 @@ void add_checked(int64_t& sum, int64_t value) {
 class Tree {
  public:
   Tree(const Profile& profile, const LayoutOptions& options)
-      : profile_(profile), options_(options), columns_(profile.types.size()) {
+      : profile_(profile),
+        options_(options),
+        columns_(profile.types.size()),
+        unit_(profile.types[profile.shown].unit) {
     leave_out_lines();
     sum_up();
     list_callees();
@@ -78,7 +81,7 @@ class Tree {
     sums_.resize(frame_.size() * columns_, 0);
     for (const StackId stack : profile_.touched()) {
       int64_t* sum = &sums_[node_of[stack.index].index * columns_];
-      for (const int64_t value : profile_.values(stack)) add_checked(*sum++, value);
+      add_row(sum, profile_.values(stack).data());
     }
   }
 
@@ -89,17 +92,21 @@ class Tree {
     for (size_t node = 0; node < frame_.size(); ++node) {
       const int64_t own = sums_[node * columns_ + profile_.shown];
       drawn_[node] = self_[node] = std::max<int64_t>(own, 0);
-      add_checked(undrawn_, std::min<int64_t>(own, 0));
+      add_checked(undrawn_, std::min<int64_t>(own, 0), unit_);
       stacks_ += own > 0 ? 1 : 0;
       undrawn_stacks_ += own < 0 ? 1 : 0;
     }
     for (size_t node = frame_.size() - 1; node > 0; --node) {
       const size_t caller = caller_[node];
-      add_checked(drawn_[caller], drawn_[node]);
-      for (size_t column = 0; column < columns_; ++column)
-        add_checked(sums_[caller * columns_ + column], sums_[node * columns_ + column]);
+      add_checked(drawn_[caller], drawn_[node], unit_);
+      add_row(&sums_[caller * columns_], &sums_[node * columns_]);
       if (drawn_[node] > 0) frames_[caller] += ++frames_[node];
     }
+  }
+
+  void add_row(int64_t* into, const int64_t* from) const {
+    for (size_t column = 0; column < columns_; ++column)
+      add_checked(into[column], from[column], profile_.types[column].unit);
   }
 
   bool narrow(uint32_t node) const {
@@ -137,8 +144,7 @@ class Tree {
       const uint32_t node = callees_[i];
       box.total += drawn_[node];
       box.merged += frames_[node];
-      for (size_t column = 0; column < columns_; ++column)
-        add_checked(sums[column], sums_[node * columns_ + column]);
+      add_row(sums, &sums_[node * columns_]);
     }
     box.self = box.total;
     out.boxes.push_back(box);
@@ -165,6 +171,7 @@ class Tree {
   const Profile& profile_;
   const LayoutOptions& options_;
   const size_t columns_;
+  const Unit unit_;  // of the shown column
   // By node:
   std::vector<FrameId> frame_;  // one of the frames that differ in their lines only
   std::vector<uint32_t> caller_;

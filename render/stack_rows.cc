@@ -24,8 +24,7 @@ std::vector<StackRow> stack_rows(const Profile& profile, const std::vector<std::
       continue;
     }
     for (size_t column = 0; column < rows[i].values.size(); ++column)
-      if (__builtin_add_overflow(rows[kept].values[column], rows[i].values[column],
-                                 &rows[kept].values[column]))
+      if (!add_to(rows[kept].values[column], rows[i].values[column], profile.types[column].unit))
         throw Error("a sum of values leaves the range of 64 bits; the profile cannot be right");
   }
   if (!rows.empty()) rows.resize(kept + 1);

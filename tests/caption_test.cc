@@ -117,3 +117,22 @@ TEST_CASE("long lines are broken behind separators or blanks, or anywhere") {
   // Narrower than a letter: one letter per line, and an end.
   CHECK(wrap("abc", 12, 1, 9) == Lines{"a", "b", "c"});
 }
+
+TEST_CASE("estimates have their errors, and are not given to the last byte") {
+  Profile p;
+  p.types = {{"live", Unit::bytes, 2, 1048576.0}, {"calls", Unit::count}, {"", Unit::variance}};
+  p.add(p.push({}, "main"), std::array<int64_t, 3>{124675686, 12001, 9 * 1024 * 1024});
+  p.meta.sampling = "1 sample per 512 KiB";
+  CHECK(lines(p) == Lines{"live 118.9 MiB (± 3.0 MiB) in 1 stack · calls 12,001",
+                          "estimated from samples (1 sample per 512 KiB); ± is one standard error",
+                          "lost 0"});
+  p.shown = 1;
+  CHECK(lines(p)[0] == "calls 12,001 in 1 stack · live 118.9 MiB (± 3.0 MiB)");
+  CHECK(figure(p, 1, 12001, 0) == "12,001");
+  CHECK(figure(p, 0, 4096, 0.01) == "4.0 KiB (± 1 B)");  // an error is not said to be none
+  CHECK(figure(p, 0, 4096, 0) == "4.0 KiB (± 0 B)");
+  // Folded text has kept that the figures are estimates, but not their errors.
+  p.shown = 0;
+  p.types = {{"live", Unit::bytes}, {"calls", Unit::count}, {"live-count", Unit::count}};
+  CHECK(lines(p)[1] == "estimated from samples (1 sample per 512 KiB)");
+}

@@ -138,6 +138,7 @@ TEST_CASE("memflame's own comments carry what stacks alone do not") {
       "# memflame command=\"alloc -p 812\"\n"
       "# memflame host=\"web-3\"\n"
       "# memflame seconds=\"12.5\"\n"
+      "# memflame sampling=\"1 in 97 faults\"\n"
       "# memflame roots=\"process\"\n"
       "# memflame reconciliation captured=5120 os=-1 name=\"VmRSS growth\"\n"
       "# memflame note=\"a note\"\n"
@@ -149,6 +150,7 @@ TEST_CASE("memflame's own comments carry what stacks alone do not") {
   CHECK(p.meta.command == "alloc -p 812");
   CHECK(p.meta.host == "web-3");
   CHECK(p.meta.seconds == 12.5);
+  CHECK(p.meta.sampling == "1 in 97 faults");
   CHECK(p.meta.notes == std::vector<std::string>{"a note"});
   REQUIRE(p.meta.reconciliation.size() == 1);
   CHECK(p.meta.reconciliation[0].name == "VmRSS growth");

@@ -95,6 +95,7 @@ TEST_CASE("the header says what the stacks do not, in comments that no tool take
             .command = "alloc -p 812",
             .host = "web-3",
             .seconds = 12.5,
+            .sampling = "1 in 97 faults",
             .reconciliation = {{"VmRSS growth", 5120, -1}},
             .notes = {"note\n12"}};
   p.losses.add(Loss::ring_full, 3, 1024);
@@ -106,6 +107,7 @@ TEST_CASE("the header says what the stacks do not, in comments that no tool take
         "# memflame command=\"alloc -p 812\"\n"
         "# memflame host=\"web-3\"\n"
         "# memflame seconds=\"12.5\"\n"
+        "# memflame sampling=\"1 in 97 faults\"\n"
         "# memflame roots=\"process\"\n"
         "# memflame reconciliation captured=5120 os=-1 name=\"VmRSS growth\"\n"
         "# memflame note=\"note\xEF\xBF\xBD"
@@ -167,4 +169,14 @@ TEST_CASE("what is read is written as it was, and what is written is read as it 
     CHECK(sorted == text);
     CHECK(folded(read(folded(p, true)), true) == folded(p, true));
   }
+}
+
+TEST_CASE("variances are no values of their own") {
+  Profile p;
+  p.types = {{"live", Unit::bytes, 1}, {"live variance", Unit::variance}};
+  p.add(p.push({}, "main"), std::array<int64_t, 2>{5, 9});
+  p.add(p.push({}, "none"), std::array<int64_t, 2>{0, 9});
+  std::ostringstream out;
+  write_folded(out, p, {});
+  CHECK(out.str() == "# memflame folded unit=bytes value=live total=5\nmain 5\n");
 }

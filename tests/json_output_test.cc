@@ -46,6 +46,8 @@ TEST_CASE("the document is as promised") {
   CHECK(json["host"] == "h");
   CHECK(json["seconds"] == 0.25);
   CHECK(json["shown"] == 0);
+  CHECK(json["estimated"] == false);
+  CHECK(json["sampling"] == "");
   CHECK(json["value_types"] == Json::parse(R"([{"name":"live","unit":"bytes"},
                                                {"name":"live-count","unit":"count"}])"));
   CHECK(json["stacks"] == Json::parse(R"([{"frames":["server","main","f"],"values":[4097,3]},
@@ -58,7 +60,7 @@ TEST_CASE("the document is as promised") {
   CHECK(json["losses"]["ring_full"]["events"] == UINT64_MAX);
   CHECK(json["losses"]["ring_full"]["bytes"] == -3);
   CHECK(json["losses"]["free_miss"]["events"] == 0);
-  CHECK(json.size() == 12);
+  CHECK(json.size() == 14);
 }
 
 TEST_CASE("an empty profile is a document too") {
@@ -92,4 +94,31 @@ TEST_CASE("the order of insertion does not show") {
   for (const char* name : {"x", "y", "a"}) a.add(a.push({}, name), std::array<int64_t, 1>{1});
   for (const char* name : {"a", "x", "y"}) b.add(b.push({}, name), std::array<int64_t, 1>{1});
   CHECK(text(a) == text(b));
+}
+
+TEST_CASE("estimates say so, and how far off each frame may be") {
+  Profile p;
+  p.types = {
+      {"live variance", Unit::variance}, {"calls", Unit::count}, {"live", Unit::bytes, 0, 4.0}};
+  p.shown = 2;
+  p.meta.sampling = "1 in 10 allocations";
+  const StackId main = p.push({}, "main");
+  const auto add = [&](StackId stack, int64_t bytes, int64_t variance) {
+    p.add(stack, std::array<int64_t, 3>{variance, 1, bytes});
+  };
+  add(p.push(p.push(main, "f"), "g"), 100, 9);
+  add(p.push(main, "f"), 50, 16);
+  add(p.push(p.push(main, "f g"), "g"), 7, 0);  // sorts after "f" with its callees
+  add(p.push({}, "main2"), 10, 144);
+  const Json json = Json::parse(text(p));
+  CHECK(json["estimated"] == true);
+  CHECK(json["sampling"] == "1 in 10 allocations");
+  CHECK(json["value_types"] == Json::parse(R"([{"name":"calls","unit":"count"},
+                                               {"name":"live","unit":"bytes"}])"));
+  CHECK(json["shown"] == 1);
+  CHECK(json["stacks"] == Json::parse(R"([
+    {"frames":["main","f"],"values":[1,50],"self_error":[0,8],"error":[10,10]},
+    {"frames":["main","f","g"],"values":[1,100],"self_error":[0,6],"error":[10,10,6]},
+    {"frames":["main","f g","g"],"values":[1,7],"self_error":[0,0],"error":[10,0,0]},
+    {"frames":["main2"],"values":[1,10],"self_error":[0,24],"error":[24]}])"));
 }

@@ -191,6 +191,26 @@ TEST_CASE("pages are shown as pages and bytes, and what was released beside them
       "they took"));
 }
 
+TEST_CASE("estimated figures carry their errors; variances are not drawn") {
+  Profile p;
+  p.types = {{"gained", Unit::pages, 2, 16.0},
+             {"released", Unit::pages, 3, 1.0},
+             {"gained variance", Unit::variance},
+             {"released variance", Unit::variance}};
+  p.meta.sampling = "1 in 97 faults";
+  add(p, {"main", "touch"}, {30826, 12, 9000000, 4});
+  add(p, {"main", "read"}, {10000, 0, 16000000, 0});
+  const Picture picture(svg(p));
+  CHECK(picture.box("touch").figures ==
+        std::vector<std::string>{"30,826 pages (± 12,000 pages), 75.5 %",
+                                 "released 12 pages (± 2 pages)"});
+  CHECK(picture.box("main").figures[0] == "40,826 pages (± 20,000 pages), 100.0 %");
+  CHECK(
+      picture.says("gained 40,826 pages (± 20,000 pages) in 2 stacks · released 12 pages "
+                   "(± 2 pages)"));
+  CHECK(picture.says("estimated from samples (1 in 97 faults); ± is one standard error"));
+}
+
 TEST_CASE("the root is at the bottom of a flame graph and at the top of an icicle graph") {
   Profile p = bytes();
   add(p, {"main", "f"}, {1});

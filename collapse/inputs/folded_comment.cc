@@ -128,6 +128,8 @@ bool FoldedComments::take_field(std::string_view key, std::string value) {
     join(meta_.command, value);
   } else if (key == "host") {
     join(meta_.host, value);
+  } else if (key == "sampling") {
+    join(meta_.sampling, value);
   } else if (key == "seconds") {
     if (!parse(value, seconds) || !std::isfinite(seconds)) return false;
     if (texts_ < 2) meta_.seconds = seconds;

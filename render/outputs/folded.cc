@@ -56,6 +56,7 @@ void write_header(std::ostream& out, const Profile& profile, const RenderOptions
   field("command", meta.command);
   field("host", meta.host);
   if (meta.seconds > 0) field("seconds", number_text(meta.seconds));
+  field("sampling", meta.sampling);
   if (roots_are_processes(profile)) field("roots", "process");
   for (const Reconciliation& row : meta.reconciliation)
     out << folded_comment << "reconciliation captured=" << row.captured << " os=" << row.os

@@ -80,15 +80,17 @@ class Rows {
   // Lines of the tooltip below the name.
   void append_figures(const Box& box, std::span<const int64_t> sums) {
     const size_t shown = picture_.profile.shown;
-    ((buffer_ += '\n') += exact(box.total, type_.unit)) += ", ";
+    const double error = picture_.profile.standard_error(shown, sums);
+    ((buffer_ += '\n') += figure(picture_.profile, shown, box.total, error)) += ", ";
     buffer_ += percent(static_cast<double>(box.total), static_cast<double>(picture_.layout.total));
     if (box.self != 0 && box.self != box.total) append_figure("self", box.self, type_.unit);
     if (sums[shown] != box.total) append_figure("net", sums[shown], type_.unit);
     for (size_t i = 0; i < sums.size(); ++i) {
       const ValueType& type = picture_.profile.types[i];
       uint64_t replaced = 0;
-      if (i != shown && sums[i] != 0)
-        append_figure(clean_text(type.name, replaced), sums[i], type.unit);
+      if (i == shown || sums[i] == 0 || type.unit == Unit::variance) continue;
+      append_figure(clean_text(type.name, replaced), sums[i], type.unit);
+      append_error(i, sums);
     }
     const std::string_view module = picture_.names[picture_.profile.frames[box.frame].module];
     if (module.empty()) return;
@@ -101,6 +103,15 @@ class Rows {
     append_xml(buffer_, what);
     (buffer_ += ' ') += with_commas(value);
     buffer_ += unit == Unit::bytes ? " B" : unit == Unit::pages ? " pages" : "";
+  }
+
+  void append_error(size_t column, std::span<const int64_t> sums) {
+    const Profile& profile = picture_.profile;
+    const ValueType& type = profile.types[column];
+    if (type.variance == no_column) return;
+    buffer_ += " (± ";
+    buffer_ += brief(rounded_up(profile.standard_error(column, sums)), type.unit);
+    buffer_ += ')';
   }
 
   // As much of the name as surely fits; nothing when that is not worth reading.

@@ -11,7 +11,7 @@
 #include <memory>
 #include <vector>
 
-#include "collapse/symbolize/root_file.h"
+#include "core/root_file.h"
 
 namespace memflame {
 namespace {

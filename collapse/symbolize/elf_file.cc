@@ -8,8 +8,8 @@
 
 #include <cstring>
 
-#include "collapse/symbolize/root_file.h"
 #include "collapse/symbolize/vdso.h"
+#include "core/root_file.h"
 
 namespace memflame {
 namespace {

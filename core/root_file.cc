@@ -1,4 +1,4 @@
-#include "collapse/symbolize/root_file.h"
+#include "core/root_file.h"
 
 #include <fcntl.h>
 #include <linux/openat2.h>

@@ -1,0 +1,61 @@
+// Where in the target's files the declared functions are.
+//
+// The one who attaches looks at each file once with find_custom(), and after the last one calls
+// require_custom(), which throws where a declaration means nothing, or more than one thing.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "probes/alloc/allocators.h"
+#include "probes/alloc/custom.h"
+
+namespace memflame {
+
+// One function of a file that a declaration means.
+struct CustomHit {
+  const CustomFunction* declared = nullptr;
+  std::string name;  // as the file has it
+  uint64_t address = 0;
+  uint64_t offset = 0;
+  uint64_t size = 0;    // 0 when it is not known
+  std::string problem;  // why it cannot be probed; empty when it can
+};
+
+// What one file has of the declared functions.
+struct CustomFile {
+  std::string path;
+  uint64_t device = 0, inode = 0;
+  std::vector<CustomHit> hits;
+  // Sites of those that can be probed, by the contract of allocators.h; the allocator is the file.
+  // An address that is declared goes before one that find_allocator() finds there.
+  AllocatorProbes probes;
+};
+
+// `custom` is kept in the result's hits.
+CustomFile find_custom(const CustomFunctions& custom, int fd, const FindOptions& options);
+
+struct CandidateFile {
+  int fd = -1;
+  std::string path;
+};
+
+// Throws Error: a declared function that is in none of the files (with those of similar names),
+// that is several ones, or that cannot be probed. `files` are those that were looked at.
+void require_custom(const CustomFunctions& custom, std::span<const CustomFile> found,
+                    std::span<const CandidateFile> files);
+
+// Whether a file is one that FILE of a declaration means.
+bool means_file(const std::string& pattern, int fd, const std::string& path);
+
+// "+0x1a40", as a declaration has it.
+std::string hex_offset(uint64_t offset);
+
+// How much a name is unlike what was asked for; none when it is not alike at all.
+std::optional<size_t> name_distance(std::string_view wanted, std::string_view name);
+
+}  // namespace memflame

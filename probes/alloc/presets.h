@@ -1,0 +1,16 @@
+// The files of presets/, as bytes of the program. preset.cc reads them.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace memflame {
+
+struct EmbeddedFile {
+  std::string_view name;  // without its folder
+  std::string_view text;
+};
+
+std::span<const EmbeddedFile> embedded_presets();
+
+}  // namespace memflame

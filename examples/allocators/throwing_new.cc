@@ -1,0 +1,101 @@
+// Every operator new that can throw does so three times and is caught, every one that cannot
+// returns nothing, and each gives a block before and after. Under a profiler with return probes on
+// one of them, the unwinder would meet the probe's trampoline and end the program.
+//
+//   throwing_new [handler]
+//
+// With "handler" it is the new-handler that throws, out of functions that are in C in some
+// allocators.
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <new>
+
+#ifdef WITH_MI_NEW
+extern "C" {
+void* mi_new(size_t size);
+void* mi_new_aligned(size_t size, size_t alignment);
+void mi_free(void* block);
+}
+#endif
+
+namespace {
+
+volatile size_t impossible = PTRDIFF_MAX - 4096;
+void* volatile sink = nullptr;  // makes every block escape
+constexpr std::align_val_t at{64};
+
+void throw_instead() { throw std::bad_alloc(); }
+
+struct Kind {
+  void* (*allocate)(size_t size);
+  void (*release)(void* block);
+};
+
+constexpr Kind throwing[] = {
+#ifdef WITH_MI_NEW
+    {[](size_t size) { return mi_new(size); }, [](void* b) { mi_free(b); }},
+    {[](size_t size) { return mi_new_aligned(size, 64); }, [](void* b) { mi_free(b); }},
+#endif
+    {[](size_t size) { return ::operator new(size); }, [](void* b) { ::operator delete(b); }},
+    {[](size_t size) { return ::operator new[](size); }, [](void* b) { ::operator delete[](b); }},
+    {[](size_t size) { return ::operator new(size, at); },
+     [](void* b) { ::operator delete(b, at); }},
+    {[](size_t size) { return ::operator new[](size, at); },
+     [](void* b) { ::operator delete[](b, at); }},
+};
+constexpr Kind silent[] = {
+    {[](size_t size) { return ::operator new(size, std::nothrow); },
+     [](void* b) { ::operator delete(b, std::nothrow); }},
+    {[](size_t size) { return ::operator new[](size, std::nothrow); },
+     [](void* b) { ::operator delete[](b, std::nothrow); }},
+    {[](size_t size) { return ::operator new(size, at, std::nothrow); },
+     [](void* b) { ::operator delete(b, at, std::nothrow); }},
+    {[](size_t size) { return ::operator new[](size, at, std::nothrow); },
+     [](void* b) { ::operator delete[](b, at, std::nothrow); }},
+};
+
+}  // namespace
+
+extern "C" {
+
+[[gnu::noinline]] void asks_for_too_much(const Kind& kind) { sink = kind.allocate(impossible); }
+[[gnu::noinline]] void asks_for_little(const Kind& kind) { sink = kind.allocate(4321); }
+[[gnu::noinline]] void gives_back(const Kind& kind) {
+  sink = kind.allocate(777);
+  kind.release(sink);
+}
+
+}  // extern "C"
+
+int main(int argc, char** argv) {
+  const bool handler = argc > 1 && std::strcmp(argv[1], "handler") == 0;
+  if (handler) std::set_new_handler(throw_instead);
+  for (const Kind& kind : throwing) {
+    int caught = 0;
+    for (int i = 0; i < 3; ++i) {
+      asks_for_little(kind);
+      gives_back(kind);
+      try {
+        asks_for_too_much(kind);
+      } catch (const std::bad_alloc&) {
+        ++caught;
+      }
+    }
+    asks_for_little(kind);
+    std::printf("caught %d\n", caught);
+  }
+  // Some allocators let the handler's exception out of the others, which ends the program.
+  if (!handler) {
+    int empty = 0;
+    for (const Kind& kind : silent) {
+      asks_for_little(kind);
+      gives_back(kind);
+      asks_for_too_much(kind);
+      empty += sink == nullptr ? 1 : 0;
+    }
+    std::printf("returned nothing %d\n", empty);
+  }
+  return 0;
+}

@@ -1,21 +1,55 @@
 // Finding functions by name in an ELF file, for uprobes.
 #pragma once
 
+#include <bitset>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
+
+#include "probes/unwind/elf_image.h"
 
 namespace memflame {
 
 struct ElfFunction {
   std::string name;
-  uint64_t offset = 0;  // in the file, as uprobes want it
+  uint64_t offset = 0;   // in the file, as uprobes want it
+  uint64_t address = 0;  // the linker's
+  uint64_t size = 0;     // of its code, bytes; 0: not said
+  size_t wanted = 0;     // index of the name among those looked for
 };
 
-// Which of the wanted functions this file defines, from .dynsym and .symtab (.symtab of a separate
-// debug file is not needed: an exported allocator is always in .dynsym). Version suffixes
-// (@GLIBC_…) are not part of names. Empty for what is no x86-64 ELF file.
+// Names to look for. Large libraries have a hundred thousand symbols, and attaching waits for this:
+// nearly all of them are out by their first three letters.
+class WantedNames {
+ public:
+  static constexpr size_t none = SIZE_MAX;
+
+  // The texts must outlive it. Of equal names the first is meant.
+  explicit WantedNames(const std::vector<std::string_view>& names);
+
+  // Index of a name, which may have a version behind it (malloc@@GLIBC_2.2.5) and ends at a zero or
+  // with the bytes; `none` when it is not wanted.
+  size_t find(std::string_view rest) const;
+
+ private:
+  static size_t beginning(std::string_view text);
+
+  std::bitset<size_t{1} << 15> beginnings_;
+  std::unordered_map<std::string_view, size_t> indices_;
+  size_t longest_ = 0;
+};
+
+// The wanted functions that the symbol tables of `symbols` define (.dynsym and .symtab): the file
+// itself, or its separate debug file. Their code is in `elf`: what is not executable there is left
+// out. Nothing twice.
+std::vector<ElfFunction> functions_in(const unwind::ImageBytes& symbols,
+                                      const unwind::ElfImage& symbols_elf,
+                                      const unwind::ElfImage& elf, const WantedNames& wanted);
+
+// Which of the wanted functions this file defines itself. Version suffixes (@GLIBC_…) are not part
+// of names. Empty for what is no x86-64 ELF file.
 std::vector<ElfFunction> find_functions(int fd, const std::vector<std::string_view>& wanted);
 
 enum class ElfClass : uint8_t { none, x86_64, other };

@@ -3,28 +3,29 @@
 // The contract with whoever attaches:
 //
 //  - `offset` is in the file, as uprobes want it. There is one site an address, however many names
-//  a
-//    function has, and the sites come in the order in which they must be attached: marks, frees,
-//    ends, allocations. So no block is born whose death would be missed.
-//  - At a site of action_allocate, action_free or action_mark all arguments that its shape names
-//  are
-//    in their registers and the return address is at [rsp], also where the site is not the first
-//    instruction: entry and return probes go to the same offset. Each call passes its site once.
+//    a function has, and they come in the order to attach them in: marks, frees, ends,
+//    allocations. So no block is born whose death would be missed.
+//  - Where a call is allocated, freed or marked, all arguments that the shape names are in their
+//    registers and the return address is at [rsp], also when the site is not the first instruction:
+//    entry and return probes go to the same offset. Each call passes its site once.
 //  - action_allocate without `own_end` takes a return probe. With `own_end` it must never get one:
-//  a
-//    C++ exception may leave the function, which ends the program at the kernel's trampoline. Its
+//    a C++ exception may leave the function, which ends the program at the kernel's trampoline. Its
 //    end is an action_end at a `ret`, with the result in rax and rsp as it was at the site. Such a
-//    `ret` may belong to several functions and to code that others call too: only where rsp is that
-//    of an open call does it end that call. A call left by an exception passes none. An end has the
-//    shape of one of the functions it belongs to, for its allocator; everything else in it is void.
+//    `ret` may belong to several functions, and to code that others call too: only where rsp is
+//    that of an open call does it end that call. A call left by an exception passes none.
+//  - An action_end with `own_end` is a jump to where nobody knows, with rsp as at the site: the
+//    call gives a block behind it or throws, unseen. It is over; count it as lost.
+//  - A function with `own_end` may end by jumping to another one that is probed, then with rsp as
+//    it was at its site: an allocation at the rsp of an open one takes its place.
+//  - An end has the shape of one of the functions it belongs to; all but its action and `own_end`
+//    is void.
 //  - `shape.allocator` is an index in `allocators` of this file; whoever numbers the allocators of
-//  a
-//    run replaces it.
-//  - `shape.family` is 0 where one address serves several families (malloc and operator new of some
-//    allocators): what it gives may go back to any of them.
+//    a run replaces it.
+//  - `shape.family` is 0 where one address serves several families (malloc and operator new of
+//    some allocators): what it gives may go back to any of them.
 //  - `forwards` is seen through direct calls and jumps only (the file's own linkage table too).
-//  - The names and the code come from the watched program and may be anything: nothing is thrown
-//    for them, and sites lie within executable bytes of the file.
+//  - Names and code come from the watched program and may be anything: nothing is thrown for them,
+//    and sites lie within executable bytes of the file.
 #pragma once
 
 #include <cstdint>
@@ -46,13 +47,13 @@ struct FindOptions {
 struct AllocatorSite {
   uint64_t offset = 0;
   bpf::call_shape shape{};
-  std::string text;  // "free+3"
+  std::string text;  // "free+3", "_Znwm+end@0x39388"
 };
 
 struct AllocatorProbes {
   std::vector<std::string> allocators;  // "glibc", "jemalloc", …, or the name of the file
   std::vector<AllocatorSite> sites;
-  // For -v: "operator new (_Znwm) is not probed: it ends in an indirect jump at 0x1234".
+  // For -v: "_Znwm is not probed: its jump at 0x1234 leads to no function that is known".
   std::vector<std::string> notes;
 
   // Whether it gives blocks; without, there are marks at most.

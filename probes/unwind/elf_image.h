@@ -46,6 +46,7 @@ class ElfImage {
 
   uint64_t entry() const { return entry_; }  // e_entry, which old linkers set in libraries too
   const std::vector<Elf64_Phdr>& segments() const { return segments_; }
+  const std::vector<Elf64_Shdr>& sections() const { return sections_; }
   // nullptr when there is none of this name with bytes in the file.
   const Elf64_Shdr* section(std::string_view name) const;
   // The PT_LOAD segment that holds the address in its file bytes; nullptr when none does.

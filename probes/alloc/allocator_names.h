@@ -1,0 +1,43 @@
+// Names of functions that give and take blocks.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "probes/alloc/call_shape.h"
+
+namespace memflame {
+
+struct AllocatorFunction {
+  std::string_view name;  // without prefix
+  bpf::call_shape shape;
+  bool throws = false;   // a C++ exception may leave it
+  bool aligned = false;  // takes an alignment, or has one of its own
+};
+
+// A function by its full name.
+struct NamedFunction {
+  std::string name;
+  // Functions of one group are one allocator, as far as names tell: malloc and free with the same
+  // prefix. Index of a prefix; 0 is that of no prefix and of operator new and delete.
+  uint32_t group = 0;
+  AllocatorFunction function;
+};
+
+// All names to look for, those first that are told when a function has several.
+std::vector<NamedFunction> allocator_functions(const std::string& symbols_prefix);
+
+// Functions of no interest but that having them tells the allocator.
+struct AllocatorMark {
+  std::string_view name;
+  std::string_view allocator;
+};
+const std::vector<AllocatorMark>& allocator_marks();
+
+// The allocator of a prefix, "" for that of the file; `group` as above.
+std::string_view allocator_of_group(uint32_t group);
+
+}  // namespace memflame

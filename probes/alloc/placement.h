@@ -1,0 +1,11 @@
+// Which functions of a file are probed, and where.
+#pragma once
+
+#include "probes/alloc/candidates.h"
+#include "probes/alloc/file_code.h"
+
+namespace memflame {
+
+AllocatorProbes place(FileCode& code, const BlockFunctions& candidates, const FindOptions& options);
+
+}  // namespace memflame

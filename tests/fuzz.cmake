@@ -46,3 +46,13 @@ input_fuzz(unwind_table probes/unwind SEEDS -max_len=65536 ${TABLE_CORPUS} ${UNW
            LIBS PkgConfig::LIBDW PkgConfig::LIBELF)
 add_dependencies(eh_frame_fuzz frame_corpus)
 add_dependencies(unwind_table_fuzz unwind_files)
+set(USDT_CORPUS ${CMAKE_CURRENT_BINARY_DIR}/usdt_corpus)
+file(MAKE_DIRECTORY ${USDT_CORPUS})
+add_custom_command(
+  OUTPUT ${USDT_CORPUS}/usdt_truth
+  COMMAND ${CMAKE_COMMAND} -E copy $<TARGET_FILE:usdt_truth> ${USDT_CORPUS}/usdt_truth
+  DEPENDS usdt_truth VERBATIM)
+add_custom_target(usdt_corpus DEPENDS ${USDT_CORPUS}/usdt_truth)
+input_fuzz(usdt probes/alloc SOURCES usdt.cc ../unwind/elf_image.cc SEEDS -max_len=65536 ${USDT_CORPUS}
+           LIBS PkgConfig::LIBELF)
+add_dependencies(usdt_fuzz usdt_corpus)

@@ -47,6 +47,7 @@ unsigned take_argument(Cursor& cursor) {
 }
 
 void take_size(Cursor& cursor, CustomFunction& function) {
+  if (function.shape.size != 0) cursor.fail("either size= or size32=");
   function.shape.size = take_argument(cursor) & 7U;
   if (cursor.take("*")) function.shape.count = take_argument(cursor) & 7U;
 }

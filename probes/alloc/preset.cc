@@ -86,7 +86,7 @@ Preset parse_preset(std::string_view text, const std::string& origin) {
   Preset preset;
   const json& name = member(document, "name", origin);
   const json& description = member(document, "description", origin);
-  if (!name.is_string() || name.empty() || !description.is_string())
+  if (!name.is_string() || name.get<std::string>().empty() || !description.is_string())
     fail(origin, "\"name\" and \"description\" must be strings");
   preset.name = name.get<std::string>();
   preset.description = description.get<std::string>();

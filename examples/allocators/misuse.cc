@@ -10,6 +10,7 @@
 
 namespace {
 
+constexpr std::align_val_t at{64};
 void* volatile sink = nullptr;  // makes every block escape, and keeps compilers from knowing it
 char not_allocated[256];
 void* older[10];  // from before "ready"
@@ -52,7 +53,7 @@ void* freed_long_ago = nullptr;
 [[gnu::noinline]] void frees_later() { free(hide(freed_long_ago)); }
 
 [[gnu::noinline]] void frees_static() {
-  for (int i = 0; i < 6; ++i) free(hide(not_allocated + 16 * i));
+  for (size_t i = 0; i < 6; ++i) free(hide(not_allocated + 16 * i));
 }
 [[gnu::noinline]] void frees_stack() {
   alignas(16) char block[64];
@@ -60,7 +61,7 @@ void* freed_long_ago = nullptr;
 }
 [[gnu::noinline]] void frees_the_middle() {
   char* const block = static_cast<char*>(keep(malloc(256)));
-  for (int i = 1; i <= 3; ++i) free(hide(block + 32 * i));
+  for (size_t i = 1; i <= 3; ++i) free(hide(block + 32 * i));
   free(hide(block));
 }
 
@@ -85,7 +86,6 @@ void* freed_long_ago = nullptr;
 
 // All of this is right.
 [[gnu::noinline]] void does_it_right() {
-  constexpr std::align_val_t at{64};
   for (int i = 0; i < 20; ++i) {
     free(keep(malloc(100)));
     free(keep(calloc(10, 10)));

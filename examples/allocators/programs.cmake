@@ -23,6 +23,7 @@ memflame_example_program(prefixed_wrapped allocators/prefixed.cc LIBS memflame_t
 target_compile_definitions(prefixed_wrapped PRIVATE WRAPPED)
 memflame_example_program(sized_free allocators/sized_free.cc LIBS memflame_truth bump)
 memflame_example_program(misuse allocators/misuse.cc LIBS memflame_truth bump)
+target_compile_options(misuse PRIVATE -fsized-deallocation)  # for clang's checks
 memflame_example_program(own_new allocators/own_new.cc LIBS memflame_truth)
 memflame_example_program(own_new_pool allocators/own_new.cc LIBS memflame_truth)
 target_compile_definitions(own_new_pool PRIVATE POOL)
@@ -36,6 +37,7 @@ add_dependencies(alloc_late late_plugin bump_je)
 # program whose operator new throws. tests/e2e/allocator_matrix.py knows which there must be.
 function(memflame_matrix_program variant)
   memflame_example_program(allocator_matrix_${variant} allocators/matrix.cc LIBS memflame_truth ${ARGN})
+  target_compile_options(allocator_matrix_${variant} PRIVATE -fsized-deallocation)  # clang's checks
   memflame_example_program(throwing_new_${variant} allocators/throwing_new.cc LIBS ${ARGN})
 endfunction()
 memflame_matrix_program(glibc_dynamic)
@@ -68,9 +70,6 @@ memflame_other_allocator(mimalloc mimalloc)
 if(MEMFLAME_mimalloc_SHARED)
   memflame_example_program(beside_libc allocators/beside_libc.cc
                            LIBS memflame_truth stdc++ c ${MEMFLAME_mimalloc_SHARED})
-  memflame_example_program(throwing_new_beside_libc allocators/throwing_new.cc
-                           LIBS stdc++ c ${MEMFLAME_mimalloc_SHARED})
-  target_compile_definitions(throwing_new_beside_libc PRIVATE WITH_MI_NEW)
 endif()
 
 # musl has no C++ library: without operator new, in a C++ that needs none.
@@ -78,7 +77,8 @@ if(MEMFLAME_MUSL_GCC)
   add_library(allocator_matrix_musl OBJECT allocators/matrix.cc truth/report.cc)
   target_link_libraries(allocator_matrix_musl PRIVATE memflame_example)
   target_compile_definitions(allocator_matrix_musl PRIVATE WITHOUT_NEW)
-  target_compile_options(allocator_matrix_musl PRIVATE -fno-exceptions -fno-rtti)
+  target_compile_options(allocator_matrix_musl PRIVATE -fno-exceptions -fno-rtti
+                         -fsized-deallocation)
   foreach(variant dynamic static)
     set(options $<$<STREQUAL:${variant},static>:-static>)
     add_custom_command(OUTPUT allocator_matrix_musl_${variant}

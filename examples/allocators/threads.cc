@@ -17,7 +17,7 @@
 namespace {
 
 constexpr int64_t unfreed = 100000;
-constexpr int keepers = 2, deleters = 30, dying = 20;
+constexpr int64_t keepers = 2, deleters = 30, dying = 20;
 
 int64_t rounds = 100000;
 thread_local void* volatile sink = nullptr;  // makes every block escape
@@ -109,12 +109,12 @@ void* die(void*) {
   return nullptr;
 }
 
-void run(int count, void* (*body)(void*)) {
+void run(int64_t count, void* (*body)(void*)) {
   pthread_t threads[64];
-  for (int i = 0; i < count; ++i)
+  for (int64_t i = 0; i < count; ++i)
     if (pthread_create(&threads[i], nullptr, body, nullptr) != 0)
       truth::fail("no thread could be started");
-  for (int i = 0; i < count; ++i) pthread_join(threads[i], nullptr);
+  for (int64_t i = 0; i < count; ++i) pthread_join(threads[i], nullptr);
 }
 
 }  // namespace

@@ -79,9 +79,9 @@ def wait_until(condition, what, seconds=PATIENCE):
 class Target:
     """An example program that waits for a word before it begins and before it ends."""
 
-    def __init__(self, program, *arguments, executable=None):
+    def __init__(self, program, *arguments, executable=None, **options):
         self.process = spawn([executable or example(program), *arguments, "--wait"],
-                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **options)
         self.pid = self.process.pid
         equal(f"{program} says that it is ready", self.process.stdout.readline(),
               f"ready {self.pid}\n")

@@ -1,0 +1,11 @@
+"""alloc: threads at once, threads that die and threads that leave things behind.
+
+$MEMFLAME_THREAD_ROUNDS is how many objects each of thirty threads makes (default 100,000)."""
+import os
+
+from lib import SLOW, lossless, observe
+
+rounds = os.environ.get("MEMFLAME_THREAD_ROUNDS", "2000" if SLOW else "100000")
+profile, summary, truth = observe("alloc", "alloc_threads", arguments=[rounds])
+profile.compare(truth["functions"])
+lossless(profile, summary)

@@ -1,0 +1,42 @@
+"""Exceptions out of every operator new of every allocator, with all probes on: as if untraced."""
+import os
+import subprocess
+
+from allocator_matrix import CELLS, environment, missing, program
+from lib import PATIENCE, Memflame, check, equal, example
+
+THROWING = 4  # kinds of operator new that throw
+caught = 0
+for allocator, ways in CELLS:
+    if allocator == "musl":
+        continue
+    for way in ways:
+        wrong = missing("throwing_new", allocator, way)
+        check(not wrong, wrong)
+        name = example(program("throwing_new", allocator, way))
+        for arguments in ([], ["handler"]):
+            environ = environment(allocator, way)
+            alone = subprocess.run([name, *arguments], capture_output=True, text=True,
+                                   timeout=PATIENCE, check=False, env=environ)
+            # What memflame is given for the command is the command's alone.
+            words = ["env", f"LD_PRELOAD={environ['LD_PRELOAD']}"] if environ else []
+            memflame = Memflame("alloc", "--", *words, name, *arguments, stdout=subprocess.PIPE,
+                                text=True)
+            output, _ = memflame.process.communicate(timeout=PATIENCE)
+            # memflame says death by a signal as a shell does.
+            status = alone.returncode if alone.returncode >= 0 else 128 - alone.returncode
+            memflame.wait(status)
+            what = f"{os.path.basename(name)} {way} {arguments}"
+            equal(f"{what}: output", output, alone.stdout)
+            if status:
+                continue
+            equal(f"{what}: exceptions caught", output.count("caught 3\n"), THROWING)
+            caught += 1
+            # Four blocks for each kind that throws, one for each that does not.
+            kinds = 4 * THROWING + (0 if arguments else 4)
+            profile = memflame.profile()
+            equal(f"{what}: bytes kept", profile.sum("live", "asks_for_little"), kinds * 4352)
+            equal(f"{what}: blocks kept", profile.sum("live-count", "asks_for_little"), kinds)
+            equal(f"{what}: failed", profile.sum("total-count", "asks_for_too_much"), 0)
+            equal(f"{what}: freed", profile.sum("live", "gives_back"), 0)
+check(caught >= 20, f"only {caught} programs could throw")

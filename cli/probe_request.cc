@@ -44,6 +44,14 @@ po::options_description measure_options(const Probe& probe) {
   if (probe.name == "mmap")
     options.add_options()("kind", po::value<std::string>(),
                           "anon, file, shared, none (PROT_NONE) or all (default: all)");
+  if (probe.name == "kernel") {
+    options.add_options()("kind", po::value<std::string>(),
+                          "slab, pages, percpu, vmalloc or all (default: slab)");
+    options.add_options()("percpu", po::bool_switch(), "the same as --kind percpu");
+    options.add_options()("requested", po::bool_switch(),
+                          "bytes asked for, not those the allocator gives");
+    return options;  // its stacks are the kernel's alone
+  }
   if (probe.name != "alloc")
     options.add_options()("kernel-stacks", po::bool_switch(),
                           "kernel frames too, above the user's");
@@ -182,12 +190,22 @@ void read_stack_options(const po::variables_map& values, ProbeOptions& options) 
   take(values, "check-every", options.check_every);
 }
 
+void read_kind(const Probe& probe, const po::variables_map& values, ProbeOptions& options) {
+  if (probe.name == "kernel") options.kind = "slab";
+  take(values, "kind", options.kind);
+  take(values, "requested", options.requested_size);
+  if (values.count("percpu") == 0 || !values["percpu"].as<bool>()) return;
+  if (values.count("kind") != 0 && options.kind != "percpu")
+    throw Error("--percpu and --kind " + options.kind + " exclude each other", ExitCode::usage);
+  options.kind = "percpu";
+}
+
 Request request_of(const Probe& probe, const po::variables_map& values, const Arguments& command) {
   Request request;
   ProbeOptions& options = request.probe;
   read_target(probe, values, command, options.target);
   take(values, "value", options.value);
-  take(values, "kind", options.kind);
+  read_kind(probe, values, options);
   if (values.count("duration") != 0) {
     options.seconds = values["duration"].as<double>();
     if (!(*options.seconds > 0) || !std::isfinite(*options.seconds))
@@ -205,7 +223,7 @@ Request request_of(const Probe& probe, const po::variables_map& values, const Ar
   options.ring_bytes = power_of_two(options.ring_bytes);
   options.verbose = request.verbose = values["verbose"].as<bool>();
   options.status_line = ::isatty(STDERR_FILENO) != 0;
-  request.pid_in_root = values["per-pid"].as<bool>();
+  take(values, "per-pid", request.pid_in_root);
   take(values, "output", request.output);
   take(values, "summary", request.summary);
   take(values, "title", request.render.title);

@@ -106,6 +106,7 @@ class Folder {
         throw Error("the recording is damaged: a stack refers to a place that is not in it");
       for (const FrameId frame : frames_of(locations[i])) top = profile_.stacks.push(top, frame);
     }
+    if (!stack.leaf.empty()) top = profile_.push(top, stack.leaf, FrameKind::note);
     return top;
   }
 

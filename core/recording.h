@@ -39,6 +39,7 @@ struct RawStack {
   uint32_t kernel_pcs = 0;
   StopReason stop = StopReason::complete;
   std::string note;  // set instead of pcs for what has no stack: "[lost: ring buffer full]"
+  std::string leaf;  // a last frame that is no code: what was allocated, "[slab dentry]"; or ""
 };
 
 enum class ModuleKind : uint8_t { file, vdso, anonymous };

@@ -162,6 +162,18 @@ uint32_t BpfObject::new_space() {
   return __atomic_add_fetch(&globals_->next_space, 1U, __ATOMIC_SEQ_CST);
 }
 
+uint64_t BpfObject::skipped() const {
+  uint64_t skipped = 0;
+  bpf_program* each = nullptr;
+  bpf_object__for_each_program(each, object_) {
+    bpf_prog_info info{};
+    uint32_t size = sizeof(info);
+    const int fd = bpf_program__fd(each);
+    if (fd >= 0 && bpf_obj_get_info_by_fd(fd, &info, &size) == 0) skipped += info.recursion_misses;
+  }
+  return skipped;
+}
+
 uint64_t BpfObject::map_memory() const {
   uint64_t bytes = 0;
   bpf_map* each = nullptr;

@@ -57,6 +57,9 @@ class BpfObject {
   void arm(bool on);
   uint32_t new_space();
 
+  // How often the kernel skipped a program because it was running on that CPU already.
+  uint64_t skipped() const;
+
   // Kernel memory of the maps, in bytes, as the kernel states it.
   uint64_t map_memory() const;
 

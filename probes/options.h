@@ -28,7 +28,7 @@ enum class Stacks : uint8_t { dwarf, fp, copy };
 struct ProbeOptions {
   Target target;
   std::string value;         // a name of Probe::values; empty = the first
-  std::string kind = "all";  // mmap only
+  std::string kind = "all";  // mmap, kernel: of which memory
   std::optional<double> seconds;
   Stacks stacks = Stacks::dwarf;
   uint32_t max_depth = 512;      // user frames, at most 1023
@@ -44,6 +44,7 @@ struct ProbeOptions {
   double max_overhead = 0;    // alloc: percent of the target's CPU time; 0 = no limit
   uint64_t min_size = 0, max_size = UINT64_MAX;  // alloc: bytes of blocks that count
   bool usable_size = false;                      // alloc: as the allocator gives it
+  bool requested_size = false;                   // kernel: as asked for, not as given
   bool check = false;                            // alloc: look for wrong frees
   std::string symbols_prefix;                    // alloc: names that begin with this, too
   std::vector<std::string> alloc_specs, free_specs, presets;  // alloc: see alloc/custom.h

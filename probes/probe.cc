@@ -11,10 +11,11 @@ extern const Probe alloc_probe;
 extern const Probe brk_probe;
 extern const Probe mmap_probe;
 extern const Probe fault_probe;
+extern const Probe kernel_probe;
 
 std::span<const Probe* const> probes() {
-  static constexpr std::array<const Probe*, 4> all{&alloc_probe, &brk_probe, &mmap_probe,
-                                                   &fault_probe};
+  static constexpr std::array<const Probe*, 5> all{&alloc_probe, &brk_probe, &mmap_probe,
+                                                   &fault_probe, &kernel_probe};
   return all;
 }
 

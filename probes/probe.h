@@ -37,8 +37,9 @@ class Accounting {
   // in it but what the kernel put there; others can be read in /proc if the process still lives.
   virtual void begin(SpaceId, pid_t, bool /*fresh*/) {}
   virtual void fork(SpaceId /*parent*/, SpaceId /*child*/) {}
-  // Counting has begun.
+  // Counting has begun, and has ended.
   virtual void armed() {}
+  virtual void disarmed() {}
   virtual void on_event(const bpf::event_record&) {}
   // Adds the rows, keyed by stack hash. The default takes the kernel's sums.
   virtual void finish(Session&, Recording&);
@@ -59,7 +60,8 @@ struct Probe {
   // Sets recording.meta.reconciliation and notes from the rows and session.os_growth().
   void (*reconcile)(Session&, Recording&);
   std::unique_ptr<Accounting> (*accounting)(const ProbeOptions&);
-  bool whole_system;  // can watch all processes at once
+  bool whole_system;        // can watch all processes at once
+  bool user_stacks = true;  // false: stacks are the kernel's alone, and belong to no process
 };
 
 std::span<const Probe* const> probes();

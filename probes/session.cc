@@ -33,8 +33,17 @@ bpf::config make_config(const ProbeOptions& options, const KernelFeatures& featu
   return config;
 }
 
-// The processes that are targets when the run begins.
-std::vector<pid_t> present_targets(const Target& target) {
+// Stacks of the kernel need no unwind tables of programs.
+ProbeOptions options_for(const Probe& probe, const ProbeOptions& options) {
+  ProbeOptions result = options;
+  if (!probe.user_stacks) result.stacks = Stacks::fp;
+  return result;
+}
+
+// The processes that are targets when the run begins. What belongs to no process is not followed
+// through all of them.
+std::vector<pid_t> present_targets(const Probe& probe, const Target& target) {
+  if (target.whole_system() && !probe.user_stacks) return {};
   if (!target.whole_system() && target.comm.empty()) return target.pids;
   std::vector<pid_t> pids;
   for (const pid_t pid : all_pids())
@@ -48,7 +57,7 @@ std::vector<pid_t> present_targets(const Target& target) {
 
 Session::Session(const Probe& probe, const ProbeOptions& options)
     : probe_(probe),
-      options_(options),
+      options_(options_for(probe, options)),
       features_(kernel_features()),
       object_(probe.object()),
       accounting_(probe.accounting(options)),
@@ -63,8 +72,8 @@ Session::Session(const Probe& probe, const ProbeOptions& options)
       object_.leave_out(program);
   probe.configure(options_, config, object_);
   if (!options_.check_file.empty()) dump_.emplace(options_.check_file);
-  unwinder_.prepare(spaces_, present_targets(options_.target), object_, features_.possible_cpus,
-                    config);
+  unwinder_.prepare(spaces_, present_targets(probe, options_.target), object_,
+                    features_.possible_cpus, config);
   object_.load(config);
   unwinder_.begin(object_);
   ring_ = ring_buffer__new(object_.map("ring"), keep_record, this, nullptr);
@@ -104,7 +113,7 @@ void Session::add_target(pid_t pid, bool waits_for_exec) {
 }
 
 void Session::add_present_targets() {
-  for (const pid_t pid : present_targets(options_.target)) add_target(pid, false);
+  for (const pid_t pid : present_targets(probe_, options_.target)) add_target(pid, false);
 }
 
 void Session::attach() { probe_.attach(*this); }
@@ -128,6 +137,7 @@ void Session::arm() {
 void Session::disarm() {
   object_.arm(false);
   armed_ = false;
+  accounting_->disarmed();
   os_.read_ends();
 }
 
@@ -211,7 +221,7 @@ void Session::on_space(const bpf::space_record& record) {
 
 void Session::on_stack(const bpf::stack_record& record, size_t size) {
   const RawStack* stack = stacks_.announced(record, size);
-  if (stack == nullptr) return;
+  if (stack == nullptr || !stack->space) return;  // a stack of the kernel alone
   spaces_.expect(stack->space, static_cast<pid_t>(record.tgid), record.comm, record.time);
   const auto user = std::span(stack->pcs).subspan(stack->kernel_pcs);
   spaces_.learn(stack->space, user);

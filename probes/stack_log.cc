@@ -36,6 +36,7 @@ uint64_t hash_of(const RawStack& stack) {
 const RawStack* StackLog::announced(const bpf::stack_record& record, size_t size) {
   const size_t words = size_t{record.kernel_frames} + record.frames;
   if (size < offsetof(bpf::stack_record, pcs) + words * sizeof(uint64_t)) return nullptr;
+  if (record.leaf != 0) leaves_[record.hash] = record.leaf;
   RawStack& stack = stacks_[record.hash];
   stack = {};
   stack.space = SpaceId{record.space};
@@ -71,6 +72,11 @@ uint64_t StackLog::known_as(uint64_t key) const {
 const RawStack* StackLog::find(uint64_t key) const {
   const auto stack = stacks_.find(known_as(key));
   return stack == stacks_.end() ? nullptr : &stack->second;
+}
+
+uint16_t StackLog::leaf_of(uint64_t key) const {
+  const auto leaf = leaves_.find(key);
+  return leaf == leaves_.end() ? 0 : leaf->second;
 }
 
 void StackLog::for_each_amount(

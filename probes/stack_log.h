@@ -26,6 +26,8 @@ class StackLog {
   void add(const bpf::amount_record& record);
 
   const RawStack* find(uint64_t key) const;
+  // What an announced stack ends in: a bpf::kernel_leaf; 0 = nothing but code.
+  uint16_t leaf_of(uint64_t key) const;
   // The figures of all copied stacks.
   void for_each_amount(const std::function<void(uint64_t key, const Values&)>& visit) const;
   // The row of a stack, or of what stands in for one, in the recording; made when there is none.
@@ -35,6 +37,7 @@ class StackLog {
   uint64_t known_as(uint64_t key) const;
 
   std::unordered_map<uint64_t, RawStack> stacks_;  // by hash
+  std::unordered_map<uint64_t, uint16_t> leaves_;  // by hash
   std::unordered_map<uint64_t, uint64_t> copies_;  // key -> hash
   std::unordered_map<uint64_t, Values> amounts_;   // by key, as they come
   std::unordered_map<uint64_t, RawStackId> rows_;  // by hash or note

@@ -139,6 +139,20 @@ TEST_CASE("processes without a name, and values without a process") {
   CHECK(lines(fold(m.recording, {.pid = true})) == Lines{"[pid 812];f 1", "g 2", "[no stack] 3"});
 }
 
+TEST_CASE("what a stack ends in is a frame on top of its code") {
+  Maker m;
+  const RawStackId code = m.stack({m.location("kmalloc", FrameKind::kernel)});
+  const RawStackId none = m.stack({});
+  m.recording.stacks[code.index].leaf = "[kmalloc-64]";
+  m.recording.stacks[none.index].leaf = "[slab dentry]";
+  m.recording.stacks[code.index].space = m.recording.stacks[none.index].space = SpaceId{};
+  m.add(code, 64);
+  m.add(none, 192, 1, "[slab]");
+  const Profile profile = fold(m.recording, {});
+  CHECK(lines(profile) == Lines{"kmalloc;[kmalloc-64] 64", "[slab];[slab dentry] 192"});
+  CHECK(profile.frames[profile.path(profile.touched()[0]).back()].kind == FrameKind::note);
+}
+
 TEST_CASE("what has no stack keeps its bytes under its note") {
   Maker m;
   const RawStackId lost = m.stack({});

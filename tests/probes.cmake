@@ -1,6 +1,8 @@
 memflame_test(command LIBS memflame_probes)
 memflame_test(elf_functions LIBS memflame_probes)
 memflame_test(intervals LIBS memflame_probes)
+memflame_test(kernel_code LIBS memflame_probes)
+memflame_test(leaf_name LIBS memflame_probes)
 memflame_test(procfs LIBS memflame_probes)
 memflame_test(segments LIBS memflame_probes)
 memflame_test(spaces LIBS memflame_probes)

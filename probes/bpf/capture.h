@@ -166,6 +166,7 @@ ALWAYS_INLINE u64 capture(void* ctx, struct process* process, u32 entry) {
   // Mixed like an address: else neighbouring addresses in two spaces could make one hash.
   u64 hash = mix(0, process->space);
   stack->space = process->space;
+  stack->leaf = 0;
   stack->kernel_frames = 0;
   if (config.kernel_stacks) {
     long bytes = bpf_get_stack(ctx, stack->pcs, max_kernel_frames * sizeof(u64),

@@ -85,6 +85,15 @@ struct uprobe_task {
   struct return_instance* return_instances;
 };
 
+struct kmem_cache {
+  unsigned int size, object_size;  // what an object takes, and what of it is used
+  const char* name;
+};
+
+struct page {
+  unsigned long flags;
+};
+
 struct task_struct {
   int pid;
   int tgid;

@@ -76,13 +76,17 @@ struct config {
   u32 new_space_copies;  // see code_slot.copies
   u32 column_bytes;      // what one of the first column is in bytes; 0 when it counts calls
   char comm[comm_length];
-  u32 every;                 // fault: a stack for one event in so many; 0 or 1 = for each
-  u32 task_storage;          // per-thread state is kept by the kernel with the task
-  u32 check;                 // alloc: look for blocks that are freed twice or by the wrong function
-  u32 usable;                // alloc: sizes as the allocator gives them, where that is known
-  u32 trace;                 // alloc: a record for each call
-  u32 variance_shift;        // alloc: variances are in squares of 2^this bytes
-  u64 min_size, max_size;    // alloc: blocks of other sizes are left out
+  u32 every;               // fault: a stack for one event in so many; 0 or 1 = for each
+  u32 task_storage;        // per-thread state is kept by the kernel with the task
+  u32 check;               // alloc: look for blocks that are freed twice or by the wrong function
+  u32 usable;              // alloc: sizes as the allocator gives them, where that is known
+  u32 trace;               // alloc: a record for each call
+  u32 variance_shift;      // alloc: variances are in squares of 2^this bytes
+  u64 min_size, max_size;  // alloc: blocks of other sizes are left out
+  u32 any_task;            // kernel: whoever allocates
+  u32 requested;           // kernel: sizes as asked for, not as given
+  u32 no_movable;          // kernel: leave out pages the kernel may move: user memory, page cache
+  u32 pad;
   u64 keep[keep_steps + 1];  // see probes/alloc/sampling.h
 };
 
@@ -174,7 +178,7 @@ struct stack_record {
   u16 frames;  // user frames in pcs, after the kernel frames
   u16 kernel_frames;
   u16 stop;  // enum stop
-  u16 pad;
+  u16 leaf;  // kernel: what was allocated, see enum kernel_leaf
   char comm[comm_length];
   u64 pcs[max_kernel_frames + max_frames];
 };
@@ -341,6 +345,28 @@ struct block {
   u32 pad;
   u64 next;  // address of the next block of its pool; 0 = none
 };
+
+// kernel: the kinds of memory, which are `space` in a block's key; its address is then a pointer,
+// or that of the first page's struct page.
+enum kernel_kind {
+  kernel_slab = 1,
+  kernel_pages,
+  kernel_percpu,
+  kernel_vmalloc,
+};
+
+// kernel: what a stack ends in: the upper bits say what, the lower ones which.
+enum kernel_leaf {
+  leaf_cache = 1 << 13,    // slab cache: number in cache_names; 0 = not known
+  leaf_kmalloc = 2 << 13,  // eighths of the size class
+  leaf_large = 3 << 13,    // kmalloc() of whole pages: order
+  leaf_pages = 4 << 13,    // order
+  leaf_movable = 5 << 13,  // order
+  leaf_percpu = 6 << 13,
+  leaf_vmalloc = 7 << 13,
+  leaf_which = (1 << 13) - 1,
+};
+enum { max_caches = 4096, cache_name_length = 48 };
 
 #ifdef __cplusplus
 }  // namespace memflame::bpf

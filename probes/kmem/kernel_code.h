@@ -1,0 +1,34 @@
+// For whom the kernel's page allocator works. Other allocators get their memory from it, so what
+// they hand out would be counted twice; their code in the stack tells.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/recording.h"
+
+namespace memflame {
+
+enum class MemoryUser : uint8_t { other, slab, percpu, vmalloc };
+
+class KernelCode {
+ public:
+  // Text in the form of /proc/kallsyms, in any order.
+  explicit KernelCode(std::string_view kallsyms);
+
+  // False when the addresses are hidden (kernel.kptr_restrict): then every user is `other`.
+  bool is_known() const { return !functions_.empty(); }
+  // The innermost allocator in a stack of kernel addresses, leaf first.
+  MemoryUser user_of(std::span<const Pc> stack) const;
+
+ private:
+  struct Function {
+    uint64_t start = 0, end = 0;
+    MemoryUser user = MemoryUser::other;
+  };
+  std::vector<Function> functions_;  // by address
+};
+
+}  // namespace memflame

@@ -1,0 +1,322 @@
+#include <bpf/btf.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "core/error.h"
+#include "core/units.h"
+#include "probes/kmem/kernel_code.h"
+#include "probes/kmem/leaf_name.h"
+#include "probes/kmem/meminfo.h"
+#include "probes/session.h"
+
+extern "C" {
+extern const std::byte memflame_kmem_object[];
+extern const std::byte memflame_kmem_object_end[];
+}
+
+namespace memflame {
+namespace {
+
+constexpr std::array values{
+    ProbeValue{"live", "bytes allocated since the start and not freed by the end", 0},
+    ProbeValue{"live-count", "objects or blocks allocated since the start and not freed", 1},
+    ProbeValue{"total", "all bytes allocated, freed or not", 2},
+    ProbeValue{"total-count", "all allocations, freed or not", 3},
+};
+
+// The same columns whatever was asked for.
+template <class Asked>
+std::vector<ValueType> types(Asked) {
+  return {{"live", Unit::bytes},
+          {"live-count", Unit::count},
+          {"total", Unit::bytes},
+          {"total-count", Unit::count}};
+}
+
+enum class Kind : uint8_t { slab, pages, percpu, vmalloc, all };
+
+struct KindName {
+  std::string_view name;
+  Kind kind;
+};
+constexpr std::array kinds{KindName{"slab", Kind::slab}, KindName{"pages", Kind::pages},
+                           KindName{"percpu", Kind::percpu}, KindName{"vmalloc", Kind::vmalloc},
+                           KindName{"all", Kind::all}};
+
+Kind kind_of(const ProbeOptions& options) {
+  const auto* found = std::find_if(kinds.begin(), kinds.end(),
+                                   [&](const KindName& row) { return row.name == options.kind; });
+  if (found == kinds.end())
+    throw Error("--kind " + options.kind + ": it is slab, pages, percpu, vmalloc or all",
+                ExitCode::usage);
+  return found->kind;
+}
+
+// What is attached for a kind of memory, frees before allocations.
+struct Tracepoint {
+  Kind kind;
+  const char* program;
+  const char* name;
+};
+constexpr std::array tracepoints{
+    Tracepoint{Kind::slab, "memflame_kfree", "kfree"},
+    Tracepoint{Kind::slab, "memflame_cache_free", "kmem_cache_free"},
+    Tracepoint{Kind::slab, "memflame_kmalloc", "kmalloc"},
+    Tracepoint{Kind::slab, "memflame_cache_alloc", "kmem_cache_alloc"},
+    Tracepoint{Kind::pages, "memflame_page_free", "mm_page_free"},
+    Tracepoint{Kind::pages, "memflame_page_alloc", "mm_page_alloc"},
+    Tracepoint{Kind::percpu, "memflame_percpu_free", "percpu_free_percpu"},
+    Tracepoint{Kind::percpu, "memflame_percpu_alloc", "percpu_alloc_percpu"},
+    Tracepoint{Kind::vmalloc, "memflame_vfree", "free_vmap_area_noflush"},
+    Tracepoint{Kind::vmalloc, "memflame_vmalloc", "alloc_vmap_area"},
+};
+
+// Since 6.2.
+bool has_vmalloc_tracepoints() {
+  static const bool has = [] {
+    btf* kernel = btf__load_vmlinux_btf();
+    const bool found =
+        kernel != nullptr &&
+        btf__find_by_name_kind(kernel, "btf_trace_alloc_vmap_area", BTF_KIND_TYPEDEF) > 0;
+    btf__free(kernel);
+    return found;
+  }();
+  return has;
+}
+
+bool is_traced(Kind wanted, Kind kind) {
+  if (wanted != Kind::all) return wanted == kind;
+  return kind != Kind::vmalloc || has_vmalloc_tracepoints();
+}
+
+// An entry of the live table is about 170 bytes, and all of them are there from the start, because
+// nothing may be allocated while the kernel allocates: at most 1/32 of the memory.
+uint32_t live_entries() {
+  const uint64_t bytes = static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) * page_bytes;
+  uint64_t entries = 1 << 16;
+  while (entries < (4U << 20) && entries * 2 * 170 <= bytes / 32) entries *= 2;
+  return static_cast<uint32_t>(entries);
+}
+
+void configure(const ProbeOptions& options, bpf::config& config, BpfObject& object) {
+  const Kind wanted = kind_of(options);
+  if (wanted == Kind::vmalloc && !has_vmalloc_tracepoints())
+    throw Error("--kind vmalloc: this kernel has no tracepoint alloc_vmap_area (Linux 6.2)",
+                ExitCode::requirement);
+  config.column_bytes = 1;
+  config.kernel_skip = raw_tracepoint_frames;
+  // Processes are followed only where allocations are theirs.
+  config.any_task = config.whole_system;
+  config.whole_system = 0;
+  config.min_size = options.min_size;
+  config.max_size = options.max_size;
+  config.requested = options.requested_size;
+  config.no_movable = wanted == Kind::all;
+  object.resize("blocks", options.max_live != 0 ? options.max_live : live_entries());
+  for (const Tracepoint& row : tracepoints)
+    if (!is_traced(wanted, row.kind)) object.leave_out(row.program);
+}
+
+void attach(Session& session) {
+  const Kind wanted = kind_of(session.options());
+  // Programs must not allocate, so what stands for lost stacks is there before they need it.
+  for (uint64_t note = 1; note < bpf::note_count; ++note)
+    session.object().update("notes", note, bpf::sum{});
+  for (const Tracepoint& row : tracepoints)
+    if (is_traced(wanted, row.kind))
+      session.links().raw_tracepoint(session.object().program(row.program), row.name);
+}
+
+std::map<uint32_t, std::string> cache_names(Session& session) {
+  std::map<uint32_t, std::string> names;
+  uint32_t count = 0;
+  session.object().lookup("cache_count", uint32_t{0}, count);
+  for (uint32_t number = 1; number <= count && number < bpf::max_caches; ++number) {
+    std::array<char, bpf::cache_name_length> text{};
+    if (session.object().lookup("cache_names", number, text))
+      names[number] = clean_cache_name({text.data(), text.size()});
+  }
+  return names;
+}
+
+Kind kind_of_leaf(uint16_t leaf) {
+  switch (leaf & ~bpf::leaf_which) {
+    case bpf::leaf_pages:
+    case bpf::leaf_movable:
+      return Kind::pages;
+    case bpf::leaf_percpu:
+      return Kind::percpu;
+    case bpf::leaf_vmalloc:
+      return Kind::vmalloc;
+    default:
+      return Kind::slab;
+  }
+}
+
+// Where a row goes in the graph, and whether it is memory that no other row has, too.
+struct Place {
+  std::string group;
+  bool counted_elsewhere = false;
+};
+
+Place place_of(uint16_t leaf, MemoryUser user, Kind wanted) {
+  switch (kind_of_leaf(leaf)) {
+    case Kind::pages:
+      if ((leaf & ~bpf::leaf_which) == bpf::leaf_movable) return {"[user memory and page cache]"};
+      if (user == MemoryUser::slab) return {"[pages of slab]", true};
+      if (user == MemoryUser::percpu) return {"[pages of percpu]", true};
+      if (user == MemoryUser::vmalloc) return {"[pages of vmalloc]", has_vmalloc_tracepoints()};
+      return {"[pages]"};
+    case Kind::vmalloc:
+      // vmap() and ioremap() give addresses to memory that others have allocated.
+      if (user != MemoryUser::vmalloc) return {"[addresses without memory of their own]", true};
+      return {"[vmalloc]"};
+    case Kind::percpu:
+      return {wanted == Kind::all ? "[percpu]" : ""};
+    default:
+      return {wanted == Kind::all ? "[slab]" : ""};
+  }
+}
+
+constexpr int64_t doubtful_share = 50;  // one free in so many
+
+class KernelAccounting : public Accounting {
+ public:
+  explicit KernelAccounting(const ProbeOptions& options) : wanted_(kind_of(options)) {}
+
+  void armed() override { start_ = parse_meminfo(read_file("/proc/meminfo")); }
+  void disarmed() override { end_ = parse_meminfo(read_file("/proc/meminfo")); }
+
+  void finish(Session& session, Recording& recording) override {
+    const KernelCode code(needs_code() ? read_file("/proc/kallsyms") : std::string());
+    if (needs_code() && !code.is_known() && wanted_ == Kind::all)
+      throw Error(
+          "--kind all: /proc/kallsyms hides its addresses (kernel.kptr_restrict), and so the "
+          "pages of other allocators cannot be told apart: choose one kind",
+          ExitCode::requirement);
+    const std::map<uint32_t, std::string> names = cache_names(session);
+    for (const char* map : {"sums", "notes"})
+      session.object().for_each<uint64_t, bpf::sum>(
+          map, [&](const uint64_t& key, const bpf::sum& sum) {
+            add(session, recording, code, names, key, sum);
+          });
+    compare(session, recording);
+    say_doubtful(session, recording, names);
+  }
+
+ private:
+  bool needs_code() const {
+    return wanted_ == Kind::all || wanted_ == Kind::pages || wanted_ == Kind::vmalloc;
+  }
+
+  void add(Session& session, Recording& recording, const KernelCode& code,
+           const std::map<uint32_t, std::string>& names, uint64_t key, const bpf::sum& sum) {
+    const std::vector<int64_t> row(sum.value, sum.value + recording.types.size());
+    if (std::all_of(row.begin(), row.end(), [](int64_t v) { return v == 0; })) return;
+    const uint16_t leaf = session.stack_log().leaf_of(key);
+    if (leaf == 0) return session.add_row(recording, key, "", row);
+    const RawStack* stack = session.stack_log().find(key);
+    const MemoryUser user = code.user_of(stack->pcs);
+    const Place place = place_of(leaf, user, wanted_);
+    if (wanted_ == Kind::all && place.counted_elsewhere) {
+      left_out_ += row[0];
+      return;
+    }
+    allocations_[leaf] += row[3];
+    const Kind kind = kind_of_leaf(leaf);
+    if (kind != Kind::vmalloc || !place.counted_elsewhere) live_[kind] += row[0];
+    session.add_row(recording, key, place.group, row);
+    recording.stacks[recording.sums.back().stack.index].leaf = name_of(leaf, names);
+  }
+
+  static std::string name_of(uint16_t leaf, const std::map<uint32_t, std::string>& names) {
+    const auto name = names.find(leaf & bpf::leaf_which);
+    const bool is_cache = (leaf & ~bpf::leaf_which) == bpf::leaf_cache && name != names.end();
+    return leaf_name(leaf, is_cache ? name->second : "");
+  }
+
+  // Where many frees were not seen, some of what is still to be allocated again is free, too.
+  void say_doubtful(Session& session, Recording& recording,
+                    const std::map<uint32_t, std::string>& names) const {
+    for (const auto& [leaf, allocations] : allocations_) {
+      uint32_t count = 0;
+      if (!session.object().lookup("unseen", uint32_t{leaf}, count)) continue;
+      if (count == 0 || int64_t{count} * doubtful_share < allocations) continue;
+      recording.meta.notes.push_back(
+          name_of(leaf, names) + ": " + with_commas(count) + " of " + with_commas(allocations) +
+          " were freed in a way that cannot be traced, so some that are shown as live may be free");
+    }
+  }
+
+  void compare(const Session& session, Recording& recording) {
+    const bool all_tasks = session.options().target.whole_system();
+    const auto row = [&](Kind kind, const char* what, int64_t growth) {
+      if (is_traced(wanted_, kind))
+        recording.meta.reconciliation.push_back(
+            {std::string(what) + (all_tasks ? "" : " of the whole system"), live_[kind], growth});
+    };
+    row(Kind::slab, "Slab growth", end_.slab - start_.slab);
+    if (wanted_ == Kind::pages) row(Kind::pages, "MemFree shrinkage", start_.free - end_.free);
+    row(Kind::percpu, "Percpu growth", end_.percpu - start_.percpu);
+    row(Kind::vmalloc, "VmallocUsed growth", end_.vmalloc - start_.vmalloc);
+    if (wanted_ != Kind::all) return;
+    recording.meta.notes.push_back("left out because counted elsewhere: " + iec_bytes(left_out_) +
+                                   " live in pages of slab, per-CPU memory and vmalloc, and in "
+                                   "addresses without memory of their own; also user memory and "
+                                   "page cache");
+    if (!has_vmalloc_tracepoints())
+      recording.meta.notes.push_back("vmalloc cannot be traced before Linux 6.2");
+  }
+
+  Kind wanted_;
+  KernelMemory start_, end_;
+  std::map<Kind, int64_t> live_;
+  std::map<uint16_t, int64_t> allocations_;
+  int64_t left_out_ = 0;
+};
+
+void reconcile(Session& session, Recording& recording) {
+  const bpf::counters counters = session.counters();
+  recording.meta.notes.push_back(
+      with_commas(static_cast<int64_t>(counters.events)) + " allocations (" +
+      iec_bytes(static_cast<int64_t>(counters.amount)) + "), " +
+      with_commas(static_cast<int64_t>(counters.frees - counters.free_misses)) +
+      " of their blocks freed (" + iec_bytes(static_cast<int64_t>(counters.freed_bytes)) + "), " +
+      with_commas(static_cast<int64_t>(counters.unseen_frees)) +
+      " freed without a trace and allocated again");
+  recording.losses.add(Loss::probe_recursion, session.object().skipped());
+}
+
+std::span<const std::byte> object() { return {memflame_kmem_object, memflame_kmem_object_end}; }
+
+}  // namespace
+
+extern const Probe kernel_probe;
+const Probe kernel_probe{
+    .name = "kernel",
+    .help = "which kernel code holds kernel memory (slab, pages, per-CPU, vmalloc)",
+    .description =
+        "Watches the kernel's own allocators: kmalloc and slab caches, or with --kind pages, "
+        "per-CPU\n"
+        "memory, vmalloc areas, or all of them with each byte once. Stacks are the kernel's; "
+        "their\n"
+        "last frame says what was allocated. With a target, only what its tasks allocate counts,\n"
+        "whoever frees it.",
+    .values = values,
+    .types = types,
+    .object = object,
+    .configure = configure,
+    .attach = attach,
+    .attach_module = nullptr,
+    .reconcile = reconcile,
+    .accounting = [](const ProbeOptions& options) -> std::unique_ptr<Accounting> {
+      return std::make_unique<KernelAccounting>(options);
+    },
+    .whole_system = true,
+    .user_stacks = false,
+};
+
+}  // namespace memflame

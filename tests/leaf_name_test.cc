@@ -1,0 +1,43 @@
+#include "probes/kmem/leaf_name.h"
+
+#include <doctest/doctest.h>
+
+#include "probes/bpf/shared.h"
+#include "probes/kmem/meminfo.h"
+
+using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
+
+TEST_CASE("each kind of memory has its name") {
+  CHECK(leaf_name(bpf::leaf_cache | 7, "dentry") == "[slab dentry]");
+  CHECK(leaf_name(bpf::leaf_cache, "") == "[slab]");
+  CHECK(leaf_name(bpf::leaf_kmalloc | 64 / 8, "") == "[kmalloc-64]");
+  CHECK(leaf_name(bpf::leaf_kmalloc | 8192 / 8, "") == "[kmalloc-8192]");
+  CHECK(leaf_name(bpf::leaf_large | 3, "") == "[kmalloc order 3]");
+  CHECK(leaf_name(bpf::leaf_pages | 10, "") == "[pages order 10]");
+  CHECK(leaf_name(bpf::leaf_movable, "") == "[movable pages order 0]");
+  CHECK(leaf_name(bpf::leaf_percpu, "") == "[percpu]");
+  CHECK(leaf_name(bpf::leaf_vmalloc, "") == "[vmalloc]");
+  CHECK(leaf_name(0, "") == "[unknown memory]");
+}
+
+TEST_CASE("a cache's name is text, whatever a module has called it") {
+  using namespace std::string_view_literals;
+  CHECK(clean_cache_name("dentry\0rubbish"sv) == "dentry");
+  CHECK(clean_cache_name("bio-120") == "bio-120");
+  CHECK(clean_cache_name("a;b\nc\x1b[31m]\x80 d") == "a?b?c??31m???d");
+  CHECK(clean_cache_name("no end") == "no?end");
+  CHECK(clean_cache_name("").empty());
+}
+
+TEST_CASE("meminfo: KiB to bytes, whole names, and what is missing is 0") {
+  const KernelMemory memory = parse_meminfo(
+      "MemTotal:        4018168 kB\nMemFree:          100 kB\nVmallocTotal:   34359738367 kB\n"
+      "VmallocUsed:       24 kB\nSlab:  9 kB\nSReclaimable:  3 kB\nSUnreclaim:   4 kB\n");
+  CHECK(memory.free == 102400);
+  CHECK(memory.slab == 7168);
+  CHECK(memory.vmalloc == 24576);
+  CHECK(memory.percpu == 0);
+  CHECK(parse_meminfo("").slab == 0);
+  CHECK(parse_meminfo("MemFree:").free == 0);
+  CHECK(parse_meminfo("xMemFree: 5 kB").free == 0);
+}

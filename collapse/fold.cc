@@ -58,14 +58,34 @@ class Folder {
         throw Error("the recording is damaged: a value belongs to a stack that is not in it");
       add(sum);
     }
+    for (const Candidate& candidate : recording_.candidates)
+      profile_.findings.push_back({.kind = candidate.kind,
+                                   .detail = candidate.detail,
+                                   .events = candidate.events,
+                                   .bytes = candidate.bytes,
+                                   .freeing = stack_of(candidate.freeing),
+                                   .allocating = stack_of(candidate.allocating),
+                                   .first_freeing = stack_of(candidate.first_freeing)});
     return std::move(profile_);
   }
 
  private:
+  // A stack that has no value of its own.
+  StackId stack_of(RawStackId id) {
+    if (!id) return {};
+    if (id.index >= recording_.stacks.size())
+      throw Error("the recording is damaged: it refers to a stack that is not in it");
+    return top_of({.stack = id, .group = {}, .values = {}});
+  }
+
   void add(const Aggregate& sum) {
     if (std::all_of(sum.values.begin(), sum.values.end(), [](int64_t v) { return v == 0; }) &&
         sum.values.size() == profile_.types.size())
       return;
+    profile_.add(top_of(sum), sum.values);
+  }
+
+  StackId top_of(const Aggregate& sum) {
     const RawStack& stack = recording_.stacks[sum.stack.index];
     StackId top = process(stack.space);
     if (!sum.group.empty()) top = profile_.push(top, sum.group, FrameKind::note);
@@ -74,8 +94,7 @@ class Folder {
     else
       top = frames(sum, stack, top);
     // A value has to be somewhere to be seen.
-    if (!top) top = profile_.push(top, "[no stack]", FrameKind::note);
-    profile_.add(top, sum.values);
+    return top ? top : profile_.push(top, "[no stack]", FrameKind::note);
   }
 
   StackId process(SpaceId id) {

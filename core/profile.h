@@ -48,6 +48,14 @@ struct Meta {
   std::vector<std::string> notes;  // further lines, e.g. what was released or left out
 };
 
+// What a probe found beside its figures: a free that looks wrong, and the stacks that show it.
+struct Finding {
+  std::string kind, detail;
+  uint64_t events = 0;
+  int64_t bytes = 0;
+  StackId freeing, allocating, first_freeing;  // none where unknown
+};
+
 // Values are signed: a shrink, a release or a difference is negative. They belong to the stack as a
 // whole path (self values); inclusive sums are made by who needs them.
 class Profile {
@@ -61,6 +69,8 @@ class Profile {
   // The columns, fixed before the first add(). `shown` is the one that is drawn.
   std::vector<ValueType> types;
   size_t shown = 0;
+
+  std::vector<Finding> findings;
 
   // Adds a frame on top of `caller`, interning the names.
   StackId push(StackId caller, std::string_view function, FrameKind kind = FrameKind::user,

@@ -90,6 +90,16 @@ struct Aggregate {
   std::vector<int64_t> values;  // one per Recording::types
 };
 
+// A free that looks wrong, and where (alloc --check).
+struct Candidate {
+  std::string kind;    // "double free", "free of an address never allocated", "mismatched free"
+  std::string detail;  // "new[] against free"; empty when the kind says it all
+  uint64_t events = 0;
+  int64_t bytes = 0;  // of the blocks, where they were known
+  RawStackId freeing;
+  RawStackId allocating, first_freeing;  // none where unknown
+};
+
 // One captured call, for recordings with events (written by no probe yet in aggregate mode).
 enum class EventKind : uint8_t {
   allocate,
@@ -138,6 +148,7 @@ struct Recording {
   std::vector<RawStack> stacks{RawStack{}};
   std::vector<Aggregate> sums;
   std::vector<Event> events;
+  std::vector<Candidate> candidates;
   // Filled by symbolize(): for stack s, frames[s.index][i] is the location of pcs[i].
   std::vector<Location> locations{Location{}};
   std::vector<std::vector<LocationId>> frames;

@@ -56,6 +56,7 @@ class BpfObject {
   // The object's writable globals, in the order of their declaration in maps.h.
   void arm(bool on);
   uint32_t new_space();
+  bpf::globals& globals() { return *globals_; }
 
   // How often the kernel skipped a program because it was running on that CPU already.
   uint64_t skipped() const;

@@ -37,7 +37,7 @@ struct UprobeMultiAttr {
 UniqueFd link_uprobe_multi(int program, const MultiProbe& probe) {
   UprobeMultiAttr attr;
   attr.prog_fd = static_cast<uint32_t>(program);
-  attr.attach_type = attach_uprobe_multi;
+  attr.attach_type = static_cast<uint32_t>(probe.attach_type);
   attr.path = address_of(probe.path.c_str());
   attr.offsets = address_of(probe.offsets.data());
   attr.cookies = probe.cookies.empty() ? 0 : address_of(probe.cookies.data());

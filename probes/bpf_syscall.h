@@ -11,14 +11,17 @@
 
 namespace memflame {
 
-// Values of enum bpf_attach_type and of BPF_F_UPROBE_MULTI_RETURN, UAPI since Linux 6.6.
+// Values of enum bpf_attach_type and of BPF_F_UPROBE_MULTI_RETURN. Since Linux 6.6.
 inline constexpr int attach_uprobe_multi = 48;
+// A program that runs at the entry and, if it asks for that, at the return. Since 6.13.
+inline constexpr int attach_uprobe_session = 57;
 inline constexpr uint32_t uprobe_multi_return = 1;
 
 struct MultiProbe {
   std::string path;
   std::span<const uint64_t> offsets;  // file offsets
   std::span<const uint64_t> cookies;  // one per offset
+  int attach_type = attach_uprobe_multi;
   bool is_return = false;
   pid_t pid = 0;  // only this process; 0 = all
 };

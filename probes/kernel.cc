@@ -15,12 +15,13 @@ namespace {
 
 // A link on something that is no regular file is refused with EBADF by kernels that know the link
 // type, and with EINVAL by those that do not.
-bool has_uprobe_multi() {
-  const UniqueFd program = load_trivial_kprobe(attach_uprobe_multi);
+bool has_uprobe_link(int attach_type) {
+  const UniqueFd program = load_trivial_kprobe(attach_type);
   if (!program) return false;
   const uint64_t offset = 0;
-  const UniqueFd link =
-      link_uprobe_multi(program.get(), {.path = "/", .offsets = {&offset, 1}, .cookies = {}});
+  const UniqueFd link = link_uprobe_multi(
+      program.get(),
+      {.path = "/", .offsets = {&offset, 1}, .cookies = {}, .attach_type = attach_type});
   return !link && errno == EBADF;
 }
 
@@ -38,13 +39,18 @@ KernelFeatures probe_features() {
   KernelFeatures features;
   utsname names{};
   if (uname(&names) == 0) features.release = names.release;
-  features.uprobe_multi = has_uprobe_multi();
-  // Fixed by kernel commit 46ba0e49b642 ("bpf: fix multi-uprobe PID filtering logic").
+  features.uprobe_multi = has_uprobe_link(attach_uprobe_multi);
+  features.uprobe_session = features.uprobe_multi && has_uprobe_link(attach_uprobe_session);
   int major = 0;
   int minor = 0;
-  features.uprobe_multi_pid = features.uprobe_multi &&
-                              std::sscanf(names.release, "%d.%d", &major, &minor) == 2 &&
-                              (major > 6 || (major == 6 && minor >= 10));
+  const bool known = std::sscanf(names.release, "%d.%d", &major, &minor) == 2;
+  const auto since_6 = [&](int n) { return known && (major > 6 || (major == 6 && minor >= n)); };
+  // Fixed by kernel commit 46ba0e49b642 ("bpf: fix multi-uprobe PID filtering logic").
+  features.uprobe_multi_pid = features.uprobe_multi && since_6(10);
+  // Kernel commit 0593dd34e534 ("bpf: Refactor inode/task/sk storage map_{update,delete}_elem()")
+  // and the ones around it.
+  features.task_storage = since_6(2);
+  features.emulates_long_nops = since_6(18);
   features.exact_rss_stat = has_exact_rss_stat();
   features.syscall_tracepoints = bool{tracefs_open("events/syscalls/sys_enter_brk/id")};
   const int cpus = libbpf_num_possible_cpus();

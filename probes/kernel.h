@@ -9,7 +9,10 @@ struct KernelFeatures {
   std::string release;            // uname -r
   bool uprobe_multi = false;      // 6.6: one link for many probes, and quick detaching
   bool uprobe_multi_pid = false;  // 6.10: its filter takes all threads of a process, not one alone
-  bool exact_rss_stat = false;    // 6.2: resident counters are exact at each change
+  bool uprobe_session = false;    // 6.13: entry and return are one link and one program
+  bool emulates_long_nops = false;   // 6.18: a probe on a nop of any length is cheap
+  bool task_storage = false;         // 6.2: what is kept with a task can always be looked up
+  bool exact_rss_stat = false;       // 6.2: resident counters are exact at each change
   bool syscall_tracepoints = false;  // tracefs could be reached; else raw tracepoints are used
   unsigned possible_cpus = 1;
 };

@@ -93,10 +93,12 @@ void Links::perf_uprobe(int program, const std::string& path, const UprobeSite& 
 }
 
 void Links::uprobes(const bpf_program* program, const std::string& path,
-                    const std::vector<UprobeSite>& sites, bool is_return, pid_t pid, bool multi) {
+                    const std::vector<UprobeSite>& sites, UprobeKind kind, pid_t pid) {
+  if (sites.empty()) return;
   const int fd = bpf_program__fd(program);
-  if (!multi) {
-    for (const UprobeSite& site : sites) perf_uprobe(fd, path, site, is_return, pid);
+  if (kind == UprobeKind::entry || kind == UprobeKind::returns) {
+    for (const UprobeSite& site : sites)
+      perf_uprobe(fd, path, site, kind == UprobeKind::returns, pid);
     return;
   }
   std::vector<uint64_t> offsets;
@@ -105,7 +107,13 @@ void Links::uprobes(const bpf_program* program, const std::string& path,
     offsets.push_back(site.offset);
     cookies.push_back(site.cookie);
   }
-  UniqueFd link = link_uprobe_multi(fd, {path, offsets, cookies, is_return, pid});
+  UniqueFd link = link_uprobe_multi(
+      fd, {.path = path,
+           .offsets = offsets,
+           .cookies = cookies,
+           .attach_type = kind == UprobeKind::session ? attach_uprobe_session : attach_uprobe_multi,
+           .is_return = kind == UprobeKind::multi_returns,
+           .pid = pid});
   if (!link) refuse(path);
   fds_.push_back(std::move(link));
 }

@@ -19,6 +19,8 @@ struct UprobeSite {
   uint64_t cookie = 0;
 };
 
+enum class UprobeKind : uint8_t { entry, returns, multi_entry, multi_returns, session };
+
 // On a raw tracepoint a kernel stack begins with our program and the function that runs it.
 inline constexpr uint32_t raw_tracepoint_frames = 2;
 
@@ -35,9 +37,10 @@ class Links {
   // where a raw one costs every system call on the machine. False when tracefs is out of reach.
   bool tracepoint(const bpf_program* program, const char* category, const char* name);
 
-  // Probes on functions of one file. `path` may be a /proc/self/fd path. Throws Error.
+  // Probes on functions of one file. `path` may be a /proc/self/fd path. `kind` is that of the
+  // program, too. Throws Error.
   void uprobes(const bpf_program* program, const std::string& path,
-               const std::vector<UprobeSite>& sites, bool is_return, pid_t pid, bool multi);
+               const std::vector<UprobeSite>& sites, UprobeKind kind, pid_t pid);
 
   // Detaches all. One perf-event probe takes the kernel about 0.1 s, so they go side by side.
   void detach();

@@ -4,9 +4,12 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "probes/bpf/shared.h"
 
 namespace memflame {
 
@@ -45,9 +48,12 @@ struct ProbeOptions {
   uint64_t min_size = 0, max_size = UINT64_MAX;  // alloc: bytes of blocks that count
   bool usable_size = false;                      // alloc: as the allocator gives it
   bool requested_size = false;                   // kernel: as asked for, not as given
+  bool ages = false;                             // alloc: blocks know when they were allocated
   bool check = false;                            // alloc: look for wrong frees
   std::string symbols_prefix;                    // alloc: names that begin with this, too
   std::vector<std::string> alloc_specs, free_specs, presets;  // alloc: see alloc/custom.h
+  // alloc: gets each call, with the function's name; null = nobody wants them.
+  std::function<void(const bpf::call_record&, const std::string& function)> on_call;
   std::string object;               // alloc: only functions of files with this name or path
   uint32_t max_live = 0;            // entries of the live table; 0 = from the machine's memory
   uint32_t max_stacks = 131072;     // about 100 bytes of kernel memory each

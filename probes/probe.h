@@ -41,6 +41,10 @@ class Accounting {
   virtual void armed() {}
   virtual void disarmed() {}
   virtual void on_event(const bpf::event_record&) {}
+  virtual void on_call(const bpf::call_record&) {}
+  virtual void on_candidate(const bpf::candidate_record&) {}
+  // About every 10 ms while counting.
+  virtual void on_poll(Session&) {}
   // Adds the rows, keyed by stack hash. The default takes the kernel's sums.
   virtual void finish(Session&, Recording&);
 };
@@ -50,8 +54,9 @@ struct Probe {
   std::string_view help;         // one line
   std::string_view description;  // for --help: what is measured, in which unit
   std::span<const ProbeValue> values;
-  // Columns for a value word ("minor"/"major" for faults, pages for resident pages).
-  std::vector<ValueType> (*types)(std::string_view value);
+  // Columns for options.value ("minor"/"major" for faults, pages for resident pages), and their
+  // variances when events are sampled.
+  std::vector<ValueType> (*types)(const ProbeOptions& options);
   std::span<const std::byte> (*object)();
   void (*configure)(const ProbeOptions&, bpf::config&, BpfObject&);
   void (*attach)(Session&);

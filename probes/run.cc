@@ -137,7 +137,7 @@ Run run_probe(const Probe& probe, const ProbeOptions& options, Command* command)
   if (command != nullptr) command->release();
 
   {
-    StatusLine status(options.status_line, probe.types(options.value)[0].unit);
+    StatusLine status(options.status_line, probe.types(options)[0].unit);
     while (!ends.all()) {
       session.poll(poll_ms);
       const double seconds = seconds_since(armed);

@@ -29,6 +29,10 @@ bpf::config make_config(const ProbeOptions& options, const KernelFeatures& featu
   config.max_depth = std::min<uint32_t>(options.max_depth, bpf::max_frames);
   config.copy_bytes = std::min<uint32_t>(options.copy_kib * 1024, bpf::max_copy_bytes);
   config.check_every = options.check_every;
+  config.every = options.every;
+  config.task_storage = features.task_storage;
+  config.min_size = options.min_size;
+  config.max_size = options.max_size;
   std::strncpy(config.comm, options.target.comm.c_str(), sizeof(config.comm) - 1);
   return config;
 }
@@ -159,6 +163,7 @@ void Session::poll(int timeout_ms) {
   unwinder_.refresh(spaces_);
   for (const ModuleId id : spaces_.new_modules())
     if (probe_.attach_module != nullptr) probe_.attach_module(*this, spaces_.module(id), armed_);
+  if (armed_) accounting_->on_poll(*this);
   const uint64_t now = monotonic_ns();
   if (options_.target.whole_system() || now < next_reading_ns_) return;
   next_reading_ns_ = now + os_reading_interval_ns;
@@ -197,6 +202,10 @@ void Session::on_record(std::span<const std::byte> record) {
     accounting_->on_event(*static_cast<const bpf::event_record*>(data));
   else if (type == bpf::record_amount && size >= sizeof(bpf::amount_record))
     stacks_.add(*static_cast<const bpf::amount_record*>(data));
+  else if (type == bpf::record_call && size >= sizeof(bpf::call_record))
+    accounting_->on_call(*static_cast<const bpf::call_record*>(data));
+  else if (type == bpf::record_candidate && size >= sizeof(bpf::candidate_record))
+    accounting_->on_candidate(*static_cast<const bpf::candidate_record*>(data));
   else if (type == bpf::record_copy)
     on_copy(record);
 }
@@ -280,7 +289,9 @@ Recording Session::finish() {
   poll(0);
   spaces_.settle();
   Recording recording;
-  recording.types = probe_.types(value_named(probe_, options_.value).name);
+  ProbeOptions named = options_;
+  named.value = value_named(probe_, options_.value).name;
+  recording.types = probe_.types(named);
   recording.shown = value_named(probe_, options_.value).column;
   accounting_->finish(*this, recording);
   probe_.reconcile(*this, recording);

@@ -38,6 +38,7 @@ class Session {
   BpfObject& object() { return object_; }
   Links& links() { return links_; }
   Spaces& spaces() { return spaces_; }
+  Accounting& accounting() { return *accounting_; }
 
   // Makes a process a target. One that waits for exec counts from the program's first instruction.
   void add_target(pid_t pid, bool waits_for_exec);
@@ -65,6 +66,7 @@ class Session {
   // Adds to a row of the recording, by the key of a stack; used by Accounting.
   void add_row(Recording& recording, uint64_t key, const std::string& group,
                const std::vector<int64_t>& values);
+  RawStackId row_of(Recording& recording, uint64_t key) { return stacks_.row(recording, key); }
   const StackLog& stack_log() const { return stacks_; }
 
  private:

@@ -1,209 +1,324 @@
 // The allocator probe: which stacks own the blocks that were allocated and not freed.
 //
-// The outermost call of a thread is the one that counts: calloc() that calls malloc() is one block.
-// It is recognised by the stack alone: a call is nested while an earlier one's return address (the
-// return probe's trampoline) still lies above it, and a return belongs to the call that it pops. So
-// neither a missed return nor a longjmp() out of an allocator can unbalance anything.
+// What a probed function takes and gives is in the cookie of its probe (call_shape.h). The
+// outermost call of a thread is the one that counts: calloc() that calls malloc() is one block. It
+// is recognised by the stack alone: a call is nested while an earlier one's return address still
+// lies above it, and a return belongs to the call that it pops. So neither a missed return nor a
+// longjmp() out of an allocator can unbalance anything.
 //
 // A block leaves the live table before free() or realloc() runs and enters it after malloc()
 // returned, so an address that another thread gets in between can never be mistaken.
 #include "../bpf/kernel.h"
 #include "../bpf/shared.h"
+#include "call_shape.h"
 
 struct probe_state {
   u64 sp;           // of the outermost call in flight, at its entry; 0 = none
+  u64 return_slot;  // what lay there, for a call without a return probe; 0 = the trampoline
   u64 size;         // what it asks for
-  u64 out;          // posix_memalign: where the pointer goes
+  u64 probability;  // that such a block is kept; 0 = this one is not
+  u64 out;          // where the pointer goes; 0 = it is returned
+  u64 pool;         // what the block will belong to; 0 = nothing
   u64 key;          // stack
   u64 old_address;  // realloc: the block that was taken out of the table
   struct block old;
   u32 had_old, old_missed;
   u32 space;
-  u32 function;
+  u32 cleared;  // realloc of a kind that frees for size 0, whatever it returns
+  struct call_shape shape;
+  u64 passed_on;     // the block that a function which may call another one to free it was given
+  u64 passed_on_sp;  // … at this sp
+  u64 passed_on_by;  // … function
+  u64 marked_sp;     // see on_mark()
+  u64 marked_block;
+  u32 marked_family, freeing_family;
 };
 
-#include "../bpf/capture.h"
+#include "blocks.h"
 ALWAYS_INLINE void after_exec(u32 space, struct mm_struct* mm) {}
 ALWAYS_INLINE void before_thread_exit(u32 space) {}
 #include "../bpf/lifecycle.h"
+#include "check.h"
 
-enum { live, live_count, total, total_count };
+enum { ask_for_return, no_return };
 
-struct {
-  __uint(type, BPF_MAP_TYPE_HASH);
-  __uint(map_flags, BPF_F_NO_PREALLOC);
-  __uint(max_entries, 1 << 20);  // user space sets it before load
-  __type(key, struct block_key);
-  __type(value, struct block);
-} blocks SEC(".maps");
-
-ALWAYS_INLINE int taken(struct block_key* key, struct block* block) {
-  struct block* found = bpf_map_lookup_elem(&blocks, key);
-  if (!found) return 0;
-  *block = *found;
-  // Two threads that free one address race to this delete: only the one that wins owns the block.
-  return bpf_map_delete_elem(&blocks, key) == 0;
+ALWAYS_INLINE struct call_shape shape_of(void* ctx) {
+  union {
+    u64 cookie;
+    struct call_shape shape;
+  } both = {.cookie = bpf_get_attach_cookie(ctx)};
+  return both.shape;
 }
 
-ALWAYS_INLINE void add_live(u64 key, s64 bytes, s64 count) {
-  account(key, live, bytes);
-  account(key, live_count, count);
-}
+// The comments keep clang from making one load of it, at an offset to the context that varies: the
+// verifier allows only constant ones.
+#define REGISTER(name)                       \
+  ({                                         \
+    u64 value_ = ctx->name;                  \
+    asm volatile("# " #name : "+r"(value_)); \
+    value_;                                  \
+  })
 
-ALWAYS_INLINE void put(struct block_key* key, struct block* block) {
-  long error = insert(&blocks, key, block);
-  if (error == exists) {
-    // An address that is allocated again: the free of the old block went unseen (a custom free
-    // path, or a skipped probe). It cannot be live any more.
-    struct block old;
-    if (taken(key, &old)) {
-      add_live(old.hash, -(s64)old.size, -1);
-      COUNT(unseen_frees, 1);
-    }
-    error = insert(&blocks, key, block);
+ALWAYS_INLINE u64 argument(struct pt_regs* ctx, u32 number) {
+  switch (number) {
+    case 1:
+      return REGISTER(di);
+    case 2:
+      return REGISTER(si);
+    case 3:
+      return REGISTER(dx);
+    case 4:
+      return REGISTER(cx);
+    case 5:
+      return REGISTER(r8);
+    case 6:
+      return REGISTER(r9);
   }
-  if (error) {
-    COUNT(live_full_events, 1);
-    COUNT(live_full_bytes, block->size);
-    add_live(note_key(key->space, note_live_table_full), block->size, 1);
-    return;
-  }
-  add_live(block->hash, block->size, 1);
-}
-
-// Is the call that was recorded for this thread still on its stack?
-ALWAYS_INLINE int in_flight(struct task_struct* task, struct probe_state* call, u32 space, u64 sp) {
-  u64 slot = 0;
-  if (call->space != space || sp > call->sp) return 0;  // equal after a tail call
-  if (bpf_probe_read_user(&slot, sizeof(slot), (void*)call->sp)) return 0;
-  return slot == BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr);
-}
-
-// realloc() never said what became of the block it took: as far as we know it was not freed.
-ALWAYS_INLINE void put_back(struct probe_state* call) {
-  struct block_key key = {.address = call->old_address, .space = call->space};
-  add_live(call->old.hash, -(s64)call->old.size, -1);
-  put(&key, &call->old);
-}
-
-SEC("uprobe")
-int memflame_alloc_enter(struct pt_regs* ctx) {
-  struct process* process = current_process();
-  if (!process) return 0;
-  struct task_struct* task = bpf_get_current_task_btf();
-  struct thread* thread = this_thread();
-  u32 function = bpf_get_attach_cookie(ctx);
-  if (!thread) {
-    COUNT(no_state_events, 1);
-    return 0;
-  }
-  struct probe_state* call = &thread->state;
-  if (call->sp) {
-    if (in_flight(task, call, process->space, ctx->sp)) return 0;  // nested
-    COUNT(abandoned, 1);  // left without returning: longjmp, exec, cancellation
-    if (call->had_old && call->space == process->space) put_back(call);
-  }
-  u64 a = ctx->di, b = ctx->si, c = ctx->dx, size = a;
-  call->had_old = 0;
-  call->out = 0;
-  switch (function) {
-    case fn_calloc:
-    case fn_reallocarray: {
-      u64 count = function == fn_calloc ? a : b, each = function == fn_calloc ? b : c;
-      size = count * each;
-      asm volatile("" : "+r"(size));  // keep clang from making it a 128-bit product
-      // A product beyond 64 bits makes the call fail; any size will do then.
-      if (count && each && size / count != each) size = ~0ULL;
-      break;
-    }
-    case fn_realloc:
-    case fn_aligned:
-      size = b;
-      break;
-    case fn_posix_memalign:
-      size = c;
-      call->out = a;
-      break;
-  }
-  if ((function == fn_realloc || function == fn_reallocarray) && a) {
-    struct block_key key = {.address = a, .space = process->space};
-    call->old_address = a;
-    call->had_old = taken(&key, &call->old);
-    call->old_missed = !call->had_old;
-  } else {
-    call->old_address = 0;
-    call->old_missed = 0;
-  }
-  call->key = capture(ctx, process, 1);
-  call->function = function;
-  call->size = size;
-  call->space = process->space;
-  call->sp = ctx->sp;
   return 0;
 }
 
-SEC("uretprobe")
-int memflame_alloc_return(struct pt_regs* ctx) {
-  struct process* process = current_process();
-  if (!process) return 0;
-  struct thread* thread = known_thread();
-  if (!thread) return 0;
+ALWAYS_INLINE u64 size_asked_for(struct pt_regs* ctx, struct call_shape shape) {
+  u64 size = argument(ctx, shape.size);
+  if (shape.int_size) size = (u32)size;
+  if (!shape.count) return size;
+  u64 count = argument(ctx, shape.count);
+  if (shape.int_size) count = (u32)count;
+  u64 product = size * count;
+  asm volatile("" : "+r"(product));  // keep clang from making it a 128-bit product
+  // A product beyond 64 bits makes the call fail; any size will do then.
+  return count && size && product / count != size ? ~0ULL : product;
+}
+
+// Is the call that was recorded for this thread still on its stack?
+ALWAYS_INLINE int in_flight(struct probe_state* call, u32 space, u64 sp) {
+  u64 slot = 0;
+  if (call->space != space || sp > call->sp) return 0;  // equal after a tail call
+  if (bpf_probe_read_user(&slot, sizeof(slot), (void*)call->sp)) return 0;
+  if (call->return_slot) return slot == call->return_slot;
+  return slot == BPF_CORE_READ(bpf_get_current_task_btf(), mm, uprobes_state.xol_area, vaddr);
+}
+
+ALWAYS_INLINE void say_call(struct process* process, u32 function, int frees, u64 address, u64 size,
+                            u64 old) {
+  if (!config.trace) return;
+  u64 id = bpf_get_current_pid_tgid();
+  struct call_record record = {.type = record_call,
+                               .space = process->space,
+                               .time = bpf_ktime_get_ns(),
+                               .tgid = id >> 32,
+                               .tid = id,
+                               .function = function,
+                               .frees = frees,
+                               .address = address,
+                               .size = size,
+                               .old = old};
+  bpf_get_current_comm(record.comm, sizeof(record.comm));
+  if (bpf_ringbuf_output(&ring, &record, sizeof(record), wake_if_filling())) COUNT(event_drops, 1);
+}
+
+// The old block of a realloc() that failed, or never said what became of it, is live again.
+ALWAYS_INLINE void put_back(struct probe_state* call) {
+  struct block_key key = {.address = call->old_address, .space = call->space};
+  enter(call->old.hash, &call->old, block_is_gone);
+  put(&key, &call->old);
+}
+
+// The call that this thread was in ended in another way than by returning: longjmp(), exec,
+// cancellation; an exception, where that is what a function does when it fails.
+ALWAYS_INLINE void abandon(struct probe_state* call, u32 space) {
+  if (!call->shape.own_end) COUNT(abandoned, 1);
+  if (call->had_old && call->space == space) put_back(call);
+  call->sp = 0;
+}
+
+ALWAYS_INLINE int on_allocate(struct pt_regs* ctx, struct process* process,
+                              struct call_shape shape) {
+  struct thread* thread = this_thread();
+  if (!thread) {
+    COUNT(no_state_events, 1);
+    return no_return;
+  }
   struct probe_state* call = &thread->state;
-  if (!call->sp || ctx->sp != call->sp + 8) return 0;  // nested, or began before we watched
+  if (call->sp) {
+    if (in_flight(call, process->space, ctx->sp)) return no_return;  // nested
+    abandon(call, process->space);
+  }
+  u64 size = size_asked_for(ctx, shape);
+  call->had_old = 0;
+  call->old_missed = 0;
+  call->old_address = argument(ctx, shape.block);
+  if (call->old_address) {
+    struct block_key key = {.address = call->old_address, .space = process->space};
+    call->had_old = taken(&key, &call->old);
+    call->old_missed = !call->had_old;
+  }
+  u64 p = size >= config.min_size && size <= config.max_size ? probability(size) : 0;
+  if (!p || !is_kept(p)) {
+    COUNT(passed_over, 1);
+    p = 0;
+    // What this calls must not be taken for a call of the program's.
+    if (shape.leaf && !call->had_old && !config.trace) return no_return;
+  }
+  call->key = p ? capture(ctx, process, 1) : 0;
+  call->probability = p;
+  call->size = size;
+  call->out = argument(ctx, shape.out);
+  call->pool = argument(ctx, shape.pool);
+  call->shape = shape;
+  call->cleared = shape.always_frees && !size;
+  call->space = process->space;
+  call->return_slot = 0;
+  if (shape.own_end)
+    bpf_probe_read_user(&call->return_slot, sizeof(call->return_slot), (void*)ctx->sp);
+  if (config.check) check_family_of_call(call, ctx->sp);
+  call->sp = ctx->sp;
+  return shape.own_end ? no_return : ask_for_return;
+}
+
+// The size that a block really has, where its address tells.
+ALWAYS_INLINE u64 real_size(struct call_shape shape, u64 address, u64 size) {
+  if (!config.usable) return size;
+  if (shape.usable == usable_glibc) {
+    // malloc/malloc.c of glibc: the word before a block is the size of its chunk, with three flags.
+    // A block's chunk is eight bytes larger than it, and sixteen when it is mapped on its own.
+    u64 chunk = 0;
+    if (bpf_probe_read_user(&chunk, sizeof(chunk), (void*)(address - 8))) return size;
+    return (chunk & ~7ULL) - (chunk & 2 ? 16 : 8);
+  }
+  return size;
+}
+
+// `sp`: at the entry of the call that returns.
+ALWAYS_INLINE void on_return(struct pt_regs* ctx, struct process* process, u64 sp) {
+  struct thread* thread = known_thread();
+  if (!thread) return;
+  struct probe_state* call = &thread->state;
+  if (!call->sp || sp != call->sp) return;  // nested, or began before we watched
   call->sp = 0;
 
+  struct call_shape shape = call->shape;
   u64 address = ctx->ax;
-  if (call->function == fn_posix_memalign) {
+  if (shape.out) {
     address = 0;
     if ((u32)ctx->ax == 0 && bpf_probe_read_user(&address, sizeof(address), (void*)call->out)) {
       COUNT(out_pointer_unread, 1);
-      return 0;
+      if (call->had_old) put_back(call);
+      return;
     }
   }
+  if (call->cleared) address = 0;
+  say_call(process, shape.function, 0, address, call->size, call->old_address);
   if (call->old_address) {
     // realloc(p, 0) frees p and returns null; any other null is a failure that keeps the block.
     if (!address && call->size) {
       if (call->had_old) put_back(call);
-      return 0;
+      return;
     }
-    COUNT(frees, 1);
-    if (call->had_old) {
-      add_live(call->old.hash, -(s64)call->old.size, -1);
-      COUNT(freed_bytes, call->old.size);
-    } else if (call->old_missed) {
+    if (call->had_old)
+      count_freed(&call->old);
+    else if (globals.sampling == sampling_none)
       COUNT(free_misses, 1);
+  }
+  if (!address || !call->probability) return;
+  u64 size = real_size(shape, address, call->size);
+  struct block block = {.hash = call->key,
+                        .size = size,
+                        .weight = weight_of(size, call->probability),
+                        .count = count_of(call->probability),
+                        .time_ns = config.ages ? bpf_ktime_get_ns() : 0,
+                        .function = shape.function,
+                        .family = shape.family};
+  if (call->probability < certainly) block.seed = bpf_get_prandom_u32();
+  COUNT(events, 1);
+  COUNT(amount, size);
+  count_lost_stack(call->key, size);
+  enter(call->key, &block, block_is_new);
+  struct block_key key = {.address = address, .space = process->space};
+  if (config.check) forget_freed(&key);
+  if (call->pool) join_pool(call->pool, &key, &block);
+  put(&key, &block);
+}
+
+// Is this the same free as the one that the function which called here was given?
+ALWAYS_INLINE int is_passed_on(struct probe_state* state, u64 address, u64 sp, u32 function) {
+  if (state->passed_on != address || state->passed_on_by == function) return 0;
+  return sp <= state->passed_on_sp;
+}
+
+ALWAYS_INLINE int on_free(struct pt_regs* ctx, struct process* process, struct call_shape shape) {
+  u64 address = argument(ctx, shape.block), pool = argument(ctx, shape.pool);
+  if (pool) empty_pool(process->space, pool);
+  if (!address) return no_return;
+  struct thread* thread = shape.forwards ? this_thread() : known_thread();
+  if (thread) {
+    struct probe_state* state = &thread->state;
+    // What an allocator frees inside one of its own calls is not the program's doing; realloc() has
+    // taken its old block out already.
+    if (state->sp && in_flight(state, process->space, ctx->sp)) return no_return;
+    if (state->passed_on) {
+      int again = is_passed_on(state, address, ctx->sp, shape.function);
+      state->passed_on = 0;
+      if (again) return no_return;
+    }
+    if (shape.forwards) {
+      state->passed_on = address;
+      state->passed_on_sp = ctx->sp;
+      state->passed_on_by = shape.function;
     }
   }
-  if (!address) return 0;
-  COUNT(events, 1);
-  COUNT(amount, call->size);
-  count_lost_stack(call->key, call->size);
-  account(call->key, total, call->size);
-  account(call->key, total_count, 1);
   struct block_key key = {.address = address, .space = process->space};
-  struct block block = {.size = call->size, .hash = call->key};
-  put(&key, &block);
+  struct block block;
+  if (taken(&key, &block)) {
+    count_freed(&block);
+    say_call(process, shape.function, 1, address, block.size, 0);
+    if (config.check) check_freed(ctx, process, thread, &key, &block, shape);
+    return no_return;
+  }
+  if (globals.sampling == sampling_none) COUNT(free_misses, 1);
+  say_call(process, shape.function, 1, address, 0, 0);
+  if (config.check) check_missed(ctx, process, &key, shape);
+  return no_return;
+}
+
+ALWAYS_INLINE int on_entry(struct pt_regs* ctx) {
+  struct process* process = current_process();
+  if (!process) return no_return;
+  struct call_shape shape = shape_of(ctx);
+  if (shape.stepped) COUNT(stepped, 1);
+  switch (shape.action) {
+    case action_allocate:
+      return on_allocate(ctx, process, shape);
+    case action_free:
+      return on_free(ctx, process, shape);
+    case action_end:
+      on_return(ctx, process, ctx->sp);
+      return no_return;
+    case action_mark:
+      if (config.check) on_mark(ctx, shape);
+  }
+  return no_return;
+}
+
+ALWAYS_INLINE int on_return_probe(struct pt_regs* ctx) {
+  struct process* process = current_process();
+  COUNT(returns, 1);
+  if (process) on_return(ctx, process, ctx->sp - 8);
   return 0;
 }
 
 SEC("uprobe")
-int memflame_free_enter(struct pt_regs* ctx) {
-  struct process* process = current_process();
-  if (!process || !ctx->di) return 0;
-  struct thread* thread = known_thread();
-  // What an allocator frees inside one of its own calls is not the program's doing; realloc() has
-  // taken its old block out already.
-  if (thread && thread->state.sp &&
-      in_flight(bpf_get_current_task_btf(), &thread->state, process->space, ctx->sp))
-    return 0;
-  struct block_key key = {.address = ctx->di, .space = process->space};
-  struct block block;
-  COUNT(frees, 1);
-  if (!taken(&key, &block)) {
-    COUNT(free_misses, 1);
-    return 0;
-  }
-  COUNT(freed_bytes, block.size);
-  add_live(block.hash, -(s64)block.size, -1);
+int memflame_alloc_enter(struct pt_regs* ctx) {
+  on_entry(ctx);
   return 0;
+}
+
+SEC("uretprobe")
+int memflame_alloc_return(struct pt_regs* ctx) { return on_return_probe(ctx); }
+
+// Both in one, where the kernel has session probes: what it returns at the entry says whether the
+// return is wanted. At the entry the instruction is the one that is probed.
+SEC("uprobe")
+int memflame_alloc_session(struct pt_regs* ctx) {
+  if (ctx->ip == bpf_get_func_ip(ctx)) return on_entry(ctx);
+  return on_return_probe(ctx);
 }

@@ -39,7 +39,8 @@ struct call_shape {
   u64 always_frees : 1;  // realloc-like: size 0 frees, whatever is returned (sqlite3_realloc)
   u64 leaf : 1;          // never calls another probed function
   u64 usable : 2;        // enum usable_size
-  u64 spare : 4;
+  u64 stepped : 1;       // the kernel single-steps the instruction at the probe
+  u64 spare : 3;
   u64 function : 16;   // index in the run's list of probed functions, see alloc.cc
   u64 allocator : 16;  // index in its list of allocators
 };

@@ -50,9 +50,10 @@ __attribute__((noinline)) u32 claim_code_slot(u32 space, u32 parent) {
 }
 
 // Begins a new incarnation for a process. Its counters start at what the kernel says now.
-ALWAYS_INLINE u32 begin_space(u32 tgid, struct mm_struct* mm, u32 parent_code) {
+ALWAYS_INLINE u32 begin_space(u32 tgid, struct mm_struct* mm, u32 parent_code, u32 from_exec) {
   u32 id = __sync_fetch_and_add(&globals.next_space, 1) + 1;
-  struct process process = {.space = id, .code = claim_code_slot(id, parent_code)};
+  struct process process = {
+      .space = id, .code = claim_code_slot(id, parent_code), .from_exec = from_exec};
   struct space space = {.mm = (u64)mm};
   if (mm) {
     space.brk = BPF_CORE_READ(mm, brk);
@@ -97,7 +98,7 @@ int memflame_fork(struct bpf_raw_tracepoint_args* ctx) {
     if (bpf_map_update_elem(&processes, &tgid, &borrower, BPF_ANY)) COUNT(process_full, 1);
     return 0;
   }
-  u32 space = begin_space(tgid, mm, code);
+  u32 space = begin_space(tgid, mm, code, 0);
   if (space) tell_space(space, tgid, parent_space, space_fork, child, mm);
   return 0;
 }
@@ -113,7 +114,7 @@ int memflame_exec(struct bpf_raw_tracepoint_args* ctx) {
   if (process && process->space && !process->borrows && !process->waits_for_exec)
     tell_space(process->space, tgid, 0, space_end, task, 0);
   struct mm_struct* mm = BPF_CORE_READ(task, mm);
-  u32 space = begin_space(tgid, mm, 0);
+  u32 space = begin_space(tgid, mm, 0, 1);
   if (!space) return 0;
   tell_space(space, tgid, 0, space_exec, task, mm);
   after_exec(space, mm);
@@ -132,7 +133,7 @@ int memflame_rename(struct bpf_raw_tracepoint_args* ctx) {
   if (!is_wanted_name(comm)) return 0;
   if (bpf_map_lookup_elem(&processes, &tgid)) return 0;
   struct mm_struct* mm = BPF_CORE_READ(task, mm);
-  u32 space = begin_space(tgid, mm, 0);
+  u32 space = begin_space(tgid, mm, 0, 0);
   if (space) tell_space(space, tgid, 0, space_found, task, mm);
   return 0;
 }

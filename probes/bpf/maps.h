@@ -14,8 +14,16 @@ struct thread {
   struct probe_state state;
 };
 
-// By pid_tgid. Not task storage: before 6.2 its look-up fails when it interrupts another one on the
-// same CPU, and programs on uprobes can be preempted.
+// What is kept per thread, with the task itself; before 6.2 by pid_tgid instead, because there the
+// look-up fails when it interrupts another one on the same CPU, and programs on uprobes can be
+// preempted.
+struct {
+  __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+  __uint(map_flags, BPF_F_NO_PREALLOC);
+  __type(key, int);
+  __type(value, struct thread);
+} task_threads SEC(".maps");
+
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __uint(map_flags, BPF_F_NO_PREALLOC);
@@ -141,6 +149,8 @@ ALWAYS_INLINE long insert(void* map, const void* key, const void* value) {
 
 // State of the running thread, or null when it has none yet.
 ALWAYS_INLINE struct thread* known_thread(void) {
+  if (config.task_storage)
+    return bpf_task_storage_get(&task_threads, bpf_get_current_task_btf(), 0, 0);
   u64 id = bpf_get_current_pid_tgid();
   return bpf_map_lookup_elem(&threads, &id);
 }
@@ -149,6 +159,9 @@ ALWAYS_INLINE struct thread* known_thread(void) {
 ALWAYS_INLINE struct thread* this_thread(void) {
   struct thread* thread = known_thread();
   if (thread) return thread;
+  if (config.task_storage)
+    return bpf_task_storage_get(&task_threads, bpf_get_current_task_btf(), 0,
+                                BPF_LOCAL_STORAGE_GET_F_CREATE);
   u64 id = bpf_get_current_pid_tgid();
   u32 zero = 0;
   struct thread* empty = bpf_map_lookup_elem(&new_thread, &zero);

@@ -33,6 +33,7 @@ enum {
   max_row_steps = 32,       // bisection of a table
   keep_steps = 256,         // of the table of probabilities
   keep_bits = 40,           // of a probability
+  variance_shift = 10,      // variances are in squares of 2^this bytes
 };
 
 // Set in the addresses of a stack that are no return addresses: the leaf's, and what a signal has
@@ -76,16 +77,16 @@ struct config {
   u32 new_space_copies;  // see code_slot.copies
   u32 column_bytes;      // what one of the first column is in bytes; 0 when it counts calls
   char comm[comm_length];
-  u32 every;               // fault: a stack for one event in so many; 0 or 1 = for each
-  u32 task_storage;        // per-thread state is kept by the kernel with the task
-  u32 check;               // alloc: look for blocks that are freed twice or by the wrong function
-  u32 usable;              // alloc: sizes as the allocator gives them, where that is known
-  u32 trace;               // alloc: a record for each call
-  u32 variance_shift;      // alloc: variances are in squares of 2^this bytes
-  u64 min_size, max_size;  // alloc: blocks of other sizes are left out
-  u32 any_task;            // kernel: whoever allocates
-  u32 requested;           // kernel: sizes as asked for, not as given
-  u32 no_movable;          // kernel: leave out pages the kernel may move: user memory, page cache
+  u32 every;                 // fault: a stack for one event in so many; 0 or 1 = for each
+  u32 task_storage;          // per-thread state is kept by the kernel with the task
+  u32 check;                 // alloc: look for blocks that are freed twice or by the wrong function
+  u32 usable;                // alloc: sizes as the allocator gives them, where that is known
+  u32 trace;                 // alloc: a record for each call
+  u32 ages;                  // alloc: when a block was allocated is kept, too
+  u64 min_size, max_size;    // alloc: blocks of other sizes are left out
+  u32 any_task;              // kernel: whoever allocates
+  u32 requested;             // kernel: sizes as asked for, not as given
+  u32 no_movable;            // kernel: leave out pages the kernel may move: user memory, page cache
   u32 pad;
   u64 keep[keep_steps + 1];  // see probes/alloc/sampling.h
 };
@@ -112,6 +113,7 @@ struct process {
   u32 waits_for_exec;  // our own child, before it has become the command
   u32 borrows;         // a vfork child: it runs in its parent's space until exec or exit
   u32 code;            // its entry in `code_slots`; 0 = none
+  u32 from_exec;       // watched since its first instruction
 };
 
 // code_slots: which code is mapped in a space, for unwinding. Mapped by user space, which
@@ -249,8 +251,8 @@ struct candidate_record {
   u32 type;
   u32 space;
   u32 kind;                    // enum candidate
-  u32 allocated_by, freed_by;  // functions; the first only when `size` is known
-  u32 pad;
+  u32 allocated_by, freed_by;  // functions; the first only when there is a stack of it
+  u32 families;                // mismatched: of the block << 8 | of the free (enum call_family)
   u64 address, size;
   u64 freeing;     // stack of this free
   u64 allocating;  // of the allocation; 0 when unknown
@@ -306,10 +308,13 @@ struct counters {
   u64 no_state_events, no_state_bytes;
   u64 out_pointer_unread;
   u64 abandoned;
-  u64 frees, freed_bytes;
-  u64 free_misses;        // blocks from before the start, or lost
-  u64 unseen_frees;       // addresses allocated again without a free in between
+  u64 freed, freed_bytes;               // blocks that left the live table
+  u64 free_misses;                      // frees of blocks from before the start, or lost
+  u64 unseen_frees, unseen_free_bytes;  // addresses allocated again without a free in between
+  u64 pools_full;
   u64 foreign_pages;      // resident pages changed by another task
+  u64 returns;            // alloc: hits of return probes
+  u64 stepped;            // alloc: hits of probes on instructions that the kernel single-steps
   u64 passed_over;        // allocations not kept, by sampling or by --min-size and --max-size
   u64 stacks, frames;     // stacks taken, and user frames in them
   u64 copied;             // of them, left to user space
@@ -338,12 +343,12 @@ struct block {
   u64 hash;      // of the stack that allocated it
   u64 size;      // bytes
   u64 weight;    // bytes that it stands for: its size, unless blocks are sampled
-  u64 time_ns;   // CLOCK_MONOTONIC_COARSE
+  u64 time_ns;   // CLOCK_MONOTONIC; 0 unless config.ages
   u32 count;     // blocks that it stands for
   u32 function;  // which function made it: index in the run's list
   u32 family;    // enum call_family
-  u32 pad;
-  u64 next;  // address of the next block of its pool; 0 = none
+  u32 seed;      // random, for rounding what it brings into a sum
+  u64 next;      // address of the next block of its pool; 0 = none
 };
 
 // kernel: the kinds of memory, which are `space` in a block's key; its address is then a pointer,

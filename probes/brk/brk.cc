@@ -19,7 +19,7 @@ constexpr std::array values{
     ProbeValue{"calls", "calls of brk(2) that moved the break", 2},
 };
 
-std::vector<ValueType> types(std::string_view) {
+std::vector<ValueType> types(const ProbeOptions&) {
   return {{"grown", Unit::bytes}, {"outstanding", Unit::bytes}, {"calls", Unit::count}};
 }
 

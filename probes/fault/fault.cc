@@ -23,7 +23,8 @@ bool counts_pages(std::string_view value) {
   return value_named(fault_probe, value).name == "pages";
 }
 
-std::vector<ValueType> types(std::string_view value) {
+std::vector<ValueType> types(const ProbeOptions& options) {
+  const std::string_view value = options.value;
   if (counts_pages(value)) return {{"gained", Unit::pages}, {"released", Unit::pages}};
   return {{"minor", Unit::count}, {"major", Unit::count}};
 }

@@ -29,7 +29,7 @@ struct KindName {
 constexpr std::array<KindName, 4> kind_names{
     {{"anon", "[anon]"}, {"file", "[file]"}, {"shared", "[shared]"}, {"none", "[PROT_NONE]"}}};
 
-std::vector<ValueType> types(std::string_view) {
+std::vector<ValueType> types(const ProbeOptions&) {
   return {{"outstanding", Unit::bytes}, {"total", Unit::bytes}, {"calls", Unit::count}};
 }
 

@@ -1,0 +1,76 @@
+// What one run of the allocator probe knows: the functions it has probed, and what --check and
+// --trace have said.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "probes/alloc/custom_sites.h"
+#include "probes/alloc/governor.h"
+#include "probes/probe.h"
+#include "probes/unique_fd.h"
+
+namespace memflame {
+
+struct ProbedFunction {
+  std::string name;       // "malloc"
+  std::string allocator;  // "glibc", or the file's name
+  std::string file;       // as the target names it
+};
+
+class AllocRun : public Accounting {
+ public:
+  explicit AllocRun(const ProbeOptions& options);
+
+  // The function's number, for call_shape.function. At most 65535 of them are told apart.
+  uint16_t number_of(const ProbedFunction& function);
+  const std::vector<ProbedFunction>& functions() const { return functions_; }
+  // The allocators among them, each once.
+  std::vector<std::string> allocators() const;
+
+  // Files that were looked at. Returns the entry for one, made when there was none.
+  struct File {
+    bool looked_at = false;
+    bool allocates = false;
+  };
+  File& file(int fd);
+
+  const CustomFunctions& custom() const { return custom_; }
+  void found_custom(int fd, const std::string& path, CustomFile file);
+  // Throws Error for a declared function that is not there, or not clear.
+  void require_custom() const;
+
+  void on_call(const bpf::call_record& record) override;
+  void on_candidate(const bpf::candidate_record& record) override;
+  void armed() override;
+  void on_poll(Session& session) override;
+  void finish(Session& session, Recording& recording) override;
+
+  void govern(std::unique_ptr<Governor> governor) { governor_ = std::move(governor); }
+  const Governor* governor() const { return governor_.get(); }
+
+ private:
+  // Kind, and the keys of the stacks that freed, allocated, and freed first.
+  using CandidateKey = std::tuple<uint32_t, uint32_t, uint64_t, uint64_t, uint64_t>;
+  struct Seen {
+    uint64_t events = 0;
+    uint64_t bytes = 0;
+  };
+
+  ProbeOptions options_;
+  std::vector<ProbedFunction> functions_;
+  std::map<std::pair<uint64_t, uint64_t>, File> files_;  // by device and inode
+  CustomFunctions custom_;
+  std::vector<CustomFile> custom_files_;
+  std::vector<UniqueFd> custom_fds_;
+  std::vector<CandidateFile> candidates_of_custom_;
+  std::map<CandidateKey, Seen> candidates_;
+  std::unique_ptr<Governor> governor_;
+};
+
+}  // namespace memflame

@@ -1,0 +1,216 @@
+#include "probes/alloc/attach.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdio>
+
+#include "core/error.h"
+#include "probes/alloc/alloc_run.h"
+#include "probes/alloc/allocators.h"
+#include "probes/command.h"
+#include "probes/session.h"
+#include "probes/unique_fd.h"
+
+namespace memflame {
+namespace {
+
+struct LookedAt {
+  int fd = -1;
+  std::string path;
+  std::string root;  // of the target
+};
+
+AllocRun& run_of(Session& session) { return static_cast<AllocRun&>(session.accounting()); }
+
+// Functions that never call another one that is probed: of these a call that is not kept needs no
+// following. Seen in the sources of glibc 2.36, jemalloc 5.3 and gperftools 2.10; a wrong entry
+// would only let a sampled block count at a nested call.
+bool is_leaf(const std::string& allocator, const std::string& function) {
+  constexpr std::array<std::string_view, 7> glibc{
+      "malloc", "calloc", "memalign", "aligned_alloc", "valloc", "pvalloc", "posix_memalign"};
+  if (allocator == "jemalloc" || allocator == "tcmalloc") return true;
+  if (allocator == "musl") return function == "malloc";
+  return allocator == "glibc" && std::find(glibc.begin(), glibc.end(), function) != glibc.end();
+}
+
+bpf::usable_size usable_of(const std::string& allocator) {
+  if (allocator == "glibc") return bpf::usable_glibc;
+  return bpf::usable_unknown;
+}
+
+// A probe for one process alone leaves all others untouched, but does not follow children.
+std::vector<pid_t> pid_filter(const Session& session) {
+  const Target& target = session.options().target;
+  if (target.follow_children || target.pids.empty()) return {0};
+  if (session.features().uprobe_multi && !session.features().uprobe_multi_pid) return {0};
+  return target.pids;
+}
+
+// "malloc+7" -> "malloc".
+std::string function_of(const std::string& site) { return site.substr(0, site.find('+')); }
+
+int rank(const AllocatorSite& site) {
+  constexpr std::array<int, 5> ranks{0, 3, 1, 2, 0};  // by enum call_action
+  return site.shape.action < ranks.size() ? ranks.at(site.shape.action) : 0;
+}
+
+// What the user has declared goes before what was found at the same place.
+AllocatorProbes merged(AllocatorProbes custom, const AllocatorProbes& found) {
+  const size_t declared = custom.sites.size();
+  for (const AllocatorSite& site : found.sites) {
+    const auto end = custom.sites.begin() + static_cast<std::ptrdiff_t>(declared);
+    const bool known = std::any_of(custom.sites.begin(), end, [&](const AllocatorSite& other) {
+      return other.offset == site.offset;
+    });
+    if (known) continue;
+    AllocatorSite moved = site;
+    moved.shape.allocator = static_cast<uint16_t>(site.shape.allocator + custom.allocators.size());
+    custom.sites.push_back(moved);
+  }
+  custom.allocators.insert(custom.allocators.end(), found.allocators.begin(),
+                           found.allocators.end());
+  custom.notes.insert(custom.notes.end(), found.notes.begin(), found.notes.end());
+  std::stable_sort(custom.sites.begin(), custom.sites.end(),
+                   [](const auto& a, const auto& b) { return rank(a) < rank(b); });
+  return custom;
+}
+
+void number(Session& session, AllocatorProbes& probes, const std::string& path) {
+  AllocRun& run = run_of(session);
+  for (AllocatorSite& site : probes.sites) {
+    const std::string& allocator = probes.allocators.at(site.shape.allocator);
+    const std::string name = function_of(site.text);
+    site.shape.function = run.number_of({name, allocator, path});
+    site.shape.leaf = is_leaf(allocator, name);
+    site.shape.usable = static_cast<unsigned>(usable_of(allocator)) & 3U;
+  }
+}
+
+void put_probes(Session& session, const AllocatorProbes& probes, const std::string& file) {
+  std::vector<UprobeSite> all;
+  std::vector<UprobeSite> returning;
+  for (const AllocatorSite& site : probes.sites) {
+    const UprobeSite probe{site.offset, std::bit_cast<uint64_t>(site.shape)};
+    all.push_back(probe);
+    if (site.shape.action == bpf::action_allocate && !site.shape.own_end)
+      returning.push_back(probe);
+  }
+  const KernelFeatures& features = session.features();
+  const auto put = [&](const char* program, const std::vector<UprobeSite>& sites, UprobeKind kind,
+                       pid_t pid) {
+    session.links().uprobes(session.object().program(program), file, sites, kind, pid);
+  };
+  for (const pid_t pid : pid_filter(session)) {
+    if (features.uprobe_session) {
+      put("memflame_alloc_session", all, UprobeKind::session, pid);
+      continue;
+    }
+    // Returns before entries: no call is seen to begin whose end would be missed. Frees come before
+    // allocations in the list.
+    const bool multi = features.uprobe_multi;
+    put("memflame_alloc_return", returning, multi ? UprobeKind::multi_returns : UprobeKind::returns,
+        pid);
+    put("memflame_alloc_enter", all, multi ? UprobeKind::multi_entry : UprobeKind::entry, pid);
+  }
+}
+
+// "/lib/libc.so.6 (glibc): malloc calloc free+3": the file, and where the probes are.
+void say_where(const AllocatorProbes& probes, const std::string& path) {
+  std::string text;
+  for (const std::string& allocator : probes.allocators)
+    text += (text.empty() ? " (" : ", ") + allocator;
+  text += text.empty() ? ":" : "):";
+  for (const AllocatorSite& site : probes.sites) text += " " + site.text;
+  if (!probes.sites.empty())
+    std::fprintf(stderr, "memflame: probes in %s%s\n", path.c_str(), text.c_str());
+  for (const std::string& note : probes.notes)
+    std::fprintf(stderr, "memflame: %s: %s\n", path.c_str(), note.c_str());
+}
+
+// Puts the probes on one file, if it has an allocator. Returns whether it has.
+bool attach_file(Session& session, const LookedAt& at) {
+  AllocRun& run = run_of(session);
+  AllocRun::File& known = run.file(at.fd);
+  if (known.looked_at) return known.allocates;
+  known.looked_at = true;
+  const ProbeOptions& options = session.options();
+  if (!options.object.empty() && !means_file(options.object, at.fd, at.path)) return false;
+  const FindOptions find{.symbols_prefix = options.symbols_prefix,
+                         .check = options.check,
+                         .long_nops = session.features().emulates_long_nops,
+                         .path = at.path,
+                         .root = at.root};
+  AllocatorProbes probes = find_allocator(at.fd, find);
+  if (!run.custom().empty()) {
+    CustomFile custom = find_custom(run.custom(), at.fd, find);
+    probes = merged(custom.probes, probes);
+    run.found_custom(at.fd, at.path, std::move(custom));
+  }
+  known.allocates = probes.allocates();
+  number(session, probes, at.path);
+  if (options.verbose) say_where(probes, at.path);
+  if (!probes.sites.empty()) put_probes(session, probes, "/proc/self/fd/" + std::to_string(at.fd));
+  return known.allocates;
+}
+
+bool attach_path(Session& session, const std::string& path) {
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  return file && attach_file(session, {file.get(), path, ""});
+}
+
+// True when it has one; else `looked_at` says where none was found.
+bool attach_process(Session& session, pid_t pid, std::string& looked_at) {
+  bool found = false;
+  for (const ModuleId id : session.spaces().modules_of(pid)) {
+    const Module& module = session.spaces().module(id);
+    if (module.file.get() < 0) continue;
+    found |= attach_file(session, {module.file.get(), module.path, module.root});
+    if (looked_at.find(module.path) == std::string::npos)
+      looked_at += (looked_at.empty() ? "" : ", ") + module.path;
+  }
+  return found;
+}
+
+[[noreturn]] void refuse(const Session& session, pid_t pid, const std::string& looked_at) {
+  if (!session.options().object.empty())
+    throw Error("--obj " + session.options().object + ": process " + std::to_string(pid) +
+                " has no such file with an allocator (it maps " + looked_at + ")");
+  throw Error("process " + std::to_string(pid) +
+              " has no malloc and free to probe (looked for their symbols in " + looked_at +
+              "): name its functions with --alloc and --free, or try 'memflame fault'");
+}
+
+}  // namespace
+
+void attach_allocators(Session& session) {
+  const Target& target = session.options().target;
+  for (const pid_t pid : target.pids) {
+    std::string looked_at;
+    if (!attach_process(session, pid, looked_at) && run_of(session).custom().empty())
+      refuse(session, pid, looked_at);
+  }
+  if (!target.command.empty())
+    for (const std::string& library : libraries_of(target.command[0]))
+      attach_path(session, library);
+  // Programs that are started later mostly use the libc that memflame uses itself.
+  if (target.pids.empty())
+    for (const ModuleId id : session.spaces().modules_of(::getpid())) {
+      const Module& module = session.spaces().module(id);
+      if (module.file.get() >= 0 && module.path.find("/libc.so") != std::string::npos)
+        attach_file(session, {module.file.get(), module.path, module.root});
+    }
+  run_of(session).require_custom();
+}
+
+void attach_allocators_of(Session& session, const Module& module, bool late) {
+  const UniqueFd file(::fcntl(module.file.get(), F_DUPFD_CLOEXEC, 0));
+  if (!file || run_of(session).file(file.get()).looked_at) return;
+  if (attach_file(session, {file.get(), module.path, module.root}) && late)
+    session.count_late_attach();
+}
+
+}  // namespace memflame

@@ -1,0 +1,48 @@
+#include "probes/alloc/rate.h"
+
+#include <cmath>
+
+#include "core/units.h"
+
+namespace memflame {
+namespace {
+
+// The programs may run meanwhile; any mixture of old and new fields is a rate like any other, as
+// what a block stands for follows from the probability that it was kept with.
+template <class T>
+void set(T& field, T value) {
+  __atomic_store_n(&field, value, __ATOMIC_SEQ_CST);
+}
+
+}  // namespace
+
+void set_sampling(bpf::globals& globals, uint64_t bytes) {
+  if (bytes == 0) return set(globals.sampling, uint32_t{bpf::sampling_none});
+  set(globals.certain, bytes * 16);
+  set(globals.inverse, (uint64_t{1} << 32) / bytes);
+  set(globals.sampling, uint32_t{bpf::sampling_bytes});
+}
+
+void set_every(bpf::globals& globals, uint32_t every) {
+  if (every <= 1) return set(globals.sampling, uint32_t{bpf::sampling_none});
+  set(globals.one_in, (uint64_t{1} << bpf::keep_bits) / every);
+  set(globals.sampling, uint32_t{bpf::sampling_every});
+}
+
+bool is_sampled(const ProbeOptions& options) {
+  return options.sample_bytes != 0 || options.every > 1 || options.max_overhead > 0;
+}
+
+std::string sampling_in_words(const ProbeOptions& options) {
+  if (options.sample_bytes != 0)
+    return "1 sample per " + iec_bytes(static_cast<int64_t>(options.sample_bytes));
+  if (options.every > 1) return "1 in " + std::to_string(options.every) + " allocations";
+  return {};
+}
+
+void fill_probabilities(bpf::config& config) {
+  for (int i = 0; i <= bpf::keep_steps; ++i)
+    config.keep[i] = static_cast<uint64_t>(std::ldexp(-std::expm1(-i / 16.0), bpf::keep_bits));
+}
+
+}  // namespace memflame

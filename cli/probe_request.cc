@@ -101,7 +101,9 @@ void print_help(const Probe& probe, const po::options_description& visible) {
             << "\n\n"
             << probe.description << "\n\nWhat --value can draw:\n";
   for (const ProbeValue& value : probe.values) {
-    const ValueType type = probe.types(value.name)[value.column];
+    ProbeOptions options;
+    options.value = value.name;
+    const ValueType type = probe.types(options)[value.column];
     std::cout << "  " << value.name << std::string(14 - value.name.size(), ' ') << value.help
               << " [" << name(type.unit) << "]\n";
   }

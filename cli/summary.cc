@@ -53,8 +53,8 @@ void write_summary_json(std::ostream& out, const Profile& profile, const RunInfo
       json["standard_errors"][profile.types[i].name] = profile.total_error(i);
   }
   json["sampling"] = profile.meta.sampling;
-  json["frees"] = {{"seen", info.counters.frees},
-                   {"matched", info.counters.frees - info.counters.free_misses},
+  json["frees"] = {{"seen", info.counters.freed + info.counters.free_misses},
+                   {"matched", info.counters.freed},
                    {"matched_bytes", info.counters.freed_bytes},
                    {"unseen", info.counters.unseen_frees}};
   json["reconciliation"] = Json::array();

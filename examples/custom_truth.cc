@@ -149,5 +149,6 @@ int main(int argc, char** argv) {
     truth::state("functions", site.name, "total_count", site.total_count);
   }
   truth::state("counters", "free_miss", "events", 1);  // `older`
+  truth::state("counters", "exceptions", "events", 3);
   return truth::end();
 }

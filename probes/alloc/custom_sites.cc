@@ -120,6 +120,7 @@ std::vector<uint64_t> returns_of(FileCode& code, CustomHit& hit) {
 }
 
 struct Places {
+  const ImageBytes& image;
   const ElfImage& elf;
   std::vector<AllocatorSite> sites;
 
@@ -128,6 +129,7 @@ struct Places {
     const Elf64_Phdr* segment = elf.loaded(address);
     if (segment == nullptr) return;
     const uint64_t offset = address - segment->p_vaddr + segment->p_offset;
+    if (offset >= image.size()) return;
     if (std::ranges::none_of(sites, [&](const AllocatorSite& s) { return s.offset == offset; }))
       sites.push_back({offset, shape, std::move(text)});
   }
@@ -168,7 +170,7 @@ void make_sites(CustomFile& file, int fd, const FindOptions& options) {
   const std::optional<ElfImage> elf = ElfImage::open(image);
   if (!elf) return;
   FileCode code(image, *elf, options.long_nops);
-  Places places{*elf, {}};
+  Places places{image, *elf, {}};
   for (CustomHit& hit : file.hits) {
     if (hit.problem.empty()) add_sites(code, hit, places);
     if (!hit.problem.empty())

@@ -69,6 +69,7 @@ void read_table(const ImageBytes& image, const ElfImage& elf, const char* table,
     const Elf64_Phdr* segment = elf.loaded(symbol.st_value);
     const uint64_t offset =
         segment == nullptr ? 0 : symbol.st_value - segment->p_vaddr + segment->p_offset;
+    if (offset >= image.size()) continue;
     visit({name, symbol.st_value, offset, symbol.st_size, problem_of(symbol, segment)});
   }
 }

@@ -121,7 +121,7 @@ struct Addresses {
 
 class Notes {
  public:
-  Notes(const ImageBytes& image, const ElfImage& elf) : elf_(elf) {
+  Notes(const ImageBytes& image, const ElfImage& elf) : image_(image), elf_(elf) {
     const Elf64_Shdr* section = elf.section(".note.stapsdt");
     if (section != nullptr && section->sh_size <= max_section)
       range_ = image.range(section->sh_offset, section->sh_size);
@@ -158,17 +158,20 @@ class Notes {
     result.name = take_text(note);
     result.arguments = take_text(note);
     const uint64_t moved = base_ != 0 && addresses.base != 0 ? base_ - addresses.base : 0;
-    const Elf64_Phdr* code = elf_.loaded(addresses.pc + moved);
-    if (code == nullptr || (code->p_flags & PF_X) == 0) return;
-    result.offset = addresses.pc + moved - code->p_vaddr + code->p_offset;
-    if (addresses.counter != 0) {
-      const Elf64_Phdr* data = elf_.loaded(addresses.counter + moved);
-      if (data == nullptr || (data->p_flags & PF_W) == 0) return;
-      result.counter = addresses.counter + moved - data->p_vaddr + data->p_offset;
-    }
+    if (!place(addresses.pc + moved, PF_X, result.offset)) return;
+    if (addresses.counter != 0 && !place(addresses.counter + moved, PF_W, result.counter)) return;
     found.push_back(std::move(result));
   }
 
+  // Where in the file this address is; false unless it may be used like that.
+  bool place(uint64_t address, uint32_t use, uint64_t& offset) const {
+    const Elf64_Phdr* segment = elf_.loaded(address);
+    if (segment == nullptr || (segment->p_flags & use) == 0) return false;
+    offset = address - segment->p_vaddr + segment->p_offset;
+    return offset < image_.size();
+  }
+
+  const ImageBytes& image_;
   const ElfImage& elf_;
   Range range_;
   uint64_t base_ = 0;

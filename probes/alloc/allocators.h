@@ -37,11 +37,11 @@
 namespace memflame {
 
 struct FindOptions {
-  std::string symbols_prefix;  // PREFIXmalloc, PREFIXfree … are allocators too; "" for none
-  bool check = false;          // marks for operator new and delete that are not probed themselves
-  bool long_nops = false;      // the kernel emulates nops of any length: Linux 6.18 and later
-  std::string path;            // the file as the target names it: for names and debug files
-  std::string root;            // the target's root directory, /proc/PID/root; "" for ours
+  std::string symbols_prefix = {};  // PREFIXmalloc, PREFIXfree … are allocators too; "" for none
+  bool check = false;      // marks for operator new and delete that are not probed themselves
+  bool long_nops = false;  // the kernel emulates nops of any length: Linux 6.18 and later
+  std::string path = {};   // the file as the target names it: for names and debug files
+  std::string root = {};   // the target's root directory, /proc/PID/root; "" for ours
 };
 
 struct AllocatorSite {

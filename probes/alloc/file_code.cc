@@ -109,19 +109,25 @@ const FileCode::Link* FileCode::link_at(uint64_t slot) {
   return found == links_->end() ? nullptr : &found->second;
 }
 
+// The slot that an entry of the linkage table jumps through, perhaps behind endbr64; 0 when there
+// is no such entry at the address.
+uint64_t FileCode::slot_of_stub(uint64_t address) {
+  const auto [at, added] = stubs_.try_emplace(address, 0);
+  if (!added) return at->second;
+  const unwind::Range stub = unwind::code_at(image_, elf_, address, max_stub);
+  std::optional<Instruction> jump = decode(stub.bytes, address);
+  if (jump && jump->kind == Instruction::other && jump->length == 4)
+    jump = decode(stub.bytes.subspan(4), jump->next());
+  if (jump && jump->kind == Instruction::jump && jump->slot != 0 && link_at(jump->slot) != nullptr)
+    at->second = jump->slot;
+  return at->second;
+}
+
 Destination FileCode::destination(const Instruction& instruction) {
   if (instruction.kind != Instruction::call && !instruction.is_branch()) return {};
-  uint64_t slot = instruction.slot;
-  if (instruction.target != 0) {
-    // An entry of the linkage table is a jump through a slot, perhaps behind endbr64.
-    const unwind::Range stub = unwind::code_at(image_, elf_, instruction.target, max_stub);
-    std::optional<Instruction> jump = decode(stub.bytes, instruction.target);
-    if (jump && jump->kind == Instruction::other && jump->length == 4)
-      jump = decode(stub.bytes.subspan(4), jump->next());
-    if (!jump || jump->kind != Instruction::jump || jump->slot == 0 || !link_at(jump->slot))
-      return {Destination::known, instruction.target, {}};
-    slot = jump->slot;
-  }
+  const uint64_t slot =
+      instruction.target == 0 ? instruction.slot : slot_of_stub(instruction.target);
+  if (slot == 0 && instruction.target != 0) return {Destination::known, instruction.target, {}};
   const Link* link = slot == 0 ? nullptr : link_at(slot);
   if (link == nullptr) return {Destination::computed, 0, {}};
   return {link->address == 0 ? Destination::other_file : Destination::known, link->address,
@@ -175,10 +181,10 @@ Site FileCode::site(uint64_t address, uint64_t size, uint8_t arguments) {
   const Body whole = body(address, size, {});
   const unwind::Range entry = unwind::code_at(
       image_, elf_, address, size == 0 ? max_prologue : std::min(size, max_prologue));
-  // A gap in what a function jumps to is not one in what jumps into it, if its own code is there.
-  const bool own = !whole.code.empty() && whole.code.front().address == address;
+  // What is not known may jump back to anywhere.
+  const uint64_t known = whole.gap.empty() ? size : 0;
   return choose_site(entry.bytes, address, whole.code,
-                     {.arguments = arguments, .size = own ? size : 0, .long_nops = long_nops_});
+                     {.arguments = arguments, .size = known, .long_nops = long_nops_});
 }
 
 }  // namespace memflame

@@ -60,6 +60,7 @@ class FileCode {
   std::optional<Extent> extent_of(uint64_t address);
   const std::vector<Instruction>& decoded(Extent extent);
   const Link* link_at(uint64_t slot);
+  uint64_t slot_of_stub(uint64_t address);
   void read_links();
 
   const unwind::ImageBytes& image_;
@@ -67,6 +68,7 @@ class FileCode {
   bool long_nops_;
   std::optional<std::vector<Extent>> extents_;  // sorted; of the unwind data
   std::optional<std::unordered_map<uint64_t, Link>> links_;
+  std::unordered_map<uint64_t, uint64_t> stubs_;
   std::map<std::pair<uint64_t, uint64_t>, std::vector<Instruction>> decoded_;
 };
 

@@ -134,6 +134,8 @@ TEST_CASE("a function that may throw ends at its rets") {
   CHECK(file.probes.sites.back().shape.own_end == 1);
   for (size_t i = 0; i + 1 < file.probes.sites.size(); ++i) {
     CHECK(file.probes.sites[i].shape.action == bpf::action_end);
+    CHECK(file.probes.sites[i].shape.own_end == 0);
+    CHECK(file.probes.sites[i].text.starts_with("custom_sites_throws+end@0x"));
     unsigned char code = 0;
     const auto offset = static_cast<off_t>(file.probes.sites[i].offset);
     REQUIRE(::pread(self.fd.get(), &code, 1, offset) == 1);

@@ -145,8 +145,9 @@ void add_sites(FileCode& code, CustomHit& hit, Places& places) {
   if (shape.own_end != 0) {
     bpf::call_shape end = shape;
     end.action = bpf::action_end;
+    end.own_end = 0;  // at a `ret`, not at a jump to elsewhere
     for (const uint64_t address : returns_of(code, hit))
-      places.add(address, end, hit.name + "'s ret");
+      places.add(address, end, hit.name + "+end@" + hex_offset(address).substr(1));
     if (!hit.problem.empty()) return;
   }
   places.add(hit.address + site.delta, shape,

@@ -1,0 +1,93 @@
+"""alloc --preset: with the libraries that they are for, called by a Python program, to the byte."""
+import subprocess
+import sys
+
+from lib import PATIENCE, Memflame, check, equal, spawn
+
+PROLOGUE = """
+import ctypes, os, sys
+def function(name, *arguments):
+    found = getattr(library, name)
+    found.restype = ctypes.c_void_p
+    found.argtypes = arguments
+    return found
+P, Z, I = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
+"""
+
+EPILOGUE = """
+print("ready", flush=True)
+sys.stdin.readline()
+work()
+print("done", flush=True)
+sys.stdin.readline()
+"""
+
+APR = """
+library = ctypes.CDLL("libapr-1.so.0")
+library.apr_initialize()
+create = function("apr_pool_create_ex", P, P, P, P)
+palloc, pcalloc = function("apr_palloc", P, Z), function("apr_pcalloc", P, Z)
+clear, destroy = function("apr_pool_clear", P), function("apr_pool_destroy", P)
+def new_pool(parent=None):
+    pool = P()
+    create(ctypes.byref(pool), parent, None, None)
+    return pool
+stays, cleared = new_pool(), new_pool()
+parent = new_pool()
+child = new_pool(parent)
+def work():
+    for _ in range(10): palloc(stays, 1000)
+    for _ in range(4): pcalloc(child, 500)
+    palloc(parent, 90)
+    destroy(parent)
+    for _ in range(3): palloc(cleared, 300)
+    clear(cleared)
+    palloc(cleared, 70)
+"""
+
+GLIB = """
+library = ctypes.CDLL("libglib-2.0.so.0")
+alloc, alloc0 = function("g_slice_alloc", Z), function("g_slice_alloc0", Z)
+copy, free = function("g_slice_copy", Z, P), function("g_slice_free1", Z, P)
+free(48, alloc(48))
+def work():
+    blocks = [alloc(48) for _ in range(20)]
+    for block in blocks[:5]: free(48, block)
+    for _ in range(3): alloc0(100)
+    for _ in range(2): copy(32, blocks[5])
+"""
+
+SQLITE = """
+library = ctypes.CDLL("libsqlite3.so.0")
+library.sqlite3_initialize()
+malloc, malloc64 = function("sqlite3_malloc", I), function("sqlite3_malloc64", ctypes.c_uint64)
+realloc, free = function("sqlite3_realloc", P, I), function("sqlite3_free", P)
+def work():
+    a, b, c = (malloc(1000) for _ in range(3))
+    free(a)
+    realloc(b, 5000)
+    realloc(c, 0)
+    malloc64(200)
+    malloc(-1)
+"""
+
+
+def watch(preset, library, program, live, live_count, total, total_count):
+    target = spawn([sys.executable, "-c", PROLOGUE + program + EPILOGUE], stdin=subprocess.PIPE,
+                   stdout=subprocess.PIPE, text=True)
+    equal(f"the program for {preset} says", target.stdout.readline(), "ready\n")
+    memflame = Memflame("alloc", "-p", target.pid, "--preset", preset, "--obj", library)
+    target.stdin.write("go\n")
+    target.stdin.flush()
+    equal(f"the program for {preset} says", target.stdout.readline(), "done\n")
+    memflame.stop()
+    target.communicate("leave\n", timeout=PATIENCE)
+    profile = memflame.profile()
+    got = tuple(profile.sum(column) for column in ("live", "live-count", "total", "total-count"))
+    equal(f"what {preset} has seen", got, (live, live_count, total, total_count))
+    check(memflame.summary()["losses"]["free_miss"]["events"] == 0, f"{preset}: free misses")
+
+
+watch("apr-pools", "libapr-1.so.0", APR, 10070, 11, 13060, 19)
+watch("glib-slices", "libglib-2.0.so.0", GLIB, 1084, 20, 1324, 25)
+watch("sqlite", "libsqlite3.so.0", SQLITE, 5200, 2, 8200, 5)

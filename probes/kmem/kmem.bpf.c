@@ -75,8 +75,17 @@ ALWAYS_INLINE int is_ours(void) {
   return globals.armed && bpf_get_current_pid_tgid() >> 32 != config.self;
 }
 
+// Is this an allocation, and ours?
+ALWAYS_INLINE int is_allocation(u64 address) { return address > zero_size_pointer && is_ours(); }
+
+ALWAYS_INLINE int size_counts(u64 size) {
+  if (size >= config.min_size && size <= config.max_size) return 1;
+  COUNT(passed_over, 1);
+  return 0;
+}
+
 ALWAYS_INLINE int is_wanted(u64 address, u64 size) {
-  return address > zero_size_pointer && size >= config.min_size && size <= config.max_size;
+  return is_allocation(address) && size_counts(size);
 }
 
 // Names a cache that is met for the first time. Its name is there before its number is found.
@@ -146,6 +155,7 @@ ALWAYS_INLINE void free_unseen(struct block_key* key) {
   if (!taken(key, &old)) return;
   add_live(old.hash, -(s64)old.size, -1);
   COUNT(unseen_frees, 1);
+  COUNT(unseen_free_bytes, old.size);
   u32* count = bpf_map_lookup_elem(&unseen, &old.function);
   if (count) __sync_fetch_and_add(count, 1);
 }
@@ -188,13 +198,18 @@ ALWAYS_INLINE void allocated(void* ctx, u64 address, u32 kind, u64 size, u32 lea
 }
 
 // Frees come from anywhere, so one that is not found is news only when everything is watched.
+ALWAYS_INLINE int all_is_watched(void) {
+  return config.any_task && !config.min_size && config.max_size == ~0ULL;
+}
+
 ALWAYS_INLINE void count_free(u64 bytes, int found) {
-  if (!found && !config.any_task) return;
-  COUNT(frees, 1);
-  if (found)
+  if (!found && !all_is_watched()) return;
+  if (found) {
+    COUNT(freed, 1);
     COUNT(freed_bytes, bytes);
-  else
+  } else {
     COUNT(free_misses, 1);
+  }
 }
 
 ALWAYS_INLINE void released(u64 address, u32 kind) {
@@ -217,7 +232,7 @@ ALWAYS_INLINE u32 order_of(u64 bytes) {
 SEC("raw_tp/kmalloc")
 int memflame_kmalloc(struct bpf_raw_tracepoint_args* ctx) {
   u64 given = ctx->args[3], size = config.requested ? ctx->args[2] : given;
-  if (!is_wanted(ctx->args[1], size) || !is_ours()) return 0;
+  if (!is_wanted(ctx->args[1], size)) return 0;
   u32 leaf = given <= largest_class ? leaf_kmalloc | given / 8 : leaf_large | order_of(given);
   allocated(ctx, ctx->args[1], kernel_slab, size, leaf);
   return 0;
@@ -234,10 +249,10 @@ int memflame_kfree(struct bpf_raw_tracepoint_args* ctx) {
 SEC("raw_tp/kmem_cache_alloc")
 int memflame_cache_alloc(struct bpf_raw_tracepoint_args* ctx) {
   struct kmem_cache* cache = (void*)ctx->args[2];
-  if (ctx->args[1] <= zero_size_pointer || !is_ours()) return 0;
+  if (!is_allocation(ctx->args[1])) return 0;
   u32 given = BPF_CORE_READ(cache, size);
   u64 size = config.requested ? BPF_CORE_READ(cache, object_size) : given;
-  if (!is_wanted(ctx->args[1], size)) return 0;
+  if (!size_counts(size)) return 0;
   u32 leaf = leaf_cache | (number_of(cache, given) & leaf_which);
   allocated(ctx, ctx->args[1], kernel_slab, size, leaf);
   return 0;
@@ -256,7 +271,7 @@ int memflame_page_alloc(struct bpf_raw_tracepoint_args* ctx) {
   u32 order = ctx->args[1], movable = (u32)ctx->args[3] == migrate_movable;
   if (order > max_order || (movable && config.no_movable)) return 0;
   u64 size = (u64)page_size << order;
-  if (!is_wanted(ctx->args[0], size) || !is_ours()) return 0;
+  if (!is_wanted(ctx->args[0], size)) return 0;
   u32 leaf = (movable ? leaf_movable : leaf_pages) | order;
   allocated(ctx, ctx->args[0], kernel_pages, size, leaf);
   return 0;
@@ -317,7 +332,7 @@ int memflame_page_free(struct bpf_raw_tracepoint_args* ctx) {
 SEC("raw_tp/percpu_alloc_percpu")
 int memflame_percpu_alloc(struct bpf_raw_tracepoint_args* ctx) {
   u64 size = config.requested ? ctx->args[3] * config.cpus : ctx->args[8];
-  if (!is_wanted(ctx->args[7], size) || !is_ours()) return 0;
+  if (!is_wanted(ctx->args[7], size)) return 0;
   allocated(ctx, ctx->args[7], kernel_percpu, size, leaf_percpu);
   return 0;
 }
@@ -334,7 +349,7 @@ SEC("raw_tp/alloc_vmap_area")
 int memflame_vmalloc(struct bpf_raw_tracepoint_args* ctx) {
   u64 size = ctx->args[1];
   if (size > page_size) size -= page_size;
-  if ((u32)ctx->args[5] || !is_wanted(ctx->args[0], size) || !is_ours()) return 0;
+  if ((u32)ctx->args[5] || !is_wanted(ctx->args[0], size)) return 0;
   allocated(ctx, ctx->args[0], kernel_vmalloc, size, leaf_vmalloc);
   return 0;
 }

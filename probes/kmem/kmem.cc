@@ -283,8 +283,8 @@ void reconcile(Session& session, Recording& recording) {
   recording.meta.notes.push_back(
       with_commas(static_cast<int64_t>(counters.events)) + " allocations (" +
       iec_bytes(static_cast<int64_t>(counters.amount)) + "), " +
-      with_commas(static_cast<int64_t>(counters.freed)) +
-      " of their blocks freed (" + iec_bytes(static_cast<int64_t>(counters.freed_bytes)) + "), " +
+      with_commas(static_cast<int64_t>(counters.freed)) + " of their blocks freed (" +
+      iec_bytes(static_cast<int64_t>(counters.freed_bytes)) + "), " +
       with_commas(static_cast<int64_t>(counters.unseen_frees)) +
       " freed without a trace and allocated again");
   recording.losses.add(Loss::probe_recursion, session.object().skipped());
@@ -315,7 +315,6 @@ const Probe kernel_probe{
     .accounting = [](const ProbeOptions& options) -> std::unique_ptr<Accounting> {
       return std::make_unique<KernelAccounting>(options);
     },
-    .has_blocks = true,
     .whole_system = true,
     .user_stacks = false,
 };

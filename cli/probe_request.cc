@@ -55,6 +55,10 @@ po::options_description measure_options(const Probe& probe) {
   if (probe.name != "alloc")
     options.add_options()("kernel-stacks", po::bool_switch(),
                           "kernel frames too, above the user's");
+  if (probe.name == "fault")
+    options.add_options()("every", po::value<uint32_t>(),
+                          "take the stack of one event in so many, at random; what is drawn is "
+                          "then estimated, totals stay exact");
   options.add_options()("stacks", po::value<std::string>(),
                         "how stacks are taken: dwarf (unwind tables; default), fp (frame pointers) "
                         "or copy (walked in user space: slow)");
@@ -215,6 +219,8 @@ Request request_of(const Probe& probe, const po::variables_map& values, const Ar
   }
   if (values.count("kernel-stacks") != 0)
     options.kernel_stacks = values["kernel-stacks"].as<bool>();
+  if (probe.name == "fault" && values.count("every") != 0)
+    take_number(values, "every", 1, 1000000, options.every);
   read_stack_options(values, options);
   take(values, "max-live", options.max_live);
   take(values, "max-stacks", options.max_stacks);

@@ -305,9 +305,15 @@ Recording Session::finish() {
 }
 
 void Accounting::finish(Session& session, Recording& recording) {
-  const size_t columns = recording.types.size();
+  // Where a column is in the kernel's sums: the variances have places of their own there.
+  std::vector<size_t> places;
+  size_t figures = 0;
+  size_t variances = bpf::first_variance;
+  for (const ValueType& type : recording.types)
+    places.push_back(type.unit == Unit::variance ? variances++ : figures++);
   const auto add = [&](uint64_t key, const int64_t* sums) {
-    const std::vector<int64_t> values(sums, sums + columns);
+    std::vector<int64_t> values;
+    for (const size_t place : places) values.push_back(sums[place]);
     const bool empty = std::all_of(values.begin(), values.end(), [](int64_t v) { return v == 0; });
     if (!empty) session.add_row(recording, key, "", values);
   };

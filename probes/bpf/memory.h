@@ -18,16 +18,39 @@ ALWAYS_INLINE u64 as_number(const void* pointer) {
   return number;
 }
 
+enum { max_cpus = 1024 };
+
+// By CPU; 0 until looked up.
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(max_entries, max_cpus);
+  __type(key, u32);
+  __type(value, u64);
+} cpu_offsets SEC(".maps");
+
 // Where a CPU's copy of per-CPU data lies relative to the per-CPU pointer. The kernel's own
 // variable is only visible with CONFIG_KALLSYMS_ALL; a per-CPU map of ours, whose pointer and whose
 // address on that CPU are both known, tells the same.
 ALWAYS_INLINE u64 per_cpu_offset(u32 cpu) {
   u32 zero = 0;
+  u64* known = bpf_map_lookup_elem(&cpu_offsets, &cpu);
+  if (known && *known) return *known;
   void* mine = bpf_map_lookup_percpu_elem(&counters, &zero, cpu);
   if (!mine) return 0;
   if (!globals.per_cpu_base)
     globals.per_cpu_base = (u64)BPF_CORE_READ((struct bpf_array*)as_number(&counters), pptrs[0]);
-  return as_number(mine) - globals.per_cpu_base;
+  u64 offset = as_number(mine) - globals.per_cpu_base;
+  if (known) *known = offset;
+  return offset;
+}
+
+__attribute__((noinline)) s64 sum_of_parts(u64 parts, s64 sum) {
+  for (u32 cpu = 0; cpu < max_cpus && cpu < config.cpus; ++cpu) {
+    s32 part = 0;
+    bpf_probe_read_kernel(&part, sizeof(part), (void*)(parts + per_cpu_offset(cpu)));
+    sum += part;
+  }
+  return sum;
 }
 
 // Sum of a per-CPU counter. Another CPU may move its part into `count` while we add: then `count`
@@ -38,12 +61,7 @@ __attribute__((noinline)) s64 percpu_sum(u64 counter_address) {
   s64 sum = 0;
   for (int attempt = 0; attempt < 3; ++attempt) {
     s64 count = BPF_CORE_READ(counter, count);
-    sum = count;
-    for (u32 cpu = 0; cpu < 1024 && cpu < config.cpus; ++cpu) {
-      s32 part = 0;
-      bpf_probe_read_kernel(&part, sizeof(part), (void*)((u64)parts + per_cpu_offset(cpu)));
-      sum += part;
-    }
+    sum = sum_of_parts((u64)parts, count);
     if (BPF_CORE_READ(counter, count) == count) break;
   }
   return sum;
@@ -64,11 +82,35 @@ static __attribute__((noinline)) s64 percpu_resident(u64 mm_address, u32 member)
   return percpu_sum(first + (second - first) * (member & 3));
 }
 
+// The same of the running task's own memory, much cheaper: reading its fields needs no calls. What
+// lies per CPU is at the same address as long as the memory lives. A function for each member, as
+// the verifier allows no computed offset in the kernel's structures.
+#define OWN_RESIDENT(member)                                                                \
+  static __attribute__((noinline))                                                          \
+  s64 own_##member(struct task_struct* task, u64 mm_address, u64* parts) {                  \
+    struct mm_struct___percpu* mm = (void*)task->mm;                                        \
+    if (!*parts) *parts = as_number(mm->rss_stat[member].counters);                         \
+    s64 count = mm->rss_stat[member].count;                                                 \
+    s64 sum = sum_of_parts(*parts, count);                                                  \
+    return mm->rss_stat[member].count == count ? sum : percpu_resident(mm_address, member); \
+  }
+OWN_RESIDENT(anon_pages)
+OWN_RESIDENT(file_pages)
+
 // Resident pages of one kind, exact up to what running threads still hold back on kernels
 // before 6.2.
 ALWAYS_INLINE s64 resident(struct mm_struct* mm, u32 member) {
   return counters_are_batched_per_task() ? batched_resident((u64)mm, member)
                                          : percpu_resident((u64)mm, member);
+}
+
+// The same of the running task's own memory, at `mm_address`, which is that of `space`.
+ALWAYS_INLINE s64 own_resident(struct task_struct* task, u64 mm_address, struct space* space,
+                               u32 member) {
+  if (counters_are_batched_per_task()) return batched_resident(mm_address, member);
+  if (member == anon_pages) return own_anon_pages(task, mm_address, &space->parts[anon_pages]);
+  if (member == file_pages) return own_file_pages(task, mm_address, &space->parts[file_pages]);
+  return percpu_resident(mm_address, member);
 }
 
 // What a task has collected and not yet moved to its process, before 6.2. Not inlined, as the field

@@ -150,9 +150,11 @@ struct cached_rule {
 
 // spaces: space id -> space. One incarnation of an address space (see core/recording.h).
 struct space {
-  u64 mm;      // kernel address, identity only; 0 until seen
-  u64 brk;     // last known program break; 0 until seen
-  s64 rss[4];  // last known resident counters, in pages, by kernel member
+  u64 mm;         // kernel address, identity only; 0 until seen
+  u64 brk;        // last known program break; 0 until seen
+  s64 rss[4];     // last known resident counters, in pages, by kernel member
+  u64 parts[4];   // where each CPU's part of them is, relative to its own data; 0 until looked up
+  s64 totals[2];  // fault: of all events, when only some are in the sample
 };
 
 // sums: stack hash -> values; notes: note -> values

@@ -7,11 +7,14 @@
 //
 // Before 6.2 the kernel collects up to 64 faults in each task before it moves them to that counter.
 // There the task's own collection is read at the next fault, and given to the stack of the last.
+//
+// With --every N each event has a chance of 1 in N to have its stack taken, and counts N times
+// then; what all events come to is kept per space, so that totals stay exact.
 #include "../bpf/kernel.h"
 #include "../bpf/shared.h"
 
 struct probe_state {
-  u64 last;          // key of the stack of the last fault
+  u64 last;          // key of the stack of the last fault, or passed_over
   u64 major_seen;    // the task's count of major faults at that time
   s64 collected[4];  // pages of the task's own collection that are accounted for (before 6.2)
   u32 space;
@@ -23,21 +26,51 @@ struct probe_state {
 enum { gained, released };  // --value pages
 enum { minor, major };      // --value faults
 
-ALWAYS_INLINE void add_pages(u64 key, s64 pages) {
+// The key of an event that is not in the sample. There is no space 0, so no note is that.
+enum { passed_over = 0xff };
+
+ALWAYS_INLINE int is_sampling(void) { return config.every > 1; }
+
+// By multiplying, as a remainder would prefer small numbers.
+ALWAYS_INLINE int is_in_sample(void) {
+  return !is_sampling() || (u64)bpf_get_prandom_u32() * config.every >> 32 == 0;
+}
+
+// How many events one with this key stands for. Those that are not the program's own have no stack
+// to take, so all of them are counted.
+ALWAYS_INLINE s64 weight_of(u64 key) {
+  u64 note = key >> 63 ? note_none : key & 0xff;
+  return !is_sampling() || note == note_exec || note == note_other_task ? 1 : config.every;
+}
+
+// The estimate of v is Nv once in N times, so its variance is estimated by N(N-1)v² at those times.
+// User space knows the factor in front.
+ALWAYS_INLINE void add(struct space* space, u64 key, u32 column, s64 value) {
+  if (is_sampling() && space) __sync_fetch_and_add(&space->totals[column & 1], (u64)value);
+  if (key == passed_over) return;
+  s64 weight = weight_of(key);
+  account(key, column, weight * value);
+  if (weight > 1) account(key, first_variance + column, value * value);
+}
+
+ALWAYS_INLINE void add_pages(struct space* space, u64 key, s64 pages) {
   if (pages > 0) {
-    account(key, gained, pages);
+    add(space, key, gained, pages);
     COUNT(amount, pages);
-    count_lost_stack(key, pages * 4096);
+    if (key != passed_over) count_lost_stack(key, weight_of(key) * pages * 4096);
   } else if (pages < 0) {
-    account(key, released, -pages);
+    add(space, key, released, -pages);
   }
 }
+
+ALWAYS_INLINE struct space* space_of(u32 id) { return bpf_map_lookup_elem(&spaces, &id); }
 
 // What the kernel itself has made resident to start a program.
 ALWAYS_INLINE void after_exec(u32 space, struct mm_struct* mm) {
   if (!config.pages || !globals.armed) return;
   for (u32 member = 0; member < 4; ++member)
-    if (member != swap_entries) add_pages(note_key(space, note_exec), resident(mm, member));
+    if (member != swap_entries)
+      add_pages(space_of(space), note_key(space, note_exec), resident(mm, member));
 }
 
 static __attribute__((noinline)) int collection_is_full(struct task_struct* task) {
@@ -46,11 +79,12 @@ static __attribute__((noinline)) int collection_is_full(struct task_struct* task
 }
 
 // Gives what the task has collected since the last look to the stack of its last fault.
-ALWAYS_INLINE void settle_pages(struct task_struct* task, struct probe_state* state, u64 key) {
+ALWAYS_INLINE void settle_pages(struct task_struct* task, struct probe_state* state) {
+  struct space* space = is_sampling() ? space_of(state->space) : 0;
   for (u32 member = 0; member < 4; ++member) {
     if (member == swap_entries) continue;
     s64 now = collected(task, member);
-    add_pages(key, now - state->collected[member]);
+    add_pages(space, state->last, now - state->collected[member]);
     state->collected[member] = now;
   }
 }
@@ -58,8 +92,12 @@ ALWAYS_INLINE void settle_pages(struct task_struct* task, struct probe_state* st
 ALWAYS_INLINE void settle_major(struct task_struct* task, struct probe_state* state) {
   s64 more = task->maj_flt - state->major_seen;
   if (!state->last || more <= 0) return;
-  account(state->last, major, more);
-  account(state->last, minor, -more);
+  struct space* space = is_sampling() ? space_of(state->space) : 0;
+  add(space, state->last, major, more);
+  add(space, state->last, minor, -more);
+  // That fault was 1 minor fault and is 1 - more now: so are the squares of that.
+  if (state->last != passed_over && weight_of(state->last) > 1)
+    account(state->last, first_variance + minor, -2 * more);
 }
 
 ALWAYS_INLINE void before_thread_exit(u32 space) {
@@ -69,19 +107,23 @@ ALWAYS_INLINE void before_thread_exit(u32 space) {
   if (!config.pages)
     settle_major(task, &thread->state);
   else if (counters_are_batched_per_task())
-    settle_pages(task, &thread->state, thread->state.last);
+    settle_pages(task, &thread->state);
 }
 
 #include "../bpf/lifecycle.h"
 
 // Is the kernel filling the memory of a program that is only about to begin? The registers are
 // still those of the one that called exec(), whose stack is gone.
-ALWAYS_INLINE int is_starting(struct process* process, struct task_struct* task) {
-  u32 id = process->space;
-  struct space* space = bpf_map_lookup_elem(&spaces, &id);
+ALWAYS_INLINE int is_starting(struct space* space, struct task_struct* task) {
   if (!space) return 0;
   if (!space->mm) space->mm = (u64)task->mm;
   return space->mm != (u64)task->mm;
+}
+
+ALWAYS_INLINE u64 key_of_fault(void* ctx, struct process* process, struct space* space,
+                               struct task_struct* task) {
+  if (is_starting(space, task)) return note_key(process->space, note_exec);
+  return is_in_sample() ? capture(ctx, process, 0) : passed_over;
 }
 
 // args: address, registers, error code. The event comes before the kernel handles the fault.
@@ -89,11 +131,13 @@ ALWAYS_INLINE int on_fault(void* ctx) {
   struct process* process = current_process();
   if (!process) return 0;
   struct task_struct* task = bpf_get_current_task_btf();
+  struct space* space = space_of(process->space);
   struct thread* thread = this_thread();
   COUNT(events, 1);
   if (!thread) {
     COUNT(no_state_events, 1);
-    if (!config.pages) account(note_key(process->space, note_no_state), minor, 1);
+    u64 key = is_in_sample() ? note_key(process->space, note_no_state) : passed_over;
+    if (!config.pages) add(space, key, minor, 1);
     return 0;
   }
   struct probe_state* state = &thread->state;
@@ -103,15 +147,14 @@ ALWAYS_INLINE int on_fault(void* ctx) {
     if (config.pages && counters_are_batched_per_task())
       for (u32 member = 0; member < 4; ++member) state->collected[member] = collected(task, member);
   } else if (config.pages) {
-    if (counters_are_batched_per_task()) settle_pages(task, state, state->last);
+    if (counters_are_batched_per_task()) settle_pages(task, state);
   } else {
     settle_major(task, state);
   }
   state->major_seen = task->maj_flt;
-  state->last =
-      is_starting(process, task) ? note_key(process->space, note_exec) : capture(ctx, process, 0);
+  state->last = key_of_fault(ctx, process, space, task);
   if (!config.pages) {
-    account(state->last, minor, 1);
+    add(space, state->last, minor, 1);
     COUNT(amount, 1);
     count_lost_stack(state->last, 0);
   }
@@ -147,26 +190,26 @@ int memflame_rss(struct bpf_raw_tracepoint_args* ctx) {
   struct process* process = bpf_map_lookup_elem(&processes, &tgid);
   if (!process || process->waits_for_exec || !globals.armed) return 0;
   u32 id = process->space;
-  struct space* space = bpf_map_lookup_elem(&spaces, &id);
+  struct space* space = space_of(id);
   if (!space) return 0;
   if (!space->mm && own) space->mm = (u64)mm;
   // During fork and exec a new mm is filled before its process is known by it.
   if (space->mm != (u64)mm) return 0;
 
-  s64 value = resident(mm, member);
+  s64 value = own ? own_resident(task, (u64)mm, space, member) : resident(mm, member);
   asm volatile("%0 &= 3" : "+r"(member));  // the verifier has forgotten the check above
   s64 delta = value - (s64)__sync_lock_test_and_set((u64*)&space->rss[member], (u64)value);
   COUNT(events, 1);
   if (!own) {
-    add_pages(note_key(id, note_other_task), delta);
+    add_pages(space, note_key(id, note_other_task), delta);
     COUNT(foreign_pages, delta > 0 ? delta : -delta);
     return 0;
   }
   if (!delta) return 0;
-  u64 key = capture(ctx, process, 0);
+  u64 key = is_in_sample() ? capture(ctx, process, 0) : passed_over;
   struct thread* thread = counters_are_batched_per_task() ? this_thread() : 0;
   if (!thread) {
-    add_pages(key, delta);
+    add_pages(space, key, delta);
     return 0;
   }
   struct probe_state* state = &thread->state;
@@ -176,7 +219,7 @@ int memflame_rss(struct bpf_raw_tracepoint_args* ctx) {
   }
   s64 moved = collected(task, member);
   if (!moved || delta != moved) {
-    add_pages(key, delta);  // changed directly: a huge page, an unmapping
+    add_pages(space, key, delta);  // changed directly: a huge page, an unmapping
     return 0;
   }
   // The collection is moved to the process and will be zero right after this event. What is not yet
@@ -186,8 +229,8 @@ int memflame_rss(struct bpf_raw_tracepoint_args* ctx) {
   s64 rest = moved - state->collected[member];
   s64 of_last = collection_is_full(task) && rest > 0 ? 1 : rest;
   if (!state->last) of_last = 0;
-  if (of_last) add_pages(state->last, of_last);
-  add_pages(key, rest - of_last);
+  if (of_last) add_pages(space, state->last, of_last);
+  add_pages(space, key, rest - of_last);
   state->collected[member] = 0;
   if (rest != of_last) state->last = key;
   return 0;

@@ -23,10 +23,19 @@ bool counts_pages(std::string_view value) {
   return value_named(fault_probe, value).name == "pages";
 }
 
+bool is_sampling(const ProbeOptions& options) { return options.every > 1; }
+
 std::vector<ValueType> types(const ProbeOptions& options) {
-  const std::string_view value = options.value;
-  if (counts_pages(value)) return {{"gained", Unit::pages}, {"released", Unit::pages}};
-  return {{"minor", Unit::count}, {"major", Unit::count}};
+  std::vector<ValueType> types{{"minor", Unit::count}, {"major", Unit::count}};
+  if (counts_pages(options.value)) types = {{"gained", Unit::pages}, {"released", Unit::pages}};
+  if (!is_sampling(options)) return types;
+  const double every = options.every;
+  for (size_t i = 0; i < 2; ++i) {
+    types[i].variance = types.size();
+    types[i].variance_unit = every * (every - 1);  // see add() in fault.bpf.c
+    types.push_back({types[i].name + " variance", Unit::variance});
+  }
+  return types;
 }
 
 void configure(const ProbeOptions& options, bpf::config& config, BpfObject& object) {
@@ -52,21 +61,58 @@ void attach(Session& session) {
   put("memflame_fault_kernel", "page_fault_kernel");
 }
 
-void reconcile(Session& session, Recording& recording) {
-  if (!counts_pages(session.options().value)) return;
-  int64_t gained = 0;
-  int64_t released = 0;
-  for (const Aggregate& row : recording.sums) {
-    gained += row.values[0];
-    released += row.values[1];
+// What the events come to, whether their stacks were taken or not.
+struct Totals {
+  std::array<int64_t, 2> all{};
+  std::array<int64_t, 2> compared{};  // in spaces for which there are figures of the OS
+};
+
+Totals totals_of_rows(Session& session, const Recording& recording) {
+  Totals totals;
+  for (size_t i = 0; i < totals.all.size(); ++i) {
+    for (const Aggregate& row : recording.sums) totals.all.at(i) += row.values[i];
+    totals.compared.at(i) = session.os().captured(recording, i);
   }
+  return totals;
+}
+
+Totals totals_of_spaces(Session& session) {
+  Totals totals;
+  session.object().for_each<uint32_t, bpf::space>("spaces",
+                                                  [&](const uint32_t& id, const bpf::space& space) {
+                                                    for (size_t i = 0; i < totals.all.size(); ++i) {
+                                                      totals.all.at(i) += space.totals[i];
+                                                      if (session.os().has_figures(SpaceId{id}))
+                                                        totals.compared.at(i) += space.totals[i];
+                                                    }
+                                                  });
+  return totals;
+}
+
+std::string in_words(const Recording& recording, const Totals& totals) {
+  std::string text;
+  for (size_t i = 0; i < totals.all.size(); ++i)
+    text += (i == 0 ? "" : ", ") + recording.types[i].name + " " +
+            human(totals.all.at(i), recording.types[i].unit);
+  return text;
+}
+
+void reconcile(Session& session, Recording& recording) {
+  const bool pages = counts_pages(session.options().value);
+  const bool sampled = is_sampling(session.options());
+  const Totals totals = sampled ? totals_of_spaces(session) : totals_of_rows(session, recording);
+  if (sampled) {
+    recording.meta.sampling = "1 in " + with_commas(session.options().every) +
+                              (pages ? " changes of resident pages" : " page faults");
+    recording.meta.notes.push_back("exact total of all events: " + in_words(recording, totals));
+  }
+  if (!pages) return;
   const OsMemory os = session.os().growth();
-  const int64_t net = session.os().captured(recording, 0) - session.os().captured(recording, 1);
+  const int64_t net = totals.compared[0] - totals.compared[1];
   recording.meta.reconciliation.push_back({"VmRSS growth", net * page_bytes, os.rss()});
-  recording.meta.notes.push_back("gained " + human(gained, Unit::pages) + ", released " +
-                                 human(released, Unit::pages) + "; VmRSS grew by anon " +
-                                 iec_bytes(os.rss_anon) + ", file " + iec_bytes(os.rss_file) +
-                                 ", shmem " + iec_bytes(os.rss_shmem));
+  recording.meta.notes.push_back((sampled ? "" : in_words(recording, totals) + "; ") +
+                                 "VmRSS grew by anon " + iec_bytes(os.rss_anon) + ", file " +
+                                 iec_bytes(os.rss_file) + ", shmem " + iec_bytes(os.rss_shmem));
 }
 
 std::span<const std::byte> object() { return {memflame_fault_object, memflame_fault_object_end}; }

@@ -8,8 +8,9 @@
 // Before 6.2 the kernel collects up to 64 faults in each task before it moves them to that counter.
 // There the task's own collection is read at the next fault, and given to the stack of the last.
 //
-// With --every N each event has a chance of 1 in N to have its stack taken, and counts N times
-// then; what all events come to is kept per space, so that totals stay exact.
+// With --every N, each page (or fault) has a chance of 1 in N to bring in the stack of its event,
+// and stands for N; an event of N pages or more is always taken, and counts as it is. What all
+// events come to is kept per space, so that totals stay exact.
 #include "../bpf/kernel.h"
 #include "../bpf/shared.h"
 
@@ -18,6 +19,7 @@ struct probe_state {
   u64 major_seen;    // the task's count of major faults at that time
   s64 collected[4];  // pages of the task's own collection that are accounted for (before 6.2)
   u32 space;
+  u32 filling;  // the call that runs now makes pages resident without faults (before 6.2)
 };
 
 #include "../bpf/capture.h"
@@ -31,35 +33,44 @@ enum { passed_over = 0xff };
 
 ALWAYS_INLINE int is_sampling(void) { return config.every > 1; }
 
-// By multiplying, as a remainder would prefer small numbers.
-ALWAYS_INLINE int is_in_sample(void) {
-  return !is_sampling() || (u64)bpf_get_prandom_u32() * config.every >> 32 == 0;
+// A random number below N. By multiplying, as a remainder would prefer small numbers.
+ALWAYS_INLINE u64 draw(void) {
+  return is_sampling() ? (u64)bpf_get_prandom_u32() * config.every >> 32 : 0;
 }
 
-// How many events one with this key stands for. Those that are not the program's own have no stack
-// to take, so all of them are counted.
-ALWAYS_INLINE s64 weight_of(u64 key) {
+// Those that are not the program's own doing have no stack to take, so all of them are counted.
+ALWAYS_INLINE int is_sampled_kind(u64 key) {
   u64 note = key >> 63 ? note_none : key & 0xff;
-  return !is_sampling() || note == note_exec || note == note_other_task ? 1 : config.every;
+  return is_sampling() && note != note_exec && note != note_other_task;
 }
 
-// The estimate of v is Nv once in N times, so its variance is estimated by N(N-1)v² at those times.
-// User space knows the factor in front.
-ALWAYS_INLINE void add(struct space* space, u64 key, u32 column, s64 value) {
-  if (is_sampling() && space) __sync_fetch_and_add(&space->totals[column & 1], (u64)value);
+// Adds `value`, whose stack was taken with a chance of `size` in N. What is added then is 1 /
+// chance of it, and the variance of that, estimated without bias, is value² (1 - chance) / chance².
+// User space knows that it is in units of N.
+ALWAYS_INLINE void add(struct space* space, u64 key, u32 column, u64 value, u64 size) {
+  if (is_sampling() && space) __sync_fetch_and_add(&space->totals[column & 1], value);
   if (key == passed_over) return;
-  s64 weight = weight_of(key);
-  account(key, column, weight * value);
-  if (weight > 1) account(key, first_variance + column, value * value);
+  if (!is_sampled_kind(key)) {
+    account(key, column, value);
+    return;
+  }
+  if (size >= config.every) {
+    account(key, column, value);
+    return;
+  }
+  u64 ratio = size ? value / size : 0;  // without rest, as either is 1 or both are equal
+  account(key, column, ratio * config.every);
+  account(key, first_variance + column, ratio * ratio * (config.every - size));
 }
 
-ALWAYS_INLINE void add_pages(struct space* space, u64 key, s64 pages) {
+// `size`: how many pages were known when it was decided whether to take the stack.
+ALWAYS_INLINE void add_pages(struct space* space, u64 key, s64 pages, u64 size) {
   if (pages > 0) {
-    add(space, key, gained, pages);
+    add(space, key, gained, pages, size);
     COUNT(amount, pages);
-    if (key != passed_over) count_lost_stack(key, weight_of(key) * pages * 4096);
+    if (key != passed_over) count_lost_stack(key, pages * 4096);
   } else if (pages < 0) {
-    add(space, key, released, -pages);
+    add(space, key, released, -pages, size);
   }
 }
 
@@ -70,7 +81,7 @@ ALWAYS_INLINE void after_exec(u32 space, struct mm_struct* mm) {
   if (!config.pages || !globals.armed) return;
   for (u32 member = 0; member < 4; ++member)
     if (member != swap_entries)
-      add_pages(space_of(space), note_key(space, note_exec), resident(mm, member));
+      add_pages(space_of(space), note_key(space, note_exec), resident(mm, member), 1);
 }
 
 static __attribute__((noinline)) int collection_is_full(struct task_struct* task) {
@@ -84,7 +95,7 @@ ALWAYS_INLINE void settle_pages(struct task_struct* task, struct probe_state* st
   for (u32 member = 0; member < 4; ++member) {
     if (member == swap_entries) continue;
     s64 now = collected(task, member);
-    add_pages(space, state->last, now - state->collected[member]);
+    add_pages(space, state->last, now - state->collected[member], 1);
     state->collected[member] = now;
   }
 }
@@ -93,11 +104,16 @@ ALWAYS_INLINE void settle_major(struct task_struct* task, struct probe_state* st
   s64 more = task->maj_flt - state->major_seen;
   if (!state->last || more <= 0) return;
   struct space* space = is_sampling() ? space_of(state->space) : 0;
-  add(space, state->last, major, more);
-  add(space, state->last, minor, -more);
-  // That fault was 1 minor fault and is 1 - more now: so are the squares of that.
-  if (state->last != passed_over && weight_of(state->last) > 1)
-    account(state->last, first_variance + minor, -2 * more);
+  add(space, state->last, major, more, 1);
+  if (space) __sync_fetch_and_add(&space->totals[minor], (u64)-more);
+  if (state->last == passed_over) return;
+  if (!is_sampled_kind(state->last)) {
+    account(state->last, minor, -more);
+    return;
+  }
+  // What was 1 minor fault is 1 - more now: so are the squares of that.
+  account(state->last, minor, -more * config.every);
+  account(state->last, first_variance + minor, (more - 2) * more * (config.every - 1));
 }
 
 ALWAYS_INLINE void before_thread_exit(u32 space) {
@@ -123,7 +139,7 @@ ALWAYS_INLINE int is_starting(struct space* space, struct task_struct* task) {
 ALWAYS_INLINE u64 key_of_fault(void* ctx, struct process* process, struct space* space,
                                struct task_struct* task) {
   if (is_starting(space, task)) return note_key(process->space, note_exec);
-  return is_in_sample() ? capture(ctx, process, 0) : passed_over;
+  return draw() == 0 ? capture(ctx, process, 0) : passed_over;
 }
 
 // args: address, registers, error code. The event comes before the kernel handles the fault.
@@ -136,8 +152,8 @@ ALWAYS_INLINE int on_fault(void* ctx) {
   COUNT(events, 1);
   if (!thread) {
     COUNT(no_state_events, 1);
-    u64 key = is_in_sample() ? note_key(process->space, note_no_state) : passed_over;
-    if (!config.pages) add(space, key, minor, 1);
+    u64 key = draw() == 0 ? note_key(process->space, note_no_state) : passed_over;
+    if (!config.pages) add(space, key, minor, 1, 1);
     return 0;
   }
   struct probe_state* state = &thread->state;
@@ -154,7 +170,7 @@ ALWAYS_INLINE int on_fault(void* ctx) {
   state->major_seen = task->maj_flt;
   state->last = key_of_fault(ctx, process, space, task);
   if (!config.pages) {
-    add(space, state->last, minor, 1);
+    add(space, state->last, minor, 1, 1);
     COUNT(amount, 1);
     count_lost_stack(state->last, 0);
   }
@@ -171,6 +187,30 @@ int memflame_fault_kernel(struct bpf_raw_tracepoint_args* ctx) {
   // Reads that must not sleep (such as our own stack walks) fail instead of making a page resident.
   if (ctx->args[0] >= 1ULL << 47 || !task->mm || task->pagefault_disabled) return 0;
   return on_fault(ctx);
+}
+
+// Before 6.2: a counter has changed by `delta`. Gives the last fault what is its own of that, and
+// returns what belongs to the running call.
+ALWAYS_INLINE s64 settle_batch(struct task_struct* task, struct probe_state* state,
+                               struct space* space, u32 id, u32 member, s64 delta) {
+  if (state->space != id) {
+    __builtin_memset(state, 0, sizeof(*state));
+    state->space = id;
+  }
+  state->filling = 0;
+  s64 moved = collected(task, member);
+  if (!moved || delta != moved) return delta;  // changed directly: a huge page, an unmapping
+  // The collection is moved to the process and will be zero right after this event. What is not yet
+  // accounted for is the last fault's, unless the move comes because the task has made too many
+  // pages resident (TASK_RSS_EVENTS_THRESH): then they came without fault events, by the running
+  // call (MAP_POPULATE), but for the one page of the last fault.
+  s64 rest = moved - state->collected[member];
+  s64 of_last = collection_is_full(task) && rest > 0 ? 1 : rest;
+  if (!state->last) of_last = 0;
+  if (of_last) add_pages(space, state->last, of_last, 1);
+  state->collected[member] = 0;
+  state->filling = rest != of_last;
+  return rest - of_last;
 }
 
 // args: mm, member, and before 6.2 the new count.
@@ -201,37 +241,19 @@ int memflame_rss(struct bpf_raw_tracepoint_args* ctx) {
   s64 delta = value - (s64)__sync_lock_test_and_set((u64*)&space->rss[member], (u64)value);
   COUNT(events, 1);
   if (!own) {
-    add_pages(space, note_key(id, note_other_task), delta);
+    add_pages(space, note_key(id, note_other_task), delta, 1);
     COUNT(foreign_pages, delta > 0 ? delta : -delta);
     return 0;
   }
   if (!delta) return 0;
-  u64 key = is_in_sample() ? capture(ctx, process, 0) : passed_over;
   struct thread* thread = counters_are_batched_per_task() ? this_thread() : 0;
-  if (!thread) {
-    add_pages(space, key, delta);
-    return 0;
-  }
-  struct probe_state* state = &thread->state;
-  if (state->space != id) {
-    __builtin_memset(state, 0, sizeof(*state));
-    state->space = id;
-  }
-  s64 moved = collected(task, member);
-  if (!moved || delta != moved) {
-    add_pages(space, key, delta);  // changed directly: a huge page, an unmapping
-    return 0;
-  }
-  // The collection is moved to the process and will be zero right after this event. What is not yet
-  // accounted for is the last fault's, unless the move comes because the task has made too many
-  // pages resident (TASK_RSS_EVENTS_THRESH): then they came without fault events, by the running
-  // call (MAP_POPULATE), but for the one page of the last fault.
-  s64 rest = moved - state->collected[member];
-  s64 of_last = collection_is_full(task) && rest > 0 ? 1 : rest;
-  if (!state->last) of_last = 0;
-  if (of_last) add_pages(space, state->last, of_last);
-  add_pages(space, key, rest - of_last);
-  state->collected[member] = 0;
-  if (rest != of_last) state->last = key;
+  s64 own_pages = delta;
+  if (thread) own_pages = settle_batch(task, &thread->state, space, id, member, delta);
+  if (!own_pages) return 0;
+  u64 size = own_pages > 0 ? own_pages : -own_pages, drawn = draw();
+  u64 key = drawn < size ? capture(ctx, process, 0) : passed_over;
+  add_pages(space, key, own_pages, size);
+  // Pages that it may still collect are not known yet, so their chance is 1 in N.
+  if (thread && thread->state.filling) thread->state.last = drawn == 0 ? key : passed_over;
   return 0;
 }

@@ -29,10 +29,9 @@ std::vector<ValueType> types(const ProbeOptions& options) {
   std::vector<ValueType> types{{"minor", Unit::count}, {"major", Unit::count}};
   if (counts_pages(options.value)) types = {{"gained", Unit::pages}, {"released", Unit::pages}};
   if (!is_sampling(options)) return types;
-  const double every = options.every;
   for (size_t i = 0; i < 2; ++i) {
     types[i].variance = types.size();
-    types[i].variance_unit = every * (every - 1);  // see add() in fault.bpf.c
+    types[i].variance_unit = options.every;  // see add() in fault.bpf.c
     types.push_back({types[i].name + " variance", Unit::variance});
   }
   return types;
@@ -102,8 +101,8 @@ void reconcile(Session& session, Recording& recording) {
   const bool sampled = is_sampling(session.options());
   const Totals totals = sampled ? totals_of_spaces(session) : totals_of_rows(session, recording);
   if (sampled) {
-    recording.meta.sampling = "1 in " + with_commas(session.options().every) +
-                              (pages ? " changes of resident pages" : " page faults");
+    recording.meta.sampling =
+        "1 in " + with_commas(session.options().every) + (pages ? " pages" : " page faults");
     recording.meta.notes.push_back("exact total of all events: " + in_words(recording, totals));
   }
   if (!pages) return;

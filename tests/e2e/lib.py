@@ -120,6 +120,7 @@ class Profile:
         self.stacks = [(stack["frames"], stack["values"]) for stack in document["stacks"]]
         self.roots = {frames[0] for frames, _ in self.stacks}
         self.title = document["title"]
+        self.file = file
 
     def sum(self, column, *names):
         """Of all stacks that have every one of these frames."""

@@ -56,3 +56,17 @@ add_custom_target(usdt_corpus DEPENDS ${USDT_CORPUS}/usdt_truth)
 input_fuzz(usdt probes/alloc SOURCES usdt.cc ../unwind/elf_image.cc SEEDS -max_len=65536 ${USDT_CORPUS}
            LIBS PkgConfig::LIBELF)
 add_dependencies(usdt_fuzz usdt_corpus)
+
+set(SITE_CORPUS ${CMAKE_CURRENT_BINARY_DIR}/site_corpus)
+set(ALLOCATOR_CORPUS ${CMAKE_CURRENT_BINARY_DIR}/allocator_corpus)
+file(MAKE_DIRECTORY ${SITE_CORPUS} ${ALLOCATOR_CORPUS})
+input_fuzz(site probes/alloc SOURCES code.cc site.cc SEEDS -max_len=256 ${SITE_CORPUS}
+           LIBS Zydis::Zydis)
+list(TRANSFORM FRAMES PREPEND unwind/ OUTPUT_VARIABLE UNWIND_FRAMES)
+input_fuzz(allocators probes SEEDS -max_len=65536 ${ALLOCATOR_CORPUS} ${ALLOCATORS}
+           SOURCES ${UNWIND_FRAMES} unwind/elf_image.cc unwind/frame_sections.cc elf_functions.cc
+                   alloc/allocator_names.cc alloc/allocators.cc alloc/candidates.cc alloc/code.cc
+                   alloc/debug_symbols.cc alloc/file_code.cc alloc/forwards.cc alloc/placement.cc
+                   alloc/site.cc
+           LIBS memflame_core PkgConfig::LIBELF PkgConfig::LIBLZMA Zydis::Zydis)
+add_dependencies(allocators_fuzz allocator_files)

@@ -9,12 +9,14 @@
 namespace memflame {
 namespace {
 
-// A function of an allocator with all that it jumps to has at most some KiB in a dozen pieces.
+// jemalloc's realloc has 4,000 instructions with all that it jumps to, and all functions of an
+// allocator have 30,000. Files of watched programs may be made to take time and memory.
 constexpr size_t max_pieces = 32;
-constexpr uint64_t max_piece = 1 << 16;       // bytes
-constexpr size_t max_instructions = 1 << 15;  // of a body
-constexpr uint64_t max_stub = 16;             // bytes of an entry of the linkage table
-constexpr uint64_t max_prologue = 128;        // bytes in which a site is looked for
+constexpr uint64_t max_piece = 1 << 15;          // bytes
+constexpr size_t max_instructions = 1 << 13;     // of a body
+constexpr size_t max_decoded = size_t{1} << 18;  // instructions of all pieces
+constexpr uint64_t max_stub = 16;                // bytes of an entry of the linkage table
+constexpr uint64_t max_prologue = 128;           // bytes in which a site is looked for
 
 std::string hex(uint64_t number) {
   char text[24];
@@ -66,7 +68,7 @@ uint64_t FileCode::size_at(uint64_t address) {
 const std::vector<Instruction>& FileCode::decoded(Extent extent) {
   const auto [at, added] = decoded_.try_emplace({extent.start, extent.end});
   const uint64_t size = extent.end - extent.start;
-  if (!added || size > max_piece) return at->second;
+  if (!added || size > max_piece || decoded_count_ > max_decoded) return at->second;
   const unwind::Range range = unwind::code_at(image_, elf_, extent.start, size);
   if (range.bytes.size() == size) at->second = decode_all(range.bytes, extent.start, long_nops_);
   return at->second;
@@ -110,7 +112,7 @@ const FileCode::Link* FileCode::link_at(uint64_t slot) {
 }
 
 // The slot that an entry of the linkage table jumps through, perhaps behind endbr64; 0 when there
-// is no such entry at the address.
+// is no such entry at the address. Slots of indirect functions have no name.
 uint64_t FileCode::slot_of_stub(uint64_t address) {
   const auto [at, added] = stubs_.try_emplace(address, 0);
   if (!added) return at->second;
@@ -118,8 +120,7 @@ uint64_t FileCode::slot_of_stub(uint64_t address) {
   std::optional<Instruction> jump = decode(stub.bytes, address);
   if (jump && jump->kind == Instruction::other && jump->length == 4)
     jump = decode(stub.bytes.subspan(4), jump->next());
-  if (jump && jump->kind == Instruction::jump && jump->slot != 0 && link_at(jump->slot) != nullptr)
-    at->second = jump->slot;
+  if (jump && jump->kind == Instruction::jump) at->second = jump->slot;
   return at->second;
 }
 
@@ -148,6 +149,10 @@ Body FileCode::body(uint64_t address, uint64_t size, const std::vector<uint64_t>
   };
   for (size_t done = 0; done < pieces.size(); ++done) {
     const std::vector<Instruction>& code = decoded(pieces[done]);
+    if (pieces.size() > max_pieces || body.code.size() + code.size() > max_instructions) {
+      body.gap = "it jumps to too much code";
+      break;
+    }
     if (code.empty()) body.gap = "the code at " + hex(pieces[done].start) + " is not understood";
     body.code.insert(body.code.end(), code.begin(), code.end());
     for (const Instruction& i : code) {
@@ -161,10 +166,6 @@ Body FileCode::body(uint64_t address, uint64_t size, const std::vector<uint64_t>
         body.gap = "its jump at " + hex(i.address) + " leads to no function that is known";
       else
         pieces.push_back(*extent);
-    }
-    if (pieces.size() > max_pieces || body.code.size() > max_instructions) {
-      body.gap = "it jumps to too much code";
-      break;
     }
   }
   return body;

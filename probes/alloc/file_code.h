@@ -70,6 +70,7 @@ class FileCode {
   std::optional<std::unordered_map<uint64_t, Link>> links_;
   std::unordered_map<uint64_t, uint64_t> stubs_;
   std::map<std::pair<uint64_t, uint64_t>, std::vector<Instruction>> decoded_;
+  size_t decoded_count_ = 0;
 };
 
 }  // namespace memflame

@@ -12,6 +12,7 @@ namespace memflame {
 namespace {
 
 constexpr size_t max_ends = 256;  // `ret` of one function and what it jumps to
+constexpr int max_rounds = 8;     // two are usual
 
 std::string hex(uint64_t number) {
   std::array<char, 24> text{};
@@ -61,9 +62,10 @@ class Placement {
   // Which functions are not probed depends on which others are.
   void decide() {
     spread_exceptions();
-    do {
+    for (int round = 0; round < max_rounds; ++round) {
       find_forwarders();
-    } while (find_unprobeable());
+      if (!find_unprobeable()) break;
+    }
     for (const Function& each : all_) {
       if (each.fate == Function::forwards)
         probes_.notes.push_back(each.name + " only calls another function that is probed");
@@ -174,6 +176,8 @@ class Placement {
     for (const Instruction& i : body.code) {
       const Function* next = i.is_branch() ? find(code_.destination(i)) : nullptr;
       returns += i.kind == Instruction::ret || (next != nullptr && next->allocates());
+      if (i.kind == Instruction::conditional && code_.destination(i).kind != Destination::known)
+        return "it leaves the file by a conditional jump";
       if (!is_end(i)) continue;
       ++ends;
       if (i.cost == ProbeCost::refused) return "one of its exits cannot be probed";

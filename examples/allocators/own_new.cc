@@ -32,7 +32,8 @@ size_t pool_used = 0;
 
 #ifdef POOL
 [[gnu::noinline]] void* operator new(size_t size) { return from_pool(size); }
-[[gnu::noinline]] void operator delete(void*) noexcept {}
+// Does something, or the compiler would leave out the calls.
+[[gnu::noinline]] void operator delete(void* block) noexcept { sink = block; }
 [[gnu::noinline]] void operator delete(void* block, size_t) noexcept { ::operator delete(block); }
 #else
 [[gnu::noinline]] void* operator new(size_t size) {

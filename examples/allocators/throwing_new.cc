@@ -9,13 +9,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 
 namespace {
 
 volatile size_t impossible = PTRDIFF_MAX - 4096;
-void* volatile sink = nullptr;      // makes every block escape
+void* volatile sink = nullptr;  // makes every block escape
+constexpr size_t gaps = 32;
 constexpr std::align_val_t at{64};  // of which sizes are multiples, see matrix.cc
 
 void throw_instead() { throw std::bad_alloc(); }
@@ -55,6 +57,26 @@ extern "C" {
   kind.release(sink);
 }
 
+// What comes after an exception, further down the stack than where it was thrown by any distance:
+// what is left there of the call that failed must not be taken for a call that goes on.
+[[gnu::noinline]] void goes_on(size_t gap) {
+  void* const room = __builtin_alloca(gap);
+  sink = room;
+  sink = std::malloc(100);
+  void* const block = std::malloc(200);
+  sink = block;
+  std::free(block);
+}
+[[gnu::noinline]] bool fails_and_goes_on(const Kind& kind, size_t gap) {
+  try {
+    asks_for_too_much(kind);
+  } catch (const std::bad_alloc&) {
+    goes_on(gap);
+    return true;
+  }
+  return false;
+}
+
 }  // extern "C"
 
 int main(int argc, char** argv) {
@@ -73,6 +95,8 @@ int main(int argc, char** argv) {
     }
     asks_for_little(kind);
     std::printf("caught %d\n", caught);
+    for (size_t gap = 0; gap < gaps * 16; gap += 16)
+      if (!fails_and_goes_on(kind, gap)) return 1;
   }
   // Some allocators let the handler's exception out of the others, which ends the program.
   if (!handler) {

@@ -28,6 +28,9 @@ kept_apart(watch("prefixed"), {
 kept_apart(watch("prefixed_wrapped"), {
     "tc_uses_malloc": ["tc_malloc"], "tc_uses_calloc": ["tc_calloc"],
     "thin_wrapper": ["je_malloc", "je_realloc"], "libc_uses_malloc": ["malloc"]})
-kept_apart(watch("beside_libc"), {
-    "other_malloc": ["mi_malloc"], "other_zeroed": ["mi_calloc", "mi_zalloc"],
-    "own_malloc": ["malloc"]})
+profile = watch("beside_libc")
+kept_apart(profile, {"own_malloc": ["malloc"]})
+for other in ("other_malloc", "other_zeroed", "other_realloc"):
+    tops = {frames[-1] for frames, _ in profile.stacks if other in frames}
+    check(tops and not tops & {"malloc", "calloc", "realloc"},
+          f"{other} is told apart from libc's: {tops}")

@@ -67,7 +67,8 @@ def watch(allocator, way):
         lossless(profile, summary)
         strays = strange(profile, functions)
     except SystemExit as failure:
-        return str(failure), 0
+        lines = str(failure).split("\n")
+        return "\n".join(lines[:9] + [f"  … {len(lines) - 9} more"] * (len(lines) > 9)), 0
     if summary["losses"]["free_miss"]["events"]:
         return f"free misses: {summary['losses']['free_miss']['events']}", 0
     return strays, len(functions)

@@ -93,11 +93,11 @@ bool is_traced(Kind wanted, Kind kind) {
 }
 
 // An entry of the live table is about 170 bytes, and all of them are there from the start, because
-// nothing may be allocated while the kernel allocates: at most 1/32 of the memory.
+// nothing may be allocated while the kernel allocates: at most 1/64 of the memory.
 uint32_t live_entries() {
   const uint64_t bytes = static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) * page_bytes;
   uint64_t entries = 1 << 16;
-  while (entries < (4U << 20) && entries * 2 * 170 <= bytes / 32) entries *= 2;
+  while (entries < (1U << 20) && entries * 2 * 170 <= bytes / 64) entries *= 2;
   return static_cast<uint32_t>(entries);
 }
 
@@ -185,41 +185,46 @@ constexpr int64_t doubtful_share = 50;  // one free in so many
 
 class KernelAccounting : public Accounting {
  public:
-  explicit KernelAccounting(const ProbeOptions& options) : wanted_(kind_of(options)) {}
+  explicit KernelAccounting(const ProbeOptions& options)
+      : wanted_(kind_of(options)), code_(needs_code(wanted_) ? read_file("/proc/kallsyms") : "") {
+    if (wanted_ == Kind::all && !code_.is_known())
+      throw Error(
+          "--kind all: /proc/kallsyms hides its addresses (kernel.kptr_restrict), and so the pages "
+          "of other allocators cannot be told apart: choose one kind, or run as root",
+          ExitCode::requirement);
+  }
 
   void armed() override { start_ = parse_meminfo(read_file("/proc/meminfo")); }
   void disarmed() override { end_ = parse_meminfo(read_file("/proc/meminfo")); }
 
   void finish(Session& session, Recording& recording) override {
-    const KernelCode code(needs_code() ? read_file("/proc/kallsyms") : std::string());
-    if (needs_code() && !code.is_known() && wanted_ == Kind::all)
-      throw Error(
-          "--kind all: /proc/kallsyms hides its addresses (kernel.kptr_restrict), and so the "
-          "pages of other allocators cannot be told apart: choose one kind",
-          ExitCode::requirement);
     const std::map<uint32_t, std::string> names = cache_names(session);
     for (const char* map : {"sums", "notes"})
-      session.object().for_each<uint64_t, bpf::sum>(
-          map, [&](const uint64_t& key, const bpf::sum& sum) {
-            add(session, recording, code, names, key, sum);
-          });
+      session.object().for_each<uint64_t, bpf::sum>(map,
+                                                    [&](const uint64_t& key, const bpf::sum& sum) {
+                                                      add(session, recording, names, key, sum);
+                                                    });
     compare(session, recording);
     say_doubtful(session, recording, names);
+    if (needs_code(wanted_) && !code_.is_known())
+      recording.meta.notes.emplace_back(
+          "pages and areas of other allocators are not told apart: /proc/kallsyms hides its "
+          "addresses (kernel.kptr_restrict)");
   }
 
  private:
-  bool needs_code() const {
-    return wanted_ == Kind::all || wanted_ == Kind::pages || wanted_ == Kind::vmalloc;
+  static bool needs_code(Kind kind) {
+    return kind == Kind::all || kind == Kind::pages || kind == Kind::vmalloc;
   }
 
-  void add(Session& session, Recording& recording, const KernelCode& code,
-           const std::map<uint32_t, std::string>& names, uint64_t key, const bpf::sum& sum) {
+  void add(Session& session, Recording& recording, const std::map<uint32_t, std::string>& names,
+           uint64_t key, const bpf::sum& sum) {
     const std::vector<int64_t> row(sum.value, sum.value + recording.types.size());
     if (std::all_of(row.begin(), row.end(), [](int64_t v) { return v == 0; })) return;
     const uint16_t leaf = session.stack_log().leaf_of(key);
     if (leaf == 0) return session.add_row(recording, key, "", row);
     const RawStack* stack = session.stack_log().find(key);
-    const MemoryUser user = code.user_of(stack->pcs);
+    const MemoryUser user = code_.user_of(stack->pcs);
     const Place place = place_of(leaf, user, wanted_);
     if (wanted_ == Kind::all && place.counted_elsewhere) {
       left_out_ += row[0];
@@ -272,6 +277,7 @@ class KernelAccounting : public Accounting {
   }
 
   Kind wanted_;
+  KernelCode code_;
   KernelMemory start_, end_;
   std::map<Kind, int64_t> live_;
   std::map<uint16_t, int64_t> allocations_;

@@ -3,15 +3,18 @@ import ctypes
 import os
 import platform
 import re
+import select
+import socket
 import subprocess
 import sys
 import time
 
-from lib import (LOSSES, REQUIREMENT, SLOW, USAGE, Memflame, check, consistent, equal, run,
-                 spawn)
+from lib import (LOSSES, PATIENCE, REQUIREMENT, SLOW, USAGE, Memflame, check, consistent, equal,
+                 path, run, spawn)
 
 FILES = 1000
 PIPES, PIPE_PAGES = 100, 16
+FILE_PAGES, FILE_PAGES_LEFT = 512, 77
 MAPS, MAP_BYTES = 10, 512 * 1024
 ELEMENTS = 200
 
@@ -30,9 +33,20 @@ def pipe_with_pages():
     return [read, write]
 
 
+def file_cut_short():
+    """A file in the page cache, whose large folios, where there are such, are split by the cut."""
+    fd = os.open(path("file"), os.O_RDWR | os.O_CREAT | os.O_TRUNC)
+    os.unlink(path("file"))
+    os.write(fd, b"x" * 4096 * FILE_PAGES)
+    os.fsync(fd)
+    os.ftruncate(fd, 4096 * FILE_PAGES_LEFT)
+    return [fd]
+
+
 WORK = {
     "eventfds": lambda: [os.eventfd(0) for _ in range(FILES)],
     "pipes": lambda: [fd for _ in range(PIPES) for fd in pipe_with_pages()],
+    "file": file_cut_short,
     "percpu": lambda: bpf_map(6, 8, ELEMENTS),
     "vmalloc": lambda: [fd for _ in range(MAPS) for fd in bpf_map(2, 8, MAP_BYTES // 8)],
 }
@@ -152,6 +166,18 @@ def pages():
     check(any("left out" in note for note in summary["notes"]), "what is left out is said")
 
 
+def parts():
+    """Pages that are allocated together and freed in parts."""
+    profile, _, skipped = seen("file", "--kind", "pages")
+    index = {column: at for at, column in enumerate(profile.columns)}
+    rows = [row for frames, row in profile.stacks
+            if frames[0] != "[pages of slab]" and "generic_perform_write" in frames]
+    near("pages of a file", sum(row[index["total"]] for row in rows), FILE_PAGES * 4096,
+         skipped * 4096)
+    near("pages left of it", sum(row[index["live"]] for row in rows), FILE_PAGES_LEFT * 4096,
+         skipped * 4096)
+
+
 def percpu():
     cpus = os.sysconf("SC_NPROCESSORS_CONF")
     for options in (["--percpu"], ["--kind", "percpu", "--requested"]):
@@ -198,6 +224,49 @@ def whole_system():
     worker.process.kill()
 
 
+def busy():
+    """Allocates in tasks and in interrupts until it is told to stop."""
+    print("done", flush=True)
+    there, back = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2))
+    back.bind(("127.0.0.1", 0))
+    while not select.select([sys.stdin], [], [], 0)[0]:
+        fds = [os.eventfd(0) for _ in range(100)]
+        for _ in range(100):
+            there.sendto(b"x" * 1000, back.getsockname())
+            back.recv(2000)
+        child = os.fork()
+        if child == 0:
+            os._exit(0)
+        os.waitpid(child, 0)
+        for fd in fds:
+            os.close(fd)
+
+
+def storm():
+    """Nothing hangs when every CPU allocates as fast as it can, and no block is freed twice."""
+    for kind in ("slab", "all"):
+        memflame = Memflame("kernel", "--kind", kind)
+        workers = [spawn([sys.executable, __file__, "busy"], stdin=subprocess.PIPE,
+                         stdout=subprocess.PIPE, text=True) for _ in range(2 * os.cpu_count())]
+        for worker in workers:
+            equal("the worker's answer", worker.stdout.readline(), "done\n")
+        time.sleep(5)
+        for worker in workers:
+            worker.communicate("\n", timeout=PATIENCE)
+        memflame.stop()
+        profile, summary = memflame.profile(), memflame.summary()
+        consistent(profile, summary)
+        check(summary["events"] > 10000, f"there was a storm: {summary['events']}")
+        for column in ("live", "live-count"):
+            index = profile.columns.index(column)
+            negative = [frames for frames, row in profile.stacks if row[index] < 0]
+            check(not negative, f"more freed than allocated: {negative[:3]}")
+        skipped = summary["losses"]["probe_recursion"]["events"]
+        check(skipped * 200 < summary["events"], f"few are skipped: {skipped}")
+        left = values(profile, "live-count", "do_eventfd", r"\[slab filp\]")
+        check(left <= skipped + 200, f"files left, all of them closed: {left}")
+
+
 def command_line():
     for arguments, said in ((["--kind", "nonsense"], "it is slab, pages"),
                             (["--percpu", "--kind", "slab"], "exclude each other"),
@@ -210,5 +279,8 @@ if __name__ == "__main__":
     if sys.argv[1:] == ["target"]:
         target()
         sys.exit()
-    for case in (command_line, objects, sizes, pages, percpu, vmalloc, whole_system):
+    if sys.argv[1:] == ["busy"]:
+        busy()
+        sys.exit()
+    for case in (command_line, objects, sizes, pages, parts, percpu, vmalloc, whole_system, storm):
         case()

@@ -7,6 +7,7 @@
 #include <iostream>
 #include <sstream>
 
+#include "cli/alloc_options.h"
 #include "cli/options.h"
 #include "core/error.h"
 
@@ -87,7 +88,6 @@ po::options_description report_options() {
 // For tests: small tables, and a sign that counting has begun.
 po::options_description hidden_options() {
   po::options_description options;
-  options.add_options()("max-live", po::value<uint32_t>());
   options.add_options()("max-stacks", po::value<uint32_t>());
   options.add_options()("ring-bytes", po::value<uint32_t>());
   options.add_options()("ready-fd", po::value<int>());
@@ -222,7 +222,7 @@ Request request_of(const Probe& probe, const po::variables_map& values, const Ar
   if (probe.name == "fault" && values.count("every") != 0)
     take_number(values, "every", 1, 1000000, options.every);
   read_stack_options(values, options);
-  take(values, "max-live", options.max_live);
+  read_block_options(values, options);
   take(values, "max-stacks", options.max_stacks);
   // A copy is up to four thousand times the size of what a walked stack leaves in the ring.
   if (options.stacks == Stacks::copy) options.ring_bytes = 64U << 20;
@@ -256,8 +256,9 @@ std::optional<Request> read_request(const Probe& probe, const Arguments& argumen
     throw Error("there is no command after '--'", ExitCode::usage);
 
   po::options_description visible;
-  visible.add(target_options(probe)).add(measure_options(probe)).add(drawing_options());
-  visible.add(report_options());
+  visible.add(target_options(probe)).add(measure_options(probe));
+  if (probe.has_blocks) visible.add(block_options(probe));
+  visible.add(drawing_options()).add(report_options());
   const po::variables_map values = parse(std::string(probe.name), own, visible, hidden_options());
   if (values.count("help") != 0) {
     print_help(probe, visible);

@@ -65,6 +65,7 @@ struct Probe {
   // Sets recording.meta.reconciliation and notes from the rows and session.os_growth().
   void (*reconcile)(Session&, Recording&);
   std::unique_ptr<Accounting> (*accounting)(const ProbeOptions&);
+  bool has_blocks = false;  // follows blocks: its object has a map `blocks`
   bool whole_system;        // can watch all processes at once
   bool user_stacks = true;  // false: stacks are the kernel's alone, and belong to no process
 };

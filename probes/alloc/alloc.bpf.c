@@ -131,6 +131,12 @@ ALWAYS_INLINE void abandon(struct probe_state* call, u32 space) {
   call->sp = 0;
 }
 
+// Where not all blocks are kept, one that is not known is none of the news.
+ALWAYS_INLINE void count_miss(void) {
+  if (globals.sampling == sampling_none && !config.min_size && config.max_size == ~0ULL)
+    COUNT(free_misses, 1);
+}
+
 ALWAYS_INLINE int on_allocate(struct pt_regs* ctx, struct process* process,
                               struct call_shape shape) {
   struct thread* thread = this_thread();
@@ -140,7 +146,13 @@ ALWAYS_INLINE int on_allocate(struct pt_regs* ctx, struct process* process,
   }
   struct probe_state* call = &thread->state;
   if (call->sp) {
-    if (in_flight(call, process->space, ctx->sp)) return no_return;  // nested
+    if (in_flight(call, process->space, ctx->sp)) {
+      // Nested. After a jump from a function that must not have a return probe to one that can have
+      // one, it is that one which returns.
+      if (ctx->sp != call->sp || !call->return_slot || shape.own_end) return no_return;
+      call->return_slot = 0;
+      return ask_for_return;
+    }
     abandon(call, process->space);
   }
   u64 size = size_asked_for(ctx, shape);
@@ -216,8 +228,8 @@ ALWAYS_INLINE void on_return(struct pt_regs* ctx, struct process* process, u64 s
     }
     if (call->had_old)
       count_freed(&call->old);
-    else if (globals.sampling == sampling_none)
-      COUNT(free_misses, 1);
+    else
+      count_miss();
   }
   if (!address || !call->probability) return;
   u64 size = real_size(shape, address, call->size);
@@ -237,6 +249,17 @@ ALWAYS_INLINE void on_return(struct pt_regs* ctx, struct process* process, u64 s
   if (config.check) forget_freed(&key);
   if (call->pool) join_pool(call->pool, &key, &block);
   put(&key, &block);
+}
+
+ALWAYS_INLINE void on_end(struct pt_regs* ctx, struct process* process, struct call_shape shape) {
+  if (!shape.own_end) return on_return(ctx, process, ctx->sp);
+  // Beyond this jump nothing is probed, so it cannot be seen what the call gives.
+  struct thread* thread = known_thread();
+  if (!thread || thread->state.sp != ctx->sp) return;
+  struct probe_state* call = &thread->state;
+  COUNT(abandoned, 1);
+  if (call->had_old && call->space == process->space) put_back(call);
+  call->sp = 0;
 }
 
 // Is this the same free as the one that the function which called here was given?
@@ -274,24 +297,33 @@ ALWAYS_INLINE int on_free(struct pt_regs* ctx, struct process* process, struct c
     if (config.check) check_freed(ctx, process, thread, &key, &block, shape);
     return no_return;
   }
-  if (globals.sampling == sampling_none) COUNT(free_misses, 1);
+  count_miss();
   say_call(process, shape.function, 1, address, 0, 0);
   if (config.check) check_missed(ctx, process, &key, shape);
   return no_return;
 }
 
-ALWAYS_INLINE int on_entry(struct pt_regs* ctx) {
-  struct process* process = current_process();
-  if (!process) return no_return;
-  struct call_shape shape = shape_of(ctx);
-  if (shape.stepped) COUNT(stepped, 1);
+// With --max-overhead: what the programs cost the target. One run in sixteen is timed.
+enum { timed_runs = 16 };
+ALWAYS_INLINE u64 start_clock(void) {
+  if (!config.governed || bpf_get_prandom_u32() % timed_runs != 0) return 0;
+  return bpf_ktime_get_ns();
+}
+
+ALWAYS_INLINE void stop_clock(u64 start) {
+  if (!start) return;
+  COUNT(timed_runs, 1);
+  COUNT(timed_ns, bpf_ktime_get_ns() - start);
+}
+
+ALWAYS_INLINE int on_action(struct pt_regs* ctx, struct process* process, struct call_shape shape) {
   switch (shape.action) {
     case action_allocate:
       return on_allocate(ctx, process, shape);
     case action_free:
       return on_free(ctx, process, shape);
     case action_end:
-      on_return(ctx, process, ctx->sp);
+      on_end(ctx, process, shape);
       return no_return;
     case action_mark:
       if (config.check) on_mark(ctx, shape);
@@ -299,10 +331,27 @@ ALWAYS_INLINE int on_entry(struct pt_regs* ctx) {
   return no_return;
 }
 
+ALWAYS_INLINE int on_entry(struct pt_regs* ctx) {
+  struct process* process = current_process();
+  if (!process) return no_return;
+  struct call_shape shape = shape_of(ctx);
+  u64 start = start_clock();
+  int wanted = on_action(ctx, process, shape);
+  stop_clock(start);
+  if (config.governed) {
+    COUNT(entries, 1);
+    if (shape.stepped) COUNT(stepped, 1);
+  }
+  return wanted;
+}
+
 ALWAYS_INLINE int on_return_probe(struct pt_regs* ctx) {
   struct process* process = current_process();
-  COUNT(returns, 1);
-  if (process) on_return(ctx, process, ctx->sp - 8);
+  if (!process) return 0;
+  u64 start = start_clock();
+  on_return(ctx, process, ctx->sp - 8);
+  stop_clock(start);
+  if (config.governed) COUNT(returns, 1);
   return 0;
 }
 

@@ -67,6 +67,7 @@ void configure(const ProbeOptions& options, bpf::config& config, BpfObject& obje
   config.check = options.check;
   config.usable = options.usable_size;
   config.ages = options.ages;
+  config.governed = options.max_overhead > 0;
   config.trace = options.on_call != nullptr;
   fill_probabilities(config);
   object.resize("blocks", options.max_live != 0 ? options.max_live : live_entries());
@@ -136,6 +137,7 @@ const Probe alloc_probe{
     .accounting = [](const ProbeOptions& options) -> std::unique_ptr<Accounting> {
       return std::make_unique<AllocRun>(options);
     },
+    .has_blocks = true,
     .whole_system = false,
 };
 

@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "probes/alloc/alloc_run.h"
 #include "probes/alloc/allocators.h"
+#include "probes/alloc/code.h"
 #include "probes/command.h"
 #include "probes/session.h"
 #include "probes/unique_fd.h"
@@ -79,12 +80,20 @@ AllocatorProbes merged(AllocatorProbes custom, const AllocatorProbes& found) {
   return custom;
 }
 
-void number(Session& session, AllocatorProbes& probes, const std::string& path) {
+bool is_stepped(int fd, uint64_t offset, bool long_nops) {
+  std::array<std::byte, 16> code{};
+  if (::pread(fd, code.data(), code.size(), static_cast<off_t>(offset)) <= 0) return true;
+  const std::optional<Instruction> instruction = decode(code, offset, long_nops);
+  return !instruction || instruction->cost != ProbeCost::emulated;
+}
+
+void number(Session& session, AllocatorProbes& probes, const LookedAt& at) {
   AllocRun& run = run_of(session);
   for (AllocatorSite& site : probes.sites) {
     const std::string& allocator = probes.allocators.at(site.shape.allocator);
     const std::string name = function_of(site.text);
-    site.shape.function = run.number_of({name, allocator, path});
+    site.shape.function = run.number_of({name, allocator, at.path});
+    site.shape.stepped = is_stepped(at.fd, site.offset, session.features().emulates_long_nops);
     site.shape.leaf = is_leaf(allocator, name);
     site.shape.usable = static_cast<unsigned>(usable_of(allocator)) & 3U;
   }
@@ -151,7 +160,7 @@ bool attach_file(Session& session, const LookedAt& at) {
     run.found_custom(at.fd, at.path, std::move(custom));
   }
   known.allocates = probes.allocates();
-  number(session, probes, at.path);
+  number(session, probes, at);
   if (options.verbose) say_where(probes, at.path);
   if (!probes.sites.empty()) put_probes(session, probes, "/proc/self/fd/" + std::to_string(at.fd));
   return known.allocates;

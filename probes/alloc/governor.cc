@@ -1,8 +1,5 @@
 #include "probes/alloc/governor.h"
 
-#include <bpf/bpf.h>
-#include <bpf/libbpf.h>
-#include <linux/bpf.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -86,26 +83,6 @@ double price(void (*function)(), bool is_return) {
   return std::max(0.0, nanoseconds_per_call(function) - bare);
 }
 
-UniqueFd count_run_time() { return UniqueFd(bpf_enable_stats(BPF_STATS_RUN_TIME)); }
-
-struct RunTime {
-  double ns = 0;
-  double runs = 0;
-};
-RunTime run_time(Session& session) {
-  RunTime sum;
-  for (const char* name :
-       {"memflame_alloc_session", "memflame_alloc_enter", "memflame_alloc_return"}) {
-    const int program = bpf_program__fd(session.object().program(name));
-    bpf_prog_info info{};
-    uint32_t size = sizeof(info);
-    if (program < 0 || bpf_obj_get_info_by_fd(program, &info, &size) != 0) continue;
-    sum.ns += static_cast<double>(info.run_time_ns);
-    sum.runs += static_cast<double>(info.run_cnt);
-  }
-  return sum;
-}
-
 // CPU time of a process with all its threads, also those that have ended: fields 14 and 15 of
 // /proc/PID/stat, in clock ticks (proc(5)).
 double cpu_seconds(pid_t pid) {
@@ -124,14 +101,16 @@ double cpu_seconds(pid_t pid) {
 
 CostReading read_cost(Session& session, const TrapPrices& prices) {
   CostReading now;
-  const RunTime time = run_time(session);
   const bpf::counters counters = session.counters();
-  const double returns = static_cast<double>(counters.returns);
-  const double stepped = static_cast<double>(counters.stepped);
-  const double entries = std::max(0.0, time.runs - returns - stepped);
-  now.cost_seconds =
-      (time.ns + entries * prices.entry + stepped * prices.stepped + returns * prices.returns) /
-      1e9;
+  const auto number = [](uint64_t n) { return static_cast<double>(n); };
+  const double entries = number(counters.entries);
+  const double returns = number(counters.returns);
+  const double stepped = number(counters.stepped);
+  const double run_ns =
+      counters.timed_runs == 0 ? 0 : number(counters.timed_ns) / number(counters.timed_runs);
+  now.cost_seconds = ((entries + returns) * run_ns + (entries - stepped) * prices.entry +
+                      stepped * prices.stepped + returns * prices.returns) /
+                     1e9;
   for (const pid_t pid : session.os().pids()) now.cpu_seconds += cpu_seconds(pid);
   return now;
 }
@@ -163,12 +142,6 @@ Governor::Governor(double budget_percent) : budget_(budget_percent) {
   prices_.stepped = price(memflame_price_stepped, false);
   // A return probe traps at the entry, too.
   prices_.returns = std::max(0.0, price(memflame_price_entry, true) - prices_.entry);
-  statistics_ = count_run_time();
-  if (!statistics_)
-    throw Error(
-        "--max-overhead: the kernel does not count what BPF programs cost: run as root, or "
-        "with CAP_SYS_ADMIN; or use --sample BYTES",
-        ExitCode::requirement);
 }
 
 void Governor::poll(Session& session) {

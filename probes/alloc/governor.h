@@ -1,16 +1,16 @@
 // --max-overhead: how much memflame costs the target, and the sampling rate that keeps it within a
 // budget.
 //
-// What it costs is what the kernel says that the programs ran (BPF_ENABLE_STATS), and for each time
-// the trap that leads there, whose price is measured at the start on a function of memflame's own.
+// What it costs is how long the programs run in the target (one run in sixteen is timed), and for
+// each time the trap that leads there, whose price is measured at the start on functions of
+// memflame's own. Not the kernel's own statistics (BPF_ENABLE_STATS): these count what other
+// processes that use the same library cost, too, and slow down every program on the machine.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
-
-#include "probes/unique_fd.h"
 
 namespace memflame {
 
@@ -61,7 +61,6 @@ class Governor {
  private:
   double budget_;
   TrapPrices prices_;
-  UniqueFd statistics_;
   CostReading first_, last_;
   double start_ = 0;
   std::vector<RateChange> changes_;

@@ -77,16 +77,17 @@ struct config {
   u32 new_space_copies;  // see code_slot.copies
   u32 column_bytes;      // what one of the first column is in bytes; 0 when it counts calls
   char comm[comm_length];
-  u32 every;                 // fault: a stack for one event in so many; 0 or 1 = for each
-  u32 task_storage;          // per-thread state is kept by the kernel with the task
-  u32 check;                 // alloc: look for blocks that are freed twice or by the wrong function
-  u32 usable;                // alloc: sizes as the allocator gives them, where that is known
-  u32 trace;                 // alloc: a record for each call
-  u32 ages;                  // alloc: when a block was allocated is kept, too
-  u64 min_size, max_size;    // alloc: blocks of other sizes are left out
-  u32 any_task;              // kernel: whoever allocates
-  u32 requested;             // kernel: sizes as asked for, not as given
-  u32 no_movable;            // kernel: leave out pages the kernel may move: user memory, page cache
+  u32 every;               // fault: a stack for one event in so many; 0 or 1 = for each
+  u32 task_storage;        // per-thread state is kept by the kernel with the task
+  u32 check;               // alloc: look for blocks that are freed twice or by the wrong function
+  u32 usable;              // alloc: sizes as the allocator gives them, where that is known
+  u32 trace;               // alloc: a record for each call
+  u32 governed;            // alloc: the programs' own cost is measured
+  u32 ages;                // alloc: when a block was allocated is kept, too
+  u64 min_size, max_size;  // alloc: blocks of other sizes are left out
+  u32 any_task;            // kernel: whoever allocates
+  u32 requested;           // kernel: sizes as asked for, not as given
+  u32 no_movable;          // kernel: leave out pages the kernel may move: user memory, page cache
   u32 pad;
   u64 keep[keep_steps + 1];  // see probes/alloc/sampling.h
 };
@@ -314,13 +315,14 @@ struct counters {
   u64 free_misses;                      // frees of blocks from before the start, or lost
   u64 unseen_frees, unseen_free_bytes;  // addresses allocated again without a free in between
   u64 pools_full;
-  u64 foreign_pages;      // resident pages changed by another task
-  u64 returns;            // alloc: hits of return probes
-  u64 stepped;            // alloc: hits of probes on instructions that the kernel single-steps
-  u64 passed_over;        // allocations not kept, by sampling or by --min-size and --max-size
-  u64 stacks, frames;     // stacks taken, and user frames in them
-  u64 copied;             // of them, left to user space
-  u64 stops[stop_count];  // walks in BPF by enum stop
+  u64 foreign_pages;         // resident pages changed by another task
+  u64 entries, returns;      // alloc, governed: probe hits …
+  u64 stepped;               // … of the entries, on instructions that the kernel single-steps
+  u64 timed_runs, timed_ns;  // … one run in so many, and how long it took
+  u64 passed_over;           // allocations not kept, by sampling or by --min-size and --max-size
+  u64 stacks, frames;        // stacks taken, and user frames in them
+  u64 copied;                // of them, left to user space
+  u64 stops[stop_count];     // walks in BPF by enum stop
 };
 
 // alloc: the kinds of functions, passed as attach cookie.

@@ -321,6 +321,7 @@ const Probe kernel_probe{
     .accounting = [](const ProbeOptions& options) -> std::unique_ptr<Accounting> {
       return std::make_unique<KernelAccounting>(options);
     },
+    .has_blocks = true,
     .whole_system = true,
     .user_stacks = false,
 };

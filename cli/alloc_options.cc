@@ -1,0 +1,128 @@
+#include "cli/alloc_options.h"
+
+#include <cmath>
+#include <string_view>
+#include <vector>
+
+#include "core/error.h"
+#include "probes/alloc/custom.h"
+#include "probes/alloc/rate.h"
+
+namespace po = boost::program_options;
+
+namespace memflame {
+namespace {
+
+template <class T>
+void take(const po::variables_map& values, const char* name, T& into) {
+  if (values.count(name) != 0) into = values[name].as<T>();
+}
+
+void take_bytes(const po::variables_map& values, const char* name, uint64_t& into) {
+  if (values.count(name) != 0)
+    into = parse_bytes("--" + std::string(name), values[name].as<std::string>());
+}
+
+void read_sampling(const po::variables_map& values, ProbeOptions& options) {
+  take_bytes(values, "sample", options.sample_bytes);
+  take(values, "every", options.every);
+  take(values, "max-overhead", options.max_overhead);
+  if (values.count("sample") != 0 &&
+      (options.sample_bytes == 0 || options.sample_bytes > largest_sample_bytes))
+    throw Error("--sample: it is 1 byte to 1 GiB", ExitCode::usage);
+  if (values.count("every") != 0 && options.every == 0)
+    throw Error("--every 0: keep one in how many? 1 keeps all", ExitCode::usage);
+  if (values.count("max-overhead") != 0 &&
+      (!(options.max_overhead > 0) || !std::isfinite(options.max_overhead)))
+    throw Error("--max-overhead: a positive number of percent", ExitCode::usage);
+  if (int{options.sample_bytes != 0} + int{options.every != 0} + int{options.max_overhead > 0} > 1)
+    throw Error("--sample, --every and --max-overhead exclude each other", ExitCode::usage);
+}
+
+}  // namespace
+
+uint64_t parse_bytes(const std::string& option, const std::string& text) {
+  const auto refuse = [&]() -> Error {
+    return Error(option + " " + text + ": a number of bytes, like 4096, 512K, 1.5M or 2GiB",
+                 ExitCode::usage);
+  };
+  size_t used = 0;
+  double number = 0;
+  try {
+    number = std::stod(text, &used);
+  } catch (const std::exception&) {
+    throw refuse();
+  }
+  const std::string unit = text.substr(used);
+  constexpr std::string_view prefixes = "KMGT";
+  double factor = 1;
+  if (!unit.empty() && unit != "B") {
+    const size_t power = prefixes.find(static_cast<char>(unit[0] & ~0x20));
+    const std::string rest = unit.substr(1);
+    if (power == std::string_view::npos || !(rest.empty() || rest == "B" || rest == "iB"))
+      throw refuse();
+    factor = std::ldexp(1.0, static_cast<int>(power + 1) * 10);
+  }
+  const double bytes = number * factor;
+  if (!(bytes >= 0) || bytes >= std::ldexp(1.0, 63)) throw refuse();
+  return static_cast<uint64_t>(bytes);
+}
+
+po::options_description block_options(const Probe& probe) {
+  po::options_description options("Blocks");
+  if (!probe.has_blocks) return options;
+  options.add_options()("min-size", po::value<std::string>(),
+                        "leave out blocks of fewer BYTES (K, M, G)");
+  options.add_options()("max-size", po::value<std::string>(), "leave out blocks of more BYTES");
+  options.add_options()("max-live", po::value<uint32_t>(),
+                        "blocks that can be followed at once (default: by the machine's memory)");
+  if (probe.name != "alloc") return options;
+  options.add_options()("sample", po::value<std::string>(),
+                        "keep blocks at random, one for each BYTES allocated on average; figures "
+                        "are estimates then");
+  options.add_options()("every", po::value<uint32_t>(), "keep one block in N, at random");
+  options.add_options()("max-overhead", po::value<double>(),
+                        "sample so that memflame costs the target no more than PERCENT of its CPU "
+                        "time");
+  options.add_options()("size", po::value<std::string>(),
+                        "requested (default), or usable: what the allocator really gives");
+  options.add_options()("check", po::bool_switch(),
+                        "look for blocks freed twice, never allocated, or by the wrong function");
+  options.add_options()("alloc", po::value<std::vector<std::string>>(),
+                        "a function that gives blocks: 'FILE:FUNCTION(size=arg0,ptr=ret)'");
+  options.add_options()("free", po::value<std::vector<std::string>>(),
+                        "a function that takes them back: 'FILE:FUNCTION(ptr=arg0)'");
+  std::string names;
+  for (const std::string& name : preset_names()) names += (names.empty() ? "" : ", ") + name;
+  options.add_options()("preset", po::value<std::vector<std::string>>(),
+                        ("functions of a library: " + names + ", or FILE.json").c_str());
+  options.add_options()("obj", po::value<std::string>(),
+                        "only the allocator in this file (a path, name or glob)");
+  options.add_options()("symbols-prefix", po::value<std::string>(),
+                        "an allocator whose functions are called PREFIXmalloc, PREFIXfree, …");
+  return options;
+}
+
+void read_block_options(const po::variables_map& values, ProbeOptions& options) {
+  take_bytes(values, "min-size", options.min_size);
+  take_bytes(values, "max-size", options.max_size);
+  take(values, "max-live", options.max_live);
+  if (options.min_size > options.max_size)
+    throw Error("--min-size is larger than --max-size: nothing is left", ExitCode::usage);
+  if (values.count("max-live") != 0 && options.max_live == 0)
+    throw Error("--max-live 0: no block could be followed", ExitCode::usage);
+  read_sampling(values, options);
+  std::string size = "requested";
+  take(values, "size", size);
+  if (size != "requested" && size != "usable")
+    throw Error("--size " + size + ": it is requested or usable", ExitCode::usage);
+  options.usable_size = size == "usable";
+  take(values, "check", options.check);
+  take(values, "alloc", options.alloc_specs);
+  take(values, "free", options.free_specs);
+  take(values, "preset", options.presets);
+  take(values, "obj", options.object);
+  take(values, "symbols-prefix", options.symbols_prefix);
+}
+
+}  // namespace memflame

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
+#include <set>
 
+#include "collapse/symbolize/demangle.h"
 #include "core/units.h"
 
 namespace memflame {
@@ -39,6 +42,33 @@ constexpr std::array<std::string_view, 8> first_functions{
     "main",  "_start", "__libc_start_main", "__libc_start_call_main", "start_thread",
     "clone", "clone3", "__clone3"};
 
+std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+// Functions that several files of one recording have, when more than one of these files has
+// figures: malloc of libc and malloc of another allocator.
+class SharedNames {
+ public:
+  explicit SharedNames(const Recording& recording) {
+    for (const std::string& name : recording.shared_names) names_.insert(demangle(name));
+    std::set<std::string> modules;
+    for (const Aggregate& sum : recording.sums) {
+      if (names_.empty() || sum.stack.index >= recording.frames.size()) continue;
+      const std::vector<LocationId>& places = recording.frames[sum.stack.index];
+      if (places.empty() || places[0].index >= recording.locations.size()) continue;
+      const Location& leaf = recording.locations[places[0].index];
+      if (has(leaf)) modules.insert(leaf.symbols.front().module);
+    }
+    if (modules.size() < 2) names_.clear();
+  }
+
+  bool has(const Location& leaf) const {
+    return !leaf.symbols.empty() && names_.count(leaf.symbols.front().function) != 0;
+  }
+
+ private:
+  std::set<std::string> names_;
+};
+
 class Folder {
  public:
   Folder(const Recording& recording, const FoldOptions& options)
@@ -50,6 +80,9 @@ class Folder {
     profile_.losses = recording.losses;
     profile_.types = recording.types;
     profile_.shown = recording.shown;
+    const SharedNames shared(recording);
+    for (uint32_t i = 0; i < recording.locations.size(); ++i)
+      if (shared.has(recording.locations[i])) leaf_of_[i] = {};
   }
 
   Profile run() {
@@ -123,7 +156,8 @@ class Folder {
     for (size_t i = depth; i-- > 0;) {
       if (locations[i].index >= recording_.locations.size())
         throw Error("the recording is damaged: a stack refers to a place that is not in it");
-      for (const FrameId frame : frames_of(locations[i])) top = profile_.stacks.push(top, frame);
+      for (const FrameId frame : i == 0 ? leaf_frames_of(locations[i]) : frames_of(locations[i]))
+        top = profile_.stacks.push(top, frame);
     }
     if (!stack.leaf.empty()) top = profile_.push(top, stack.leaf, FrameKind::note);
     return top;
@@ -133,18 +167,33 @@ class Folder {
   const std::vector<FrameId>& frames_of(LocationId id) {
     std::vector<FrameId>& made = frames_[id.index];
     if (!made.empty()) return made;
-    for (const Symbol& symbol : recording_.locations[id.index].symbols) {
-      Frame frame{.function = profile_.strings.intern(symbol.function),
-                  .module = profile_.strings.intern(symbol.module),
-                  .file = {},
-                  .kind = symbol.kind};
-      if (options_.lines) {
-        frame.file = profile_.strings.intern(symbol.file);
-        frame.line = symbol.line;
-      }
-      made.push_back(profile_.frames.intern(frame));
-    }
+    for (const Symbol& symbol : recording_.locations[id.index].symbols)
+      made.push_back(frame_of(symbol, symbol.function));
     return made;
+  }
+
+  // As frames_of(), with the file's name where the function's alone does not say whose it is.
+  const std::vector<FrameId>& leaf_frames_of(LocationId id) {
+    const auto ambiguous = leaf_of_.find(id.index);
+    if (ambiguous == leaf_of_.end()) return frames_of(id);
+    std::vector<FrameId>& made = ambiguous->second;
+    if (!made.empty()) return made;
+    made = frames_of(id);
+    const Symbol& symbol = recording_.locations[id.index].symbols.front();
+    made.front() = frame_of(symbol, symbol.function + " [" + file_name(symbol.module) + "]");
+    return made;
+  }
+
+  FrameId frame_of(const Symbol& symbol, const std::string& function) {
+    Frame frame{.function = profile_.strings.intern(function),
+                .module = profile_.strings.intern(symbol.module),
+                .file = {},
+                .kind = symbol.kind};
+    if (options_.lines) {
+      frame.file = profile_.strings.intern(symbol.file);
+      frame.line = symbol.line;
+    }
+    return profile_.frames.intern(frame);
   }
 
   // Is the outermost frame that can be believed one of those every program or thread begins with?
@@ -191,8 +240,9 @@ class Folder {
 
   const Recording& recording_;
   const FoldOptions& options_;
-  std::vector<bool> counted_;                 // stacks whose loss is in the counters
-  std::vector<std::vector<FrameId>> frames_;  // by location
+  std::vector<bool> counted_;                         // stacks whose loss is in the counters
+  std::vector<std::vector<FrameId>> frames_;          // by location
+  std::map<uint32_t, std::vector<FrameId>> leaf_of_;  // likewise, where they differ in a leaf
   Profile profile_;
 };
 

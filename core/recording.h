@@ -149,6 +149,9 @@ struct Recording {
   std::vector<Aggregate> sums;
   std::vector<Event> events;
   std::vector<Candidate> candidates;
+  // Functions (as in the symbol table) that were probed in several files: a name alone does not say
+  // which allocator's it is.
+  std::vector<std::string> shared_names;
   // Filled by symbolize(): for stack s, frames[s.index][i] is the location of pcs[i].
   std::vector<Location> locations{Location{}};
   std::vector<std::vector<LocationId>> frames;

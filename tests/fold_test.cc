@@ -314,3 +314,34 @@ TEST_CASE("variances are carried along and add up; they are nobody's bytes") {
   CHECK(profile.total_error(0) == 26);
   CHECK(profile.losses[Loss::truncated_unreadable].bytes == 97 * 4096);
 }
+
+TEST_CASE("fold: allocators that have a function of one name are told apart by their files") {
+  Maker maker;
+  const auto in = [&](const std::string& function, const std::string& module) {
+    const LocationId id = maker.location(function);
+    maker.recording.locations[id.index].symbols[0].module = module;
+    return id;
+  };
+  const LocationId main = maker.location("main");
+  const LocationId ours = in("malloc", "/usr/lib/libc.so.6");
+  const LocationId other = in("malloc", "/usr/lib/libmimalloc.so.2.0");
+  const LocationId other_new = in("operator new(unsigned long)", "/usr/lib/libmimalloc.so.2.0");
+  const LocationId own = in("mi_zalloc", "/usr/lib/libmimalloc.so.2.0");
+  maker.recording.shared_names = {"malloc", "_Znwm"};
+  maker.add(maker.stack({ours, main}), 1);
+  CHECK(lines(fold(maker.recording, {})) ==
+        std::vector<std::string>{"redis-server;main;malloc 1"});  // only one has figures
+  maker.add(maker.stack({other, main}), 2);
+  maker.add(maker.stack({other_new, main}), 4);
+  maker.add(maker.stack({own, main}), 8);
+  maker.add(maker.stack({main, other, main}), 16);  // not a leaf: the program's stack tells
+  CHECK(lines(fold(maker.recording, {})) ==
+        std::vector<std::string>{"redis-server;main;malloc [libc.so.6] 1",
+                                 "redis-server;main;malloc [libmimalloc.so.2.0] 2",
+                                 "redis-server;main;operator new(unsigned long) "
+                                 "[libmimalloc.so.2.0] 4",
+                                 "redis-server;main;mi_zalloc 8",
+                                 "redis-server;main;malloc;main 16"});
+  maker.recording.shared_names.clear();
+  CHECK(lines(fold(maker.recording, {}))[0] == "redis-server;main;malloc 1");
+}

@@ -1,5 +1,6 @@
 #include "cli/alloc_options.h"
 
+#include <charconv>
 #include <cmath>
 #include <string_view>
 #include <vector>
@@ -32,6 +33,8 @@ void read_sampling(const po::variables_map& values, ProbeOptions& options) {
     throw Error("--sample: it is 1 byte to 1 GiB", ExitCode::usage);
   if (values.count("every") != 0 && options.every == 0)
     throw Error("--every 0: keep one in how many? 1 keeps all", ExitCode::usage);
+  if (options.every > most_every)
+    throw Error("--every: at most " + std::to_string(most_every), ExitCode::usage);
   if (values.count("max-overhead") != 0 &&
       (!(options.max_overhead > 0) || !std::isfinite(options.max_overhead)))
     throw Error("--max-overhead: a positive number of percent", ExitCode::usage);
@@ -46,14 +49,10 @@ uint64_t parse_bytes(const std::string& option, const std::string& text) {
     return Error(option + " " + text + ": a number of bytes, like 4096, 512K, 1.5M or 2GiB",
                  ExitCode::usage);
   };
-  size_t used = 0;
   double number = 0;
-  try {
-    number = std::stod(text, &used);
-  } catch (const std::exception&) {
-    throw refuse();
-  }
-  const std::string unit = text.substr(used);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{}) throw refuse();
+  const std::string unit(end, text.data() + text.size());
   constexpr std::string_view prefixes = "KMGT";
   double factor = 1;
   if (!unit.empty() && unit != "B") {

@@ -1,6 +1,7 @@
 #include "probes/os_ledger.h"
 
 #include <algorithm>
+#include <set>
 
 #include "core/units.h"
 
@@ -97,6 +98,13 @@ std::vector<pid_t> OsLedger::pids() const {
   for (const auto& [id, entry] : entries_)
     if (std::find(pids.begin(), pids.end(), entry.pid) == pids.end()) pids.push_back(entry.pid);
   return pids;
+}
+
+std::vector<pid_t> OsLedger::living() const {
+  std::set<pid_t> living;
+  for (const auto& [id, entry] : entries_)
+    if (!entry.ended) living.insert(entry.pid);
+  return {living.begin(), living.end()};
 }
 
 }  // namespace memflame

@@ -49,6 +49,7 @@ class OsLedger {
   int64_t captured(const Recording& recording, size_t column) const;
 
   std::vector<pid_t> pids() const;
+  std::vector<pid_t> living() const;  // of them, those that have not ended
 
  private:
   struct Entry {

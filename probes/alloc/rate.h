@@ -10,6 +10,8 @@
 namespace memflame {
 
 inline constexpr uint64_t largest_sample_bytes = 1ULL << 30;
+// Rarer ones would stand for more than sums of their squares can hold.
+inline constexpr uint32_t most_every = 1U << 24;
 // One of a column of variances, in squares of bytes.
 inline constexpr double variance_unit = 1 << 2 * bpf::variance_shift;
 

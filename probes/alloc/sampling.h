@@ -9,9 +9,10 @@
 // With --sample BYTES, p = 1 - exp(-s / BYTES): that a Poisson process which sets a mark every
 // BYTES bytes on average sets one into these s. Such a process has no memory, so drawing for each
 // block is the same as counting bytes down, and needs nothing kept per thread.
+//
+// Plain C: for BPF programs, and for tests. The includer defines `config`, `globals`, mix() and
+// bpf_get_prandom_u32() before this (bpf/maps.h), and the types of bpf/shared.h.
 #pragma once
-
-#include "../bpf/maps.h"
 
 enum { certainly = 1ULL << keep_bits };
 
@@ -22,8 +23,8 @@ ALWAYS_INLINE u64 probability(u64 size) {
   if (size >= globals.certain) return certainly;
   u64 at = size * globals.inverse;  // size / BYTES in 2^-32; under 16
   u32 step = (at >> 28) & (keep_steps - 1);
-  // User space has put keep_bits of 1 - exp(-step / 16) there; a straight line between two of them
-  // is at most 0.05 % low.
+  // User space has put keep_bits of 1 - exp(-step / 16) there. A straight line between two of them
+  // is at most 3 % low, which only makes samples rarer: what counts is p as it is.
   u64 low = config.keep[step], high = config.keep[step + 1];
   u64 p = low + ((high - low) * (at & ((1 << 28) - 1)) >> 28);
   return p ? p : 1;
@@ -36,19 +37,25 @@ ALWAYS_INLINE int is_kept(u64 p) {
   return (bpf_get_prandom_u32() & 0xff) < (p & 0xff);
 }
 
-// What `size` bytes stand for.
+// A random number under p, each as likely as the others (but for the last bits of p).
+ALWAYS_INLINE u64 draw_under(u64 p) { return (u64)bpf_get_prandom_u32() * (p >> 8) >> 24; }
+
+// A whole number of bytes that `size` bytes stand for, whose expected value is size / p: rounding
+// to the nearest would make a difference for blocks of a few bytes.
 ALWAYS_INLINE u64 weight_of(u64 size, u64 p) {
   if (p >= certainly) return size;
-  if (size < 1 << 24) return ((size << keep_bits) + p / 2) / p;
-  return (size << 20) / (p >> 20 ? p >> 20 : 1);
+  if (size < 1 << 24) return ((size << keep_bits) + draw_under(p)) / p;
+  // 1 / p with 24 more bits.
+  u64 whole = certainly / p, part = (certainly % p << 24) / p;
+  if (size >> keep_bits) return size * whole + (size >> 24) * part;
+  return size * whole + (size * part >> 24);
 }
 
 // A whole number of blocks whose expected value is 1 / p.
 ALWAYS_INLINE u32 count_of(u64 p) {
   if (p >= certainly) return 1;
   u64 count = certainly / p, rest = certainly % p;
-  u64 draw = (u64)bpf_get_prandom_u32() * (p >> 8) >> 24;  // under p
-  return count + (draw < rest);
+  return count + (draw_under(p) < rest);
 }
 
 // Estimate of the variance that a kept block brings into a sum: (1 - p) (s / p)^2, which is

@@ -1,12 +1,12 @@
 #include "probes/alloc/governor.h"
 
+#include <sys/types.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstdio>
-#include <fstream>
+#include <ctime>
 #include <limits>
 #include <sstream>
 
@@ -14,6 +14,8 @@
 #include "core/units.h"
 #include "probes/alloc/rate.h"
 #include "probes/bpf_syscall.h"
+#include "probes/kernel.h"
+#include "probes/links.h"
 #include "probes/procfs.h"
 #include "probes/session.h"
 
@@ -45,8 +47,10 @@ namespace memflame {
 namespace {
 
 constexpr double interval_seconds = 0.5;
-constexpr uint64_t least_distance = 4096;
-constexpr uint64_t largest_distance = 1ULL << 30;
+// CPU time that clock ticks can tell.
+constexpr double least_cpu_seconds = 0.05;
+// One allocation kept in so many costs next to nothing beside the probes.
+constexpr double next_to_nothing = 1.0 / 200;
 
 // Where a function of ours is in /proc/self/exe.
 uint64_t file_offset(void (*function)()) {
@@ -56,63 +60,58 @@ uint64_t file_offset(void (*function)()) {
   throw Error("internal: memflame does not find its own code in /proc/self/maps");
 }
 
+double cpu_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
+}
+
+// The least of many short rounds: what else goes on in the machine makes some of them slower.
 double nanoseconds_per_call(void (*function)()) {
-  constexpr int calls = 1000;
+  constexpr int calls = 100;
   double best = std::numeric_limits<double>::max();
-  for (int round = 0; round < 5; ++round) {
-    const uint64_t start = monotonic_ns();
+  for (int round = 0; round < 40; ++round) {
+    const double start = cpu_ns();
     for (int i = 0; i < calls; ++i) function();
-    best = std::min(best, static_cast<double>(monotonic_ns() - start) / calls);
+    best = std::min(best, (cpu_ns() - start) / calls);
   }
   return best;
 }
 
 // The same with a probe that does nothing.
-double price(void (*function)(), bool is_return) {
+double price(void (*function)(), UprobeKind kind) {
   const double bare = nanoseconds_per_call(function);
-  const uint64_t offset = file_offset(function);
-  const UniqueFd program = load_trivial_kprobe(attach_uprobe_multi);
-  const UniqueFd link = link_uprobe_multi(
-      program.get(),
-      {.path = "/proc/self/exe", .offsets = {&offset, 1}, .cookies = {}, .is_return = is_return});
-  if (!link)
-    throw Error(
-        "--max-overhead: the cost of a probe cannot be measured on this kernel (it needs "
-        "uprobe_multi links, Linux 6.6); use --sample BYTES",
-        ExitCode::requirement);
+  const bool multi = kind == UprobeKind::multi_entry || kind == UprobeKind::multi_returns;
+  const UniqueFd program = load_trivial_kprobe(kind == UprobeKind::session ? attach_uprobe_session
+                                               : multi                     ? attach_uprobe_multi
+                                                                           : 0);
+  Links links;
+  links.uprobes(program.get(), "/proc/self/exe", {{.offset = file_offset(function)}}, kind,
+                ::getpid());
   return std::max(0.0, nanoseconds_per_call(function) - bare);
 }
 
-// CPU time of a process with all its threads, also those that have ended: fields 14 and 15 of
-// /proc/PID/stat, in clock ticks (proc(5)).
-double cpu_seconds(pid_t pid) {
-  const std::string text = read_file("/proc/" + std::to_string(pid) + "/stat");
-  const size_t name_end = text.rfind(')');
-  if (name_end == std::string::npos) return 0;
-  std::istringstream fields(text.substr(name_end + 1));
-  std::string word;
-  for (int i = 3; i < 14; ++i) fields >> word;
-  double user = 0;
-  double system = 0;
-  fields >> user >> system;
-  static const double tick = 1.0 / static_cast<double>(::sysconf(_SC_CLK_TCK));
-  return (user + system) * tick;
+TrapPrices measure_prices(const KernelFeatures& features) {
+  const UprobeKind entry = features.uprobe_multi ? UprobeKind::multi_entry : UprobeKind::entry;
+  const UprobeKind returns = features.uprobe_session ? UprobeKind::session
+                             : features.uprobe_multi ? UprobeKind::multi_returns
+                                                     : UprobeKind::returns;
+  TrapPrices prices;
+  prices.entry = price(memflame_price_entry, entry);
+  prices.stepped = price(memflame_price_stepped, entry);
+  // A return probe traps at the entry, too.
+  prices.returns = std::max(0.0, price(memflame_price_entry, returns) - prices.entry);
+  return prices;
 }
 
-CostReading read_cost(Session& session, const TrapPrices& prices) {
-  CostReading now;
-  const bpf::counters counters = session.counters();
-  const auto number = [](uint64_t n) { return static_cast<double>(n); };
-  const double entries = number(counters.entries);
-  const double returns = number(counters.returns);
-  const double stepped = number(counters.stepped);
-  const double run_ns =
-      counters.timed_runs == 0 ? 0 : number(counters.timed_ns) / number(counters.timed_runs);
-  now.cost_seconds = ((entries + returns) * run_ns + (entries - stepped) * prices.entry +
-                      stepped * prices.stepped + returns * prices.returns) /
-                     1e9;
-  for (const pid_t pid : session.os().pids()) now.cpu_seconds += cpu_seconds(pid);
-  return now;
+std::string distance_in_words(uint64_t distance) {
+  return distance == 0 ? "all" : "1 sample per " + iec_bytes(static_cast<int64_t>(distance));
+}
+
+std::string in_percent(double value) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.3g %%", value);
+  return text.data();
 }
 
 }  // namespace
@@ -123,63 +122,132 @@ double overhead_percent(double cost_seconds, double cpu_seconds) {
   return cost_seconds <= 0 ? 0 : 100 * cost_seconds / std::max(own, cpu_seconds / 100);
 }
 
-uint64_t next_distance(uint64_t distance, double overhead, double budget) {
-  if (overhead > budget) {
-    if (distance == 0) return least_distance;
-    const double times = std::clamp(overhead / budget * 1.5, 1.5, 64.0);
-    const double next = static_cast<double>(distance) * times;
+bool is_beyond_control(const Situation& now, double budget) {
+  return now.overhead > budget && now.distance != 0 &&
+         (now.distance == largest_distance || now.kept < next_to_nothing);
+}
+
+uint64_t next_distance(const Situation& now, double budget) {
+  if (is_beyond_control(now, budget)) return now.distance;
+  if (now.overhead > budget) {
+    if (now.distance == 0) return first_distance;
+    const double times = std::clamp(now.overhead / budget * 1.5, 1.5, 64.0);
+    const double next = static_cast<double>(now.distance) * times;
     return next >= static_cast<double>(largest_distance) ? largest_distance
                                                          : static_cast<uint64_t>(next);
   }
   // Half the distance is at most twice the cost.
-  if (overhead < budget * 0.4 && distance != 0)
-    return distance / 2 < least_distance ? 0 : distance / 2;
-  return distance;
+  if (now.overhead < budget * 0.4 && now.distance != 0)
+    return now.distance / 2 < least_distance ? 0 : now.distance / 2;
+  return now.distance;
 }
 
-Governor::Governor(double budget_percent) : budget_(budget_percent) {
-  prices_.entry = price(memflame_price_entry, false);
-  prices_.stepped = price(memflame_price_stepped, false);
-  // A return probe traps at the entry, too.
-  prices_.returns = std::max(0.0, price(memflame_price_entry, true) - prices_.entry);
+uint64_t cpu_ticks(std::string_view stat, bool with_children) {
+  // Fields 14 to 17 (proc(5)), the second of which is a name that may hold anything.
+  const size_t name_end = stat.rfind(')');
+  if (name_end == std::string_view::npos) return 0;
+  std::istringstream fields{std::string(stat.substr(name_end + 1))};
+  std::string word;
+  for (int i = 3; i < 14; ++i) fields >> word;
+  uint64_t sum = 0;
+  uint64_t ticks = 0;
+  for (int i = 0; i < (with_children ? 4 : 2) && fields >> ticks; ++i) sum += ticks;
+  return sum;
+}
+
+Governor::Governor(double budget_percent, const KernelFeatures& features) {
+  overhead_.budget = budget_percent;
+  overhead_.prices = measure_prices(features);
+}
+
+Governor::Reading Governor::read(Session& session, const std::vector<pid_t>& pids) const {
+  const bpf::counters counters = session.counters();
+  const auto number = [](uint64_t n) { return static_cast<double>(n); };
+  const double entries = number(counters.entries);
+  const double returns = number(counters.returns);
+  const double stepped = number(counters.stepped);
+  const double run_ns =
+      counters.timed_runs == 0 ? 0 : number(counters.timed_ns) / number(counters.timed_runs);
+  const TrapPrices& prices = overhead_.prices;
+  Reading now;
+  now.seconds = number(monotonic_ns()) / 1e9;
+  now.kept = number(counters.events);
+  now.seen = now.kept + number(counters.passed_over);
+  now.cost_seconds = ((entries + returns) * run_ns + (entries - stepped) * prices.entry +
+                      stepped * prices.stepped + returns * prices.returns) /
+                     1e9;
+  static const double tick = 1.0 / static_cast<double>(::sysconf(_SC_CLK_TCK));
+  const bool with_children = session.options().target.follow_children;
+  for (const pid_t pid : pids)
+    now.cpu_seconds += tick * number(cpu_ticks(read_file("/proc/" + std::to_string(pid) + "/stat"),
+                                               with_children));
+  return now;
+}
+
+// Adds what has passed since the last reading. False when that is too little to judge.
+bool Governor::take(const Reading& now) {
+  const double cpu = now.cpu_seconds - last_.cpu_seconds;
+  // A process that has ended and was not waited for yet is missing for a while; when nobody of the
+  // watched waits for it, for good.
+  if (cpu < 0 && now.seconds - last_.seconds > 4 * interval_seconds) last_ = now;
+  if (cpu < least_cpu_seconds) return false;
+  cpu_seconds_ += cpu;
+  cost_seconds_ += now.cost_seconds - last_.cost_seconds;
+  overhead_.percent = overhead_percent(cost_seconds_, cpu_seconds_);
+  return true;
 }
 
 void Governor::poll(Session& session) {
-  const double now = static_cast<double>(monotonic_ns()) / 1e9;
-  if (start_ == 0) {
-    start_ = now;
-    last_ = read_cost(session, prices_);
-    first_ = last_;
+  const double seconds = static_cast<double>(monotonic_ns()) / 1e9;
+  if (started_ && seconds - last_.seconds < interval_seconds) return;
+  const Reading now = read(session, session.os().living());
+  if (!started_) {
+    started_ = true;
+    start_ = now.seconds;
+    last_ = now;
     return;
   }
-  if (now - start_ - last_.seconds < interval_seconds) return;
-  CostReading reading = read_cost(session, prices_);
-  reading.seconds = now - start_;
-  const double cpu = reading.cpu_seconds - last_.cpu_seconds;
-  const double overhead = overhead_percent(reading.cost_seconds - last_.cost_seconds, cpu);
-  overall_ = overhead_percent(reading.cost_seconds - first_.cost_seconds,
-                              reading.cpu_seconds - first_.cpu_seconds);
-  // A few clock ticks say nothing.
-  if (cpu < 0.05) return;
-  last_ = reading;
-  const uint64_t next = next_distance(distance_, overhead, budget_);
-  beyond_control_ = next == largest_distance && overhead > budget_;
+  const Reading before = last_;
+  if (!take(now)) return;
+  last_ = now;
+  const double seen = now.seen - before.seen;
+  const Situation situation{.distance = distance_,
+                            .overhead = overhead_percent(now.cost_seconds - before.cost_seconds,
+                                                         now.cpu_seconds - before.cpu_seconds),
+                            .kept = seen > 0 ? (now.kept - before.kept) / seen : 0};
+  overhead_.recent_percent = situation.overhead;
+  overhead_.beyond_control = is_beyond_control(situation, overhead_.budget);
+  const uint64_t next = next_distance(situation, overhead_.budget);
   if (next == distance_) return;
-  changes_.push_back(
-      {.seconds = reading.seconds, .from = distance_, .to = next, .overhead = overhead});
+  overhead_.changes.push_back({.seconds = now.seconds - start_,
+                               .from = distance_,
+                               .to = next,
+                               .overhead = situation.overhead});
   distance_ = next;
   set_sampling(session.object().globals(), next);
 }
 
+void Governor::finish(Session& session) {
+  if (started_) take(read(session, session.os().pids()));
+}
+
 std::string Governor::in_words() const {
-  std::array<char, 64> number{};
-  std::snprintf(number.data(), number.size(), "%.1f %% of a budget of %g %%", overall_, budget_);
-  std::string text = "overhead " + std::string(number.data()) + ", the sampling rate changed " +
-                     std::to_string(changes_.size()) + " times";
-  if (!changes_.empty() && changes_.back().to != 0)
-    text += ", at the end 1 sample per " + iec_bytes(static_cast<int64_t>(changes_.back().to));
-  if (beyond_control_)
-    text += "; the probes alone cost more than the budget, and no rate changes that";
+  std::string text = "overhead ";
+  text += overhead_.percent ? in_percent(*overhead_.percent) : "unknown (too short a run)";
+  text += " of a budget of " + in_percent(overhead_.budget);
+  if (overhead_.beyond_control)
+    text += "; the probes alone cost more than that, and no sampling rate changes it";
+  // The summary in JSON has all of them.
+  constexpr size_t most = 12;
+  for (size_t i = 0; i < std::min(most, overhead_.changes.size()); ++i) {
+    const RateChange& change = overhead_.changes[i];
+    std::array<char, 32> at{};
+    std::snprintf(at.data(), at.size(), "%.1f s", change.seconds);
+    text += (i == 0 ? "; kept were all at first, " : ", ") + distance_in_words(change.to) +
+            " from " + at.data() + " on (" + in_percent(change.overhead) + " before)";
+  }
+  if (overhead_.changes.size() > most)
+    text += ", and " + std::to_string(overhead_.changes.size() - most) + " more changes";
   return text;
 }
 

@@ -7,66 +7,98 @@
 // processes that use the same library cost, too, and slow down every program on the machine.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
-#include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace memflame {
 
+struct KernelFeatures;
 class Session;
 
-// Prices of one probe hit beside its program, in ns.
+// Prices of one probe hit beside its program, in ns of CPU time.
 struct TrapPrices {
   double entry = 0;    // on an instruction that the kernel emulates
   double stepped = 0;  // on one that it has to single-step
   double returns = 0;  // the return
 };
 
-// All since the start of counting.
-struct CostReading {
-  double seconds = 0;       // passed
-  double cpu_seconds = 0;   // used by the targets, with what memflame cost them
-  double cost_seconds = 0;  // of these, memflame's
+// Mean distances of samples, in bytes.
+inline constexpr uint64_t first_distance = 4096;  // when all blocks are too much
+inline constexpr uint64_t least_distance = 64;    // below, all blocks cost little more
+inline constexpr uint64_t largest_distance = 1ULL << 30;
+
+// The last half second.
+struct Situation {
+  uint64_t distance = 0;  // 0: all blocks are kept
+  double overhead = 0;    // percent
+  double kept = 1;        // of the allocations, so many were kept
 };
 
 // The cost in percent of what the target would have used by itself.
 double overhead_percent(double cost_seconds, double cpu_seconds);
 
-// What the mean distance of samples should be, in bytes (0: no sampling), from what the cost was
-// lately. Up at once when over the budget, down slowly when well under it.
-uint64_t next_distance(uint64_t distance, double overhead, double budget);
+// The probes alone cost more than the budget: no sampling rate changes that.
+bool is_beyond_control(const Situation& now, double budget);
+
+// The distance to go on with. Larger at once when over the budget, smaller step by step when well
+// under it.
+uint64_t next_distance(const Situation& now, double budget);
+
+// User and system time in a line of /proc/PID/stat, in clock ticks; with that of children that have
+// been waited for, if these are watched, too.
+uint64_t cpu_ticks(std::string_view stat, bool with_children);
 
 struct RateChange {
-  double seconds = 0;  // since the start
+  double seconds = 0;  // since the start of counting
   uint64_t from = 0, to = 0;
-  double overhead = 0;  // percent, in the time before
+  double overhead = 0;  // percent, in the half second before
+};
+
+// What --summary says.
+struct Overhead {
+  double budget = 0;                     // percent
+  std::optional<double> percent;         // of the whole run; none when it was too short to tell
+  std::optional<double> recent_percent;  // of the last half second that was judged
+  TrapPrices prices;
+  std::vector<RateChange> changes;
+  bool beyond_control = false;
 };
 
 class Governor {
  public:
   // Measures the prices. Throws Error when the kernel does not let us measure.
-  explicit Governor(double budget_percent);
+  Governor(double budget_percent, const KernelFeatures& features);
 
   // Call often; looks at the cost twice a second.
   void poll(Session& session);
+  // The last look.
+  void finish(Session& session);
 
-  double budget() const { return budget_; }
-  const TrapPrices& prices() const { return prices_; }
-  const std::vector<RateChange>& changes() const { return changes_; }
-  double overhead() const { return overall_; }  // percent, of the whole run so far
-  bool beyond_control() const { return beyond_control_; }
+  const Overhead& overhead() const { return overhead_; }
   std::string in_words() const;  // for the notes
 
  private:
-  double budget_;
-  TrapPrices prices_;
-  CostReading first_, last_;
+  // All since the start of counting.
+  struct Reading {
+    double seconds = 0;         // when it was
+    double cpu_seconds = 0;     // used by the targets, with what memflame cost them
+    double cost_seconds = 0;    // of these, memflame's
+    double seen = 0, kept = 0;  // allocations
+  };
+  Reading read(Session& session, const std::vector<pid_t>& pids) const;
+  bool take(const Reading& now);
+
+  Overhead overhead_;
+  Reading last_;
+  bool started_ = false;
   double start_ = 0;
-  std::vector<RateChange> changes_;
+  double cpu_seconds_ = 0, cost_seconds_ = 0;  // of all that could be compared
   uint64_t distance_ = 0;
-  double overall_ = 0;
-  bool beyond_control_ = false;
 };
 
 }  // namespace memflame

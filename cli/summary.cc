@@ -35,6 +35,24 @@ const char* stacks_mode(Stacks stacks) {
   return "";
 }
 
+Json overhead_json(const Overhead& overhead) {
+  Json json;
+  json["budget"] = overhead.budget;
+  json["percent"] = overhead.percent ? Json(*overhead.percent) : Json(nullptr);
+  json["recent_percent"] = overhead.recent_percent ? Json(*overhead.recent_percent) : Json(nullptr);
+  json["prices"] = {{"entry_ns", overhead.prices.entry},
+                    {"stepped_ns", overhead.prices.stepped},
+                    {"return_ns", overhead.prices.returns}};
+  json["changes"] = Json::array();
+  for (const RateChange& change : overhead.changes)
+    json["changes"].push_back({{"seconds", change.seconds},
+                               {"from", change.from},
+                               {"to", change.to},
+                               {"percent", change.overhead}});
+  json["beyond_control"] = overhead.beyond_control;
+  return json;
+}
+
 }  // namespace
 
 void write_summary_json(std::ostream& out, const Profile& profile, const RunInfo& info) {
@@ -53,6 +71,7 @@ void write_summary_json(std::ostream& out, const Profile& profile, const RunInfo
       json["standard_errors"][profile.types[i].name] = profile.total_error(i);
   }
   json["sampling"] = profile.meta.sampling;
+  if (info.overhead) json["overhead"] = overhead_json(*info.overhead);
   json["frees"] = {{"seen", info.counters.freed + info.counters.free_misses},
                    {"matched", info.counters.freed},
                    {"matched_bytes", info.counters.freed_bytes},

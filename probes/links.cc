@@ -94,11 +94,15 @@ void Links::perf_uprobe(int program, const std::string& path, const UprobeSite& 
 
 void Links::uprobes(const bpf_program* program, const std::string& path,
                     const std::vector<UprobeSite>& sites, UprobeKind kind, pid_t pid) {
+  uprobes(bpf_program__fd(program), path, sites, kind, pid);
+}
+
+void Links::uprobes(int program, const std::string& path, const std::vector<UprobeSite>& sites,
+                    UprobeKind kind, pid_t pid) {
   if (sites.empty()) return;
-  const int fd = bpf_program__fd(program);
   if (kind == UprobeKind::entry || kind == UprobeKind::returns) {
     for (const UprobeSite& site : sites)
-      perf_uprobe(fd, path, site, kind == UprobeKind::returns, pid);
+      perf_uprobe(program, path, site, kind == UprobeKind::returns, pid);
     return;
   }
   std::vector<uint64_t> offsets;
@@ -108,12 +112,13 @@ void Links::uprobes(const bpf_program* program, const std::string& path,
     cookies.push_back(site.cookie);
   }
   UniqueFd link = link_uprobe_multi(
-      fd, {.path = path,
-           .offsets = offsets,
-           .cookies = cookies,
-           .attach_type = kind == UprobeKind::session ? attach_uprobe_session : attach_uprobe_multi,
-           .is_return = kind == UprobeKind::multi_returns,
-           .pid = pid});
+      program,
+      {.path = path,
+       .offsets = offsets,
+       .cookies = cookies,
+       .attach_type = kind == UprobeKind::session ? attach_uprobe_session : attach_uprobe_multi,
+       .is_return = kind == UprobeKind::multi_returns,
+       .pid = pid});
   if (!link) refuse(path);
   fds_.push_back(std::move(link));
 }

@@ -41,6 +41,9 @@ class Links {
   // program, too. Throws Error.
   void uprobes(const bpf_program* program, const std::string& path,
                const std::vector<UprobeSite>& sites, UprobeKind kind, pid_t pid);
+  // The same of a program by its descriptor.
+  void uprobes(int program, const std::string& path, const std::vector<UprobeSite>& sites,
+               UprobeKind kind, pid_t pid);
 
   // Detaches all. One perf-event probe takes the kernel about 0.1 s, so they go side by side.
   void detach();

@@ -16,6 +16,7 @@ namespace memflame {
 
 class BpfObject;
 class Session;
+struct RunInfo;
 
 // One word after --value.
 struct ProbeValue {
@@ -47,6 +48,8 @@ class Accounting {
   virtual void on_poll(Session&) {}
   // Adds the rows, keyed by stack hash. The default takes the kernel's sums.
   virtual void finish(Session&, Recording&);
+  // Adds what only this probe can say.
+  virtual void describe(RunInfo&) const {}
 };
 
 struct Probe {

@@ -162,6 +162,7 @@ Run run_probe(const Probe& probe, const ProbeOptions& options, Command* command)
   run.info.cache_problem = session.unwinder().cache_problem();
   run.info.pids = session.os().pids();
   run.info.os_growth = session.os().growth();
+  session.accounting().describe(run.info);
   run.info.without_end = session.os().without_figures();
   run.recording.meta.seconds = run.info.seconds;
   return run;

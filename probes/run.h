@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/recording.h"
+#include "probes/alloc/governor.h"
 #include "probes/kernel.h"
 #include "probes/probe.h"
 #include "probes/procfs.h"
@@ -26,9 +27,10 @@ struct RunInfo {
   Stacks mode = Stacks::dwarf;
   StackStatistics stacks;
   unwind::TableStatistics tables;
-  std::string cache_problem;  // why unwind tables are not kept on disk; empty when they are
-  uint64_t map_bytes = 0;     // kernel memory of memflame's tables
-  bool interrupted = false;   // by SIGTERM
+  std::string cache_problem;         // why unwind tables are not kept on disk; empty when they are
+  uint64_t map_bytes = 0;            // kernel memory of memflame's tables
+  std::optional<Overhead> overhead;  // alloc --max-overhead
+  bool interrupted = false;          // by SIGTERM
 };
 
 class Command;

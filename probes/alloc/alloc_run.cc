@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "probes/run.h"
 #include "probes/session.h"
 
 namespace memflame {
@@ -72,6 +73,15 @@ std::vector<std::string> AllocRun::allocators() const {
   return names;
 }
 
+std::vector<std::string> AllocRun::shared_names() const {
+  std::map<std::string, size_t> files;
+  for (const ProbedFunction& function : functions_) ++files[function.name];
+  std::vector<std::string> names;
+  for (const auto& [name, count] : files)
+    if (count > 1) names.push_back(name);
+  return names;
+}
+
 AllocRun::File& AllocRun::file(int fd) {
   struct stat status {};
   if (::fstat(fd, &status) != 0) return files_[{0, 0}];
@@ -113,6 +123,8 @@ void AllocRun::on_poll(Session& session) {
 
 void AllocRun::finish(Session& session, Recording& recording) {
   Accounting::finish(session, recording);
+  if (governor_) governor_->finish(session);
+  recording.shared_names = shared_names();
   const auto row = [&](uint64_t key) {
     return key == 0 ? RawStackId{} : session.row_of(recording, key);
   };
@@ -129,6 +141,10 @@ void AllocRun::finish(Session& session, Recording& recording) {
     candidate.allocating = row(allocating);
     candidate.first_freeing = row(freed);
   }
+}
+
+void AllocRun::describe(RunInfo& info) const {
+  if (governor_) info.overhead = governor_->overhead();
 }
 
 }  // namespace memflame

@@ -32,6 +32,8 @@ class AllocRun : public Accounting {
   const std::vector<ProbedFunction>& functions() const { return functions_; }
   // The allocators among them, each once.
   std::vector<std::string> allocators() const;
+  // Of functions that were probed in several files.
+  std::vector<std::string> shared_names() const;
 
   // Files that were looked at. Returns the entry for one, made when there was none.
   struct File {
@@ -50,6 +52,7 @@ class AllocRun : public Accounting {
   void armed() override;
   void on_poll(Session& session) override;
   void finish(Session& session, Recording& recording) override;
+  void describe(RunInfo& info) const override;
 
   void govern(std::unique_ptr<Governor> governor) { governor_ = std::move(governor); }
   const Governor* governor() const { return governor_.get(); }

@@ -1,0 +1,141 @@
+"""alloc --max-overhead: the cost is measured right, the budget is held where it can be, what cannot be
+held is said, and estimates stay right on average while the rate changes."""
+import math
+import os
+import subprocess
+
+from lib import EXAMPLES, PATIENCE, REQUIREMENT, SLOW, Memflame, Target, check, equal, example, \
+    lossless, path, run
+
+BLOCKS = 3000 if SLOW else 40000
+FAR = 4
+
+
+def work_of(program, rounds, *more, blocks=BLOCKS):
+    """Without memflame: CPU seconds."""
+    target = Target(program, str(blocks), str(rounds), *more)
+    truth = target.work()
+    target.end()
+    return truth["cost"]["work"]["cpu_ns"] / 1e9
+
+
+def watched(budget, blocks, rounds, *more):
+    target = Target("alloc_load", str(blocks), str(rounds), *more)
+    memflame = Memflame("alloc", "-p", target.pid, "--max-overhead", budget)
+    truth = target.work()
+    memflame.stop()
+    target.end()
+    profile, summary = memflame.profile(), memflame.summary()
+    lossless(profile, summary)
+    overhead = summary["overhead"]
+    equal("budget", overhead["budget"], budget)
+    for price, nanoseconds in overhead["prices"].items():
+        check(100 < nanoseconds < 1e6, f"{price} of a probe: {nanoseconds}")
+    check(overhead["prices"]["stepped_ns"] > 0.8 * overhead["prices"]["entry_ns"],
+          f"single-stepping is not cheaper: {overhead['prices']}")
+    at = 0
+    distance = 0
+    for change in overhead["changes"]:
+        check(change["seconds"] > at and change["from"] == distance, f"changes: {overhead}")
+        check((change["percent"] > budget) == (change["to"] > change["from"] or
+                                               change["from"] == 0), f"a change: {change}")
+        at, distance = change["seconds"], change["to"]
+    notes = " ".join(summary["notes"])
+    check("of a budget of" in notes, f"notes: {notes}")
+    equal("changes in the notes", notes.count(" before)"), min(12, len(overhead["changes"])))
+    return profile, summary, truth, overhead
+
+
+def blocks_for(rounds, seconds):
+    """As many as take about so long, with memflame."""
+    per_block = work_of("alloc_load", rounds, blocks=5000) / 5000 + 8e-6 * (20 if SLOW else 1)
+    return int(seconds / per_block)
+
+
+def cost_is_right():
+    """What is said is what the target's CPU time has grown by."""
+    rounds = 20000
+    blocks = blocks_for(rounds, 2)
+    said, real = [], []
+    for _ in range(3):
+        bare = work_of("alloc_load", rounds, blocks=blocks)
+        _, _, truth, overhead = watched(1e6, blocks, rounds)
+        equal("changes under a budget that is never reached", overhead["changes"], [])
+        said.append(overhead["percent"])
+        real.append(100 * (truth["cost"]["work"]["cpu_ns"] / 1e9 / bare - 1))
+    print(f"exact: said {said}, by CPU time {real} percent")
+    middle_said, middle_real = sorted(said)[1], sorted(real)[1]
+    check(0.5 * middle_real < middle_said < 2 * middle_real,
+          f"said {said} percent, by CPU time {real}")
+    return rounds, middle_said
+
+
+def beyond(rounds):
+    """The probes alone cost more than the budget: what is left of the cost when next to nothing is
+    sampled."""
+    _, summary, _, overhead = watched(0.01, blocks_for(rounds, 5), rounds)
+    check(overhead["beyond_control"], f"beyond control: {overhead}")
+    check("the probes alone cost more" in " ".join(summary["notes"]), summary["notes"])
+    check(overhead["changes"], "the rate was lowered before giving up")
+    return overhead["recent_percent"]
+
+
+def held(budget, exact, probes, rounds):
+    """Work for each block so that the budget lies between the cost of all and that of none."""
+    factor = math.sqrt(exact * probes) / budget
+    # The cost in percent goes down as the work goes up.
+    scaled = int(rounds * factor)
+    _, _, _, overhead = watched(budget, blocks_for(scaled, 6), scaled)
+    print(f"budget {budget}: {overhead}")
+    check(overhead["changes"], f"the rate was changed: {overhead}")
+    check(not overhead["beyond_control"], f"in control: {overhead}")
+    check(overhead["recent_percent"] < 1.25 * budget, f"the budget is held: {overhead}")
+
+
+def right_on_average(runs):
+    """Some runs whose rate changes, against what the program states."""
+    sums = {column: [0.0, 0.0] for column in ("live", "live-count", "total", "total-count")}
+    changes = 0
+    for _ in range(runs):
+        profile, summary, truth, overhead = watched(1, blocks_for(0, 2.5), 0, "keep")
+        changes += len(overhead["changes"])
+        for column, sum_ in sums.items():
+            wanted = truth["functions"]["block_of"][column.replace("-", "_")]
+            sum_[0] += profile.sum(column, "block_of") - wanted
+            sum_[1] += summary["standard_errors"][column] ** 2
+    check(changes >= 2 * runs, f"the rate changed {changes} times in {runs} runs")
+    for column, (off, variance) in sums.items():
+        print(f"{column}: {off / math.sqrt(variance):+.2f} standard errors off in {runs} runs")
+        check(abs(off) < FAR * math.sqrt(variance),
+              f"{column} is {off / math.sqrt(variance):.2f} standard errors off")
+
+
+def nothing_left():
+    profile, summary, _, overhead = watched(1, blocks_for(0, 2.5), 0)
+    check(overhead["changes"] and profile.sum("total"), "samples at changing rates")
+    for column in ("live", "live-count"):
+        index = profile.columns.index(column)
+        equal(f"{column} when all is freed", [frames for frames, values in profile.stacks
+                                              if values[index]], [])
+
+
+def short():
+    """A program too short to say anything about."""
+    summary = path("short.summary")
+    run("alloc", "--max-overhead", "3", "--summary", summary, "-o", path("short.svg"), "--",
+        "/bin/true")
+    import json
+    with open(summary, encoding="utf-8") as stream:
+        overhead = json.load(stream)["overhead"]
+    equal("overhead of a short run", (overhead["percent"], overhead["changes"]), (None, []))
+
+
+rounds, exact = cost_is_right()
+probes = beyond(rounds)
+print(f"exact {exact} percent, probes alone {probes} percent")
+check(probes < exact, "sampling is cheaper")
+for budget in (20, 5):
+    held(budget, exact, probes, rounds)
+right_on_average(4 if SLOW else 8)
+nothing_left()
+short()

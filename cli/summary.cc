@@ -35,6 +35,53 @@ const char* stacks_mode(Stacks stacks) {
   return "";
 }
 
+Json frames_of(const Profile& profile, StackId stack) {
+  Json names = Json::array();
+  for (const FrameId frame : profile.path(stack))
+    names.push_back(profile.strings[profile.frames[frame].function]);
+  return names;
+}
+
+// The stacks of a finding, by what was done there, outermost frame first.
+Json stacks_of(const Profile& profile, const Finding& finding) {
+  Json stacks = Json::object();
+  if (finding.freeing) stacks["freed"] = frames_of(profile, finding.freeing);
+  if (finding.first_freeing) stacks["freed before"] = frames_of(profile, finding.first_freeing);
+  if (finding.allocating) stacks["allocated"] = frames_of(profile, finding.allocating);
+  return stacks;
+}
+
+Json findings_of(const Profile& profile) {
+  Json findings = Json::array();
+  for (const Finding& finding : profile.findings)
+    findings.push_back({{"kind", finding.kind},
+                        {"detail", finding.detail},
+                        {"events", finding.events},
+                        {"bytes", finding.bytes},
+                        {"stacks", stacks_of(profile, finding)}});
+  return findings;
+}
+
+void write_findings(std::ostream& out, const Profile& profile) {
+  for (const Finding& finding : profile.findings) {
+    out << "memflame: candidate: " << finding.kind
+        << (finding.detail.empty() ? "" : " (" + finding.detail + ")") << ", "
+        << with_commas(static_cast<int64_t>(finding.events)) << " times\n";
+    for (const auto& [role, stack] :
+         {std::pair{"freed", finding.freeing}, std::pair{"freed before", finding.first_freeing},
+          std::pair{"allocated", finding.allocating}}) {
+      if (!stack) continue;
+      out << "memflame:   " << role << ":";
+      const char* between = " ";
+      for (const FrameId frame : profile.path(stack)) {
+        out << between << profile.strings[profile.frames[frame].function];
+        between = ";";
+      }
+      out << "\n";
+    }
+  }
+}
+
 Json overhead_json(const Overhead& overhead) {
   Json json;
   json["budget"] = overhead.budget;
@@ -111,6 +158,7 @@ void write_summary_json(std::ostream& out, const Profile& profile, const RunInfo
                              {"syscall_tracepoints", info.features.syscall_tracepoints}};
   json["kernel_memory_bytes"] = info.map_bytes;
   json["notes"] = profile.meta.notes;
+  json["candidates"] = findings_of(profile);
   // Names of files may be no valid UTF-8; they must not stop the report.
   out << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
 }
@@ -128,6 +176,7 @@ void write_summary_text(std::ostream& out, const Profile& profile, const RunInfo
   if (!profile.meta.sampling.empty())
     out << "memflame: estimated from samples (" << profile.meta.sampling << ")"
         << (type.variance != no_column ? "; ± is one standard error" : "") << "\n";
+  write_findings(out, profile);
   for (const Reconciliation& row : profile.meta.reconciliation)
     out << "memflame: captured " << iec_bytes(row.captured) << " of " << iec_bytes(row.os) << " "
         << row.name << " ("

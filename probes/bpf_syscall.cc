@@ -41,6 +41,7 @@ UniqueFd link_uprobe_multi(int program, const MultiProbe& probe) {
   attr.path = address_of(probe.path.c_str());
   attr.offsets = address_of(probe.offsets.data());
   attr.cookies = probe.cookies.empty() ? 0 : address_of(probe.cookies.data());
+  attr.ref_ctr_offsets = probe.counters.empty() ? 0 : address_of(probe.counters.data());
   attr.count = static_cast<uint32_t>(probe.offsets.size());
   attr.flags = probe.is_return ? uprobe_multi_return : 0;
   attr.pid = static_cast<uint32_t>(probe.pid);

@@ -19,8 +19,9 @@ inline constexpr uint32_t uprobe_multi_return = 1;
 
 struct MultiProbe {
   std::string path;
-  std::span<const uint64_t> offsets;  // file offsets
-  std::span<const uint64_t> cookies;  // one per offset
+  std::span<const uint64_t> offsets;        // file offsets
+  std::span<const uint64_t> cookies;        // one per offset, or none; also below
+  std::span<const uint64_t> counters = {};  // of USDT probes, in the file; 0 = none
   int attach_type = attach_uprobe_multi;
   bool is_return = false;
   pid_t pid = 0;  // only this process; 0 = all

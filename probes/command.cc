@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -176,7 +177,7 @@ int Command::wait() {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-std::vector<std::string> libraries_of(const std::string& program) {
+std::vector<std::string> libraries_of(const std::string& program, const std::string& preload) {
   std::vector<std::string> libraries;
   std::string file = program;
   // A script's interpreter may be a script itself; the kernel follows four of them.
@@ -195,6 +196,7 @@ std::vector<std::string> libraries_of(const std::string& program) {
   const pid_t child = ::fork();
   if (child < 0) return libraries;
   if (child == 0) {
+    if (!preload.empty()) ::setenv("LD_PRELOAD", preload.c_str(), 1);
     ::dup2(output.write.get(), STDOUT_FILENO);
     const int null = ::open("/dev/null", O_RDWR);
     ::dup2(null, STDIN_FILENO);
@@ -208,15 +210,37 @@ std::vector<std::string> libraries_of(const std::string& program) {
   for (ssize_t n = 0; (n = ::read(output.read.get(), buffer.data(), buffer.size())) > 0;)
     text.append(buffer.data(), static_cast<size_t>(n));
   ::waitpid(child, nullptr, 0);
-  // "	libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f…)"
+  // "	libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f…)"; without an arrow what was named
+  // by its path, or preloaded.
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     const size_t arrow = line.find("=> /");
+    const size_t start = arrow != std::string::npos ? arrow + 3 : line.find_first_not_of('\t');
     const size_t end = line.rfind(" (0x");
-    if (arrow != std::string::npos && end != std::string::npos && end > arrow + 3)
-      libraries.push_back(line.substr(arrow + 3, end - arrow - 3));
+    if (start < line.size() && line[start] == '/' && end != std::string::npos && end > start)
+      libraries.push_back(line.substr(start, end - start));
   }
   return libraries;
+}
+
+std::vector<std::string> files_of_command(const std::vector<std::string>& argv) {
+  constexpr size_t most_words = 16;
+  constexpr std::string_view assignment = "LD_PRELOAD=";
+  std::string preload;
+  std::vector<std::string> programs;
+  for (size_t i = 0; i < argv.size() && i < most_words; ++i) {
+    if (argv[i].starts_with(assignment)) preload = argv[i].substr(assignment.size());
+    try {
+      programs.push_back(find_program(argv[i]));
+    } catch (const Error&) {
+      continue;  // a word like any other
+    }
+  }
+  std::vector<std::string> files;
+  for (const std::string& program : programs)
+    for (const std::string& file : libraries_of(program, preload))
+      if (std::find(files.begin(), files.end(), file) == files.end()) files.push_back(file);
+  return files;
 }
 
 }  // namespace memflame

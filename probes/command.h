@@ -39,8 +39,12 @@ class Command {
   UniqueFd failed_;  // errno of a failed execve; closed by a successful one
 };
 
-// The shared libraries that the dynamic loader would map for this program, by asking it; empty for
-// static programs. The program itself does not run.
-std::vector<std::string> libraries_of(const std::string& program);
+// The program and the shared libraries that the dynamic loader would map for it, by asking the
+// loader with LD_PRELOAD=`preload`. The program itself does not run.
+std::vector<std::string> libraries_of(const std::string& program, const std::string& preload = "");
+
+// The same of all that a command may run: each of its words can be a program (env, timeout, sh -c
+// …), and `env LD_PRELOAD=FILE` is how another allocator is put before a program.
+std::vector<std::string> files_of_command(const std::vector<std::string>& argv);
 
 }  // namespace memflame

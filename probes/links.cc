@@ -81,7 +81,8 @@ void Links::perf_uprobe(int program, const std::string& path, const UprobeSite& 
     throw Error("this kernel has no uprobes (CONFIG_UPROBE_EVENTS)", ExitCode::requirement);
   perf_event_attr attr{};
   attr.type = static_cast<uint32_t>(type);
-  attr.config = is_return ? 1ULL << bit : 0;
+  // Where the counter is begins at bit 32 (/sys/bus/event_source/devices/uprobe/format).
+  attr.config = (is_return ? 1ULL << bit : 0) | site.counter << 32;
   attr.uprobe_path = reinterpret_cast<uintptr_t>(path.c_str());
   attr.probe_offset = site.offset;
   UniqueFd event = perf_event(attr, pid > 0 ? pid : -1);
@@ -107,15 +108,18 @@ void Links::uprobes(int program, const std::string& path, const std::vector<Upro
   }
   std::vector<uint64_t> offsets;
   std::vector<uint64_t> cookies;
+  std::vector<uint64_t> counters;
   for (const UprobeSite& site : sites) {
     offsets.push_back(site.offset);
     cookies.push_back(site.cookie);
+    counters.push_back(site.counter);
   }
   UniqueFd link = link_uprobe_multi(
       program,
       {.path = path,
        .offsets = offsets,
        .cookies = cookies,
+       .counters = counters,
        .attach_type = kind == UprobeKind::session ? attach_uprobe_session : attach_uprobe_multi,
        .is_return = kind == UprobeKind::multi_returns,
        .pid = pid});

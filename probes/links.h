@@ -17,6 +17,7 @@ namespace memflame {
 struct UprobeSite {
   uint64_t offset = 0;  // in the file
   uint64_t cookie = 0;
+  uint64_t counter = 0;  // of a USDT probe: in the file; the kernel keeps it above 0. 0 = none
 };
 
 enum class UprobeKind : uint8_t { entry, returns, multi_entry, multi_returns, session };

@@ -26,10 +26,12 @@ struct probe_state {
   u32 space;
   u32 cleared;  // realloc of a kind that frees for size 0, whatever it returns
   struct call_shape shape;
-  u64 passed_on;     // the block that a function which may call another one to free it was given
-  u64 passed_on_sp;  // … at this sp
-  u64 passed_on_by;  // … function
-  u64 marked_sp;     // see on_mark()
+  // The last call of a function that may hand the block it frees on to another one.
+  u64 passed_on;         // 0 = none
+  u64 passed_on_sp;      // at its entry
+  u64 passed_on_return;  // what lay there
+  u64 passed_on_by;      // which function
+  u64 marked_sp;         // see on_mark()
   u64 marked_block;
   u32 marked_family, freeing_family;
 };
@@ -131,10 +133,12 @@ ALWAYS_INLINE void abandon(struct probe_state* call, u32 space) {
   call->sp = 0;
 }
 
-// Where not all blocks are kept, one that is not known is none of the news.
+// Where not all blocks are kept, one that is not known is no news.
+ALWAYS_INLINE int counts_misses(void) {
+  return globals.sampling == sampling_none && !config.min_size && config.max_size == ~0ULL;
+}
 ALWAYS_INLINE void count_miss(void) {
-  if (globals.sampling == sampling_none && !config.min_size && config.max_size == ~0ULL)
-    COUNT(free_misses, 1);
+  if (counts_misses()) COUNT(free_misses, 1);
 }
 
 ALWAYS_INLINE int on_allocate(struct pt_regs* ctx, struct process* process,
@@ -146,13 +150,18 @@ ALWAYS_INLINE int on_allocate(struct pt_regs* ctx, struct process* process,
   }
   struct probe_state* call = &thread->state;
   if (call->sp) {
-    if (in_flight(call, process->space, ctx->sp)) {
-      // Nested. After a jump from a function that must not have a return probe to one that can have
-      // one, it is that one which returns.
-      if (ctx->sp != call->sp || !call->return_slot || shape.own_end) return no_return;
-      call->return_slot = 0;
-      return ask_for_return;
+    int nested = in_flight(call, process->space, ctx->sp);
+    if (nested && ctx->sp == call->sp && call->return_slot) {
+      // The same call again: the one before has thrown. Another function: the one before has jumped
+      // to it, and if this one can have a return probe, it is this one that returns.
+      if (call->shape.function == shape.function) {
+        nested = 0;
+      } else if (!shape.own_end) {
+        call->return_slot = 0;
+        return ask_for_return;
+      }
     }
+    if (nested) return no_return;
     abandon(call, process->space);
   }
   u64 size = size_asked_for(ctx, shape);
@@ -262,44 +271,69 @@ ALWAYS_INLINE void on_end(struct pt_regs* ctx, struct process* process, struct c
   call->sp = 0;
 }
 
-// Is this the same free as the one that the function which called here was given?
-ALWAYS_INLINE int is_passed_on(struct probe_state* state, u64 address, u64 sp, u32 function) {
-  if (state->passed_on != address || state->passed_on_by == function) return 0;
-  return sp <= state->passed_on_sp;
+// What is thrown inside of such a call ends it: its frame is about to be left, and what remains of
+// it on the stack must not be taken for a call that goes on.
+ALWAYS_INLINE void on_throw(struct pt_regs* ctx, struct process* process) {
+  struct thread* thread = known_thread();
+  if (!thread) return;
+  struct probe_state* call = &thread->state;
+  if (call->sp && call->return_slot && in_flight(call, process->space, ctx->sp))
+    abandon(call, process->space);
+}
+
+// Is this free, of a block that is not known, a part of one that was seen before? A function that
+// hands its block on jumps to the next one or calls it, for this address or what lies around it.
+ALWAYS_INLINE int is_passed_on(struct probe_state* state, u64 sp, u32 function) {
+  u64 slot = 0;
+  if (!state->passed_on || sp > state->passed_on_sp) return 0;
+  if (sp == state->passed_on_sp && function == state->passed_on_by) return 0;
+  if (bpf_probe_read_user(&slot, sizeof(slot), (void*)state->passed_on_sp)) return 0;
+  return slot == state->passed_on_return;
+}
+
+ALWAYS_INLINE void pass_on(struct probe_state* state, u64 address, u64 sp, u32 function) {
+  if (is_passed_on(state, sp, function)) return;  // the outermost one is the one to remember
+  state->passed_on_return = 0;
+  bpf_probe_read_user(&state->passed_on_return, sizeof(state->passed_on_return), (void*)sp);
+  state->passed_on = address;
+  state->passed_on_sp = sp;
+  state->passed_on_by = function;
+}
+
+// A free of a block that is not known.
+ALWAYS_INLINE void on_miss(struct pt_regs* ctx, struct process* process, struct thread* thread,
+                           struct block_key* key, struct call_shape shape) {
+  if (thread) {
+    struct probe_state* state = &thread->state;
+    // What an allocator frees inside one of its own calls is not the program's doing; realloc() has
+    // taken its old block out already.
+    if (state->sp && in_flight(state, process->space, ctx->sp)) return;
+    if (is_passed_on(state, ctx->sp, shape.function)) return;
+    if (shape.forwards) pass_on(state, key->address, ctx->sp, shape.function);
+  }
+  count_miss();
+  say_call(process, shape.function, 1, key->address, 0, 0);
+  if (config.check) check_missed(ctx, process, key, shape);
 }
 
 ALWAYS_INLINE int on_free(struct pt_regs* ctx, struct process* process, struct call_shape shape) {
   u64 address = argument(ctx, shape.block), pool = argument(ctx, shape.pool);
   if (pool) empty_pool(process->space, pool);
   if (!address) return no_return;
-  struct thread* thread = shape.forwards ? this_thread() : known_thread();
-  if (thread) {
-    struct probe_state* state = &thread->state;
-    // What an allocator frees inside one of its own calls is not the program's doing; realloc() has
-    // taken its old block out already.
-    if (state->sp && in_flight(state, process->space, ctx->sp)) return no_return;
-    if (state->passed_on) {
-      int again = is_passed_on(state, address, ctx->sp, shape.function);
-      state->passed_on = 0;
-      if (again) return no_return;
-    }
-    if (shape.forwards) {
-      state->passed_on = address;
-      state->passed_on_sp = ctx->sp;
-      state->passed_on_by = shape.function;
-    }
-  }
   struct block_key key = {.address = address, .space = process->space};
   struct block block;
-  if (taken(&key, &block)) {
-    count_freed(&block);
-    say_call(process, shape.function, 1, address, block.size, 0);
-    if (config.check) check_freed(ctx, process, thread, &key, &block, shape);
+  if (!taken(&key, &block)) {
+    // Where not all blocks are kept, one that is not known is nothing to look into.
+    if (!counts_misses() && !config.check && !config.trace) return no_return;
+    on_miss(ctx, process, shape.forwards ? this_thread() : known_thread(), &key, shape);
     return no_return;
   }
-  count_miss();
-  say_call(process, shape.function, 1, address, 0, 0);
-  if (config.check) check_missed(ctx, process, &key, shape);
+  count_freed(&block);
+  say_call(process, shape.function, 1, address, block.size, 0);
+  if (!shape.forwards && !config.check) return no_return;
+  struct thread* thread = this_thread();
+  if (thread && shape.forwards) pass_on(&thread->state, address, ctx->sp, shape.function);
+  if (config.check) check_freed(ctx, process, thread, &key, &block, shape);
   return no_return;
 }
 
@@ -324,6 +358,9 @@ ALWAYS_INLINE int on_action(struct pt_regs* ctx, struct process* process, struct
       return on_free(ctx, process, shape);
     case action_end:
       on_end(ctx, process, shape);
+      return no_return;
+    case action_throw:
+      on_throw(ctx, process);
       return no_return;
     case action_mark:
       if (config.check) on_mark(ctx, shape);
@@ -354,6 +391,38 @@ ALWAYS_INLINE int on_return_probe(struct pt_regs* ctx) {
   if (config.governed) COUNT(returns, 1);
   return 0;
 }
+
+// Blocks that the program's own allocator has sampled: each stands for `weight` bytes.
+ALWAYS_INLINE void seen_allocation(struct pt_regs* ctx, struct process* process, u64 address,
+                                   u64 size, u64 weight) {
+  if (weight < size) weight = size;
+  u64 key = capture(ctx, process, 0);
+  struct block block = {.hash = key,
+                        .size = size,
+                        .weight = weight,
+                        .count = size ? (weight + size / 2) / size : 1,
+                        .time_ns = config.ages ? bpf_ktime_get_ns() : 0,
+                        .function = function_of_program,
+                        .seed = bpf_get_prandom_u32()};
+  COUNT(events, 1);
+  COUNT(amount, size);
+  count_lost_stack(key, weight);
+  enter(key, &block, block_is_new);
+  struct block_key at = {.address = address, .space = process->space};
+  put(&at, &block);
+  say_call(process, function_of_program, 0, address, size, 0);
+}
+
+ALWAYS_INLINE void seen_free(struct pt_regs* ctx, struct process* process, u64 address) {
+  struct block_key key = {.address = address, .space = process->space};
+  struct block block = {};
+  if (taken(&key, &block))
+    count_freed(&block);
+  else
+    COUNT(free_misses, 1);
+  say_call(process, function_of_program, 1, address, block.size, 0);
+}
+#include "usdt.bpf.h"
 
 SEC("uprobe")
 int memflame_alloc_enter(struct pt_regs* ctx) {

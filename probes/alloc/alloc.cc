@@ -73,6 +73,9 @@ void configure(const ProbeOptions& options, bpf::config& config, BpfObject& obje
   object.resize("blocks", options.max_live != 0 ? options.max_live : live_entries());
   if (options.check) object.resize("freed_blocks", freed_entries);
   const KernelFeatures& features = kernel_features();
+  if (features.uprobe_multi)
+    for (const char* program : {"memflame_usdt_alloc", "memflame_usdt_free"})
+      object.set_attach_type(program, attach_uprobe_multi);
   if (features.uprobe_session) {
     object.set_attach_type("memflame_alloc_session", attach_uprobe_session);
     object.leave_out("memflame_alloc_enter");
@@ -91,8 +94,7 @@ void attach(Session& session) {
   if (options.sample_bytes != 0) set_sampling(globals, options.sample_bytes);
   if (options.every > 1) set_every(globals, options.every);
   auto& run = static_cast<AllocRun&>(session.accounting());
-  if (options.max_overhead > 0)
-    run.govern(std::make_unique<Governor>(options.max_overhead, session.features()));
+  if (options.max_overhead > 0) run.govern(std::make_unique<Governor>(options.max_overhead, session.features()));
   attach_allocators(session);
 }
 
@@ -111,8 +113,7 @@ void reconcile(Session& session, Recording& recording) {
   recording.meta.notes.push_back(text);
   const auto& run = static_cast<const AllocRun&>(session.accounting());
   if (const Governor* governor = run.governor()) {
-    recording.meta.sampling =
-        "as " + with_budget(governor->overhead().budget) + " of overhead allow";
+    recording.meta.sampling = "as " + with_budget(governor->overhead().budget) + " of overhead allow";
     recording.meta.notes.push_back(governor->in_words());
   }
 }

@@ -42,6 +42,16 @@ class AllocRun : public Accounting {
   };
   File& file(int fd);
 
+  // Where exceptions are thrown, to be probed once there is a call that they can end.
+  struct ThrowSite {
+    UniqueFd file;
+    AllocatorSite site;
+  };
+  std::vector<ThrowSite>& throw_sites() { return throw_sites_; }
+  bool has_throwing_calls = false;
+
+  uint32_t next_usdt_site() { return usdt_sites_++; }
+
   const CustomFunctions& custom() const { return custom_; }
   void found_custom(int fd, const std::string& path, CustomFile file);
   // Throws Error for a declared function that is not there, or not clear.
@@ -68,6 +78,8 @@ class AllocRun : public Accounting {
   ProbeOptions options_;
   std::vector<ProbedFunction> functions_;
   std::map<std::pair<uint64_t, uint64_t>, File> files_;  // by device and inode
+  uint32_t usdt_sites_ = 0;
+  std::vector<ThrowSite> throw_sites_;
   CustomFunctions custom_;
   std::vector<CustomFile> custom_files_;
   std::vector<UniqueFd> custom_fds_;

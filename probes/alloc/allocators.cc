@@ -5,8 +5,24 @@
 #include "probes/alloc/candidates.h"
 #include "probes/alloc/file_code.h"
 #include "probes/alloc/placement.h"
+#include "probes/elf_functions.h"
 
 namespace memflame {
+
+std::optional<AllocatorSite> find_throw(int fd, const FindOptions& options) {
+  const std::vector<ElfFunction> found = find_functions(fd, {"__cxa_throw"});
+  const unwind::ImageBytes image(fd);
+  const std::optional<unwind::ElfImage> elf = unwind::ElfImage::open(image);
+  if (found.empty() || !elf) return std::nullopt;
+  FileCode code(image, *elf, options.long_nops);
+  const Site place = code.site(found[0].address, found[0].size, 0);
+  if (place.cost == ProbeCost::refused) return std::nullopt;
+  AllocatorSite site{.offset = code.offset_of(found[0].address + place.delta),
+                     .text = "__cxa_throw"};
+  if (site.offset == UINT64_MAX) return std::nullopt;
+  site.shape.action = bpf::action_throw;
+  return site;
+}
 
 AllocatorProbes find_allocator(int fd, const FindOptions& options) {
   const unwind::ImageBytes image(fd);

@@ -29,6 +29,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -61,6 +62,9 @@ struct AllocatorProbes {
     return !sites.empty() && sites.back().shape.action == bpf::action_allocate;
   }
 };
+
+// Where C++ exceptions are thrown, if that is in this file: __cxa_throw of the C++ ABI.
+std::optional<AllocatorSite> find_throw(int fd, const FindOptions& options);
 
 // Empty for what is no x86-64 ELF file or has no allocator.
 AllocatorProbes find_allocator(int fd, const FindOptions& options);

@@ -12,6 +12,7 @@
 #include "probes/alloc/alloc_run.h"
 #include "probes/alloc/allocators.h"
 #include "probes/alloc/code.h"
+#include "probes/alloc/usdt.h"
 #include "probes/command.h"
 #include "probes/session.h"
 #include "probes/unique_fd.h"
@@ -55,7 +56,7 @@ std::vector<pid_t> pid_filter(const Session& session) {
 std::string function_of(const std::string& site) { return site.substr(0, site.find('+')); }
 
 int rank(const AllocatorSite& site) {
-  constexpr std::array<int, 5> ranks{0, 3, 1, 2, 0};  // by enum call_action
+  constexpr std::array<int, 6> ranks{0, 3, 1, 2, 0, 0};  // by enum call_action
   return site.shape.action < ranks.size() ? ranks.at(site.shape.action) : 0;
 }
 
@@ -99,19 +100,20 @@ void number(Session& session, AllocatorProbes& probes, const LookedAt& at) {
   }
 }
 
-void put_probes(Session& session, const AllocatorProbes& probes, const std::string& file) {
+void put_probes(Session& session, const std::vector<AllocatorSite>& sites, int fd) {
+  const std::string file = "/proc/self/fd/" + std::to_string(fd);
   std::vector<UprobeSite> all;
   std::vector<UprobeSite> returning;
-  for (const AllocatorSite& site : probes.sites) {
+  for (const AllocatorSite& site : sites) {
     const UprobeSite probe{site.offset, std::bit_cast<uint64_t>(site.shape)};
     all.push_back(probe);
     if (site.shape.action == bpf::action_allocate && !site.shape.own_end)
       returning.push_back(probe);
   }
   const KernelFeatures& features = session.features();
-  const auto put = [&](const char* program, const std::vector<UprobeSite>& sites, UprobeKind kind,
-                       pid_t pid) {
-    session.links().uprobes(session.object().program(program), file, sites, kind, pid);
+  const auto put = [&](const char* program, const std::vector<UprobeSite>& probes,
+                       UprobeKind kind, pid_t pid) {
+    session.links().uprobes(session.object().program(program), file, probes, kind, pid);
   };
   for (const pid_t pid : pid_filter(session)) {
     if (features.uprobe_session) {
@@ -127,6 +129,28 @@ void put_probes(Session& session, const AllocatorProbes& probes, const std::stri
   }
 }
 
+// Exceptions are thrown by the C++ library, or by a static program itself.
+void note_throws(AllocRun& run, const AllocatorProbes& probes, const LookedAt& at,
+                 const FindOptions& find) {
+  const bool may_throw =
+      std::any_of(probes.sites.begin(), probes.sites.end(),
+                  [](const AllocatorSite& site) { return site.shape.own_end != 0; });
+  run.has_throwing_calls |= may_throw;
+  const bool is_library =
+      at.path.find("libstdc++") != std::string::npos || at.path.find("libc++") != std::string::npos;
+  if (!may_throw && !is_library) return;
+  if (const std::optional<AllocatorSite> site = find_throw(at.fd, find))
+    run.throw_sites().push_back({UniqueFd(::fcntl(at.fd, F_DUPFD_CLOEXEC, 0)), *site});
+}
+
+void probe_throws(Session& session) {
+  AllocRun& run = run_of(session);
+  if (!run.has_throwing_calls) return;
+  for (const AllocRun::ThrowSite& each : run.throw_sites())
+    put_probes(session, {each.site}, each.file.get());
+  run.throw_sites().clear();
+}
+
 // "/lib/libc.so.6 (glibc): malloc calloc free+3": the file, and where the probes are.
 void say_where(const AllocatorProbes& probes, const std::string& path) {
   std::string text;
@@ -138,6 +162,40 @@ void say_where(const AllocatorProbes& probes, const std::string& path) {
     std::fprintf(stderr, "memflame: probes in %s%s\n", path.c_str(), text.c_str());
   for (const std::string& note : probes.notes)
     std::fprintf(stderr, "memflame: %s: %s\n", path.c_str(), note.c_str());
+}
+
+// A program that samples its own blocks and says so costs next to nothing to watch: what it offers
+// is used instead of its allocator. Returns whether it does.
+bool attach_usdt(Session& session, const LookedAt& at) {
+  const UsdtPair pair = find_usdt_pair(at.fd);
+  if (session.options().verbose)
+    for (const std::string& problem : pair.problems)
+      std::fprintf(stderr, "memflame: %s: %s\n", at.path.c_str(), problem.c_str());
+  if (!pair.offered()) return false;
+  AllocRun& run = run_of(session);
+  const auto put = [&](const char* program, const std::vector<UsdtSite>& sites) {
+    std::vector<UprobeSite> probes;
+    for (const UsdtSite& site : sites) {
+      const uint32_t number = run.next_usdt_site();
+      if (number >= bpf::max_usdt_sites)
+        throw Error("the target offers more than " + std::to_string(bpf::max_usdt_sites) +
+                    " USDT probes of otel_memory");
+      session.object().update("usdt_sites", number, site.site);
+      probes.push_back({.offset = site.offset, .cookie = number, .counter = site.counter});
+    }
+    const bool multi = session.features().uprobe_multi;
+    for (const pid_t pid : pid_filter(session))
+      session.links().uprobes(session.object().program(program),
+                              "/proc/self/fd/" + std::to_string(at.fd), probes,
+                              multi ? UprobeKind::multi_entry : UprobeKind::entry, pid);
+  };
+  put("memflame_usdt_free", pair.free);
+  put("memflame_usdt_alloc", pair.alloc);
+  if (session.options().verbose)
+    std::fprintf(stderr, "memflame: %s samples its blocks itself (otel_memory:alloc, free)\n",
+                 at.path.c_str());
+  session.target_samples();
+  return true;
 }
 
 // Puts the probes on one file, if it has an allocator. Returns whether it has.
@@ -159,10 +217,13 @@ bool attach_file(Session& session, const LookedAt& at) {
     probes = merged(custom.probes, probes);
     run.found_custom(at.fd, at.path, std::move(custom));
   }
-  known.allocates = probes.allocates();
+  const bool speaks_for_itself = attach_usdt(session, at);
+  if (speaks_for_itself) probes = {};
+  known.allocates = speaks_for_itself || probes.allocates();
   number(session, probes, at);
   if (options.verbose) say_where(probes, at.path);
-  if (!probes.sites.empty()) put_probes(session, probes, "/proc/self/fd/" + std::to_string(at.fd));
+  if (!probes.sites.empty()) put_probes(session, probes.sites, at.fd);
+  note_throws(run, probes, at, find);
   return known.allocates;
 }
 
@@ -203,8 +264,7 @@ void attach_allocators(Session& session) {
       refuse(session, pid, looked_at);
   }
   if (!target.command.empty())
-    for (const std::string& library : libraries_of(target.command[0]))
-      attach_path(session, library);
+    for (const std::string& file : files_of_command(target.command)) attach_path(session, file);
   // Programs that are started later mostly use the libc that memflame uses itself.
   if (target.pids.empty())
     for (const ModuleId id : session.spaces().modules_of(::getpid())) {
@@ -212,6 +272,7 @@ void attach_allocators(Session& session) {
       if (module.file.get() >= 0 && module.path.find("/libc.so") != std::string::npos)
         attach_file(session, {module.file.get(), module.path, module.root});
     }
+  probe_throws(session);
   run_of(session).require_custom();
 }
 
@@ -220,6 +281,7 @@ void attach_allocators_of(Session& session, const Module& module, bool late) {
   if (!file || run_of(session).file(file.get()).looked_at) return;
   if (attach_file(session, {file.get(), module.path, module.root}) && late)
     session.count_late_attach();
+  probe_throws(session);
 }
 
 }  // namespace memflame

@@ -9,11 +9,15 @@
 namespace memflame::bpf {
 #endif
 
+// The number of no function: a program that speaks for itself (usdt.h).
+enum { function_of_program = 0xffff };
+
 // What happens at the probe.
 enum call_action {
   action_allocate = 1,  // a block is asked for (and, with `block`, an old one given up: realloc)
   action_free,          // a block is given up
   action_end,           // a `ret` of an allocating function that must not get a return probe
+  action_throw,         // a C++ exception is thrown: no call that may throw will return any more
   action_mark,          // with --check: says by what family the call inside of it was made
 };
 

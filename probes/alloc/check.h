@@ -41,7 +41,7 @@ ALWAYS_INLINE void on_mark(struct pt_regs* ctx, struct call_shape shape) {
     state->freeing_family = shape.family;
     return;
   }
-  if (state->marked_sp > ctx->sp && state->marked_sp - ctx->sp < farthest_mark) return;
+  if (state->marked_sp >= ctx->sp && state->marked_sp - ctx->sp < farthest_mark) return;
   state->marked_sp = ctx->sp;
   state->marked_family = shape.family;
 }

@@ -215,6 +215,7 @@ class Placement {
       if (each.fate != Function::probed || each.allocates()) continue;
       bpf::call_shape shape = each.shape;
       shape.forwards = may_pass(code_, each.body, [&](const Destination& to) {
+        if (to.kind == Destination::other_file) return is_allocator_name(to.name);
         const Function* next = find(to);
         return next != nullptr && next != &each && !next->allocates() &&
                (next->fate == Function::probed || next->fate == Function::forwards);

@@ -30,14 +30,15 @@ void set_every(bpf::globals& globals, uint32_t every) {
 }
 
 bool is_sampled(const ProbeOptions& options) {
-  return options.sample_bytes != 0 || options.every > 1 || options.max_overhead > 0;
+  return options.sample_bytes != 0 || options.every > 1 || options.max_overhead > 0 ||
+         options.target_samples;
 }
 
 std::string sampling_in_words(const ProbeOptions& options) {
   if (options.sample_bytes != 0)
     return "1 sample per " + iec_bytes(static_cast<int64_t>(options.sample_bytes));
   if (options.every > 1) return "1 in " + std::to_string(options.every) + " allocations";
-  return {};
+  return options.target_samples ? "as the program itself does it (otel_memory)" : "";
 }
 
 void fill_probabilities(bpf::config& config) {

@@ -11,7 +11,7 @@ def candidates(summary):
     found = {}
     for candidate in summary["candidates"]:
         check(candidate["kind"] in KINDS, f"an unknown kind: {candidate}")
-        frames = {frame for stack in candidate["stacks"].values() for frame in stack}
+        frames = set(candidate["stacks"]["freed"])
         names = [name for name in FUNCTIONS if name in frames]
         equal(f"functions of the program in {candidate}", len(names), 1)
         key = (candidate["kind"], names[0])
@@ -31,7 +31,8 @@ def stated(truth):
 # A process that was there before: what it had is not known, and no candidate.
 _, summary, truth = observe("alloc", "misuse", "--check")
 wanted = stated(truth)
-equal("candidates", candidates(summary), wanted)
+known = {key: events for key, events in wanted.items() if key[0] != KINDS[1]}
+equal("candidates", candidates(summary), known)
 
 # From the first instruction on.
 memflame = Memflame("alloc", "--check", "--", example("misuse"), stdout=subprocess.DEVNULL).wait()

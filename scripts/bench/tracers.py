@@ -121,7 +121,7 @@ class Ours(Tracer):
     def __init__(self, key, title, *options, probe="alloc"):
         super().__init__(key, title)
         self.probe, self.options = probe, options
-        self.memflame = None
+        self.memflame = self.pid = None
 
     def missing(self):
         text = subprocess.run([MEMFLAME, self.probe, "--help"], check=False, capture_output=True,
@@ -130,10 +130,11 @@ class Ours(Tracer):
         return f"this memflame has no {' '.join(unknown)}" if unknown else ""
 
     def attach(self, pid):
+        self.pid = pid
         self.memflame = Memflame(self.probe, "-p", pid, *self.options)
 
     def detach(self):
-        if self.memflame.process.poll() is None:
+        if os.path.exists(f"/proc/{self.pid}"):  # else it ends by itself
             self.memflame.process.send_signal(signal.SIGINT)
         self.memflame.wait()
         return self.memflame.summary()

@@ -5,7 +5,8 @@ import subprocess
 import time
 
 from lib import check, equal, path, spawn
-from tracers import output_of, tool
+from report import progress
+from tracers import Breakpoints, output_of, tool
 
 
 class Pairs:
@@ -27,6 +28,35 @@ class Pairs:
 
     def end(self):
         self.process.communicate()
+
+
+class Canary:
+    """A process that nobody measures: breakpoints in it when nothing of ours runs are somebody else's."""
+
+    def __init__(self, patience):
+        self.patience = patience  # seconds; 0: takes what it gets
+        self.process = Pairs()
+        self.breakpoints = Breakpoints(self.process.pid)
+        self.disturbed = 0
+
+    def quiet(self, seconds):
+        end = time.monotonic() + seconds
+        while self.breakpoints.some():
+            if time.monotonic() > end:
+                return False
+            time.sleep(0.05)
+        return True
+
+    def alone(self, measure, *arguments):
+        """What measure() gives, again when another tracer was there before or after it."""
+        for _ in range(5 if self.patience else 1):
+            before = self.quiet(self.patience)
+            result = measure(*arguments)
+            if before and self.quiet(min(2, self.patience)):
+                return result
+            progress("another tracer has probes in libc")
+        self.disturbed += 1
+        return result
 
 
 SQL = """

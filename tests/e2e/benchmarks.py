@@ -27,7 +27,8 @@ def more(rows, key, than, what):
 
 
 few = "500" if SLOW else "5000"
-rows = report("bench-alloc", ["-r", "1", "-n", few, "--only", "floor-b-multi,floor-b-perf,exact,sample"], ["pairs"])
+rows = report("bench-alloc", ["-r", "1", "-n", few, "--patience", "0",
+                              "--only", "floor-b-multi,floor-b-perf,exact,sample"], ["pairs"])
 more(rows, "exact", "none", "a pair")
 if "floor-b-multi" in rows:
     more(rows, "floor-b-multi", "none", "a pair")

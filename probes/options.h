@@ -46,11 +46,12 @@ struct ProbeOptions {
   uint32_t every = 0;         // keep one event in so many; 0 = all
   double max_overhead = 0;    // alloc: percent of the target's CPU time; 0 = no limit
   uint64_t min_size = 0, max_size = UINT64_MAX;  // alloc: bytes of blocks that count
-  bool usable_size = false;                      // alloc: as the allocator gives it
-  bool requested_size = false;                   // kernel: as asked for, not as given
-  bool ages = false;                             // alloc: blocks know when they were allocated
-  bool check = false;                            // alloc: look for wrong frees
-  std::string symbols_prefix;                    // alloc: names that begin with this, too
+  bool target_samples = false;  // alloc, found out: the target says what its blocks stand for
+  bool usable_size = false;     // alloc: as the allocator gives it
+  bool requested_size = false;  // kernel: as asked for, not as given
+  bool ages = false;            // alloc: blocks know when they were allocated
+  bool check = false;           // alloc: look for wrong frees
+  std::string symbols_prefix;   // alloc: names that begin with this, too
   std::vector<std::string> alloc_specs, free_specs, presets;  // alloc: see alloc/custom.h
   // alloc: gets each call, with the function's name; null = nobody wants them.
   std::function<void(const bpf::call_record&, const std::string& function)> on_call;

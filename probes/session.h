@@ -61,6 +61,8 @@ class Session {
   // True once for a file: has it got its probes already?
   bool first_probe_of(int fd);
   size_t probed_files() const { return probed_files_.size(); }
+  // Some of the targets' figures are estimates of their own.
+  void target_samples() { options_.target_samples = true; }
   void count_late_attach() { ++late_attaches_; }
 
   // Adds to a row of the recording, by the key of a stack; used by Accounting.

@@ -12,6 +12,7 @@ struct Probe;
 using Arguments = std::vector<std::string>;
 
 int run_probe_command(const Probe& probe, const Arguments& arguments);
+int run_leaks(const Arguments& arguments);
 int run_render(const Arguments& arguments);
 int run_collapse(const Arguments& arguments);
 

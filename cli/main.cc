@@ -17,6 +17,9 @@ struct Stage {
   int (*run)(const Arguments&);
 };
 
+constexpr Stage leaks{"leaks", "what is outstanding, printed again and again while it runs",
+                      run_leaks};
+
 constexpr std::array stages{
     Stage{"collapse", "read stacks (folded text) and merge equal ones", run_collapse},
     Stage{"render", "draw folded stacks as a flame graph", run_render},
@@ -30,6 +33,7 @@ void print_help(std::ostream& out) {
     out << "  " << name << std::string(11 - name.size(), ' ') << help << "\n";
   };
   for (const Probe* probe : probes()) row(probe->name, probe->help);
+  row(leaks.name, leaks.help);
   out << "\nWork on stacks:\n";
   for (const Stage& stage : stages) row(stage.name, stage.help);
   out << "\n'memflame COMMAND --help' lists the options of a command. 'memflame --version'.\n"
@@ -55,6 +59,7 @@ int dispatch(const Arguments& arguments) {
   }
   for (const Probe* probe : probes())
     if (probe->name == name) return run_probe_command(*probe, rest);
+  if (leaks.name == name) return leaks.run(rest);
   for (const Stage& stage : stages)
     if (stage.name == name) return stage.run(rest);
   throw Error("there is no command '" + name + "'; see 'memflame --help'", ExitCode::usage);

@@ -27,12 +27,13 @@ po::variables_map parse(const std::string& command, const Arguments& arguments,
   return values;
 }
 
-po::options_description drawing_options() {
+po::options_description drawing_options(const std::string& formats) {
   po::options_description options("Output");
   options.add_options()("output,o", po::value<std::string>(),
                         "write to FILE; its suffix chooses the format (default: standard output)");
-  options.add_options()("format", po::value<std::string>(),
-                        "svg, folded or json (default: by the suffix, else svg)");
+  options.add_options()(
+      "format", po::value<std::string>(),
+      formats.empty() ? "svg, folded or json (default: by the suffix, else svg)" : formats.c_str());
   options.add_options()("title", po::value<std::string>(), "title of the picture");
   options.add_options()("palette", po::value<std::string>(),
                         "colours: a name, or a palette file (default: mem)");

@@ -27,6 +27,15 @@ bool is_special(const std::string& path) {
   throw Error("cannot write " + path + ": " + std::strerror(errno));
 }
 
+// So that root does not write through a link that somebody has put there.
+void create_anew(const std::string& path) {
+  std::remove(path.c_str());
+  const int created =
+      ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+  if (created < 0) fail(path);
+  ::close(created);
+}
+
 }  // namespace
 
 void write_output(const std::string& path, const std::function<void(std::ostream&)>& write) {
@@ -39,14 +48,7 @@ void write_output(const std::string& path, const std::function<void(std::ostream
   const bool special = is_special(path);
   const std::string temporary =
       special ? path : path + "." + std::to_string(::getpid()) + ".partial";
-  // Created anew, so that root does not write through a link that somebody has put there.
-  if (!special) {
-    std::remove(temporary.c_str());
-    const int created =
-        ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-    if (created < 0) fail(path);
-    ::close(created);
-  }
+  if (!special) create_anew(temporary);
   errno = 0;
   std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
   if (!file) fail(path);
@@ -59,6 +61,15 @@ void write_output(const std::string& path, const std::function<void(std::ostream
     if (!special) std::remove(temporary.c_str());
     throw;
   }
+}
+
+std::unique_ptr<std::ostream> open_lines(const std::string& path) {
+  if (is_stdout(path)) return std::make_unique<std::ostream>(std::cout.rdbuf());
+  if (!is_special(path)) create_anew(path);
+  errno = 0;
+  auto file = std::make_unique<std::ofstream>(path, std::ios::binary | std::ios::app);
+  if (!*file) fail(path);
+  return file;
 }
 
 void require_writable(const std::string& path) {

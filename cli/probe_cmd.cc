@@ -1,4 +1,6 @@
-// memflame alloc|brk|mmap|fault: one command line for all probes.
+// memflame alloc|brk|mmap|fault|kernel: one command line for all probes.
+#include "cli/probe_cmd.h"
+
 #include <unistd.h>
 
 #include <array>
@@ -6,7 +8,6 @@
 #include <optional>
 
 #include "cli/output_file.h"
-#include "cli/probe_request.h"
 #include "cli/summary.h"
 #include "collapse/fold.h"
 #include "collapse/symbolize/symbolize.h"
@@ -21,7 +22,8 @@ namespace {
 // What must not be found out only after an hour of measuring.
 void check_outputs(const Request& request) {
   const bool to_stdout = request.output.empty() || request.output == "-";
-  if (to_stdout && stdout_is_terminal() && request.format->name == "svg")
+  if (to_stdout && stdout_is_terminal() && request.format != nullptr &&
+      request.format->name == "svg")
     throw Error(
         "an SVG is not for a terminal: add -o graph.svg, or redirect with '> graph.svg' (or "
         "use --format folded)",
@@ -31,9 +33,9 @@ void check_outputs(const Request& request) {
   check_render_options(request.render);
 }
 
-std::string as_typed(const Probe& probe, const Request& request) {
+std::string as_typed(const Request& request) {
   const Target& target = request.probe.target;
-  std::string text = std::string(probe.name);
+  std::string text = request.command;
   if (!request.probe.value.empty()) text += " --value " + request.probe.value;
   for (size_t i = 0; i < target.pids.size(); ++i)
     text += (i == 0 ? " -p " : ",") + std::to_string(target.pids[i]);
@@ -49,23 +51,23 @@ std::string host_name() {
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
-int measure(const Probe& probe, const Request& request, Command* command) {
-  Run run = run_probe(probe, request.probe, command);
-  run.recording.meta.command = as_typed(probe, request);
-  run.recording.meta.host = host_name();
-  symbolize(run.recording, {});
-  FoldOptions fold_options;
-  fold_options.pid = request.pid_in_root;
-  Profile profile = fold(run.recording, fold_options);
-
-  write_output(request.output,
-               [&](std::ostream& out) { request.format->write(out, profile, request.render); });
+// Writes the picture and the summaries of a run.
+void write_results(const Request& request, Run& run) {
+  Profile profile = profile_of(run.recording, request);
+  if (request.format != nullptr)
+    write_output(request.output,
+                 [&](std::ostream& out) { request.format->write(out, profile, request.render); });
   profile.losses.add(Loss::replaced_bytes, replaced_bytes(profile));
   if (!request.summary.empty())
     write_output(request.summary,
                  [&](std::ostream& out) { write_summary_json(out, profile, run.info); });
   write_summary_text(std::cerr, profile, run.info, request.output, request.verbose);
-  if (request.strict && profile.losses.lost_events() != 0) {
+}
+
+int measure(const Probe& probe, const Request& request, Command* command, Watcher* watcher) {
+  Run run = run_probe(probe, request.probe, command, watcher);
+  if (watcher == nullptr || watcher->wants_results(run.recording)) write_results(request, run);
+  if (request.strict && run.recording.losses.lost_events() != 0) {
     std::cerr << "memflame: error: --strict: something was lost, see above\n";
     return static_cast<int>(ExitCode::lossy);
   }
@@ -74,11 +76,11 @@ int measure(const Probe& probe, const Request& request, Command* command) {
 }
 
 // With a command, memflame's exit status is the command's: its own failures must be tellable apart.
-int measure_command(const Probe& probe, const Request& request) {
+int measure_command(const Probe& probe, const Request& request, Watcher* watcher) {
   const Target& target = request.probe.target;
   try {
     Command command(target.command, target.user);
-    return measure(probe, request, &command);
+    return measure(probe, request, &command, watcher);
   } catch (const Error& error) {
     const bool own =
         error.exit_code != ExitCode::not_found && error.exit_code != ExitCode::cannot_execute;
@@ -88,12 +90,24 @@ int measure_command(const Probe& probe, const Request& request) {
 
 }  // namespace
 
+Profile profile_of(Recording& recording, const Request& request, bool debug_servers) {
+  recording.meta.command = as_typed(request);
+  recording.meta.host = host_name();
+  symbolize(recording, {.debug_servers = debug_servers});
+  FoldOptions options;
+  options.pid = request.pid_in_root;
+  return fold(recording, options);
+}
+
+int run_request(const Probe& probe, const Request& request, Watcher* watcher) {
+  check_outputs(request);
+  if (!request.probe.target.command.empty()) return measure_command(probe, request, watcher);
+  return measure(probe, request, nullptr, watcher);
+}
+
 int run_probe_command(const Probe& probe, const Arguments& arguments) {
   const std::optional<Request> request = read_request(probe, arguments);
-  if (!request) return 0;
-  check_outputs(*request);
-  if (!request->probe.target.command.empty()) return measure_command(probe, *request);
-  return measure(probe, *request, nullptr);
+  return request ? run_request(probe, *request, nullptr) : 0;
 }
 
 }  // namespace memflame

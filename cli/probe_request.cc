@@ -30,8 +30,8 @@ po::options_description target_options(const Probe& probe) {
   return options;
 }
 
-po::options_description measure_options(const Probe& probe) {
-  po::options_description options("Measure");
+po::options_description value_option(const Probe& probe) {
+  po::options_description options;
   std::string words;
   for (const ProbeValue& value : probe.values)
     words += (words.empty() ? "" : ", ") + std::string(value.name);
@@ -39,6 +39,11 @@ po::options_description measure_options(const Probe& probe) {
       "value", po::value<std::string>(),
       ("what to draw: " + words + " (default: " + std::string(probe.values.front().name) + ")")
           .c_str());
+  return options;
+}
+
+po::options_description measure_options(const Probe& probe) {
+  po::options_description options("Measure");
   options.add_options()("duration,d", po::value<double>(),
                         "stop measuring after this many seconds; a COMMAND runs on (default: when "
                         "the target ends, or Ctrl-C)");
@@ -96,7 +101,12 @@ po::options_description hidden_options() {
   return options;
 }
 
-void print_help(const Probe& probe, const po::options_description& visible) {
+void print_help(const Probe& probe, const po::options_description& visible,
+                const Extension* extension) {
+  if (extension != nullptr) {
+    std::cout << "Usage: " << extension->usage << "\n" << extension->description << visible;
+    return;
+  }
   std::cout << "Usage: memflame " << probe.name
             << " -p PID[,PID...] | --comm NAME | -- COMMAND ARGS"
             << (probe.whole_system ? "\n       memflame " + std::string(probe.name) +
@@ -145,7 +155,7 @@ uint32_t power_of_two(uint32_t bytes) {
 }
 
 void read_target(const Probe& probe, const po::variables_map& values, const Arguments& command,
-                 Target& target) {
+                 const Extension* extension, Target& target) {
   if (values.count("pid") != 0) target.pids = parse_pids(values["pid"].as<std::string>());
   take(values, "comm", target.comm);
   take(values, "user", target.user);
@@ -162,8 +172,9 @@ void read_target(const Probe& probe, const po::variables_map& values, const Argu
                     target.comm.substr(0, 15) + "'",
                 ExitCode::usage);
   if (ways == 0 && !probe.whole_system)
-    throw Error("memflame " + std::string(probe.name) +
-                    " needs a target: -p PID, --comm NAME or -- COMMAND",
+    throw Error(extension != nullptr ? extension->no_target
+                                     : "memflame " + std::string(probe.name) +
+                                           " needs a target: -p PID, --comm NAME or -- COMMAND",
                 ExitCode::usage);
 }
 
@@ -206,10 +217,12 @@ void read_kind(const Probe& probe, const po::variables_map& values, ProbeOptions
   options.kind = "percpu";
 }
 
-Request request_of(const Probe& probe, const po::variables_map& values, const Arguments& command) {
+Request request_of(const Probe& probe, const po::variables_map& values, const Arguments& command,
+                   const Extension* extension) {
   Request request;
   ProbeOptions& options = request.probe;
-  read_target(probe, values, command, options.target);
+  request.command = extension != nullptr ? extension->command : std::string(probe.name);
+  read_target(probe, values, command, extension, options.target);
   take(values, "value", options.value);
   read_kind(probe, values, options);
   if (values.count("duration") != 0) {
@@ -238,16 +251,21 @@ Request request_of(const Probe& probe, const po::variables_map& values, const Ar
   take(values, "palette", request.render.palette);
   request.render.icicle = values["icicle"].as<bool>();
   request.strict = values["strict"].as<bool>();
+  value_named(probe, options.value);
+  if (extension != nullptr) {
+    extension->read(values, request);
+    return request;
+  }
   std::string format;
   take(values, "format", format);
   request.format = &output_for(format, request.output);
-  value_named(probe, options.value);
   return request;
 }
 
 }  // namespace
 
-std::optional<Request> read_request(const Probe& probe, const Arguments& arguments) {
+std::optional<Request> read_request(const Probe& probe, const Arguments& arguments,
+                                    const Extension* extension) {
   // What follows "--" belongs to the command, options and all.
   const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
   const Arguments own(arguments.begin(), dashes);
@@ -256,19 +274,30 @@ std::optional<Request> read_request(const Probe& probe, const Arguments& argumen
     throw Error("there is no command after '--'", ExitCode::usage);
 
   po::options_description visible;
-  visible.add(target_options(probe)).add(measure_options(probe));
+  po::options_description hidden = hidden_options();
+  visible.add(target_options(probe));
+  if (extension != nullptr) {
+    visible.add(extension->visible);
+    hidden.add(extension->hidden);
+  }
+  po::options_description measure = measure_options(probe);
+  if (extension == nullptr) measure.add(value_option(probe));
+  visible.add(measure);
   if (probe.has_blocks) visible.add(block_options(probe));
-  visible.add(drawing_options()).add(report_options());
-  const po::variables_map values = parse(std::string(probe.name), own, visible, hidden_options());
+  visible.add(drawing_options(extension != nullptr ? extension->formats : ""))
+      .add(report_options());
+  const po::variables_map values =
+      parse(extension != nullptr ? extension->command : std::string(probe.name), own, visible,
+            hidden, extension != nullptr ? extension->positional : nullptr);
   if (values.count("help") != 0) {
-    print_help(probe, visible);
+    print_help(probe, visible, extension);
     return std::nullopt;
   }
   if (values.count("version") != 0) {
     std::cout << "memflame " MEMFLAME_VERSION "\n";
     return std::nullopt;
   }
-  return request_of(probe, values, command);
+  return request_of(probe, values, command, extension);
 }
 
 }  // namespace memflame

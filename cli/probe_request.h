@@ -1,6 +1,8 @@
 // The command line of a probe, as values.
 #pragma once
 
+#include <boost/program_options.hpp>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -13,15 +15,30 @@ namespace memflame {
 
 // Everything the command line says.
 struct Request {
+  std::string command;  // the word after "memflame"
   ProbeOptions probe;
   RenderOptions render;
-  const Output* format = nullptr;
+  const Output* format = nullptr;  // null: no picture
   std::string output, summary;
   bool strict = false, verbose = false, pid_in_root = false;
 };
 
+// A command that is a probe and more.
+struct Extension {
+  std::string command;
+  std::string usage;        // the lines behind "Usage: "
+  std::string description;  // for --help
+  std::string formats;      // help of --format
+  std::string no_target;    // said when there is none, and none is not enough
+  boost::program_options::options_description visible, hidden;
+  const char* positional = nullptr;  // one of the hidden ones
+  // Takes its own options, and the format.
+  std::function<void(const boost::program_options::variables_map&, Request&)> read;
+};
+
 // Reads `arguments`, and the COMMAND behind "--" with all its options. Null when they ask for the
 // help or the version, which is printed then. Throws Error(usage).
-std::optional<Request> read_request(const Probe& probe, const Arguments& arguments);
+std::optional<Request> read_request(const Probe& probe, const Arguments& arguments,
+                                    const Extension* extension = nullptr);
 
 }  // namespace memflame

@@ -4,6 +4,7 @@
 #include <bpf/libbpf.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdarg>
@@ -33,6 +34,10 @@ __attribute__((format(printf, 2, 0))) int keep_log(enum libbpf_print_level level
   libbpf_log += line;
   return 0;
 }
+
+// Entries that are asked for at once.
+constexpr uint32_t first_batch = 1 << 13;
+constexpr uint32_t largest_batch = 1 << 24;
 
 // The verifier's verdict is the line before its statistics; without one, libbpf's last line.
 std::string reason_in_log() {
@@ -119,9 +124,44 @@ bpf_program* BpfObject::program(std::string_view name) const {
   return found;
 }
 
+// In batches: a table of a million entries takes a fraction of a second, and going on from a key
+// that has just been deleted would begin anew.
 void BpfObject::for_each_bytes(std::string_view name, size_t key_size, size_t value_size,
                                const std::function<void(const void*, const void*)>& visit) {
   const int fd = map(name);
+  uint32_t room = first_batch;
+  std::vector<std::byte> keys(room * key_size);
+  std::vector<std::byte> values(room * value_size);
+  // The kernel's place in the table. It is as large as a key for some kinds of maps.
+  std::vector<std::byte> place(std::max(key_size, sizeof(uint64_t)));
+  std::vector<std::byte> next(place.size());
+  for (bool begun = false;;) {
+    uint32_t count = room;
+    const int error = bpf_map_lookup_batch(fd, begun ? place.data() : nullptr, next.data(),
+                                           keys.data(), values.data(), &count, nullptr);
+    if (error == -ENOSPC && room < largest_batch) {  // a bucket holds more than that
+      room *= 2;
+      keys.resize(room * key_size);
+      values.resize(room * value_size);
+      continue;
+    }
+    if (error != 0 && error != -ENOENT) {
+      if (begun)
+        throw Error("the table " + std::string(name) +
+                    " could not be read: " + std::strerror(-error));
+      return walk_bytes(fd, key_size, value_size, visit);
+    }
+    for (size_t i = 0; i < std::min(count, room); ++i)
+      visit(&keys[i * key_size], &values[i * value_size]);
+    if (error == -ENOENT) return;  // that was the last one
+    place = next;
+    begun = true;
+  }
+}
+
+// For maps that know no batches.
+void BpfObject::walk_bytes(int fd, size_t key_size, size_t value_size,
+                           const std::function<void(const void*, const void*)>& visit) {
   std::vector<std::byte> key(key_size);
   std::vector<std::byte> next(key_size);
   std::vector<std::byte> value(value_size);

@@ -34,7 +34,8 @@ class BpfObject {
   int map(std::string_view name) const;
   bpf_program* program(std::string_view name) const;
 
-  // Visits every entry of a hash map. The visitor must not change the map.
+  // Visits every entry of a hash map, each at most once though programs go on changing it. The
+  // visitor must not change the map.
   template <class Key, class Value>
   void for_each(std::string_view name, const std::function<void(const Key&, const Value&)>& visit) {
     for_each_bytes(name, sizeof(Key), sizeof(Value), [&](const void* key, const void* value) {
@@ -67,6 +68,8 @@ class BpfObject {
  private:
   void for_each_bytes(std::string_view name, size_t key_size, size_t value_size,
                       const std::function<void(const void*, const void*)>& visit);
+  void walk_bytes(int fd, size_t key_size, size_t value_size,
+                  const std::function<void(const void*, const void*)>& visit);
   void update_bytes(std::string_view name, const void* key, const void* value);
   bool lookup_bytes(std::string_view name, const void* key, void* value) const;
 

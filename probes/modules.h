@@ -28,6 +28,7 @@ class Modules {
   // Files with code that were opened since the last call.
   std::vector<ModuleId> opened() { return std::exchange(opened_, {}); }
 
+  const std::vector<Module>& all() const { return modules_; }  // by id
   // All of them, by id. Nothing else may be called afterwards.
   std::vector<Module> release() { return std::move(modules_); }
 

@@ -46,6 +46,9 @@ class Accounting {
   virtual void on_candidate(const bpf::candidate_record&) {}
   // About every 10 ms while counting.
   virtual void on_poll(Session&) {}
+  // For a look at a run that goes on: what the stack with this key ends in, and its group. False
+  // leaves it out, as its memory is another one's, too.
+  virtual bool place(Session&, uint64_t /*key*/, RawStack&, std::string& /*group*/) { return true; }
   // Adds the rows, keyed by stack hash. The default takes the kernel's sums.
   virtual void finish(Session&, Recording&);
   // Adds what only this probe can say.

@@ -117,7 +117,8 @@ void say_ready(int fd) {
 
 }  // namespace
 
-Run run_probe(const Probe& probe, const ProbeOptions& options, Command* command) {
+Run run_probe(const Probe& probe, const ProbeOptions& options, Command* command,
+              Observer* observer) {
   const uint64_t began = monotonic_ns();
   require_kernel_and_privilege();
   for (const pid_t pid : options.target.pids) require_traceable(pid);
@@ -128,6 +129,7 @@ Run run_probe(const Probe& probe, const ProbeOptions& options, Command* command)
   add_targets(session, options.target, command, ends);
   session.attach();
   session.poll(0);
+  if (observer != nullptr) observer->begin(session);
   session.arm();
 
   Run run;
@@ -146,11 +148,13 @@ Run run_probe(const Probe& probe, const ProbeOptions& options, Command* command)
         run.info.interrupted = signal == SIGTERM;
         break;
       }
+      if (observer != nullptr && !observer->look(session, seconds)) break;
       status.update(seconds, session);
     }
   }
   session.disarm();
   run.info.seconds = seconds_since(armed);
+  if (observer != nullptr) observer->end(session, run.info.seconds);
   run.info.counters = session.counters();
   run.info.features = session.features();
   run.info.map_bytes = session.object().map_memory();

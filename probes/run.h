@@ -34,6 +34,21 @@ struct RunInfo {
 };
 
 class Command;
+class Session;
+
+// Somebody who looks at a run while it goes on.
+class Observer {
+ public:
+  Observer() = default;
+  Observer(const Observer&) = delete;
+  Observer& operator=(const Observer&) = delete;
+  virtual ~Observer() = default;
+
+  virtual void begin(Session&) {}  // everything is attached, and counting is about to begin
+  // About every 10 ms. False: enough was seen.
+  virtual bool look(Session&, double seconds) = 0;
+  virtual void end(Session&, double seconds) = 0;  // counting has ended, in whatever way
+};
 
 struct Run {
   Recording recording;
@@ -42,6 +57,7 @@ struct Run {
 
 // `command` is the started, still waiting program when options.target.command is set, else null. It
 // is running when this returns. Throws Error.
-Run run_probe(const Probe& probe, const ProbeOptions& options, Command* command);
+Run run_probe(const Probe& probe, const ProbeOptions& options, Command* command,
+              Observer* observer = nullptr);
 
 }  // namespace memflame

@@ -266,9 +266,9 @@ void Session::add_row(Recording& recording, uint64_t key, const std::string& gro
   recording.sums.push_back({stacks_.row(recording, key), group, values});
 }
 
-void Session::count_losses(Recording& recording) {
+Losses Session::losses() const {
   const bpf::counters c = object_.counters();
-  Losses& losses = recording.losses;
+  Losses losses;
   const auto bytes = [](uint64_t n) { return static_cast<int64_t>(n); };
   losses.add(Loss::live_table_full, c.live_full_events, bytes(c.live_full_bytes));
   losses.add(Loss::stack_table_full, c.stack_full_events, bytes(c.stack_full_bytes));
@@ -283,6 +283,7 @@ void Session::count_losses(Recording& recording) {
   losses.add(Loss::late_attach, late_attaches_);
   losses.add(Loss::unwind_table_full, unwinder_.tables().no_room);
   losses.add(Loss::code_list_full, unwinder_.refused());
+  return losses;
 }
 
 Recording Session::finish() {
@@ -298,7 +299,7 @@ Recording Session::finish() {
   if (os_.approximate() != 0)
     recording.meta.notes.push_back("figures of " + std::to_string(os_.approximate()) +
                                    " killed process(es) are from up to 0.2 s before the end");
-  count_losses(recording);
+  recording.losses.add(losses());
   links_.detach();
   spaces_.finish(recording);
   return recording;

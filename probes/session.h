@@ -54,6 +54,7 @@ class Session {
   Recording finish();
 
   bpf::counters counters() const { return object_.counters(); }
+  Losses losses() const;  // up to now
   const OsLedger& os() const { return os_; }
   const Unwinder& unwinder() const { return unwinder_; }
   StackStatistics stacks() const { return unwinder_.statistics(counters()); }
@@ -78,7 +79,6 @@ class Session {
   void on_space(const bpf::space_record& record);
   void on_stack(const bpf::stack_record& record, size_t size);
   void on_copy(std::span<const std::byte> data);
-  void count_losses(Recording& recording);
 
   const Probe& probe_;
   ProbeOptions options_;

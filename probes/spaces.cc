@@ -302,11 +302,25 @@ void Spaces::settle() {
     if (space.space.pid != 0) add_seen(space);
 }
 
+void Spaces::sort_mappings(Space& space) {
+  std::stable_sort(space.mappings.begin(), space.mappings.end(),
+                   [](const Mapping& a, const Mapping& b) { return a.from_ns < b.from_ns; });
+}
+
+void Spaces::copy_to(Recording& recording) const {
+  recording.modules = modules_.all();
+  recording.spaces.clear();
+  for (Watched space : spaces_) {
+    if (space.space.pid != 0 && !space.ended) take_perf_map(space);
+    sort_mappings(space.space);
+    recording.spaces.push_back(std::move(space.space));
+  }
+}
+
 void Spaces::finish(Recording& recording) {
   for (Watched& space : spaces_) {
     if (space.space.pid != 0 && !space.ended) take_perf_map(space);
-    std::stable_sort(space.space.mappings.begin(), space.space.mappings.end(),
-                     [](const Mapping& a, const Mapping& b) { return a.from_ns < b.from_ns; });
+    sort_mappings(space.space);
   }
   recording.modules = modules_.release();
   recording.spaces.clear();

@@ -56,6 +56,8 @@ class Spaces {
   // Takes over what the log says of spaces that had ended before it was read.
   void settle();
 
+  // Copies everything into the recording, which then is as if the run had ended.
+  void copy_to(Recording& recording) const;
   // Moves everything into the recording; reads the perf maps of processes that still live.
   void finish(Recording& recording);
 
@@ -84,6 +86,7 @@ class Spaces {
   void add_seen(Watched& space);
   bool is_watched(pid_t pid) const;
   static void take_perf_map(Watched& space);
+  static void sort_mappings(Space& space);
 
   std::vector<Watched> spaces_{Watched{}};
   Modules modules_;

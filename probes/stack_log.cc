@@ -88,17 +88,21 @@ RawStackId StackLog::row(Recording& recording, uint64_t key) {
   RawStackId& id = rows_[known_as(key)];
   if (id) return id;
   id = RawStackId{static_cast<uint32_t>(recording.stacks.size())};
-  RawStack& row = recording.stacks.emplace_back();
-  if (const RawStack* known = find(key)) {
-    row = *known;
-  } else if (key >> 63 != 0) {
-    row.note = "[lost: ring buffer full]";
-  } else {
-    row.space = SpaceId{static_cast<uint32_t>(key >> 8)};
-    const size_t note = key & 0xff;
-    row.note = note < note_texts.size() ? note_texts.at(note) : "[lost]";
-  }
+  recording.stacks.push_back(stack_of(key));
   return id;
+}
+
+RawStack StackLog::stack_of(uint64_t key) const {
+  if (const RawStack* known = find(key)) return *known;
+  RawStack stack;
+  if (key >> 63 != 0) {
+    stack.note = "[lost: ring buffer full]";
+  } else {
+    stack.space = SpaceId{static_cast<uint32_t>(key >> 8)};
+    const size_t note = key & 0xff;
+    stack.note = note < note_texts.size() ? note_texts.at(note) : "[lost]";
+  }
+  return stack;
 }
 
 }  // namespace memflame

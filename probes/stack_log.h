@@ -32,10 +32,12 @@ class StackLog {
   void for_each_amount(const std::function<void(uint64_t key, const Values&)>& visit) const;
   // The row of a stack, or of what stands in for one, in the recording; made when there is none.
   RawStackId row(Recording& recording, uint64_t key);
-
- private:
+  // The stack itself, or what stands in for it.
+  RawStack stack_of(uint64_t key) const;
+  // One key for all copies of a stack.
   uint64_t known_as(uint64_t key) const;
 
+ private:
   std::unordered_map<uint64_t, RawStack> stacks_;  // by hash
   std::unordered_map<uint64_t, uint16_t> leaves_;  // by hash
   std::unordered_map<uint64_t, uint64_t> copies_;  // key -> hash

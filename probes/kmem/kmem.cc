@@ -212,6 +212,19 @@ class KernelAccounting : public Accounting {
           "addresses (kernel.kptr_restrict)");
   }
 
+  bool place(Session& session, uint64_t key, RawStack& stack, std::string& group) override {
+    const uint16_t leaf = session.stack_log().leaf_of(key);
+    if (leaf == 0) return true;
+    const Place place = place_of(leaf, code_.user_of(stack.pcs), wanted_);
+    if (wanted_ == Kind::all && place.counted_elsewhere) return false;
+    group = place.group;
+    std::array<char, bpf::cache_name_length> text{};
+    if ((leaf & ~bpf::leaf_which) == bpf::leaf_cache)
+      session.object().lookup("cache_names", uint32_t{leaf} & bpf::leaf_which, text);
+    stack.leaf = leaf_name(leaf, clean_cache_name({text.data(), text.size()}));
+    return true;
+  }
+
  private:
   static bool needs_code(Kind kind) {
     return kind == Kind::all || kind == Kind::pages || kind == Kind::vmalloc;

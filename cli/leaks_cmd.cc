@@ -1,0 +1,170 @@
+// memflame leaks: what bcc's memleak does; docs/leaks.md maps its options to these.
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "cli/leaks_watcher.h"
+#include "cli/output_file.h"
+#include "core/error.h"
+
+namespace po = boost::program_options;
+
+namespace memflame {
+namespace {
+
+constexpr double least_interval = 0.01;
+constexpr double largest_interval = 1e8;
+
+po::options_description leaks_options() {
+  po::options_description options("Report");
+  options.add_options()("kernel", po::bool_switch(),
+                        "the kernel's own allocations; a target is not needed then");
+  options.add_options()("older", po::value<uint64_t>(),
+                        "only blocks that are at least so many ms old (default: 500). 0: all of "
+                        "them, from sums that the kernel keeps, which is cheapest");
+  options.add_options()("top", po::value<uint64_t>(), "stacks to print (default: 10)");
+  options.add_options()("sort", po::value<std::string>(), "size (default) or count");
+  options.add_options()("show-blocks", po::bool_switch(),
+                        "the blocks of each stack, too: address, size and age");
+  options.add_options()("blocks-per-stack", po::value<uint64_t>(),
+                        "of these, the oldest so many (default: 20)");
+  options.add_options()("trace", po::bool_switch(), "each call of an allocator as a line");
+  options.add_options()("bytes", po::bool_switch(), "bytes in full, not as KiB, MiB, …");
+  return options;
+}
+
+po::options_description leaks_places() {
+  po::options_description options;
+  options.add_options()("interval-count", po::value<std::vector<std::string>>());
+  return options;
+}
+
+template <class T>
+bool is_number(const std::string& text, T& into) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), into);
+  return error == std::errc{} && end == text.data() + text.size();
+}
+
+void read_places(const po::variables_map& values, LeaksOptions& options) {
+  if (values.count("interval-count") == 0) return;
+  const auto& words = values["interval-count"].as<std::vector<std::string>>();
+  if (words.size() > 2)
+    throw Error("'" + words[2] + "' is too much: memflame leaks takes INTERVAL and COUNT",
+                ExitCode::usage);
+  if (!is_number(words[0], options.interval) || !(options.interval >= least_interval) ||
+      options.interval > largest_interval)
+    throw Error("INTERVAL " + words[0] + ": a number of seconds, 0.01 or more", ExitCode::usage);
+  if (words.size() > 1 && (!is_number(words[1], options.count) || options.count == 0))
+    throw Error("COUNT " + words[1] + ": how many reports? 1 or more", ExitCode::usage);
+}
+
+template <class T>
+void take(const po::variables_map& values, const char* name, T& into) {
+  if (values.count(name) != 0) into = values[name].as<T>();
+}
+
+// Null for text.
+const Output* format_of(const std::string& named, const std::string& output) {
+  if (named == "text") return nullptr;
+  if (!named.empty()) {
+    const auto known = outputs();
+    if (std::none_of(known.begin(), known.end(), [&](const Output& o) { return o.name == named; }))
+      throw Error("--format " + named + ": it is text, svg, folded or json", ExitCode::usage);
+    return &output_for(named, output);
+  }
+  for (const Output& each : outputs())
+    if (output.ends_with(each.suffix)) return &each;
+  return nullptr;
+}
+
+void read_options(const po::variables_map& values, LeaksOptions& options, Request& request) {
+  read_places(values, options);
+  uint64_t older_ms = options.older_ns / 1'000'000;
+  take(values, "older", older_ms);
+  if (older_ms > UINT64_MAX / 1'000'000)
+    throw Error("--older " + std::to_string(older_ms) + ": no block is that old", ExitCode::usage);
+  options.older_ns = older_ms * 1'000'000;
+  take(values, "top", options.top);
+  if (options.top == 0) throw Error("--top 0: how many stacks? 1 or more", ExitCode::usage);
+  std::string sort = "size";
+  take(values, "sort", sort);
+  if (sort != "size" && sort != "count")
+    throw Error("--sort " + sort + ": it is size or count", ExitCode::usage);
+  options.by_count = sort == "count";
+  take(values, "show-blocks", options.show_blocks);
+  take(values, "blocks-per-stack", options.blocks_per_stack);
+  if (values.count("blocks-per-stack") != 0) options.show_blocks = true;
+  take(values, "trace", options.trace);
+  take(values, "bytes", options.exact);
+  request.probe.ages = options.older_ns != 0 || options.show_blocks;
+  std::string format;
+  take(values, "format", format);
+  request.format = format_of(format, request.output);
+  const bool to_stdout = request.output.empty() || request.output == "-";
+  if (options.show_blocks && request.format != nullptr)
+    throw Error("--show-blocks is for --format text", ExitCode::usage);
+  if (options.trace && request.format != nullptr && to_stdout)
+    throw Error("--trace writes its lines to standard output: add -o FILE for the picture",
+                ExitCode::usage);
+  // It would be in the way of the reports.
+  if (request.format == nullptr || options.trace) request.probe.status_line = false;
+}
+
+Extension make_extension(bool kernel, LeaksOptions& options) {
+  Extension extension;
+  extension.command = "leaks";
+  extension.usage =
+      "memflame leaks -p PID[,PID...] | --comm NAME [INTERVAL [COUNT]]\n"
+      "       memflame leaks [INTERVAL [COUNT]] -- COMMAND ARGS\n"
+      "       memflame leaks --kernel [INTERVAL [COUNT]]\n";
+  extension.description =
+      "Every INTERVAL seconds (default: 5), COUNT times or until the target ends, prints the "
+      "stacks\n"
+      "that hold most of what was allocated and not freed, and what has changed since the last "
+      "time.\n"
+      "Ctrl-C ends it with a last report.\n\n";
+  extension.formats =
+      "text (default), svg, folded or json, of the same blocks; a FILE is replaced at each "
+      "interval";
+  extension.no_target =
+      "memflame leaks needs a target: -p PID, --comm NAME or -- COMMAND; for the kernel's own "
+      "allocations: memflame leaks --kernel";
+  extension.visible.add(leaks_options());
+  extension.hidden.add(leaks_places());
+  extension.positional = "interval-count";
+  extension.read = [kernel, &options](const po::variables_map& values, Request& request) {
+    read_options(values, options, request);
+    if (kernel && options.trace)
+      throw Error("--trace: calls of the kernel's allocators are not recorded one by one",
+                  ExitCode::usage);
+  };
+  return extension;
+}
+
+const Probe& probe_named(std::string_view name) {
+  for (const Probe* probe : probes())
+    if (probe->name == name) return *probe;
+  throw Error("internal: no probe " + std::string(name));
+}
+
+}  // namespace
+
+int run_leaks(const Arguments& arguments) {
+  const auto own_end = std::find(arguments.begin(), arguments.end(), "--");
+  const bool kernel = std::find(arguments.begin(), own_end, "--kernel") != own_end;
+  const Probe& probe = probe_named(kernel ? "kernel" : "alloc");
+  LeaksOptions options;
+  const Extension extension = make_extension(kernel, options);
+  std::optional<Request> request = read_request(probe, arguments, &extension);
+  if (!request) return 0;
+  LeaksWatcher watcher(options, *request);
+  if (options.trace)
+    request->probe.on_call = [&](const bpf::call_record& call, const std::string& function) {
+      watcher.print_call(call, function);
+    };
+  return run_request(probe, *request, &watcher);
+}
+
+}  // namespace memflame

@@ -1,0 +1,162 @@
+#include "cli/leaks_report.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+
+#include "core/units.h"
+#include "render/clean_text.h"
+
+namespace memflame {
+namespace {
+
+std::string fixed(double value, int digits) {
+  std::array<char, 64> text{};
+  std::snprintf(text.data(), text.size(), "%.*f", digits, value);
+  return text.data();
+}
+
+std::string hex(uint64_t address) {
+  std::array<char, 24> text{};
+  std::snprintf(text.data(), text.size(), "0x%llx", static_cast<unsigned long long>(address));
+  return text.data();
+}
+
+std::string cleaned(std::string_view text) {
+  uint64_t replaced = 0;
+  return clean_text(text, replaced);
+}
+
+std::string age_text(uint64_t age_ns) {
+  const double seconds = static_cast<double>(age_ns) / 1e9;
+  return seconds < 1 ? fixed(seconds * 1e3, 0) + " ms" : fixed(seconds, 1) + " s";
+}
+
+class Writer {
+ public:
+  explicit Writer(bool exact) : exact_(exact) {}
+
+  std::string bytes(int64_t value) const {
+    return exact_ ? with_commas(value) + " B" : iec_bytes(value);
+  }
+
+  // "4.5 MiB ± 12.0 KiB in 1,234 ± 10 blocks"
+  std::string amount(const Amount& amount, const char* word = "in") const {
+    std::string text = bytes(amount.bytes);
+    if (amount.bytes_variance > 0)
+      text += " ± " + bytes(rounded_up(std::sqrt(amount.bytes_variance)));
+    text += " " + std::string(word) + " " + with_commas(amount.blocks);
+    if (amount.blocks_variance > 0)
+      text += " ± " + with_commas(rounded_up(std::sqrt(amount.blocks_variance)));
+    return text + (amount.blocks == 1 ? " block" : " blocks");
+  }
+
+  // " (+512.0 KiB, +12 blocks since the last)"
+  std::string change(const Amount& now, const std::optional<Amount>& before) const {
+    if (!before) return "";
+    const int64_t more = now.bytes - before->bytes;
+    const int64_t blocks = now.blocks - before->blocks;
+    if (more == 0 && blocks == 0) return " (unchanged since the last)";
+    return std::string(" (") + plus(more) + bytes(more) + ", " + plus(blocks) + with_commas(blocks) +
+           (std::abs(blocks) == 1 ? " block" : " blocks") + " since the last)";
+  }
+
+  std::string head(const Report& report) const {
+    std::string text = "[" + report.clock + "] " + fixed(report.seconds, 1) +
+                       " s: " + amount(report.live, "live in") +
+                       change(report.live, report.live_before);
+    if (report.older_ns != 0)
+      text += "; older than " + age_text(report.older_ns) + ": " + amount(report.old);
+    text += " on " + with_commas(static_cast<int64_t>(report.stacks)) +
+            (report.stacks == 1 ? " stack" : " stacks");
+    if (report.top.size() < report.stacks)
+      text += ", the top " + std::to_string(report.top.size()) +
+              (report.by_count ? " by count" : " by size");
+    return text + "\n";
+  }
+
+  std::string losses(const Report& report) const {
+    std::string text = "  lost " + with_commas(static_cast<int64_t>(report.losses.lost_events()));
+    const char* between = ": ";
+    const auto item = [&](std::string_view label, uint64_t events, int64_t bytes_lost) {
+      if (events == 0) return;
+      text += between + std::string(label) + " " + with_commas(static_cast<int64_t>(events));
+      if (bytes_lost != 0) text += " (" + bytes(bytes_lost) + ")";
+      between = ", ";
+    };
+    for (const bool is_loss : {true, false}) {
+      for (size_t i = 0; i < loss_info.size(); ++i) {
+        const LossCount& count = report.losses[static_cast<Loss>(i)];
+        if (loss_info[i].counts_as_loss == is_loss)
+          item(loss_info[i].label, count.events, count.bytes);
+      }
+      between = "; ";
+    }
+    item("blocks freed unseen, found when allocated again", report.unseen_frees, 0);
+    return text + "\n";
+  }
+
+  std::string stack(const ReportedStack& stack) const {
+    std::string text = "\n  " + amount(stack.amount) + change(stack.amount, stack.before);
+    if (!stack.process.empty()) text += ", " + cleaned(stack.process);
+    text += "\n";
+    for (const std::string& frame : stack.frames) text += "      " + cleaned(frame) + "\n";
+    for (const LiveBlock& block : stack.blocks)
+      text += "    " + hex(block.address) + "  " + with_commas(static_cast<int64_t>(block.size)) +
+              " B, " + age_text(block.age_ns) + " old\n";
+    if (stack.blocks_left_out != 0)
+      text += "    and " + with_commas(static_cast<int64_t>(stack.blocks_left_out)) +
+              (stack.blocks_left_out == 1 ? " more block\n" : " more blocks\n");
+    return text;
+  }
+
+  // What the stacks that are not printed have.
+  std::string rest(const Report& report) const {
+    if (report.top.size() >= report.stacks) return "";
+    Amount left = report.old;
+    for (const ReportedStack& stack : report.top) {
+      left.bytes -= stack.amount.bytes;
+      left.blocks -= stack.amount.blocks;
+      left.bytes_variance -= stack.amount.bytes_variance;
+      left.blocks_variance -= stack.amount.blocks_variance;
+    }
+    const size_t stacks = report.stacks - report.top.size();
+    return "\n  and " + with_commas(static_cast<int64_t>(stacks)) +
+           (stacks == 1 ? " more stack: " : " more stacks: ") + amount(left) + "\n";
+  }
+
+ private:
+  static const char* plus(int64_t value) { return value >= 0 ? "+" : ""; }
+
+  bool exact_;
+};
+
+}  // namespace
+
+std::string report_text(const Report& report, bool exact) {
+  const Writer writer(exact);
+  std::string text = writer.head(report);
+  if (!report.sampling.empty())
+    text += "  estimated from samples (" + report.sampling + "); ± is one standard error\n";
+  text += writer.losses(report);
+  for (const ReportedStack& stack : report.top) text += writer.stack(stack);
+  return text + writer.rest(report) + "\n";
+}
+
+std::string call_text(const bpf::call_record& call, const std::string& function,
+                      uint64_t start_ns) {
+  const uint64_t since = call.time - std::min(call.time, start_ns);
+  const std::string name = cleaned({call.comm, ::strnlen(call.comm, sizeof(call.comm))});
+  std::string text = fixed(static_cast<double>(since) / 1e9, 6) + " " + std::to_string(call.tgid) +
+                     "/" + std::to_string(call.tid) + " " + name + "  " + cleaned(function) + "(";
+  if (call.frees != 0)
+    return text + hex(call.address) + ")" +
+           (call.size != 0 ? " " + std::to_string(call.size) : "") + "\n";
+  if (call.old != 0 || function.find("realloc") != std::string::npos) text += hex(call.old) + ", ";
+  return text + std::to_string(call.size) + ") = " + (call.address != 0 ? hex(call.address) : "0") +
+         "\n";
+}
+
+}  // namespace memflame

@@ -1,0 +1,45 @@
+// What memflame leaks prints, as text: values in, lines out.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/losses.h"
+#include "probes/bpf/shared.h"
+#include "probes/snapshot.h"
+
+namespace memflame {
+
+struct ReportedStack {
+  Amount amount;
+  std::optional<Amount> before;     // in the last report; none when there was no last one
+  std::string process;              // "leaky (1234)"; "" where stacks belong to none
+  std::vector<std::string> frames;  // innermost first
+  std::vector<LiveBlock> blocks;    // some of them, when they were asked for
+  size_t blocks_left_out = 0;
+};
+
+struct Report {
+  std::string clock;   // "16:30:01"
+  double seconds = 0;  // since counting began
+  Amount live;         // of all blocks
+  std::optional<Amount> live_before;
+  uint64_t older_ns = 0;
+  Amount old;         // of blocks that are that old
+  size_t stacks = 0;  // that have such
+  std::vector<ReportedStack> top;
+  bool by_count = false;
+  std::string sampling;  // how it was sampled, in words; "" = all figures are exact
+  Losses losses;
+  uint64_t unseen_frees = 0;  // blocks whose free was not seen, found when allocated again
+};
+
+// `exact`: bytes in full, not rounded to KiB, MiB, ….
+std::string report_text(const Report& report, bool exact);
+
+// A line for one call of an allocator, at a time since `start_ns`: "malloc(64) = 0x55d4c0".
+std::string call_text(const bpf::call_record& call, const std::string& function, uint64_t start_ns);
+
+}  // namespace memflame

@@ -1,0 +1,24 @@
+// From a command line that was understood to results that are written.
+#pragma once
+
+#include "cli/probe_request.h"
+#include "core/profile.h"
+#include "core/recording.h"
+#include "probes/run.h"
+
+namespace memflame {
+
+// Somebody who looks at a run, and has a say in what is written at its end.
+class Watcher : public Observer {
+ public:
+  // May change the recording. False: neither picture nor summaries are wanted.
+  virtual bool wants_results(Recording& recording) = 0;
+};
+
+// Names of code, then of stacks. Without debug servers it takes as long as the files here take.
+Profile profile_of(Recording& recording, const Request& request, bool debug_servers = true);
+
+// Runs the probe and returns the exit code. Throws Error.
+int run_request(const Probe& probe, const Request& request, Watcher* watcher);
+
+}  // namespace memflame

@@ -1,0 +1,60 @@
+// What is outstanding at one moment of a run that goes on: live blocks, summed by stack.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/recording.h"
+
+namespace memflame {
+
+class Session;
+
+struct Amount {
+  int64_t bytes = 0, blocks = 0;
+  // Of blocks that are a sample: squares of bytes, and of blocks.
+  double bytes_variance = 0, blocks_variance = 0;
+
+  Amount& operator+=(const Amount& other);
+};
+
+struct LiveBlock {
+  uint64_t address = 0;
+  uint64_t size = 0;
+  uint64_t age_ns = 0;
+};
+
+struct LiveStack {
+  uint64_t key = 0;
+  RawStack stack;
+  std::string group;
+  Amount live;
+  Amount old;                     // of it, in blocks that are old enough
+  std::vector<LiveBlock> blocks;  // those, when they were asked for
+};
+
+struct SnapshotOptions {
+  uint64_t older_ns = 0;  // blocks of this age or more are of interest
+  bool blocks = false;    // each of them, not only their sums
+};
+
+struct Snapshot {
+  uint64_t time_ns = 0;  // CLOCK_MONOTONIC
+  Amount live, old;      // the sums of all stacks
+  std::vector<LiveStack> stacks;
+};
+
+// Nothing is stopped meanwhile: a block that comes or goes while the table is read is in the
+// snapshot or not, with all of its figures. Without ages and blocks, sums of the kernel are taken,
+// and the table need not be read.
+Snapshot take_snapshot(Session& session, const SnapshotOptions& options);
+
+// Makes the old blocks of some stacks, as bytes and as a number, what a recording is about.
+void show_live(Recording& recording, std::span<const LiveStack* const> stacks, bool by_count,
+               bool sampled);
+// The same as a recording of its own, of a run that had ended then.
+Recording recording_of(Session& session, std::span<const LiveStack* const> stacks, bool by_count);
+
+}  // namespace memflame

@@ -1,0 +1,385 @@
+"""leaks: what is outstanding, to the byte, in each of its reports; every option of it."""
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as xml
+
+from lib import (MEMFLAME, PATIENCE, USAGE, Memflame, Profile, check, equal, example, path, run,
+                 spawn, wait_until)
+
+TICK = 0.3  # seconds between two reports
+HEAD = re.compile(
+    r"\[\d\d:\d\d:\d\d\] (?P<seconds>[\d.]+) s: (?P<bytes>[\d,]+) B live in (?P<blocks>[\d,]+) blocks?"
+    r"(?P<change> \([^)]*\))?(; older than (?P<age>\d+ m?s|[\d.]+ s): (?P<old_bytes>[\d,]+) B in "
+    r"(?P<old_blocks>[\d,]+) blocks?)? on (?P<stacks>[\d,]+) stacks?(, the top \d+ by \w+)?$")
+STACK = re.compile(r"  (?P<bytes>[\d,]+) B( ± [\d,]+ B)? in (?P<blocks>[\d,]+)( ± [\d,]+)? blocks?"
+                   r"(?P<change> \([^)]*\))?(, (?P<process>.*))?$")
+BLOCK = re.compile(r"    (0x[0-9a-f]+)  ([\d,]+) B, [\d.]+ m?s old$")
+
+
+def number(text):
+    return int(text.replace(",", ""))
+
+
+class Steps:
+    """examples/leak_steps, with what it says about each step."""
+
+    def __init__(self):
+        self.process = spawn([example("leak_steps")], stdin=subprocess.PIPE,
+                             stdout=subprocess.PIPE, text=True)
+        self.pid = self.process.pid
+
+    def do(self, word):
+        self.process.stdin.write(word + "\n")
+        self.process.stdin.flush()
+        return list(iter(self.process.stdout.readline, "done\n"))
+
+    def end(self):
+        self.process.communicate(timeout=PATIENCE)
+        equal("exit status of the target", self.process.returncode, 0)
+
+
+class Stack:
+    def __init__(self, line):
+        match = STACK.match(line)
+        check(match, f"a stack begins as it should: {line!r}")
+        self.bytes, self.blocks = number(match["bytes"]), number(match["blocks"])
+        self.change, self.process = (match["change"] or "").strip(), match["process"]
+        self.frames, self.shown, self.left_out = [], [], 0
+
+    def take(self, line):
+        if line.startswith("      "):
+            self.frames.append(line.split()[0])
+        elif block := BLOCK.match(line):
+            self.shown.append((block[1], number(block[2])))
+        elif more := re.match(r"    and ([\d,]+) more blocks?$", line):
+            self.left_out = number(more[1])
+        else:
+            check(False, f"a line that is none: {line!r}")
+
+
+class Report:
+    def __init__(self, text):
+        lines = text.splitlines()
+        match = HEAD.match(lines[0])
+        check(match, f"a head of a report: {lines[0]!r}")
+        self.bytes, self.blocks = number(match["bytes"]), number(match["blocks"])
+        self.change = (match["change"] or "").strip()
+        self.old = (number(match["old_bytes"]), number(match["old_blocks"])) if match["age"] else None
+        self.stack_count = number(match["stacks"])
+        self.text, self.stacks, self.rest = text, [], None
+        check(any(line.startswith("  lost 0") for line in lines), f"nothing was lost: {text}")
+        for line in lines[1:]:
+            if line.startswith("  and "):
+                self.rest = line.strip()
+            elif re.match(r"  \d", line):
+                self.stacks.append(Stack(line))
+            elif line.startswith("    "):
+                self.stacks[-1].take(line)
+
+    def of(self, function):
+        """Bytes, blocks and change of the one stack through that function."""
+        found = [stack for stack in self.stacks if function in stack.frames]
+        check(len(found) < 2, f"{function} has one stack: {self.text}")
+        return (found[0].bytes, found[0].blocks, found[0].change) if found else (0, 0, "")
+
+
+class Leaks(Memflame):
+    def __init__(self, *arguments, **options):
+        super().__init__("leaks", "--bytes", *arguments, output="txt", **options)
+
+    def reports(self):
+        with open(self.output, encoding="utf-8") as stream:
+            # A report ends with an empty line; one that is still being written has no such end.
+            parts = re.split(r"^(?=\[)", stream.read(), flags=re.MULTILINE)
+        return [Report(part) for part in parts if part.startswith("[") and part.endswith("\n\n")]
+
+    def next(self, count=2):
+        """The report after the next one: all of it is later than now."""
+        before = len(self.reports())
+        wait_until(lambda: len(self.reports()) >= before + count, "reports come")
+        return self.reports()[-1]
+
+
+def exact():
+    target = Steps()
+    leaks = Leaks("-p", target.pid, "--older", "0", TICK)
+    report = leaks.next()
+    equal("nothing yet", (report.bytes, report.blocks, report.stacks), (0, 0, []))
+    target.do("small")
+    report = leaks.next()
+    equal("after a step", (report.bytes, report.blocks, report.stack_count), (30000, 10, 1))
+    equal("of leak_small", report.of("leak_small"), (30000, 10, "(unchanged since the last)"))
+    stack = report.stacks[0]
+    equal("who", stack.process, f"leak_steps ({target.pid})")
+    equal("innermost first", stack.frames[:3], ["malloc", "leak_small", "main"])
+    check("leak_steps.cc:" in report.text, "with source lines")
+    changes = [each.of("leak_small")[2] for each in leaks.reports()]
+    equal("the report that saw it says what is new",
+          changes.count("(+30,000 B, +10 blocks since the last)"), 1)
+
+    seen = len(leaks.reports())
+    target.do("small")
+    target.do("large")
+    target.do("free")
+    target.do("free")
+    target.do("small")
+    report = leaks.next()
+    equal("in the end", (report.bytes, report.blocks), (70000, 12))
+    equal("of leak_large", report.of("leak_large")[:2], (40000, 2))
+    equal("of leak_small", report.of("leak_small")[:2], (30000, 10))
+    # Whatever fell into which report, changes add up to what there is.
+    grown = 0
+    for each in leaks.reports()[seen:]:
+        if more := re.match(r"\((\+|-)([\d,]+) B,", each.change):
+            grown += int(more[1] + "1") * number(more[2])
+    equal("all changes", grown, 40000)
+    target.do("free")
+    report = leaks.next()
+    equal("what is freed is gone", [stack.frames[1] for stack in report.stacks], ["leak_large"])
+
+    target.end()  # and with it the run
+    leaks.wait()
+    last = leaks.reports()[-1]
+    equal("the last report", (last.bytes, last.blocks), (40000, 2))
+    check("which has ended" in last.stacks[0].process, f"it has ended: {last.stacks[0].process}")
+    equal("the summary", leaks.summary()["totals"], {"live": 40000, "live-count": 2})
+    check("leaks -p" in leaks.summary()["command"], "the command as typed")
+
+
+def eight_kinds():
+    """30,000 bytes for each kind of allocation."""
+    leaks = Leaks("--older", "0", "--top", "1000", "5", "--", example("alloc_truth"),
+                  stdout=subprocess.DEVNULL)
+    leaks.wait()
+    last = leaks.reports()[-1]
+    for kind in ("malloc", "calloc", "realloc", "posix_memalign", "aligned_alloc", "memalign",
+                 "valloc", "pvalloc"):
+        equal(f"leak_{kind}", last.of(f"leak_{kind}")[:2],
+              (30000, 5 if kind == "aligned_alloc" else 10))
+    equal("sum of the stacks", sum(stack.bytes for stack in last.stacks), last.bytes)
+    equal("order", [stack.bytes for stack in last.stacks],
+          sorted((stack.bytes for stack in last.stacks), reverse=True))
+
+
+def ages():
+    target = Steps()
+    leaks = Leaks("-p", target.pid, "--older", "3000", TICK)
+    target.do("large")
+    begin = time.monotonic()
+    report = leaks.next()
+    if time.monotonic() < begin + 2.5:
+        equal("young", (report.bytes, report.old, report.stacks), (40000, (0, 0), []))
+    wait_until(lambda: leaks.next(1).old != (0, 0), "they grow old")
+    check(time.monotonic() > begin + 2.9, "not before their time")
+    target.do("small")
+    report = leaks.next()
+    equal("old ones alone", (report.bytes, report.blocks, report.old), (70000, 12, (40000, 2)))
+    equal("stacks", [stack.frames[1] for stack in report.stacks], ["leak_large"])
+    leaks.stop()
+    target.end()
+
+
+def order():
+    target = Steps()
+    for options, first, rest in (([], "leak_large", "1 more stack: 30,000 B in 10 blocks"),
+                                 (["--sort", "count"], "leak_small",
+                                  "1 more stack: 40,000 B in 2 blocks")):
+        leaks = Leaks("-p", target.pid, "--older", "0", "--top", "1", *options, "10", "1")
+        target.do("small")
+        target.do("large")
+        leaks.stop()  # Ctrl-C, long before the first report is due
+        reports = leaks.reports()
+        equal("one report, the last", len(reports), 1)
+        equal(f"first {options}", [stack.frames[1] for stack in reports[0].stacks], [first])
+        equal("the rest", reports[0].rest, "and " + rest)
+    target.end()
+
+
+def blocks():
+    target = Steps()
+    leaks = Leaks("-p", target.pid, "--older", "0", "--show-blocks", TICK)
+    wanted = [tuple(line.split()) for line in target.do("small")]
+    stack = leaks.next().stacks[0]
+    leaks.stop()
+    equal("blocks", {(address, str(size)) for address, size in stack.shown}, set(wanted))
+    equal("none is left out", (len(stack.shown), stack.left_out), (10, 0))
+
+    leaks = Leaks("-p", target.pid, "--blocks-per-stack", "3", "--older", "0", TICK)
+    wanted = [tuple(line.split()) for line in target.do("small")]
+    stack = leaks.next().stacks[0]
+    leaks.stop()
+    equal("the oldest", [(address, str(size)) for address, size in stack.shown], wanted[:3])
+    equal("left out", stack.left_out, 7)
+    target.end()
+
+
+def trace():
+    target = Steps()
+    leaks = Leaks("-p", target.pid, "--older", "0", "--trace", "60")
+    wanted = [line.strip() for _ in range(50) for line in target.do("calls")]
+    leaks.stop()
+    with open(leaks.output, encoding="utf-8") as stream:
+        lines = [line for line in stream.read().splitlines() if re.match(r"\d+\.\d{6} ", line)]
+    prefix = re.compile(rf"(\d+\.\d{{6}}) {target.pid}/{target.pid} leak_steps  ")
+    check(all(prefix.match(line) for line in lines), f"who called and when: {lines[:3]}")
+    # aligned_alloc() is memalign() under another name, and is called by whichever was found first.
+    calls = [prefix.sub("", line).replace("memalign(96)", "aligned_alloc(96)") for line in lines]
+    wrong = [pair for pair in zip(calls, wanted) if pair[0] != pair[1]]
+    equal("every call", (len(calls), wrong[:3]), (len(wanted), []))
+    times = [float(line.split()[0]) for line in lines]
+    equal("in order", times, sorted(times))
+    equal("nothing is left", (leaks.reports()[-1].bytes, leaks.reports()[-1].blocks), (0, 0))
+    target.end()
+
+
+def counts():
+    target = Steps()
+    done = run("leaks", "-p", target.pid, TICK, 3)
+    equal("COUNT reports on standard output", len(re.findall(r"^\[", done.stdout, re.MULTILINE)), 3)
+    equal("nothing on stderr", done.stderr, "")
+    equal("the target goes on", target.do("small")[-1].split()[1], "3000")
+    target.end()
+    done = run("leaks", "--older", "0", "60", "--", "sh", "-c", "exit 7", status=7)
+    equal("a last report when the command ends", done.stdout.count(" live in "), 1)
+    # SIGTERM ends it, too.
+    sleeper = Leaks("60", "--", "sleep", "5", stdout=subprocess.DEVNULL)
+    sleeper.process.send_signal(signal.SIGTERM)
+    sleeper.wait()
+    equal("a last report", len(sleeper.reports()), 1)
+
+
+def many():
+    target = Steps()
+    for options in (["--older", "0"], ["--older", "1"]):
+        leaks = Leaks("-p", target.pid, "--max-live", "400000", *options, TICK)
+        target.do("many")
+        time.sleep(0.01)
+        report = leaks.next()
+        equal("many blocks", (report.bytes, report.blocks), (200000 * 16, 200000))
+        equal("of one stack", report.of("leak_many")[:2], (200000 * 16, 200000))
+        leaks.stop()
+    target.end()
+
+
+def samples():
+    target = Steps()
+    leaks = Leaks("-p", target.pid, "--older", "1", "--every", "10", "10")
+    target.do("many")
+    time.sleep(0.1)
+    leaks.stop()
+    with open(leaks.output, encoding="utf-8") as stream:
+        text = stream.read()
+    check("estimated from samples (1 in 10 allocations)" in text, f"says so: {text}")
+    match = re.search(r"live in ([\d,]+) ± ([\d,]+) blocks", text)
+    check(match, f"with an error: {text}")
+    blocks, error = number(match[1]), number(match[2])
+    check(abs(blocks - 200000) < 6 * error and 500 < error < 3000, f"{blocks} ± {error} of 200,000")
+    target.end()
+
+
+def formats():
+    target = Steps()
+    for suffix in ("json", "folded", "svg"):
+        file = path(f"leaks.{suffix}")
+        watcher = spawn([MEMFLAME, "leaks", "-p", str(target.pid), "--older", "0", "-o", file,
+                         str(TICK)], stderr=subprocess.PIPE, text=True)
+        wait_until(lambda f=file: os.path.exists(f), "a first picture")
+        time.sleep(2 * TICK)
+        target.do("small")
+        target.do("large")
+        age = os.stat(file).st_ino
+        wait_until(lambda f=file, a=age: os.stat(f).st_ino != a, "it is replaced")
+        watcher.send_signal(signal.SIGINT)
+        _, errors = watcher.communicate(timeout=PATIENCE)
+        equal("exit status", watcher.returncode, 0)
+        check("lost 0" in errors, f"what is said at the end: {errors}")
+        if suffix == "json":
+            profile = Profile(file)
+            equal("columns", profile.columns, ["live", "live-count"])
+            equal("leak_small", (profile.sum("live", "leak_small"),
+                                 profile.sum("live-count", "leak_small")), (30000, 10))
+            equal("leak_large", profile.sum("live", "leak_large"), 40000)
+        with open(file, encoding="utf-8") as stream:
+            text = stream.read()
+        if suffix == "folded":
+            sums = [int(line.rsplit(" ", 1)[1]) for line in text.splitlines()
+                    if ";leak_small;" in line]
+            equal("folded", sum(sums), 30000)
+        if suffix == "svg":
+            check("leak_large" in " ".join(xml.fromstring(text).itertext()), "drawn")
+    target.end()
+    done = run("leaks", "--format", "json", "--older", "0", "--", "true")
+    check(done.stdout.startswith("{"), "a picture to standard output, at the end")
+
+
+def kernel():
+    worker = spawn([sys.executable, "-c",
+                    "import os,sys\nsys.stdin.readline()\n"
+                    "fds=[os.eventfd(0) for _ in range(1000)]\nprint('done',flush=True)\n"
+                    "sys.stdin.readline()"],
+                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    for options in (["--older", "0"], ["--older", "1"]):
+        leaks = Leaks("--kernel", "-p", worker.pid, "--top", "1000", *options, TICK)
+        if worker.poll() is None and options[1] == "0":
+            worker.stdin.write("go\n")
+            worker.stdin.flush()
+            equal("the worker", worker.stdout.readline(), "done\n")
+            report = leaks.next()
+            files = [stack for stack in report.stacks if stack.frames[:2] == ["[slab", "filp]"] or
+                     (stack.frames and "do_eventfd" in stack.frames and "filp" in report.text)]
+            check(files, f"a stack of files: {report.text[:2000]}")
+            count = max(stack.blocks for stack in files)
+            check(990 <= count <= 1000, f"1000 files: {count}")
+            equal("of no process", files[0].process, None)
+        leaks.stop()
+    worker.kill()
+    done = run("leaks", "--kernel", "0.5", "2")
+    equal("the whole system, twice", done.stdout.count(" live in "), 2)
+
+
+def errors():
+    for arguments, hint in ((["-p", os.getpid(), "0"], "INTERVAL 0"),
+                            (["-p", os.getpid(), "-1"], ""),
+                            (["-p", os.getpid(), "soon"], "INTERVAL soon"),
+                            (["-p", os.getpid(), "nan"], "INTERVAL nan"),
+                            (["-p", os.getpid(), "1", "0"], "COUNT 0"),
+                            (["-p", os.getpid(), "1", "2", "3"], "too much"),
+                            (["-p", os.getpid(), "1", "2x"], "COUNT 2x"),
+                            ([], "--kernel"),
+                            (["1", "2"], "--kernel"),
+                            (["-p", os.getpid(), "--top", "0"], "--top"),
+                            (["-p", os.getpid(), "--sort", "age"], "--sort age"),
+                            (["-p", os.getpid(), "--format", "pdf"], "pdf"),
+                            (["-p", os.getpid(), "--value", "total"], "value"),
+                            (["-p", os.getpid(), "--older", str(2**63)], "--older"),
+                            (["--kernel", "--trace"], "--trace"),
+                            (["-p", os.getpid(), "--trace", "--format", "json"], "--trace"),
+                            (["-p", os.getpid(), "--show-blocks", "--format", "json"],
+                             "--show-blocks")):
+        done = run("leaks", *arguments, status=USAGE)
+        equal(f"{arguments}: lines on stderr", done.stderr.count("\n"), 1)
+        check(hint in done.stderr, f"{arguments}: {done.stderr!r} has {hint!r}")
+    run("leaks", "-o", path("none.txt"), "-p", 2, status=1)
+    equal("no file is left behind", os.path.exists(path("none.txt")), False)
+    done = run("leaks", "--help")
+    for option in ("--older", "--show-blocks", "--trace", "--top", "--sort", "INTERVAL [COUNT]",
+                   "--min-size", "--obj", "--symbols-prefix", "--every"):
+        check(option in done.stdout, f"--help has {option}")
+    check("  leaks " in run("--help").stdout, "memflame --help has a line for it")
+    # Who reads the reports is gone: no endless run.
+    done = subprocess.run(["sh", "-c", f"{MEMFLAME} leaks 0.2 20 -- sleep 2 > /dev/full"],
+                          capture_output=True, text=True, timeout=PATIENCE, check=False)
+    equal("a full device", done.returncode, 125)
+    check("could not be written" in done.stderr, done.stderr)
+
+
+if __name__ == "__main__":
+    cases = [exact, eight_kinds, ages, order, blocks, trace, counts, many, samples, formats, kernel,
+             errors]
+    for case in cases:
+        if len(sys.argv) < 2 or case.__name__ in sys.argv[1:]:
+            case()

@@ -17,6 +17,7 @@ struct probe_state {
   u64 return_slot;  // what lay there, for a call without a return probe; 0 = the trampoline
   u64 size;         // what it asks for
   u64 probability;  // that such a block is kept; 0 = this one is not
+  u64 alignment;    // what it asks for, when sizes are to be as given
   u64 out;          // where the pointer goes; 0 = it is returned
   u64 pool;         // what the block will belong to; 0 = nothing
   u64 key;          // stack
@@ -37,6 +38,7 @@ struct probe_state {
 };
 
 #include "blocks.h"
+#include "usable.h"
 ALWAYS_INLINE void after_exec(u32 space, struct mm_struct* mm) {}
 ALWAYS_INLINE void before_thread_exit(u32 space) {}
 #include "../bpf/lifecycle.h"
@@ -89,6 +91,14 @@ ALWAYS_INLINE u64 size_asked_for(struct pt_regs* ctx, struct call_shape shape) {
   asm volatile("" : "+r"(product));  // keep clang from making it a 128-bit product
   // A product beyond 64 bits makes the call fail; any size will do then.
   return count && size && product / count != size ? ~0ULL : product;
+}
+
+ALWAYS_INLINE u64 alignment_asked_for(struct pt_regs* ctx, struct call_shape shape) {
+  if (!config.usable) return 0;
+  if (shape.align == aligned_to_page) return jemalloc_page;
+  u64 value = argument(ctx, shape.align);
+  if (shape.usable != usable_jemalloc_flags) return value;
+  return value & 63 ? 1ULL << (value & 63) : 0;
 }
 
 // Is the call that was recorded for this thread still on its stack?
@@ -183,6 +193,7 @@ ALWAYS_INLINE int on_allocate(struct pt_regs* ctx, struct process* process,
   call->key = p ? capture(ctx, process, 1) : 0;
   call->probability = p;
   call->size = size;
+  call->alignment = alignment_asked_for(ctx, shape);
   call->out = argument(ctx, shape.out);
   call->pool = argument(ctx, shape.pool);
   call->shape = shape;
@@ -196,8 +207,8 @@ ALWAYS_INLINE int on_allocate(struct pt_regs* ctx, struct process* process,
   return shape.own_end ? no_return : ask_for_return;
 }
 
-// The size that a block really has, where its address tells.
-ALWAYS_INLINE u64 real_size(struct call_shape shape, u64 address, u64 size) {
+// The size that a block really has, where its address tells, or the allocator's rules.
+ALWAYS_INLINE u64 real_size(struct call_shape shape, u64 address, u64 size, u64 alignment) {
   if (!config.usable) return size;
   if (shape.usable == usable_glibc) {
     // malloc/malloc.c of glibc: the word before a block is the size of its chunk, with three flags.
@@ -206,6 +217,7 @@ ALWAYS_INLINE u64 real_size(struct call_shape shape, u64 address, u64 size) {
     if (bpf_probe_read_user(&chunk, sizeof(chunk), (void*)(address - 8))) return size;
     return (chunk & ~7ULL) - (chunk & 2 ? 16 : 8);
   }
+  if (shape.usable != usable_unknown) return jemalloc_size(size, alignment);
   return size;
 }
 
@@ -241,7 +253,7 @@ ALWAYS_INLINE void on_return(struct pt_regs* ctx, struct process* process, u64 s
       count_miss();
   }
   if (!address || !call->probability) return;
-  u64 size = real_size(shape, address, call->size);
+  u64 size = real_size(shape, address, call->size, call->alignment);
   struct block block = {.hash = call->key,
                         .size = size,
                         .weight = weight_of(size, call->probability),

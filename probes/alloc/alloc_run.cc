@@ -49,6 +49,12 @@ std::string candidate_kind(uint32_t kind) {
   }
 }
 
+// Allocators whose blocks have sizes that are known from outside: by the word before a block, by
+// size classes, or (musl 1.2.1 and later) because a block is as large as was asked for.
+bool tells_usable_sizes(const std::string& allocator) {
+  return allocator == "glibc" || allocator == "jemalloc" || allocator == "musl";
+}
+
 }  // namespace
 
 AllocRun::AllocRun(const ProbeOptions& options)
@@ -121,10 +127,20 @@ void AllocRun::on_poll(Session& session) {
   if (governor_) governor_->poll(session);
 }
 
+void AllocRun::say_unknown_sizes(Recording& recording) const {
+  std::string unknown;
+  for (const std::string& allocator : allocators())
+    if (!tells_usable_sizes(allocator)) unknown += (unknown.empty() ? "" : ", ") + allocator;
+  if (!unknown.empty())
+    recording.meta.notes.push_back("sizes are as requested, not as given, for blocks of " +
+                                   unknown + ": it cannot be told from outside what they give");
+}
+
 void AllocRun::finish(Session& session, Recording& recording) {
   Accounting::finish(session, recording);
   if (governor_) governor_->finish(session);
   recording.shared_names = shared_names();
+  if (options_.usable_size) say_unknown_sizes(recording);
   const auto row = [&](uint64_t key) {
     return key == 0 ? RawStackId{} : session.row_of(recording, key);
   };

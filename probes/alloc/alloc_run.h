@@ -68,6 +68,8 @@ class AllocRun : public Accounting {
   const Governor* governor() const { return governor_.get(); }
 
  private:
+  void say_unknown_sizes(Recording& recording) const;
+
   // Kind, and the keys of the stacks that freed, allocated, and freed first.
   using CandidateKey = std::tuple<uint32_t, uint32_t, uint64_t, uint64_t, uint64_t>;
   struct Seen {

@@ -12,7 +12,7 @@ constexpr unsigned any_family = 0;
 
 // Arguments by number; see call_shape.
 struct Arguments {
-  unsigned size = 0, count = 0, block = 0, out = 0, pool = 0;
+  unsigned size = 0, count = 0, block = 0, out = 0, pool = 0, align = 0;
 };
 
 constexpr call_shape shape(bpf::call_action action, const Arguments& arguments, unsigned family) {
@@ -24,6 +24,7 @@ constexpr call_shape shape(bpf::call_action action, const Arguments& arguments, 
   made.block = arguments.block & 7;
   made.out = arguments.out & 7;
   made.pool = arguments.pool & 7;
+  made.align = arguments.align & 7;
   return made;
 }
 
@@ -50,18 +51,18 @@ constexpr std::array any_prefix{
     gives("realloc", {.size = 2, .block = 1}),
     gives("reallocarray", {.size = 3, .count = 2, .block = 1}),
     gives("reallocf", {.size = 2, .block = 1}),
-    aligned("memalign", {.size = 2}),
-    aligned("aligned_alloc", {.size = 2}),
-    aligned("posix_memalign", {.size = 3, .out = 1}),
-    aligned("valloc", {.size = 1}),
-    aligned("pvalloc", {.size = 1}),
+    aligned("memalign", {.size = 2, .align = 1}),
+    aligned("aligned_alloc", {.size = 2, .align = 1}),
+    aligned("posix_memalign", {.size = 3, .out = 1, .align = 2}),
+    aligned("valloc", {.size = 1, .align = bpf::aligned_to_page}),
+    aligned("pvalloc", {.size = 1, .align = bpf::aligned_to_page}),
     takes("free"),
     takes("cfree"),
     takes("free_sized"),
     takes("free_aligned_sized"),
     // jemalloc. Its xallocx() gives no address, so the block keeps the size it had.
-    aligned("mallocx", {.size = 1}),
-    aligned("rallocx", {.size = 2, .block = 1}),
+    aligned("mallocx", {.size = 1, .align = 2}),
+    aligned("rallocx", {.size = 2, .block = 1, .align = 3}),
     takes("dallocx"),
     takes("sdallocx"),
 };
@@ -74,10 +75,10 @@ constexpr std::array operators{
     throws(gives("_Znam", {.size = 1}, array_family)),
     gives("_ZnwmRKSt9nothrow_t", {.size = 1}, new_family),
     gives("_ZnamRKSt9nothrow_t", {.size = 1}, array_family),
-    throws(aligned("_ZnwmSt11align_val_t", {.size = 1}, new_family)),
-    throws(aligned("_ZnamSt11align_val_t", {.size = 1}, array_family)),
-    aligned("_ZnwmSt11align_val_tRKSt9nothrow_t", {.size = 1}, new_family),
-    aligned("_ZnamSt11align_val_tRKSt9nothrow_t", {.size = 1}, array_family),
+    throws(aligned("_ZnwmSt11align_val_t", {.size = 1, .align = 2}, new_family)),
+    throws(aligned("_ZnamSt11align_val_t", {.size = 1, .align = 2}, array_family)),
+    aligned("_ZnwmSt11align_val_tRKSt9nothrow_t", {.size = 1, .align = 2}, new_family),
+    aligned("_ZnamSt11align_val_tRKSt9nothrow_t", {.size = 1, .align = 2}, array_family),
     takes("_ZdlPv", new_family),
     takes("_ZdaPv", array_family),
     takes("_ZdlPvm", new_family),

@@ -39,8 +39,11 @@ bool is_leaf(const std::string& allocator, const std::string& function) {
   return allocator == "glibc" && std::find(glibc.begin(), glibc.end(), function) != glibc.end();
 }
 
-bpf::usable_size usable_of(const std::string& allocator) {
+bpf::usable_size usable_of(const std::string& allocator, const std::string& function) {
   if (allocator == "glibc") return bpf::usable_glibc;
+  // mallocx(), rallocx() and their prefixed names take flags.
+  if (allocator == "jemalloc")
+    return function.ends_with("allocx") ? bpf::usable_jemalloc_flags : bpf::usable_jemalloc;
   return bpf::usable_unknown;
 }
 
@@ -96,7 +99,7 @@ void number(Session& session, AllocatorProbes& probes, const LookedAt& at) {
     site.shape.function = run.number_of({name, allocator, at.path});
     site.shape.stepped = is_stepped(at.fd, site.offset, session.features().emulates_long_nops);
     site.shape.leaf = is_leaf(allocator, name);
-    site.shape.usable = static_cast<unsigned>(usable_of(allocator)) & 3U;
+    site.shape.usable = static_cast<unsigned>(usable_of(allocator, name)) & 3U;
   }
 }
 

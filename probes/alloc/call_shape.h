@@ -25,7 +25,9 @@ enum call_action {
 enum call_family { family_malloc = 1, family_new, family_new_array, family_other };
 
 // How the size that a block really has can be told from its address.
-enum usable_size { usable_unknown, usable_glibc, usable_jemalloc };
+enum usable_size { usable_unknown, usable_glibc, usable_jemalloc, usable_jemalloc_flags };
+// An alignment that is no argument.
+enum { aligned_to_page = 7 };
 
 // An argument is given by its number from 1 (the first) to 6; 0 means that there is none.
 struct call_shape {
@@ -44,7 +46,7 @@ struct call_shape {
   u64 leaf : 1;          // never calls another probed function
   u64 usable : 2;        // enum usable_size
   u64 stepped : 1;       // the kernel single-steps the instruction at the probe
-  u64 spare : 3;
+  u64 align : 3;       // the alignment, or aligned_to_page; in the flags of mallocx() its logarithm
   u64 function : 16;   // index in the run's list of probed functions, see alloc.cc
   u64 allocator : 16;  // index in its list of allocators
 };

@@ -194,6 +194,7 @@ class Placement {
     need(shape.block);
     need(shape.out);
     need(shape.pool);
+    if (shape.align != bpf::aligned_to_page) need(shape.align);
     const Site site = code_.site(each.address, each.size, static_cast<uint8_t>(arguments));
     const std::string text = each.name + (site.delta == 0 ? "" : "+" + std::to_string(site.delta));
     if (site.cost == ProbeCost::refused) {

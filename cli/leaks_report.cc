@@ -59,8 +59,9 @@ class Writer {
     const int64_t more = now.bytes - before->bytes;
     const int64_t blocks = now.blocks - before->blocks;
     if (more == 0 && blocks == 0) return " (unchanged since the last)";
-    return std::string(" (") + plus(more) + bytes(more) + ", " + plus(blocks) + with_commas(blocks) +
-           (std::abs(blocks) == 1 ? " block" : " blocks") + " since the last)";
+    return std::string(" (") + plus(more) + bytes(more) + ", " + plus(blocks) +
+           with_commas(blocks) + (std::abs(blocks) == 1 ? " block" : " blocks") +
+           " since the last)";
   }
 
   std::string head(const Report& report) const {

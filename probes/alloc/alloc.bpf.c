@@ -110,22 +110,28 @@ ALWAYS_INLINE int in_flight(struct probe_state* call, u32 space, u64 sp) {
   return slot == BPF_CORE_READ(bpf_get_current_task_btf(), mm, uprobes_state.xol_area, vaddr);
 }
 
-ALWAYS_INLINE void say_call(struct process* process, u32 function, int frees, u64 address, u64 size,
-                            u64 old) {
-  if (!config.trace) return;
+// A function of its own for its stack, as in check.h.
+__attribute__((noinline)) int send_call(u32 space, u64 function_and_frees, u64 address, u64 size,
+                                        u64 old) {
   u64 id = bpf_get_current_pid_tgid();
   struct call_record record = {.type = record_call,
-                               .space = process->space,
+                               .space = space,
                                .time = bpf_ktime_get_ns(),
                                .tgid = id >> 32,
                                .tid = id,
-                               .function = function,
-                               .frees = frees,
+                               .function = function_and_frees,
+                               .frees = function_and_frees >> 32,
                                .address = address,
                                .size = size,
                                .old = old};
   bpf_get_current_comm(record.comm, sizeof(record.comm));
   if (bpf_ringbuf_output(&ring, &record, sizeof(record), wake_if_filling())) COUNT(event_drops, 1);
+  return 1;
+}
+
+ALWAYS_INLINE void say_call(struct process* process, u32 function, u64 frees, u64 address, u64 size,
+                            u64 old) {
+  if (config.trace) send_call(process->space, function | frees << 32, address, size, old);
 }
 
 // The old block of a realloc() that failed, or never said what became of it, is live again.

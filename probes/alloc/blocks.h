@@ -43,20 +43,23 @@ ALWAYS_INLINE void add_to(struct sum* sum, u64 key, u32 column, u64 value) {
 
 // Enters a block into the figures of a stack: into the totals when it is new, into what is live
 // when it comes into the table, out of that when it leaves.
-ALWAYS_INLINE void enter(u64 key, const struct block* block, enum change change) {
+__attribute__((noinline)) int enter(u64 key, const struct block* block, u32 change) {
+  if (!block) return 0;
   // The figures of copied stacks go to user space.
   struct sum* sum = key >> 62 == 3 ? 0 : sum_of(key);
-  if (!sum && key >> 62 != 3) return;
+  if (!sum && key >> 62 != 3) return 0;
   s64 sign = change == block_is_gone ? -1 : 1;
   u32 column = change == block_is_new ? total : live;
   add_to(sum, key, column, sign * (s64)block->weight);
   add_to(sum, key, column + 1, sign * (s64)block->count);
-  if (block->weight == block->size && block->count == 1) return;
+  if (block->weight == block->size && block->count == 1) return 0;
   add_to(sum, key, first_variance + column, sign * (s64)variance_of(block));
   add_to(sum, key, first_variance + column + 1, sign * (s64)block->count * (block->count - 1));
+  return 1;
 }
 
-ALWAYS_INLINE void put(struct block_key* key, struct block* block) {
+__attribute__((noinline)) int put(struct block_key* key, struct block* block) {
+  if (!key || !block) return 0;
   long error = insert(&blocks, key, block);
   if (error == exists) {
     // An address that is allocated again: the free of the old block went unseen (a custom free
@@ -73,9 +76,10 @@ ALWAYS_INLINE void put(struct block_key* key, struct block* block) {
     COUNT(live_full_events, 1);
     COUNT(live_full_bytes, block->size);
     enter(note_key(key->space, note_live_table_full), block, block_is_live);
-    return;
+    return 0;
   }
   enter(block->hash, block, block_is_live);
+  return 1;
 }
 
 ALWAYS_INLINE void count_freed(const struct block* block) {

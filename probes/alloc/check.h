@@ -52,44 +52,51 @@ ALWAYS_INLINE void check_family_of_call(struct probe_state* call, u64 sp) {
   call->marked_sp = 0;
 }
 
-ALWAYS_INLINE void check_freed(struct pt_regs* ctx, struct process* process, struct thread* thread,
-                               struct block_key* key, struct block* block,
-                               struct call_shape shape) {
-  u32 family = shape.family;
-  if (thread && thread->state.marked_block == key->address) family = thread->state.freeing_family;
-  if (thread) thread->state.marked_block = 0;
-  u64 here = capture(ctx, process, 1);
+// Records are put together in functions of their own: programs, with all that they call, have 512
+// bytes of stack, and taking a stack needs most of them.
+
+__attribute__((noinline)) int remember_freed(struct block_key* key, struct block* block, u64 here,
+                                             u32 function, u32 family) {
+  if (!key || !block) return 0;
   struct freed freed = {.allocating = block->hash,
                         .freeing = here,
                         .size = block->size,
                         .allocated_by = block->function,
-                        .freed_by = shape.function};
+                        .freed_by = function};
   bpf_map_update_elem(&freed_blocks, key, &freed, BPF_ANY);
   if (!block->family || !family || family == family_other || block->family == family_other ||
       block->family == family)
-    return;
+    return 0;
   struct candidate_record record = {.space = key->space,
                                     .kind = candidate_mismatched,
                                     .allocated_by = block->function,
-                                    .freed_by = shape.function,
+                                    .freed_by = function,
                                     .address = key->address,
                                     .size = block->size,
                                     .freeing = here,
                                     .allocating = block->hash};
   record.families = block->family << 8 | family;
   say_candidate(&record);
+  return 1;
 }
 
-// A free of what is in no table: freed already, or from before the run, or no block at all. Only of
-// a program that was watched from its first instruction on it can be said which.
-ALWAYS_INLINE void check_missed(struct pt_regs* ctx, struct process* process, struct block_key* key,
-                                struct call_shape shape) {
-  struct freed* freed = bpf_map_lookup_elem(&freed_blocks, key);
-  if (!freed && !process->from_exec) return;
+ALWAYS_INLINE void check_freed(struct pt_regs* ctx, struct process* process, struct thread* thread,
+                               struct block_key* key, struct block* block,
+                               struct call_shape shape) {
+  u32 family = shape.family;
+  if (thread && thread->state.marked_block == key->address) family = thread->state.freeing_family;
+  if (thread) thread->state.marked_block = 0;
+  remember_freed(key, block, capture(ctx, process, 1), shape.function, family);
+}
+
+__attribute__((noinline)) int say_missed(struct block_key* key, u64 here, u32 function) {
+  if (!key) return 0;
   struct candidate_record record = {.space = key->space,
                                     .kind = candidate_never_allocated,
-                                    .freed_by = shape.function,
-                                    .address = key->address};
+                                    .freed_by = function,
+                                    .address = key->address,
+                                    .freeing = here};
+  struct freed* freed = bpf_map_lookup_elem(&freed_blocks, key);
   if (freed) {
     record.kind = candidate_double_free;
     record.allocated_by = freed->allocated_by;
@@ -97,6 +104,14 @@ ALWAYS_INLINE void check_missed(struct pt_regs* ctx, struct process* process, st
     record.allocating = freed->allocating;
     record.freed = freed->freeing;
   }
-  record.freeing = capture(ctx, process, 1);
   say_candidate(&record);
+  return 1;
+}
+
+// A free of what is in no table: freed already, or from before the run, or no block at all. Only of
+// a program that was watched from its first instruction on it can be said which.
+ALWAYS_INLINE void check_missed(struct pt_regs* ctx, struct process* process, struct block_key* key,
+                                struct call_shape shape) {
+  if (!process->from_exec && !bpf_map_lookup_elem(&freed_blocks, key)) return;
+  say_missed(key, capture(ctx, process, 1), shape.function);
 }

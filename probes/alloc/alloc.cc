@@ -94,7 +94,8 @@ void attach(Session& session) {
   if (options.sample_bytes != 0) set_sampling(globals, options.sample_bytes);
   if (options.every > 1) set_every(globals, options.every);
   auto& run = static_cast<AllocRun&>(session.accounting());
-  if (options.max_overhead > 0) run.govern(std::make_unique<Governor>(options.max_overhead, session.features()));
+  if (options.max_overhead > 0)
+    run.govern(std::make_unique<Governor>(options.max_overhead, session.features()));
   attach_allocators(session);
 }
 
@@ -113,7 +114,8 @@ void reconcile(Session& session, Recording& recording) {
   recording.meta.notes.push_back(text);
   const auto& run = static_cast<const AllocRun&>(session.accounting());
   if (const Governor* governor = run.governor()) {
-    recording.meta.sampling = "as " + with_budget(governor->overhead().budget) + " of overhead allow";
+    recording.meta.sampling =
+        "as " + with_budget(governor->overhead().budget) + " of overhead allow";
     recording.meta.notes.push_back(governor->in_words());
   }
 }

@@ -114,8 +114,8 @@ void put_probes(Session& session, const std::vector<AllocatorSite>& sites, int f
       returning.push_back(probe);
   }
   const KernelFeatures& features = session.features();
-  const auto put = [&](const char* program, const std::vector<UprobeSite>& probes,
-                       UprobeKind kind, pid_t pid) {
+  const auto put = [&](const char* program, const std::vector<UprobeSite>& probes, UprobeKind kind,
+                       pid_t pid) {
     session.links().uprobes(session.object().program(program), file, probes, kind, pid);
   };
   for (const pid_t pid : pid_filter(session)) {

@@ -203,8 +203,8 @@ TEST_CASE("sampling: no sampling counts what there is") {
 
 TEST_CASE("sampling: sums are right on average, and as far off as said, while the rate changes") {
   // Many small blocks and some large ones; half of them freed under another rate.
-  std::vector<uint64_t> blocks;
-  for (int i = 0; i < 4000; ++i) blocks.push_back(16 << i % 12);
+  std::vector<uint64_t> blocks(4000);
+  for (size_t i = 0; i < blocks.size(); ++i) blocks[i] = uint64_t{16} << i % 12;
   double truth = 0;
   for (const uint64_t size : blocks) truth += static_cast<double>(size);
   Mean total;

@@ -1,4 +1,5 @@
 """leaks: what is outstanding, to the byte, in each of its reports; every option of it."""
+import json
 import os
 import re
 import signal
@@ -7,7 +8,7 @@ import sys
 import time
 import xml.etree.ElementTree as xml
 
-from lib import (MEMFLAME, PATIENCE, USAGE, Memflame, Profile, check, equal, example, path, run,
+from lib import (LOSSY, MEMFLAME, PATIENCE, USAGE, Memflame, Profile, check, equal, example, path, run,
                  spawn, wait_until)
 
 TICK = 0.3  # seconds between two reports
@@ -265,6 +266,46 @@ def many():
     target.end()
 
 
+def losses():
+    """What does not fit is said in the report, and --strict makes it an error."""
+    for options, status in (([], 0), (["--strict"], LOSSY)):
+        target = Steps()
+        leaks = Leaks("-p", target.pid, "--max-live", "1000", *options, "60")
+        target.do("many")
+        leaks.stop(status)
+        target.end()
+        with open(leaks.output, encoding="utf-8") as stream:
+            text = stream.read()
+        match = re.search(r"^  lost ([\d,]+): live table full ([\d,]+) \(([\d,]+) B\)", text,
+                          re.MULTILINE)
+        check(match, f"the loss and its bytes: {text}")
+        equal("its bytes", number(match[3]), 16 * number(match[2]))
+        live = re.search(r"B live in ([\d,]+) blocks", text)
+        equal("seen is live and lost", number(live[1]) + number(match[2]), 200000)
+
+
+def threads():
+    """Every call of four threads, in an order that makes sense: replayed, no block is there twice."""
+    leaks = Leaks("--older", "0", "--trace", "60", "--", example("alloc_storm"), "--threads", "4",
+                  "--operations", "20000", stdout=subprocess.PIPE)
+    truth = json.load(leaks.process.stdout)
+    leaks.wait()
+    wanted = truth["functions"]["storm_allocate"]
+    live, count, total, frees = {}, 0, 0, 0
+    with open(leaks.output, encoding="utf-8") as stream:
+        for line in stream:
+            if made := re.search(r"  malloc\((\d+)\) = (0x[0-9a-f]+)$", line):
+                check(made[2] not in live, f"allocated twice: {line}")
+                live[made[2]] = int(made[1])
+                count, total = count + 1, total + int(made[1])
+            elif freed := re.search(r"  free\((0x[0-9a-f]+)\) (\d+)$", line):
+                if freed[1] in live:
+                    equal(f"size in {line}", int(freed[2]), live.pop(freed[1]))
+                    frees += 1
+    equal("allocations", (count, total), (wanted["total_count"], wanted["total"]))
+    equal("frees", (frees, live), (count, {}))
+
+
 def samples():
     target = Steps()
     leaks = Leaks("-p", target.pid, "--older", "1", "--every", "10", "10")
@@ -357,6 +398,8 @@ def errors():
                             (["-p", os.getpid(), "--value", "total"], "value"),
                             (["-p", os.getpid(), "--older", str(2**63)], "--older"),
                             (["--kernel", "--trace"], "--trace"),
+                            (["-p", os.getpid(), "--icicle"], "--icicle"),
+                            (["-p", os.getpid(), "--title", "x"], "--title"),
                             (["-p", os.getpid(), "--trace", "--format", "json"], "--trace"),
                             (["-p", os.getpid(), "--show-blocks", "--format", "json"],
                              "--show-blocks")):
@@ -378,8 +421,8 @@ def errors():
 
 
 if __name__ == "__main__":
-    cases = [exact, eight_kinds, ages, order, blocks, trace, counts, many, samples, formats, kernel,
-             errors]
+    cases = [exact, eight_kinds, ages, order, blocks, trace, threads, counts, many, losses, samples,
+             formats, kernel, errors]
     for case in cases:
         if len(sys.argv) < 2 or case.__name__ in sys.argv[1:]:
             case()

@@ -69,7 +69,7 @@ struct Found {
 
   // What allocators.h promises of any file.
   void check_contract() const {
-    constexpr std::array<int, 5> order{0, 3, 1, 2, 0};  // by enum call_action
+    constexpr std::array<int, 6> order{0, 3, 1, 2, 0, 0};  // by enum call_action
     std::set<uint64_t> offsets;
     int last = 0;
     for (const AllocatorSite& each : probes.sites) {

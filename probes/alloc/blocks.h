@@ -58,27 +58,30 @@ __attribute__((noinline)) int enter(u64 key, const struct block* block, u32 chan
   return 1;
 }
 
-__attribute__((noinline)) int put(struct block_key* key, struct block* block) {
-  if (!key || !block) return 0;
-  long error = insert(&blocks, key, block);
+__attribute__((noinline)) int put(const struct block_key* at, const struct block* given) {
+  if (!at || !given) return 0;
+  // Before 6.2 maps take no key and no value through a function's argument.
+  struct block_key key = *at;
+  struct block block = *given;
+  long error = insert(&blocks, &key, &block);
   if (error == exists) {
     // An address that is allocated again: the free of the old block went unseen (a custom free
     // path, or a skipped probe). It cannot be live any more.
     struct block old;
-    if (taken(key, &old)) {
+    if (taken(&key, &old)) {
       enter(old.hash, &old, block_is_gone);
       COUNT(unseen_frees, 1);
       COUNT(unseen_free_bytes, old.size);
     }
-    error = insert(&blocks, key, block);
+    error = insert(&blocks, &key, &block);
   }
   if (error) {
     COUNT(live_full_events, 1);
-    COUNT(live_full_bytes, block->size);
-    enter(note_key(key->space, note_live_table_full), block, block_is_live);
+    COUNT(live_full_bytes, block.size);
+    enter(note_key(key.space, note_live_table_full), &block, block_is_live);
     return 0;
   }
-  enter(block->hash, block, block_is_live);
+  enter(block.hash, &block, block_is_live);
   return 1;
 }
 

@@ -55,23 +55,24 @@ ALWAYS_INLINE void check_family_of_call(struct probe_state* call, u64 sp) {
 // Records are put together in functions of their own: programs, with all that they call, have 512
 // bytes of stack, and taking a stack needs most of them.
 
-__attribute__((noinline)) int remember_freed(struct block_key* key, struct block* block, u64 here,
-                                             u32 function, u32 family) {
-  if (!key || !block) return 0;
+__attribute__((noinline)) int remember_freed(const struct block_key* at, const struct block* block,
+                                             u64 here, u32 function, u32 family) {
+  if (!at || !block) return 0;
+  struct block_key key = *at;  // as in put()
   struct freed freed = {.allocating = block->hash,
                         .freeing = here,
                         .size = block->size,
                         .allocated_by = block->function,
                         .freed_by = function};
-  bpf_map_update_elem(&freed_blocks, key, &freed, BPF_ANY);
+  bpf_map_update_elem(&freed_blocks, &key, &freed, BPF_ANY);
   if (!block->family || !family || family == family_other || block->family == family_other ||
       block->family == family)
     return 0;
-  struct candidate_record record = {.space = key->space,
+  struct candidate_record record = {.space = key.space,
                                     .kind = candidate_mismatched,
                                     .allocated_by = block->function,
                                     .freed_by = function,
-                                    .address = key->address,
+                                    .address = key.address,
                                     .size = block->size,
                                     .freeing = here,
                                     .allocating = block->hash};
@@ -89,14 +90,15 @@ ALWAYS_INLINE void check_freed(struct pt_regs* ctx, struct process* process, str
   remember_freed(key, block, capture(ctx, process, 1), shape.function, family);
 }
 
-__attribute__((noinline)) int say_missed(struct block_key* key, u64 here, u32 function) {
-  if (!key) return 0;
-  struct candidate_record record = {.space = key->space,
+__attribute__((noinline)) int say_missed(const struct block_key* at, u64 here, u32 function) {
+  if (!at) return 0;
+  struct block_key key = *at;
+  struct candidate_record record = {.space = key.space,
                                     .kind = candidate_never_allocated,
                                     .freed_by = function,
-                                    .address = key->address,
+                                    .address = key.address,
                                     .freeing = here};
-  struct freed* freed = bpf_map_lookup_elem(&freed_blocks, key);
+  struct freed* freed = bpf_map_lookup_elem(&freed_blocks, &key);
   if (freed) {
     record.kind = candidate_double_free;
     record.allocated_by = freed->allocated_by;

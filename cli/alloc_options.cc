@@ -117,6 +117,14 @@ void read_block_options(const po::variables_map& values, ProbeOptions& options) 
     throw Error("--size " + size + ": it is requested or usable", ExitCode::usage);
   options.usable_size = size == "usable";
   take(values, "check", options.check);
+  // A free of a block that was passed over is no wrong free.
+  const bool all = options.sample_bytes == 0 && options.every <= 1 && options.max_overhead == 0 &&
+                   options.min_size == 0 && options.max_size == UINT64_MAX;
+  if (options.check && !all)
+    throw Error(
+        "--check has to know every block: leave out --sample, --every, --max-overhead, --min-size "
+        "and --max-size",
+        ExitCode::usage);
   take(values, "alloc", options.alloc_specs);
   take(values, "free", options.free_specs);
   take(values, "preset", options.presets);

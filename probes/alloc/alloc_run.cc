@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <set>
 
 #include "probes/run.h"
 #include "probes/session.h"
@@ -71,14 +72,6 @@ uint16_t AllocRun::number_of(const ProbedFunction& function) {
   return static_cast<uint16_t>(functions_.size() - 1);
 }
 
-std::vector<std::string> AllocRun::allocators() const {
-  std::vector<std::string> names;
-  for (const ProbedFunction& function : functions_)
-    if (std::find(names.begin(), names.end(), function.allocator) == names.end())
-      names.push_back(function.allocator);
-  return names;
-}
-
 std::vector<std::string> AllocRun::shared_names() const {
   std::map<std::string, size_t> files;
   for (const ProbedFunction& function : functions_) ++files[function.name];
@@ -128,9 +121,11 @@ void AllocRun::on_poll(Session& session) {
 }
 
 void AllocRun::say_unknown_sizes(Recording& recording) const {
+  std::set<std::string> names;
+  for (const ProbedFunction& function : functions_)
+    if (function.gives && !tells_usable_sizes(function.allocator)) names.insert(function.allocator);
   std::string unknown;
-  for (const std::string& allocator : allocators())
-    if (!tells_usable_sizes(allocator)) unknown += (unknown.empty() ? "" : ", ") + allocator;
+  for (const std::string& name : names) unknown += (unknown.empty() ? "" : ", ") + name;
   if (!unknown.empty())
     recording.meta.notes.push_back("sizes are as requested, not as given, for blocks of " +
                                    unknown + ": it cannot be told from outside what they give");

@@ -21,6 +21,7 @@ struct ProbedFunction {
   std::string name;       // "malloc"
   std::string allocator;  // "glibc", or the file's name
   std::string file;       // as the target names it
+  bool gives = false;     // blocks
 };
 
 class AllocRun : public Accounting {
@@ -30,8 +31,6 @@ class AllocRun : public Accounting {
   // The function's number, for call_shape.function. At most 65535 of them are told apart.
   uint16_t number_of(const ProbedFunction& function);
   const std::vector<ProbedFunction>& functions() const { return functions_; }
-  // The allocators among them, each once.
-  std::vector<std::string> allocators() const;
   // Of functions that were probed in several files.
   std::vector<std::string> shared_names() const;
 

@@ -96,7 +96,8 @@ void number(Session& session, AllocatorProbes& probes, const LookedAt& at) {
   for (AllocatorSite& site : probes.sites) {
     const std::string& allocator = probes.allocators.at(site.shape.allocator);
     const std::string name = function_of(site.text);
-    site.shape.function = run.number_of({name, allocator, at.path});
+    site.shape.function =
+        run.number_of({name, allocator, at.path, site.shape.action == bpf::action_allocate});
     site.shape.stepped = is_stepped(at.fd, site.offset, session.features().emulates_long_nops);
     site.shape.leaf = is_leaf(allocator, name);
     site.shape.usable = static_cast<unsigned>(usable_of(allocator, name)) & 3U;

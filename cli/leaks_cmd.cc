@@ -18,7 +18,7 @@ constexpr double least_interval = 0.01;
 constexpr double largest_interval = 1e8;
 
 po::options_description leaks_options() {
-  po::options_description options("Report");
+  po::options_description options("Leaks");
   options.add_options()("kernel", po::bool_switch(),
                         "the kernel's own allocations; a target is not needed then");
   options.add_options()("older", po::value<uint64_t>(),
@@ -105,8 +105,9 @@ void read_options(const po::variables_map& values, LeaksOptions& options, Reques
   const bool to_stdout = request.output.empty() || request.output == "-";
   for (const char* drawing : {"title", "palette", "icicle"})
     if (request.format == nullptr && values.count(drawing) != 0 && !values[drawing].defaulted())
-      throw Error("--" + std::string(drawing) + " is for pictures: add --format svg, or -o FILE.svg",
-                  ExitCode::usage);
+      throw Error(
+          "--" + std::string(drawing) + " is for pictures: add --format svg, or -o FILE.svg",
+          ExitCode::usage);
   if (options.show_blocks && request.format != nullptr)
     throw Error("--show-blocks is for --format text", ExitCode::usage);
   if (options.trace && request.format != nullptr && to_stdout)
@@ -128,7 +129,7 @@ Extension make_extension(bool kernel, LeaksOptions& options) {
       "stacks\n"
       "that hold most of what was allocated and not freed, and what has changed since the last "
       "time.\n"
-      "Ctrl-C ends it with a last report.\n\n";
+      "Ctrl-C ends it with a last report.\n";
   extension.formats =
       "text (default), svg, folded or json, of the same blocks; a FILE is replaced at each "
       "interval";

@@ -314,6 +314,7 @@ void Accounting::finish(Session& session, Recording& recording) {
     places.push_back(type.unit == Unit::variance ? variances++ : figures++);
   const auto add = [&](uint64_t key, const int64_t* sums) {
     std::vector<int64_t> values;
+    values.reserve(places.size());
     for (const size_t place : places) values.push_back(sums[place]);
     const bool empty = std::all_of(values.begin(), values.end(), [](int64_t v) { return v == 0; });
     if (!empty) session.add_row(recording, key, "", values);

@@ -130,6 +130,7 @@ __attribute__((noinline)) u64 capture_user(u32 number, u32 code, u32 entry, u64 
   walk->at.guessed = 0;
   walk->list = slot ? slot->list : 0;
   walk->at_entry = entry;
+  walk->filled = 0;
   walk->pending = trampolines_of(task);
   if (!entry && task->utask) leave_uprobes_page(task, walk);
   scratch->ip = walk->at.ip;

@@ -30,6 +30,7 @@ enum {
   max_copied_returns = 16,  // pending return probes noted with a copy
   rule_cache_bits = 15,     // entries of `rules`, as a power of two
   max_mapping_steps = 16,   // bisection of a list of mappings: at most 65535
+  window_bytes = 1024,      // of a stack, read at once
   max_row_steps = 32,       // bisection of a table
   keep_steps = 256,         // of the table of probabilities
   keep_bits = 40,           // of a probability

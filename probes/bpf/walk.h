@@ -69,8 +69,9 @@ ALWAYS_INLINE struct trampolines trampolines_of(struct task_struct* task) {
 
 struct walk;
 ALWAYS_INLINE u64 returned_to(struct walk* walk, u64 slot, u64 address);
+ALWAYS_INLINE long read_stack(struct walk* walk, void* to, u32 size, u64 address);
 
-#define UNWIND_READ(frame, to, size, address) bpf_probe_read_user(to, size, (void*)(address))
+#define UNWIND_READ(frame, to, size, address) read_stack((struct walk*)(frame), to, size, address)
 #define UNWIND_RETURN(frame, slot, value) returned_to((struct walk*)(frame), slot, value)
 #include "../unwind/step.h"
 
@@ -79,9 +80,40 @@ struct walk {
   u64 list;      // of code mappings
   u64 address;   // of the frame that the last step has passed; see exact_address
   u32 at_entry;  // the leaf is at a function entry: its return address is on top
-  u32 pad;
+  u32 filled;    // bytes of the window
   struct trampolines pending;
+  u64 window_at;  // address of what is in the window
+  u8 window[window_bytes + 8];
 };
+
+// Where in the window `size` bytes of memory are, which is moved there when they are not in it.
+enum { window_unreadable = 1 << 16, not_in_window };
+__attribute__((noinline)) u32 in_window(struct walk* walk, u64 address, u32 size) {
+  if (!walk) return not_in_window;
+  u64 at = address - walk->window_at;
+  if (at < window_bytes && at + size <= walk->filled) return at;
+  u32 piece = 4096 - (address & 4095);
+  if (piece < size) return not_in_window;
+  if (piece > window_bytes) piece = window_bytes;
+  walk->filled = 0;
+  if (bpf_probe_read_user(walk->window, piece, (void*)address)) return window_unreadable;
+  walk->window_at = address;
+  walk->filled = piece;
+  return 0;
+}
+
+// Reading user memory costs 30 ns however little it is, and 50 ns for a KiB, in which there are ten
+// to twenty frames. A read that fails costs 600 ns, so none goes beyond the page of what is needed.
+ALWAYS_INLINE long read_stack(struct walk* walk, void* to, u32 size, u64 address) {
+  if (size > 16) return bpf_probe_read_user(to, size, (void*)address);
+  u32 at = in_window(walk, address, size);
+  if (at == window_unreadable) return -14;
+  if (at > window_bytes - 8) return bpf_probe_read_user(to, size, (void*)address);
+  u64* words = to;
+  words[0] = *(u64*)(walk->window + at);
+  if (size > 8) words[1] = *(u64*)(walk->window + at + 8);
+  return 0;
+}
 
 ALWAYS_INLINE u64 returned_to(struct walk* walk, u64 slot, u64 address) {
   return walk->pending.next ? true_return_address(&walk->pending, slot, address) : address;

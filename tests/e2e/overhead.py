@@ -27,7 +27,8 @@ def watched(budget, blocks, rounds, *more):
     overhead = summary["overhead"]
     equal("budget", overhead["budget"], budget)
     for price, nanoseconds in overhead["prices"].items():
-        check(100 < nanoseconds < 1e6, f"{price} of a probe: {nanoseconds}")
+        # An emulated CPU's time goes by unevenly, and a return's price is a difference.
+        check((-1 if SLOW else 100) < nanoseconds < 1e6, f"{price} of a probe: {nanoseconds}")
     check(overhead["prices"]["stepped_ns"] > 0.8 * overhead["prices"]["entry_ns"],
           f"single-stepping is not cheaper: {overhead['prices']}")
     at = 0

@@ -12,7 +12,7 @@
 namespace memflame {
 namespace {
 
-constexpr size_t most_candidates = 5;
+constexpr size_t most_candidates = 8;
 constexpr size_t longest_name = 512;  // that is compared
 constexpr size_t part_of_a_name = 2;  // the distance of a name that the other one contains
 constexpr size_t least_part = 4;      // letters that make such a part worth a mention

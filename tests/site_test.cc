@@ -147,6 +147,34 @@ TEST_CASE("arguments that are read must still be there, others need not") {
   CHECK(is(site_in(r9, 16), 3));
 }
 
+TEST_CASE("an argument may have been copied to where another one comes in") {
+  // mov %rdi,%rsi; mov %fs:0,%rdi (shortened: xor %edi,%edi); jmp
+  const Site moved = site_in({0x48, 0x89, 0xfe, 0x31, 0xff, 0xeb, 0x00});
+  CHECK(is(moved, 5));
+  bpf::call_shape shape{};
+  shape.size = 1;
+  shape.block = 3;
+  shape.align = bpf::aligned_to_page;
+  CHECK(at_site(shape, moved).size == 2);
+  CHECK(at_site(shape, moved).block == 3);
+  CHECK(at_site(shape, moved).align == bpf::aligned_to_page);
+  // … and on from there: mov %rsi,%rdx; xor %esi,%esi; jmp
+  const Site again =
+      site_in({0x48, 0x89, 0xfe, 0x31, 0xff, 0x48, 0x89, 0xf2, 0x31, 0xf6, 0xeb, 0x00});
+  CHECK(is(again, 10));
+  CHECK(at_site(shape, again).size == 3);
+  // Only 32 bits of it are copied: mov %edi,%esi.
+  CHECK(is(site_in({0x89, 0xfe, 0x31, 0xff, 0xeb, 0x00}), 0, ProbeCost::stepped));
+  // What is copied is something else by then: xor %edi,%edi; mov %rdi,%rsi.
+  CHECK(is(site_in({0x31, 0xff, 0x48, 0x89, 0xfe, 0xeb, 0x00}), 0, ProbeCost::stepped));
+  // The copy is gone, too.
+  CHECK(is(site_in({0x48, 0x89, 0xfe, 0x31, 0xff, 0x31, 0xf6, 0xeb, 0x00}), 0, ProbeCost::stepped));
+  // To where no argument comes in: mov %rdi,%rbx; xor %edi,%edi.
+  CHECK(is(site_in({0x48, 0x89, 0xfb, 0x31, 0xff, 0xeb, 0x00}), 0, ProbeCost::stepped));
+  // A second argument that was where the first one is copied to is lost.
+  CHECK(is(site_in({0x48, 0x89, 0xfe, 0xeb, 0x00}, 3), 0, ProbeCost::stepped));
+}
+
 TEST_CASE("never behind a branch or a call, emulated or not") {
   CHECK(is(site_in({0xe3, 0x01, 0x53, 0xc3}), 0, ProbeCost::stepped));  // jrcxz; push
   CHECK(is(site_in({0xff, 0xd0, 0x53, 0xc3}), 0, ProbeCost::stepped));  // call *%rax; push

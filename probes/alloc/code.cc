@@ -120,6 +120,19 @@ void note_writes(const Decoded& decoded, Instruction& instruction) {
   }
 }
 
+// `mov %rdi,%rsi`, of all 64 bits.
+void note_copy(const Decoded& decoded, Instruction& instruction) {
+  const ZydisDecodedOperand& to = decoded.operands[0];
+  const ZydisDecodedOperand& from = decoded.operands[1];
+  if (decoded.instruction.mnemonic != ZYDIS_MNEMONIC_MOV || decoded.instruction.operand_count < 2 ||
+      to.type != ZYDIS_OPERAND_TYPE_REGISTER || from.type != ZYDIS_OPERAND_TYPE_REGISTER)
+    return;
+  const auto source = std::find(arguments.begin(), arguments.end(), from.reg.value);
+  const bool known = std::find(arguments.begin(), arguments.end(), to.reg.value) != arguments.end();
+  if (known && source != arguments.end())
+    instruction.copy_of = static_cast<uint8_t>(source - arguments.begin() + 1);
+}
+
 void note_target(const Decoded& decoded, Instruction& instruction) {
   if (instruction.kind != Instruction::jump && instruction.kind != Instruction::conditional &&
       instruction.kind != Instruction::call)
@@ -146,6 +159,7 @@ std::optional<Instruction> decode(CodeBytes bytes, uint64_t address, bool long_n
   instruction.kind = kind_of(decoded.instruction);
   instruction.cost = probe_cost(decoded.instruction, long_nops);
   note_writes(decoded, instruction);
+  note_copy(decoded, instruction);
   note_target(decoded, instruction);
   return instruction;
 }

@@ -25,6 +25,7 @@ struct Instruction {
   bool changes_stack = false;  // rsp, or what lies at it
   ProbeCost cost = ProbeCost::stepped;
   uint8_t arguments_written = 0;  // bit n: the register of argument n + 1
+  uint8_t copy_of = 0;            // the one that is written gets what that of this argument holds
   uint64_t target = 0;            // jump, conditional, call: where to; 0 when that is computed
   uint64_t slot = 0;              // … the address it is read from, for `jmp *x(%rip)`
 

@@ -150,7 +150,7 @@ void add_sites(FileCode& code, CustomHit& hit, Places& places) {
       places.add(address, end, hit.name + "+end@" + hex_offset(address).substr(1));
     if (!hit.problem.empty()) return;
   }
-  places.add(hit.address + site.delta, shape,
+  places.add(hit.address + site.delta, at_site(shape, site),
              hit.name + (site.delta == 0 ? "" : "+" + std::to_string(site.delta)));
 }
 

@@ -203,7 +203,7 @@ class Placement {
     }
     if (site.cost == ProbeCost::stepped)
       probes_.notes.push_back(text + " is single-stepped, nothing better is near");
-    add(each.address + site.delta, shape, text);
+    add(each.address + site.delta, at_site(shape, site), text);
   }
 
   void add(uint64_t address, const bpf::call_shape& shape, const std::string& text) {

@@ -38,124 +38,12 @@ struct probe_state {
 };
 
 #include "blocks.h"
-#include "usable.h"
 ALWAYS_INLINE void after_exec(u32 space, struct mm_struct* mm) {}
 ALWAYS_INLINE void before_thread_exit(u32 space) {}
 #include "../bpf/lifecycle.h"
-#include "check.h"
-
-enum { ask_for_return, no_return };
-
-ALWAYS_INLINE struct call_shape shape_of(void* ctx) {
-  union {
-    u64 cookie;
-    struct call_shape shape;
-  } both = {.cookie = bpf_get_attach_cookie(ctx)};
-  return both.shape;
-}
-
-// The comments keep clang from making one load of it, at an offset to the context that varies: the
-// verifier allows only constant ones.
-#define REGISTER(name)                       \
-  ({                                         \
-    u64 value_ = ctx->name;                  \
-    asm volatile("# " #name : "+r"(value_)); \
-    value_;                                  \
-  })
-
-ALWAYS_INLINE u64 argument(struct pt_regs* ctx, u32 number) {
-  switch (number) {
-    case 1:
-      return REGISTER(di);
-    case 2:
-      return REGISTER(si);
-    case 3:
-      return REGISTER(dx);
-    case 4:
-      return REGISTER(cx);
-    case 5:
-      return REGISTER(r8);
-    case 6:
-      return REGISTER(r9);
-  }
-  return 0;
-}
-
-ALWAYS_INLINE u64 size_asked_for(struct pt_regs* ctx, struct call_shape shape) {
-  u64 size = argument(ctx, shape.size);
-  if (shape.int_size) size = (u32)size;
-  if (!shape.count) return size;
-  u64 count = argument(ctx, shape.count);
-  if (shape.int_size) count = (u32)count;
-  u64 product = size * count;
-  asm volatile("" : "+r"(product));  // keep clang from making it a 128-bit product
-  // A product beyond 64 bits makes the call fail; any size will do then.
-  return count && size && product / count != size ? ~0ULL : product;
-}
-
-ALWAYS_INLINE u64 alignment_asked_for(struct pt_regs* ctx, struct call_shape shape) {
-  if (!config.usable) return 0;
-  if (shape.align == aligned_to_page) return jemalloc_page;
-  u64 value = argument(ctx, shape.align);
-  if (shape.usable != usable_jemalloc_flags) return value;
-  return value & 63 ? 1ULL << (value & 63) : 0;
-}
-
-// Is the call that was recorded for this thread still on its stack?
-ALWAYS_INLINE int in_flight(struct probe_state* call, u32 space, u64 sp) {
-  u64 slot = 0;
-  if (call->space != space || sp > call->sp) return 0;  // equal after a tail call
-  if (bpf_probe_read_user(&slot, sizeof(slot), (void*)call->sp)) return 0;
-  if (call->return_slot) return slot == call->return_slot;
-  return slot == BPF_CORE_READ(bpf_get_current_task_btf(), mm, uprobes_state.xol_area, vaddr);
-}
-
-// A function of its own for its stack, as in check.h.
-__attribute__((noinline)) int send_call(u32 space, u64 function_and_frees, u64 address, u64 size,
-                                        u64 old) {
-  u64 id = bpf_get_current_pid_tgid();
-  struct call_record record = {.type = record_call,
-                               .space = space,
-                               .time = bpf_ktime_get_ns(),
-                               .tgid = id >> 32,
-                               .tid = id,
-                               .function = function_and_frees,
-                               .frees = function_and_frees >> 32,
-                               .address = address,
-                               .size = size,
-                               .old = old};
-  bpf_get_current_comm(record.comm, sizeof(record.comm));
-  if (bpf_ringbuf_output(&ring, &record, sizeof(record), wake_if_filling())) COUNT(event_drops, 1);
-  return 1;
-}
-
-ALWAYS_INLINE void say_call(struct process* process, u32 function, u64 frees, u64 address, u64 size,
-                            u64 old) {
-  if (config.trace) send_call(process->space, function | frees << 32, address, size, old);
-}
-
-// The old block of a realloc() that failed, or never said what became of it, is live again.
-ALWAYS_INLINE void put_back(struct probe_state* call) {
-  struct block_key key = {.address = call->old_address, .space = call->space};
-  enter(call->old.hash, &call->old, block_is_gone);
-  put(&key, &call->old);
-}
-
-// The call that this thread was in ended in another way than by returning: longjmp(), exec,
-// cancellation; an exception, where that is what a function does when it fails.
-ALWAYS_INLINE void abandon(struct probe_state* call, u32 space) {
-  if (!call->shape.own_end) COUNT(abandoned, 1);
-  if (call->had_old && call->space == space) put_back(call);
-  call->sp = 0;
-}
-
-// Where not all blocks are kept, one that is not known is no news.
-ALWAYS_INLINE int counts_misses(void) {
-  return globals.sampling == sampling_none && !config.min_size && config.max_size == ~0ULL;
-}
-ALWAYS_INLINE void count_miss(void) {
-  if (counts_misses()) COUNT(free_misses, 1);
-}
+#include "calls.h"
+#include "frees.h"
+#include "own_samples.h"
 
 ALWAYS_INLINE int on_allocate(struct pt_regs* ctx, struct process* process,
                               struct call_shape shape) {
@@ -299,62 +187,6 @@ ALWAYS_INLINE void on_throw(struct pt_regs* ctx, struct process* process) {
     abandon(call, process->space);
 }
 
-// Is this free, of a block that is not known, a part of one that was seen before? A function that
-// hands its block on jumps to the next one or calls it, for this address or what lies around it.
-ALWAYS_INLINE int is_passed_on(struct probe_state* state, u64 sp, u32 function) {
-  u64 slot = 0;
-  if (!state->passed_on || sp > state->passed_on_sp) return 0;
-  if (sp == state->passed_on_sp && function == state->passed_on_by) return 0;
-  if (bpf_probe_read_user(&slot, sizeof(slot), (void*)state->passed_on_sp)) return 0;
-  return slot == state->passed_on_return;
-}
-
-ALWAYS_INLINE void pass_on(struct probe_state* state, u64 address, u64 sp, u32 function) {
-  if (is_passed_on(state, sp, function)) return;  // the outermost one is the one to remember
-  state->passed_on_return = 0;
-  bpf_probe_read_user(&state->passed_on_return, sizeof(state->passed_on_return), (void*)sp);
-  state->passed_on = address;
-  state->passed_on_sp = sp;
-  state->passed_on_by = function;
-}
-
-// A free of a block that is not known.
-ALWAYS_INLINE void on_miss(struct pt_regs* ctx, struct process* process, struct thread* thread,
-                           struct block_key* key, struct call_shape shape) {
-  if (thread) {
-    struct probe_state* state = &thread->state;
-    // What an allocator frees inside one of its own calls is not the program's doing; realloc() has
-    // taken its old block out already.
-    if (state->sp && in_flight(state, process->space, ctx->sp)) return;
-    if (is_passed_on(state, ctx->sp, shape.function)) return;
-    if (shape.forwards) pass_on(state, key->address, ctx->sp, shape.function);
-  }
-  count_miss();
-  say_call(process, shape.function, 1, key->address, 0, 0);
-  if (config.check) check_missed(ctx, process, key, shape);
-}
-
-ALWAYS_INLINE int on_free(struct pt_regs* ctx, struct process* process, struct call_shape shape) {
-  u64 address = argument(ctx, shape.block), pool = argument(ctx, shape.pool);
-  if (pool) empty_pool(process->space, pool);
-  if (!address) return no_return;
-  struct block_key key = {.address = address, .space = process->space};
-  struct block block;
-  if (!taken(&key, &block)) {
-    // Where not all blocks are kept, one that is not known is nothing to look into.
-    if (!counts_misses() && !config.check && !config.trace) return no_return;
-    on_miss(ctx, process, shape.forwards ? this_thread() : known_thread(), &key, shape);
-    return no_return;
-  }
-  count_freed(&block);
-  say_call(process, shape.function, 1, address, block.size, 0);
-  if (!shape.forwards && !config.check) return no_return;
-  struct thread* thread = this_thread();
-  if (thread && shape.forwards) pass_on(&thread->state, address, ctx->sp, shape.function);
-  if (config.check) check_freed(ctx, process, thread, &key, &block, shape);
-  return no_return;
-}
-
 // With --max-overhead: what the programs cost the target. One run in sixteen is timed.
 enum { timed_runs = 16 };
 ALWAYS_INLINE u64 start_clock(void) {
@@ -409,38 +241,6 @@ ALWAYS_INLINE int on_return_probe(struct pt_regs* ctx) {
   if (config.governed) COUNT(returns, 1);
   return 0;
 }
-
-// Blocks that the program's own allocator has sampled: each stands for `weight` bytes.
-ALWAYS_INLINE void seen_allocation(struct pt_regs* ctx, struct process* process, u64 address,
-                                   u64 size, u64 weight) {
-  if (weight < size) weight = size;
-  u64 key = capture(ctx, process, 0);
-  struct block block = {.hash = key,
-                        .size = size,
-                        .weight = weight,
-                        .count = size ? (weight + size / 2) / size : 1,
-                        .time_ns = config.ages ? bpf_ktime_get_ns() : 0,
-                        .function = function_of_program,
-                        .seed = bpf_get_prandom_u32()};
-  COUNT(events, 1);
-  COUNT(amount, size);
-  count_lost_stack(key, weight);
-  enter(key, &block, block_is_new);
-  struct block_key at = {.address = address, .space = process->space};
-  put(&at, &block);
-  say_call(process, function_of_program, 0, address, size, 0);
-}
-
-ALWAYS_INLINE void seen_free(struct pt_regs* ctx, struct process* process, u64 address) {
-  struct block_key key = {.address = address, .space = process->space};
-  struct block block = {};
-  if (taken(&key, &block))
-    count_freed(&block);
-  else
-    COUNT(free_misses, 1);
-  say_call(process, function_of_program, 1, address, block.size, 0);
-}
-#include "usdt.bpf.h"
 
 SEC("uprobe")
 int memflame_alloc_enter(struct pt_regs* ctx) {

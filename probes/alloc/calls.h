@@ -1,0 +1,120 @@
+// What a call at a probe means: its arguments, whether it is nested in another one, and how a call
+// can end without returning.
+#pragma once
+
+#include "blocks.h"
+#include "check.h"
+#include "usable.h"
+
+enum { ask_for_return, no_return };
+
+ALWAYS_INLINE struct call_shape shape_of(void* ctx) {
+  union {
+    u64 cookie;
+    struct call_shape shape;
+  } both = {.cookie = bpf_get_attach_cookie(ctx)};
+  return both.shape;
+}
+
+// The comments keep clang from making one load of it, at an offset to the context that varies: the
+// verifier allows only constant ones.
+#define REGISTER(name)                       \
+  ({                                         \
+    u64 value_ = ctx->name;                  \
+    asm volatile("# " #name : "+r"(value_)); \
+    value_;                                  \
+  })
+
+ALWAYS_INLINE u64 argument(struct pt_regs* ctx, u32 number) {
+  switch (number) {
+    case 1:
+      return REGISTER(di);
+    case 2:
+      return REGISTER(si);
+    case 3:
+      return REGISTER(dx);
+    case 4:
+      return REGISTER(cx);
+    case 5:
+      return REGISTER(r8);
+    case 6:
+      return REGISTER(r9);
+  }
+  return 0;
+}
+
+ALWAYS_INLINE u64 size_asked_for(struct pt_regs* ctx, struct call_shape shape) {
+  u64 size = argument(ctx, shape.size);
+  if (shape.int_size) size = (u32)size;
+  if (!shape.count) return size;
+  u64 count = argument(ctx, shape.count);
+  if (shape.int_size) count = (u32)count;
+  u64 product = size * count;
+  asm volatile("" : "+r"(product));  // keep clang from making it a 128-bit product
+  // A product beyond 64 bits makes the call fail; any size will do then.
+  return count && size && product / count != size ? ~0ULL : product;
+}
+
+ALWAYS_INLINE u64 alignment_asked_for(struct pt_regs* ctx, struct call_shape shape) {
+  if (!config.usable) return 0;
+  if (shape.align == aligned_to_page) return jemalloc_page;
+  u64 value = argument(ctx, shape.align);
+  if (shape.usable != usable_jemalloc_flags) return value;
+  return value & 63 ? 1ULL << (value & 63) : 0;
+}
+
+// Is the call that was recorded for this thread still on its stack?
+ALWAYS_INLINE int in_flight(struct probe_state* call, u32 space, u64 sp) {
+  u64 slot = 0;
+  if (call->space != space || sp > call->sp) return 0;  // equal after a tail call
+  if (bpf_probe_read_user(&slot, sizeof(slot), (void*)call->sp)) return 0;
+  if (call->return_slot) return slot == call->return_slot;
+  return slot == BPF_CORE_READ(bpf_get_current_task_btf(), mm, uprobes_state.xol_area, vaddr);
+}
+
+// A function of its own for its stack, as in check.h.
+__attribute__((noinline)) int send_call(u32 space, u64 function_and_frees, u64 address, u64 size,
+                                        u64 old) {
+  u64 id = bpf_get_current_pid_tgid();
+  struct call_record record = {.type = record_call,
+                               .space = space,
+                               .time = bpf_ktime_get_ns(),
+                               .tgid = id >> 32,
+                               .tid = id,
+                               .function = function_and_frees,
+                               .frees = function_and_frees >> 32,
+                               .address = address,
+                               .size = size,
+                               .old = old};
+  bpf_get_current_comm(record.comm, sizeof(record.comm));
+  if (bpf_ringbuf_output(&ring, &record, sizeof(record), wake_if_filling())) COUNT(event_drops, 1);
+  return 1;
+}
+
+ALWAYS_INLINE void say_call(struct process* process, u32 function, u64 frees, u64 address, u64 size,
+                            u64 old) {
+  if (config.trace) send_call(process->space, function | frees << 32, address, size, old);
+}
+
+// The old block of a realloc() that failed, or never said what became of it, is live again.
+ALWAYS_INLINE void put_back(struct probe_state* call) {
+  struct block_key key = {.address = call->old_address, .space = call->space};
+  enter(call->old.hash, &call->old, block_is_gone);
+  put(&key, &call->old);
+}
+
+// The call that this thread was in ended in another way than by returning: longjmp(), exec,
+// cancellation; an exception, where that is what a function does when it fails.
+ALWAYS_INLINE void abandon(struct probe_state* call, u32 space) {
+  if (!call->shape.own_end) COUNT(abandoned, 1);
+  if (call->had_old && call->space == space) put_back(call);
+  call->sp = 0;
+}
+
+// Where not all blocks are kept, one that is not known is no news.
+ALWAYS_INLINE int counts_misses(void) {
+  return globals.sampling == sampling_none && !config.min_size && config.max_size == ~0ULL;
+}
+ALWAYS_INLINE void count_miss(void) {
+  if (counts_misses()) COUNT(free_misses, 1);
+}

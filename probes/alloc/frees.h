@@ -1,0 +1,60 @@
+// Blocks that are given up.
+#pragma once
+
+#include "calls.h"
+
+// Is this free, of a block that is not known, a part of one that was seen before? A function that
+// hands its block on jumps to the next one or calls it, for this address or what lies around it.
+ALWAYS_INLINE int is_passed_on(struct probe_state* state, u64 sp, u32 function) {
+  u64 slot = 0;
+  if (!state->passed_on || sp > state->passed_on_sp) return 0;
+  if (sp == state->passed_on_sp && function == state->passed_on_by) return 0;
+  if (bpf_probe_read_user(&slot, sizeof(slot), (void*)state->passed_on_sp)) return 0;
+  return slot == state->passed_on_return;
+}
+
+ALWAYS_INLINE void pass_on(struct probe_state* state, u64 address, u64 sp, u32 function) {
+  if (is_passed_on(state, sp, function)) return;  // the outermost one is the one to remember
+  state->passed_on_return = 0;
+  bpf_probe_read_user(&state->passed_on_return, sizeof(state->passed_on_return), (void*)sp);
+  state->passed_on = address;
+  state->passed_on_sp = sp;
+  state->passed_on_by = function;
+}
+
+// A free of a block that is not known.
+ALWAYS_INLINE void on_miss(struct pt_regs* ctx, struct process* process, struct thread* thread,
+                           struct block_key* key, struct call_shape shape) {
+  if (thread) {
+    struct probe_state* state = &thread->state;
+    // What an allocator frees inside one of its own calls is not the program's doing; realloc() has
+    // taken its old block out already.
+    if (state->sp && in_flight(state, process->space, ctx->sp)) return;
+    if (is_passed_on(state, ctx->sp, shape.function)) return;
+    if (shape.forwards) pass_on(state, key->address, ctx->sp, shape.function);
+  }
+  count_miss();
+  say_call(process, shape.function, 1, key->address, 0, 0);
+  if (config.check) check_missed(ctx, process, key, shape);
+}
+
+ALWAYS_INLINE int on_free(struct pt_regs* ctx, struct process* process, struct call_shape shape) {
+  u64 address = argument(ctx, shape.block), pool = argument(ctx, shape.pool);
+  if (pool) empty_pool(process->space, pool);
+  if (!address) return no_return;
+  struct block_key key = {.address = address, .space = process->space};
+  struct block block;
+  if (!taken(&key, &block)) {
+    // Where not all blocks are kept, one that is not known is nothing to look into.
+    if (!counts_misses() && !config.check && !config.trace) return no_return;
+    on_miss(ctx, process, shape.forwards ? this_thread() : known_thread(), &key, shape);
+    return no_return;
+  }
+  count_freed(&block);
+  say_call(process, shape.function, 1, address, block.size, 0);
+  if (!shape.forwards && !config.check) return no_return;
+  struct thread* thread = this_thread();
+  if (thread && shape.forwards) pass_on(&thread->state, address, ctx->sp, shape.function);
+  if (config.check) check_freed(ctx, process, thread, &key, &block, shape);
+  return no_return;
+}

@@ -1,0 +1,37 @@
+// Programs that sample their blocks themselves and say so (usdt.h).
+#pragma once
+
+#include "calls.h"
+
+// Blocks that the program's own allocator has sampled: each stands for `weight` bytes.
+ALWAYS_INLINE void seen_allocation(struct pt_regs* ctx, struct process* process, u64 address,
+                                   u64 size, u64 weight) {
+  if (weight < size) weight = size;
+  u64 key = capture(ctx, process, 0);
+  struct block block = {.hash = key,
+                        .size = size,
+                        .weight = weight,
+                        .count = size ? (weight + size / 2) / size : 1,
+                        .time_ns = config.ages ? bpf_ktime_get_ns() : 0,
+                        .function = function_of_program,
+                        .seed = bpf_get_prandom_u32()};
+  COUNT(events, 1);
+  COUNT(amount, size);
+  count_lost_stack(key, weight);
+  enter(key, &block, block_is_new);
+  struct block_key at = {.address = address, .space = process->space};
+  put(&at, &block);
+  say_call(process, function_of_program, 0, address, size, 0);
+}
+
+ALWAYS_INLINE void seen_free(struct pt_regs* ctx, struct process* process, u64 address) {
+  struct block_key key = {.address = address, .space = process->space};
+  struct block block = {};
+  if (taken(&key, &block))
+    count_freed(&block);
+  else
+    COUNT(free_misses, 1);
+  say_call(process, function_of_program, 1, address, block.size, 0);
+}
+
+#include "usdt.bpf.h"

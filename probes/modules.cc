@@ -1,6 +1,8 @@
 #include "probes/modules.h"
 
 #include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,14 +24,28 @@ bool is_inode(int fd, uint64_t inode) {
          (inode == 0 || status.st_ino == inode);
 }
 
+// Tells files apart that had the same inode one after the other, as deleted ones leave theirs to
+// the next. 0 where the file system does not say.
+uint64_t generation_of(int fd) {
+  unsigned int generation = 0;  // the kernel writes an int, whatever the macro says
+  return ::ioctl(fd, FS_IOC_GETVERSION, &generation) == 0 ? generation : 0;
+}
+
 }  // namespace
 
 ModuleId Modules::intern(const MapsLine& line) {
   std::string path = line.path;
   if (path.ends_with(deleted)) path.resize(path.size() - deleted.size());
-  ModuleId& id = ids_[{line.device, line.inode, path}];
-  if (id) return id;
-  id = ModuleId{static_cast<uint32_t>(modules_.size())};
+  std::vector<ModuleId>& known = ids_[{line.device, line.inode, path}];
+  if (line.generation == 0 && !known.empty()) return known.back();
+  for (const ModuleId each : known) {
+    uint64_t& generation = generations_[each.index];
+    if (generation == 0) generation = line.generation;
+    if (generation == line.generation) return each;
+  }
+  const ModuleId id{static_cast<uint32_t>(modules_.size())};
+  known.push_back(id);
+  generations_.push_back(line.generation);
   Module& module = modules_.emplace_back();
   module.path = path;
   module.device = line.device;
@@ -39,6 +55,18 @@ ModuleId Modules::intern(const MapsLine& line) {
   else if (path.empty() || path[0] != '/' || line.inode == 0)
     module.kind = ModuleKind::anonymous;
   return id;
+}
+
+// A file that is opened late may be another one by then.
+bool Modules::is_file_of(int fd, ModuleId id) {
+  if (!is_inode(fd, modules_[id.index].inode)) return false;
+  const uint64_t generation = generation_of(fd);
+  uint64_t& wanted = generations_[id.index];
+  if (generation == 0 || wanted == 0) {
+    if (wanted == 0) wanted = generation;
+    return true;
+  }
+  return generation == wanted;
 }
 
 void Modules::open(ModuleId id, pid_t pid, uint64_t start, uint64_t end) {
@@ -55,7 +83,7 @@ void Modules::open(ModuleId id, pid_t pid, uint64_t start, uint64_t end) {
     candidates.push_back(module.path);
   for (const std::string& path : candidates) {
     UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    if (!is_inode(file.get(), module.inode)) continue;
+    if (!is_file_of(file.get(), id)) continue;
     if (elf_class(file.get()) == ElfClass::none) {
       module.kind = ModuleKind::anonymous;  // code written by a JIT into a file or memfd
       return;

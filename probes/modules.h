@@ -17,7 +17,8 @@ namespace memflame {
 
 class Modules {
  public:
-  // One id for each device, inode and path.
+  // One id for each file: device, inode and its generation, and path. Where the generation is not
+  // known (/proc/PID/maps does not tell) it is the last file of that inode and path.
   ModuleId intern(const MapsLine& line);
   // Opens the file behind a mapping of a process, once.
   void open(ModuleId id, pid_t pid, uint64_t start, uint64_t end);
@@ -34,7 +35,10 @@ class Modules {
 
  private:
   std::vector<Module> modules_{Module{}};
-  std::map<std::tuple<uint64_t, uint64_t, std::string>, ModuleId> ids_;
+  bool is_file_of(int fd, ModuleId id);
+
+  std::vector<uint64_t> generations_{0};  // by id; 0 = not known
+  std::map<std::tuple<uint64_t, uint64_t, std::string>, std::vector<ModuleId>> ids_;
   std::vector<ModuleId> opened_;
 };
 

@@ -26,6 +26,7 @@ struct OsMemory {
 
 // One line of /proc/PID/maps.
 struct MapsLine {
+  uint64_t generation = 0;  // of the inode; 0 = not known, as in /proc
   uint64_t start = 0, end = 0, offset = 0;
   bool readable = false, writable = false, executable = false, shared = false;
   uint64_t device = 0, inode = 0;

@@ -44,6 +44,7 @@ SidebandRecord mapping_record(const std::byte* record, size_t size, uint64_t tim
   result.offset = read_at<uint64_t>(record, 32);
   result.device = makedev(read_at<uint32_t>(record, 40), read_at<uint32_t>(record, 44));
   result.inode = read_at<uint64_t>(record, 48);
+  result.generation = read_at<uint64_t>(record, 56);
   if (size > name_at + sizeof(Tail)) {
     const auto* name = reinterpret_cast<const char*>(record + name_at);
     result.path.assign(name, ::strnlen(name, size - name_at - sizeof(Tail)));

@@ -19,6 +19,7 @@ struct SidebandRecord {
   pid_t pid = 0;
   uint64_t time_ns = 0;  // CLOCK_MONOTONIC
   uint64_t start = 0, end = 0, offset = 0;
+  uint64_t generation = 0;  // of the inode
   uint64_t device = 0, inode = 0;
   std::string path;
 };

@@ -121,6 +121,7 @@ void Spaces::take(const SidebandRecord& record) {
     MapsLine line;
     line.device = record.device;
     line.inode = record.inode;
+    line.generation = record.generation;
     line.path = record.path;
     seen.mapping = {.start = record.start,
                     .end = record.end,

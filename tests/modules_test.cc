@@ -1,0 +1,45 @@
+#include "probes/modules.h"
+
+#include <doctest/doctest.h>
+
+using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
+
+namespace {
+
+MapsLine line(uint64_t inode, uint64_t generation, const std::string& path = "/lib/x.so") {
+  MapsLine made;
+  made.device = 1;
+  made.inode = inode;
+  made.generation = generation;
+  made.path = path;
+  return made;
+}
+
+}  // namespace
+
+TEST_CASE("a file is its device, inode and path") {
+  Modules modules;
+  const ModuleId first = modules.intern(line(5, 0));
+  CHECK(modules.intern(line(5, 0)) == first);
+  CHECK(modules.intern(line(6, 0)) != first);
+  CHECK(modules.intern(line(5, 0, "/lib/y.so")) != first);
+  CHECK(modules.intern(line(5, 0, "/lib/x.so (deleted)")) == first);
+}
+
+TEST_CASE("an inode that is used again is another file") {
+  Modules modules;
+  const ModuleId before = modules.intern(line(5, 100));
+  const ModuleId after = modules.intern(line(5, 200));
+  CHECK(before != after);
+  CHECK(modules.intern(line(5, 100)) == before);
+  CHECK(modules.intern(line(5, 200)) == after);
+  // /proc does not tell the generation: the last one is what is there.
+  CHECK(modules.intern(line(5, 0)) == after);
+}
+
+TEST_CASE("what was first seen in /proc learns its generation from the log") {
+  Modules modules;
+  const ModuleId seen = modules.intern(line(5, 0));
+  CHECK(modules.intern(line(5, 100)) == seen);
+  CHECK(modules.intern(line(5, 200)) != seen);
+}

@@ -121,7 +121,7 @@ TEST_CASE("long lines are broken behind separators or blanks, or anywhere") {
 TEST_CASE("estimates have their errors, and are not given to the last byte") {
   Profile p;
   p.types = {{"live", Unit::bytes, 2, 1048576.0}, {"calls", Unit::count}, {"", Unit::variance}};
-  p.add(p.push({}, "main"), std::array<int64_t, 3>{124675686, 12001, 9 * 1024 * 1024});
+  p.add(p.push({}, "main"), std::array<int64_t, 3>{124675686, 12001, 9437184});
   p.meta.sampling = "1 sample per 512 KiB";
   CHECK(lines(p) == Lines{"live 118.9 MiB (± 3.0 MiB) in 1 stack · calls 12,001",
                           "estimated from samples (1 sample per 512 KiB); ± is one standard error",

@@ -27,7 +27,7 @@ volatile int custom_sites_variable = 3;
   if (a + custom_sites_variable == 0) throw std::bad_alloc();
   return a - custom_sites_variable;
 }
-[[gnu::alias("custom_sites_plain"), gnu::copy(custom_sites_plain)]] int custom_sites_alias(int a);
+[[gnu::alias("custom_sites_plain"), gnu::noinline]] int custom_sites_alias(int a) noexcept;
 
 }  // extern "C"
 

@@ -338,8 +338,8 @@ TEST_CASE("fold: allocators that have a function of one name are told apart by t
   CHECK(lines(fold(maker.recording, {})) ==
         std::vector<std::string>{"redis-server;main;malloc [libc.so.6] 1",
                                  "redis-server;main;malloc [libmimalloc.so.2.0] 2",
-                                 "redis-server;main;operator new(unsigned long) "
-                                 "[libmimalloc.so.2.0] 4",
+                                 std::string("redis-server;main;operator new(unsigned long) ") +
+                                     "[libmimalloc.so.2.0] 4",
                                  "redis-server;main;mi_zalloc 8",
                                  "redis-server;main;malloc;main 16"});
   maker.recording.shared_names.clear();

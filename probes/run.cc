@@ -1,7 +1,6 @@
 #include "probes/run.h"
 
 #include <poll.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -51,19 +50,6 @@ class StopSignals {
  private:
   sigset_t before_{};
   UniqueFd fd_;
-};
-
-// While counting, memflame goes first where it may: it runs for microseconds, and what it publishes
-// is what the stacks of code that has just been mapped wait for, on a machine that is busy too.
-class Priority {
- public:
-  Priority() : before_(::getpriority(PRIO_PROCESS, 0)) { ::setpriority(PRIO_PROCESS, 0, -10); }
-  ~Priority() { ::setpriority(PRIO_PROCESS, 0, before_); }
-  Priority(const Priority&) = delete;
-  Priority& operator=(const Priority&) = delete;
-
- private:
-  int before_;
 };
 
 // Descriptors that become readable when a process ends.
@@ -153,7 +139,6 @@ Run run_probe(const Probe& probe, const ProbeOptions& options, Command* command,
   if (command != nullptr) command->release();
 
   {
-    const Priority priority;
     StatusLine status(options.status_line, probe.types(options)[0].unit);
     while (!ends.all()) {
       session.poll(poll_ms);

@@ -279,6 +279,7 @@ Losses Session::losses() const {
   losses.add(Loss::out_pointer_unread, c.out_pointer_unread);
   losses.add(Loss::calls_abandoned, c.abandoned);
   losses.add(Loss::free_miss, c.free_misses);
+  losses.add(Loss::pools_cut, c.pools_cut);
   losses.add(Loss::mapping_records_lost, sideband_.lost());
   losses.add(Loss::late_attach, late_attaches_);
   losses.add(Loss::unwind_table_full, unwinder_.tables().no_room);

@@ -98,7 +98,7 @@ ALWAYS_INLINE void join_pool(u64 pool, struct block_key* key, struct block* bloc
     block->next = *last;
     *last = key->address;
   } else if (insert(&pools, &at, &key->address)) {
-    COUNT(pools_full, 1);
+    COUNT(pools_cut, 1);
   }
 }
 
@@ -121,5 +121,8 @@ __attribute__((noinline)) int empty_pool(u32 space, u64 pool) {
   struct emptying emptying = {.key = {.address = *last, .space = space}};
   bpf_map_delete_elem(&pools, &at);
   bpf_loop(1 << 23, free_next, &emptying, 0);
+  // What comes behind a block that is not in the table any more, or was never taken in, cannot be
+  // found.
+  if (emptying.key.address) COUNT(pools_cut, 1);
   return 1;
 }

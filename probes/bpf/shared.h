@@ -315,7 +315,7 @@ struct counters {
   u64 freed, freed_bytes;               // blocks that left the live table
   u64 free_misses;                      // frees of blocks from before the start, or lost
   u64 unseen_frees, unseen_free_bytes;  // addresses allocated again without a free in between
-  u64 pools_full;
+  u64 pools_cut;             // alloc: pools of whose blocks some stay live, though all were freed
   u64 foreign_pages;         // resident pages changed by another task
   u64 entries, returns;      // alloc, governed: probe hits …
   u64 stepped;               // … of the entries, on instructions that the kernel single-steps

@@ -28,7 +28,7 @@ USAGE, REQUIREMENT, LOSSY, COMMAND_FAILED, NOT_EXECUTABLE, NOT_FOUND = 2, 3, 4, 
 
 # Counters that take something from the totals; the others are news, not losses.
 LOSSES = ["live_table_full", "stack_table_full", "ring_full", "process_table_full",
-          "state_unavailable", "out_pointer_unread", "calls_abandoned", "mapping_records_lost",
+          "pools_cut", "state_unavailable", "out_pointer_unread", "calls_abandoned", "mapping_records_lost",
           "probe_recursion", "late_attach", "unwind_table_full", "code_list_full"]
 COUNTERS = LOSSES + ["free_miss", "unknown_symbol", "truncated_no_frame_pointer",
                      "truncated_too_deep", "truncated_unreadable"]

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/options.h"
 #include "core/error.h"
 #include "probes/alloc/custom.h"
 #include "probes/alloc/rate.h"
@@ -13,11 +14,6 @@ namespace po = boost::program_options;
 
 namespace memflame {
 namespace {
-
-template <class T>
-void take(const po::variables_map& values, const char* name, T& into) {
-  if (values.count(name) != 0) into = values[name].as<T>();
-}
 
 void take_bytes(const po::variables_map& values, const char* name, uint64_t& into) {
   if (values.count(name) != 0)

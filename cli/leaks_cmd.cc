@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "cli/leaks_watcher.h"
+#include "cli/options.h"
 #include "cli/output_file.h"
 #include "core/error.h"
 
@@ -58,11 +59,6 @@ void read_places(const po::variables_map& values, LeaksOptions& options) {
     throw Error("INTERVAL " + words[0] + ": a number of seconds, 0.01 or more", ExitCode::usage);
   if (words.size() > 1 && (!is_number(words[1], options.count) || options.count == 0))
     throw Error("COUNT " + words[1] + ": how many reports? 1 or more", ExitCode::usage);
-}
-
-template <class T>
-void take(const po::variables_map& values, const char* name, T& into) {
-  if (values.count(name) != 0) into = values[name].as<T>();
 }
 
 // Null for text.

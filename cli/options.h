@@ -21,4 +21,10 @@ boost::program_options::variables_map parse(
 // --format when it is not the usual.
 boost::program_options::options_description drawing_options(const std::string& formats = "");
 
+// Sets `into` when the option was given.
+template <class T>
+void take(const boost::program_options::variables_map& values, const char* name, T& into) {
+  if (values.count(name) != 0) into = values[name].as<T>();
+}
+
 }  // namespace memflame

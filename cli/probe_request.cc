@@ -143,11 +143,6 @@ std::vector<pid_t> parse_pids(const std::string& text) {
   return pids;
 }
 
-template <class T>
-void take(const po::variables_map& values, const char* name, T& into) {
-  if (values.count(name) != 0) into = values[name].as<T>();
-}
-
 uint32_t power_of_two(uint32_t bytes) {
   uint32_t power = 4096;
   while (power < bytes && power < (1U << 30)) power *= 2;

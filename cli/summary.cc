@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/units.h"
+#include "render/clean_text.h"
 
 namespace memflame {
 namespace {
@@ -74,7 +75,8 @@ void write_findings(std::ostream& out, const Profile& profile) {
       out << "memflame:   " << role << ":";
       const char* between = " ";
       for (const FrameId frame : profile.path(stack)) {
-        out << between << profile.strings[profile.frames[frame].function];
+        uint64_t replaced = 0;  // they are counted where all names are
+        out << between << clean_text(profile.strings[profile.frames[frame].function], replaced);
         between = ";";
       }
       out << "\n";
@@ -122,7 +124,8 @@ void write_summary_json(std::ostream& out, const Profile& profile, const RunInfo
   json["frees"] = {{"seen", info.counters.freed + info.counters.free_misses},
                    {"matched", info.counters.freed},
                    {"matched_bytes", info.counters.freed_bytes},
-                   {"unseen", info.counters.unseen_frees}};
+                   {"unseen", info.counters.unseen_frees},
+                   {"unseen_bytes", info.counters.unseen_free_bytes}};
   json["reconciliation"] = Json::array();
   for (const Reconciliation& row : profile.meta.reconciliation)
     json["reconciliation"].push_back(

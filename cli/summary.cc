@@ -169,9 +169,9 @@ void write_summary_json(std::ostream& out, const Profile& profile, const RunInfo
 void write_summary_text(std::ostream& out, const Profile& profile, const RunInfo& info,
                         const std::string& output, bool verbose) {
   const ValueType& type = profile.types[profile.shown];
-  out << "memflame: " << type.name << " " << human(profile.total(profile.shown), type.unit);
+  out << "memflame: " << type.name << " " << human(profile.total(profile.shown), type);
   if (type.variance != no_column)
-    out << " ± " << human(rounded_up(profile.total_error(profile.shown)), type.unit);
+    out << " ± " << human(rounded_up(profile.total_error(profile.shown)), type);
   out << " on " << profile.touched().size() << " stacks, in " << fixed(info.seconds, "%.1f")
       << " s";
   if (!output.empty() && output != "-") out << " -> " << output;

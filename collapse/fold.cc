@@ -231,6 +231,7 @@ class Folder {
         if (__builtin_mul_overflow(bytes, page_bytes, &bytes)) bytes = INT64_MAX;
         break;
       case Unit::count:
+      case Unit::nanoseconds:
       case Unit::variance:
         bytes = 0;
         break;

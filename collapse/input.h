@@ -1,25 +1,84 @@
-// Readers of other formats: text in, Profile out. Each has its file in collapse/inputs/.
+// Readers of other tools' stacks: bytes in, Profile out. Each format is a file in collapse/inputs/
+// and a row in inputs.def.
 #pragma once
 
-#include <istream>
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "collapse/source.h"
 #include "core/profile.h"
 
 namespace memflame {
 
-struct ReadOptions {
-  std::string name = "standard input";  // for messages
-  // What the numbers are, where the text does not say it; "count" when not given.
-  std::optional<ValueType> type{};
+// Which of several states in one file (bcc memleak's intervals, massif's snapshots): each is the
+// whole, not an increment.
+struct Snapshot {
+  enum class Kind : uint8_t {
+    standard,    // the last, or the peak where the format marks one
+    number,      // the first'th, from 0 as massif counts, or from 1 where the tool has no numbers
+    difference,  // second - first
+  };
+  Kind kind = Kind::standard;
+  uint64_t first = 0, second = 0;
 };
 
-// Folded text (core/folded.h) of memflame or any other tool. Takes TAB for the blank, CRLF, a UTF-8
-// byte order mark, blank lines, and any bytes in names. Equal stacks are added up; several texts
-// may follow each other if they are in one unit. A line without an integer at its end is counted
-// (Loss::input_line), and the first of them is kept as a note. Throws Error when nothing can be
-// read, when texts do not belong together, and when a number or a sum leaves 64 bits.
-Profile read_folded(std::istream& in, const ReadOptions& options = {});
+struct ReadOptions {
+  // What the numbers of a text are that does not say it; "count" when not given.
+  std::optional<ValueType> type{};
+  unsigned threads = 1;
+
+  // Frames at the root of each stack, where the input tells them.
+  bool comm = true;  // name of the program
+  bool pid = false;  // "name-pid" as the tools write it; with tid "name-pid/tid"
+  bool tid = false;
+
+  // Parts of frame names, where the input has them.
+  bool addresses = false;  // an address in place of "[unknown]"
+  bool offsets = false;    // "main+0x2d" instead of "main"
+  bool lines = false;      // source file and line: calls from different lines stay apart
+
+  // perf: only these events (all when empty); the field that a stack weighs, "" = the usual one;
+  // allocations minus frees.
+  std::vector<std::string> events{};
+  std::string weight{};
+  bool net = false;
+
+  Snapshot snapshot{};
+  bool refuse_truncated = false;  // a last stack that ends in the middle: keep it, or refuse
+  // The exact output of FlameGraph's collapsers, with what they lose. Options as they have them.
+  bool compat = false;
+  bool mark_kernel = false, mark_jit = false, mark_inlined = false;  // compat: --kernel, --jit, …
+};
+
+// Readers throw Error, with the input's name, when nothing in it can be used, when a number leaves
+// 64 bits, and when it is damaged. What they skip they count (Issues). They take any bytes: no
+// recursion on depth, nothing quadratic, memory in proportion to the distinct stacks unless the
+// format has to be read whole. Frames' names are as the input has them, but for what belongs to
+// the format; control characters and ';' are the writers' business.
+#define INPUT(id, name, help)          \
+  bool is_##id(std::string_view head); \
+  Profile read_##id(Source& source, const ReadOptions& options);
+#include "collapse/inputs/inputs.def"
+#undef INPUT
+
+struct Input {
+  std::string_view name;  // for --from
+  std::string_view help;
+  // Whether an input that begins so (Source::head()) is of this format. The first of inputs() to
+  // say so reads it.
+  bool (*matches)(std::string_view head);
+  Profile (*read)(Source& source, const ReadOptions& options);
+};
+
+std::span<const Input> inputs();
+
+// `from` names the format; "" finds it out. Throws Error when that fails.
+const Input& input_for(const Source& source, std::string_view from);
+
+Profile read_profile(Source& source, std::string_view from, const ReadOptions& options);
 
 }  // namespace memflame

@@ -1,84 +1,104 @@
 // Deduplicating tables: value -> small id -> value.
 #pragma once
 
-#include <deque>
-#include <string>
+#include <algorithm>
+#include <cstring>
+#include <memory>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "core/error.h"
+#include "core/hash.h"
+#include "core/hash_index.h"
 #include "core/ids.h"
 
 namespace memflame {
 
-// Interns strings. Views returned stay valid as long as the table lives (a deque never moves its
-// elements). The empty string is id 0.
+// The next id of a table that has `size` entries.
+inline uint32_t next_index(size_t size) {
+  if (size > INT32_MAX) throw Error("more than 2,147,483,647 distinct entries in one table");
+  return static_cast<uint32_t>(size);
+}
+
+// Interns strings. Views returned stay valid as long as the table lives, also when it is moved. The
+// empty string is id 0.
 class StringTable {
  public:
-  StringTable() { strings_.emplace_back(); }
-  StringTable(const StringTable& other) : strings_(other.strings_) { reindex(); }
+  StringTable() : strings_(1) {}
+  StringTable(const StringTable& other) : strings_(1) {
+    for (size_t i = 1; i < other.size(); ++i) add(hash_bytes(other.strings_[i]), other.strings_[i]);
+  }
   StringTable(StringTable&&) = default;
   StringTable& operator=(StringTable other) noexcept {
     strings_ = std::move(other.strings_);
-    ids_ = std::move(other.ids_);
+    index_ = std::move(other.index_);
+    blocks_ = std::move(other.blocks_);
+    room_ = other.room_;
+    left_ = other.left_;
     return *this;
   }
   ~StringTable() = default;
 
   StringId intern(std::string_view text) {
     if (text.empty()) return {};
-    if (auto known = ids_.find(text); known != ids_.end()) return known->second;
-    const StringId id{next_index(strings_.size())};
-    ids_.emplace(strings_.emplace_back(text), id);
-    return id;
+    const uint64_t hash = hash_bytes(text);
+    const uint32_t known = index_.find(hash, [&](uint32_t id) { return strings_[id] == text; });
+    return known != 0 ? StringId{known} : add(hash, text);
   }
   std::string_view operator[](StringId id) const { return strings_[id.index]; }
   size_t size() const { return strings_.size(); }
 
-  static uint32_t next_index(size_t size) {
-    if (size > UINT32_MAX) throw Error("more than 4,294,967,295 distinct entries in one table");
-    return static_cast<uint32_t>(size);
-  }
-
  private:
-  void reindex() {
-    for (size_t i = 1; i < strings_.size(); ++i)
-      ids_.emplace(strings_[i], StringId{static_cast<uint32_t>(i)});
+  StringId add(uint64_t hash, std::string_view text) {
+    const StringId id{next_index(strings_.size())};
+    strings_.push_back(keep(text));
+    index_.insert(hash, id.index);
+    return id;
   }
 
-  std::deque<std::string> strings_;
-  std::unordered_map<std::string_view, StringId> ids_;
+  std::string_view keep(std::string_view text) {
+    constexpr size_t block = size_t{64} << 10U;
+    if (text.size() > left_) {
+      const size_t size = std::max(block, text.size());
+      blocks_.push_back(std::make_unique_for_overwrite<char[]>(size));
+      room_ = blocks_.back().get();
+      left_ = size;
+    }
+    std::memcpy(room_, text.data(), text.size());
+    const std::string_view kept(room_, text.size());
+    room_ += text.size();
+    left_ -= text.size();
+    return kept;
+  }
+
+  std::vector<std::string_view> strings_;
+  HashIndex index_;
+  std::vector<std::unique_ptr<char[]>> blocks_;
+  char* room_ = nullptr;  // in the last block
+  size_t left_ = 0;
 };
 
 // Interns any hashable, comparable value. Entry 0 is a default-made T that stands for "none".
 template <class T, class IdType, class Hash>
 class Interner {
  public:
-  Interner() { values_.emplace_back(); }
+  Interner() : values_(1) {}
 
   IdType intern(const T& value) {
-    const auto [place, added] = ids_.try_emplace(value, IdType{});
-    if (added) {
-      place->second = IdType{StringTable::next_index(values_.size())};
-      values_.push_back(value);
-    }
-    return place->second;
+    const uint64_t hash = Hash{}(value);
+    const uint32_t known = index_.find(hash, [&](uint32_t id) { return values_[id] == value; });
+    if (known != 0) return IdType{known};
+    const IdType id{next_index(values_.size())};
+    values_.push_back(value);
+    index_.insert(hash, id.index);
+    return id;
   }
   const T& operator[](IdType id) const { return values_[id.index]; }
   size_t size() const { return values_.size(); }
 
  private:
   std::vector<T> values_;
-  std::unordered_map<T, IdType, Hash> ids_;
+  HashIndex index_;
 };
-
-// Mixes two 64-bit words (the finalizer of splitmix64, by Sebastiano Vigna, public domain).
-inline uint64_t mix(uint64_t a, uint64_t b) {
-  uint64_t x = a ^ (b + 0x9e3779b97f4a7c15ULL);
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31);
-}
 
 }  // namespace memflame

@@ -7,12 +7,20 @@
 namespace memflame {
 namespace {
 
-constexpr std::array<std::string_view, 4> unit_names{"bytes", "pages", "count", "variance"};
-constexpr std::array<int64_t, 16> zeros{};
+constexpr std::array<std::string_view, 5> unit_names{"bytes", "pages", "count", "nanoseconds",
+                                                     "variance"};
+constexpr std::array<int64_t, max_columns> zeros{};
 
 void add_checked(int64_t& sum, int64_t value, Unit unit) {
   if (!add_to(sum, value, unit))
     throw Error("a sum of values leaves the range of 64 bits; the input cannot be right");
+}
+
+int64_t scaled(int64_t value, int decimals) {
+  for (; decimals > 0; --decimals)
+    if (__builtin_mul_overflow(value, 10, &value))
+      throw Error("a number with so many digits leaves the range of 64 bits");
+  return value;
 }
 
 }  // namespace
@@ -42,8 +50,26 @@ StackId Profile::push(StackId caller, std::string_view function, FrameKind kind,
   return stacks.push(caller, frames.intern(frame));
 }
 
+size_t Profile::add_column(ValueType type) {
+  const size_t before = types.size();
+  if (before == max_columns) throw Error("more than 1,024 different kinds of figures");
+  types.push_back(std::move(type));
+  std::vector<int64_t> wider(touched_.size() * types.size(), 0);
+  for (size_t row = 0; row < touched_.size(); ++row)
+    std::copy_n(&cells_[row * before], before, &wider[row * types.size()]);
+  cells_.swap(wider);
+  return before;
+}
+
+void Profile::set_decimals(size_t column, uint8_t decimals) {
+  const int more = decimals - types[column].decimals;
+  for (size_t i = column; i < cells_.size(); i += types.size()) cells_[i] = scaled(cells_[i], more);
+  types[column].decimals = decimals;
+}
+
 void Profile::add(StackId stack, std::span<const int64_t> values) {
-  if (values.size() != types.size()) throw Error("internal: wrong number of value columns");
+  if (values.size() != types.size() || values.size() > max_columns)
+    throw Error("internal: wrong number of value columns");
   if (row_of_stack_.size() <= stack.index) row_of_stack_.resize(stacks.size(), 0);
   uint32_t& row = row_of_stack_[stack.index];
   if (row == 0) {
@@ -57,7 +83,7 @@ void Profile::add(StackId stack, std::span<const int64_t> values) {
 
 std::span<const int64_t> Profile::values(StackId stack) const {
   const uint32_t row = stack.index < row_of_stack_.size() ? row_of_stack_[stack.index] : 0;
-  if (row == 0) return std::span(zeros).first(std::min(types.size(), zeros.size()));
+  if (row == 0) return std::span(zeros).first(types.size());
   return std::span(cells_).subspan((row - 1) * types.size(), types.size());
 }
 
@@ -99,21 +125,90 @@ std::vector<FrameId> Profile::path(StackId stack) const {
   return frames_of_stack;
 }
 
-void merge(Profile& into, const Profile& from) {
-  if (into.types != from.types) throw Error("profiles with different value columns do not add up");
-  std::vector<StackId> renamed(from.stacks.size());
-  for (uint32_t i = 1; i < from.stacks.size(); ++i) {
-    const StackNode& node = from.stacks[StackId{i}];
-    const Frame& frame = from.frames[node.frame];
-    renamed[i] = into.push(renamed[node.caller.index], from.strings[frame.function], frame.kind,
-                           from.strings[frame.module], from.strings[frame.file], frame.line);
+Frame frame_from(Profile& into, const Profile& from, FrameId id) {
+  Frame frame = from.frames[id];
+  for (StringId Frame::*text : {&Frame::function, &Frame::module, &Frame::file})
+    frame.*text = into.strings.intern(from.strings[frame.*text]);
+  return frame;
+}
+
+namespace {
+
+// Texts of one origin say it once; of several, all of them.
+void join(std::string& into, const std::string& value) {
+  if (into.empty())
+    into = value;
+  else if (!value.empty() && into.find(value) == std::string::npos)
+    into += " + " + value;
+}
+
+void merge_meta(Meta& into, const Meta& from) {
+  join(into.title, from.title);
+  join(into.command, from.command);
+  join(into.host, from.host);
+  join(into.sampling, from.sampling);
+  into.seconds = 0;  // how long two runs watched together is no useful figure
+  into.reconciliation.insert(into.reconciliation.end(), from.reconciliation.begin(),
+                             from.reconciliation.end());
+  for (const std::string& note : from.notes)
+    if (std::find(into.notes.begin(), into.notes.end(), note) == into.notes.end())
+      into.notes.push_back(note);
+}
+
+// Where the columns of `from` are in `into`, which gets those that it has not.
+std::vector<size_t> merge_columns(Profile& into, const Profile& from) {
+  const auto find = [](const Profile& profile, const std::string& name) {
+    const auto same = [&](const ValueType& type) { return type.name == name; };
+    const auto at = std::find_if(profile.types.begin(), profile.types.end(), same);
+    return static_cast<size_t>(at - profile.types.begin());
+  };
+  const std::string& shown = into.types[into.shown].name;
+  if (find(from, shown) == from.types.size())
+    throw Error("figures of " + shown + " and of " + from.types[from.shown].name +
+                " do not add up; collapse them one by one, or name one with --value");
+  std::vector<size_t> place;
+  for (const ValueType& type : from.types) {
+    place.push_back(find(into, type.name));
+    if (place.back() == into.types.size()) {
+      into.add_column(type);
+      continue;
+    }
+    const ValueType& known = into.types[place.back()];
+    if (known.unit != type.unit)
+      throw Error("figures of " + type.name + " in " + std::string(name(type.unit)) + " and in " +
+                  std::string(name(known.unit)) + " do not add up; collapse them one by one");
+    if ((known.variance == no_column) != (type.variance == no_column))
+      throw Error("exact figures of " + type.name + " and estimated ones do not add up");
+    if (known.decimals < type.decimals) into.set_decimals(place.back(), type.decimals);
   }
-  for (const StackId stack : from.touched()) into.add(renamed[stack.index], from.values(stack));
+  for (size_t i = 0; i < place.size(); ++i)
+    if (from.types[i].variance != no_column)
+      into.types[place[i]].variance = place[from.types[i].variance];
+  return place;
+}
+
+}  // namespace
+
+void merge(Profile& into, const Profile& from) {
+  const std::vector<size_t> place = merge_columns(into, from);
+  std::vector<FrameId> frame_of(from.frames.size());
+  for (uint32_t i = 1; i < frame_of.size(); ++i)
+    frame_of[i] = into.frames.intern(frame_from(into, from, FrameId{i}));
+  std::vector<StackId> stack_of(from.stacks.size());
+  for (uint32_t i = 1; i < stack_of.size(); ++i) {
+    const StackNode& node = from.stacks[StackId{i}];
+    stack_of[i] = into.stacks.push(stack_of[node.caller.index], frame_of[node.frame.index]);
+  }
+  std::vector<int64_t> row(into.types.size());
+  for (const StackId stack : from.touched()) {
+    std::fill(row.begin(), row.end(), 0);
+    const std::span<const int64_t> values = from.values(stack);
+    for (size_t i = 0; i < place.size(); ++i)
+      row[place[i]] = scaled(values[i], into.types[place[i]].decimals - from.types[i].decimals);
+    into.add(stack_of[stack.index], row);
+  }
   into.losses.add(from.losses);
-  if (into.meta.sampling.empty())
-    into.meta.sampling = from.meta.sampling;
-  else if (!from.meta.sampling.empty() && into.meta.sampling != from.meta.sampling)
-    into.meta.sampling += " + " + from.meta.sampling;
+  merge_meta(into.meta, from.meta);
 }
 
 }  // namespace memflame

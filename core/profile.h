@@ -15,18 +15,21 @@ namespace memflame {
 
 // A column of variances belongs to another column and says how far off its figures may be: it is
 // nothing to draw or to list.
-enum class Unit : uint8_t { bytes, pages, count, variance };
+enum class Unit : uint8_t { bytes, pages, count, nanoseconds, variance };
 
-std::string_view name(Unit unit);                    // "bytes", "pages", "count"
+std::string_view name(Unit unit);                    // "bytes", "pages", "count", "nanoseconds"
 bool parse_unit(std::string_view text, Unit& unit);  // false when it is none of these
 
 inline constexpr size_t no_column = SIZE_MAX;
+inline constexpr size_t max_columns = 1024;
 
 struct ValueType {
   std::string name;  // "live", "grown", "gained", …: the word after --value
   Unit unit = Unit::count;
   size_t variance = no_column;  // the column of its variances when it is estimated from samples
   double variance_unit = 1;     // one of that column is so many of this column's unit, squared
+  // Figures with a fraction: one is 10^-decimals of the unit. Those a probe sees are whole.
+  uint8_t decimals = 0;
   friend bool operator==(const ValueType&, const ValueType&) = default;
 };
 
@@ -66,7 +69,8 @@ class Profile {
   Meta meta;
   Losses losses;
 
-  // The columns, fixed before the first add(). `shown` is the one that is drawn.
+  // The columns; set before the first add(), later ones come with add_column(). `shown` is the one
+  // that is drawn.
   std::vector<ValueType> types;
   size_t shown = 0;
 
@@ -84,6 +88,14 @@ class Profile {
   std::span<const int64_t> values(StackId stack) const;
   // Stacks that values were added to, in order of their first add().
   std::span<const StackId> touched() const { return touched_; }
+
+  // One more column, 0 for all stacks so far; its index. Costs a pass over all figures. Throws
+  // Error when there are max_columns.
+  size_t add_column(ValueType type);
+
+  // Multiplies a column by a power of ten and says so in its type. Throws Error when a figure
+  // leaves 64 bits.
+  void set_decimals(size_t column, uint8_t decimals);
 
   int64_t total(size_t column) const;
 
@@ -107,7 +119,12 @@ class Profile {
 // Adds to the sum of a column. False when that leaves 64 bits, which a sum of variances never does.
 [[nodiscard]] bool add_to(int64_t& sum, int64_t value, Unit unit);
 
-// Appends all stacks of `from` to `into`; columns must be equal. Throws Error otherwise.
+// The frame of another profile, as one of `into`.
+Frame frame_from(Profile& into, const Profile& from, FrameId frame);
+
+// Appends all stacks of `from` to `into`. Columns of one name add up and must be in one unit,
+// others are added; what is shown must be in both. Throws Error otherwise. Titles and notes of
+// `from` that `into` has not are added to it.
 void merge(Profile& into, const Profile& from);
 
 }  // namespace memflame

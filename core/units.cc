@@ -42,10 +42,43 @@ int64_t rounded_up(double error) {
   return static_cast<int64_t>(std::ceil(std::clamp(error, 0.0, most)));
 }
 
-std::string human(int64_t value, Unit unit) {
-  switch (unit) {
+namespace {
+
+// 1250000 -> "1.25 ms", at most three decimals.
+std::string seconds(int64_t nanoseconds) {
+  constexpr std::array<const char*, 4> suffix{"ns", "µs", "ms", "s"};
+  double amount = static_cast<double>(nanoseconds);
+  size_t step = 0;
+  for (; std::fabs(amount) >= 999.9995 && step + 1 < suffix.size(); ++step) amount /= 1000;
+  std::array<char, 48> text{};
+  std::snprintf(text.data(), text.size(), step == 0 ? "%.0f %s" : "%.3f %s", amount, suffix[step]);
+  return text.data();
+}
+
+// Rounded to a whole number, half away from zero.
+int64_t whole(int64_t value, uint8_t decimals) {
+  for (; decimals > 1; --decimals) value /= 10;
+  return decimals == 0 ? value : value / 10 + (value % 10) / 5;
+}
+
+}  // namespace
+
+std::string plain(int64_t value, uint8_t decimals) {
+  std::string digits = std::to_string(value);
+  if (decimals == 0) return digits;
+  const size_t sign = value < 0 ? 1 : 0;
+  if (digits.size() < sign + decimals + 1)
+    digits.insert(sign, sign + decimals + 1 - digits.size(), '0');
+  return digits.insert(digits.size() - decimals, 1, '.');
+}
+
+std::string human(int64_t exact, const ValueType& type) {
+  const int64_t value = whole(exact, type.decimals);
+  switch (type.unit) {
     case Unit::bytes:
       return iec_bytes(value);
+    case Unit::nanoseconds:
+      return seconds(value);
     case Unit::pages: {
       int64_t bytes = 0;
       if (__builtin_mul_overflow(value, page_bytes, &bytes))
@@ -56,7 +89,13 @@ std::string human(int64_t value, Unit unit) {
     case Unit::variance:
       break;
   }
-  return with_commas(value);
+  if (type.decimals == 0) return with_commas(value);
+  std::string fraction = plain(exact, type.decimals);
+  fraction.erase(0, fraction.find('.'));
+  fraction.erase(fraction.find_last_not_of("0") + 1);
+  const bool negative = exact < 0;
+  for (uint8_t i = 0; i < type.decimals; ++i) exact /= 10;
+  return (negative && exact == 0 ? "-0" : with_commas(exact)) + (fraction == "." ? "" : fraction);
 }
 
 }  // namespace memflame

@@ -17,7 +17,11 @@ std::string percent(double part, double whole);  // "98.8 %"; "-" when the whole
 // An error as a figure, not smaller than it is.
 int64_t rounded_up(double error);
 
-// "118.9 MiB", "30,826 pages (120.4 MiB)", "12 calls"-less plain count "12".
-std::string human(int64_t value, Unit unit);
+// "118.9 MiB", "30,826 pages (120.4 MiB)", "1.25 s", and plain counts "12"; with a fraction where
+// the type has decimals and one is needed to see it: "12.5".
+std::string human(int64_t value, const ValueType& type);
+
+// All digits without commas: "1250", with two decimals "12.50".
+std::string plain(int64_t value, uint8_t decimals);
 
 }  // namespace memflame

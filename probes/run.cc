@@ -90,7 +90,7 @@ class StatusLine {
                           c.event_drops + c.no_state_events + c.process_full;
     std::fprintf(stderr, "\r\033[K%.1f s  %s events  %s  lost %s", seconds,
                  with_commas(static_cast<int64_t>(c.events)).c_str(),
-                 human(static_cast<int64_t>(c.amount), unit_).c_str(),
+                 human(static_cast<int64_t>(c.amount), {"", unit_}).c_str(),
                  with_commas(static_cast<int64_t>(lost)).c_str());
     shown_ = true;
   }

@@ -92,7 +92,7 @@ std::string counters(const char* what, const Losses& losses, bool losses_proper)
 
 std::string undrawn(const Profile& profile, const Layout& layout) {
   if (layout.undrawn_stacks == 0) return "";
-  return "not drawn: " + exact(layout.undrawn, profile.types[profile.shown].unit) + " in " +
+  return "not drawn: " + exact(layout.undrawn, profile.types[profile.shown]) + " in " +
          with_commas(static_cast<int64_t>(layout.undrawn_stacks)) +
          (layout.undrawn_stacks == 1 ? " stack" : " stacks") +
          " that gave back more than they took";
@@ -135,27 +135,31 @@ std::string_view fitting(std::string_view clean, double font_size, double width)
 
 }  // namespace
 
-std::string brief(int64_t value, Unit unit) {
-  if (unit == Unit::bytes) return iec_bytes(value);
-  const char* what = unit == Unit::count ? "" : value == 1 ? " page" : " pages";
-  return with_commas(value) + what;
+std::string brief(int64_t value, const ValueType& type) {
+  if (type.unit != Unit::pages) return human(value, type);
+  return human(value, {type.name, Unit::count, no_column, 1, type.decimals}) +
+         (value == 1 ? " page" : " pages");
 }
 
-std::string exact(int64_t value, Unit unit) {
-  std::string text = brief(value, unit);
-  if (unit == Unit::bytes && (value <= -1024 || value >= 1024))
-    text += " (" + with_commas(value) + " B)";
+std::string exact(int64_t value, const ValueType& type) {
+  std::string text = brief(value, type);
+  const bool short_of_digits = value <= -1024 || value >= 1024;
+  const ValueType count{type.name, Unit::count, no_column, 1, type.decimals};
+  if (type.unit == Unit::bytes && short_of_digits) text += " (" + human(value, count) + " B)";
+  if (type.unit == Unit::nanoseconds && short_of_digits)
+    text += " (" + human(value, count) + " ns)";
   int64_t bytes = 0;
   // A file may claim more pages than there are bytes in 64 bits.
-  if (unit == Unit::pages && !__builtin_mul_overflow(value, page_bytes, &bytes))
+  if (type.unit == Unit::pages && type.decimals == 0 &&
+      !__builtin_mul_overflow(value, page_bytes, &bytes))
     text += " (" + iec_bytes(bytes) + ", " + with_commas(bytes) + " B)";
   return text;
 }
 
 std::string figure(const Profile& profile, size_t column, int64_t value, double error) {
   const ValueType& type = profile.types[column];
-  if (type.variance == no_column) return exact(value, type.unit);
-  return brief(value, type.unit) + " (± " + brief(rounded_up(error), type.unit) + ")";
+  if (type.variance == no_column) return exact(value, type);
+  return brief(value, type) + " (± " + brief(rounded_up(error), type) + ")";
 }
 
 std::string default_title(const Profile& profile, bool icicle) {

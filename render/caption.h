@@ -11,11 +11,11 @@
 namespace memflame {
 
 // For people and exact: "1.5 GiB (1,610,612,736 B)", "812 B", "3 pages (12.0 KiB, 12,288 B)",
-// "1,204".
-std::string exact(int64_t value, Unit unit);
+// "1,204", "1.250 s (1,250,000,000 ns)".
+std::string exact(int64_t value, const ValueType& type);
 
 // For people: "1.5 GiB", "3 pages", "1,204".
-std::string brief(int64_t value, Unit unit);
+std::string brief(int64_t value, const ValueType& type);
 
 // An estimate with its standard error: "12.3 MiB (± 0.8 MiB)". An exact figure is as exact() has
 // it.

@@ -4,7 +4,7 @@ const svg = document.currentScript.closest("svg");
 const alone = svg === document.documentElement;  // not a part of somebody's page
 const { integer, rows, frames, total, root } = readBoxes(svg);
 const rest = { width: Number(svg.getAttribute("width")), height: Number(svg.getAttribute("height")) };
-const unit = svg.dataset.unit;
+const unit = svg.dataset.unit, decimals = Number(svg.dataset.decimals || 0);
 
 if (root) run();
 else if (alone) {
@@ -78,10 +78,10 @@ function run() {
 
   function matchText(hits) {
     const all = covered(hits, root.from, root.to);
-    let text = `matched ${human(all, unit)}, ${percent(all, total)}`;
+    let text = `matched ${human(all, unit, decimals)}, ${percent(all, total)}`;
     if (zoomed !== root) {
       const part = covered(hits, zoomed.from, zoomed.to);
-      text += `; here ${human(part, unit)}, ${percent(part, zoomed.size)}`;
+      text += `; here ${human(part, unit, decimals)}, ${percent(part, zoomed.size)}`;
     }
     // The names in merged boxes are not in the file.
     const merged = rows.flat().filter((box) => box.merged);

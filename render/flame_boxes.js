@@ -47,8 +47,22 @@ function bytes(n) {
   for (amount /= 1024; amount >= 1023.95 && step < 5; ++step) amount /= 1024;
   return `${amount.toFixed(1)} ${units[step]} (${commas(n)} B)`;
 }
-function human(n, unit) {
+function seconds(n) {
+  const units = ["ns", "µs", "ms", "s"];
+  let amount = Number(n), step = 0;
+  for (; amount >= 999.9995 && step < 3; ++step) amount /= 1000;
+  return (step ? amount.toFixed(3) : n) + " " + units[step];
+}
+// Figures with a fraction are whole numbers of 10^-decimals.
+function human(n, unit, decimals = 0) {
+  if (decimals) {
+    const scale = 10n ** BigInt(decimals), whole = BigInt(n) / scale, rest = BigInt(n) % scale;
+    if (unit === "count" && rest)
+      return commas(whole) + "." + String(rest).padStart(decimals, "0").replace(/0+$/, "");
+    n = whole;
+  }
   if (unit === "bytes") return bytes(n);
+  if (unit === "nanoseconds") return seconds(n);
   return commas(n) + (unit !== "pages" ? "" : String(n) === "1" ? " page" : " pages");
 }
 const percent = (part, whole) => (100 * Number(part) / Number(whole)).toFixed(1) + " %";

@@ -31,15 +31,15 @@ using Lines = std::vector<std::string>;
 }  // namespace
 
 TEST_CASE("figures are exact and readable") {
-  CHECK(exact(812, Unit::bytes) == "812 B");
-  CHECK(exact(-812, Unit::bytes) == "-812 B");
-  CHECK(exact(1610612736, Unit::bytes) == "1.5 GiB (1,610,612,736 B)");
-  CHECK(exact(-4096, Unit::bytes) == "-4.0 KiB (-4,096 B)");
-  CHECK(exact(1, Unit::pages) == "1 page (4.0 KiB, 4,096 B)");
-  CHECK(exact(30826, Unit::pages) == "30,826 pages (120.4 MiB, 126,263,296 B)");
-  CHECK(exact(INT64_MAX, Unit::pages) == "9,223,372,036,854,775,807 pages");
-  CHECK(exact(12001, Unit::count) == "12,001");
-  CHECK(brief(2202009, Unit::bytes) == "2.1 MiB");
+  CHECK(exact(812, {"", Unit::bytes}) == "812 B");
+  CHECK(exact(-812, {"", Unit::bytes}) == "-812 B");
+  CHECK(exact(1610612736, {"", Unit::bytes}) == "1.5 GiB (1,610,612,736 B)");
+  CHECK(exact(-4096, {"", Unit::bytes}) == "-4.0 KiB (-4,096 B)");
+  CHECK(exact(1, {"", Unit::pages}) == "1 page (4.0 KiB, 4,096 B)");
+  CHECK(exact(30826, {"", Unit::pages}) == "30,826 pages (120.4 MiB, 126,263,296 B)");
+  CHECK(exact(INT64_MAX, {"", Unit::pages}) == "9,223,372,036,854,775,807 pages");
+  CHECK(exact(12001, {"", Unit::count}) == "12,001");
+  CHECK(brief(2202009, {"", Unit::bytes}) == "2.1 MiB");
 }
 
 TEST_CASE("what was watched, totals, reconciliation, notes") {

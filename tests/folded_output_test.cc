@@ -19,8 +19,8 @@ std::string folded(const Profile& p, bool header = false) {
 }
 
 Profile read(const std::string& text) {
-  std::istringstream in(text);
-  return read_folded(in);
+  Source source = Source::of_memory(text);
+  return read_folded(source, {});
 }
 
 Profile bytes() {

@@ -67,8 +67,24 @@ TEST_CASE("merge keeps totals and losses, and refuses other columns") {
   CHECK(a.touched().size() == 2);
   CHECK(a.losses.lost_events() == 2);
   CHECK(a.losses.lost_bytes() == 100);
-  b.types.pop_back();
+  b.types[0].unit = Unit::count;
   CHECK_THROWS_AS(merge(a, b), Error);
+  b.types[0].name = "another";
+  CHECK_THROWS_AS(merge(a, b), Error);
+}
+
+TEST_CASE("merge brings columns together by their names") {
+  Profile a, b;
+  a.types = {{"live", Unit::bytes}};
+  b.types = {{"blocks", Unit::count}, {"live", Unit::bytes}};
+  b.set_decimals(1, 1);
+  a.add(a.push({}, "main"), std::array<int64_t, 1>{5});
+  b.add(b.push({}, "main"), std::array<int64_t, 2>{2, 75});
+  merge(a, b);
+  CHECK(a.types.size() == 2);
+  CHECK(a.types[0].decimals == 1);
+  CHECK(a.total(0) == 125);
+  CHECK(a.total(1) == 2);
 }
 
 TEST_CASE("a copied profile owns its names") {

@@ -23,10 +23,10 @@ TEST_CASE("bytes are written with binary prefixes and never as 1024.0 of the sma
 }
 
 TEST_CASE("pages say their bytes too") {
-  CHECK(human(1, Unit::pages) == "1 page (4.0 KiB)");
-  CHECK(human(30826, Unit::pages) == "30,826 pages (120.4 MiB)");
-  CHECK(human(12, Unit::count) == "12");
-  CHECK(human(INT64_MAX, Unit::pages) == "9,223,372,036,854,775,807 pages (8.0 EiB)");
+  CHECK(human(1, {"", Unit::pages}) == "1 page (4.0 KiB)");
+  CHECK(human(30826, {"", Unit::pages}) == "30,826 pages (120.4 MiB)");
+  CHECK(human(12, {"", Unit::count}) == "12");
+  CHECK(human(INT64_MAX, {"", Unit::pages}) == "9,223,372,036,854,775,807 pages (8.0 EiB)");
 }
 
 TEST_CASE("a percentage of nothing is not a number") {

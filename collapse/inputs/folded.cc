@@ -1,11 +1,13 @@
 #include "core/folded.h"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 
 #include "collapse/input.h"
 #include "collapse/inputs/folded_comment.h"
-#include "collapse/inputs/lines.h"
+#include "collapse/issues.h"
+#include "collapse/lines.h"
 #include "core/error.h"
 #include "core/units.h"
 
@@ -23,7 +25,7 @@ FrameKind bracketed(std::string_view name) {
 
 class FoldedReader {
  public:
-  FoldedReader(std::istream& in, const ReadOptions& options) : options_(options), lines_(in) {}
+  FoldedReader(Source& source, const ReadOptions& options) : options_(options), lines_(source) {}
 
   Profile run() {
     profile_.types.resize(1);
@@ -31,28 +33,22 @@ class FoldedReader {
       try {
         take(lines_.line());
       } catch (const Error& error) {
-        fail("line " + std::to_string(lines_.number()) + ": " + error.what());
+        lines_.fail(error.what());
       }
     }
-    if (lines_.failed()) fail("it cannot be read to its end");
-    if (lines_.number() == 0) fail("it is empty; expected lines like 'main;parse;f 4096'");
+    if (lines_.number() == 0) lines_.fail("it is empty; expected lines like 'main;parse;f 4096'");
     if (profile_.touched().empty() && !comments_.any())
-      fail("no line has the form 'main;parse;f 4096'" + first_bad_);
+      lines_.fail("no line has the form 'main;parse;f 4096'" +
+                  (issues_.any() ? "; " + issues_.texts().front() : ""));
     const ValueType unknown{"count", Unit::count};
     profile_.types[0] = comments_.type().value_or(options_.type.value_or(unknown));
-    if (!first_bad_.empty()) profile_.meta.notes.push_back("not understood" + first_bad_);
+    issues_.finish(profile_);
     comments_.finish(profile_);
     return std::move(profile_);
   }
 
  private:
-  [[noreturn]] void fail(const std::string& what) const {
-    throw Error(options_.name + ": " + what);
-  }
-
   void take(std::string_view line) {
-    if (lines_.number() == 1) line = without_mark(line);
-    if (lines_.cut()) return bad(line, "longer than " + iec_bytes(Lines::max_length));
     if (line.starts_with(folded_comment)) {
       if (!comments_.take(line)) bad(line, "a damaged comment of memflame's");
       return;
@@ -72,20 +68,7 @@ class FoldedReader {
     profile_.add(push_all(line.substr(0, separator)), std::array{value});
   }
 
-  static std::string_view without_mark(std::string_view line) {
-    if (line.starts_with("\xFF\xFE") || line.starts_with("\xFE\xFF"))
-      throw Error("this is UTF-16; convert it with 'iconv -f UTF-16 -t UTF-8'");
-    if (line.starts_with("\xEF\xBB\xBF")) line.remove_prefix(3);
-    return line;
-  }
-
-  void bad(std::string_view line, const std::string& why) {
-    profile_.losses.add(Loss::input_line, 1);
-    if (!first_bad_.empty()) return;
-    constexpr size_t excerpt = 60;
-    first_bad_ = ": line " + std::to_string(lines_.number()) + " (" + why + "): '" +
-                 std::string(line.substr(0, excerpt)) + (line.size() > excerpt ? "…'" : "'");
-  }
+  void bad(std::string_view line, std::string_view why) { issues_.add(why, lines_.number(), line); }
 
   StackId push_all(std::string_view stack) {
     StackId top;
@@ -111,13 +94,28 @@ class FoldedReader {
   Lines lines_;
   FoldedComments comments_;
   Profile profile_;
-  std::string first_bad_;
+  Issues issues_;
 };
 
 }  // namespace
 
-Profile read_folded(std::istream& in, const ReadOptions& options) {
-  return FoldedReader(in, options).run();
+// Some line of the beginning ends in a blank and a number.
+bool is_folded(std::string_view head) {
+  if (head.starts_with(folded_comment)) return true;
+  while (!head.empty()) {
+    const std::string_view line = head.substr(0, head.find('\n'));
+    head.remove_prefix(std::min(head.size(), line.size() + 1));
+    const size_t last = line.find_last_not_of(" \t\r");
+    const size_t blank = line.find_last_of(" \t", last);
+    if (blank == std::string_view::npos || last == blank) continue;
+    const std::string_view number = line.substr(blank + 1, last - blank);
+    if (number.find_first_not_of("0123456789.-") == std::string_view::npos) return true;
+  }
+  return false;
+}
+
+Profile read_folded(Source& source, const ReadOptions& options) {
+  return FoldedReader(source, options).run();
 }
 
 }  // namespace memflame

@@ -70,7 +70,7 @@ class Finder {
 
   LocationId add(const Key& key, const RawStack& stack, const Pc& pc, SpaceId map_owner,
                  uint64_t offset) {
-    const LocationId id{StringTable::next_index(recording_.locations.size())};
+    const LocationId id{next_index(recording_.locations.size())};
     Location& location = recording_.locations.emplace_back();
     location.space = key.kind == Kind::kernel ? SpaceId{} : stack.space;
     location.pc = pc;

@@ -92,7 +92,7 @@ std::string in_words(const Recording& recording, const Totals& totals) {
   std::string text;
   for (size_t i = 0; i < totals.all.size(); ++i)
     text += (i == 0 ? "" : ", ") + recording.types[i].name + " " +
-            human(totals.all.at(i), recording.types[i].unit);
+            human(totals.all.at(i), recording.types[i]);
   return text;
 }
 

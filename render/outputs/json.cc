@@ -71,7 +71,9 @@ class JsonWriter {
     field("sampling", meta.sampling);
     array("value_types", columns_, [&](size_t i) {
       const ValueType& type = profile_.types[i];
-      out_ << "{\"name\":" << quoted(type.name) << ",\"unit\":" << quoted(name(type.unit)) << "}";
+      out_ << "{\"name\":" << quoted(type.name) << ",\"unit\":" << quoted(name(type.unit));
+      if (type.decimals != 0) out_ << ",\"decimals\":" << int{type.decimals};
+      out_ << "}";
     });
     const auto shown = std::find(columns_.begin(), columns_.end(), profile_.shown);
     out_ << ",\n\"shown\":" << shown - columns_.begin();

@@ -56,6 +56,7 @@ void append_root(std::string& out, const SvgPicture& picture, double height) {
   append_attribute(out, "role", "graphics-document");
   append_attribute(out, "data-total", std::to_string(picture.layout.total));
   append_attribute(out, "data-unit", name(type.unit));
+  if (type.decimals != 0) append_attribute(out, "data-decimals", type.decimals);
   append_attribute(out, "data-margin", SvgPicture::margin);
   append_attribute(out, "data-bar", bar_height);
   append_attribute(out, "data-root", picture.options.icicle ? "top" : "bottom");

@@ -10,10 +10,9 @@
 namespace memflame {
 
 std::string SvgPicture::name(const Box& box) const {
-  const Unit unit = profile.types[profile.shown].unit;
   if (box.merged != 0)
     return "(+" + with_commas(box.merged) + (box.merged == 1 ? " frame, " : " frames, ") +
-           brief(box.total, unit) + ")";
+           brief(box.total, profile.types[profile.shown]) + ")";
   if (!box.frame) return "all";
   const std::string& text = names[profile.frames[box.frame].function];
   return text.empty() ? "(no name)" : text;

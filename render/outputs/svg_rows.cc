@@ -83,13 +83,13 @@ class Rows {
     const double error = picture_.profile.standard_error(shown, sums);
     ((buffer_ += '\n') += figure(picture_.profile, shown, box.total, error)) += ", ";
     buffer_ += percent(static_cast<double>(box.total), static_cast<double>(picture_.layout.total));
-    if (box.self != 0 && box.self != box.total) append_figure("self", box.self, type_.unit);
-    if (sums[shown] != box.total) append_figure("net", sums[shown], type_.unit);
+    if (box.self != 0 && box.self != box.total) append_figure("self", box.self, type_);
+    if (sums[shown] != box.total) append_figure("net", sums[shown], type_);
     for (size_t i = 0; i < sums.size(); ++i) {
       const ValueType& type = picture_.profile.types[i];
       uint64_t replaced = 0;
       if (i == shown || sums[i] == 0 || type.unit == Unit::variance) continue;
-      append_figure(clean_text(type.name, replaced), sums[i], type.unit);
+      append_figure(clean_text(type.name, replaced), sums[i], type);
       append_error(i, sums);
     }
     const std::string_view module = picture_.names[picture_.profile.frames[box.frame].module];
@@ -98,11 +98,14 @@ class Rows {
     append_xml(buffer_, module.substr(module.rfind('/') + 1));
   }
 
-  void append_figure(std::string_view what, int64_t value, Unit unit) {
+  void append_figure(std::string_view what, int64_t value, const ValueType& type) {
     buffer_ += '\n';
     append_xml(buffer_, what);
-    (buffer_ += ' ') += with_commas(value);
-    buffer_ += unit == Unit::bytes ? " B" : unit == Unit::pages ? " pages" : "";
+    (buffer_ += ' ') += human(value, {type.name, Unit::count, no_column, 1, type.decimals});
+    buffer_ += type.unit == Unit::bytes         ? " B"
+               : type.unit == Unit::pages       ? " pages"
+               : type.unit == Unit::nanoseconds ? " ns"
+                                                : "";
   }
 
   void append_error(size_t column, std::span<const int64_t> sums) {
@@ -110,7 +113,7 @@ class Rows {
     const ValueType& type = profile.types[column];
     if (type.variance == no_column) return;
     buffer_ += " (± ";
-    buffer_ += brief(rounded_up(profile.standard_error(column, sums)), type.unit);
+    buffer_ += brief(rounded_up(profile.standard_error(column, sums)), type);
     buffer_ += ')';
   }
 

@@ -1,0 +1,161 @@
+#include "cli/input_options.h"
+
+#include <algorithm>
+#include <charconv>
+#include <ostream>
+#include <thread>
+
+#include "cli/options.h"
+#include "core/error.h"
+#include "core/units.h"
+
+namespace po = boost::program_options;
+
+namespace memflame {
+namespace {
+
+uint64_t number_of(std::string_view text, const std::string& whole) {
+  uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size())
+    throw Error("--snapshot takes N, or N..M for a difference, not '" + whole + "'",
+                ExitCode::usage);
+  return number;
+}
+
+Snapshot snapshot_of(const std::string& text) {
+  const size_t dots = text.find("..");
+  if (dots == std::string::npos)
+    return {.kind = Snapshot::Kind::number, .first = number_of(text, text)};
+  return {.kind = Snapshot::Kind::difference,
+          .first = number_of(std::string_view(text).substr(0, dots), text),
+          .second = number_of(std::string_view(text).substr(dots + 2), text)};
+}
+
+ValueType type_of(const std::string& unit) {
+  ValueType type{.name = unit};
+  if (!parse_unit(unit, type.unit))
+    throw Error("--unit is bytes, pages, count or nanoseconds, not '" + unit + "'",
+                ExitCode::usage);
+  return type;
+}
+
+std::vector<std::string> paths_of(const po::variables_map& values) {
+  if (values.count("input") == 0) return {"-"};
+  return values["input"].as<std::vector<std::string>>();
+}
+
+}  // namespace
+
+po::options_description input_options() {
+  po::options_description options("Input");
+  auto add = options.add_options();
+  add("from", po::value<std::string>(), "format of the input (default: what it looks like)");
+  add("value", po::value<std::string>(), "which figures, of those that --list shows");
+  add("list", po::bool_switch(), "only say which figures there are");
+  add("unit", po::value<std::string>(),
+      "what the numbers of a text without a unit are: bytes, pages, count, nanoseconds");
+  add("snapshot", po::value<std::string>(),
+      "of several states in one file the N-th, or N..M: what was added between (default: the last, "
+      "or the marked peak)");
+  add("pid", po::bool_switch(), "put the process id into the root frame");
+  add("tid", po::bool_switch(), "and the thread id");
+  add("no-comm", po::bool_switch(), "no frame for the name of the program");
+  add("addresses", po::bool_switch(), "addresses where there is no name");
+  add("offsets", po::bool_switch(), "offsets into functions");
+  add("lines", po::bool_switch(), "source lines: calls from different lines stay apart");
+  add("event", po::value<std::vector<std::string>>()->composing(),
+      "perf: only this event (may be given several times)");
+  add("weight", po::value<std::string>(), "perf: the field of the event to add up (bytes_req)");
+  add("net", po::bool_switch(), "perf: what was allocated less what was freed");
+  add("refuse-truncated", po::bool_switch(), "fail if the last stack ends in the middle");
+  add("threads", po::value<unsigned>(), "processor cores to use (default: all)");
+  add("strict", po::bool_switch(), "fail if anything is not understood; nothing is written then");
+  return options;
+}
+
+po::options_description input_files() {
+  po::options_description hidden;
+  hidden.add_options()("input", po::value<std::vector<std::string>>());
+  return hidden;
+}
+
+ReadOptions read_options(const po::variables_map& values) {
+  ReadOptions options;
+  std::string unit, snapshot;
+  take(values, "unit", unit);
+  take(values, "snapshot", snapshot);
+  if (!unit.empty()) options.type = type_of(unit);
+  if (!snapshot.empty()) options.snapshot = snapshot_of(snapshot);
+  options.threads = std::max(1U, std::thread::hardware_concurrency());
+  take(values, "threads", options.threads);
+  if (options.threads == 0 || options.threads > 1024)
+    throw Error("--threads is a number from 1 to 1024", ExitCode::usage);
+  options.comm = !values["no-comm"].as<bool>();
+  take(values, "pid", options.pid);
+  take(values, "tid", options.tid);
+  take(values, "addresses", options.addresses);
+  take(values, "offsets", options.offsets);
+  take(values, "lines", options.lines);
+  take(values, "event", options.events);
+  take(values, "weight", options.weight);
+  take(values, "net", options.net);
+  take(values, "refuse-truncated", options.refuse_truncated);
+  return options;
+}
+
+void choose_value(Profile& profile, const std::string& value) {
+  std::string known;
+  for (size_t i = 0; i < profile.types.size(); ++i) {
+    if (profile.types[i].unit == Unit::variance) continue;
+    if (profile.types[i].name == value) {
+      profile.shown = i;
+      return;
+    }
+    known += (known.empty() ? "" : ", ") + profile.types[i].name;
+  }
+  throw Error("there is no value '" + value + "' in the input; it has " + known, ExitCode::usage);
+}
+
+Profile read_input(const std::string& path, const po::variables_map& values) {
+  std::string from, value;
+  take(values, "from", from);
+  take(values, "value", value);
+  Source source = Source::open(path);
+  Profile profile = read_profile(source, from, read_options(values));
+  if (!value.empty()) choose_value(profile, value);
+  return profile;
+}
+
+Profile read_inputs(const po::variables_map& values) {
+  const std::vector<std::string> paths = paths_of(values);
+  Profile profile = read_input(paths.front(), values);
+  for (size_t i = 1; i < paths.size(); ++i) merge(profile, read_input(paths[i], values));
+  if (values["strict"].as<bool>() && profile.losses.lost_events() != 0)
+    throw Error("--strict: " +
+                    (profile.meta.notes.empty() ? "something was lost" : profile.meta.notes.back()),
+                ExitCode::lossy);
+  return profile;
+}
+
+void list_profile(std::ostream& out, const Profile& profile) {
+  for (size_t i = 0; i < profile.types.size(); ++i) {
+    const ValueType& type = profile.types[i];
+    if (type.unit == Unit::variance) continue;
+    const int64_t total = profile.total(i);
+    out << type.name << '\t' << name(type.unit) << '\t' << plain(total, type.decimals) << '\t'
+        << human(total, type) << (i == profile.shown ? "\tdefault" : "") << '\n';
+  }
+}
+
+std::string input_help() {
+  std::string text = "Formats for --from:\n";
+  for (const Input& input : inputs()) {
+    const std::string name(input.name);
+    text += "  " + name + std::string(name.size() < 15 ? 15 - name.size() : 1, ' ') +
+            std::string(input.help) + "\n";
+  }
+  return text;
+}
+
+}  // namespace memflame

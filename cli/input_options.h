@@ -1,0 +1,34 @@
+// Options of everything that reads stacks: which files, in which format, and what of them.
+#pragma once
+
+#include <boost/program_options.hpp>
+#include <string>
+
+#include "collapse/input.h"
+#include "core/profile.h"
+
+namespace memflame {
+
+// For the usage text, and the files as a hidden option "input".
+boost::program_options::options_description input_options();
+boost::program_options::options_description input_files();
+
+// Throws Error (usage) when a value is not understood.
+ReadOptions read_options(const boost::program_options::variables_map& values);
+
+// All inputs ("-" when none is named) as one profile, with the column of --value as the shown one.
+Profile read_inputs(const boost::program_options::variables_map& values);
+
+// One of them.
+Profile read_input(const std::string& path, const boost::program_options::variables_map& values);
+
+// Shows the column of that name. Throws Error (usage) that lists the columns.
+void choose_value(Profile& profile, const std::string& value);
+
+// What --list prints: format, columns with units and totals, stacks, losses.
+void list_profile(std::ostream& out, const Profile& profile);
+
+// The names of the formats with a line each, for --help.
+std::string input_help();
+
+}  // namespace memflame

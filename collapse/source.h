@@ -1,0 +1,55 @@
+// The bytes of one input, whatever they are packed in: gzip, zstd and xz are unpacked, UTF-16
+// becomes UTF-8, a UTF-8 byte order mark is dropped. Memory stays the same for any length.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace memflame {
+
+// Where bytes come from; one wraps another. Not thread-safe.
+class ByteStream {
+ public:
+  ByteStream() = default;
+  ByteStream(const ByteStream&) = delete;
+  ByteStream& operator=(const ByteStream&) = delete;
+  virtual ~ByteStream() = default;
+  // Up to `size` bytes; 0 only at the end. Throws Error when the input is damaged or unreadable.
+  virtual size_t read(char* into, size_t size) = 0;
+};
+
+class Source {
+ public:
+  // "-" is standard input. Throws Error when it cannot be opened.
+  static Source open(const std::string& path);
+  static Source of_memory(std::string bytes, std::string name = "memory");
+
+  // For messages.
+  const std::string& name() const { return name_; }
+
+  // Its beginning, at most head_size bytes, without taking it.
+  static constexpr size_t head_size = size_t{64} << 10U;
+  std::string_view head() const { return head_; }
+
+  // Fills `into` unless the input ends before; 0 at the end.
+  size_t read(char* into, size_t size);
+
+  // What is left, for formats that must be whole. Throws Error beyond `limit` bytes.
+  std::string all(size_t limit = size_t{8} << 30U);
+
+  // "NAME: what"; with a line: "NAME:12: what".
+  [[noreturn]] void fail(const std::string& what, size_t line = 0) const;
+
+ private:
+  Source(std::string name, std::unique_ptr<ByteStream> stream);
+
+  std::string name_;
+  std::unique_ptr<ByteStream> stream_;
+  std::string head_;
+  size_t taken_ = 0;  // of the head
+};
+
+}  // namespace memflame

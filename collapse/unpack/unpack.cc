@@ -1,0 +1,62 @@
+#include "collapse/unpack/unpack.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string>
+
+namespace memflame {
+namespace {
+
+class Beginning : public ByteStream {
+ public:
+  Beginning(std::string begin, std::unique_ptr<ByteStream> rest)
+      : begin_(std::move(begin)), rest_(std::move(rest)) {}
+
+  size_t read(char* into, size_t size) override {
+    if (taken_ == begin_.size()) return rest_->read(into, size);
+    const size_t part = std::min(size, begin_.size() - taken_);
+    std::memcpy(into, begin_.data() + taken_, part);
+    taken_ += part;
+    return part;
+  }
+
+ private:
+  std::string begin_;
+  std::unique_ptr<ByteStream> rest_;
+  size_t taken_ = 0;
+};
+
+struct Packing {
+  std::string_view magic;
+  std::unique_ptr<ByteStream> (*unpack)(std::unique_ptr<ByteStream>);
+};
+
+constexpr std::array packings{
+    Packing{"\x1f\x8b", unpack_gzip},
+    Packing{"\x28\xb5\x2f\xfd", unpack_zstd},
+    Packing{{"\xfd"
+             "7zXZ\0",
+             6},
+            unpack_xz},
+};
+
+}  // namespace
+
+std::unique_ptr<ByteStream> with_beginning(std::string begin, std::unique_ptr<ByteStream> rest) {
+  return std::make_unique<Beginning>(std::move(begin), std::move(rest));
+}
+
+std::unique_ptr<ByteStream> unpacked(std::string begin, std::unique_ptr<ByteStream> stream) {
+  const std::string_view magic = begin;
+  for (const Packing& packing : packings)
+    if (magic.starts_with(packing.magic))
+      return packing.unpack(with_beginning(std::move(begin), std::move(stream)));
+  const bool little = magic.starts_with("\xff\xfe");
+  if (little || magic.starts_with("\xfe\xff"))
+    return utf16_as_utf8(with_beginning(begin.substr(2), std::move(stream)), !little);
+  if (magic.starts_with("\xef\xbb\xbf")) begin.erase(0, 3);
+  return with_beginning(std::move(begin), std::move(stream));
+}
+
+}  // namespace memflame

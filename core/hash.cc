@@ -1,0 +1,27 @@
+#include "core/hash.h"
+
+#include <random>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace memflame {
+namespace {
+
+const uint64_t seed = [] {
+  std::random_device random;
+  return (uint64_t{random()} << 32) | random();
+}();
+
+}  // namespace
+
+uint64_t hash_bytes(std::string_view bytes) {
+  return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
+}
+
+Hash128 hash_bytes_128(std::string_view bytes) {
+  const XXH128_hash_t hash = XXH3_128bits_withSeed(bytes.data(), bytes.size(), seed);
+  return {hash.low64, hash.high64};
+}
+
+}  // namespace memflame

@@ -1,0 +1,18 @@
+# Tests of collapse/: one per reader (tests/inputs/<name>_test.cc, found by itself) and, with
+# MEMFLAME_FUZZ, one libFuzzer program per row of inputs.def.
+add_library(inputs_fixture STATIC inputs/inputs.cc)
+target_link_libraries(inputs_fixture PUBLIC memflame_doctest memflame_collapse PRIVATE memflame_warnings)
+target_include_directories(inputs_fixture PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
+target_compile_definitions(inputs_fixture PRIVATE TEST_DATA="${CMAKE_CURRENT_SOURCE_DIR}/data"
+                           CORPORA="${PROJECT_SOURCE_DIR}/../shared/corpora")
+file(GLOB input_tests RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS inputs/*_test.cc)
+foreach(file ${input_tests})
+  string(REGEX REPLACE "inputs/(.*)_test.cc" "\\1" name ${file})
+  add_executable(input_${name}_test ${file})
+  target_link_libraries(input_${name}_test PRIVATE inputs_fixture memflame_render memflame_warnings)
+  target_compile_definitions(input_${name}_test PRIVATE
+                             TEST_DATA="${CMAKE_CURRENT_SOURCE_DIR}/data"
+                             CORPORA="${PROJECT_SOURCE_DIR}/../shared/corpora")
+  add_test(NAME input_${name} COMMAND input_${name}_test)
+  set_tests_properties(input_${name} PROPERTIES LABELS unit)
+endforeach()

@@ -1,0 +1,69 @@
+#include "collapse/blocks.h"
+
+#include <algorithm>
+#include <cstring>
+#include <thread>
+
+namespace memflame {
+
+size_t whole_lines(std::string_view text) { return text.rfind('\n') + 1; }
+
+size_t whole_paragraphs(std::string_view text) {
+  for (size_t end = text.rfind('\n'); end != std::string_view::npos && end > 0;
+       end = text.rfind('\n', end - 1)) {
+    if (text[end - 1] == '\n') return end + 1;
+    if (end > 1 && text[end - 1] == '\r' && text[end - 2] == '\n') return end + 1;
+  }
+  return 0;
+}
+
+bool Blocks::next(std::vector<char>& buffer, Block& block) {
+  const std::lock_guard lock(mutex_);
+  if (ended_) return false;
+  buffer.resize(std::max(size_, 2 * rest_.size()));
+  size_t filled = rest_.size();
+  std::copy(rest_.begin(), rest_.end(), buffer.begin());
+  size_t end = 0;
+  while (true) {
+    filled += source_.read(buffer.data() + filled, buffer.size() - filled);
+    ended_ = filled < buffer.size();
+    end = ended_ ? filled : cut_({buffer.data(), filled});
+    if (end != 0 || ended_) break;
+    if (filled >= max_size) source_.fail("a line or record is longer than 2 GiB");
+    buffer.resize(2 * filled);
+  }
+  rest_.assign(buffer.begin() + static_cast<ptrdiff_t>(end),
+               buffer.begin() + static_cast<ptrdiff_t>(filled));
+  block = {index_, {buffer.data(), end}};
+  index_ += end != 0 ? 1 : 0;
+  return end != 0;
+}
+
+void Blocks::stop() {
+  const std::lock_guard lock(mutex_);
+  ended_ = true;
+}
+
+void for_each_block(Blocks& blocks, unsigned threads,
+                    const std::function<bool(unsigned worker, const Block& block)>& work) {
+  std::vector<std::exception_ptr> failures(threads);
+  const auto run = [&](unsigned worker) {
+    try {
+      std::vector<char> buffer;
+      for (Block block; blocks.next(buffer, block);)
+        if (!work(worker, block)) blocks.stop();
+    } catch (...) {
+      failures[worker] = std::current_exception();
+      blocks.stop();
+    }
+  };
+  {
+    std::vector<std::jthread> others;
+    for (unsigned worker = 1; worker < threads; ++worker) others.emplace_back(run, worker);
+    run(0);
+  }
+  for (const std::exception_ptr& failure : failures)
+    if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace memflame

@@ -1,0 +1,58 @@
+// An input in large pieces that end between its records, for one thread or several.
+#pragma once
+
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <string_view>
+#include <vector>
+
+#include "collapse/source.h"
+
+namespace memflame {
+
+struct Block {
+  size_t index = 0;  // 0, 1, 2, … in the order of the input
+  std::string_view text;
+};
+
+// Where a block may end: how many bytes of `text` are whole records, 0 when there is no end of a
+// record in it.
+using BlockCut = size_t (*)(std::string_view text);
+size_t whole_lines(std::string_view text);       // the last line feed
+size_t whole_paragraphs(std::string_view text);  // the last empty line
+
+class Blocks {
+ public:
+  static constexpr size_t usual_size = size_t{1} << 20U;
+  // Records that are longer end the reading with an error: they are not text.
+  static constexpr size_t max_size = size_t{1} << 31U;
+
+  Blocks(Source& source, BlockCut cut, size_t size = usual_size)
+      : source_(source), cut_(cut), size_(size) {}
+
+  // The next block, in `buffer`; false at the end of the input. Any thread may call it. The last
+  // block may end without the end of its record.
+  bool next(std::vector<char>& buffer, Block& block);
+
+  // No more blocks for anyone.
+  void stop();
+
+ private:
+  std::mutex mutex_;
+  Source& source_;
+  const BlockCut cut_;
+  const size_t size_;
+  std::vector<char> rest_;  // read, but behind the last cut
+  size_t index_ = 0;
+  bool ended_ = false;
+};
+
+// Calls `work` for each block on `threads` threads, this one among them; `worker` is from 0 to
+// threads - 1. When it returns false no further blocks are begun, but those before it are finished.
+// The first exception is thrown here when all threads are done.
+void for_each_block(Blocks& blocks, unsigned threads,
+                    const std::function<bool(unsigned worker, const Block& block)>& work);
+
+}  // namespace memflame

@@ -1,0 +1,84 @@
+#include "collapse/blocks.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <string>
+
+#include "core/error.h"
+
+using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
+
+namespace {
+
+// What the blocks hold, in order.
+std::vector<std::string> blocks_of(const std::string& text, size_t size, unsigned threads = 1,
+                                   BlockCut cut = whole_lines) {
+  Source source = Source::of_memory(text, "text");
+  Blocks blocks(source, cut, size);
+  std::mutex mutex;
+  std::map<size_t, std::string> found;
+  for_each_block(blocks, threads, [&](unsigned, const Block& block) {
+    const std::lock_guard lock(mutex);
+    CHECK(found.emplace(block.index, block.text).second);
+    return true;
+  });
+  std::vector<std::string> list;
+  for (const auto& [index, block] : found) {
+    CHECK(index == list.size());
+    list.push_back(block);
+  }
+  return list;
+}
+
+}  // namespace
+
+TEST_CASE("blocks end behind a line feed, the last where the text does") {
+  CHECK(blocks_of("", 8).empty());
+  CHECK(blocks_of("a", 8) == std::vector<std::string>{"a"});
+  CHECK(blocks_of("ab\ncd\nef\ngh", 7) == std::vector<std::string>{"ab\ncd\n", "ef\ngh"});
+  CHECK(blocks_of("ab\ncd\n", 6) == std::vector<std::string>{"ab\ncd\n"});
+  const std::string longer(50, 'x');
+  CHECK(blocks_of("a\n" + longer + "\nb\n", 4) ==
+        std::vector<std::string>{"a\n", longer + "\nb\n"});
+}
+
+TEST_CASE("paragraphs end with an empty line, with or without carriage returns") {
+  CHECK(blocks_of("a\nb\n\nc\nd\n\ne\n", 8, 1, whole_paragraphs) ==
+        std::vector<std::string>{"a\nb\n\n", "c\nd\n\ne\n"});
+  CHECK(blocks_of("a\r\n\r\nc\r\nd\r\n", 8, 1, whole_paragraphs) ==
+        std::vector<std::string>{"a\r\n\r\n", "c\r\nd\r\n"});
+  CHECK(whole_paragraphs("\n") == 0);
+}
+
+TEST_CASE("several threads see every byte once") {
+  std::string text;
+  for (int i = 0; i < 100000; ++i) text += "line " + std::to_string(i) + "\n";
+  const std::vector<std::string> blocks = blocks_of(text, 4096, 3);
+  CHECK(blocks.size() > 100);
+  std::string joined;
+  for (const std::string& block : blocks) joined += block;
+  CHECK(joined == text);
+}
+
+TEST_CASE("what stops one thread stops all") {
+  Source source = Source::of_memory(std::string(1 << 16, '\n'));
+  Blocks blocks(source, whole_lines, 16);
+  std::atomic<int> calls = 0;
+  const auto failing = [&](unsigned, const Block& block) -> bool {
+    ++calls;
+    if (block.index == 5) throw Error("no");
+    return true;
+  };
+  CHECK_THROWS_AS(for_each_block(blocks, 2, failing), Error);
+  Source again = Source::of_memory(std::string(1 << 16, '\n'));
+  Blocks few(again, whole_lines, 16);
+  calls = 0;
+  for_each_block(few, 1, [&](unsigned, const Block& block) {
+    ++calls;
+    return block.index < 5;
+  });
+  CHECK(calls == 6);
+}

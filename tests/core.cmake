@@ -1,2 +1,3 @@
 memflame_test(profile)
 memflame_test(units)
+memflame_test(interner)

@@ -1,0 +1,65 @@
+#include "core/interner.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "core/stack.h"
+
+using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
+
+TEST_CASE("strings are kept once and stay where they are") {
+  StringTable table;
+  CHECK(table.intern("") == StringId{});
+  const StringId first = table.intern("main");
+  const std::string_view view = table[first];
+  for (int i = 0; i < 200000; ++i) {
+    const std::string name = "f" + std::to_string(i);
+    CHECK(table[table.intern(name)] == name);
+  }
+  CHECK(table.size() == 200002);
+  CHECK(table.intern("main") == first);
+  CHECK(table[first].data() == view.data());
+  const StringId zero = table.intern(std::string_view("\0", 1));
+  CHECK(table[zero].size() == 1);
+  const std::string large(1 << 20, 'x');
+  CHECK(table[table.intern(large)] == large);
+  CHECK(table.intern("f199999") == StringId{200001});
+
+  const StringTable moved = std::move(table);
+  CHECK(moved[first].data() == view.data());
+  StringTable copy = moved;
+  CHECK(copy[first] == "main");
+  CHECK(copy[first].data() != view.data());
+  CHECK(copy.intern("f7") == StringId{9});
+}
+
+TEST_CASE("an index finds by equality among equal hashes") {
+  HashIndex index;
+  std::vector<int> values{0};
+  const auto find = [&](uint64_t hash, int value) {
+    return index.find(hash, [&](uint32_t id) { return values[id] == value; });
+  };
+  CHECK(find(1, 1) == 0);
+  // One hash for all, then all hashes: neither loses an entry while the table grows.
+  for (int i = 1; i <= 300; ++i) {
+    values.push_back(i);
+    index.insert(i <= 100 ? ~uint64_t{0} : mix(static_cast<uint64_t>(i), 0),
+                 static_cast<uint32_t>(i));
+  }
+  for (int i = 1; i <= 300; ++i)
+    CHECK(find(i <= 100 ? ~uint64_t{0} : mix(static_cast<uint64_t>(i), 0), i) ==
+          static_cast<uint32_t>(i));
+  CHECK(find(~uint64_t{0}, 101) == 0);
+}
+
+TEST_CASE("a tree of stacks has callers before callees") {
+  StackTable stacks;
+  const StackId root = stacks.push({}, FrameId{1});
+  const StackId child = stacks.push(root, FrameId{2});
+  CHECK(stacks.push({}, FrameId{1}) == root);
+  CHECK(stacks.push(root, FrameId{2}) == child);
+  CHECK(stacks.push({}, FrameId{2}) != child);
+  CHECK(stacks[child].caller == root);
+  CHECK(root < child);
+}

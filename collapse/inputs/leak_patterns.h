@@ -1,0 +1,30 @@
+// Patterns of leaks that are known and not worth a word, as LeakSanitizer has them: "foo" is a part
+// of the name, '*' any text, '^' and '$' its ends.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace memflame {
+
+// A piece has to be found behind the one before, at the first place where it is; LeakSanitizer does
+// not try a later one, so neither does this.
+bool matches_leak_pattern(std::string_view pattern, std::string_view text);
+
+class LeakPatterns {
+ public:
+  // More, or longer ones, are not taken: each name is compared with each pattern.
+  static constexpr size_t max_patterns = 256, max_length = 1024;
+
+  // "leak:PATTERN"; false when it is something else, or one too many.
+  bool add_line(std::string_view line);
+  void add(std::string pattern) { patterns_.push_back(std::move(pattern)); }
+  bool match(std::string_view text) const;
+
+ private:
+  std::vector<std::string> patterns_;
+};
+
+}  // namespace memflame

@@ -1,0 +1,36 @@
+// How valgrind's tools write a frame: "0x4C2A: f(int) (file.c:12)", "0x4C2A: ??? (in /lib/x.so)".
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "collapse/input.h"
+#include "core/profile.h"
+
+namespace memflame {
+
+struct ValgrindLabel {
+  std::string_view address;   // "0x4C2A"
+  std::string_view function;  // empty when valgrind has none ("???")
+  std::string_view module, file;
+  uint32_t line = 0;
+};
+
+// Whatever does not fit is part of the function's name. Views into `text`.
+ValgrindLabel parse_valgrind_label(std::string_view text);
+
+struct ValgrindFrame {
+  FrameId frame;
+  uint64_t address = 0;  // 0 = unknown
+};
+
+// As a frame of the profile: without its address (but see ReadOptions), and without file and line
+// unless options.lines.
+ValgrindFrame valgrind_frame(Profile& profile, std::string_view text, const ReadOptions& options);
+
+// The stack of these frames, root first. Of frames at one address the first is the function that
+// is there, and the others were inlined into it.
+StackId push_frames(Profile& profile, std::span<const ValgrindFrame> frames);
+
+}  // namespace memflame

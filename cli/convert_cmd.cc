@@ -23,6 +23,14 @@ void warn_of_losses(const Profile& profile) {
   }
 }
 
+void warn_of_left_out(const Output& output, const Profile& profile) {
+  std::string list;
+  for (const std::string& what : left_out(output, profile))
+    list += (list.empty() ? "" : "; ") + what;
+  if (!list.empty())
+    std::cerr << "memflame: " << output.name << " has no place for: " << list << "\n";
+}
+
 // Both commands read a profile and write it; they differ in the default format.
 int convert(const std::string& command, const Arguments& arguments, const char* help,
             const std::string& default_format) {
@@ -59,6 +67,7 @@ int convert(const std::string& command, const Arguments& arguments, const char* 
   write_output(output, [&](std::ostream& out) { writer.write(out, profile, render); });
   profile.losses.add(Loss::replaced_bytes, replaced_bytes(profile));
   warn_of_losses(profile);
+  warn_of_left_out(writer, profile);
   return 0;
 }
 

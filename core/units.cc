@@ -55,13 +55,12 @@ std::string seconds(int64_t nanoseconds) {
   return text.data();
 }
 
-// Rounded to a whole number, half away from zero.
+}  // namespace
+
 int64_t whole(int64_t value, uint8_t decimals) {
   for (; decimals > 1; --decimals) value /= 10;
   return decimals == 0 ? value : value / 10 + (value % 10) / 5;
 }
-
-}  // namespace
 
 std::string plain(int64_t value, uint8_t decimals) {
   std::string digits = std::to_string(value);

@@ -21,6 +21,9 @@ int64_t rounded_up(double error);
 // the type has decimals and one is needed to see it: "12.5".
 std::string human(int64_t value, const ValueType& type);
 
+// A figure with decimals as a whole number, half away from zero.
+int64_t whole(int64_t value, uint8_t decimals);
+
 // All digits without commas: "1250", with two decimals "12.50".
 std::string plain(int64_t value, uint8_t decimals);
 

@@ -7,7 +7,7 @@ namespace memflame {
 namespace {
 
 constexpr Output table[] = {
-#define OUTPUT(name, suffix, help) {#name, suffix, help, write_##name},
+#define OUTPUT(name, suffix, help, holds) {#name, suffix, help, write_##name, holds},
 #include "render/outputs.def"
 #undef OUTPUT
 };
@@ -33,8 +33,12 @@ const Output& output_for(std::string_view format, std::string_view path) {
   const size_t dot = file.rfind('.');
   // "x" and ".x" have no suffix.
   if (dot == std::string_view::npos || dot == 0) return table[0];
+  const Output* longest = nullptr;
   for (const Output& output : table)
-    if (output.suffix == file.substr(dot)) return output;
+    if (file.size() > output.suffix.size() && file.ends_with(output.suffix) &&
+        (longest == nullptr || longest->suffix.size() < output.suffix.size()))
+      longest = &output;
+  if (longest != nullptr) return *longest;
   throw Error("-o " + std::string(path) + ": no format is written to '" +
                   std::string(file.substr(dot)) + "' files (there are " + list(&Output::suffix) +
                   "); name one with --format " + list(&Output::name),

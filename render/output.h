@@ -2,25 +2,43 @@
 // outputs.def.
 #pragma once
 
+#include <cstdint>
 #include <ostream>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/profile.h"
 #include "render/options.h"
 
 namespace memflame {
 
-#define OUTPUT(name, suffix, help) \
+#define OUTPUT(name, suffix, help, holds) \
   void write_##name(std::ostream& out, const Profile& profile, const RenderOptions& options);
 #include "render/outputs.def"
 #undef OUTPUT
+
+// What a profile may have beside the figures of one column, and not every format a place for.
+enum Holds : uint32_t {
+  columns = 1,     // several
+  modules = 2,     // of frames
+  places = 4,      // source files and lines
+  kinds = 8,       // kernel, inlined, jit
+  errors = 16,     // of estimates
+  fractions = 32,  // of figures
+  large = 64,      // figures beyond 2^53 that stay exact for its usual readers
+  negative = 128,  // figures
+  notes = 256,     // title, notes and losses
+  everything = 511,
+};
 
 struct Output {
   std::string_view name;    // for --format
   std::string_view suffix;  // of a file that is written in it
   std::string_view help;
   void (*write)(std::ostream& out, const Profile& profile, const RenderOptions& options);
+  uint32_t holds;
 };
 
 std::span<const Output> outputs();
@@ -28,5 +46,8 @@ std::span<const Output> outputs();
 // `format` decides if it is not empty, else the suffix of `path`, else it is SVG. Throws Error
 // (usage) that lists the formats.
 const Output& output_for(std::string_view format, std::string_view path);
+
+// What of this profile a format has no place for: "the columns calls, peak".
+std::vector<std::string> left_out(const Output& output, const Profile& profile);
 
 }  // namespace memflame

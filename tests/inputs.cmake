@@ -1,6 +1,6 @@
 # Tests of collapse/: one per reader (tests/inputs/<name>_test.cc, found by itself) and, with
 # MEMFLAME_FUZZ, one libFuzzer program per row of inputs.def.
-add_library(inputs_fixture STATIC inputs/inputs.cc)
+add_library(inputs_fixture STATIC inputs/inputs.cc inputs/round_trip.cc)
 target_link_libraries(inputs_fixture PUBLIC memflame_doctest memflame_collapse PRIVATE memflame_warnings)
 target_include_directories(inputs_fixture PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
 target_compile_definitions(inputs_fixture PRIVATE TEST_DATA="${CMAKE_CURRENT_SOURCE_DIR}/data"

@@ -1,0 +1,18 @@
+// The stacks of a profile in an order that does not depend on how they got there.
+#pragma once
+
+#include <vector>
+
+#include "core/profile.h"
+
+namespace memflame {
+
+// Every stack that values were added to and all their callers: a caller before its callees, and
+// those by name, module, file, line and kind. The stack without a frame is the first, if it has
+// values. No recursion; memory is 12 bytes a stack.
+std::vector<StackId> ordered_stacks(const Profile& profile);
+
+// Whether values were added to a stack, by StackId::index.
+std::vector<bool> touched_stacks(const Profile& profile);
+
+}  // namespace memflame

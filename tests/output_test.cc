@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
+
 #include "core/error.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
@@ -36,11 +38,41 @@ TEST_CASE("the format, else the suffix, else SVG") {
   }
 }
 
+TEST_CASE("the longest suffix decides") {
+  CHECK(output_for("", "x.pb.gz").name == "pprof");
+  CHECK(output_for("", "a.b/x.pb.gz").name == "pprof");
+  CHECK(error_of("", "x.gz").find("no format is written to '.gz' files") != std::string::npos);
+}
+
 TEST_CASE("what there is not is told with what there is") {
-  CHECK(error_of("html", "") == "--format html: there are svg, folded, json");
-  CHECK(error_of("", "x.png") ==
-        "-o x.png: no format is written to '.png' files (there are .svg, .folded, .json); name one "
-        "with --format svg, folded, json");
+  std::string names, suffixes;
+  for (const Output& output : outputs()) {
+    names += (names.empty() ? "" : ", ") + std::string(output.name);
+    suffixes += (suffixes.empty() ? "" : ", ") + std::string(output.suffix);
+  }
+  CHECK(names.starts_with("svg, folded, json, pprof"));
+  CHECK(error_of("html", "") == "--format html: there are " + names);
+  CHECK(error_of("", "x.png") == "-o x.png: no format is written to '.png' files (there are " +
+                                     suffixes + "); name one with --format " + names);
+}
+
+TEST_CASE("what a format has no place for is told") {
+  Profile p;
+  p.types = {{"live", Unit::bytes}, {"calls"}, {"off", Unit::variance}};
+  p.add(p.push({}, "f"), std::array<int64_t, 3>{1, 2, 3});
+  const auto told = [&](std::string_view format) { return left_out(output_for(format, ""), p); };
+  CHECK(told("json").empty());
+  CHECK(told("pprof").empty());
+  CHECK(told("folded") == std::vector<std::string>{"the columns calls"});
+  p.types[0].variance = 2;
+  p.types[0].decimals = 1;
+  p.add(p.push({}, "f", FrameKind::kernel, "ext4", "a.c", 1), std::array<int64_t, 3>{-1, 2, 3});
+  CHECK(told("svg").empty());
+  CHECK(told("pprof") ==
+        std::vector<std::string>{"how far off estimates may be", "fractions: figures are rounded"});
+  CHECK(told("json") ==
+        std::vector<std::string>{"the modules of frames", "source files and lines",
+                                 "which frames are of the kernel, inlined or made at run time"});
 }
 
 TEST_CASE("options out of range are refused before anything is measured") {

@@ -1,0 +1,192 @@
+// bpftrace -f json: an object a line. A map is {"type": "map", "data": {"@name": {KEYS: VALUE}}},
+// where KEYS are as in the text but with "," between them, and stacks have a line a frame.
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "collapse/inputs/bpftrace_maps.h"
+#include "collapse/inputs/text_reader.h"
+
+namespace memflame {
+namespace {
+
+// A key is repeated when two stacks have the same names, so the object is not built: all are added.
+class Handler : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  Handler(BpftraceMaps& maps, std::vector<std::string_view>& bad) : maps_(maps), bad_(bad) {}
+
+  bool null() override { return other(); }
+  bool boolean(bool /*value*/) override { return other(); }
+  bool binary(binary_t& /*value*/) override { return other(); }
+  bool number_integer(number_integer_t value) override { return number(std::to_string(value)); }
+  bool number_unsigned(number_unsigned_t value) override { return number(std::to_string(value)); }
+  bool number_float(number_float_t value, const string_t& text) override {
+    constexpr double limit = 9.2e18;
+    if (value >= limit || value <= -limit)
+      throw Error("the number " + text.substr(0, 40) + " leaves the range of 64 bits");
+    return other();
+  }
+  bool string(string_t& value) override {
+    if (depth_ == 1 && keys_[1] == "type")
+      type_ = value;
+    else if (depth_ == 1)
+      bad_.push_back("printed by the script");
+    else
+      other();
+    return true;
+  }
+  bool start_object(size_t /*size*/) override { return begin(false); }
+  bool start_array(size_t /*size*/) override { return begin(true); }
+  bool end_object() override { return end(); }
+  bool end_array() override { return end(); }
+  bool key(string_t& value) override {
+    if (depth_ < levels) keys_[depth_] = value;
+    if (depth_ == 1 && value == "data")
+      maps_of_data_ = type_ == "map" || type_ == "hist" || type_ == "stats";
+    return true;
+  }
+  bool parse_error(size_t /*at*/, const std::string& /*token*/,
+                   const nlohmann::detail::exception& /*error*/) override {
+    bad_.push_back("no JSON");
+    return false;
+  }
+
+ private:
+  // An object of types, of maps, of entries; and in an entry a tuple, statistics or a list of
+  // buckets.
+  static constexpr size_t levels = 6, entry_level = 3;
+
+  bool begin(bool array) {
+    if (++depth_ < levels) arrays_[depth_] = array;
+    if (depth_ == entry_level + 1) {
+      values_.clear();
+      buckets_ = 0;
+      with_buckets_ = false;
+    }
+    return true;
+  }
+
+  bool end() {
+    if (depth_ == entry_level + 1) end_entry();
+    --depth_;
+    return true;
+  }
+
+  void end_entry() {
+    if (!maps_of_data_) return;
+    if (with_buckets_) values_ = {{"", buckets_, true}};
+    if (values_.empty()) return bad_.push_back("the value of a map is no number");
+    add();
+  }
+
+  void add() {
+    tell_keys(keys_[entry_level]);
+    maps_.add(values_);
+  }
+
+  bool other() {
+    if (maps_of_data_ && depth_ >= 2) bad_.push_back("the value of a map is no number");
+    return true;
+  }
+
+  std::string_view map() const {
+    std::string_view name = keys_[2];
+    if (name.starts_with('@')) name.remove_prefix(1);
+    return name;
+  }
+
+  bool number(const std::string& text) {
+    if (depth_ == 1 || !maps_of_data_) return true;
+    const int64_t value = maps_.number(text).value_or(0);
+    if (depth_ == 2) {
+      maps_.scalar(map(), text);
+    } else if (depth_ == entry_level) {
+      values_ = {{"", value}};
+      add();
+    } else if (depth_ == entry_level + 1) {
+      if (arrays_[depth_])
+        values_.push_back({"." + std::to_string(values_.size()), value});
+      else if (keys_[depth_] == "count" || keys_[depth_] == "total")
+        values_.push_back({"." + keys_[depth_], value, keys_[depth_] == "count"});
+    } else if (depth_ == entry_level + 2 && keys_[depth_] == "count") {
+      with_buckets_ = true;
+      if (!add_to(buckets_, value, Unit::count))
+        throw Error("a histogram leaves the range of 64 bits");
+    }
+    return true;
+  }
+
+  void tell_keys(std::string_view text) {
+    maps_.begin(map());
+    bool first = true;
+    bool in_stack = false;
+    while (true) {
+      const bool last = text.find('\n') == std::string_view::npos;
+      std::string_view line = take_until(text, "\n");
+      if (!first && !line.starts_with(',')) {
+        if (!line.empty()) maps_.frame(line);
+      } else {
+        if (in_stack) line.remove_prefix(1);
+        if (!last && line.ends_with(',')) {
+          line.remove_suffix(1);
+          maps_.keys(line, ",");
+        } else if (last || !line.empty()) {
+          maps_.keys(line, ",");
+        }
+        if (!last) maps_.begin_stack();
+        in_stack = !last;
+      }
+      if (last) return;
+      first = false;
+    }
+  }
+
+  BpftraceMaps& maps_;
+  std::vector<std::string_view>& bad_;
+  size_t depth_ = 0;
+  std::array<std::string, levels> keys_;
+  std::array<bool, levels> arrays_{};
+  std::string type_;
+  bool maps_of_data_ = false, with_buckets_ = false;
+  std::vector<MapValue> values_;
+  int64_t buckets_ = 0;
+};
+
+class Reader : TextReader {
+ public:
+  using TextReader::TextReader;
+
+  Profile run() {
+    each_line([&](std::string_view line) { take(line); });
+    std::vector<std::string> notes = std::move(profile.meta.notes);
+    profile = maps_.finish();
+    profile.meta.notes.insert(profile.meta.notes.end(), notes.begin(), notes.end());
+    return finish(R"(map like '{"type": "map", "data": {"@": {…}}}')");
+  }
+
+ private:
+  void take(std::string_view line) {
+    if (trimmed(line).empty()) return;
+    std::vector<std::string_view> found;
+    Handler handler(maps_, found);
+    const bool good = nlohmann::json::sax_parse(line, &handler);
+    for (const std::string_view why : found) bad(why);
+    if (!good && !whole) cut_off("a part of its map is left out");
+  }
+
+  BpftraceMaps maps_{options};
+};
+
+}  // namespace
+
+bool is_bpftrace_json(std::string_view head) {
+  std::string_view line;
+  while (next_line(head, line))
+    if (!line.empty()) break;
+  return line.starts_with(R"({"type": ")") && line.find(R"(", "data": )") != std::string_view::npos;
+}
+
+Profile read_bpftrace_json(Source& source, const ReadOptions& options) {
+  return Reader(source, options).run();
+}
+
+}  // namespace memflame

@@ -1,0 +1,77 @@
+// What the readers of printed stacks share: frames as tracing tools print them, a line each.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "collapse/input.h"
+
+namespace memflame {
+
+struct TextFrame {
+  std::string_view function;
+  std::string_view module{};
+  std::string_view file{};
+  uint32_t line = 0;
+  FrameKind kind = FrameKind::user;
+};
+
+// Without blanks and tabs at its ends.
+std::string_view trimmed(std::string_view text);
+
+// The next line of a text, which loses it; false at its end.
+bool next_line(std::string_view& text, std::string_view& line);
+
+// What is before the separator, which `text` loses with it; all of it when there is no separator.
+std::string_view take_until(std::string_view& text, std::string_view separator);
+
+// "f+12", "f+0x1c" and "f+0xb/0x10" are f; "operator+" has no offset.
+std::string_view without_offset(std::string_view name);
+
+// "f.c:12" -> its line, and `text` is "f.c"; nothing when no number is at its end.
+std::optional<uint32_t> take_line_number(std::string_view& text);
+
+// What is between the last `open` and the `close` that ends the text, which loses both and the
+// blanks before them; nothing when the text does not end so.
+std::optional<std::string_view> take_bracketed(std::string_view& text, char open, char close);
+
+bool is_hex(std::string_view digits);                        // one or more, and nothing else
+std::optional<uint64_t> hex_address(std::string_view text);  // "0x7f00" or "7f00"
+
+// A whole text that is one integer. Throws Error beyond 64 bits.
+std::optional<int64_t> integer(std::string_view text);
+
+// On x86-64 and arm64 the upper half is the kernel's.
+inline bool is_kernel_address(uint64_t address) { return address >> 63U != 0; }
+
+// Functions that are in every kernel and in no program: where the kernel is entered.
+bool is_kernel_entry(std::string_view function);
+
+// The frame in the profile; file and line only when options.lines.
+FrameId intern(Profile& profile, const TextFrame& frame, const ReadOptions& options);
+
+// Pushes frames that are in order from the leaf.
+StackId push_leaf_first(Profile& profile, StackId root, std::span<const FrameId> frames);
+
+// The frame that each distinct line stands for, so that a line is taken apart once.
+class FrameLines {
+ public:
+  // `parse(line)` is called for a new line and gives its FrameId.
+  template <class Parse>
+  FrameId get(std::string_view line, const Parse& parse) {
+    const StringId id = lines_.intern(line);
+    if (id.index >= frames_.size()) frames_.resize(lines_.size());
+    FrameId& frame = frames_[id.index];
+    if (!frame) frame = parse(line);
+    return frame;
+  }
+
+ private:
+  StringTable lines_;
+  std::vector<FrameId> frames_;
+};
+
+}  // namespace memflame

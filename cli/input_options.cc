@@ -63,6 +63,8 @@ po::options_description input_options() {
   add("no-comm", po::bool_switch(), "no frame for the name of the program");
   add("addresses", po::bool_switch(), "addresses where there is no name");
   add("offsets", po::bool_switch(), "offsets into functions");
+  add("no-symbols", po::bool_switch(),
+      "addresses: open none of the files that the input names to find names in");
   add("lines", po::bool_switch(), "source lines: calls from different lines stay apart");
   add("event", po::value<std::vector<std::string>>()->composing(),
       "perf: only this event (may be given several times)");
@@ -92,6 +94,7 @@ ReadOptions read_options(const po::variables_map& values) {
   if (options.threads == 0 || options.threads > 1024)
     throw Error("--threads is a number from 1 to 1024", ExitCode::usage);
   options.comm = !values["no-comm"].as<bool>();
+  options.symbols = !values["no-symbols"].as<bool>();
   take(values, "pid", options.pid);
   take(values, "tid", options.tid);
   take(values, "addresses", options.addresses);

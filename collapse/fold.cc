@@ -120,8 +120,9 @@ class Folder {
 
   StackId top_of(const Aggregate& sum) {
     const RawStack& stack = recording_.stacks[sum.stack.index];
-    StackId top = process(stack.space);
-    if (!sum.group.empty()) top = profile_.push(top, sum.group, FrameKind::note);
+    StackId top = options_.as_recorded ? StackId{} : process(stack.space);
+    const FrameKind kind = options_.as_recorded ? FrameKind::process : FrameKind::note;
+    if (!sum.group.empty()) top = profile_.push(top, sum.group, kind);
     if (!stack.note.empty())
       top = profile_.push(top, stack.note, FrameKind::note);
     else
@@ -144,7 +145,8 @@ class Folder {
         recording_.frames[sum.stack.index].size() != stack.pcs.size())
       throw Error("internal: a recording has to be symbolized before it is folded");
     const std::vector<LocationId>& locations = recording_.frames[sum.stack.index];
-    const size_t depth = depth_of_code(stack, locations);
+    const size_t depth =
+        options_.as_recorded ? locations.size() : depth_of_code(stack, locations);
     const std::optional<Loss> loss =
         depth < locations.size() ? Loss::truncated_not_code : loss_of(stack.stop);
     // At the first function the stack is complete, whatever the walk thought of what lies below.

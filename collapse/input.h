@@ -47,6 +47,10 @@ struct ReadOptions {
   std::string weight{};
   bool net = false;
 
+  // Addresses: look for names in the files of this machine. Without it nothing is opened that the
+  // input names.
+  bool symbols = true;
+
   Snapshot snapshot{};
   bool refuse_truncated = false;  // a last stack that ends in the middle: keep it, or refuse
   // The exact output of FlameGraph's collapsers, with what they lose. Options as they have them.

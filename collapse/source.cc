@@ -1,6 +1,7 @@
 #include "collapse/source.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -71,7 +72,11 @@ Source Source::open(const std::string& path) {
   if (path == "-") return {"standard input", std::make_unique<File>(STDIN_FILENO, false)};
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) throw Error("cannot read " + path + ": " + std::strerror(errno));
-  return {path, std::make_unique<File>(fd, true)};
+  Source source(path, std::make_unique<File>(fd, true));
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode))
+    source.changed_ns_ = int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
+  return source;
 }
 
 Source Source::of_memory(std::string bytes, std::string name) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -30,6 +31,9 @@ class Source {
   // For messages.
   const std::string& name() const { return name_; }
 
+  // When the file was last changed (CLOCK_REALTIME); INT64_MAX when it is none.
+  int64_t changed_ns() const { return changed_ns_; }
+
   // Its beginning, at most head_size bytes, without taking it.
   static constexpr size_t head_size = size_t{64} << 10U;
   std::string_view head() const { return head_; }
@@ -49,6 +53,7 @@ class Source {
   std::string name_;
   std::unique_ptr<ByteStream> stream_;
   std::string head_;
+  int64_t changed_ns_ = INT64_MAX;
   size_t taken_ = 0;  // of the head
 };
 

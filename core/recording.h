@@ -64,6 +64,11 @@ struct Module {
   std::string build_id;  // lower-case hex, empty when unknown
   SharedFd file;         // empty when it could not be opened
   std::string root;      // "/proc/PID/root" while that could be reached; prefix for debug files
+  // Of files that are opened later, by their name, without a build id to compare: the file must not
+  // have been changed after this (CLOCK_REALTIME), and where not even the inode is known (0) what
+  // has the name now is taken, and symbolize() says so.
+  int64_t unchanged_since_ns = INT64_MAX;
+  bool any_inode = false;
 };
 
 // A part of an address space, while it was mapped: [start, end) from file offset `offset`.

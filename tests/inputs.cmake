@@ -6,6 +6,8 @@ target_include_directories(inputs_fixture PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
 target_compile_definitions(inputs_fixture PRIVATE TEST_DATA="${CMAKE_CURRENT_SOURCE_DIR}/data"
                            CORPORA="${PROJECT_SOURCE_DIR}/../shared/corpora")
 file(GLOB input_tests RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS inputs/*_test.cc)
+# Readers of addresses have names to find in the files that collapse.cmake builds.
+set(tests_with_symbols addresses perf_data)
 foreach(file ${input_tests})
   string(REGEX REPLACE "inputs/(.*)_test.cc" "\\1" name ${file})
   add_executable(input_${name}_test ${file})
@@ -13,6 +15,13 @@ foreach(file ${input_tests})
   target_compile_definitions(input_${name}_test PRIVATE
                              TEST_DATA="${CMAKE_CURRENT_SOURCE_DIR}/data"
                              CORPORA="${PROJECT_SOURCE_DIR}/../shared/corpora")
+  if(name IN_LIST tests_with_symbols)
+    target_link_libraries(input_${name}_test PRIVATE symbolize_fixture)
+    target_include_directories(input_${name}_test PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+    target_compile_definitions(input_${name}_test PRIVATE SYMBOLS="${SYMBOLS}"
+                               SYMBOL_SOURCES="${SYMBOL_SOURCES}")
+    add_dependencies(input_${name}_test symbol_files)
+  endif()
   add_test(NAME input_${name} COMMAND input_${name}_test)
   set_tests_properties(input_${name} PROPERTIES LABELS unit)
 endforeach()

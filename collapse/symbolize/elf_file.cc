@@ -24,13 +24,19 @@ const Dwfl_Callbacks callbacks{.find_elf = no_other_file,
 // The descriptor that was opened while the target lived, or else the file that has its name now.
 SharedFd file_of(const Module& module) {
   if (module.kind == ModuleKind::vdso) return own_vdso();
-  if (module.file.get() >= 0) return module.file;
-  SharedFd file = open_in_root(module.root, module.path);
-  struct stat status {};
-  if (file.get() < 0 || ::fstat(file.get(), &status) != 0) return {};
-  // Without a build id to compare, at least it has to be the same inode.
-  if (module.build_id.empty() && status.st_ino != module.inode) return {};
-  return file;
+  return module.file.get() >= 0 ? module.file : open_in_root(module.root, module.path);
+}
+
+// Whether a file that was opened by its name is another than the one that was mapped, as far as that
+// shows without a build id: at least it has to be the same inode. A program that is linked anew often
+// gets the inode of the one before it.
+bool is_other_file(const Module& module, const struct stat& status) {
+  if (module.kind == ModuleKind::vdso || module.file.get() >= 0 || !module.build_id.empty())
+    return false;
+  const int64_t changed = status.st_mtim.tv_sec;
+  constexpr int64_t second = 1'000'000'000;
+  return (!module.any_inode && status.st_ino != module.inode) ||
+         changed > module.unchanged_since_ns / second;
 }
 
 bool looks_like_elf(int fd) {
@@ -53,6 +59,8 @@ ElfProblem ElfFile::open(const Module& module) {
   struct stat status {};
   if (file.get() < 0 || ::fstat(file.get(), &status) != 0) return ElfProblem::unreadable;
   if (!looks_like_elf(file.get())) return ElfProblem::not_elf;
+  if (is_other_file(module, status)) return ElfProblem::replaced;
+  unchecked_ = module.any_inode && module.build_id.empty() && module.file.get() < 0;
   search_.inode = status.st_ino;
 
   dwfl_.reset(dwfl_begin(&callbacks));

@@ -15,6 +15,7 @@ enum class ElfProblem : uint8_t {
   unreadable,  // could not be opened
   not_elf,     // something else, e.g. memory files that a JIT writes its code to
   replaced,    // the file that can be read now is not the one that was mapped
+  not_wanted,  // files are not to be opened
 };
 
 // Addresses are those the linker gave ("virtual addresses" of the file), never those of a process.
@@ -25,6 +26,8 @@ class ElfFile {
   ElfFile& operator=(const ElfFile&) = delete;
 
   ElfProblem problem() const { return problem_; }
+  // Nothing told whether this is the file that was mapped.
+  bool unchecked() const { return unchecked_; }
 
   // The address of the byte at `offset` in the file, by the program headers. Nothing is guessed
   // from a load bias: segments need not be page-aligned, nor a constant distance apart.
@@ -63,6 +66,7 @@ class ElfFile {
   Dwarf_Addr bias_ = 0;
   std::vector<Segment> segments_;
   ElfProblem problem_ = ElfProblem::none;
+  bool unchecked_ = false;
 };
 
 }  // namespace memflame

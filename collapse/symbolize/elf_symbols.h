@@ -18,6 +18,7 @@ class ElfSymbols {
   ElfSymbols(const Module& module, bool dwarf, DebuginfodBudget& budget);
 
   ElfProblem problem() const { return file_.problem(); }
+  bool unchecked() const { return file_.unchecked(); }
   std::optional<uint64_t> address_of(uint64_t offset) const { return file_.address_of(offset); }
 
   // The function at `address` and those inlined into it there, outermost first, names demangled,

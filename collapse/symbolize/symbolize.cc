@@ -82,10 +82,14 @@ class Symbolizer {
 
   void name_file(ModuleId id, std::vector<Target>& targets) {
     const Module& module = recording_.modules[id.index];
+    if (!sources_.files) return name_unreadable_file(module, targets, ElfProblem::not_wanted);
     const BusGuard guard;
     ElfSymbols symbols(module, sources_.inlines, budget_);
     if (symbols.problem() != ElfProblem::none)
       return name_unreadable_file(module, targets, symbols.problem());
+    if (symbols.unchecked())
+      note(module.path +
+           ": names are of the file that is there now; the input does not tell whether it is the same");
     // In order of address libdw reads its data from front to back.
     std::sort(targets.begin(), targets.end(),
               [](const Target& a, const Target& b) { return a.offset < b.offset; });
@@ -117,6 +121,7 @@ class Symbolizer {
     switch (problem) {
       case ElfProblem::none:
       case ElfProblem::not_elf:
+      case ElfProblem::not_wanted:
         break;
       case ElfProblem::unreadable:
         note(module.path + ": names unknown, the file could not be opened");
@@ -136,8 +141,9 @@ class Symbolizer {
 
   void name_kernel(const std::vector<Target>& targets) {
     if (targets.empty()) return;
-    const Kallsyms kallsyms(read_text(sources_.kallsyms_path));
-    if (kallsyms.hidden())
+    const bool wanted = !sources_.kallsyms_path.empty();
+    const Kallsyms kallsyms(wanted ? read_text(sources_.kallsyms_path) : "");
+    if (wanted && kallsyms.hidden())
       note("kernel names unknown: " + sources_.kallsyms_path +
            " hides them (see kernel.kptr_restrict)");
     for (const Target& target : targets) {

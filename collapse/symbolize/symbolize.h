@@ -10,7 +10,8 @@ namespace memflame {
 struct SymbolSources {
   bool inlines = true;        // read DWARF: inlined functions and source lines
   bool debug_servers = true;  // ask the servers of DEBUGINFOD_URLS, where the user has set it
-  std::string kallsyms_path = "/proc/kallsyms";
+  bool files = true;          // open the files that code was mapped from
+  std::string kallsyms_path = "/proc/kallsyms";  // "": kernel addresses get no names
 };
 
 // Fills recording.locations and recording.frames. Every place in a file is resolved once, however

@@ -25,6 +25,7 @@ void require(bool condition, const char* what) {
 // The first byte chooses the options, so that all of them are tried.
 ReadOptions options_of(uint8_t bits) {
   ReadOptions options;
+  options.symbols = false;  // no input may have files opened
   options.pid = (bits & 1U) != 0;
   options.tid = (bits & 2U) != 0;
   options.addresses = (bits & 4U) != 0;

@@ -1,0 +1,61 @@
+// What readers share whose stacks are addresses: their names come from the files that were mapped,
+// as long as these are on this machine and are still the same.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "collapse/input.h"
+#include "collapse/inputs/maps_text.h"
+#include "collapse/issues.h"
+#include "core/recording.h"
+
+namespace memflame {
+
+// Names addresses and folds, with what the options say of both. Where nothing is known a frame
+// reads
+// "[libfoo.so+0x1234]", and a note names the file.
+Profile named(Recording recording, const ReadOptions& options);
+
+// The addresses of a line: " 0x40152 0x7f00…", also without "0x". False when there is anything
+// else; those before it are in `addresses`, which is emptied first.
+bool take_addresses(std::string_view text, std::vector<uint64_t>& addresses);
+
+// Stacks of one process at one time, with its mappings.
+class AddressStacks {
+ public:
+  // Files that were changed after the source are not those of the process.
+  explicit AddressStacks(const Source& source);
+
+  // Columns; to be set before the first add().
+  std::vector<ValueType> types;
+
+  // One line of the list of mappings.
+  void map(std::string_view line, size_t number, Issues& issues);
+
+  // `addresses`: leaf first, all of them return addresses, as glibc's backtrace() and libunwind
+  // give them. `root` is a frame for the whole stack, or "".
+  void add(std::string_view root, std::span<const uint64_t> addresses,
+           std::span<const int64_t> values);
+
+  bool empty() const { return recording_.sums.empty(); }
+  bool any_mapping() const { return mapped_; }
+
+  // The stacks in names; nothing else may be called afterwards.
+  Profile take(const ReadOptions& options, Issues& issues);
+
+ private:
+  ModuleId module(const MapsRow& row);
+  void drop_overlaps(Issues& issues);
+
+  Recording recording_;
+  MapsText text_;
+  std::map<std::pair<std::string, uint64_t>, ModuleId> modules_;
+  int64_t unchanged_since_ns_;
+  bool mapped_ = false;
+};
+
+}  // namespace memflame

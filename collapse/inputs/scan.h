@@ -1,0 +1,54 @@
+// Reading a line from left to right. Every function takes what it names off the front, or leaves
+// `rest` as it is and returns false.
+#pragma once
+
+#include <charconv>
+#include <cstdint>
+#include <string_view>
+#include <system_error>
+
+#include "core/error.h"
+
+namespace memflame {
+
+struct Scan {
+  std::string_view rest;
+
+  bool literal(std::string_view text) {
+    if (!rest.starts_with(text)) return false;
+    rest.remove_prefix(text.size());
+    return true;
+  }
+
+  bool blanks() {  // any number of them
+    const size_t end = rest.find_first_not_of(" \t");
+    rest.remove_prefix(end == std::string_view::npos ? rest.size() : end);
+    return true;
+  }
+
+  // Throws Error when it leaves the range of T.
+  template <class T>
+  bool number(T& value) {
+    return digits(value, 10);
+  }
+  // Without "0x"; false also when it needs more than 64 bits.
+  bool hex(uint64_t& value) {
+    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value, 16);
+    if (error != std::errc{}) return false;
+    rest.remove_prefix(static_cast<size_t>(end - rest.data()));
+    return true;
+  }
+
+ private:
+  template <class T>
+  bool digits(T& value, int base) {
+    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value, base);
+    if (error == std::errc::result_out_of_range)
+      throw Error("a number leaves the range of 64 bits");
+    if (error != std::errc{}) return false;
+    rest.remove_prefix(static_cast<size_t>(end - rest.data()));
+    return true;
+  }
+};
+
+}  // namespace memflame

@@ -34,8 +34,8 @@ bool Lines::next() {
     searched = end_ - begin_;
     if (!fill()) break;
   }
+  if (feed == nullptr && begin_ == end_) return false;
   ended_line_ = feed != nullptr;
-  if (!ended_line_ && begin_ == end_) return false;
   const char* text = &buffer_[begin_];
   const size_t length =
       ended_line_ ? static_cast<size_t>(static_cast<const char*>(feed) - text) : end_ - begin_;

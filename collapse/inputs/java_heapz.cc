@@ -44,7 +44,7 @@ Name parse_name(std::string_view text) {
   if (colon != std::string_view::npos) {
     Scan number{place.substr(colon + 1)};
     uint32_t line = 0;
-    if (number.number(line) && number.rest.empty()) {
+    if (number.small_number(line) && number.rest.empty()) {
       name.line = line;
       place = place.substr(0, colon);
     }

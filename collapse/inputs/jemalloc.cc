@@ -88,7 +88,9 @@ class JemallocReader {
     if (lines_.next()) {
       Scan scan{lines_.line()};
       if (!scan.literal(magic) || !scan.number(rate) || !scan.rest.empty())
-        lines_.fail("expected 'heap_v2/' and the bytes between two samples");
+        throw Error("expected 'heap_v2/' and the bytes between two samples");
+    } else {
+      throw Error("it is empty");
     }
     bool accumulated = false;
     Row row;
@@ -167,10 +169,9 @@ class JemallocReader {
 }  // namespace
 
 bool is_jemalloc(std::string_view head) {
-  Scan scan{head};
-  uint64_t rate = 0;
-  return scan.literal(magic) && scan.hex(rate) &&
-         (scan.rest.empty() || scan.rest[0] == '\n' || scan.rest[0] == '\r');
+  if (!head.starts_with(magic)) return false;
+  const std::string_view rate = head.substr(magic.size(), head.find('\n') - magic.size());
+  return !rate.empty() && rate.find_first_not_of("0123456789\r") == std::string_view::npos;
 }
 
 Profile read_jemalloc(Source& source, const ReadOptions& options) {

@@ -52,11 +52,11 @@ class LegacyHeapReader {
 
  private:
   void read_header() {
-    if (!lines_.next()) lines_.fail("it is empty");
+    if (!lines_.next()) throw Error("it is empty");
     const std::optional<LegacyHeapHeader> header = parse_legacy_header(lines_.line());
-    if (!header) lines_.fail("expected 'heap profile: 1: 4096 [1: 4096] @ heap_v2/524288'");
+    if (!header) throw Error("expected 'heap profile: 1: 4096 [1: 4096] @ heap_v2/524288'");
     const std::optional<LegacyHeapKind> kind = legacy_kind(*header);
-    if (!kind) lines_.fail("profiles of '" + std::string(header->kind) + "' are not known");
+    if (!kind) throw Error("profiles of '" + std::string(header->kind) + "' are not known");
     header_ = header->in_use;
     columns_.emplace(kind->rate, header->accumulated(), kind->prefix);
     rule_ = kind->rule;
@@ -67,7 +67,7 @@ class LegacyHeapReader {
   void take(std::string_view line) {
     Scan scan{line};
     scan.blanks();
-    if (scan.rest.empty()) return;
+    if (scan.rest.empty()) return end_stack();
     if (scan.rest[0] == '#') return take_comment(scan.rest);
     if (scan.rest.starts_with("MAPPED_LIBRARIES:") || scan.rest.starts_with("--- Memory map:")) {
       in_maps_ = true;
@@ -113,7 +113,8 @@ class LegacyHeapReader {
       const bool inlined = i + 1 < frames_.size() && frames_[i + 1].address == frame.address;
       FrameKind kind = inlined ? FrameKind::inlined : FrameKind::user;
       if (frame.function.empty()) kind = FrameKind::unknown;
-      const std::string_view name = frame.function.empty() ? "[unknown]" : frame.function;
+      std::string_view name = "[unknown]";
+      if (!frame.function.empty()) name = frame.function;
       if (options_.lines)
         top = direct_.push(top, name, kind, {}, frame.file, frame.line);
       else

@@ -98,7 +98,7 @@ std::optional<GoFrame> parse_go_frame(std::string_view line) {
   frame.file = scan.rest.substr(0, colon);
   Scan number{scan.rest.substr(colon + 1)};
   uint32_t known = 0;
-  if (number.number(known)) frame.line = known;
+  if (number.small_number(known)) frame.line = known;
   return frame;
 }
 

@@ -33,7 +33,7 @@ bool take_proc_fields(Scan& scan, MapsRow& row) {
   if (!scan.hex(major) || !scan.literal(":") || !scan.hex(minor)) return false;
   row.device = makedev(static_cast<unsigned>(major), static_cast<unsigned>(minor));
   scan.blanks();
-  row.has_inode = scan.number(row.inode);
+  row.has_inode = scan.small_number(row.inode);
   return row.has_inode;
 }
 

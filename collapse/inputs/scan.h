@@ -26,28 +26,27 @@ struct Scan {
     return true;
   }
 
-  // Throws Error when it leaves the range of T.
+  // An integer. Throws Error when it leaves the range of T.
   template <class T>
   bool number(T& value) {
-    return digits(value, 10);
+    const std::errc error = digits(value, 10);
+    if (error == std::errc::result_out_of_range)
+      throw Error("a number leaves the range of 64 bits");
+    return error == std::errc{};
   }
-  // Without "0x"; false also when it needs more than 64 bits.
-  bool hex(uint64_t& value) {
-    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value, 16);
-    if (error != std::errc{}) return false;
-    rest.remove_prefix(static_cast<size_t>(end - rest.data()));
-    return true;
+  // For what is no figure: false also when it leaves the range of T.
+  template <class T>
+  bool small_number(T& value) {
+    return digits(value, 10) == std::errc{};
   }
+  bool hex(uint64_t& value) { return digits(value, 16) == std::errc{}; }  // without "0x"
 
  private:
   template <class T>
-  bool digits(T& value, int base) {
+  std::errc digits(T& value, int base) {
     const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value, base);
-    if (error == std::errc::result_out_of_range)
-      throw Error("a number leaves the range of 64 bits");
-    if (error != std::errc{}) return false;
-    rest.remove_prefix(static_cast<size_t>(end - rest.data()));
-    return true;
+    if (error == std::errc{}) rest.remove_prefix(static_cast<size_t>(end - rest.data()));
+    return error;
   }
 };
 

@@ -45,7 +45,7 @@ struct Copied {
 };
 
 bool all_unknown(const Profile& profile) {
-  for (const FrameId frame : profile.path(profile.touched().at(0)))
+  for (const FrameId frame : profile.path(profile.touched()[0]))
     if (profile.frames[frame].kind != FrameKind::unknown) return false;
   return true;
 }
@@ -58,7 +58,7 @@ bool noted(const Profile& profile, const std::string& what) {
 
 const std::string in_names =
     "plain;int shapes::Box::hold<int>(int);shapes::inner(int);"
-    "(anonymous namespace)::hidden()";
+    "(anonymous namespace)::hidden";
 
 }  // namespace
 

@@ -36,8 +36,8 @@ TEST_CASE("each stack is scaled by its own average size; rows of threads are not
   // 1 / (1 - exp(-(6688 / 13) / 524288)) = 1019.6… and 1 / (1 - exp(-2)) = 1.1565…
   CHECK(stacks(p, "inuse_objects") == Stacks{{"[program+0x1001];[libfoo.so+0x1]", 13254},
                                              {"[program+0x1001];[libfoo.so+0x2]", 1}});
-  CHECK(stacks(p, "inuse_space") == Stacks{{"[program+0x1001];[libfoo.so+0x1]", 6819089},
-                                           {"[program+0x1001];[libfoo.so+0x2]", 1212694}});
+  CHECK(stacks(p, "inuse_space") == Stacks{{"[program+0x1001];[libfoo.so+0x1]", 6819088},
+                                           {"[program+0x1001];[libfoo.so+0x2]", 1212696}});
   CHECK(p.total(column(p, "alloc_objects")) == 1537);
   CHECK(p.types[p.shown].name == "inuse_space");
   CHECK(p.meta.sampling == "1 sample per 512 KiB, scaled");

@@ -1,0 +1,39 @@
+// What the events of `perf script` count, and what one of them weighs.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "collapse/inputs/perf_script_lines.h"
+#include "core/profile.h"
+
+namespace memflame {
+
+struct PerfWeight {
+  enum class From : uint8_t {
+    period,  // 1 when none is printed
+    field,   // a field of the event
+    order,   // 2 to the power of a field
+  };
+  From from = From::period;
+  Unit unit = Unit::count;
+  std::string field{};
+};
+
+// "page-faults:u" without its modifiers. Names of tracepoints stay whole.
+std::string_view perf_event_name(std::string_view event);
+
+// The usual weight of an event; `field` (of --weight) instead when it is not empty.
+PerfWeight perf_weight(std::string_view event, std::string_view field);
+
+// What a sample weighs; nothing when it has not the field, or no number there. Throws Error when
+// that leaves 64 bits.
+std::optional<int64_t> weigh(const PerfWeight& weight, const PerfHeader& header);
+
+// Is it one of these (of --event), with or without its modifiers? All are when none is named.
+bool is_wanted(std::string_view event, std::span<const std::string> names);
+
+}  // namespace memflame

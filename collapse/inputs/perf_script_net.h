@@ -1,0 +1,78 @@
+// What was allocated less what was freed, by the addresses that events tell.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+
+#include "collapse/inputs/perf_script_lines.h"
+#include "core/hash.h"
+
+namespace memflame {
+
+// What an event does with a block of memory.
+struct PerfBlockEvent {
+  bool is_free = false;
+  bool is_pages = false;  // the address is a page frame's number
+  uint64_t address = 0;
+  uint64_t space = 0;  // addresses of different ones are different blocks
+};
+// Nothing when the event tells no address; address 0 when the allocation failed.
+std::optional<PerfBlockEvent> perf_block_event(const PerfHeader& header);
+
+class PerfNet {
+ public:
+  // A block of `weight` is alive, as part of a row of figures. What an earlier one at the same
+  // place is worth, whose free nobody saw, is taken from its row through `give`.
+  template <class Give>
+  void allocate(const PerfBlockEvent& event, uint32_t row, int64_t weight, const Give& give) {
+    Block& block = blocks_[key(event)];
+    if (block.row != 0) {
+      give(block.row, block.weight);
+      ++replaced_;
+    }
+    block = {row, weight};
+  }
+
+  // Takes what is freed from the row it was added to; false when no such block is alive. `weight`
+  // 0 = all of the block.
+  template <class Give>
+  bool free(const PerfBlockEvent& event, int64_t weight, const Give& give) {
+    const auto known = blocks_.find(key(event));
+    if (known == blocks_.end()) return false;
+    const Block block = known->second;
+    blocks_.erase(known);
+    // Pages that were allocated at once may be freed one by one: the others stay, in halves.
+    if (!event.is_pages || weight <= 0 || weight >= block.weight) weight = block.weight;
+    give(block.row, weight);
+    for (int64_t half = weight; half < block.weight; half *= 2) {
+      PerfBlockEvent other = event;
+      other.address += static_cast<uint64_t>(half);
+      blocks_[key(other)] = {block.row, half};
+    }
+    return true;
+  }
+
+  uint64_t replaced() const { return replaced_; }
+
+ private:
+  struct Block {
+    uint32_t row = 0;
+    int64_t weight = 0;
+  };
+  struct Key {
+    uint64_t address = 0, space = 0;
+    friend bool operator==(const Key&, const Key&) = default;
+  };
+  struct Hash {
+    size_t operator()(const Key& key) const noexcept {
+      return hash_bytes({reinterpret_cast<const char*>(&key), sizeof key});
+    }
+  };
+  static Key key(const PerfBlockEvent& event) { return {event.address, event.space}; }
+
+  std::unordered_map<Key, Block, Hash> blocks_;
+  uint64_t replaced_ = 0;
+};
+
+}  // namespace memflame

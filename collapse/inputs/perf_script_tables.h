@@ -1,0 +1,48 @@
+// What all threads that read one `perf script` share.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "collapse/inputs/perf_script_events.h"
+#include "core/hash_cache.h"
+#include "core/profile.h"
+
+namespace memflame {
+
+// Frames, stacks and events by number. Threads ask here only for what they have not met before.
+class PerfTables {
+ public:
+  FrameId frame(FrameKind kind, std::string_view function, std::string_view module = {});
+  // The same frame at a place of a source file.
+  FrameId at(FrameId frame, std::string_view file, uint32_t line);
+
+  // The number of an event, from 0. Throws Error when there are more than a profile has columns.
+  uint32_t event(std::string_view name);
+
+  // The row of figures for an event and a stack, from 1. `key`: the event, the root or 0, then the
+  // frames from the leaf on; `hash` is of its bytes.
+  uint32_t row(const Hash128& hash, std::span<const uint32_t> key);
+
+  // For when no thread is at work any more.
+  struct Row {
+    StackId stack;
+    uint32_t event = 0;
+  };
+  Profile profile;
+  std::vector<Row> rows{1};
+  std::vector<std::string> events;
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, uint32_t, std::less<>> event_numbers_;
+  HashCache known_rows_;
+  HashIndex row_of_stack_;
+};
+
+}  // namespace memflame

@@ -1,0 +1,248 @@
+#include "collapse/inputs/perf_script_worker.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+#include "core/error.h"
+#include "core/units.h"
+
+namespace memflame {
+namespace {
+
+// "[libc.so.6]", or with its address "[libc.so.6 0x7f12]"
+std::string unknown_name(const PerfFrame& frame, bool addresses) {
+  std::string name = "[" + std::string(perf_module_name(frame.module));
+  if (frame.module.empty()) name += "unknown";
+  if (addresses) name += " 0x" + std::string(frame.address);
+  return name + "]";
+}
+
+// In a key, behind the event and the root.
+constexpr size_t first_frame = 2;
+
+}  // namespace
+
+bool PerfWorker::take(const Block& block, bool open) {
+  at_ = {block.index, 0};
+  const char* at = block.text.data();
+  const char* const end_of_text = at + block.text.size();
+  try {
+    while (at != end_of_text) {
+      const auto left = static_cast<size_t>(end_of_text - at);
+      const void* feed = std::memchr(at, '\n', left);
+      size_t size =
+          feed != nullptr ? static_cast<size_t>(static_cast<const char*>(feed) - at) : left;
+      const char* const next = at + size + (feed != nullptr ? 1 : 0);
+      if (size != 0 && at[size - 1] == '\r') --size;
+      ++at_.second;
+      take_line({at, size});
+      at = next;
+    }
+    if (open && inside_ && (key_.size() > first_frame || !block.text.ends_with('\n')))
+      truncated = at_;
+    end();
+  } catch (const Error& error) {
+    failure = {at_, error.what()};
+    return false;
+  }
+  lines.emplace_back(block.index, at_.second);
+  if (issues_.any()) issues.emplace_back(block.index, std::exchange(issues_, {}));
+  return true;
+}
+
+void PerfWorker::take_line(std::string_view line) {
+  if (line.empty()) return end();
+  if (!inside_) return begin(line);
+  if (!wanted_) {
+    // Samples without stacks follow each other without an empty line.
+    if (const auto header = parse_perf_header(line); header && header->placed) begin(*header);
+    return;
+  }
+  const Hash128 hash = hash_bytes_128(line);
+  uint32_t frame = known_lines_.find(hash);
+  if (frame == 0) {
+    frame = learn(line);
+    if (frame == 0) return;
+    known_lines_.insert(hash, frame);
+  }
+  key_.push_back(frame);
+}
+
+// The frame that a line is; 0 when there is nothing to remember of it.
+uint32_t PerfWorker::learn(std::string_view line) {
+  if (const std::optional<PerfSource> source = parse_perf_source(line)) {
+    if (options_.lines && !source->file.empty() && key_.size() > first_frame)
+      key_.back() = tables_.at(FrameId{key_.back()}, source->file, source->line).index;
+    return 0;
+  }
+  const std::optional<PerfFrame> frame = parse_perf_frame(line);
+  if (const auto header = parse_perf_header(line); header && (header->placed || !frame)) {
+    end();
+    begin(*header);
+    return 0;
+  }
+  if (frame) return learn_frame(*frame);
+  if (!skip_record(line))
+    issues_.add("neither a frame nor the first line of a sample", at_.second, line);
+  return 0;
+}
+
+uint32_t PerfWorker::learn_frame(const PerfFrame& frame) {
+  if (frame.kind == FrameKind::jit && frame.symbol.find("->") != std::string_view::npos)
+    return push_inlined(frame);
+  std::string name(frame.symbol);
+  if (name.empty()) name = unknown_name(frame, options_.addresses);
+  if (options_.offsets) name += frame.offset;
+  // Code made at run time is in a file of its process's own: no two of its functions were equal.
+  const std::string_view module = frame.kind == FrameKind::jit ? "" : frame.module;
+  return tables_.frame(frame.kind, name, module).index;
+}
+
+// "caller->inlined->leaf", as perf maps of Java name code.
+uint32_t PerfWorker::push_inlined(const PerfFrame& frame) {
+  std::string_view symbol = frame.symbol;
+  while (true) {
+    const size_t arrow = symbol.rfind("->");
+    const bool is_caller = arrow == std::string_view::npos;
+    const std::string_view name = is_caller ? symbol : symbol.substr(arrow + 2);
+    const FrameKind kind = is_caller ? FrameKind::jit : FrameKind::inlined;
+    if (!name.empty()) key_.push_back(tables_.frame(kind, name).index);
+    if (is_caller) return 0;
+    symbol = symbol.substr(0, arrow);
+  }
+}
+
+// What `--show-lost-events` and its like put between the samples.
+bool PerfWorker::skip_record(std::string_view line) {
+  const size_t record = line.find(" PERF_RECORD_");
+  if (record == std::string_view::npos) return false;
+  constexpr std::string_view lost_record = " PERF_RECORD_LOST";
+  const std::string_view text = line.substr(record);
+  const size_t number = text.rfind(' ') + 1;
+  uint64_t count = 0;
+  if (text.starts_with(lost_record)) {
+    std::from_chars(text.data() + number, text.data() + text.size(), count);
+    if (__builtin_add_overflow(lost, count, &lost)) lost = UINT64_MAX;
+  }
+  return true;
+}
+
+void PerfWorker::take_comment(std::string_view line) {
+  constexpr std::string_view command_key = "# cmdline : ", host_key = "# hostname : ";
+  if (line.starts_with(command_key)) command = line.substr(command_key.size());
+  if (line.starts_with(host_key)) host = line.substr(host_key.size());
+}
+
+void PerfWorker::begin(std::string_view line) {
+  if (const auto header = parse_perf_header(line)) return begin(*header);
+  if (line.front() == '#') return take_comment(line);
+  if (skip_record(line)) return;
+  issues_.add("not the first line of a sample", at_.second, line);
+}
+
+void PerfWorker::begin(const PerfHeader& header) {
+  ++samples;
+  inside_ = true;
+  Event& event = event_of(header.event);
+  wanted_ = event.wanted;
+  key_.clear();
+  block_.reset();
+  if (!wanted_) return;
+  ++event.samples;
+  const std::optional<int64_t> weight = weigh(event.weight, header);
+  event.without_field += weight ? 0U : 1U;
+  event.without_period += header.period.empty() ? 1U : 0U;
+  event.scaled |= event.weight.from != PerfWeight::From::period && !header.period.empty() &&
+                  header.period != "1";
+  weight_ = weight.value_or(0);
+  if (options_.net) block_ = perf_block_event(header);
+  if (block_ && block_->is_free) free_block(*block_, event, weight);
+  // The stack of a free is of no use, and a failed allocation has no memory.
+  if (!weight || (block_ && (block_->is_free || block_->address == 0))) {
+    wanted_ = false;
+    return;
+  }
+  key_ = {event.number, root_of(header)};
+  if (const auto frame = parse_perf_single_frame(header.rest)) {
+    if (const uint32_t id = learn_frame(*frame); id != 0) key_.push_back(id);
+    end();
+  }
+}
+
+void PerfWorker::free_block(const PerfBlockEvent& block, const Event& event,
+                            std::optional<int64_t> weight) {
+  if (block.address == 0) return;
+  const bool weighed = event.weight.from != PerfWeight::From::period || block.is_pages;
+  const auto give = [&](uint32_t row, int64_t worth) { add(row, -worth); };
+  if (net.free(block, weighed ? weight.value_or(0) : 0, give)) return;
+  ++free_misses;
+  const int64_t unit = event.weight.unit == Unit::pages   ? page_bytes
+                       : event.weight.unit == Unit::bytes ? 1
+                                                          : 0;
+  int64_t bytes = 0;
+  if (!__builtin_mul_overflow(weight.value_or(0), unit, &bytes) &&
+      !__builtin_add_overflow(bytes, free_miss_bytes, &bytes))
+    free_miss_bytes = bytes;
+}
+
+void PerfWorker::end() {
+  if (!inside_) return;
+  inside_ = false;
+  if (!wanted_) return;
+  if (key_.size() == first_frame && key_[1] == 0)
+    key_.push_back(tables_.frame(FrameKind::note, "[no stack]").index);
+  const Hash128 hash =
+      hash_bytes_128({reinterpret_cast<const char*>(key_.data()), key_.size() * sizeof key_[0]});
+  uint32_t row = known_rows_.find(hash);
+  if (row == 0) {
+    row = tables_.row(hash, key_);
+    known_rows_.insert(hash, row);
+  }
+  add(row, weight_);
+  if (block_)
+    net.allocate(*block_, row, weight_, [&](uint32_t old, int64_t worth) { add(old, -worth); });
+}
+
+void PerfWorker::add(uint32_t row, int64_t value) {
+  if (sums.size() <= row) sums.resize(row + 1, 0);
+  if (!add_to(sums[row], value, Unit::count))
+    throw Error("a sum of values leaves the range of 64 bits; the input cannot be right");
+}
+
+PerfWorker::Event& PerfWorker::event_of(std::string_view name) {
+  if (last_event_ < events.size() && events[last_event_].name == name) return events[last_event_];
+  const auto known = event_numbers_.find(name);
+  if (known != event_numbers_.end()) {
+    last_event_ = known->second;
+  } else {
+    last_event_ = events.size();
+    event_numbers_.emplace(name, last_event_);
+    events.push_back({.name = std::string(name),
+                      .number = tables_.event(name),
+                      .wanted = is_wanted(name, options_.events),
+                      .weight = perf_weight(name, options_.weight),
+                      .first = at_});
+  }
+  return events[last_event_];
+}
+
+// "comm", "comm-12", "comm-12/34"; 0 when it is not wanted.
+uint32_t PerfWorker::root_of(const PerfHeader& header) {
+  std::string root(options_.comm ? header.comm : "");
+  if (options_.pid || options_.tid) {
+    if (!root.empty()) root += '-';
+    root += header.pid.empty() ? "?" : header.pid;
+    if (options_.tid) root.append("/").append(header.tid);
+  }
+  if (root.empty()) return 0;
+  const Hash128 hash = hash_bytes_128(root);
+  uint32_t frame = known_roots_.find(hash);
+  if (frame == 0) {
+    frame = tables_.frame(FrameKind::process, root).index;
+    known_roots_.insert(hash, frame);
+  }
+  return frame;
+}
+
+}  // namespace memflame

@@ -1,0 +1,65 @@
+// Hash -> number, for what is met again and again: a shortcut that may forget.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/hash.h"
+
+namespace memflame {
+
+// Open addressing with linear probing, 16 bytes a slot, at most half full. Of the 128 bits of a
+// hash 96 are compared.
+class HashCache {
+ public:
+  // With more entries than that it forgets all of them.
+  explicit HashCache(size_t most = size_t{1} << 20U) : most_(most) {}
+
+  // The number of a hash; 0 when it is not known.
+  uint32_t find(const Hash128& hash) const {
+    if (slots_.empty()) return 0;
+    for (size_t at = hash.low & (slots_.size() - 1);; at = (at + 1) & (slots_.size() - 1)) {
+      const Slot& slot = slots_[at];
+      if (slot.value == 0) return 0;
+      if (slot.low == hash.low && slot.high == static_cast<uint32_t>(hash.high)) return slot.value;
+    }
+  }
+
+  // Adds a number (not 0) for a hash that find() has not found.
+  void insert(const Hash128& hash, uint32_t value) {
+    if (used_ == most_) {
+      slots_.clear();
+      used_ = 0;
+    }
+    if (used_ * 2 >= slots_.size()) grow();
+    put({hash.low, static_cast<uint32_t>(hash.high), value});
+    ++used_;
+  }
+
+ private:
+  struct Slot {
+    uint64_t low = 0;
+    uint32_t high = 0, value = 0;
+  };
+
+  void put(const Slot& slot) {
+    size_t at = slot.low & (slots_.size() - 1);
+    while (slots_[at].value != 0) at = (at + 1) & (slots_.size() - 1);
+    slots_[at] = slot;
+  }
+
+  void grow() {
+    constexpr size_t first = 256;
+    std::vector<Slot> old(slots_.empty() ? first : 2 * slots_.size());
+    old.swap(slots_);
+    for (const Slot& slot : old)
+      if (slot.value != 0) put(slot);
+  }
+
+  size_t most_;
+  std::vector<Slot> slots_;
+  size_t used_ = 0;
+};
+
+}  // namespace memflame

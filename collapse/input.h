@@ -29,6 +29,7 @@ struct Snapshot {
 struct ReadOptions {
   // What the numbers of a text are that does not say it; "count" when not given.
   std::optional<ValueType> type{};
+  size_t columns = 0;  // how many numbers end a folded line; 0 = as many as they seem to be
   unsigned threads = 1;
 
   // Frames at the root of each stack, where the input tells them.

@@ -30,6 +30,11 @@ class HashIndex {
     ++used_;
   }
 
+  // Brings what find() and insert() look at into the cache.
+  void prefetch(uint64_t hash) const {
+    if (!slots_.empty()) __builtin_prefetch(&slots_[place(static_cast<uint32_t>(hash >> 32))]);
+  }
+
   void clear() {
     slots_.clear();
     used_ = 0;

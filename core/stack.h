@@ -47,17 +47,32 @@ struct StackNode {
 // parents before children, and one pass in reverse sums children into parents without recursion.
 class StackTable {
  public:
-  StackId push(StackId caller, FrameId frame) { return nodes_.intern({caller, frame}); }
-  const StackNode& operator[](StackId id) const { return nodes_[id]; }
+  StackId push(StackId caller, FrameId frame) { return push(caller, frame, hash(caller, frame)); }
+  const StackNode& operator[](StackId id) const { return nodes_[id.index]; }
   size_t size() const { return nodes_.size(); }
 
+  // Who knows many stacks ahead can have the memory fetched before it is needed. The hash is that
+  // of the frames from the root on, so it can be told before the caller is known: `caller` is the
+  // upper half of its hash, 0 for none.
+  static uint64_t hash(uint32_t caller, FrameId frame) { return mix(caller, frame.index); }
+  void prefetch(uint64_t hash) const { index_.prefetch(hash); }
+  StackId push(StackId caller, FrameId frame, uint64_t hash) {
+    const StackNode node{caller, frame};
+    const uint32_t known = index_.find(hash, [&](uint32_t id) { return nodes_[id] == node; });
+    if (known != 0) return StackId{known};
+    const StackId id{next_index(nodes_.size())};
+    nodes_.push_back(node);
+    tags_.push_back(static_cast<uint32_t>(hash >> 32));
+    index_.insert(hash, id.index);
+    return id;
+  }
+
  private:
-  struct Hash {
-    size_t operator()(const StackNode& n) const noexcept {
-      return mix(n.caller.index, n.frame.index);
-    }
-  };
-  Interner<StackNode, StackId, Hash> nodes_;
+  uint64_t hash(StackId caller, FrameId frame) const { return hash(tags_[caller.index], frame); }
+
+  std::vector<StackNode> nodes_{1};
+  std::vector<uint32_t> tags_{0};  // upper halves of the hashes
+  HashIndex index_;
 };
 
 }  // namespace memflame

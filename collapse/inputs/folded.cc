@@ -1,100 +1,159 @@
 #include "core/folded.h"
 
 #include <algorithm>
-#include <charconv>
-#include <optional>
+#include <mutex>
 
+#include "collapse/blocks.h"
 #include "collapse/input.h"
 #include "collapse/inputs/folded_comment.h"
+#include "collapse/inputs/folded_lines.h"
+#include "collapse/inputs/folded_numbers.h"
 #include "collapse/issues.h"
-#include "collapse/lines.h"
 #include "core/error.h"
 #include "core/units.h"
 
 namespace memflame {
 namespace {
 
-// Brackets around a name are put there by the tools. These are said by memflame itself; others
-// stand for code without a name ("[libfoo.so+0x12]", "[unknown]").
-FrameKind bracketed(std::string_view name) {
-  for (const std::string_view note : {"[lost", "[truncated", "[exec:", "[by another task", "[anon]",
-                                      "[file]", "[shared]", "[PROT_NONE]"})
-    if (name.starts_with(note)) return FrameKind::note;
-  return FrameKind::unknown;
+// The comments of memflame's own at the beginning of a text, damaged ones left out.
+FoldedComments header_of(std::string_view head) {
+  FoldedComments header;
+  while (head.starts_with('#')) {
+    const size_t end = head.find('\n');
+    if (end == std::string_view::npos) break;
+    std::string_view line = head.substr(0, end);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (line.starts_with(folded_comment)) static_cast<void>(header.take(line));
+    head.remove_prefix(end + 1);
+  }
+  return header;
+}
+
+std::vector<ValueType> named_columns(size_t count, const ValueType& type) {
+  if (count == 1) return {type};
+  std::vector<ValueType> types(count, type);
+  for (size_t i = 0; i < count; ++i) types[i].name = "value" + std::to_string(i + 1);
+  if (count == 2) {
+    types[0].name = "before";
+    types[1].name = "after";
+  }
+  return types;
+}
+
+FoldedLayout layout_of(const Source& source, const ReadOptions& options) {
+  FoldedLayout layout;
+  FoldedComments header;
+  try {
+    header = header_of(source.head());
+  } catch (const Error&) {  // said again, with its line, when that is read
+  }
+  layout.roots_are_processes = header.roots_are_processes();
+  if (options.columns > max_columns) source.fail("a line has 1,024 columns of numbers at most");
+  if (header.any() && (options.columns == 0 || options.columns == header.types().size())) {
+    layout.types = header.types();
+    layout.shown = header.shown();
+    layout.columns_are_sure = true;
+    return layout;
+  }
+  const bool whole = source.head().size() < Source::head_size;
+  const size_t columns =
+      options.columns != 0 ? options.columns : counted_columns(source.head(), whole);
+  layout.columns_are_sure = options.columns != 0;
+  layout.types = named_columns(columns, options.type.value_or(ValueType{"count", Unit::count}));
+  layout.shown = columns == 2 ? 1 : 0;
+  return layout;
 }
 
 class FoldedReader {
  public:
-  FoldedReader(Source& source, const ReadOptions& options) : options_(options), lines_(source) {}
+  FoldedReader(Source& source, const ReadOptions& options)
+      : source_(source), layout_(layout_of(source, options)) {
+    // No more threads than there is text for.
+    const bool small = source.head().size() < Source::head_size;
+    for (unsigned i = 0; i < (small ? 1 : std::max(1U, options.threads)); ++i)
+      workers_.emplace_back(layout_);
+  }
 
   Profile run() {
-    profile_.types.resize(1);
-    while (lines_.next()) {
-      try {
-        take(lines_.line());
-      } catch (const Error& error) {
-        lines_.fail(error.what());
-      }
-    }
-    if (lines_.number() == 0) lines_.fail("it is empty; expected lines like 'main;parse;f 4096'");
-    if (profile_.touched().empty() && !comments_.any())
-      lines_.fail("no line has the form 'main;parse;f 4096'" +
-                  (issues_.any() ? "; " + issues_.texts().front() : ""));
-    const ValueType unknown{"count", Unit::count};
-    profile_.types[0] = comments_.type().value_or(options_.type.value_or(unknown));
-    issues_.finish(profile_);
-    comments_.finish(profile_);
-    return std::move(profile_);
+    Blocks blocks(source_, whole_lines);
+    for_each_block(blocks, static_cast<unsigned>(workers_.size()),
+                   [&](unsigned worker, const Block& block) {
+                     FoldedBlock result = workers_[worker].take(block);
+                     const bool good = !result.error;
+                     const std::lock_guard lock(mutex_);
+                     if (results_.size() <= block.index) results_.resize(block.index + 1);
+                     results_[block.index] = std::move(result);
+                     return good;
+                   });
+    for (const FoldedBlock& result : results_) finish(result);
+    return join();
   }
 
  private:
-  void take(std::string_view line) {
-    if (line.starts_with(folded_comment)) {
-      if (!comments_.take(line)) bad(line, "a damaged comment of memflame's");
-      return;
+  // Blocks come here in the order of the text.
+  void finish(const FoldedBlock& result) {
+    for (const FoldedBlock::Line& comment : result.comments) {
+      bool good = false;
+      try {
+        good = comments_.take(comment.text);
+      } catch (const Error& error) {
+        source_.fail(error.what(), lines_ + comment.number);
+      }
+      if (!good)
+        issues_.add("a damaged comment of memflame's", lines_ + comment.number, comment.text);
     }
-    if (line == "#" || line.starts_with("# ") || line.starts_with("#\t")) return;
-    line = line.substr(0, line.find_last_not_of(" \t") + 1);
-    if (line.empty()) return;
-    const size_t separator = line.find_last_of(" \t");
-    if (separator == std::string_view::npos) return bad(line, "no number at its end");
-    const std::string_view number = line.substr(separator + 1);
-    int64_t value = 0;
-    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
-    if (error == std::errc::result_out_of_range)
-      throw Error("its number leaves the range of 64 bits");
-    if (error != std::errc{} || end != number.data() + number.size())
-      return bad(line, "no integer at its end");
-    profile_.add(push_all(line.substr(0, separator)), std::array{value});
+    if (result.error) source_.fail(result.error->text, lines_ + result.error->number);
+    issues_.add(result.issues, lines_);
+    lines_ += result.lines;
   }
 
-  void bad(std::string_view line, std::string_view why) { issues_.add(why, lines_.number(), line); }
-
-  StackId push_all(std::string_view stack) {
-    StackId top;
-    while (true) {
-      const size_t end = stack.find(';');
-      top = push(top, stack.substr(0, end));
-      if (end == std::string_view::npos) return top;
-      stack.remove_prefix(end + 1);
+  Profile join() {
+    Profile profile = std::move(workers_.front().profile());
+    uint64_t rounded = 0;
+    for (size_t i = 0; i < workers_.size(); ++i) {
+      if (i != 0) merge(profile, workers_[i].profile());
+      rounded += workers_[i].rounded();
     }
+    if (lines_ == 0) source_.fail("it is empty; expected lines like 'main;parse;f 4096'");
+    if (profile.touched().empty() && !comments_.any())
+      source_.fail("no line has the form 'main;parse;f 4096'" +
+                       (issues_.any() ? "; " + issues_.texts().front() : ""),
+                   lines_);
+    name_columns(profile);
+    issues_.finish(profile);
+    if (rounded != 0)
+      profile.meta.notes.push_back("numbers of more than 9 decimals are rounded: " +
+                                   with_commas(static_cast<int64_t>(rounded)));
+    if (profile.types.size() == 2 && !layout_.columns_are_sure)
+      profile.meta.notes.push_back("two numbers a line are read as before and after");
+    comments_.finish(profile);
+    return profile;
   }
 
-  StackId push(StackId caller, std::string_view name) {
-    for (const FoldedSuffix& suffix : folded_suffixes)
-      if (name.ends_with(suffix.text))
-        return profile_.push(caller, name.substr(0, name.size() - suffix.text.size()), suffix.kind);
-    if (name.starts_with('[') && name.ends_with(']'))
-      return profile_.push(caller, name, bracketed(name));
-    const bool process = !caller && comments_.roots_are_processes();
-    return profile_.push(caller, name, process ? FrameKind::process : FrameKind::user);
+  // A header may come behind the beginning, as that of the second of two texts.
+  void name_columns(Profile& profile) const {
+    if (!comments_.any() || comments_.types() == layout_.types) return;
+    if (comments_.types().size() != profile.types.size()) {
+      if (layout_.columns_are_sure) return;  // the user knows better
+      source_.fail("there are texts of " + std::to_string(comments_.types().size()) + " and of " +
+                   std::to_string(profile.types.size()) +
+                   " numbers a line; collapse them one by one");
+    }
+    for (size_t i = 0; i < profile.types.size(); ++i) {
+      profile.types[i].name = comments_.types()[i].name;
+      profile.types[i].unit = comments_.types()[i].unit;
+    }
+    profile.shown = comments_.shown();
   }
 
-  const ReadOptions& options_;
-  Lines lines_;
+  Source& source_;
+  const FoldedLayout layout_;
+  std::vector<FoldedLines> workers_;
+  std::mutex mutex_;
+  std::vector<FoldedBlock> results_;  // by Block::index
   FoldedComments comments_;
-  Profile profile_;
   Issues issues_;
+  size_t lines_ = 0;
 };
 
 }  // namespace
@@ -103,13 +162,10 @@ class FoldedReader {
 bool is_folded(std::string_view head) {
   if (head.starts_with(folded_comment)) return true;
   while (!head.empty()) {
-    const std::string_view line = head.substr(0, head.find('\n'));
+    std::string_view line = head.substr(0, head.find('\n'));
     head.remove_prefix(std::min(head.size(), line.size() + 1));
-    const size_t last = line.find_last_not_of(" \t\r");
-    const size_t blank = line.find_last_of(" \t", last);
-    if (blank == std::string_view::npos || last == blank) continue;
-    const std::string_view number = line.substr(blank + 1, last - blank);
-    if (number.find_first_not_of("0123456789.-") == std::string_view::npos) return true;
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (counts_of(line) != Counts::none) return true;
   }
   return false;
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
@@ -103,20 +105,75 @@ bool FoldedComments::take(std::string_view line) {
   return take_field(word, value);
 }
 
+namespace {
+
+// "live:bytes,live-count:count"; a column without a unit has the one of its name or of the text.
+bool parse_columns(std::string_view list, Unit unit, std::vector<ValueType>& types) {
+  while (true) {
+    const std::string_view column = list.substr(0, list.find(','));
+    const size_t colon = column.rfind(':');
+    ValueType type{std::string(column.substr(0, colon)), unit};
+    if (colon == std::string_view::npos)
+      static_cast<void>(parse_unit(column, type.unit));
+    else if (!parse_unit(column.substr(colon + 1), type.unit))
+      return false;
+    const auto same = [&](const ValueType& other) { return other.name == type.name; };
+    if (type.name.empty() || types.size() == max_columns ||
+        std::any_of(types.begin(), types.end(), same))
+      return false;
+    types.push_back(std::move(type));
+    if (column.size() == list.size()) return true;
+    list.remove_prefix(column.size() + 1);
+  }
+}
+
+std::string text_of(const std::vector<ValueType>& types) {
+  std::string text;
+  for (const ValueType& type : types)
+    text += (text.empty() ? "" : ", ") + type.name + " (" + std::string(name(type.unit)) + ")";
+  return text;
+}
+
+std::string grouped(int64_t value, uint8_t decimals) {
+  return human(value, {"", Unit::count, no_column, 1, decimals});
+}
+
+// Both as so many of the smaller part.
+void align(Decimal& a, Decimal& b) {
+  for (Decimal* number : {&a, &b})
+    for (const uint8_t decimals = std::max(a.decimals, b.decimals); number->decimals < decimals;
+         ++number->decimals)
+      if (__builtin_mul_overflow(number->digits, 10, &number->digits))
+        throw Error("the totals of these texts leave the range of 64 bits");
+}
+
+}  // namespace
+
 bool FoldedComments::begin_text(const Fields& fields) {
   ValueType type{std::string(fields["value"]), Unit::count};
-  int64_t total = 0;
-  if (type.name.empty() || !parse_unit(fields["unit"], type.unit) || !parse(fields["total"], total))
+  Decimal total;
+  const bool has_total = !fields["total"].empty();
+  if (type.name.empty() || !parse_unit(fields["unit"], type.unit) ||
+      (has_total && !parse_decimal(fields["total"], total)))
     return false;
-  if (type_ && type_ != type)
-    throw Error("texts of " + type_->name + " (" + std::string(name(type_->unit)) + ") and " +
-                type.name + " (" + std::string(name(type.unit)) +
-                ") do not add up; collapse them one by one");
-  if (__builtin_add_overflow(total_, total, &total_))
+  std::vector<ValueType> types;
+  if (fields["columns"].empty())
+    types = {type};
+  else if (!parse_columns(fields["columns"], type.unit, types))
+    return false;
+  const auto shown = std::find(types.begin(), types.end(), type);
+  if (shown == types.end()) return false;
+  if (!types_.empty() && types_ != types)
+    throw Error("texts of " + text_of(types_) + " and " + text_of(types) +
+                " do not add up; collapse them one by one");
+  align(total_, total);
+  if (__builtin_add_overflow(total_.digits, total.digits, &total_.digits))
     throw Error("the totals of these texts leave the range of 64 bits");
+  total_is_known_ = total_is_known_ && has_total;
   // How long two runs watched together is no useful figure.
   if (++texts_ > 1) meta_.seconds = 0;
-  type_ = type;
+  shown_ = static_cast<size_t>(shown - types.begin());
+  types_ = std::move(types);
   return true;
 }
 
@@ -147,10 +204,15 @@ void FoldedComments::finish(Profile& profile) {
   profile.losses.add(losses_);
   meta_.notes.insert(meta_.notes.end(), profile.meta.notes.begin(), profile.meta.notes.end());
   profile.meta = std::move(meta_);
-  const int64_t total = profile.total(0);
-  if (any() && total != total_)
-    profile.meta.notes.push_back("the lines add up to " + with_commas(total) + ", not to the " +
-                                 with_commas(total_) +
+  if (!any() || !total_is_known_) return;
+  const uint8_t decimals = profile.types[profile.shown].decimals;
+  Decimal total{profile.total(profile.shown), decimals};
+  Decimal expected = total_;
+  align(total, expected);
+  if (total.digits != expected.digits)
+    profile.meta.notes.push_back("the lines add up to " +
+                                 grouped(profile.total(profile.shown), decimals) + ", not to the " +
+                                 grouped(total_.digits, total_.decimals) +
                                  " of their header: lines were added or taken away");
 }
 

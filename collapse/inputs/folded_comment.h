@@ -3,10 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "collapse/inputs/folded_numbers.h"
 #include "core/profile.h"
 
 namespace memflame {
@@ -20,7 +21,9 @@ class FoldedComments {
 
   bool any() const { return texts_ > 0; }
   bool roots_are_processes() const { return roots_are_processes_; }
-  const std::optional<ValueType>& type() const { return type_; }
+  // The columns of numbers, one where the text does not name them; none before a header.
+  const std::vector<ValueType>& types() const { return types_; }
+  size_t shown() const { return shown_; }
 
   // Moves everything into the profile; notes when its total is not the one that was announced.
   void finish(Profile& profile);
@@ -30,10 +33,12 @@ class FoldedComments {
   bool begin_text(const Fields& fields);
   bool take_field(std::string_view key, std::string value);
 
-  std::optional<ValueType> type_;
+  std::vector<ValueType> types_;
+  size_t shown_ = 0;
   Meta meta_;
   Losses losses_;
-  int64_t total_ = 0;
+  Decimal total_;
+  bool total_is_known_ = true;
   size_t texts_ = 0;
   bool roots_are_processes_ = false;
 };

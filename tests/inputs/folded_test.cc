@@ -38,7 +38,8 @@ TEST_CASE("stacks of the same frames are one") {
 }
 
 TEST_CASE("the number is what follows the last blank; the rest is names") {
-  CHECK(stacks(read("main;worker 12 345\n")) == Stacks{{"main;worker 12", 345}});
+  CHECK(stacks(read("main;worker 12 345\nmain 1\n")) ==
+        Stacks{{"main;worker 12", 345}, {"main", 1}});
   CHECK(stacks(read("operator new(unsigned long) 8")) ==
         Stacks{{"operator new(unsigned long)", 8}});
   CHECK(stacks(read("a;b\t7\r\n\r\n   \nc 1   \n")) == Stacks{{"a;b", 7}, {"c", 1}});
@@ -74,14 +75,13 @@ TEST_CASE("comments, and a byte order mark") {
         Stacks{{"a", 1}, {"#c", 3}});
 }
 
-TEST_CASE("lines without an integer are counted, and the first one is told") {
-  const Profile p = read("a 1\nno number\nb 1e9\nc 2.5\nalone\nd 4KiB\ne +3\n5\n");
+TEST_CASE("lines without a number are counted, and the first one is told") {
+  const Profile p = read("a 1\nno number\nb 1e9\nc .5\nalone\nd 4KiB\ne +3\n5\nf -\ng 1.2.3\n");
   CHECK(stacks(p) == Stacks{{"a", 1}});
-  CHECK(p.losses[Loss::input_line].events == 7);
+  CHECK(p.losses[Loss::input_line].events == 9);
   CHECK(p.meta.notes ==
         std::vector<std::string>{
-            "5 lines not understood (no integer at its end), the first is line 2: 'no number'",
-            "2 lines not understood (no number at its end), the first is line 5: 'alone'"});
+            "9 lines not understood (no number at its end), the first is line 2: 'no number'"});
   const Profile q = read(std::string(100, 'x') + "\na 1");
   CHECK(q.meta.notes[0] ==
         "1 line not understood (no number at its end): line 1: '" + std::string(60, 'x') + "…'");
@@ -169,7 +169,7 @@ TEST_CASE("lines that were taken away or added are noticed") {
 TEST_CASE("damaged comments of ours are counted, those of others are not") {
   for (const char* damaged :
        {"# memflame ", "# memflame folded unit=furlongs value=x total=1",
-        "# memflame folded unit=bytes value=x", "# memflame folded unit=bytes total=1",
+        "# memflame folded value=x total=1", "# memflame folded unit=bytes total=1",
         "# memflame folded unit=bytes value=x total=9x", "# memflame title=\"open",
         "# memflame title=\"x\"y", "# memflame title=\"\\", "# memflame =x",
         "# memflame colour=\"x\"", "# memflame seconds=\"nan\"",

@@ -1,0 +1,249 @@
+#include "collapse/inputs/folded_lines.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "core/error.h"
+#include "core/folded.h"
+
+namespace memflame {
+namespace {
+
+// How many bytes two texts have in common at their beginning.
+size_t common_prefix(std::string_view a, std::string_view b) {
+  const size_t size = std::min(a.size(), b.size());
+  size_t at = 0;
+  constexpr size_t step = 32;
+  while (at + step <= size && std::memcmp(a.data() + at, b.data() + at, step) == 0) at += step;
+  for (; at + sizeof(uint64_t) <= size; at += sizeof(uint64_t)) {
+    uint64_t left = 0, right = 0;
+    std::memcpy(&left, a.data() + at, sizeof left);
+    std::memcpy(&right, b.data() + at, sizeof right);
+    if (left != right) return at + static_cast<size_t>(std::countr_zero(left ^ right)) / 8;
+  }
+  while (at < size && a[at] == b[at]) ++at;
+  return at;
+}
+
+// Whether " 32]" stands behind a semicolon.
+bool length_follows(std::string_view stack, size_t semicolon) {
+  const auto digit = [&](size_t i) { return stack[i] >= '0' && stack[i] <= '9'; };
+  size_t at = semicolon + 1;
+  if (at + 1 >= stack.size() || stack[at] != ' ' || !digit(at + 1)) return false;
+  for (++at; at < stack.size() && (digit(at) || (stack[at] >= 'a' && stack[at] <= 'z'));) ++at;
+  return at < stack.size() && stack[at] == ']';
+}
+
+ptrdiff_t open_brackets(std::string_view text) {
+  return std::count(text.begin(), text.end(), '[') - std::count(text.begin(), text.end(), ']');
+}
+
+// Where the name ends that begins at `begin`. Rust writes the length of an array behind a
+// semicolon: "f<[u8; 32]>" is one name.
+size_t name_end(std::string_view stack, size_t begin) {
+  ptrdiff_t open = 0;
+  size_t counted = begin;  // the brackets before it
+  for (size_t at = begin;; ++at) {
+    at = stack.find(';', at);
+    if (at == std::string_view::npos) return stack.size();
+    if (!length_follows(stack, at)) return at;
+    open += open_brackets(stack.substr(counted, at - counted));
+    counted = at;
+    if (open <= 0) return at;
+  }
+}
+
+// Brackets around a name are put there by the tools. These are said by memflame itself; others
+// stand for code without a name ("[libfoo.so+0x12]", "[unknown]").
+FrameKind bracketed(std::string_view name) {
+  for (const std::string_view note : {"[lost", "[truncated", "[exec:", "[by another task", "[anon]",
+                                      "[file]", "[shared]", "[PROT_NONE]"})
+    if (name.starts_with(note)) return FrameKind::note;
+  return FrameKind::unknown;
+}
+
+int64_t power_of_ten(int exponent) {
+  int64_t power = 1;
+  for (; exponent > 0; --exponent) power *= 10;
+  return power;
+}
+
+bool ends_in_digit(std::string_view text) {
+  return !text.empty() && text.back() >= '0' && text.back() <= '9';
+}
+
+constexpr size_t pending_lines = 16, pending_names = 64;
+constexpr size_t min_known = size_t{1} << 12U, max_known = size_t{1} << 20U;
+
+}  // namespace
+
+FoldedLines::FoldedLines(const FoldedLayout& layout)
+    : layout_(layout), known_(min_known), numbers_(layout.types.size()) {
+  profile_.types = layout.types;
+  profile_.shown = layout.shown;
+}
+
+FoldedBlock FoldedLines::take(const Block& block) {
+  FoldedBlock result;
+  previous_ = {};
+  ends_.clear();
+  path_.clear();
+  std::string_view rest = block.text;
+  try {
+    while (!rest.empty() && !result.error) {
+      ++result.lines;
+      // What is the same as in the line before holds no line feed.
+      const size_t common = common_prefix(previous_, rest);
+      const size_t end = std::min(rest.find('\n', common), rest.size());
+      std::string_view line = rest.substr(0, end);
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+      if (line.ends_with('\r')) line.remove_suffix(1);
+      try {
+        take_line(line, common, result);
+      } catch (const Error& error) {
+        result.error = {result.lines, error.what()};
+      }
+    }
+    flush();
+  } catch (const FoldedBlock::Line& error) {  // of a line before
+    result.error = error;
+  }
+  return result;
+}
+
+void FoldedLines::take_line(std::string_view line, size_t common, FoldedBlock& result) {
+  if (line.starts_with('#')) {
+    if (line.starts_with(folded_comment)) {
+      result.comments.push_back({result.lines, std::string(line)});
+      return;
+    }
+    if (line.size() == 1 || line[1] == ' ' || line[1] == '\t') return;
+  }
+  std::string_view stack = line;
+  if (!take_counts(stack, numbers_)) {
+    if (line.find_first_not_of(" \t") == std::string_view::npos) return;
+    if (numbers_.size() == 2 && !layout_.columns_are_sure && counts_of(line) == Counts::one)
+      throw Error("it ends in one number, all lines before it in two: say which with --columns");
+    result.issues.add(numbers_.size() == 1
+                          ? "no number at its end"
+                          : "not " + std::to_string(numbers_.size()) + " numbers at its end",
+                      result.lines, line);
+    return;
+  }
+  if (!layout_.columns_are_sure && numbers_.size() == 1 && ends_in_digit(stack) &&
+      counts_of(line) == Counts::two)
+    result.issues.add(
+        "two numbers where others have one, the first taken for a part of the name; "
+        "say which with --columns",
+        result.lines, line);
+  keep_values();
+  split(stack, std::min({common, stack.size(), previous_.size()}), result.lines);
+  previous_ = stack;
+  if (pending_.size() == pending_lines || names_.size() >= pending_names) flush();
+}
+
+// As rows for Profile::add().
+void FoldedLines::keep_values() {
+  for (size_t i = 0; i < numbers_.size(); ++i) {
+    const Decimal& number = numbers_[i];
+    if (number.rounded) ++rounded_;
+    const uint8_t known = profile_.types[i].decimals;
+    if (number.decimals > known) {
+      // Rows that wait have as many decimals as the profile.
+      flush();
+      profile_.set_decimals(i, number.decimals);
+    }
+  }
+  for (size_t i = 0; i < numbers_.size(); ++i) {
+    int64_t value = numbers_[i].digits;
+    const int missing = profile_.types[i].decimals - numbers_[i].decimals;
+    if (missing > 0 && __builtin_mul_overflow(value, power_of_ten(missing), &value))
+      throw Error("its number leaves the range of 64 bits, with as many decimals as others have");
+    values_.push_back(value);
+  }
+}
+
+// The first `common` bytes of a stack are those of the line before.
+void FoldedLines::split(std::string_view stack, size_t common, size_t number) {
+  const auto holds = [&] {
+    const size_t end = ends_.back();
+    if (end > common) return false;
+    if (end == stack.size()) return true;
+    const size_t begin = ends_.size() > 1 ? ends_[ends_.size() - 2] + 1 : 0;
+    return stack[end] == ';' && (!length_follows(stack, end) || name_end(stack, begin) == end);
+  };
+  while (!ends_.empty() && !holds()) ends_.pop_back();
+  const size_t kept = ends_.size();
+  size_t end = kept == 0 ? SIZE_MAX : ends_.back();  // SIZE_MAX + 1 is 0
+  while (end != stack.size()) {
+    const size_t begin = end + 1;
+    end = name_end(stack, begin);
+    ends_.push_back(end);
+    Name& name = names_.emplace_back(Name{stack.substr(begin, end - begin), {}});
+    name.hash = hash_bytes_128(name.text);
+    __builtin_prefetch(&known(name.hash));
+  }
+  pending_.push_back({number, kept, names_.size()});
+}
+
+// Puts the lines that wait into the profile. When that fails, the first of them is the one to
+// blame.
+void FoldedLines::flush() {
+  size_t begin = 0;
+  std::vector<uint32_t>& hashes = path_hashes_;
+  for (const Pending& line : pending_) {
+    hashes.resize(line.kept);
+    for (size_t i = begin; i < line.names; ++i) {
+      const bool is_root = hashes.empty();
+      names_[i].frame = find_frame(names_[i], is_root);
+      names_[i].stack_hash = StackTable::hash(is_root ? 0 : hashes.back(), names_[i].frame);
+      hashes.push_back(static_cast<uint32_t>(names_[i].stack_hash >> 32));
+      profile_.stacks.prefetch(names_[i].stack_hash);
+    }
+    begin = line.names;
+  }
+  begin = 0;
+  std::span<const int64_t> values = values_;
+  for (const Pending& line : pending_) {
+    path_.resize(line.kept);
+    for (; begin < line.names; ++begin)
+      path_.push_back(profile_.stacks.push(path_.empty() ? StackId{} : path_.back(),
+                                           names_[begin].frame, names_[begin].stack_hash));
+    try {
+      profile_.add(path_.back(), values.first(numbers_.size()));
+    } catch (const Error& error) {
+      throw FoldedBlock::Line{line.number, error.what()};
+    }
+    values = values.subspan(numbers_.size());
+  }
+  pending_.clear();
+  names_.clear();
+  values_.clear();
+}
+
+FrameId FoldedLines::find_frame(const Name& name, bool is_root) {
+  if (is_root && layout_.roots_are_processes) return make_frame(name.text, FrameKind::process);
+  Known& entry = known(name.hash);
+  const auto low = static_cast<uint32_t>(name.hash.low >> 32);
+  if (entry.frame && entry.high == name.hash.high && entry.low == low) return entry.frame;
+  const FrameId frame = make_frame(name.text, FrameKind::user);
+  if (4 * profile_.frames.size() > known_.size() && known_.size() < max_known)
+    known_ = std::vector<Known>(4 * known_.size());
+  known(name.hash) = {name.hash.high, low, frame};
+  return frame;
+}
+
+FrameId FoldedLines::make_frame(std::string_view name, FrameKind plain_kind) {
+  FrameKind kind = plain_kind;
+  if (name.starts_with('[') && name.ends_with(']')) kind = bracketed(name);
+  for (const FoldedSuffix& suffix : folded_suffixes)
+    if (name.ends_with(suffix.text)) {
+      name.remove_suffix(suffix.text.size());
+      kind = suffix.kind;
+      break;
+    }
+  return profile_.frames.intern({profile_.strings.intern(name), {}, {}, 0, kind});
+}
+
+}  // namespace memflame

@@ -1,0 +1,93 @@
+// The lines of folded text, block by block.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "collapse/blocks.h"
+#include "collapse/inputs/folded_numbers.h"
+#include "collapse/issues.h"
+#include "core/hash.h"
+#include "core/profile.h"
+
+namespace memflame {
+
+// What is known before the first stack is read.
+struct FoldedLayout {
+  std::vector<ValueType> types;
+  size_t shown = 0;
+  bool columns_are_sure = false;     // said by a header or the user, not guessed from the beginning
+  bool roots_are_processes = false;  // frames without a caller are names of programs
+};
+
+// What a block holds beside its stacks. Lines are counted from 1 within it.
+struct FoldedBlock {
+  struct Line {
+    size_t number = 0;
+    std::string text;
+  };
+  size_t lines = 0;
+  Issues issues;
+  std::vector<Line> comments;   // memflame's own
+  std::optional<Line> error{};  // where and why it could not be read further
+};
+
+// Reads blocks into a profile: one object for each thread. Lines that begin like the one before
+// (those of sorted text do) are only read from where they differ.
+class FoldedLines {
+ public:
+  explicit FoldedLines(const FoldedLayout& layout);
+
+  FoldedBlock take(const Block& block);
+
+  Profile& profile() { return profile_; }
+  uint64_t rounded() const { return rounded_; }  // numbers with too many decimals
+
+ private:
+  // A line that is read but not yet in the profile.
+  struct Pending {
+    size_t number = 0;  // of the line
+    size_t kept = 0;    // frames that it has in common with the line before
+    size_t names = 0;   // where its further ones end, among names_
+  };
+  struct Name {
+    std::string_view text;
+    Hash128 hash;
+    FrameId frame{};
+    uint64_t stack_hash = 0;
+  };
+  // The frames of the names seen lately, found by a hash that stands for the name.
+  struct Known {
+    uint64_t high = 0;
+    uint32_t low = 0;  // its upper half; the lower one is the place
+    FrameId frame;
+  };
+  void take_line(std::string_view line, size_t common, FoldedBlock& result);
+  void keep_values();
+  void split(std::string_view stack, size_t common, size_t number);
+  void flush();
+  FrameId find_frame(const Name& name, bool is_root);
+  Known& known(const Hash128& hash) { return known_[hash.low & (known_.size() - 1)]; }
+  FrameId make_frame(std::string_view name, FrameKind plain_kind);
+
+  const FoldedLayout& layout_;
+  Profile profile_;
+  std::string_view previous_;  // the stack of the line before, in the same block
+  std::vector<size_t> ends_;   // where its names end
+  // Lines are put into the profile some at a time: what they need of its tables is fetched while
+  // others are read.
+  std::vector<Pending> pending_;
+  std::vector<Name> names_;
+  std::vector<int64_t> values_;        // a row for each line
+  std::vector<StackId> path_;          // the frames of the last line that was put
+  std::vector<uint32_t> path_hashes_;  // and the upper halves of their hashes
+  std::vector<Known> known_;
+  std::vector<Decimal> numbers_;
+  uint64_t rounded_ = 0;
+};
+
+}  // namespace memflame

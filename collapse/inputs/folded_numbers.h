@@ -1,0 +1,40 @@
+// The numbers at the end of a folded line.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace memflame {
+
+// digits / 10^decimals, without needless zeros: 12.50 is 125 and 1.
+struct Decimal {
+  static constexpr uint8_t max_decimals = 9;
+  int64_t digits = 0;
+  uint8_t decimals = 0;
+  bool rounded = false;  // it had more decimals; half to even
+};
+
+// "12", "-12.5", "20."; false for anything else, also "+3", "1e9", ".5". Throws Error when the
+// digits leave 64 bits.
+bool parse_decimal(std::string_view text, Decimal& number);
+
+// Takes the last numbers.size() words off a line, each with the blank or TAB before it. False when
+// one of them is no number; `line` is then as far as it was understood. Throws Error when a number
+// leaves 64 bits.
+bool take_counts(std::string_view& line, std::span<Decimal> numbers);
+
+// Which counts a line may end in when nobody says how many there are.
+enum class Counts : uint8_t {
+  none,
+  one,
+  two,  // or a name that ends in a blank and a number
+};
+Counts counts_of(std::string_view line);
+
+// For all lines of the beginning of a text: 2 when each that ends in a number ends in two, else 1.
+// `whole`: its last line is not cut off.
+size_t counted_columns(std::string_view head, bool whole);
+
+}  // namespace memflame

@@ -55,6 +55,8 @@ po::options_description input_options() {
   add("list", po::bool_switch(), "only say which figures there are");
   add("unit", po::value<std::string>(),
       "what the numbers of a text without a unit are: bytes, pages, count, nanoseconds");
+  add("columns", po::value<size_t>(),
+      "how many numbers end a line of folded text (default: one, or two if all lines have two)");
   add("snapshot", po::value<std::string>(),
       "of several states in one file the N-th, or N..M: what was added between (default: the last, "
       "or the marked peak)");
@@ -97,6 +99,7 @@ ReadOptions read_options(const po::variables_map& values) {
   options.symbols = !values["no-symbols"].as<bool>();
   take(values, "pid", options.pid);
   take(values, "tid", options.tid);
+  take(values, "columns", options.columns);
   take(values, "addresses", options.addresses);
   take(values, "offsets", options.offsets);
   take(values, "lines", options.lines);

@@ -1,0 +1,91 @@
+// JSON as it comes, one token after the other: for inputs that are hundreds of megabytes, of which
+// a fraction is kept. Memory is the longest string and a byte for each open bracket.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "collapse/source.h"
+
+namespace memflame {
+
+// Whether a text begins so, when blanks are left out of it. `begin` has none.
+bool begins_as_json(std::string_view text, std::string_view begin);
+
+// Strings may hold any bytes; a half of a surrogate pair becomes U+FFFD, for other programs write
+// such. Everything else has to be JSON: next() throws Error, "NAME: … at byte N", when it is not,
+// also when the input ends in the middle.
+class JsonTokens {
+ public:
+  enum class Kind : uint8_t {
+    begin_object,
+    end_object,
+    begin_array,
+    end_array,
+    key,
+    string,
+    number,
+    word,  // true, false, null
+    end,
+  };
+
+  explicit JsonTokens(Source& source) : source_(source) {}
+
+  Kind next();
+
+  Kind kind() const { return kind_; }  // of the last token
+  // Of a key, string, number or word; valid until the next next().
+  std::string_view text() const { return text_; }
+
+  // The value of a number that is an integer; also "1.2e3". Throws Error beyond 64 bits.
+  std::optional<int64_t> integer() const;
+
+  // To the end of what has just begun; nothing after a scalar.
+  void skip();
+  // The whole next value.
+  void skip_value() {
+    next();
+    skip();
+  }
+
+  // The next token as a scalar: what else it is is skipped, and nothing.
+  std::optional<int64_t> take_integer();
+  std::string take_string();
+
+  [[noreturn]] void fail(const std::string& what) const;
+
+ private:
+  static constexpr int no_byte = -1;
+  static constexpr size_t block = size_t{1} << 18U;
+
+  int peek() {
+    return at_ < buffer_.size() || fill() ? static_cast<unsigned char>(buffer_[at_]) : no_byte;
+  }
+  bool fill();
+  int peek_behind_blanks();
+  Kind close(char bracket);
+  Kind value(int c);
+  Kind open(char bracket, Kind kind);
+  Kind number();
+  Kind word();
+  void string();
+  void escape();
+  unsigned four_digits();
+  void append(unsigned code_point);
+  [[noreturn]] void unexpected(int c) const;
+
+  Source& source_;
+  std::string buffer_;
+  size_t at_ = 0;           // in buffer_
+  uint64_t before_ = 0;     // bytes before buffer_
+  std::vector<char> open_;  // '{' and '['
+  std::string text_;
+  Kind kind_ = Kind::end;
+  bool has_values_ = false;  // the innermost object or array; at the top: the value was there
+  bool after_key_ = false;
+};
+
+}  // namespace memflame

@@ -36,6 +36,7 @@ int convert(const std::string& command, const Arguments& arguments, const char* 
             const std::string& default_format) {
   po::options_description visible = drawing_options();
   visible.add(input_options());
+  if (command == "collapse") visible.add(compat_options());
   visible.add_options()("help,h", "show this");
   const po::variables_map values = parse(command, arguments, visible, input_files(), "input");
   if (values.count("help") != 0) {
@@ -58,6 +59,7 @@ int convert(const std::string& command, const Arguments& arguments, const char* 
   take(values, "title", render.title);
   take(values, "palette", render.palette);
   take(values, "icicle", render.icicle);
+  render.compat = values.count("compat") != 0;
   check_render_options(render);
   if (output.empty() && stdout_is_terminal() && writer.name == "svg")
     throw Error("an SVG is not for a terminal: add -o graph.svg, or redirect with '> graph.svg'",

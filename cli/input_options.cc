@@ -45,6 +45,34 @@ std::vector<std::string> paths_of(const po::variables_map& values) {
   return values["input"].as<std::vector<std::string>>();
 }
 
+bool given(const po::variables_map& values, const char* name) {
+  return values.count(name) != 0 && values[name].as<bool>();
+}
+
+// The options that only the compatible mode has.
+void take_compat(const po::variables_map& values, ReadOptions& options) {
+  options.compat = values.count("compat") != 0;
+  if (!options.compat) {
+    for (const char* name : {"kernel", "jit", "all", "inline", "context", "srcline", "addrs"})
+      if (given(values, name))
+        throw Error("--" + std::string(name) + " needs --compat flamegraph", ExitCode::usage);
+    if (values.count("event-filter") != 0)
+      throw Error("--event-filter needs --compat flamegraph; else it is --event", ExitCode::usage);
+    return;
+  }
+  const auto like = values["compat"].as<std::string>();
+  if (like != "flamegraph")
+    throw Error("--compat is flamegraph, not '" + like + "'", ExitCode::usage);
+  options.mark_kernel = given(values, "kernel") || given(values, "all");
+  options.mark_jit = given(values, "jit") || given(values, "all");
+  options.mark_inlined = given(values, "inline");
+  options.context = given(values, "context");
+  options.lines |= given(values, "srcline");
+  options.addresses |= given(values, "addrs");
+  if (values.count("event-filter") != 0)
+    options.events = {values["event-filter"].as<std::string>()};
+}
+
 }  // namespace
 
 po::options_description input_options() {
@@ -78,6 +106,23 @@ po::options_description input_options() {
   return options;
 }
 
+po::options_description compat_options() {
+  po::options_description options(
+      "Exactly as FlameGraph's collapsers print it, with what they lose");
+  auto add = options.add_options();
+  add("compat", po::value<std::string>(),
+      "flamegraph: as stackcollapse-perf.pl (--pid, --tid too) and stackcollapse.pl do");
+  add("kernel", po::bool_switch(), "mark kernel functions with _[k]");
+  add("jit", po::bool_switch(), "mark functions made at run time with _[j]");
+  add("all", po::bool_switch(), "both");
+  add("inline", po::bool_switch(), "ask addr2line for inlined functions");
+  add("context", po::bool_switch(), "their source lines too");
+  add("srcline", po::bool_switch(), "source lines that 'perf script -F +srcline' prints");
+  add("addrs", po::bool_switch(), "addresses where there is no name");
+  add("event-filter", po::value<std::string>(), "only this event, not the first there is");
+  return options;
+}
+
 po::options_description input_files() {
   po::options_description hidden;
   hidden.add_options()("input", po::value<std::vector<std::string>>());
@@ -107,6 +152,7 @@ ReadOptions read_options(const po::variables_map& values) {
   take(values, "weight", options.weight);
   take(values, "net", options.net);
   take(values, "refuse-truncated", options.refuse_truncated);
+  take_compat(values, options);
   return options;
 }
 

@@ -12,6 +12,8 @@ namespace memflame {
 // For the usage text, and the files as a hidden option "input".
 boost::program_options::options_description input_options();
 boost::program_options::options_description input_files();
+// Those of collapse's compatible mode, which a command need not have.
+boost::program_options::options_description compat_options();
 
 // Throws Error (usage) when a value is not understood.
 ReadOptions read_options(const boost::program_options::variables_map& values);

@@ -56,7 +56,8 @@ struct ReadOptions {
   bool refuse_truncated = false;  // a last stack that ends in the middle: keep it, or refuse
   // The exact output of FlameGraph's collapsers, with what they lose. Options as they have them.
   bool compat = false;
-  bool mark_kernel = false, mark_jit = false, mark_inlined = false;  // compat: --kernel, --jit, …
+  bool mark_kernel = false, mark_jit = false;  // --kernel, --jit
+  bool mark_inlined = false, context = false;  // --inline, --context
 };
 
 // Readers throw Error, with the input's name, when nothing in it can be used, when a number leaves

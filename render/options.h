@@ -15,6 +15,7 @@ struct RenderOptions {
   int font_size = 12;           // px
   uint32_t max_depth = 16384;   // deeper frames are merged too: browsers draw no endless pictures
   bool header = true;           // folded text: comment lines with unit, origin and losses
+  bool compat = false;          // folded text: names as they are, byte for byte, and no header
 };
 
 // Throws Error (usage) that names what is out of range, or a palette that cannot be had.

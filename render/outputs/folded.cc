@@ -37,10 +37,20 @@ void write_header(std::ostream& out, const Profile& profile, const RenderOptions
   write_comments(out, profile, options, replaced);
 }
 
+// As FlameGraph's collapsers write it, zeros and control characters too.
+void write_compat(std::ostream& out, const Profile& profile) {
+  std::vector<std::string> names(profile.frames.size());
+  for (uint32_t i = 1; i < names.size(); ++i)
+    names[i] = profile.strings[profile.frames[FrameId{i}].function];
+  for (const StackRow& row : stack_rows(profile, names, ';'))
+    out << row.path << ' ' << row.values[profile.shown] << '\n';
+}
+
 }  // namespace
 
 // Stacks whose value is 0 are left out: they take nothing from the sum.
 void write_folded(std::ostream& out, const Profile& profile, const RenderOptions& options) {
+  if (options.compat) return write_compat(out, profile);
   const CleanStrings clean = clean_strings(profile);
   if (options.header) write_header(out, profile, options, clean.replaced);
   for (StackRow& row : stack_rows(profile, frame_names(profile, clean), ';')) {

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "collapse/input.h"
+
+namespace memflame {
+
+// What FlameGraph's stackcollapse.pl makes of DTrace's output, and of Rust names what inferno does:
+// three lines are a header, arguments of C++ names are cut, what is no number is a frame.
+Profile read_dtrace_compat(Source& source, const ReadOptions& options);
+
+}  // namespace memflame

@@ -20,10 +20,15 @@ ModuleKind kind_of(const MapsRow& row) {
 }  // namespace
 
 Profile named(Recording recording, const ReadOptions& options) {
+  Places places = find_places(recording);
+  return named(std::move(recording), std::move(places), options, false);
+}
+
+Profile named(Recording recording, Places places, const ReadOptions& options, bool same_kernel) {
   SymbolSources sources;
   sources.files = sources.debug_servers = options.symbols;
-  if (!options.symbols) sources.kallsyms_path.clear();
-  symbolize(recording, sources);
+  if (!options.symbols || !same_kernel) sources.kallsyms_path.clear();
+  symbolize(recording, std::move(places), sources);
   return fold(recording, {.lines = options.lines, .as_recorded = true});
 }
 

@@ -11,6 +11,7 @@
 #include "collapse/input.h"
 #include "collapse/inputs/maps_text.h"
 #include "collapse/issues.h"
+#include "collapse/symbolize/places.h"
 #include "core/recording.h"
 
 namespace memflame {
@@ -19,6 +20,9 @@ namespace memflame {
 // reads
 // "[libfoo.so+0x1234]", and a note names the file.
 Profile named(Recording recording, const ReadOptions& options);
+
+// The same with what is to be named; kernel addresses get names only if they are of this boot.
+Profile named(Recording recording, Places places, const ReadOptions& options, bool same_kernel);
 
 // The addresses of a line: " 0x40152 0x7f00…", also without "0x". False when there is anything
 // else; those before it are in `addresses`, which is emptied first.

@@ -35,8 +35,7 @@ class Symbolizer {
     if (!sources.debug_servers) budget_.left = budget_.left.zero();
   }
 
-  void run() {
-    Places places = find_places(recording_);
+  void run(Places places) {
     for (auto& [module, targets] : places.files) name_file(module, targets);
     for (const auto& [space, targets] : places.anonymous)
       name_by_perf_map(space, "[anon]", targets);
@@ -170,13 +169,17 @@ class Symbolizer {
 }  // namespace
 
 void symbolize(Recording& recording, const SymbolSources& sources) {
+  symbolize(recording, find_places(recording), sources);
+}
+
+void symbolize(Recording& recording, Places places, const SymbolSources& sources) {
   // By default one answer may take 90 s and three tries. The user's own settings are kept.
   if (sources.debug_servers && std::getenv("DEBUGINFOD_URLS") != nullptr) {
     ::setenv("DEBUGINFOD_TIMEOUT", "10", 0);
     ::setenv("DEBUGINFOD_MAXTIME", "30", 0);
     ::setenv("DEBUGINFOD_RETRY_LIMIT", "0", 0);
   }
-  Symbolizer(recording, sources).run();
+  Symbolizer(recording, sources).run(std::move(places));
 }
 
 }  // namespace memflame

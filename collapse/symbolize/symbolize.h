@@ -7,6 +7,8 @@
 
 namespace memflame {
 
+struct Places;  // collapse/symbolize/places.h
+
 struct SymbolSources {
   bool inlines = true;        // read DWARF: inlined functions and source lines
   bool debug_servers = true;  // ask the servers of DEBUGINFOD_URLS, where the user has set it
@@ -19,5 +21,9 @@ struct SymbolSources {
 // without a name are counted in recording.losses, files that could not be used are named in
 // recording.meta.notes. To be called once per recording.
 void symbolize(Recording& recording, const SymbolSources& sources);
+
+// The same for a recording that was made with its locations and frames; what is to be named is in
+// `places`.
+void symbolize(Recording& recording, Places places, const SymbolSources& sources);
 
 }  // namespace memflame

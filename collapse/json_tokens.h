@@ -59,7 +59,7 @@ class JsonTokens {
 
  private:
   static constexpr int no_byte = -1;
-  static constexpr size_t block = size_t{1} << 18U;
+  static constexpr size_t block = size_t{1} << 16U;
 
   int peek() {
     return at_ < buffer_.size() || fill() ? static_cast<unsigned char>(buffer_[at_]) : no_byte;

@@ -136,14 +136,17 @@ class HeaptrackReader {
   }
 
   void block_kind(HexFields& fields) {
+    // One that is not understood keeps its number.
     const auto size = fields.next();
     const auto trace = fields.next();
-    if (!size || !trace) bad("not a size and a trace");
-    if (size.value_or(0) > INT64_MAX) throw Error("a block's size leaves the range of 64 bits");
-    if (trace.value_or(0) >= traces_.size()) bad("a trace that was not there before");
-    // One that is not understood keeps its number.
-    const size_t place = trace.value_or(0) < traces_.size() ? *trace : 0;
-    events_.add_kind(static_cast<int64_t>(size.value_or(0)), static_cast<uint32_t>(place));
+    if (!size || !trace) {
+      bad("not a size and a trace");
+      return events_.add_kind(0, 0);
+    }
+    if (*size > INT64_MAX) throw Error("a block's size leaves the range of 64 bits");
+    const bool known = *trace < traces_.size();
+    if (!known) bad("a trace that was not there before");
+    events_.add_kind(static_cast<int64_t>(*size), known ? static_cast<uint32_t>(*trace) : 0);
   }
 
   void event(HexFields& fields, bool allocation) {

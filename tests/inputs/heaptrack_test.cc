@@ -131,6 +131,8 @@ TEST_CASE("heaptrack: what is damaged is counted; what follows keeps its number"
       read_text(tables + "a\nt 99 0\nt 1 99\ns 999 x\ni zz\n+ 63\n- 0\n- x\n? 1\n+\na 7 2\n+ 4\n");
   CHECK(stacks(p) == Stacks{{"main;make;grow", 7}});
   CHECK(p.losses[Loss::input_line].events == 10);
+  // Blocks of a record that is not understood are counted, without a size and a stack.
+  CHECK(stacks(read_text(tables + "a 5\n+ 3\n"), "allocations") == Stacks{{"[unknown]", 1}});
   CHECK(error_of(tables + "a 8000000000000000 1\n").find("64 bits") != std::string::npos);
   CHECK(error_of(tables + "a 10000000000000000 1\n").find("64 bits") != std::string::npos);
   const std::string large = tables + "a 7fffffffffffffff 1\n+ 3\n";

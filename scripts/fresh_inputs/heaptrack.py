@@ -1,0 +1,76 @@
+"""heaptrack: every allocation; heaptrack_print adds them up."""
+
+import re
+
+PACKAGES = ["heaptrack", "zstd"]
+
+SOURCE = """
+#include <cstdlib>
+#include <string>
+#include <vector>
+static void* volatile kept[4096];
+static int used;
+__attribute__((noinline)) void temporary() {
+  for (int i = 0; i < 500; ++i) {
+    void* volatile p = malloc(100 + i);
+    free(p);
+  }
+}
+__attribute__((noinline)) void leak(int n) {
+  for (int i = 0; i < n; ++i) kept[used++] = malloc(1000 + i);
+}
+__attribute__((noinline)) void grow(int n) {
+  std::vector<std::string*> all;
+  for (int i = 0; i < n; ++i) all.push_back(new std::string(2000, 'x'));
+  for (auto* s : all) delete s;
+}
+int main() {
+  temporary();
+  leak(70);
+  grow(500);
+  leak(30);
+  kept[used++] = realloc(calloc(10, 10), 5000);
+  grow(499);
+}
+"""
+
+
+def stacks_total(work, cost, *options):
+    """The sum of what heaptrack_print writes for a flame graph: exact, other than its summary."""
+    work.run(["heaptrack_print", "-f", "out.zst", "-F", "stacks.txt", "--flamegraph-cost-type", cost,
+              *options])
+    with open(work.path("stacks.txt"), encoding="utf-8", errors="replace") as file:
+        return sum(int(line.rsplit(" ", 1)[1]) for line in file)
+
+
+def counted_by_mistake(work):
+    """heaptrack_print remembers "no last allocation" as 0, which is also the first kind of block: a
+    free of that kind counts as temporary when any other free comes before it."""
+    text, _ = work.run(["zstd", "-dcq", "out.zst"])
+    freed_before, mistakes = True, 0
+    for line in text.splitlines():
+        if line.startswith("- "):
+            mistakes += freed_before and line == "- 0"
+            freed_before = True
+        elif line.startswith("+ "):
+            freed_before = False
+    return mistakes
+
+
+def check(work):
+    program = work.compile("allocates", SOURCE)
+    work.run(["heaptrack", "-o", work.path("out"), program])
+    ours = work.totals("out.zst")
+    raw = ["--disable-builtin-suppressions", "--disable-embedded-suppressions"]
+    summary, _ = work.run(["heaptrack_print", "-f", "out.zst"])
+    calls = int(re.search(r"calls to allocation functions: (\d+)", summary)[1])
+    temporary = int(re.search(r"temporary memory allocations: (\d+)", summary)[1])
+    work.same("calls", ours["allocations"], calls)
+    work.same("temporary", ours["temporary"], temporary - counted_by_mistake(work))
+    work.same("left, bytes", ours["leaked"], stacks_total(work, "leaked", *raw))
+    work.same("left, less what is suppressed", ours.get("leaked_unsuppressed", ours["leaked"]),
+              stacks_total(work, "leaked"))
+    work.same("peak, bytes", ours["peak"], stacks_total(work, "peak"))
+    work.run(["heaptrack", "-r", "-o", work.path("raw"), program])
+    _, refusal = work.run([work.memflame, "collapse", work.path("raw.raw.zst")], check=False)
+    work.same("a raw file is refused", "heaptrack_interpret" in refusal, True)

@@ -26,6 +26,11 @@ class HashCache {
     }
   }
 
+  // For a hash that is looked up soon.
+  void prefetch(const Hash128& hash) const {
+    if (!slots_.empty()) __builtin_prefetch(&slots_[hash.low & (slots_.size() - 1)]);
+  }
+
   // Adds a number (not 0) for a hash that find() has not found.
   void insert(const Hash128& hash, uint32_t value) {
     if (used_ == most_) {

@@ -39,6 +39,7 @@ bool PerfWorker::take(const Block& block, bool open) {
       take_line({at, size});
       at = next;
     }
+    take_pending();
     if (open && inside_ && (key_.size() > first_frame || !block.text.ends_with('\n')))
       truncated = at_;
     end();
@@ -52,14 +53,36 @@ bool PerfWorker::take(const Block& block, bool open) {
 }
 
 void PerfWorker::take_line(std::string_view line) {
-  if (line.empty()) return end();
-  if (!inside_) return begin(line);
-  if (!wanted_) {
-    // Samples without stacks follow each other without an empty line.
-    if (const auto header = parse_perf_header(line); header && header->placed) begin(*header);
+  if (inside_ && wanted_ && !line.empty()) {
+    pending_.push_back({line, hash_bytes_128(line), at_.second});
+    known_lines_.prefetch(pending_.back().hash);
+    constexpr size_t enough = 64;
+    if (pending_.size() == enough) take_pending();
     return;
   }
-  const Hash128 hash = hash_bytes_128(line);
+  take_pending();
+  if (line.empty()) return end();
+  if (!inside_) return begin(line);
+  // Samples without stacks follow each other without an empty line.
+  if (const auto header = parse_perf_header(line); header && header->placed) begin(*header);
+}
+
+void PerfWorker::take_pending() {
+  const size_t number = at_.second;
+  for (const Pending& pending : pending_) {
+    at_.second = pending.number;
+    if (inside_ && wanted_)
+      take_frame(pending.line, pending.hash);
+    else if (!inside_)
+      begin(pending.line);
+    else if (const auto header = parse_perf_header(pending.line); header && header->placed)
+      begin(*header);
+  }
+  pending_.clear();
+  at_.second = number;
+}
+
+void PerfWorker::take_frame(std::string_view line, const Hash128& hash) {
   uint32_t frame = known_lines_.find(hash);
   if (frame == 0) {
     frame = learn(line);

@@ -59,6 +59,8 @@ class PerfWorker {
 
  private:
   void take_line(std::string_view line);
+  void take_frame(std::string_view line, const Hash128& hash);
+  void take_pending();
   void begin(std::string_view line);
   void begin(const PerfHeader& header);
   void end();
@@ -79,6 +81,14 @@ class PerfWorker {
   HashCache known_rows_, known_roots_;
   std::map<std::string, size_t, std::less<>> event_numbers_;
   size_t last_event_ = SIZE_MAX;
+
+  // Lines of the sample, whose places in known_lines_ are on their way from memory.
+  struct Pending {
+    std::string_view line;
+    Hash128 hash;
+    size_t number = 0;
+  };
+  std::vector<Pending> pending_;
 
   // The sample being read.
   bool inside_ = false;

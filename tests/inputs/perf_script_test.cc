@@ -106,9 +106,10 @@ TEST_CASE("modules tell the kind of a frame") {
     return frame_of("\t55 f+0x1 (" + module + ")").kind;
   };
   for (const char* kernel :
-       {"[kernel.kallsyms]", "[guest.kernel.kallsyms]", "[guest.kernel.kallsyms.7]", "[nf_conntrack]",
-        "[kernel.vmlinux]", "/lib/modules/4.3.0/build/vmlinux", "vmlinux", "/boot/vmlinux-5.4.0-1",
-        "/lib/modules/5.4/kernel/fs/ext4.ko", "/lib/modules/5.4/ext4.ko.xz", "bpf_prog_6deef7_f"}) {
+       {"[kernel.kallsyms]", "[guest.kernel.kallsyms]", "[guest.kernel.kallsyms.7]",
+        "[nf_conntrack]", "[kernel.vmlinux]", "/lib/modules/4.3.0/build/vmlinux", "vmlinux",
+        "/boot/vmlinux-5.4.0-1", "/lib/modules/5.4/kernel/fs/ext4.ko",
+        "/lib/modules/5.4/ext4.ko.xz", "bpf_prog_6deef7_f"}) {
     CAPTURE(kernel);
     CHECK(kind(kernel) == FrameKind::kernel);
   }
@@ -117,8 +118,8 @@ TEST_CASE("modules tell the kind of a frame") {
     CAPTURE(jit);
     CHECK(kind(jit) == FrameKind::jit);
   }
-  for (const char* user : {"/bin/app", "[unknown]", "[vdso]", "[heap]", "[stack]", "/opt/a (x86)/l.so",
-                           "/tmp/perf-x.map", "//anon", "/usr/lib/my.kox"}) {
+  for (const char* user : {"/bin/app", "[unknown]", "[vdso]", "[heap]", "[stack]",
+                           "/opt/a (x86)/l.so", "/tmp/perf-x.map", "//anon", "/usr/lib/my.kox"}) {
     CAPTURE(user);
     CHECK(kind(user) == FrameKind::user);
   }
@@ -145,8 +146,8 @@ TEST_CASE("what has no name is called by its module") {
 }
 
 TEST_CASE("a perf map may name inlined functions") {
-  CHECK(stacks(read(head + "\t55 LA;::a->LB;::b->LC;::c (/tmp/perf-1.map)\n\t56 m (/bin/a)\n\n"), "",
-               true) == Stacks{{"app;m;LA;::a_[j];LB;::b_[i];LC;::c_[i]", 1}});
+  CHECK(stacks(read(head + "\t55 LA;::a->LB;::b->LC;::c (/tmp/perf-1.map)\n\t56 m (/bin/a)\n\n"),
+               "", true) == Stacks{{"app;m;LA;::a_[j];LB;::b_[i];LC;::c_[i]", 1}});
 }
 
 TEST_CASE("samples of one line") {
@@ -187,9 +188,10 @@ TEST_CASE("each event is a column, memory is shown") {
 }
 
 TEST_CASE("source lines below frames") {
-  const std::string text = head +
-                           "\t55 f+0x1 (/bin/a)\n  a file.cpp:137\n\t56 g+0x2 (/bin/a)\n  a[27b25]\n"
-                           "\t57 h (inlined)\n  b.h:3 (discriminator 2)\n\n";
+  const std::string text =
+      head +
+      "\t55 f+0x1 (/bin/a)\n  a file.cpp:137\n\t56 g+0x2 (/bin/a)\n  a[27b25]\n"
+      "\t57 h (inlined)\n  b.h:3 (discriminator 2)\n\n";
   const Profile plain = read(text);
   CHECK(stacks(plain) == Stacks{{"app;h;g;f", 1}});
   CHECK(plain.losses.lost_events() == 0);

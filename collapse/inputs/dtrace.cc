@@ -144,12 +144,6 @@ class Reader : TextReader {
     if (value) end_stack(*value);
   }
 
-  FrameId as_kernel(FrameId id) {
-    Frame frame = profile.frames[id];
-    frame.kind = FrameKind::kernel;
-    return profile.frames.intern(frame);
-  }
-
   // The kernel's stack is on top of the program's, whichever was printed first.
   void end_stack(int64_t value) {
     StackId top;
@@ -160,7 +154,7 @@ class Reader : TextReader {
         const size_t end = i + 1 < parts_.size() ? parts_[i + 1].begin : frames_.size();
         const auto part = std::span(frames_).subspan(parts_[i].begin, end - parts_[i].begin);
         if (kernel)
-          for (FrameId& id : part) id = as_kernel(id);
+          for (FrameId& id : part) id = with_kind(profile, id, FrameKind::kernel);
         top = push_leaf_first(profile, top, part);
       }
     if (frames_.empty()) top = profile.push(top, "[no stack]", FrameKind::note);

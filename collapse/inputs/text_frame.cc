@@ -130,6 +130,26 @@ FrameId intern(Profile& profile, const TextFrame& frame, const ReadOptions& opti
   return profile.frames.intern(made);
 }
 
+FrameId with_kind(Profile& profile, FrameId id, FrameKind kind) {
+  Frame frame = profile.frames[id];
+  if (frame.kind == kind) return id;
+  frame.kind = kind;
+  return profile.frames.intern(frame);
+}
+
+StackId push_process(Profile& profile, std::string_view name, std::string_view pid,
+                     std::string_view tid, const ReadOptions& options) {
+  std::string text(options.comm ? name : "");
+  const auto append = [&](std::string_view separator, std::string_view id) {
+    if (id.empty()) return;
+    if (!text.empty()) text += separator;
+    text += id;
+  };
+  if (options.pid) append("-", pid);
+  if (options.tid) append(options.pid && !pid.empty() ? "/" : "-", tid);
+  return text.empty() ? StackId{} : profile.push({}, text, FrameKind::process);
+}
+
 StackId push_leaf_first(Profile& profile, StackId root, std::span<const FrameId> frames) {
   for (size_t i = frames.size(); i-- > 0;) root = profile.stacks.push(root, frames[i]);
   return root;

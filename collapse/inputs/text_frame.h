@@ -53,6 +53,14 @@ bool is_kernel_entry(std::string_view function);
 // The frame in the profile; file and line only when options.lines.
 FrameId intern(Profile& profile, const TextFrame& frame, const ReadOptions& options);
 
+// The same frame as code of another kind.
+FrameId with_kind(Profile& profile, FrameId frame, FrameKind kind);
+
+// The root frame of a process or thread as the options ask for it: "bash", "bash-12", "bash-12/13",
+// or nothing. Empty texts are not known.
+StackId push_process(Profile& profile, std::string_view name, std::string_view pid,
+                     std::string_view tid, const ReadOptions& options);
+
 // Pushes frames that are in order from the leaf.
 StackId push_leaf_first(Profile& profile, StackId root, std::span<const FrameId> frames);
 

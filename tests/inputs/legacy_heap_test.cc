@@ -46,6 +46,7 @@ std::vector<int64_t> sums(const std::vector<Expected>& rows) {
   std::map<std::string, int64_t> by_stack;
   for (const Expected& row : rows) by_stack[row.locations] += row.bytes;
   std::vector<int64_t> values;
+  values.reserve(by_stack.size());
   for (const auto& [stack, value] : by_stack) values.push_back(value);
   std::sort(values.begin(), values.end());
   return values;

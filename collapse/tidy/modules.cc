@@ -1,0 +1,83 @@
+// The files that code comes from, as frames.
+#include "collapse/tidy/rebuild.h"
+#include "collapse/tidy/tidy.h"
+
+namespace memflame {
+namespace {
+
+constexpr std::string_view kernel_name = "[kernel]";
+
+std::string_view file_name(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+// The frame of the module that each frame's code is in, or none where the input does not tell.
+std::vector<FrameId> module_frames(Profile& profile, Modules how) {
+  return changed_frames(profile, [how](Profile& in, FrameId id) -> FrameId {
+    const Frame frame = in.frames[id];
+    if (frame.kind == FrameKind::note || frame.kind == FrameKind::process) return {};
+    const bool kernel = frame.kind == FrameKind::kernel;
+    std::string name(file_name(in.strings[frame.module]));
+    if (name.empty() && kernel) name = kernel_name;
+    if (name.empty()) return {};
+    if (how == Modules::between && !name.starts_with('[')) name = "[" + name + "]";
+    Frame module{.function = in.strings.intern(name), .module = frame.module, .file = {}};
+    module.kind = how == Modules::between ? FrameKind::note
+                  : kernel                ? FrameKind::kernel
+                                          : FrameKind::user;
+    return in.frames.intern(module);
+  });
+}
+
+// A frame whose module is not known is taken to be in that of its caller, as a function is that the
+// compiler has put into another.
+Moved with_modules_between(const Profile& profile, const std::vector<FrameId>& module) {
+  Moved moved;
+  moved.place.resize(profile.stacks.size());
+  std::vector<FrameId> inside(moved.place.size());
+  for (uint32_t i = 1; i < inside.size(); ++i) {
+    const StackNode& node = profile.stacks[StackId{i}];
+    const FrameId own = module[node.frame.index];
+    StackId caller = moved.place[node.caller.index];
+    inside[i] = own ? own : inside[node.caller.index];
+    if (inside[i] != inside[node.caller.index]) caller = moved.stacks.push(caller, inside[i]);
+    moved.place[i] = moved.stacks.push(caller, node.frame);
+  }
+  return moved;
+}
+
+Moved modules_only(const Profile& profile, const std::vector<FrameId>& module) {
+  Moved moved;
+  moved.place.resize(profile.stacks.size());
+  std::vector<FrameId> inside(moved.place.size());
+  for (uint32_t i = 1; i < inside.size(); ++i) {
+    const StackNode& node = profile.stacks[StackId{i}];
+    const FrameId own = module[node.frame.index];
+    const StackId caller = moved.place[node.caller.index];
+    const FrameId before = inside[node.caller.index];
+    const FrameKind kind = profile.frames[node.frame].kind;
+    if (kind == FrameKind::inlined && !own && before) {
+      inside[i] = before;
+      moved.place[i] = caller;
+      continue;
+    }
+    inside[i] = own ? own : node.frame;
+    moved.place[i] = inside[i] == before ? caller : moved.stacks.push(caller, inside[i]);
+  }
+  return moved;
+}
+
+}  // namespace
+
+Profile modules_as_frames(Profile profile, Modules how) {
+  if (how == Modules::none) return profile;
+  const std::vector<FrameId> module = module_frames(profile, how);
+  bool any = false;
+  for (const FrameId frame : module) any |= static_cast<bool>(frame);
+  if (!any) profile.meta.notes.emplace_back("the input does not say which module code is in");
+  Moved moved = how == Modules::between ? with_modules_between(profile, module)
+                                        : modules_only(profile, module);
+  return with_stacks(std::move(profile), std::move(moved));
+}
+
+}  // namespace memflame

@@ -1,0 +1,36 @@
+// The brackets of a C++ or Rust name, found by a scanner that knows what only looks like one:
+// operator<, operator->, (1)<(2) between parentheses, "->" before a result.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace memflame {
+
+enum class SpanKind : uint8_t {
+  angle,        // <int>
+  round,        // (int)
+  square,       // [abi:cxx11]
+  curly,        // {lambda(int)#1}
+  atom,         // (anonymous namespace)
+  operator_name // operator<<, operator new[]; of a conversion "operator " without the type
+};
+
+struct Span {
+  size_t begin = 0, end = 0;  // [begin, end) with its brackets
+  SpanKind kind = SpanKind::angle;
+};
+
+// In order of their beginnings: what is within a span follows it. Nothing when a bracket has no
+// partner.
+std::optional<std::vector<Span>> scan_name(std::string_view name);
+
+inline bool is_identifier(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '$' || static_cast<unsigned char>(c) >= 0x80;
+}
+
+}  // namespace memflame

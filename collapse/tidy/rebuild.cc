@@ -1,0 +1,113 @@
+#include "collapse/tidy/rebuild.h"
+
+#include "core/units.h"
+
+namespace memflame {
+namespace {
+
+constexpr auto finding_stacks = {&Finding::freeing, &Finding::allocating, &Finding::first_freeing};
+
+// "--exclude dropped 12 stacks, 3.1 MiB".
+std::string note(const Profile& profile, std::string_view option, size_t stacks, int64_t sum) {
+  return std::string(option) + " dropped " + with_commas(static_cast<int64_t>(stacks)) +
+         (stacks == 1 ? " stack, " : " stacks, ") + human(sum, profile.types[profile.shown]);
+}
+
+// All but strings, frames and stacks.
+Profile with_facts_of(const Profile& from) {
+  Profile into;
+  into.meta = from.meta;
+  into.losses = from.losses;
+  into.types = from.types;
+  into.shown = from.shown;
+  into.findings = from.findings;
+  return into;
+}
+
+}  // namespace
+
+Profile with_stacks(Profile from, Moved moved, std::string_view option, std::string_view emptied) {
+  Profile into = with_facts_of(from);
+  into.strings = std::move(from.strings);
+  into.frames = std::move(from.frames);
+  into.stacks = std::move(moved.stacks);
+  const auto is_dropped = [&](StackId stack) {
+    return !moved.dropped.empty() && moved.dropped[stack.index];
+  };
+  size_t dropped = 0;
+  int64_t sum = 0;
+  for (const StackId stack : from.touched()) {
+    const std::span<const int64_t> values = from.values(stack);
+    if (is_dropped(stack)) {
+      ++dropped;
+      if (into.shown < values.size() && !add_to(sum, values[into.shown], Unit::variance))
+        sum = INT64_MAX;
+      continue;
+    }
+    StackId place = moved.place[stack.index];
+    if (!place && stack) place = into.push({}, emptied, FrameKind::note);
+    into.add(place, values);
+  }
+  for (Finding& finding : into.findings)
+    for (StackId Finding::*stack : finding_stacks) {
+      const StackId old = finding.*stack;
+      finding.*stack = is_dropped(old) ? StackId{} : moved.place[old.index];
+    }
+  if (dropped != 0) into.meta.notes.push_back(note(into, option, dropped, sum));
+  return into;
+}
+
+std::vector<FrameId> changed_frames(Profile& profile, const FrameChange& change) {
+  std::vector<FrameId> frames(profile.frames.size());
+  for (uint32_t i = 1; i < frames.size(); ++i) frames[i] = change(profile, FrameId{i});
+  return frames;
+}
+
+Profile with_frames(Profile from, const std::vector<FrameId>& frames) {
+  Moved moved;
+  moved.place.resize(from.stacks.size());
+  for (uint32_t i = 1; i < moved.place.size(); ++i) {
+    const StackNode& node = from.stacks[StackId{i}];
+    const StackId caller = moved.place[node.caller.index];
+    const FrameId frame = frames[node.frame.index];
+    moved.place[i] = frame ? moved.stacks.push(caller, frame) : caller;
+  }
+  return with_stacks(std::move(from), std::move(moved));
+}
+
+Profile with_names(Profile from, const NameChange& change) {
+  const std::vector<FrameId> frames = changed_frames(from, [&](Profile& profile, FrameId id) {
+    Frame frame = profile.frames[id];
+    if (frame.kind == FrameKind::note || frame.kind == FrameKind::process) return id;
+    frame.function = profile.strings.intern(change(profile.strings[frame.function]));
+    return profile.frames.intern(frame);
+  });
+  return with_frames(std::move(from), frames);
+}
+
+Profile compacted(const Profile& from) {
+  std::vector<bool> needed(from.stacks.size(), false);
+  for (const StackId stack : from.touched()) needed[stack.index] = true;
+  for (const Finding& finding : from.findings)
+    for (StackId Finding::*stack : finding_stacks) needed[(finding.*stack).index] = true;
+  for (uint32_t i = static_cast<uint32_t>(needed.size()) - 1; i > 0; --i)
+    if (needed[i]) needed[from.stacks[StackId{i}].caller.index] = true;
+
+  Profile into = with_facts_of(from);
+  std::vector<FrameId> frame_of(from.frames.size());
+  std::vector<StackId> stack_of(needed.size());
+  for (uint32_t i = 1; i < needed.size(); ++i) {
+    if (!needed[i]) continue;
+    const StackNode& node = from.stacks[StackId{i}];
+    FrameId& frame = frame_of[node.frame.index];
+    if (!frame) frame = into.frames.intern(frame_from(into, from, node.frame));
+    stack_of[i] = into.stacks.push(stack_of[node.caller.index], frame);
+  }
+  for (const StackId stack : from.touched()) into.add(stack_of[stack.index], from.values(stack));
+  for (Finding& finding : into.findings)
+    for (StackId Finding::*stack : finding_stacks)
+      finding.*stack = stack_of[(finding.*stack).index];
+  return into;
+}
+
+}  // namespace memflame

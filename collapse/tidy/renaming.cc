@@ -1,0 +1,24 @@
+// Steps that change the names of frames only.
+#include "collapse/tidy/rebuild.h"
+#include "collapse/tidy/tidy.h"
+
+namespace memflame {
+
+Profile demangle_names(Profile profile) {
+  return with_names(std::move(profile), demangle_decorated);
+}
+
+Profile rename_frames(Profile profile, const std::vector<Renaming>& renamings) {
+  return with_names(std::move(profile), [&](std::string_view name) {
+    std::string renamed(name);
+    for (const Renaming& renaming : renamings) renamed = renaming.apply(std::move(renamed));
+    return renamed;
+  });
+}
+
+Profile shorten_names(Profile profile, const Shortening& what) {
+  return with_names(std::move(profile),
+                    [&](std::string_view name) { return shorten(name, what); });
+}
+
+}  // namespace memflame

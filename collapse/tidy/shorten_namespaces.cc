@@ -1,0 +1,84 @@
+// a::b::c::f(int) -> c::f(int)
+#include "collapse/tidy/name_scan.h"
+#include "collapse/tidy/names.h"
+
+namespace memflame {
+namespace {
+
+struct Part {
+  size_t begin = 0, end = 0;  // without the "::" before it
+};
+
+struct Parts {
+  size_t begin = 0;  // of the first
+  std::vector<Part> parts;
+};
+
+// The parts between the "::" of the name itself. Before it there may be a result, whose own "::"
+// end with a blank.
+class Splitter {
+ public:
+  Splitter(std::string_view name, const std::vector<Span>& spans) : name_(name), spans_(spans) {}
+
+  Parts run() {
+    for (const Span& span : spans_) {
+      if (span.begin < at_) continue;
+      read_text(span.begin);
+      const bool after_blank = span.begin > 0 && name_[span.begin - 1] == ' ';
+      named_ |= span.kind == SpanKind::operator_name ||
+                (span.kind == SpanKind::round && !after_blank);
+      at_ = span.end;
+    }
+    read_text(name_.size());
+    parts_.parts.push_back({part_begin_, name_.size()});
+    return std::move(parts_);
+  }
+
+ private:
+  void read_text(size_t end) {
+    for (; at_ < end; ++at_) {
+      if (name_[at_] == ' ' && !named_ && !name_.substr(at_).starts_with(" [")) {
+        parts_.parts.clear();
+        parts_.begin = part_begin_ = at_ + 1;
+      }
+      if (name_[at_] != ':' || at_ + 1 >= end || name_[at_ + 1] != ':') continue;
+      parts_.parts.push_back({part_begin_, at_});
+      part_begin_ = at_ + 2;
+      ++at_;
+    }
+  }
+
+  std::string_view name_;
+  const std::vector<Span>& spans_;
+  size_t at_ = 0, part_begin_ = 0;
+  bool named_ = false;  // blanks belong to the name
+  Parts parts_;
+};
+
+bool is_anonymous(std::string_view part) { return part == "(anonymous namespace)"; }
+
+// Parts that say nothing without the one before them.
+bool is_small(std::string_view part) {
+  return part.empty() || part.starts_with('{') || part.starts_with('\'') ||
+         part.starts_with("$_") || part.starts_with("operator()") || is_anonymous(part);
+}
+
+}  // namespace
+
+std::string shorten_namespaces(std::string_view name) {
+  constexpr size_t kept = 2;
+  if (name.find("::") == std::string_view::npos) return std::string(name);
+  const std::optional<std::vector<Span>> spans = scan_name(name);
+  if (!spans) return std::string(name);
+  const auto [begin, parts] = Splitter(name, *spans).run();
+  const auto text = [&](const Part& part) { return name.substr(part.begin, part.end - part.begin); };
+  size_t first = parts.size();
+  for (size_t counted = 0; first > 0 && counted < kept; --first)
+    if (!is_small(text(parts[first - 1]))) ++counted;
+  std::string out(name.substr(0, begin));
+  for (size_t i = 0; i < first; ++i)
+    if (is_anonymous(text(parts[i]))) out.append(text(parts[i])).append("::");
+  return out.append(first < parts.size() ? name.substr(parts[first].begin) : "");
+}
+
+}  // namespace memflame

@@ -1,0 +1,84 @@
+// Tidying: what is taken out of a profile, and what its frames are called. All of it is optional;
+// each step takes a profile and gives one, in time linear in its stacks and in the length of its
+// names. Sums of columns stay as they are but for the steps that drop stacks, which say so in a
+// note. Which option does what, with examples: docs/tidying.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "collapse/tidy/allocator_list.h"
+#include "collapse/tidy/names.h"
+#include "collapse/tidy/pattern.h"
+#include "core/profile.h"
+
+namespace memflame {
+
+enum class Recursion : uint8_t {
+  keep,
+  direct,  // f;f;f -> f
+  cycles,  // f;g;f;h -> f;h: each function once, as its first call
+};
+
+struct TidyOptions {
+  bool demangle = false;
+
+  // Whole stacks, by a frame that matches one of the patterns. Note what is dropped.
+  std::vector<Pattern> include, exclude;
+  // Callers off: the first match from the root becomes the root (stacks without one are dropped), or
+  // the last one (stacks without one stay).
+  std::vector<Pattern> show_from, skip_after;
+  // Callees off, their values to the match: the first from the root, or the last.
+  std::vector<Pattern> prune, prune_from;
+  // Frames out, their callees to their callers. What is not shown: stacks of nothing else dropped.
+  std::vector<Pattern> hide, show;
+  bool no_kernel = false, only_kernel = false;
+
+  Allocators allocators = Allocators::keep;
+  AllocatorList allocator_list;  // empty: that of allocators.txt
+
+  std::vector<Renaming> rename;  // in this order, each on what the one before left
+  Shortening shorten;
+
+  Modules modules = Modules::none;
+  Recursion recursion = Recursion::keep;
+  size_t top = 0;  // as many stacks, the largest; 0 = all
+};
+
+// The steps that are asked for, in the order of the fields above.
+Profile tidy(Profile profile, const TidyOptions& options);
+
+Profile demangle_names(Profile profile);
+
+Profile keep_matching(Profile profile, const std::vector<Pattern>& patterns);
+Profile drop_matching(Profile profile, const std::vector<Pattern>& patterns);
+
+Profile show_from(Profile profile, const std::vector<Pattern>& patterns);
+Profile skip_after(Profile profile, const std::vector<Pattern>& patterns);
+Profile prune(Profile profile, const std::vector<Pattern>& patterns);
+Profile prune_from(Profile profile, const std::vector<Pattern>& patterns);
+
+// A stack of which nothing is left becomes "[hidden]".
+Profile hide_frames(Profile profile, const std::vector<Pattern>& patterns);
+Profile show_frames(Profile profile, const std::vector<Pattern>& patterns);
+Profile hide_kernel(Profile profile);
+Profile show_kernel(Profile profile);
+
+// The run of allocator frames at the end of each stack. A stack of nothing else becomes
+// "[allocator]".
+Profile tidy_allocators(Profile profile, Allocators what, const AllocatorList& list);
+
+Profile rename_frames(Profile profile, const std::vector<Renaming>& renamings);
+Profile shorten_names(Profile profile, const Shortening& what);
+
+Profile modules_as_frames(Profile profile, Modules how);
+
+Profile collapse_recursion(Profile profile, Recursion what);
+
+// The stacks with the largest values of what is shown, by size, not sign; of equal ones those that
+// came first. The others are one, "[other stacks: 1,234]".
+Profile top_stacks(Profile profile, size_t count);
+
+}  // namespace memflame

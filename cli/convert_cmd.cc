@@ -4,6 +4,7 @@
 #include "cli/input_options.h"
 #include "cli/options.h"
 #include "cli/output_file.h"
+#include "cli/tidy_options.h"
 #include "core/error.h"
 #include "core/units.h"
 #include "render/clean_text.h"
@@ -35,7 +36,7 @@ void warn_of_left_out(const Output& output, const Profile& profile) {
 int convert(const std::string& command, const Arguments& arguments, const char* help,
             const std::string& default_format) {
   po::options_description visible = drawing_options();
-  visible.add(input_options());
+  visible.add(input_options()).add(tidy_option_list());
   if (command == "collapse") visible.add(compat_options());
   visible.add_options()("help,h", "show this");
   const po::variables_map values = parse(command, arguments, visible, input_files(), "input");
@@ -46,8 +47,9 @@ int convert(const std::string& command, const Arguments& arguments, const char* 
               << input_help();
     return 0;
   }
+  const TidyOptions tidying = tidy_options(values);
   if (values["list"].as<bool>()) {
-    list_profile(std::cout, read_inputs(values));
+    list_profile(std::cout, tidied(read_inputs(values), tidying));
     return 0;
   }
   std::string output, format;
@@ -65,7 +67,7 @@ int convert(const std::string& command, const Arguments& arguments, const char* 
     throw Error("an SVG is not for a terminal: add -o graph.svg, or redirect with '> graph.svg'",
                 ExitCode::usage);
   require_writable(output);
-  Profile profile = read_inputs(values);
+  Profile profile = tidied(read_inputs(values), tidying);
   write_output(output, [&](std::ostream& out) { writer.write(out, profile, render); });
   profile.losses.add(Loss::replaced_bytes, replaced_bytes(profile));
   warn_of_losses(profile);

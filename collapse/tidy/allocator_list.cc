@@ -10,8 +10,8 @@ namespace {
 
 // Without what the loader, the compiler and the tools put behind a name.
 std::string_view plain_name(std::string_view function) {
-  for (const std::string_view tail : {"@", "+0x", " [clone ", ".part.", ".isra.", ".constprop.",
-                                      ".cold", ".llvm."}) {
+  for (const std::string_view tail :
+       {"@", "+0x", " [clone ", ".part.", ".isra.", ".constprop.", ".cold", ".llvm."}) {
     const size_t at = function.find(tail);
     if (at != std::string_view::npos && at != 0) function = function.substr(0, at);
   }

@@ -38,8 +38,7 @@ Profile tidy_allocators(Profile profile, Allocators what, const AllocatorList& l
   moved.stacks = std::move(profile.stacks);
   if (merged)
     for (uint32_t i = 1; i < size; ++i)
-      if (moved.place[i] != StackId{i})
-        moved.place[i] = moved.stacks.push(moved.place[i], merged);
+      if (moved.place[i] != StackId{i}) moved.place[i] = moved.stacks.push(moved.place[i], merged);
   return with_stacks(std::move(profile), std::move(moved), {}, merged_name);
 }
 

@@ -34,9 +34,8 @@ Profile drop_stacks(Profile profile, Matches dropped, std::string_view option) {
 }
 
 Profile without_frames(Profile profile, const Matches& hidden) {
-  const std::vector<FrameId> frames = changed_frames(profile, [&](const Profile&, FrameId id) {
-    return hidden[id.index] ? FrameId{} : id;
-  });
+  const std::vector<FrameId> frames = changed_frames(
+      profile, [&](const Profile&, FrameId id) { return hidden[id.index] ? FrameId{} : id; });
   return with_frames(std::move(profile), frames);
 }
 
@@ -87,8 +86,7 @@ Profile skip_after(Profile profile, const std::vector<Pattern>& patterns) {
   moved.place.resize(profile.stacks.size());
   for (uint32_t i = 1; i < moved.place.size(); ++i) {
     const StackNode& node = profile.stacks[StackId{i}];
-    const StackId caller =
-        matches[node.frame.index] ? StackId{} : moved.place[node.caller.index];
+    const StackId caller = matches[node.frame.index] ? StackId{} : moved.place[node.caller.index];
     moved.place[i] = moved.stacks.push(caller, node.frame);
   }
   return with_stacks(std::move(profile), std::move(moved));

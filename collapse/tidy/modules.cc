@@ -7,9 +7,7 @@ namespace {
 
 constexpr std::string_view kernel_name = "[kernel]";
 
-std::string_view file_name(std::string_view path) {
-  return path.substr(path.rfind('/') + 1);
-}
+std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 // The frame of the module that each frame's code is in, or none where the input does not tell.
 std::vector<FrameId> module_frames(Profile& profile, Modules how) {

@@ -11,12 +11,12 @@
 namespace memflame {
 
 enum class SpanKind : uint8_t {
-  angle,        // <int>
-  round,        // (int)
-  square,       // [abi:cxx11]
-  curly,        // {lambda(int)#1}
-  atom,         // (anonymous namespace)
-  operator_name // operator<<, operator new[]; of a conversion "operator " without the type
+  angle,         // <int>
+  round,         // (int)
+  square,        // [abi:cxx11]
+  curly,         // {lambda(int)#1}
+  atom,          // (anonymous namespace)
+  operator_name  // operator<<, operator new[]; of a conversion "operator " without the type
 };
 
 struct Span {

@@ -31,9 +31,9 @@ class Pattern {
 // Which frames match one of the patterns, by FrameId::index.
 std::vector<bool> matching(const Profile& profile, const std::vector<Pattern>& patterns);
 
-// Another name for what matches: "RE=TEXT", or "s/RE/TEXT/" with any punctuation for '/', and with a
-// 'g' behind it for all matches and not the first of a name only. \1 to \9 in the text are groups,
-// \0 is the match.
+// Another name for what matches: "RE=TEXT", or "s/RE/TEXT/" with any punctuation for '/', and with
+// a 'g' behind it for all matches and not the first of a name only. \1 to \9 in the text are
+// groups, \0 is the match.
 class Renaming {
  public:
   // Throws Error (usage).

@@ -15,9 +15,9 @@ struct Moved {
   std::vector<bool> dropped;   // which go nowhere; empty when none does
 };
 
-// The profile with other stacks: figures that meet are added up, findings follow theirs. `option` is
-// what is named in the note on dropped stacks; `emptied` is the name of a stack of which nothing is
-// left ("[hidden]"). Throws Error when a sum leaves 64 bits.
+// The profile with other stacks: figures that meet are added up, findings follow theirs. `option`
+// is what is named in the note on dropped stacks; `emptied` is the name of a stack of which nothing
+// is left ("[hidden]"). Throws Error when a sum leaves 64 bits.
 Profile with_stacks(Profile from, Moved moved, std::string_view option = {},
                     std::string_view emptied = "[hidden]");
 

@@ -28,8 +28,7 @@ Profile collapse_direct(Profile profile) {
     const StackNode& node = profile.stacks[StackId{i}];
     const StackId caller = moved.place[node.caller.index];
     const FrameId called_by = profile.stacks[node.caller].frame;
-    const bool again =
-        node.caller && function[node.frame.index] == function[called_by.index];
+    const bool again = node.caller && function[node.frame.index] == function[called_by.index];
     moved.place[i] = again ? caller : moved.stacks.push(caller, node.frame);
   }
   return with_stacks(std::move(profile), std::move(moved));

@@ -17,8 +17,7 @@ Profile rename_frames(Profile profile, const std::vector<Renaming>& renamings) {
 }
 
 Profile shorten_names(Profile profile, const Shortening& what) {
-  return with_names(std::move(profile),
-                    [&](std::string_view name) { return shorten(name, what); });
+  return with_names(std::move(profile), [&](std::string_view name) { return shorten(name, what); });
 }
 
 }  // namespace memflame

@@ -25,8 +25,10 @@ class Splitter {
       if (span.begin < at_) continue;
       read_text(span.begin);
       const bool after_blank = span.begin > 0 && name_[span.begin - 1] == ' ';
-      named_ |= span.kind == SpanKind::operator_name ||
-                (span.kind == SpanKind::round && !after_blank);
+      const bool arguments = span.kind == SpanKind::round && !after_blank;
+      const bool is_operator = span.kind == SpanKind::operator_name;
+      named_ |= is_operator || arguments;
+      if (arguments || is_operator) in_conversion_ = is_operator && name_[span.end - 1] == ' ';
       at_ = span.end;
     }
     read_text(name_.size());
@@ -41,7 +43,8 @@ class Splitter {
         parts_.parts.clear();
         parts_.begin = part_begin_ = at_ + 1;
       }
-      if (name_[at_] != ':' || at_ + 1 >= end || name_[at_ + 1] != ':') continue;
+      const bool colons = at_ + 1 < end && name_[at_] == ':' && name_[at_ + 1] == ':';
+      if (!colons || in_conversion_) continue;
       parts_.parts.push_back({part_begin_, at_});
       part_begin_ = at_ + 2;
       ++at_;
@@ -51,7 +54,8 @@ class Splitter {
   std::string_view name_;
   const std::vector<Span>& spans_;
   size_t at_ = 0, part_begin_ = 0;
-  bool named_ = false;  // blanks belong to the name
+  bool named_ = false;          // blanks belong to the name
+  bool in_conversion_ = false;  // in the type of "operator std::string"
   Parts parts_;
 };
 
@@ -71,7 +75,9 @@ std::string shorten_namespaces(std::string_view name) {
   const std::optional<std::vector<Span>> spans = scan_name(name);
   if (!spans) return std::string(name);
   const auto [begin, parts] = Splitter(name, *spans).run();
-  const auto text = [&](const Part& part) { return name.substr(part.begin, part.end - part.begin); };
+  const auto text = [&](const Part& part) {
+    return name.substr(part.begin, part.end - part.begin);
+  };
   size_t first = parts.size();
   for (size_t counted = 0; first > 0 && counted < kept; --first)
     if (!is_small(text(parts[first - 1]))) ++counted;

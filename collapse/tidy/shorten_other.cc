@@ -119,7 +119,8 @@ std::string shorten_rust(std::string_view name) {
   std::string out;
   size_t at = 0;
   // "core[1b2c3d4e5f60718]::f": the number of a crate.
-  for (size_t open = name.find('['); open != std::string_view::npos; open = name.find('[', open + 1)) {
+  for (size_t open = name.find('['); open != std::string_view::npos;
+       open = name.find('[', open + 1)) {
     size_t close = open + 1;
     while (close < name.size() && close - open <= 16 && is_hex(name[close])) ++close;
     if (close - open < 9 || !name.substr(close).starts_with("]::") || open == 0 ||
@@ -133,6 +134,7 @@ std::string shorten_rust(std::string_view name) {
 
 std::string shorten(std::string_view name, const Shortening& what) {
   std::string out(name);
+  if (name.starts_with('[')) return out;  // code without a name: "[libx.so+0x12]"
   if (what.rust) out = shorten_rust(out);
   if (what.java || what.packages) out = shorten_java(out, what.packages);
   if (what.go) out = shorten_go(out);

@@ -45,10 +45,9 @@ constexpr std::array steps{
          [](Profile p, const TidyOptions& o) { return rename_frames(std::move(p), o.rename); }},
     Step{[](const TidyOptions& o) { return o.shorten.any(); },
          [](Profile p, const TidyOptions& o) { return shorten_names(std::move(p), o.shorten); }},
-    Step{[](const TidyOptions& o) { return o.modules != Modules::none; },
-         [](Profile p, const TidyOptions& o) {
-           return modules_as_frames(std::move(p), o.modules);
-         }},
+    Step{
+        [](const TidyOptions& o) { return o.modules != Modules::none; },
+        [](Profile p, const TidyOptions& o) { return modules_as_frames(std::move(p), o.modules); }},
     Step{[](const TidyOptions& o) { return o.recursion != Recursion::keep; },
          [](Profile p, const TidyOptions& o) {
            return collapse_recursion(std::move(p), o.recursion);

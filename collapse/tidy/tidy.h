@@ -27,8 +27,8 @@ struct TidyOptions {
 
   // Whole stacks, by a frame that matches one of the patterns. Note what is dropped.
   std::vector<Pattern> include, exclude;
-  // Callers off: the first match from the root becomes the root (stacks without one are dropped), or
-  // the last one (stacks without one stay).
+  // Callers off: the first match from the root becomes the root (stacks without one are dropped),
+  // or the last one (stacks without one stay).
   std::vector<Pattern> show_from, skip_after;
   // Callees off, their values to the match: the first from the root, or the last.
   std::vector<Pattern> prune, prune_from;

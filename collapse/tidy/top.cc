@@ -30,8 +30,7 @@ Profile top_stacks(Profile profile, size_t count) {
   moved.place.resize(profile.stacks.size());
   for (uint32_t i = 0; i < moved.place.size(); ++i) moved.place[i] = StackId{i};
   for (auto other = limit; other != sized.end(); ++other) moved.place[other->stack.index] = {};
-  const std::string name =
-      "[other stacks: " + with_commas(static_cast<int64_t>(all - count)) + "]";
+  const std::string name = "[other stacks: " + with_commas(static_cast<int64_t>(all - count)) + "]";
   moved.stacks = std::move(profile.stacks);
   return with_stacks(std::move(profile), std::move(moved), {}, name);
 }

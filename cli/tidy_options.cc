@@ -1,0 +1,182 @@
+#include "cli/tidy_options.h"
+
+#include <array>
+#include <charconv>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+
+#include "cli/options.h"
+#include "core/error.h"
+
+namespace po = boost::program_options;
+
+namespace memflame {
+namespace {
+
+using Words = std::vector<std::string>;
+
+struct PatternOption {
+  const char* name;
+  std::vector<Pattern> TidyOptions::*patterns;
+  const char* help;
+};
+constexpr std::array pattern_options{
+    PatternOption{"include", &TidyOptions::include, "only stacks with a function that matches RE"},
+    PatternOption{"focus", &TidyOptions::include, "the same, as pprof calls it"},
+    PatternOption{"exclude", &TidyOptions::exclude, "no stacks with a function that matches RE"},
+    PatternOption{"ignore", &TidyOptions::exclude, "the same, as pprof calls it"},
+    PatternOption{"show-from", &TidyOptions::show_from,
+                  "without the callers of the first match, and without stacks that have none"},
+    PatternOption{"skip-after", &TidyOptions::skip_after, "without the callers of the last match"},
+    PatternOption{"prune", &TidyOptions::prune, "without the callees of the first match"},
+    PatternOption{"prune-from", &TidyOptions::prune_from, "without the callees of the last match"},
+    PatternOption{"hide", &TidyOptions::hide, "without the functions that match"},
+    PatternOption{"show", &TidyOptions::show,
+                  "only the functions that match, and only stacks that have some"},
+};
+
+struct ShorteningOption {
+  std::string_view name;
+  bool Shortening::*what;
+};
+constexpr std::array shortening_options{
+    ShorteningOption{"templates", &Shortening::templates},
+    ShorteningOption{"arguments", &Shortening::arguments},
+    ShorteningOption{"namespaces", &Shortening::namespaces},
+    ShorteningOption{"java", &Shortening::java},
+    ShorteningOption{"packages", &Shortening::packages},
+    ShorteningOption{"go", &Shortening::go},
+    ShorteningOption{"rust", &Shortening::rust},
+};
+
+void shorten_too(Shortening& shorten, std::string_view word, const std::string& all) {
+  for (const ShorteningOption& option : shortening_options)
+    if (option.name == word) {
+      shorten.*(option.what) = true;
+      return;
+    }
+  std::string known;
+  for (const ShorteningOption& option : shortening_options)
+    known.append(known.empty() ? "" : ", ").append(option.name);
+  throw Error("--shorten takes " + known + ", not '" + all + "'", ExitCode::usage);
+}
+
+// "templates,arguments"
+void shorten_list(Shortening& shorten, const std::string& words) {
+  std::string_view rest = words;
+  while (true) {
+    const size_t comma = rest.find(',');
+    shorten_too(shorten, rest.substr(0, comma), words);
+    if (comma == std::string_view::npos) return;
+    rest.remove_prefix(comma + 1);
+  }
+}
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file.is_open() || file.bad()) throw Error("--allocator-list: cannot read '" + path + "'");
+  return text;
+}
+
+Words words_of(const po::variables_map& values, const char* name) {
+  Words words;
+  take(values, name, words);
+  return words;
+}
+
+// Two options that ask for different things of the same frames.
+bool one_of(const po::variables_map& values, const char* one, const char* other) {
+  if (values[one].as<bool>() && values[other].as<bool>())
+    throw Error(std::string("--") + one + " and --" + other + " exclude each other",
+                ExitCode::usage);
+  return values[one].as<bool>();
+}
+
+Recursion recursion_of(const po::variables_map& values) {
+  if (values["collapse-cycles"].as<bool>()) return Recursion::cycles;
+  return values["collapse-recursion"].as<bool>() ? Recursion::direct : Recursion::keep;
+}
+
+// A string, as the library takes "-1" for a large number.
+size_t top_of(const po::variables_map& values) {
+  std::string text;
+  take(values, "top", text);
+  if (text.empty()) return 0;
+  size_t top = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), top);
+  if (error != std::errc{} || end != text.data() + text.size() || top == 0)
+    throw Error("--top takes a number of stacks, not '" + text + "'", ExitCode::usage);
+  return top;
+}
+
+void take_allocators(const po::variables_map& values, TidyOptions& options) {
+  if (one_of(values, "hide-allocator", "merge-allocator")) options.allocators = Allocators::hide;
+  if (one_of(values, "merge-allocator", "hide-allocator")) options.allocators = Allocators::merge;
+  const Words files = words_of(values, "allocator-list");
+  if (files.empty()) return;
+  if (options.allocators == Allocators::keep)
+    throw Error("--allocator-list goes with --hide-allocator or --merge-allocator",
+                ExitCode::usage);
+  options.allocator_list = builtin_allocators();
+  for (const std::string& file : files) options.allocator_list.add(text_of(file), file);
+}
+
+}  // namespace
+
+po::options_description tidy_option_list() {
+  po::options_description options("Tidying, in this order (RE: a regular expression)");
+  auto add = options.add_options();
+  const auto words = [] { return po::value<Words>()->composing(); };
+  add("demangle", po::bool_switch(), "names of C++ and Rust that are still mangled");
+  for (const PatternOption& option : pattern_options)
+    add(option.name, words()->value_name("RE"), option.help);
+  add("no-kernel", po::bool_switch(), "without the kernel's functions");
+  add("only-kernel", po::bool_switch(), "only the kernel's functions");
+  add("hide-allocator", po::bool_switch(), "without malloc and its like at the end of stacks");
+  add("merge-allocator", po::bool_switch(), "malloc and its like as one frame, [allocator]");
+  add("allocator-list", words()->value_name("FILE"), "more names of allocators' functions");
+  add("rename", words()->value_name("RE=TEXT"), "another name for what matches; or s/RE/TEXT/");
+  add("shorten", words()->value_name("WHAT"),
+      "names, without: templates, arguments, namespaces, java, packages, go, rust "
+      "(several with commas)");
+  add("modules", po::bool_switch(), "a frame where the stack enters another library or program");
+  add("by-module", po::bool_switch(), "libraries and programs in place of functions");
+  add("collapse-recursion", po::bool_switch(), "functions that call themselves once");
+  add("collapse-cycles", po::bool_switch(), "also those that do so by way of others");
+  add("top", po::value<std::string>()->value_name("N"), "the N largest stacks, the others as one");
+  return options;
+}
+
+TidyOptions tidy_options(const po::variables_map& values) {
+  TidyOptions options;
+  take(values, "demangle", options.demangle);
+  for (const PatternOption& option : pattern_options)
+    for (const std::string& text : words_of(values, option.name))
+      (options.*(option.patterns)).emplace_back(std::string("--") + option.name, text);
+  options.no_kernel = one_of(values, "no-kernel", "only-kernel");
+  options.only_kernel = one_of(values, "only-kernel", "no-kernel");
+  take_allocators(values, options);
+  for (const std::string& text : words_of(values, "rename")) options.rename.emplace_back(text);
+  for (const std::string& text : words_of(values, "shorten")) shorten_list(options.shorten, text);
+  if (one_of(values, "modules", "by-module")) options.modules = Modules::between;
+  if (one_of(values, "by-module", "modules")) options.modules = Modules::only;
+  options.recursion = recursion_of(values);
+  options.top = top_of(values);
+  return options;
+}
+
+Profile tidied(Profile profile, const TidyOptions& options) {
+  const size_t notes = profile.meta.notes.size();
+  const bool had_stacks = !profile.touched().empty();
+  profile = tidy(std::move(profile), options);
+  std::string said;
+  for (size_t i = notes; i < profile.meta.notes.size(); ++i)
+    said += (said.empty() ? "" : "; ") + profile.meta.notes[i];
+  if (had_stacks && profile.touched().empty()) throw Error("no stack is left: " + said);
+  if (!said.empty()) std::cerr << "memflame: " << said << "\n";
+  return profile;
+}
+
+}  // namespace memflame

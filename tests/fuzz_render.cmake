@@ -29,3 +29,14 @@ foreach(row ${rows})
            ${seeds})
   set_tests_properties(${name}_fuzz PROPERTIES LABELS fuzz)
 endforeach()
+
+# What is done with profiles, whatever they were read from.
+add_executable(tidy_fuzz fuzz/tidy_fuzz.cc)
+target_compile_options(tidy_fuzz PRIVATE ${fuzz_flags})
+target_link_libraries(tidy_fuzz PRIVATE memflame_collapse memflame_core memflame_warnings)
+target_link_options(tidy_fuzz PRIVATE -fsanitize=fuzzer,address,undefined)
+set(found ${CMAKE_CURRENT_BINARY_DIR}/tidy_corpus)
+file(MAKE_DIRECTORY ${found})
+add_test(NAME tidy_fuzz COMMAND tidy_fuzz -seed=1 -max_len=4096 -max_total_time=10 ${found}
+         ${CMAKE_CURRENT_SOURCE_DIR}/data/tidy)
+set_tests_properties(tidy_fuzz PROPERTIES LABELS fuzz)

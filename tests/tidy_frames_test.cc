@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <array>
-#include <chrono>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -167,7 +167,7 @@ TEST_CASE("a second time changes nothing") {
 }
 
 TEST_CASE("a stack of a million frames, and a million stacks") {
-  const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t begin = std::clock();
   Profile deep, wide;
   deep.types = wide.types = {{"bytes", Unit::bytes}};
   constexpr size_t many = 1'000'000;
@@ -187,6 +187,6 @@ TEST_CASE("a stack of a million frames, and a million stacks") {
   options.top = 0;
   const Profile tidied = tidy(wide, options);
   CHECK(tidied.total(0) == static_cast<int64_t>(many));
-  CHECK(lines(tidied).size() == many);
-  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(120));
+  CHECK(tidied.touched().size() == many);
+  CHECK((std::clock() - begin) / CLOCKS_PER_SEC < 120);
 }

@@ -1,4 +1,6 @@
 // The allocator's frames at the end of stacks.
+#include <algorithm>
+
 #include "collapse/tidy/rebuild.h"
 #include "collapse/tidy/tidy.h"
 
@@ -22,6 +24,7 @@ std::vector<bool> allocator_frames(const Profile& profile, const AllocatorList& 
 Profile tidy_allocators(Profile profile, Allocators what, const AllocatorList& list) {
   if (what == Allocators::keep) return profile;
   const std::vector<bool> allocator = allocator_frames(profile, list);
+  if (std::find(allocator.begin(), allocator.end(), true) == allocator.end()) return profile;
   const size_t size = profile.stacks.size();
   Moved moved;
   moved.place.resize(size);

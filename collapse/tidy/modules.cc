@@ -1,4 +1,6 @@
 // The files that code comes from, as frames.
+#include <algorithm>
+
 #include "collapse/tidy/rebuild.h"
 #include "collapse/tidy/tidy.h"
 
@@ -70,9 +72,11 @@ Moved modules_only(const Profile& profile, const std::vector<FrameId>& module) {
 Profile modules_as_frames(Profile profile, Modules how) {
   if (how == Modules::none) return profile;
   const std::vector<FrameId> module = module_frames(profile, how);
-  bool any = false;
-  for (const FrameId frame : module) any |= static_cast<bool>(frame);
-  if (!any) profile.meta.notes.emplace_back("the input does not say which module code is in");
+  const auto known = [](FrameId frame) { return static_cast<bool>(frame); };
+  if (std::none_of(module.begin(), module.end(), known)) {
+    profile.meta.notes.emplace_back("the input does not say which module code is in");
+    return profile;
+  }
   Moved moved = how == Modules::between ? with_modules_between(profile, module)
                                         : modules_only(profile, module);
   return with_stacks(std::move(profile), std::move(moved));

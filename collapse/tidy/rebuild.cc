@@ -64,6 +64,9 @@ std::vector<FrameId> changed_frames(Profile& profile, const FrameChange& change)
 }
 
 Profile with_frames(Profile from, const std::vector<FrameId>& frames) {
+  bool same = true;
+  for (uint32_t i = 1; i < frames.size() && same; ++i) same = frames[i] == FrameId{i};
+  if (same) return from;
   Moved moved;
   moved.place.resize(from.stacks.size());
   for (uint32_t i = 1; i < moved.place.size(); ++i) {

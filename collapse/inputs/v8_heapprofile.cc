@@ -147,9 +147,19 @@ class HeapProfileReader {
       if (std::all_of(row.begin(), row.end(), [](int64_t value) { return value == 0; })) continue;
       profile_.add(stacks[i] ? stacks[i] : profile_.push({}, v8_root), row);
     }
-    for (const auto& [id, count] : samples_)
-      if (count != 0)
-        issues_.add("samples of a node that is not in the tree", 0, std::to_string(id));
+    add_lost_samples();
+  }
+
+  // V8 lists samples of nodes that came when it had written the tree.
+  void add_lost_samples() {
+    int64_t lost = 0;
+    for (const auto& [id, count] : samples_) lost += count;
+    if (lost == 0) return;
+    profile_.add(profile_.push({}, "[not in the tree]", FrameKind::note),
+                 std::array{int64_t{0}, lost});
+    profile_.meta.notes.push_back(std::to_string(lost) +
+                                  (lost == 1 ? " sample is" : " samples are") +
+                                  " of a stack that is not in the file");
   }
 
   int64_t take_count(int64_t id) {

@@ -92,7 +92,9 @@ TEST_CASE("v8-heapprofile: depth, damage and hostile numbers") {
   CHECK(read_text(with("\"selfSize\":1.5")).losses[Loss::input_line].events == 1);
   const Profile lost = read_text(
       "{\"head\":{\"callFrame\":{},\"selfSize\":1},\"samples\":[{\"nodeId\":77},{\"x\":1}]}");
-  CHECK(has_note(lost, "samples of a node that is not in the tree"));
+  CHECK(stacks(lost, "samples") == Stacks{{"[not in the tree]", 1}});
+  CHECK(has_note(lost, "1 sample is of a stack that is not in the file"));
+  CHECK(lost.losses.lost_events() == 0);
 }
 
 TEST_CASE("v8-heap: living objects and all allocations by stack") {

@@ -1,0 +1,170 @@
+"""memflame collapse as a shell sees it: inputs, outputs, exit codes, one line for what is wrong.
+
+$MEMFLAME is the binary under test. Needs no privilege.
+"""
+import gzip
+import lzma
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+MEMFLAME = os.path.abspath(os.environ["MEMFLAME"])
+PATIENCE = 120  # seconds
+FAILURE, USAGE, LOSSY = 1, 2, 4
+
+scratch = tempfile.mkdtemp(prefix="memflame-cli-")
+os.chdir(scratch)
+
+
+def equal(what, got, wanted):
+    if got != wanted:
+        raise SystemExit(f"FAILED: {what}: got {got!r}, wanted {wanted!r}")
+
+
+def collapse(*arguments, status=0, stdin=b"", command="collapse", **options):
+    done = subprocess.run([MEMFLAME, command, *arguments], input=stdin, capture_output=True,
+                          timeout=PATIENCE, check=False, **options)
+    said = done.stderr.decode()
+    equal(f"exit status of {arguments}, which said {said!r}", done.returncode, status)
+    return done.stdout.decode(), said
+
+
+def stacks(text):
+    return [line for line in text.splitlines() if not line.startswith("#")]
+
+
+def refused(status, words, *arguments, **options):
+    out, said = collapse(*arguments, status=status, **options)
+    equal(f"{arguments}: output", out, "")
+    lines = said.splitlines()
+    equal(f"{arguments}: lines on standard error: {lines}", len(lines), 1)
+    if not lines[0].startswith("memflame: error: "):
+        raise SystemExit(f"FAILED: {arguments}: {lines[0]!r} does not say that it is an error")
+    if words not in lines[0]:
+        raise SystemExit(f"FAILED: {arguments}: {lines[0]!r} does not say {words!r}")
+
+
+def write(name, data):
+    with open(name, "wb") as stream:
+        stream.write(data)
+
+
+def inputs():
+    for arguments, wanted in (
+            (["a.folded"], ["main;f 10", "main;g 5"]),
+            (["a.folded", "b.folded"], ["main;f 11", "main;g 5", "main;h 2"]),
+            (["a.folded", "-"], ["main;f 10", "main;g 5", "main;i 7"]),
+            (["-"], ["main;i 7"]),
+            ([], ["main;i 7"]),
+            (["--from", "folded", "a.folded"], ["main;f 10", "main;g 5"])):
+        out, said = collapse(*arguments, stdin=b"main;i 7\n")
+        equal(f"{arguments}", stacks(out), wanted)
+        equal(f"{arguments}: standard error", said, "")
+
+
+def packed():
+    write("a.gz", gzip.compress(A))
+    write("a.xz", lzma.compress(A))
+    names = ["a.gz", "a.xz"]
+    if shutil.which("zstd"):
+        subprocess.run(["zstd", "-q", "a.folded", "-o", "a.zst"], check=True)
+        names.append("a.zst")
+    for name in names:
+        equal(name, stacks(collapse(name)[0]), ["main;f 10", "main;g 5"])
+        with open(name, "rb") as stream:
+            equal(f"{name} by stdin", stacks(collapse(stdin=stream.read())[0]),
+                  ["main;f 10", "main;g 5"])
+    write("cut.gz", gzip.compress(A * 1000)[:-20])
+    refused(FAILURE, "cut.gz", "cut.gz")
+
+
+def columns():
+    out, _ = collapse("--list", "--unit", "bytes", "a.folded")
+    equal("--list", out.split("\n")[0].split("\t"), ["bytes", "bytes", "15", "15 B", "default"])
+    equal("--value", stacks(collapse("--value", "count", "a.folded")[0]),
+          ["main;f 10", "main;g 5"])
+    refused(USAGE, "there is no value 'live'", "--value", "live", "a.folded")
+
+
+def what_is_wrong():
+    refused(FAILURE, "missing.folded", "missing.folded")
+    refused(FAILURE, "empty", "empty.folded")
+    refused(FAILURE, "empty", stdin=b"")
+    refused(FAILURE, "junk.txt", "junk.txt")
+    refused(FAILURE, "a.folded", "--from", "heaptrack", "a.folded")
+    refused(USAGE, "nonsense", "--from", "nonsense", "a.folded")
+    refused(USAGE, "--nonsense", "--nonsense", "a.folded")
+    refused(USAGE, "--rename takes RE=TEXT", "--rename", "x", "a.folded")
+    refused(USAGE, "missing )", "--include", "f(", "a.folded")
+    refused(USAGE, "--shorten takes", "--shorten", "all", "a.folded")
+    refused(USAGE, "--top takes", "--top", "-1", "a.folded")
+    refused(USAGE, "exclude each other", "--modules", "--by-module", "a.folded")
+    refused(USAGE, "--allocator-list goes with", "--allocator-list", "x", "a.folded")
+    refused(FAILURE, "missing.txt", "--hide-allocator", "--allocator-list", "missing.txt",
+            "a.folded")
+    refused(FAILURE, "no stack is left", "--include", "nobody", "a.folded")
+    refused(FAILURE, "/no/such/folder", "-o", "/no/such/folder/x.folded", "a.folded")
+    refused(FAILURE, "64 bits", stdin=b"a 9223372036854775807\na 1\n")
+    if os.path.exists("/dev/full"):
+        refused(FAILURE, "/dev/full", "-o", "/dev/full", "--format", "folded", "a.folded")
+
+
+def strict():
+    broken = A + b"no number here\n"
+    out, said = collapse(stdin=broken)
+    equal("with a line that is not understood", stacks(out), ["main;f 10", "main;g 5"])
+    if "input lines not understood: 1" not in said:
+        raise SystemExit(f"FAILED: it is not said that a line was skipped: {said!r}")
+    refused(LOSSY, "--strict", "--strict", "-o", "strict.folded", stdin=broken)
+    equal("--strict leaves a file", os.path.exists("strict.folded"), False)
+    equal("--strict with nothing wrong", stacks(collapse("--strict", "a.folded")[0]),
+          ["main;f 10", "main;g 5"])
+
+
+def tidying():
+    out, said = collapse("--exclude", "^g$", "a.folded")
+    equal("--exclude", stacks(out), ["main;f 10"])
+    equal("--exclude says", said, "memflame: --exclude dropped 1 stack, 5\n")
+    equal("--exclude in the note", '# memflame note="--exclude dropped 1 stack, 5"' in out, True)
+    write("deep.folded", b"main;void f<int>(int);void f<char>(char);pool_get;malloc 8\n")
+    write("mine.txt", b"pool_*\n")
+    out, _ = collapse("--shorten", "templates,arguments", "--collapse-recursion",
+                      "--hide-allocator", "--allocator-list", "mine.txt", "deep.folded")
+    equal("several at once", stacks(out), ["main;f<\u2026> 8"])
+    out, _ = collapse("--merge-allocator", "deep.folded", "--format", "svg", command="render")
+    equal("render tidies too", "[allocator]" in out, True)
+
+
+def broken_pipe():
+    """`| head -1`: no storm of messages, however the parent treats SIGPIPE."""
+    many = b"".join(b"main;f%d 1\n" % i for i in range(100_000))
+    write("many.folded", many)
+    for ignored in (False, True):
+        child = subprocess.Popen(
+            [MEMFLAME, "collapse", "many.folded"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            restore_signals=not ignored,
+            preexec_fn=(lambda: signal.signal(signal.SIGPIPE, signal.SIG_IGN)) if ignored else None)
+        child.stdout.readline()
+        child.stdout.close()
+        said = child.stderr.read().decode().splitlines()
+        child.stderr.close()
+        child.wait(timeout=PATIENCE)
+        equal(f"broken pipe: lines on standard error {said}", len(said) <= 1, True)
+        equal("broken pipe: status", child.returncode in (-signal.SIGPIPE, FAILURE), True)
+
+
+A = b"main;f 10\nmain;g 5\n"
+write("a.folded", A)
+write("b.folded", b"main;h 2\nmain;f 1\n")
+write("empty.folded", b"")
+write("junk.txt", b"what is this?\nnobody knows\n" * 20)
+try:
+    for case in (inputs, packed, columns, what_is_wrong, strict, tidying, broken_pipe):
+        case()
+finally:
+    os.chdir("/")
+    shutil.rmtree(scratch, ignore_errors=True)
+sys.exit(0)

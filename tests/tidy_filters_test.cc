@@ -125,6 +125,13 @@ TEST_CASE("other names") {
               {"idle", 3}});
 }
 
+TEST_CASE("processes of one program become one") {
+  const std::string header =
+      "# memflame folded unit=count value=n total=3\n# memflame roots=process\n";
+  CHECK(lines(rename_frames(profile_of(header + "a (pid 1);f 1\na (pid 2);f 2\n"),
+                            {Renaming(" \\(pid \\d+\\)=")})) == Lines{{"a;f", 3}});
+}
+
 TEST_CASE("what is not understood") {
   CHECK(error_of_pattern("a(") == "--include: 'a(' is no regular expression: missing ): a(");
   CHECK(error_of_pattern("module:*") ==

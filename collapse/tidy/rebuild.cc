@@ -78,10 +78,11 @@ Profile with_frames(Profile from, const std::vector<FrameId>& frames) {
   return with_stacks(std::move(from), std::move(moved));
 }
 
-Profile with_names(Profile from, const NameChange& change) {
+Profile with_names(Profile from, const NameChange& change, bool processes) {
   const std::vector<FrameId> frames = changed_frames(from, [&](Profile& profile, FrameId id) {
     Frame frame = profile.frames[id];
-    if (frame.kind == FrameKind::note || frame.kind == FrameKind::process) return id;
+    if (frame.kind == FrameKind::note) return id;
+    if (frame.kind == FrameKind::process && !processes) return id;
     frame.function = profile.strings.intern(change(profile.strings[frame.function]));
     return profile.frames.intern(frame);
   });

@@ -29,9 +29,10 @@ std::vector<FrameId> changed_frames(Profile& profile, const FrameChange& change)
 // The profile with frames[i] in place of frame i.
 Profile with_frames(Profile from, const std::vector<FrameId>& frames);
 
-// Another name for each function: a name of notes and processes is never asked for.
+// Another name for each function, and where asked for each process. What memflame says itself
+// stays.
 using NameChange = std::function<std::string(std::string_view)>;
-Profile with_names(Profile from, const NameChange& change);
+Profile with_names(Profile from, const NameChange& change, bool processes = false);
 
 // Without the names, frames and stacks that no figure and no finding needs.
 Profile compacted(const Profile& from);

@@ -9,11 +9,12 @@ Profile demangle_names(Profile profile) {
 }
 
 Profile rename_frames(Profile profile, const std::vector<Renaming>& renamings) {
-  return with_names(std::move(profile), [&](std::string_view name) {
+  const auto rename = [&](std::string_view name) {
     std::string renamed(name);
     for (const Renaming& renaming : renamings) renamed = renaming.apply(std::move(renamed));
     return renamed;
-  });
+  };
+  return with_names(std::move(profile), rename, true);
 }
 
 Profile shorten_names(Profile profile, const Shortening& what) {

@@ -101,7 +101,7 @@ size_t shown_of(const std::vector<ValueType>& types) {
   return 0;
 }
 
-void add_notes(Profile& profile, const PerfWorker::Event& event, const ReadOptions& options) {
+void add_notes(Profile& profile, const PerfWorker::Event& event) {
   std::vector<std::string>& notes = profile.meta.notes;
   const auto number = [](uint64_t count) { return with_commas(static_cast<int64_t>(count)); };
   if (event.without_field != 0)
@@ -116,7 +116,6 @@ void add_notes(Profile& profile, const PerfWorker::Event& event, const ReadOptio
   if (wants_period && event.weight.from == PerfWeight::From::period && event.without_period != 0 &&
       event.name.find(':') == std::string::npos)
     notes.push_back(event.name + ": no periods in the input, each sample counts 1");
-  static_cast<void>(options);
 }
 
 std::string names_of(const std::vector<PerfWorker::Event>& events) {
@@ -144,7 +143,7 @@ std::vector<size_t> add_columns(PerfTables& tables, const std::vector<PerfWorker
   for (size_t i = 1; i < tables.rows.size(); ++i) has_rows[tables.rows[i].event] = true;
   std::vector<size_t> column_of(events.size(), no_column);
   for (const PerfWorker::Event& event : events) {
-    if (event.wanted) add_notes(tables.profile, event, options);
+    if (event.wanted) add_notes(tables.profile, event);
     if (!has_rows[event.number]) continue;
     column_of[event.number] = tables.profile.types.size();
     tables.profile.types.push_back(type_of(event, options));
@@ -220,6 +219,7 @@ Profile read_perf_script(Source& source, const ReadOptions& options) {
     return workers[worker]->take(block, whole_samples(block.text) != block.text.size());
   });
 
+  tables.settle();
   const std::vector<size_t> before = lines_before(workers);
   throw_first_failure(source, workers, before);
   const std::vector<PerfWorker::Event> events = all_events(workers, tables.events.size());

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "collapse/inputs/perf_script_inline.h"
 #include "collapse/lines.h"
 #include "core/error.h"
 
@@ -106,6 +107,11 @@ class Collapser {
   }
 
   void frame(const std::string& pc, std::string raw, const std::string& module) {
+    if (options_.mark_inlined && !RE2::PartialMatch(module, no_file_)) {
+      const std::vector<std::string>& functions = inline_.at(pc, raw, module);
+      stack_.insert(stack_.end(), functions.rbegin(), functions.rend());
+      if (!functions.empty()) return;
+    }
     RE2::Replace(&raw, offset_, "");
     if (raw.starts_with('(')) return;
     std::vector<std::string> parts = split(raw);
@@ -188,7 +194,10 @@ class Collapser {
   const RE2 offset_{R"(\+0x[0-9a-f]+$)", bytes()};
   const RE2 go_method_{R"(\.\(.*\)\.)", bytes()};
   const RE2 perf_map_{R"(/tmp/perf-[0-9]+\.map)", bytes()};
+  const RE2 no_file_{R"(perf-[0-9]+.map|kernel\.|\[[^\]]+\])", bytes()};
   const RE2 brackets_{R"(\[.*?\])", bytes()};
+
+  PerfInline inline_{options_.context};
 
   std::string filter_;
   std::string root_;  // "" outside of a sample that counts

@@ -1,5 +1,7 @@
 #include "collapse/inputs/perf_script_tables.h"
 
+#include <algorithm>
+
 #include "core/error.h"
 
 namespace memflame {
@@ -34,19 +36,41 @@ uint32_t PerfTables::event(std::string_view name) {
 uint32_t PerfTables::row(const Hash128& hash, std::span<const uint32_t> key) {
   const std::lock_guard lock(mutex_);
   if (const uint32_t known = known_rows_.find(hash); known != 0) return known;
-  StackId stack;
-  if (key[1] != 0) stack = profile.stacks.push(stack, FrameId{key[1]});
-  for (size_t i = key.size(); i-- > 2;) stack = profile.stacks.push(stack, FrameId{key[i]});
-  const uint64_t exact = mix(stack.index, key[0]);
-  uint32_t row = row_of_stack_.find(
-      exact, [&](uint32_t at) { return rows[at].stack == stack && rows[at].event == key[0]; });
-  if (row == 0) {
-    row = next_index(rows.size());
-    rows.push_back({stack, key[0]});
-    row_of_stack_.insert(exact, row);
-  }
+  constexpr size_t enough = size_t{1} << 24U;  // 64 MiB
+  if (ids_.size() >= enough) settle();
+  const uint32_t row = next_index(rows.size());
+  rows.push_back({{}, key[0]});
+  const size_t begin = ids_.size();
+  if (key[1] != 0) ids_.push_back(key[1]);
+  ids_.insert(ids_.end(), key.rbegin(), key.rend() - 2);
+  waiting_.push_back({begin, ids_.size() - begin, row});
   known_rows_.insert(hash, row);
   return row;
+}
+
+void PerfTables::settle() {
+  std::sort(waiting_.begin(), waiting_.end(), [&](const Waiting& a, const Waiting& b) {
+    const std::span<const uint32_t> left = path(a), right = path(b);
+    return std::lexicographical_compare(left.begin(), left.end(), right.begin(), right.end());
+  });
+  std::span<const uint32_t> before;
+  std::vector<StackId> stacks;  // of the frames of `before`
+  for (const Waiting& waiting : waiting_) {
+    const std::span<const uint32_t> now = path(waiting);
+    const size_t most = std::min(before.size(), now.size());
+    const auto same = static_cast<size_t>(
+        std::mismatch(now.begin(), now.begin() + static_cast<ptrdiff_t>(most), before.begin())
+            .first -
+        now.begin());
+    stacks.resize(same);
+    for (size_t i = same; i < now.size(); ++i)
+      stacks.push_back(
+          profile.stacks.push(stacks.empty() ? StackId{} : stacks.back(), FrameId{now[i]}));
+    rows[waiting.row].stack = stacks.back();
+    before = now;
+  }
+  waiting_.clear();
+  ids_.clear();
 }
 
 }  // namespace memflame

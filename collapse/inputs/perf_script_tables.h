@@ -29,7 +29,8 @@ class PerfTables {
   // frames from the leaf on; `hash` is of its bytes.
   uint32_t row(const Hash128& hash, std::span<const uint32_t> key);
 
-  // For when no thread is at work any more.
+  // For when no thread is at work any more: fills in the stacks of all rows.
+  void settle();
   struct Row {
     StackId stack;
     uint32_t event = 0;
@@ -39,10 +40,21 @@ class PerfTables {
   std::vector<std::string> events;
 
  private:
+  // A stack that is not in the profile's tree yet: its frames from the root on, in ids_. In order
+  // they are put into the tree faster than one by one.
+  struct Waiting {
+    size_t begin = 0, size = 0;
+    uint32_t row = 0;
+  };
+  std::span<const uint32_t> path(const Waiting& waiting) const {
+    return std::span(ids_).subspan(waiting.begin, waiting.size);
+  }
+
   std::mutex mutex_;
   std::map<std::string, uint32_t, std::less<>> event_numbers_;
-  HashCache known_rows_;
-  HashIndex row_of_stack_;
+  HashCache known_rows_{SIZE_MAX};
+  std::vector<Waiting> waiting_;
+  std::vector<uint32_t> ids_;
 };
 
 }  // namespace memflame

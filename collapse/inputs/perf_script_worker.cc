@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <span>
+#include <utility>
 
 #include "core/error.h"
 #include "core/units.h"
@@ -54,10 +56,10 @@ bool PerfWorker::take(const Block& block, bool open) {
 
 void PerfWorker::take_line(std::string_view line) {
   if (inside_ && wanted_ && !line.empty()) {
-    pending_.push_back({line, hash_bytes_128(line), at_.second});
-    known_lines_.prefetch(pending_.back().hash);
-    constexpr size_t enough = 64;
-    if (pending_.size() == enough) take_pending();
+    const Hash128 hash = hash_bytes_128(line);
+    known_lines_.prefetch(hash);
+    pending_[pending_count_++] = {line, hash, at_.second};
+    if (pending_count_ == pending_.size()) take_pending();
     return;
   }
   take_pending();
@@ -69,7 +71,7 @@ void PerfWorker::take_line(std::string_view line) {
 
 void PerfWorker::take_pending() {
   const size_t number = at_.second;
-  for (const Pending& pending : pending_) {
+  for (const Pending& pending : std::span(pending_).first(std::exchange(pending_count_, 0))) {
     at_.second = pending.number;
     if (inside_ && wanted_)
       take_frame(pending.line, pending.hash);
@@ -78,7 +80,6 @@ void PerfWorker::take_pending() {
     else if (const auto header = parse_perf_header(pending.line); header && header->placed)
       begin(*header);
   }
-  pending_.clear();
   at_.second = number;
 }
 
@@ -229,7 +230,7 @@ void PerfWorker::end() {
 
 void PerfWorker::add(uint32_t row, int64_t value) {
   if (sums.size() <= row) sums.resize(row + 1, 0);
-  if (!add_to(sums[row], value, Unit::count))
+  if (__builtin_add_overflow(sums[row], value, &sums[row]))
     throw Error("a sum of values leaves the range of 64 bits; the input cannot be right");
 }
 

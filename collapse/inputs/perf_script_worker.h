@@ -1,6 +1,7 @@
 // One thread that reads blocks of `perf script`.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -88,7 +89,8 @@ class PerfWorker {
     Hash128 hash;
     size_t number = 0;
   };
-  std::vector<Pending> pending_;
+  std::array<Pending, 64> pending_;
+  size_t pending_count_ = 0;
 
   // The sample being read.
   bool inside_ = false;

@@ -103,6 +103,11 @@ TEST_CASE("source lines") {
             {.lines = true}) == "app;g:a;[unknown];f:f.cc:300 1\n");
 }
 
+TEST_CASE("inlined functions of a file that is not there are not asked for") {
+  CHECK(sample("\t55 f+0x2 (/nowhere/a)\n\t56 g ([kernel.kallsyms])", {.mark_inlined = true}) ==
+        "app;g;f 1\n");
+}
+
 TEST_CASE("lines are in the order of their stacks, zeros too") {
   CHECK(collapsed("ab 1 2: 5 c:\n\t55 f (/x)\n\nab 1 2: 3 c:\n\t55 f ! (/x)\n\n") ==
         "ab;f 5\nab;f ! 3\n");

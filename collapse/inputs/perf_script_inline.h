@@ -1,0 +1,31 @@
+// Inlined functions as FlameGraph's collapser has them told: by addr2line and nm of binutils.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace memflame {
+
+class PerfInline {
+ public:
+  explicit PerfInline(bool context) : context_(context) {}
+
+  // The functions at an address of a file from the outermost on, with `context` as
+  // "f:file.cc:12"; none when it is not known. `symbol` is "main+0x2d".
+  const std::vector<std::string>& at(const std::string& address, const std::string& symbol,
+                                     const std::string& module);
+
+ private:
+  std::vector<std::string> look_up(const std::string& address, const std::string& symbol,
+                                   const std::string& module);
+  // The address of a symbol's place in the file itself; "" when nm has not the symbol.
+  std::string file_address(const std::string& symbol, const std::string& module);
+
+  const bool context_;
+  std::map<std::pair<std::string, std::string>, std::vector<std::string>> known_;
+  std::map<std::string, std::string> symbols_;  // what nm says of a file
+};
+
+}  // namespace memflame

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/folded.h"
+
 namespace memflame {
 
 std::vector<StackRow> stack_rows(const Profile& profile, const std::vector<std::string>& names,
@@ -29,6 +31,18 @@ std::vector<StackRow> stack_rows(const Profile& profile, const std::vector<std::
   }
   if (!rows.empty()) rows.resize(kept + 1);
   return rows;
+}
+
+std::vector<std::string> folded_names(const Profile& profile, const CleanStrings& clean) {
+  std::vector<std::string> names(profile.frames.size());
+  for (uint32_t i = 1; i < names.size(); ++i) {
+    const Frame& frame = profile.frames[FrameId{i}];
+    names[i] = clean[frame.function];
+    std::replace(names[i].begin(), names[i].end(), ';', ':');
+    for (const FoldedSuffix& suffix : folded_suffixes)
+      if (suffix.kind == frame.kind) names[i] += suffix.text;
+  }
+  return names;
 }
 
 }  // namespace memflame

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/profile.h"
+#include "render/clean_text.h"
 
 namespace memflame {
 
@@ -18,5 +19,8 @@ struct StackRow {
 // FrameId::index. Throws Error when a sum leaves 64 bits.
 std::vector<StackRow> stack_rows(const Profile& profile, const std::vector<std::string>& names,
                                  char separator);
+
+// Names as they may stand between two semicolons, with the marks of their kinds; by FrameId::index.
+std::vector<std::string> folded_names(const Profile& profile, const CleanStrings& clean);
 
 }  // namespace memflame

@@ -10,19 +10,6 @@
 namespace memflame {
 namespace {
 
-// The names as they may stand between two semicolons, by FrameId::index.
-std::vector<std::string> frame_names(const Profile& profile, const CleanStrings& clean) {
-  std::vector<std::string> names(profile.frames.size());
-  for (uint32_t i = 1; i < names.size(); ++i) {
-    const Frame& frame = profile.frames[FrameId{i}];
-    names[i] = clean[frame.function];
-    std::replace(names[i].begin(), names[i].end(), ';', ':');
-    for (const FoldedSuffix& suffix : folded_suffixes)
-      if (suffix.kind == frame.kind) names[i] += suffix.text;
-  }
-  return names;
-}
-
 // What the stacks alone do not say. Grammar and reader: core/folded.h, collapse/inputs/.
 void write_header(std::ostream& out, const Profile& profile, const RenderOptions& options,
                   uint64_t replaced) {
@@ -53,7 +40,7 @@ void write_folded(std::ostream& out, const Profile& profile, const RenderOptions
   if (options.compat) return write_compat(out, profile);
   const CleanStrings clean = clean_strings(profile);
   if (options.header) write_header(out, profile, options, clean.replaced);
-  for (StackRow& row : stack_rows(profile, frame_names(profile, clean), ';')) {
+  for (StackRow& row : stack_rows(profile, folded_names(profile, clean), ';')) {
     if (row.values[profile.shown] == 0) continue;
     // A line that begins with "# " would be a comment.
     if (row.path == "#" || row.path.starts_with("# ")) row.path[0] = '_';

@@ -1,0 +1,92 @@
+#include "collapse/json_number.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <string>
+
+namespace memflame {
+namespace {
+
+constexpr int most_digits = 18;      // fit in 64 bits, whatever they are
+constexpr int32_t far_away = 10000;  // an exponent that no figure needs
+
+// "e-3", "E+12"; far ones are as good as each other.
+bool parse_exponent(std::string_view text, int32_t& exponent) {
+  text.remove_prefix(1);
+  const bool negative = text.starts_with('-');
+  if (negative || text.starts_with('+')) text.remove_prefix(1);
+  if (text.empty() || text.find_first_not_of("0123456789") != std::string_view::npos) return false;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), exponent);
+  if (error != std::errc{} || exponent > far_away) exponent = far_away;
+  if (negative) exponent = -exponent;
+  return true;
+}
+
+}  // namespace
+
+int JsonNumber::integer_digits() const {
+  if (digits == 0) return 0;
+  const std::string text = std::to_string(digits);
+  const auto count = static_cast<int>(text.size()) - (digits < 0 ? 1 : 0);
+  return std::max(0, count + exponent);
+}
+
+bool JsonNumber::scaled(int decimals, int64_t& value, bool& was_rounded) const {
+  was_rounded = was_rounded || rounded;
+  value = digits;
+  int32_t power = exponent + decimals;
+  if (value == 0) return true;
+  for (; power > 0; --power)
+    if (__builtin_mul_overflow(value, 10, &value)) return false;
+  bool cut = false;
+  for (; power < -1 && value != 0; ++power) {
+    cut = cut || value % 10 != 0;
+    value /= 10;
+  }
+  if (power < 0) {
+    const int64_t last = value % 10;
+    cut = cut || last != 0;
+    value = value / 10 + (last >= 5 ? 1 : 0) - (last <= -5 ? 1 : 0);
+  }
+  was_rounded = was_rounded || cut;
+  return true;
+}
+
+bool parse_json_number(std::string_view text, JsonNumber& number) {
+  number = {};
+  const bool negative = text.starts_with('-');
+  if (negative) text.remove_prefix(1);
+  const size_t e = text.find_first_of("eE");
+  if (e != std::string_view::npos && !parse_exponent(text.substr(e), number.exponent)) return false;
+  text = text.substr(0, e);
+  const size_t point = text.find('.');
+  const std::string_view whole = text.substr(0, point);
+  const std::string_view part =
+      point == std::string_view::npos ? std::string_view{} : text.substr(point + 1);
+  if (whole.empty() || (point != std::string_view::npos && part.empty())) return false;
+  int kept = 0;
+  bool is_integer = true;
+  for (const std::string_view digits : {whole, part}) {
+    for (const char c : digits) {
+      if (c < '0' || c > '9') return false;
+      if (kept == most_digits) {
+        number.rounded = number.rounded || c != '0';
+        if (is_integer && number.exponent <= far_away) ++number.exponent;
+        continue;
+      }
+      number.digits = number.digits * 10 + (c - '0');
+      kept += number.digits == 0 ? 0 : 1;
+      if (!is_integer) --number.exponent;
+    }
+    is_integer = false;
+  }
+  if (negative) number.digits = -number.digits;
+  while (number.digits != 0 && number.digits % 10 == 0) {
+    number.digits /= 10;
+    ++number.exponent;
+  }
+  return true;
+}
+
+}  // namespace memflame

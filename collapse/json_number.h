@@ -1,0 +1,26 @@
+// Numbers of JSON, without the rounding of floating point.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace memflame {
+
+// digits * 10^exponent. No more than 18 digits are kept of a fraction.
+struct JsonNumber {
+  int64_t digits = 0;
+  int32_t exponent = 0;
+  bool rounded = false;  // it had more
+
+  // Digits before the point: 0 for 0.5, 1 for 5, 3 for 123.
+  int integer_digits() const;
+
+  // As a multiple of 10^-decimals, rounded half away from zero; `rounded` becomes true when that
+  // changes it. False when it leaves 64 bits.
+  bool scaled(int decimals, int64_t& value, bool& was_rounded) const;
+};
+
+// What the grammar of JSON allows ("-12.5e-3"); false for anything else.
+bool parse_json_number(std::string_view text, JsonNumber& number);
+
+}  // namespace memflame

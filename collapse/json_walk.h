@@ -1,0 +1,40 @@
+// JSON of any length, a value at a time: what a reader of one format asks for is found by a table
+// of steps, all else is passed over. No recursion, no tree of the document.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "collapse/json_number.h"
+#include "collapse/source.h"
+
+namespace memflame {
+
+// Inside of place `from` the object or array that stands at `key` is place `to`; "" for each one
+// in an array, "*" for any key. Place 0 is what nobody asks for, 1 the document itself.
+struct JsonStep {
+  uint8_t from;
+  std::string_view key;
+  uint8_t to;
+};
+
+// Is told what is in the places that it knows. Keys are "" in arrays and for the document.
+class JsonVisitor {
+ public:
+  JsonVisitor() = default;
+  JsonVisitor(const JsonVisitor&) = delete;
+  JsonVisitor& operator=(const JsonVisitor&) = delete;
+  virtual ~JsonVisitor() = default;
+  virtual void begin(uint8_t /*place*/, std::string_view /*key*/) {}
+  virtual void end(uint8_t /*place*/) {}
+  virtual void text(uint8_t /*place*/, std::string_view /*key*/, std::string& /*text*/) {}
+  virtual void number(uint8_t /*place*/, std::string_view /*key*/, const JsonNumber& /*number*/) {}
+  virtual void nothing(uint8_t /*place*/, std::string_view /*key*/) {}  // true, false and null
+};
+
+// Throws Error, with the name of the source and the byte, when it is no JSON.
+void walk_json(Source& source, std::span<const JsonStep> steps, JsonVisitor& visitor);
+
+}  // namespace memflame

@@ -8,7 +8,6 @@
 namespace memflame {
 namespace {
 
-constexpr int most_digits = 18;      // fit in 64 bits, whatever they are
 constexpr int32_t far_away = 10000;  // an exponent that no figure needs
 
 // "e-3", "E+12"; far ones are as good as each other.
@@ -37,6 +36,7 @@ bool JsonNumber::scaled(int decimals, int64_t& value, bool& was_rounded) const {
   value = digits;
   int32_t power = exponent + decimals;
   if (value == 0) return true;
+  if (power > 0 && rounded) return false;  // what was cut off was more than a fraction
   for (; power > 0; --power)
     if (__builtin_mul_overflow(value, 10, &value)) return false;
   bool cut = false;
@@ -65,18 +65,19 @@ bool parse_json_number(std::string_view text, JsonNumber& number) {
   const std::string_view part =
       point == std::string_view::npos ? std::string_view{} : text.substr(point + 1);
   if (whole.empty() || (point != std::string_view::npos && part.empty())) return false;
-  int kept = 0;
-  bool is_integer = true;
+  bool is_integer = true, is_full = false;
   for (const std::string_view digits : {whole, part}) {
     for (const char c : digits) {
       if (c < '0' || c > '9') return false;
-      if (kept == most_digits) {
+      int64_t longer = 0;
+      is_full = is_full || __builtin_mul_overflow(number.digits, 10, &longer) ||
+                __builtin_add_overflow(longer, c - '0', &longer);
+      if (is_full) {
         number.rounded = number.rounded || c != '0';
         if (is_integer && number.exponent <= far_away) ++number.exponent;
         continue;
       }
-      number.digits = number.digits * 10 + (c - '0');
-      kept += number.digits == 0 ? 0 : 1;
+      number.digits = longer;
       if (!is_integer) --number.exponent;
     }
     is_integer = false;

@@ -6,11 +6,11 @@
 
 namespace memflame {
 
-// digits * 10^exponent. No more than 18 digits are kept of a fraction.
+// digits * 10^exponent. Digits beyond 64 bits are not kept.
 struct JsonNumber {
   int64_t digits = 0;
   int32_t exponent = 0;
-  bool rounded = false;  // it had more
+  bool rounded = false;  // it had more of them
 
   // Digits before the point: 0 for 0.5, 1 for 5, 3 for 123.
   int integer_digits() const;

@@ -29,18 +29,12 @@ enum Place : uint8_t {
 };
 
 constexpr std::array steps{
-    JsonStep{top, "value_types", value_types},
-    JsonStep{value_types, "", value_type},
-    JsonStep{top, "stacks", stacks},
-    JsonStep{stacks, "", stack},
-    JsonStep{stack, "frames", frames},
-    JsonStep{stack, "values", values},
-    JsonStep{stack, "self_error", errors},
-    JsonStep{top, "reconciliation", reconciliation},
-    JsonStep{reconciliation, "", check},
-    JsonStep{top, "notes", notes},
-    JsonStep{top, "losses", losses},
-    JsonStep{losses, "*", loss},
+    JsonStep{top, "value_types", value_types}, JsonStep{value_types, "", value_type},
+    JsonStep{top, "stacks", stacks},           JsonStep{stacks, "", stack},
+    JsonStep{stack, "frames", frames},         JsonStep{stack, "values", values},
+    JsonStep{stack, "self_error", errors},     JsonStep{top, "reconciliation", reconciliation},
+    JsonStep{reconciliation, "", check},       JsonStep{top, "notes", notes},
+    JsonStep{top, "losses", losses},           JsonStep{losses, "*", loss},
 };
 
 // Errors have two decimals, so that variances are whole in hundredths, squared.
@@ -105,8 +99,7 @@ class Visitor : public JsonVisitor {
     if (place == value_type && key == "decimals")
       type_.decimals = static_cast<uint8_t>(std::clamp<int64_t>(whole(number), 0, 18));
     if (place == top && key == "shown") shown_ = static_cast<size_t>(whole(number));
-    if (place == top && key == "seconds")
-      profile_.meta.seconds = real(number);
+    if (place == top && key == "seconds") profile_.meta.seconds = real(number);
     if (place == loss && key == "bytes") loss_.bytes = whole(number);
     if (place == loss && key == "events") loss_.events = events(number);
     if (place == check && key == "captured")

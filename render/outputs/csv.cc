@@ -27,7 +27,8 @@ void write_csv(std::ostream& out, const Profile& profile, const RenderOptions&) 
     if (type.unit == Unit::variance) continue;
     const std::string unit = " (" + std::string(name(type.unit)) + ")";
     out << ',' << field(clean_text(type.name, replaced) + unit);
-    if (type.variance != no_column) out << ',' << field(clean_text(type.name, replaced) + " ±" + unit);
+    if (type.variance != no_column)
+      out << ',' << field(clean_text(type.name, replaced) + " ±" + unit);
   }
   out << "\r\n";
   for (const StackRow& row : stack_rows(profile, folded_names(profile, clean), ';')) {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <sstream>
 
 #include "core/kind_names.h"
@@ -45,9 +46,11 @@ class SpeedscopeWriter {
 
  private:
   static std::vector<StackId> stacks_of(const Profile& profile) {
-    const std::vector<bool> touched = touched_stacks(profile);
     std::vector<StackId> stacks = ordered_stacks(profile);
-    std::erase_if(stacks, [&](StackId stack) { return !touched[stack.index]; });
+    std::erase_if(stacks, [&](StackId stack) {
+      const std::span<const int64_t> values = profile.values(stack);
+      return std::none_of(values.begin(), values.end(), [](int64_t value) { return value > 0; });
+    });
     return stacks;
   }
 
@@ -99,8 +102,8 @@ class SpeedscopeWriter {
     for (const StackId stack : stacks_)
       if (!add_to(total, std::max<int64_t>(profile_.values(stack)[column], 0), type.unit))
         throw Error("the values of " + type.name + " add up to more than 64 bits");
-    out_ << "{\"type\":\"sampled\",\"name\":" << quoted(type.name) << ",\"unit\":\"" << unit_of(type)
-         << "\",\"memflame\":{\"unit\":\"" << name(type.unit)
+    out_ << "{\"type\":\"sampled\",\"name\":" << quoted(type.name) << ",\"unit\":\""
+         << unit_of(type) << "\",\"memflame\":{\"unit\":\"" << name(type.unit)
          << "\",\"decimals\":" << int{type.decimals}
          << "},\"startValue\":0,\"endValue\":" << plain(total, type.decimals) << ",\n\"samples\":[";
     const char* separator = "";

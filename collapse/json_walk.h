@@ -34,7 +34,7 @@ class JsonVisitor {
   virtual void nothing(uint8_t /*place*/, std::string_view /*key*/) {}  // true, false and null
 };
 
-// Throws Error, with the name of the source and the byte, when it is no JSON.
+// Throws Error, as JsonTokens does, when it is no JSON.
 void walk_json(Source& source, std::span<const JsonStep> steps, JsonVisitor& visitor);
 
 }  // namespace memflame

@@ -83,5 +83,6 @@ TEST_CASE("what does not fit is refused or counted") {
                                 {"frames":[],"values":[3]},{"frames":["[x+0x1]"],"values":[4]}]})");
   CHECK(stacks(p) == Stacks{{"[no stack]", 3}, {"[x+0x1]", 4}});
   CHECK(p.losses[Loss::input_line].events == 1);
-  CHECK(error_of("{\"format\":\"memflame-profile\"").find("cut off") != std::string::npos);
+  CHECK(error_of("{\"format\":\"memflame-profile\"").find("ends in the middle") !=
+        std::string::npos);
 }

@@ -1,9 +1,6 @@
 #include "collapse/json_number.h"
 
-#include <algorithm>
 #include <charconv>
-#include <cstdlib>
-#include <string>
 
 namespace memflame {
 namespace {
@@ -23,13 +20,6 @@ bool parse_exponent(std::string_view text, int32_t& exponent) {
 }
 
 }  // namespace
-
-int JsonNumber::integer_digits() const {
-  if (digits == 0) return 0;
-  const std::string text = std::to_string(digits);
-  const auto count = static_cast<int>(text.size()) - (digits < 0 ? 1 : 0);
-  return std::max(0, count + exponent);
-}
 
 bool JsonNumber::scaled(int decimals, int64_t& value, bool& was_rounded) const {
   was_rounded = was_rounded || rounded;
@@ -71,7 +61,7 @@ bool parse_json_number(std::string_view text, JsonNumber& number) {
       if (c < '0' || c > '9') return false;
       int64_t longer = 0;
       is_full = is_full || __builtin_mul_overflow(number.digits, 10, &longer) ||
-                __builtin_add_overflow(longer, c - '0', &longer);
+                __builtin_add_overflow(longer, negative ? '0' - c : c - '0', &longer);
       if (is_full) {
         number.rounded = number.rounded || c != '0';
         if (is_integer && number.exponent <= far_away) ++number.exponent;
@@ -82,7 +72,6 @@ bool parse_json_number(std::string_view text, JsonNumber& number) {
     }
     is_integer = false;
   }
-  if (negative) number.digits = -number.digits;
   while (number.digits != 0 && number.digits % 10 == 0) {
     number.digits /= 10;
     ++number.exponent;

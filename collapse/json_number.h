@@ -12,11 +12,8 @@ struct JsonNumber {
   int32_t exponent = 0;
   bool rounded = false;  // it had more of them
 
-  // Digits before the point: 0 for 0.5, 1 for 5, 3 for 123.
-  int integer_digits() const;
-
-  // As a multiple of 10^-decimals, rounded half away from zero; `rounded` becomes true when that
-  // changes it. False when it leaves 64 bits.
+  // As a multiple of 10^-decimals, rounded half away from zero; `was_rounded` becomes true when
+  // that changes it. False when it leaves 64 bits.
   bool scaled(int decimals, int64_t& value, bool& was_rounded) const;
 };
 

@@ -208,6 +208,9 @@ TEST_CASE("numbers of JSON") {
   CHECK(scaled("1e-99999999999999999999", 9) == "0~");
   CHECK(scaled("1e99999999999999999999", 0) == "too large");
   CHECK(scaled("-0.0", 5) == "0");
+  CHECK(scaled("-9223372036854775808", 0) == "-9223372036854775808");
+  CHECK(scaled("-9223372036854775809", 0) == "too large");
+  CHECK(scaled("9223372036854775807.9", 0) == "9223372036854775807~");
   JsonNumber number;
   for (const char* text : {"", "-", "1.", ".5", "1e", "0x1", "+1", "1e+", "nan", "1 "})
     CHECK_MESSAGE(!parse_json_number(text, number), text);

@@ -1,0 +1,139 @@
+// XML of "xctrace export" with backtraces (Time Profiler and others): a row a sample. What was said
+// before is referred to: <frame ref="12"/> is the <frame id="12" …> of an earlier row.
+#include <array>
+#include <pugixml.hpp>
+#include <unordered_map>
+
+#include "collapse/inputs/text_frame.h"
+#include "core/error.h"
+#include "core/units.h"
+
+namespace memflame {
+namespace {
+
+class Reader {
+ public:
+  Reader(Source& source, const ReadOptions& options) : source_(source), options_(options) {}
+
+  Profile run() {
+    profile_.types = {{"samples", Unit::count}, {"time", Unit::nanoseconds}};
+    std::string text = source_.all();
+    pugi::xml_document document;
+    const pugi::xml_parse_result result = document.load_buffer_inplace(text.data(), text.size());
+    if (!result)
+      source_.fail(std::string("no XML: ") + result.description() + " at byte " +
+                   std::to_string(result.offset));
+    // A walk without recursion: rows are found at any depth, but not in one another.
+    for (pugi::xml_node node = document.first_child(); node;) {
+      const bool row = std::string_view(node.name()) == "row";
+      if (row) take_row(node);
+      node = row ? up_and_on(node, document) : next(node, document);
+    }
+    if (profile_.touched().empty()) source_.fail("no <row> with a <backtrace> in it");
+    if (without_ != 0)
+      profile_.meta.notes.push_back(with_commas(without_) + " rows have no backtrace");
+    if (weighed_) profile_.shown = 1;
+    return std::move(profile_);
+  }
+
+ private:
+  using Nodes = std::unordered_map<std::string_view, pugi::xml_node>;
+
+  static pugi::xml_node up_and_on(pugi::xml_node node, const pugi::xml_node& root) {
+    while (node && node != root) {
+      if (const pugi::xml_node sibling = node.next_sibling()) return sibling;
+      node = node.parent();
+    }
+    return {};
+  }
+
+  static pugi::xml_node next(pugi::xml_node node, const pugi::xml_node& root) {
+    if (const pugi::xml_node child = node.first_child()) return child;
+    return up_and_on(node, root);
+  }
+
+  // Keeps what has an id, gives what a ref is for; an unknown ref is an empty node.
+  pugi::xml_node resolved(const pugi::xml_node& node) {
+    if (const pugi::xml_attribute id = node.attribute("id")) nodes_.emplace(id.value(), node);
+    const pugi::xml_attribute ref = node.attribute("ref");
+    if (!ref) return node;
+    const auto known = nodes_.find(ref.value());
+    return known == nodes_.end() ? pugi::xml_node{} : known->second;
+  }
+
+  void take_row(const pugi::xml_node& row) {
+    pugi::xml_node backtrace, weight;
+    for (pugi::xml_node node = next(row, row); node; node = next(node, row)) {
+      const std::string_view name = node.name();
+      const pugi::xml_node meant = resolved(node);
+      if (name == "backtrace")
+        backtrace = meant;
+      else if (name == "tagged-backtrace" && node.attribute("ref"))
+        backtrace = meant.child("backtrace");
+      else if (name == "weight")
+        weight = meant;
+    }
+    // What the tagged backtrace refers to may itself be a reference.
+    if (backtrace) backtrace = resolved(backtrace);
+    if (!backtrace) {
+      ++without_;
+      return;
+    }
+    const auto nanoseconds = integer(trimmed(weight.child_value()));
+    weighed_ = weighed_ || nanoseconds.has_value();
+    profile_.add(stack_of(backtrace), std::array{int64_t{1}, nanoseconds.value_or(0)});
+  }
+
+  StackId stack_of(const pugi::xml_node& backtrace) {
+    StackId& known = stacks_[backtrace.hash_value()];
+    if (!known) known = push(backtrace);
+    return known;
+  }
+
+  StackId push(const pugi::xml_node& backtrace) {
+    std::vector<FrameId> frames;
+    for (const pugi::xml_node& child : backtrace.children("frame")) {
+      const pugi::xml_node frame = resolved(child);
+      frames.push_back(intern(profile_, text_of(frame), options_));
+    }
+    if (frames.empty()) return profile_.push({}, "[no stack]", FrameKind::note);
+    return push_leaf_first(profile_, {}, frames);
+  }
+
+  TextFrame text_of(const pugi::xml_node& frame) {
+    TextFrame made{.function = frame.attribute("name").value()};
+    const std::string_view address = frame.attribute("addr").value();
+    if (made.function.empty() || made.function == address) {
+      made.function = options_.addresses && !address.empty() ? address : "[unknown]";
+      made.kind = FrameKind::unknown;
+    }
+    if (const pugi::xml_node binary = frame.child("binary"))
+      made.module = resolved(binary).attribute("name").value();
+    if (const pugi::xml_node source = frame.child("source")) {
+      made.line = resolved(source).attribute("line").as_uint();
+      if (const pugi::xml_node path = resolved(source).child("path"))
+        made.file = resolved(path).child_value();
+    }
+    return made;
+  }
+
+  Source& source_;
+  const ReadOptions& options_;
+  Profile profile_;
+  Nodes nodes_;
+  std::unordered_map<size_t, StackId> stacks_;  // by the address of their node
+  int64_t without_ = 0;
+  bool weighed_ = false;
+};
+
+}  // namespace
+
+bool is_xctrace(std::string_view head) {
+  return head.starts_with('<') && head.find("<trace-query-result") != std::string_view::npos;
+}
+
+Profile read_xctrace(Source& source, const ReadOptions& options) {
+  return Reader(source, options).run();
+}
+
+}  // namespace memflame

@@ -2,7 +2,7 @@
 // shorter ones that pprof takes:
 //
 //   7f47a4b73000-7f47a4d21000 r-xp 00026000 fe:00 1574  /lib/libc.so.6
-//     source=/home/me
+//     source=/srv/app
 //   00400000-00fcb000: $source/server
 #pragma once
 
@@ -26,7 +26,7 @@ class MapsText {
  public:
   enum class Line : uint8_t { row, nothing, damaged };
 
-  // Takes one line; `row` is set for Line::row only. Lines like "source=/home/me" say what $source
+  // Takes one line; `row` is set for Line::row only. Lines like "source=/srv/app" say what $source
   // stands for in later ones.
   Line take(std::string_view line, MapsRow& row);
 

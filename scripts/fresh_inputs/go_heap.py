@@ -22,10 +22,21 @@ func keep(n, size int) {
 \t}
 }
 
+var last []byte
+
+//go:noinline
+func drop(n, size int) {
+\tfor i := 0; i < n; i++ {
+\t\tlast = make([]byte, size)
+\t}
+}
+
 func main() {
 \truntime.MemProfileRate = RATE
 \tkeep(1000, 4096)
 \tkeep(10, 1<<20)
+\tdrop(100, 1<<20)
+\truntime.GC()
 \truntime.GC()
 \ttext, _ := os.Create(os.Args[1])
 \tpprof.Lookup("heap").WriteTo(text, 1)

@@ -9,9 +9,10 @@ PACKAGES = ["bpfcc-tools", "gcc"]
 PROGRAM = """
 #include <stdlib.h>
 #include <unistd.h>
-static void* kept[400];
+void* kept[400];
+void* volatile dropped;
 __attribute__((noinline)) void keep(int i) { kept[i] = malloc(100); __asm__(""); }
-__attribute__((noinline)) void drop(int i) { free(malloc(1000 + i)); __asm__(""); }
+__attribute__((noinline)) void drop(int i) { dropped = malloc(1000 + i); free(dropped); }
 int main() {
   sleep(8);
   for (int i = 0; i < 400; ++i) { keep(i); drop(i); }

@@ -52,8 +52,7 @@ TEST_CASE("the list of the program") {
         "PyObject_Malloc",
         "std::__new_allocator<int>::allocate(unsigned long, void const*)",
         "__gnu_cxx::new_allocator<std::pair<int const, A> >::allocate(unsigned long, void const*)",
-        "std::allocator_traits<std::allocator<int> >::allocate(std::allocator<int>&, unsigned "
-        "long)",
+        "std::allocator_traits<std::allocator<int> >::allocate(A&, unsigned long)",
         "std::_Vector_base<int, std::allocator<int> >::_M_allocate(unsigned long)",
         "alloc::alloc::alloc",
         "alloc::raw_vec::finish_grow",

@@ -37,6 +37,7 @@ inline Lines lines(const Profile& profile) {
 inline std::vector<Pattern> patterns(const std::vector<std::string>& texts,
                                      std::string_view option = "--option") {
   std::vector<Pattern> result;
+  result.reserve(texts.size());
   for (const std::string& text : texts) result.emplace_back(option, text);
   return result;
 }

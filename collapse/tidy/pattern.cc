@@ -89,7 +89,7 @@ Renaming::Renaming(std::string_view text) {
     throw Error("--rename: '" + text_ + "': " + error, ExitCode::usage);
 }
 
-std::string Renaming::apply(std::string name) const {
+std::string Renaming::apply(const std::string& name) const {
   std::string renamed = name;
   if (everywhere_)
     re2::RE2::GlobalReplace(&renamed, *expression_, text_);

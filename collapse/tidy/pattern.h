@@ -39,7 +39,7 @@ class Renaming {
   // Throws Error (usage).
   explicit Renaming(std::string_view text);
   // A name of which nothing would be left stays as it is.
-  std::string apply(std::string name) const;
+  std::string apply(const std::string& name) const;
 
  private:
   bool everywhere_ = false;

@@ -11,7 +11,7 @@ Profile demangle_names(Profile profile) {
 Profile rename_frames(Profile profile, const std::vector<Renaming>& renamings) {
   const auto rename = [&](std::string_view name) {
     std::string renamed(name);
-    for (const Renaming& renaming : renamings) renamed = renaming.apply(std::move(renamed));
+    for (const Renaming& renaming : renamings) renamed = renaming.apply(renamed);
     return renamed;
   };
   return with_names(std::move(profile), rename, true);

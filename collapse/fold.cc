@@ -145,8 +145,7 @@ class Folder {
         recording_.frames[sum.stack.index].size() != stack.pcs.size())
       throw Error("internal: a recording has to be symbolized before it is folded");
     const std::vector<LocationId>& locations = recording_.frames[sum.stack.index];
-    const size_t depth =
-        options_.as_recorded ? locations.size() : depth_of_code(stack, locations);
+    const size_t depth = options_.as_recorded ? locations.size() : depth_of_code(stack, locations);
     const std::optional<Loss> loss =
         depth < locations.size() ? Loss::truncated_not_code : loss_of(stack.stop);
     // At the first function the stack is complete, whatever the walk thought of what lies below.

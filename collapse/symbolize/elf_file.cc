@@ -27,9 +27,9 @@ SharedFd file_of(const Module& module) {
   return module.file.get() >= 0 ? module.file : open_in_root(module.root, module.path);
 }
 
-// Whether a file that was opened by its name is another than the one that was mapped, as far as that
-// shows without a build id: at least it has to be the same inode. A program that is linked anew often
-// gets the inode of the one before it.
+// Whether a file that was opened by its name is another than the one that was mapped, as far as
+// that shows without a build id: at least it has to be the same inode. A program that is linked
+// anew often gets the inode of the one before it.
 bool is_other_file(const Module& module, const struct stat& status) {
   if (module.kind == ModuleKind::vdso || module.file.get() >= 0 || !module.build_id.empty())
     return false;

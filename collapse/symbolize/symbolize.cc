@@ -88,7 +88,8 @@ class Symbolizer {
       return name_unreadable_file(module, targets, symbols.problem());
     if (symbols.unchecked())
       note(module.path +
-           ": names are of the file that is there now; the input does not tell whether it is the same");
+           ": names are of the file that is there now; the input does not tell whether it is the "
+           "same");
     // In order of address libdw reads its data from front to back.
     std::sort(targets.begin(), targets.end(),
               [](const Target& a, const Target& b) { return a.offset < b.offset; });

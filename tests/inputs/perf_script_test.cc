@@ -113,7 +113,7 @@ TEST_CASE("modules tell the kind of a frame") {
     CAPTURE(kernel);
     CHECK(kind(kernel) == FrameKind::kernel);
   }
-  for (const char* jit : {"/tmp/perf-1234.map", "/root/.debug/jit/x/jitted-12-3.so", "[JIT] tid 7",
+  for (const char* jit : {"/tmp/perf-1234.map", "/var/jit/x/jitted-12-3.so", "[JIT] tid 7",
                           "[JIT app cache]", "/proc/9/root/tmp/perf-1.map"}) {
     CAPTURE(jit);
     CHECK(kind(jit) == FrameKind::jit);

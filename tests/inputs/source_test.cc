@@ -39,10 +39,10 @@ std::string zstd(const std::string& text) {
 std::string xz(const std::string& text) {
   std::string packed(lzma_stream_buffer_bound(text.size()), '\0');
   size_t size = 0;
-  REQUIRE(lzma_easy_buffer_encode(
-              6, LZMA_CHECK_CRC64, nullptr, reinterpret_cast<const uint8_t*>(text.data()),
-              text.size(), reinterpret_cast<uint8_t*>(packed.data()), &size, packed.size()) ==
-          LZMA_OK);
+  REQUIRE(lzma_easy_buffer_encode(6, LZMA_CHECK_CRC64, nullptr,
+                                  reinterpret_cast<const uint8_t*>(text.data()), text.size(),
+                                  reinterpret_cast<uint8_t*>(packed.data()), &size,
+                                  packed.size()) == LZMA_OK);
   packed.resize(size);
   return packed;
 }
@@ -127,8 +127,8 @@ TEST_CASE("the head does not take what it shows") {
 }
 
 TEST_CASE("what cannot be opened or read is named") {
-  CHECK_THROWS_WITH_AS(Source::open("/nowhere/x"), "cannot read /nowhere/x: No such file or directory",
-                       Error);
+  CHECK_THROWS_WITH_AS(Source::open("/nowhere/x"),
+                       "cannot read /nowhere/x: No such file or directory", Error);
   CHECK_THROWS_WITH_AS(Source::open("/"), "/: cannot be read: Is a directory", Error);
 }
 

@@ -15,5 +15,6 @@ int run_probe_command(const Probe& probe, const Arguments& arguments);
 int run_leaks(const Arguments& arguments);
 int run_render(const Arguments& arguments);
 int run_collapse(const Arguments& arguments);
+int run_diff(const Arguments& arguments);
 
 }  // namespace memflame

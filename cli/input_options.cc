@@ -169,24 +169,30 @@ void choose_value(Profile& profile, const std::string& value) {
   throw Error("there is no value '" + value + "' in the input; it has " + known, ExitCode::usage);
 }
 
-Profile read_input(const std::string& path, const po::variables_map& values) {
+Profile read_input(const std::string& path, const po::variables_map& values,
+                   const ReadOptions& options) {
   std::string from, value;
   take(values, "from", from);
   take(values, "value", value);
   Source source = Source::open(path);
-  Profile profile = read_profile(source, from, read_options(values));
+  Profile profile = read_profile(source, from, options);
   if (!value.empty()) choose_value(profile, value);
   return profile;
 }
 
-Profile read_inputs(const po::variables_map& values) {
-  const std::vector<std::string> paths = paths_of(values);
-  Profile profile = read_input(paths.front(), values);
-  for (size_t i = 1; i < paths.size(); ++i) merge(profile, read_input(paths[i], values));
+void require_nothing_lost(const Profile& profile, const po::variables_map& values) {
   if (values["strict"].as<bool>() && profile.losses.lost_events() != 0)
     throw Error("--strict: " +
                     (profile.meta.notes.empty() ? "something was lost" : profile.meta.notes.back()),
                 ExitCode::lossy);
+}
+
+Profile read_inputs(const po::variables_map& values) {
+  const std::vector<std::string> paths = paths_of(values);
+  const ReadOptions options = read_options(values);
+  Profile profile = read_input(paths.front(), values, options);
+  for (size_t i = 1; i < paths.size(); ++i) merge(profile, read_input(paths[i], values, options));
+  require_nothing_lost(profile, values);
   return profile;
 }
 

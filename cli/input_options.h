@@ -22,7 +22,12 @@ ReadOptions read_options(const boost::program_options::variables_map& values);
 Profile read_inputs(const boost::program_options::variables_map& values);
 
 // One of them.
-Profile read_input(const std::string& path, const boost::program_options::variables_map& values);
+Profile read_input(const std::string& path, const boost::program_options::variables_map& values,
+                   const ReadOptions& options);
+
+// Throws Error (lossy) when something was lost and --strict given.
+void require_nothing_lost(const Profile& profile,
+                          const boost::program_options::variables_map& values);
 
 // Shows the column of that name. Throws Error (usage) that lists the columns.
 void choose_value(Profile& profile, const std::string& value);

@@ -22,6 +22,7 @@ constexpr Stage leaks{"leaks", "what is outstanding, printed again and again whi
 
 constexpr std::array stages{
     Stage{"collapse", "read stacks (folded text) and merge equal ones", run_collapse},
+    Stage{"diff", "compare two inputs, stack by stack", run_diff},
     Stage{"render", "draw folded stacks as a flame graph", run_render},
 };
 

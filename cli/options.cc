@@ -38,7 +38,23 @@ po::options_description drawing_options(const std::string& formats) {
   options.add_options()("palette", po::value<std::string>(),
                         "colours: a name, or a palette file (default: mem)");
   options.add_options()("icicle", po::bool_switch(), "root at the top");
+  options.add_options()("all-values", po::bool_switch(),
+                        "folded text: all figures of a stack, with TABs between them");
+  options.add_options()("no-header", po::bool_switch(), "folded text: no comment lines");
+  options.add_options()("no-marks", po::bool_switch(),
+                        "folded text: no _[k] behind kernel functions and the like");
   return options;
+}
+
+RenderOptions render_options(const po::variables_map& values) {
+  RenderOptions render;
+  take(values, "title", render.title);
+  take(values, "palette", render.palette);
+  take(values, "icicle", render.icicle);
+  take(values, "all-values", render.all_values);
+  render.header = !values["no-header"].as<bool>();
+  render.marks = !values["no-marks"].as<bool>();
+  return render;
 }
 
 }  // namespace memflame

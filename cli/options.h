@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "render/options.h"
 
 namespace memflame {
 
@@ -20,6 +21,9 @@ boost::program_options::variables_map parse(
 // Options of everything that draws, with the defaults of render/output.h. `formats` is the help of
 // --format when it is not the usual.
 boost::program_options::options_description drawing_options(const std::string& formats = "");
+
+// What of them was given.
+RenderOptions render_options(const boost::program_options::variables_map& values);
 
 // Sets `into` when the option was given.
 template <class T>

@@ -242,9 +242,7 @@ Request request_of(const Probe& probe, const po::variables_map& values, const Ar
   take(values, "per-pid", request.pid_in_root);
   take(values, "output", request.output);
   take(values, "summary", request.summary);
-  take(values, "title", request.render.title);
-  take(values, "palette", request.render.palette);
-  request.render.icicle = values["icicle"].as<bool>();
+  request.render = render_options(values);
   request.strict = values["strict"].as<bool>();
   value_named(probe, options.value);
   if (extension != nullptr) {

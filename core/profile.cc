@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "core/merge_stacks.h"
+
 namespace memflame {
 namespace {
 
@@ -194,11 +196,7 @@ void merge(Profile& into, const Profile& from) {
   std::vector<FrameId> frame_of(from.frames.size());
   for (uint32_t i = 1; i < frame_of.size(); ++i)
     frame_of[i] = into.frames.intern(frame_from(into, from, FrameId{i}));
-  std::vector<StackId> stack_of(from.stacks.size());
-  for (uint32_t i = 1; i < stack_of.size(); ++i) {
-    const StackNode& node = from.stacks[StackId{i}];
-    stack_of[i] = into.stacks.push(stack_of[node.caller.index], frame_of[node.frame.index]);
-  }
+  const std::vector<StackId> stack_of = merge_stacks(into.stacks, from.stacks, frame_of);
   std::vector<int64_t> row(into.types.size());
   for (const StackId stack : from.touched()) {
     std::fill(row.begin(), row.end(), 0);

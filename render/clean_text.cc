@@ -75,7 +75,12 @@ CleanStrings clean_strings(const Profile& profile) {
   return clean;
 }
 
-uint64_t replaced_bytes(const Profile& profile) { return clean_strings(profile).replaced; }
+uint64_t replaced_bytes(const Profile& profile) {
+  uint64_t replaced = 0;
+  for (uint32_t i = 0; i < profile.strings.size(); ++i)
+    static_cast<void>(clean_text(profile.strings[StringId{i}], replaced));
+  return replaced;
+}
 
 void append_xml(std::string& out, std::string_view clean) {
   for (const char c : clean) {

@@ -14,8 +14,12 @@ struct RenderOptions {
   double min_width = 0.1;       // px at rest; narrower frames are merged into one box per caller
   int font_size = 12;           // px
   uint32_t max_depth = 16384;   // deeper frames are merged too: browsers draw no endless pictures
-  bool header = true;           // folded text: comment lines with unit, origin and losses
-  bool compat = false;          // folded text: names as they are, byte for byte, and no header
+  // Folded text:
+  bool header = true;       // comment lines with unit, origin and losses
+  bool marks = true;        // "_[k]" behind names of kernel functions and the like
+  bool all_values = false;  // all columns, with TABs between them
+  bool one_value = false;   // only the shown one, also of a difference, which has before and after
+  bool compat = false;      // names as they are, byte for byte, and no header
 };
 
 // Throws Error (usage) that names what is out of range, or a palette that cannot be had.

@@ -115,6 +115,17 @@ Rgb Palette::colour(std::string_view frame, BoxKind kind) const {
           channel(range.low.blue, range.high.blue, 24)};
 }
 
+Rgb Palette::change_colour(double share) const {
+  const std::array<Rgb, 3>& colours = change.value();
+  const Rgb end = colours[share < 0 ? 0 : 2], middle = colours[1];
+  const double weight = std::min(std::fabs(share), 1.0);
+  const auto channel = [&](uint8_t from, uint8_t to) {
+    return static_cast<uint8_t>(std::lround(from + (to - from) * weight));
+  };
+  return {channel(middle.red, end.red), channel(middle.green, end.green),
+          channel(middle.blue, end.blue)};
+}
+
 Palette parse_palette(std::string_view text, const std::string& origin) {
   const Json json = Json::parse(text, nullptr, false);
   if (!json.is_object()) fail(origin, "this is not JSON with an object in it");
@@ -134,6 +145,15 @@ Palette parse_palette(std::string_view text, const std::string& origin) {
   if (!kinds.is_object()) fail(origin, "'kinds' needs an object");
   for (size_t i = 0; i < box_kinds; ++i)
     palette.ranges[i] = parse_range(kinds, origin, std::string(box_kind_info[i].key));
+  if (json.contains("change")) {
+    const Json& change = json["change"];
+    if (!change.is_array() || change.size() != 3) fail(origin, "'change' needs three colours");
+    palette.change.emplace();
+    for (size_t i = 0; i < change.size(); ++i) {
+      (*palette.change)[i] = parse_colour(change[i], origin, "change");
+      require_readable((*palette.change)[i], origin, "change");
+    }
+  }
   return palette;
 }
 

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -53,9 +54,13 @@ struct Palette {
   std::array<Rgb, 2> dark_background;  // where the reader prefers dark
   Rgb match;                           // found by a search
   std::array<ColourRange, box_kinds> ranges;
+  // What has shrunk, stayed and grown, of a palette for differences.
+  std::optional<std::array<Rgb, 3>> change{};
 
   // The same name has the same colour in every picture.
   Rgb colour(std::string_view name, BoxKind kind) const;
+  // From -1, gone, to 1, new. Only where there is `change`.
+  Rgb change_colour(double share) const;
 };
 
 // `text` is that of a palette file. Throws Error that says what in `origin` is wrong; also when

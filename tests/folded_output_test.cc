@@ -64,7 +64,7 @@ TEST_CASE("names cannot break a line or make two frames of one") {
   add(p, {"#"}, 4);
   add(p, {"#", "f"}, 8);
   CHECK(folded(p) ==
-        "_ 4\n_ no comment;# inside 2\n#;f 8\n"
+        "#;f 8\n_ 4\n_ no comment;# inside 2\n"
         "a:b;c\xEF\xBF\xBD"
         "d 5;e\xEF\xBF\xBD\xEF\xBF\xBD 1\n");
   CHECK(read(folded(p)).total(0) == 15);
@@ -162,7 +162,10 @@ TEST_CASE("what is read is written as it was, and what is written is read as it 
     // Sorting whole lines and sorting stacks differ where one stack begins another.
     std::vector<std::string> got;
     std::istringstream in(once);
-    for (std::string line; std::getline(in, line);) got.push_back(line);
+    for (std::string line; std::getline(in, line);) {
+      std::replace(line.begin(), line.end(), '\t', ' ');  // behind names that end in numbers
+      got.push_back(line);
+    }
     std::sort(got.begin(), got.end());
     std::string sorted;
     for (const std::string& line : got) sorted += line + "\n";

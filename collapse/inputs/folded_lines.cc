@@ -74,12 +74,11 @@ bool ends_in_digit(std::string_view text) {
 }
 
 constexpr size_t pending_lines = 16, pending_names = 64;
-constexpr size_t min_known = size_t{1} << 12U, max_known = size_t{1} << 20U;
 
 }  // namespace
 
 FoldedLines::FoldedLines(const FoldedLayout& layout)
-    : layout_(layout), known_(min_known), numbers_(layout.types.size()) {
+    : layout_(layout), numbers_(layout.types.size()) {
   profile_.types = layout.types;
   profile_.shown = layout.shown;
 }
@@ -182,7 +181,7 @@ void FoldedLines::split(std::string_view stack, size_t common, size_t number) {
     ends_.push_back(end);
     Name& name = names_.emplace_back(Name{stack.substr(begin, end - begin), {}});
     name.hash = hash_bytes_128(name.text);
-    __builtin_prefetch(&known(name.hash));
+    known_.prefetch(name.hash);
   }
   pending_.push_back({number, kept, names_.size()});
 }
@@ -224,13 +223,9 @@ void FoldedLines::flush() {
 
 FrameId FoldedLines::find_frame(const Name& name, bool is_root) {
   if (is_root && layout_.roots_are_processes) return make_frame(name.text, FrameKind::process);
-  Known& entry = known(name.hash);
-  const auto low = static_cast<uint32_t>(name.hash.low >> 32);
-  if (entry.frame && entry.high == name.hash.high && entry.low == low) return entry.frame;
+  if (const uint32_t known = known_.find(name.hash); known != 0) return FrameId{known};
   const FrameId frame = make_frame(name.text, FrameKind::user);
-  if (4 * profile_.frames.size() > known_.size() && known_.size() < max_known)
-    known_ = std::vector<Known>(4 * known_.size());
-  known(name.hash) = {name.hash.high, low, frame};
+  known_.insert(name.hash, frame.index);
   return frame;
 }
 

@@ -11,7 +11,7 @@
 #include "collapse/blocks.h"
 #include "collapse/inputs/folded_numbers.h"
 #include "collapse/issues.h"
-#include "core/hash.h"
+#include "core/hash_cache.h"
 #include "core/profile.h"
 
 namespace memflame {
@@ -60,18 +60,11 @@ class FoldedLines {
     FrameId frame{};
     uint64_t stack_hash = 0;
   };
-  // The frames of the names seen lately, found by a hash that stands for the name.
-  struct Known {
-    uint64_t high = 0;
-    uint32_t low = 0;  // its upper half; the lower one is the place
-    FrameId frame;
-  };
   void take_line(std::string_view line, size_t common, FoldedBlock& result);
   void keep_values();
   void split(std::string_view stack, size_t common, size_t number);
   void flush();
   FrameId find_frame(const Name& name, bool is_root);
-  Known& known(const Hash128& hash) { return known_[hash.low & (known_.size() - 1)]; }
   FrameId make_frame(std::string_view name, FrameKind plain_kind);
 
   const FoldedLayout& layout_;
@@ -85,7 +78,7 @@ class FoldedLines {
   std::vector<int64_t> values_;        // a row for each line
   std::vector<StackId> path_;          // the frames of the last line that was put
   std::vector<uint32_t> path_hashes_;  // and the upper halves of their hashes
-  std::vector<Known> known_;
+  HashCache known_;                    // frames, by a hash that stands for their name
   std::vector<Decimal> numbers_;
   uint64_t rounded_ = 0;
 };

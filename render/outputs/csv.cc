@@ -2,6 +2,7 @@
 
 #include "core/units.h"
 #include "render/clean_text.h"
+#include "render/folded_names.h"
 #include "render/output.h"
 #include "render/stack_rows.h"
 
@@ -9,8 +10,8 @@ namespace memflame {
 namespace {
 
 // As RFC 4180 has it: in quotes where the text holds a quote, a comma or an end of line.
-std::string field(const std::string& text) {
-  if (text.find_first_of("\",\r\n") == std::string::npos) return text;
+std::string field(std::string_view text) {
+  if (text.find_first_of("\",\r\n") == std::string_view::npos) return std::string(text);
   std::string out = "\"";
   for (const char c : text) (c == '"' ? out += '"' : out) += c;
   return out + "\"";
@@ -20,7 +21,6 @@ std::string field(const std::string& text) {
 
 // A column of estimates is followed by one of their standard errors.
 void write_csv(std::ostream& out, const Profile& profile, const RenderOptions&) {
-  const CleanStrings clean = clean_strings(profile);
   uint64_t replaced = 0;
   out << "stack";
   for (const ValueType& type : profile.types) {
@@ -31,14 +31,16 @@ void write_csv(std::ostream& out, const Profile& profile, const RenderOptions&) 
       out << ',' << field(clean_text(type.name, replaced) + " ±" + unit);
   }
   out << "\r\n";
-  for (const StackRow& row : stack_rows(profile, folded_names(profile, clean), ';')) {
-    out << field(row.path);
-    for (size_t i = 0; i < row.values.size(); ++i) {
+  const FoldedNames names(profile, true);
+  for (StackRows rows(profile, names.views(), ';'); rows.next();) {
+    const std::span<const int64_t> values = rows.values();
+    out << field(rows.path());
+    for (size_t i = 0; i < values.size(); ++i) {
       const ValueType& type = profile.types[i];
       if (type.unit == Unit::variance) continue;
-      out << ',' << plain(row.values[i], type.decimals);
+      out << ',' << plain(values[i], type.decimals);
       if (type.variance != no_column)
-        out << ',' << number_text(std::round(profile.standard_error(i, row.values) * 100) / 100);
+        out << ',' << number_text(std::round(profile.standard_error(i, values) * 100) / 100);
     }
     out << "\r\n";
   }

@@ -10,43 +10,33 @@ namespace {
 
 std::string two_decimals(double number) { return number_text(std::round(number * 100) / 100); }
 
-// One standard error of the shown value of each frame of a row, callees included. Rows that have
-// their first frames in common follow each other, so that one look ahead finds all of a frame's.
+// One standard error of the shown value of each frame of a row, callees included.
 class FrameErrors {
  public:
-  FrameErrors(const Profile& profile, const std::vector<StackRow>& rows)
-      : profile_(profile), rows_(rows), variance_(profile.types[profile.shown].variance) {}
+  explicit FrameErrors(const Profile& profile)
+      : profile_(profile), variance_(profile.types[profile.shown].variance) {
+    if (variance_ != no_column) inclusive_ = profile.inclusive(variance_);
+  }
 
-  // Those of the first row, then of the second, and so on.
-  const std::vector<double>& next() {
-    const std::string& path = rows_[at_].path;
-    const size_t depth = static_cast<size_t>(std::count(path.begin(), path.end(), '\n')) + 1;
-    const size_t known = at_ == 0 ? 0 : common_frames(rows_[at_ - 1].path, path);
-    errors_.resize(depth);
+  // Those of the row that the walk is at, then of the next, and so on.
+  const std::vector<double>& next(const StackRows& rows) {
+    errors_.resize(rows.kept());
     std::vector<int64_t> sums(profile_.types.size(), 0);
-    size_t row = at_;
-    for (size_t frames = depth; variance_ != no_column && frames > known; --frames) {
-      for (; row < rows_.size() && common_frames(path, rows_[row].path) >= frames; ++row)
-        static_cast<void>(add_to(sums[variance_], rows_[row].values[variance_], Unit::variance));
-      errors_[frames - 1] = profile_.standard_error(profile_.shown, sums);
+    while (errors_.size() < rows.depth()) {
+      if (variance_ != no_column) {
+        sums[variance_] = 0;
+        for (const StackId stack : rows.stacks(errors_.size() + 1))
+          static_cast<void>(add_to(sums[variance_], inclusive_[stack.index], Unit::variance));
+      }
+      errors_.push_back(profile_.standard_error(profile_.shown, sums));
     }
-    ++at_;
     return errors_;
   }
 
  private:
-  static size_t common_frames(std::string_view a, std::string_view b) {
-    const auto [left, right] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
-    const auto frames = static_cast<size_t>(std::count(a.begin(), left, '\n'));
-    const bool ends_here =
-        (left == a.end() || *left == '\n') && (right == b.end() || *right == '\n');
-    return frames + (ends_here ? 1 : 0);
-  }
-
   const Profile& profile_;
-  const std::vector<StackRow>& rows_;
   const size_t variance_;
-  size_t at_ = 0;
+  std::vector<int64_t> inclusive_;
   std::vector<double> errors_;
 };
 
@@ -116,27 +106,36 @@ class JsonWriter {
     std::vector<std::string> names(profile_.frames.size());
     for (uint32_t i = 1; i < names.size(); ++i)
       append_json(names[i], clean[profile_.frames[FrameId{i}].function]);
-    const std::vector<StackRow> rows = stack_rows(profile_, names, '\n');
-    FrameErrors errors(profile_, rows);
-    array("stacks", rows, [&](const StackRow& row) {
-      out_ << "{\"frames\":[\"";
-      for (const char c : row.path)
-        if (c == '\n')
-          out_ << "\",\"";
-        else
-          out_ << c;
+    const std::vector<std::string_view> views(names.begin(), names.end());
+    StackRows rows(profile_, views, '\n');
+    FrameErrors errors(profile_);
+    out_ << ",\n\"stacks\":[";
+    for (const char* separator = ""; rows.next(); separator = ",\n") {
+      out_ << separator << "{\"frames\":[\"";
+      write_frames(rows.path());
       out_ << "\"],\"values\":[";
-      list(columns_, [&](size_t i) { out_ << row.values[i]; });
+      list(columns_, [&](size_t i) { out_ << rows.values()[i]; });
       out_ << "]";
-      if (is_estimated_) write_errors(row, errors.next());
+      if (is_estimated_) write_errors(rows.values(), errors.next(rows));
       out_ << "}";
-    });
+    }
+    out_ << "]";
+  }
+
+  void write_frames(std::string_view path) {
+    while (true) {
+      const std::string_view name = path.substr(0, path.find('\n'));
+      out_ << name;
+      if (name.size() == path.size()) return;
+      out_ << "\",\"";
+      path.remove_prefix(name.size() + 1);
+    }
   }
 
   // Of the row's own values, and of the shown value of each of its frames with its callees.
-  void write_errors(const StackRow& row, const std::vector<double>& of_frames) {
+  void write_errors(std::span<const int64_t> values, const std::vector<double>& of_frames) {
     out_ << ",\"self_error\":[";
-    list(columns_, [&](size_t i) { out_ << two_decimals(profile_.standard_error(i, row.values)); });
+    list(columns_, [&](size_t i) { out_ << two_decimals(profile_.standard_error(i, values)); });
     out_ << "],\"error\":[";
     list(of_frames, [&](double error) { out_ << two_decimals(error); });
     out_ << "]";

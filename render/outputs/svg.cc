@@ -82,7 +82,8 @@ void write_svg(std::ostream& out, const Profile& profile, const RenderOptions& o
   const double inner_width = options.width - 2 * SvgPicture::margin;
   const Layout boxes = layout(
       profile, {.min_share = options.min_width / inner_width, .max_depth = options.max_depth});
-  const SvgPicture picture{profile, options, palette, names, boxes};
+  SvgPicture picture{profile, options, palette, names, boxes};
+  if (palette.change) picture.difference = difference_of(profile);
 
   std::string head;
   const double top = write_svg_head(head, picture);

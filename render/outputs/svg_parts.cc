@@ -1,5 +1,6 @@
 #include "render/outputs/svg_parts.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -23,6 +24,14 @@ BoxKind SvgPicture::kind(const Box& box) const {
   if (!box.frame) return BoxKind::process;
   const Frame& frame = profile.frames[box.frame];
   return box_kind(profile.strings[frame.function], frame.kind);
+}
+
+Rgb SvgPicture::colour(const Box& box, std::string_view text, std::span<const int64_t> sums) const {
+  if (!difference) return palette.colour(text, kind(box));
+  const auto before = static_cast<double>(sums[difference->before]);
+  const auto after = static_cast<double>(sums[difference->after]);
+  const double larger = std::max(std::fabs(before), std::fabs(after));
+  return palette.change_colour(larger == 0 ? 0 : (after - before) / larger);
 }
 
 void append_px(std::string& out, double value) {

@@ -1,10 +1,13 @@
 // The parts of an SVG picture, from top to bottom, as svg.cc puts them together.
 #pragma once
 
+#include <optional>
 #include <ostream>
+#include <span>
 #include <string>
 #include <string_view>
 
+#include "core/difference.h"
 #include "core/profile.h"
 #include "render/clean_text.h"
 #include "render/layout.h"
@@ -20,6 +23,7 @@ struct SvgPicture {
   const Palette& palette;
   const CleanStrings& names;
   const Layout& layout;
+  std::optional<Difference> difference{};  // boxes are coloured by what has changed
 
   static constexpr double margin = 12;  // px on each side
   double inner_width() const { return options.width - 2 * margin; }
@@ -28,6 +32,7 @@ struct SvgPicture {
   // What a box is called and how it is coloured; `name` needs escaping.
   std::string name(const Box& box) const;
   BoxKind kind(const Box& box) const;
+  Rgb colour(const Box& box, std::string_view name, std::span<const int64_t> sums) const;
 };
 
 // Title, captions and legend. Returns the height that they take; with no `out` only that.

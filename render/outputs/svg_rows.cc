@@ -69,7 +69,7 @@ class Rows {
     append_attribute(buffer_, "x", left);
     append_attribute(buffer_, "width", width - std::min(0.8, width / 8));
     append_attribute(buffer_, "height", picture_.row_height() - 1);
-    append_attribute(buffer_, "fill", hex(picture_.palette.colour(name, picture_.kind(box))));
+    append_attribute(buffer_, "fill", hex(picture_.colour(box, name, picture_.layout.sums(index))));
     buffer_ += "/>";
     const std::string text = shortened(name, width - 2 * padding);
     if (!text.empty())
@@ -85,7 +85,8 @@ class Rows {
     buffer_ += percent(static_cast<double>(box.total), static_cast<double>(picture_.layout.total));
     if (box.self != 0 && box.self != box.total) append_figure("self", box.self, type_);
     if (sums[shown] != box.total) append_figure("net", sums[shown], type_);
-    for (size_t i = 0; i < sums.size(); ++i) {
+    if (picture_.difference) append_change(sums);
+    for (size_t i = 0; i < sums.size() && !picture_.difference; ++i) {
       const ValueType& type = picture_.profile.types[i];
       uint64_t replaced = 0;
       if (i == shown || sums[i] == 0 || type.unit == Unit::variance) continue;
@@ -96,6 +97,22 @@ class Rows {
     if (module.empty()) return;
     buffer_ += '\n';
     append_xml(buffer_, module.substr(module.rfind('/') + 1));
+  }
+
+  // "before 5 KiB (5,120 B), after 3 KiB (3,072 B): -2 KiB (-2,048 B), -40.0 %"
+  void append_change(std::span<const int64_t> sums) {
+    const int64_t before = sums[picture_.difference->before];
+    const int64_t after = sums[picture_.difference->after];
+    buffer_ += "\nbefore " + exact(before, type_) + ", after " + exact(after, type_);
+    int64_t delta = 0;
+    if (__builtin_sub_overflow(after, before, &delta)) return;
+    const char* sign = delta > 0 ? "+" : "";
+    buffer_ += std::string(": ") + sign + exact(delta, type_);
+    if (before > 0)
+      buffer_ += std::string(", ") + sign +
+                 percent(static_cast<double>(delta), static_cast<double>(before));
+    else if (before == 0 && after != 0)
+      buffer_ += ", new";
   }
 
   void append_figure(std::string_view what, int64_t value, const ValueType& type) {

@@ -1,0 +1,81 @@
+// memflame diff: what has changed between two inputs.
+#include <future>
+#include <iostream>
+
+#include "cli/commands.h"
+#include "cli/input_options.h"
+#include "cli/options.h"
+#include "cli/tidy_options.h"
+#include "cli/written_profile.h"
+#include "collapse/diff.h"
+#include "core/error.h"
+
+namespace po = boost::program_options;
+
+namespace memflame {
+namespace {
+
+po::options_description diff_options() {
+  po::options_description options("Difference");
+  auto add = options.add_options();
+  add("normalize,n", po::bool_switch(), "scale BEFORE so that both have the same total");
+  add("strip-hex,s", po::bool_switch(), "0x5f3a… in names becomes 0x...");
+  add("truncate", po::bool_switch(),
+      "scaled figures are cut off, as difffolded.pl does, not rounded so that they add up");
+  return options;
+}
+
+// Both at the same time.
+std::pair<Profile, Profile> read_both(const po::variables_map& values) {
+  const auto paths = values["input"].as<std::vector<std::string>>();
+  ReadOptions options = read_options(values);
+  options.threads = (options.threads + 1) / 2;
+  const auto later =
+      options.threads == 1 && values.count("threads") != 0 && values["threads"].as<unsigned>() == 1
+          ? std::launch::deferred
+          : std::launch::async;
+  std::future<Profile> after =
+      std::async(later, [&] { return read_input(paths[1], values, options); });
+  Profile before = read_input(paths[0], values, options);
+  return {std::move(before), after.get()};
+}
+
+}  // namespace
+
+int run_diff(const Arguments& arguments) {
+  po::options_description visible = drawing_options();
+  visible.add(diff_options()).add(input_options()).add(tidy_option_list());
+  visible.add_options()("help,h", "show this");
+  const po::variables_map values = parse("diff", arguments, visible, input_files(), "input");
+  if (values.count("help") != 0) {
+    std::cout << "Usage: memflame diff [OPTIONS] BEFORE AFTER\n\n"
+                 "Compares two inputs of any format, stack by stack, and writes what was there "
+                 "before and after.\nStacks that are gone and those that are new are kept.\n\n"
+              << visible << "\n"
+              << input_help();
+    return 0;
+  }
+  if (values.count("input") == 0 || values["input"].as<std::vector<std::string>>().size() != 2)
+    throw Error("diff needs two inputs: memflame diff BEFORE AFTER", ExitCode::usage);
+  Written written = written_as(values, "folded");
+  written.render.one_value = false;  // --value is about the inputs
+  DiffOptions options;
+  take(values, "normalize", options.normalize);
+  take(values, "strip-hex", options.strip_hex);
+  take(values, "truncate", options.truncate);
+  TidyOptions tidying = tidy_options(values);
+  TidyOptions last;  // of the difference, not of each
+  std::swap(last.top, tidying.top);
+  auto [before, after] = read_both(values);
+  Profile profile =
+      diff(tidy(std::move(before), tidying), tidy(std::move(after), tidying), options);
+  profile = tidy(std::move(profile), last);
+  require_nothing_lost(profile, values);
+  if (values["list"].as<bool>())
+    list_profile(std::cout, profile);
+  else
+    write_profile(std::move(profile), written);
+  return 0;
+}
+
+}  // namespace memflame

@@ -1,0 +1,66 @@
+#include "cli/written_profile.h"
+
+#include <iostream>
+
+#include "cli/options.h"
+#include "cli/output_file.h"
+#include "core/difference.h"
+#include "core/error.h"
+#include "core/units.h"
+#include "render/clean_text.h"
+
+namespace memflame {
+namespace {
+
+void warn_of_losses(const Profile& profile) {
+  for (size_t i = 0; i < loss_info.size(); ++i) {
+    const LossCount& count = profile.losses[static_cast<Loss>(i)];
+    if (count.events != 0)
+      std::cerr << "memflame: " << loss_info[i].label << ": "
+                << with_commas(static_cast<int64_t>(count.events)) << "\n";
+  }
+}
+
+void warn_of_left_out(const Written& written, const Profile& profile) {
+  Output output = written.format;
+  // Folded text may hold more than one column; what has changed is told by before and after.
+  if (output.name == "folded" &&
+      (written.render.all_values || (difference_of(profile) && !written.render.one_value)))
+    output.holds |= columns;
+  std::string list;
+  for (const std::string& what : left_out(output, profile))
+    list += (list.empty() ? "" : "; ") + what;
+  if (!list.empty())
+    std::cerr << "memflame: " << output.name << " has no place for: " << list << "\n";
+}
+
+}  // namespace
+
+Written written_as(const boost::program_options::variables_map& values,
+                   const std::string& standard) {
+  std::string path, format;
+  take(values, "output", path);
+  take(values, "format", format);
+  if (format.empty() && path.empty()) format = standard;
+  Written written{output_for(format, path), path, render_options(values)};
+  written.standard_palette = values.count("palette") == 0;
+  written.render.one_value = values.count("value") != 0;
+  written.render.compat = values.count("compat") != 0;
+  check_render_options(written.render);
+  if (path.empty() && stdout_is_terminal() && written.format.name == "svg")
+    throw Error("an SVG is not for a terminal: add -o graph.svg, or redirect with '> graph.svg'",
+                ExitCode::usage);
+  require_writable(path);
+  return written;
+}
+
+void write_profile(Profile profile, Written written) {
+  if (written.standard_palette && difference_of(profile)) written.render.palette = "diff";
+  write_output(written.path,
+               [&](std::ostream& out) { written.format.write(out, profile, written.render); });
+  profile.losses.add(Loss::replaced_bytes, replaced_bytes(profile));
+  warn_of_losses(profile);
+  warn_of_left_out(written, profile);
+}
+
+}  // namespace memflame

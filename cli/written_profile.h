@@ -1,0 +1,27 @@
+// Where a profile goes and how it looks there, as the options of drawing_options() say.
+#pragma once
+
+#include <boost/program_options.hpp>
+#include <string>
+
+#include "core/profile.h"
+#include "render/output.h"
+
+namespace memflame {
+
+struct Written {
+  const Output& format;
+  std::string path;  // "" and "-" are standard output
+  RenderOptions render{};
+  bool standard_palette = false;  // none was named
+};
+
+// Throws Error when an option is wrong or the file cannot be written. `standard` is the format when
+// neither an option nor the file's name says one.
+Written written_as(const boost::program_options::variables_map& values,
+                   const std::string& standard);
+
+// Writes it and says on standard error what was lost.
+void write_profile(Profile profile, Written written);
+
+}  // namespace memflame

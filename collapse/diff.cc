@@ -1,0 +1,204 @@
+#include "collapse/diff.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "core/error.h"
+#include "core/merge_stacks.h"
+#include "core/units.h"
+
+namespace memflame {
+namespace {
+
+__extension__ using Wide = __int128;
+
+bool is_hex(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+std::string without_hex(std::string_view name) {
+  std::string text;
+  while (!name.empty()) {
+    const size_t at = name.find("0x");
+    size_t end = at == std::string_view::npos ? at : at + 2;
+    if (end != std::string_view::npos)
+      while (end < name.size() && is_hex(name[end])) ++end;
+    if (at == std::string_view::npos) return text += name;
+    text += name.substr(0, at);
+    text += end == at + 2 ? "0x" : "0x...";
+    name.remove_prefix(end);
+  }
+  return text;
+}
+
+// The shown values of a profile, by their place among touched().
+std::vector<int64_t> shown_values(const Profile& profile) {
+  std::vector<int64_t> values;
+  values.reserve(profile.touched().size());
+  for (const StackId stack : profile.touched())
+    values.push_back(profile.values(stack)[profile.shown]);
+  return values;
+}
+
+// value * numerator / denominator, rounded down; what is left goes to `rest`.
+int64_t scaled(int64_t value, int64_t numerator, int64_t denominator, int64_t& rest) {
+  const Wide product = static_cast<Wide>(value) * numerator;
+  Wide quotient = product / denominator;
+  if (product % denominator < 0) --quotient;
+  rest = static_cast<int64_t>(product - quotient * denominator);
+  if (quotient > INT64_MAX || quotient < INT64_MIN)
+    throw Error("--normalize: a scaled value leaves the range of 64 bits");
+  return static_cast<int64_t>(quotient);
+}
+
+// Scales the values of total `from` to one of `to`. Each is rounded down first; those that lost
+// most by it are rounded up instead, as many as are missing from the total.
+void scale(std::vector<int64_t>& values, int64_t from, int64_t to, bool truncate) {
+  if (from <= 0 || to <= 0)
+    throw Error("--normalize needs totals above 0; they are " + with_commas(from) + " before and " +
+                with_commas(to) + " after");
+  std::vector<int64_t> rests(values.size());
+  int64_t missing = to;
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i] = scaled(values[i], to, from, rests[i]);
+    if (truncate && values[i] < 0 && rests[i] != 0) ++values[i];  // towards 0
+    if (__builtin_sub_overflow(missing, values[i], &missing))
+      throw Error("--normalize: the scaled values add up to more than 64 bits");
+  }
+  if (truncate || missing == 0) return;
+  std::vector<size_t> order(values.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  const auto lost_more = [&](size_t a, size_t b) {
+    return rests[a] != rests[b] ? rests[a] > rests[b] : a < b;
+  };
+  std::nth_element(order.begin(), order.begin() + missing, order.end(), lost_more);
+  for (size_t i = 0; i < static_cast<size_t>(missing); ++i) ++values[order[i]];
+}
+
+int64_t difference(int64_t after, int64_t before) {
+  int64_t delta = 0;
+  if (__builtin_sub_overflow(after, before, &delta))
+    throw Error("a difference leaves the range of 64 bits");
+  return delta;
+}
+
+Profile empty_difference(const ValueType& type) {
+  Profile out;
+  for (const char* column : {"before", "after", "delta"})
+    out.types.push_back({column, type.unit, no_column, 1, type.decimals});
+  out.shown = 1;
+  return out;
+}
+
+// Both with as many decimals.
+void align(Profile& a, Profile& b) {
+  const uint8_t decimals = std::max(a.types[a.shown].decimals, b.types[b.shown].decimals);
+  for (Profile* profile : {&a, &b}) profile->set_decimals(profile->shown, decimals);
+}
+
+// Where the stacks of `from` are in `out`, which gets them.
+std::vector<StackId> stacks_in(Profile& out, const Profile& from, bool strip_hex) {
+  std::vector<FrameId> frames(from.frames.size());
+  for (uint32_t i = 1; i < frames.size(); ++i) {
+    Frame frame = frame_from(out, from, FrameId{i});
+    const std::string_view name = out.strings[frame.function];
+    if (strip_hex && name.find("0x") != std::string_view::npos)
+      frame.function = out.strings.intern(without_hex(name));
+    frames[i] = out.frames.intern(frame);
+  }
+  return merge_stacks(out.stacks, from.stacks, frames);
+}
+
+void add_values(Profile& out, std::span<const StackId> stacks, std::span<const StackId> places,
+                std::span<const int64_t> values, bool is_after) {
+  for (size_t i = 0; i < values.size(); ++i) {
+    const StackId place = places.empty() ? stacks[i] : places[stacks[i].index];
+    const std::array<int64_t, 3> row =
+        is_after ? std::array<int64_t, 3>{0, values[i], values[i]}
+                 : std::array<int64_t, 3>{values[i], 0, difference(0, values[i])};
+    out.add(place, row);
+  }
+}
+
+std::string totals_note(const Profile& profile) {
+  const int64_t before = profile.total(0), after = profile.total(1);
+  const int64_t delta = difference(after, before);
+  const ValueType& type = profile.types[0];
+  std::string note = "before " + human(before, type) + ", after " + human(after, type) + ": " +
+                     (delta < 0 ? "" : "+") + human(delta, type);
+  if (before != 0)
+    note += std::string(" (") + (delta < 0 ? "" : "+") +
+            percent(static_cast<double>(delta), static_cast<double>(before)) + ")";
+  return note;
+}
+
+// What a picture of `after` cannot show.
+std::string vanished_note(const Profile& profile) {
+  int64_t count = 0, sum = 0;
+  for (const StackId stack : profile.touched()) {
+    const std::span<const int64_t> row = profile.values(stack);
+    if (row[0] == 0 || row[1] != 0) continue;
+    ++count;
+    if (!add_to(sum, row[0], profile.types[0].unit)) return "";
+  }
+  if (count == 0) return "";
+  return "gone, so that it has no box: " + human(sum, profile.types[0]) + " in " +
+         with_commas(count) + (count == 1 ? " stack" : " stacks");
+}
+
+void merge_meta(Profile& out, const Profile& before, const Profile& after) {
+  out.meta = after.meta;
+  out.meta.seconds = 0;
+  out.meta.reconciliation.clear();  // each is about one of the two
+  for (const auto field : {&Meta::title, &Meta::command, &Meta::host, &Meta::sampling}) {
+    const std::string& old = before.meta.*field;
+    if (!old.empty() && old != after.meta.*field) out.meta.*field = old + " → " + after.meta.*field;
+  }
+  out.meta.notes.clear();
+  for (const auto& [profile, when] :
+       {std::pair{&before, "before: "}, std::pair{&after, "after: "}}) {
+    for (const std::string& note : profile->meta.notes) out.meta.notes.push_back(when + note);
+    out.losses.add(profile->losses);
+  }
+}
+
+}  // namespace
+
+Profile diff(Profile before, Profile after, const DiffOptions& options) {
+  const ValueType old = before.types[before.shown], type = after.types[after.shown];
+  if (old.unit != type.unit)
+    throw Error("figures of " + old.name + " (" + std::string(name(old.unit)) + ") before and of " +
+                type.name + " (" + std::string(name(type.unit)) +
+                ") after cannot be compared; name others with --value");
+  align(before, after);
+  std::vector<int64_t> old_values = shown_values(before);
+  const std::vector<int64_t> new_values = shown_values(after);
+  Profile out = empty_difference(after.types[after.shown]);
+  merge_meta(out, before, after);
+  if (options.normalize) {
+    const int64_t from = before.total(before.shown), to = after.total(after.shown);
+    scale(old_values, from, to, options.truncate);
+    out.meta.notes.push_back("before is scaled by " + human(to, after.types[after.shown]) + " / " +
+                             human(from, before.types[before.shown]) +
+                             ", so that both totals are the same");
+  }
+  const std::vector<StackId> new_stacks(after.touched().begin(), after.touched().end());
+  std::vector<StackId> places;
+  if (options.strip_hex) {
+    places = stacks_in(out, after, true);
+  } else {  // its tables are those of the result
+    out.strings = std::move(after.strings);
+    out.frames = std::move(after.frames);
+    out.stacks = std::move(after.stacks);
+  }
+  add_values(out, new_stacks, places, new_values, true);
+  places = stacks_in(out, before, options.strip_hex);
+  add_values(out, before.touched(), places, old_values, false);
+  out.meta.notes.push_back(totals_note(out));
+  if (std::string gone = vanished_note(out); !gone.empty())
+    out.meta.notes.push_back(std::move(gone));
+  return out;
+}
+
+}  // namespace memflame

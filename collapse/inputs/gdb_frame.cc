@@ -51,7 +51,7 @@ std::optional<int64_t> gdb_frame_number(std::string_view line) {
   constexpr size_t longest = 9;
   if (!line.starts_with('#')) return std::nullopt;
   const size_t end = line.find(' ');
-  if (end == std::string_view::npos || end > longest || line[1] == '-') return std::nullopt;
+  if (end > longest || line[1] == '-') return std::nullopt;
   return integer(line.substr(1, end - 1));
 }
 

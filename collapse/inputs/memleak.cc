@@ -44,7 +44,7 @@ std::optional<Size> size_of(std::string_view line) {
   line.remove_suffix(entry.size());
   const auto bytes = integer(take_until(line, " bytes in "));
   const auto blocks = integer(line);
-  if (!bytes || !blocks) return std::nullopt;
+  if (!bytes || !blocks || *bytes < 0 || *blocks < 0) return std::nullopt;
   return Size{*bytes, *blocks};
 }
 

@@ -98,6 +98,10 @@ TEST_CASE("damaged and hostile texts") {
   CHECK(error_of(std::string(heading) + "\t9223372036854775808 bytes in 1 allocations from stack\n",
                  "memleak")
             .starts_with("text:2: the number 9223372036854775808 leaves"));
+  ReadOptions minus;
+  minus.snapshot = {Snapshot::Kind::difference, 1, 2};
+  const std::string least = "\t-9223372036854775808 bytes in 1 allocations from stack\n\t\tf [a]\n";
+  CHECK(read(heading + least + heading + one, minus).losses[Loss::input_line].events != 0);
   const std::string cut = heading + one.substr(0, one.size() - 3);
   CHECK(read(cut).meta.notes[0].starts_with("the input ends in the middle of a stack"));
   CHECK(error_of(cut, "memleak", {.refuse_truncated = true}) ==

@@ -8,11 +8,9 @@
 namespace memflame {
 namespace {
 
-constexpr std::string_view digits = "0123456789";
-constexpr std::string_view hex_digits = "0123456789abcdef";
-constexpr std::string_view blanks = " \t";
-
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
+bool digits(char c) { return c >= '0' && c <= '9'; }
+bool hex_digits(char c) { return digits(c) || (c >= 'a' && c <= 'f'); }
 
 std::string_view trim(std::string_view text) {
   while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
@@ -20,16 +18,18 @@ std::string_view trim(std::string_view text) {
   return text;
 }
 
-bool all_of(std::string_view text, std::string_view set) {
-  return !text.empty() && text.find_first_not_of(set) == std::string_view::npos;
+bool all_of(std::string_view text, bool (*is)(char)) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), is);
 }
 
-// The word a text begins with, and what follows it and the blanks behind it.
+// The word a text begins with, and what follows it and the blanks behind it. (The search functions
+// of string_view call memchr for each byte.)
 std::string_view take_word(std::string_view& text) {
-  const size_t end = std::min(text.find_first_of(blanks), text.size());
+  size_t end = 0;
+  while (end < text.size() && !is_blank(text[end])) ++end;
   const std::string_view word = text.substr(0, end);
+  while (end < text.size() && is_blank(text[end])) ++end;
   text.remove_prefix(end);
-  text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
   return word;
 }
 
@@ -227,7 +227,7 @@ std::optional<std::string_view> perf_field(std::string_view fields, std::string_
     std::string_view value = fields.substr(at + name.size());
     if (!begins || !(value.starts_with('=') || value.starts_with(':'))) continue;
     value.remove_prefix(1);
-    value.remove_prefix(std::min(value.find_first_not_of(blanks), value.size()));
+    value = trim(value);
     return value.substr(0, std::min(value.find_first_of(" \t,)"), value.size()));
   }
   return std::nullopt;

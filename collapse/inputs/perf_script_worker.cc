@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstring>
 #include <span>
 #include <utility>
 
+#include "collapse/line_ends.h"
 #include "core/error.h"
 #include "core/units.h"
 
@@ -30,16 +30,14 @@ bool PerfWorker::take(const Block& block, bool open) {
   const char* at = block.text.data();
   const char* const end_of_text = at + block.text.size();
   try {
+    LineEnds ends(block.text);
     while (at != end_of_text) {
-      const auto left = static_cast<size_t>(end_of_text - at);
-      const void* feed = std::memchr(at, '\n', left);
-      size_t size =
-          feed != nullptr ? static_cast<size_t>(static_cast<const char*>(feed) - at) : left;
-      const char* const next = at + size + (feed != nullptr ? 1 : 0);
+      const char* const feed = ends.next(at);
+      auto size = static_cast<size_t>(feed - at);
       if (size != 0 && at[size - 1] == '\r') --size;
       ++at_.second;
       take_line({at, size});
-      at = next;
+      at = feed + (feed != end_of_text ? 1 : 0);
     }
     take_pending();
     if (open && inside_ && (key_.size() > first_frame || !block.text.ends_with('\n')))

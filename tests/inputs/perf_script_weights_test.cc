@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "collapse/input.h"
+#include "collapse/line_ends.h"
 #include "inputs/inputs.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
@@ -201,6 +202,27 @@ TEST_CASE("threads find the same, and the same lines") {
   CHECK(q.meta.command == "perf record -g x");
   text += event("99999999999999999999 cycles:", "f") + event("99999999999999999999 cycles:", "f");
   CHECK(error_of(text, from, three) == error_of(text, from, one));
+}
+
+TEST_CASE("ends of lines, wherever they are") {
+  for (size_t size = 0; size < 200; ++size) {
+    for (const size_t every : {1UL, 2UL, 63UL, 64UL, 65UL, 300UL}) {
+      std::string text(size, 'x');
+      for (size_t i = every - 1; i < size; i += every) text[i] = '\n';
+      LineEnds ends(text);
+      const char* at = text.data();
+      const char* const end = at + size;
+      size_t lines = 0;
+      while (at != end) {
+        const char* const feed = ends.next(at);
+        const size_t expected = std::min((lines + 1) * every - 1, size);
+        REQUIRE(static_cast<size_t>(feed - text.data()) == expected);
+        at = feed + (feed != end ? 1 : 0);
+        ++lines;
+      }
+      CHECK(lines == (size + every - 1) / every);
+    }
+  }
 }
 
 TEST_CASE("long lines, deep stacks, and many lines without an empty one") {

@@ -1,6 +1,7 @@
 #include "cli/options.h"
 
 #include "core/error.h"
+#include "render/output.h"
 
 namespace po = boost::program_options;
 
@@ -27,13 +28,24 @@ po::variables_map parse(const std::string& command, const Arguments& arguments,
   return values;
 }
 
+namespace {
+
+// "svg, folded, json (default: by the suffix)"
+std::string output_names() {
+  std::string names;
+  for (const Output& output : outputs())
+    names += (names.empty() ? "" : ", ") + std::string(output.name);
+  return names + " (default: by the suffix)";
+}
+
+}  // namespace
+
 po::options_description drawing_options(const std::string& formats) {
   po::options_description options("Output");
   options.add_options()("output,o", po::value<std::string>(),
                         "write to FILE; its suffix chooses the format (default: standard output)");
-  options.add_options()(
-      "format", po::value<std::string>(),
-      formats.empty() ? "svg, folded or json (default: by the suffix, else svg)" : formats.c_str());
+  options.add_options()("format", po::value<std::string>(),
+                        formats.empty() ? output_names().c_str() : formats.c_str());
   options.add_options()("title", po::value<std::string>(), "title of the picture");
   options.add_options()("palette", po::value<std::string>(),
                         "colours: a name, or a palette file (default: mem)");

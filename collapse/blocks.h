@@ -1,6 +1,7 @@
 // An input in large pieces that end between its records, for one thread or several.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <exception>
 #include <functional>
@@ -30,7 +31,11 @@ class Blocks {
   static constexpr size_t max_size = size_t{1} << 31U;
 
   Blocks(Source& source, BlockCut cut, size_t size = usual_size)
-      : source_(source), cut_(cut), size_(size) {}
+      // Of a short input all is there already.
+      : source_(source),
+        cut_(cut),
+        size_(source.head().size() < Source::head_size ? std::min(size, source.head().size() + 1)
+                                                       : size) {}
 
   // The next block, in `buffer`; false at the end of the input. Any thread may call it. The last
   // block may end without the end of its record.

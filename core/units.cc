@@ -91,7 +91,7 @@ std::string human(int64_t exact, const ValueType& type) {
   if (type.decimals == 0) return with_commas(value);
   std::string fraction = plain(exact, type.decimals);
   fraction.erase(0, fraction.find('.'));
-  fraction.erase(fraction.find_last_not_of("0") + 1);
+  fraction.erase(fraction.find_last_not_of('0') + 1);
   const bool negative = exact < 0;
   for (uint8_t i = 0; i < type.decimals; ++i) exact /= 10;
   return (negative && exact == 0 ? "-0" : with_commas(exact)) + (fraction == "." ? "" : fraction);

@@ -35,7 +35,7 @@ class Symbolizer {
     if (!sources.debug_servers) budget_.left = budget_.left.zero();
   }
 
-  void run(Places places) {
+  void run(Places&& places) {
     for (auto& [module, targets] : places.files) name_file(module, targets);
     for (const auto& [space, targets] : places.anonymous)
       name_by_perf_map(space, "[anon]", targets);

@@ -52,9 +52,9 @@ class StackTable {
   size_t size() const { return nodes_.size(); }
 
   // Who knows many stacks ahead can have the memory fetched before it is needed. The hash is that
-  // of the frames from the root on, so it can be told before the caller is known: `caller` is the
-  // upper half of its hash, 0 for none.
-  static uint64_t hash(uint32_t caller, FrameId frame) { return mix(caller, frame.index); }
+  // of the frames from the root on, so it can be told before the caller is known: `caller` is its
+  // hash, 0 for none.
+  static uint64_t hash(uint64_t caller, FrameId frame) { return mix(caller, frame.index); }
   void prefetch(uint64_t hash) const { index_.prefetch(hash); }
   StackId push(StackId caller, FrameId frame, uint64_t hash) {
     const StackNode node{caller, frame};
@@ -62,16 +62,16 @@ class StackTable {
     if (known != 0) return StackId{known};
     const StackId id{next_index(nodes_.size())};
     nodes_.push_back(node);
-    tags_.push_back(static_cast<uint32_t>(hash >> 32));
+    hashes_.push_back(hash);
     index_.insert(hash, id.index);
     return id;
   }
 
  private:
-  uint64_t hash(StackId caller, FrameId frame) const { return hash(tags_[caller.index], frame); }
+  uint64_t hash(StackId caller, FrameId frame) const { return hash(hashes_[caller.index], frame); }
 
   std::vector<StackNode> nodes_{1};
-  std::vector<uint32_t> tags_{0};  // upper halves of the hashes
+  std::vector<uint64_t> hashes_{0};
   HashIndex index_;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "render/name_order.h"
 #include "render/ordered_stacks.h"
 
 namespace memflame {
@@ -10,10 +11,7 @@ namespace {
 
 // Equal names have one rank.
 std::vector<uint32_t> ranks_of(std::span<const std::string_view> names) {
-  std::vector<uint32_t> order(names.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(),
-            [&](uint32_t a, uint32_t b) { return names[a] < names[b]; });
+  const std::vector<uint32_t> order = name_order(names);
   std::vector<uint32_t> ranks(names.size());
   uint32_t rank = 0;
   for (size_t i = 1; i < order.size(); ++i)

@@ -1,5 +1,6 @@
 # memflame_render, memflame_palettes, and the readers in collapse/inputs/.
 memflame_test(clean_text LIBS memflame_render)
+memflame_test(name_order LIBS memflame_render)
 memflame_test(layout LIBS memflame_render)
 memflame_test(palette LIBS memflame_render memflame_palettes)
 memflame_test(caption LIBS memflame_render)

@@ -156,11 +156,19 @@ class FoldedReader {
   size_t lines_ = 0;
 };
 
+// One very deep stack, the beginning of it.
+bool is_part_of_a_line(std::string_view head) {
+  return head.size() == Source::head_size && head.find(';') != std::string_view::npos &&
+         !head.starts_with('{') && !head.starts_with('<') &&
+         std::none_of(head.begin(), head.end(), [](char c) { return c >= 0 && c < ' '; });
+}
+
 }  // namespace
 
 // Some line of the beginning ends in a blank and a number.
 bool is_folded(std::string_view head) {
   if (head.starts_with(folded_comment)) return true;
+  if (is_part_of_a_line(head)) return true;
   while (!head.empty()) {
     std::string_view line = head.substr(0, head.find('\n'));
     head.remove_prefix(std::min(head.size(), line.size() + 1));

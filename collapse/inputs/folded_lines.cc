@@ -190,14 +190,14 @@ void FoldedLines::split(std::string_view stack, size_t common, size_t number) {
 // blame.
 void FoldedLines::flush() {
   size_t begin = 0;
-  std::vector<uint32_t>& hashes = path_hashes_;
+  std::vector<uint64_t>& hashes = path_hashes_;
   for (const Pending& line : pending_) {
     hashes.resize(line.kept);
     for (size_t i = begin; i < line.names; ++i) {
       const bool is_root = hashes.empty();
       names_[i].frame = find_frame(names_[i], is_root);
       names_[i].stack_hash = StackTable::hash(is_root ? 0 : hashes.back(), names_[i].frame);
-      hashes.push_back(static_cast<uint32_t>(names_[i].stack_hash >> 32));
+      hashes.push_back(names_[i].stack_hash);
       profile_.stacks.prefetch(names_[i].stack_hash);
     }
     begin = line.names;

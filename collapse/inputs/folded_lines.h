@@ -77,7 +77,7 @@ class FoldedLines {
   std::vector<Name> names_;
   std::vector<int64_t> values_;        // a row for each line
   std::vector<StackId> path_;          // the frames of the last line that was put
-  std::vector<uint32_t> path_hashes_;  // and the upper halves of their hashes
+  std::vector<uint64_t> path_hashes_;  // and their hashes
   HashCache known_;                    // frames, by a hash that stands for their name
   std::vector<Decimal> numbers_;
   uint64_t rounded_ = 0;

@@ -255,3 +255,16 @@ TEST_CASE("a stack of a million frames, and ten million bytes in a name") {
   CHECK(p.stacks.size() == 1000003);
   CHECK(folded(read(folded(p))) == folded(p));
 }
+
+TEST_CASE("folded text is recognised by its first number, or its first 64 KiB of frames") {
+  CHECK(recognised("main;f 1\n") == "folded");
+  CHECK(recognised("# some header\n\nmain;f\t-1.5\r\n") == "folded");
+  CHECK(recognised("# memflame folded unit=bytes value=live\n") == "folded");
+  std::string deep = "main";
+  while (deep.size() < 100000) deep += ";f";
+  CHECK(recognised(deep + " 1\n") == "folded");
+  CHECK(recognised("main;f\n") == "");
+  CHECK(recognised(std::string(100000, 'x')) == "");
+  CHECK(recognised(std::string(100000, ';') + '\0') == "folded");
+  CHECK(recognised('\1' + std::string(100000, ';')) == "");
+}

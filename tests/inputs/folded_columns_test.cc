@@ -251,7 +251,9 @@ TEST_CASE("rows are in the order of their frames, not of their bytes") {
 TEST_CASE("a stack of a million frames, and ten million bytes in a name") {
   std::string deep = "f";
   for (int i = 1; i < 1000000; ++i) deep += ";f";
-  const Profile p = read(deep + " 1\n" + deep + ";g 2\n" + std::string(10000000, 'x') + " 3\n");
+  std::string wide;
+  wide.resize(10'000'000, 'x');
+  const Profile p = read(deep + " 1\n" + deep + ";g 2\n" + wide + " 3\n");
   CHECK(p.stacks.size() == 1000003);
   CHECK(folded(read(folded(p))) == folded(p));
 }

@@ -1,10 +1,20 @@
-// What every picture carries, as bytes of the program: flame.css and flame*.js.
+// What pictures carry, as bytes of the program: styles, and the modules of viewer/ as one script.
 #pragma once
+
+#include <string>
+#include <string_view>
 
 #include "palettes/palettes.h"
 
 namespace memflame {
 
 std::span<const EmbeddedFile> embedded_assets();
+
+// One of them, by its file name.
+std::string_view asset(std::string_view name);
+
+// A Content-Security-Policy that lets a page run its script and use its style, and nothing else:
+// "default-src 'none'; script-src 'sha256-…'; style-src 'sha256-…'".
+std::string page_policy();
 
 }  // namespace memflame

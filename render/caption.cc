@@ -40,18 +40,42 @@ std::string origin(const Meta& meta) {
   return line;
 }
 
+// What a width means where it is not the shown figure.
+constexpr std::string_view widths(WidthOf width) {
+  switch (width) {
+    case WidthOf::larger:
+      return "widths: the larger of before and after";
+    case WidthOf::before:
+      return "widths: before";
+    case WidthOf::after:
+      return "widths: after";
+    case WidthOf::both:
+      return "widths: before and after together";
+    case WidthOf::change:
+      return "widths: what has changed";
+    case WidthOf::size:
+      return "widths: figures without their sign";
+    case WidthOf::shown:
+      break;
+  }
+  return "";
+}
+
 std::string totals(const Profile& profile, const Layout& layout) {
   const ValueType& shown = profile.types[profile.shown];
   if (layout.total == 0) return "nothing was captured: the total of " + shown.name + " is 0";
   std::string line =
       shown.name + " " +
-      figure(profile, profile.shown, layout.total, profile.total_error(profile.shown)) + " in " +
-      with_commas(static_cast<int64_t>(layout.stacks)) +
+      figure(profile, profile.shown,
+             layout.width == WidthOf::shown ? layout.total : profile.total(profile.shown),
+             profile.total_error(profile.shown)) +
+      " in " + with_commas(static_cast<int64_t>(layout.stacks)) +
       (layout.stacks == 1 ? " stack" : " stacks");
   for (size_t i = 0; i < profile.types.size(); ++i)
     if (i != profile.shown && profile.types[i].unit != Unit::variance)
       line += " · " + profile.types[i].name + " " +
               figure(profile, i, profile.total(i), profile.total_error(i));
+  append(line, widths(layout.width), " · ");
   return line;
 }
 

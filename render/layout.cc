@@ -1,196 +1,152 @@
 #include "render/layout.h"
 
 #include <algorithm>
-#include <tuple>
+#include <functional>
 
 namespace memflame {
 namespace {
 
-void add_checked(int64_t& sum, int64_t value, Unit unit) {
-  if (!add_to(sum, value, unit))
-    throw Error("the values of this profile add up to more than 64 bits; they cannot be drawn");
+[[noreturn]] void too_much() {
+  throw Error("the values of this profile add up to more than 64 bits; they cannot be drawn");
 }
 
-// The profile's stacks with source lines left out. Node 0 is the root; as in StackTable, a caller's
-// index is smaller than those of its callees.
-class Tree {
+int64_t sum(int64_t a, int64_t b) {
+  int64_t out = 0;
+  if (__builtin_add_overflow(a, b, &out)) too_much();
+  return out;
+}
+
+// Boxes of one caller that are merged: where the one for them goes, once all others are placed.
+struct Open {
+  uint32_t node;
+  size_t box;      // of the caller
+  int64_t offset;  // where the next callee goes
+  size_t merged;   // frames
+  int64_t total;
+  std::vector<int64_t> sums;
+};
+
+class Placing {
  public:
-  Tree(const Profile& profile, const LayoutOptions& options)
-      : profile_(profile),
-        options_(options),
-        columns_(profile.types.size()),
-        unit_(profile.types[profile.shown].unit) {
-    leave_out_lines();
-    sum_up();
-    list_callees();
+  Placing(const FrameTree& tree, const Profile& profile, const LayoutOptions& options)
+      : tree_(tree), profile_(profile), options_(options), columns_(tree.columns) {
+    sum_widths();
+    values_ = inclusive(tree, profile);
+    const double share = options.min_share * static_cast<double>(drawn_[0]);
+    least_ = std::max<double>(share, limit(share));
   }
 
-  Layout place() const {
-    Layout out;
-    out.columns = columns_;
-    out.total = drawn_[0];
-    out.stacks = stacks_;
-    out.undrawn = undrawn_;
-    out.undrawn_stacks = undrawn_stacks_;
-    if (out.total == 0) return out;
-    // Stacks may be very deep: the walk keeps its own list of what is still to do.
-    std::vector<Pending> pending{{0, 0, 0, 0, 0}};
-    while (!pending.empty()) {
-      const Pending next = pending.back();
-      pending.pop_back();
-      out.depth = std::max(out.depth, next.depth + 1);
-      if (next.begin != next.end) {
-        place_merged(next, out);
+  Layout place() {
+    out_.columns = columns_;
+    out_.width = options_.width;
+    out_.total = drawn_[0];
+    if (out_.total == 0) return std::move(out_);
+    open(0, 0);
+    for (uint32_t node = 1; node < tree_.size();) {
+      while (tree_.end[path_.back().node] <= node) close();
+      const auto depth = static_cast<uint32_t>(path_.size());
+      if (drawn_[node] == 0) {
+        node = tree_.end[node];
+      } else if (narrow(node) || depth + 1 >= options_.max_depth) {
+        merge(node);
+        node = tree_.end[node];
       } else {
-        out.boxes.push_back(
-            {next.offset, drawn_[next.node], self_[next.node], next.depth, frame_[next.node], 0});
-        const int64_t* sums = &sums_[next.node * columns_];
-        out.values.insert(out.values.end(), sums, sums + columns_);
-        follow_callees(next, pending);
+        const int64_t offset = path_.back().offset;
+        path_.back().offset += drawn_[node];
+        open(node++, offset);
       }
     }
-    return out;
+    while (!path_.empty()) close();
+    return std::move(out_);
   }
 
  private:
-  // A node, or the callees_[begin, end) of one as a merged box.
-  struct Pending {
-    uint32_t node;
-    uint32_t depth;
-    int64_t offset;
-    size_t begin, end;
-  };
-
-  void leave_out_lines() {
-    StackTable nodes;
-    FrameTable plain;
-    std::vector<StackId> node_of(profile_.stacks.size());
-    frame_.push_back({});
-    caller_.push_back(0);
-    for (uint32_t i = 1; i < profile_.stacks.size(); ++i) {
-      const StackNode& stack = profile_.stacks[StackId{i}];
-      Frame frame = profile_.frames[stack.frame];
-      frame.file = {};
-      frame.line = 0;
-      const StackId caller = node_of[stack.caller.index];
-      node_of[i] = nodes.push(caller, plain.intern(frame));
-      if (node_of[i].index < frame_.size()) continue;
-      frame_.push_back(stack.frame);
-      caller_.push_back(caller.index);
+  void sum_widths() {
+    const Width width = width_of(profile_, options_.width);
+    const bool signed_width = options_.width == WidthOf::shown;
+    drawn_.resize(tree_.size());
+    for (size_t node = 0; node < tree_.size(); ++node) {
+      drawn_[node] = width(tree_.row(node));
+      if (drawn_[node] > 0) ++out_.stacks;
+      const int64_t own = tree_.row(node)[profile_.shown];
+      if (!signed_width || own >= 0) continue;
+      ++out_.undrawn_stacks;
+      out_.undrawn = sum(out_.undrawn, own);
     }
-    sums_.resize(frame_.size() * columns_, 0);
-    for (const StackId stack : profile_.touched()) {
-      int64_t* sum = &sums_[node_of[stack.index].index * columns_];
-      add_row(sum, profile_.values(stack).data());
-    }
+    self_ = drawn_;
+    for (size_t node = tree_.size() - 1; node > 0; --node)
+      drawn_[tree_.caller[node]] = sum(drawn_[tree_.caller[node]], drawn_[node]);
   }
 
-  void sum_up() {
-    self_.resize(frame_.size());
-    drawn_.resize(frame_.size());
-    frames_.resize(frame_.size(), 0);
-    for (size_t node = 0; node < frame_.size(); ++node) {
-      const int64_t own = sums_[node * columns_ + profile_.shown];
-      drawn_[node] = self_[node] = std::max<int64_t>(own, 0);
-      add_checked(undrawn_, std::min<int64_t>(own, 0), unit_);
-      stacks_ += own > 0 ? 1 : 0;
-      undrawn_stacks_ += own < 0 ? 1 : 0;
-    }
-    for (size_t node = frame_.size() - 1; node > 0; --node) {
-      const size_t caller = caller_[node];
-      add_checked(drawn_[caller], drawn_[node], unit_);
-      add_row(&sums_[caller * columns_], &sums_[node * columns_]);
-      if (drawn_[node] > 0) frames_[caller] += ++frames_[node];
-    }
+  bool narrow(uint32_t node) const { return static_cast<double>(drawn_[node]) < least_; }
+
+  // The smallest width of the max_boxes widest nodes, when there are more of at least `share`.
+  double limit(double share) const {
+    std::vector<int64_t> widths;
+    for (size_t node = 1; node < tree_.size(); ++node)
+      if (drawn_[node] > 0 && static_cast<double>(drawn_[node]) >= share)
+        widths.push_back(drawn_[node]);
+    if (widths.size() <= options_.max_boxes) return 0;
+    const auto last = widths.begin() + static_cast<ptrdiff_t>(options_.max_boxes);
+    std::nth_element(widths.begin(), last, widths.end(), std::greater<>());
+    return static_cast<double>(*last) * (1 + 1e-15) + 0.5;  // equal ones are all merged
   }
 
-  void add_row(int64_t* into, const int64_t* from) const {
+  void open(uint32_t node, int64_t offset) {
+    const auto depth = static_cast<uint32_t>(path_.size());
+    out_.depth = std::max(out_.depth, depth + 1);
+    path_.push_back({node, out_.boxes.size(), offset, 0, 0, {}});
+    out_.boxes.push_back({offset, drawn_[node], self_[node], depth, tree_.frame[node], 0});
+    const auto row = values_.begin() + static_cast<ptrdiff_t>(node * columns_);
+    out_.values.insert(out_.values.end(), row, row + static_cast<ptrdiff_t>(columns_));
+  }
+
+  void merge(uint32_t node) {
+    Open& caller = path_.back();
+    caller.total += drawn_[node];
+    for (uint32_t i = node; i < tree_.end[node]; ++i) caller.merged += drawn_[i] > 0 ? 1U : 0U;
+    caller.sums.resize(columns_, 0);
     for (size_t column = 0; column < columns_; ++column)
-      add_checked(into[column], from[column], profile_.types[column].unit);
+      if (!add_to(caller.sums[column], values_[node * columns_ + column],
+                  profile_.types[column].unit))
+        too_much();
   }
 
-  bool narrow(uint32_t node) const {
-    return static_cast<double>(drawn_[node]) < options_.min_share * static_cast<double>(drawn_[0]);
-  }
-
-  // callees_[first_[n], first_[n + 1]) are the callees of n that have a width, narrow ones last.
-  void list_callees() {
-    first_.resize(frame_.size() + 1, 0);
-    for (uint32_t node = 1; node < frame_.size(); ++node)
-      if (drawn_[node] > 0) ++first_[caller_[node] + 1];
-    for (size_t i = 1; i < first_.size(); ++i) first_[i] += first_[i - 1];
-    callees_.resize(first_.back());
-    std::vector<size_t> next(first_.begin(), first_.end() - 1);
-    for (uint32_t node = 1; node < frame_.size(); ++node)
-      if (drawn_[node] > 0) callees_[next[caller_[node]]++] = node;
-    const auto key = [&](uint32_t node) {
-      const Frame& frame = profile_.frames[frame_[node]];
-      return std::tuple(narrow(node), profile_.strings[frame.function],
-                        profile_.strings[frame.module], frame.kind);
-    };
-    for (size_t node = 0; node < frame_.size(); ++node)
-      std::sort(callees_.begin() + static_cast<ptrdiff_t>(first_[node]),
-                callees_.begin() + static_cast<ptrdiff_t>(first_[node + 1]),
-                [&](uint32_t a, uint32_t b) { return key(a) < key(b); });
-  }
-
-  void place_merged(const Pending& merged, Layout& out) const {
-    Box box;
-    box.offset = merged.offset;
-    box.depth = merged.depth;
-    out.values.resize(out.values.size() + columns_, 0);
-    int64_t* sums = &out.values[out.values.size() - columns_];
-    for (size_t i = merged.begin; i < merged.end; ++i) {
-      const uint32_t node = callees_[i];
-      box.total += drawn_[node];
-      box.merged += frames_[node];
-      add_row(sums, &sums_[node * columns_]);
+  void close() {
+    const Open& done = path_.back();
+    if (done.merged != 0) {
+      const auto depth = static_cast<uint32_t>(path_.size());
+      out_.depth = std::max(out_.depth, depth + 1);
+      out_.boxes.push_back(
+          {done.offset, done.total, done.total, depth, {}, static_cast<uint32_t>(done.merged)});
+      out_.values.insert(out_.values.end(), done.sums.begin(), done.sums.end());
     }
-    box.self = box.total;
-    out.boxes.push_back(box);
+    path_.pop_back();
   }
 
-  // What is pushed last is placed next, so the callees go in from right to left.
-  void follow_callees(const Pending& caller, std::vector<Pending>& pending) const {
-    const size_t end = first_[caller.node + 1];
-    const size_t begin = first_[caller.node];
-    const uint32_t depth = caller.depth + 1;
-    size_t merged = begin;
-    if (depth + 1 < options_.max_depth)
-      while (merged < end && !narrow(callees_[merged])) ++merged;
-    const size_t old_size = pending.size();
-    int64_t offset = caller.offset;
-    for (size_t i = begin; i < merged; ++i) {
-      pending.push_back({callees_[i], depth, offset, 0, 0});
-      offset += drawn_[callees_[i]];
-    }
-    if (merged < end) pending.push_back({caller.node, depth, offset, merged, end});
-    std::reverse(pending.begin() + static_cast<ptrdiff_t>(old_size), pending.end());
-  }
-
+  const FrameTree& tree_;
   const Profile& profile_;
   const LayoutOptions& options_;
   const size_t columns_;
-  const Unit unit_;  // of the shown column
-  // By node:
-  std::vector<FrameId> frame_;  // one of the frames that differ in their lines only
-  std::vector<uint32_t> caller_;
-  std::vector<int64_t> sums_;     // rows of columns_ inclusive sums
-  std::vector<int64_t> self_;     // own part of the shown column, as far as it is drawn
-  std::vector<int64_t> drawn_;    // that with all callees: the width
-  std::vector<uint32_t> frames_;  // nodes with a width in the subtree
-  std::vector<size_t> first_;
-  std::vector<uint32_t> callees_;
-  size_t stacks_ = 0, undrawn_stacks_ = 0;
-  int64_t undrawn_ = 0;
+  std::vector<int64_t> drawn_;   // width of each node with all it calls
+  std::vector<int64_t> self_;    // without
+  std::vector<int64_t> values_;  // inclusive sums
+  double least_ = 0;
+  std::vector<Open> path_;
+  Layout out_;
 };
 
 }  // namespace
 
+Layout layout(const FrameTree& tree, const Profile& profile, const LayoutOptions& options) {
+  return Placing(tree, profile, options).place();
+}
+
 Layout layout(const Profile& profile, const LayoutOptions& options) {
   if (profile.shown >= profile.types.size())
     throw Error("internal: the profile has no shown column");
-  return Tree(profile, options).place();
+  const Width width = width_of(profile, options.width);
+  return layout(frame_tree(profile, options.order, width), profile, options);
 }
 
 }  // namespace memflame

@@ -1,5 +1,5 @@
-// Profile -> boxes. Offsets and sizes are exact integers in the unit of the shown column; pixels
-// are made of them only when a picture is written.
+// Profile -> boxes. Offsets and sizes are exact integers in the unit of what is drawn; pixels are
+// made of them only when a picture is written.
 #pragma once
 
 #include <cstdint>
@@ -7,12 +7,16 @@
 #include <vector>
 
 #include "core/profile.h"
+#include "render/frame_tree.h"
 
 namespace memflame {
 
 struct LayoutOptions {
   double min_share = 0;  // of the total; smaller frames are merged into one box per caller
   uint32_t max_depth = UINT32_MAX;  // levels, the root's and the one of merged boxes included
+  size_t max_boxes = SIZE_MAX;      // of frames; the narrowest are merged when there are more
+  Neighbours order = Neighbours::by_name;
+  WidthOf width = WidthOf::shown;
 };
 
 // Covers [offset, offset + total). Callees lie inside their caller, one level deeper, beginning at
@@ -32,9 +36,11 @@ struct Layout {
       values;  // a row for each box: inclusive sums of all columns, with their sign
   size_t columns = 0;
   uint32_t depth = 0;  // levels
-  int64_t total = 0;   // of what is drawn
-  size_t stacks = 0;   // distinct stacks that are drawn
-  // Stacks whose own value is negative have no width; their sum is total(shown) - this total.
+  WidthOf width = WidthOf::shown;
+  int64_t total = 0;  // of what is drawn
+  size_t stacks = 0;  // distinct stacks that are drawn
+  // Stacks whose own value is negative have no width; their sum is total(shown) - this total. Where
+  // widths are made of more than one column, or of sizes, there are none.
   int64_t undrawn = 0;
   size_t undrawn_stacks = 0;
 
@@ -43,9 +49,10 @@ struct Layout {
   }
 };
 
-// Frames of one caller that have the same function, module and kind are one box, whatever their
-// source lines. Siblings are in bytewise order of their names. Throws Error when a sum leaves 64
-// bits.
+// Throws Error when a sum leaves 64 bits.
 Layout layout(const Profile& profile, const LayoutOptions& options);
+
+// The same of a tree that is there already, in the order that it has.
+Layout layout(const FrameTree& tree, const Profile& profile, const LayoutOptions& options);
 
 }  // namespace memflame

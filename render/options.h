@@ -6,6 +6,13 @@
 
 namespace memflame {
 
+// What the width of a box is: the shown column; of a difference the larger of both states, one of
+// them, their sum or what has changed; or a signed column by its size.
+enum class WidthOf : uint8_t { shown, larger, after, before, both, change, size };
+
+// What stands beside each other in a picture.
+enum class Neighbours : uint8_t { by_name, by_width };
+
 struct RenderOptions {
   std::string title{};          // "" = the profile's own, else made of what is shown
   std::string palette = "mem";  // a name of palettes/, or the path of a palette file
@@ -13,7 +20,11 @@ struct RenderOptions {
   int width = 1200;             // px at rest; in a browser the picture fills a wider window
   double min_width = 0.1;       // px at rest; narrower frames are merged into one box per caller
   int font_size = 12;           // px
-  uint32_t max_depth = 16384;   // deeper frames are merged too: browsers draw no endless pictures
+  size_t max_boxes = 10'000;    // in a picture of boxes that are elements; the narrowest are merged
+  Neighbours order = Neighbours::by_name;
+  WidthOf diff_width = WidthOf::shown;
+  bool script = true;          // without, a picture can be looked at only
+  uint32_t max_depth = 16384;  // deeper frames are merged too: browsers draw no endless pictures
   // Folded text:
   bool header = true;       // comment lines with unit, origin and losses
   bool marks = true;        // "_[k]" behind names of kernel functions and the like

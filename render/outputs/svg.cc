@@ -1,23 +1,18 @@
-// The flame graph as one file: SVG 1.1 that can be read and printed as it is, and flame.js, which
-// adds zoom and search where scripts run. What is not ours — names, titles, notes — is only ever
-// text or an attribute's value, never part of a script or a style.
+// The flame graph as one file: SVG 1.1 that can be read and printed as it is, and a script
+// (viewer/), which adds all that a click does where scripts run. What is not ours — names, titles,
+// notes — is only ever text or an attribute's value, never part of a script or a style.
 #include <algorithm>
 
 #include "render/assets.h"
 #include "render/caption.h"
+#include "render/data_block.h"
 #include "render/output.h"
 #include "render/outputs/svg_parts.h"
 
 namespace memflame {
 namespace {
 
-constexpr double bar_height = 34;  // flame.js puts its controls there
-
-std::string_view asset(std::string_view name) {
-  for (const EmbeddedFile& file : embedded_assets())
-    if (file.name == name) return file.text;
-  throw Error("internal: " + std::string(name) + " is not part of this program");
-}
+constexpr double bar_height = 68;  // the script puts its controls there
 
 // Colours that depend on the palette. Its values are parsed numbers, so nothing needs escaping.
 std::string colours(const Palette& palette) {
@@ -40,10 +35,9 @@ void append_background(std::string& out, const Palette& palette) {
       "<rect width=\"100%\" height=\"100%\" fill=\"url(#memflame-background)\"/>\n";
 }
 
-// The root element with what flame.js has to know, and a description for who cannot see it.
-void append_root(std::string& out, const SvgPicture& picture, double height) {
+// The root element with what the script has to know, and a description for who cannot see it.
+void append_root(std::string& out, const SvgPicture& picture, double head, double height) {
   const Profile& profile = picture.profile;
-  const ValueType& type = profile.types[profile.shown];
   std::string view = "0 0 " + std::to_string(picture.options.width) + " ";
   append_px(view, height);
   out +=
@@ -54,12 +48,9 @@ void append_root(std::string& out, const SvgPicture& picture, double height) {
   append_attribute(out, "viewBox", view);
   append_attribute(out, "font-size", picture.options.font_size);
   append_attribute(out, "role", "graphics-document");
-  append_attribute(out, "data-total", std::to_string(picture.layout.total));
-  append_attribute(out, "data-unit", name(type.unit));
-  if (type.decimals != 0) append_attribute(out, "data-decimals", type.decimals);
   append_attribute(out, "data-margin", SvgPicture::margin);
+  append_attribute(out, "data-head", head);
   append_attribute(out, "data-bar", bar_height);
-  append_attribute(out, "data-root", picture.options.icicle ? "top" : "bottom");
   out += ">\n<title>";
   uint64_t replaced = 0;
   append_xml(
@@ -69,9 +60,19 @@ void append_root(std::string& out, const SvgPicture& picture, double height) {
   out +=
       "</title>\n<desc>Boxes are functions; each lies on its caller, and its width is its share of "
       "the total.</desc>\n<style>\n";
-  out += asset("flame.css");
+  out += asset("picture_all.css");
   out += colours(picture.palette);
   out += "</style>\n";
+}
+
+// What the script works with: the boxes' tree and what is to be said of it.
+void append_script(std::string& out, const SvgPicture& picture) {
+  const DataSource source{picture.profile, picture.options, picture.palette, picture.names};
+  const DataNodes nodes = data_nodes(picture.layout);
+  out += "<metadata class=\"mf-about\">" + about_json(source, nodes);
+  out += "</metadata>\n<metadata class=\"mf-data\">\n";
+  append_data(out, source, nodes);
+  ((out += "</metadata>\n<script><![CDATA[\n") += asset("viewer.js")) += "]]></script>\n";
 }
 
 }  // namespace
@@ -80,31 +81,32 @@ void write_svg(std::ostream& out, const Profile& profile, const RenderOptions& o
   const Palette palette = palette_by_name(options.palette);
   const CleanStrings names = clean_strings(profile);
   const double inner_width = options.width - 2 * SvgPicture::margin;
-  const Layout boxes = layout(
-      profile, {.min_share = options.min_width / inner_width, .max_depth = options.max_depth});
+  const Layout boxes = layout(profile, {.min_share = options.min_width / inner_width,
+                                        .max_depth = options.max_depth,
+                                        .max_boxes = options.max_boxes,
+                                        .order = options.order,
+                                        .width = options.diff_width});
   SvgPicture picture{profile, options, palette, names, boxes};
   if (palette.change) picture.difference = difference_of(profile);
 
   std::string head;
   const double top = write_svg_head(head, picture);
   const double bottom = top + picture.row_height() * std::max<uint32_t>(boxes.depth, 4);
-  std::string begin;
-  append_root(begin, picture, bottom + SvgPicture::margin + bar_height);
-  append_background(begin, palette);
-  out << begin << head;
+  std::string text;
+  append_root(text, picture, top, bottom + SvgPicture::margin + bar_height);
+  append_background(text, palette);
+  out << text << head;
   if (boxes.total == 0) {
     out << "<text class=\"nothing\" x=\"50%\" y=\"" << top + 2 * picture.row_height()
-        << "\">nothing was captured</text>\n";
-  } else {
-    out << "<g class=\"frames\">\n";
-    write_svg_rows(out, picture, top);
-    out << "</g>\n";
+        << "\">nothing was captured</text>\n</svg>\n";
+    return;
   }
-  out << "<script><![CDATA[\n(function () {\n\"use strict\";\n";
-  for (const std::string_view part :
-       {"flame_boxes.js", "flame_drawing.js", "flame_bar.js", "flame.js"})
-    out << asset(part);
-  out << "})();\n]]></script>\n</svg>\n";
+  out << "<g class=\"frames\">\n";
+  write_svg_rows(out, picture, top);
+  out << "</g>\n";
+  std::string script;
+  if (options.script) append_script(script, picture);
+  out << script << "</svg>\n";
 }
 
 }  // namespace memflame

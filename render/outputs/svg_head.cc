@@ -3,6 +3,7 @@
 #include <array>
 
 #include "render/caption.h"
+#include "render/legend.h"
 #include "render/outputs/svg_parts.h"
 
 namespace memflame {
@@ -48,42 +49,16 @@ double append_block(std::string& out, const SvgPicture& picture, std::string_vie
   return top;
 }
 
-struct LegendEntry {
-  Rgb colour;
-  std::string_view label;
-};
-
-Rgb middle(const ColourRange& range) {
-  return {static_cast<uint8_t>((range.low.red + range.high.red) / 2),
-          static_cast<uint8_t>((range.low.green + range.high.green) / 2),
-          static_cast<uint8_t>((range.low.blue + range.high.blue) / 2)};
-}
-
-// What the colours of this picture mean.
-std::vector<LegendEntry> legend(const SvgPicture& picture) {
-  const Palette& palette = picture.palette;
-  if (picture.difference)
-    return {{palette.change_colour(-1), "shrunk to nothing"},
-            {palette.change_colour(-0.5), "to the half"},
-            {palette.change_colour(0), "as before"},
-            {palette.change_colour(0.5), "to twice as much"},
-            {palette.change_colour(1), "new"}};
-  std::array<bool, box_kinds> present{};
-  for (const Box& box : picture.layout.boxes)
-    if (box.depth != 0) present[static_cast<size_t>(picture.kind(box))] = true;
-  std::vector<LegendEntry> entries;
-  for (size_t i = 0; i < box_kinds; ++i)
-    if (present[i]) entries.push_back({middle(palette.ranges[i]), box_kind_info[i].legend});
-  return entries;
-}
-
 double append_legend(std::string& out, const SvgPicture& picture, double top) {
   const double font = picture.options.font_size - 1;
   double x = SvgPicture::margin;
   out += "<g class=\"legend\"";
   append_attribute(out, "font-size", font);
   out += ">";
-  for (const auto& [colour, label] : legend(picture)) {
+  std::vector<FrameId> frames;
+  for (const Box& box : picture.layout.boxes) frames.push_back(box.frame);
+  const PresentKinds present = box_kinds_of(picture.profile, frames);
+  for (const auto& [colour, label] : legend(picture.palette, present, picture.difference)) {
     const double width = font + 5 + text_width(label, font) + 8;
     if (x > SvgPicture::margin && x + width > picture.options.width - SvgPicture::margin) {
       x = SvgPicture::margin;

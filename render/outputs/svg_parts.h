@@ -27,7 +27,7 @@ struct SvgPicture {
 
   static constexpr double margin = 12;  // px on each side
   double inner_width() const { return options.width - 2 * margin; }
-  double row_height() const { return options.font_size + 6; }
+  double row_height() const { return options.font_size + 7; }
 
   // What a box is called and how it is coloured; `name` needs escaping.
   std::string name(const Box& box) const;

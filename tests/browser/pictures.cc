@@ -212,13 +212,51 @@ Profile large() {
   return p;
 }
 
-void write(const std::string& folder, const std::string& name, const Profile& profile,
-           const RenderOptions& options) {
-  const std::string path = folder + "/" + name + ".svg";
+// Two states of one program: something new, something gone, something grown and something as before.
+Profile change() {
+  Profile p;
+  p.types = {{"before", Unit::bytes}, {"after", Unit::bytes}};
+  p.shown = 1;
+  const auto both = [&](const Path& path, int64_t before, int64_t after) {
+    add(p, path, before, after);
+  };
+  both({{"app", process}, {"main", user}, {"load", user}}, 4 << 20, 4 << 20);
+  both({{"app", process}, {"main", user}, {"cache::insert", user}}, 2 << 20, 6 << 20);
+  both({{"app", process}, {"main", user}, {"cache::insert", user}, {"rehash", user}}, 1 << 20, 0);
+  both({{"app", process}, {"main", user}, {"old_parser", user}}, 3 << 20, 0);
+  both({{"app", process}, {"main", user}, {"new_parser", user}}, 0, 2 << 20);
+  return p;
+}
+
+// About a million frames.
+Profile million() {
+  Profile p;
+  p.types = {{"live", Unit::bytes}, {"live-count", Unit::count}};
+  std::minstd_rand random(7);
+  for (int i = 0; i < 160000; ++i) {
+    StackId top = p.push({}, "main");
+    for (int depth = 0; depth < 12; ++depth)
+      top = p.push(top, "space::Class" + std::to_string(random() % 50) + "::function_" +
+                            std::to_string(random() % (depth < 5 ? 8 : 400)) + "(int)");
+    p.add(top, std::array<int64_t, 2>{static_cast<int64_t>(random() % 4096 + 64), 1});
+  }
+  return p;
+}
+
+using Writer = void (*)(std::ostream& out, const Profile& profile, const RenderOptions& options);
+
+void write(const std::string& path, const Profile& profile, const RenderOptions& options,
+           Writer writer) {
   std::ofstream file(path, std::ios::binary);
-  write_svg(file, profile, options);
+  writer(file, profile, options);
   file.close();
   if (!file) throw Error("cannot write " + path);
+}
+
+void write(const std::string& folder, const std::string& name, const Profile& profile,
+           const RenderOptions& options) {
+  write(folder + "/" + name + ".svg", profile, options, write_svg);
+  write(folder + "/" + name + ".html", profile, options, write_html);
 }
 
 void write_all(const std::string& folder) {
@@ -230,9 +268,11 @@ void write_all(const std::string& folder) {
   write(folder, "hostile", hostile(), {.title = "<script>alert('title')</script>]]>"});
   write(folder, "deep", deep(), {});
   write(folder, "huge", huge(), {});
-  write(folder, "large", large(), {.min_width = 0.001});
+  write(folder, "large", large(), {});
+  write(folder, "change", change(), {.palette = "diff", .diff_width = WidthOf::larger});
+  write(folder + "/million.html", million(), {}, write_html);
   for (const char* palette : {"leak", "fault", "hot", "io", "red", "orange", "aqua", "blue"})
-    write(folder, std::string("palette-") + palette, server(), {.palette = palette});
+    write(folder + "/palette-" + palette + ".svg", server(), {.palette = palette}, write_svg);
 }
 
 }  // namespace

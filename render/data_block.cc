@@ -1,0 +1,216 @@
+#include "render/data_block.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <tuple>
+#include <unordered_map>
+
+#include "core/difference.h"
+#include "render/gzip.h"
+
+namespace memflame {
+namespace {
+
+constexpr int64_t exact_doubles = int64_t{1} << 53U;  // JavaScript's numbers up to here are whole
+constexpr auto merged_kind = static_cast<uint8_t>(BoxKind::merged);
+
+void append_number(std::string& out, uint64_t value) {
+  for (; value >= 128; value >>= 7U) out += static_cast<char>((value & 127U) | 128U);
+  out += static_cast<char>(value);
+}
+
+void append_signed(std::string& out, int64_t value) {
+  append_number(out, (static_cast<uint64_t>(value) << 1U) ^ static_cast<uint64_t>(value >> 63U));
+}
+
+uint32_t number(Rgb colour) {
+  return (uint32_t{colour.red} << 16U) | (uint32_t{colour.green} << 8U) | colour.blue;
+}
+
+// The frames that nodes use, by name; `place` finds them again. Merged boxes share the last one.
+struct UsedFrames {
+  std::vector<FrameId> list;
+  std::vector<uint32_t> place;  // FrameId::index -> index in the list
+};
+
+UsedFrames used_frames(const Profile& profile, const DataNodes& nodes) {
+  UsedFrames out;
+  out.place.resize(profile.frames.size(), UINT32_MAX);
+  for (const FrameId frame : nodes.frame)
+    if (frame && std::exchange(out.place[frame.index], 0U) != 0) out.list.push_back(frame);
+  const auto key = [&](FrameId id) {
+    const Frame& frame = profile.frames[id];
+    return std::tuple(profile.strings[frame.function], profile.strings[frame.module], frame.kind);
+  };
+  std::sort(out.list.begin(), out.list.end(),
+            [&](FrameId a, FrameId b) { return key(a) < key(b); });
+  for (uint32_t i = 0; i < out.list.size(); ++i) out.place[out.list[i].index] = i;
+  return out;
+}
+
+// Whether some sum may need more than 53 bits.
+bool big(const DataNodes& nodes) {
+  std::vector<uint64_t> sums(nodes.columns, 0);
+  for (size_t i = 0; i < nodes.own.size(); ++i) {
+    const int64_t value = nodes.own[i];
+    const uint64_t size =
+        value < 0 ? 0 - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
+    if (size > exact_doubles) return true;
+    if ((sums[i % nodes.columns] += size) > exact_doubles) return true;
+  }
+  return false;
+}
+
+void append_frames(std::string& out, const DataSource& source, const UsedFrames& frames,
+                   bool merged) {
+  const Profile& profile = source.profile;
+  std::string strings;
+  std::vector<uint32_t> place(profile.strings.size(), UINT32_MAX);
+  uint32_t count = 0;
+  const auto string = [&](StringId id) {
+    if (place[id.index] == UINT32_MAX) {
+      place[id.index] = count++;
+      append_number(strings, profile.strings[id].size());
+      strings += profile.strings[id];
+    }
+    return place[id.index];
+  };
+  std::string names, modules, kinds, colours;
+  for (const FrameId id : frames.list) {
+    const Frame& frame = profile.frames[id];
+    const BoxKind kind = box_kind(profile.strings[frame.function], frame.kind);
+    append_number(names, string(frame.function));
+    append_number(modules, string(frame.module));
+    append_number(kinds, static_cast<uint8_t>(kind));
+    append_number(colours, number(source.palette.colour(source.names[frame.function], kind)));
+  }
+  if (merged) {
+    append_number(names, string({}));
+    append_number(modules, string({}));
+    append_number(kinds, merged_kind);
+    append_number(colours, number(source.palette.colour("", BoxKind::merged)));
+  }
+  append_number(out, count);
+  out += strings;
+  append_number(out, frames.list.size() + (merged ? 1 : 0));
+  out += names + modules + kinds + colours;
+}
+
+void append_nodes(std::string& out, const UsedFrames& frames, const DataNodes& nodes) {
+  append_number(out, nodes.size());
+  for (size_t i = 1; i < nodes.size(); ++i)
+    append_number(out, nodes.depth[i - 1] + 1 - nodes.depth[i]);
+  append_number(out, 0);
+  for (size_t i = 1; i < nodes.size(); ++i)
+    append_number(out, nodes.frame[i] ? frames.place[nodes.frame[i].index] : frames.list.size());
+  for (const uint32_t merged : nodes.merged) append_number(out, merged);
+  for (size_t column = 0; column < nodes.columns; ++column)
+    for (size_t i = 0; i < nodes.size(); ++i)
+      append_signed(out, nodes.own[i * nodes.columns + column]);
+}
+
+}  // namespace
+
+DataNodes data_nodes(const FrameTree& tree) {
+  DataNodes out{tree.frame, std::vector<uint32_t>(tree.size(), 0), {}, tree.own, tree.columns};
+  for (size_t node = 1; node < tree.size(); ++node)
+    out.depth[node] = out.depth[tree.caller[node]] + 1;
+  return out;
+}
+
+DataNodes data_nodes(const Layout& layout) {
+  DataNodes out;
+  out.columns = layout.columns;
+  out.own = layout.values;
+  std::vector<size_t> path;
+  bool merged = false;
+  for (size_t i = 0; i < layout.boxes.size(); ++i) {
+    const Box& box = layout.boxes[i];
+    out.frame.push_back(box.frame);
+    out.depth.push_back(box.depth);
+    out.merged.push_back(box.merged);
+    merged = merged || box.merged != 0;
+    path.resize(box.depth);
+    // Inclusive sums become own ones when those of callees are taken out; no sum leaves 64 bits.
+    for (size_t column = 0; column < out.columns && !path.empty(); ++column) {
+      auto& own = reinterpret_cast<uint64_t&>(out.own[path.back() * out.columns + column]);
+      own -= static_cast<uint64_t>(layout.sums(i)[column]);
+    }
+    path.push_back(i);
+  }
+  if (!merged) out.merged.clear();
+  return out;
+}
+
+std::string about_json(const DataSource& source, const DataNodes& nodes) {
+  using Json = nlohmann::ordered_json;
+  const auto& [profile, options, palette, names] = source;
+  uint64_t replaced = 0;
+  Json types = Json::array();
+  for (const ValueType& type : profile.types) {
+    Json one{{"name", clean_text(type.name, replaced)}, {"unit", name(type.unit)}};
+    if (type.decimals != 0) one["decimals"] = type.decimals;
+    if (type.variance != no_column)
+      one.update({{"variance", type.variance}, {"varianceUnit", type.variance_unit}});
+    types.push_back(one);
+  }
+  Json about{{"version", 1},
+             {"types", types},
+             {"shown", profile.shown},
+             {"big", big(nodes)},
+             {"merged", !nodes.merged.empty()},
+             {"mergedKind", merged_kind},
+             {"root", options.icicle ? "top" : "bottom"},
+             {"fontSize", options.font_size},
+             {"match", hex(palette.match)},
+             {"mergedColour", number(palette.colour("", BoxKind::merged))},
+             {"rootColour", number(palette.colour("all", BoxKind::process))}};
+  if (palette.change)
+    about["change"] = {number((*palette.change)[0]), number((*palette.change)[1]),
+                       number((*palette.change)[2])};
+  if (const auto states = palette.change ? difference_of(profile) : std::nullopt)
+    about["difference"] = {{"before", states->before}, {"after", states->after}};
+  std::string out;
+  for (const char c : about.dump(-1, ' ', false, Json::error_handler_t::replace)) {
+    if (c == '<')
+      out += "\\u003c";
+    else if (c == '&')
+      out += "\\u0026";
+    else
+      out += c;
+  }
+  return out;
+}
+
+void append_data(std::string& out, const DataSource& source, const DataNodes& nodes) {
+  const UsedFrames frames = used_frames(source.profile, nodes);
+  std::string columns;
+  append_frames(columns, source, frames, !nodes.merged.empty());
+  append_nodes(columns, frames, nodes);
+  std::ostringstream packed;
+  Gzip gzip(packed);
+  gzip.write(columns);
+  gzip.finish();
+  const std::string text = base64(packed.view());
+  constexpr size_t line = 120;  // for editors, which dislike endless ones
+  for (size_t i = 0; i < text.size(); i += line)
+    (out += std::string_view(text).substr(i, line)) += '\n';
+}
+
+std::string base64(std::string_view bytes) {
+  constexpr std::string_view digits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  out.reserve((bytes.size() + 2) / 3 * 4);
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    const size_t count = std::min<size_t>(3, bytes.size() - i);
+    uint32_t three = 0;
+    for (size_t k = 0; k < 3; ++k)
+      three = (three << 8U) | (k < count ? static_cast<unsigned char>(bytes[i + k]) : 0U);
+    for (size_t k = 0; k < 4; ++k) out += k <= count ? digits[(three >> (18 - 6 * k)) & 63U] : '=';
+  }
+  return out;
+}
+
+}  // namespace memflame

@@ -1,0 +1,54 @@
+// The tree in a picture as its script reads it (viewer/decode.mjs) and as `collapse` reads it back.
+//
+// A picture has a JSON object with what is to be said of the profile, and a block of data: base64
+// of a gzip stream of LEB128 numbers, figures in zigzag form:
+//   strings: count, then for each its size and bytes (as the profile has them)
+//   frames, in order of their names: count, then columns: name, module, kind, colour (0xRRGGBB)
+//   nodes: count with the root, which is the first, depth-first; then columns:
+//     for all but the root, how many levels up from a callee of the node before it is
+//     frame, as an index into frames (of the root 0)
+//     frames that are merged in it (only when the JSON has "merged": true)
+//     for each type of figures: the node's own
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/profile.h"
+#include "render/clean_text.h"
+#include "render/frame_tree.h"
+#include "render/layout.h"
+#include "render/palette.h"
+
+namespace memflame {
+
+// Depth-first.
+struct DataNodes {
+  std::vector<FrameId> frame;  // none for the root and for merged boxes
+  std::vector<uint32_t> depth;
+  std::vector<uint32_t> merged;  // empty: none is
+  std::vector<int64_t> own;      // rows of figures
+  size_t columns = 0;
+  size_t size() const { return frame.size(); }
+};
+DataNodes data_nodes(const FrameTree& tree);
+DataNodes data_nodes(const Layout& layout);
+
+struct DataSource {
+  const Profile& profile;
+  const RenderOptions& options;
+  const Palette& palette;
+  const CleanStrings& names;
+};
+
+// JSON without "<" and "&": fit for a script element and for XML text.
+std::string about_json(const DataSource& source, const DataNodes& nodes);
+
+// Appends base64 in lines.
+void append_data(std::string& out, const DataSource& source, const DataNodes& nodes);
+
+// RFC 4648 with "+" and "/".
+std::string base64(std::string_view bytes);
+
+}  // namespace memflame

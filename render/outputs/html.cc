@@ -1,0 +1,99 @@
+// The whole profile as one page that needs nothing else: every frame is in it, however narrow, and
+// viewer/ draws what can be seen. Its only script and only style are the same in every page, so
+// that a policy can name them (docs/pictures.md). What is not ours — names, titles, notes — is
+// text, or JSON and base64 in elements that no browser runs.
+#include <array>
+
+#include "core/difference.h"
+#include "render/assets.h"
+#include "render/caption.h"
+#include "render/data_block.h"
+#include "render/layout.h"
+#include "render/legend.h"
+#include "render/output.h"
+
+namespace memflame {
+namespace {
+
+void append_element(std::string& out, std::string_view begin, std::string_view text,
+                    std::string_view end) {
+  uint64_t replaced = 0;
+  out += begin;
+  append_xml(out, clean_text(text, replaced));
+  (out += end) += '\n';
+}
+
+constexpr std::string_view paragraph(Tone tone) {
+  switch (tone) {
+    case Tone::figure:
+      return "<p>";
+    case Tone::warning:
+      return "<p class=\"warning\">";
+    case Tone::detail:
+      break;
+  }
+  return "<p class=\"detail\">";
+}
+
+// Colours are attributes, not styles: a strict policy forbids those.
+void append_legend(std::string& out, const std::vector<LegendEntry>& entries) {
+  out += "<ul class=\"mf-legend\" aria-label=\"colours\">\n";
+  for (const LegendEntry& entry : entries) {
+    out += "<li><svg aria-hidden=\"true\"><rect width=\"11\" height=\"11\" rx=\"2.5\" fill=\"" +
+           hex(entry.colour) + "\"/></svg>";
+    append_xml(out, entry.label);
+    out += "</li>\n";
+  }
+  out += "</ul>\n";
+}
+
+std::string head(const DataSource& source, const FrameTree& tree, const std::string& title) {
+  const Profile& profile = source.profile;
+  // Nothing is pruned here; the captions need the sums alone.
+  const Layout sums = layout(tree, profile, {.min_share = 2, .width = source.options.diff_width});
+  Losses losses = profile.losses;
+  losses.add(Loss::replaced_bytes, source.names.replaced);
+  std::string out = "<header class=\"mf-head\">\n";
+  append_element(out, "<h1>", title, "</h1>");
+  for (const Caption& caption : captions(profile, sums, losses))
+    append_element(out, paragraph(caption.tone), caption.text, "</p>");
+  const auto difference = source.palette.change ? difference_of(profile) : std::nullopt;
+  append_legend(out, legend(source.palette, box_kinds_of(profile, tree.frame), difference));
+  if (sums.total == 0) out += "<p>nothing was captured</p>\n";
+  out += "</header>\n";
+  return out;
+}
+
+}  // namespace
+
+void write_html(std::ostream& out, const Profile& profile, const RenderOptions& options) {
+  const Palette palette = palette_by_name(options.palette);
+  const CleanStrings names = clean_strings(profile);
+  const DataSource source{profile, options, palette, names};
+  const FrameTree tree =
+      frame_tree(profile, Neighbours::by_name, width_of(profile, options.diff_width));
+  const DataNodes nodes = data_nodes(tree);
+  const std::string title =
+      options.title.empty() ? default_title(profile, options.icicle) : options.title;
+
+  std::string page =
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"" +
+      page_policy() + "\">\n";
+  append_element(page, "<title>", title, "</title>");
+  ((page += "<style>") += asset("page_all.css")) += "</style>\n</head>\n<body class=\"mf-page\">\n";
+  page += "<div class=\"memflame\" data-alone=\"1\">\n";
+  page += head(source, tree, title);
+  page +=
+      "<main class=\"mf-app\"></main>\n<noscript>The graph is drawn by the script in this "
+      "file.</noscript>\n";
+  page += "<script type=\"application/json\" class=\"mf-about\">" + about_json(source, nodes);
+  page += "</script>\n<script type=\"text/plain\" class=\"mf-data\">\n";
+  append_data(page, source, nodes);
+  ((page += "</script>\n<script>") += asset("viewer.js")) +=
+      "</script>\n</div>\n</body>\n</html>\n";
+  out << page;
+}
+
+}  // namespace memflame

@@ -1,0 +1,33 @@
+// Colours of boxes.
+
+const hex = (n) => "#" + n.toString(16).padStart(6, "0");
+
+function between(from, to, share) {
+  const channel = (shift) => {
+    const a = (from >> shift) & 255, b = (to >> shift) & 255;
+    return Math.round(a + (b - a) * share) << shift;
+  };
+  return channel(16) | channel(8) | channel(0);
+}
+
+// A function from boxes to colours. `change` are the colours of what has shrunk, stayed and grown:
+// there the colour tells how much all of the box has changed.
+export function colours(tree) {
+  const { change, mergedColour, rootColour, difference, net, shown } = tree.about;
+  const changed = (view, share) => hex(between(change[1], change[share < 0 ? 0 : 2], Math.min(1, Math.abs(share))));
+  return (box) => {
+    const { view } = box;
+    if (!view || (view.frame >= 0 && tree.isMerged(view.frame))) return hex(mergedColour);
+    if (difference && change) {
+      const before = Number(view.look.figure(view, difference.before));
+      const after = Number(view.look.figure(view, difference.after));
+      const larger = Math.max(Math.abs(before), Math.abs(after));
+      return changed(view, larger ? (after - before) / larger : 0);
+    }
+    if (net && change) {
+      const size = Number(view.total), sum = Number(view.look.figure(view, shown));
+      return changed(view, size ? sum / size : 0);
+    }
+    return hex(view.frame < 0 ? rootColour : tree.frames.colour[view.frame]);
+  };
+}

@@ -1,0 +1,118 @@
+// The search field, buttons and lists of a picture.
+import { element } from "./page.mjs";
+
+const button = (text, title, properties = {}) => element("button", { type: "button", title, ...properties }, text);
+
+function choice(label, options) {
+  const select = element("select", { title: label, "aria-label": label },
+    ...options.map(([value, text]) => element("option", { value }, text)));
+  select.hidden = options.length < 2;
+  return select;
+}
+
+export function makeControls(host, { measures, callersFirst }) {
+  const made = {
+    back: button("Back", "Go back one step (Esc)"),
+    reset: button("Reset zoom", "Show everything again (0)"),
+    restore: button("Restore", "Show what is hidden, leave the focus (r)"),
+    search: element("input", {
+      type: "search", placeholder: "Search (regular expression)", spellcheck: false,
+      title: "Find frames by regular expression (/)", "aria-label": "search for frames by regular expression",
+    }),
+    sameCase: button("Aa", "Capital letters matter (c)", { "aria-pressed": "false" }),
+    matched: element("span", { className: "mf-matched", role: "status" }),
+    previous: button("‹", "The match before (N)", { "aria-label": "the match before" }),
+    next: button("›", "The next match (n)", { "aria-label": "the next match" }),
+    measure: choice("what widths mean (m)", measures.map(({ id, label }) => [id, label])),
+    direction: choice("direction of stacks (v)", callersFirst
+      ? [["", "callees on top"], ["callers", "callers on top"]] : []),
+    order: choice("order of neighbours (o)", [["name", "by name"], ["width", "by width"]]),
+    turn: button("⇅", "Turn upside down (i)", { "aria-label": "turn upside down" }),
+    table: button("Table", "Functions and their figures (t)", { "aria-pressed": "false" }),
+    help: button("?", "Keys and clicks (?)", { "aria-label": "help" }),
+    info: element("div", { className: "mf-info", role: "status" }),
+  };
+  const { info, matched, ...rest } = made;
+  const { search, sameCase, previous, next, back, reset, restore, ...lists } = rest;
+  host.append(
+    element("div", { className: "mf-line" }, info),
+    element("div", { className: "mf-line", role: "toolbar", "aria-label": "picture" },
+      search, sameCase, previous, next, matched, element("span", { className: "mf-gap" }),
+      back, reset, restore, ...Object.values(lists)));
+  return made;
+}
+
+export function tell(info, name, lines) {
+  info.replaceChildren(element("b", {}, name), "  " + lines.join(" · "));
+}
+
+// A box of text beside the pointer.
+export class Tip {
+  constructor(host) {
+    this.element = element("div", { className: "mf-tip", hidden: true, "aria-hidden": "true" });
+    host.append(this.element);
+  }
+
+  show(event, name, lines) {
+    const { element: tip } = this;
+    tip.replaceChildren(element("b", {}, name), ...lines.map((line) => element("div", {}, line)));
+    tip.hidden = false;
+    const edge = tip.offsetParent?.getBoundingClientRect() || { left: 0, top: 0 };
+    const x = Math.min(event.clientX + 14, window.innerWidth - tip.offsetWidth - 8);
+    const below = event.clientY + 18 + tip.offsetHeight < window.innerHeight;
+    const y = below ? event.clientY + 18 : event.clientY - tip.offsetHeight - 10;
+    tip.style.left = `${Math.max(4, x) - edge.left}px`;
+    tip.style.top = `${Math.max(4, y) - edge.top}px`;
+  }
+
+  hide() { this.element.hidden = true; }
+}
+
+// A list of things that can be done with a box: rows of [text, key, action].
+export class Menu {
+  constructor(host) {
+    this.element = element("div", { className: "mf-menu", role: "menu", hidden: true });
+    host.append(this.element);
+    this.element.addEventListener("keydown", (event) => this.key(event));
+    document.addEventListener("pointerdown", (event) => {
+      if (!this.element.contains(event.target)) this.hide();
+    });
+  }
+
+  show(x, y, title, rows, leave) {
+    this.leave = leave;
+    const { element: menu } = this;
+    menu.setAttribute("aria-label", title);
+    menu.replaceChildren(...rows.map(([text, key, action]) => {
+      const row = element("button", { type: "button", role: "menuitem" },
+        element("span", {}, text), element("kbd", { "aria-hidden": "true" }, key));
+      row.addEventListener("click", () => {
+        this.hide();
+        action();
+      });
+      return row;
+    }));
+    menu.hidden = false;
+    const edge = menu.offsetParent?.getBoundingClientRect() || { left: 0, top: 0 };
+    menu.style.left = `${Math.max(4, Math.min(x, window.innerWidth - menu.offsetWidth - 8)) - edge.left}px`;
+    menu.style.top = `${Math.max(4, Math.min(y, window.innerHeight - menu.offsetHeight - 8)) - edge.top}px`;
+    menu.firstChild.focus();
+  }
+
+  key(event) {
+    const rows = Array.from(this.element.children), at = rows.indexOf(document.activeElement);
+    if (event.key === "Escape") this.hide();
+    else if (event.key === "ArrowDown") rows[(at + 1) % rows.length].focus();
+    else if (event.key === "ArrowUp") rows[(at + rows.length - 1) % rows.length].focus();
+    else if (event.key !== "Tab") return event.stopPropagation();
+    else this.hide();
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  hide() {
+    if (this.element.hidden) return;
+    this.element.hidden = true;
+    this.leave?.();
+  }
+}

@@ -1,0 +1,79 @@
+// As much of a name as fits into a box.
+
+export const padding = 4;  // px between the edges of a box and its text
+
+// The letters that a reader sees as one stay together.
+const segments = new Intl.Segmenter(undefined, { granularity: "grapheme" });
+const split = (text) =>
+  /^[ -~]*$/.test(text) ? text : Array.from(segments.segment(text), (one) => one.segment);
+
+// Which end to give up: names of C++ functions begin alike, those of paths and packages too.
+const cut = {
+  right: (letters, fits) => join(letters.slice(0, fits - 1)) + "…",
+  left: (letters, fits) => "…" + join(letters.slice(letters.length - fits + 1)),
+  middle: (letters, fits) => {
+    const tail = Math.floor((fits - 1) / 2);
+    return join(letters.slice(0, fits - 1 - tail)) + "…" + join(letters.slice(letters.length - tail));
+  },
+};
+const join = (letters) => (typeof letters === "string" ? letters : letters.join(""));
+
+// Wide letters of East Asia take two cells, marks none: how many cells letters take.
+const wide = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}]/u;
+export function cells(text) {
+  const letters = split(text);
+  if (typeof letters === "string") return letters.length;
+  return letters.reduce((sum, letter) => sum + (wide.test(letter) ? 2 : 1), 0);
+}
+
+// `name` shortened to `fits` cells: first what a C++ name says of its types, then letters at the
+// end that `side` names. "" when nothing worth reading is left.
+export function shorten(name, fits, side = "right") {
+  if (cells(name) <= fits) return name;
+  if (fits < 3) return "";
+  for (const brief of shorterNames(name)) if (cells(brief) <= fits) return brief;
+  const letters = split(shorterNames(name).at(-1) ?? name);
+  if (typeof letters === "string") return cut[side](letters, fits);
+  // Wide letters: give up cells until it fits.
+  for (let count = fits; count >= 2; --count) {
+    const text = cut[side](letters, count);
+    if (cells(text) <= fits) return text;
+  }
+  return "";
+}
+
+// Ever shorter forms of a C++ or Rust name: without arguments, without template arguments, and
+// without the namespaces around the class.
+export function shorterNames(name) {
+  // "(+37 frames, 2.1 MiB)" is no function with arguments.
+  if (!/[(<:]/.test(name) || name.startsWith("(+")) return [];
+  const forms = [], add = (form) => form !== name && form !== forms.at(-1) && form && forms.push(form);
+  const noArguments = withoutBrackets(name, "(", ")", "()");
+  add(noArguments);
+  const noTypes = withoutBrackets(noArguments, "<", ">", "<…>");
+  add(noTypes);
+  const parts = noTypes.split("::");
+  if (parts.length > 2) add("…::" + parts.slice(-2).join("::"));
+  return forms;
+}
+
+// Outermost pairs of brackets replaced. Those that belong to the name stay: "(anonymous namespace)",
+// "operator()", "operator<", "operator->".
+function withoutBrackets(name, open, close, instead) {
+  let out = "", depth = 0;
+  for (let i = 0; i < name.length; ++i) {
+    const rest = name.slice(i);
+    const kept = depth === 0 && /^(\(anonymous namespace\)|operator\s*(\(\)|->\*?|<=>|<<=?|>>=?|[<>]=?))/.exec(rest);
+    if (kept) {
+      out += kept[0];
+      i += kept[0].length - 1;
+    } else if (name[i] === open) {
+      if (depth++ === 0) out += instead;
+    } else if (name[i] === close && depth > 0) {
+      --depth;
+    } else if (depth === 0) {
+      out += name[i];
+    }
+  }
+  return depth === 0 ? out : name;
+}

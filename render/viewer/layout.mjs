@@ -1,0 +1,47 @@
+// Where boxes lie. Everything is in shares of the width that is zoomed, [0, 1]; pixels are made by
+// who draws.
+
+// A box: {view, x, width, row, role} with role "caller" for those around what is zoomed. What is too
+// narrow is one box per caller: {view: null, caller, total, frames, x, width, row}; so all boxes of
+// a caller and what is its own fill it.
+//
+// zoomed: a View. least: the smallest share that gets a box of its own. Returns rows[depth] of
+// boxes from left to right.
+export function layOut(zoomed, least) {
+  const rows = zoomed.path().map((view, row) =>
+    [{ view, x: 0, width: 1, row, role: view === zoomed ? "" : "caller" }]);
+  const whole = Number(zoomed.total) || 1;
+  for (let row = zoomed.depth; rows[row]; ++row) {
+    const next = [];
+    for (const box of rows[row]) if (box.view) placeCallees(box, row + 1, whole, least, next);
+    if (next.length) rows.push(next);
+  }
+  return rows;
+}
+
+function placeCallees({ view, x }, row, whole, least, into) {
+  const narrow = [];
+  let at = x;
+  for (const callee of view.callees) {
+    const width = Number(callee.total) / whole;
+    if (width < least) {
+      narrow.push(callee);
+      continue;
+    }
+    into.push({ view: callee, x: at, width, row, role: "" });
+    at += width;
+  }
+  if (!narrow.length) return;
+  const total = narrow.reduce((sum, one) => sum + one.total, narrow[0].total - narrow[0].total);
+  const frames = narrow.reduce((sum, one) => sum + one.look.frames(one), 0);
+  into.push({ view: null, caller: view, total, frames, x: at, width: Number(total) / whole, row, role: "" });
+}
+
+// Rows of a function with its callers above and what it calls below: its own row is number
+// `middle`.
+export function layOutAround(callers, callees, least) {
+  const above = layOut(callers, least), below = layOut(callees, least);
+  const rows = above.slice(1).reverse().concat(below);
+  rows.forEach((boxes, row) => boxes.forEach((box) => { box.row = row; }));
+  return { rows, middle: above.length - 1 };
+}

@@ -1,0 +1,37 @@
+// Where the script of a picture begins: finds the picture that it is in, its data and its stage.
+import { App } from "./app.mjs";
+import { decodeTree, inflate } from "./decode.mjs";
+import { element, svgElement } from "./page.mjs";
+import { printable } from "./print.mjs";
+import { CanvasStage } from "./stage_canvas.mjs";
+import { SvgStage } from "./stage_svg.mjs";
+
+async function start(root) {
+  const about = JSON.parse(root.querySelector(".mf-about").textContent);
+  const tree = decodeTree(about, await inflate(root.querySelector(".mf-data").textContent));
+  const svg = root.localName === "svg";
+  const alone = svg ? root === document.documentElement : root.parentNode === document.body && root.dataset.alone === "1";
+  if (svg) {
+    const layer = svgElement("foreignObject", { class: "mf-layer", x: 0, y: 0, width: "100%", height: "100%" });
+    const host = element("div", { className: "mf-app" });
+    layer.append(host);
+    const stage = new SvgStage(root, about);
+    root.append(layer);
+    root.classList.add("live");
+    root.app = new App({ tree, stage, host, alone });
+  } else {
+    const host = root.querySelector(".mf-app"), stage = new CanvasStage(host, about);
+    root.classList.add("live");
+    root.app = new App({ tree, stage, host, alone });
+    printable(root.app);
+  }
+  root.dataset.ready = "1";
+}
+
+const root = document.currentScript.closest(".memflame");
+start(root).catch((error) => {
+  root.dataset.ready = "failed";
+  const note = root.querySelector(".mf-app");
+  if (note) note.textContent = `This picture cannot be read: ${error.message}`;
+  else console.error(error);
+});

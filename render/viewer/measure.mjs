@@ -1,0 +1,58 @@
+// What the width of a box means: a column, or for a difference something made of two.
+import { brief, human } from "./format.mjs";
+
+const larger = (a, b) => (a > b ? a : b);
+const positive = (n) => (n > 0 ? n : n - n);
+const size = (n) => (n < 0 ? -n : n);
+
+const ofDifference = [
+  ["max", "larger of before and after", (before, after) => positive(larger(before, after))],
+  ["after", "after", (before, after) => positive(after)],
+  ["before", "before", (before, after) => positive(before)],
+  ["sum", "before and after together", (before, after) => positive(before) + positive(after)],
+  ["delta", "what has changed", (before, after) => size(after - before)],
+];
+
+// All measures of a tree: {id, label, type, column, own, total}. `own` and `total` are what widths
+// are made of: never negative, and made when first asked for. `column` is that of the figures, or
+// null for what is made of two.
+export function measuresOf(tree) {
+  const { types, difference } = tree.about;
+  const found = difference
+    ? ofDifference.map(([id, label, combine]) => measure(tree, {
+        id, label, type: types[difference.after], column: null,
+        make: () => tree.own[difference.before].map((v, n) => combine(v, tree.own[difference.after][n])),
+      }))
+    : [];
+  types.forEach((type, column) => {
+    const taken = difference && (column === difference.before || column === difference.after);
+    if (type.unit === "variance" || taken) return;
+    found.push(measure(tree, {
+      id: type.name, label: type.name, type, column, make: () => widths(tree, tree.own[column]),
+    }));
+  });
+  return found;
+}
+
+// Net figures are drawn by their size; otherwise what is negative has no width.
+function widths(tree, own) {
+  return tree.about.net ? own.map(size) : own.map(positive);
+}
+
+function measure(tree, { make, ...rest }) {
+  let own = null, total = null;
+  return {
+    ...rest,
+    get own() { return (own ??= make()); },
+    get total() { return (total ??= tree.sumUp(this.own)); },
+    human: (n) => human(n, rest.type),
+    brief: (n) => brief(n, rest.type),
+  };
+}
+
+// The measure that a picture begins with.
+export function firstMeasure(tree, measures) {
+  const { shown, difference, diffWidth } = tree.about;
+  const wanted = difference ? diffWidth || "max" : tree.about.types[shown].name;
+  return measures.find((one) => one.id === wanted) || measures[0];
+}

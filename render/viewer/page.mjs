@@ -1,0 +1,39 @@
+// Small helpers for what the page is made of. Texts of the profile are only ever assigned as text.
+
+export const xhtml = "http://www.w3.org/1999/xhtml", svgSpace = "http://www.w3.org/2000/svg";
+
+// A key that is an attribute's name with "-" or "role" is set as that, others as properties.
+export function element(name, properties = {}, ...children) {
+  const made = document.createElementNS(xhtml, name);
+  for (const [key, value] of Object.entries(properties)) {
+    if (key === "role" || key.includes("-")) made.setAttribute(key, value);
+    else made[key] = value;
+  }
+  made.append(...children);
+  return made;
+}
+
+export function svgElement(name, attributes = {}, ...children) {
+  const made = document.createElementNS(svgSpace, name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  made.append(...children);
+  return made;
+}
+
+// A prefix for ids that no other picture in the page has.
+export function unusedPrefix() {
+  let i = 1;
+  while (document.getElementById(`memflame-${i}`)) ++i;
+  return `memflame-${i}`;
+}
+
+// Where scripts may not write to the clipboard, `show` has to offer the text.
+export async function copyText(text, show) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch (error) {
+    show(text);
+    return false;
+  }
+}

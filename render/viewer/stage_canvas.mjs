@@ -1,0 +1,110 @@
+// Boxes on a canvas that is as large as what can be seen of it; so a picture may be as deep as it
+// likes.
+import { element } from "./page.mjs";
+import { padding, shorten } from "./label.mjs";
+
+
+export class CanvasStage {
+  // host: where it goes. style: {fontSize, elide, fills} from the picture. onScroll: called when
+  // other boxes came into sight.
+  constructor(host, { fontSize, elide, match }) {
+    this.rowHeight = fontSize + 7;
+    this.fontSize = fontSize;
+    this.elide = elide;
+    this.match = match;
+    this.canvas = element("canvas", { "aria-hidden": "true" });
+    this.rule = element("div", { className: "mf-rule" });
+    this.element = element("div", { className: "mf-stage" }, this.canvas, this.rule);
+    host.append(this.element);
+    this.context = this.canvas.getContext("2d");
+    this.element.addEventListener("scroll", () => this.paint());
+  }
+
+  get width() { return this.element.clientWidth; }
+
+  // picture: {rows, upwards, colour(box), name(box), hit(box), current}.
+  draw(picture) {
+    const before = this.picture, { rows, upwards } = picture;
+    this.picture = picture;
+    const fromEnd = this.element.scrollHeight - this.element.scrollTop;
+    this.rule.style.height = `${rows.length * this.rowHeight}px`;
+    // A flame stands on its root, which therefore has to stay in sight.
+    if (upwards) this.element.scrollTop = before ? this.element.scrollHeight - fromEnd : this.element.scrollHeight;
+    this.paint();
+  }
+
+  mark(box) {
+    this.picture.current = box;
+    this.paint();
+  }
+
+  reveal(box) {
+    const top = this.top(box.row), { element: view } = this;
+    if (top < view.scrollTop) view.scrollTop = top;
+    else if (top + this.rowHeight > view.scrollTop + view.clientHeight)
+      view.scrollTop = top + this.rowHeight - view.clientHeight;
+  }
+
+  top(row) {
+    const { rows, upwards } = this.picture;
+    return (upwards ? rows.length - 1 - row : row) * this.rowHeight;
+  }
+
+  boxAt(event) {
+    const edge = this.element.getBoundingClientRect(), { rows, upwards } = this.picture;
+    let row = Math.floor((event.clientY - edge.top + this.element.scrollTop) / this.rowHeight);
+    if (upwards) row = rows.length - 1 - row;
+    const x = (event.clientX - edge.left) / this.width;
+    return (rows[row] || []).find((box) => box.x <= x && x < box.x + box.width) || null;
+  }
+
+  // Where a box is in the window.
+  place(box) {
+    const edge = this.element.getBoundingClientRect();
+    return { left: edge.left + box.x * this.width, top: edge.top + this.top(box.row) - this.element.scrollTop,
+             width: box.width * this.width, height: this.rowHeight };
+  }
+
+  paint() {
+    if (!this.picture) return;
+    const { clientWidth: width, clientHeight: height, scrollTop } = this.element;
+    const { canvas, context } = this, dense = window.devicePixelRatio || 1;
+    if (canvas.width !== Math.round(width * dense)) canvas.width = Math.round(width * dense);
+    if (canvas.height !== Math.round(height * dense)) canvas.height = Math.round(height * dense);
+    canvas.style.width = `${width}px`;
+    canvas.style.height = `${height}px`;
+    context.setTransform(dense, 0, 0, dense, 0, 0);
+    context.clearRect(0, 0, width, height);
+    context.font = `${this.fontSize}px ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace`;
+    this.cell = context.measureText("M".repeat(100)).width / 100;
+    const style = getComputedStyle(this.element);
+    this.ink = style.color;
+    const { rows, upwards } = this.picture, last = rows.length - 1;
+    const first = Math.floor(scrollTop / this.rowHeight);
+    const end = Math.min(rows.length, Math.ceil((scrollTop + height) / this.rowHeight));
+    for (let line = first; line < end; ++line)
+      for (const box of rows[upwards ? last - line : line])
+        this.paintBox(box, line * this.rowHeight - scrollTop, width);
+  }
+
+  paintBox(box, top, whole) {
+    const { context, picture } = this, left = box.x * whole, width = box.width * whole;
+    if (width < 0.2) return;
+    const inner = width - Math.min(0.8, width / 8), height = this.rowHeight - 1;
+    context.globalAlpha = box.role === "caller" ? 0.5 : 1;
+    context.fillStyle = picture.hit(box) ? this.match : picture.colour(box);
+    context.fillRect(left, top, inner, height);
+    context.globalAlpha = 1;
+    if (box === picture.current) {
+      context.strokeStyle = this.ink;
+      context.lineWidth = 2;
+      context.strokeRect(left + 1, top + 1, Math.max(inner - 2, 0.5), height - 2);
+    }
+    const fits = Math.floor((width - 2 * padding) / this.cell);
+    if (fits < 1) return;
+    const label = shorten(picture.name(box), fits, this.elide);
+    if (!label) return;
+    context.fillStyle = box.role === "caller" ? this.ink : "#000";
+    context.fillText(label, left + padding, top + this.fontSize + 1, width - padding);
+  }
+}

@@ -1,0 +1,98 @@
+// Boxes as elements of the picture itself.
+import { svgElement } from "./page.mjs";
+import { padding, shorten } from "./label.mjs";
+
+
+export class SvgStage {
+  // svg: the picture, with its boxes in .frames. style: {fontSize, elide} from it.
+  constructor(svg, { fontSize, elide }) {
+    this.svg = svg;
+    this.element = svg.querySelector(".frames");
+    this.fontSize = fontSize;
+    this.elide = elide;
+    this.rowHeight = fontSize + 7;
+    this.margin = Number(svg.dataset.margin);
+    this.head = Number(svg.dataset.head);  // px above the boxes
+    this.bar = Number(svg.dataset.bar);    // px below them
+    this.size = { width: Number(svg.getAttribute("width")), height: Number(svg.getAttribute("height")) };
+    this.alone = svg === document.documentElement;
+    this.cell = this.letterWidth();
+    this.fit(0);
+  }
+
+  // The width of one letter.
+  letterWidth() {
+    const probe = this.element.appendChild(svgElement("text", {}, "M".repeat(100)));
+    const width = probe.getComputedTextLength() / 100;
+    probe.remove();
+    return width || this.fontSize * 0.62;
+  }
+
+  // Where the picture has a window of its own it fills that; it is high enough for its rows.
+  fit(rows) {
+    const { svg, size } = this;
+    const needed = this.head + rows * this.rowHeight + this.bar;
+    const window_ = this.alone ? [window.innerWidth, window.innerHeight] : [0, 0];
+    this.whole = { width: Math.max(size.width, svg.clientWidth && this.alone ? svg.clientWidth : 0, window_[0]),
+                   height: Math.max(size.height, needed, window_[1]) };
+    // With a scroll bar there is less room than the window is wide.
+    if (this.alone && this.whole.height > window_[1]) this.whole.width = Math.max(size.width, svg.clientWidth || window_[0]);
+    svg.setAttribute("width", this.whole.width);
+    svg.setAttribute("height", this.whole.height);
+    svg.setAttribute("viewBox", `0 0 ${this.whole.width} ${this.whole.height}`);
+  }
+
+  get width() { return this.whole.width - 2 * this.margin; }
+
+  draw(picture) {
+    this.picture = picture;
+    this.fit(picture.rows.length);
+    const { rows, upwards } = picture;
+    const height = (rows.length - 1) * this.rowHeight;
+    this.boxes = new Map();
+    this.element.replaceChildren(...rows.map((boxes, row) => svgElement("g", {
+      class: "row", transform: `translate(0 ${this.head + (upwards ? height - row * this.rowHeight : row * this.rowHeight)})`,
+    }, ...boxes.map((box) => this.make(box)))));
+  }
+
+  make(box) {
+    const { picture } = this, left = box.x * this.width, width = box.width * this.width;
+    const name = picture.name(box);
+    const rect = svgElement("rect", {
+      x: this.margin + left, width: width - Math.min(0.8, width / 8), height: this.rowHeight - 1,
+      fill: picture.colour(box),
+    });
+    const g = svgElement("g", {}, rect);
+    const classes = [box.role, box.view ? "" : "merged", picture.hit(box) ? "hit" : "",
+                     box === picture.current ? "current" : ""].filter(Boolean).join(" ");
+    if (classes) g.setAttribute("class", classes);
+    const fits = Math.floor((width - 2 * padding) / this.cell);
+    const label = fits < 1 ? "" : shorten(name, fits, this.elide);
+    if (label)
+      g.append(svgElement("text", { x: this.margin + left + padding, y: this.fontSize + 0.5 }, label));
+    g.box = box;
+    this.boxes.set(box, g);
+    return g;
+  }
+
+  mark(box) {
+    this.boxes.get(this.picture.current)?.classList.remove("current");
+    this.picture.current = box;
+    this.boxes.get(box)?.classList.add("current");
+  }
+
+  reveal(box) { this.boxes.get(box)?.scrollIntoView({ block: "nearest", inline: "nearest" }); }
+
+  boxAt(event) { return event.target.closest?.(".row > g")?.box || null; }
+
+  // The layer of controls covers the picture; they are at the lower edge of what can be seen.
+  placeControls(host, bar) {
+    const top = this.alone ? window.scrollY : 0;
+    const bottom = this.alone ? Math.min(top + window.innerHeight, this.whole.height) : this.whole.height;
+    host.style.setProperty("--mf-top", `${top}px`);
+    host.style.setProperty("--mf-height", `${bottom - top - bar.offsetHeight}px`);
+    bar.style.top = `${bottom - bar.offsetHeight}px`;
+  }
+
+  place(box) { return this.boxes.get(box).getBoundingClientRect(); }
+}

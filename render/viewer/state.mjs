@@ -1,0 +1,42 @@
+// What is looked at as text in the address, and back:
+//   zoom=<hash of the path>&search=<pattern>&case=1&value=<measure>&view=callers|around|table
+//   &focus=<hash of a frame>&hide=<hash>,<hash>&order=width&root=top
+// Hashes are those of names, so that an address fits every picture of the same program.
+import { hashFrame, hashName } from "./tree.mjs";
+
+const parseHash = (text) =>
+  /^[0-9a-f]{16}$/.test(text || "") ? [0, 8].map((at) => parseInt(text.slice(at, at + 8), 16) | 0) : null;
+
+export const initialState = () => ({
+  zoom: null, search: "", sameCase: false, value: "", view: "", focus: -1, hidden: [], order: "", root: "",
+});
+
+// state.zoom is the hash of a view's path, state.focus and state.hidden are frames.
+export function writeState(state, tree) {
+  const parts = new URLSearchParams(), frame = (one) => hashName(hashFrame(tree, one));
+  if (state.zoom) parts.set("zoom", hashName(state.zoom));
+  if (state.search) parts.set("search", state.search);
+  if (state.sameCase) parts.set("case", "1");
+  for (const key of ["value", "view", "order", "root"]) if (state[key]) parts.set(key, state[key]);
+  if (state.focus >= 0) parts.set("focus", frame(state.focus));
+  if (state.hidden.length) parts.set("hide", state.hidden.map(frame).join(","));
+  return parts.toString();
+}
+
+export function readState(text, tree) {
+  const parts = new URLSearchParams(text), state = initialState();
+  state.zoom = parseHash(parts.get("zoom"));
+  state.search = parts.get("search") || "";
+  state.sameCase = parts.get("case") === "1";
+  for (const key of ["value", "view", "order", "root"]) state[key] = parts.get(key) || "";
+  const wanted = [parts.get("focus"), ...(parts.get("hide") || "").split(",")].filter(parseHash);
+  if (wanted.length) {
+    const byHash = new Map();
+    for (let frame = 0; frame < tree.frames.name.length; ++frame)
+      byHash.set(hashName(hashFrame(tree, frame)), frame);
+    state.focus = byHash.get(parts.get("focus")) ?? -1;
+    state.hidden = (parts.get("hide") || "").split(",").map((one) => byHash.get(one))
+      .filter((frame) => frame !== undefined);
+  }
+  return state;
+}

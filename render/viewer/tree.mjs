@@ -1,0 +1,97 @@
+// The profile in a picture: a tree of frames in columns, callers before callees.
+//
+// Node 0 is the root and stands for everything; node n's callees are the nodes in [n + 1, end[n])
+// whose parent is n, in the order of the picture. Frames are in order of their names, so that their
+// numbers compare as these do. Figures are Numbers, or BigInts where sums leave 2^53.
+
+export class Tree {
+  // about: what the picture says of itself in JSON (see docs/pictures.md).
+  // up[n]: how many levels node n + 1 is below where a callee of the node before would be.
+  // own[type][n]: figures of the nodes themselves. merged[n]: frames that one box stands for.
+  constructor({ about, frames, up, frame, own, merged }) {
+    this.about = about;
+    this.frames = frames;
+    this.frame = frame;
+    this.own = own;
+    this.merged = merged;
+    this.size = frame.length;
+    this.zero = about.big ? 0n : 0;
+    this.inOrderOfTime = about.order === "time";
+    this.place(up);
+    this.totals = own.map(() => null);
+  }
+
+  place(up) {
+    const { size } = this;
+    this.parent = new Int32Array(size).fill(-1);
+    this.end = new Int32Array(size).fill(size);
+    this.depth = 0;
+    const path = [0];  // from the root to the node before
+    for (let n = 1; n < size; ++n) {
+      for (let left = up[n - 1]; left > 0; --left) {
+        if (path.length === 1) throw new Error("the tree leaves its root");
+        this.end[path.pop()] = n;
+      }
+      this.parent[n] = path[path.length - 1];
+      path.push(n);
+      if (path.length > this.depth) this.depth = path.length;
+    }
+  }
+
+  figures(values) {
+    return this.about.big ? BigInt64Array.from(values) : Float64Array.from(values);
+  }
+
+  // Inclusive sums of a column of own figures.
+  sumUp(own) {
+    const total = own.slice();
+    for (let n = this.size - 1; n > 0; --n) total[this.parent[n]] += total[n];
+    return total;
+  }
+
+  total(type) {
+    return (this.totals[type] ??= this.sumUp(this.own[type]));
+  }
+
+  // How many frames are in the boxes from n to its end.
+  frameCount(n) {
+    if (!this.merged) return this.end[n] - n;
+    let count = 0;
+    for (let i = n; i < this.end[n]; ++i) count += this.merged[i] || 1;
+    return count;
+  }
+
+  kind(frame) { return this.frames.kind[frame]; }
+  isMerged(frame) { return this.frames.kind[frame] === this.about.mergedKind; }
+}
+
+// Two 32-bit halves of a hash: of a frame by what it is called, of a path by its frames. Equal in
+// every picture of the same program, so that a link outlives the picture it was made for.
+const spread = (h) => {
+  h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);
+  h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);
+  return h ^ (h >>> 16);
+};
+
+export function hashText(text) {
+  let a = 0x811c9dc5 | 0, b = 0x01000193 | 0;
+  for (let i = 0; i < text.length; ++i) {
+    const c = text.charCodeAt(i);
+    a = Math.imul(a ^ c, 0x01000193);
+    b = Math.imul(b + c, 0x9e3779b1) ^ (b >>> 15);
+  }
+  return [spread(a), spread(b ^ text.length)];
+}
+
+export const hashPath = ([a, b], [c, d]) => [
+  spread(Math.imul(a, 31) + c + 0x7f4a7c15), spread(Math.imul(b, 37) + d + 0x165667b1)];
+
+const half = (n) => (n >>> 0).toString(16).padStart(8, "0");
+export const hashName = ([a, b]) => half(a) + half(b);
+
+// The hash of a frame; what it is merged with or what line it is at does not matter.
+export function hashFrame(tree, frame) {
+  const known = (tree.frameHashes ??= []);
+  return (known[frame] ??= hashText(
+    [tree.frames.name[frame], tree.frames.module[frame], tree.frames.kind[frame]].join("\0")));
+}

@@ -1,0 +1,152 @@
+// What of the tree is looked at, and how: a tree of views over it that is made where it is looked
+// at. A view stands for all nodes with one path of frames after frames were hidden or the direction
+// was changed; so nothing is copied and a change costs what it shows.
+import { hashFrame, hashPath } from "./tree.mjs";
+
+// flow "callees": `nodes` are the nodes that it stands for.
+// flow "callers": `nodes` are where the way towards the root has come to, each for the node in
+// `from` with the same index, which is where it began and whose figures count.
+class View {
+  constructor(look, parent, frame, nodes, from = nodes) {
+    this.look = look;
+    this.parent = parent;
+    this.frame = frame;  // -1: stands for everything
+    this.nodes = nodes;
+    this.from = from;
+    this.depth = parent ? parent.depth + 1 : 0;
+    this.total = look.sum(look.amount, from);
+    this.made = null;
+  }
+
+  get callees() { return (this.made ??= this.look.expand(this)); }
+
+  // What no callee has.
+  get own() { return this.callees.reduce((rest, callee) => rest - callee.total, this.total); }
+
+  get hash() {
+    const own = this.frame < 0 ? [0, 0] : hashFrame(this.look.tree, this.frame);
+    return (this.known ??= this.parent ? hashPath(this.parent.hash, own) : own);
+  }
+
+  // From the root to here.
+  path() {
+    const path = [];
+    for (let view = this; view; view = view.parent) path.unshift(view);
+    return path;
+  }
+
+  contains(other) {
+    while (other && other.depth > this.depth) other = other.parent;
+    return other === this;
+  }
+}
+
+export class Look {
+  // measure: see measure.js. hidden: set of frames that are left out; their callers call what they
+  // call. focus: a frame that is the root, wherever it is called, or -1. order: "name" or "width".
+  // flow: "callees" or "callers".
+  constructor(tree, { measure, hidden = new Set(), focus = -1, order = "name", flow = "callees" }) {
+    Object.assign(this, { tree, measure, hidden, focus, order, flow });
+    // Callers-first, a path has what its last function itself has; below a focus, all of it.
+    this.amount = flow === "callers" && focus < 0 ? measure.own : measure.total;
+    this.root = this.makeRoot();
+  }
+
+  sum(column, nodes) {
+    let sum = this.tree.zero;
+    for (const node of nodes) sum += column[node];
+    return sum;
+  }
+
+  makeRoot() {
+    if (this.focus >= 0) return new View(this, null, this.focus, this.outermost(this.focus));
+    if (this.flow === "callees") return new View(this, null, -1, [0]);
+    const from = [], { own } = this.measure;
+    for (let n = 0; n < this.tree.size; ++n) if (own[n] > 0) from.push(n);
+    return new View(this, null, -1, from);
+  }
+
+  // Nodes of a frame that are not below another one of it.
+  outermost(frame) {
+    const { tree } = this, found = [];
+    for (let n = 0; n < tree.size; n = tree.frame[n] === frame ? tree.end[n] : n + 1)
+      if (n > 0 && tree.frame[n] === frame) found.push(n);
+    return found;
+  }
+
+  expand(view) {
+    const made = this.flow === "callees" ? this.below(view) : this.above(view);
+    const last = (one) => (this.tree.isMerged(one.frame) ? 1 : 0);
+    if (this.order === "width")
+      made.sort((a, b) => last(a) - last(b) || (a.total > b.total ? -1 : a.total < b.total ? 1 : a.frame - b.frame));
+    else if (!this.tree.inOrderOfTime)
+      made.sort((a, b) => last(a) - last(b) || a.frame - b.frame);
+    return made;
+  }
+
+  // Calls of hidden frames are those of their caller.
+  below(view) {
+    const { tree, hidden, measure } = this, groups = new Map(), apart = [];
+    const once = view.nodes.length === 1;
+    for (const node of view.nodes) {
+      const to = tree.end[node];
+      for (let n = node + 1; n < to;) {
+        const frame = tree.frame[n];
+        if (hidden.has(frame)) {
+          ++n;
+          continue;
+        }
+        if (measure.total[n] > 0) {
+          if (tree.inOrderOfTime && once) apart.push(new View(this, view, frame, [n]));
+          else if (groups.has(frame)) groups.get(frame).push(n);
+          else groups.set(frame, [n]);
+        }
+        n = tree.end[n];
+      }
+    }
+    return apart.concat(Array.from(groups, ([frame, nodes]) => new View(this, view, frame, nodes)));
+  }
+
+  above(view) {
+    const { tree, hidden } = this, groups = new Map(), first = view.frame < 0;
+    for (let i = 0; i < view.nodes.length; ++i) {
+      let node = first ? view.nodes[i] : tree.parent[view.nodes[i]];
+      while (node > 0 && hidden.has(tree.frame[node])) node = tree.parent[node];
+      if (node <= 0) continue;
+      const frame = tree.frame[node];
+      if (!groups.has(frame)) groups.set(frame, [[], []]);
+      const [nodes, from] = groups.get(frame);
+      nodes.push(node);
+      from.push(view.from[i]);
+    }
+    return Array.from(groups, ([frame, [nodes, from]]) => new View(this, view, frame, nodes, from));
+  }
+
+  // Figures of a view in a column: all of it, or what is not its callees'.
+  figure(view, column) {
+    const own = this.flow === "callers" && this.focus < 0;
+    return this.sum(own ? this.tree.own[column] : this.tree.total(column), view.from);
+  }
+
+  frames(view) {
+    if (this.flow === "callers") return view.nodes.length;
+    let count = 0;
+    for (const node of view.nodes) count += this.tree.frameCount(node);
+    return count;
+  }
+
+  // The view with a hash, or null. Looks where it is wide first; gives up after so many.
+  find(wanted, limit = 1e6) {
+    let level = [this.root];
+    while (level.length && limit > 0) {
+      const next = [];
+      for (const view of level) {
+        if (view.hash[0] === wanted[0] && view.hash[1] === wanted[1]) return view;
+        if (--limit < 0) return null;
+        for (const callee of view.callees) next.push(callee);
+      }
+      level = next;
+    }
+    return null;
+  }
+}

@@ -11,8 +11,17 @@ function between(from, to, share) {
 }
 
 // A function from boxes to colours. `change` are the colours of what has shrunk, stayed and grown:
-// there the colour tells how much all of the box has changed.
-export function colours(tree) {
+// there the colour tells how much all of the box has changed. hit(box): how much of a match it is.
+export function fills(tree, hit) {
+  const { match, mergedColour } = tree.about, own = colours(tree);
+  const some = hex(between(mergedColour, parseInt(match.slice(1), 16), 0.5));
+  return (box) => {
+    const found = hit(box);
+    return found === 1 ? match : found ? some : own(box);
+  };
+}
+
+function colours(tree) {
   const { change, mergedColour, rootColour, difference, net, shown } = tree.about;
   const changed = (view, share) => hex(between(change[1], change[share < 0 ? 0 : 2], Math.min(1, Math.abs(share))));
   return (box) => {

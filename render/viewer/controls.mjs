@@ -10,7 +10,7 @@ function choice(label, options) {
   return select;
 }
 
-export function makeControls(host, { measures, callersFirst }) {
+export function makeControls(host, { measures, inOrderOfTime }) {
   const made = {
     back: button("Back", "Go back one step (Esc)"),
     reset: button("Reset zoom", "Show everything again (0)"),
@@ -24,19 +24,20 @@ export function makeControls(host, { measures, callersFirst }) {
     previous: button("‹", "The match before (N)", { "aria-label": "the match before" }),
     next: button("›", "The next match (n)", { "aria-label": "the next match" }),
     measure: choice("what widths mean (m)", measures.map(({ id, label }) => [id, label])),
-    direction: choice("direction of stacks (v)", callersFirst
-      ? [["", "callees on top"], ["callers", "callers on top"]] : []),
-    order: choice("order of neighbours (o)", [["name", "by name"], ["width", "by width"]]),
+    direction: choice("direction of stacks (v)", inOrderOfTime
+      ? [] : [["", "callees on callers"], ["callers", "callers first"]]),
+    order: choice("order of neighbours (o)", inOrderOfTime ? [] : [["name", "by name"], ["width", "by width"]]),
+    cut: choice("where long names are cut (e)", [["right", "name…"], ["middle", "na…me"], ["left", "…name"]]),
     turn: button("⇅", "Turn upside down (i)", { "aria-label": "turn upside down" }),
     table: button("Table", "Functions and their figures (t)", { "aria-pressed": "false" }),
     help: button("?", "Keys and clicks (?)", { "aria-label": "help" }),
-    info: element("div", { className: "mf-info", role: "status" }),
+    info: element("div", { className: "mf-info" }),
+    live: element("div", { className: "mf-unseen", role: "status" }),
   };
-  const { info, matched, ...rest } = made;
-  const { search, sameCase, previous, next, back, reset, restore, ...lists } = rest;
+  const { info, live, matched, search, sameCase, previous, next, back, reset, restore, ...lists } = made;
   host.append(
-    element("div", { className: "mf-line" }, info),
-    element("div", { className: "mf-line", role: "toolbar", "aria-label": "picture" },
+    element("div", { className: "mf-line" }, info, live),
+    element("div", { className: "mf-line mf-tools", role: "toolbar", "aria-label": "picture" },
       search, sameCase, previous, next, matched, element("span", { className: "mf-gap" }),
       back, reset, restore, ...Object.values(lists)));
   return made;

@@ -1,33 +1,43 @@
 // What is said of a box: lines of text.
-import { brief, commas, human, inPages, percent } from "./format.mjs";
+import { brief, commas, human, inPages, percent, plain } from "./format.mjs";
 
-export function nameOf(box) {
-  if (box.view) return nameOfView(box.view);
-  const { measure } = box.caller.look;
-  return `(+${commas(box.frames)} ${box.frames === 1 ? "frame" : "frames"}, ${measure.brief(box.total)})`;
-}
+const mergedName = (frames, total, measure) =>
+  `(+${commas(frames)} ${frames === 1 ? "frame" : "frames"}, ${measure.brief(total)})`;
+
+export const nameOf = (box) =>
+  (box.view ? nameOfView(box.view) : mergedName(box.frames, box.total, box.caller.look.measure));
 
 export function nameOfView(view) {
   const { tree, measure } = view.look;
   if (view.frame < 0) return tree.about.rootName || "all";
   if (!tree.isMerged(view.frame)) return tree.frames.name[view.frame] || "(no name)";
-  const count = view.look.frames(view);
-  return `(+${commas(count)} ${count === 1 ? "frame" : "frames"}, ${measure.brief(view.total)})`;
+  return mergedName(view.look.frames(view), view.total, measure);
+}
+
+// What is written into a box. In a difference, what has grown, shrunk, come and gone is told by a
+// sign too: not everybody sees the colours.
+export function labelOf(box) {
+  const { difference } = (box.view || box.caller).look.tree.about;
+  if (!difference || !box.view) return nameOf(box);
+  const { look } = box.view, before = look.figure(box.view, difference.before), after = look.figure(box.view, difference.after);
+  const sign = before === after ? "" : !before ? "★ " : !after ? "✕ " : after > before ? "+ " : "− ";
+  return sign + nameOf(box);
 }
 
 // The lines below the name. zoomed: what fills the width.
 export function figuresOf(box, zoomed) {
   const view = box.view || box.caller, { look } = view, { measure, tree } = look;
-  const total = box.view ? view.total : box.total;
+  const total = box.view ? view.total : box.total, all = measure.total[0];
   const lines = [withPages(total, measure)];
-  const shares = [`${percent(total, look.root.total)} of all`];
+  const shares = [`${percent(total, all)} of all`];
+  if (look.focus >= 0 && view !== look.root) shares.push(`${percent(total, look.root.total)} of ${nameOfView(look.root)}`);
   if (zoomed.parent && zoomed !== view && zoomed.contains(view)) shares.push(`${percent(total, zoomed.total)} of zoom`);
   const around = box.view ? view.parent : view;
-  if (around && around.parent) shares.push(`${percent(total, around.total)} of ${look.flow === "callers" ? "what it is in" : "caller"}`);
+  if (around && around.parent) shares.push(`${percent(total, around.total)} of ${look.flow === "callers" ? "the box it comes from" : "caller"}`);
   lines.push(shares.join(", "));
   if (!box.view) return lines;
   const { own } = view;
-  if (look.flow === "callees" && own > 0 && own !== total) lines.push(`self ${measure.human(own)}, ${percent(own, look.root.total)}`);
+  if (look.flow === "callees" && own > 0) lines.push(`self ${measure.human(own)}, ${percent(own, all)} of all`);
   lines.push(...changeOf(view), ...otherFigures(view));
   const { module } = tree.frames;
   if (view.frame >= 0 && module[view.frame]) lines.push(module[view.frame].replace(/.*\/(?=[^/])/, ""));
@@ -48,6 +58,7 @@ function changeOf(view) {
   let share = "";
   if (before > 0) share = `, ${sign}${percent(delta, before)}`;
   else if (after > 0) share = ", new";
+  if (before && !after) share += ", gone";
   return [`before ${human(before, type)}, after ${human(after, type)}: ${sign}${human(delta, type)}${share}`];
 }
 
@@ -74,20 +85,25 @@ function errorOf(view, type) {
 }
 
 // The stack from the root to a view as text, innermost last.
-export const stackText = (view) =>
-  view.path().filter((one) => one.frame >= 0).map((one) => `${nameOfView(one)}`).join("\n") +
-  `\n${view.look.measure.human(view.total)}\n`;
+export function stackText(view) {
+  const names = view.path().filter((one) => one.frame >= 0).map(nameOfView);
+  if (view.look.flow === "callers") names.reverse();
+  return `${names.join("\n")}\n${view.look.measure.human(view.total)}\n`;
+}
 
 // Everything below a view as folded text, with what is around it: "a;b;c 4096". A ";" in a name
 // would end the frame.
 export function foldedText(view) {
-  const lines = [], plain = (one) => nameOfView(one).replace(/;/g, ":");
-  const pending = [[view, view.path().filter((one) => one.frame >= 0).map(plain).join(";")]];
+  const { flow, measure } = view.look, lines = [];
+  const longer = (path, one) => {
+    const name = nameOfView(one).replace(/;/g, ":");
+    return path === "" ? name : flow === "callers" ? `${name};${path}` : `${path};${name}`;
+  };
+  const pending = [[view, view.path().filter((one) => one.frame >= 0).reduce(longer, "")]];
   while (pending.length) {
     const [next, path] = pending.pop();
-    if (next.own > 0) lines.push(`${path || "(root)"} ${next.own}`);
-    for (const callee of next.callees.slice().reverse())
-      pending.push([callee, path ? `${path};${plain(callee)}` : plain(callee)]);
+    if (next.own > 0) lines.push(`${path || "(root)"} ${plain(next.own, measure.type.decimals)}\n`);
+    for (let i = next.callees.length - 1; i >= 0; --i) pending.push([next.callees[i], longer(path, next.callees[i])]);
   }
-  return lines.join("\n") + "\n";
+  return lines.join("");
 }

@@ -1,5 +1,5 @@
-// Figures as core/units.h writes them. A figure is a Number, or a BigInt where the profile's sums
-// leave 2^53; those with a fraction are whole numbers of 10^-decimals.
+// Figures as core/units.h and render/caption.h write them. A figure is a Number, or a BigInt where
+// the profile's sums leave 2^53; those with a fraction are whole numbers of 10^-decimals.
 
 export const commas = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, ",");
 
@@ -13,10 +13,6 @@ export function iec(n) {
   return `${n < 0 ? "-" : ""}${amount.toFixed(1)} ${steps[step]}`;
 }
 
-function bytes(n) {
-  return n < 1024 && n > -1024 ? n + " B" : `${iec(n)} (${commas(n)} B)`;
-}
-
 function seconds(n) {
   const units = ["ns", "µs", "ms", "s"];
   let amount = Number(n), step = 0;
@@ -24,39 +20,49 @@ function seconds(n) {
   return (step ? amount.toFixed(3) : n) + " " + units[step];
 }
 
-// The digits of a figure with `decimals`, without needless zeros.
-function fraction(n, decimals) {
+// All digits, without needless zeros behind the point: "1250", "12.5".
+export function plain(n, decimals = 0) {
+  if (!decimals) return String(n);
   const scale = 10n ** BigInt(decimals), value = BigInt(n), size = value < 0n ? -value : value;
   const rest = String(size % scale).padStart(decimals, "0").replace(/0+$/, "");
-  return (value < 0n ? "-" : "") + commas(size / scale) + (rest && "." + rest);
+  return (value < 0n ? "-" : "") + size / scale + (rest && "." + rest);
 }
 
+function digits(n, decimals) {
+  const [before, behind] = plain(n, decimals).split(".");
+  return commas(before) + (behind ? "." + behind : "");
+}
+
+// Half away from zero.
 function whole(n, decimals) {
   if (!decimals) return n;
-  const value = BigInt(n) / 10n ** BigInt(decimals);
-  return typeof n === "bigint" ? value : Number(value);
+  const scale = 10n ** BigInt(decimals), value = BigInt(n), half = value < 0n ? -scale / 2n : scale / 2n;
+  const rounded = (value + half) / scale;
+  return typeof n === "bigint" ? rounded : Number(rounded);
 }
 
-// "118.9 MiB (124,675,686 B)", "3 pages", "1.250 s", "1,204"; `type` has a unit and decimals.
-export function human(n, type) {
-  const { unit, decimals = 0 } = type;
-  if (unit === "bytes") return bytes(whole(n, decimals));
+// For people: "118.9 MiB", "3 pages", "1.250 s", "1,204". `type` has a unit and decimals.
+export function brief(n, { unit, decimals = 0 }) {
+  if (unit === "bytes") return iec(whole(n, decimals));
   if (unit === "nanoseconds") return seconds(whole(n, decimals));
-  const digits = decimals ? fraction(n, decimals) : commas(n);
-  return digits + (unit !== "pages" ? "" : digits === "1" ? " page" : " pages");
+  return digits(n, decimals) + (unit !== "pages" ? "" : String(n) === "1" ? " page" : " pages");
 }
 
-// The same in few letters, for a box: "118.9 MiB".
-export function brief(n, type) {
-  return type.unit === "bytes" ? iec(whole(n, type.decimals || 0)) : human(n, type);
+// And exact: "118.9 MiB (124,675,686 B)", "3 pages (12.0 KiB, 12,288 B)", "1.250 s (1,250,000,000 ns)".
+export function human(n, type) {
+  const { unit, decimals = 0 } = type, text = brief(n, type), short = n > -1024 && n < 1024;
+  if (unit === "bytes" && !short) return `${text} (${digits(n, decimals)} B)`;
+  if (unit === "nanoseconds" && !short) return `${text} (${digits(n, decimals)} ns)`;
+  if (unit !== "pages" || decimals) return text;
+  const bytes = BigInt(n) * 4096n;
+  return BigInt.asIntN(64, bytes) === bytes ? `${text} (${iec(bytes)}, ${commas(bytes)} B)` : text;
 }
 
-export function percent(part, whole) {
-  const all = Number(whole);
-  return all === 0 ? "-" : ((100 * Number(part)) / all).toFixed(1) + " %";
+export function percent(part, all) {
+  return Number(all) === 0 ? "-" : ((100 * Number(part)) / Number(all)).toFixed(1) + " %";
 }
 
-// How many pages of memory that many bytes are: "30,439 pages".
+// How many pages of memory that many bytes are: "30,439 pages of 4 KiB".
 export function inPages(n) {
   const pages = typeof n === "bigint" ? (n + 4095n) / 4096n : Math.ceil(n / 4096);
   return `${commas(pages)} ${String(pages) === "1" ? "page" : "pages"} of 4 KiB`;

@@ -1,25 +1,58 @@
-// Figures by function, for the table: [{frame, own, total, calls}] with calls = how many nodes. A
-// function that calls itself is counted once in its total.
-export function functionsOf(tree, measure, hidden = new Set()) {
-  const { own, total } = measure, count = tree.frames.name.length;
-  const rows = Array.from({ length: count }, (_, frame) =>
-    ({ frame, own: tree.zero, total: tree.zero, places: 0 }));
-  const open = new Int32Array(count);  // how many of the callers around are this frame
+// Figures by function, for the table.
+
+// [{frame, own, total, before, after}]: what functions that are not hidden have, below what is
+// looked at. What is hidden is its caller's own; a function that calls itself is counted once in
+// its totals. `before` and `after` are those of a difference.
+export function functionsOf(look) {
+  const { tree, measure, hidden, focus } = look, { own, total } = measure, { difference } = tree.about;
+  const before = difference && tree.total(difference.before), after = difference && tree.total(difference.after);
+  const rows = tree.frames.name.map((_, frame) =>
+    ({ frame, own: tree.zero, total: tree.zero, before: tree.zero, after: tree.zero }));
+  const open = new Int32Array(rows.length);  // how many of the callers around are this frame
   const path = [];
-  for (let n = 1; n < tree.size; ++n) {
-    while (path.length && tree.end[path[path.length - 1]] <= n) --open[tree.frame[path.pop()]];
-    const frame = tree.frame[n], row = rows[frame];
-    path.push(n);
-    row.own += own[n];
-    row.places += 1;
-    if (open[frame]++ === 0) row.total += total[n];
+  const leave = (n) => { while (path.length && tree.end[path[path.length - 1]] <= n) --open[tree.frame[path.pop()]]; };
+  const whole = focus >= 0 && look.flow === "callees" ? look.root.nodes : [0];
+  for (const top of whole) {
+    for (let n = Math.max(1, top); n < tree.end[top]; ++n) {
+      leave(n);
+      const frame = tree.frame[n];
+      if (hidden.has(frame)) {
+        if (path.length) rows[tree.frame[path[path.length - 1]]].own += own[n];
+        continue;
+      }
+      const row = rows[frame];
+      path.push(n);
+      row.own += own[n];
+      if (open[frame]++ > 0) continue;
+      row.total += total[n];
+      if (!difference) continue;
+      row.before += before[n];
+      row.after += after[n];
+    }
+    leave(tree.size);
   }
   return rows.filter((row) => row.total > 0 && !hidden.has(row.frame) && !tree.isMerged(row.frame));
 }
 
-export const orders = {
-  name: (tree) => (a, b) => a.frame - b.frame,
-  own: () => (a, b) => compare(b.own, a.own) || a.frame - b.frame,
-  total: () => (a, b) => compare(b.total, a.total) || a.frame - b.frame,
-};
+// The same of some views, for those that share a box.
+export const functionsOfViews = (views) => views.map((view) => {
+  const { difference } = view.look.tree.about, figure = (column) => view.look.figure(view, column);
+  return { frame: view.frame, view, own: view.own, total: view.total,
+           ...(difference ? { before: figure(difference.before), after: figure(difference.after) } : {}) };
+});
+
 const compare = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
+
+// What a row has in a column, and how rows are in order of it; the largest figures come first.
+const columns = {
+  name: (a, b) => a.frame - b.frame,
+  own: (a, b) => compare(b.own, a.own) || a.frame - b.frame,
+  total: (a, b) => compare(b.total, a.total) || a.frame - b.frame,
+  change: (a, b) => compare(b.after - b.before, a.after - a.before) || a.frame - b.frame,
+};
+
+// sort: a column, with "-" before it for the other way round.
+export function inOrder(rows, sort) {
+  const back = sort.startsWith("-"), order = columns[back ? sort.slice(1) : sort] || columns.total;
+  return rows.slice().sort(back ? (a, b) => order(b, a) : order);
+}

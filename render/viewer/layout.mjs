@@ -2,8 +2,8 @@
 // who draws.
 
 // A box: {view, x, width, row, role} with role "caller" for those around what is zoomed. What is too
-// narrow is one box per caller: {view: null, caller, total, frames, x, width, row}; so all boxes of
-// a caller and what is its own fill it.
+// narrow is one box per caller: {view: null, caller, narrow, total, frames, x, width, row}, where
+// `narrow` are the views in it; so all boxes of a caller and what is its own fill it.
 //
 // zoomed: a View. least: the smallest share that gets a box of its own. Returns rows[depth] of
 // boxes from left to right.
@@ -32,9 +32,12 @@ function placeCallees({ view, x }, row, whole, least, into) {
     at += width;
   }
   if (!narrow.length) return;
-  const total = narrow.reduce((sum, one) => sum + one.total, narrow[0].total - narrow[0].total);
-  const frames = narrow.reduce((sum, one) => sum + one.look.frames(one), 0);
-  into.push({ view: null, caller: view, total, frames, x: at, width: Number(total) / whole, row, role: "" });
+  let total = view.look.tree.zero, frames = 0;
+  for (const one of narrow) {
+    total += one.total;
+    frames += view.look.frames(one);
+  }
+  into.push({ view: null, caller: view, narrow, total, frames, x: at, width: Number(total) / whole, row, role: "" });
 }
 
 // Rows of a function with its callers above and what it calls below: its own row is number

@@ -1,7 +1,8 @@
 // What opens beside or above the boxes: the table of functions, help, text to be copied by hand.
 import { element } from "./page.mjs";
-import { percent } from "./format.mjs";
-import { functionsOf, orders } from "./functions.mjs";
+import { brief, percent } from "./format.mjs";
+import { inOrder } from "./functions.mjs";
+import { help } from "./keys.mjs";
 
 function panel(host, className, title, close) {
   const made = element("section", { className: `mf-panel ${className}`, "aria-label": title, hidden: true });
@@ -17,70 +18,71 @@ function panel(host, className, title, close) {
   return { element: made, body, button };
 }
 
-const heads = [["name", "Function"], ["own", "Self"], ["total", "Total"]];
+const heads = [["name", "Function"], ["own", "Self"], ["total", "Total"], ["change", "Change"]];
 const shownRows = 500;
 
-// Functions with their figures; a click on one shows its callers and callees.
+// Functions with their figures. choose(row): one was clicked. sort(order): what to be in order of;
+// without, the table sees to it itself.
 export class Table {
-  constructor(host, { close, choose }) {
-    Object.assign(this, panel(host, "mf-table", "Functions", close));
+  constructor(host, title, close, { choose, sort = (order) => this.show(this.look, this.all, order) }) {
+    Object.assign(this, panel(host, "mf-table", title, close));
     this.choose = choose;
-    this.order = "total";
     this.filter = element("input", {
       type: "search", placeholder: "Filter", "aria-label": "filter functions", spellcheck: false });
     this.filter.addEventListener("input", () => this.fill());
     this.rows = element("tbody");
     this.heads = new Map(heads.map(([id, text]) => {
-      const sort = element("button", { type: "button" }, text);
-      sort.addEventListener("click", () => { this.order = id; this.fill(); });
-      return [id, element("th", { scope: "col" }, sort)];
+      const button = element("button", { type: "button", title: "sort; again for the other way round" }, text);
+      button.addEventListener("click", () => sort(this.order === id ? `-${id}` : id));
+      return [id, element("th", { scope: "col" }, button)];
     }));
     this.more = element("p", { className: "mf-more" });
     this.body.append(this.filter, element("table", {},
       element("thead", {}, element("tr", {}, ...this.heads.values())), this.rows), this.more);
   }
 
-  show(look) {
-    this.look = look;
+  // rows: those of functions.mjs.
+  show(look, rows, order) {
+    const same = this.all === rows && this.order === order && !this.element.hidden;
+    Object.assign(this, { look, all: rows, order });
     this.element.hidden = false;
-    this.all = functionsOf(look.tree, look.measure, look.hidden);
-    this.fill();
+    if (!same) this.fill();
   }
 
   hide() { this.element.hidden = true; }
 
   fill() {
-    const { tree, measure } = this.look, wanted = this.filter.value.toLowerCase();
-    const rows = this.all.filter(({ frame }) => tree.frames.name[frame].toLowerCase().includes(wanted))
-      .sort(orders[this.order](tree));
-    for (const [id, head] of this.heads)
-      head.setAttribute("aria-sort", id !== this.order ? "none" : id === "name" ? "ascending" : "descending");
-    const all = measure.total[0], figure = (n) => element("td", {}, measure.brief(n), element("small", {}, ` ${percent(n, all)}`));
-    this.rows.replaceChildren(...rows.slice(0, shownRows).map(({ frame, own, total }) => {
-      const name = element("button", { type: "button", title: tree.frames.name[frame] }, tree.frames.name[frame] || "(no name)");
-      name.addEventListener("click", () => this.choose(frame));
-      return element("tr", {}, element("th", { scope: "row" }, name), figure(own), figure(total));
-    }));
+    const { frames } = this.look.tree, wanted = this.filter.value.toLowerCase();
+    const rows = inOrder(this.all.filter(({ frame }) => frames.name[frame].toLowerCase().includes(wanted)), this.order);
+    this.heads.get("change").hidden = !this.look.tree.about.difference;
+    for (const [id, head] of this.heads) head.setAttribute("aria-sort", this.sorted(id));
+    this.rows.replaceChildren(...rows.slice(0, shownRows).map((row) => this.row(row)));
     this.more.textContent = rows.length > shownRows ? `${shownRows} of ${rows.length} functions; filter to see others` : "";
   }
-}
 
-export const keys = [
-  ["Click, Enter", "zoom into a box; a caller around it zooms out"],
-  ["Right click, long touch, Space", "what else can be done with a box"],
-  ["Arrow keys", "go to callers, callees and neighbours"],
-  ["Esc", "back one step"], ["0", "show everything"], ["/", "search"], ["n, N", "next and previous match"],
-  ["c", "capital letters matter in searches"], ["m", "other figures as widths"],
-  ["v", "callers on top: what reaches the last functions of stacks"],
-  ["s", "callers and callees of the function"], ["h", "hide the function"], ["f", "only what is below the function"],
-  ["r", "restore what was hidden"], ["o", "order by name or by width"], ["i", "turn upside down"],
-  ["t", "table of functions"], ["y, Y", "copy the stack, or everything below as folded text"], ["?", "this list"],
-];
+  sorted(id) {
+    if (this.order === id) return id === "name" ? "ascending" : "descending";
+    return this.order !== `-${id}` ? "none" : id === "name" ? "descending" : "ascending";
+  }
+
+  row(row) {
+    const { measure, tree } = this.look, text = tree.frames.name[row.frame] || "(no name)";
+    const name = element("button", { type: "button", title: text }, text);
+    name.addEventListener("click", () => this.choose(row));
+    const figure = (n, share) => element("td", {}, n, element("small", {}, ` ${share}`));
+    const cells = [row.own, row.total].map((n) => figure(measure.brief(n), percent(n, measure.total[0])));
+    if (tree.about.difference) {
+      const delta = row.after - row.before, sign = delta > 0 ? "+" : "";
+      cells.push(figure(sign + brief(delta, measure.type), row.before > 0 ? sign + percent(delta, row.before) : "new"));
+    }
+    return element("tr", {}, element("th", { scope: "row" }, name), ...cells);
+  }
+}
 
 export class Help {
   constructor(host, close) {
     Object.assign(this, panel(host, "mf-help", "Keys and clicks", close));
-    this.body.append(element("dl", {}, ...keys.flatMap(([key, text]) =>
+    this.body.append(element("dl", {}, ...help.flatMap(([key, text]) =>
       [element("dt", {}, key), element("dd", {}, text)])));
   }
 

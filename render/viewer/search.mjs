@@ -23,25 +23,44 @@ export function covered(view, hit) {
 }
 
 function coveredBelow({ look, nodes }, hit) {
-  const { tree, hidden, measure } = look;
+  const { tree, hidden, measure } = look, { frame, end } = tree;
   let sum = tree.zero;
   for (const node of nodes)
-    for (let n = node + 1; n < tree.end[node];) {
-      const found = hit[tree.frame[n]] && !hidden.has(tree.frame[n]);
+    for (let n = node + 1; n < end[node];) {
+      const found = hit[frame[n]] && !hidden.has(frame[n]);
       if (found) sum += measure.total[n];
-      n = found ? tree.end[n] : n + 1;
+      n = found ? end[n] : n + 1;
     }
   return sum;
 }
 
 function coveredAbove({ look, nodes, from }, hit) {
-  const { tree, hidden, amount } = look;
-  const below = new Uint8Array(tree.size);  // in a frame with a hit, itself or one of its callers
-  for (let n = 1; n < tree.size; ++n)
-    below[n] = below[tree.parent[n]] || (hit[tree.frame[n]] && !hidden.has(tree.frame[n]) ? 1 : 0);
-  let sum = tree.zero;
-  for (let i = 0; i < nodes.length; ++i) if (below[nodes[i]]) sum += amount[from[i]];
+  const within = nodesWithin(look, hit);
+  let sum = look.tree.zero;
+  for (let i = 0; i < nodes.length; ++i) if (within[nodes[i]]) sum += look.amount[from[i]];
   return sum;
+}
+
+// For each node whether it or one of its callers is a hit.
+function nodesWithin({ tree, hidden }, hit) {
+  const { parent, frame } = tree, within = new Uint8Array(tree.size);
+  for (let n = 1; n < tree.size; ++n)
+    within[n] = within[parent[n]] || (hit[frame[n]] && !hidden.has(frame[n]) ? 1 : 0);
+  return within;
+}
+
+// Whether a view or something that is reached through it is a hit: a function of views. So what is
+// too narrow to be seen can still be pointed out.
+export function hasHit(look, hit) {
+  const { tree, hidden, flow } = look;
+  if (flow === "callers") {
+    const within = nodesWithin(look, hit);
+    return (view) => view.nodes.some((n) => within[n]);
+  }
+  const before = new Int32Array(tree.size + 1);  // how many hits there are before a node
+  for (let n = 0; n < tree.size; ++n)
+    before[n + 1] = before[n] + (n > 0 && hit[tree.frame[n]] && !hidden.has(tree.frame[n]) ? 1 : 0);
+  return (view) => view.nodes.some((n) => before[tree.end[n]] > before[n]);
 }
 
 // What lies in merged boxes, whose names nobody knows.

@@ -3,15 +3,11 @@
 import { element } from "./page.mjs";
 import { padding, shorten } from "./label.mjs";
 
-
 export class CanvasStage {
-  // host: where it goes. style: {fontSize, elide, fills} from the picture. onScroll: called when
-  // other boxes came into sight.
-  constructor(host, { fontSize, elide, match }) {
+  // host: where it goes.
+  constructor(host, { fontSize }) {
     this.rowHeight = fontSize + 7;
     this.fontSize = fontSize;
-    this.elide = elide;
-    this.match = match;
     this.canvas = element("canvas", { "aria-hidden": "true" });
     this.rule = element("div", { className: "mf-rule" });
     this.element = element("div", { className: "mf-stage" }, this.canvas, this.rule);
@@ -22,7 +18,7 @@ export class CanvasStage {
 
   get width() { return this.element.clientWidth; }
 
-  // picture: {rows, upwards, colour(box), name(box), hit(box), current}.
+  // picture: {rows, upwards, cut, fill(box), label(box), hit(box), current}.
   draw(picture) {
     const before = this.picture, { rows, upwards } = picture;
     this.picture = picture;
@@ -92,7 +88,7 @@ export class CanvasStage {
     if (width < 0.2) return;
     const inner = width - Math.min(0.8, width / 8), height = this.rowHeight - 1;
     context.globalAlpha = box.role === "caller" ? 0.5 : 1;
-    context.fillStyle = picture.hit(box) ? this.match : picture.colour(box);
+    context.fillStyle = picture.fill(box);
     context.fillRect(left, top, inner, height);
     context.globalAlpha = 1;
     if (box === picture.current) {
@@ -102,7 +98,7 @@ export class CanvasStage {
     }
     const fits = Math.floor((width - 2 * padding) / this.cell);
     if (fits < 1) return;
-    const label = shorten(picture.name(box), fits, this.elide);
+    const label = shorten(picture.label(box), fits, picture.cut);
     if (!label) return;
     context.fillStyle = box.role === "caller" ? this.ink : "#000";
     context.fillText(label, left + padding, top + this.fontSize + 1, width - padding);

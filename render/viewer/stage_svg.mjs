@@ -2,14 +2,12 @@
 import { svgElement } from "./page.mjs";
 import { padding, shorten } from "./label.mjs";
 
-
 export class SvgStage {
-  // svg: the picture, with its boxes in .frames. style: {fontSize, elide} from it.
-  constructor(svg, { fontSize, elide }) {
+  // svg: the picture, with its boxes in .frames.
+  constructor(svg, { fontSize }) {
     this.svg = svg;
     this.element = svg.querySelector(".frames");
     this.fontSize = fontSize;
-    this.elide = elide;
     this.rowHeight = fontSize + 7;
     this.margin = Number(svg.dataset.margin);
     this.head = Number(svg.dataset.head);  // px above the boxes
@@ -57,17 +55,16 @@ export class SvgStage {
 
   make(box) {
     const { picture } = this, left = box.x * this.width, width = box.width * this.width;
-    const name = picture.name(box);
     const rect = svgElement("rect", {
       x: this.margin + left, width: width - Math.min(0.8, width / 8), height: this.rowHeight - 1,
-      fill: picture.colour(box),
+      fill: picture.fill(box),
     });
     const g = svgElement("g", {}, rect);
-    const classes = [box.role, box.view ? "" : "merged", picture.hit(box) ? "hit" : "",
+    const classes = [box.role, box.view ? "" : "merged", ["", "some", "hit"][picture.hit(box) * 2],
                      box === picture.current ? "current" : ""].filter(Boolean).join(" ");
     if (classes) g.setAttribute("class", classes);
     const fits = Math.floor((width - 2 * padding) / this.cell);
-    const label = fits < 1 ? "" : shorten(name, fits, this.elide);
+    const label = fits < 1 ? "" : shorten(picture.label(box), fits, picture.cut);
     if (label)
       g.append(svgElement("text", { x: this.margin + left + padding, y: this.fontSize + 0.5 }, label));
     g.box = box;

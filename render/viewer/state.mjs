@@ -1,6 +1,6 @@
 // What is looked at as text in the address, and back:
-//   zoom=<hash of the path>&search=<pattern>&case=1&value=<measure>&view=callers|around|table
-//   &focus=<hash of a frame>&hide=<hash>,<hash>&order=width&root=top
+//   zoom=<hash of the path>&search=<pattern>&case=1&value=<measure>&view=callers|around
+//   &focus=<hash of a frame>&hide=<hash>,<hash>&order=width&root=top&cut=left&table=<its order>
 // Hashes are those of names, so that an address fits every picture of the same program.
 import { hashFrame, hashName } from "./tree.mjs";
 
@@ -9,7 +9,14 @@ const parseHash = (text) =>
 
 export const initialState = () => ({
   zoom: null, search: "", sameCase: false, value: "", view: "", focus: -1, hidden: [], order: "", root: "",
+  cut: "", table: "",
 });
+
+// What keys with words may have; "" is as the picture has it.
+const words = {
+  value: /./s, view: /^(callers|around)$/, order: /^(name|width)$/, root: /^(top|bottom)$/,
+  cut: /^(left|middle|right)$/, table: /^-?(name|own|total|change)$/,
+};
 
 // state.zoom is the hash of a view's path, state.focus and state.hidden are frames.
 export function writeState(state, tree) {
@@ -17,7 +24,7 @@ export function writeState(state, tree) {
   if (state.zoom) parts.set("zoom", hashName(state.zoom));
   if (state.search) parts.set("search", state.search);
   if (state.sameCase) parts.set("case", "1");
-  for (const key of ["value", "view", "order", "root"]) if (state[key]) parts.set(key, state[key]);
+  for (const key of Object.keys(words)) if (state[key]) parts.set(key, state[key]);
   if (state.focus >= 0) parts.set("focus", frame(state.focus));
   if (state.hidden.length) parts.set("hide", state.hidden.map(frame).join(","));
   return parts.toString();
@@ -28,7 +35,7 @@ export function readState(text, tree) {
   state.zoom = parseHash(parts.get("zoom"));
   state.search = parts.get("search") || "";
   state.sameCase = parts.get("case") === "1";
-  for (const key of ["value", "view", "order", "root"]) state[key] = parts.get(key) || "";
+  for (const [key, fit] of Object.entries(words)) state[key] = fit.test(parts.get(key) || "") ? parts.get(key) || "" : "";
   const wanted = [parts.get("focus"), ...(parts.get("hide") || "").split(",")].filter(parseHash);
   if (wanted.length) {
     const byHash = new Map();

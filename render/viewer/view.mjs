@@ -135,13 +135,53 @@ export class Look {
     return count;
   }
 
-  // The view with a hash, or null. Looks where it is wide first; gives up after so many.
-  find(wanted, limit = 1e6) {
-    let level = [this.root];
-    while (level.length && limit > 0) {
+  // The view with the same frames on its path as one of another look has, of those that are not
+  // hidden here; or as far as there are any.
+  follow(frames) {
+    let view = this.root;
+    for (const frame of frames) {
+      if (this.hidden.has(frame)) continue;
+      const next = view.callees.find((callee) => callee.frame === frame);
+      if (!next) break;
+      view = next;
+    }
+    return view;
+  }
+
+  // The view with a hash, or null.
+  find(wanted) {
+    const same = (view) => view && view.hash[0] === wanted[0] && view.hash[1] === wanted[1];
+    const found = same(this.root) ? this.root : this.flow === "callees" ? this.findBelow(wanted) : this.findAbove(same);
+    return same(found) ? found : null;
+  }
+
+  // By the hashes of all paths, which costs less than views of all of them would.
+  findBelow([wantedA, wantedB]) {
+    const { tree, hidden, root } = this, { parent, frame } = tree;
+    const a = new Int32Array(tree.size), b = new Int32Array(tree.size);
+    for (const top of root.nodes) {
+      [a[top], b[top]] = root.hash;
+      for (let n = top + 1; n < tree.end[top]; ++n) {
+        const above = [a[parent[n]], b[parent[n]]], left = hidden.has(frame[n]);
+        [a[n], b[n]] = left ? above : hashPath(above, hashFrame(tree, frame[n]));
+        if (!left && a[n] === wantedA && b[n] === wantedB) return this.follow(this.framesTo(n, top));
+      }
+    }
+    return null;
+  }
+
+  framesTo(node, top) {
+    const frames = [];
+    for (let n = node; n !== top; n = this.tree.parent[n]) frames.unshift(this.tree.frame[n]);
+    return frames;
+  }
+
+  // Level by level, up to so many views.
+  findAbove(same, limit = 3e5) {
+    for (let level = [this.root]; level.length && limit > 0;) {
       const next = [];
       for (const view of level) {
-        if (view.hash[0] === wanted[0] && view.hash[1] === wanted[1]) return view;
+        if (same(view)) return view;
         if (--limit < 0) return null;
         for (const callee of view.callees) next.push(callee);
       }

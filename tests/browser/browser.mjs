@@ -7,11 +7,11 @@ import { after, before } from "node:test";
 import { pathToFileURL } from "node:url";
 
 export const work = path.resolve(process.env.MEMFLAME_BROWSER_WORK);
-const { chromium } = createRequire(path.join(work, "package.json"))("playwright-core");
+export const require = createRequire(path.join(work, "package.json"));
 
-let browser;
+export let browser;
 before(async () => {
-  browser = await chromium.launch({
+  browser = await require("playwright-core").chromium.launch({
     executablePath: process.env.CHROMIUM,
     args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
            "--disable-background-networking", "--disable-component-update", "--disable-sync"],
@@ -19,15 +19,26 @@ before(async () => {
 });
 after(() => browser.close());
 
-export const pictures = () => readdirSync(path.join(work, "pictures"))
-  .filter((name) => name.endsWith(".svg")).map((name) => path.basename(name, ".svg")).sort();
+// All that the program wrote: "flame.svg", "flame.html", …
+export const files = () => readdirSync(path.join(work, "pictures")).sort();
+export const both = (name) => [`${name}.svg`, `${name}.html`];
 
-export const address = (name) => pathToFileURL(path.join(work, "pictures", `${name}.svg`)).href;
+export const address = (file) => pathToFileURL(path.join(work, "pictures", file)).href;
+
+// Asks again and again: the pages' policy forbids playwright's own way.
+export async function until(page, question, argument) {
+  for (const end = Date.now() + 30000; Date.now() < end; await new Promise((next) => { setTimeout(next, 20); }))
+    if (await page.evaluate(question, argument)) return;
+  assert.fail(`never came true: ${question}`);
+}
+
+export const ready = (page) => until(page, () =>
+  [...document.querySelectorAll(".memflame")].every((one) => one.dataset.ready || !one.querySelector(".mf-data")));
 
 // Opens a picture, hands its page to `look`, and sees to it that no script fails, nothing is said in a
-// dialog and nothing is fetched but the file.
-export async function open(name, look, options = {}) {
-  const { url = address(name), ...context } = options;
+// dialog or on the console and nothing is fetched but the file.
+export async function open(file, look, options = {}) {
+  const { url = address(file), ...context } = options;
   const page = await browser.newPage({ viewport: { width: 1280, height: 720 }, ...context });
   const wrong = [];
   page.on("pageerror", (error) => wrong.push(`script error: ${error.message}`));
@@ -38,6 +49,7 @@ export async function open(name, look, options = {}) {
   });
   try {
     await page.goto(url);
+    if (context.javaScriptEnabled !== false) await ready(page);
     await look(page);
     assert.deepEqual(wrong, []);
   } finally {
@@ -45,34 +57,76 @@ export async function open(name, look, options = {}) {
   }
 }
 
-// Every box as it is drawn now, root first; values as BigInt.
-export async function boxes(page) {
-  const found = await page.evaluate(() => [...document.querySelectorAll(".row")].flatMap((row, depth) =>
-    [...row.children].map((g) => {
-      const rect = g.querySelector("rect"), text = g.querySelector("text");
-      return {
-        name: g.firstChild.textContent.split("\n")[0], depth, from: g.dataset.o, size: g.dataset.v,
-        shown: getComputedStyle(g).display !== "none", caller: g.classList.contains("caller"),
-        hit: g.classList.contains("hit"), x: Number(rect.getAttribute("x")),
-        width: Number(rect.getAttribute("width")), text: text ? text.textContent : "",
-      };
+// Every box as it is drawn now, row by row from the root; figures as BigInt. The n-th is what `at`
+// means in the functions below.
+export async function boxes(page, selector = ".memflame") {
+  const found = await page.evaluate((wanted) => {
+    const { app } = document.querySelector(wanted);
+    const call = (name, ...args) => app.stage.picture[name](...args);
+    return app.rows.flatMap((row) => row.map((box) => ({
+      name: call("name", box), label: call("label", box), fill: call("fill", box), hit: call("hit", box),
+      row: box.row, x: box.x, width: box.width, caller: box.role === "caller", narrow: !box.view,
+      total: String(box.view ? box.view.total : box.total), frames: box.frames,
+      own: String(box.view ? box.view.own : 0),
     })));
-  return found.map((box) => ({ ...box, from: BigInt(box.from), size: BigInt(box.size) }));
+  }, selector);
+  return found.map((box) => ({ ...box, total: BigInt(box.total), own: BigInt(box.own) }));
 }
 
-export async function zoomTo(page, name) {
-  await page.evaluate((wanted) => {
-    const all = [...document.querySelectorAll(".row > g")];
-    const g = all.find((one) => one.firstChild.textContent.split("\n")[0] === wanted);
-    if (!g) throw new Error(`no box is called ${wanted}`);
-    g.dispatchEvent(new MouseEvent("click", { bubbles: true }));
-  }, name);
+// Of an SVG, what its elements say: the same boxes in the same order.
+export const elements = (page) => page.evaluate(() => [...document.querySelectorAll(".row")].flatMap((row) =>
+  [...row.children].map((g) => {
+    const rect = g.querySelector("rect"), text = g.querySelector("text");
+    return { x: Number(rect.getAttribute("x")), width: Number(rect.getAttribute("width")),
+             fill: getComputedStyle(rect).fill, text: text ? text.textContent : "", classes: g.className.baseVal };
+  })));
+
+export async function indexOf(page, name) {
+  const at = (await boxes(page)).findIndex((box) => box.name === name);
+  assert.ok(at >= 0, `no box is called ${name}`);
+  return at;
 }
+
+// The middle of a box in the window, where a pointer would have to be.
+export const middleOf = async (page, name, at) => page.evaluate((n) => {
+  const { app } = document.querySelector(".memflame"), box = app.rows.flat()[n];
+  app.stage.reveal(box);
+  const { left, top, width, height } = app.stage.place(box);
+  return { x: left + width / 2, y: top + height / 2 };
+}, at ?? await indexOf(page, name));
+
+export async function click(page, name, options) {
+  const { x, y } = await middleOf(page, name);
+  await page.mouse.click(x, y, options);
+}
+
+export const zoomTo = async (page, name) => page.evaluate((n) => {
+  const { app } = document.querySelector(".memflame");
+  app.choose(app.rows.flat()[n]);
+}, await indexOf(page, name));
 
 export async function searchFor(page, pattern) {
   await page.evaluate(() => document.activeElement?.blur());
   await page.keyboard.press("/");
   await page.keyboard.insertText(pattern);
   await page.keyboard.press("Enter");
-  return page.locator(".matched").textContent();
+  return matched(page);
 }
+
+export const searched = (page) => page.locator(".mf-bar input").evaluate((input) => input.value);
+
+// What was said of the search, without the number of the match.
+export const matched = async (page) =>
+  (await page.locator(".mf-matched").textContent()).replace(/^\d+ of \d+; /, "");
+
+export const choose = (page, control, value) => page.evaluate(([name, wanted]) => {
+  const select = document.querySelector(".memflame").app.controls[name];
+  select.value = wanted;
+  select.dispatchEvent(new Event("change"));
+}, [control, value]);
+
+export const zoomedName = (page) => page.locator(".mf-info b").textContent();
+export const current = (page) => page.evaluate(() => {
+  const tree = document.activeElement;
+  return document.getElementById(tree.getAttribute("aria-activedescendant")).getAttribute("aria-label").split(",")[0];
+});

@@ -1,14 +1,18 @@
 import assert from "node:assert/strict";
-import path from "node:path";
 import test from "node:test";
-import { boxes, open, pictures, searchFor, work, zoomTo } from "./browser.mjs";
+import { both, boxes, files, open, searchFor, zoomTo, zoomedName, until } from "./browser.mjs";
 
 // What sticks out of its place: names out of their boxes, lines of the head out of the picture or into
-// each other, the head or the bar into the boxes.
+// each other, the head or the bar into the boxes, controls out of the window.
 const misplaced = (page) => page.evaluate(() => {
-  const wrong = [], svg = document.documentElement;
-  const shown = (element) => getComputedStyle(element.parentNode).display !== "none" && element.textContent;
-  for (const text of [...document.querySelectorAll(".row text")].filter(shown)) {
+  const wrong = [], root = document.documentElement;
+  if (root.scrollWidth > window.innerWidth) wrong.push(`${root.scrollWidth} px wide`);
+  for (const control of document.querySelectorAll(".mf-bar input, .mf-bar button, .mf-bar select")) {
+    const { left, right, width } = control.getBoundingClientRect();
+    if (width && (left < 0 || right > window.innerWidth)) wrong.push(`out of the window: ${control.title}`);
+  }
+  if (root.localName !== "svg") return wrong;
+  for (const text of [...document.querySelectorAll(".row text")].filter((one) => one.textContent)) {
     const rect = text.parentNode.querySelector("rect");
     const right = Number(text.getAttribute("x")) + text.getComputedTextLength();
     const edge = Number(rect.getAttribute("x")) + Number(rect.getAttribute("width"));
@@ -18,7 +22,7 @@ const misplaced = (page) => page.evaluate(() => {
   let last = null;
   for (const line of lines) {
     const box = line.getBBox();
-    if (box.x + box.width > svg.viewBox.baseVal.width) wrong.push(`too long: ${line.textContent}`);
+    if (box.x + box.width > root.viewBox.baseVal.width) wrong.push(`too long: ${line.textContent}`);
     if (last && box.y < last.y + last.height - 3 && box.x < last.x + last.width)
       wrong.push(`on the line before: ${line.textContent}`);
     last = box;
@@ -29,93 +33,98 @@ const misplaced = (page) => page.evaluate(() => {
   return wrong;
 });
 
-for (const picture of pictures()) {
-  test(`${picture}: nothing sticks out`, { timeout: 240000 }, () => open(picture, async (page) => {
+for (const file of files().filter((name) => !/^(million|large|palette-.*)\./.test(name))) {
+  test(`${file}: nothing sticks out`, { timeout: 240000 }, () => open(file, async (page) => {
     assert.deepEqual(await misplaced(page), []);
-    if (picture === "large" || picture === "nothing") return;
-    const names = (await boxes(page)).filter((box) => box.depth > 0).map((box) => box.name);
-    for (const name of new Set([names[0], names[Math.floor(names.length / 2)], names.at(-1), "plugins"])) {
-      if (!names.includes(name)) continue;
+    if (/^nothing/.test(file)) return;
+    const names = (await boxes(page)).filter((box) => box.row > 0 && !box.narrow).map((box) => box.name);
+    for (const name of new Set([names[Math.floor(names.length / 2)], names.at(-1)])) {
+      await page.keyboard.press("0");
       await zoomTo(page, name);
       assert.deepEqual(await misplaced(page), [], `zoomed to ${name}`);
     }
     await page.setViewportSize({ width: 1999, height: 700 });
-    await page.waitForFunction(() => document.documentElement.getAttribute("width") === "1999");
+    await until(page, () => document.querySelector(".memflame").app.stage.width > 1900);
     assert.deepEqual(await misplaced(page), [], "in a wide window");
   }));
 
-  test(`${picture}: without scripts`, { timeout: 240000 }, () => open(picture, async (page) => {
-    assert.equal(await page.locator(".bar").count(), 0);
-    assert.deepEqual(await misplaced(page), []);
-  }, { javaScriptEnabled: false }));
+  if (file.endsWith(".svg"))
+    test(`${file}: without scripts`, { timeout: 240000 }, () => open(file, async (page) => {
+      assert.equal(await page.locator(".mf-bar").count(), 0);
+      assert.deepEqual(await misplaced(page), []);
+    }, { javaScriptEnabled: false }));
 }
 
-test("hostile names do nothing but be shown", () => open("hostile", async (page) => {
-  for (const box of (await boxes(page)).filter((one) => one.depth > 1)) {
-    await zoomTo(page, box.name);
-    assert.equal(await page.locator(".info b").textContent(), box.name);
-  }
-  for (const pattern of ["<script>alert(1)</script>", "\"><img src=x onerror=alert(1)>", "${alert(1)}"])
-    await searchFor(page, pattern);
-  assert.equal(await page.locator("script").count(), 1);
-  assert.equal(await page.locator("image, img, iframe, use, a").count(), 0);
-}));
+for (const file of both("flame"))
+  test(`${file}: in the window of a telephone`, () => open(file, async (page) => {
+    assert.deepEqual((await misplaced(page)).filter((one) => file.endsWith("html") || !/px wide|out of/.test(one)), []);
+  }, { viewport: { width: 390, height: 700 }, hasTouch: true }));
 
-test("dark where the reader prefers it, and as readable", () => open("losses", async (page) => {
-  const luminance = (colour) => {
-    const [r, g, b] = colour.match(/[\d.]+/g).map((c) => c / 255)
-      .map((c) => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-  };
-  const style = (selector, name) => page.locator(selector).first()
-    .evaluate((element, what) => getComputedStyle(element)[what], name);
-  for (const colorScheme of ["light", "dark"]) {
-    await page.emulateMedia({ colorScheme });
-    const ground = luminance(await style("stop.bottom", "stopColor"));
-    assert.equal(ground < 0.2, colorScheme === "dark");
-    for (const text of [".title", ".detail", ".figure", ".warning"]) {
-      const [low, high] = [ground, luminance(await style(text, "fill"))].sort((a, b) => a - b);
-      assert.ok((high + 0.05) / (low + 0.05) >= 4.5, `${text} in ${colorScheme}`);
+for (const file of both("hostile"))
+  test(`${file}: names do nothing but be shown`, () => open(file, async (page) => {
+    const plain = (text) => text.replace(/\s+/g, " ");
+    for (const box of (await boxes(page)).filter((one) => one.row > 1)) {
+      await page.keyboard.press("0");
+      await zoomTo(page, box.name);
+      assert.equal(plain(await zoomedName(page)), plain(box.name));
     }
-    assert.equal(await style(".row text", "fill"), "rgb(0, 0, 0)");
-  }
-}));
+    for (const pattern of ["<script>alert(1)</script>", "\"><img src=x onerror=alert(1)>", "${alert(1)}"])
+      await searchFor(page, pattern);
+    await page.evaluate(() => {
+      const { app } = document.querySelector(".memflame");
+      app.toggleTable();
+      for (const box of app.rows.flat()) {
+        app.openMenu(box, 10, 10);
+        app.hide(box.view.frame);
+        app.restore();
+      }
+    });
+    const scripts = file.endsWith("svg") ? 1 : 3;  // two of which are data
+    assert.equal(await page.locator("script").count(), scripts);
+    assert.equal(await page.locator("image, img, iframe, use, a").count(), 0);
+  }));
 
-test("the bar is in sight in a high picture, wherever one scrolls to", () => open("deep", async (page) => {
+for (const file of both("losses"))
+  test(`${file}: dark where the reader prefers it, and as readable`, () => open(file, async (page) => {
+    const luminance = (colour) => {
+      const [r, g, b] = colour.match(/[\d.]+/g).map((c) => c / 255)
+        .map((c) => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+      return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const style = (selector, name) => page.locator(selector).first()
+      .evaluate((element, what) => getComputedStyle(element)[what], name);
+    const svg = file.endsWith("svg");
+    for (const colorScheme of ["light", "dark"]) {
+      await page.emulateMedia({ colorScheme });
+      const ground = luminance(await (svg ? style("stop.bottom", "stopColor") : style("body", "backgroundColor")));
+      assert.equal(ground < 0.2, colorScheme === "dark");
+      for (const text of svg ? [".title", ".detail", ".figure", ".warning"] : ["h1", ".mf-head .detail", ".mf-head .warning"]) {
+        const [low, high] = [ground, luminance(await style(text, svg ? "fill" : "color"))].sort((a, b) => a - b);
+        assert.ok((high + 0.05) / (low + 0.05) >= 4.5, `${text} in ${colorScheme}`);
+      }
+      if (svg) assert.equal(await style(".row text", "fill"), "rgb(0, 0, 0)");
+    }
+  }));
+
+test("deep.svg: the bar is in sight in a high picture, wherever one scrolls to", () => open("deep.svg", async (page) => {
   for (const y of [0, 5000, 1e9]) {
     await page.evaluate((to) => window.scrollTo(0, to), y);
-    await page.waitForFunction(() => {
-      const bar = document.querySelector(".bar").getBoundingClientRect();
+    await until(page, () => {
+      const bar = document.querySelector(".mf-bar").getBoundingClientRect();
       return bar.bottom <= window.innerHeight + 1 && bar.top > window.innerHeight - 100;
     });
   }
 }));
 
-test("two pictures in one page keep to themselves", () => open("flame", async (page) => {
-  const text = await page.evaluate(() => new XMLSerializer().serializeToString(document.documentElement));
-  await page.goto("about:blank");
-  await page.setContent(`<p>before</p>${text}${text}<p>after</p>`);
-  await page.evaluate(() => document.querySelectorAll("svg")[1].querySelectorAll(".row > g")[3]
-    .dispatchEvent(new MouseEvent("click", { bubbles: true })));
-  const callers = await page.evaluate(() => [...document.querySelectorAll("svg")]
-    .map((svg) => svg.querySelectorAll(".caller").length));
-  assert.deepEqual(callers, [0, 2]);
-  assert.equal(page.url(), "about:blank");
+test("deep.html: a flame's root is in sight, and stays when one zooms", () => open("deep.html", async (page) => {
+  const place = () => page.evaluate(() => {
+    const { app } = document.querySelector(".memflame"), { top, height } = app.stage.place(app.rows[0][0]);
+    return top >= 0 && top + height <= window.innerHeight + 1;
+  });
+  assert.equal(await place(), true);
+  await page.locator("[role=tree]").focus();
+  for (let i = 0; i < 60; ++i) await page.keyboard.press("ArrowUp");
+  assert.equal(await place(), false);
+  await page.keyboard.press("Enter");
+  assert.match(await zoomedName(page), /^recurse_/);
 }));
-
-// For people to look at.
-test("screenshots", { timeout: 240000 }, async () => {
-  const shoot = (name, picture, act = async () => {}, options = {}) => open(picture, async (page) => {
-    await act(page);
-    await page.screenshot({ path: path.join(work, "screenshots", `${name}.png`) });
-  }, { viewport: { width: 1280, height: 400 }, ...options });
-  await shoot("flame", "flame");
-  await shoot("icicle", "icicle");
-  await shoot("zoomed", "flame", (page) => zoomTo(page, "plugins"));
-  await shoot("searched", "flame", (page) => searchFor(page, "cache|parse"));
-  await shoot("dark", "flame", (page) => searchFor(page, "cache"), { colorScheme: "dark" });
-  await shoot("pages", "pages");
-  await shoot("nothing", "nothing");
-  await shoot("losses", "losses", undefined, { viewport: { width: 1280, height: 560 } });
-  await shoot("hostile", "hostile");
-});

@@ -1,0 +1,31 @@
+// What keys do, and what help says of them: [keys, as help shows them, what, act(app, box)].
+const keys = [
+  [["Enter"], "Click, Enter", "zoom into a box; a caller around it zooms out", (app, box) => app.choose(box)],
+  [[" ", "ContextMenu"], "Right click, long touch, Space", "what else can be done with a box", (app, box) => app.openMenuAt(box)],
+  [[], "Arrow keys", "go to callers, callees and neighbours", null],
+  [["Home"], "Home", "go to the zoomed box", (app) => app.goTo(app.middle)],
+  [["Escape"], "Esc", "close what is open, else back one step", (app) => app.closeOrBack()],
+  [["0"], "0", "show everything", (app) => app.change({ zoom: null })],
+  [["/"], "/", "search", (app) => app.controls.search.select()],
+  [["n"], "n, N", "next and previous match", (app) => app.matches.step(1)],
+  [["N"], "", "", (app) => app.matches.step(-1)],
+  [["c"], "c", "capital letters matter in searches", (app) => app.controls.sameCase.click()],
+  [["m"], "m", "other figures as widths", (app) => app.cycle("measure")],
+  [["v"], "v", "callers first: what reaches the last functions of stacks", (app) => app.cycle("direction")],
+  [["s"], "s", "callers and callees of the function", (app, box) => app.lookAround(frameOf(box))],
+  [["h"], "h", "hide the function: its callees become its callers'", (app, box) => app.hide(frameOf(box))],
+  [["f"], "f", "only what is below the function", (app, box) => app.focus(frameOf(box))],
+  [["r"], "r", "restore what was hidden", (app) => app.restore()],
+  [["o"], "o", "order by name or by width", (app) => app.cycle("order")],
+  [["e"], "e", "which end of a long name is cut", (app) => app.cycle("cut")],
+  [["i"], "i", "turn upside down", (app) => app.turn()],
+  [["t"], "t", "table of functions", (app) => app.toggleTable()],
+  [["y"], "y, Y", "copy the stack, or everything below as folded text", (app, box) => app.copyStack(box)],
+  [["Y"], "", "", (app, box) => app.copyFolded(box)],
+  [["?"], "?", "this list", (app) => app.help.show()],
+];
+
+const frameOf = ({ view }) => (view ? view.frame : -1);
+
+export const actions = new Map(keys.flatMap(([names, , , act]) => names.map((name) => [name, act])));
+export const help = keys.filter(([, shown]) => shown).map(([, shown, what]) => [shown, what]);

@@ -1,0 +1,59 @@
+// The search in a picture: what it finds, what is said of it, and the way from match to match.
+import { brief, percent } from "./format.mjs";
+import { covered, findFrames, hasHit, mergedIn } from "./search.mjs";
+
+export class Matches {
+  constructor(app) {
+    this.app = app;
+    this.found = null;
+    this.boxes = [];  // those that are drawn and are a match or have one in them
+  }
+
+  update() {
+    const { app } = this, { state, controls, rows } = app;
+    if (this.pattern !== state.search || this.sameCase !== state.sameCase)
+      this.found = findFrames(app.tree, state.search, state.sameCase);
+    this.pattern = state.search;
+    this.sameCase = state.sameCase;
+    this.inside = new Map();
+    this.boxes = this.found && !this.found.wrong ? rows.flat().filter((box) => this.of(box)) : [];
+    this.now = -1;
+    controls.search.classList.toggle("wrong", Boolean(this.found?.wrong));
+    controls.search.setAttribute("aria-invalid", String(Boolean(this.found?.wrong)));
+    controls.previous.hidden = controls.next.hidden = !this.boxes.length;
+    controls.matched.textContent = this.text();
+  }
+
+  // 1: the box is a match. 0.5: it stands for several, and one of them is.
+  of(box) {
+    if (!this.found) return 0;
+    const { hit } = this.found;
+    if (box.view) return box.view.frame >= 0 && hit[box.view.frame] ? 1 : 0;
+    const { look } = box.caller;
+    if (!this.inside.has(look)) this.inside.set(look, hasHit(look, hit));
+    return box.narrow.some(this.inside.get(look)) ? 0.5 : 0;
+  }
+
+  text() {
+    const { found, app: { measure, zoomed, tree } } = this;
+    if (!found) return "";
+    if (found.wrong) return "not a regular expression";
+    const { root } = zoomed.look, all = covered(root, found.hit);
+    let text = `matched ${measure.human(all)}, ${percent(all, root.total)}`;
+    if (zoomed !== root) {
+      const here = covered(zoomed, found.hit);
+      text += `; here ${measure.human(here)}, ${percent(here, zoomed.total)}`;
+    }
+    const merged = tree.merged ? mergedIn(root) : 0;
+    if (merged > 0) text += `; ${brief(merged, measure.type)} in merged boxes, which have no names`;
+    return text;
+  }
+
+  step(by) {
+    const { boxes, app } = this;
+    if (!boxes.length) return;
+    this.now = this.now < 0 && by < 0 ? boxes.length - 1 : (this.now + by + boxes.length) % boxes.length;
+    app.goTo(boxes[this.now]);
+    app.controls.matched.textContent = `${this.now + 1} of ${boxes.length}; ${this.text()}`;
+  }
+}

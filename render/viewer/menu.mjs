@@ -1,0 +1,20 @@
+// What can be done with a box: rows of [text, key, action].
+import { nameOfView } from "./figures.mjs";
+
+const literal = (text) => "^" + text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&") + "$";
+
+export function menuOf(app, box) {
+  const { view } = box, rows = [["Zoom", "Enter", () => app.zoom(view || box.caller)]];
+  if (!view) rows.push(["List what is in it", "", () => app.listNarrow(box)]);
+  if (view && app.isFunction(view.frame)) {
+    const { frame } = view, name = nameOfView(view);
+    rows.push(["Callers and callees", "s", () => app.lookAround(frame)],
+              ["Only below this function", "f", () => app.focus(frame)],
+              ["Hide this function", "h", () => app.hide(frame)],
+              ["Search for it", "", () => app.searchFor(literal(name))],
+              ["Copy name", "", () => app.copy(name)]);
+  }
+  rows.push(["Copy stack", "y", () => app.copyStack(box)],
+            ["Copy all below as folded text", "Y", () => app.copyFolded(box)]);
+  return rows;
+}

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 
+#include "collapse/byte_set.h"
 #include "collapse/inputs/text_reader.h"
 
 namespace memflame {
@@ -25,10 +26,11 @@ bool is_banner(std::string_view line) {
          line.ends_with("Hit Ctrl-C to end.");
 }
 
+constexpr ByteSet time_bytes = byte_set("0123456789:");
+
 bool is_time(std::string_view line) {
   line = trimmed(line);
-  return line.size() == 8 && line[2] == ':' && line[5] == ':' &&
-         line.find_first_not_of("0123456789:") == std::string_view::npos;
+  return line.size() == 8 && line[2] == ':' && line[5] == ':' && all_in(line, time_bytes);
 }
 
 TextFrame parse(std::string_view line, const ReadOptions& options) {
@@ -113,8 +115,7 @@ class Reader : TextReader {
     const bool dashed = text.starts_with("- ");
     if (!dashed && (!line.starts_with("    ") || !text.ends_with(']'))) return false;
     const auto pid = dashed ? take_bracketed(text, '(', ')') : take_bracketed(text, '[', ']');
-    if (!pid || pid->empty() || pid->find_first_not_of("0123456789") != std::string_view::npos)
-      return false;
+    if (!pid || !all_in(*pid, digit_bytes)) return false;
     pid_ = *pid;
     comm_ = dashed ? trimmed(text.substr(1)) : text;
     return true;
@@ -165,7 +166,7 @@ bool is_bcc_stacks(std::string_view head) {
   while (next_line(head, line)) {
     if (is_banner(line)) return true;
     if (line.ends_with(allocated) &&
-        line.find_first_not_of("0123456789") == line.size() - allocated.size())
+        first_not_in(line, digit_bytes) == line.size() - allocated.size())
       return true;
   }
   return false;

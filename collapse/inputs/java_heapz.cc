@@ -10,6 +10,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "collapse/byte_set.h"
 #include "collapse/input.h"
 #include "collapse/inputs/addresses.h"
 #include "collapse/inputs/heap_columns.h"
@@ -35,7 +36,7 @@ struct Name {
 
 // "com.example.f (F.java:103)", "com.example.f (Native Method)", "GC"
 Name parse_name(std::string_view text) {
-  text = text.substr(0, text.find_last_not_of(" \t") + 1);
+  text = text.substr(0, behind_last_not_in(text, blank_bytes));
   const size_t open = text.rfind(" (");
   if (open == std::string_view::npos || !text.ends_with(')')) return {std::string(text), {}};
   std::string_view place = text.substr(open + 2, text.size() - open - 3);

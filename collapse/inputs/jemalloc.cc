@@ -15,6 +15,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "collapse/byte_set.h"
 #include "collapse/input.h"
 #include "collapse/inputs/addresses.h"
 #include "collapse/inputs/heap_columns.h"
@@ -112,7 +113,7 @@ class JemallocReader {
       in_maps_ = true;
       return;
     }
-    if (line.find_first_not_of(" \t") == std::string_view::npos) return;
+    if (first_not_in(line, blank_bytes) == line.size()) return;
     if (line.starts_with('@')) return begin_stack(line);
     Row row;
     if (!in_stack_ || !parse_row(line, row)) return bad(line, "neither a stack nor its figures");

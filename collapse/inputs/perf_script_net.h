@@ -26,6 +26,7 @@ class PerfNet {
   // place is worth, whose free nobody saw, is taken from its row through `give`.
   template <class Give>
   void allocate(const PerfBlockEvent& event, uint32_t row, int64_t weight, const Give& give) {
+    any_ = true;
     Block& block = blocks_[key(event)];
     if (block.row != 0) {
       give(block.row, block.weight);
@@ -38,6 +39,7 @@ class PerfNet {
   // 0 = all of the block.
   template <class Give>
   bool free(const PerfBlockEvent& event, int64_t weight, const Give& give) {
+    any_ = true;
     const auto known = blocks_.find(key(event));
     if (known == blocks_.end()) return false;
     const Block block = known->second;
@@ -53,6 +55,7 @@ class PerfNet {
     return true;
   }
 
+  bool any() const { return any_; }  // block was allocated or freed
   uint64_t replaced() const { return replaced_; }
 
  private:
@@ -73,6 +76,7 @@ class PerfNet {
 
   std::unordered_map<Key, Block, Hash> blocks_;
   uint64_t replaced_ = 0;
+  bool any_ = false;
 };
 
 }  // namespace memflame

@@ -103,8 +103,8 @@ if(DWZ)
 endif()
 add_custom_target(symbol_files DEPENDS ${SYMBOL_FILES})
 
-set(collapse_tests demangle elf_symbols fold kallsyms perf_map symbolize symbolize_files
-                   symbolize_hostile symbolize_self symbolize_servers)
+set(collapse_tests address_space demangle elf_symbols fold kallsyms perf_map symbolize
+                   symbolize_files symbolize_hostile symbolize_self symbolize_servers)
 add_library(symbolize_fixture STATIC symbolize_fixture.cc)
 target_link_libraries(symbolize_fixture PUBLIC memflame_collapse PRIVATE memflame_warnings)
 foreach(stem ${collapse_tests})

@@ -32,6 +32,7 @@ struct Row {
 struct Name {
   std::string function, file;
   uint32_t line = 0;
+  FrameId frame{};  // once it is asked for
 };
 
 // "com.example.f (F.java:103)", "com.example.f (Native Method)", "GC"
@@ -134,10 +135,19 @@ class JavaHeapzReader {
       profile_.losses.add(Loss::unknown_symbol, 1);
       return profile_.push(caller, "[unknown]", FrameKind::unknown);
     }
-    const Name& known = name->second;
-    if (options_.lines)
-      return profile_.push(caller, known.function, FrameKind::user, {}, known.file, known.line);
-    return profile_.push(caller, known.function);
+    Name& known = name->second;
+    if (!known.frame) known.frame = frame_of(known);
+    return profile_.stacks.push(caller, known.frame);
+  }
+
+  FrameId frame_of(const Name& name) {
+    Frame frame;
+    frame.function = profile_.strings.intern(name.function);
+    if (options_.lines) {
+      frame.file = profile_.strings.intern(name.file);
+      frame.line = name.line;
+    }
+    return profile_.frames.intern(frame);
   }
 
   Source& source_;

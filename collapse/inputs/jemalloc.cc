@@ -50,7 +50,8 @@ bool parse_row(std::string_view line, Row& row) {
       !scan.number(row.allocated.bytes) || !scan.literal("]"))
     return false;
   scan.blanks();
-  row.name = scan.rest;
+  constexpr size_t longest_name = 255;  // it may be that of any number of stacks
+  row.name = scan.rest.substr(0, longest_name);
   return true;
 }
 

@@ -1,6 +1,7 @@
 // What was allocated less what was freed, by the addresses that events tell.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <unordered_map>
@@ -47,10 +48,14 @@ class PerfNet {
     // Pages that were allocated at once may be freed one by one: the others stay, in halves.
     if (!event.is_pages || weight <= 0 || weight >= block.weight) weight = block.weight;
     give(block.row, weight);
-    for (int64_t half = weight; half < block.weight; half *= 2) {
+    int64_t half = weight, rest = block.weight - weight;
+    while (rest != 0) {
+      const int64_t part = std::min(half, rest);
       PerfBlockEvent other = event;
       other.address += static_cast<uint64_t>(half);
-      blocks_[key(other)] = {block.row, half};
+      blocks_[key(other)] = {block.row, part};
+      rest -= part;
+      if (rest != 0) half *= 2;
     }
     return true;
   }

@@ -104,10 +104,8 @@ class Reader : TextReader {
   }
 
   void delimiter() {
-    for (FrameId& id : frames_)
-      if (profile.frames[id].kind != FrameKind::note)
-        id = with_kind(profile, id, FrameKind::kernel);
-    delimited_ = true;
+    for (; delimited_ < frames_.size(); ++delimited_) mark_kernel(frames_[delimited_]);
+    has_delimiter_ = true;
   }
 
   // "    tar [15069]" below frames with two blanks, or "    -     tar (15069)".
@@ -125,14 +123,16 @@ class Reader : TextReader {
     frames_.push_back(frame(line, [&](std::string_view text) { return parse(text, options); }));
   }
 
+  void mark_kernel(FrameId& id) {
+    if (profile.frames[id].kind != FrameKind::note) id = with_kind(profile, id, FrameKind::kernel);
+  }
+
   // Without a delimiter the kernel's stack reaches to the function that the kernel is entered by.
   void mark_kernel() {
-    if (delimited_) return;
+    if (has_delimiter_) return;
     size_t end = frames_.size();
     while (end > 0 && profile.frames[frames_[end - 1]].kind != FrameKind::kernel) --end;
-    for (size_t i = 0; i < end; ++i)
-      if (profile.frames[frames_[i]].kind != FrameKind::note)
-        frames_[i] = with_kind(profile, frames_[i], FrameKind::kernel);
+    for (size_t i = 0; i < end; ++i) mark_kernel(frames_[i]);
   }
 
   void end_stack(int64_t value) {
@@ -143,7 +143,8 @@ class Reader : TextReader {
     frames_.clear();
     comm_.clear();
     pid_.clear();
-    delimited_ = false;
+    has_delimiter_ = false;
+    delimited_ = 0;
   }
 
   void end_allocation() {
@@ -155,7 +156,8 @@ class Reader : TextReader {
 
   std::vector<FrameId> frames_;
   std::string comm_, pid_;
-  bool delimited_ = false;
+  bool has_delimiter_ = false;
+  size_t delimited_ = 0;  // frames before the last delimiter
   std::optional<int64_t> allocation_;
 };
 

@@ -138,3 +138,8 @@ TEST_CASE("perf script: the smallest number cannot be taken back as the largest"
       "a 1 [0] 2.0: kmem:kfree: ptr=0x10\n  1 f (x)\n\n";
   CHECK(read_text(text, "perf-script", {.net = true}).total(0) == 0);
 }
+
+TEST_CASE("bcc-stacks: a delimiter behind each frame of a deep stack") {
+  const std::string frames = "\n" + times(many, "    ffffffff81 f\n    --\n") + "    1\n";
+  CHECK(read_text(frames, "bcc-stacks").total(0) == 1);
+}

@@ -249,6 +249,14 @@ TEST_CASE("hostile numbers") {
   CHECK(read_text(file(ring)).total(0) == 20'000);
 }
 
+TEST_CASE("lists of ids that are the whole file, once for each event") {
+  std::string bytes = file(process + sample(5, 3, {in_user, 0x1000}), {{1}, {2}, {3}});
+  constexpr size_t attr_size = sizeof(perf_event_attr) + 16;
+  for (size_t end = 104 + 3 * 8 + attr_size; end <= 104 + 3 * (8 + attr_size); end += attr_size)
+    bytes.replace(end - 16, 16, u64(0) + u64(bytes.size()));
+  CHECK(error_of(bytes).find("lists of ids overlap") != std::string::npos);
+}
+
 TEST_CASE("names from the file that was mapped") {
   fixture::Case c(std::string(SYMBOLS) + "/pie");
   std::string maps = comm(1, 7, 8, "pie");

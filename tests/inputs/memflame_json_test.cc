@@ -52,6 +52,9 @@ TEST_CASE("kinds and modules; files and lines where they are asked for") {
                                            "values":[1]}]})");
   CHECK(stacks(odd, {}, true) == Stacks{{"a_[k];b;c;d", 1}});
   CHECK(odd.losses[Loss::input_line].events == 4);
+  CHECK(odd.meta.notes == std::vector<std::string>{
+                              "1 record not understood (an unknown kind): 'x'",
+                              "3 records not understood (a place that is not in the list): 'b'"});
 }
 
 TEST_CASE("all that stands beside the stacks") {

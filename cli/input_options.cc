@@ -157,6 +157,14 @@ po::options_description input_files() {
   return hidden;
 }
 
+unsigned threads_of(const po::variables_map& values) {
+  unsigned threads = std::max(1U, std::thread::hardware_concurrency());
+  take(values, "threads", threads);
+  if (threads == 0 || threads > 1024)
+    throw Error("--threads is a number from 1 to 1024", ExitCode::usage);
+  return threads;
+}
+
 ReadOptions read_options(const po::variables_map& values) {
   ReadOptions options;
   std::string unit, snapshot;
@@ -164,10 +172,7 @@ ReadOptions read_options(const po::variables_map& values) {
   take(values, "snapshot", snapshot);
   if (!unit.empty()) options.type = type_of(unit);
   if (!snapshot.empty()) options.snapshot = snapshot_of(snapshot);
-  options.threads = std::max(1U, std::thread::hardware_concurrency());
-  take(values, "threads", options.threads);
-  if (options.threads == 0 || options.threads > 1024)
-    throw Error("--threads is a number from 1 to 1024", ExitCode::usage);
+  options.threads = threads_of(values);
   options.comm = !values["no-comm"].as<bool>();
   options.symbols = !values["no-symbols"].as<bool>();
   take(values, "pid", options.pid);

@@ -15,7 +15,8 @@ boost::program_options::options_description input_files();
 // Those of collapse's compatible mode, which a command need not have.
 boost::program_options::options_description compat_options();
 
-// Throws Error (usage) when a value is not understood.
+// Processor cores to use. Both throw Error (usage) when a value is not understood.
+unsigned threads_of(const boost::program_options::variables_map& values);
 ReadOptions read_options(const boost::program_options::variables_map& values);
 
 // All inputs ("-" when none is named) as one profile, with the column of --value as the shown one.

@@ -2,6 +2,7 @@
 
 #include <iostream>
 
+#include "cli/input_options.h"
 #include "cli/options.h"
 #include "cli/output_file.h"
 #include "collapse/issues.h"
@@ -48,6 +49,7 @@ Written written_as(const boost::program_options::variables_map& values,
   Written written{output_for(format, path), path, render_options(values)};
   written.standard_palette = values.count("palette") == 0;
   written.render.one_value = values.count("value") != 0;
+  written.render.threads = threads_of(values);
   written.render.compat = values.count("compat") != 0;
   check_render_options(written.render);
   if (path.empty() && stdout_is_terminal() && written.format.name == "svg")

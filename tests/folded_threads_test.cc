@@ -63,7 +63,7 @@ TEST_CASE("threads change nothing") {
     CHECK(std::stoll(line.substr(blank + 1)) == known->second);
     sums.erase(known);
   }
-  for (const auto& [text, value] : sums) CHECK_MESSAGE(value == 0, text);
+  for (const auto& left : sums) CHECK_MESSAGE(left.second == 0, left.first);
   CHECK(count > 8000);
 }
 

@@ -113,6 +113,8 @@ foreach(stem ${collapse_tests})
   target_compile_definitions(${stem}_test PRIVATE SYMBOLS="${SYMBOLS}"
                              SYMBOL_SOURCES="${SYMBOL_SOURCES}" GNU_OBJCOPY="${GNU_OBJCOPY}")
 endforeach()
+# It is its own target, whose inlined functions are named with their namespaces.
+set_source_files_properties(symbolize_self_test.cc PROPERTIES COMPILE_OPTIONS -g2)
 # Nobody listens there; the test sets its own port.
 set_tests_properties(symbolize_servers PROPERTIES
                      ENVIRONMENT "DEBUGINFOD_URLS=http://127.0.0.1:9" TIMEOUT 120)

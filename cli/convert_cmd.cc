@@ -28,7 +28,9 @@ int convert(const std::string& command, const Arguments& arguments, const char* 
   }
   const TidyOptions tidying = tidy_options(values);
   if (values["list"].as<bool>()) {
-    list_profile(std::cout, tidied(read_inputs(values), tidying));
+    const Profile profile = tidied(read_inputs(values), tidying);
+    list_profile(std::cout, profile);
+    warn_of_losses(profile);
     return 0;
   }
   const Written written = written_as(values, default_format);

@@ -71,10 +71,12 @@ int run_diff(const Arguments& arguments) {
       diff(tidy(std::move(before), tidying), tidy(std::move(after), tidying), options);
   profile = tidy(std::move(profile), last);
   require_nothing_lost(profile, values);
-  if (values["list"].as<bool>())
+  if (values["list"].as<bool>()) {
     list_profile(std::cout, profile);
-  else
+    warn_of_losses(profile);
+  } else {
     write_profile(std::move(profile), written);
+  }
   return 0;
 }
 

@@ -1,11 +1,13 @@
 #include "cli/input_options.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <ostream>
 #include <thread>
 
 #include "cli/options.h"
+#include "collapse/issues.h"
 #include "core/error.h"
 #include "core/units.h"
 
@@ -47,6 +49,32 @@ std::vector<std::string> paths_of(const po::variables_map& values) {
 
 bool given(const po::variables_map& values, const char* name) {
   return values.count(name) != 0 && values[name].as<bool>();
+}
+
+// Options that mean something in some formats only.
+struct FormatOption {
+  const char* name;
+  std::array<std::string_view, 2> formats;
+};
+constexpr std::array format_options{
+    FormatOption{"snapshot", {"massif", "memleak"}},
+    FormatOption{"columns", {"folded"}},
+    FormatOption{"event", {"perf-script", "perf-data"}},
+    FormatOption{"weight", {"perf-script", "perf-data"}},
+    FormatOption{"net", {"perf-script"}},
+};
+
+// Rather than that they are ignored.
+void require_format(const po::variables_map& values, std::string_view format,
+                    const std::string& path) {
+  for (const auto& [name, formats] : format_options) {
+    const bool is_given = values.count(name) != 0 && !values[name].defaulted();
+    if (!is_given || std::find(formats.begin(), formats.end(), format) != formats.end()) continue;
+    const std::string others = formats[1].empty() ? "" : " and " + std::string(formats[1]);
+    throw Error(path + ": --" + name + " goes with " + std::string(formats[0]) + others +
+                    ", but this is " + std::string(format),
+                ExitCode::usage);
+  }
 }
 
 // The options that only the compatible mode has.
@@ -129,6 +157,14 @@ po::options_description input_files() {
   return hidden;
 }
 
+unsigned threads_of(const po::variables_map& values) {
+  unsigned threads = std::max(1U, std::thread::hardware_concurrency());
+  take(values, "threads", threads);
+  if (threads == 0 || threads > 1024)
+    throw Error("--threads is a number from 1 to 1024", ExitCode::usage);
+  return threads;
+}
+
 ReadOptions read_options(const po::variables_map& values) {
   ReadOptions options;
   std::string unit, snapshot;
@@ -136,10 +172,7 @@ ReadOptions read_options(const po::variables_map& values) {
   take(values, "snapshot", snapshot);
   if (!unit.empty()) options.type = type_of(unit);
   if (!snapshot.empty()) options.snapshot = snapshot_of(snapshot);
-  options.threads = std::max(1U, std::thread::hardware_concurrency());
-  take(values, "threads", options.threads);
-  if (options.threads == 0 || options.threads > 1024)
-    throw Error("--threads is a number from 1 to 1024", ExitCode::usage);
+  options.threads = threads_of(values);
   options.comm = !values["no-comm"].as<bool>();
   options.symbols = !values["no-symbols"].as<bool>();
   take(values, "pid", options.pid);
@@ -175,16 +208,25 @@ Profile read_input(const std::string& path, const po::variables_map& values,
   take(values, "from", from);
   take(values, "value", value);
   Source source = Source::open(path);
-  Profile profile = read_profile(source, from, options);
+  const Input& input = input_for(source, from);
+  require_format(values, input.name, source.name());
+  Profile profile = input.read(source, options);
+  // Which of several inputs it was.
+  for (std::string& note : profile.meta.notes)
+    if (tells_of_issue(note) && note.front() >= '0' && note.front() <= '9')
+      note.insert(0, source.name() + ": ");
   if (!value.empty()) choose_value(profile, value);
   return profile;
 }
 
 void require_nothing_lost(const Profile& profile, const po::variables_map& values) {
-  if (values["strict"].as<bool>() && profile.losses.lost_events() != 0)
-    throw Error("--strict: " +
-                    (profile.meta.notes.empty() ? "something was lost" : profile.meta.notes.back()),
-                ExitCode::lossy);
+  if (!values["strict"].as<bool>() || profile.losses.lost_events() == 0) return;
+  const auto& notes = profile.meta.notes;
+  const auto issue = std::find_if(notes.begin(), notes.end(), tells_of_issue);
+  if (issue != notes.end()) throw Error("--strict: " + *issue, ExitCode::lossy);
+  for (size_t i = 0; i < loss_info.size(); ++i)
+    if (loss_info[i].counts_as_loss && profile.losses[static_cast<Loss>(i)].events != 0)
+      throw Error("--strict: " + std::string(loss_info[i].label), ExitCode::lossy);
 }
 
 Profile read_inputs(const po::variables_map& values) {

@@ -15,13 +15,14 @@ boost::program_options::options_description input_files();
 // Those of collapse's compatible mode, which a command need not have.
 boost::program_options::options_description compat_options();
 
-// Throws Error (usage) when a value is not understood.
+// Processor cores to use. Both throw Error (usage) when a value is not understood.
+unsigned threads_of(const boost::program_options::variables_map& values);
 ReadOptions read_options(const boost::program_options::variables_map& values);
 
 // All inputs ("-" when none is named) as one profile, with the column of --value as the shown one.
 Profile read_inputs(const boost::program_options::variables_map& values);
 
-// One of them.
+// One of them. Notes of what was not understood name it.
 Profile read_input(const std::string& path, const boost::program_options::variables_map& values,
                    const ReadOptions& options);
 
@@ -32,7 +33,7 @@ void require_nothing_lost(const Profile& profile,
 // Shows the column of that name. Throws Error (usage) that lists the columns.
 void choose_value(Profile& profile, const std::string& value);
 
-// What --list prints: format, columns with units and totals, stacks, losses.
+// What --list prints: a line for each column with its name, unit, total, and the total for people.
 void list_profile(std::ostream& out, const Profile& profile);
 
 // The names of the formats with a line each, for --help.

@@ -67,11 +67,11 @@ const Output* format_of(const std::string& named, const std::string& output) {
   if (!named.empty()) {
     const auto known = outputs();
     if (std::none_of(known.begin(), known.end(), [&](const Output& o) { return o.name == named; }))
-      throw Error("--format " + named + ": it is text, svg, folded or json", ExitCode::usage);
+      throw Error("--format " + named + ": there are text, " + format_names(), ExitCode::usage);
     return &output_for(named, output);
   }
   for (const Output& each : outputs())
-    if (output.ends_with(each.suffix)) return &each;
+    if (output.ends_with(each.suffix)) return &output_for("", output);
   return nullptr;
 }
 
@@ -126,9 +126,8 @@ Extension make_extension(bool kernel, LeaksOptions& options) {
       "that hold most of what was allocated and not freed, and what has changed since the last "
       "time.\n"
       "Ctrl-C ends it with a last report.\n";
-  extension.formats =
-      "text (default), svg, folded or json, of the same blocks; a FILE is replaced at each "
-      "interval";
+  extension.formats = "text (default), or of the same blocks " + format_names() +
+                      "; a FILE is replaced at each interval";
   extension.no_target =
       "memflame leaks needs a target: -p PID, --comm NAME or -- COMMAND; for the kernel's own "
       "allocations: memflame leaks --kernel";

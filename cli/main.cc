@@ -21,9 +21,9 @@ constexpr Stage leaks{"leaks", "what is outstanding, printed again and again whi
                       run_leaks};
 
 constexpr std::array stages{
-    Stage{"collapse", "read stacks (folded text) and merge equal ones", run_collapse},
+    Stage{"collapse", "read the stacks of any tool and merge equal ones", run_collapse},
     Stage{"diff", "compare two inputs, stack by stack", run_diff},
-    Stage{"render", "draw folded stacks as a flame graph", run_render},
+    Stage{"render", "draw the stacks of any tool as a flame graph", run_render},
 };
 
 void print_help(std::ostream& out) {

@@ -28,24 +28,20 @@ po::variables_map parse(const std::string& command, const Arguments& arguments,
   return values;
 }
 
-namespace {
-
-// "svg, folded, json (default: by the suffix)"
-std::string output_names() {
+std::string format_names() {
   std::string names;
   for (const Output& output : outputs())
     names += (names.empty() ? "" : ", ") + std::string(output.name);
-  return names + " (default: by the suffix)";
+  return names;
 }
 
-}  // namespace
-
 po::options_description drawing_options(const std::string& formats) {
+  const std::string usual = format_names() + " (default: by the suffix)";
   po::options_description options("Output");
   options.add_options()("output,o", po::value<std::string>(),
                         "write to FILE; its suffix chooses the format (default: standard output)");
   options.add_options()("format", po::value<std::string>(),
-                        formats.empty() ? output_names().c_str() : formats.c_str());
+                        formats.empty() ? usual.c_str() : formats.c_str());
   options.add_options()("title", po::value<std::string>(), "title of the picture");
   options.add_options()("palette", po::value<std::string>(),
                         "colours: a name, or a palette file (default: mem)");

@@ -18,6 +18,9 @@ boost::program_options::variables_map parse(
     const boost::program_options::options_description& hidden = {},
     const char* positional = nullptr);
 
+// "svg, folded, json, …"
+std::string format_names();
+
 // Options of everything that draws, with the defaults of render/output.h. `formats` is the help of
 // --format when it is not the usual.
 boost::program_options::options_description drawing_options(const std::string& formats = "");

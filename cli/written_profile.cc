@@ -2,8 +2,10 @@
 
 #include <iostream>
 
+#include "cli/input_options.h"
 #include "cli/options.h"
 #include "cli/output_file.h"
+#include "collapse/issues.h"
 #include "core/difference.h"
 #include "core/error.h"
 #include "core/units.h"
@@ -11,15 +13,6 @@
 
 namespace memflame {
 namespace {
-
-void warn_of_losses(const Profile& profile) {
-  for (size_t i = 0; i < loss_info.size(); ++i) {
-    const LossCount& count = profile.losses[static_cast<Loss>(i)];
-    if (count.events != 0)
-      std::cerr << "memflame: " << loss_info[i].label << ": "
-                << with_commas(static_cast<int64_t>(count.events)) << "\n";
-  }
-}
 
 void warn_of_left_out(const Written& written, const Profile& profile) {
   Output output = written.format;
@@ -36,6 +29,17 @@ void warn_of_left_out(const Written& written, const Profile& profile) {
 
 }  // namespace
 
+void warn_of_losses(const Profile& profile) {
+  for (const std::string& note : profile.meta.notes)
+    if (tells_of_issue(note)) std::cerr << "memflame: " << note << "\n";
+  for (size_t i = 0; i < loss_info.size(); ++i) {
+    const LossCount& count = profile.losses[static_cast<Loss>(i)];
+    if (count.events != 0)
+      std::cerr << "memflame: " << loss_info[i].label << ": "
+                << with_commas(static_cast<int64_t>(count.events)) << "\n";
+  }
+}
+
 Written written_as(const boost::program_options::variables_map& values,
                    const std::string& standard) {
   std::string path, format;
@@ -45,6 +49,7 @@ Written written_as(const boost::program_options::variables_map& values,
   Written written{output_for(format, path), path, render_options(values)};
   written.standard_palette = values.count("palette") == 0;
   written.render.one_value = values.count("value") != 0;
+  written.render.threads = threads_of(values);
   written.render.compat = values.count("compat") != 0;
   check_render_options(written.render);
   if (path.empty() && stdout_is_terminal() && written.format.name == "svg")

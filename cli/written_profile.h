@@ -21,6 +21,10 @@ struct Written {
 Written written_as(const boost::program_options::variables_map& values,
                    const std::string& standard);
 
+// Says on standard error what was lost, and of an input's text the first of each kind that was not
+// understood.
+void warn_of_losses(const Profile& profile);
+
 // Writes it and says on standard error what was lost.
 void write_profile(Profile profile, Written written);
 

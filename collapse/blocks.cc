@@ -46,14 +46,22 @@ void Blocks::stop() {
 
 void for_each_block(Blocks& blocks, unsigned threads,
                     const std::function<bool(unsigned worker, const Block& block)>& work) {
-  std::vector<std::exception_ptr> failures(threads);
+  constexpr size_t behind_all = SIZE_MAX;  // where what cannot be read is
+  struct Failure {
+    size_t block = behind_all;
+    std::exception_ptr exception{};
+  };
+  std::vector<Failure> failures(threads);
   const auto run = [&](unsigned worker) {
+    Failure& failure = failures[worker];
     try {
       std::vector<char> buffer;
-      for (Block block; blocks.next(buffer, block);)
+      for (Block block; blocks.next(buffer, block); failure.block = behind_all) {
+        failure.block = block.index;
         if (!work(worker, block)) blocks.stop();
+      }
     } catch (...) {
-      failures[worker] = std::current_exception();
+      failure.exception = std::current_exception();
       blocks.stop();
     }
   };
@@ -62,8 +70,11 @@ void for_each_block(Blocks& blocks, unsigned threads,
     for (unsigned worker = 1; worker < threads; ++worker) others.emplace_back(run, worker);
     run(0);
   }
-  for (const std::exception_ptr& failure : failures)
-    if (failure) std::rethrow_exception(failure);
+  std::erase_if(failures, [](const Failure& failure) { return !failure.exception; });
+  const auto first =
+      std::min_element(failures.begin(), failures.end(),
+                       [](const Failure& a, const Failure& b) { return a.block < b.block; });
+  if (first != failures.end()) std::rethrow_exception(first->exception);
 }
 
 }  // namespace memflame

@@ -56,7 +56,8 @@ class Blocks {
 
 // Calls `work` for each block on `threads` threads, this one among them; `worker` is from 0 to
 // threads - 1. When it returns false no further blocks are begun, but those before it are finished.
-// The first exception is thrown here when all threads are done.
+// When all threads are done the exception of the earliest block is thrown here, whichever thread it
+// ended; those of reading count as behind all blocks.
 void for_each_block(Blocks& blocks, unsigned threads,
                     const std::function<bool(unsigned worker, const Block& block)>& work);
 

@@ -5,6 +5,13 @@
 #include "core/units.h"
 
 namespace memflame {
+namespace {
+
+constexpr std::string_view tells = " not understood (";
+
+}  // namespace
+
+bool tells_of_issue(std::string_view note) { return note.find(tells) != std::string_view::npos; }
 
 Issues::Kind& Issues::kind(std::string_view why) {
   const auto same = [&](const Kind& kind) { return kind.why == why; };
@@ -34,9 +41,10 @@ void Issues::add(const Issues& later, size_t lines_before) {
 std::vector<std::string> Issues::texts() const {
   std::vector<std::string> texts;
   for (const Kind& kind : kinds_) {
-    std::string text = with_commas(static_cast<int64_t>(kind.count)) +
-                       (kind.count == 1 ? " line" : " lines") + " not understood (" + kind.why +
-                       ")";
+    // Formats without lines have records, samples, objects.
+    const std::string what = kind.first_line != 0 ? " line" : " record";
+    std::string text = with_commas(static_cast<int64_t>(kind.count)) + what +
+                       (kind.count == 1 ? "" : "s") + std::string(tells) + kind.why + ")";
     if (kind.first_line != 0)
       text +=
           (kind.count == 1 ? ": line " : ", the first is line ") + std::to_string(kind.first_line);

@@ -13,14 +13,15 @@ namespace memflame {
 
 class Issues {
  public:
-  // `why` completes "not understood: …": "no number at its end". `line` 0 = unknown.
+  // `why` completes "not understood: …": "no number at its end". `line` 0 = the format has none.
   void add(std::string_view why, size_t line, std::string_view text);
 
   // Those of another part of the same input, whose lines begin behind `lines_before` others.
   void add(const Issues& later, size_t lines_before);
 
   bool any() const { return !kinds_.empty(); }
-  // "3 lines not understood (no number at its end), the first is line 7: 'main;f'", one a kind.
+  // "3 lines not understood (no number at its end), the first is line 7: 'main;f'", one a kind;
+  // "3 records …" where there are no lines.
   std::vector<std::string> texts() const;
 
   // Into the profile's losses (Loss::input_line) and notes.
@@ -37,5 +38,8 @@ class Issues {
 
   std::vector<Kind> kinds_;
 };
+
+// Whether a note of a profile is one of Issues::texts(), with or without the input's name.
+bool tells_of_issue(std::string_view note);
 
 }  // namespace memflame

@@ -2,17 +2,21 @@
 
 #include <charconv>
 
+#include "collapse/byte_set.h"
+
 namespace memflame {
 namespace {
 
 constexpr int32_t far_away = 10000;  // an exponent that no figure needs
+
+constexpr ByteSet exponent_bytes = byte_set("eE");
 
 // "e-3", "E+12"; far ones are as good as each other.
 bool parse_exponent(std::string_view text, int32_t& exponent) {
   text.remove_prefix(1);
   const bool negative = text.starts_with('-');
   if (negative || text.starts_with('+')) text.remove_prefix(1);
-  if (text.empty() || text.find_first_not_of("0123456789") != std::string_view::npos) return false;
+  if (!all_in(text, digit_bytes)) return false;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), exponent);
   if (error != std::errc{} || exponent > far_away) exponent = far_away;
   if (negative) exponent = -exponent;
@@ -47,8 +51,8 @@ bool parse_json_number(std::string_view text, JsonNumber& number) {
   number = {};
   const bool negative = text.starts_with('-');
   if (negative) text.remove_prefix(1);
-  const size_t e = text.find_first_of("eE");
-  if (e != std::string_view::npos && !parse_exponent(text.substr(e), number.exponent)) return false;
+  const size_t e = first_in(text, exponent_bytes);
+  if (e != text.size() && !parse_exponent(text.substr(e), number.exponent)) return false;
   text = text.substr(0, e);
   const size_t point = text.find('.');
   const std::string_view whole = text.substr(0, point);

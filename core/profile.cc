@@ -25,6 +25,12 @@ int64_t scaled(int64_t value, int decimals) {
   return value;
 }
 
+int64_t rescaled(int64_t variance, double factor) {
+  constexpr double most = 9223372036854775807.0;
+  const double value = std::round(static_cast<double>(variance) * factor);
+  return value >= most ? INT64_MAX : value <= -most ? INT64_MIN : static_cast<int64_t>(value);
+}
+
 }  // namespace
 
 std::string_view name(Unit unit) { return unit_names[static_cast<size_t>(unit)]; }
@@ -157,6 +163,18 @@ void merge_meta(Meta& into, const Meta& from) {
       into.notes.push_back(note);
 }
 
+// Counts the variances of an estimated column in a coarser unit.
+void set_variance_unit(Profile& profile, size_t column, double unit) {
+  ValueType& type = profile.types[column];
+  std::vector<int64_t> change(profile.types.size(), 0);
+  for (const StackId stack : profile.touched()) {
+    const int64_t variance = profile.values(stack)[type.variance];
+    change[type.variance] = rescaled(variance, type.variance_unit / unit) - variance;
+    profile.add(stack, change);
+  }
+  type.variance_unit = unit;
+}
+
 // Where the columns of `from` are in `into`, which gets those that it has not.
 std::vector<size_t> merge_columns(Profile& into, const Profile& from) {
   const auto find = [](const Profile& profile, const std::string& name) {
@@ -181,6 +199,8 @@ std::vector<size_t> merge_columns(Profile& into, const Profile& from) {
                   std::string(name(known.unit)) + " do not add up; collapse them one by one");
     if ((known.variance == no_column) != (type.variance == no_column))
       throw Error("exact figures of " + type.name + " and estimated ones do not add up");
+    if (type.variance != no_column && known.variance_unit < type.variance_unit)
+      set_variance_unit(into, place.back(), type.variance_unit);
     if (known.decimals < type.decimals) into.set_decimals(place.back(), type.decimals);
   }
   for (size_t i = 0; i < place.size(); ++i)
@@ -193,6 +213,12 @@ std::vector<size_t> merge_columns(Profile& into, const Profile& from) {
 
 void merge(Profile& into, const Profile& from) {
   const std::vector<size_t> place = merge_columns(into, from);
+  // Of two units of variance the coarser is taken: in the finer one large variances may not fit.
+  std::vector<double> factors(place.size(), 1);
+  for (size_t i = 0; i < place.size(); ++i)
+    if (from.types[i].variance != no_column)
+      factors[from.types[i].variance] =
+          from.types[i].variance_unit / into.types[place[i]].variance_unit;
   std::vector<FrameId> frame_of(from.frames.size());
   for (uint32_t i = 1; i < frame_of.size(); ++i)
     frame_of[i] = into.frames.intern(frame_from(into, from, FrameId{i}));
@@ -201,8 +227,10 @@ void merge(Profile& into, const Profile& from) {
   for (const StackId stack : from.touched()) {
     std::fill(row.begin(), row.end(), 0);
     const std::span<const int64_t> values = from.values(stack);
-    for (size_t i = 0; i < place.size(); ++i)
-      row[place[i]] = scaled(values[i], into.types[place[i]].decimals - from.types[i].decimals);
+    for (size_t i = 0; i < place.size(); ++i) {
+      const int64_t value = factors[i] == 1 ? values[i] : rescaled(values[i], factors[i]);
+      row[place[i]] = scaled(value, into.types[place[i]].decimals - from.types[i].decimals);
+    }
     into.add(stack_of[stack.index], row);
   }
   into.losses.add(from.losses);

@@ -21,22 +21,14 @@ std::vector<uint32_t> ranks_of(std::span<const std::string_view> names) {
 
 }  // namespace
 
-StackRows::StackRows(const Profile& profile, std::span<const std::string_view> names,
-                     char separator)
-    : profile_(profile),
-      names_(names),
-      separator_(separator),
-      ranks_(ranks_of(names)),
-      touched_(touched_stacks(profile)),
-      values_(profile.types.size()) {
+StackOrder::StackOrder(const Profile& profile, std::span<const std::string_view> names)
+    : profile_(profile), names_(names), ranks_(ranks_of(names)), touched_(touched_stacks(profile)) {
   list_callees();
-  levels_.emplace_back();
-  level_ends_.push_back(1);
-  list_pending(0);
+  weigh();
 }
 
 // Sorted by their callers.
-void StackRows::list_callees() {
+void StackOrder::list_callees() {
   const auto count = static_cast<uint32_t>(profile_.stacks.size());
   const auto caller = [&](uint32_t i) { return profile_.stacks[StackId{i}].caller.index; };
   first_.assign(count + 1, 0);
@@ -47,15 +39,31 @@ void StackRows::list_callees() {
   for (uint32_t i = count; i-- > 1;) callees_[--first_[caller(i)]] = i;
 }
 
+// Callers have smaller ids than callees (see StackTable), so one reverse pass is enough.
+void StackOrder::weigh() {
+  weights_.assign(size(), 1);
+  for (auto i = static_cast<uint32_t>(size()); i-- > 1;)
+    weights_[profile_.stacks[StackId{i}].caller.index] += weights_[i];
+}
+
+StackRows::StackRows(std::shared_ptr<const StackOrder> order, char separator)
+    : order_(std::move(order)), separator_(separator), values_(order_->profile_.types.size()) {
+  levels_.emplace_back();
+  level_ends_.push_back(1);
+}
+
 // The callees of the stacks of a depth, the first to come last.
 void StackRows::list_pending(size_t depth) {
+  const std::vector<uint32_t>& first = order_->first_;
   const size_t begin = pending_.size();
   for (const StackId stack : stacks(depth))
-    for (uint32_t i = first_[stack.index]; i < first_[stack.index + 1]; ++i)
-      pending_.push_back({StackId{callees_[i]}, static_cast<uint32_t>(depth)});
-  const auto rank = [&](const Pending& p) { return ranks_[profile_.stacks[p.stack].frame.index]; };
+    for (uint32_t i = first[stack.index]; i < first[stack.index + 1]; ++i)
+      pending_.push_back({StackId{order_->callees_[i]}, static_cast<uint32_t>(depth)});
   std::sort(pending_.begin() + static_cast<ptrdiff_t>(begin), pending_.end(),
-            [&](const Pending& a, const Pending& b) { return rank(a) > rank(b); });
+            [&](const Pending& a, const Pending& b) { return rank(a.stack) > rank(b.stack); });
+  // Its name is read when this row is written.
+  if (!pending_.empty())
+    __builtin_prefetch(order_->names_[frame(pending_.back().stack).index].data());
 }
 
 std::span<const StackId> StackRows::stacks(size_t depth) const {
@@ -63,26 +71,34 @@ std::span<const StackId> StackRows::stacks(size_t depth) const {
   return std::span(levels_).subspan(begin, level_ends_[depth] - begin);
 }
 
+// What is entered or skipped at once: stacks that read the same.
+std::span<const StackRows::Pending> StackRows::upcoming() const {
+  const Pending& last = pending_.back();
+  const uint32_t last_rank = rank(last.stack);
+  size_t begin = pending_.size() - 1;
+  while (begin > 0 && pending_[begin - 1].depth == last.depth &&
+         rank(pending_[begin - 1].stack) == last_rank)
+    --begin;
+  return std::span(pending_).subspan(begin);
+}
+
+void StackRows::skip() { pending_.resize(pending_.size() - upcoming().size()); }
+
 // One frame more in the path, or another one.
 void StackRows::enter() {
-  const Pending next = pending_.back();
-  const FrameId frame = profile_.stacks[next.stack].frame;
-  const uint32_t rank = ranks_[frame.index];
-  const size_t depth = next.depth;  // frames before this one
+  const std::span<const Pending> stacks = upcoming();
+  const size_t depth = stacks.front().depth;  // frames before this one
   ends_.resize(depth);
   path_.resize(depth == 0 ? 0 : ends_.back());
   if (depth != 0) path_ += separator_;
-  path_ += names_[frame.index];
+  path_ += order_->names_[frame(stacks.front().stack).index];
   ends_.push_back(path_.size());
   kept_ = std::min(kept_, depth);
   level_ends_.resize(depth + 1);
   levels_.resize(level_ends_.back());
-  while (!pending_.empty() && pending_.back().depth == depth &&
-         ranks_[profile_.stacks[pending_.back().stack].frame.index] == rank) {
-    levels_.push_back(pending_.back().stack);
-    pending_.pop_back();
-  }
+  for (const Pending& pending : stacks) levels_.push_back(pending.stack);
   level_ends_.push_back(levels_.size());
+  pending_.resize(pending_.size() - stacks.size());
   list_pending(depth + 1);
 }
 
@@ -91,25 +107,37 @@ bool StackRows::take_values() {
   std::fill(values_.begin(), values_.end(), 0);
   bool any = false;
   for (const StackId stack : stacks(depth())) {
-    any = any || touched_[stack.index];
-    const std::span<const int64_t> more = profile_.values(stack);
+    if (!order_->touched_[stack.index]) continue;
+    any = true;
+    const std::span<const int64_t> more = order_->profile_.values(stack);
     for (size_t i = 0; i < values_.size(); ++i) {
-      if (!add_to(values_[i], more[i], profile_.types[i].unit))
+      if (!add_to(values_[i], more[i], order_->profile_.types[i].unit))
         throw Error("a sum of values leaves the range of 64 bits; the profile cannot be right");
     }
   }
   return any;
 }
 
-bool StackRows::next() {
+bool StackRows::next_in(size_t begin, size_t end) {
   kept_ = depth();
-  if (!begun_) {
-    begun_ = true;
-    if (take_values()) return true;  // of the stack without a frame
+  if (place_ == 0 && end != 0) {
+    ++place_;
+    list_pending(0);
+    if (begin == 0 && take_values()) return true;  // of the stack without a frame
   }
-  while (!pending_.empty()) {
+  while (!pending_.empty() && place_ < end) {
+    const size_t place = place_;
+    size_t behind = place;
+    if (place < begin)
+      for (const Pending& pending : upcoming()) behind += order_->weights_[pending.stack.index];
+    if (place < begin && behind <= begin) {
+      place_ = behind;
+      skip();
+      continue;
+    }
+    place_ += upcoming().size();
     enter();
-    if (take_values()) return true;
+    if (place >= begin && take_values()) return true;
   }
   return false;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,16 +12,44 @@
 
 namespace memflame {
 
-// Walks through the stacks that have values, in the order of their frames' names, compared
-// bytewise frame by frame. Stacks that read the same are one row. Memory is 8 bytes a stack, and
-// one path.
-class StackRows {
+// What walks through the stacks have in common: several may share one. 12 bytes a stack.
+class StackOrder {
  public:
   // `names` is by FrameId::index; both must outlive this.
-  StackRows(const Profile& profile, std::span<const std::string_view> names, char separator);
+  StackOrder(const Profile& profile, std::span<const std::string_view> names);
+
+  // How many stacks there are, the one without a frame among them.
+  size_t size() const { return first_.size() - 1; }
+
+ private:
+  friend class StackRows;
+
+  void list_callees();
+  void weigh();
+
+  const Profile& profile_;
+  const std::span<const std::string_view> names_;
+  std::vector<uint32_t> ranks_;  // places of the names among all, by FrameId::index
+  std::vector<bool> touched_;    // whether it has values, by StackId::index
+  // callees_[first_[n], first_[n + 1]) are those of stack n.
+  std::vector<uint32_t> first_, callees_;
+  std::vector<uint32_t> weights_;  // how many stacks begin with this one, itself among them
+};
+
+// Walks through the stacks that have values, in the order of their frames' names, compared
+// bytewise frame by frame. Stacks that read the same are one row.
+class StackRows {
+ public:
+  StackRows(const Profile& profile, std::span<const std::string_view> names, char separator)
+      : StackRows(std::make_shared<const StackOrder>(profile, names), separator) {}
+  StackRows(std::shared_ptr<const StackOrder> order, char separator);
 
   // The next row; false behind the last. Throws Error when a sum leaves 64 bits.
-  bool next();
+  bool next() { return next_in(0, SIZE_MAX); }
+
+  // Likewise of the rows whose stack is at a place from `begin` to `end` - 1 of those in order, of
+  // which there are StackOrder::size(). Ranges are asked for from the front to the back.
+  bool next_in(size_t begin, size_t end);
 
   std::string_view path() const { return path_; }              // names, root first
   std::span<const int64_t> values() const { return values_; }  // one per column
@@ -36,18 +65,16 @@ class StackRows {
     uint32_t depth = 0;
   };
 
-  void list_callees();
+  uint32_t rank(StackId stack) const { return order_->ranks_[frame(stack).index]; }
+  FrameId frame(StackId stack) const { return order_->profile_.stacks[stack].frame; }
+  std::span<const Pending> upcoming() const;
   void list_pending(size_t depth);
+  void skip();
   void enter();
   bool take_values();
 
-  const Profile& profile_;
-  const std::span<const std::string_view> names_;
+  const std::shared_ptr<const StackOrder> order_;
   const char separator_;
-  std::vector<uint32_t> ranks_;  // places of the names among all, by FrameId::index
-  std::vector<bool> touched_;    // whether it has values, by StackId::index
-  // callees_[first_[n], first_[n + 1]) are those of stack n.
-  std::vector<uint32_t> first_, callees_;
   std::vector<Pending> pending_;    // what comes next is at the end
   std::vector<StackId> levels_;     // stacks of the path, of all depths
   std::vector<size_t> level_ends_;  // where those of each depth end
@@ -55,7 +82,7 @@ class StackRows {
   std::string path_;
   std::vector<int64_t> values_;
   size_t kept_ = 0;
-  bool begun_ = false;
+  size_t place_ = 0;  // of what comes next, in the order
 };
 
 }  // namespace memflame

@@ -4,6 +4,7 @@ target_sources(leaks_report_test PRIVATE ${PROJECT_SOURCE_DIR}/cli/leaks_report.
 
 find_program(MEMFLAME_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
 find_program(MEMFLAME_PYTHON python3 REQUIRED)
+add_dependencies(unit_tests memflame)
 add_test(NAME cli_collapse
          COMMAND ${MEMFLAME_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/cli_collapse.py)
 set_tests_properties(cli_collapse PROPERTIES LABELS unit TIMEOUT 300

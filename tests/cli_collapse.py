@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 
 MEMFLAME = os.path.abspath(os.environ["MEMFLAME"])
 PATIENCE = 120  # seconds
@@ -107,6 +108,11 @@ def what_is_wrong():
             "a.folded")
     refused(FAILURE, "no stack is left", "--include", "nobody", "a.folded")
     refused(FAILURE, "/no/such/folder", "-o", "/no/such/folder/x.folded", "a.folded")
+    refused(USAGE, "--snapshot goes with massif and memleak, but this is folded", "--snapshot", "1",
+            "a.folded")
+    refused(USAGE, "--columns goes with folded, but this is massif", "--columns", "2", stdin=MASSIF)
+    for option in (["--net"], ["--weight", "order"], ["--event", "cycles"]):
+        refused(USAGE, f"{option[0]} goes with perf-script", *option, "a.folded")
     refused(FAILURE, "64 bits", stdin=b"a 9223372036854775807\na 1\n")
     if os.path.exists("/dev/full"):
         refused(FAILURE, "/dev/full", "-o", "/dev/full", "--format", "folded", "a.folded")
@@ -118,6 +124,15 @@ def strict():
     equal("with a line that is not understood", stacks(out), ["main;f 10", "main;g 5"])
     if "input lines not understood: 1" not in said:
         raise SystemExit(f"FAILED: it is not said that a line was skipped: {said!r}")
+    write("broken.folded", broken)
+    words = "broken.folded: 1 line not understood (no number at its end): line 3: 'no number here'"
+    for arguments in (["broken.folded"], ["a.folded", "broken.folded"], ["broken.folded", "--list"]):
+        out, said = collapse(*arguments)
+        equal(f"{arguments}: what is said", said.splitlines(),
+              ["memflame: " + words, "memflame: input lines not understood: 1"])
+    _, said = collapse("a.folded", "broken.folded", command="diff")
+    equal("diff: what is said", f"after: {words}" in said, True)
+    refused(LOSSY, "--strict: " + words, "--strict", "-o", "strict.folded", "broken.folded")
     refused(LOSSY, "--strict", "--strict", "-o", "strict.folded", stdin=broken)
     equal("--strict leaves a file", os.path.exists("strict.folded"), False)
     equal("--strict with nothing wrong", stacks(collapse("--strict", "a.folded")[0]),
@@ -138,6 +153,45 @@ def tidying():
     equal("render tidies too", "[allocator]" in out, True)
 
 
+def peak_of(*arguments, text, times):
+    """Peak memory in bytes of reading a text so many times over through a pipe, and the output."""
+    child = subprocess.Popen([MEMFLAME, "collapse", "--no-header", *arguments],
+                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+
+    def feed():
+        for _ in range(times):
+            child.stdin.write(text)
+        child.stdin.close()
+    feeder = threading.Thread(target=feed)
+    feeder.start()
+    out = child.stdout.read().decode()
+    feeder.join()
+    child.stdout.close()
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    equal(f"{arguments}: exit status", child.returncode, 0)
+    return usage.ru_maxrss * 1024, out
+
+
+def memory():
+    """Memory goes by the distinct stacks, not by the length of the input."""
+    megabyte = 1 << 20
+    folded = b"".join(b"main;worker;f%d 1\n" % i for i in range(1000))
+    perf = b"".join(b"app 1/1 [000] 1.0: 1 cycles:\n\t55 f%d+0x1 (/bin/a)\n\t56 main+0x2 (/bin/a)\n\n" % i
+                    for i in range(1000))
+    bpftrace = b"".join(b"@bytes[\n    f%d+1\n    main+2\n]: 1\n" % i for i in range(1000))
+    for form, text in (("folded", folded), ("perf-script", perf), ("bpftrace", bpftrace)):
+        times = 64 * megabyte // len(text)
+        peak, out = peak_of("--from", form, text=text, times=times)
+        equal(f"{form}: stacks", len(out.splitlines()), 1000)
+        equal(f"{form}: figures", {line.rsplit(" ", 1)[1] for line in out.splitlines()}, {str(times)})
+        if peak > 48 * megabyte and not SANITIZED:
+            raise SystemExit(f"FAILED: {form}: {peak} bytes of memory for 1000 stacks")
+    peak, out = peak_of("--from", "folded", text=b"x" * (100 * megabyte) + b" 1\nmain 2\n", times=1)
+    equal("a line of 100 MiB", (len(out), out[:7], out[-5:]),
+          (100 * megabyte + 10, "main 2\n", "xx 1\n"))
+
+
 def broken_pipe():
     """`| head -1`: no storm of messages, however the parent treats SIGPIPE."""
     many = b"".join(b"main;f%d 1\n" % i for i in range(100_000))
@@ -156,13 +210,16 @@ def broken_pipe():
         equal("broken pipe: status", child.returncode in (-signal.SIGPIPE, FAILURE), True)
 
 
+# Not by reading it here: what a process had before it became memflame counts as its peak.
+SANITIZED = subprocess.run(["grep", "-q", "__asan_init", MEMFLAME], check=False).returncode == 0
 A = b"main;f 10\nmain;g 5\n"
+MASSIF = b"desc: x\ncmd: x\ntime_unit: i\n#-----------\nsnapshot=0\n"
 write("a.folded", A)
 write("b.folded", b"main;h 2\nmain;f 1\n")
 write("empty.folded", b"")
 write("junk.txt", b"what is this?\nnobody knows\n" * 20)
 try:
-    for case in (inputs, packed, columns, what_is_wrong, strict, tidying, broken_pipe):
+    for case in (inputs, packed, columns, what_is_wrong, strict, tidying, memory, broken_pipe):
         case()
 finally:
     os.chdir("/")

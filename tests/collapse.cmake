@@ -103,8 +103,8 @@ if(DWZ)
 endif()
 add_custom_target(symbol_files DEPENDS ${SYMBOL_FILES})
 
-set(collapse_tests demangle elf_symbols fold kallsyms perf_map symbolize symbolize_files
-                   symbolize_hostile symbolize_self symbolize_servers)
+set(collapse_tests address_space demangle elf_symbols fold kallsyms perf_map symbolize
+                   symbolize_files symbolize_hostile symbolize_self symbolize_servers)
 add_library(symbolize_fixture STATIC symbolize_fixture.cc)
 target_link_libraries(symbolize_fixture PUBLIC memflame_collapse PRIVATE memflame_warnings)
 foreach(stem ${collapse_tests})
@@ -113,6 +113,8 @@ foreach(stem ${collapse_tests})
   target_compile_definitions(${stem}_test PRIVATE SYMBOLS="${SYMBOLS}"
                              SYMBOL_SOURCES="${SYMBOL_SOURCES}" GNU_OBJCOPY="${GNU_OBJCOPY}")
 endforeach()
+# It is its own target, whose inlined functions are named with their namespaces.
+set_source_files_properties(symbolize_self_test.cc PROPERTIES COMPILE_OPTIONS -g2)
 # Nobody listens there; the test sets its own port.
 set_tests_properties(symbolize_servers PROPERTIES
                      ENVIRONMENT "DEBUGINFOD_URLS=http://127.0.0.1:9" TIMEOUT 120)

@@ -50,8 +50,13 @@ TEST_CASE("the document is as promised") {
   CHECK(json["sampling"] == "");
   CHECK(json["value_types"] == Json::parse(R"([{"name":"live","unit":"bytes"},
                                                {"name":"live-count","unit":"count"}])"));
-  CHECK(json["stacks"] == Json::parse(R"([{"frames":["server","main","f"],"values":[4097,3]},
-                                          {"frames":["server","main","g"],"values":[-5,1]}])"));
+  CHECK(json["places"] == Json::parse(R"([{"kind":"user","module":"lib","file":"a.c","line":1},
+                        {"kind":"user","module":"lib","file":"a.c","line":2},
+                        {"kind":"process"}])"));
+  CHECK(json["stacks"] ==
+        Json::parse(R"([{"frames":["server","main","f"],"places":[3,0,1],"values":[4096,2]},
+                        {"frames":["server","main","f"],"places":[3,0,2],"values":[1,1]},
+                        {"frames":["server","main","g"],"places":[3,0,0],"values":[-5,1]}])"));
   CHECK(json["reconciliation"] ==
         Json::parse(R"([{"name":"VmRSS growth","captured":9223372036854775807,
                          "os":-9223372036854775808}])"));
@@ -60,7 +65,7 @@ TEST_CASE("the document is as promised") {
   CHECK(json["losses"]["ring_full"]["events"] == UINT64_MAX);
   CHECK(json["losses"]["ring_full"]["bytes"] == -3);
   CHECK(json["losses"]["free_miss"]["events"] == 0);
-  CHECK(json.size() == 14);
+  CHECK(json.size() == 15);
 }
 
 TEST_CASE("an empty profile is a document too") {

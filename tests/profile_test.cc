@@ -147,6 +147,26 @@ TEST_CASE("merged estimates keep their errors, and say that they are estimates")
   CHECK(none.meta.sampling == "1 in 10 calls + 1 in 20 calls");
 }
 
+TEST_CASE("merged estimates may count their variances in different units") {
+  const auto in_unit = [](double unit, int64_t variance) {
+    Profile p = sampled();
+    p.types[0].variance_unit = unit;
+    p.add(p.push({}, "main"), std::array<int64_t, 3>{100, 1, variance});
+    return p;
+  };
+  const auto merged = [](Profile a, const Profile& b) {
+    merge(a, b);
+    return a;
+  };
+  const Profile fine = in_unit(1, 9 * 1024 * 1024), coarse = in_unit(1024 * 1024, 16);
+  CHECK(merged(fine, coarse).total_error(0) == 5 * 1024.0);
+  CHECK(merged(coarse, fine).total_error(0) == 5 * 1024.0);
+  CHECK(merged(fine, coarse).total(0) == 200);
+  // Nothing that fits in one of the units is beyond 64 bits after it.
+  const Profile large = in_unit(1e6, INT64_MAX);
+  CHECK(merged(fine, large).total_error(0) == doctest::Approx(large.total_error(0)));
+}
+
 TEST_CASE("a sum of variances stops at the largest number; it ends no run") {
   Profile p = sampled();
   p.add(p.push({}, "main"), std::array<int64_t, 3>{1, 1, INT64_MAX});

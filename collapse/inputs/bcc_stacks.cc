@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 
+#include "collapse/byte_set.h"
 #include "collapse/inputs/text_reader.h"
 
 namespace memflame {
@@ -25,10 +26,11 @@ bool is_banner(std::string_view line) {
          line.ends_with("Hit Ctrl-C to end.");
 }
 
+constexpr ByteSet time_bytes = byte_set("0123456789:");
+
 bool is_time(std::string_view line) {
   line = trimmed(line);
-  return line.size() == 8 && line[2] == ':' && line[5] == ':' &&
-         line.find_first_not_of("0123456789:") == std::string_view::npos;
+  return line.size() == 8 && line[2] == ':' && line[5] == ':' && all_in(line, time_bytes);
 }
 
 TextFrame parse(std::string_view line, const ReadOptions& options) {
@@ -102,10 +104,8 @@ class Reader : TextReader {
   }
 
   void delimiter() {
-    for (FrameId& id : frames_)
-      if (profile.frames[id].kind != FrameKind::note)
-        id = with_kind(profile, id, FrameKind::kernel);
-    delimited_ = true;
+    for (; delimited_ < frames_.size(); ++delimited_) mark_kernel(frames_[delimited_]);
+    has_delimiter_ = true;
   }
 
   // "    tar [15069]" below frames with two blanks, or "    -     tar (15069)".
@@ -113,8 +113,7 @@ class Reader : TextReader {
     const bool dashed = text.starts_with("- ");
     if (!dashed && (!line.starts_with("    ") || !text.ends_with(']'))) return false;
     const auto pid = dashed ? take_bracketed(text, '(', ')') : take_bracketed(text, '[', ']');
-    if (!pid || pid->empty() || pid->find_first_not_of("0123456789") != std::string_view::npos)
-      return false;
+    if (!pid || !all_in(*pid, digit_bytes)) return false;
     pid_ = *pid;
     comm_ = dashed ? trimmed(text.substr(1)) : text;
     return true;
@@ -124,14 +123,16 @@ class Reader : TextReader {
     frames_.push_back(frame(line, [&](std::string_view text) { return parse(text, options); }));
   }
 
+  void mark_kernel(FrameId& id) {
+    if (profile.frames[id].kind != FrameKind::note) id = with_kind(profile, id, FrameKind::kernel);
+  }
+
   // Without a delimiter the kernel's stack reaches to the function that the kernel is entered by.
   void mark_kernel() {
-    if (delimited_) return;
+    if (has_delimiter_) return;
     size_t end = frames_.size();
     while (end > 0 && profile.frames[frames_[end - 1]].kind != FrameKind::kernel) --end;
-    for (size_t i = 0; i < end; ++i)
-      if (profile.frames[frames_[i]].kind != FrameKind::note)
-        frames_[i] = with_kind(profile, frames_[i], FrameKind::kernel);
+    for (size_t i = 0; i < end; ++i) mark_kernel(frames_[i]);
   }
 
   void end_stack(int64_t value) {
@@ -142,7 +143,8 @@ class Reader : TextReader {
     frames_.clear();
     comm_.clear();
     pid_.clear();
-    delimited_ = false;
+    has_delimiter_ = false;
+    delimited_ = 0;
   }
 
   void end_allocation() {
@@ -154,7 +156,8 @@ class Reader : TextReader {
 
   std::vector<FrameId> frames_;
   std::string comm_, pid_;
-  bool delimited_ = false;
+  bool has_delimiter_ = false;
+  size_t delimited_ = 0;  // frames before the last delimiter
   std::optional<int64_t> allocation_;
 };
 
@@ -165,7 +168,7 @@ bool is_bcc_stacks(std::string_view head) {
   while (next_line(head, line)) {
     if (is_banner(line)) return true;
     if (line.ends_with(allocated) &&
-        line.find_first_not_of("0123456789") == line.size() - allocated.size())
+        first_not_in(line, digit_bytes) == line.size() - allocated.size())
       return true;
   }
   return false;

@@ -9,6 +9,7 @@
 // without frames is an empty key. A histogram follows its key line by line.
 #include <algorithm>
 
+#include "collapse/byte_set.h"
 #include "collapse/inputs/bpftrace_maps.h"
 #include "collapse/inputs/text_reader.h"
 
@@ -23,12 +24,14 @@ bool is_name(std::string_view text) {
   });
 }
 
+constexpr ByteSet end_of_name = byte_set("[:");
+
 // "@name[" and "@name: ": the name, which `line` loses with '@'.
 std::optional<std::string_view> take_map(std::string_view& line) {
   if (line.starts_with("^C")) line.remove_prefix(2);  // a terminal's echo of the key that ended it
   if (!line.starts_with('@')) return std::nullopt;
-  const size_t end = line.find_first_of("[:");
-  if (end == std::string_view::npos || !is_name(line.substr(1, end - 1))) return std::nullopt;
+  const size_t end = first_in(line, end_of_name);
+  if (end == line.size() || !is_name(line.substr(1, end - 1))) return std::nullopt;
   const std::string_view name = line.substr(1, end - 1);
   line.remove_prefix(end);
   return name;

@@ -56,7 +56,10 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
   static constexpr size_t levels = 6, entry_level = 3;
 
   bool begin(bool array) {
-    if (++depth_ < levels) arrays_[depth_] = array;
+    if (++depth_ < levels) {
+      arrays_[depth_] = array;
+      keys_[depth_].clear();
+    }
     if (depth_ == entry_level + 1) {
       values_.clear();
       buckets_ = 0;
@@ -79,6 +82,9 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
   }
 
   void add() {
+    // The name is said once for all entries.
+    constexpr size_t longest_name = 255;
+    if (map().size() > longest_name) return bad_.push_back("a map with so long a name");
     tell_keys(keys_[entry_level]);
     maps_.add(values_);
   }

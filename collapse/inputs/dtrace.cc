@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 
+#include "collapse/byte_set.h"
 #include "collapse/inputs/dtrace_compat.h"
 #include "collapse/inputs/text_reader.h"
 
@@ -21,9 +22,7 @@ namespace {
 
 constexpr size_t frame_indent = 8;  // DTrace puts 14 blanks before a frame, 2 before a key
 
-size_t indent(std::string_view line) {
-  return std::min(line.find_first_not_of(" \t"), line.size());
-}
+size_t indent(std::string_view line) { return first_not_in(line, blank_bytes); }
 
 bool is_header(std::string_view line) {
   return line.starts_with("CPU") && line.find("FUNCTION:NAME") != std::string_view::npos;
@@ -35,10 +34,8 @@ bool is_probe(std::string_view line) {
   const std::string_view cpu = take_until(line, " ");
   line = trimmed(line);
   const std::string_view id = take_until(line, " ");
-  const auto digits = [](std::string_view text) {
-    return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
-  };
-  return digits(cpu) && digits(id) && line.find(':') != std::string_view::npos;
+  return all_in(cpu, digit_bytes) && all_in(id, digit_bytes) &&
+         line.find(':') != std::string_view::npos;
 }
 
 bool is_frame(std::string_view line) {

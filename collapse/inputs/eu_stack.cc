@@ -9,17 +9,19 @@
 //   #1  0x00005628f09ba196 - 1 main                                -a: a return address
 #include <array>
 
+#include "collapse/byte_set.h"
 #include "collapse/inputs/text_reader.h"
 
 namespace memflame {
 namespace {
 
+constexpr ByteSet end_of_id = byte_set(" :");
+
 bool is_frame(std::string_view line) {
   if (!line.starts_with('#')) return false;
   line.remove_prefix(1);
   const std::string_view number = take_until(line, " ");
-  return !number.empty() && number.find_first_not_of("0123456789") == std::string_view::npos &&
-         trimmed(line).starts_with("0x");
+  return all_in(number, digit_bytes) && trimmed(line).starts_with("0x");
 }
 
 class Reader : TextReader {
@@ -48,7 +50,7 @@ class Reader : TextReader {
     end_thread();
     const bool process = line.starts_with("PID ");
     line.remove_prefix(4);
-    (process ? pid_ : tid_) = line.substr(0, line.find_first_of(" :"));
+    (process ? pid_ : tid_) = line.substr(0, first_in(line, end_of_id));
     in_thread_ = !process;
   }
 

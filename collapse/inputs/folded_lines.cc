@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "collapse/inputs/marked_names.h"
 #include "core/error.h"
 #include "core/folded.h"
 
@@ -52,15 +53,6 @@ size_t name_end(std::string_view stack, size_t begin) {
     counted = at;
     if (open <= 0) return at;
   }
-}
-
-// Brackets around a name are put there by the tools. These are said by memflame itself; others
-// stand for code without a name ("[libfoo.so+0x12]", "[unknown]").
-FrameKind bracketed(std::string_view name) {
-  for (const std::string_view note : {"[lost", "[truncated", "[exec:", "[by another task", "[anon]",
-                                      "[file]", "[shared]", "[PROT_NONE]"})
-    if (name.starts_with(note)) return FrameKind::note;
-  return FrameKind::unknown;
 }
 
 int64_t power_of_ten(int exponent) {
@@ -230,14 +222,8 @@ FrameId FoldedLines::find_frame(const Name& name, bool is_root) {
 }
 
 FrameId FoldedLines::make_frame(std::string_view name, FrameKind plain_kind) {
-  FrameKind kind = plain_kind;
-  if (name.starts_with('[') && name.ends_with(']')) kind = bracketed(name);
-  for (const FoldedSuffix& suffix : folded_suffixes)
-    if (name.ends_with(suffix.text)) {
-      name.remove_suffix(suffix.text.size());
-      kind = suffix.kind;
-      break;
-    }
+  const FrameKind marked = take_mark(name);
+  const FrameKind kind = marked == FrameKind::user ? plain_kind : marked;
   return profile_.frames.intern({profile_.strings.intern(name), {}, {}, 0, kind});
 }
 

@@ -8,6 +8,7 @@
 //    main       Main   a.hs:1:1-5 92       1   50.0   99.1    50.0   99.1      1     51016
 #include <array>
 
+#include "collapse/byte_set.h"
 #include "collapse/inputs/text_reader.h"
 
 namespace memflame {
@@ -26,7 +27,7 @@ std::string_view take_last(std::string_view& text) {
 
 std::string_view take_first(std::string_view& text) {
   text = trimmed(text);
-  const std::string_view word = text.substr(0, text.find_first_of(" \t"));
+  const std::string_view word = text.substr(0, first_in(text, blank_bytes));
   text.remove_prefix(word.size());
   return word;
 }

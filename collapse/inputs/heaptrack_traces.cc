@@ -5,6 +5,8 @@
 #include <limits>
 #include <string>
 
+#include "core/error.h"
+
 namespace memflame {
 namespace {
 
@@ -93,8 +95,9 @@ void HeaptrackTraces::add_frame(const Place& place, StringId module, uint64_t ad
 
 StringId HeaptrackTraces::nameless(StringId module, uint64_t address) {
   if (options_.addresses) return profile_.strings.intern(hex(address));
+  constexpr size_t longest = 255;
   std::string_view name = profile_.strings[module];
-  name.remove_prefix(name.rfind('/') + 1);
+  name = name.substr(name.rfind('/') + 1).substr(0, longest);
   return profile_.strings.intern(name.empty() ? "[unknown]" : "[" + std::string(name) + "]");
 }
 
@@ -110,6 +113,11 @@ void HeaptrackTraces::trace(HexFields& fields, size_t line) {
   }
   StackId stack = caller == 0 ? StackId{} : traces_[caller].stack;
   const Instruction& frames = instructions_[instruction];
+  constexpr uint64_t most_frames_a_byte = 8, at_least = uint64_t{1} << 20U;
+  bytes_ += text.size();
+  unfolded_ += frames.count;
+  if (unfolded_ > at_least + most_frames_a_byte * bytes_)
+    throw Error("its traces unfold to more than 8 frames a byte; it cannot be right");
   for (size_t i = 0; i < frames.count; ++i)
     stack = profile_.stacks.push(stack, frames_[frames.first + i]);
   if (!stack) stack = traces_[0].stack;

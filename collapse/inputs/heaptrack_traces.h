@@ -66,6 +66,7 @@ class HeaptrackTraces {
   std::vector<FrameId> frames_;
   std::vector<StringId> files_;  // of frames_; suppressions may name them
   std::vector<Trace> traces_;
+  uint64_t bytes_ = 0, unfolded_ = 0;  // of the records of traces, and their frames
 };
 
 }  // namespace memflame

@@ -10,6 +10,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "collapse/byte_set.h"
 #include "collapse/input.h"
 #include "collapse/inputs/addresses.h"
 #include "collapse/inputs/heap_columns.h"
@@ -31,11 +32,12 @@ struct Row {
 struct Name {
   std::string function, file;
   uint32_t line = 0;
+  FrameId frame{};  // once it is asked for
 };
 
 // "com.example.f (F.java:103)", "com.example.f (Native Method)", "GC"
 Name parse_name(std::string_view text) {
-  text = text.substr(0, text.find_last_not_of(" \t") + 1);
+  text = text.substr(0, behind_last_not_in(text, blank_bytes));
   const size_t open = text.rfind(" (");
   if (open == std::string_view::npos || !text.ends_with(')')) return {std::string(text), {}};
   std::string_view place = text.substr(open + 2, text.size() - open - 3);
@@ -133,10 +135,19 @@ class JavaHeapzReader {
       profile_.losses.add(Loss::unknown_symbol, 1);
       return profile_.push(caller, "[unknown]", FrameKind::unknown);
     }
-    const Name& known = name->second;
-    if (options_.lines)
-      return profile_.push(caller, known.function, FrameKind::user, {}, known.file, known.line);
-    return profile_.push(caller, known.function);
+    Name& known = name->second;
+    if (!known.frame) known.frame = frame_of(known);
+    return profile_.stacks.push(caller, known.frame);
+  }
+
+  FrameId frame_of(const Name& name) {
+    Frame frame;
+    frame.function = profile_.strings.intern(name.function);
+    if (options_.lines) {
+      frame.file = profile_.strings.intern(name.file);
+      frame.line = name.line;
+    }
+    return profile_.frames.intern(frame);
   }
 
   Source& source_;

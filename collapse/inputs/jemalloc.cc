@@ -15,6 +15,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "collapse/byte_set.h"
 #include "collapse/input.h"
 #include "collapse/inputs/addresses.h"
 #include "collapse/inputs/heap_columns.h"
@@ -49,7 +50,8 @@ bool parse_row(std::string_view line, Row& row) {
       !scan.number(row.allocated.bytes) || !scan.literal("]"))
     return false;
   scan.blanks();
-  row.name = scan.rest;
+  constexpr size_t longest_name = 255;  // it may be that of any number of stacks
+  row.name = scan.rest.substr(0, longest_name);
   return true;
 }
 
@@ -112,7 +114,7 @@ class JemallocReader {
       in_maps_ = true;
       return;
     }
-    if (line.find_first_not_of(" \t") == std::string_view::npos) return;
+    if (first_not_in(line, blank_bytes) == line.size()) return;
     if (line.starts_with('@')) return begin_stack(line);
     Row row;
     if (!in_stack_ || !parse_row(line, row)) return bad(line, "neither a stack nor its figures");

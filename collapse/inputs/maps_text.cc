@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "collapse/byte_set.h"
 #include "collapse/inputs/scan.h"
 
 namespace memflame {
@@ -12,13 +13,17 @@ namespace {
 constexpr size_t max_values = 16;  // of "name=value" lines; there is one at most in practice
 constexpr size_t max_path = 4096;
 
+constexpr ByteSet permission_bytes = byte_set("-rwxsp");
+constexpr ByteSet name_bytes =
+    byte_set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-");
+
 bool is_permissions(std::string_view text) {
-  return text.size() == 4 && text.find_first_not_of("-rwxsp") == std::string_view::npos;
+  return text.size() == 4 && all_in(text, permission_bytes);
 }
 
 std::string_view word(Scan& scan) {
   scan.blanks();
-  const std::string_view found = scan.rest.substr(0, scan.rest.find_first_of(" \t"));
+  const std::string_view found = scan.rest.substr(0, first_in(scan.rest, blank_bytes));
   scan.rest.remove_prefix(found.size());
   return found;
 }
@@ -37,12 +42,6 @@ bool take_proc_fields(Scan& scan, MapsRow& row) {
   return row.has_inode;
 }
 
-bool is_name(std::string_view text) {
-  return !text.empty() && text.find_first_not_of(
-                              "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVW"
-                              "XYZ0123456789_-") == std::string_view::npos;
-}
-
 }  // namespace
 
 MapsText::Line MapsText::take(std::string_view line, MapsRow& row) {
@@ -55,7 +54,7 @@ MapsText::Line MapsText::take(std::string_view line, MapsRow& row) {
     Scan again{line};
     again.blanks();
     const std::string_view name = again.rest.substr(0, again.rest.find('='));
-    if (equals == std::string_view::npos || !is_name(name)) return Line::damaged;
+    if (equals == std::string_view::npos || !all_in(name, name_bytes)) return Line::damaged;
     if (values_.size() < max_values && again.rest.size() < max_path)
       values_.emplace_back(name, again.rest.substr(name.size() + 1));
     return Line::nothing;
@@ -73,7 +72,7 @@ MapsText::Line MapsText::take(std::string_view line, MapsRow& row) {
   }
   scan.blanks();
   std::string_view path = scan.rest.substr(0, max_path);
-  path = path.substr(0, path.find_last_not_of(" \t") + 1);
+  path = path.substr(0, behind_last_not_in(path, blank_bytes));
   // "/lib/libc.so.6 (@1000)", as some write the offset
   if (const size_t at = path.rfind(" (@"); brief && at != std::string_view::npos) {
     Scan offset{path.substr(at + 3)};

@@ -15,6 +15,7 @@
 #include <optional>
 #include <utility>
 
+#include "collapse/byte_set.h"
 #include "collapse/input.h"
 #include "collapse/inputs/massif_tree.h"
 #include "collapse/issues.h"
@@ -24,6 +25,8 @@
 
 namespace memflame {
 namespace {
+
+constexpr ByteSet end_of_key = byte_set("=:");
 
 struct MassifHeader {
   std::string description, command, time_unit;
@@ -92,7 +95,7 @@ class MassifReader {
     if (line.starts_with('#')) in_tree_ = false;
     if (line.empty() || line.starts_with('#')) return;
     if (in_tree_) return tree_.take(line, lines_.number());
-    const size_t separator = line.find_first_of("=:");
+    const size_t separator = first_in(line, end_of_key);
     const std::string_view key = line.substr(0, separator);
     std::string_view value = line.substr(std::min(line.size(), key.size() + 1));
     if (value.starts_with(' ')) value.remove_prefix(1);

@@ -7,6 +7,7 @@
 #include "collapse/issues.h"
 #include "collapse/json_walk.h"
 #include "core/error.h"
+#include "core/kind_names.h"
 
 namespace memflame {
 namespace {
@@ -16,9 +17,12 @@ enum Place : uint8_t {
   top,
   value_types,
   value_type,
+  place_list,
+  place_row,
   stacks,
   stack,
   frames,
+  frame_places,
   values,
   errors,
   reconciliation,
@@ -29,12 +33,21 @@ enum Place : uint8_t {
 };
 
 constexpr std::array steps{
-    JsonStep{top, "value_types", value_types}, JsonStep{value_types, "", value_type},
-    JsonStep{top, "stacks", stacks},           JsonStep{stacks, "", stack},
-    JsonStep{stack, "frames", frames},         JsonStep{stack, "values", values},
-    JsonStep{stack, "self_error", errors},     JsonStep{top, "reconciliation", reconciliation},
-    JsonStep{reconciliation, "", check},       JsonStep{top, "notes", notes},
-    JsonStep{top, "losses", losses},           JsonStep{losses, "*", loss},
+    JsonStep{top, "value_types", value_types},
+    JsonStep{value_types, "", value_type},
+    JsonStep{top, "places", place_list},
+    JsonStep{place_list, "", place_row},
+    JsonStep{top, "stacks", stacks},
+    JsonStep{stacks, "", stack},
+    JsonStep{stack, "places", frame_places},
+    JsonStep{stack, "frames", frames},
+    JsonStep{stack, "values", values},
+    JsonStep{stack, "self_error", errors},
+    JsonStep{top, "reconciliation", reconciliation},
+    JsonStep{reconciliation, "", check},
+    JsonStep{top, "notes", notes},
+    JsonStep{top, "losses", losses},
+    JsonStep{losses, "*", loss},
 };
 
 // Errors have two decimals, so that variances are whole in hundredths, squared.
@@ -43,7 +56,7 @@ constexpr double variance_unit = 1e-4;
 
 class Visitor : public JsonVisitor {
  public:
-  explicit Visitor(Source& source) : source_(source) {}
+  Visitor(Source& source, bool lines) : source_(source), lines_(lines) {}
 
   Profile finish() {
     if (format_ != "memflame-profile") source_.fail("it is no profile of memflame's");
@@ -55,6 +68,7 @@ class Visitor : public JsonVisitor {
 
   void begin(uint8_t place, std::string_view key) override {
     if (place == value_type) type_ = {};
+    if (place == place_row) places_.emplace_back();
     if (place == stack) begin_stack();
     if (place == check) profile_.meta.reconciliation.emplace_back();
     if (place == loss) {
@@ -88,13 +102,18 @@ class Visitor : public JsonVisitor {
     if (place == value_type && key == "name") type_.name = text;
     if (place == value_type && key == "unit" && !parse_unit(text, type_.unit))
       issues_.add("an unknown unit", 0, text);
-    if (place == frames) top_ = profile_.push(top_, text, bracketed_kind(text));
+    if (place == frames) frames_.push_back(text);
+    if (place == place_row) place_text(key, text);
     if (place == notes) meta.notes.push_back(text);
     if (place == check && key == "name") meta.reconciliation.back().name = text;
   }
 
   void number(uint8_t place, std::string_view key, const JsonNumber& number) override {
     if (place == values) values_.push_back(whole(number));
+    if (place == frame_places) frame_places_.push_back(whole(number));
+    if (place == place_row && key == "line" && lines_)
+      places_.back().line =
+          static_cast<uint32_t>(std::clamp<int64_t>(whole(number), 0, UINT32_MAX));
     if (place == errors) errors_.push_back(whole(number, error_decimals));
     if (place == value_type && key == "decimals")
       type_.decimals = static_cast<uint8_t>(std::clamp<int64_t>(whole(number), 0, 18));
@@ -130,10 +149,41 @@ class Visitor : public JsonVisitor {
     return static_cast<uint64_t>(std::max<int64_t>(value, 0));
   }
 
+  void place_text(std::string_view key, std::string_view text) {
+    Frame& place = places_.back();
+    if (key == "kind" && !parse_kind(text, place.kind)) issues_.add("an unknown kind", 0, text);
+    if (key == "module") place.module = profile_.strings.intern(text);
+    if (key == "file" && lines_) place.file = profile_.strings.intern(text);
+  }
+
   void begin_stack() {
-    top_ = {};
+    frames_.clear();
+    frame_places_.clear();
     values_.clear();
     errors_.clear();
+  }
+
+  // Without places a name's brackets say what it is, as in folded text.
+  Frame frame_of(size_t index) {
+    Frame frame;
+    if (frame_places_.empty()) {
+      frame.kind = bracketed_kind(frames_[index]);
+    } else {
+      const int64_t number = index < frame_places_.size() ? frame_places_[index] : -1;
+      if (number > 0 && static_cast<uint64_t>(number) <= places_.size())
+        frame = places_[static_cast<size_t>(number - 1)];
+      else if (number != 0)
+        issues_.add("a place that is not in the list", 0, frames_[index]);
+    }
+    frame.function = profile_.strings.intern(frames_[index]);
+    return frame;
+  }
+
+  StackId pushed_stack() {
+    StackId top;
+    for (size_t i = 0; i < frames_.size(); ++i)
+      top = profile_.stacks.push(top, profile_.frames.intern(frame_of(i)));
+    return top ? top : profile_.push({}, "[no stack]", FrameKind::note);
   }
 
   void add_stack() {
@@ -145,7 +195,7 @@ class Visitor : public JsonVisitor {
     }
     try {
       add_variances();
-      profile_.add(top_ ? top_ : profile_.push({}, "[no stack]", FrameKind::note), values_);
+      profile_.add(pushed_stack(), values_);
     } catch (const Error& error) {
       source_.fail(error.what());
     }
@@ -171,6 +221,7 @@ class Visitor : public JsonVisitor {
   }
 
   Source& source_;
+  const bool lines_;
   Profile profile_;
   Issues issues_;
   std::string format_, loss_name_;
@@ -178,8 +229,9 @@ class Visitor : public JsonVisitor {
   size_t columns_ = 0;  // of values
   size_t shown_ = 0;
   ValueType type_;
-  StackId top_;
-  std::vector<int64_t> values_, errors_;
+  std::vector<Frame> places_;  // without functions
+  std::vector<std::string> frames_;
+  std::vector<int64_t> frame_places_, values_, errors_;
 };
 
 }  // namespace
@@ -193,8 +245,8 @@ bool is_memflame_json(std::string_view head) {
   return true;
 }
 
-Profile read_memflame_json(Source& source, const ReadOptions&) {
-  Visitor visitor(source);
+Profile read_memflame_json(Source& source, const ReadOptions& options) {
+  Visitor visitor(source, options.lines);
   walk_json(source, steps, visitor);
   return visitor.finish();
 }

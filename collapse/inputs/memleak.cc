@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 
+#include "collapse/byte_set.h"
 #include "collapse/inputs/text_reader.h"
 #include "core/units.h"
 
@@ -160,7 +161,7 @@ class Reader : TextReader {
       take_until(text, " [<");
       address = take_until(text, ">]");
     } else if (text.starts_with("0x")) {
-      address = text.substr(0, text.find_first_of(" \t"));
+      address = text.substr(0, first_in(text, blank_bytes));
       text.remove_prefix(address.size());
     }
     text = trimmed(text);

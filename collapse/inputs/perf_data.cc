@@ -197,7 +197,8 @@ class PerfDataReader {
       if (file.get() < 0 || ::fstat(file.get(), &status) != 0 ||
           (status.st_uid != 0 && status.st_uid != ::geteuid()))
         continue;
-      recording_.spaces[space.index].perf_map = read_text(path);
+      recording_.spaces[space.index].perf_map =
+          read_text("/proc/self/fd/" + std::to_string(file.get()));
       recording_.meta.notes.push_back("names of code made at run time are from " + path +
                                       " as it is now");
     }

@@ -127,11 +127,14 @@ class FileReader {
     if (attr_size < attr_size_min + sizeof(Section) || attr_size > 4096)
       source_.fail("its attributes are of an unknown size");
     PerfBytes rows(part(all, section));
+    size_t bytes = 0;
     while (rows.rest().size() >= attr_size) {
       const std::string_view row = rows.bytes(attr_size);
       const std::string_view attr = row.substr(0, attr_size - sizeof(Section));
-      PerfBytes ids(row.substr(attr.size()));
-      add_attr(attr, part(all, ids.number<Section>()));
+      PerfBytes section_of_ids(row.substr(attr.size()));
+      const std::string_view ids = part(all, section_of_ids.number<Section>());
+      if ((bytes += ids.size()) > all.size()) source_.fail("its lists of ids overlap");
+      add_attr(attr, ids);
     }
   }
 

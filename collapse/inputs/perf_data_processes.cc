@@ -13,6 +13,9 @@ namespace {
 // below: most that fork exec next, which copies nothing.
 constexpr size_t max_copied = 50'000'000;
 
+// The kernel's names are no longer, and they are copied for each address or sample.
+constexpr size_t longest_path = 4096, longest_comm = 255;
+
 bool is_anonymous(std::string_view path) {
   for (const std::string_view name : {"//anon", "[heap]", "[stack", "[anon", "anon_inode:",
                                       "/dev/zero", "/memfd:", "/SYSV", "/anon_hugepage"})
@@ -66,7 +69,7 @@ bool PerfProcesses::take_map(const PerfRecord& record) {
       std::memcpy(&inode, identity.data() + 8, sizeof inode);
   }
   if (!bytes.good()) return false;
-  const std::string path(bytes.text());
+  const std::string path(bytes.text().substr(0, longest_path));
   if ((record.misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL) {
     constexpr std::string_view text = "[kernel.kallsyms]";
     if (path.starts_with(text)) kernel_ = {path.substr(text.size()), area.offset};
@@ -110,7 +113,7 @@ void PerfProcesses::map(uint32_t pid, uint64_t start, uint64_t length, Area area
 void PerfProcesses::take_comm(PerfBytes bytes, bool exec) {
   const auto pid = bytes.number<uint32_t>();
   const auto tid = bytes.number<uint32_t>();
-  comms_[tid] = bytes.text();
+  comms_[tid] = bytes.text().substr(0, longest_comm);
   if (exec) processes_[pid] = std::make_shared<Areas>();
 }
 

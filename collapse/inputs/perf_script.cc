@@ -229,6 +229,10 @@ Profile read_perf_script(Source& source, const ReadOptions& options) {
     source.fail("there is no sample of perf script in it" +
                 (texts.empty() ? "" : "; " + texts.front()));
   }
+  if (options.net && std::none_of(workers.begin(), workers.end(),
+                                  [](const auto& worker) { return worker->net.any(); }))
+    source.fail("no event tells a block that was allocated or freed (ptr=, pfn=); it has " +
+                names_of(events));
   if (tables.rows.size() == 1 && !options.net) fail_without_figures(source, options, events);
   add_figures(tables, workers, add_columns(tables, events, options));
   Profile& profile = tables.profile;

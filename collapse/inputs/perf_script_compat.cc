@@ -115,6 +115,10 @@ class Collapser {
     RE2::Replace(&raw, offset_, "");
     if (raw.starts_with('(')) return;
     std::vector<std::string> parts = split(raw);
+    // Each part is looked at with the module, and may be named by it.
+    constexpr size_t most_bytes = size_t{1} << 28U;
+    if (parts.size() > most_bytes / (module.size() + pc.size() + 1))
+      lines_.fail("a frame of too many functions in a module of so long a name");
     // Those behind an arrow are inlined into what is before it: leaf last.
     std::vector<std::string> done;
     for (std::string& part : parts) {

@@ -1,6 +1,7 @@
 // What was allocated less what was freed, by the addresses that events tell.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <unordered_map>
@@ -26,6 +27,7 @@ class PerfNet {
   // place is worth, whose free nobody saw, is taken from its row through `give`.
   template <class Give>
   void allocate(const PerfBlockEvent& event, uint32_t row, int64_t weight, const Give& give) {
+    any_ = true;
     Block& block = blocks_[key(event)];
     if (block.row != 0) {
       give(block.row, block.weight);
@@ -38,6 +40,7 @@ class PerfNet {
   // 0 = all of the block.
   template <class Give>
   bool free(const PerfBlockEvent& event, int64_t weight, const Give& give) {
+    any_ = true;
     const auto known = blocks_.find(key(event));
     if (known == blocks_.end()) return false;
     const Block block = known->second;
@@ -45,14 +48,19 @@ class PerfNet {
     // Pages that were allocated at once may be freed one by one: the others stay, in halves.
     if (!event.is_pages || weight <= 0 || weight >= block.weight) weight = block.weight;
     give(block.row, weight);
-    for (int64_t half = weight; half < block.weight; half *= 2) {
+    int64_t half = weight, rest = block.weight - weight;
+    while (rest != 0) {
+      const int64_t part = std::min(half, rest);
       PerfBlockEvent other = event;
       other.address += static_cast<uint64_t>(half);
-      blocks_[key(other)] = {block.row, half};
+      blocks_[key(other)] = {block.row, part};
+      rest -= part;
+      if (rest != 0) half *= 2;
     }
     return true;
   }
 
+  bool any() const { return any_; }  // block was allocated or freed
   uint64_t replaced() const { return replaced_; }
 
  private:
@@ -73,6 +81,7 @@ class PerfNet {
 
   std::unordered_map<Key, Block, Hash> blocks_;
   uint64_t replaced_ = 0;
+  bool any_ = false;
 };
 
 }  // namespace memflame

@@ -196,7 +196,7 @@ void PerfWorker::free_block(const PerfBlockEvent& block, const Event& event,
                             std::optional<int64_t> weight) {
   if (block.address == 0) return;
   const bool weighed = event.weight.from != PerfWeight::From::period || block.is_pages;
-  const auto give = [&](uint32_t row, int64_t worth) { add(row, -worth); };
+  const auto give = [&](uint32_t row, int64_t worth) { subtract(row, worth); };
   if (net.free(block, weighed ? weight.value_or(0) : 0, give)) return;
   ++free_misses;
   const int64_t unit = event.weight.unit == Unit::pages   ? page_bytes
@@ -223,13 +223,21 @@ void PerfWorker::end() {
   }
   add(row, weight_);
   if (block_)
-    net.allocate(*block_, row, weight_, [&](uint32_t old, int64_t worth) { add(old, -worth); });
+    net.allocate(*block_, row, weight_, [&](uint32_t old, int64_t worth) { subtract(old, worth); });
 }
 
 void PerfWorker::add(uint32_t row, int64_t value) {
   if (sums.size() <= row) sums.resize(row + 1, 0);
-  if (__builtin_add_overflow(sums[row], value, &sums[row]))
-    throw Error("a sum of values leaves the range of 64 bits; the input cannot be right");
+  if (__builtin_add_overflow(sums[row], value, &sums[row])) fail_sum();
+}
+
+// What was added before.
+void PerfWorker::subtract(uint32_t row, int64_t value) {
+  if (__builtin_sub_overflow(sums[row], value, &sums[row])) fail_sum();
+}
+
+void PerfWorker::fail_sum() {
+  throw Error("a sum of values leaves the range of 64 bits; the input cannot be right");
 }
 
 PerfWorker::Event& PerfWorker::event_of(std::string_view name) {

@@ -66,6 +66,8 @@ class PerfWorker {
   void begin(const PerfHeader& header);
   void end();
   void add(uint32_t row, int64_t value);
+  void subtract(uint32_t row, int64_t value);
+  [[noreturn]] static void fail_sum();
   uint32_t learn(std::string_view line);
   uint32_t learn_frame(const PerfFrame& frame);
   uint32_t push_inlined(const PerfFrame& frame);

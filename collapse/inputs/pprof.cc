@@ -18,6 +18,9 @@ namespace {
 
 using pprof::Tables;
 
+// A text may be referred to as often as there are bytes: what is copied has an end.
+constexpr size_t longest_name = 255;
+
 class PprofReader {
  public:
   PprofReader(Source& source, const ReadOptions& options)
@@ -61,10 +64,11 @@ class PprofReader {
   void columns() {
     if (tables_.sample_types.empty()) source_.fail("it does not say what its values are");
     if (tables_.sample_types.size() > max_columns) source_.fail("it has more than 1,024 columns");
-    const std::string_view standard = text(tables_.default_sample_type);
+    const std::string_view standard = text(tables_.default_sample_type).substr(0, longest_name);
     std::optional<size_t> chosen, in_use;
     for (const pprof::ValueType& type : tables_.sample_types) {
-      const std::string_view name = text(type.type), unit_text = text(type.unit);
+      const std::string_view name = text(type.type).substr(0, longest_name);
+      const std::string_view unit_text = text(type.unit).substr(0, longest_name);
       const NamedUnit unit = unit_named(unit_text);
       if (!standard.empty() && name == standard) chosen = factors_.size();
       if (name == "inuse_space") in_use = factors_.size();
@@ -80,7 +84,9 @@ class PprofReader {
   void take_comments() {
     std::vector<std::string> plain;
     bool is_ours = false;
+    std::set<int64_t> seen;
     for (const int64_t comment : tables_.comments) {
+      if (!seen.insert(comment).second) continue;
       const std::string_view line = text(comment);
       if (line.starts_with(folded_comment) && comments_.take(line))
         is_ours = true;
@@ -117,12 +123,11 @@ class PprofReader {
 
   // The frame of the program, as far as labels tell and options want it.
   StackId root() {
-    constexpr size_t longest = 255;
     std::string comm, pid, tid;
     for (const pprof::Label& label : sample_.labels) {
       const std::string_view key = text(label.key);
       const auto value = [&] {
-        return label.text != 0 ? std::string(text(label.text).substr(0, longest))
+        return label.text != 0 ? std::string(text(label.text).substr(0, longest_name))
                                : std::to_string(label.number);
       };
       if (key == "comm" && options_.comm)

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "collapse/byte_set.h"
 #include "core/error.h"
 
 namespace memflame {
@@ -21,8 +22,7 @@ struct Scan {
   }
 
   bool blanks() {  // any number of them
-    const size_t end = rest.find_first_not_of(" \t");
-    rest.remove_prefix(end == std::string_view::npos ? rest.size() : end);
+    rest.remove_prefix(first_not_in(rest, blank_bytes));
     return true;
   }
 

@@ -4,19 +4,14 @@
 #include <array>
 #include <charconv>
 
+#include "collapse/byte_set.h"
 #include "core/error.h"
 
 namespace memflame {
 namespace {
 
-constexpr std::string_view blanks = " \t";
-
-bool all_of(std::string_view text, std::string_view allowed) {
-  return !text.empty() && text.find_first_not_of(allowed) == std::string_view::npos;
-}
-
 bool is_number(std::string_view text) {
-  return text.starts_with("0x") ? is_hex(text.substr(2)) : all_of(text, "0123456789");
+  return text.starts_with("0x") ? is_hex(text.substr(2)) : all_in(text, digit_bytes);
 }
 
 // "12", "0x1c", or with the size of the function: "0xb/0x10".
@@ -45,9 +40,8 @@ constexpr std::array<std::string_view, 6> entry_beginnings{
 }  // namespace
 
 std::string_view trimmed(std::string_view text) {
-  const size_t first = text.find_first_not_of(blanks);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(blanks) + 1 - first);
+  text = text.substr(0, behind_last_not_in(text, blank_bytes));
+  return text.substr(first_not_in(text, blank_bytes));
 }
 
 bool next_line(std::string_view& text, std::string_view& line) {
@@ -86,12 +80,11 @@ std::optional<std::string_view> take_bracketed(std::string_view& text, char open
   const size_t at = text.rfind(open);
   if (at == std::string_view::npos || !text.ends_with(close)) return std::nullopt;
   const std::string_view inner = text.substr(at + 1, text.size() - at - 2);
-  text = text.substr(0, text.find_last_not_of(blanks, at == 0 ? 0 : at - 1) + 1);
-  if (at == 0) text = {};
+  text = text.substr(0, behind_last_not_in(text.substr(0, at), blank_bytes));
   return inner;
 }
 
-bool is_hex(std::string_view digits) { return all_of(digits, "0123456789abcdefABCDEF"); }
+bool is_hex(std::string_view digits) { return all_in(digits, hex_bytes); }
 
 std::optional<uint64_t> hex_address(std::string_view text) {
   if (text.starts_with("0x")) text.remove_prefix(2);

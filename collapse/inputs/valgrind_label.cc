@@ -3,6 +3,8 @@
 #include <charconv>
 #include <string>
 
+#include "collapse/byte_set.h"
+
 namespace memflame {
 namespace {
 
@@ -62,8 +64,7 @@ ValgrindLabel parse_valgrind_label(std::string_view text) {
   label.function = text;
   const size_t colon = text.find(": ");
   if (text.starts_with("0x") && colon != std::string_view::npos &&
-      text.substr(2, colon - 2).find_first_not_of("0123456789ABCDEFabcdef") ==
-          std::string_view::npos) {
+      first_not_in(text.substr(2, colon - 2), hex_bytes) == colon - 2) {
     label.address = text.substr(0, colon);
     label.function = text.substr(colon + 2);
   }

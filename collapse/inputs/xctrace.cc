@@ -1,7 +1,9 @@
 // XML of "xctrace export" with backtraces (Time Profiler and others): a row a sample. What was said
 // before is referred to: <frame ref="12"/> is the <frame id="12" …> of an earlier row.
 #include <array>
+#include <optional>
 #include <pugixml.hpp>
+#include <tuple>
 #include <unordered_map>
 
 #include "collapse/inputs/text_frame.h"
@@ -69,7 +71,8 @@ class Reader {
       if (name == "backtrace")
         backtrace = meant;
       else if (name == "tagged-backtrace" && node.attribute("ref"))
-        backtrace = meant.child("backtrace");
+        backtrace = once(tagged_, meant,
+                         [](const pugi::xml_node& tagged) { return tagged.child("backtrace"); });
       else if (name == "weight")
         weight = meant;
     }
@@ -79,49 +82,79 @@ class Reader {
       ++without_;
       return;
     }
-    const auto nanoseconds = integer(trimmed(weight.child_value()));
+    const auto nanoseconds = once(weights_, weight, [](const pugi::xml_node& node) {
+      return integer(trimmed(node.child_value()));
+    });
     weighed_ = weighed_ || nanoseconds.has_value();
     profile_.add(stack_of(backtrace), std::array{int64_t{1}, nanoseconds.value_or(0)});
   }
 
+  // What a node stands for. It may be long and be referred to from everywhere, so it is looked at
+  // once.
+  template <class Value>
+  using Known = std::unordered_map<size_t, Value>;  // by the address of the node
+  template <class Value, class Make>
+  const Value& once(Known<Value>& known, const pugi::xml_node& node, const Make& make) {
+    const auto [at, added] = known.try_emplace(node.hash_value());
+    if (added) at->second = make(node);
+    return at->second;
+  }
+
   StackId stack_of(const pugi::xml_node& backtrace) {
-    StackId& known = stacks_[backtrace.hash_value()];
-    if (!known) known = push(backtrace);
-    return known;
+    return once(stacks_, backtrace, [&](const pugi::xml_node& node) { return push(node); });
   }
 
   StackId push(const pugi::xml_node& backtrace) {
     std::vector<FrameId> frames;
-    for (const pugi::xml_node& child : backtrace.children("frame")) {
-      const pugi::xml_node frame = resolved(child);
-      frames.push_back(intern(profile_, text_of(frame), options_));
-    }
+    for (const pugi::xml_node& child : backtrace.children("frame"))
+      frames.push_back(once(frames_, resolved(child), [&](const pugi::xml_node& frame) {
+        return profile_.frames.intern(frame_of(frame));
+      }));
     if (frames.empty()) return profile_.push({}, "[no stack]", FrameKind::note);
     return push_leaf_first(profile_, {}, frames);
   }
 
-  TextFrame text_of(const pugi::xml_node& frame) {
-    TextFrame made{.function = frame.attribute("name").value()};
+  Frame frame_of(const pugi::xml_node& frame) {
+    std::string_view name = frame.attribute("name").value();
     const std::string_view address = frame.attribute("addr").value();
-    if (made.function.empty() || made.function == address) {
-      made.function = options_.addresses && !address.empty() ? address : "[unknown]";
+    Frame made;
+    if (name.empty() || name == address) {
+      name = options_.addresses && !address.empty() ? address : "[unknown]";
       made.kind = FrameKind::unknown;
     }
+    made.function = profile_.strings.intern(name);
     if (const pugi::xml_node binary = frame.child("binary"))
-      made.module = resolved(binary).attribute("name").value();
-    if (const pugi::xml_node source = frame.child("source")) {
-      made.line = resolved(source).attribute("line").as_uint();
-      if (const pugi::xml_node path = resolved(source).child("path"))
-        made.file = resolved(path).child_value();
-    }
+      made.module = once(modules_, resolved(binary), [&](const pugi::xml_node& node) {
+        return profile_.strings.intern(node.attribute("name").value());
+      });
+    const pugi::xml_node source = frame.child("source");
+    if (options_.lines && source)
+      std::tie(made.file, made.line) =
+          once(places_, resolved(source), [&](const pugi::xml_node& node) {
+            return Place{file_of(node), node.attribute("line").as_uint()};
+          });
     return made;
+  }
+
+  StringId file_of(const pugi::xml_node& source) {
+    const pugi::xml_node path = source.child("path");
+    if (!path) return {};
+    return once(files_, resolved(path), [&](const pugi::xml_node& node) {
+      return profile_.strings.intern(node.child_value());
+    });
   }
 
   Source& source_;
   const ReadOptions& options_;
   Profile profile_;
   Nodes nodes_;
-  std::unordered_map<size_t, StackId> stacks_;  // by the address of their node
+  Known<StackId> stacks_;
+  Known<FrameId> frames_;
+  using Place = std::pair<StringId, uint32_t>;
+  Known<Place> places_;
+  Known<StringId> modules_, files_;
+  Known<pugi::xml_node> tagged_;
+  Known<std::optional<int64_t>> weights_;
   int64_t without_ = 0;
   bool weighed_ = false;
 };

@@ -1,9 +1,10 @@
 // What an address of a process was, at a time.
 #pragma once
 
+#include <optional>
 #include <vector>
 
-#include "collapse/symbolize/interval_index.h"
+#include "collapse/symbolize/flatten.h"
 #include "core/recording.h"
 
 namespace memflame {
@@ -17,6 +18,25 @@ struct Place {
   SpaceId space;                     // whose mapping it is: the process's own or an ancestor's
 };
 
+// The mappings of one space: rectangles of addresses and times. Found in O(log^2 n) however many
+// lie over each other: programs map and unmap at one address as often as they like.
+class MappingIndex {
+ public:
+  explicit MappingIndex(const std::vector<Mapping>& mappings);
+
+  // The newest that was over `address` at `time_ns`; nullptr when none was.
+  const Mapping* find(uint64_t address, uint64_t time_ns) const;
+
+ private:
+  void add(size_t first, size_t last, Span times);
+
+  const std::vector<Mapping>& mappings_;
+  std::vector<uint64_t> edges_;  // of addresses: where mappings start and end, sorted
+  // A tree over what is between the edges, node 1 its root, the leaves behind all others. Each has
+  // the mappings that cover it and not all of its parent: by times, the newest on top.
+  std::vector<std::vector<Span>> nodes_;
+};
+
 class AddressSpaces {
  public:
   // `spaces` must outlive this and keep still.
@@ -24,11 +44,11 @@ class AddressSpaces {
 
   // The newest mapping over `address` at `time_ns`; where the space has none, that of the space it
   // was forked from, as of the fork.
-  Place find(SpaceId space, uint64_t address, uint64_t time_ns) const;
+  Place find(SpaceId space, uint64_t address, uint64_t time_ns);
 
  private:
   const std::vector<Space>& spaces_;
-  std::vector<IntervalIndex<const Mapping*>> mappings_;
+  std::vector<std::optional<MappingIndex>> mappings_;  // once they are asked for
 };
 
 }  // namespace memflame

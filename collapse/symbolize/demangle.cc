@@ -9,7 +9,7 @@
 // The demangler behind abi::__cxa_demangle, in the static part of libstdc++ (libsupc++). It hands
 // the text out in pieces. __cxa_demangle itself collects the whole before it returns, and 200 bytes
 // that refer back to themselves a few times make it allocate hundreds of megabytes.
-// NOLINTNEXTLINE(bugprone-reserved-identifier): the name is theirs
+// NOLINTNEXTLINE(clang-diagnostic-reserved-identifier): the name is theirs
 extern "C" int __gcclibcxx_demangle_callback(const char* mangled,
                                              void (*callback)(const char*, size_t, void*),
                                              void* opaque);

@@ -25,7 +25,8 @@ std::string hex_address(uint64_t address) {
 std::string base_name(std::string_view path) {
   constexpr std::string_view deleted = " (deleted)";
   if (path.ends_with(deleted)) path.remove_suffix(deleted.size());
-  return std::string(path.substr(path.rfind('/') + 1));
+  constexpr size_t longest = 255;  // that files have; it is copied for each address
+  return std::string(path.substr(path.rfind('/') + 1).substr(0, longest));
 }
 
 class Symbolizer {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "core/units.h"
@@ -11,7 +12,8 @@ namespace {
 
 // As RFC 4180 has it: in quotes where the text holds a quote, a comma or an end of line.
 std::string field(std::string_view text) {
-  if (text.find_first_of("\",\r\n") == std::string_view::npos) return std::string(text);
+  const auto is_special = [](char c) { return c == '"' || c == ',' || c == '\r' || c == '\n'; };
+  if (std::none_of(text.begin(), text.end(), is_special)) return std::string(text);
   std::string out = "\"";
   for (const char c : text) (c == '"' ? out += '"' : out) += c;
   return out + "\"";

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 
 #include "core/difference.h"
 #include "core/units.h"
 #include "render/clean_text.h"
 #include "render/comments.h"
 #include "render/folded_names.h"
+#include "render/ordered_text.h"
 #include "render/output.h"
 #include "render/stack_rows.h"
 
@@ -65,27 +67,34 @@ class FoldedWriter {
 
   void run() {
     if (options_.header) write_header();
-    const bool one_unsaid = !options_.header && columns_.size() == 1;
-    StackRows rows(profile_, names_.views(), ';');
-    while (rows.next()) {
-      const auto is_zero = [&](size_t column) { return rows.values()[column] == 0; };
-      if (std::all_of(columns_.begin(), columns_.end(), is_zero)) continue;
-      text_ += rows.path();
-      const bool tabs = options_.all_values || (one_unsaid && ends_in_number(rows.path()));
-      for (const size_t column : columns_)
-        (text_ += tabs ? '\t' : ' ') +=
-            shortest(rows.values()[column], profile_.types[column].decimals);
-      text_ += '\n';
-      constexpr size_t piece = size_t{64} << 10U;
-      if (text_.size() >= piece) flush();
-    }
-    flush();
+    const auto order = std::make_shared<const StackOrder>(profile_, names_.views());
+    // A little text is not worth a thread. Chunks are small enough for their text to be kept.
+    constexpr size_t chunk = 256, little = 64 * chunk;
+    const unsigned threads = order->size() < little ? 1 : std::max(options_.threads, 1U);
+    write_in_order(out_, threads, [&](unsigned thread, OrderedText& all) {
+      StackRows rows(order, ';');
+      std::string text;
+      for (size_t i = thread; i * chunk < order->size(); i += threads) {
+        while (rows.next_in(i * chunk, (i + 1) * chunk)) {
+          add_row(rows, text);
+          if (text.size() >= OrderedText::piece && !all.add(i, text)) return;
+        }
+        if (!all.end(i, text)) return;
+      }
+    });
   }
 
  private:
-  void flush() {
-    out_.write(text_.data(), static_cast<std::streamsize>(text_.size()));
-    text_.clear();
+  void add_row(const StackRows& rows, std::string& text) const {
+    const auto is_zero = [&](size_t column) { return rows.values()[column] == 0; };
+    if (std::all_of(columns_.begin(), columns_.end(), is_zero)) return;
+    text += rows.path();
+    const bool one_unsaid = !options_.header && columns_.size() == 1;
+    const bool tabs = options_.all_values || (one_unsaid && ends_in_number(rows.path()));
+    for (const size_t column : columns_)
+      (text += tabs ? '\t' : ' ') +=
+          shortest(rows.values()[column], profile_.types[column].decimals);
+    text += '\n';
   }
 
   // What the stacks alone do not say. Grammar and reader: core/folded.h, collapse/inputs/.
@@ -111,7 +120,6 @@ class FoldedWriter {
   const RenderOptions& options_;
   const FoldedNames names_;
   std::vector<size_t> columns_;
-  std::string text_;
 };
 
 // Whether a line that begins with this frame would be a comment; "#" is one only by itself.

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/kind_names.h"
 #include "render/clean_text.h"
+#include "render/frame_places.h"
 #include "render/output.h"
 #include "render/stack_rows.h"
 
@@ -67,6 +69,7 @@ class JsonWriter {
     });
     const auto shown = std::find(columns_.begin(), columns_.end(), profile_.shown);
     out_ << ",\n\"shown\":" << shown - columns_.begin();
+    write_places(clean);
     write_stacks(clean);
     array("reconciliation", meta.reconciliation, [&](const Reconciliation& row) {
       out_ << "{\"name\":" << quoted(row.name) << ",\"captured\":" << row.captured
@@ -100,20 +103,40 @@ class JsonWriter {
     out_ << "]";
   }
 
-  // No name holds a control character, so one can stand between them: paths are then in the order
-  // of their frames, and what remains to do is to replace it by quotes and a comma.
+  // What frames are beside their names. A stack that has such frames has a number for each of its
+  // frames: 0 for none, 1 for the first of this list.
+  void write_places(const CleanStrings& clean) {
+    const auto text = [&](std::string_view key, StringId id) {
+      if (!id) return;
+      std::string escaped;
+      append_json(escaped, clean[id]);
+      out_ << ",\"" << key << "\":\"" << escaped << '"';
+    };
+    array("places", places_.list, [&](const Frame& place) {
+      out_ << "{\"kind\":\"" << name(place.kind) << '"';
+      text("module", place.module);
+      text("file", place.file);
+      if (place.line != 0) out_ << ",\"line\":" << place.line;
+      out_ << "}";
+    });
+  }
+
+  // No name holds a control character, so one can stand between them, and another between a name
+  // and the number of its place: paths are then in the order of their frames.
   void write_stacks(const CleanStrings& clean) {
     std::vector<std::string> names(profile_.frames.size());
-    for (uint32_t i = 1; i < names.size(); ++i)
+    for (uint32_t i = 1; i < names.size(); ++i) {
       append_json(names[i], clean[profile_.frames[FrameId{i}].function]);
+      if (places_.of_frame[i] != 0) names[i] += place_mark + std::to_string(places_.of_frame[i]);
+    }
     const std::vector<std::string_view> views(names.begin(), names.end());
     StackRows rows(profile_, views, '\n');
     FrameErrors errors(profile_);
     out_ << ",\n\"stacks\":[";
     for (const char* separator = ""; rows.next(); separator = ",\n") {
-      out_ << separator << "{\"frames\":[\"";
-      write_frames(rows.path());
-      out_ << "\"],\"values\":[";
+      out_ << separator << "{\"frames\":[";
+      write_frames(rows.path(), rows.depth());
+      out_ << "],\"values\":[";
       list(columns_, [&](size_t i) { out_ << rows.values()[i]; });
       out_ << "]";
       if (is_estimated_) write_errors(rows.values(), errors.next(rows));
@@ -122,14 +145,19 @@ class JsonWriter {
     out_ << "]";
   }
 
-  void write_frames(std::string_view path) {
-    while (true) {
-      const std::string_view name = path.substr(0, path.find('\n'));
-      out_ << name;
-      if (name.size() == path.size()) return;
-      out_ << "\",\"";
-      path.remove_prefix(name.size() + 1);
+  void write_frames(std::string_view path, size_t depth) {
+    std::string numbers;
+    bool any = false;
+    for (size_t i = 0; i < depth; ++i) {
+      const std::string_view frame = path.substr(0, path.find('\n'));
+      path.remove_prefix(std::min(path.size(), frame.size() + 1));
+      const size_t mark = std::min(frame.find(place_mark), frame.size());
+      any |= mark != frame.size();
+      out_ << (i == 0 ? "\"" : ",\"") << frame.substr(0, mark) << '"';
+      numbers += i == 0 ? "" : ",";
+      numbers += mark == frame.size() ? "0" : frame.substr(mark + 1);
     }
+    if (any) out_ << "],\"places\":[" << numbers;
   }
 
   // Of the row's own values, and of the shown value of each of its frames with its callees.
@@ -168,6 +196,8 @@ class JsonWriter {
   const bool is_estimated_ =
       std::any_of(profile_.types.begin(), profile_.types.end(),
                   [](const ValueType& type) { return type.variance != no_column; });
+  static constexpr char place_mark = '\x01';
+  const FramePlaces places_ = frame_places(profile_);
   std::vector<size_t> columns_;  // those that are values
   uint64_t replaced_ = 0;
 };

@@ -3,6 +3,7 @@
 gdb goes first: a return probe on malloc replaces the return address that gdb would walk over. Its
 breakpoint is at malloc's second instruction, where malloc has a frame of its own.
 """
+import contextlib
 import json
 import os
 import re
@@ -60,7 +61,15 @@ class InMalloc(gdb.Breakpoint):
         if addresses not in seen:
             seen.add(addresses)
             output.write(json.dumps(stack) + "\\n")
-        return len(seen) >= ENOUGH
+        return len(seen) >= ENOUGH and ends_here()
+
+def ends_here():
+    "Whether nobody sends a signal to end this: one that comes after gdb left would end the program."
+    try:
+        open(OUTPUT + ".over", "x").close()
+    except FileExistsError:
+        return False
+    return True
 
 malloc = int(gdb.parse_and_eval("(unsigned long)&malloc"))
 code = gdb.selected_frame().architecture().disassemble(malloc, count=2)
@@ -93,8 +102,9 @@ def stacks_by_gdb(pid, work):
         worker = threading.Thread(target=work, daemon=True)
         worker.start()
         wait_until(lambda: not worker.is_alive() or is_there(".done"), "the work under gdb")
-        if not is_there(".done"):
-            os.kill(pid, signal.SIGINT)  # gdb's, not the program's
+        with contextlib.suppress(FileExistsError):  # gdb has seen enough and leaves by itself
+            open(output + ".over", "x", encoding="utf-8").close()
+            os.kill(pid, signal.SIGINT)  # gdb's, which waits for it, not the program's
         gdb.wait(PATIENCE)
         worker.join(PATIENCE)
         check(not worker.is_alive(), "the work does not end without gdb")

@@ -82,3 +82,19 @@ TEST_CASE("what stops one thread stops all") {
   });
   CHECK(calls == 6);
 }
+
+TEST_CASE("of several failures that of the earliest block is told, whoever met it") {
+  // The second block fails only when the first, on any thread, has been begun, and before it fails.
+  for (int i = 0; i < 20; ++i) {
+    Source source = Source::of_memory("a\nb\n");
+    Blocks blocks(source, whole_lines, 2);
+    std::atomic<bool> second_fails = false;
+    const auto failing = [&](unsigned, const Block& block) -> bool {
+      if (block.index == 0) second_fails.wait(false);
+      second_fails = true;
+      second_fails.notify_all();
+      throw Error("block " + std::to_string(block.index));
+    };
+    CHECK_THROWS_WITH(for_each_block(blocks, 2, failing), "block 0");
+  }
+}

@@ -224,6 +224,11 @@ TEST_CASE("public samples") {
   CHECK(invalids.losses[Loss::input_line].events == 2);
   CHECK(stacks(file("alternating.txt")) == Stacks{{"a;b", 91}, {"c;d", 91}});
   const Profile recursion = file("recursion.txt");
-  CHECK(recursion.total(0) == 10);
-  CHECK(recursion.touched().size() == 7);
+  CHECK(stacks(recursion) == Stacks{{"a;a", 1},
+                                    {"b;b", 1},
+                                    {"a;b", 1},
+                                    {"a;b;a;b", 2},
+                                    {"a;b;a;c", 2},
+                                    {"a;b;a;b;a;b", 1},
+                                    {"a;b;a;b;c", 2}});
 }

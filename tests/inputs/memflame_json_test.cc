@@ -21,16 +21,40 @@ std::string written(const Profile& profile) {
 
 TEST_CASE("what memflame writes as JSON reads back the same") {
   for (uint32_t seed = 0; seed < 40; ++seed) {
-    const Profile p =
-        random_profile(seed, {.kinds = false, .modules = false, .places = false, .decimals = 2});
+    const Profile p = random_profile(seed, {.decimals = 2});
     const std::string text = written(p);
-    const Profile back = read_text(text);
+    const Profile back = read_text(text, {}, {.lines = true});
     CAPTURE(seed);
     CHECK(told(back) == told(p));
     CHECK(back.types == p.types);
     CHECK(back.shown == p.shown);
     CHECK(written(back) == text);
   }
+}
+
+TEST_CASE("kinds and modules; files and lines where they are asked for") {
+  Profile p;
+  p.types = {{"live", Unit::bytes}};
+  const StackId main = p.push(p.push({}, "[server]", FrameKind::process), "[f]");
+  p.add(p.push(main, "g", FrameKind::inlined, "", "a.c", 7), std::array<int64_t, 1>{1});
+  p.add(p.push(main, "g", FrameKind::inlined, "", "b.c", 8), std::array<int64_t, 1>{2});
+  p.add(p.push({}, "[libfoo.so+0x12]", FrameKind::unknown), std::array<int64_t, 1>{4});
+  p.add(p.push({}, "[lost: ring buffer full]", FrameKind::note), std::array<int64_t, 1>{8});
+  CHECK(told(read_text(written(p), {}, {.lines = true})) == told(p));
+  CHECK(read_text(written(p)).touched().size() == 3);
+  // Other programs need not write them.
+  const std::string begin = R"({"format":"memflame-profile","version":1,
+    "value_types":[{"name":"live","unit":"bytes"}],"places":[{"kind":"kernel","x":1},{"kind":"x"}],)";
+  const Profile bare = read_text(begin + R"("stacks":[{"frames":["a","[b+0x1]"],"values":[1]}]})");
+  CHECK(bare.frames[bare.path(bare.touched()[0])[1]].kind == FrameKind::unknown);
+  CHECK(bare.losses[Loss::input_line].events == 1);
+  const Profile odd = read_text(begin + R"("stacks":[{"places":[1,-1,3],"frames":["a","b","c","d"],
+                                           "values":[1]}]})");
+  CHECK(stacks(odd, {}, true) == Stacks{{"a_[k];b;c;d", 1}});
+  CHECK(odd.losses[Loss::input_line].events == 4);
+  CHECK(odd.meta.notes == std::vector<std::string>{
+                              "1 record not understood (an unknown kind): 'x'",
+                              "3 records not understood (a place that is not in the list): 'b'"});
 }
 
 TEST_CASE("all that stands beside the stacks") {

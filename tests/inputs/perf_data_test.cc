@@ -1,8 +1,11 @@
 #include <doctest/doctest.h>
 #include <linux/perf_event.h>
+#include <unistd.h>
 #include <zstd.h>
 
 #include <cstring>
+#include <fstream>
+#include <iostream>
 
 #include "inputs/inputs.h"
 #include "symbolize_fixture.h"
@@ -246,6 +249,14 @@ TEST_CASE("hostile numbers") {
   CHECK(read_text(file(ring)).total(0) == 20'000);
 }
 
+TEST_CASE("lists of ids that are the whole file, once for each event") {
+  std::string bytes = file(process + sample(5, 3, {in_user, 0x1000}), {{1}, {2}, {3}});
+  constexpr size_t attr_size = sizeof(perf_event_attr) + 16;
+  for (size_t end = 104 + 3 * 8 + attr_size; end <= 104 + 3 * (8 + attr_size); end += attr_size)
+    bytes.replace(end - 16, 16, u64(0) + u64(bytes.size()));
+  CHECK(error_of(bytes).find("lists of ids overlap") != std::string::npos);
+}
+
 TEST_CASE("names from the file that was mapped") {
   fixture::Case c(std::string(SYMBOLS) + "/pie");
   std::string maps = comm(1, 7, 8, "pie");
@@ -274,6 +285,66 @@ TEST_CASE("names from the file that was mapped") {
   const Profile other = with_id(id);
   CHECK(stacks(other).begin()->first.starts_with("pie;[pie+0x"));
   CHECK(other.meta.notes.back().find("was replaced since it was mapped") != std::string::npos);
+}
+
+TEST_CASE("names of the kernel's code only while that kernel runs") {
+  std::map<std::string, uint64_t> symbols;
+  std::ifstream kallsyms("/proc/kallsyms");
+  std::string address, type, name;
+  while (kallsyms >> address >> type >> name) {
+    if (name == "_text" || name == "schedule") symbols[name] = std::stoull(address, nullptr, 16);
+    kallsyms.ignore(4096, '\n');
+  }
+  if (symbols["_text"] == 0 || symbols["schedule"] == 0) {
+    std::cerr << "SKIPPED: names of the kernel's code: /proc/kallsyms hides its addresses\n";
+    return;
+  }
+  const auto recorded = [&](uint64_t text_at, uint64_t features = 0,
+                            const std::vector<std::string>& sections = {}) {
+    const std::string kernel =
+        record(PERF_RECORD_MMAP,
+               u32(UINT32_MAX) + u32(0) + u64(text_at) + u64(0x1000000) + u64(text_at) +
+                   text("[kernel.kallsyms]_text") + trailer(1),
+               PERF_RECORD_MISC_KERNEL);
+    return read_text(file(process + kernel + sample(5, 2, {in_kernel, symbols["schedule"]}), {{}},
+                          features, sections));
+  };
+  const Profile same = recorded(symbols["_text"]);
+  CHECK(stacks(same, {}, true) == Stacks{{"worker;schedule_[k]", 2}});
+  const auto unnamed = [](const Profile& p) {
+    CHECK(stacks(p).begin()->first.starts_with("worker;[kernel 0x"));
+    CHECK(p.meta.notes.back().find("not the one that was recorded") != std::string::npos);
+  };
+  unnamed(recorded(symbols["_text"] - 0x200000));  // after another boot
+  unnamed(recorded(symbols["_text"], 1U << 4U, {u32(16) + text("2.6.32-other")}));
+  const std::string its_name = text("[kernel.kallsyms]");
+  const std::string id = std::string(20, 'x') + static_cast<char>(20) + std::string(3, '\0');
+  unnamed(recorded(
+      symbols["_text"], 1U << 2U,
+      {u32(0) + raw(uint16_t{PERF_RECORD_MISC_KERNEL}) +
+       raw(static_cast<uint16_t>(36 + its_name.size())) + u32(UINT32_MAX) + id + its_name}));
+}
+
+TEST_CASE("names of code made at run time, from a map that the user or root has written") {
+  const auto pid = static_cast<uint32_t>(::getpid());
+  const std::string path = "/tmp/perf-" + std::to_string(pid) + ".map";
+  std::ofstream(path) << "70001000 100 Compiled.method\n";
+  const std::string bytes =
+      file(comm(1, pid, pid, "jit") + map(1, pid, 0x70000000, 0x10000, 0, "//anon") +
+           sample(5, 4, {in_user, 0x70001010, 0x70002000}, 1, pid, pid));
+  const Profile p = read_text(bytes);
+  CHECK(stacks(p, {}, true).begin()->first.ends_with(";Compiled.method_[j]"));
+  CHECK(p.meta.notes.front() ==
+        "names of code made at run time are from " + path + " as it is now");
+  CHECK(stacks(read_text(bytes, {}, {.symbols = false})).begin()->first.find("Compiled") ==
+        std::string::npos);
+  if (::geteuid() == 0) {
+    REQUIRE(::chown(path.c_str(), 65534, 65534) == 0);
+    CHECK(stacks(read_text(bytes)).begin()->first.find("Compiled") == std::string::npos);
+  } else {
+    std::cerr << "SKIPPED: a map of another user's: only root can make one\n";
+  }
+  ::unlink(path.c_str());
 }
 
 TEST_CASE("recognition") {

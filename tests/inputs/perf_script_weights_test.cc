@@ -117,6 +117,8 @@ TEST_CASE("allocations less frees") {
   CHECK(p.losses[Loss::free_miss].bytes == 0);
   CHECK(p.losses.lost_events() == 0);
   CHECK(p.meta.notes.size() == 2);
+  CHECK(error_of(event("1 cycles:", "f"), from, net) ==
+        "text: no event tells a block that was allocated or freed (ptr=, pfn=); it has cycles");
   // Nothing is left.
   CHECK(stacks(read(alloc("0xa", 64, "f") + kfree("0xa"), net)).empty());
 }

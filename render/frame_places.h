@@ -1,0 +1,20 @@
+// What a frame is beside its name — kind, module, file, line — each combination once.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/profile.h"
+
+namespace memflame {
+
+struct FramePlaces {
+  std::vector<Frame> list;           // without their functions, in the order of their texts
+  std::vector<uint32_t> of_frame{};  // by FrameId::index: 1 + the index in the list, 0 = none
+};
+
+// Of the frames that stacks with values have. None has a frame of kind user of which nothing else
+// is known, unless its name begins with '[': readers would take that for no name of a function.
+FramePlaces frame_places(const Profile& profile);
+
+}  // namespace memflame

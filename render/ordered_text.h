@@ -1,0 +1,51 @@
+// Text that several threads make, written as one would have written it.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace memflame {
+
+// Takes the text of chunks 0, 1, 2, … from threads that each bring theirs from the front to the
+// back. Holds a few texts, and lets those who are too far ahead wait.
+class OrderedText {
+ public:
+  // From this length on text should be given away.
+  static constexpr size_t piece = size_t{512} << 10U;
+
+  OrderedText(std::ostream& out, unsigned threads) : out_(out), ahead_(size_t{4} * threads) {}
+
+  // A part of a chunk, which is empty then: waits until all chunks before it have ended. False
+  // when another thread has failed.
+  bool add(size_t chunk, std::string& text);
+  // The last part of a chunk.
+  bool end(size_t chunk, std::string& text);
+  // No thread need go on.
+  void fail();
+
+ private:
+  void write(std::string& text);
+  std::string spare();
+
+  std::ostream& out_;
+  const size_t ahead_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  size_t turn_ = 0;                      // the chunk that is being written
+  std::map<size_t, std::string> ended_;  // those that came early
+  std::vector<std::string> spare_;       // empty, with room that is in use already
+  bool failed_ = false;
+};
+
+// Calls `work(thread, text)` on so many threads, this one among them; what the first of them throws
+// is thrown here when all are done.
+void write_in_order(std::ostream& out, unsigned threads,
+                    const std::function<void(unsigned thread, OrderedText& text)>& work);
+
+}  // namespace memflame

@@ -19,3 +19,11 @@ if(NOT MEMFLAME_SANITIZE)
            ${CMAKE_CURRENT_BINARY_DIR}/browser)
   set_tests_properties(browser PROPERTIES LABELS browser SKIP_RETURN_CODE 77 TIMEOUT 900)
 endif()
+
+# The viewer's modules that need no browser.
+find_program(MEMFLAME_NODE node)
+if(MEMFLAME_NODE)
+  file(GLOB viewer_tests CONFIGURE_DEPENDS viewer/*.test.mjs)
+  add_test(NAME viewer COMMAND ${MEMFLAME_NODE} --test ${viewer_tests})
+  set_tests_properties(viewer PROPERTIES LABELS unit TIMEOUT 60)
+endif()

@@ -1,5 +1,5 @@
 // The data block of a picture: base64 of a gzip stream of columns of LEB128 numbers, as
-// render/tree_columns.h writes them.
+// render/data_block.h writes them.
 import { Tree } from "./tree.mjs";
 
 class Reader {
@@ -8,48 +8,65 @@ class Reader {
     this.at = 0;
   }
 
-  byte() {
-    if (this.at >= this.bytes.length) throw new Error("the data end too early");
-    return this.bytes[this.at++];
+  // A number takes a byte at least: a wrong count is no reason to reserve gigabytes.
+  need(count) {
+    if (!(count <= this.bytes.length - this.at)) throw new Error("the data end too early");
+    return count;
   }
 
-  // Up to 2^53.
-  number() {
-    let value = 0, scale = 1, part;
-    do {
-      part = this.byte();
+  // Up to 2^53; `value` and `scale` are what the bytes before it had.
+  number(value = 0, scale = 1) {
+    for (;; scale *= 128) {
+      this.need(1);
+      const part = this.bytes[this.at++];
       value += (part & 127) * scale;
-      scale *= 128;
-    } while (part & 128);
-    return value;
+      if (part < 128) return value;
+    }
   }
 
-  // Zigzag: 0, -1, 1, -2, …
+  // Zigzag: 0, -1, 1, -2, … The lowest bit is the sign and no part of the number, which would need
+  // one bit more than numbers have.
   signed() {
-    const value = this.number();
-    return value % 2 ? -(value + 1) / 2 : value / 2;
+    this.need(1);
+    const part = this.bytes[this.at++], low = (part & 126) / 2;
+    const size = part < 128 ? low : this.number(low, 64);
+    return part & 1 ? -size - 1 : size;
   }
 
   signedBig() {
     let value = 0n, shift = 0n, part;
     do {
-      part = this.byte();
+      this.need(1);
+      part = this.bytes[this.at++];
       value |= BigInt(part & 127) << shift;
       shift += 7n;
     } while (part & 128);
     return BigInt.asIntN(64, (value >> 1n) ^ -(value & 1n));
   }
 
+  column(Type, count, next) {
+    const out = new Type(this.need(count));
+    for (let i = 0; i < count; ++i) out[i] = next();
+    return out;
+  }
+
+  // Most numbers are one byte.
   numbers(Type, count) {
-    // A number takes a byte at least: a wrong count is no reason to reserve gigabytes.
-    if (count > this.bytes.length - this.at) throw new Error("the data end too early");
-    const out = new Type(count);
-    for (let i = 0; i < count; ++i) out[i] = this.number();
+    const out = new Type(this.need(count)), { bytes } = this;
+    for (let i = 0; i < count; ++i) {
+      const part = bytes[this.at];
+      if (part < 128) {
+        out[i] = part;
+        ++this.at;
+      } else {
+        out[i] = this.number();
+      }
+    }
     return out;
   }
 
   text() {
-    const size = this.number();
+    const size = this.need(this.number());
     const text = utf8.decode(this.bytes.subarray(this.at, this.at + size));
     this.at += size;
     return text;
@@ -60,7 +77,7 @@ const utf8 = new TextDecoder();
 // about: the JSON beside the data; bytes: the data, inflated.
 export function decodeTree(about, bytes) {
   const reader = new Reader(bytes);
-  const strings = Array.from({ length: reader.number() }, () => reader.text());
+  const strings = Array.from({ length: reader.need(reader.number()) }, () => reader.text());
   const names = (count) => Array.from(reader.numbers(Int32Array, count), (i) => strings[i] ?? "");
   const count = reader.number();
   const frames = {
@@ -68,15 +85,14 @@ export function decodeTree(about, bytes) {
     colour: reader.numbers(Uint32Array, count),
   };
   const size = reader.number();
+  if (size === 0) throw new Error("there is no tree in the data");
   const up = reader.numbers(Int32Array, size - 1);
   const frame = reader.numbers(Int32Array, size);
-  for (let n = 0; n < size; ++n) if (frame[n] >= count) throw new Error("a frame is missing");
+  for (let n = 0; n < size; ++n) if (n > 0 && frame[n] >>> 0 >= count) throw new Error("a frame is missing");
   const merged = about.merged ? reader.numbers(Int32Array, size) : null;
-  const own = about.types.map(() => {
-    const column = about.big ? new BigInt64Array(size) : new Float64Array(size);
-    for (let n = 0; n < size; ++n) column[n] = about.big ? reader.signedBig() : reader.signed();
-    return column;
-  });
+  const own = about.types.map(() => (about.big
+    ? reader.column(BigInt64Array, size, () => reader.signedBig())
+    : reader.column(Float64Array, size, () => reader.signed())));
   return new Tree({ about, frames, up, frame, own, merged });
 }
 

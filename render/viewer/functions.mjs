@@ -43,16 +43,16 @@ export const functionsOfViews = (views) => views.map((view) => {
 
 const compare = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
 
-// What a row has in a column, and how rows are in order of it; the largest figures come first.
-const columns = {
-  name: (a, b) => a.frame - b.frame,
-  own: (a, b) => compare(b.own, a.own) || a.frame - b.frame,
-  total: (a, b) => compare(b.total, a.total) || a.frame - b.frame,
-  change: (a, b) => compare(b.after - b.before, a.after - a.before) || a.frame - b.frame,
-};
+// How rows are in order of a column: the largest figures come first.
+const byTotal = (a, b) => compare(b.total, a.total) || a.frame - b.frame;
+const orders = new Map([
+  ["name", (a, b) => a.frame - b.frame],
+  ["own", (a, b) => compare(b.own, a.own) || a.frame - b.frame],
+  ["change", (a, b) => compare(b.after - b.before, a.after - a.before) || a.frame - b.frame],
+]);
 
 // sort: a column, with "-" before it for the other way round.
 export function inOrder(rows, sort) {
-  const back = sort.startsWith("-"), order = columns[back ? sort.slice(1) : sort] || columns.total;
+  const back = sort.startsWith("-"), order = orders.get(back ? sort.slice(1) : sort) || byTotal;
   return rows.slice().sort(back ? (a, b) => order(b, a) : order);
 }

@@ -69,8 +69,8 @@ export class Look {
   // Nodes of a frame that are not below another one of it.
   outermost(frame) {
     const { tree } = this, found = [];
-    for (let n = 0; n < tree.size; n = tree.frame[n] === frame ? tree.end[n] : n + 1)
-      if (n > 0 && tree.frame[n] === frame) found.push(n);
+    for (let n = 1; n < tree.size; n = tree.frame[n] === frame ? tree.end[n] : n + 1)
+      if (tree.frame[n] === frame) found.push(n);
     return found;
   }
 

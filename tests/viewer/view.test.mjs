@@ -1,0 +1,100 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { at, lookOf, nameOf, pathsOf, treeOf } from "./trees.mjs";
+
+const stacks = `
+main;parse;grow 7
+main;parse 30
+main;log;grow 5
+main;cache;cache;grow 11
+main;cache 2
+worker;cache;parse 4
+`;
+
+test("callees on callers: every figure, and children with self are the parent", () => {
+  const look = lookOf(treeOf(stacks));
+  assert.deepEqual(pathsOf(look.root), {
+    "all": 59, "all;main": 55, "all;main;cache": 13, "all;main;cache;cache": 11, "all;main;cache;cache;grow": 11,
+    "all;main;log": 5, "all;main;log;grow": 5, "all;main;parse": 37, "all;main;parse;grow": 7,
+    "all;worker": 4, "all;worker;cache": 4, "all;worker;cache;parse": 4,
+  });
+  assert.equal(at(look, "main;parse").own, 30);
+  assert.equal(at(look, "main;cache").own, 2);
+});
+
+test("callers first: what functions themselves have, by who called them", () => {
+  const look = lookOf(treeOf(stacks), { flow: "callers" }), paths = pathsOf(look.root);
+  assert.equal(paths.all, 59);
+  assert.equal(paths["all;grow"], 23);
+  assert.equal(paths["all;grow;cache;cache;main"], 11);
+  assert.equal(paths["all;parse"], 34);
+  assert.equal(paths["all;cache"], 2);
+  for (const path of Object.keys(paths)) {
+    const view = at(look, path.replace(/^all;?/, ""));
+    assert.ok(view.own >= 0 && view.callees.reduce((sum, one) => sum + one.total, view.own) === view.total, path);
+  }
+});
+
+test("recursion: a focus takes the outermost once, callers first too", () => {
+  const tree = treeOf("a;f;f;f 8\nf;b 2\na;c;f 4");
+  assert.equal(lookOf(tree, { focus: "f" }).root.total, 14);
+  assert.deepEqual(pathsOf(lookOf(tree, { focus: "f" }).root), { "f": 14, "f;b": 2, "f;f": 8, "f;f;f": 8 });
+  assert.deepEqual(pathsOf(lookOf(tree, { focus: "f", flow: "callers" }).root), { "f": 14, "f;a": 8, "f;c": 4, "f;c;a": 4 });
+  const above = lookOf(tree, { flow: "callers" }), f = above.root.callees.find((one) => nameOf(one) === "f");
+  assert.equal(f.total, 12);
+});
+
+test("hidden functions are not there, and their callees are their callers'", () => {
+  const look = lookOf(treeOf(stacks), { hidden: ["cache"] });
+  assert.deepEqual(pathsOf(look.root), {
+    "all": 59, "all;main": 55, "all;main;grow": 11, "all;main;log": 5, "all;main;log;grow": 5,
+    "all;main;parse": 37, "all;main;parse;grow": 7, "all;worker": 4, "all;worker;parse": 4,
+  });
+  assert.equal(at(look, "main").own, 2);
+  const above = lookOf(treeOf(stacks), { hidden: ["cache"], flow: "callers" });
+  assert.equal(pathsOf(above.root)["all;grow;main"], 11);
+  assert.equal(above.root.total, 59);
+  assert.equal(pathsOf(lookOf(treeOf(stacks), { hidden: ["main", "worker", "cache", "log"] }).root)["all;grow"], 16);
+});
+
+test("neighbours by name, by width, and merged ones last", () => {
+  const tree = treeOf("m;b 5\nm;a 9\nm;c 7\nm;(+3) 100"), names = (look) => look.root.callees[0].callees.map((view) => view.total);
+  assert.deepEqual(names(lookOf(tree)), [9, 5, 7, 100]);
+  assert.deepEqual(names(lookOf(tree, { order: "width" })), [9, 7, 5, 100]);
+});
+
+test("in order of time equal neighbours stay apart", () => {
+  const tree = treeOf("m;a 1\nm;b 2", { order: "time" });
+  tree.frame.set([0, 1, 0, 0].map((n) => n).slice(0, tree.frame.length));
+  const look = lookOf(tree);
+  assert.equal(look.root.callees[0].callees.length, 2);
+});
+
+test("what has no width is left out, but not what it calls", () => {
+  assert.deepEqual(pathsOf(lookOf(treeOf("a;b -5\na;c 3\nd 0")).root), { "all": 3, "all;a": 3, "all;a;c": 3 });
+});
+
+test("a view is found by its hash, in other looks too, and followed by its frames", () => {
+  const tree = treeOf(stacks), deep = at(lookOf(tree), "main;cache;cache;grow");
+  for (const other of [lookOf(tree, { order: "width" }), lookOf(treeOf(stacks + "zzz;other 5000\n"))]) {
+    assert.equal(other.find(deep.hash)?.total, 11);
+    assert.equal(other.follow(["main", "cache", "cache"].map((name) => other.tree.frames.name.indexOf(name))).total, 11);
+  }
+  assert.equal(lookOf(tree).find([1, 2]), null);
+  const hashes = Object.keys(pathsOf(lookOf(tree).root)).map((path) => at(lookOf(tree), path.replace(/^all;?/, "")).hash.join());
+  assert.equal(new Set(hashes).size, hashes.length);
+  const above = lookOf(tree, { flow: "callers" }), caller = at(above, "grow;cache;cache");
+  assert.equal(lookOf(tree, { flow: "callers", order: "width" }).find(caller.hash).total, 11);
+  const without = lookOf(tree, { hidden: ["cache"] });
+  assert.equal(without.find(at(without, "main;grow").hash).total, 11);
+});
+
+test("ten thousand levels are no recursion of ours", () => {
+  const tree = treeOf(Array.from({ length: 5000 }, (_, i) => `f${i % 7}`).join(";") + " 10");
+  const look = lookOf(tree);
+  let view = look.root, depth = 0;
+  for (; view.callees.length; ++depth) view = view.callees[0];
+  assert.equal(depth, 5000);
+  assert.equal(look.find(view.hash), view);
+  assert.equal(view.path().length, 5001);
+});

@@ -21,8 +21,7 @@ const keptLooks = 8;
 const stateOf = { measure: "value", direction: "view", order: "order", cut: "cut" };
 
 export class App {
-  // host: an element that controls and panels go into. stage: where boxes are drawn. alone: the
-  // picture has the window, its address and its keys for itself.
+  // host: has controls and panels. stage: draws. alone: the window, its address and keys are ours.
   constructor({ tree, stage, host, alone }) {
     Object.assign(this, { tree, stage, host, alone });
     this.measures = measuresOf(tree);
@@ -92,8 +91,8 @@ export class App {
     const same = (view) => view.hash[0] === hash[0] && view.hash[1] === hash[1];
     const last = this.zoomed && same(this.zoomed) ? this.zoomed : null;
     if (last && last.look === look) return last;
-    const found = last && look.follow(framesOf(last));
-    return found && same(found) ? found : look.find(hash);
+    const there = last && look.follow(framesOf(last));
+    return there && same(there) ? there : look.find(hash);
   }
 
   show() {
@@ -121,7 +120,8 @@ export class App {
     controls.reset.hidden = !state.zoom;
     controls.restore.hidden = !state.hidden.length && state.focus < 0;
     controls.measure.value = measure.id;
-    controls.direction.value = state.view === "callers" ? "callers" : "";
+    controls.direction.value = this.around ? "around" : state.view === "callers" ? "callers" : "";
+    for (const option of controls.direction.options) option.hidden = option.value === "around" && !this.around;
     controls.order.value = order;
     controls.cut.value = cut;
     if (document.activeElement !== controls.search) controls.search.value = state.search;
@@ -231,11 +231,12 @@ export class App {
 
   set(control, value) {
     const key = stateOf[control];
-    this.change(key === "view" ? { view: value, focus: -1, zoom: null } : { [key]: value });
+    if (key !== "view") this.change({ [key]: value });
+    else if (value !== "around") this.change({ view: value, focus: -1, zoom: null });
   }
 
   cycle(control) {
-    const select = this.controls[control], values = Array.from(select.options, (option) => option.value);
+    const select = this.controls[control], values = Array.from(select.options).filter((option) => !option.hidden).map((option) => option.value);
     if (values.length > 1) this.set(control, values[(values.indexOf(select.value) + 1) % values.length]);
   }
 

@@ -25,7 +25,7 @@ export function makeControls(host, { measures, inOrderOfTime }) {
     next: button("›", "The next match (n)", { "aria-label": "the next match" }),
     measure: choice("what widths mean (m)", measures.map(({ id, label }) => [id, label])),
     direction: choice("direction of stacks (v)", inOrderOfTime
-      ? [] : [["", "callees on callers"], ["callers", "callers first"]]),
+      ? [] : [["", "callees on callers"], ["callers", "callers first"], ["around", "callers and callees"]]),
     order: choice("order of neighbours (o)", inOrderOfTime ? [] : [["name", "by name"], ["width", "by width"]]),
     cut: choice("where long names are cut (e)", [["right", "name…"], ["middle", "na…me"], ["left", "…name"]]),
     turn: button("⇅", "Turn upside down (i)", { "aria-label": "turn upside down" }),

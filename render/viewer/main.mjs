@@ -24,8 +24,15 @@ async function start(root) {
     root.classList.add("live");
     root.app = new App({ tree, stage, host, alone });
     printable(root.app);
+    scrollable(root.querySelector(".mf-head"));
+    window.addEventListener("resize", () => scrollable(root.querySelector(".mf-head")));
   }
   root.dataset.ready = "1";
+}
+
+// Keys have to reach what is out of sight.
+function scrollable(part) {
+  if (part) part.tabIndex = part.scrollHeight > part.clientHeight ? 0 : -1;
 }
 
 const root = document.currentScript.closest(".memflame");

@@ -8,7 +8,7 @@ function panel(host, className, title, close) {
   const made = element("section", { className: `mf-panel ${className}`, "aria-label": title, hidden: true });
   const button = element("button", { type: "button", title: "Close (Esc)", "aria-label": `close ${title}` }, "✕");
   button.addEventListener("click", close);
-  const body = element("div", { className: "mf-body" });
+  const body = element("div", { className: "mf-body", tabIndex: 0, role: "group", "aria-label": title });
   made.append(element("header", {}, element("h2", {}, title), button), body);
   made.addEventListener("keydown", (event) => {
     if (event.key === "Escape") close();

@@ -43,6 +43,7 @@ export class SvgStage {
   get width() { return this.whole.width - 2 * this.margin; }
 
   draw(picture) {
+    const fromEnd = this.picture ? this.whole.height - window.scrollY : 0;
     this.picture = picture;
     this.fit(picture.rows.length);
     const { rows, upwards } = picture;
@@ -51,6 +52,8 @@ export class SvgStage {
     this.element.replaceChildren(...rows.map((boxes, row) => svgElement("g", {
       class: "row", transform: `translate(0 ${this.head + (upwards ? height - row * this.rowHeight : row * this.rowHeight)})`,
     }, ...boxes.map((box) => this.make(box)))));
+    // A flame stands on its root, which therefore has to stay in sight.
+    if (this.alone && upwards && this.whole.height > window.innerHeight) window.scrollTo(0, this.whole.height - (fromEnd || window.innerHeight));
   }
 
   make(box) {

@@ -11,23 +11,17 @@ async function start(root) {
   const tree = decodeTree(about, await inflate(root.querySelector(".mf-data").textContent));
   const svg = root.localName === "svg";
   const alone = svg ? root === document.documentElement : root.parentNode === document.body && root.dataset.alone === "1";
-  if (svg) {
-    const layer = svgElement("foreignObject", { class: "mf-layer", x: 0, y: 0, width: "100%", height: "100%" });
-    const host = element("div", { className: "mf-app" });
-    layer.append(host);
-    const stage = new SvgStage(root, about);
-    root.append(layer);
-    root.classList.add("live");
-    root.app = new App({ tree, stage, host, alone });
-  } else {
-    const host = root.querySelector(".mf-app"), stage = new CanvasStage(host, about);
-    root.classList.add("live");
-    root.app = new App({ tree, stage, host, alone });
-    printable(root.app);
-    scrollable(root.querySelector(".mf-head"));
-    window.addEventListener("resize", () => scrollable(root.querySelector(".mf-head")));
-  }
+  const host = svg ? element("div", { className: "mf-app" }) : root.querySelector(".mf-app");
+  const stage = svg ? new SvgStage(root, about) : new CanvasStage(host, about);
+  if (svg)
+    root.append(svgElement("foreignObject", { class: "mf-layer", x: 0, y: 0, width: "100%", height: "100%" }, host));
+  root.classList.add("live");
+  root.app = new App({ tree, stage, host, alone });
   root.dataset.ready = "1";
+  if (svg) return;
+  printable(root.app);
+  scrollable(root.querySelector(".mf-head"));
+  window.addEventListener("resize", () => scrollable(root.querySelector(".mf-head")));
 }
 
 // Keys have to reach what is out of sight.
@@ -35,8 +29,12 @@ function scrollable(part) {
   if (part) part.tabIndex = part.scrollHeight > part.clientHeight ? 0 : -1;
 }
 
-const root = document.currentScript.closest(".memflame");
-start(root).catch((error) => {
+// Boxes that are there for those who run no scripts are not worth being laid out now; they come back
+// where the data cannot be read.
+const root = document.currentScript.closest(".memflame"), still = root.querySelector(".frames");
+still?.setAttribute("display", "none");
+start(root).then(() => still?.removeAttribute("display"), (error) => {
+  still?.removeAttribute("display");
   root.dataset.ready = "failed";
   const note = root.querySelector(".mf-app");
   if (note) note.textContent = `This picture cannot be read: ${error.message}`;

@@ -18,8 +18,10 @@ export class SvgStage {
     this.fit(0);
   }
 
-  // The width of one letter.
+  // The width of one letter. What was drawn before would only be laid out once more.
   letterWidth() {
+    this.element.replaceChildren();
+    this.element.removeAttribute("display");
     const probe = this.element.appendChild(svgElement("text", {}, "M".repeat(100)));
     const width = probe.getComputedTextLength() / 100;
     probe.remove();

@@ -31,6 +31,7 @@ struct ReadOptions {
   std::optional<ValueType> type{};
   size_t columns = 0;  // how many numbers end a folded line; 0 = as many as they seem to be
   unsigned threads = 1;
+  bool in_order = false;  // keep the order of the input (Profile::keep_order) where it has one
 
   // Frames at the root of each stack, where the input tells them.
   bool comm = true;  // name of the program

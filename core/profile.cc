@@ -18,6 +18,14 @@ void add_checked(int64_t& sum, int64_t value, Unit unit) {
     throw Error("a sum of values leaves the range of 64 bits; the input cannot be right");
 }
 
+// Rows of one more column, which is 0.
+std::vector<int64_t> widened(const std::vector<int64_t>& cells, size_t rows, size_t columns) {
+  std::vector<int64_t> wider(rows * (columns + 1), 0);
+  for (size_t row = 0; row < rows; ++row)
+    std::copy_n(&cells[row * columns], columns, &wider[row * (columns + 1)]);
+  return wider;
+}
+
 int64_t scaled(int64_t value, int decimals) {
   for (; decimals > 0; --decimals)
     if (__builtin_mul_overflow(value, 10, &value))
@@ -62,16 +70,16 @@ size_t Profile::add_column(ValueType type) {
   const size_t before = types.size();
   if (before == max_columns) throw Error("more than 1,024 different kinds of figures");
   types.push_back(std::move(type));
-  std::vector<int64_t> wider(touched_.size() * types.size(), 0);
-  for (size_t row = 0; row < touched_.size(); ++row)
-    std::copy_n(&cells_[row * before], before, &wider[row * types.size()]);
-  cells_.swap(wider);
+  cells_ = widened(cells_, touched_.size(), before);
+  sequence_cells_ = widened(sequence_cells_, sequence_.size(), before);
   return before;
 }
 
 void Profile::set_decimals(size_t column, uint8_t decimals) {
   const int more = decimals - types[column].decimals;
-  for (size_t i = column; i < cells_.size(); i += types.size()) cells_[i] = scaled(cells_[i], more);
+  for (std::vector<int64_t>* cells : {&cells_, &sequence_cells_})
+    for (size_t i = column; i < cells->size(); i += types.size())
+      (*cells)[i] = scaled((*cells)[i], more);
   types[column].decimals = decimals;
 }
 
@@ -86,6 +94,16 @@ void Profile::add(StackId stack, std::span<const int64_t> values) {
     row = static_cast<uint32_t>(touched_.size());
   }
   int64_t* cell = &cells_[(row - 1) * types.size()];
+  for (size_t i = 0; i < values.size(); ++i) add_checked(cell[i], values[i], types[i].unit);
+  if (in_order_) add_in_order(stack, values);
+}
+
+void Profile::add_in_order(StackId stack, std::span<const int64_t> values) {
+  if (sequence_.empty() || sequence_.back() != stack) {
+    sequence_.push_back(stack);
+    sequence_cells_.resize(sequence_cells_.size() + types.size(), 0);
+  }
+  int64_t* cell = sequence_cells_.data() + (sequence_.size() - 1) * types.size();
   for (size_t i = 0; i < values.size(); ++i) add_checked(cell[i], values[i], types[i].unit);
 }
 
@@ -224,9 +242,9 @@ void merge(Profile& into, const Profile& from) {
     frame_of[i] = into.frames.intern(frame_from(into, from, FrameId{i}));
   const std::vector<StackId> stack_of = merge_stacks(into.stacks, from.stacks, frame_of);
   std::vector<int64_t> row(into.types.size());
-  for (const StackId stack : from.touched()) {
+  for (size_t added = 0; added < from.rows(); ++added) {
+    const auto [stack, values] = from.row(added);
     std::fill(row.begin(), row.end(), 0);
-    const std::span<const int64_t> values = from.values(stack);
     for (size_t i = 0; i < place.size(); ++i) {
       const int64_t value = factors[i] == 1 ? values[i] : rescaled(values[i], factors[i]);
       row[place[i]] = scaled(value, into.types[place[i]].decimals - from.types[i].decimals);

@@ -89,6 +89,24 @@ class Profile {
   // Stacks that values were added to, in order of their first add().
   std::span<const StackId> touched() const { return touched_; }
 
+  // From now on each add() is kept as a row of its own too, for pictures in the order of time; adds
+  // to one stack without another between them are one row. Before the first add().
+  void keep_order() { in_order_ = true; }
+  bool in_order() const { return in_order_; }
+
+  // What was added: in the order in which it came where that is kept, else a row for each stack.
+  // Valid until the next add().
+  struct Row {
+    StackId stack;
+    std::span<const int64_t> values;
+  };
+  size_t rows() const { return in_order_ ? sequence_.size() : touched_.size(); }
+  Row row(size_t i) const {
+    const std::vector<int64_t>& cells = in_order_ ? sequence_cells_ : cells_;
+    return {in_order_ ? sequence_[i] : touched_[i],
+            std::span(cells).subspan(i * types.size(), types.size())};
+  }
+
   // One more column, 0 for all stacks so far; its index. Costs a pass over all figures. Throws
   // Error when there are max_columns.
   size_t add_column(ValueType type);
@@ -111,9 +129,14 @@ class Profile {
   std::vector<FrameId> path(StackId stack) const;
 
  private:
+  void add_in_order(StackId stack, std::span<const int64_t> values);
+
   std::vector<int64_t> cells_;          // rows of types.size() values
   std::vector<uint32_t> row_of_stack_;  // StackId::index -> row + 1, 0 = no row
   std::vector<StackId> touched_;
+  bool in_order_ = false;
+  std::vector<StackId> sequence_;  // of the rows in order
+  std::vector<int64_t> sequence_cells_;
 };
 
 // Adds to the sum of a column. False when that leaves 64 bits, which a sum of variances never does.

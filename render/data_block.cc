@@ -1,19 +1,21 @@
 #include "render/data_block.h"
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <sstream>
-#include <tuple>
-#include <unordered_map>
 
 #include "core/difference.h"
 #include "render/gzip.h"
+#include "render/plain_frames.h"
 
 namespace memflame {
 namespace {
 
 constexpr int64_t exact_doubles = int64_t{1} << 53U;  // JavaScript's numbers up to here are whole
 constexpr auto merged_kind = static_cast<uint8_t>(BoxKind::merged);
+constexpr std::array order_names{"name", "width", "time"};  // by Neighbours
+using Json = nlohmann::ordered_json;
 
 void append_number(std::string& out, uint64_t value) {
   for (; value >= 128; value >>= 7U) out += static_cast<char>((value & 127U) | 128U);
@@ -35,17 +37,18 @@ struct UsedFrames {
 };
 
 UsedFrames used_frames(const Profile& profile, const DataNodes& nodes) {
-  UsedFrames out;
-  out.place.resize(profile.frames.size(), UINT32_MAX);
+  const PlainFrames plain = plain_frames(profile);
+  std::vector<uint32_t> place_of_rank(plain.of_rank.size(), UINT32_MAX);
   for (const FrameId frame : nodes.frame)
-    if (frame && std::exchange(out.place[frame.index], 0U) != 0) out.list.push_back(frame);
-  const auto key = [&](FrameId id) {
-    const Frame& frame = profile.frames[id];
-    return std::tuple(profile.strings[frame.function], profile.strings[frame.module], frame.kind);
-  };
-  std::sort(out.list.begin(), out.list.end(),
-            [&](FrameId a, FrameId b) { return key(a) < key(b); });
-  for (uint32_t i = 0; i < out.list.size(); ++i) out.place[out.list[i].index] = i;
+    if (frame) place_of_rank[plain.rank[frame.index]] = 0;
+  UsedFrames out;
+  for (size_t rank = 0; rank < place_of_rank.size(); ++rank) {
+    if (place_of_rank[rank] != 0) continue;
+    place_of_rank[rank] = static_cast<uint32_t>(out.list.size());
+    out.list.push_back(plain.of_rank[rank]);
+  }
+  out.place.resize(profile.frames.size());
+  for (size_t i = 1; i < out.place.size(); ++i) out.place[i] = place_of_rank[plain.rank[i]];
   return out;
 }
 
@@ -110,13 +113,36 @@ void append_nodes(std::string& out, const UsedFrames& frames, const DataNodes& n
       append_signed(out, nodes.own[i * nodes.columns + column]);
 }
 
+// What is said of a profile beside its figures; nothing of what is empty.
+void add_facts(Json& about, const Profile& profile, const RenderOptions& options) {
+  uint64_t replaced = 0;
+  const auto add = [&](const char* key, const std::string& text) {
+    if (!text.empty()) about[key] = clean_text(text, replaced);
+  };
+  const Meta& meta = profile.meta;
+  add("title", options.title.empty() ? meta.title : options.title);
+  add("command", meta.command);
+  add("host", meta.host);
+  add("sampling", meta.sampling);
+  if (meta.seconds > 0) about["seconds"] = meta.seconds;
+  for (const Reconciliation& row : meta.reconciliation)
+    about["reconciliation"].push_back(
+        {{"name", clean_text(row.name, replaced)}, {"captured", row.captured}, {"os", row.os}});
+  for (const std::string& note : meta.notes) about["notes"].push_back(clean_text(note, replaced));
+  for (size_t i = 0; i < loss_info.size(); ++i) {
+    const LossCount& count = profile.losses[static_cast<Loss>(i)];
+    if (count.events != 0 || count.bytes != 0)
+      about["losses"][std::string(loss_info[i].name)] = {{"events", count.events},
+                                                         {"bytes", count.bytes}};
+  }
+}
+
 }  // namespace
 
-DataNodes data_nodes(const FrameTree& tree) {
-  DataNodes out{tree.frame, std::vector<uint32_t>(tree.size(), 0), {}, tree.own, tree.columns};
-  for (size_t node = 1; node < tree.size(); ++node)
-    out.depth[node] = out.depth[tree.caller[node]] + 1;
-  return out;
+DataNodes data_nodes(FrameTree tree) {
+  std::vector<uint32_t> depth = std::move(tree.caller);
+  for (size_t node = 1; node < depth.size(); ++node) depth[node] = depth[depth[node]] + 1;
+  return {std::move(tree.frame), std::move(depth), {}, std::move(tree.own), tree.columns};
 }
 
 DataNodes data_nodes(const Layout& layout) {
@@ -144,7 +170,6 @@ DataNodes data_nodes(const Layout& layout) {
 }
 
 std::string about_json(const DataSource& source, const DataNodes& nodes) {
-  using Json = nlohmann::ordered_json;
   const auto& [profile, options, palette, names] = source;
   uint64_t replaced = 0;
   Json types = Json::array();
@@ -159,7 +184,8 @@ std::string about_json(const DataSource& source, const DataNodes& nodes) {
              {"types", types},
              {"shown", profile.shown},
              {"big", big(nodes)},
-             {"merged", !nodes.merged.empty()},
+             {"merged", nodes.merged.empty() ? 0 : 1},
+             {"order", order_names[static_cast<size_t>(options.order)]},
              {"mergedKind", merged_kind},
              {"root", options.icicle ? "top" : "bottom"},
              {"fontSize", options.font_size},
@@ -171,10 +197,13 @@ std::string about_json(const DataSource& source, const DataNodes& nodes) {
                        number((*palette.change)[2])};
   if (const auto states = palette.change ? difference_of(profile) : std::nullopt)
     about["difference"] = {{"before", states->before}, {"after", states->after}};
+  add_facts(about, profile, options);
   std::string out;
   for (const char c : about.dump(-1, ' ', false, Json::error_handler_t::replace)) {
     if (c == '<')
       out += "\\u003c";
+    else if (c == '>')  // "]]>" must not be in a text of XML
+      out += "\\u003e";
     else if (c == '&')
       out += "\\u0026";
     else

@@ -1,13 +1,15 @@
-// The tree in a picture as its script reads it (viewer/decode.mjs) and as `collapse` reads it back.
+// The tree in a picture as its script reads it (viewer/decode.mjs) and as `collapse` reads it back
+// (collapse/inputs/memflame_html.cc).
 //
-// A picture has a JSON object with what is to be said of the profile, and a block of data: base64
-// of a gzip stream of LEB128 numbers, figures in zigzag form:
+// A picture has a JSON object with what is to be said of the profile (title to losses as in
+// outputs/json.cc, where there are any), and a block of data: base64 of a gzip stream of LEB128
+// numbers, figures in zigzag form:
 //   strings: count, then for each its size and bytes (as the profile has them)
 //   frames, in order of their names: count, then columns: name, module, kind, colour (0xRRGGBB)
 //   nodes: count with the root, which is the first, depth-first; then columns:
 //     for all but the root, how many levels up from a callee of the node before it is
 //     frame, as an index into frames (of the root 0)
-//     frames that are merged in it (only when the JSON has "merged": true)
+//     frames that are merged in it (only when the JSON has "merged": 1)
 //     for each type of figures: the node's own
 #pragma once
 
@@ -32,7 +34,7 @@ struct DataNodes {
   size_t columns = 0;
   size_t size() const { return frame.size(); }
 };
-DataNodes data_nodes(const FrameTree& tree);
+DataNodes data_nodes(FrameTree tree);
 DataNodes data_nodes(const Layout& layout);
 
 struct DataSource {
@@ -42,7 +44,7 @@ struct DataSource {
   const CleanStrings& names;
 };
 
-// JSON without "<" and "&": fit for a script element and for XML text.
+// JSON without "<", ">" and "&": fit for a script element and for XML text.
 std::string about_json(const DataSource& source, const DataNodes& nodes);
 
 // Appends base64 in lines.

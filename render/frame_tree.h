@@ -12,8 +12,9 @@ namespace memflame {
 
 // Node 0 is the root, which stands for everything; callers come before their callees, and what a
 // node calls, directly or not, is [node + 1, end[node]). Callees of one caller that have the same
-// function, module and kind are one node, whatever their source lines. Nodes without a figure in
-// any column, themselves or below, are left out.
+// function, module and kind are one node, whatever their source lines; in the order of time only
+// those that follow each other. Nodes without a figure in any column, themselves or below, are left
+// out.
 struct FrameTree {
   std::vector<FrameId> frame;    // none for the root; else one of those that differ by lines only
   std::vector<uint32_t> caller;  // the root's is itself
@@ -38,8 +39,8 @@ struct Width {
 };
 Width width_of(const Profile& profile, WidthOf of);
 
-// Neighbours by width are the widest first, others in bytewise order of their names. Throws Error
-// when a sum leaves 64 bits.
+// Neighbours by width are the widest first, those by name in bytewise order. Throws Error when a
+// sum leaves 64 bits, and (usage) when the order of time is asked for and the profile has none.
 FrameTree frame_tree(const Profile& profile, Neighbours order, const Width& width);
 
 // Inclusive figures: rows as `own` has them, with those of all callees. Throws Error when a sum

@@ -10,8 +10,10 @@ namespace memflame {
 // them, their sum or what has changed; or a signed column by its size.
 enum class WidthOf : uint8_t { shown, larger, after, before, both, change, size };
 
-// What stands beside each other in a picture.
-enum class Neighbours : uint8_t { by_name, by_width };
+// What stands beside each other in a picture. By time it is a flame chart: stacks are from left to
+// right as they came (Profile::in_order), and what a frame has of its own is at the right of its
+// callees.
+enum class Neighbours : uint8_t { by_name, by_width, by_time };
 
 struct RenderOptions {
   std::string title{};          // "" = the profile's own, else made of what is shown

@@ -183,3 +183,36 @@ TEST_CASE("no input can have a column of variances for its value") {
   CHECK(unit == Unit::count);
   CHECK(parse_unit("pages", unit));
 }
+
+TEST_CASE("the order of what was added is kept where that is asked for") {
+  Profile p;
+  p.types = {{"live", Unit::bytes}};
+  p.keep_order();
+  const StackId a = p.push({}, "a"), b = p.push({}, "b");
+  for (const StackId stack : {a, a, b, a}) p.add(stack, std::array<int64_t, 1>{2});
+  REQUIRE(p.rows() == 3);
+  CHECK(p.row(0).stack == a);
+  CHECK(p.row(0).values[0] == 4);
+  CHECK(p.row(2).stack == a);
+  CHECK(p.row(2).values[0] == 2);
+  CHECK(p.values(a)[0] == 6);
+  CHECK(p.touched().size() == 2);
+  p.add_column({"calls"});
+  p.set_decimals(0, 1);
+  p.add(b, std::array<int64_t, 2>{5, 6});
+  REQUIRE(p.rows() == 4);
+  CHECK(p.row(1).values[0] == 20);
+  CHECK(p.row(1).values[1] == 0);
+  CHECK(p.row(3).values[1] == 6);
+  CHECK(p.total(0) == 85);
+  Profile q;
+  q.types = p.types;
+  q.keep_order();
+  merge(q, p);
+  CHECK(q.rows() == 4);
+  Profile plain;
+  plain.types = p.types;
+  merge(plain, p);
+  CHECK(plain.rows() == 2);
+  CHECK(plain.total(0) == 85);
+}

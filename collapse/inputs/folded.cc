@@ -70,8 +70,10 @@ class FoldedReader {
       : source_(source), layout_(layout_of(source, options)) {
     // No more threads than there is text for.
     const bool small = source.head().size() < Source::head_size;
-    for (unsigned i = 0; i < (small ? 1 : std::max(1U, options.threads)); ++i)
+    const bool alone = small || options.in_order;
+    for (unsigned i = 0; i < (alone ? 1 : std::max(1U, options.threads)); ++i)
       workers_.emplace_back(layout_);
+    if (options.in_order) workers_.front().profile().keep_order();
   }
 
   Profile run() {

@@ -1,23 +1,17 @@
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "collapse/input.h"
 #include "collapse/inputs/marked_names.h"
-#include "collapse/issues.h"
-#include "collapse/json_walk.h"
+#include "collapse/inputs/memflame_facts.h"
 #include "core/error.h"
 #include "core/kind_names.h"
 
 namespace memflame {
 namespace {
 
-enum Place : uint8_t {
-  other,
-  top,
-  value_types,
-  value_type,
-  place_list,
+enum JsonPlace : uint8_t {
+  place_list = MemflameFacts::first_free,
   place_row,
   stacks,
   stack,
@@ -25,38 +19,33 @@ enum Place : uint8_t {
   frame_places,
   values,
   errors,
-  reconciliation,
-  check,
-  notes,
-  losses,
-  loss,
 };
 
 constexpr std::array steps{
-    JsonStep{top, "value_types", value_types},
-    JsonStep{value_types, "", value_type},
-    JsonStep{top, "places", place_list},
+    JsonStep{MemflameFacts::top, "value_types", MemflameFacts::value_types},
+    JsonStep{MemflameFacts::value_types, "", MemflameFacts::value_type},
+    JsonStep{MemflameFacts::top, "places", place_list},
     JsonStep{place_list, "", place_row},
-    JsonStep{top, "stacks", stacks},
+    JsonStep{MemflameFacts::top, "stacks", stacks},
     JsonStep{stacks, "", stack},
     JsonStep{stack, "places", frame_places},
     JsonStep{stack, "frames", frames},
     JsonStep{stack, "values", values},
     JsonStep{stack, "self_error", errors},
-    JsonStep{top, "reconciliation", reconciliation},
-    JsonStep{reconciliation, "", check},
-    JsonStep{top, "notes", notes},
-    JsonStep{top, "losses", losses},
-    JsonStep{losses, "*", loss},
+    JsonStep{MemflameFacts::top, "reconciliation", MemflameFacts::reconciliation},
+    JsonStep{MemflameFacts::reconciliation, "", MemflameFacts::check},
+    JsonStep{MemflameFacts::top, "notes", MemflameFacts::notes},
+    JsonStep{MemflameFacts::top, "losses", MemflameFacts::losses},
+    JsonStep{MemflameFacts::losses, "*", MemflameFacts::loss},
 };
 
 // Errors have two decimals, so that variances are whole in hundredths, squared.
 constexpr int error_decimals = 2;
 constexpr double variance_unit = 1e-4;
 
-class Visitor : public JsonVisitor {
+class Visitor : public MemflameFacts {
  public:
-  Visitor(Source& source, bool lines) : source_(source), lines_(lines) {}
+  Visitor(Source& source, bool lines) : MemflameFacts(source), lines_(lines) {}
 
   Profile finish() {
     if (format_ != "memflame-profile") source_.fail("it is no profile of memflame's");
@@ -67,88 +56,39 @@ class Visitor : public JsonVisitor {
   }
 
   void begin(uint8_t place, std::string_view key) override {
-    if (place == value_type) type_ = {};
+    MemflameFacts::begin(place, key);
     if (place == place_row) places_.emplace_back();
     if (place == stack) begin_stack();
-    if (place == check) profile_.meta.reconciliation.emplace_back();
-    if (place == loss) {
-      loss_name_ = key;
-      loss_ = {};
-    }
   }
 
   void end(uint8_t place) override {
+    MemflameFacts::end(place);
     if (place == value_type) {
-      if (!profile_.touched().empty() || profile_.types.size() == max_columns)
-        source_.fail("its value_types come too late, or are too many");
-      profile_.types.push_back(type_);
+      profile_.types.back().variance = no_column;  // those come from the errors of stacks
       columns_ = profile_.types.size();
     }
     if (place == stack) add_stack();
-    for (size_t i = 0; place == loss && i < loss_info.size(); ++i)
-      if (loss_info[i].name == loss_name_)
-        profile_.losses.add(static_cast<Loss>(i), loss_.events, loss_.bytes);
   }
 
   void text(uint8_t place, std::string_view key, std::string& text) override {
-    Meta& meta = profile_.meta;
-    if (place == top) {
-      if (key == "format") format_ = text;
-      if (key == "title") meta.title = text;
-      if (key == "command") meta.command = text;
-      if (key == "host") meta.host = text;
-      if (key == "sampling") meta.sampling = text;
-    }
-    if (place == value_type && key == "name") type_.name = text;
-    if (place == value_type && key == "unit" && !parse_unit(text, type_.unit))
-      issues_.add("an unknown unit", 0, text);
+    MemflameFacts::text(place, key, text);
+    if (place == top && key == "format") format_ = text;
     if (place == frames) frames_.push_back(text);
     if (place == place_row) place_text(key, text);
-    if (place == notes) meta.notes.push_back(text);
-    if (place == check && key == "name") meta.reconciliation.back().name = text;
   }
 
   void number(uint8_t place, std::string_view key, const JsonNumber& number) override {
+    MemflameFacts::number(place, key, number);
     if (place == values) values_.push_back(whole(number));
     if (place == frame_places) frame_places_.push_back(whole(number));
     if (place == place_row && key == "line" && lines_)
       places_.back().line =
           static_cast<uint32_t>(std::clamp<int64_t>(whole(number), 0, UINT32_MAX));
     if (place == errors) errors_.push_back(whole(number, error_decimals));
-    if (place == value_type && key == "decimals")
-      type_.decimals = static_cast<uint8_t>(std::clamp<int64_t>(whole(number), 0, 18));
     if (place == top && key == "shown") shown_ = static_cast<size_t>(whole(number));
-    if (place == top && key == "seconds") profile_.meta.seconds = real(number);
-    if (place == loss && key == "bytes") loss_.bytes = whole(number);
-    if (place == loss && key == "events") loss_.events = events(number);
-    if (place == check && key == "captured")
-      profile_.meta.reconciliation.back().captured = whole(number);
-    if (place == check && key == "os") profile_.meta.reconciliation.back().os = whole(number);
   }
 
  private:
-  int64_t whole(const JsonNumber& number, int decimals = 0) {
-    int64_t value = 0;
-    bool rounded = false;
-    if (!number.scaled(decimals, value, rounded))
-      source_.fail("a number leaves the range of 64 bits");
-    return value;
-  }
-
-  static double real(const JsonNumber& number) {
-    const auto digits = static_cast<double>(number.digits);
-    return number.exponent < 0 ? digits / std::pow(10.0, -number.exponent)
-                               : digits * std::pow(10.0, number.exponent);
-  }
-
-  // There may be one more bit of them.
-  static uint64_t events(const JsonNumber& number) {
-    int64_t value = 0;
-    bool rounded = false;
-    if (!number.scaled(0, value, rounded)) return UINT64_MAX;
-    return static_cast<uint64_t>(std::max<int64_t>(value, 0));
-  }
-
   void place_text(std::string_view key, std::string_view text) {
     Frame& place = places_.back();
     if (key == "kind" && !parse_kind(text, place.kind)) issues_.add("an unknown kind", 0, text);
@@ -220,15 +160,10 @@ class Visitor : public JsonVisitor {
     }
   }
 
-  Source& source_;
   const bool lines_;
-  Profile profile_;
-  Issues issues_;
-  std::string format_, loss_name_;
-  LossCount loss_;
+  std::string format_;
   size_t columns_ = 0;  // of values
   size_t shown_ = 0;
-  ValueType type_;
   std::vector<Frame> places_;  // without functions
   std::vector<std::string> frames_;
   std::vector<int64_t> frame_places_, values_, errors_;

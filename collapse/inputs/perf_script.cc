@@ -154,6 +154,13 @@ std::vector<size_t> add_columns(PerfTables& tables, const std::vector<PerfWorker
 
 void add_figures(PerfTables& tables, const Workers& workers, const std::vector<size_t>& column_of) {
   std::vector<int64_t> values(tables.profile.types.size(), 0);
+  for (const PerfWorker::Sample& sample : workers.front()->sequence) {
+    int64_t& value = values[column_of[tables.rows[sample.row].event]];
+    value = sample.value;
+    if (value != 0) tables.profile.add(tables.rows[sample.row].stack, values);
+    value = 0;
+  }
+  if (tables.profile.in_order()) return;
   for (size_t row = 1; row < tables.rows.size(); ++row) {
     int64_t& value = values[column_of[tables.rows[row].event]];
     for (const auto& worker : workers) {
@@ -207,10 +214,12 @@ bool is_perf_script(std::string_view head) {
 
 Profile read_perf_script(Source& source, const ReadOptions& options) {
   if (options.compat) return read_perf_script_compat(source, options);
-  // Frees belong to what was allocated before them; a small input is not worth a thread.
-  const bool alone = options.net || source.head().size() < Source::head_size;
+  // Frees belong to what was allocated before them; order is that of one thread; a small input is
+  // not worth more.
+  const bool alone = options.net || options.in_order || source.head().size() < Source::head_size;
   const unsigned threads = alone ? 1 : std::max(options.threads, 1U);
   PerfTables tables;
+  if (options.in_order) tables.profile.keep_order();
   Workers workers;
   for (unsigned i = 0; i < threads; ++i)
     workers.push_back(std::make_unique<PerfWorker>(tables, options));

@@ -229,11 +229,15 @@ void PerfWorker::end() {
 void PerfWorker::add(uint32_t row, int64_t value) {
   if (sums.size() <= row) sums.resize(row + 1, 0);
   if (__builtin_add_overflow(sums[row], value, &sums[row])) fail_sum();
+  if (options_.in_order) sequence.push_back({row, value});
 }
 
 // What was added before.
 void PerfWorker::subtract(uint32_t row, int64_t value) {
   if (__builtin_sub_overflow(sums[row], value, &sums[row])) fail_sum();
+  int64_t less = 0;
+  if (__builtin_sub_overflow(0, value, &less)) fail_sum();
+  if (options_.in_order) sequence.push_back({row, less});
 }
 
 void PerfWorker::fail_sum() {

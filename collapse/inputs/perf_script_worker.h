@@ -50,8 +50,13 @@ class PerfWorker {
   std::vector<std::pair<size_t, Issues>> issues;  // likewise, where there are any
   std::vector<Event> events;
   std::vector<int64_t> sums;  // by row of the tables
-  uint64_t samples = 0;       // wanted or not
-  uint64_t lost = 0;          // told by perf itself
+  struct Sample {
+    uint32_t row = 0;
+    int64_t value = 0;
+  };
+  std::vector<Sample> sequence;  // only with ReadOptions::in_order: what the sums are made of
+  uint64_t samples = 0;          // wanted or not
+  uint64_t lost = 0;             // told by perf itself
   uint64_t free_misses = 0;
   int64_t free_miss_bytes = 0;
   std::optional<PerfPlace> truncated;

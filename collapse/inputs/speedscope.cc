@@ -31,6 +31,7 @@ class SpeedscopeReader {
 
   Profile run() {
     if (document_.profiles.empty()) source_.fail("it has no profiles");
+    if (options_.in_order) profile_.keep_order();
     columns();
     frames();
     for (size_t i = 0; i < document_.profiles.size(); ++i) add(document_.profiles[i], columns_[i]);

@@ -21,6 +21,7 @@ Profile with_facts_of(const Profile& from) {
   into.types = from.types;
   into.shown = from.shown;
   into.findings = from.findings;
+  if (from.in_order()) into.keep_order();
   return into;
 }
 
@@ -36,8 +37,8 @@ Profile with_stacks(Profile from, Moved moved, std::string_view option, std::str
   };
   size_t dropped = 0;
   int64_t sum = 0;
-  for (const StackId stack : from.touched()) {
-    const std::span<const int64_t> values = from.values(stack);
+  for (size_t i = 0; i < from.rows(); ++i) {
+    const auto [stack, values] = from.row(i);
     if (is_dropped(stack)) {
       ++dropped;
       if (into.shown < values.size() && !add_to(sum, values[into.shown], Unit::variance))
@@ -107,7 +108,8 @@ Profile compacted(const Profile& from) {
     if (!frame) frame = into.frames.intern(frame_from(into, from, node.frame));
     stack_of[i] = into.stacks.push(stack_of[node.caller.index], frame);
   }
-  for (const StackId stack : from.touched()) into.add(stack_of[stack.index], from.values(stack));
+  for (size_t i = 0; i < from.rows(); ++i)
+    into.add(stack_of[from.row(i).stack.index], from.row(i).values);
   for (Finding& finding : into.findings)
     for (StackId Finding::*stack : finding_stacks)
       finding.*stack = stack_of[(finding.*stack).index];

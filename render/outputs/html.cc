@@ -70,14 +70,16 @@ void write_html(std::ostream& out, const Profile& profile, const RenderOptions& 
   const Palette palette = palette_by_name(options.palette);
   const CleanStrings names = clean_strings(profile);
   const DataSource source{profile, options, palette, names};
-  const FrameTree tree =
-      frame_tree(profile, Neighbours::by_name, width_of(profile, options.diff_width));
-  const DataNodes nodes = data_nodes(tree);
+  // The script sorts by width itself.
+  const Neighbours order =
+      options.order == Neighbours::by_time ? Neighbours::by_time : Neighbours::by_name;
+  FrameTree tree = frame_tree(profile, order, width_of(profile, options.diff_width));
   const std::string title =
       options.title.empty() ? default_title(profile, options.icicle) : options.title;
 
   std::string page =
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"generator\" content=\"memflame\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"" +
       page_policy() + "\">\n";
@@ -85,6 +87,7 @@ void write_html(std::ostream& out, const Profile& profile, const RenderOptions& 
   ((page += "<style>") += asset("page_all.css")) += "</style>\n</head>\n<body class=\"mf-page\">\n";
   page += "<div class=\"memflame\" data-alone=\"1\">\n";
   page += head(source, tree, title);
+  const DataNodes nodes = data_nodes(std::move(tree));
   page +=
       "<main class=\"mf-app\"></main>\n<noscript>The graph is drawn by the script in this "
       "file.</noscript>\n";

@@ -232,3 +232,12 @@ TEST_CASE("public samples") {
                                     {"a;b;a;b;a;b", 1},
                                     {"a;b;a;b;c", 2}});
 }
+
+TEST_CASE("lines in the order of time") {
+  const std::string text = "a;b 1\na;c 1\na;b 1\na;b 2\n";
+  const Profile p = read_text(text, "folded", {.threads = 2, .in_order = true});
+  REQUIRE(p.rows() == 3);
+  CHECK(p.row(0).stack == p.row(2).stack);
+  CHECK(p.row(2).values[0] == 3);
+  CHECK(read_text(text, "folded").rows() == 2);
+}

@@ -206,3 +206,16 @@ TEST_CASE("source lines below frames") {
   CHECK(p.strings[p.frames[path[1]].file] == "b.h");
   CHECK(p.frames[path[1]].line == 3);
 }
+
+TEST_CASE("samples in the order of time") {
+  const auto sample = [](const std::string& function) {
+    return "app 1 [000] 1.000000: 10 cycles:u: \n\t55 " + function +
+           "+0x1 (/bin/app)\n\t44 main+0x1 (/bin/app)\n\n";
+  };
+  const std::string text = sample("f") + sample("g") + sample("f") + sample("f");
+  const Profile p = read_text(text, "perf-script", {.in_order = true});
+  REQUIRE(p.rows() == 3);
+  CHECK(p.row(0).stack == p.row(2).stack);
+  CHECK(p.row(2).values[0] == 20);
+  CHECK(stacks(p) == stacks(read_text(text, "perf-script")));
+}

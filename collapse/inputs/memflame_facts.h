@@ -1,0 +1,52 @@
+// What memflame's own formats say of a profile beside its stacks, as JSON: of what its figures are,
+// where it comes from, notes and losses.
+#pragma once
+
+#include <string>
+
+#include "collapse/issues.h"
+#include "collapse/json_walk.h"
+#include "core/profile.h"
+
+namespace memflame {
+
+// A reader's own steps lead to these places, and to others from `first_free` on, which it looks
+// after itself.
+class MemflameFacts : public JsonVisitor {
+ public:
+  enum Place : uint8_t {
+    other,
+    top,
+    value_types,
+    value_type,
+    reconciliation,
+    check,
+    notes,
+    losses,
+    loss,
+    first_free,
+  };
+
+  explicit MemflameFacts(Source& source) : source_(source) {}
+
+  void begin(uint8_t place, std::string_view key) override;
+  void end(uint8_t place) override;
+  void text(uint8_t place, std::string_view key, std::string& text) override;
+  void number(uint8_t place, std::string_view key, const JsonNumber& number) override;
+
+ protected:
+  // Throws Error when it leaves 64 bits.
+  int64_t whole(const JsonNumber& number, int decimals = 0) const;
+
+  Source& source_;
+  Profile profile_;
+  Issues issues_;
+  bool variances_are_columns_ = false;
+
+ private:
+  std::string loss_name_;
+  LossCount loss_;
+  ValueType type_;
+};
+
+}  // namespace memflame

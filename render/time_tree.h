@@ -1,0 +1,12 @@
+// A flame chart's tree.
+#pragma once
+
+#include "render/frame_tree.h"
+#include "render/plain_frames.h"
+
+namespace memflame {
+
+// As frame_tree() makes it in the order of time.
+FrameTree time_tree(const Profile& profile, const PlainFrames& frames);
+
+}  // namespace memflame

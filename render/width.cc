@@ -1,0 +1,50 @@
+// How wide a node is drawn.
+#include <algorithm>
+
+#include "core/difference.h"
+#include "core/error.h"
+#include "render/frame_tree.h"
+
+namespace memflame {
+namespace {
+
+[[noreturn]] void too_much() {
+  throw Error("the values of this profile add up to more than 64 bits; they cannot be drawn");
+}
+
+}  // namespace
+
+Width width_of(const Profile& profile, WidthOf of) {
+  const bool one = of == WidthOf::shown || of == WidthOf::size;
+  const auto states = one ? std::nullopt : difference_of(profile);
+  return states ? Width{of, states->before, states->after}
+                : Width{of, profile.shown, profile.shown};
+}
+
+int64_t Width::operator()(std::span<const int64_t> row) const {
+  const auto positive = [](int64_t value) { return std::max<int64_t>(value, 0); };
+  const int64_t first = row[before], second = row[after];
+  int64_t change = 0;
+  switch (of) {
+    case WidthOf::before:
+      return positive(first);
+    case WidthOf::larger:
+      return positive(std::max(first, second));
+    case WidthOf::both:
+      if (__builtin_add_overflow(positive(first), positive(second), &change)) too_much();
+      return change;
+    case WidthOf::change:
+      if (__builtin_sub_overflow(second, first, &change)) too_much();
+      break;
+    case WidthOf::size:
+      change = second;
+      break;
+    case WidthOf::shown:
+    case WidthOf::after:
+      return positive(second);
+  }
+  if (change == INT64_MIN) too_much();
+  return change < 0 ? -change : change;
+}
+
+}  // namespace memflame

@@ -1,0 +1,153 @@
+// What boxes are wide by, and how many there may be.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <random>
+
+#include "render/layout.h"
+
+using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
+
+namespace {
+
+Profile difference(uint32_t seed, size_t stacks) {
+  std::minstd_rand random(seed);
+  Profile p;
+  p.types = {{"before", Unit::bytes}, {"after", Unit::bytes}};
+  p.shown = 1;
+  for (size_t i = 0; i < stacks; ++i) {
+    StackId top;
+    for (size_t depth = 1 + random() % 9; depth > 0; --depth)
+      top = p.push(top, "f" + std::to_string(random() % 7));
+    const auto value = [&] { return static_cast<int64_t>(random() % 1000) - 200; };
+    p.add(top, std::array{value(), value()});
+  }
+  return p;
+}
+
+// What a stack's own width is, said once more.
+int64_t width(WidthOf of, int64_t before, int64_t after) {
+  const int64_t was = std::max<int64_t>(before, 0), is = std::max<int64_t>(after, 0);
+  switch (of) {
+    case WidthOf::larger:
+      return std::max(was, is);
+    case WidthOf::before:
+      return was;
+    case WidthOf::both:
+      return was + is;
+    case WidthOf::change:
+      return std::abs(after - before);
+    case WidthOf::size:
+      return std::abs(after);
+    case WidthOf::shown:
+    case WidthOf::after:
+      break;
+  }
+  return is;
+}
+
+int64_t total_width(const Profile& p, WidthOf of) {
+  int64_t sum = 0;
+  for (const StackId stack : p.touched()) sum += width(of, p.values(stack)[0], p.values(stack)[1]);
+  return sum;
+}
+
+// Callees and what is a box's own fill it, in the picture and in every column.
+void check_boxes(const Profile& p, const Layout& l) {
+  std::vector<size_t> open;
+  std::vector<int64_t> filled(l.boxes.size(), 0);
+  int64_t own = 0;
+  bool good = true;
+  for (size_t i = 0; i < l.boxes.size(); ++i) {
+    const Box& box = l.boxes[i];
+    open.resize(box.depth);
+    if (i > 0) {
+      const size_t caller = open.back();
+      good = good && box.total > 0 && box.offset == l.boxes[caller].offset + filled[caller];
+      filled[caller] += box.total;
+    }
+    open.push_back(i);
+    own += box.self;
+  }
+  for (size_t i = 0; i < l.boxes.size(); ++i)
+    good = good && l.boxes[i].total == l.boxes[i].self + filled[i];
+  CHECK(good);
+  CHECK(own == l.total);
+  for (size_t column = 0; column < l.columns; ++column) CHECK(l.sums(0)[column] == p.total(column));
+}
+
+size_t frames(const Layout& l) {
+  return static_cast<size_t>(std::count_if(l.boxes.begin(), l.boxes.end(),
+                                           [](const Box& box) { return box.merged == 0; }));
+}
+
+constexpr std::array widths{WidthOf::shown, WidthOf::larger, WidthOf::before, WidthOf::after,
+                            WidthOf::both,  WidthOf::change, WidthOf::size};
+
+}  // namespace
+
+TEST_CASE("the total is the sum of all stacks' widths, whatever they are") {
+  for (uint32_t seed = 1; seed <= 5; ++seed) {
+    const Profile p = difference(seed, 300);
+    for (const WidthOf of : widths)
+      for (const double share : {0.0, 0.01}) {
+        const Layout l = layout(p, {.min_share = share, .width = of});
+        CAPTURE(static_cast<int>(of));
+        CHECK(l.total == total_width(p, of));
+        CHECK(l.width == of);
+        check_boxes(p, l);
+      }
+  }
+}
+
+TEST_CASE("of a stack before and after, each width") {
+  Profile p;
+  p.types = {{"before", Unit::bytes}, {"after", Unit::bytes}};
+  p.shown = 1;
+  p.add(p.push({}, "f"), std::array<int64_t, 2>{100, 30});
+  const std::array<int64_t, widths.size()> expected{30, 100, 100, 30, 130, 70, 30};
+  for (size_t i = 0; i < widths.size(); ++i)
+    CHECK(layout(p, {.width = widths[i]}).total == expected[i]);
+}
+
+TEST_CASE("no more boxes than asked for, and nothing goes missing") {
+  for (const Neighbours order : {Neighbours::by_name, Neighbours::by_width}) {
+    const Profile p = difference(7, 3000);
+    const Layout all = layout(p, {.order = order});
+    for (const size_t most : {size_t{0}, size_t{1}, size_t{10}, size_t{500}, frames(all)}) {
+      const Layout l = layout(p, {.max_boxes = most, .order = order});
+      CAPTURE(most);
+      CHECK(frames(l) <= most + 1);  // and the root
+      CHECK(l.total == all.total);
+      check_boxes(p, l);
+    }
+    CHECK(frames(layout(p, {.max_boxes = 500, .order = order})) > 400);
+    CHECK(layout(p, {.max_boxes = frames(all), .order = order}).boxes.size() == all.boxes.size());
+  }
+}
+
+TEST_CASE("of boxes that are equally wide all are kept or none") {
+  Profile p;
+  p.types = {{"live", Unit::bytes}};
+  for (int i = 0; i < 10; ++i)
+    p.add(p.push({}, "f" + std::to_string(i)), std::array<int64_t, 1>{5});
+  p.add(p.push({}, "wide"), std::array<int64_t, 1>{6});
+  const Layout l = layout(p, {.max_boxes = 4});
+  CHECK(frames(l) == 2);
+  CHECK(l.boxes.back().merged == 10);
+}
+
+TEST_CASE("sums beyond 2^53 are exact") {
+  Profile p;
+  p.types = {{"live", Unit::bytes}};
+  const int64_t large = (int64_t{1} << 60U) + 1;
+  for (const char* name : {"a", "b", "c", "d", "e", "f", "g"})
+    p.add(p.push(p.push({}, "main"), name), std::array{large});
+  for (const size_t most : {SIZE_MAX, size_t{1}}) {
+    const Layout l = layout(p, {.max_boxes = most});
+    CHECK(l.total == 7 * large);
+    check_boxes(p, l);
+  }
+}

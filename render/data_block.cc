@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "core/difference.h"
 #include "render/gzip.h"
@@ -217,14 +216,11 @@ void append_data(std::string& out, const DataSource& source, const DataNodes& no
   std::string columns;
   append_frames(columns, source, frames, !nodes.merged.empty());
   append_nodes(columns, frames, nodes);
-  std::ostringstream packed;
-  Gzip gzip(packed);
-  gzip.write(columns);
-  gzip.finish();
-  const std::string text = base64(packed.view());
-  constexpr size_t line = 120;  // for editors, which dislike endless ones
-  for (size_t i = 0; i < text.size(); i += line)
-    (out += std::string_view(text).substr(i, line)) += '\n';
+  const std::string packed = gzip_packed(columns, source.options.threads);
+  constexpr size_t line = 90;  // bytes: editors dislike endless ones
+  out.reserve(out.size() + packed.size() / 3 * 4 + packed.size() / line + line);
+  for (size_t i = 0; i < packed.size(); i += line)
+    (out += base64(std::string_view(packed).substr(i, line))) += '\n';
 }
 
 std::string base64(std::string_view bytes) {

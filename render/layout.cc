@@ -29,7 +29,11 @@ struct Open {
 class Placing {
  public:
   Placing(const FrameTree& tree, const Profile& profile, const LayoutOptions& options)
-      : tree_(tree), profile_(profile), options_(options), columns_(tree.columns) {
+      : tree_(tree),
+        profile_(profile),
+        options_(options),
+        columns_(tree.columns),
+        width_(width_of(profile, options.width)) {
     sum_widths();
     values_ = inclusive(tree, profile);
     const double share = options.min_share * static_cast<double>(drawn_[0]);
@@ -62,18 +66,16 @@ class Placing {
 
  private:
   void sum_widths() {
-    const Width width = width_of(profile_, options_.width);
     const bool signed_width = options_.width == WidthOf::shown;
     drawn_.resize(tree_.size());
     for (size_t node = 0; node < tree_.size(); ++node) {
-      drawn_[node] = width(tree_.row(node));
+      drawn_[node] = width_(tree_.row(node));
       if (drawn_[node] > 0) ++out_.stacks;
       const int64_t own = tree_.row(node)[profile_.shown];
       if (!signed_width || own >= 0) continue;
       ++out_.undrawn_stacks;
       out_.undrawn = sum(out_.undrawn, own);
     }
-    self_ = drawn_;
     for (size_t node = tree_.size() - 1; node > 0; --node)
       drawn_[tree_.caller[node]] = sum(drawn_[tree_.caller[node]], drawn_[node]);
   }
@@ -96,7 +98,8 @@ class Placing {
     const auto depth = static_cast<uint32_t>(path_.size());
     out_.depth = std::max(out_.depth, depth + 1);
     path_.push_back({node, out_.boxes.size(), offset, 0, 0, {}});
-    out_.boxes.push_back({offset, drawn_[node], self_[node], depth, tree_.frame[node], 0});
+    out_.boxes.push_back(
+        {offset, drawn_[node], width_(tree_.row(node)), depth, tree_.frame[node], 0});
     const auto row = values_.begin() + static_cast<ptrdiff_t>(node * columns_);
     out_.values.insert(out_.values.end(), row, row + static_cast<ptrdiff_t>(columns_));
   }
@@ -128,8 +131,8 @@ class Placing {
   const Profile& profile_;
   const LayoutOptions& options_;
   const size_t columns_;
+  const Width width_;
   std::vector<int64_t> drawn_;   // width of each node with all it calls
-  std::vector<int64_t> self_;    // without
   std::vector<int64_t> values_;  // inclusive sums
   double least_ = 0;
   std::vector<Open> path_;

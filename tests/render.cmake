@@ -12,7 +12,7 @@ memflame_test(output LIBS memflame_render)
 memflame_test(folded_output LIBS memflame_render memflame_collapse)
 memflame_test(folded_threads LIBS memflame_render)
 memflame_test(svg LIBS memflame_render pugixml::pugixml)
-memflame_test(table_outputs LIBS memflame_render nlohmann_json::nlohmann_json)
+memflame_test(table_outputs LIBS memflame_render nlohmann_json::nlohmann_json ZLIB::ZLIB)
 memflame_test(json_output LIBS memflame_render nlohmann_json::nlohmann_json)
 
 # What the browser tests look at.

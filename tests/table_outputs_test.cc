@@ -1,5 +1,6 @@
 // The outputs for other programs' tables and drawings: CSV and a JSON tree.
 #include <doctest/doctest.h>
+#include <zlib.h>
 
 #include <array>
 #include <nlohmann/json.hpp>
@@ -111,4 +112,27 @@ TEST_CASE("gzip is the same for the same bytes") {
   };
   CHECK(packed(300000) == packed(1000));
   CHECK(packed(1000).starts_with("\x1f\x8b"));
+}
+
+TEST_CASE("gzip in pieces is one member, whoever packs it") {
+  std::string text;
+  for (uint32_t i = 0; text.size() < 7'000'000; ++i) text += std::to_string(i * 2654435761U) + ";";
+  for (const size_t size : {size_t{0}, size_t{5}, size_t{2} << 20U, text.size()}) {
+    const std::string bytes = text.substr(0, size);
+    const std::string packed = gzip_packed(bytes, 1);
+    CHECK(gzip_packed(bytes, 2) == packed);
+    CHECK(gzip_packed(bytes, 9) == packed);
+    z_stream stream{};
+    REQUIRE(inflateInit2(&stream, 16 + MAX_WBITS) == Z_OK);
+    std::string back(size + 1, '\0'), in = packed;
+    stream.next_in = reinterpret_cast<Bytef*>(in.data());
+    stream.avail_in = static_cast<uInt>(in.size());
+    stream.next_out = reinterpret_cast<Bytef*>(back.data());
+    stream.avail_out = static_cast<uInt>(back.size());
+    CHECK(inflate(&stream, Z_FINISH) == Z_STREAM_END);
+    CHECK(stream.avail_in == 0);
+    back.resize(stream.total_out);
+    CHECK(back == bytes);
+    inflateEnd(&stream);
+  }
 }

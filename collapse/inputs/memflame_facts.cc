@@ -44,7 +44,7 @@ void MemflameFacts::end(uint8_t place) {
 
 void MemflameFacts::text(uint8_t place, std::string_view key, std::string& text) {
   Meta& meta = profile_.meta;
-  if (place == top) {
+  if (place == document) {
     if (key == "title") meta.title = text;
     if (key == "command") meta.command = text;
     if (key == "host") meta.host = text;
@@ -68,7 +68,7 @@ void MemflameFacts::number(uint8_t place, std::string_view key, const JsonNumber
     if (key == "variance") type_.variance = static_cast<size_t>(whole(number));
     if (key == "varianceUnit") type_.variance_unit = real(number);
   }
-  if (place == top && key == "seconds") profile_.meta.seconds = real(number);
+  if (place == document && key == "seconds") profile_.meta.seconds = real(number);
   if (place == loss && key == "bytes") loss_.bytes = whole(number);
   if (place == loss && key == "events") loss_.events = events(number);
   if (place == check && key == "captured")

@@ -16,7 +16,7 @@ class MemflameFacts : public JsonVisitor {
  public:
   enum Place : uint8_t {
     other,
-    top,
+    document,
     value_types,
     value_type,
     reconciliation,

@@ -12,12 +12,12 @@ namespace memflame {
 namespace {
 
 constexpr std::array steps{
-    JsonStep{MemflameFacts::top, "types", MemflameFacts::value_types},
+    JsonStep{MemflameFacts::document, "types", MemflameFacts::value_types},
     JsonStep{MemflameFacts::value_types, "", MemflameFacts::value_type},
-    JsonStep{MemflameFacts::top, "reconciliation", MemflameFacts::reconciliation},
+    JsonStep{MemflameFacts::document, "reconciliation", MemflameFacts::reconciliation},
     JsonStep{MemflameFacts::reconciliation, "", MemflameFacts::check},
-    JsonStep{MemflameFacts::top, "notes", MemflameFacts::notes},
-    JsonStep{MemflameFacts::top, "losses", MemflameFacts::losses},
+    JsonStep{MemflameFacts::document, "notes", MemflameFacts::notes},
+    JsonStep{MemflameFacts::document, "losses", MemflameFacts::losses},
     JsonStep{MemflameFacts::losses, "*", MemflameFacts::loss},
 };
 
@@ -145,13 +145,13 @@ class PageReader : public MemflameFacts {
 
   void text(uint8_t place, std::string_view key, std::string& text) override {
     MemflameFacts::text(place, key, text);
-    if (place == top && key == "order") in_order_ = text == "time" && options_.in_order;
+    if (place == document && key == "order") in_order_ = text == "time" && options_.in_order;
   }
 
   void number(uint8_t place, std::string_view key, const JsonNumber& number) override {
     MemflameFacts::number(place, key, number);
-    if (place == top && key == "shown") shown_ = static_cast<size_t>(whole(number));
-    if (place == top && key == "merged") merged_ = whole(number) != 0;
+    if (place == document && key == "shown") shown_ = static_cast<size_t>(whole(number));
+    if (place == document && key == "merged") merged_ = whole(number) != 0;
   }
 
   Profile read() {

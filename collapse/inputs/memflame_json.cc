@@ -22,20 +22,20 @@ enum JsonPlace : uint8_t {
 };
 
 constexpr std::array steps{
-    JsonStep{MemflameFacts::top, "value_types", MemflameFacts::value_types},
+    JsonStep{MemflameFacts::document, "value_types", MemflameFacts::value_types},
     JsonStep{MemflameFacts::value_types, "", MemflameFacts::value_type},
-    JsonStep{MemflameFacts::top, "places", place_list},
+    JsonStep{MemflameFacts::document, "places", place_list},
     JsonStep{place_list, "", place_row},
-    JsonStep{MemflameFacts::top, "stacks", stacks},
+    JsonStep{MemflameFacts::document, "stacks", stacks},
     JsonStep{stacks, "", stack},
     JsonStep{stack, "places", frame_places},
     JsonStep{stack, "frames", frames},
     JsonStep{stack, "values", values},
     JsonStep{stack, "self_error", errors},
-    JsonStep{MemflameFacts::top, "reconciliation", MemflameFacts::reconciliation},
+    JsonStep{MemflameFacts::document, "reconciliation", MemflameFacts::reconciliation},
     JsonStep{MemflameFacts::reconciliation, "", MemflameFacts::check},
-    JsonStep{MemflameFacts::top, "notes", MemflameFacts::notes},
-    JsonStep{MemflameFacts::top, "losses", MemflameFacts::losses},
+    JsonStep{MemflameFacts::document, "notes", MemflameFacts::notes},
+    JsonStep{MemflameFacts::document, "losses", MemflameFacts::losses},
     JsonStep{MemflameFacts::losses, "*", MemflameFacts::loss},
 };
 
@@ -72,7 +72,7 @@ class Visitor : public MemflameFacts {
 
   void text(uint8_t place, std::string_view key, std::string& text) override {
     MemflameFacts::text(place, key, text);
-    if (place == top && key == "format") format_ = text;
+    if (place == document && key == "format") format_ = text;
     if (place == frames) frames_.push_back(text);
     if (place == place_row) place_text(key, text);
   }
@@ -85,7 +85,7 @@ class Visitor : public MemflameFacts {
       places_.back().line =
           static_cast<uint32_t>(std::clamp<int64_t>(whole(number), 0, UINT32_MAX));
     if (place == errors) errors_.push_back(whole(number, error_decimals));
-    if (place == top && key == "shown") shown_ = static_cast<size_t>(whole(number));
+    if (place == document && key == "shown") shown_ = static_cast<size_t>(whole(number));
   }
 
  private:

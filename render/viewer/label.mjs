@@ -42,8 +42,8 @@ export function shorten(name, fits, side = "right") {
   return "";
 }
 
-// Ever shorter forms of a C++ or Rust name: without arguments, without template arguments, and
-// without the namespaces around the class.
+// Ever shorter forms of a C++ or Rust name: without arguments, without template arguments, without
+// the namespaces around the class, and without that.
 export function shorterNames(name) {
   // "(+37 frames, 2.1 MiB)" is no function with arguments.
   if (!/[(<:]/.test(name) || name.startsWith("(+")) return [];
@@ -52,8 +52,13 @@ export function shorterNames(name) {
   add(noArguments);
   const noTypes = withoutBrackets(noArguments, "<", ">", "<…>");
   add(noTypes);
-  const parts = noTypes.split("::");
+  const operator = noTypes.indexOf("::operator"), parts = noTypes.slice(0, operator < 0 ? undefined : operator).split("::");
+  if (operator >= 0) parts.push(noTypes.slice(operator + 2));
+  // Brackets without their other half say that "::" may be within them.
+  const around = parts.slice(0, -1).join("").replace(/\(anonymous namespace\)|<…>|\(\)/g, "");
+  if (parts.length < 2 || /[()<>]/.test(around)) return forms;
   if (parts.length > 2) add("…::" + parts.slice(-2).join("::"));
+  add(parts.at(-1));
   return forms;
 }
 

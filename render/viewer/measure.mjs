@@ -36,6 +36,7 @@ export function measuresOf(tree) {
 
 // Net figures are drawn by their size; otherwise what is negative has no width.
 function widths(tree, own) {
+  if (!own.some((n) => n < 0)) return own;
   return tree.about.net ? own.map(size) : own.map(positive);
 }
 
@@ -44,7 +45,7 @@ function measure(tree, { make, ...rest }) {
   return {
     ...rest,
     get own() { return (own ??= make()); },
-    get total() { return (total ??= tree.sumUp(this.own)); },
+    get total() { return (total ??= this.own === tree.own[rest.column] ? tree.total(rest.column) : tree.sumUp(this.own)); },
     human: (n) => human(n, rest.type),
     brief: (n) => brief(n, rest.type),
   };

@@ -19,7 +19,7 @@ function panel(host, className, title, close) {
 }
 
 const heads = [["name", "Function"], ["own", "Self"], ["total", "Total"], ["change", "Change"]];
-const shownRows = 500;
+const shownRows = 200;
 
 // Functions with their figures. choose(row): one was clicked. sort(order): what to be in order of;
 // without, the table sees to it itself.

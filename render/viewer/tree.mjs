@@ -22,30 +22,24 @@ export class Tree {
   }
 
   place(up) {
-    const { size } = this;
-    this.parent = new Int32Array(size).fill(-1);
-    this.end = new Int32Array(size).fill(size);
-    this.depth = 0;
-    const path = [0];  // from the root to the node before
+    const { size } = this, parent = new Int32Array(size).fill(-1), end = new Int32Array(size).fill(size);
+    let at = 0;  // the node before
     for (let n = 1; n < size; ++n) {
       for (let left = up[n - 1]; left > 0; --left) {
-        if (path.length === 1) throw new Error("the tree leaves its root");
-        this.end[path.pop()] = n;
+        end[at] = n;
+        at = parent[at];
+        if (at < 0) throw new Error("the tree leaves its root");
       }
-      this.parent[n] = path[path.length - 1];
-      path.push(n);
-      if (path.length > this.depth) this.depth = path.length;
+      parent[n] = at;
+      at = n;
     }
-  }
-
-  figures(values) {
-    return this.about.big ? BigInt64Array.from(values) : Float64Array.from(values);
+    Object.assign(this, { parent, end });
   }
 
   // Inclusive sums of a column of own figures.
   sumUp(own) {
-    const total = own.slice();
-    for (let n = this.size - 1; n > 0; --n) total[this.parent[n]] += total[n];
+    const total = own.slice(), { parent } = this;
+    for (let n = this.size - 1; n > 0; --n) total[parent[n]] += total[n];
     return total;
   }
 

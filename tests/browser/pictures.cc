@@ -212,7 +212,8 @@ Profile large() {
   return p;
 }
 
-// Two states of one program: something new, something gone, something grown and something as before.
+// Two states of one program: something new, something gone, something grown and something as
+// before.
 Profile change() {
   Profile p;
   p.types = {{"before", Unit::bytes}, {"after", Unit::bytes}};
@@ -228,17 +229,26 @@ Profile change() {
   return p;
 }
 
-// About a million frames.
+// About a million frames, as programs have them: some calls are far more frequent than others,
+// stacks are up to forty frames deep and functions are called from many places.
 Profile million() {
   Profile p;
   p.types = {{"live", Unit::bytes}, {"live-count", Unit::count}};
   std::minstd_rand random(7);
-  for (int i = 0; i < 160000; ++i) {
+  const auto below = [&](uint32_t limit) { return static_cast<uint32_t>(random() % limit); };
+  for (int i = 0; i < 75000; ++i) {
     StackId top = p.push({}, "main");
-    for (int depth = 0; depth < 12; ++depth)
-      top = p.push(top, "space::Class" + std::to_string(random() % 50) + "::function_" +
-                            std::to_string(random() % (depth < 5 ? 8 : 400)) + "(int)");
-    p.add(top, std::array<int64_t, 2>{static_cast<int64_t>(random() % 4096 + 64), 1});
+    uint32_t function = 0;
+    const uint32_t depth = 8 + below(8) + below(8) + below(16);
+    for (uint32_t level = 0; level < depth; ++level) {
+      // What a function calls depends on it; the first of its callees is the likeliest.
+      const uint32_t callee = below(12) * below(12) * below(12) / 144;
+      function = (function * 31 + callee * 17 + level % 5) % 6000;
+      const std::string number = std::to_string(function);
+      top = p.push(top, "space" + std::to_string(function % 23) + "::Class" + number +
+                            "::function_" + number + "(Class" + number + " const&)");
+    }
+    p.add(top, std::array<int64_t, 2>{int64_t{16} << below(12), 1});
   }
   return p;
 }

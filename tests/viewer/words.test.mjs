@@ -43,16 +43,19 @@ test("figures for people, and exact", () => {
 
 test("names of C++ lose what says least, and keep what is the name", () => {
   for (const [name, ...forms] of [
-    ["json::Parser::parse_object(std::string_view, json::Arena&)", "json::Parser::parse_object()", "…::Parser::parse_object()"],
+    ["json::Parser::parse_object(std::string_view, json::Arena&)", "json::Parser::parse_object()",
+     "…::Parser::parse_object()", "parse_object()"],
     ["std::map<int, std::vector<char>>::operator[](int const&)", "std::map<int, std::vector<char>>::operator[]()",
-     "std::map<…>::operator[]()", "…::map<…>::operator[]()"],
-    ["Ptr<T>::operator->()", "Ptr<…>::operator->()"],
-    ["a::operator<(a const&, a const&)", "a::operator<()"],
+     "std::map<…>::operator[]()", "…::map<…>::operator[]()", "operator[]()"],
+    ["Ptr<T>::operator->()", "Ptr<…>::operator->()", "operator->()"],
+    ["a::operator<(a const&, a const&)", "a::operator<()", "operator<()"],
     ["operator<=>(x, y)", "operator<=>()"],
-    ["F::operator()(int) const", "F::operator()() const"],
-    ["(anonymous namespace)::run(int)", "(anonymous namespace)::run()"],
+    ["F::operator()(int) const", "F::operator()() const", "operator()() const"],
+    ["F::operator std::string() const", "operator std::string() const"],
+    ["(anonymous namespace)::run(int)", "(anonymous namespace)::run()", "run()"],
     ["operator new(unsigned long)", "operator new()"],
-    ["<alloc::vec::Vec<T> as core::ops::Drop>::drop", "<…>::drop"],
+    ["<alloc::vec::Vec<T> as core::ops::Drop>::drop", "<…>::drop", "drop"],
+    ["f(std::string, int", ],
     ["main"], ["(+37 frames, 2.1 MiB)"], ["[lost: ring buffer full]"], ["unbalanced(((", ], ["a < b"],
   ]) assert.deepEqual(shorterNames(name), forms, name);
 });

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <tuple>
+#include <utility>
 
 #include "core/difference.h"
 #include "render/gzip.h"
@@ -35,19 +37,28 @@ struct UsedFrames {
   std::vector<uint32_t> place;  // FrameId::index -> index in the list
 };
 
-UsedFrames used_frames(const Profile& profile, const DataNodes& nodes) {
-  const PlainFrames plain = plain_frames(profile);
-  std::vector<uint32_t> place_of_rank(plain.of_rank.size(), UINT32_MAX);
-  for (const FrameId frame : nodes.frame)
-    if (frame) place_of_rank[plain.rank[frame.index]] = 0;
-  UsedFrames out;
-  for (size_t rank = 0; rank < place_of_rank.size(); ++rank) {
-    if (place_of_rank[rank] != 0) continue;
-    place_of_rank[rank] = static_cast<uint32_t>(out.list.size());
-    out.list.push_back(plain.of_rank[rank]);
+void sort_by_name(std::vector<FrameId>& frames, const Profile& profile) {
+  // Few of them are sorted sooner than all.
+  if (frames.size() < profile.frames.size() / 8) {
+    const auto key = [&](FrameId id) {
+      const Frame& frame = profile.frames[id];
+      return std::tuple(profile.strings[frame.function], profile.strings[frame.module], frame.kind);
+    };
+    std::sort(frames.begin(), frames.end(), [&](FrameId a, FrameId b) { return key(a) < key(b); });
+    return;
   }
-  out.place.resize(profile.frames.size());
-  for (size_t i = 1; i < out.place.size(); ++i) out.place[i] = place_of_rank[plain.rank[i]];
+  const std::vector<uint32_t> rank = plain_frames(profile).rank;
+  std::sort(frames.begin(), frames.end(),
+            [&](FrameId a, FrameId b) { return rank[a.index] < rank[b.index]; });
+}
+
+UsedFrames used_frames(const Profile& profile, const DataNodes& nodes) {
+  UsedFrames out;
+  out.place.resize(profile.frames.size(), UINT32_MAX);
+  for (const FrameId frame : nodes.frame)
+    if (frame && std::exchange(out.place[frame.index], 0U) != 0) out.list.push_back(frame);
+  sort_by_name(out.list, profile);
+  for (uint32_t i = 0; i < out.list.size(); ++i) out.place[out.list[i].index] = i;
   return out;
 }
 

@@ -235,9 +235,10 @@ void PerfWorker::add(uint32_t row, int64_t value) {
 // What was added before.
 void PerfWorker::subtract(uint32_t row, int64_t value) {
   if (__builtin_sub_overflow(sums[row], value, &sums[row])) fail_sum();
+  if (!options_.in_order) return;
   int64_t less = 0;
   if (__builtin_sub_overflow(0, value, &less)) fail_sum();
-  if (options_.in_order) sequence.push_back({row, less});
+  sequence.push_back({row, less});
 }
 
 void PerfWorker::fail_sum() {

@@ -5,6 +5,7 @@
 #include "cli/options.h"
 #include "cli/tidy_options.h"
 #include "cli/written_profile.h"
+#include "render/assets.h"
 
 namespace po = boost::program_options;
 
@@ -17,6 +18,9 @@ int convert(const std::string& command, const Arguments& arguments, const char* 
   po::options_description visible = drawing_options();
   visible.add(input_options()).add(tidy_option_list());
   if (command == "collapse") visible.add(compat_options());
+  if (command == "render")
+    visible.add_options()("print-csp", po::bool_switch(),
+                          "print the Content-Security-Policy that allows pages, and nothing else");
   visible.add_options()("help,h", "show this");
   const po::variables_map values = parse(command, arguments, visible, input_files(), "input");
   if (values.count("help") != 0) {
@@ -24,6 +28,10 @@ int convert(const std::string& command, const Arguments& arguments, const char* 
               << help << "\n"
               << visible << "\n"
               << input_help();
+    return 0;
+  }
+  if (command == "render" && values["print-csp"].as<bool>()) {
+    std::cout << page_policy() << "\n";
     return 0;
   }
   const TidyOptions tidying = tidy_options(values);

@@ -58,6 +58,9 @@ int run_diff(const Arguments& arguments) {
   if (values.count("input") == 0 || values["input"].as<std::vector<std::string>>().size() != 2)
     throw Error("diff needs two inputs: memflame diff BEFORE AFTER", ExitCode::usage);
   Written written = written_as(values, "folded");
+  if (written.render.order == Neighbours::by_time)
+    throw Error("--flamechart: what two inputs have in common is in the order of neither",
+                ExitCode::usage);
   written.render.one_value = false;  // --value is about the inputs
   DiffOptions options;
   take(values, "normalize", options.normalize);

@@ -173,6 +173,7 @@ ReadOptions read_options(const po::variables_map& values) {
   if (!unit.empty()) options.type = type_of(unit);
   if (!snapshot.empty()) options.snapshot = snapshot_of(snapshot);
   options.threads = threads_of(values);
+  options.in_order = values["flamechart"].as<bool>();
   options.comm = !values["no-comm"].as<bool>();
   options.symbols = !values["no-symbols"].as<bool>();
   take(values, "pid", options.pid);

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "cli/drawing_options.h"
 #include "cli/leaks_watcher.h"
 #include "cli/options.h"
 #include "cli/output_file.h"
@@ -99,11 +100,10 @@ void read_options(const po::variables_map& values, LeaksOptions& options, Reques
   take(values, "format", format);
   request.format = format_of(format, request.output);
   const bool to_stdout = request.output.empty() || request.output == "-";
-  for (const char* drawing : {"title", "palette", "icicle"})
-    if (request.format == nullptr && values.count(drawing) != 0 && !values[drawing].defaulted())
-      throw Error(
-          "--" + std::string(drawing) + " is for pictures: add --format svg, or -o FILE.svg",
-          ExitCode::usage);
+  for (const std::string& drawing : looks_given(values))
+    if (request.format == nullptr)
+      throw Error("--" + drawing + " is for pictures: add --format svg, or -o FILE.svg",
+                  ExitCode::usage);
   if (options.show_blocks && request.format != nullptr)
     throw Error("--show-blocks is for --format text", ExitCode::usage);
   if (options.trace && request.format != nullptr && to_stdout)

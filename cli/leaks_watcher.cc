@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <ctime>
 
+#include "cli/drawing_options.h"
 #include "cli/output_file.h"
 #include "collapse/fold.h"
 #include "collapse/symbolize/symbolize.h"
@@ -196,7 +197,8 @@ void LeaksWatcher::write_picture(Session& session, double seconds,
   Recording recording = recording_of(session, stacks, options_.by_count);
   recording.meta.seconds = seconds;
   recording.meta.sampling = sampling_of(session.options());
-  const Profile profile = profile_of(recording, request_, false);
+  const Profile profile =
+      prepared(profile_of(recording, request_, false), request_.transform, request_.render);
   write_output(request_.output,
                [&](std::ostream& out) { request_.format->write(out, profile, request_.render); });
 }

@@ -1,5 +1,6 @@
 #include "cli/options.h"
 
+#include "cli/drawing_options.h"
 #include "core/error.h"
 #include "render/output.h"
 
@@ -35,17 +36,14 @@ std::string format_names() {
   return names;
 }
 
-po::options_description drawing_options(const std::string& formats) {
+po::options_description drawing_options(const std::string& formats, bool own_sort) {
   const std::string usual = format_names() + " (default: by the suffix)";
   po::options_description options("Output");
   options.add_options()("output,o", po::value<std::string>(),
                         "write to FILE; its suffix chooses the format (default: standard output)");
   options.add_options()("format", po::value<std::string>(),
                         formats.empty() ? usual.c_str() : formats.c_str());
-  options.add_options()("title", po::value<std::string>(), "title of the picture");
-  options.add_options()("palette", po::value<std::string>(),
-                        "colours: a name, or a palette file (default: mem)");
-  options.add_options()("icicle", po::bool_switch(), "root at the top");
+  add_looks(options, own_sort);
   options.add_options()("all-values", po::bool_switch(),
                         "folded text: all figures of a stack, with TABs between them");
   options.add_options()("no-header", po::bool_switch(), "folded text: no comment lines");
@@ -54,11 +52,9 @@ po::options_description drawing_options(const std::string& formats) {
   return options;
 }
 
-RenderOptions render_options(const po::variables_map& values) {
+RenderOptions render_options(const po::variables_map& values, bool own_sort) {
   RenderOptions render;
-  take(values, "title", render.title);
-  take(values, "palette", render.palette);
-  take(values, "icicle", render.icicle);
+  take_looks(values, render, own_sort);
   take(values, "all-values", render.all_values);
   render.header = !values["no-header"].as<bool>();
   render.marks = !values["no-marks"].as<bool>();

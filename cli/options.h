@@ -23,10 +23,13 @@ std::string format_names();
 
 // Options of everything that draws, with the defaults of render/output.h. `formats` is the help of
 // --format when it is not the usual.
-boost::program_options::options_description drawing_options(const std::string& formats = "");
+boost::program_options::options_description drawing_options(const std::string& formats = "",
+                                                            bool own_sort = false);
 
 // What of them was given.
-RenderOptions render_options(const boost::program_options::variables_map& values);
+// --sort is another option's where `own_sort`.
+RenderOptions render_options(const boost::program_options::variables_map& values,
+                             bool own_sort = false);
 
 // Sets `into` when the option was given.
 template <class T>

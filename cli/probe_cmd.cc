@@ -7,6 +7,7 @@
 #include <iostream>
 #include <optional>
 
+#include "cli/drawing_options.h"
 #include "cli/output_file.h"
 #include "cli/summary.h"
 #include "collapse/fold.h"
@@ -54,9 +55,18 @@ std::string host_name() {
 // Writes the picture and the summaries of a run.
 void write_results(const Request& request, Run& run) {
   Profile profile = profile_of(run.recording, request);
-  if (request.format != nullptr)
-    write_output(request.output,
-                 [&](std::ostream& out) { request.format->write(out, profile, request.render); });
+  if (request.format != nullptr) {
+    const auto draw = [&](const Profile& drawn) {
+      write_output(request.output,
+                   [&](std::ostream& out) { request.format->write(out, drawn, request.render); });
+      keep_colours(drawn, request.render);
+    };
+    // The summary is about what was measured, not about what options made of it.
+    if (request.transform == Transform{})
+      draw(profile);
+    else
+      draw(prepared(profile, request.transform, request.render));
+  }
   profile.losses.add(Loss::replaced_bytes, replaced_bytes(profile));
   if (!request.summary.empty())
     write_output(request.summary,

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "cli/alloc_options.h"
+#include "cli/drawing_options.h"
 #include "cli/options.h"
 #include "core/error.h"
 
@@ -242,7 +243,11 @@ Request request_of(const Probe& probe, const po::variables_map& values, const Ar
   take(values, "per-pid", request.pid_in_root);
   take(values, "output", request.output);
   take(values, "summary", request.summary);
-  request.render = render_options(values);
+  request.render = render_options(values, extension != nullptr);
+  request.transform = transform_of(values);
+  if (request.render.order == Neighbours::by_time)
+    throw Error("--flamechart is for input in the order of time; a probe adds up as it counts",
+                ExitCode::usage);
   request.strict = values["strict"].as<bool>();
   value_named(probe, options.value);
   if (extension != nullptr) {
@@ -252,6 +257,7 @@ Request request_of(const Probe& probe, const po::variables_map& values, const Ar
   std::string format;
   take(values, "format", format);
   request.format = &output_for(format, request.output);
+  warn_of_unused_looks(values, request.format->name);
   return request;
 }
 
@@ -277,7 +283,7 @@ std::optional<Request> read_request(const Probe& probe, const Arguments& argumen
   if (extension == nullptr) measure.add(value_option(probe));
   visible.add(measure);
   if (probe.has_blocks) visible.add(block_options(probe));
-  visible.add(drawing_options(extension != nullptr ? extension->formats : ""))
+  visible.add(drawing_options(extension != nullptr ? extension->formats : "", extension != nullptr))
       .add(report_options());
   const po::variables_map values =
       parse(extension != nullptr ? extension->command : std::string(probe.name), own, visible,

@@ -10,6 +10,7 @@
 #include "probes/options.h"
 #include "probes/probe.h"
 #include "render/output.h"
+#include "render/transform.h"
 
 namespace memflame {
 
@@ -18,6 +19,7 @@ struct Request {
   std::string command;  // the word after "memflame"
   ProbeOptions probe;
   RenderOptions render;
+  Transform transform;
   const Output* format = nullptr;  // null: no picture
   std::string output, summary;
   bool strict = false, verbose = false, pid_in_root = false;

@@ -2,6 +2,7 @@
 
 #include <iostream>
 
+#include "cli/drawing_options.h"
 #include "cli/input_options.h"
 #include "cli/options.h"
 #include "cli/output_file.h"
@@ -47,7 +48,8 @@ Written written_as(const boost::program_options::variables_map& values,
   take(values, "format", format);
   if (format.empty() && path.empty()) format = standard;
   Written written{output_for(format, path), path, render_options(values)};
-  written.standard_palette = values.count("palette") == 0;
+  written.transform = transform_of(values);
+  warn_of_unused_looks(values, written.format.name);
   written.render.one_value = values.count("value") != 0;
   written.render.threads = threads_of(values);
   written.render.compat = values.count("compat") != 0;
@@ -60,9 +62,10 @@ Written written_as(const boost::program_options::variables_map& values,
 }
 
 void write_profile(Profile profile, Written written) {
-  if (written.standard_palette && difference_of(profile)) written.render.palette = "diff";
+  profile = prepared(std::move(profile), written.transform, written.render);
   write_output(written.path,
                [&](std::ostream& out) { written.format.write(out, profile, written.render); });
+  keep_colours(profile, written.render);
   profile.losses.add(Loss::replaced_bytes, replaced_bytes(profile));
   warn_of_losses(profile);
   warn_of_left_out(written, profile);

@@ -6,6 +6,7 @@
 
 #include "core/profile.h"
 #include "render/output.h"
+#include "render/transform.h"
 
 namespace memflame {
 
@@ -13,7 +14,7 @@ struct Written {
   const Output& format;
   std::string path;  // "" and "-" are standard output
   RenderOptions render{};
-  bool standard_palette = false;  // none was named
+  Transform transform{};
 };
 
 // Throws Error when an option is wrong or the file cannot be written. `standard` is the format when

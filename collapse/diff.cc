@@ -133,7 +133,7 @@ std::string totals_note(const Profile& profile) {
   return note;
 }
 
-// What a picture of `after` cannot show.
+// What `after` does not have.
 std::string vanished_note(const Profile& profile) {
   int64_t count = 0, sum = 0;
   for (const StackId stack : profile.touched()) {
@@ -143,7 +143,7 @@ std::string vanished_note(const Profile& profile) {
     if (!add_to(sum, row[0], profile.types[0].unit)) return "";
   }
   if (count == 0) return "";
-  return "gone, so that it has no box: " + human(sum, profile.types[0]) + " in " +
+  return "gone: " + human(sum, profile.types[0]) + " in " +
          with_commas(count) + (count == 1 ? " stack" : " stacks");
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 
+#include "core/difference.h"
 #include "core/units.h"
 #include "render/clean_text.h"
 
@@ -61,18 +62,44 @@ constexpr std::string_view widths(WidthOf width) {
   return "";
 }
 
+std::string in_stacks(const Layout& layout) {
+  return " in " + with_commas(static_cast<int64_t>(layout.stacks)) +
+         (layout.stacks == 1 ? " stack" : " stacks");
+}
+
+// "before 5.0 KiB (5,120 B) · after 7.0 KiB (7,168 B) · change +2.0 KiB (+2,048 B), +40.0 %"
+std::string states(const Profile& profile, const Difference& columns) {
+  const ValueType& type = profile.types[columns.after];
+  const int64_t before = profile.total(columns.before), after = profile.total(columns.after);
+  std::string line = "before " + exact(before, type) + " · after " + exact(after, type);
+  int64_t change = 0;
+  if (__builtin_sub_overflow(after, before, &change)) return line;
+  const std::string sign = change > 0 ? "+" : "";
+  line += " · change " + sign + exact(change, type);
+  if (before > 0)
+    line += ", " + sign + percent(static_cast<double>(change), static_cast<double>(before));
+  return line;
+}
+
 std::string totals(const Profile& profile, const Layout& layout) {
   const ValueType& shown = profile.types[profile.shown];
-  if (layout.total == 0) return "nothing was captured: the total of " + shown.name + " is 0";
+  const auto difference = difference_of(profile);
+  if (layout.total == 0 && !difference)
+    return "nothing was captured: the total of " + shown.name + " is 0";
   std::string line =
-      shown.name + " " +
-      figure(profile, profile.shown,
-             layout.width == WidthOf::shown ? layout.total : profile.total(profile.shown),
-             profile.total_error(profile.shown)) +
-      " in " + with_commas(static_cast<int64_t>(layout.stacks)) +
-      (layout.stacks == 1 ? " stack" : " stacks");
+      difference
+          ? states(profile, *difference)
+          : shown.name + " " +
+                figure(profile, profile.shown,
+                       layout.width == WidthOf::shown ? layout.total : profile.total(profile.shown),
+                       profile.total_error(profile.shown));
+  line += in_stacks(layout);
+  const auto told = [&](size_t i) {
+    if (!difference) return i == profile.shown;
+    return i == difference->before || i == difference->after || profile.types[i].name == "delta";
+  };
   for (size_t i = 0; i < profile.types.size(); ++i)
-    if (i != profile.shown && profile.types[i].unit != Unit::variance)
+    if (!told(i) && profile.types[i].unit != Unit::variance)
       line += " · " + profile.types[i].name + " " +
               figure(profile, i, profile.total(i), profile.total_error(i));
   append(line, widths(layout.width), " · ");
@@ -191,6 +218,7 @@ std::string default_title(const Profile& profile, bool icicle) {
   const ValueType& shown = profile.types[profile.shown];
   const std::string graph = icicle ? "Icicle graph" : "Flame graph";
   const std::string unit(name(shown.unit));
+  if (difference_of(profile)) return graph + " of what has changed, in " + unit;
   if (shown.unit == Unit::count) return shown.name == unit ? graph : graph + " of " + shown.name;
   return graph + " of " + (shown.name == unit ? "" : shown.name + " ") + unit;
 }

@@ -96,7 +96,8 @@ void append_frames(std::string& out, const DataSource& source, const UsedFrames&
     append_number(names, string(frame.function));
     append_number(modules, string(frame.module));
     append_number(kinds, static_cast<uint8_t>(kind));
-    append_number(colours, number(source.palette.colour(source.names[frame.function], kind)));
+    append_number(colours,
+                  number(source.palette.colour(profile, frame, source.names[frame.function])));
   }
   if (merged) {
     append_number(names, string({}));
@@ -147,6 +148,51 @@ void add_facts(Json& about, const Profile& profile, const RenderOptions& options
   }
 }
 
+// As measure.mjs calls them.
+std::string_view width_id(WidthOf width) {
+  switch (width) {
+    case WidthOf::before:
+      return "before";
+    case WidthOf::after:
+      return "after";
+    case WidthOf::both:
+      return "sum";
+    case WidthOf::change:
+      return "delta";
+    case WidthOf::shown:
+    case WidthOf::larger:
+    case WidthOf::size:
+      break;
+  }
+  return "max";
+}
+
+// What options say of looks; nothing where they say nothing.
+Json looks(const DataSource& source, const DataNodes& nodes) {
+  const RenderOptions& options = source.options;
+  Json about = Json::object();
+  uint64_t replaced = 0;
+  const auto text = [&](const char* key, const std::string& value) {
+    if (!value.empty()) about[key] = clean_text(value, replaced);
+  };
+  if (options.elide != Elide::right)
+    about["elide"] = options.elide == Elide::left ? "left" : "middle";
+  if (options.row_height != 0) about["rowHeight"] = options.row_height;
+  text("font", options.font);
+  text("nameType", options.name_type);
+  if (!options.background.empty())
+    about["background"] = {hex(source.palette.background[0]), hex(source.palette.background[1])};
+  if (options.attributes.empty()) return about;
+  for (const FrameId frame : nodes.frame) {
+    if (!frame) continue;
+    const std::string& name = source.names[source.profile.frames[frame].function];
+    const auto found = options.attributes.find(name);
+    if (found == options.attributes.end() || about["attributes"].contains(name)) continue;
+    about["attributes"][name] = {{"href", found->second.href}, {"title", found->second.title}};
+  }
+  return about;
+}
+
 }  // namespace
 
 DataNodes data_nodes(FrameTree tree) {
@@ -188,6 +234,9 @@ std::string about_json(const DataSource& source, const DataNodes& nodes) {
     if (type.decimals != 0) one["decimals"] = type.decimals;
     if (type.variance != no_column)
       one.update({{"variance", type.variance}, {"varianceUnit", type.variance_unit}});
+    if (type.unit == Unit::count && &type == &profile.types[profile.shown] &&
+        !options.count_name.empty())
+      one["word"] = clean_text(options.count_name, replaced);
     types.push_back(one);
   }
   Json about{{"version", 1},
@@ -205,8 +254,13 @@ std::string about_json(const DataSource& source, const DataNodes& nodes) {
   if (palette.change)
     about["change"] = {number((*palette.change)[0]), number((*palette.change)[1]),
                        number((*palette.change)[2])};
-  if (const auto states = palette.change ? difference_of(profile) : std::nullopt)
+  if (const auto states = difference_of(profile)) {
     about["difference"] = {{"before", states->before}, {"after", states->after}};
+    about["diffWidth"] = width_id(options.diff_width);
+  } else if (options.diff_width == WidthOf::size) {
+    about["net"] = true;
+  }
+  about.update(looks(source, nodes));
   add_facts(about, profile, options);
   std::string out;
   for (const char c : about.dump(-1, ' ', false, Json::error_handler_t::replace)) {

@@ -1,29 +1,29 @@
-// What the colours of a picture mean.
+// What the colours of a picture mean, and whose code takes what is drawn.
 #pragma once
 
-#include <array>
 #include <optional>
 #include <span>
-#include <string_view>
+#include <string>
 #include <vector>
 
-#include "core/difference.h"
+#include "render/owner_shares.h"
 #include "render/palette.h"
 
 namespace memflame {
 
 struct LegendEntry {
-  Rgb colour;
-  std::string_view label;
+  std::optional<Rgb> colour{};  // none: words only
+  std::string label{};
+  std::string tooltip{};
 };
 
-using PresentKinds = std::array<bool, box_kinds>;
+// Of the frames that are drawn; the first is the root, and none() stands for what is merged. With
+// `by_change` boxes are coloured by what has changed.
+std::vector<LegendEntry> legend(const Profile& profile, const Palette& palette,
+                                std::span<const FrameId> frames, bool by_change);
 
-// The kinds of the frames that are drawn; none() stands for what is merged, but for the first, the
-// root.
-PresentKinds box_kinds_of(const Profile& profile, std::span<const FrameId> frames);
-
-std::vector<LegendEntry> legend(const Palette& palette, const PresentKinds& present,
-                                const std::optional<Difference>& difference);
+// A heading, and each owner with its share, in tenths of a percent that add up to 100 %.
+std::vector<LegendEntry> owner_legend(const Profile& profile, const Palette& palette,
+                                      const OwnerShares& shares);
 
 }  // namespace memflame

@@ -2,9 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <string>
 
 namespace memflame {
+
+class Profile;
 
 // What the width of a box is: the shown column; of a difference the larger of both states, one of
 // them, their sum or what has changed; or a signed column by its size.
@@ -15,18 +19,38 @@ enum class WidthOf : uint8_t { shown, larger, after, before, both, change, size 
 // callees.
 enum class Neighbours : uint8_t { by_name, by_width, by_time };
 
+// Which end of a name is given up where there is no room for all of it.
+enum class Elide : uint8_t { right, left, middle };
+
+// What a box has beside its name (render/name_attributes.h).
+struct NameAttributes {
+  std::string href, target, title;
+};
+
 struct RenderOptions {
-  std::string title{};          // "" = the profile's own, else made of what is shown
-  std::string palette = "mem";  // a name of palettes/, or the path of a palette file
-  bool icicle = false;          // root at the top instead of the bottom
-  int width = 1200;             // px at rest; in a browser the picture fills a wider window
-  double min_width = 0.1;       // px at rest; narrower frames are merged into one box per caller
-  int font_size = 12;           // px
-  size_t max_boxes = 4'000;     // in a picture of boxes that are elements; the narrowest are merged
+  std::string title{};        // "" = the profile's own, else made of what is shown
+  std::string palette{};      // of palettes/, or a palette file; "" = mem, diff where signs matter
+  bool icicle = false;        // root at the top instead of the bottom
+  int width = 1200;           // px at rest; in a browser the picture fills a wider window
+  double min_width = 0.1;     // px at rest; narrower frames are merged into one box per caller
+  int font_size = 12;         // px
+  size_t max_boxes = 4'000;  // in a picture of boxes that are elements; the narrowest are merged
   Neighbours order = Neighbours::by_name;
-  WidthOf diff_width = WidthOf::shown;
-  bool script = true;          // without, a picture can be looked at only
+  WidthOf diff_width = WidthOf::shown;  // of a difference that is the larger of both states
+  bool script = true;                   // without, a picture can be looked at only
   uint32_t max_depth = 16384;  // deeper frames are merged too: browsers draw no endless pictures
+  std::string subtitle{};
+  int row_height = 0;        // px; 0 = what the font needs
+  double min_percent = 0;    // of the total; as min_width is
+  std::string font{};        // names of fonts for everything, with commas; "" = those of the system
+  std::string name_type{};   // "Function:", before names in tooltips
+  std::string count_name{};  // "samples", behind plain counts
+  std::string background{};  // yellow, blue, green, grey or #rrggbb; "" = the palette's
+  std::string colour_map{};  // path of a file with colours that names keep
+  std::map<std::string, NameAttributes, std::less<>> attributes{};  // by name
+  Elide elide = Elide::right;
+  bool negate = false;    // the colours of what has grown and of what has shrunk change places
+  bool fragment = false;  // to be put into a page, not a file of its own
   // Folded text:
   bool header = true;       // comment lines with unit, origin and losses
   bool marks = true;        // "_[k]" behind names of kernel functions and the like
@@ -38,5 +62,13 @@ struct RenderOptions {
 
 // Throws Error (usage) that names what is out of range, or a palette that cannot be had.
 void check_render_options(const RenderOptions& options);
+
+// With what depends on the profile filled in: palette and diff_width.
+RenderOptions resolved(RenderOptions options, const Profile& profile);
+
+// px
+inline int row_height(const RenderOptions& options) {
+  return options.row_height != 0 ? options.row_height : options.font_size + 7;
+}
 
 }  // namespace memflame

@@ -1,7 +1,6 @@
 #include "render/output.h"
 
 #include "core/error.h"
-#include "render/palette.h"
 
 namespace memflame {
 namespace {
@@ -43,18 +42,6 @@ const Output& output_for(std::string_view format, std::string_view path) {
                   std::string(file.substr(dot)) + "' files (there are " + list(&Output::suffix) +
                   "); name one with --format " + list(&Output::name),
               ExitCode::usage);
-}
-
-void check_render_options(const RenderOptions& options) {
-  const auto require = [](bool good, const char* what) {
-    if (!good) throw Error(what, ExitCode::usage);
-  };
-  require(options.width >= 320 && options.width <= 100000, "the width must be 320 to 100000 px");
-  require(options.font_size >= 6 && options.font_size <= 48, "the font size must be 6 to 48 px");
-  require(options.min_width >= 0 && options.min_width < options.width,
-          "the smallest width of a frame must be 0 to that of the picture, in px");
-  require(options.max_depth >= 2, "at least 2 levels must be drawn");
-  palette_by_name(options.palette);
 }
 
 }  // namespace memflame

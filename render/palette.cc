@@ -1,5 +1,7 @@
 #include "render/palette.h"
 
+#include <re2/re2.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -53,10 +55,22 @@ std::array<Rgb, 2> parse_pair(const Json& object, const std::string& origin,
   return {parse_colour(pair[0], origin, key), parse_colour(pair[1], origin, key)};
 }
 
+// As it is, or as much lighter as black text needs.
+Rgb readable_form(Rgb colour) {
+  const auto lighter = [](uint8_t channel) {
+    return static_cast<uint8_t>(channel + (255 - channel + 7) / 8);
+  };
+  while (contrast(colour, Rgb{}) < readable)
+    colour = {lighter(colour.red), lighter(colour.green), lighter(colour.blue)};
+  return colour;
+}
+
 void require_readable(Rgb colour, const std::string& origin, const std::string& key) {
   if (contrast(colour, Rgb{}) < readable)
     fail(origin, "black text is not readable on '" + key + "' " + hex(colour) + ": lighten it");
 }
+
+re2::StringPiece piece(std::string_view text) { return {text.data(), text.size()}; }
 
 ColourRange parse_range(const Json& kinds, const std::string& origin, const std::string& key) {
   const std::array<Rgb, 2> ends = parse_pair(kinds, origin, key);
@@ -66,6 +80,54 @@ ColourRange parse_range(const Json& kinds, const std::string& origin, const std:
       {std::max(a.red, b.red), std::max(a.green, b.green), std::max(a.blue, b.blue)}};
   require_readable(range.low, origin, key);  // the darkest there is
   return range;
+}
+
+std::string parse_text(const Json& object, const std::string& origin, const std::string& key) {
+  const auto found = object.find(key);
+  if (found == object.end()) return "";
+  if (!found->is_string()) fail(origin, "'" + key + "' needs a text");
+  return found->get<std::string>();
+}
+
+std::shared_ptr<const re2::RE2> parse_pattern(const Json& rule, const std::string& origin) {
+  const std::string text = parse_text(rule, origin, "match");
+  if (text.empty()) return nullptr;
+  re2::RE2::Options options;
+  options.set_log_errors(false);
+  auto made = std::make_shared<const re2::RE2>(piece(text), options);
+  if (!made->ok()) fail(origin, "'" + text + "' is no regular expression: " + made->error());
+  return made;
+}
+
+ColourRule parse_rule(const Json& json, const std::string& origin) {
+  if (!json.is_object()) fail(origin, "each of 'rules' needs an object");
+  ColourRule rule{.range = parse_range(json, origin, "colours")};
+  rule.match = parse_pattern(json, origin);
+  rule.legend = parse_text(json, origin, "legend");
+  if (const std::string owner = parse_text(json, origin, "owner"); !owner.empty()) {
+    const auto* found = std::find(owner_names.begin(), owner_names.end(), owner);
+    if (found == owner_names.end()) fail(origin, "no owner is called '" + owner + "'");
+    rule.owner = static_cast<Owner>(found - owner_names.begin());
+  }
+  if (const std::string kind = parse_text(json, origin, "kind"); !kind.empty()) {
+    const auto* found = std::find_if(box_kind_info.begin(), box_kind_info.end(),
+                                     [&](const BoxKindInfo& info) { return info.key == kind; });
+    if (found == box_kind_info.end()) fail(origin, "no kind of frames is called '" + kind + "'");
+    rule.kind = static_cast<BoxKind>(found - box_kind_info.begin());
+  }
+  if (!rule.match && !rule.owner && !rule.kind)
+    fail(origin, "each of 'rules' needs 'match', 'owner' or 'kind'");
+  return rule;
+}
+
+// What a rule with nothing but a pattern, or with an owner, may be for.
+bool is_code(BoxKind kind) { return kind <= BoxKind::unknown; }
+
+bool fits(const ColourRule& rule, std::string_view name, BoxKind kind, Owner owner) {
+  if (rule.kind ? kind != *rule.kind : rule.owner ? !is_code(kind) : kind != BoxKind::user)
+    return false;
+  if (rule.owner && owner != *rule.owner) return false;
+  return !rule.match || re2::RE2::PartialMatch(piece(name), *rule.match);
 }
 
 constexpr std::string_view suffix = ".json";
@@ -101,11 +163,28 @@ BoxKind box_kind(std::string_view name, FrameKind kind) {
   return static_cast<BoxKind>(kind);
 }
 
-Rgb Palette::colour(std::string_view frame, BoxKind kind) const {
+size_t Palette::rule_of(std::string_view frame, BoxKind kind, Owner owner) const {
+  const auto found = std::find_if(rules.begin(), rules.end(), [&](const ColourRule& rule) {
+    return fits(rule, frame, kind, owner);
+  });
+  return static_cast<size_t>(found - rules.begin());
+}
+
+Rgb Palette::colour(const Profile& profile, const Frame& frame, std::string_view called) const {
+  return colour(called, box_kind(profile.strings[frame.function], frame.kind),
+                by_owner ? owner_of(profile, frame) : Owner::unknown);
+}
+
+Rgb Palette::colour(std::string_view frame, BoxKind kind, Owner owner) const {
+  if (kind != BoxKind::merged && kind != BoxKind::lost)
+    if (const auto known = fixed.find(frame); known != fixed.end())
+      return readable_form(known->second);
   uint64_t hash = 14695981039346656037ULL;  // FNV-1a: the same on every machine
   for (const char c : frame) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
   hash = mix(hash, 0);
-  const ColourRange& range = ranges[static_cast<size_t>(kind)];
+  const size_t rule = rule_of(frame, kind, owner);
+  const ColourRange& range =
+      rule < rules.size() ? rules[rule].range : ranges[static_cast<size_t>(kind)];
   // Mostly along the line from low to high, and a little off it: names are told apart by hue too.
   const auto channel = [&](uint8_t low, uint8_t high, unsigned shift) {
     const uint64_t weight = 3 * (hash & 255U) + ((hash >> shift) & 255U);
@@ -154,6 +233,11 @@ Palette parse_palette(std::string_view text, const std::string& origin) {
       require_readable((*palette.change)[i], origin, "change");
     }
   }
+  if (json.contains("rules")) {
+    if (!json["rules"].is_array()) fail(origin, "'rules' needs a list");
+    for (const Json& rule : json["rules"]) palette.rules.push_back(parse_rule(rule, origin));
+  }
+  for (const ColourRule& rule : palette.rules) palette.by_owner |= rule.owner.has_value();
   return palette;
 }
 

@@ -3,11 +3,20 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "core/owner.h"
 #include "core/stack.h"
+#include "render/options.h"
+
+namespace re2 {
+class RE2;
+}
 
 namespace memflame {
 
@@ -48,6 +57,19 @@ inline constexpr std::array<BoxKindInfo, box_kinds> box_kind_info{{
 // "[lost: …]" and "[truncated: …]" are notes that must be seen.
 BoxKind box_kind(std::string_view name, FrameKind kind);
 
+// Frames that have colours of their own: of one kind, one owner, with a name that matches, or
+// several of these. Without kind and owner a rule is for functions.
+struct ColourRule {
+  std::shared_ptr<const re2::RE2> match{};  // none: any name
+  std::optional<Owner> owner{};
+  std::optional<BoxKind> kind{};
+  ColourRange range;
+  std::string legend{};  // in the picture
+};
+
+// Names that keep their colour from picture to picture.
+using ColourMap = std::map<std::string, Rgb, std::less<>>;
+
 struct Palette {
   std::string name;
   std::array<Rgb, 2> background;       // from top to bottom
@@ -56,9 +78,17 @@ struct Palette {
   std::array<ColourRange, box_kinds> ranges;
   // What has shrunk, stayed and grown, of a palette for differences.
   std::optional<std::array<Rgb, 3>> change{};
+  std::vector<ColourRule> rules{};  // the first that fits counts
+  bool by_owner = false;            // some rule asks for it
+  ColourMap fixed{};                // before all rules, for all but merged boxes and what is lost
+
+  // The rule for a frame; rules.size() when there is none.
+  size_t rule_of(std::string_view name, BoxKind kind, Owner owner) const;
 
   // The same name has the same colour in every picture.
-  Rgb colour(std::string_view name, BoxKind kind) const;
+  Rgb colour(std::string_view name, BoxKind kind, Owner owner = Owner::unknown) const;
+  // Of a frame of `profile` that is called `name`.
+  Rgb colour(const Profile& profile, const Frame& frame, std::string_view name) const;
   // From -1, gone, to 1, new. Only where there is `change`.
   Rgb change_colour(double share) const;
 };
@@ -69,5 +99,16 @@ Palette parse_palette(std::string_view text, const std::string& origin);
 
 // A name of palettes/, or the path of a .json file. Throws Error (usage) that lists the names.
 Palette palette_by_name(std::string_view name_or_path);
+
+// The one that options ask for, with what else they say of colours: background, which end of a
+// difference is which, colours that are kept in a file. Throws Error (usage).
+Palette palette_of(const RenderOptions& options);
+
+// Lines "name->rgb(r,g,b)", as flamegraph.pl keeps them; a name may have "->" in it. A file that is
+// not there is empty. Throws Error that names the line.
+ColourMap read_colour_map(const std::string& path);
+std::string colour_map_text(const ColourMap& map);
+// `palette.fixed` with the names of all frames that are not in it.
+ColourMap extended_colour_map(const Palette& palette, const Profile& profile);
 
 }  // namespace memflame

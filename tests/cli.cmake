@@ -9,3 +9,7 @@ add_test(NAME cli_collapse
          COMMAND ${MEMFLAME_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/cli_collapse.py)
 set_tests_properties(cli_collapse PROPERTIES LABELS unit TIMEOUT 300
   ENVIRONMENT "MEMFLAME=$<TARGET_FILE:memflame>;PYTHONDONTWRITEBYTECODE=1")
+add_test(NAME cli_render
+         COMMAND ${MEMFLAME_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/cli_render.py)
+set_tests_properties(cli_render PROPERTIES LABELS unit TIMEOUT 300
+  ENVIRONMENT "MEMFLAME=$<TARGET_FILE:memflame>;PYTHONDONTWRITEBYTECODE=1")

@@ -29,6 +29,7 @@ TEST_CASE("the format, else the suffix, else SVG") {
   CHECK(output_for("", "dir.json/graph").name == "svg");
   CHECK(output_for("", ".svg").name == "svg");
   CHECK(output_for("", "x.folded").name == "folded");
+  CHECK(output_for("", "x.html").name == "html");
   CHECK(output_for("", "a/b.c.json").name == "json");
   CHECK(output_for("json", "x.svg").name == "json");
   CHECK(output_for("folded", "x.txt").name == "folded");
@@ -50,8 +51,8 @@ TEST_CASE("what there is not is told with what there is") {
     names += (names.empty() ? "" : ", ") + std::string(output.name);
     suffixes += (suffixes.empty() ? "" : ", ") + std::string(output.suffix);
   }
-  CHECK(names.starts_with("svg, folded, json, pprof"));
-  CHECK(error_of("html", "") == "--format html: there are " + names);
+  CHECK(names.starts_with("svg, html, folded, json, pprof"));
+  CHECK(error_of("png", "") == "--format png: there are " + names);
   CHECK(error_of("", "x.png") == "-o x.png: no format is written to '.png' files (there are " +
                                      suffixes + "); name one with --format " + names);
 }

@@ -112,7 +112,7 @@ TEST_CASE("a palette by its name, by its file, and neither") {
   CHECK_THROWS_WITH_AS(palette_by_name(path), "palette palette_test.json: the file cannot be read",
                        Error);
   CHECK_THROWS_WITH_AS(palette_by_name("/"), doctest::Contains("no palette is called '/'"), Error);
-  CHECK_THROWS_WITH_AS(palette_by_name("green"), doctest::Contains("there are mem, leak, "), Error);
+  CHECK_THROWS_WITH_AS(palette_by_name("grin"), doctest::Contains("there are mem, leak, "), Error);
 }
 
 TEST_CASE("errors say what is wrong, and where") {

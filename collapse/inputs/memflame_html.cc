@@ -257,7 +257,10 @@ bool is_memflame_html(std::string_view head) {
   if (head.starts_with("<!DOCTYPE html>"))
     return head.find("<meta name=\"generator\" content=\"memflame\">") != std::string_view::npos;
   const std::string_view begin = head.substr(0, head.find("<title>"));
-  return begin.starts_with("<?xml") && begin.find(" class=\"memflame\"") != std::string_view::npos;
+  // With --fragment, without what is around it.
+  if (begin.starts_with("<div class=\"memflame\">")) return true;
+  return (begin.starts_with("<?xml") || begin.starts_with("<svg ")) &&
+         begin.find(" class=\"memflame\"") != std::string_view::npos;
 }
 
 Profile read_memflame_html(Source& source, const ReadOptions& options) {

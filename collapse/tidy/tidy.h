@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "collapse/tidy/allocator_list.h"
 #include "collapse/tidy/names.h"
 #include "collapse/tidy/pattern.h"
+#include "core/allocator_list.h"
 #include "core/profile.h"
 
 namespace memflame {
@@ -20,6 +20,12 @@ enum class Recursion : uint8_t {
   keep,
   direct,  // f;f;f -> f
   cycles,  // f;g;f;h -> f;h: each function once, as its first call
+};
+
+enum class Allocators : uint8_t {
+  keep,
+  hide,   // main;parse;operator new;malloc -> main;parse
+  merge,  // … -> main;parse;[allocator]
 };
 
 struct TidyOptions {

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "core/difference.h"
+#include "core/error.h"
 #include "render/assets.h"
 #include "render/caption.h"
 #include "render/data_block.h"
@@ -36,11 +37,21 @@ constexpr std::string_view paragraph(Tone tone) {
 }
 
 // Colours are attributes, not styles: a strict policy forbids those.
-void append_legend(std::string& out, const std::vector<LegendEntry>& entries) {
-  out += "<ul class=\"mf-legend\" aria-label=\"colours\">\n";
+void append_legend(std::string& out, std::string_view label,
+                   const std::vector<LegendEntry>& entries) {
+  if (entries.empty()) return;
+  ((out += "<ul class=\"mf-legend\" aria-label=\"") += label) += "\">\n";
   for (const LegendEntry& entry : entries) {
-    out += "<li><svg aria-hidden=\"true\"><rect width=\"11\" height=\"11\" rx=\"2.5\" fill=\"" +
-           hex(entry.colour) + "\"/></svg>";
+    out += "<li";
+    if (!entry.tooltip.empty()) {
+      out += " title=\"";
+      append_xml(out, entry.tooltip);
+      out += '"';
+    }
+    out += '>';
+    if (entry.colour)
+      out += "<svg aria-hidden=\"true\"><rect width=\"11\" height=\"11\" rx=\"2.5\" fill=\"" +
+             hex(*entry.colour) + "\"/></svg>";
     append_xml(out, entry.label);
     out += "</li>\n";
   }
@@ -55,19 +66,40 @@ std::string head(const DataSource& source, const FrameTree& tree, const std::str
   losses.add(Loss::replaced_bytes, source.names.replaced);
   std::string out = "<header class=\"mf-head\">\n";
   append_element(out, "<h1>", title, "</h1>");
+  if (!source.options.subtitle.empty())
+    append_element(out, "<p class=\"subtitle\">", source.options.subtitle, "</p>");
   for (const Caption& caption : captions(profile, sums, losses))
     append_element(out, paragraph(caption.tone), caption.text, "</p>");
-  const auto difference = source.palette.change ? difference_of(profile) : std::nullopt;
-  append_legend(out, legend(source.palette, box_kinds_of(profile, tree.frame), difference));
+  const WidthOf width = source.options.diff_width;
+  const bool by_change = difference_of(profile) || width == WidthOf::size;
+  append_legend(
+      out, "owners",
+      owner_legend(profile, source.palette, owner_shares(profile, width_of(profile, width))));
+  append_legend(out, "colours", legend(profile, source.palette, tree.frame, by_change));
   if (sums.total == 0) out += "<p>nothing was captured</p>\n";
   out += "</header>\n";
   return out;
 }
 
+std::string page_begin(const std::string& title) {
+  std::string page =
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"generator\" content=\"memflame\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"" +
+      page_policy() + "\">\n";
+  append_element(page, "<title>", title, "</title>");
+  ((page += "<style>") += asset("page_all.css")) += "</style>\n</head>\n<body class=\"mf-page\">\n";
+  return page;
+}
+
 }  // namespace
 
-void write_html(std::ostream& out, const Profile& profile, const RenderOptions& options) {
-  const Palette palette = palette_by_name(options.palette);
+void write_html(std::ostream& out, const Profile& profile, const RenderOptions& wanted) {
+  const RenderOptions options = resolved(wanted, profile);
+  if (!options.script)
+    throw Error("a page is drawn by its script; a picture without one is an SVG", ExitCode::usage);
+  const Palette palette = palette_of(options);
   const CleanStrings names = clean_strings(profile);
   const DataSource source{profile, options, palette, names};
   // The script sorts by width itself.
@@ -77,25 +109,21 @@ void write_html(std::ostream& out, const Profile& profile, const RenderOptions& 
   const std::string title =
       options.title.empty() ? default_title(profile, options.icicle) : options.title;
 
-  std::string page =
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta name=\"generator\" content=\"memflame\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"" +
-      page_policy() + "\">\n";
-  append_element(page, "<title>", title, "</title>");
-  ((page += "<style>") += asset("page_all.css")) += "</style>\n</head>\n<body class=\"mf-page\">\n";
-  page += "<div class=\"memflame\" data-alone=\"1\">\n";
+  std::string page;
+  if (!options.fragment) page = page_begin(title);
+  page += options.fragment ? "<div class=\"memflame\">\n"
+                           : "<div class=\"memflame\" data-alone=\"1\">\n";
+  // In a page of others the style goes with the graph.
+  if (options.fragment) ((page += "<style>") += asset("page_all.css")) += "</style>\n";
   page += head(source, tree, title);
   const DataNodes nodes = data_nodes(std::move(tree));
-  page +=
-      "<main class=\"mf-app\"></main>\n<noscript>The graph is drawn by the script in this "
-      "file.</noscript>\n";
+  page += options.fragment ? "<div class=\"mf-app\"></div>\n" : "<main class=\"mf-app\"></main>\n";
+  page += "<noscript>The graph is drawn by the script in this file.</noscript>\n";
   page += "<script type=\"application/json\" class=\"mf-about\">" + about_json(source, nodes);
   page += "</script>\n<script type=\"text/plain\" class=\"mf-data\">\n";
   append_data(page, source, nodes);
-  ((page += "</script>\n<script>") += asset("viewer.js")) +=
-      "</script>\n</div>\n</body>\n</html>\n";
+  ((page += "</script>\n<script>") += asset("viewer.js")) += "</script>\n</div>\n";
+  if (!options.fragment) page += "</body>\n</html>\n";
   out << page;
 }
 

@@ -15,8 +15,12 @@ namespace {
 constexpr double bar_height = 68;  // the script puts its controls there
 
 // Colours that depend on the palette. Its values are parsed numbers, so nothing needs escaping.
-std::string colours(const Palette& palette) {
-  return ".memflame .hit > rect { fill: " + hex(palette.match) +
+std::string colours(const Palette& palette, const RenderOptions& options) {
+  std::string font;
+  // Its letters are checked (check_render_options).
+  if (!options.font.empty())
+    font = ".memflame, .memflame .frames text { font-family: " + options.font + ", sans-serif; }\n";
+  return font + ".memflame .hit > rect { fill: " + hex(palette.match) +
          "; }\n"
          "@media (prefers-color-scheme: dark) {\n"
          "  .memflame .top { stop-color: " +
@@ -24,15 +28,19 @@ std::string colours(const Palette& palette) {
          "; }\n  .memflame .bottom { stop-color: " + hex(palette.dark_background[1]) + "; }\n}\n";
 }
 
+// Pictures in one page share the name of a gradient only where they share its colours.
 void append_background(std::string& out, const Palette& palette) {
-  out += "<defs><linearGradient id=\"memflame-background\" x1=\"0\" y1=\"0\" x2=\"0\" y2=\"1\">";
+  std::string id = "memflame-background";
+  for (const Rgb colour : palette.background) id += "-" + hex(colour).substr(1);
+  out += "<defs><linearGradient id=\"" + id + "\" x1=\"0\" y1=\"0\" x2=\"0\" y2=\"1\">";
   out += "<stop class=\"top\" offset=\"0\"";
   append_attribute(out, "stop-color", hex(palette.background[0]));
   out += "/><stop class=\"bottom\" offset=\"1\"";
   append_attribute(out, "stop-color", hex(palette.background[1]));
   out +=
       "/></linearGradient></defs>\n"
-      "<rect width=\"100%\" height=\"100%\" fill=\"url(#memflame-background)\"/>\n";
+      "<rect width=\"100%\" height=\"100%\" fill=\"url(#" +
+      id + ")\"/>\n";
 }
 
 // The root element with what the script has to know, and a description for who cannot see it.
@@ -40,9 +48,8 @@ void append_root(std::string& out, const SvgPicture& picture, double head, doubl
   const Profile& profile = picture.profile;
   std::string view = "0 0 " + std::to_string(picture.options.width) + " ";
   append_px(view, height);
-  out +=
-      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" class=\"memflame\"";
+  if (!picture.options.fragment) out += "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
+  out += "<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" class=\"memflame\"";
   append_attribute(out, "width", picture.options.width);
   append_attribute(out, "height", height);
   append_attribute(out, "viewBox", view);
@@ -61,7 +68,7 @@ void append_root(std::string& out, const SvgPicture& picture, double head, doubl
       "</title>\n<desc>Boxes are functions; each lies on its caller, and its width is its share of "
       "the total.</desc>\n<style>\n";
   out += asset("picture_all.css");
-  out += colours(picture.palette);
+  out += colours(picture.palette, picture.options);
   out += "</style>\n";
 }
 
@@ -77,17 +84,19 @@ void append_script(std::string& out, const SvgPicture& picture) {
 
 }  // namespace
 
-void write_svg(std::ostream& out, const Profile& profile, const RenderOptions& options) {
-  const Palette palette = palette_by_name(options.palette);
+void write_svg(std::ostream& out, const Profile& profile, const RenderOptions& wanted) {
+  const RenderOptions options = resolved(wanted, profile);
+  const Palette palette = palette_of(options);
   const CleanStrings names = clean_strings(profile);
   const double inner_width = options.width - 2 * SvgPicture::margin;
-  const Layout boxes = layout(profile, {.min_share = options.min_width / inner_width,
-                                        .max_depth = options.max_depth,
-                                        .max_boxes = options.max_boxes,
-                                        .order = options.order,
-                                        .width = options.diff_width});
+  const Layout boxes = layout(
+      profile, {.min_share = std::max(options.min_width / inner_width, options.min_percent / 100),
+                .max_depth = options.max_depth,
+                .max_boxes = options.max_boxes,
+                .order = options.order,
+                .width = options.diff_width});
   SvgPicture picture{profile, options, palette, names, boxes};
-  if (palette.change) picture.difference = difference_of(profile);
+  picture.difference = difference_of(profile);
 
   std::string head;
   const double top = write_svg_head(head, picture);

@@ -49,30 +49,39 @@ double append_block(std::string& out, const SvgPicture& picture, std::string_vie
   return top;
 }
 
-double append_legend(std::string& out, const SvgPicture& picture, double top) {
+void append_swatch(std::string& out, double x, double y, double size, Rgb colour) {
+  out += "<rect";
+  append_attribute(out, "x", x);
+  append_attribute(out, "y", y);
+  append_attribute(out, "width", size);
+  append_attribute(out, "height", size);
+  append_attribute(out, "rx", 2.5);
+  append_attribute(out, "fill", hex(colour));
+  out += "/>";
+}
+
+double append_legend(std::string& out, const SvgPicture& picture, double top,
+                     const std::vector<LegendEntry>& entries) {
   const double font = picture.options.font_size - 1;
   double x = SvgPicture::margin;
   out += "<g class=\"legend\"";
   append_attribute(out, "font-size", font);
   out += ">";
-  std::vector<FrameId> frames;
-  for (const Box& box : picture.layout.boxes) frames.push_back(box.frame);
-  const PresentKinds present = box_kinds_of(picture.profile, frames);
-  for (const auto& [colour, label] : legend(picture.palette, present, picture.difference)) {
-    const double width = font + 5 + text_width(label, font) + 8;
+  for (const auto& [colour, label, tooltip] : entries) {
+    const double swatch = colour ? font + 5 : 0;
+    const double width = swatch + text_width(label, font) + 8;
     if (x > SvgPicture::margin && x + width > picture.options.width - SvgPicture::margin) {
       x = SvgPicture::margin;
       top += font + 8;
     }
-    out += "<rect";
-    append_attribute(out, "x", x);
-    append_attribute(out, "y", top);
-    append_attribute(out, "width", font);
-    append_attribute(out, "height", font);
-    append_attribute(out, "rx", 2.5);
-    append_attribute(out, "fill", hex(colour));
-    out += "/>";
-    append_text(out, "detail", x + font + 5, top + font - 1.5, label);
+    if (!tooltip.empty()) {
+      out += "<g><title>";
+      append_xml(out, tooltip);
+      out += "</title>";
+    }
+    if (colour) append_swatch(out, x, top, font, *colour);
+    append_text(out, "detail", x + swatch, top + font - 1.5, label);
+    if (!tooltip.empty()) out += "</g>";
     x += width;
   }
   out += "</g>\n";
@@ -93,11 +102,20 @@ double write_svg_head(std::string& out, const SvgPicture& picture) {
   double y =
       append_block(out, picture, "title", title, font + 7, SvgPicture::margin, title_lines, bold) +
       2;
+  if (!picture.options.subtitle.empty())
+    y = append_block(out, picture, "subtitle", picture.options.subtitle, font + 2, y, title_lines);
   for (const Caption& caption : captions(profile, picture.layout, losses))
     y = append_block(out, picture, css_class(caption.tone), caption.text, font, y,
                      caption.max_lines);
   out += "</g>\n";
-  if (picture.layout.total != 0) y = append_legend(out, picture, y + 6);
+  if (picture.layout.total == 0) return y + 12;
+  std::vector<FrameId> frames;
+  for (const Box& box : picture.layout.boxes) frames.push_back(box.frame);
+  const OwnerShares shares = owner_shares(profile, width_of(profile, picture.layout.width));
+  y = append_legend(out, picture, y + 6, owner_legend(profile, picture.palette, shares));
+  const std::vector<LegendEntry> colours =
+      legend(profile, picture.palette, frames, picture.by_change());
+  if (!colours.empty()) y = append_legend(out, picture, y + 8, colours);
   return y + 12;
 }
 

@@ -27,7 +27,14 @@ BoxKind SvgPicture::kind(const Box& box) const {
 }
 
 Rgb SvgPicture::colour(const Box& box, std::string_view text, std::span<const int64_t> sums) const {
-  if (!difference) return palette.colour(text, kind(box));
+  if (!by_change()) {
+    if (!box.frame) return palette.colour(text, kind(box));
+    return palette.colour(profile, profile.frames[box.frame], text);
+  }
+  if (!difference) {
+    const auto net = static_cast<double>(sums[profile.shown]);
+    return palette.change_colour(box.total == 0 ? 0 : net / static_cast<double>(box.total));
+  }
   const auto before = static_cast<double>(sums[difference->before]);
   const auto after = static_cast<double>(sums[difference->after]);
   const double larger = std::max(std::fabs(before), std::fabs(after));

@@ -23,11 +23,13 @@ struct SvgPicture {
   const Palette& palette;
   const CleanStrings& names;
   const Layout& layout;
-  std::optional<Difference> difference{};  // boxes are coloured by what has changed
+  std::optional<Difference> difference{};
 
   static constexpr double margin = 12;  // px on each side
   double inner_width() const { return options.width - 2 * margin; }
-  double row_height() const { return options.font_size + 7; }
+  double row_height() const { return memflame::row_height(options); }
+  // Boxes are coloured by what has changed, or by the sign of their figures.
+  bool by_change() const { return palette.change && (difference || layout.width == WidthOf::size); }
 
   // What a box is called and how it is coloured; `name` needs escaping.
   std::string name(const Box& box) const;

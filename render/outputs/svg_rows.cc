@@ -29,7 +29,9 @@ class Rows {
       : out_(out),
         picture_(picture),
         type_(picture.profile.types[picture.profile.shown]),
-        scale_(picture.inner_width() / static_cast<double>(picture.layout.total)) {}
+        scale_(picture.inner_width() / static_cast<double>(picture.layout.total)),
+        text_y_(picture.options.font_size + 0.5 +
+                (picture.row_height() - picture.options.font_size - 7) / 2) {}
 
   void write(double top) {
     const std::vector<Box>& boxes = picture_.layout.boxes;
@@ -60,9 +62,14 @@ class Rows {
     buffer_ += "\" data-v=\"";
     buffer_ += std::to_string(box.total);
     buffer_ += "\"><title>";
+    if (!picture_.options.name_type.empty()) append_clean(picture_.options.name_type + " ");
     append_xml(buffer_, name);
     append_figures(box, picture_.layout.sums(index));
-    buffer_ += "</title><rect";
+    const NameAttributes* attributes = attributes_of(box, name);
+    if (attributes != nullptr && !attributes->title.empty()) append_clean("\n" + attributes->title);
+    buffer_ += "</title>";
+    if (attributes != nullptr && !attributes->href.empty()) append_link(*attributes);
+    buffer_ += "<rect";
     // Both edges are rounded, not the width: neighbours then never overlap.
     const double left = SvgPicture::margin + static_cast<double>(box.offset) * scale_;
     const double width = static_cast<double>(box.total) * scale_;
@@ -71,20 +78,54 @@ class Rows {
     append_attribute(buffer_, "height", picture_.row_height() - 1);
     append_attribute(buffer_, "fill", hex(picture_.colour(box, name, picture_.layout.sums(index))));
     buffer_ += "/>";
-    const std::string text = shortened(name, width - 2 * padding);
-    if (!text.empty())
-      append_text(buffer_, "", left + padding, picture_.options.font_size + 0.5, text);
+    const std::string text = shortened(mark(index) + name, width - 2 * padding);
+    if (!text.empty()) append_text(buffer_, "", left + padding, text_y_, text);
+    if (attributes != nullptr && !attributes->href.empty()) buffer_ += "</a>";
     buffer_ += "</g>\n";
+  }
+
+  void append_clean(const std::string& text) {
+    uint64_t replaced = 0;
+    size_t from = text.starts_with('\n') ? 1 : 0;
+    buffer_.append(text, 0, from);
+    append_xml(buffer_, clean_text(std::string_view(text).substr(from), replaced));
+  }
+
+  const NameAttributes* attributes_of(const Box& box, const std::string& name) const {
+    const auto found = picture_.options.attributes.find(name);
+    return box.frame && found != picture_.options.attributes.end() ? &found->second : nullptr;
+  }
+
+  // For whoever runs no scripts; theirs zooms, and has links in a menu.
+  void append_link(const NameAttributes& attributes) {
+    buffer_ += "<a";
+    append_attribute(buffer_, "href", attributes.href);
+    append_attribute(buffer_, "target", attributes.target.empty() ? "_top" : attributes.target);
+    buffer_ += " rel=\"noopener noreferrer\">";
+  }
+
+  // What has become of a box: not everybody sees the colours.
+  std::string mark(size_t index) const {
+    const std::span<const int64_t> sums = picture_.layout.sums(index);
+    const Box& box = picture_.layout.boxes[index];
+    if (!picture_.difference || box.merged != 0) return "";
+    const int64_t before = sums[picture_.difference->before];
+    const int64_t after = sums[picture_.difference->after];
+    if (before == after) return "";
+    return before == 0 ? "★ " : after == 0 ? "✕ " : after > before ? "+ " : "− ";
   }
 
   // Lines of the tooltip below the name.
   void append_figures(const Box& box, std::span<const int64_t> sums) {
     const size_t shown = picture_.profile.shown;
     const double error = picture_.profile.standard_error(shown, sums);
-    ((buffer_ += '\n') += figure(picture_.profile, shown, box.total, error)) += ", ";
+    (buffer_ += '\n') += figure(picture_.profile, shown, box.total, error);
+    if (type_.unit == Unit::count && !picture_.options.count_name.empty())
+      append_clean(" " + picture_.options.count_name);
+    buffer_ += ", ";
     buffer_ += percent(static_cast<double>(box.total), static_cast<double>(picture_.layout.total));
     if (box.self != 0 && box.self != box.total) append_figure("self", box.self, type_);
-    if (sums[shown] != box.total) append_figure("net", sums[shown], type_);
+    if (sums[shown] != box.total && !picture_.difference) append_figure("net", sums[shown], type_);
     if (picture_.difference) append_change(sums);
     for (size_t i = 0; i < sums.size() && !picture_.difference; ++i) {
       const ValueType& type = picture_.profile.types[i];
@@ -111,8 +152,8 @@ class Rows {
     if (before > 0)
       buffer_ += std::string(", ") + sign +
                  percent(static_cast<double>(delta), static_cast<double>(before));
-    else if (before == 0 && after != 0)
-      buffer_ += ", new";
+    if (after == 0 && before != 0) buffer_ += ", gone";
+    if (before == 0 && after != 0) buffer_ += ", new";
   }
 
   void append_figure(std::string_view what, int64_t value, const ValueType& type) {
@@ -136,13 +177,14 @@ class Rows {
 
   // As much of the name as surely fits; nothing when that is not worth reading.
   std::string shortened(std::string_view name, double room) const {
+    if (picture_.options.elide != Elide::right) return shortened_before_end(name, room);
     const double ems = room / picture_.options.font_size;
     double used = 0;
     size_t end = 0;      // of what fits
     size_t shorter = 0;  // of what fits beside "…"
     for (size_t size = 0; end < name.size(); end += size) {
       size = letter_size(name.substr(end));
-      used += cell_ems(name.substr(end));
+      used += ems_of(name.substr(end, size));
       if (used > ems) break;
       if (used + 0.62 <= ems) shorter = end + size;
     }
@@ -151,10 +193,41 @@ class Rows {
     return std::string(name.substr(0, shorter)) + "…";
   }
 
+  // With the end of the name: all of what remains, or half.
+  std::string shortened_before_end(std::string_view name, double room) const {
+    const double ems = room / picture_.options.font_size;
+    std::vector<std::string_view> parts;
+    double all = 0;
+    for (size_t at = 0; at < name.size(); at += parts.back().size()) {
+      parts.push_back(name.substr(at, letter_size(name.substr(at))));
+      all += ems_of(parts.back());
+    }
+    if (all <= ems) return std::string(name);
+    const double left = picture_.options.elide == Elide::middle ? (ems - 0.62) / 2 : 0;
+    double used = 0.62;
+    size_t head = 0, tail = parts.size();
+    for (; head < tail && used - 0.62 + ems_of(parts[head]) <= left; ++head)
+      used += ems_of(parts[head]);
+    for (; tail > head && used + ems_of(parts[tail - 1]) <= ems; --tail)
+      used += ems_of(parts[tail - 1]);
+    if (head + parts.size() - tail < 2) return "";
+    std::string out;
+    for (size_t i = 0; i < head; ++i) out += parts[i];
+    out += "…";
+    for (size_t i = tail; i < parts.size(); ++i) out += parts[i];
+    return out;
+  }
+
+  // Of one letter. Another font may have letters of many widths.
+  double ems_of(std::string_view letter) const {
+    return picture_.options.font.empty() ? cell_ems(letter) : text_width(letter, 1);
+  }
+
   std::ostream& out_;
   const SvgPicture& picture_;
   const ValueType& type_;
-  const double scale_;  // px per unit
+  const double scale_;   // px per unit
+  const double text_y_;  // of the names' base line in a row
   std::string buffer_;
 };
 

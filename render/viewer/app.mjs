@@ -3,7 +3,7 @@
 // (layout.mjs), `state` is what is looked at (state.mjs), `change()` looks at something else.
 import { fills } from "./colour.mjs";
 import { Menu, Tip, makeControls, tell } from "./controls.mjs";
-import { figuresOf, foldedText, labelOf, nameOf, nameOfView, stackText } from "./figures.mjs";
+import { figuresOf, foldedText, labelOf, nameOf, nameOfView, stackText, titleOf } from "./figures.mjs";
 import { functionsOf, functionsOfViews } from "./functions.mjs";
 import { listen } from "./input.mjs";
 import { layOut, layOutAround } from "./layout.mjs";
@@ -42,7 +42,7 @@ export class App {
     this.controls = makeControls(this.bar, { measures: this.measures, inOrderOfTime: tree.inOrderOfTime });
     this.matches = new Matches(this);
     this.fill = fills(tree, (box) => this.matches.of(box));
-    const say = (box) => `${nameOf(box)}, ${figuresOf(box, this.zoomed).join(", ")}`;
+    const say = (box) => `${titleOf(box)}, ${figuresOf(box, this.zoomed).join(", ")}`;
     this.spoken = new SpokenTree(host, prefix, say);
     this.table = new Table(host, "Functions", leave, {
       choose: ({ frame }) => this.lookAround(frame),
@@ -289,7 +289,7 @@ export class App {
   point(event) {
     const box = event && this.stage.boxAt(event);
     if (!box) this.tip.hide();
-    else if (event.pointerType !== "touch") this.tip.show(event, nameOf(box), figuresOf(box, this.zoomed));
+    else if (event.pointerType !== "touch") this.tip.show(event, titleOf(box), figuresOf(box, this.zoomed));
     if (box === this.pointed) return;
     this.pointed = box;
     this.stage.element.classList.toggle("over", Boolean(box));

@@ -24,6 +24,17 @@ export function labelOf(box) {
   return sign + nameOf(box);
 }
 
+// What a file says of a function: {href, title}.
+export function attributesOf(view) {
+  const known = view && view.frame >= 0 && view.look.tree.about.attributes, name = known && nameOfView(view);
+  return known && Object.hasOwn(known, name) ? known[name] : null;
+}
+
+export function titleOf(box) {
+  const { nameType } = (box.view || box.caller).look.tree.about;
+  return nameType ? `${nameType} ${nameOf(box)}` : nameOf(box);
+}
+
 // The lines below the name. zoomed: what fills the width.
 export function figuresOf(box, zoomed) {
   const view = box.view || box.caller, { look } = view, { measure, tree } = look;
@@ -41,6 +52,8 @@ export function figuresOf(box, zoomed) {
   lines.push(...changeOf(view), ...otherFigures(view));
   const { module } = tree.frames;
   if (view.frame >= 0 && module[view.frame]) lines.push(module[view.frame].replace(/.*\/(?=[^/])/, ""));
+  const title = attributesOf(view)?.title;
+  if (title) lines.push(title);
   return lines;
 }
 

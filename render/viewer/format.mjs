@@ -42,9 +42,10 @@ function whole(n, decimals) {
 }
 
 // For people: "118.9 MiB", "3 pages", "1.250 s", "1,204". `type` has a unit and decimals.
-export function brief(n, { unit, decimals = 0 }) {
+export function brief(n, { unit, decimals = 0, word }) {
   if (unit === "bytes") return iec(whole(n, decimals));
   if (unit === "nanoseconds") return seconds(whole(n, decimals));
+  if (word) return `${digits(n, decimals)} ${word}`;
   return digits(n, decimals) + (unit !== "pages" ? "" : String(n) === "1" ? " page" : " pages");
 }
 

@@ -15,6 +15,8 @@ async function start(root) {
   const stage = svg ? new SvgStage(root, about) : new CanvasStage(host, about);
   if (svg)
     root.append(svgElement("foreignObject", { class: "mf-layer", x: 0, y: 0, width: "100%", height: "100%" }, host));
+  if (about.background && !svg)
+    root.style.setProperty("--mf-background", `linear-gradient(${about.background.join()})`);
   root.classList.add("live");
   root.app = new App({ tree, stage, host, alone });
   root.dataset.ready = "1";

@@ -1,7 +1,13 @@
 // What can be done with a box: rows of [text, key, action].
-import { nameOfView } from "./figures.mjs";
+import { attributesOf, nameOfView } from "./figures.mjs";
 
 const literal = (text) => "^" + text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&") + "$";
+
+// What a file says is looked at again: only pages of the web are opened.
+export function linkOf(view) {
+  const href = attributesOf(view)?.href || "";
+  return /^https?:\/\/\S+$/.test(href) ? href : "";
+}
 
 export function menuOf(app, box) {
   const { view } = box, rows = [["Zoom", "Enter", () => app.zoom(view || box.caller)]];
@@ -14,6 +20,8 @@ export function menuOf(app, box) {
               ["Search for it", "", () => app.searchFor(literal(name))],
               ["Copy name", "", () => app.copy(name)]);
   }
+  const link = linkOf(view);
+  if (link) rows.push(["Open its link", "", () => window.open(link, "_blank", "noopener,noreferrer")]);
   rows.push(["Copy stack", "y", () => app.copyStack(box)],
             ["Copy all below as folded text", "Y", () => app.copyFolded(box)]);
   return rows;

@@ -5,8 +5,9 @@ import { padding, shorten } from "./label.mjs";
 
 export class CanvasStage {
   // host: where it goes.
-  constructor(host, { fontSize }) {
-    this.rowHeight = fontSize + 7;
+  constructor(host, { fontSize, rowHeight, font }) {
+    this.rowHeight = rowHeight || fontSize + 7;
+    this.font = font ? `${font}, sans-serif` : `ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace`;
     this.fontSize = fontSize;
     this.canvas = element("canvas", { "aria-hidden": "true" });
     this.rule = element("div", { className: "mf-rule" });
@@ -71,7 +72,7 @@ export class CanvasStage {
     canvas.style.height = `${height}px`;
     context.setTransform(dense, 0, 0, dense, 0, 0);
     context.clearRect(0, 0, width, height);
-    context.font = `${this.fontSize}px ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace`;
+    context.font = `${this.fontSize}px ${this.font}`;
     this.cell = context.measureText("M".repeat(100)).width / 100;
     const style = getComputedStyle(this.element);
     this.ink = style.color;
@@ -101,6 +102,6 @@ export class CanvasStage {
     const label = shorten(picture.label(box), fits, picture.cut);
     if (!label) return;
     context.fillStyle = box.role === "caller" ? this.ink : "#000";
-    context.fillText(label, left + padding, top + this.fontSize + 1, width - padding);
+    context.fillText(label, left + padding, top + this.fontSize + 1 + (this.rowHeight - this.fontSize - 7) / 2, width - padding);
   }
 }

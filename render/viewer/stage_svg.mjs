@@ -4,11 +4,12 @@ import { padding, shorten } from "./label.mjs";
 
 export class SvgStage {
   // svg: the picture, with its boxes in .frames.
-  constructor(svg, { fontSize }) {
+  constructor(svg, { fontSize, rowHeight }) {
     this.svg = svg;
     this.element = svg.querySelector(".frames");
     this.fontSize = fontSize;
-    this.rowHeight = fontSize + 7;
+    this.rowHeight = rowHeight || fontSize + 7;
+    this.baseLine = fontSize + 0.5 + (this.rowHeight - fontSize - 7) / 2;
     this.margin = Number(svg.dataset.margin);
     this.head = Number(svg.dataset.head);  // px above the boxes
     this.bar = Number(svg.dataset.bar);    // px below them
@@ -71,7 +72,7 @@ export class SvgStage {
     const fits = Math.floor((width - 2 * padding) / this.cell);
     const label = fits < 1 ? "" : shorten(picture.label(box), fits, picture.cut);
     if (label)
-      g.append(svgElement("text", { x: this.margin + left + padding, y: this.fontSize + 0.5 }, label));
+      g.append(svgElement("text", { x: this.margin + left + padding, y: this.baseLine }, label));
     g.box = box;
     this.boxes.set(box, g);
     return g;

@@ -10,12 +10,6 @@
 
 namespace memflame {
 
-enum class Allocators : uint8_t {
-  keep,
-  hide,   // main;parse;operator new;malloc -> main;parse
-  merge,  // … -> main;parse;[allocator]
-};
-
 class AllocatorList {
  public:
   // Lines as allocators.txt explains them, behind those that are there: the last that matches

@@ -1,8 +1,8 @@
-#include "collapse/tidy/allocator_list.h"
+#include "core/allocator_list.h"
 
 #include <algorithm>
 
-#include "collapse/tidy/builtin.h"
+#include "core/embedded_file.h"
 #include "core/error.h"
 
 namespace memflame {

@@ -1,4 +1,4 @@
-// The data files of this folder, as bytes of the program.
+// Data files that are bytes of the program (render/embed.cmake).
 #pragma once
 
 #include <span>
@@ -11,6 +11,6 @@ struct EmbeddedFile {
   std::string_view text;
 };
 
-std::span<const EmbeddedFile> embedded_allocators();
+std::span<const EmbeddedFile> embedded_allocators();  // allocators.txt
 
 }  // namespace memflame

@@ -1,0 +1,22 @@
+// Whose code a frame is.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "core/profile.h"
+
+namespace memflame {
+
+enum class Owner : uint8_t { application, library, allocator, kernel, jit, unknown };
+inline constexpr size_t owner_count = 6;
+inline constexpr std::array<std::string_view, owner_count> owner_names{
+    "application", "library", "allocator", "kernel", "JIT", "unknown"};
+
+// By the frame's kind, by allocators.txt, and by the file it is mapped from: what is no shared
+// object is the application's, and so is a function of which no file is known. Processes and notes
+// have no owner: unknown.
+Owner owner_of(const Profile& profile, const Frame& frame);
+
+}  // namespace memflame

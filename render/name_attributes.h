@@ -1,0 +1,21 @@
+// What a file says of functions: where a click leads, and a text for the tooltip.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "render/options.h"
+
+namespace memflame {
+
+struct ReadAttributes {
+  std::map<std::string, NameAttributes, std::less<>> by_name{};
+  size_t ignored = 0;  // attributes that are not taken from a file, and links that are no http
+};
+
+// Lines "name TAB attribute=value TAB …", as flamegraph.pl takes them. Of attributes title, target
+// and href are taken, the last for http and https alone: what a file says must never run. Throws
+// Error, with `origin` and the line, when there is no "=".
+ReadAttributes read_name_attributes(std::string_view text, const std::string& origin);
+
+}  // namespace memflame

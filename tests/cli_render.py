@@ -1,0 +1,153 @@
+"""memflame render and diff as a shell sees them: every option of a picture has its effect.
+
+$MEMFLAME is the binary under test. Needs no privilege.
+"""
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+
+MEMFLAME = os.path.abspath(os.environ["MEMFLAME"])
+USAGE = 2
+
+scratch = tempfile.mkdtemp(prefix="memflame-cli-")
+os.chdir(scratch)
+
+
+def equal(what, got, wanted):
+    if got != wanted:
+        raise SystemExit(f"FAILED: {what}: got {got!r}, wanted {wanted!r}")
+
+
+def check(good, what):
+    if not good:
+        raise SystemExit(f"FAILED: {what}")
+
+
+def memflame(*arguments, status=0):
+    done = subprocess.run([MEMFLAME, *arguments], capture_output=True, timeout=120, check=False)
+    said = done.stderr.decode()
+    equal(f"exit status of {arguments}, which said {said!r}", done.returncode, status)
+    return done.stdout.decode(), said
+
+
+def render(*arguments, **options):
+    return memflame("render", *arguments, "in.folded", **options)[0]
+
+
+def write(name, text):
+    with open(name, "w", encoding="utf-8") as stream:
+        stream.write(text)
+
+
+def read(name):
+    with open(name, encoding="utf-8") as stream:
+        return stream.read()
+
+
+# A name that is too long for its box, so that what is cut off can be seen.
+write("in.folded", "main;parse 3000\nmain;write 1000\nmain;a_function_with_a_name_that_is_too_long 400\n"
+      "other;tiny 2\n")
+write("before.folded", "main;a 10\nmain;gone 5\n")
+write("after.folded", "main;a 20\nmain;new 7\n")
+write("attr", "parse\ttitle=reads\thref=https://example.org/\nwrite\thref=javascript:alert(1)\n")
+write("mine.json", "{}")
+
+plain = render()
+
+# Each makes another picture, and the picture says what was asked.
+for arguments, words in (
+        (["--title", "My <title>"], "My &lt;title&gt;"),
+        (["--subtitle", "My <subtitle>"], "My &lt;subtitle&gt;"),
+        (["--notes", "My <notes>"], "My &lt;notes&gt;"),
+        (["--palette", "java"], "main"), (["--colors", "red"], "main"),
+        (["--bgcolors", "blue"], "#e0e3ff"), (["--bgcolors", "#ffeedd"], "#ffeedd"),
+        (["--icicle"], "Icicle graph"), (["--inverted"], "Icicle graph"),
+        (["--reverse"], "callers first"),
+        (["--sort", "width"], '"order":"width"'), (["--flamechart"], '"order":"time"'),
+        (["--widths", "size"], '"net":true'),
+        (["--minwidth", "20"], "(+1 frame"), (["--minwidth", "5%"], "frame"),
+        (["--width", "700"], 'width="700"'), (["--height", "30"], 'height="29"'),
+        (["--fonttype", "Verdana"], "font-family: Verdana"), (["--fontsize", "20"], 'font-size="20"'),
+        (["--elide", "left"], '"elide":"left"'), (["--elide", "middle"], '"elide":"middle"'),
+        (["--countname", "bytes"], "2.9 KiB (3,000 B)"), (["--countname", "samples"], "3,000 samples"),
+        (["--nametype", "Stack:"], "<title>Stack: main"),
+        (["--total", "10000"], "[untracked]"), (["--factor", "4"], "12,000"),
+        (["--factor", "0.5"], "1,500"), (["--nameattr", "attr"], 'href="https://example.org/"'),
+        (["--static"], "main"), (["--fragment"], "main")):
+    picture = render(*arguments)
+    check(picture != plain, f"{arguments} changes nothing")
+    check(words in picture, f"{arguments}: the picture does not say {words}")
+    check("javascript:alert" not in picture, f"{arguments}: a link may run")
+
+check("<script" not in render("--static"), "a static picture has no script")
+check(render("--fragment").startswith("<svg"), "a fragment has no XML declaration")
+check("<html" not in render("--fragment", "--format", "html"), "a fragment is no page")
+equal("colours are by name in any case", render("--hash"), plain)
+equal("the names that flamegraph.pl has", render("--colors", "mem", "--hash"), plain)
+
+# Refused, in one line that says what there is.
+for arguments, words in (
+        (["--sort", "size"], "--sort takes name, width, not 'size'"),
+        (["--widths", "x"], "--widths takes max, after, before, sum, delta, size, not 'x'"),
+        (["--elide", "x"], "--elide takes right, left, middle"),
+        (["--minwidth", "x"], "--minwidth takes a number"), (["--minwidth", "100%"], "smallest width"),
+        (["--bgcolors", "x"], "is none of yellow"), (["--factor", "x"], "--factor takes"),
+        (["--total", "x"], "--total takes"), (["--height", "2"], "height of a frame"),
+        (["--fonttype", "a;b"], "names of fonts"), (["--colors", "x"], "no palette is called 'x'"),
+        (["--palette", "mine.json"], "palette mine.json: 'name' is missing"),
+        (["--nameattr", "nowhere"], "cannot read 'nowhere'"),
+        (["--static", "--format", "html"], "a picture without one is an SVG")):
+    out, said = memflame("render", *arguments, "in.folded", status=USAGE)
+    equal(f"{arguments}: output", out, "")
+    check(words in said, f"{arguments}: {said!r} does not say {words!r}")
+
+# What could not be done is said.
+check("is less than the sum" in memflame("render", "--total", "5", "in.folded")[1], "a total that is too small")
+check("1 attributes are not used" in memflame("render", "--nameattr", "attr", "in.folded")[1], "links that may run")
+said = memflame("collapse", "--width", "500", "--icicle", "--title", "x", "in.folded")[1]
+check("for pictures only" in said and "--width" in said and "--icicle" in said and "--title" not in said, said)
+
+# Figures and stacks change whatever the format is.
+equal("reversed", [line for line in memflame("collapse", "--reverse", "--no-header", "in.folded")[0].splitlines()][-1],
+      "write;main 1000")
+check("main;parse 12000" in memflame("collapse", "--factor", "4", "in.folded")[0], "a factor in folded text")
+check("[untracked] 98" in memflame("collapse", "--total", "4500", "in.folded")[0], "the rest in folded text")
+
+# Colours that are kept.
+write("palette.map", "parse->rgb(250,200,10)\noperator->->rgb(1,2,3)\n")
+check("#fac80a" in render("--cp"), "--cp takes colours")
+kept = read("palette.map")
+check("operator->->rgb(1,2,3)\n" in kept and "\nwrite->rgb(" in kept, "--cp keeps colours")
+again = render("--cp")
+equal("a second picture", again, render("--cp"))
+equal("the map", read("palette.map"), kept)
+render("--palette-map", "other.map", "--colors", "red")
+check("main->rgb(" in read("other.map"), "--palette-map makes the file")
+check(render("--palette-map", "other.map") != plain, "colours of another palette")
+
+# Differences.
+diff = memflame("diff", "before.folded", "after.folded", "--format", "svg")[0]
+for words in ("✕ gone", "★ new", "before 15 · after 27 · change +12, +80.0 %", "widths: the larger", "+ new ★"):
+    check(words in diff, f"a difference does not say {words}")
+for arguments, words in ((["--widths", "after"], '"diffWidth":"after"'), (["--widths", "delta"], '"diffWidth":"delta"'),
+                         (["--widths", "sum"], '"diffWidth":"sum"'), (["--widths", "before"], '"diffWidth":"before"'),
+                         (["--negate"], "gone")):
+    other = memflame("diff", "before.folded", "after.folded", "--format", "svg", *arguments)[0]
+    check(other != diff and words in other, f"diff {arguments}")
+memflame("diff", "before.folded", "after.folded", "-o", "x.svg")
+equal("-o x.svg", read("x.svg"), diff)
+
+# The policy is the one that pages carry, and it is all that is printed.
+policy = memflame("render", "--print-csp")[0]
+check(re.fullmatch(r"default-src 'none'; script-src 'sha256-[\w+/=]+'; style-src 'sha256-[\w+/=]+'\n", policy), policy)
+check(policy.strip() in render("--format", "html"), "the page has the policy that is printed")
+
+# Every palette that there is draws.
+names = re.search(r"there are (.*), and files", memflame("render", "--colors", "x", "in.folded", status=USAGE)[1])
+for name in names.group(1).split(", "):
+    render("--colors", name)
+
+os.chdir("/")
+shutil.rmtree(scratch)

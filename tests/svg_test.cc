@@ -339,7 +339,7 @@ TEST_CASE("golden: a small picture without its script and style") {
   for (const std::string element : {"style", "script", "metadata class=\"mf-data\""}) {
     const size_t begin = text.find("<" + element + ">");
     const std::string closing = "</" + element.substr(0, element.find(' ')) + ">\n";
-    text.erase(begin, text.find(closing) + closing.size() - begin);
+    text.erase(begin, text.find(closing, begin) + closing.size() - begin);
   }
   const std::string path = TEST_DATA "/render/small.svg";
   if (std::getenv("MEMFLAME_BLESS") != nullptr) std::ofstream(path) << text;

@@ -36,8 +36,8 @@ class Placing {
         width_(width_of(profile, options.width)) {
     sum_widths();
     values_ = inclusive(tree, profile);
-    const double share = options.min_share * static_cast<double>(drawn_[0]);
-    least_ = std::max<double>(share, limit(share));
+    share_ = options.min_share * static_cast<double>(drawn_[0]);
+    limit();
   }
 
   Layout place() {
@@ -80,18 +80,28 @@ class Placing {
       drawn_[tree_.caller[node]] = sum(drawn_[tree_.caller[node]], drawn_[node]);
   }
 
-  bool narrow(uint32_t node) const { return static_cast<double>(drawn_[node]) < least_; }
+  // Asked once for each node that is met, callers before callees.
+  bool narrow(uint32_t node) {
+    if (static_cast<double>(drawn_[node]) < share_ || drawn_[node] < least_) return true;
+    if (drawn_[node] > least_) return false;
+    if (ties_ == 0) return true;
+    --ties_;
+    return false;
+  }
 
-  // The smallest width of the max_boxes widest nodes, when there are more of at least `share`.
-  double limit(double share) const {
+  // The smallest width of the max_boxes widest nodes, when there are more of at least the share; of
+  // those that are as wide, the first have room: of a single deep stack the outermost frames.
+  void limit() {
     std::vector<int64_t> widths;
     for (size_t node = 1; node < tree_.size(); ++node)
-      if (drawn_[node] > 0 && static_cast<double>(drawn_[node]) >= share)
+      if (drawn_[node] > 0 && static_cast<double>(drawn_[node]) >= share_)
         widths.push_back(drawn_[node]);
-    if (widths.size() <= options_.max_boxes) return 0;
+    if (widths.size() <= options_.max_boxes) return;
     const auto last = widths.begin() + static_cast<ptrdiff_t>(options_.max_boxes);
     std::nth_element(widths.begin(), last, widths.end(), std::greater<>());
-    return static_cast<double>(*last) * (1 + 1e-15) + 0.5;  // equal ones are all merged
+    least_ = *last;
+    const auto wider = std::count_if(widths.begin(), last, [&](int64_t w) { return w > least_; });
+    ties_ = options_.max_boxes - static_cast<size_t>(wider);
   }
 
   void open(uint32_t node, int64_t offset) {
@@ -134,7 +144,9 @@ class Placing {
   const Width width_;
   std::vector<int64_t> drawn_;   // width of each node with all it calls
   std::vector<int64_t> values_;  // inclusive sums
-  double least_ = 0;
+  double share_ = 0;   // what is narrower is merged
+  int64_t least_ = 0;  // and this
+  size_t ties_ = 0;    // how many that wide have room
   std::vector<Open> path_;
   Layout out_;
 };

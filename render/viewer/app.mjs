@@ -137,7 +137,7 @@ export class App {
     return this.table.show(look, this.listed.rows, table);
   }
 
-  placeControls() { this.stage.placeControls?.(this.host, this.bar); }  // where they are in sight
+  placeControls() { this.stage.placeControls(this.host, this.bar); }  // where they are in sight
 
   // What is said below or above the boxes: of the box, or of all that is there.
   say(box) {

@@ -62,6 +62,9 @@ export class CanvasStage {
              width: box.width * this.width, height: this.rowHeight };
   }
 
+  // Panels are below the controls.
+  placeControls(host, bar) { host.style.setProperty("--mf-top", `${bar.offsetHeight}px`); }
+
   paint() {
     if (!this.picture) return;
     const { clientWidth: width, clientHeight: height, scrollTop } = this.element;

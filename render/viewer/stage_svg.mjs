@@ -90,10 +90,16 @@ export class SvgStage {
 
   // The layer of controls covers the picture; they are at the lower edge of what can be seen.
   placeControls(host, bar) {
-    const top = this.alone ? window.scrollY : 0;
-    const bottom = this.alone ? Math.min(top + window.innerHeight, this.whole.height) : this.whole.height;
-    host.style.setProperty("--mf-top", `${top}px`);
-    host.style.setProperty("--mf-height", `${bottom - top - bar.offsetHeight}px`);
+    const { width, height } = this.whole, { alone } = this;
+    const left = alone ? window.scrollX : 0, top = alone ? window.scrollY : 0;
+    const shown = alone ? Math.min(width, this.svg.clientWidth || width, window.innerWidth) : width;
+    const bottom = alone ? Math.min(top + window.innerHeight, height) : height;
+    const set = (name, px) => host.style.setProperty(`--mf-${name}`, `${px}px`);
+    set("left", left);
+    set("width", shown);
+    set("right", Math.max(0, width - left - shown));
+    set("top", top);
+    set("height", bottom - top - bar.offsetHeight);
     bar.style.top = `${bottom - bar.offsetHeight}px`;
   }
 

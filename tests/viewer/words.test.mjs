@@ -56,7 +56,7 @@ test("names of C++ lose what says least, and keep what is the name", () => {
     ["operator new(unsigned long)", "operator new()"],
     ["<alloc::vec::Vec<T> as core::ops::Drop>::drop", "<…>::drop", "drop"],
     ["f(std::string, int", ],
-    ["main"], ["(+37 frames, 2.1 MiB)"], ["[lost: ring buffer full]"], ["unbalanced(((", ], ["a < b"],
+    ["main"], ["(+37 frames, 2.1 MiB)"], ["(no name)"], ["[lost: ring buffer full]"], ["unbalanced(((", ], ["a < b"],
   ]) assert.deepEqual(shorterNames(name), forms, name);
 });
 

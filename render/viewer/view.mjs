@@ -3,6 +3,8 @@
 // was changed; so nothing is copied and a change costs what it shows.
 import { hashFrame, hashPath } from "./tree.mjs";
 
+const hashStep = (above, own, nth) => (nth ? hashPath(hashPath(above, own), [nth, nth]) : hashPath(above, own));
+
 // flow "callees": `nodes` are the nodes that it stands for.
 // flow "callers": `nodes` are where the way towards the root has come to, each for the node in
 // `from` with the same index, which is where it began and whose figures count.
@@ -15,7 +17,8 @@ class View {
     this.from = from;
     this.depth = parent ? parent.depth + 1 : 0;
     this.total = look.sum(look.amount, from);
-    this.made = null;
+    this.made = this.known = null;
+    this.nth = 0;  // in order of time: how many neighbours before it have the same frame
   }
 
   get callees() { return (this.made ??= this.look.expand(this)); }
@@ -24,15 +27,20 @@ class View {
   get own() { return this.callees.reduce((rest, callee) => rest - callee.total, this.total); }
 
   get hash() {
-    const own = this.frame < 0 ? [0, 0] : hashFrame(this.look.tree, this.frame);
-    return (this.known ??= this.parent ? hashPath(this.parent.hash, own) : own);
+    const unknown = [];
+    for (let view = this; view && !view.known; view = view.parent) unknown.push(view);
+    for (const view of unknown.reverse()) {
+      const own = view.frame < 0 ? [0, 0] : hashFrame(view.look.tree, view.frame);
+      view.known = view.parent ? hashStep(view.parent.known, own, view.nth) : own;
+    }
+    return this.known;
   }
 
   // From the root to here.
   path() {
     const path = [];
-    for (let view = this; view; view = view.parent) path.unshift(view);
-    return path;
+    for (let view = this; view; view = view.parent) path.push(view);
+    return path.reverse();
   }
 
   contains(other) {
@@ -81,7 +89,16 @@ export class Look {
       made.sort((a, b) => last(a) - last(b) || (a.total > b.total ? -1 : a.total < b.total ? 1 : a.frame - b.frame));
     else if (!this.tree.inOrderOfTime)
       made.sort((a, b) => last(a) - last(b) || a.frame - b.frame);
+    if (this.tree.inOrderOfTime) this.number(made);
     return made;
+  }
+
+  number(views) {
+    const seen = new Map();
+    for (const view of views) {
+      view.nth = seen.get(view.frame) ?? 0;
+      seen.set(view.frame, view.nth + 1);
+    }
   }
 
   // Calls of hidden frames are those of their caller.
@@ -158,22 +175,26 @@ export class Look {
   // By the hashes of all paths, which costs less than views of all of them would.
   findBelow([wantedA, wantedB]) {
     const { tree, hidden, root } = this, { parent, frame } = tree;
-    const a = new Int32Array(tree.size), b = new Int32Array(tree.size);
+    const a = new Int32Array(tree.size), b = new Int32Array(tree.size), seen = new Map();
     for (const top of root.nodes) {
       [a[top], b[top]] = root.hash;
       for (let n = top + 1; n < tree.end[top]; ++n) {
         const above = [a[parent[n]], b[parent[n]]], left = hidden.has(frame[n]);
-        [a[n], b[n]] = left ? above : hashPath(above, hashFrame(tree, frame[n]));
-        if (!left && a[n] === wantedA && b[n] === wantedB) return this.follow(this.framesTo(n, top));
+        [a[n], b[n]] = left ? above : hashStep(above, hashFrame(tree, frame[n]), tree.inOrderOfTime ? nthCall(tree, seen, n) : 0);
+        if (!left && a[n] === wantedA && b[n] === wantedB) return this.viewOf(n, top);
       }
     }
     return null;
   }
 
-  framesTo(node, top) {
-    const frames = [];
-    for (let n = node; n !== top; n = this.tree.parent[n]) frames.unshift(this.tree.frame[n]);
-    return frames;
+  // The view that a node below one of the root's is in.
+  viewOf(node, top) {
+    const { tree, hidden } = this, path = [];
+    for (let n = node; n !== top; n = tree.parent[n]) path.push(n);
+    path.reverse();
+    if (!tree.inOrderOfTime) return this.follow(path.map((n) => tree.frame[n]));
+    return path.filter((n) => !hidden.has(tree.frame[n])).reduce((view, n) =>
+      view && view.callees.find((callee) => callee.nodes.includes(n)), this.root);
   }
 
   // Level by level, up to so many views.
@@ -189,4 +210,11 @@ export class Look {
     }
     return null;
   }
+}
+
+// How many calls of the same function its caller has made before. seen: those that were counted.
+function nthCall(tree, seen, n) {
+  const key = tree.parent[n] * tree.frames.name.length + tree.frame[n], nth = seen.get(key) ?? 0;
+  seen.set(key, nth + 1);
+  return nth;
 }

@@ -229,6 +229,17 @@ Profile change() {
   return p;
 }
 
+// The same function again and again, with something else between.
+Profile in_time() {
+  Profile p;
+  p.types = {{"live", Unit::bytes}, {"live-count", Unit::count}};
+  p.keep_order();
+  for (int i = 0; i < 6; ++i)
+    add(p, {{"app", process}, {"main", user}, {i % 2 == 0 ? "parse" : "draw", user}},
+        1000 + 500 * i, 1);
+  return p;
+}
+
 // About a million frames, as programs have them: some calls are far more frequent than others,
 // stacks are up to forty frames deep and functions are called from many places.
 Profile million() {
@@ -280,6 +291,7 @@ void write_all(const std::string& folder) {
   write(folder, "huge", huge(), {});
   write(folder, "large", large(), {});
   write(folder, "change", change(), {.palette = "diff", .diff_width = WidthOf::larger});
+  write(folder, "time", in_time(), {.order = Neighbours::by_time});
   write(folder + "/million.html", million(), {}, write_html);
   for (const char* palette : {"leak", "fault", "hot", "io", "red", "orange", "aqua", "blue"})
     write(folder + "/palette-" + palette + ".svg", server(), {.palette = palette}, write_svg);

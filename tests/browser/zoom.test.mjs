@@ -177,3 +177,17 @@ for (const file of both("large"))
     assert.equal((await boxes(page)).filter((box) => box.caller).length, 2);
     assert.ok((await boxes(page)).length > 5000 || before < 10000);
   }));
+
+for (const file of both("time"))
+  test(`${file}: in order of time each call is a box of its own`, () => open(file, async (page) => {
+    const calls = async () => (await boxes(page)).filter((box) => box.row === 3).map((box) => `${box.name} ${box.total}`);
+    assert.deepEqual(await calls(), ["parse 1000", "draw 1500", "parse 2000", "draw 2500", "parse 3000", "draw 3500"]);
+    await page.evaluate(() => {
+      const { app } = document.querySelector(".memflame");
+      app.choose(app.rows[3][2]);
+    });
+    assert.deepEqual(await calls(), ["parse 2000"]);
+    await open(file, async (other) => {
+      assert.equal((await boxes(other)).at(-1).total, 2000n);
+    }, { url: page.url() });
+  }));

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { at, lookOf, nameOf, pathsOf, treeOf } from "./trees.mjs";
+import { Tree } from "../../render/viewer/tree.mjs";
+import { aboutOf, at, lookOf, nameOf, pathsOf, treeOf } from "./trees.mjs";
 
 const stacks = `
 main;parse;grow 7
@@ -63,11 +64,14 @@ test("neighbours by name, by width, and merged ones last", () => {
   assert.deepEqual(names(lookOf(tree, { order: "width" })), [9, 7, 5, 100]);
 });
 
-test("in order of time equal neighbours stay apart", () => {
-  const tree = treeOf("m;a 1\nm;b 2", { order: "time" });
-  tree.frame.set([0, 1, 0, 0].map((n) => n).slice(0, tree.frame.length));
-  const look = lookOf(tree);
-  assert.equal(look.root.callees[0].callees.length, 2);
+test("in order of time equal neighbours stay apart, and each has an id of its own", () => {
+  const tree = treeOf("m;a;x 1\nm;b 2\nm;c;x 4", { order: "time" }), frame = (name) => tree.frames.name.indexOf(name);
+  tree.frame.forEach((one, n) => { if (one === frame("c")) tree.frame[n] = frame("a"); });
+  const [main] = lookOf(tree).root.callees, again = lookOf(tree);
+  assert.deepEqual(main.callees.map((view) => [nameOf(view), view.total]), [["a", 1], ["b", 2], ["a", 4]]);
+  for (const view of [...main.callees, ...main.callees[0].callees, ...main.callees[2].callees])
+    assert.equal(again.find(view.hash).nodes[0], view.nodes[0]);
+  assert.equal(new Set(main.callees.map((view) => view.hash.join())).size, 3);
 });
 
 test("what has no width is left out, but not what it calls", () => {
@@ -89,12 +93,14 @@ test("a view is found by its hash, in other looks too, and followed by its frame
   assert.equal(without.find(at(without, "main;grow").hash).total, 11);
 });
 
-test("ten thousand levels are no recursion of ours", () => {
-  const tree = treeOf(Array.from({ length: 5000 }, (_, i) => `f${i % 7}`).join(";") + " 10");
+test("sixteen thousand levels are no recursion of ours", () => {
+  const size = 16001, { frames } = treeOf(Array.from({ length: 7 }, (_, i) => `f${i} 1`).join("\n"));
+  const tree = new Tree({ about: aboutOf(), frames, up: new Int32Array(size - 1), merged: null,
+    frame: Int32Array.from({ length: size }, (_, n) => n % 7), own: [Float64Array.from({ length: size }, (_, n) => (n === size - 1 ? 10 : 0))] });
   const look = lookOf(tree);
   let view = look.root, depth = 0;
   for (; view.callees.length; ++depth) view = view.callees[0];
-  assert.equal(depth, 5000);
+  assert.equal(depth, 16000);
   assert.equal(look.find(view.hash), view);
-  assert.equal(view.path().length, 5001);
+  assert.equal(view.path().length, 16001);
 });

@@ -1,6 +1,8 @@
 # libFuzzer programs for what is read from watched programs. Built with -DMEMFLAME_FUZZ=ON
 # and clang++; each is also a test that runs for a few seconds. To search longer:
 #   tests/perf_map_fuzz -max_total_time=3600
+# Nothing else is built with them: what they link is instrumented.
+add_custom_target(fuzzers)
 function(input_fuzz stem folder)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBS;SEEDS" ${ARGN})
   list(TRANSFORM ARG_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/${folder}/)
@@ -12,6 +14,7 @@ function(input_fuzz stem folder)
   target_link_libraries(${stem}_fuzz PRIVATE ${ARG_LIBS} memflame_warnings)
   add_test(NAME ${stem}_fuzz COMMAND ${stem}_fuzz -seed=1 -max_total_time=10 ${ARG_SEEDS})
   set_tests_properties(${stem}_fuzz PROPERTIES LABELS fuzz)
+  add_dependencies(fuzzers ${stem}_fuzz)
 endfunction()
 macro(symbolize_fuzz stem)
   input_fuzz(${stem} collapse/symbolize ${ARGN})

@@ -1,5 +1,7 @@
-// libFuzzer for one reader of inputs.def (INPUT_ID): any bytes are read or refused, what is read
-// adds up, and goes through folded text without losing a byte of its sum.
+// libFuzzer for the readers of inputs.def: any bytes are read or refused, what is read adds up, and
+// goes through folded text without losing a byte of its sum. The name of the program says which
+// reader: perf-script_fuzz.
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <iostream>
@@ -13,9 +15,7 @@
 namespace memflame {
 namespace {
 
-// INPUT_ID is a macro: it has to be replaced before it is joined.
-#define JOIN(a, b) a##b
-#define JOINED(a, b) JOIN(a, b)
+const Input* reader = nullptr;
 
 void require(bool condition, const char* what) {
   if (condition) return;
@@ -23,20 +23,50 @@ void require(bool condition, const char* what) {
   std::abort();
 }
 
-// The first byte chooses the options, so that all of them are tried.
-ReadOptions options_of(uint8_t bits) {
+// What the last bytes of an input choose: all options are tried, and all that is written of a
+// profile. The input itself is what is before them, so that seeds keep their beginning.
+struct Choices {
+  static constexpr size_t bytes = 3;
+  uint8_t reading = 0, more = 0, writing = 0;
+
+  bool read(unsigned bit) const { return (reading >> bit & 1U) != 0; }
+  bool also(unsigned bit) const { return (more >> bit & 1U) != 0; }
+};
+
+ReadOptions options_of(const Choices& choices) {
   ReadOptions options;
   options.symbols = false;  // no input may have files opened
-  options.pid = (bits & 1U) != 0;
-  options.tid = (bits & 2U) != 0;
-  options.addresses = (bits & 4U) != 0;
-  options.offsets = (bits & 8U) != 0;
-  options.lines = (bits & 16U) != 0;
-  options.compat = (bits & 32U) != 0;
-  options.net = (bits & 64U) != 0;
-  if ((bits & 128U) != 0)
+  options.pid = choices.read(0);
+  options.tid = choices.read(1);
+  options.addresses = choices.read(2);
+  options.offsets = choices.read(3);
+  options.lines = choices.read(4);
+  options.compat = choices.read(5);
+  options.net = choices.read(6);
+  if (choices.read(7))
     options.snapshot = {.kind = Snapshot::Kind::difference, .first = 1, .second = 2};
+  options.mark_kernel = choices.also(0);
+  options.mark_jit = choices.also(1);
+  // Not mark_inlined: it starts programs that open the files named by the input.
+  options.comm = !choices.also(4);
+  options.refuse_truncated = choices.also(5);
+  if (choices.also(6)) options.weight = "bytes_req";
+  if (choices.also(7)) {
+    options.columns = 2;
+    options.snapshot = {.kind = Snapshot::Kind::number, .first = 1};
+  }
   return options;
+}
+
+// Takes any profile, though a format may have no place for some.
+void write(const Profile& profile, uint8_t choice) {
+  if (choice == 0) return;
+  std::ostringstream out;
+  try {
+    outputs()[choice % outputs().size()].write(out, profile, {.all_values = true});
+  } catch (const Error&) {
+    return;
+  }
 }
 
 // The total of the shown column; figures may need fewer decimals than those they are the sum of.
@@ -62,21 +92,40 @@ void check(const Profile& profile) {
   } catch (const Error&) {
     return;
   }
-  Source again = Source::of_memory(out.str());
-  require(shown_total(read_folded(again, {})) == total, "the sum has changed in folded text");
+  try {
+    Source again = Source::of_memory(out.str());
+    require(shown_total(read_folded(again, {})) == total, "the sum has changed in folded text");
+  } catch (const Error& error) {
+    require(false, error.what());
+  }
 }
 
 }  // namespace
 }  // namespace memflame
 
+extern "C" int LLVMFuzzerInitialize(int* /*argc*/, char*** argv) {
+  using namespace memflame;  // NOLINT(google-build-using-namespace)
+  std::string_view name = (*argv)[0];
+  name.remove_prefix(name.rfind('/') + 1);
+  name.remove_suffix(std::min(name.size(), std::string_view("_fuzz").size()));
+  const auto same = [&](const Input& input) { return input.name == name; };
+  const auto found = std::find_if(inputs().begin(), inputs().end(), same);
+  require(found != inputs().end(), "the program has not the name of a reader");
+  reader = &*found;
+  return 0;
+}
+
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace memflame;  // NOLINT(google-build-using-namespace)
-  if (size == 0) return 0;
-  const std::string bytes(reinterpret_cast<const char*>(data + 1), size - 1);
+  if (size < Choices::bytes) return 0;
+  const uint8_t* const last = data + size - Choices::bytes;
+  const Choices choices{last[0], last[1], last[2]};
   try {
-    Source source = Source::of_memory(bytes);
-    static_cast<void>(JOINED(is_, INPUT_ID)(source.head()));
-    check(JOINED(read_, INPUT_ID)(source, options_of(data[0])));
+    Source source = Source::of_memory({reinterpret_cast<const char*>(data), size - Choices::bytes});
+    static_cast<void>(reader->matches(source.head()));
+    const Profile profile = reader->read(source, options_of(choices));
+    check(profile);
+    write(profile, choices.writing);
   } catch (const Error&) {
     return 0;
   }

@@ -16,7 +16,8 @@ namespace {
 
 constexpr size_t piece_size = size_t{2} << 20U;
 constexpr size_t window_size = size_t{32} << 10U;  // how far back deflate looks
-constexpr int quick = 2;                           // level
+constexpr size_t tight_pieces = 2;                 // at the front, where a picture has its names
+constexpr int quick = 2;                           // level of the others
 
 struct Piece {
   std::string packed;
@@ -55,13 +56,13 @@ void append_little_endian(std::string& out, uint64_t value) {
 
 std::string gzip_packed(std::string_view bytes, unsigned threads) {
   const size_t count = std::max<size_t>((bytes.size() + piece_size - 1) / piece_size, 1);
-  const int level = count == 1 ? Z_DEFAULT_COMPRESSION : quick;
   std::vector<Piece> pieces(count);
   const auto piece = [&](size_t i) { return bytes.substr(i * piece_size, piece_size); };
   std::vector<std::future<void>> others;
   const auto work = [&](size_t first, size_t step) {
     for (size_t i = first; i < count; i += step)
-      pieces[i] = pack_piece(piece(i), i == 0 ? "" : piece(i - 1), i + 1 == count, level);
+      pieces[i] = pack_piece(piece(i), i == 0 ? "" : piece(i - 1), i + 1 == count,
+                             i < tight_pieces ? Z_DEFAULT_COMPRESSION : quick);
   };
   const size_t workers = std::clamp<size_t>(threads, 1, count);
   for (size_t i = 1; i < workers; ++i)

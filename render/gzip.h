@@ -10,7 +10,8 @@
 namespace memflame {
 
 // All of it as one member, packed in pieces by so many threads. The result does not depend on them.
-// What is large is packed less tightly: the last few percent take most of the time.
+// What is behind the first 4 MiB is packed less tightly: the last few percent take most of the
+// time.
 std::string gzip_packed(std::string_view bytes, unsigned threads);
 
 class Gzip {

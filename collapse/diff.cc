@@ -143,8 +143,8 @@ std::string vanished_note(const Profile& profile) {
     if (!add_to(sum, row[0], profile.types[0].unit)) return "";
   }
   if (count == 0) return "";
-  return "gone: " + human(sum, profile.types[0]) + " in " +
-         with_commas(count) + (count == 1 ? " stack" : " stacks");
+  return "gone: " + human(sum, profile.types[0]) + " in " + with_commas(count) +
+         (count == 1 ? " stack" : " stacks");
 }
 
 void merge_meta(Profile& out, const Profile& before, const Profile& after) {

@@ -144,9 +144,9 @@ class Placing {
   const Width width_;
   std::vector<int64_t> drawn_;   // width of each node with all it calls
   std::vector<int64_t> values_;  // inclusive sums
-  double share_ = 0;   // what is narrower is merged
-  int64_t least_ = 0;  // and this
-  size_t ties_ = 0;    // how many that wide have room
+  double share_ = 0;             // what is narrower is merged
+  int64_t least_ = 0;            // and this
+  size_t ties_ = 0;              // how many that wide have room
   std::vector<Open> path_;
   Layout out_;
 };

@@ -28,12 +28,12 @@ struct NameAttributes {
 };
 
 struct RenderOptions {
-  std::string title{};        // "" = the profile's own, else made of what is shown
-  std::string palette{};      // of palettes/, or a palette file; "" = mem, diff where signs matter
-  bool icicle = false;        // root at the top instead of the bottom
-  int width = 1200;           // px at rest; in a browser the picture fills a wider window
-  double min_width = 0.1;     // px at rest; narrower frames are merged into one box per caller
-  int font_size = 12;         // px
+  std::string title{};       // "" = the profile's own, else made of what is shown
+  std::string palette{};     // of palettes/, or a palette file; "" = mem, diff where signs matter
+  bool icicle = false;       // root at the top instead of the bottom
+  int width = 1200;          // px at rest; in a browser the picture fills a wider window
+  double min_width = 0.1;    // px at rest; narrower frames are merged into one box per caller
+  int font_size = 12;        // px
   size_t max_boxes = 4'000;  // in a picture of boxes that are elements; the narrowest are merged
   Neighbours order = Neighbours::by_name;
   WidthOf diff_width = WidthOf::shown;  // of a difference that is the larger of both states

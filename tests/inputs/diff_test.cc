@@ -52,8 +52,8 @@ TEST_CASE("a difference is the union of the stacks, with what was before and aft
   CHECK(p.shown == 1);
   CHECK(folded(p) == "a;b 5 2\na;gone 3 0\na;new 0 7\na;same 1 1\n");
   CHECK(stacks(p, "delta") == Stacks{{"a;b", -3}, {"a;gone", -3}, {"a;new", 7}});
-  CHECK(p.meta.notes == std::vector<std::string>{"before 9, after 10: +1 (+11.1 %)",
-                                                 "gone: 3 in 1 stack"});
+  CHECK(p.meta.notes ==
+        std::vector<std::string>{"before 9, after 10: +1 (+11.1 %)", "gone: 3 in 1 stack"});
 }
 
 TEST_CASE("stacks that are there twice add up on both sides") {

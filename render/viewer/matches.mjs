@@ -21,7 +21,7 @@ export class Matches {
     controls.search.classList.toggle("wrong", Boolean(this.found?.wrong));
     controls.search.setAttribute("aria-invalid", String(Boolean(this.found?.wrong)));
     controls.previous.hidden = controls.next.hidden = !this.boxes.length;
-    controls.matched.textContent = this.text();
+    this.tell(this.text());
   }
 
   // 1: the box is a match. 0.5: it stands for several, and one of them is.
@@ -49,11 +49,13 @@ export class Matches {
     return text;
   }
 
+  tell(text) { this.app.controls.matched.textContent = this.app.controls.matched.title = text; }
+
   step(by) {
     const { boxes, app } = this;
     if (!boxes.length) return;
     this.now = this.now < 0 && by < 0 ? boxes.length - 1 : (this.now + by + boxes.length) % boxes.length;
     app.goTo(boxes[this.now]);
-    app.controls.matched.textContent = `${this.now + 1} of ${boxes.length}; ${this.text()}`;
+    this.tell(`${this.now + 1} of ${boxes.length}; ${this.text()}`);
   }
 }

@@ -90,6 +90,10 @@ export class SvgStage {
 
   // The layer of controls covers the picture; they are at the lower edge of what can be seen.
   placeControls(host, bar) {
+    if (bar.offsetHeight > this.bar) {  // in a narrow window
+      this.bar = bar.offsetHeight;
+      this.fit(this.picture.rows.length);
+    }
     const { width, height } = this.whole, { alone } = this;
     const left = alone ? window.scrollX : 0, top = alone ? window.scrollY : 0;
     const shown = alone ? Math.min(width, this.svg.clientWidth || width, window.innerWidth) : width;

@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "cli/commands.h"
+#include "cli/drawing_options.h"
 #include "cli/input_options.h"
 #include "cli/options.h"
 #include "cli/tidy_options.h"
@@ -58,9 +59,7 @@ int run_diff(const Arguments& arguments) {
   if (values.count("input") == 0 || values["input"].as<std::vector<std::string>>().size() != 2)
     throw Error("diff needs two inputs: memflame diff BEFORE AFTER", ExitCode::usage);
   Written written = written_as(values, "folded");
-  if (written.render.order == Neighbours::by_time)
-    throw Error("--flamechart: what two inputs have in common is in the order of neither",
-                ExitCode::usage);
+  refuse_order_of_time(written.render, "what two inputs have in common is in that of neither");
   written.render.one_value = false;  // --value is about the inputs
   DiffOptions options;
   take(values, "normalize", options.normalize);

@@ -188,6 +188,11 @@ void take_looks(const po::variables_map& values, RenderOptions& render, bool own
   render.fragment = is("fragment");
 }
 
+void refuse_order_of_time(const RenderOptions& render, const std::string& why) {
+  if (render.order == Neighbours::by_time)
+    throw Error("--flamechart is for input in the order of time; " + why, ExitCode::usage);
+}
+
 Transform transform_of(const po::variables_map& values) {
   Transform transform;
   transform.reverse = values["reverse"].as<bool>();

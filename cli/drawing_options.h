@@ -20,6 +20,8 @@ void take_looks(const boost::program_options::variables_map& values, RenderOptio
                 bool own_sort);
 // The names of those that were given.
 std::vector<std::string> looks_given(const boost::program_options::variables_map& values);
+// Throws Error (usage) when that is asked for where there is none.
+void refuse_order_of_time(const RenderOptions& render, const std::string& why);
 Transform transform_of(const boost::program_options::variables_map& values);
 
 // Says which of those that were given mean nothing for a format.

@@ -245,9 +245,7 @@ Request request_of(const Probe& probe, const po::variables_map& values, const Ar
   take(values, "summary", request.summary);
   request.render = render_options(values, extension != nullptr);
   request.transform = transform_of(values);
-  if (request.render.order == Neighbours::by_time)
-    throw Error("--flamechart is for input in the order of time; a probe adds up as it counts",
-                ExitCode::usage);
+  refuse_order_of_time(request.render, "a probe adds up as it counts");
   request.strict = values["strict"].as<bool>();
   value_named(probe, options.value);
   if (extension != nullptr) {

@@ -67,7 +67,7 @@ for arguments, words in (
         (["--reverse"], "callers first"),
         (["--sort", "width"], '"order":"width"'), (["--flamechart"], '"order":"time"'),
         (["--widths", "size"], '"net":true'),
-        (["--minwidth", "20"], "(+1 frame"), (["--minwidth", "5%"], "frame"),
+        (["--minwidth", "20"], "(+2 frames"), (["--minwidth", "5%"], "(+2 frames"),
         (["--width", "700"], 'width="700"'), (["--height", "30"], 'height="29"'),
         (["--fonttype", "Verdana"], "font-family: Verdana"), (["--fontsize", "20"], 'font-size="20"'),
         (["--elide", "left"], '"elide":"left"'), (["--elide", "middle"], '"elide":"middle"'),

@@ -51,7 +51,7 @@ struct Written {
 
 Written written(const Profile& p, const RenderOptions& options = {},
                 const Layout* boxes = nullptr) {
-  const Palette palette = palette_by_name(options.palette);
+  const Palette palette = palette_by_name("mem");
   const CleanStrings names = clean_strings(p);
   const DataSource source{p, options, palette, names};
   const DataNodes nodes =

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string_view>
 
 namespace memflame {
@@ -83,12 +84,13 @@ struct LossCount {
   int64_t bytes = 0;
 };
 
+// Sums stop at the largest number: what an input says of its losses ends no run.
 class Losses {
  public:
   void add(Loss loss, uint64_t events, int64_t bytes = 0) {
     LossCount& count = counts_[static_cast<size_t>(loss)];
-    count.events += events;
-    count.bytes += bytes;
+    add_to(count.events, events);
+    add_to(count.bytes, bytes);
   }
   void add(const Losses& other) {
     for (size_t i = 0; i < counts_.size(); ++i)
@@ -100,17 +102,23 @@ class Losses {
   uint64_t lost_events() const {
     uint64_t sum = 0;
     for (size_t i = 0; i < counts_.size(); ++i)
-      if (loss_info[i].counts_as_loss) sum += counts_[i].events;
+      if (loss_info[i].counts_as_loss) add_to(sum, counts_[i].events);
     return sum;
   }
   int64_t lost_bytes() const {
     int64_t sum = 0;
     for (size_t i = 0; i < counts_.size(); ++i)
-      if (loss_info[i].counts_as_loss) sum += counts_[i].bytes;
+      if (loss_info[i].counts_as_loss) add_to(sum, counts_[i].bytes);
     return sum;
   }
 
  private:
+  template <class Number>
+  static void add_to(Number& sum, Number more) {
+    if (__builtin_add_overflow(sum, more, &sum))
+      sum = more > 0 ? std::numeric_limits<Number>::max() : std::numeric_limits<Number>::min();
+  }
+
   std::array<LossCount, static_cast<size_t>(Loss::count_)> counts_{};
 };
 

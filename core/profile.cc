@@ -114,9 +114,13 @@ std::span<const int64_t> Profile::values(StackId stack) const {
 }
 
 int64_t Profile::total(size_t column) const {
-  int64_t sum = 0;
-  for (size_t row = 0; row < touched_.size(); ++row)
-    add_checked(sum, cells_[row * types.size() + column], types[column].unit);
+  // Whatever the order of the stacks is, a sum that fits is told.
+  __extension__ __int128 wide = 0;
+  for (size_t row = 0; row < touched_.size(); ++row) wide += cells_[row * types.size() + column];
+  auto sum = static_cast<int64_t>(wide > INT64_MAX   ? INT64_MAX
+                                  : wide < INT64_MIN ? INT64_MIN
+                                                     : wide);
+  if (sum != wide) add_checked(sum, sum < 0 ? -1 : 1, types[column].unit);
   return sum;
 }
 

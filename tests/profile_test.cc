@@ -55,6 +55,26 @@ TEST_CASE("a sum beyond 64 bits is an error, never a wrap") {
   CHECK_THROWS_AS(static_cast<void>(q.total(0)), Error);
 }
 
+TEST_CASE("a total that fits is told, whatever the sums on the way to it are") {
+  Profile p;
+  p.types = {{"delta", Unit::bytes}};
+  const auto add_one = [&](const char* name, int64_t value) {
+    p.add(p.push({}, name), std::array{value});
+  };
+  add_one("a", -12);
+  add_one("b", INT64_MIN);
+  CHECK_THROWS_AS(static_cast<void>(p.total(0)), Error);
+  add_one("c", 12);
+  CHECK(p.total(0) == INT64_MIN);
+  add_one("d", INT64_MAX);
+  add_one("e", 1);
+  CHECK(p.total(0) == 0);
+  add_one("f", INT64_MAX);
+  CHECK(p.total(0) == INT64_MAX);
+  add_one("g", 1);
+  CHECK_THROWS_AS(static_cast<void>(p.total(0)), Error);
+}
+
 TEST_CASE("merge keeps totals and losses, and refuses other columns") {
   Profile a = two_columns();
   Profile b = two_columns();

@@ -143,3 +143,18 @@ TEST_CASE("bcc-stacks: a delimiter behind each frame of a deep stack") {
   const std::string frames = "\n" + times(many, "    ffffffff81 f\n    --\n") + "    1\n";
   CHECK(read_text(frames, "bcc-stacks").total(0) == 1);
 }
+
+TEST_CASE("memflame-json: losses beyond 64 bits stop at the largest number") {
+  const std::string loss =
+      R"("ring_full": {"bytes": 9223372036854775807, "events": 18446744073709551615})";
+  const Profile p =
+      read_text(R"({"format": "memflame-profile", "value_types": [{"name": "a", "unit": "bytes"}],)"
+                R"( "losses": {)" +
+                    loss + ", " + loss +
+                    R"(, "stack_table_full": {"bytes": 1}},)"
+                    R"( "stacks": [{"frames": ["f"], "values": [1]}]})",
+                "memflame-json");
+  CHECK(p.losses[Loss::ring_full].bytes == INT64_MAX);
+  CHECK(p.losses.lost_bytes() == INT64_MAX);
+  CHECK(p.losses.lost_events() == UINT64_MAX);
+}

@@ -10,6 +10,10 @@
 #include <cstdint>
 #include <cstring>
 
+#ifdef __clang__  // jemalloc in Rust programs has names that begin with "_"
+#pragma clang diagnostic ignored "-Wreserved-identifier"
+#endif
+
 #ifndef BUMP_PREFIX
 #define BUMP(name) name
 #else

@@ -7,6 +7,10 @@
 
 #include "examples/truth/report.h"
 
+#ifdef __clang__  // jemalloc in Rust programs has names that begin with "_"
+#pragma clang diagnostic ignored "-Wreserved-identifier"
+#endif
+
 #ifdef WRAPPED
 #define PREFIXES(OF) OF(tc_)
 #else

@@ -1,5 +1,5 @@
 """A program that is gone at once keeps its names, and its figures."""
-from lib import Memflame, check, equal, example, lossless
+from lib import SLOW, Memflame, check, equal, example, lossless
 
 for _ in range(5):
     memflame = Memflame("alloc", "--", example("short_lived")).wait()
@@ -8,7 +8,13 @@ for _ in range(5):
     lossless(profile, memflame.summary())
 
     memflame = Memflame("fault", "--", example("short_lived")).wait()
-    pages = memflame.profile().sum("gained", "allocate_and_vanish")
+    profile = memflame.profile()
+    pages = profile.sum("gained", "allocate_and_vanish")
+    # Emulated CPUs take turns: all of the program may be over before memflame has its next one. Its
+    # pages are there all the same, and marked.
+    if SLOW and pages == 0:
+        check(profile.marked("gained", "[") >= 29, "pages of stacks that were cut off are not marked")
+        continue
     # Of the block's 31 pages malloc() itself touches the first and the last, where it keeps sizes.
     # Code that runs for the first time comes with its neighbours.
     check(29 <= pages <= 29 + 100, f"pages that it touched: {pages}")

@@ -178,7 +178,7 @@ TEST_CASE("merged estimates may count their variances in different units") {
     merge(a, b);
     return a;
   };
-  const Profile fine = in_unit(1, 9 * 1024 * 1024), coarse = in_unit(1024 * 1024, 16);
+  const Profile fine = in_unit(1, int64_t{9} * 1024 * 1024), coarse = in_unit(1024 * 1024, 16);
   CHECK(merged(fine, coarse).total_error(0) == 5 * 1024.0);
   CHECK(merged(coarse, fine).total_error(0) == 5 * 1024.0);
   CHECK(merged(fine, coarse).total(0) == 200);

@@ -19,7 +19,7 @@ using namespace memflame;          // NOLINT(google-build-using-namespace): test
 using namespace memflame::oracle;  // NOLINT(google-build-using-namespace): tests only
 
 // In section .fini, of which unwind information says nothing.
-extern "C" void _fini();
+extern "C" void _fini();  // NOLINT(clang-diagnostic-reserved-identifier): the linker's name
 
 namespace {
 

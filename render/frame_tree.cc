@@ -10,10 +10,6 @@
 namespace memflame {
 namespace {
 
-[[noreturn]] void too_much() {
-  throw Error("the values of this profile add up to more than 64 bits; they cannot be drawn");
-}
-
 // The profile's stacks, those that differ by source lines only as one. As there, a caller's number
 // is smaller than those of its callees. Where all frames differ nothing is copied.
 class Nodes {
@@ -53,7 +49,7 @@ class Nodes {
     for (size_t column = 0; column < row.size(); ++column)
       if (!add_to(own_[of_stack_[stack.index].index * row.size() + column], row[column],
                   profile_.types[column].unit))
-        too_much();
+        sums_too_large();
   }
 
   const Profile& profile_;
@@ -98,7 +94,7 @@ std::vector<int64_t> widths_of(const Nodes& nodes, const Width& width) {
   for (uint32_t node = 0; node < wide.size(); ++node) wide[node] = width(nodes.own(node));
   for (auto node = static_cast<uint32_t>(wide.size() - 1); node > 0; --node)
     if (__builtin_add_overflow(wide[nodes.caller(node)], wide[node], &wide[nodes.caller(node)]))
-      too_much();
+      sums_too_large();
   return wide;
 }
 
@@ -180,7 +176,7 @@ std::vector<int64_t> inclusive(const FrameTree& tree, const Profile& profile) {
     for (size_t column = 0; column < tree.columns; ++column)
       if (!add_to(values[tree.caller[node] * tree.columns + column],
                   values[node * tree.columns + column], profile.types[column].unit))
-        too_much();
+        sums_too_large();
   return values;
 }
 

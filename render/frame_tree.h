@@ -28,6 +28,9 @@ struct FrameTree {
   }
 };
 
+// Throws the Error of sums that leave 64 bits.
+[[noreturn]] void sums_too_large();
+
 // How much of a node's own figures is drawn: never negative. Of a profile that is no difference,
 // both states are the shown column.
 struct Width {

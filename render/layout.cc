@@ -6,13 +6,9 @@
 namespace memflame {
 namespace {
 
-[[noreturn]] void too_much() {
-  throw Error("the values of this profile add up to more than 64 bits; they cannot be drawn");
-}
-
 int64_t sum(int64_t a, int64_t b) {
   int64_t out = 0;
-  if (__builtin_add_overflow(a, b, &out)) too_much();
+  if (__builtin_add_overflow(a, b, &out)) sums_too_large();
   return out;
 }
 
@@ -122,7 +118,7 @@ class Placing {
     for (size_t column = 0; column < columns_; ++column)
       if (!add_to(caller.sums[column], values_[node * columns_ + column],
                   profile_.types[column].unit))
-        too_much();
+        sums_too_large();
   }
 
   void close() {

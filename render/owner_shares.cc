@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "render/frame_tree.h"
 
 namespace memflame {
 namespace {
@@ -49,8 +50,7 @@ OwnerShares owner_shares(const Profile& profile, const Width& width) {
       const int64_t wide = width(profile.values(stack));
       if (wide == 0) continue;
       const Owner owner = owners.innermost(stack, out.outside_allocator);
-      if (!add_to(out.sum[static_cast<size_t>(owner)], wide, Unit::count))
-        throw Error("the values of this profile add up to more than 64 bits; they cannot be drawn");
+      if (!add_to(out.sum[static_cast<size_t>(owner)], wide, Unit::count)) sums_too_large();
     }
   };
   sum_up();

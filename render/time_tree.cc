@@ -75,7 +75,7 @@ class TimeTree {
     for (size_t column = 0; column < values.size(); ++column)
       if (!add_to(out_.own[node * out_.columns + column], values[column],
                   profile_.types[column].unit))
-        throw Error("the values of this profile add up to more than 64 bits; they cannot be drawn");
+        sums_too_large();
   }
 
   const Profile& profile_;

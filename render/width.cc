@@ -6,13 +6,10 @@
 #include "render/frame_tree.h"
 
 namespace memflame {
-namespace {
 
-[[noreturn]] void too_much() {
+[[noreturn]] void sums_too_large() {
   throw Error("the values of this profile add up to more than 64 bits; they cannot be drawn");
 }
-
-}  // namespace
 
 Width width_of(const Profile& profile, WidthOf of) {
   const bool one = of == WidthOf::shown || of == WidthOf::size;
@@ -31,10 +28,10 @@ int64_t Width::operator()(std::span<const int64_t> row) const {
     case WidthOf::larger:
       return positive(std::max(first, second));
     case WidthOf::both:
-      if (__builtin_add_overflow(positive(first), positive(second), &change)) too_much();
+      if (__builtin_add_overflow(positive(first), positive(second), &change)) sums_too_large();
       return change;
     case WidthOf::change:
-      if (__builtin_sub_overflow(second, first, &change)) too_much();
+      if (__builtin_sub_overflow(second, first, &change)) sums_too_large();
       break;
     case WidthOf::size:
       change = second;
@@ -43,7 +40,7 @@ int64_t Width::operator()(std::span<const int64_t> row) const {
     case WidthOf::after:
       return positive(second);
   }
-  if (change == INT64_MIN) too_much();
+  if (change == INT64_MIN) sums_too_large();
   return change < 0 ? -change : change;
 }
 

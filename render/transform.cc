@@ -110,6 +110,9 @@ Profile reversed(Profile profile) {
 // A frame beside all others for what is more than the sum.
 void widen(Profile& profile, const std::string& text, WidthOf of) {
   const Decimal wanted = parse_decimal(text, "--total");
+  if (of == WidthOf::both || of == WidthOf::change)
+    throw Error("--total is a figure of one state; with --widths sum or delta there is none",
+                ExitCode::usage);
   const auto difference = difference_of(profile);
   const ValueType& type = profile.types[profile.shown];
   if (wanted.decimals > type.decimals)
@@ -119,8 +122,7 @@ void widen(Profile& profile, const std::string& text, WidthOf of) {
   const Width width = width_of(profile, of);
   int64_t sum = 0;
   for (const StackId stack : profile.touched())
-    if (!add_to(sum, width(profile.values(stack)), type.unit))
-      throw Error("the values of this profile add up to more than 64 bits; they cannot be drawn");
+    if (!add_to(sum, width(profile.values(stack)), type.unit)) sums_too_large();
   if (total == sum) return;
   if (total < sum) {
     profile.meta.notes.push_back("--total " + text + " is less than the sum, " + human(sum, type) +

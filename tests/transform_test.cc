@@ -128,6 +128,10 @@ TEST_CASE("what is no number is refused at once") {
     CHECK(error_of({.total = wrong}).find("--total takes a number above 0") != std::string::npos);
   }
   CHECK(error_of({.factor = "0.001"}) == "no error");
+  // What is not there would count twice in a sum of two states, and not at all in a change.
+  for (const WidthOf of : {WidthOf::both, WidthOf::change})
+    CHECK_THROWS_WITH_AS(transformed(example(), {.total = "40"}, of),
+                         doctest::Contains("--widths sum or delta"), Error);
   CHECK_THROWS_WITH_AS(done({.total = "1.5"}), doctest::Contains("no such decimals"), Error);
 }
 

@@ -6,23 +6,11 @@
 #include <random>
 
 #include "core/error.h"
+#include "tests/small_profile.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 
 namespace {
-
-Profile bytes(bool in_order = false) {
-  Profile p;
-  p.types = {{"live", Unit::bytes}};
-  if (in_order) p.keep_order();
-  return p;
-}
-
-void add(Profile& p, std::initializer_list<std::string_view> path, int64_t value) {
-  StackId stack;
-  for (const std::string_view frame : path) stack = p.push(stack, frame);
-  p.add(stack, std::array{value});
-}
 
 FrameTree tree_of(const Profile& p, Neighbours order = Neighbours::by_name) {
   return frame_tree(p, order, width_of(p, WidthOf::shown));

@@ -11,6 +11,7 @@
 #include "render/assets.h"
 #include "render/data_block.h"
 #include "render/output.h"
+#include "tests/small_profile.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 
@@ -20,18 +21,6 @@ std::string html(const Profile& p, const RenderOptions& options = {}) {
   std::ostringstream out;
   write_html(out, p, options);
   return out.str();
-}
-
-Profile bytes() {
-  Profile p;
-  p.types = {{"live", Unit::bytes}};
-  return p;
-}
-
-void add(Profile& p, std::initializer_list<std::string_view> path, int64_t value) {
-  StackId stack;
-  for (const std::string_view frame : path) stack = p.push(stack, frame);
-  p.add(stack, std::array{value});
 }
 
 size_t count(const std::string& text, const std::string& part) {
@@ -122,7 +111,7 @@ TEST_CASE("names, titles and notes never become markup") {
 TEST_CASE("nothing captured, and only what was given back") {
   Profile p = bytes();
   check_page(html(p));
-  CHECK(html(p).find("nothing was captured") != std::string::npos);
+  CHECK(count(html(p), "nothing was captured") == 1);
   add(p, {"main"}, -7);
   check_page(html(p));
 }

@@ -6,21 +6,11 @@
 #include <map>
 #include <random>
 
+#include "tests/small_profile.h"
+
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 
 namespace {
-
-Profile bytes() {
-  Profile p;
-  p.types = {{"live", Unit::bytes}};
-  return p;
-}
-
-void add(Profile& p, std::initializer_list<std::string_view> path, int64_t value) {
-  StackId stack;
-  for (const std::string_view frame : path) stack = p.push(stack, frame);
-  p.add(stack, std::array{value});
-}
 
 std::string name(const Profile& p, const Box& box) {
   if (box.merged != 0) return "(" + std::to_string(box.merged) + ")";

@@ -76,7 +76,6 @@ std::string head(const DataSource& source, const FrameTree& tree, const std::str
       out, "owners",
       owner_legend(profile, source.palette, owner_shares(profile, width_of(profile, width))));
   append_legend(out, "colours", legend(profile, source.palette, tree.frame, by_change));
-  if (sums.total == 0) out += "<p>nothing was captured</p>\n";
   out += "</header>\n";
   return out;
 }

@@ -20,8 +20,7 @@ std::string colours(const Palette& palette, const RenderOptions& options) {
   // Its letters are checked (check_render_options).
   if (!options.font.empty())
     font = ".memflame, .memflame .frames text { font-family: " + options.font + ", sans-serif; }\n";
-  return font + ".memflame .hit > rect { fill: " + hex(palette.match) +
-         "; }\n"
+  return font +
          "@media (prefers-color-scheme: dark) {\n"
          "  .memflame .top { stop-color: " +
          hex(palette.dark_background[0]) +

@@ -75,9 +75,9 @@ TEST_CASE("boxes: place, size, text and exact figures") {
   const DrawnBox& parse = picture.box("parse");
   CHECK(parse.text == "parse");
   CHECK(parse.width == doctest::Approx(1176 * 0.75 - 0.8));
-  CHECK(parse.figures == std::vector<std::string>{"1.5 GiB (1,610,612,736 B), 75.0 %",
-                                                  "live-count 12,001", "total 1,610,612,737 B",
-                                                  "libjson.so.2"});
+  CHECK(parse.figures == std::vector<std::string>{
+                             "1.5 GiB (1,610,612,736 B), 393,216 pages, 75.0 %, 75.0 % of parent",
+                             "live-count 12,001", "total 1,610,612,737 B", "libjson.so.2"});
   CHECK(picture.box("main").figures[1] == "self 536,870,912 B");
   check_geometry(picture, {});
 }
@@ -89,8 +89,9 @@ TEST_CASE("pages are shown as pages and bytes, and what was released beside them
   add(p, {"main", "release"}, {-10, 10});
   const Picture picture(svg(p));
   CHECK(picture.box("touch").figures ==
-        std::vector<std::string>{"30,826 pages (120.4 MiB, 126,263,296 B), 100.0 %",
-                                 "released 12 pages"});
+        std::vector<std::string>{
+            "30,826 pages (120.4 MiB, 126,263,296 B), 100.0 %, 100.0 % of parent",
+            "released 12 pages"});
   CHECK(picture.box("main").figures[1] == "net 30,816 pages");
   CHECK(
       picture.says("gained 30,826 pages (120.4 MiB, 126,263,296 B) in 1 stack · released 22 pages "
@@ -111,7 +112,7 @@ TEST_CASE("estimated figures carry their errors; variances are not drawn") {
   add(p, {"main", "read"}, {10000, 0, 16000000, 0});
   const Picture picture(svg(p));
   CHECK(picture.box("touch").figures ==
-        std::vector<std::string>{"30,826 pages (± 12,000 pages), 75.5 %",
+        std::vector<std::string>{"30,826 pages (± 12,000 pages), 75.5 %, 75.5 % of parent",
                                  "released 12 pages (± 2 pages)"});
   CHECK(picture.box("main").figures[0] == "40,826 pages (± 20,000 pages), 100.0 %");
   CHECK(
@@ -227,7 +228,7 @@ TEST_CASE("narrow boxes are merged into one that says what it stands for") {
   const DrawnBox& merged = picture.box("(+37 frames, 10.8 KiB)");
   CHECK(merged.merged);
   CHECK(merged.total == 11100);
-  CHECK(merged.figures[0] == "10.8 KiB (11,100 B), 0.1 %");
+  CHECK(merged.figures[0] == "10.8 KiB (11,100 B), 3 pages, 0.1 %, 0.1 % of parent");
   check_geometry(picture, {});
   CHECK(Picture(svg(p, {.min_width = 0})).rows[2].size() == 38);
 }

@@ -1,6 +1,6 @@
 // The boxes. Each is
 //   <g data-o="offset" data-v="value"><title>name, figures</title><rect …/><text …>name</text></g>
-// with exact integers for flame.js and pixels for whoever runs no scripts. The first line of the
+// for whoever runs no scripts: the figures as exact integers, and pixels. The first line of the
 // title is the whole name; merged boxes have class="merged". All in one row have the same depth, so
 // that the rows say who calls whom and no box repeats it.
 #include <algorithm>
@@ -16,11 +16,22 @@ namespace {
 
 constexpr double padding = 4;  // between the edges of a box and its text
 
-// How wide one letter may be in the fixed-width fonts that flame.css asks for.
+// How wide one letter may be in the fixed-width fonts that picture.css asks for.
 double cell_ems(std::string_view letter) {
   const auto lead = static_cast<unsigned char>(letter[0]);
   if (lead < 0x80) return 0.62;
   return lead < 0xE0 ? 0.8 : 1.4;
+}
+
+// The box that each one lies in.
+std::vector<size_t> callers_of(const std::vector<Box>& boxes) {
+  std::vector<size_t> out(boxes.size(), 0), path;
+  for (size_t i = 0; i < boxes.size(); ++i) {
+    path.resize(boxes[i].depth);
+    if (!path.empty()) out[i] = path.back();
+    path.push_back(i);
+  }
+  return out;
 }
 
 class Rows {
@@ -31,7 +42,8 @@ class Rows {
         type_(picture.profile.types[picture.profile.shown]),
         scale_(picture.inner_width() / static_cast<double>(picture.layout.total)),
         text_y_(picture.options.font_size + 0.5 +
-                (picture.row_height() - picture.options.font_size - 7) / 2) {}
+                (picture.row_height() - picture.options.font_size - 7) / 2),
+        callers_(callers_of(picture.layout.boxes)) {}
 
   void write(double top) {
     const std::vector<Box>& boxes = picture_.layout.boxes;
@@ -64,7 +76,7 @@ class Rows {
     buffer_ += "\"><title>";
     if (!picture_.options.name_type.empty()) append_clean(picture_.options.name_type + " ");
     append_xml(buffer_, name);
-    append_figures(box, picture_.layout.sums(index));
+    append_figures(index);
     const NameAttributes* attributes = attributes_of(box, name);
     if (attributes != nullptr && !attributes->title.empty()) append_clean("\n" + attributes->title);
     buffer_ += "</title>";
@@ -116,14 +128,16 @@ class Rows {
   }
 
   // Lines of the tooltip below the name.
-  void append_figures(const Box& box, std::span<const int64_t> sums) {
+  void append_figures(size_t index) {
+    const Box& box = picture_.layout.boxes[index];
+    const std::span<const int64_t> sums = picture_.layout.sums(index);
     const size_t shown = picture_.profile.shown;
     const double error = picture_.profile.standard_error(shown, sums);
     (buffer_ += '\n') += figure(picture_.profile, shown, box.total, error);
     if (type_.unit == Unit::count && !picture_.options.count_name.empty())
       append_clean(" " + picture_.options.count_name);
-    buffer_ += ", ";
-    buffer_ += percent(static_cast<double>(box.total), static_cast<double>(picture_.layout.total));
+    append_pages(box.total);
+    append_shares(index);
     if (box.self != 0 && box.self != box.total) append_figure("self", box.self, type_);
     if (sums[shown] != box.total && !picture_.difference) append_figure("net", sums[shown], type_);
     if (picture_.difference) append_change(sums);
@@ -138,6 +152,24 @@ class Rows {
     if (module.empty()) return;
     buffer_ += '\n';
     append_xml(buffer_, module.substr(module.rfind('/') + 1));
+  }
+
+  // Of estimates the bytes are not known to a page.
+  void append_pages(int64_t total) {
+    if (type_.unit != Unit::bytes || type_.decimals != 0 || type_.variance != no_column) return;
+    if (total < page_bytes) return;
+    const int64_t pages = (total - 1) / page_bytes + 1;
+    ((buffer_ += ", ") += with_commas(pages)) += pages == 1 ? " page" : " pages";
+  }
+
+  // Of the root's callees both shares are the same.
+  void append_shares(size_t index) {
+    const std::vector<Box>& boxes = picture_.layout.boxes;
+    const auto total = static_cast<double>(boxes[index].total);
+    (buffer_ += ", ") += percent(total, static_cast<double>(picture_.layout.total));
+    if (boxes[index].depth < 2) return;
+    (buffer_ += ", ") += percent(total, static_cast<double>(boxes[callers_[index]].total));
+    buffer_ += " of parent";
   }
 
   // "before 5 KiB (5,120 B), after 3 KiB (3,072 B): -2 KiB (-2,048 B), -40.0 %"
@@ -226,8 +258,9 @@ class Rows {
   std::ostream& out_;
   const SvgPicture& picture_;
   const ValueType& type_;
-  const double scale_;   // px per unit
-  const double text_y_;  // of the names' base line in a row
+  const double scale_;                 // px per unit
+  const double text_y_;                // of the names' base line in a row
+  const std::vector<size_t> callers_;  // of each box; the root's is itself
   std::string buffer_;
 };
 

@@ -44,7 +44,7 @@ export function figuresOf(box, zoomed) {
   if (look.focus >= 0 && view !== look.root) shares.push(`${percent(total, look.root.total)} of ${nameOfView(look.root)}`);
   if (zoomed.parent && zoomed !== view && zoomed.contains(view)) shares.push(`${percent(total, zoomed.total)} of zoom`);
   const around = box.view ? view.parent : view;
-  if (around && around.parent) shares.push(`${percent(total, around.total)} of ${look.flow === "callers" ? "the box it comes from" : "caller"}`);
+  if (around && around.parent) shares.push(`${percent(total, around.total)} of parent`);
   lines.push(shares.join(", "));
   if (!box.view) return lines;
   const { own } = view;

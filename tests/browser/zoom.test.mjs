@@ -109,10 +109,10 @@ for (const file of both("flame")) {
     await zoomTo(page, "cache::insert");
     const info = page.locator(".mf-info");
     assert.equal(await info.textContent(), "cache::insert  33.0 MiB (34,603,008 B), 8,448 pages of 4 KiB · " +
-      "27.3 % of all, 40.2 % of caller · live-count 6,401 · libserver.so.2");
+      "27.3 % of all, 40.2 % of parent · live-count 6,401 · libserver.so.2");
     const { x, y } = await middleOf(page, "cache::rehash");
     await page.mouse.move(x, y);
-    const text = "8.0 MiB (8,388,608 B), 2,048 pages of 4 KiB · 6.6 % of all, 24.2 % of zoom, 24.2 % of caller · " +
+    const text = "8.0 MiB (8,388,608 B), 2,048 pages of 4 KiB · 6.6 % of all, 24.2 % of zoom, 24.2 % of parent · " +
       "self 8.0 MiB (8,388,608 B), 6.6 % of all · live-count 1 · libserver.so.2";
     assert.equal(await info.textContent(), "cache::rehash  " + text);
     assert.equal(await page.locator(".mf-tip").evaluate((tip) => [...tip.children].map((line) => line.textContent).join("|")),

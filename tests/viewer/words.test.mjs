@@ -81,12 +81,12 @@ test("letters that are seen as one are never cut apart", () => {
   assert.equal(shorten(`${accents}bcdef`, 3), `${accents}b…`);
 });
 
-test("tooltips: exact figures, shares of all, of the zoom and of the caller, self", () => {
+test("tooltips: exact figures, shares of all, of the zoom and of the parent, self", () => {
   const tree = treeOf("main;parse;grow 6000 3\nmain;parse 2000 1\nother 2000 1", {
     types: [{ name: "live", unit: "bytes" }, { name: "blocks", unit: "count" }] });
   const look = lookOf(tree), main = at(look, "main");
   assert.deepEqual(figuresOf({ view: at(look, "main;parse") }, main), [
-    "7.8 KiB (8,000 B), 2 pages of 4 KiB", "80.0 % of all, 100.0 % of zoom, 100.0 % of caller",
+    "7.8 KiB (8,000 B), 2 pages of 4 KiB", "80.0 % of all, 100.0 % of zoom, 100.0 % of parent",
     "self 2.0 KiB (2,000 B), 20.0 % of all", "blocks 4"]);
   const focused = lookOf(tree, { focus: "parse" });
   assert.equal(figuresOf({ view: at(focused, "grow") }, focused.root)[1], "60.0 % of all, 75.0 % of parse");

@@ -104,6 +104,11 @@ Palette palette_by_name(std::string_view name_or_path);
 // difference is which, colours that are kept in a file. Throws Error (usage).
 Palette palette_of(const RenderOptions& options);
 
+// What can be written on a background that the options ask for: "light" takes all that is written
+// on the palettes' own, "mid" only what is nearly black. "" where they ask for none. Pictures have
+// it as data-ground, which picture.css and page.css know.
+std::string_view ground_of(const RenderOptions& options);
+
 // Lines "name->rgb(r,g,b)", as flamegraph.pl keeps them; a name may have "->" in it. A file that is
 // not there is empty. Throws Error that names the line.
 ColourMap read_colour_map(const std::string& path);

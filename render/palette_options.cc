@@ -1,4 +1,5 @@
 // What options say of colours.
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <fstream>
@@ -95,9 +96,19 @@ ColourMap extended_colour_map(const Palette& palette, const Profile& profile) {
   return map;
 }
 
+std::string_view ground_of(const RenderOptions& options) {
+  // At a contrast of 15 with black, the grey and the red of light pictures have 4.5.
+  constexpr double light = 15;
+  if (options.background.empty()) return "";
+  const std::array<Rgb, 2> colours = background_of(options.background);
+  return std::min(contrast(colours[0], {}), contrast(colours[1], {})) >= light ? "light" : "mid";
+}
+
 Palette palette_of(const RenderOptions& options) {
   Palette palette = palette_by_name(options.palette.empty() ? "mem" : options.palette);
-  if (!options.background.empty()) palette.background = background_of(options.background);
+  // Asked for is asked for, also by those who prefer dark.
+  if (!options.background.empty())
+    palette.background = palette.dark_background = background_of(options.background);
   if (!options.colour_map.empty()) palette.fixed = read_colour_map(options.colour_map);
   if (options.negate && palette.change) std::swap(palette.change->front(), palette.change->back());
   return palette;

@@ -115,6 +115,15 @@ equal("reversed", [line for line in memflame("collapse", "--reverse", "--no-head
 check("main;parse 12000" in memflame("collapse", "--factor", "4", "in.folded")[0], "a factor in folded text")
 check("[untracked] 98" in memflame("collapse", "--total", "4500", "in.folded")[0], "the rest in folded text")
 
+# Pictures and pages give back what they were made of, alone and as parts of a page.
+folded = memflame("collapse", "--no-header", "in.folded")[0]
+for arguments in ([], ["--fragment"], ["--format", "html"], ["--format", "html", "--fragment"],
+                  ["--format", "html", "--fragment", "--bgcolors", "grey"]):
+    write("picture", render(*arguments))
+    equal(f"what {arguments} gives back", memflame("collapse", "--no-header", "picture")[0], folded)
+write("page.html", f"<!DOCTYPE html>\n<p>mine</p>\n{render('--format', 'html', '--fragment')}<p>too</p>\n")
+equal("a part of a page", memflame("collapse", "--no-header", "--from", "memflame-html", "page.html")[0], folded)
+
 # Colours that are kept.
 write("palette.map", "parse->rgb(250,200,10)\noperator->->rgb(1,2,3)\n")
 check("#fac80a" in render("--cp"), "--cp takes colours")

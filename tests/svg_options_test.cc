@@ -84,6 +84,12 @@ TEST_CASE("backgrounds by name and by colour, none that hides the text") {
   const Profile p = example();
   CHECK(count(svg(p, {.background = "yellow"}), "stop-color=\"#f2f2c0\"") == 1);
   CHECK(count(svg(p, {.background = "#FFEEDD"}), "stop-color=\"#ffeedd\"") == 2);
+  CHECK(count(svg(p, {.background = "#FFEEDD"}), "stop-color: #ffeedd;") == 2);  // where it is dark
+  CHECK(count(svg(p, {.background = "#a0a0a0"}), " data-ground=\"mid\"") == 1);
+  CHECK(count(page(p, {.background = "#a0a0a0"}), " data-ground=\"mid\"") == 1);
+  for (const char* light : {"yellow", "blue", "green", "grey", "#e0e0e0"})
+    CHECK(ground_of({.background = light}) == "light");
+  CHECK(ground_of({}) == "");
   CHECK(count(page(p, {.background = "grey"}), "\"background\":[\"#f8f8f8\",\"#e8e8e8\"]") == 1);
   CHECK(usage_error(p, {.background = "#101010"}).find("not readable") != std::string::npos);
   for (const char* wrong : {"pink", "#12345", "#12345g", "#1234567", "#-12345"})

@@ -258,7 +258,7 @@ bool is_memflame_html(std::string_view head) {
     return head.find("<meta name=\"generator\" content=\"memflame\">") != std::string_view::npos;
   const std::string_view begin = head.substr(0, head.find("<title>"));
   // With --fragment, without what is around it.
-  if (begin.starts_with("<div class=\"memflame\">")) return true;
+  if (begin.starts_with("<div class=\"memflame\"")) return true;
   return (begin.starts_with("<?xml") || begin.starts_with("<svg ")) &&
          begin.find(" class=\"memflame\"") != std::string_view::npos;
 }

@@ -110,8 +110,11 @@ void write_html(std::ostream& out, const Profile& profile, const RenderOptions& 
 
   std::string page;
   if (!options.fragment) page = page_begin(title);
-  page += options.fragment ? "<div class=\"memflame\">\n"
-                           : "<div class=\"memflame\" data-alone=\"1\">\n";
+  page += "<div class=\"memflame\"";
+  if (!options.fragment) page += " data-alone=\"1\"";
+  if (const std::string_view ground = ground_of(options); !ground.empty())
+    ((page += " data-ground=\"") += ground) += '"';
+  page += ">\n";
   // In a page of others the style goes with the graph.
   if (options.fragment) ((page += "<style>") += asset("page_all.css")) += "</style>\n";
   page += head(source, tree, title);

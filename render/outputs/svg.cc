@@ -54,6 +54,8 @@ void append_root(std::string& out, const SvgPicture& picture, double head, doubl
   append_attribute(out, "viewBox", view);
   append_attribute(out, "font-size", picture.options.font_size);
   append_attribute(out, "role", "graphics-document");
+  if (const std::string_view ground = ground_of(picture.options); !ground.empty())
+    append_attribute(out, "data-ground", ground);
   append_attribute(out, "data-margin", SvgPicture::margin);
   append_attribute(out, "data-head", head);
   append_attribute(out, "data-bar", bar_height);

@@ -286,6 +286,7 @@ void write_all(const std::string& folder) {
   write(folder, "pages", pages(), {.palette = "fault"});
   write(folder, "nothing", nothing(), {});
   write(folder, "losses", many_losses(), {});
+  write(folder, "ground", many_losses(), {.background = "#a0a0a0"});
   write(folder, "hostile", hostile(), {.title = "<script>alert('title')</script>]]>"});
   write(folder, "deep", deep(), {});
   write(folder, "huge", huge(), {});

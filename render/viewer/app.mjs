@@ -146,7 +146,7 @@ export class App {
     if (zoomed.parent || zoomed.frame >= 0)
       return tell(controls.info, nameOfView(zoomed), figuresOf({ view: zoomed }, zoomed));
     const hidden = state.hidden.map((frame) => tree.frames.name[frame]).join(", ");
-    return tell(controls.info, "", [hidden ? `hidden: ${hidden}` : "Click a box to zoom, right-click it for more. Press ? for keys."]);
+    return tell(controls.info, this.stage.caption ?? "", [hidden ? `hidden: ${hidden}` : "Click a box to zoom, right-click it for more. Press ? for keys."]);
   }
 
   announce(text) { this.controls.live.textContent = text; }

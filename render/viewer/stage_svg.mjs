@@ -55,8 +55,9 @@ export class SvgStage {
     this.element.replaceChildren(...rows.map((boxes, row) => svgElement("g", {
       class: "row", transform: `translate(0 ${this.head + (upwards ? height - row * this.rowHeight : row * this.rowHeight)})`,
     }, ...boxes.map((box) => this.make(box)))));
-    // A flame stands on its root, which therefore has to stay in sight.
-    if (this.alone && upwards && this.whole.height > window.innerHeight) window.scrollTo(0, this.whole.height - (fromEnd || window.innerHeight));
+    // A flame stands on its root, which therefore has to stay in sight; but a picture that is little
+    // higher than the window begins with its title.
+    if (this.alone && upwards && this.whole.height > window.innerHeight * (fromEnd ? 1 : 1.5)) window.scrollTo(0, this.whole.height - (fromEnd || window.innerHeight));
   }
 
   make(box) {
@@ -83,6 +84,9 @@ export class SvgStage {
     this.picture.current = box;
     this.boxes.get(box)?.classList.add("current");
   }
+
+  // The title, where it may be out of sight.
+  get caption() { return this.alone && this.whole.height > window.innerHeight ? this.svg.querySelector("title").textContent : ""; }
 
   reveal(box) { this.boxes.get(box)?.scrollIntoView({ block: "nearest", inline: "nearest" }); }
 

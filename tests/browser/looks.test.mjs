@@ -87,7 +87,8 @@ for (const file of both("hostile"))
     assert.equal(await page.locator("image, img, iframe, use, a").count(), 0);
   }));
 
-for (const file of both("losses"))
+// On a background of the user's it is never dark.
+for (const [file, given] of [...both("losses").map((file) => [file, false]), ...both("ground").map((file) => [file, true])])
   test(`${file}: dark where the reader prefers it, and as readable`, () => open(file, async (page) => {
     const luminance = (colour) => {
       const [r, g, b] = colour.match(/[\d.]+/g).map((c) => c / 255)
@@ -99,8 +100,11 @@ for (const file of both("losses"))
     const svg = file.endsWith("svg");
     for (const colorScheme of ["light", "dark"]) {
       await page.emulateMedia({ colorScheme });
-      const ground = luminance(await (svg ? style("stop.bottom", "stopColor") : style("body", "backgroundColor")));
-      assert.equal(ground < 0.2, colorScheme === "dark");
+      const behind = svg ? await style("stop.bottom", "stopColor")
+        : given ? /rgb\([^)]*\)/.exec(await style("div.memflame", "backgroundImage"))[0] : await style("body", "backgroundColor");
+      const ground = luminance(behind);
+      assert.equal(ground < 0.2, colorScheme === "dark" && !given);
+      if (given) assert.equal(behind, "rgb(160, 160, 160)");
       for (const text of svg ? [".title", ".detail", ".figure", ".warning"] : ["h1", ".mf-head .detail", ".mf-head .warning"]) {
         const [low, high] = [ground, luminance(await style(text, svg ? "fill" : "color"))].sort((a, b) => a - b);
         assert.ok((high + 0.05) / (low + 0.05) >= 4.5, `${text} in ${colorScheme}`);
@@ -117,6 +121,24 @@ test("deep.svg: the bar is in sight in a high picture, wherever one scrolls to",
       return bar.bottom <= window.innerHeight + 1 && bar.top > window.innerHeight - 100;
     });
   }
+}));
+
+test("flame.svg: in a window that is a little too low the title comes first", () => open("flame.svg", async (page) => {
+  const inSight = (selector) => page.locator(selector).first().evaluate((element) => {
+    const { top, bottom } = element.getBoundingClientRect();
+    return top >= 0 && bottom <= window.innerHeight;
+  });
+  assert.equal(await inSight(".title"), true);
+  assert.equal(await page.locator(".mf-info b").textContent(), "Flame graph of live bytes");
+}, { viewport: { width: 1280, height: 360 } }));
+
+test("deep.svg: a high flame begins at its root, with the title beside the keys", () => open("deep.svg", async (page) => {
+  const { top, bottom } = await page.evaluate(() => {
+    const { app } = document.querySelector(".memflame");
+    return app.stage.place(app.rows[0][0]).toJSON();
+  });
+  assert.ok(top >= 0 && bottom <= 720, `${top} to ${bottom}`);
+  assert.match(await page.locator(".mf-info").textContent(), /^Flame graph of live bytes  Click a box/);
 }));
 
 test("deep.html: a flame's root is in sight, and stays when one zooms", () => open("deep.html", async (page) => {

@@ -16,6 +16,7 @@ memflame_test(output LIBS memflame_render)
 memflame_test(folded_output LIBS memflame_render memflame_collapse)
 memflame_test(folded_threads LIBS memflame_render)
 memflame_test(svg LIBS memflame_render pugixml::pugixml)
+memflame_test(drawn_defects LIBS memflame_render pugixml::pugixml)
 memflame_test(table_outputs LIBS memflame_render nlohmann_json::nlohmann_json ZLIB::ZLIB)
 memflame_test(json_output LIBS memflame_render nlohmann_json::nlohmann_json)
 

@@ -20,16 +20,18 @@ std::string colours(const Palette& palette, const RenderOptions& options) {
   // Its letters are checked (check_render_options).
   if (!options.font.empty())
     font = ".memflame, .memflame .frames text { font-family: " + options.font + ", sans-serif; }\n";
-  return font +
-         "@media (prefers-color-scheme: dark) {\n"
-         "  .memflame .top { stop-color: " +
-         hex(palette.dark_background[0]) +
-         "; }\n  .memflame .bottom { stop-color: " + hex(palette.dark_background[1]) + "; }\n}\n";
+  // Asked for is asked for, also by those who prefer dark.
+  if (!options.background.empty()) return font;
+  const std::string stop = "  .memflame:where(:not([data-ground])) .";
+  return font + "@media (prefers-color-scheme: dark) {\n" + stop +
+         "top { stop-color: " + hex(palette.dark_background[0]) + "; }\n" + stop +
+         "bottom { stop-color: " + hex(palette.dark_background[1]) + "; }\n}\n";
 }
 
-// Pictures in one page share the name of a gradient only where they share its colours.
-void append_background(std::string& out, const Palette& palette) {
-  std::string id = "memflame-background";
+// Pictures in one page share the name of a gradient only where they share its colours, light and
+// dark.
+void append_background(std::string& out, const Palette& palette, bool given) {
+  std::string id = given ? "memflame-ground" : "memflame-background";
   for (const Rgb colour : palette.background) id += "-" + hex(colour).substr(1);
   out += "<defs><linearGradient id=\"" + id + "\" x1=\"0\" y1=\"0\" x2=\"0\" y2=\"1\">";
   out += "<stop class=\"top\" offset=\"0\"";
@@ -104,7 +106,7 @@ void write_svg(std::ostream& out, const Profile& profile, const RenderOptions& w
   const double bottom = top + picture.row_height() * std::max<uint32_t>(boxes.depth, 4);
   std::string text;
   append_root(text, picture, top, bottom + SvgPicture::margin + bar_height);
-  append_background(text, palette);
+  append_background(text, palette, !options.background.empty());
   out << text << head;
   if (boxes.total == 0) {
     out << "<text class=\"nothing\" x=\"50%\" y=\"" << top + 2 * picture.row_height()

@@ -58,21 +58,34 @@ class StackTable {
   void prefetch(uint64_t hash) const { index_.prefetch(hash); }
   StackId push(StackId caller, FrameId frame, uint64_t hash) {
     const StackNode node{caller, frame};
+    index_all();
     const uint32_t known = index_.find(hash, [&](uint32_t id) { return nodes_[id] == node; });
     if (known != 0) return StackId{known};
+    const StackId id = append(caller, frame, hash);
+    index_all();
+    return id;
+  }
+
+  // A stack that is known not to be here yet. Nothing is looked up, nor made ready for being looked
+  // up before the next push().
+  StackId append(StackId caller, FrameId frame, uint64_t hash) {
     const StackId id{next_index(nodes_.size())};
-    nodes_.push_back(node);
+    nodes_.push_back({caller, frame});
     hashes_.push_back(hash);
-    index_.insert(hash, id.index);
     return id;
   }
 
  private:
   uint64_t hash(StackId caller, FrameId frame) const { return hash(hashes_[caller.index], frame); }
+  void index_all() {
+    for (; indexed_ < nodes_.size(); ++indexed_)
+      index_.insert(hashes_[indexed_], static_cast<uint32_t>(indexed_));
+  }
 
   std::vector<StackNode> nodes_{1};
   std::vector<uint64_t> hashes_{0};
   HashIndex index_;
+  size_t indexed_ = 1;  // how many of the nodes are in it
 };
 
 }  // namespace memflame

@@ -63,3 +63,19 @@ TEST_CASE("a tree of stacks has callers before callees") {
   CHECK(stacks[child].caller == root);
   CHECK(root < child);
 }
+
+TEST_CASE("stacks that were appended are found by later pushes") {
+  StackTable stacks;
+  constexpr uint32_t count = 100;
+  StackId last;
+  uint64_t hash = 0;
+  for (uint32_t i = 1; i <= count; ++i) {
+    hash = StackTable::hash(hash, FrameId{i});
+    last = stacks.append(last, FrameId{i}, hash);
+  }
+  StackId again;
+  for (uint32_t i = 1; i <= count; ++i) again = stacks.push(again, FrameId{i});
+  CHECK(again == last);
+  CHECK(stacks.size() == count + 1);
+  CHECK(stacks.push(again, FrameId{1}).index == count + 1);
+}

@@ -6,8 +6,20 @@
 
 namespace memflame {
 
+// What is done under the lock takes less than putting a thread to sleep and waking it.
+std::unique_lock<std::mutex> PerfTables::locked() {
+  constexpr int tries = 1000;
+  std::unique_lock lock(mutex_, std::try_to_lock);
+  for (int i = 1; i < tries && !lock.owns_lock(); ++i) {
+    __builtin_ia32_pause();
+    lock.try_lock();
+  }
+  if (!lock.owns_lock()) lock.lock();
+  return lock;
+}
+
 FrameId PerfTables::frame(FrameKind kind, std::string_view function, std::string_view module) {
-  const std::lock_guard lock(mutex_);
+  const std::unique_lock lock = locked();
   return profile.frames.intern({.function = profile.strings.intern(function),
                                 .module = profile.strings.intern(module),
                                 .file = {},
@@ -15,7 +27,7 @@ FrameId PerfTables::frame(FrameKind kind, std::string_view function, std::string
 }
 
 FrameId PerfTables::at(FrameId frame, std::string_view file, uint32_t line) {
-  const std::lock_guard lock(mutex_);
+  const std::unique_lock lock = locked();
   Frame placed = profile.frames[frame];
   placed.file = profile.strings.intern(file);
   placed.line = line;
@@ -23,7 +35,7 @@ FrameId PerfTables::at(FrameId frame, std::string_view file, uint32_t line) {
 }
 
 uint32_t PerfTables::event(std::string_view name) {
-  const std::lock_guard lock(mutex_);
+  const std::unique_lock lock = locked();
   const auto known = event_numbers_.find(name);
   if (known != event_numbers_.end()) return known->second;
   if (events.size() == max_columns) throw Error("more than 1,024 different events");
@@ -34,7 +46,7 @@ uint32_t PerfTables::event(std::string_view name) {
 }
 
 uint32_t PerfTables::row(const Hash128& hash, std::span<const uint32_t> key) {
-  const std::lock_guard lock(mutex_);
+  const std::unique_lock lock = locked();
   if (const uint32_t known = known_rows_.find(hash); known != 0) return known;
   constexpr size_t enough = size_t{1} << 24U;  // 64 MiB
   if (ids_.size() >= enough) settle();
@@ -55,6 +67,9 @@ void PerfTables::settle() {
   });
   std::span<const uint32_t> before;
   std::vector<StackId> stacks;  // of the frames of `before`
+  std::vector<uint64_t> hashes;
+  // In an empty tree all that comes in order is new.
+  const bool all_new = profile.stacks.size() == 1;
   for (const Waiting& waiting : waiting_) {
     const std::span<const uint32_t> now = path(waiting);
     const size_t most = std::min(before.size(), now.size());
@@ -63,9 +78,17 @@ void PerfTables::settle() {
             .first -
         now.begin());
     stacks.resize(same);
-    for (size_t i = same; i < now.size(); ++i)
-      stacks.push_back(
-          profile.stacks.push(stacks.empty() ? StackId{} : stacks.back(), FrameId{now[i]}));
+    hashes.resize(same);
+    // All hashes first: so what the tree looks at is fetched before it is needed.
+    for (size_t i = same; i < now.size(); ++i) {
+      hashes.push_back(StackTable::hash(i == 0 ? 0 : hashes.back(), FrameId{now[i]}));
+      profile.stacks.prefetch(hashes.back());
+    }
+    for (size_t i = same; i < now.size(); ++i) {
+      const StackId caller = i == 0 ? StackId{} : stacks.back();
+      stacks.push_back(all_new ? profile.stacks.append(caller, FrameId{now[i]}, hashes[i])
+                               : profile.stacks.push(caller, FrameId{now[i]}, hashes[i]));
+    }
     rows[waiting.row].stack = stacks.back();
     before = now;
   }

@@ -50,6 +50,8 @@ class PerfTables {
     return std::span(ids_).subspan(waiting.begin, waiting.size);
   }
 
+  std::unique_lock<std::mutex> locked();
+
   std::mutex mutex_;
   std::map<std::string, uint32_t, std::less<>> event_numbers_;
   HashCache known_rows_{SIZE_MAX};

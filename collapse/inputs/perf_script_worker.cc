@@ -99,6 +99,8 @@ uint32_t PerfWorker::learn(std::string_view line) {
     return 0;
   }
   const std::optional<PerfFrame> frame = parse_perf_frame(line);
+  // A tab and a file in brackets: no name of a thread, and nothing behind it, looks like that.
+  if (frame && line.front() == '\t' && !frame->module.empty()) return learn_frame(*frame);
   if (const auto header = parse_perf_header(line); header && (header->placed || !frame)) {
     end();
     begin(*header);

@@ -14,6 +14,8 @@ def run(bench):
         ("wc -l", ["wc", "-l", path], None),
         ("newline count", [floor, "count", path], None),
         ("bare loop", [floor, "perf", path], None),
+        ("reading (--list), 1 thread", ours + ["1", "--list", path], None),
+        ("reading (--list), 2 threads", ours + ["2", "--list", path], None),
         ("memflame, 1 thread", ours + ["1", path], None),
         ("memflame, 2 threads", ours + ["2", path], None),
         ("memflame, 1 thread, pipe", ours + ["1", "-"], path),
@@ -25,7 +27,10 @@ def run(bench):
     if options.stackcollapse_perf:
         rows.append(("stackcollapse-perf.pl", ["perl", options.stackcollapse_perf, path], None))
     found = bench.measure("perf script", os.path.getsize(path), rows)
+    # The bare loop writes nothing.
+    bench.ratio(found, "reading (--list), 1 thread", "bare loop", 1, 1.5)
     bench.ratio(found, "memflame, 1 thread", "bare loop", 1, 1.5)
+    bench.ratio(found, "reading (--list), 2 threads", "reading (--list), 1 thread", 0, 1.8, least=True)
     bench.ratio(found, "memflame, 2 threads", "memflame, 1 thread", 0, 1.8, least=True)
     bench.ratio(found, "memflame, 1 thread", "inferno -n 1", 1, 3, least=True)
     bench.ratio(found, "memflame, 2 threads", "inferno -n 2", 2, 1.0)

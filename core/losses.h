@@ -75,7 +75,7 @@ inline constexpr std::array<LossInfo, static_cast<size_t>(Loss::count_)> loss_in
     {"late_attach", "allocator files probed after they were mapped", true},
     {"unwind_table_full", "files without room for their unwind tables: see --max-table", true},
     {"code_list_full", "processes without room for their list of code", true},
-    {"input_line", "input lines not understood", true},
+    {"input_line", "input lines or records not understood", true},
     {"replaced_bytes", "bytes replaced that are not valid text", false},
 }};
 

@@ -122,14 +122,14 @@ def strict():
     broken = A + b"no number here\n"
     out, said = collapse(stdin=broken)
     equal("with a line that is not understood", stacks(out), ["main;f 10", "main;g 5"])
-    if "input lines not understood: 1" not in said:
+    if "input lines or records not understood: 1" not in said:
         raise SystemExit(f"FAILED: it is not said that a line was skipped: {said!r}")
     write("broken.folded", broken)
     words = "broken.folded: 1 line not understood (no number at its end): line 3: 'no number here'"
     for arguments in (["broken.folded"], ["a.folded", "broken.folded"], ["broken.folded", "--list"]):
         out, said = collapse(*arguments)
         equal(f"{arguments}: what is said", said.splitlines(),
-              ["memflame: " + words, "memflame: input lines not understood: 1"])
+              ["memflame: " + words, "memflame: input lines or records not understood: 1"])
     _, said = collapse("a.folded", "broken.folded", command="diff")
     equal("diff: what is said", f"after: {words}" in said, True)
     refused(LOSSY, "--strict: " + words, "--strict", "-o", "strict.folded", "broken.folded")

@@ -81,6 +81,15 @@ std::string states(const Profile& profile, const Difference& columns) {
   return line;
 }
 
+// A note of `memflame diff` with what states() says: folded text has only that.
+bool repeats_totals(const Profile& profile, std::string_view note) {
+  const auto columns = difference_of(profile);
+  return columns &&
+         note.starts_with("before " +
+                          human(profile.total(columns->before), profile.types[columns->before]) +
+                          ", after ");
+}
+
 std::string totals(const Profile& profile, const Layout& layout) {
   const ValueType& shown = profile.types[profile.shown];
   const auto difference = difference_of(profile);
@@ -233,7 +242,8 @@ std::vector<Caption> captions(const Profile& profile, const Layout& layout, cons
       {counters("also counted: ", losses, false), Tone::detail, all_lines},
       {undrawn(profile, layout), Tone::warning},
   };
-  for (const std::string& note : profile.meta.notes) lines.push_back({note});
+  for (const std::string& note : profile.meta.notes)
+    if (!repeats_totals(profile, note)) lines.push_back({note});
   std::erase_if(lines, [](const Caption& line) { return line.text.empty(); });
   return lines;
 }

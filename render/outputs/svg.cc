@@ -12,7 +12,8 @@
 namespace memflame {
 namespace {
 
-constexpr double bar_height = 68;  // the script puts its controls there
+// The script puts its controls there.
+constexpr double bar_height(const RenderOptions& options) { return options.script ? 68 : 0; }
 
 // Colours that depend on the palette. Its values are parsed numbers, so nothing needs escaping.
 std::string colours(const Palette& palette, const RenderOptions& options) {
@@ -60,7 +61,7 @@ void append_root(std::string& out, const SvgPicture& picture, double head, doubl
     append_attribute(out, "data-ground", ground);
   append_attribute(out, "data-margin", SvgPicture::margin);
   append_attribute(out, "data-head", head);
-  append_attribute(out, "data-bar", bar_height);
+  append_attribute(out, "data-bar", bar_height(picture.options));
   out += ">\n<title>";
   uint64_t replaced = 0;
   append_xml(
@@ -70,7 +71,7 @@ void append_root(std::string& out, const SvgPicture& picture, double head, doubl
   out +=
       "</title>\n<desc>Boxes are functions; each lies on its caller, and its width is its share of "
       "the total.</desc>\n<style>\n";
-  out += asset("picture_all.css");
+  out += asset(picture.options.script ? "picture_all.css" : "picture.css");
   out += colours(picture.palette, picture.options);
   out += "</style>\n";
 }
@@ -105,7 +106,7 @@ void write_svg(std::ostream& out, const Profile& profile, const RenderOptions& w
   const double top = write_svg_head(head, picture);
   const double bottom = top + picture.row_height() * std::max<uint32_t>(boxes.depth, 4);
   std::string text;
-  append_root(text, picture, top, bottom + SvgPicture::margin + bar_height);
+  append_root(text, picture, top, bottom + SvgPicture::margin + bar_height(options));
   append_background(text, palette, !options.background.empty());
   out << text << head;
   if (boxes.total == 0) {

@@ -69,10 +69,12 @@ class Reader {
     const size = this.need(this.number());
     const text = utf8.decode(this.bytes.subarray(this.at, this.at + size));
     this.at += size;
-    return text;
+    return text.replace(unreadable, "\ufffd");
   }
 }
 const utf8 = new TextDecoder();
+// As clean_text.h: control characters, what is no character, marks that turn the direction of writing.
+const unreadable = /[\0-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\p{NChar}]/gu;
 
 // about: the JSON beside the data; bytes: the data, inflated.
 export function decodeTree(about, bytes) {

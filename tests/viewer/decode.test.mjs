@@ -40,6 +40,12 @@ test("a block is read back as it was written", () => {
   assert.equal(tree.total(0)[0], 5000000295);
 });
 
+test("what no reader should see as it is is replaced", () => {
+  const about = aboutOf(), names = ["a\0\n\x1b[m\x7f", "b\u202etxt.exe\u2069", "c\u0085\ufffe\u{1ffff}", "d é漢\u200b🔥"];
+  const tree = decodeTree(about, encode(about, { names, kinds: [0, 0, 0, 0], up: [], frame: [0], own: [[1]] }));
+  assert.deepEqual(tree.frames.name, ["a���[m�", "b�txt.exe�", "c���", names[3]]);
+});
+
 test("figures beyond 2^53 and of both signs are exact", () => {
   const about = aboutOf({ big: true }), columns = columnsOf("a 9223372036854775807\nb -9223372036854775808\nc 9007199254740993", about);
   const tree = decodeTree(about, encode(about, columns));

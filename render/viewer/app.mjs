@@ -245,14 +245,14 @@ export class App {
   panels() { return [this.list, this.help, this.byHand]; }
 
   toggleTable() {
-    this.change({ table: this.state.table ? "" : "total" });
+    this.change({ table: this.state.table ? "" : "total" }, { replace: true });
     if (this.state.table) this.table.filter.focus();
   }
 
   closePanels() {
     const open = this.panels().filter((panel) => !panel.element.hidden);
     for (const panel of open) panel.hide();
-    if (!open.length && this.state.table) this.change({ table: "" });
+    if (!open.length && this.state.table) this.toggleTable();
     this.takeFocus();
   }
 

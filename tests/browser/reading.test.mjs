@@ -83,6 +83,13 @@ for (const file of both("flame")) {
     assert.equal(await page.locator(".mf-table:visible").count(), 0);
   }));
 
+  test(`${file}: the table is no step to go back to`, () => open(file, async (page) => {
+    await zoomTo(page, "main");
+    await press(page, "t Escape Escape");
+    assert.equal(await page.locator(".mf-table:visible").count(), 0);
+    assert.equal(await page.locator(".mf-info b").textContent(), "");
+  }));
+
   test(`${file}: Escape closes what is open, and only that`, () => open(file, async (page) => {
     await zoomTo(page, "main");
     await page.locator("[role=tree]").focus();

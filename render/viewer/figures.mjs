@@ -80,7 +80,7 @@ function otherFigures(view) {
   const { look } = view, { types, difference } = look.tree.about, lines = [];
   types.forEach((type, column) => {
     if (type.unit === "variance") return;
-    if (difference && (column === difference.before || column === difference.after)) return;
+    if (difference && (column === difference.before || column === difference.after || type.name === "delta")) return;
     const shown = column === look.measure.column, figure = look.figure(view, column);
     const net = shown && figure !== view.total;
     const error = errorOf(view, type);

@@ -1,6 +1,6 @@
 // The search in a picture: what it finds, what is said of it, and the way from match to match.
 import { brief, percent } from "./format.mjs";
-import { covered, findFrames, hasHit, mergedIn } from "./search.mjs";
+import { covered, coveredAround, findFrames, hasHit, mergedIn } from "./search.mjs";
 
 export class Matches {
   constructor(app) {
@@ -35,10 +35,10 @@ export class Matches {
   }
 
   text() {
-    const { found, app: { measure, zoomed, tree } } = this;
+    const { found, app: { around, measure, zoomed, tree } } = this;
     if (!found) return "";
     if (found.wrong) return "not a regular expression";
-    const { root } = zoomed.look, all = covered(root, found.hit);
+    const { root } = zoomed.look, all = (around ? coveredAround : covered)(root, found.hit);
     let text = `matched ${measure.human(all)}, ${percent(all, root.total)}`;
     if (zoomed !== root) {
       const here = covered(zoomed, found.hit);

@@ -25,7 +25,7 @@ export function measuresOf(tree) {
       }))
     : [];
   types.forEach((type, column) => {
-    const taken = difference && (column === difference.before || column === difference.after);
+    const taken = found.some(({ id }) => id === type.name) || (difference && (column === difference.before || column === difference.after));
     if (type.unit === "variance" || taken) return;
     found.push(measure(tree, {
       id: type.name, label: type.name, type, column, make: () => widths(tree, tree.own[column]),

@@ -22,6 +22,14 @@ export function covered(view, hit) {
   return view.look.flow === "callers" ? coveredAbove(view, hit) : coveredBelow(view, hit);
 }
 
+// The same of a function with its callers: `view` has its callees, and what is called from a hit
+// counts too.
+export function coveredAround({ look, nodes }, hit) {
+  const within = nodesWithin(look, hit);
+  return nodes.reduce((sum, node) =>
+    sum + (within[node] ? look.measure.total[node] : coveredBelow({ look, nodes: [node] }, hit)), look.tree.zero);
+}
+
 function coveredBelow({ look, nodes }, hit) {
   const { tree, hidden, measure } = look, { frame, end } = tree;
   let sum = tree.zero;

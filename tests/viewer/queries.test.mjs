@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { functionsOf, functionsOfViews, inOrder } from "../../render/viewer/functions.mjs";
 import { measuresOf } from "../../render/viewer/measure.mjs";
-import { covered, findFrames, hasHit, mergedIn } from "../../render/viewer/search.mjs";
+import { covered, coveredAround, findFrames, hasHit, mergedIn } from "../../render/viewer/search.mjs";
 import { initialState, readState, writeState } from "../../render/viewer/state.mjs";
 import { hashFrame, hashName } from "../../render/viewer/tree.mjs";
 import { at, lookOf, nameOf, treeOf } from "./trees.mjs";
@@ -28,6 +28,12 @@ test("hidden functions are not found, focused ones bound the search, capitals ma
   assert.equal(search(lookOf(tree), "PARSE", true), 0);
   const above = lookOf(tree, { flow: "callers" });
   assert.equal(covered(at(above, "grow"), findFrames(tree, "cache", false).hit), 11);
+});
+
+test("around a function, what its callers are counts too, once", () => {
+  const look = lookOf(treeOf(stacks), { focus: "cache" });
+  for (const [pattern, total] of [["worker", 4], ["main", 13], ["grow", 11], ["parse", 4], ["worker|parse", 4], ["main|grow|cache", 17], ["log", 0]])
+    assert.equal(coveredAround(look.root, findFrames(look.tree, pattern, false).hit), total, pattern);
 });
 
 test("no pattern, no regular expression, and merged boxes", () => {
@@ -81,6 +87,12 @@ test("measures of a difference", () => {
   assert.deepEqual(totals, { max: 300 + 7 + 50 + 3, after: 307, before: 153, sum: 460, delta: 200 + 7 + 50 + 7, blocks: 4 });
   const rows = functionsOf(lookOf(tree));
   assert.deepEqual(inOrder(rows, "change").map(({ frame }) => tree.frames.name[frame]), ["grown", "new", "freed", "gone"]);
+});
+
+test("measures have names of their own, also where a column has that of one", () => {
+  const types = ["before", "after", "delta", "max"].map((name) => ({ name, unit: "bytes" }));
+  const tree = treeOf("a 5 7 2 9", { types, difference: { before: 0, after: 1 } });
+  assert.deepEqual(measuresOf(tree).map(({ id }) => id), ["max", "after", "before", "sum", "delta"]);
 });
 
 test("measures: what is negative has no width, but in net mode its size", () => {

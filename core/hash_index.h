@@ -30,6 +30,11 @@ class HashIndex {
     ++used_;
   }
 
+  // Room for that many entries in all.
+  void reserve(size_t count) {
+    while (count * 4 > slots_.size() * 3) grow();
+  }
+
   // Brings what find() and insert() look at into the cache.
   void prefetch(uint64_t hash) const {
     if (!slots_.empty()) __builtin_prefetch(&slots_[place(static_cast<uint32_t>(hash >> 32))]);

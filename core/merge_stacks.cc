@@ -3,6 +3,21 @@
 #include <algorithm>
 
 namespace memflame {
+namespace {
+
+// Frames that are different stay different.
+bool are_distinct(const std::vector<FrameId>& frames) {
+  std::vector<bool> seen;
+  for (size_t i = 1; i < frames.size(); ++i) {
+    const size_t at = frames[i].index;
+    if (seen.size() <= at) seen.resize(std::max(at + 1, 2 * seen.size()), false);
+    if (seen[at]) return false;
+    seen[at] = true;
+  }
+  return true;
+}
+
+}  // namespace
 
 std::vector<StackId> merge_stacks(StackTable& into, const StackTable& from,
                                   const std::vector<FrameId>& frames) {
@@ -17,10 +32,22 @@ std::vector<StackId> merge_stacks(StackTable& into, const StackTable& from,
     into.prefetch(hashes[i]);
   };
   for (size_t i = 1; i < std::min(ahead + 1, count); ++i) prepare(i);
+  // What is called by a stack that has just come cannot be here yet, so it is not looked for; and
+  // as all of them differ, none needs to be found by the others.
+  const bool distinct = are_distinct(frames);
+  into.make_index();
+  const size_t before = into.size();
   std::vector<StackId> places(count);
   for (size_t i = 1; i < count; ++i) {
     const StackNode& node = from[StackId{static_cast<uint32_t>(i)}];
-    places[i] = into.push(places[node.caller.index], frames[node.frame.index], hashes[i]);
+    const StackId caller = places[node.caller.index];
+    const FrameId frame = frames[node.frame.index];
+    if (!distinct) {
+      places[i] = into.push(caller, frame, hashes[i]);
+    } else {
+      if (caller.index < before) places[i] = into.find(caller, frame, hashes[i]);
+      if (!places[i]) places[i] = into.append(caller, frame, hashes[i]);
+    }
     if (i + ahead < count) prepare(i + ahead);
   }
   return places;

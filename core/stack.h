@@ -57,30 +57,38 @@ class StackTable {
   static uint64_t hash(uint64_t caller, FrameId frame) { return mix(caller, frame.index); }
   void prefetch(uint64_t hash) const { index_.prefetch(hash); }
   StackId push(StackId caller, FrameId frame, uint64_t hash) {
-    const StackNode node{caller, frame};
-    index_all();
-    const uint32_t known = index_.find(hash, [&](uint32_t id) { return nodes_[id] == node; });
-    if (known != 0) return StackId{known};
+    make_index();
+    const StackId known = find(caller, frame, hash);
+    if (known) return known;
     const StackId id = append(caller, frame, hash);
-    index_all();
+    make_index();
     return id;
   }
 
-  // A stack that is known not to be here yet. Nothing is looked up, nor made ready for being looked
-  // up before the next push().
+  // The parts of push(), for who adds many stacks that differ from each other. append() adds what
+  // is known not to be here; find() tells none of that before the next make_index() or push().
   StackId append(StackId caller, FrameId frame, uint64_t hash) {
     const StackId id{next_index(nodes_.size())};
     nodes_.push_back({caller, frame});
     hashes_.push_back(hash);
     return id;
   }
+  StackId find(StackId caller, FrameId frame, uint64_t hash) const {
+    const StackNode node{caller, frame};
+    return StackId{index_.find(hash, [&](uint32_t id) { return nodes_[id] == node; })};
+  }
+  void make_index() {
+    constexpr size_t ahead = 16;
+    if (indexed_ == nodes_.size()) return;
+    index_.reserve(nodes_.size());
+    for (; indexed_ < nodes_.size(); ++indexed_) {
+      if (indexed_ + ahead < nodes_.size()) index_.prefetch(hashes_[indexed_ + ahead]);
+      index_.insert(hashes_[indexed_], static_cast<uint32_t>(indexed_));
+    }
+  }
 
  private:
   uint64_t hash(StackId caller, FrameId frame) const { return hash(hashes_[caller.index], frame); }
-  void index_all() {
-    for (; indexed_ < nodes_.size(); ++indexed_)
-      index_.insert(hashes_[indexed_], static_cast<uint32_t>(indexed_));
-  }
 
   std::vector<StackNode> nodes_{1};
   std::vector<uint64_t> hashes_{0};

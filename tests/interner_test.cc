@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "core/merge_stacks.h"
 #include "core/stack.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
@@ -78,4 +79,27 @@ TEST_CASE("stacks that were appended are found by later pushes") {
   CHECK(again == last);
   CHECK(stacks.size() == count + 1);
   CHECK(stacks.push(again, FrameId{1}).index == count + 1);
+}
+
+TEST_CASE("stacks merge where they are the same, also when frames become one") {
+  StackTable into, from;
+  const StackId main = into.push({}, FrameId{1}), f = into.push(main, FrameId{2});
+  from.push(from.push(from.push({}, FrameId{1}), FrameId{2}), FrameId{3});
+  from.push(from.push({}, FrameId{2}), FrameId{3});
+  from.push(StackId{1}, FrameId{3});
+
+  StackTable plain = into;
+  std::vector<StackId> places = merge_stacks(plain, from, {{}, FrameId{1}, FrameId{2}, FrameId{3}});
+  CHECK(places[1] == main);
+  CHECK(places[2] == f);
+  CHECK(plain.size() == 7);  // main;f;g, f, f;g and main;g are new
+  CHECK(plain.push(f, FrameId{3}) == places[3]);
+  CHECK(plain.push(places[4], FrameId{3}) == places[5]);
+  CHECK(plain.size() == 7);
+
+  // g is f here: main;g is main;f, and f;g is f;f.
+  places = merge_stacks(into, from, {{}, FrameId{1}, FrameId{2}, FrameId{2}});
+  CHECK(places[6] == f);
+  CHECK(into.size() == 6);
+  CHECK(into.push(f, FrameId{2}) == places[3]);
 }

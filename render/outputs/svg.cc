@@ -2,6 +2,7 @@
 // (viewer/), which adds all that a click does where scripts run. What is not ours — names, titles,
 // notes — is only ever text or an attribute's value, never part of a script or a style.
 #include <algorithm>
+#include <future>
 
 #include "render/assets.h"
 #include "render/caption.h"
@@ -69,8 +70,9 @@ void append_root(std::string& out, const SvgPicture& picture, double head, doubl
                                                     : picture.options.title,
                       replaced));
   out +=
-      "</title>\n<desc>Boxes are functions; each lies on its caller, and its width is its share of "
-      "the total.</desc>\n<style>\n";
+      "</title>\n<desc>Boxes are functions; the width of each is its share of the total, and from "
+      "the "
+      "root on each lies within the width of the one before it.</desc>\n<style>\n";
   out += asset(picture.options.script ? "picture_all.css" : "picture.css");
   out += colours(picture.palette, picture.options);
   out += "</style>\n";
@@ -86,12 +88,22 @@ void append_script(std::string& out, const SvgPicture& picture) {
   ((out += "</metadata>\n<script><![CDATA[\n") += asset("viewer.js")) += "]]></script>\n";
 }
 
+struct OfAllFrames {
+  CleanStrings names;
+  OwnerShares owners;
+};
+
 }  // namespace
 
 void write_svg(std::ostream& out, const Profile& profile, const RenderOptions& wanted) {
   const RenderOptions options = resolved(wanted, profile);
   const Palette palette = palette_of(options);
-  const CleanStrings names = clean_strings(profile);
+  // Takes about as long as finding the boxes.
+  const auto launch = options.threads > 1 ? std::launch::async : std::launch::deferred;
+  std::future<OfAllFrames> told = std::async(launch, [&] {
+    return OfAllFrames{clean_strings(profile),
+                       owner_shares(profile, width_of(profile, options.diff_width))};
+  });
   const double inner_width = options.width - 2 * SvgPicture::margin;
   const Layout boxes = layout(
       profile, {.min_share = std::max(options.min_width / inner_width, options.min_percent / 100),
@@ -99,7 +111,8 @@ void write_svg(std::ostream& out, const Profile& profile, const RenderOptions& w
                 .max_boxes = options.max_boxes,
                 .order = options.order,
                 .width = options.diff_width});
-  SvgPicture picture{profile, options, palette, names, boxes};
+  const auto [names, owners] = told.get();
+  SvgPicture picture{profile, options, palette, names, boxes, owners};
   picture.difference = difference_of(profile);
 
   std::string head;

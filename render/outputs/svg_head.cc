@@ -111,8 +111,7 @@ double write_svg_head(std::string& out, const SvgPicture& picture) {
   if (picture.layout.total == 0) return y + 12;
   std::vector<FrameId> frames;
   for (const Box& box : picture.layout.boxes) frames.push_back(box.frame);
-  const OwnerShares shares = owner_shares(profile, width_of(profile, picture.layout.width));
-  y = append_legend(out, picture, y + 6, owner_legend(profile, picture.palette, shares));
+  y = append_legend(out, picture, y + 6, owner_legend(profile, picture.palette, picture.owners));
   const std::vector<LegendEntry> colours =
       legend(profile, picture.palette, frames, picture.by_change());
   if (!colours.empty()) y = append_legend(out, picture, y + 8, colours);

@@ -12,6 +12,7 @@
 #include "render/clean_text.h"
 #include "render/layout.h"
 #include "render/options.h"
+#include "render/owner_shares.h"
 #include "render/palette.h"
 
 namespace memflame {
@@ -23,6 +24,7 @@ struct SvgPicture {
   const Palette& palette;
   const CleanStrings& names;
   const Layout& layout;
+  const OwnerShares& owners;
   std::optional<Difference> difference{};
 
   static constexpr double margin = 12;  // px on each side

@@ -47,7 +47,7 @@ class Placing {
       const auto depth = static_cast<uint32_t>(path_.size());
       if (drawn_[node] == 0) {
         node = tree_.end[node];
-      } else if (narrow(node) || depth + 1 >= options_.max_depth) {
+      } else if (narrow(node, depth) || depth + 1 >= options_.max_depth) {
         merge(node);
         node = tree_.end[node];
       } else {
@@ -77,16 +77,17 @@ class Placing {
   }
 
   // Asked once for each node that is met, callers before callees.
-  bool narrow(uint32_t node) {
+  bool narrow(uint32_t node, uint32_t depth) {
     if (static_cast<double>(drawn_[node]) < share_ || drawn_[node] < least_) return true;
-    if (drawn_[node] > least_) return false;
-    if (ties_ == 0) return true;
+    if (drawn_[node] > least_ || depth < tie_depth_) return false;
+    if (depth > tie_depth_ || ties_ == 0) return true;
     --ties_;
     return false;
   }
 
   // The smallest width of the max_boxes widest nodes, when there are more of at least the share; of
-  // those that are as wide, the first have room: of a single deep stack the outermost frames.
+  // those that are as wide, the outermost have room, and of one depth the first: so a deep stack
+  // does not take it from others.
   void limit() {
     std::vector<int64_t> widths;
     for (size_t node = 1; node < tree_.size(); ++node)
@@ -98,6 +99,20 @@ class Placing {
     least_ = *last;
     const auto wider = std::count_if(widths.begin(), last, [&](int64_t w) { return w > least_; });
     ties_ = options_.max_boxes - static_cast<size_t>(wider);
+    limit_depth();
+  }
+
+  // Where the ties end: those of a smaller depth than tie_depth_ have room, and ties_ of that one.
+  void limit_depth() {
+    std::vector<uint32_t> depth(tree_.size());
+    std::vector<size_t> count;  // of ties, by depth
+    for (uint32_t node = 1; node < tree_.size(); ++node) {
+      depth[node] = depth[tree_.caller[node]] + 1;
+      if (drawn_[node] != least_) continue;
+      count.resize(std::max<size_t>(count.size(), depth[node] + 1), 0);
+      ++count[depth[node]];
+    }
+    for (tie_depth_ = 0; count[tie_depth_] <= ties_; ++tie_depth_) ties_ -= count[tie_depth_];
   }
 
   void open(uint32_t node, int64_t offset) {
@@ -142,7 +157,8 @@ class Placing {
   std::vector<int64_t> values_;  // inclusive sums
   double share_ = 0;             // what is narrower is merged
   int64_t least_ = 0;            // and this
-  size_t ties_ = 0;              // how many that wide have room
+  uint32_t tie_depth_ = 0;       // those that wide have room if they are less deep than this
+  size_t ties_ = 0;              // and so many that are as deep
   std::vector<Open> path_;
   Layout out_;
 };

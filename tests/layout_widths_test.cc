@@ -139,6 +139,20 @@ TEST_CASE("of boxes that are equally wide the first have room") {
   CHECK(l.boxes.back().merged == 7);
 }
 
+TEST_CASE("of boxes that are equally wide a deep stack takes no room from others") {
+  Profile p;
+  p.types = {{"live", Unit::bytes}};
+  StackId deep;
+  for (int i = 0; i < 100; ++i) deep = p.push(deep, "f" + std::to_string(i));
+  p.add(deep, std::array<int64_t, 1>{5});
+  p.add(p.push(p.push({}, "g"), "h"), std::array<int64_t, 1>{5});
+  const Layout l = layout(p, {.max_boxes = 10});
+  CHECK(frames(l) == 11);
+  CHECK(std::ranges::count(l.boxes, 92U, &Box::merged) == 1);
+  CHECK(std::ranges::count(l.boxes, 0U, &Box::merged) == 11);
+  check_boxes(p, l);
+}
+
 TEST_CASE("sums beyond 2^53 are exact") {
   Profile p;
   p.types = {{"live", Unit::bytes}};

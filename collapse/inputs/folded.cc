@@ -67,7 +67,9 @@ FoldedLayout layout_of(const Source& source, const ReadOptions& options) {
 class FoldedReader {
  public:
   FoldedReader(Source& source, const ReadOptions& options)
-      : source_(source), layout_(layout_of(source, options)) {
+      : source_(source),
+        refuse_truncated_(options.refuse_truncated),
+        layout_(layout_of(source, options)) {
     // No more threads than there is text for.
     const bool small = source.head().size() < Source::head_size;
     const bool alone = small || options.in_order;
@@ -81,6 +83,9 @@ class FoldedReader {
     for_each_block(blocks, static_cast<unsigned>(workers_.size()),
                    [&](unsigned worker, const Block& block) {
                      FoldedBlock result = workers_[worker].take(block);
+                     // The last line may have lost digits of its number, or all of it.
+                     if (refuse_truncated_ && !result.error && !block.text.ends_with('\n'))
+                       result.error = {result.lines, "the last line has no end"};
                      const bool good = !result.error;
                      const std::lock_guard lock(mutex_);
                      if (results_.size() <= block.index) results_.resize(block.index + 1);
@@ -149,6 +154,7 @@ class FoldedReader {
   }
 
   Source& source_;
+  const bool refuse_truncated_;
   const FoldedLayout layout_;
   std::vector<FoldedLines> workers_;
   std::mutex mutex_;

@@ -64,6 +64,8 @@ class JavaHeapzReader {
     try {
       lines_.next();
       while (lines_.next()) take(lines_.line());
+      if (!lines_.ended() && options_.refuse_truncated)
+        throw Error("the input ends in the middle of a line");
     } catch (const Error& error) {
       lines_.fail(error.what());
     }

@@ -35,6 +35,8 @@ class LegacyHeapReader {
     try {
       read_header();
       while (!in_maps_ && lines_.next()) take(lines_.line());
+      // The last line may have lost its last addresses, or digits of them.
+      cut_ = !in_maps_ && !lines_.ended();
       end_stack();
       while (in_maps_ && lines_.next()) stacks_.map(lines_.line(), lines_.number(), issues_);
     } catch (const Error& error) {
@@ -77,8 +79,6 @@ class LegacyHeapReader {
     if (!row) return bad(line, "not of the form '1: 4096 [1: 4096] @ 0x1234'");
     end_stack();
     if (!take_addresses(row->addresses, addresses_)) return bad(line, "an address that is none");
-    // The last line may have lost its last addresses, or digits of them.
-    if (!lines_.ended()) cut_ = true;
     if (__builtin_add_overflow(seen_.objects, row->in_use.objects, &seen_.objects) ||
         __builtin_add_overflow(seen_.bytes, row->in_use.bytes, &seen_.bytes))
       throw Error("the figures of all stacks leave the range of 64 bits");

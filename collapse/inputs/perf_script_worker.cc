@@ -40,7 +40,9 @@ bool PerfWorker::take(const Block& block, bool open) {
       at = feed + (feed != end_of_text ? 1 : 0);
     }
     take_pending();
-    if (open && inside_ && (key_.size() > first_frame || !block.text.ends_with('\n')))
+    // A first line that was cut off has been told as one that is not understood.
+    const bool cut = open && !block.text.ends_with('\n');
+    if (inside_ ? cut || (open && key_.size() > first_frame) : cut && options_.refuse_truncated)
       truncated = at_;
     end();
   } catch (const Error& error) {

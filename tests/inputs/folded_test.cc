@@ -241,3 +241,11 @@ TEST_CASE("lines in the order of time") {
   CHECK(p.row(2).values[0] == 3);
   CHECK(read_text(text, "folded").rows() == 2);
 }
+
+TEST_CASE("a last line without an end is kept, or refused") {
+  CHECK(stacks(read("a;b 3\na;c 4")) == Stacks{{"a;b", 3}, {"a;c", 4}});
+  const ReadOptions refuse{.refuse_truncated = true};
+  CHECK(error_of("a;b 3\na;c 4", "folded", refuse) == "text:2: the last line has no end");
+  CHECK(error_of("a;b 3\na;c", "folded", refuse) == "text:2: the last line has no end");
+  CHECK(error_of("a;b 3\na;c 4\n", "folded", refuse).empty());
+}

@@ -82,3 +82,11 @@ TEST_CASE("public sample: every row as pprof scales it") {
   CHECK(row == 7);
   CHECK(p.strings[p.frames[p.path(p.touched()[6]).back()].function] == "com.example.function097");
 }
+
+TEST_CASE("a last line without an end is kept, or refused") {
+  const std::string cut = small.substr(0, small.size() - 4);
+  const ReadOptions refuse{.refuse_truncated = true};
+  CHECK(error_of(cut, "java-heapz").empty());
+  CHECK(error_of(cut, "java-heapz", refuse).find("ends in the middle") != std::string::npos);
+  CHECK(error_of(small, "java-heapz", refuse).empty());
+}

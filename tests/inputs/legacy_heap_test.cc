@@ -143,6 +143,8 @@ TEST_CASE("stacks that are not in the file are missed") {
         "text: its last stack ends in the middle");
   CHECK(error_of("heap profile: 1: 8 [1: 8] @ heapprofile\n1: 8 [1: 8] @ 0x1", "",
                  {.refuse_truncated = true}) == "text: its last stack ends in the middle");
+  CHECK(error_of("heap profile: 1: 8 [1: 8] @ heap/2\n1: 8 [1: 8] @ 0x1\n#\t0x1\tmai", "",
+                 {.refuse_truncated = true}) == "text: its last stack ends in the middle");
 }
 
 TEST_CASE("hostile headers and rows") {

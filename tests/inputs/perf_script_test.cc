@@ -170,6 +170,8 @@ TEST_CASE("the last sample counts without an empty line") {
   refuse.refuse_truncated = true;
   CHECK(error_of(text, from, refuse) == "text:5: the last stack has no end");
   CHECK(error_of(text + "\n", from, refuse).empty());
+  const std::string cut = head + "\t55 f (/bin/a)\n\napp 33 [000] 10";
+  CHECK(error_of(cut, from, refuse) == "text:4: the last stack has no end");
 }
 
 TEST_CASE("each event is a column, memory is shown") {

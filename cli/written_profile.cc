@@ -32,7 +32,7 @@ void warn_of_left_out(const Written& written, const Profile& profile) {
 
 void warn_of_losses(const Profile& profile) {
   for (const std::string& note : profile.meta.notes)
-    if (tells_of_issue(note)) std::cerr << "memflame: " << note << "\n";
+    if (tells_of_issue(note) || tells_of_cut(note)) std::cerr << "memflame: " << note << "\n";
   for (size_t i = 0; i < loss_info.size(); ++i) {
     const LossCount& count = profile.losses[static_cast<Loss>(i)];
     if (count.events != 0)

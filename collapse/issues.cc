@@ -13,6 +13,11 @@ constexpr std::string_view tells = " not understood (";
 
 bool tells_of_issue(std::string_view note) { return note.find(tells) != std::string_view::npos; }
 
+bool tells_of_cut(std::string_view note) {
+  const auto has = [&](std::string_view text) { return note.find(text) != std::string_view::npos; };
+  return has("ends in the middle") || has("the last stack has no end");
+}
+
 Issues::Kind& Issues::kind(std::string_view why) {
   const auto same = [&](const Kind& kind) { return kind.why == why; };
   const auto at = std::find_if(kinds_.begin(), kinds_.end(), same);

@@ -42,4 +42,7 @@ class Issues {
 // Whether a note of a profile is one of Issues::texts(), with or without the input's name.
 bool tells_of_issue(std::string_view note);
 
+// Whether a note says that the input ends in the middle of something.
+bool tells_of_cut(std::string_view note);
+
 }  // namespace memflame

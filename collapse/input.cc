@@ -8,6 +8,21 @@
 namespace memflame {
 namespace {
 
+// Packed in a way that is not read: by its first bytes, with what unpacks it.
+struct Packer {
+  std::string_view magic, name, command;
+};
+
+constexpr std::array packers{
+    Packer{"BZh", "bzip2", "bzip2 -dc"},
+    Packer{"PK\x03\x04", "zip", "unzip -p"},
+    Packer{"\x04\x22\x4d\x18", "lz4", "lz4 -dc"},
+    Packer{"\x89LZO", "lzop", "lzop -dc"},
+    Packer{"LZIP", "lzip", "lzip -dc"},
+    Packer{{"]\0\0", 3}, "lzma", "xz --format=lzma -dc"},
+    Packer{"\x1f\x8b", "gzip more than once", "gzip -dc"},
+};
+
 constexpr std::array table{
 #define INPUT(id, name, help) Input{name, help, is_##id, read_##id},
 #include "collapse/inputs/inputs.def"
@@ -27,8 +42,15 @@ const Input& input_for(const Source& source, std::string_view from) {
   if (!from.empty())
     throw Error("there is no format '" + std::string(from) + "'; see 'memflame collapse --help'",
                 ExitCode::usage);
+  const std::string_view head = source.head();
+  const auto* packer = std::find_if(packers.begin(), packers.end(), [&](const Packer& each) {
+    return head.starts_with(each.magic);
+  });
+  if (packer != packers.end())
+    source.fail("it is packed with " + std::string(packer->name) + ": unpack it first, as with '" +
+                std::string(packer->command) + " FILE'");
   source.fail(
-      source.head().empty()
+      head.empty()
           ? "it is empty"
           : "its format is not recognised; name it with --from (see 'memflame collapse --help')");
 }

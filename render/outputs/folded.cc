@@ -105,9 +105,10 @@ class FoldedWriter {
     const std::vector<std::string> names = words(profile_, columns_);
     const auto at = std::find(columns_.begin(), columns_.end(), told) - columns_.begin();
     const ValueType& type = profile_.types[told];
+    // Of sums beyond 64 bits it is an error: before anything is written.
+    const std::string total = shortest(profile_.total(told), type.decimals);
     out_ << folded_comment << "folded unit=" << name(type.unit)
-         << " value=" << names[static_cast<size_t>(at)]
-         << " total=" << shortest(profile_.total(told), type.decimals);
+         << " value=" << names[static_cast<size_t>(at)] << " total=" << total;
     for (size_t i = 0; columns_.size() > 1 && i < columns_.size(); ++i)
       out_ << (i == 0 ? " columns=\"" : ",") << names[i] << ':'
            << name(profile_.types[columns_[i]].unit);

@@ -160,8 +160,9 @@ class PageReader : public MemflameFacts {
     walk_json(about, steps, *this);
     check_types();
     if (in_order_) profile_.keep_order();
+    const std::string_view data = part(page, "mf-data");
     try {
-      take_data(inflated(part(page, "mf-data")));
+      take_data(inflated(data));
     } catch (const Error& error) {
       source_.fail(error.what());
     }

@@ -154,9 +154,10 @@ sys.stdin.readline()' <"$scratch/go" >"$scratch/python.out"
   expect 'result of python' "$(tail -n 1 "$scratch/python.out")" '200000 19999900000'
 }
 
-# Compiled with and without us, the object files are the same to the byte.
+# Compiled with and without us, the object files are the same to the byte. Arguments: probes, or all.
 compiler() {
-  local probe status
+  local probe status wanted=("$@")
+  (($#)) || wanted=(alloc fault brk mmap)
   cat >"$scratch/unit.cc" <<'SOURCE'
 #include <map>
 #include <regex>
@@ -171,7 +172,7 @@ SOURCE
   cd "$scratch"
   g++ -O1 -g -c unit.cc -o unit.o
   mv unit.o alone.o
-  for probe in alloc fault brk mmap; do
+  for probe in "${wanted[@]}"; do
     status=0
     "$memflame" "$probe" "${options[@]}" -o "$output/compiler-$probe.$format" \
         --summary "$output/compiler-$probe.summary" -- g++ -O1 -g -c unit.cc -o unit.o \
@@ -187,8 +188,11 @@ SOURCE
   cd "$root"
 }
 
-# PostgreSQL refuses to run as root. Server processes begin while we watch and are followed.
+# PostgreSQL refuses to run as root. Server processes begin while we watch and are followed. Arguments:
+# probes, or all.
 postgresql() {
+  local wanted=("$@")
+  (($#)) || wanted=(alloc fault brk mmap)
   local bin data=$scratch/postgresql pid status=0 done_by_bench done_by_server
   bin=$(find /usr/lib/postgresql -path '*/bin/postgres' | sort -V | tail -n 1)
   bin=${bin%/*}
@@ -201,7 +205,7 @@ postgresql() {
       -k "$data" -c listen_addresses= -c fsync=off >"$scratch/postgresql.log" 2>&1
   until_ready postgresql "$bin/pg_isready" "${connect[@]}" -d postgres -q
   "$bin/pgbench" "${connect[@]}" -i -q -s 2 postgres >/dev/null 2>&1
-  attach postgresql "$pid" alloc fault brk mmap
+  attach postgresql "$pid" "${wanted[@]}"
   "$bin/pgbench" "${connect[@]}" -c 4 -T 5 postgres >"$scratch/pgbench.log" 2>&1 ||
     complain "pgbench: $(cat "$scratch/pgbench.log")"
   done_by_server=$(psql "${connect[@]}" -Atc 'select count(*) from pgbench_history' postgres)

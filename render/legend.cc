@@ -4,6 +4,7 @@
 #include <array>
 #include <numeric>
 
+#include "core/difference.h"
 #include "render/caption.h"
 #include "render/clean_text.h"
 
@@ -45,6 +46,14 @@ std::vector<LegendEntry> change_legend(const Palette& palette) {
           {palette.change_colour(1), "+ new ★", ""}};
 }
 
+// Figures with signs, drawn by their size: what a box is coloured by is its net sum as a share of
+// that.
+std::vector<LegendEntry> net_legend(const Palette& palette) {
+  return {{palette.change_colour(-1), "− only below 0", ""},
+          {palette.change_colour(0), "= as much above as below", ""},
+          {palette.change_colour(1), "+ only above 0", ""}};
+}
+
 // Shares of 1,000 that add up to it: rounded down, and up for those that lose most by it.
 std::array<int64_t, owner_count> thousandths(const std::array<int64_t, owner_count>& sums) {
   const Wide total = std::accumulate(sums.begin(), sums.end(), Wide{0});
@@ -82,7 +91,8 @@ std::optional<Rgb> colour_of(const Palette& palette, Owner owner) {
 
 std::vector<LegendEntry> legend(const Profile& profile, const Palette& palette,
                                 std::span<const FrameId> frames, bool by_change) {
-  if (by_change && palette.change) return change_legend(palette);
+  if (by_change && palette.change)
+    return difference_of(profile) ? change_legend(palette) : net_legend(palette);
   const std::vector<bool> used = used_colours(profile, palette, frames);
   std::vector<LegendEntry> entries;
   const auto add = [&](const ColourRange& range, std::string label) {

@@ -80,6 +80,11 @@ def packed():
                   ["main;f 10", "main;g 5"])
     write("cut.gz", gzip.compress(A * 1000)[:-20])
     refused(FAILURE, "cut.gz", "cut.gz")
+    # Packed as none is read: which it is, and what unpacks it.
+    for begin, command in ((b"BZh9", "bzip2 -dc FILE"), (b"PK\x03\x04", "unzip -p FILE"),
+                           (b"\x04\x22\x4d\x18", "lz4 -dc FILE"), (b"]\0\0\x80", "xz --format=lzma"),
+                           (gzip.compress(gzip.compress(A)), "gzip -dc FILE")):
+        refused(FAILURE, command, stdin=begin)
 
 
 def columns():
@@ -114,6 +119,11 @@ def what_is_wrong():
     for option in (["--net"], ["--weight", "order"], ["--event", "cycles"]):
         refused(USAGE, f"{option[0]} goes with perf-script", *option, "a.folded")
     refused(FAILURE, "64 bits", stdin=b"a 9223372036854775807\na 1\n")
+    refused(FAILURE, "64 bits", stdin=b"a 9223372036854775807\nb 1\n")  # only their sum
+    refused(FAILURE, ":3: the last line has no end", "--refuse-truncated", stdin=A + b"main;h 1")
+    # Kept, and said to whoever writes no header.
+    _, said = collapse("--no-header", "--from", "eu-stack", stdin=b"TID 2:\n#0  0x10 f\n#1  0x2")
+    equal("cut off: what is said", "memflame: the input ends in the middle" in said, True)
     if os.path.exists("/dev/full"):
         refused(FAILURE, "/dev/full", "-o", "/dev/full", "--format", "folded", "a.folded")
 

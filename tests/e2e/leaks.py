@@ -324,7 +324,7 @@ def samples():
 
 def formats():
     target = Steps()
-    for suffix in ("json", "folded", "svg"):
+    for suffix in ("json", "folded", "svg", "html", "csv", "pb.gz", "speedscope.json", "tree.json"):
         file = path(f"leaks.{suffix}")
         watcher = spawn([MEMFLAME, "leaks", "-p", str(target.pid), "--older", "0", "-o", file,
                          str(TICK)], stderr=subprocess.PIPE, text=True)
@@ -344,8 +344,19 @@ def formats():
             equal("leak_small", (profile.sum("live", "leak_small"),
                                  profile.sum("live-count", "leak_small")), (30000, 10))
             equal("leak_large", profile.sum("live", "leak_large"), 40000)
+        with open(file, "rb") as stream:
+            begin = stream.read(16)
+        wanted = {"json": b"{", "folded": b"# memflame folded", "svg": b"<", "html": b"<",
+                  "csv": b"stack,", "pb.gz": b"\x1f\x8b", "speedscope.json": b"{",
+                  "tree.json": b"{"}[suffix]
+        check(begin.startswith(wanted[:16]), f"{suffix} by the suffix: {begin}")
+        if suffix == "pb.gz":
+            continue
         with open(file, encoding="utf-8") as stream:
             text = stream.read()
+        if suffix == "csv":
+            rows = [row for row in text.splitlines() if ";leak_large;" in row]
+            check(any(",40000," in row for row in rows), f"csv: {rows}")
         if suffix == "folded":
             sums = [int(line.rsplit(" ", 1)[1]) for line in text.splitlines()
                     if ";leak_small;" in line]

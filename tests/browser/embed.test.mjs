@@ -57,6 +57,16 @@ for (const [kind, body] of Object.entries(pages))
     assert.equal(new Set(ids).size, 2);
   }, { url: page(kind, body()) }));
 
+const both = () => style() + wrapped(fragment(), 1) + wrapped(inline().replace(/<!\[CDATA\[|\]\]>(?=<\/script>)/g, ""), 2);
+test("one as svg does not lay its controls over one as html", () => open("", async (page) => {
+  const covered = await page.locator("#n1 .memflame").evaluate(({ app }) => app.rows.filter((row) => {
+    window.scrollBy(0, app.stage.place(row[0]).top - 300);
+    const { left, top } = app.stage.place(row[0]), at = document.elementFromPoint(left + 5, top + 5);
+    return !at?.closest(".mf-stage");
+  }).length);
+  assert.equal(covered, 0);
+}, { url: page("both", both()) }));
+
 test("a picture as an image shows what it shows without scripts", async () => {
   const shown = await browser.newPage();
   await shown.goto(page("image", `<img alt="flame graph" src="${address("flame.svg")}">`));

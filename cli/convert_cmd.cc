@@ -3,6 +3,7 @@
 
 #include "cli/input_options.h"
 #include "cli/options.h"
+#include "cli/output_file.h"
 #include "cli/tidy_options.h"
 #include "cli/written_profile.h"
 #include "render/assets.h"
@@ -37,7 +38,8 @@ int convert(const std::string& command, const Arguments& arguments, const char* 
   const TidyOptions tidying = tidy_options(values);
   if (values["list"].as<bool>()) {
     const Profile profile = tidied(read_inputs(values), tidying);
-    list_profile(std::cout, profile);
+    const std::string path = values.count("output") != 0 ? values["output"].as<std::string>() : "";
+    write_output(path, [&](std::ostream& out) { list_profile(out, profile); });
     warn_of_losses(profile);
     return 0;
   }

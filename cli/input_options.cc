@@ -51,10 +51,10 @@ bool given(const po::variables_map& values, const char* name) {
   return values.count(name) != 0 && values[name].as<bool>();
 }
 
-// Options that mean something in some formats only.
+// Options that say what the figures are, and that only in some formats.
 struct FormatOption {
   const char* name;
-  std::array<std::string_view, 2> formats;
+  std::array<std::string_view, 8> formats;
 };
 constexpr std::array format_options{
     FormatOption{"snapshot", {"massif", "memleak"}},
@@ -62,6 +62,9 @@ constexpr std::array format_options{
     FormatOption{"event", {"perf-script", "perf-data"}},
     FormatOption{"weight", {"perf-script", "perf-data"}},
     FormatOption{"net", {"perf-script"}},
+    FormatOption{"unit",
+                 {"folded", "perf-script", "bpftrace", "bpftrace-json", "bcc-stacks", "systemtap",
+                  "dtrace", "speedscope"}},
 };
 
 // Rather than that they are ignored.
@@ -70,10 +73,14 @@ void require_format(const po::variables_map& values, std::string_view format,
   for (const auto& [name, formats] : format_options) {
     const bool is_given = values.count(name) != 0 && !values[name].defaulted();
     if (!is_given || std::find(formats.begin(), formats.end(), format) != formats.end()) continue;
-    const std::string others = formats[1].empty() ? "" : " and " + std::string(formats[1]);
-    throw Error(path + ": --" + name + " goes with " + std::string(formats[0]) + others +
-                    ", but this is " + std::string(format),
-                ExitCode::usage);
+    std::string known;
+    for (size_t i = 0; i < formats.size() && !formats[i].empty(); ++i) {
+      const bool is_last = i + 1 == formats.size() || formats[i + 1].empty();
+      ((known += i == 0 ? "" : is_last ? " and " : ", ")) += formats[i];
+    }
+    throw Error(
+        path + ": --" + name + " goes with " + known + ", but this is " + std::string(format),
+        ExitCode::usage);
   }
 }
 

@@ -220,7 +220,8 @@ std::vector<size_t> merge_columns(Profile& into, const Profile& from) {
       throw Error("figures of " + type.name + " in " + std::string(name(type.unit)) + " and in " +
                   std::string(name(known.unit)) + " do not add up; collapse them one by one");
     if ((known.variance == no_column) != (type.variance == no_column))
-      throw Error("exact figures of " + type.name + " and estimated ones do not add up");
+      throw Error("exact figures of " + type.name +
+                  " and estimated ones do not add up; collapse them one by one");
     if (type.variance != no_column && known.variance_unit < type.variance_unit)
       set_variance_unit(into, place.back(), type.variance_unit);
     if (known.decimals < type.decimals) into.set_decimals(place.back(), type.decimals);

@@ -90,6 +90,8 @@ def packed():
 def columns():
     out, _ = collapse("--list", "--unit", "bytes", "a.folded")
     equal("--list", out.split("\n")[0].split("\t"), ["bytes", "bytes", "15", "15 B", "default"])
+    out, _ = collapse("--list", "-o", "figures.txt", "a.folded")
+    equal("--list -o", [out, open("figures.txt").read().split("\t")[0]], ["", "count"])
     equal("--value", stacks(collapse("--value", "count", "a.folded")[0]),
           ["main;f 10", "main;g 5"])
     refused(USAGE, "there is no value 'live'", "--value", "live", "a.folded")
@@ -116,6 +118,8 @@ def what_is_wrong():
     refused(USAGE, "--snapshot goes with massif and memleak, but this is folded", "--snapshot", "1",
             "a.folded")
     refused(USAGE, "--columns goes with folded, but this is massif", "--columns", "2", stdin=MASSIF)
+    refused(USAGE, "--unit goes with folded, perf-script, bpftrace, bpftrace-json, bcc-stacks, systemtap, dtrace and "
+            "speedscope, but this is massif", "--unit", "bytes", stdin=MASSIF)
     for option in (["--net"], ["--weight", "order"], ["--event", "cycles"]):
         refused(USAGE, f"{option[0]} goes with perf-script", *option, "a.folded")
     refused(FAILURE, "64 bits", stdin=b"a 9223372036854775807\na 1\n")

@@ -177,15 +177,17 @@ void PerfWorker::begin(const PerfHeader& header) {
   if (!wanted_) return;
   ++event.samples;
   const std::optional<int64_t> weight = weigh(event.weight, header);
-  event.without_field += weight ? 0U : 1U;
   event.without_period += header.period.empty() ? 1U : 0U;
   event.scaled |= event.weight.from != PerfWeight::From::period && !header.period.empty() &&
                   header.period != "1";
   weight_ = weight.value_or(0);
   if (options_.net) block_ = perf_block_event(header);
-  if (block_ && block_->is_free) free_block(*block_, event, weight);
+  const bool is_free = block_ && block_->is_free;
+  if (is_free) free_block(*block_, event, weight);
+  // What is freed is known from its allocation.
+  event.without_field += weight || is_free ? 0U : 1U;
   // The stack of a free is of no use, and a failed allocation has no memory.
-  if (!weight || (block_ && (block_->is_free || block_->address == 0))) {
+  if (!weight || is_free || (block_ && block_->address == 0)) {
     wanted_ = false;
     return;
   }

@@ -121,6 +121,11 @@ TEST_CASE("allocations less frees") {
         "text: no event tells a block that was allocated or freed (ptr=, pfn=); it has cycles");
   // Nothing is left.
   CHECK(stacks(read(alloc("0xa", 64, "f") + kfree("0xa"), net)).empty());
+  // What is freed needs no figure of its own.
+  net.weight = "bytes_req";
+  const Profile requested = read(alloc("0xa", 64, "f") + alloc("0xb", 64, "f") + kfree("0xa"), net);
+  CHECK(stacks(requested) == Stacks{{"app;f", 1}});
+  CHECK(requested.meta.notes == std::vector<std::string>{"allocations less what was freed later"});
 }
 
 TEST_CASE("pages less what was freed of them") {

@@ -80,7 +80,9 @@ export class App {
 
   layOut() {
     const { state, stage, mainLook } = this, least = leastPx / Math.max(1, stage.width);
-    this.zoomed = (state.zoom && this.known(mainLook, state.zoom)) || mainLook.root;
+    const wanted = state.zoom && this.known(mainLook, state.zoom);
+    this.missed = Boolean(state.zoom) && !wanted;
+    this.zoomed = wanted || mainLook.root;
     if (this.zoomed === mainLook.root) state.zoom = null;
     if (!this.around) return { rows: layOut(this.zoomed, least), middle: this.zoomed.depth };
     return layOutAround(this.look("callers", state.focus).root, this.zoomed, least);
@@ -146,7 +148,7 @@ export class App {
     if (zoomed.parent || zoomed.frame >= 0)
       return tell(controls.info, nameOfView(zoomed), figuresOf({ view: zoomed }, zoomed));
     const hidden = state.hidden.map((frame) => tree.frames.name[frame]).join(", ");
-    return tell(controls.info, this.stage.caption ?? "", [hidden ? `hidden: ${hidden}` : "Click a box to zoom, right-click it for more. Press ? for keys."]);
+    return tell(controls.info, this.stage.caption ?? "", [this.missed ? "The box of this link is not in this picture." : hidden ? `hidden: ${hidden}` : "Click a box to zoom, right-click it for more. Press ? for keys."]);
   }
 
   announce(text) { this.controls.live.textContent = text; }

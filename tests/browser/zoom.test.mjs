@@ -103,6 +103,12 @@ for (const file of both("flame")) {
     for (const hash of ["#zoom=99.99", "#zoom=x", "#zoom=0123456789abcdef&search=", "#%%%", "#focus=0&hide=,,1",
                         "#view=around", "#value=%00&order=x&root=y&table=z&cut=constructor"])
       await open(file, (page) => checkZoomed(page, "all"), { url: address(file) + hash });
+    const told = async (hash) => {
+      let text = "";
+      await open(file, async (page) => { text = await page.locator(".mf-info").textContent(); }, { url: address(file) + hash });
+      return /not in this picture/.test(text);
+    };
+    assert.deepEqual([await told("#zoom=0123456789abcdef"), await told("#zoom=x")], [true, false]);
   });
 
   test(`${file}: the figures of the zoomed frame, and of what is pointed at`, () => open(file, async (page) => {

@@ -240,7 +240,10 @@ TEST_CASE("figures with signs by their size, coloured by the sign") {
   CHECK(picture.box("main").fill == hex(palette.change_colour(0.5)));
   CHECK(picture.box("main").figures[1] == "net 2,000 B");
   CHECK(count(page(p, {.diff_width = WidthOf::size}), "\"net\":true") == 1);
-  CHECK(count(svg(p, {.diff_width = WidthOf::size, .script = false}), "only below 0") == 1);
+  const std::string text = svg(p, {.diff_width = WidthOf::size, .script = false});
+  CHECK(count(text, "only below 0") == 1);
+  CHECK(count(text, ">+ takes</text>") == 1);
+  CHECK(count(text, ">− gives</text>") == 1);
 }
 
 TEST_CASE("hostile texts in every option stay texts") {

@@ -116,11 +116,15 @@ class Rows {
     buffer_ += " rel=\"noopener noreferrer\">";
   }
 
-  // What has become of a box: not everybody sees the colours.
+  // What has become of a box, or which way its net figure goes: not everybody sees the colours.
   std::string mark(size_t index) const {
     const std::span<const int64_t> sums = picture_.layout.sums(index);
     const Box& box = picture_.layout.boxes[index];
-    if (!picture_.difference || box.merged != 0) return "";
+    if (box.merged != 0) return "";
+    if (!picture_.difference) {
+      const int64_t net = picture_.layout.width == WidthOf::size ? sums[picture_.profile.shown] : 0;
+      return net > 0 ? "+ " : net < 0 ? "− " : "";
+    }
     const int64_t before = sums[picture_.difference->before];
     const int64_t after = sums[picture_.difference->after];
     if (before == after) return "";

@@ -79,8 +79,7 @@ export class App {
   get mainLook() { return this.look(this.state.view === "callers" ? "callers" : "callees", this.state.focus); }
 
   layOut() {
-    const { state, stage, mainLook } = this, least = leastPx / Math.max(1, stage.width);
-    const wanted = state.zoom && this.known(mainLook, state.zoom);
+    const { state, stage, mainLook } = this, least = leastPx / Math.max(1, stage.width), wanted = state.zoom && this.known(mainLook, state.zoom);
     this.missed = Boolean(state.zoom) && !wanted;
     this.zoomed = wanted || mainLook.root;
     if (this.zoomed === mainLook.root) state.zoom = null;
@@ -143,11 +142,10 @@ export class App {
 
   // What is said below or above the boxes: of the box, or of all that is there.
   say(box) {
-    const { state, tree, zoomed, controls } = this;
+    const { state, tree, zoomed, controls } = this, hidden = state.hidden.map((frame) => tree.frames.name[frame]).join(", ");
     if (box) return tell(controls.info, nameOf(box), figuresOf(box, zoomed));
     if (zoomed.parent || zoomed.frame >= 0)
       return tell(controls.info, nameOfView(zoomed), figuresOf({ view: zoomed }, zoomed));
-    const hidden = state.hidden.map((frame) => tree.frames.name[frame]).join(", ");
     return tell(controls.info, this.stage.caption ?? "", [this.missed ? "The box of this link is not in this picture." : hidden ? `hidden: ${hidden}` : "Click a box to zoom, right-click it for more. Press ? for keys."]);
   }
 

@@ -15,12 +15,14 @@ export function nameOfView(view) {
 }
 
 // What is written into a box. In a difference, what has grown, shrunk, come and gone is told by a
-// sign too: not everybody sees the colours.
+// sign too, and else which way net figures go: not everybody sees the colours.
 export function labelOf(box) {
-  const { difference } = (box.view || box.caller).look.tree.about;
-  if (!difference || !box.view) return nameOf(box);
-  const { look } = box.view, before = look.figure(box.view, difference.before), after = look.figure(box.view, difference.after);
-  const sign = before === after ? "" : !before ? "★ " : !after ? "✕ " : after > before ? "+ " : "− ";
+  const { difference, net, shown } = (box.view || box.caller).look.tree.about;
+  if (!box.view || !(difference || net)) return nameOf(box);
+  const { look } = box.view, figure = (column) => look.figure(box.view, column);
+  const before = difference ? figure(difference.before) : 0, after = figure(difference ? difference.after : shown);
+  const grown = after > before;  // either may be a BigInt
+  const sign = !grown && !(after < before) ? "" : difference && !before ? "★ " : difference && !after ? "✕ " : grown ? "+ " : "− ";
   return sign + nameOf(box);
 }
 

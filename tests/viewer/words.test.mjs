@@ -104,6 +104,12 @@ test("a difference says before, after, and what became of it", () => {
   assert.equal(nameOf(of("new")), "new");
 });
 
+test("net figures say which way they go", () => {
+  const look = lookOf(treeOf("takes 3000\ngives -1000\nnothing;a 5\nnothing;b -5", {
+    types: [{ name: "live", unit: "bytes" }], net: true }));
+  assert.deepEqual(["takes", "gives", "nothing"].map((name) => labelOf({ view: at(look, name) })), ["+ takes", "− gives", "nothing"]);
+});
+
 test("sampled figures have their error", () => {
   const tree = treeOf("a 1048576 4096", {
     types: [{ name: "live", unit: "bytes", variance: 1, varianceUnit: 1048576 }, { name: "v", unit: "variance" }] });

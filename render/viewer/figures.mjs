@@ -1,5 +1,6 @@
 // What is said of a box: lines of text.
 import { brief, commas, human, inPages, percent, plain } from "./format.mjs";
+import { rootOf } from "./measure.mjs";
 
 const mergedName = (frames, total, measure) =>
   `(+${commas(frames)} ${frames === 1 ? "frame" : "frames"}, ${measure.brief(total)})`;
@@ -95,8 +96,8 @@ function otherFigures(view) {
 
 function errorOf(view, type) {
   if (type.variance === undefined) return "";
-  const variance = Number(view.look.figure(view, type.variance)) * type.varianceUnit;
-  return variance > 0 ? ` (± ${brief(Math.ceil(Math.sqrt(variance)), type)})` : "";
+  const error = rootOf(view.look.figure(view, type.variance), type);
+  return error > 0 ? ` (± ${brief(error, type)})` : "";
 }
 
 // The stack from the root to a view as text, innermost last.

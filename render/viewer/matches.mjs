@@ -1,5 +1,5 @@
 // The search in a picture: what it finds, what is said of it, and the way from match to match.
-import { brief, percent } from "./format.mjs";
+import { percent } from "./format.mjs";
 import { covered, coveredAround, findFrames, hasHit, mergedIn } from "./search.mjs";
 
 export class Matches {
@@ -45,7 +45,7 @@ export class Matches {
       text += `; here ${measure.human(here)}, ${percent(here, zoomed.total)}`;
     }
     const merged = tree.merged ? mergedIn(root) : 0;
-    if (merged > 0) text += `; ${brief(merged, measure.type)} in merged boxes, which have no names`;
+    if (merged > 0) text += `; ${measure.brief(merged)} in merged boxes, which have no names`;
     return text;
   }
 

@@ -30,9 +30,17 @@ export function measuresOf(tree) {
     found.push(measure(tree, {
       id: type.name, label: type.name, type, column, make: () => widths(tree, tree.own[column]),
     }));
+    // Where the error of an estimate comes from: variances add up, their roots do not.
+    if (type.variance !== undefined) found.push(measure(tree, {
+      id: `${type.name}-error`, label: `error of ${type.name} (width: its square)`, type: types[type.variance], column: type.variance,
+      make: () => tree.own[type.variance],
+    }, (n) => `± ${brief(rootOf(n, type), type)}`));
   });
   return found;
 }
+
+// One standard error, of a sum of variances.
+export const rootOf = (sum, type) => Math.ceil(Math.sqrt(Number(sum) * type.varianceUnit));
 
 // Net figures are drawn by their size; otherwise what is negative has no width.
 function widths(tree, own) {
@@ -40,14 +48,14 @@ function widths(tree, own) {
   return tree.about.net ? own.map(size) : own.map(positive);
 }
 
-function measure(tree, { make, ...rest }) {
+function measure(tree, { make, ...rest }, tell = null) {
   let own = null, total = null;
   return {
     ...rest,
     get own() { return (own ??= make()); },
     get total() { return (total ??= this.own === tree.own[rest.column] ? tree.total(rest.column) : tree.sumUp(this.own)); },
-    human: (n) => human(n, rest.type),
-    brief: (n) => brief(n, rest.type),
+    human: tell ?? ((n) => human(n, rest.type)),
+    brief: tell ?? ((n) => brief(n, rest.type)),
   };
 }
 

@@ -117,6 +117,18 @@ test("sampled figures have their error", () => {
   assert.ok(figuresOf({ view: at(look, "a") }, look.root).includes("live 1.0 MiB (1,048,576 B) (± 64.0 KiB)"));
 });
 
+test("where the error of an estimate comes from is a measure of its own: squares add up", () => {
+  const tree = treeOf("main;a 100 9\nmain;b 100 16\nsure 500 0", {
+    types: [{ name: "live", unit: "bytes", variance: 1, varianceUnit: 1 }, { name: "v", unit: "variance" }] });
+  const look = lookOf(tree, { value: "live-error" });
+  assert.equal(look.measure.label, "error of live (width: its square)");
+  assert.equal(at(look, "main").total, 25);
+  const figures = (path) => figuresOf({ view: at(look, path) }, look.root);
+  assert.deepEqual(figures("main").slice(0, 2), ["± 5 B", "100.0 % of all"]);
+  assert.deepEqual(figures("main;b").slice(0, 2), ["± 4 B", "64.0 % of all, 64.0 % of parent"]);
+  assert.ok(figures("main;b").includes("live 100 B (± 4 B)"));
+});
+
 test("copied: the stack, and all below as folded text, callers first too", () => {
   const tree = treeOf("main;a;b:x 5\nmain;a;c 2\nmain;a 1\nmain;(+3) 9"), look = lookOf(tree);
   assert.equal(stackText(at(look, "main;a;c")), "main\na\nc\n2 B\n");

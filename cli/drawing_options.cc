@@ -66,6 +66,13 @@ void take_min_width(const po::variables_map& values, RenderOptions& render) {
   if (share) render.min_percent = number;
 }
 
+void take_max_boxes(const po::variables_map& values, RenderOptions& render) {
+  int number = 1;
+  take(values, "max-boxes", number);
+  if (number < 1) throw Error("--max-boxes takes a number above 0", ExitCode::usage);
+  if (values.count("max-boxes") != 0) render.max_boxes = static_cast<size_t>(number);
+}
+
 void take_attributes(const po::variables_map& values, RenderOptions& render) {
   std::string path;
   take(values, "nameattr", path);
@@ -135,6 +142,8 @@ void add_looks(po::options_description& options, bool own_sort) {
   options.add_options()("height", po::value<int>()->value_name("PX"),
                         "height of a frame (default: what the font needs)");
   options.add_options()("fontsize", po::value<int>()->value_name("PX"), "(default: 12)");
+  options.add_options()("max-boxes", po::value<int>()->value_name("N"),
+                        "SVG: merge the narrowest frames if there are more (default: 4000)");
 }
 
 std::vector<std::string> looks_given(const po::variables_map& values) {
@@ -143,12 +152,14 @@ std::vector<std::string> looks_given(const po::variables_map& values) {
     if (option.name != sort_option && values.count(option.name) != 0 &&
         !values[option.name].defaulted())
       given.emplace_back(option.name);
-  for (const char* number : {"width", "height", "fontsize"})
+  for (const char* number : {"width", "height", "fontsize", "max-boxes"})
     if (values.count(number) != 0) given.emplace_back(number);
   return given;
 }
 
 void warn_of_unused_looks(const po::variables_map& values, std::string_view format) {
+  if (format == "html" && values.count("max-boxes") != 0)
+    std::cerr << "memflame: --max-boxes is for SVG, a page has every frame\n";
   if (format == "svg" || format == "html") return;
   // Those that change figures, stacks and what is said of them are for every format.
   constexpr std::array<std::string_view, 7> general{"title", "notes",  "reverse", "countname",
@@ -177,6 +188,7 @@ void take_looks(const po::variables_map& values, RenderOptions& render, bool own
   take_word(values, "widths", widths, render.diff_width);
   take_word(values, "elide", elisions, render.elide);
   take_min_width(values, render);
+  take_max_boxes(values, render);
   take(values, "width", render.width);
   take(values, "height", render.row_height);
   take(values, "fonttype", render.font);

@@ -1,9 +1,9 @@
-// Profiles of a few stacks in bytes.
+// Profiles of a few stacks.
 #pragma once
 
-#include <array>
 #include <initializer_list>
 #include <string_view>
+#include <vector>
 
 #include "core/profile.h"
 
@@ -16,10 +16,15 @@ inline Profile bytes(bool in_order = false) {
   return p;
 }
 
-inline void add(Profile& p, std::initializer_list<std::string_view> path, int64_t value) {
+inline void add(Profile& p, std::initializer_list<std::string_view> path,
+                const std::vector<int64_t>& values) {
   StackId stack;
   for (const std::string_view frame : path) stack = p.push(stack, frame);
-  p.add(stack, std::array{value});
+  p.add(stack, values);
+}
+
+inline void add(Profile& p, std::initializer_list<std::string_view> path, int64_t value) {
+  add(p, path, std::vector<int64_t>{value});
 }
 
 }  // namespace memflame

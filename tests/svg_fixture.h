@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "render/output.h"
+#include "tests/small_profile.h"
 
 namespace memflame {
 
@@ -87,19 +88,6 @@ inline size_t count(const std::string& text, const std::string& part) {
   size_t found = 0;
   for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
   return found;
-}
-
-inline Profile bytes() {
-  Profile p;
-  p.types = {{"live", Unit::bytes}};
-  return p;
-}
-
-inline void add(Profile& p, std::initializer_list<std::string_view> path,
-                std::vector<int64_t> values) {
-  StackId stack;
-  for (const std::string_view frame : path) stack = p.push(stack, frame);
-  p.add(stack, values);
 }
 
 }  // namespace memflame

@@ -102,4 +102,10 @@ TEST_CASE("stacks merge where they are the same, also when frames become one") {
   CHECK(places[6] == f);
   CHECK(into.size() == 6);
   CHECK(into.push(f, FrameId{2}) == places[3]);
+
+  // So are main;f and main;g, which are both new here.
+  StackTable empty;
+  places = merge_stacks(empty, from, {{}, FrameId{1}, FrameId{4}, FrameId{4}});
+  CHECK(places[2] == places[6]);
+  CHECK(empty.size() == 6);
 }

@@ -11,7 +11,8 @@ COMMAND = ["--", example("many_stacks"), "300"]
 
 files = {suffix: path(f"x.{suffix}") for suffix in ("svg", "folded", "json")}
 for file in files.values():
-    # The narrowest of 300 stacks' frames would be one box each caller.
+    # 300 stacks that are equally wide have more frames than a picture has boxes; of these the outermost
+    # would be drawn, and what is asked for below is the innermost.
     boxes = ["--max-boxes", "40000"] if file.endswith(".svg") else []
     run("alloc", "-o", file, "--title", 'Of <300> & "more"', "--summary", path("s"), *boxes, *COMMAND)
 

@@ -5,8 +5,8 @@ using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 
 TEST_CASE("a name that ends in a blank has one box, as leaf and as caller") {
   Profile p = bytes();
-  add(p, {"main", "f "}, {10});
-  add(p, {"main", "f ", "g"}, {5});
+  add(p, {"main", "f "}, 10);
+  add(p, {"main", "f ", "g"}, 5);
   const Picture picture(svg(p));
   CHECK(picture.rows[2].size() == 1);
   CHECK(picture.box("f ").total == 15);
@@ -32,8 +32,8 @@ TEST_CASE("a picture does not tell in which order its stacks came") {
 TEST_CASE("shares of fractions are shares of what they are, not of what they are rounded to") {
   Profile p;
   p.types = {{"cost", Unit::count, no_column, 1, 1}};  // tenths
-  add(p, {"main", "a"}, {4});
-  add(p, {"main", "b"}, {3});
+  add(p, {"main", "a"}, 4);
+  add(p, {"main", "b"}, 3);
   const Picture picture(svg(p));
   CHECK(picture.box("all").figures[0] == "0.7, 100.0 %");
   CHECK(picture.box("a").figures[0] == "0.4, 57.1 %, 57.1 % of parent");
@@ -42,7 +42,7 @@ TEST_CASE("shares of fractions are shares of what they are, not of what they are
 
 TEST_CASE("whatever stands in the head, it stands above the boxes") {
   Profile p = bytes();
-  add(p, {"main"}, {5});
+  add(p, {"main"}, 5);
   for (const bool icicle : {true, false}) {
     const Picture picture(svg(p, {.icicle = icicle, .subtitle = "of a test"}));
     const auto below = [&](const char* selector) {
@@ -61,7 +61,7 @@ TEST_CASE("whatever stands in the head, it stands above the boxes") {
 TEST_CASE("brackets in names, counts and texts do not shorten a label") {
   Profile p;
   p.types = {{"samples", Unit::count}};
-  add(p, {"main(int, char**)", "(anonymous namespace)::f"}, {12});
+  add(p, {"main(int, char**)", "(anonymous namespace)::f"}, 12);
   RenderOptions options{.count_name = "samples (live)"};
   options.attributes["main(int, char**)"] = {"", "", "where it begins (always)"};
   const Picture picture(svg(p, options));
@@ -74,9 +74,9 @@ TEST_CASE("brackets in names, counts and texts do not shorten a label") {
 
 TEST_CASE("a static picture tells the share of all and of the parent, whoever that is") {
   Profile p = bytes();
-  add(p, {"main", "parse", "grow"}, {6 << 20});
-  add(p, {"main", "parse"}, {2 << 20});
-  add(p, {"main"}, {8 << 20});
+  add(p, {"main", "parse", "grow"}, 6 << 20);
+  add(p, {"main", "parse"}, 2 << 20);
+  add(p, {"main"}, 8 << 20);
   const Picture picture(svg(p, {.script = false}));
   CHECK(picture.box("all").figures[0] == "16.0 MiB (16,777,216 B), 4,096 pages, 100.0 %");
   CHECK(picture.box("main").figures ==

@@ -12,8 +12,8 @@ namespace {
 
 Profile example() {
   Profile p = bytes();
-  add(p, {"main", "parse"}, {3000});
-  add(p, {"main", "write"}, {1000});
+  add(p, {"main", "parse"}, 3000);
+  add(p, {"main", "write"}, 1000);
   return p;
 }
 
@@ -71,7 +71,7 @@ TEST_CASE("subtitle, height of frames, fonts, what stands before names") {
 TEST_CASE("plain counts say what they count") {
   Profile p;
   p.types = {{"samples", Unit::count}};
-  add(p, {"main"}, {1204});
+  add(p, {"main"}, 1204);
   CHECK(Picture(svg(p, {.count_name = "samples"})).box("main").figures[0] ==
         "1,204 samples, 100.0 %");
   CHECK(Picture(svg(p)).box("main").figures[0] == "1,204, 100.0 %");
@@ -100,8 +100,8 @@ TEST_CASE("backgrounds by name and by colour, none that hides the text") {
 
 TEST_CASE("narrow boxes by their share of the total") {
   Profile p = bytes();
-  add(p, {"wide"}, {9900});
-  add(p, {"narrow"}, {100});
+  add(p, {"wide"}, 9900);
+  add(p, {"narrow"}, 100);
   CHECK(Picture(svg(p, {.min_width = 0, .min_percent = 1.01})).rows[1].back().merged);
   CHECK(!Picture(svg(p, {.min_width = 0, .min_percent = 0.99})).rows[1].back().merged);
   CHECK(usage_error(p, {.min_percent = 100}).find("0 % to 100 %") != std::string::npos);
@@ -110,7 +110,7 @@ TEST_CASE("narrow boxes by their share of the total") {
 TEST_CASE("which end of a name is cut off") {
   Profile p = bytes();
   for (int i = 0; i < 12; ++i)
-    add(p, {"beginning_of_a_name_in_the_middle_and_end" + std::to_string(100 + i)}, {1});
+    add(p, {"beginning_of_a_name_in_the_middle_and_end" + std::to_string(100 + i)}, 1);
   const auto text = [&](Elide elide) { return Picture(svg(p, {.elide = elide})).rows[1][3].text; };
   CHECK(text(Elide::right).starts_with("beginn"));
   CHECK(text(Elide::right).ends_with("…"));
@@ -126,8 +126,8 @@ TEST_CASE("which end of a name is cut off") {
 TEST_CASE("neighbours by width") {
   const Profile p = example();
   Profile turned = bytes();
-  add(turned, {"a"}, {1});
-  add(turned, {"b"}, {2});
+  add(turned, {"a"}, 1);
+  add(turned, {"b"}, 2);
   const Picture picture(svg(turned, {.order = Neighbours::by_width}));
   CHECK(picture.rows[1][0].name == "b");
   CHECK(Picture(svg(turned)).rows[1][0].name == "a");
@@ -229,8 +229,8 @@ TEST_CASE("all that is gone is a picture too") {
 
 TEST_CASE("figures with signs by their size, coloured by the sign") {
   Profile p = bytes();
-  add(p, {"main", "takes"}, {3000});
-  add(p, {"main", "gives"}, {-1000});
+  add(p, {"main", "takes"}, 3000);
+  add(p, {"main", "gives"}, -1000);
   const Picture picture(svg(p, {.diff_width = WidthOf::size}));
   CHECK(picture.box("gives").total == 1000);
   CHECK(picture.box("main").total == 4000);

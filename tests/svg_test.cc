@@ -123,7 +123,7 @@ TEST_CASE("estimated figures carry their errors; variances are not drawn") {
 
 TEST_CASE("the root is at the bottom of a flame graph and at the top of an icicle graph") {
   Profile p = bytes();
-  add(p, {"main", "f"}, {1});
+  add(p, {"main", "f"}, 1);
   const Picture flame(svg(p));
   CHECK(flame.box("all").y > flame.box("main").y);
   CHECK(flame.box("main").y > flame.box("f").y);
@@ -135,7 +135,7 @@ TEST_CASE("the root is at the bottom of a flame graph and at the top of an icicl
 
 TEST_CASE("title, subtitle and losses") {
   Profile p = bytes();
-  add(p, {"main"}, {124675686});
+  add(p, {"main"}, 124675686);
   p.meta.command = "alloc -p 812";
   p.meta.host = "web-3";
   p.meta.seconds = 60;
@@ -197,7 +197,7 @@ TEST_CASE("hostile names stay names in every place") {
   CHECK(picture.root().select_nodes("//script").size() == 1);
   // Scripts and styles are the same in every picture: names are not part of them.
   Profile harmless = bytes();
-  add(harmless, {"main"}, {1});
+  add(harmless, {"main"}, 1);
   const Picture other(svg(harmless));
   CHECK(std::string(picture.root().child("script").child_value()) ==
         other.root().child("script").child_value());
@@ -222,8 +222,8 @@ TEST_CASE("bytes that are no text are replaced, and the picture says how many") 
 
 TEST_CASE("narrow boxes are merged into one that says what it stands for") {
   Profile p = bytes();
-  add(p, {"main", "wide"}, {10000000});
-  for (int i = 0; i < 37; ++i) add(p, {"main", "narrow" + std::to_string(i)}, {300});
+  add(p, {"main", "wide"}, 10000000);
+  for (int i = 0; i < 37; ++i) add(p, {"main", "narrow" + std::to_string(i)}, 300);
   const Picture picture(svg(p));
   const DrawnBox& merged = picture.box("(+37 frames, 10.8 KiB)");
   CHECK(merged.merged);
@@ -253,7 +253,7 @@ TEST_CASE("kinds have their colours, and the legend has those that occur") {
 TEST_CASE("figures beyond what a double can count") {
   Profile p = bytes();
   add(p, {"odd"}, {(int64_t{1} << 60) + 1});
-  add(p, {"one"}, {1});
+  add(p, {"one"}, 1);
   const Picture picture(svg(p, {.min_width = 0}));
   CHECK(picture.box("odd").total == (int64_t{1} << 60) + 1);
   CHECK(picture.box("one").offset == (int64_t{1} << 60) + 1);
@@ -263,7 +263,7 @@ TEST_CASE("figures beyond what a double can count") {
 TEST_CASE("letters outside ASCII are never torn, and have room") {
   Profile p = bytes();
   const std::string wide = "漢字の関数名がとても長い場合";
-  for (int i = 0; i < 20; ++i) add(p, {wide + std::to_string(i)}, {i + 1});
+  for (int i = 0; i < 20; ++i) add(p, {wide + std::to_string(i)}, i + 1);
   const Picture picture(svg(p));
   for (const DrawnBox& box : picture.rows[1]) {
     if (box.text.empty()) continue;

@@ -210,7 +210,7 @@ TEST_CASE("bytes that are no text are replaced, and the picture says how many") 
       {"a\x01"
        "b\xff",
        ""},
-      {1});
+      1);
   const Picture picture(svg(p));
   CHECK(picture
             .box("a\xEF\xBF\xBD"
@@ -252,7 +252,7 @@ TEST_CASE("kinds have their colours, and the legend has those that occur") {
 
 TEST_CASE("figures beyond what a double can count") {
   Profile p = bytes();
-  add(p, {"odd"}, {(int64_t{1} << 60) + 1});
+  add(p, {"odd"}, (int64_t{1} << 60) + 1);
   add(p, {"one"}, 1);
   const Picture picture(svg(p, {.min_width = 0}));
   CHECK(picture.box("odd").total == (int64_t{1} << 60) + 1);

@@ -18,11 +18,11 @@ void add_checked(int64_t& sum, int64_t value, Unit unit) {
     throw Error("a sum of values leaves the range of 64 bits; the input cannot be right");
 }
 
-// Rows of one more column, which is 0.
-std::vector<int64_t> widened(const std::vector<int64_t>& cells, size_t rows, size_t columns) {
-  std::vector<int64_t> wider(rows * (columns + 1), 0);
-  for (size_t row = 0; row < rows; ++row)
-    std::copy_n(&cells[row * columns], columns, &wider[row * (columns + 1)]);
+// Rows with more room, which is 0.
+std::vector<int64_t> widened(const std::vector<int64_t>& cells, size_t from, size_t to) {
+  std::vector<int64_t> wider(cells.size() / std::max<size_t>(from, 1) * to, 0);
+  for (size_t old = 0, row = 0; old < cells.size(); old += from, row += to)
+    std::copy_n(&cells[old], from, &wider[row]);
   return wider;
 }
 
@@ -70,15 +70,20 @@ size_t Profile::add_column(ValueType type) {
   const size_t before = types.size();
   if (before == max_columns) throw Error("more than 1,024 different kinds of figures");
   types.push_back(std::move(type));
-  cells_ = widened(cells_, touched_.size(), before);
-  sequence_cells_ = widened(sequence_cells_, sequence_.size(), before);
+  if (!touched_.empty() && types.size() > stride_) {
+    // By half as much again: one by one, many columns would cost a pass each.
+    const size_t wider = std::min(std::max(types.size(), stride_ + stride_ / 2), max_columns);
+    cells_ = widened(cells_, stride_, wider);
+    sequence_cells_ = widened(sequence_cells_, stride_, wider);
+    stride_ = wider;
+  }
   return before;
 }
 
 void Profile::set_decimals(size_t column, uint8_t decimals) {
   const int more = decimals - types[column].decimals;
   for (std::vector<int64_t>* cells : {&cells_, &sequence_cells_})
-    for (size_t i = column; i < cells->size(); i += types.size())
+    for (size_t i = column; i < cells->size(); i += stride_)
       (*cells)[i] = scaled((*cells)[i], more);
   types[column].decimals = decimals;
 }
@@ -86,14 +91,15 @@ void Profile::set_decimals(size_t column, uint8_t decimals) {
 void Profile::add(StackId stack, std::span<const int64_t> values) {
   if (values.size() != types.size() || values.size() > max_columns)
     throw Error("internal: wrong number of value columns");
+  if (touched_.empty()) stride_ = types.size();
   if (row_of_stack_.size() <= stack.index) row_of_stack_.resize(stacks.size(), 0);
   uint32_t& row = row_of_stack_[stack.index];
   if (row == 0) {
     touched_.push_back(stack);
-    cells_.resize(cells_.size() + types.size(), 0);
+    cells_.resize(cells_.size() + stride_, 0);
     row = static_cast<uint32_t>(touched_.size());
   }
-  int64_t* cell = &cells_[(row - 1) * types.size()];
+  int64_t* cell = &cells_[(row - 1) * stride_];
   for (size_t i = 0; i < values.size(); ++i) add_checked(cell[i], values[i], types[i].unit);
   if (in_order_) add_in_order(stack, values);
 }
@@ -101,22 +107,22 @@ void Profile::add(StackId stack, std::span<const int64_t> values) {
 void Profile::add_in_order(StackId stack, std::span<const int64_t> values) {
   if (sequence_.empty() || sequence_.back() != stack) {
     sequence_.push_back(stack);
-    sequence_cells_.resize(sequence_cells_.size() + types.size(), 0);
+    sequence_cells_.resize(sequence_cells_.size() + stride_, 0);
   }
-  int64_t* cell = sequence_cells_.data() + (sequence_.size() - 1) * types.size();
+  int64_t* cell = sequence_cells_.data() + (sequence_.size() - 1) * stride_;
   for (size_t i = 0; i < values.size(); ++i) add_checked(cell[i], values[i], types[i].unit);
 }
 
 std::span<const int64_t> Profile::values(StackId stack) const {
   const uint32_t row = stack.index < row_of_stack_.size() ? row_of_stack_[stack.index] : 0;
   if (row == 0) return std::span(zeros).first(types.size());
-  return std::span(cells_).subspan((row - 1) * types.size(), types.size());
+  return std::span(cells_).subspan((row - 1) * stride_, types.size());
 }
 
 int64_t Profile::total(size_t column) const {
   // Whatever the order of the stacks is, a sum that fits is told.
   __extension__ __int128 wide = 0;
-  for (size_t row = 0; row < touched_.size(); ++row) wide += cells_[row * types.size() + column];
+  for (size_t row = 0; row < touched_.size(); ++row) wide += cells_[row * stride_ + column];
   auto sum = static_cast<int64_t>(wide > INT64_MAX   ? INT64_MAX
                                   : wide < INT64_MIN ? INT64_MIN
                                                      : wide);

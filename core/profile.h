@@ -104,11 +104,11 @@ class Profile {
   Row row(size_t i) const {
     const std::vector<int64_t>& cells = in_order_ ? sequence_cells_ : cells_;
     return {in_order_ ? sequence_[i] : touched_[i],
-            std::span(cells).subspan(i * types.size(), types.size())};
+            std::span(cells).subspan(i * stride_, types.size())};
   }
 
-  // One more column, 0 for all stacks so far; its index. Costs a pass over all figures. Throws
-  // Error when there are max_columns.
+  // One more column, 0 for all stacks so far; its index. Costs a pass over all figures now and
+  // then: many columns cost a few passes. Throws Error when there are max_columns.
   size_t add_column(ValueType type);
 
   // Multiplies a column by a power of ten and says so in its type. Throws Error when a figure
@@ -131,7 +131,8 @@ class Profile {
  private:
   void add_in_order(StackId stack, std::span<const int64_t> values);
 
-  std::vector<int64_t> cells_;          // rows of types.size() values
+  size_t stride_ = 0;                   // room in a row: types.size() values or more
+  std::vector<int64_t> cells_;          // rows
   std::vector<uint32_t> row_of_stack_;  // StackId::index -> row + 1, 0 = no row
   std::vector<StackId> touched_;
   bool in_order_ = false;

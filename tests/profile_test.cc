@@ -236,3 +236,28 @@ TEST_CASE("the order of what was added is kept where that is asked for") {
   CHECK(plain.rows() == 2);
   CHECK(plain.total(0) == 85);
 }
+
+TEST_CASE("a thousand columns that come one by one cost a few passes over the figures") {
+  Profile p;
+  p.keep_order();
+  p.types = {{"first"}};
+  const StackId root = p.push({}, "main");
+  constexpr int64_t rows = 10'000;
+  for (int64_t i = 0; i < rows; ++i) p.add(p.push(root, "f" + std::to_string(i)), std::array{i});
+  const StackId last = p.touched().back();
+  std::vector<int64_t> row{0};
+  while (p.types.size() < max_columns) {
+    CHECK(p.add_column({"c" + std::to_string(p.types.size())}) == row.size());
+    row.assign(p.types.size(), 0);
+    row.back() = static_cast<int64_t>(row.size());
+    p.add(last, row);
+  }
+  CHECK_THROWS_AS(p.add_column({"more"}), Error);
+  CHECK(p.total(0) == rows * (rows - 1) / 2);
+  CHECK(p.values(last)[0] == rows - 1);
+  for (const size_t column : {size_t{1}, size_t{500}, max_columns - 1}) {
+    CHECK(p.total(column) == static_cast<int64_t>(column) + 1);
+    CHECK(p.row(p.rows() - 1).values[column] == static_cast<int64_t>(column) + 1);
+    CHECK(p.values(p.touched().front())[column] == 0);
+  }
+}

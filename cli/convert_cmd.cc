@@ -3,7 +3,6 @@
 
 #include "cli/input_options.h"
 #include "cli/options.h"
-#include "cli/output_file.h"
 #include "cli/tidy_options.h"
 #include "cli/written_profile.h"
 #include "render/assets.h"
@@ -37,10 +36,8 @@ int convert(const std::string& command, const Arguments& arguments, const char* 
   }
   const TidyOptions tidying = tidy_options(values);
   if (values["list"].as<bool>()) {
-    const Profile profile = tidied(read_inputs(values), tidying);
-    const std::string path = values.count("output") != 0 ? values["output"].as<std::string>() : "";
-    write_output(path, [&](std::ostream& out) { list_profile(out, profile); });
-    warn_of_losses(profile);
+    refuse_looks_of_list(values);
+    write_list(tidied(read_inputs(values), tidying), values);
     return 0;
   }
   const Written written = written_as(values, default_format);

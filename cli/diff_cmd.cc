@@ -1,6 +1,7 @@
 // memflame diff: what has changed between two inputs.
 #include <future>
 #include <iostream>
+#include <optional>
 
 #include "cli/commands.h"
 #include "cli/drawing_options.h"
@@ -41,6 +42,13 @@ std::pair<Profile, Profile> read_both(const po::variables_map& values) {
   return {std::move(before), after.get()};
 }
 
+Written as_difference(const po::variables_map& values) {
+  Written written = written_as(values, "folded");
+  refuse_order_of_time(written.render, "what two inputs have in common is in that of neither");
+  written.render.one_value = false;  // --value is about the inputs
+  return written;
+}
+
 }  // namespace
 
 int run_diff(const Arguments& arguments) {
@@ -58,9 +66,11 @@ int run_diff(const Arguments& arguments) {
   }
   if (values.count("input") == 0 || values["input"].as<std::vector<std::string>>().size() != 2)
     throw Error("diff needs two inputs: memflame diff BEFORE AFTER", ExitCode::usage);
-  Written written = written_as(values, "folded");
-  refuse_order_of_time(written.render, "what two inputs have in common is in that of neither");
-  written.render.one_value = false;  // --value is about the inputs
+  std::optional<Written> written;
+  if (values["list"].as<bool>())
+    refuse_looks_of_list(values);
+  else
+    written.emplace(as_difference(values));
   DiffOptions options;
   take(values, "normalize", options.normalize);
   take(values, "strip-hex", options.strip_hex);
@@ -73,12 +83,10 @@ int run_diff(const Arguments& arguments) {
       diff(tidy(std::move(before), tidying), tidy(std::move(after), tidying), options);
   profile = tidy(std::move(profile), last);
   require_nothing_lost(profile, values);
-  if (values["list"].as<bool>()) {
-    list_profile(std::cout, profile);
-    warn_of_losses(profile);
-  } else {
-    write_profile(std::move(profile), written);
-  }
+  if (written)
+    write_profile(std::move(profile), *written);
+  else
+    write_list(profile, values);
   return 0;
 }
 

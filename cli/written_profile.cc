@@ -42,6 +42,25 @@ void warn_of_losses(const Profile& profile) {
 }
 
 Written written_as(const boost::program_options::variables_map& values,
+void refuse_looks_of_list(const boost::program_options::variables_map& values) {
+  std::vector<std::string> given = looks_given(values);
+  for (const char* option : {"sort", "format", "all-values", "no-header", "no-marks"})
+    if (values.count(option) != 0 && !values[option].defaulted()) given.emplace_back(option);
+  if (given.empty()) return;
+  std::string list;
+  for (const std::string& option : given) list += (list.empty() ? "--" : ", --") + option;
+  throw Error("--list only says which figures there are, and " + list +
+                  " is about how they are written: leave one of them out",
+              ExitCode::usage);
+}
+
+void write_list(const Profile& profile, const boost::program_options::variables_map& values) {
+  std::string path;
+  take(values, "output", path);
+  write_output(path, [&](std::ostream& out) { list_profile(out, profile); });
+  warn_of_losses(profile);
+}
+
                    const std::string& standard) {
   std::string path, format;
   take(values, "output", path);

@@ -22,6 +22,12 @@ struct Written {
 Written written_as(const boost::program_options::variables_map& values,
                    const std::string& standard);
 
+// Throws Error (usage) when an option of drawing_options() says how to write what --list does not.
+void refuse_looks_of_list(const boost::program_options::variables_map& values);
+
+// What --list prints, to where --output says, and on standard error what was lost.
+void write_list(const Profile& profile, const boost::program_options::variables_map& values);
+
 // Says on standard error what was lost, and of an input's text the first of each kind that was not
 // understood.
 void warn_of_losses(const Profile& profile);

@@ -104,6 +104,13 @@ def what_is_wrong():
     refused(FAILURE, "junk.txt", "junk.txt")
     refused(FAILURE, "a.folded", "--from", "heaptrack", "a.folded")
     refused(USAGE, "nonsense", "--from", "nonsense", "a.folded")
+    out, _ = collapse("--list", "-o", "both.txt", "a.folded", "b.folded", command="diff")
+    equal("diff --list -o", [out, open("both.txt").read().split("\t")[0]], ["", "before"])
+    for option in (["--title", "x"], ["--palette", "mem"], ["--width", "9"], ["--sort", "name"],
+                   ["--reverse"], ["--format", "json"], ["--all-values"], ["--no-marks"]):
+        refused(USAGE, f"and {option[0]} is about how", "--list", *option, "a.folded")
+    refused(USAGE, "and --title, --no-header is about how", "--list", "--title", "x", "--no-header",
+            "a.folded", "b.folded", command="diff")
     refused(USAGE, "--nonsense", "--nonsense", "a.folded")
     refused(USAGE, "--rename takes RE=TEXT", "--rename", "x", "a.folded")
     refused(USAGE, "missing )", "--include", "f(", "a.folded")

@@ -23,6 +23,15 @@ constexpr std::array packers{
     Packer{"\x1f\x8b", "gzip more than once", "gzip -dc"},
 };
 
+// POSIX's and GNU's, by the header of the first member; it would be taken for a part of the first
+// line. No text is one: --from means nothing for it.
+bool is_tar(std::string_view head) {
+  constexpr size_t place = 257;
+  const std::string_view magic = head.substr(std::min(place, head.size()), 6);
+  using namespace std::string_view_literals;
+  return magic == "ustar\0"sv || magic == "ustar "sv;
+}
+
 constexpr std::array table{
 #define INPUT(id, name, help) Input{name, help, is_##id, read_##id},
 #include "collapse/inputs/inputs.def"
@@ -34,6 +43,8 @@ constexpr std::array table{
 std::span<const Input> inputs() { return table; }
 
 const Input& input_for(const Source& source, std::string_view from) {
+  if (is_tar(source.head()))
+    source.fail("it is a tar archive: unpack it first, as with 'tar -xOf FILE MEMBER'");
   const auto fits = [&](const Input& input) {
     return from.empty() ? input.matches(source.head()) : input.name == from;
   };

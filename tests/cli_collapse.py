@@ -3,12 +3,14 @@
 $MEMFLAME is the binary under test. Needs no privilege.
 """
 import gzip
+import io
 import lzma
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import tarfile
 import tempfile
 import threading
 
@@ -85,6 +87,16 @@ def packed():
                            (b"\x04\x22\x4d\x18", "lz4 -dc FILE"), (b"]\0\0\x80", "xz --format=lzma"),
                            (gzip.compress(gzip.compress(A)), "gzip -dc FILE")):
         refused(FAILURE, command, stdin=begin)
+    for form in (tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT):
+        archive = io.BytesIO()
+        with tarfile.open(fileobj=archive, mode="w", format=form) as tar:
+            member = tarfile.TarInfo("a.folded")
+            member.size = len(A)
+            tar.addfile(member, io.BytesIO(A))
+        for text in (archive.getvalue(), gzip.compress(archive.getvalue())):
+            for options in ([], ["--from", "folded"]):
+                refused(FAILURE, "a tar archive: unpack it first, as with 'tar -xOf FILE MEMBER'",
+                        *options, stdin=text)
 
 
 def columns():
@@ -92,6 +104,13 @@ def columns():
     equal("--list", out.split("\n")[0].split("\t"), ["bytes", "bytes", "15", "15 B", "default"])
     out, _ = collapse("--list", "-o", "figures.txt", "a.folded")
     equal("--list -o", [out, open("figures.txt").read().split("\t")[0]], ["", "count"])
+    out, _ = collapse("--list", "-o", "both.txt", "a.folded", "b.folded", command="diff")
+    equal("diff --list -o", [out, open("both.txt").read().split("\t")[0]], ["", "before"])
+    for option in (["--title", "x"], ["--palette", "mem"], ["--width", "9"], ["--sort", "name"],
+                   ["--reverse"], ["--format", "json"], ["--all-values"], ["--no-marks"]):
+        refused(USAGE, f"and {option[0]} is about how", "--list", *option, "a.folded")
+    refused(USAGE, "and --title, --no-header is about how", "--list", "--title", "x", "--no-header",
+            "a.folded", "b.folded", command="diff")
     equal("--value", stacks(collapse("--value", "count", "a.folded")[0]),
           ["main;f 10", "main;g 5"])
     refused(USAGE, "there is no value 'live'", "--value", "live", "a.folded")
@@ -104,13 +123,6 @@ def what_is_wrong():
     refused(FAILURE, "junk.txt", "junk.txt")
     refused(FAILURE, "a.folded", "--from", "heaptrack", "a.folded")
     refused(USAGE, "nonsense", "--from", "nonsense", "a.folded")
-    out, _ = collapse("--list", "-o", "both.txt", "a.folded", "b.folded", command="diff")
-    equal("diff --list -o", [out, open("both.txt").read().split("\t")[0]], ["", "before"])
-    for option in (["--title", "x"], ["--palette", "mem"], ["--width", "9"], ["--sort", "name"],
-                   ["--reverse"], ["--format", "json"], ["--all-values"], ["--no-marks"]):
-        refused(USAGE, f"and {option[0]} is about how", "--list", *option, "a.folded")
-    refused(USAGE, "and --title, --no-header is about how", "--list", "--title", "x", "--no-header",
-            "a.folded", "b.folded", command="diff")
     refused(USAGE, "--nonsense", "--nonsense", "a.folded")
     refused(USAGE, "--rename takes RE=TEXT", "--rename", "x", "a.folded")
     refused(USAGE, "missing )", "--include", "f(", "a.folded")

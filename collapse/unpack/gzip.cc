@@ -36,15 +36,32 @@ class Gzip : public ByteStream {
  private:
   // Packed bytes to go on with; false at the end behind a whole member.
   bool more() {
-    if (state_.avail_in == 0) {
-      state_.next_in = reinterpret_cast<Bytef*>(buffer_.data());
-      state_.avail_in = static_cast<uInt>(packed_->read(buffer_.data(), buffer_.size()));
-    }
+    fill();
+    if (between_) skip_padding();
     if (state_.avail_in == 0 && between_) return false;
     if (state_.avail_in == 0) throw Error("its gzip data ends too soon");
     if (between_) inflateReset(&state_);
     between_ = false;
     return true;
+  }
+
+  void fill() {
+    if (state_.avail_in != 0) return;
+    state_.next_in = reinterpret_cast<Bytef*>(buffer_.data());
+    state_.avail_in = static_cast<uInt>(packed_->read(buffer_.data(), buffer_.size()));
+  }
+
+  // Zeros up to the end, which tapes and block devices leave behind a file, are nothing.
+  void skip_padding() {
+    bool any = false;
+    while (state_.avail_in != 0 && *state_.next_in == 0) {
+      any = true;
+      ++state_.next_in;
+      --state_.avail_in;
+      fill();
+    }
+    if (any && state_.avail_in != 0)
+      throw Error("its gzip data is damaged: zeros and more behind its end");
   }
 
   std::unique_ptr<ByteStream> packed_;

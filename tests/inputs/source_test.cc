@@ -96,6 +96,15 @@ TEST_CASE("packed inputs that end too soon or are damaged say so") {
     CHECK(failure(packed).find("is damaged") != std::string::npos);
   }
   CHECK(failure(gzip(text) + "\nno gzip") == "x: its gzip data is damaged: incorrect header check");
+  const std::string padding(size_t{300} << 10U, '\0');
+  CHECK(failure(gzip(text) + padding + "x").find("zeros and more behind its end") !=
+        std::string::npos);
+}
+
+TEST_CASE("zeros behind packed data are padding") {
+  const std::string padding(size_t{300} << 10U, '\0');
+  CHECK(unpacked_text(gzip("a;b 1\n") + '\0') == "a;b 1\n");
+  CHECK(unpacked_text(gzip("a;b 1\n") + gzip("a;c 2\n") + padding) == "a;b 1\na;c 2\n");
 }
 
 TEST_CASE("UTF-16 becomes UTF-8") {

@@ -63,9 +63,7 @@ class JavaHeapzReader {
   Profile run() {
     try {
       lines_.next();
-      while (lines_.next()) take(lines_.line());
-      if (!lines_.ended() && options_.refuse_truncated)
-        throw Error("the input ends in the middle of a line");
+      while (lines_.next()) lines_.ended() ? take(lines_.line()) : cut_off();
     } catch (const Error& error) {
       lines_.fail(error.what());
     }
@@ -80,6 +78,19 @@ class JavaHeapzReader {
   }
 
  private:
+  // A number of which the end is missing is another number; what is there of a name tells more than
+  // none does.
+  void cut_off() {
+    const std::string what = "the input ends in the middle of a line";
+    if (options_.refuse_truncated) throw Error(what);
+    Scan scan{lines_.line()};
+    scan.blanks();
+    const bool is_name = take_name(scan);
+    if (is_name && scan.rest.ends_with(')')) return;
+    profile_.meta.notes.push_back(
+        what + (is_name ? "; that name may be longer" : "; that line was left out"));
+  }
+
   void take(std::string_view line) {
     Scan scan{line};
     scan.blanks();

@@ -53,6 +53,22 @@ TEST_CASE("other profiles and damaged ones") {
         Stacks{{"[no stack]", 600000}});
 }
 
+TEST_CASE("a last line without its end is said, or refused") {
+  const std::string what = "the input ends in the middle of a line";
+  const std::string cut = small + "600000 1 @ 0x97";
+  const Profile row = read(cut);
+  CHECK(stacks(row) == stacks(read(small)));
+  CHECK(row.meta.notes == std::vector{what + "; that line was left out"});
+  CHECK(error_of(cut, "java-heapz", {.refuse_truncated = true}) == "text:11: " + what);
+  const Profile name = read(small.substr(0, small.size() - 2));
+  CHECK(stacks(name).contains("[unknown];G"));
+  CHECK(name.meta.notes == std::vector{what + "; that name may be longer"});
+  // Nothing is missing but the line feed.
+  const Profile whole = read(small + " 0x00000098 com.example.Main.run (Main.java:7)");
+  CHECK(stacks(whole).contains("com.example.Main.run;GC"));
+  CHECK(whole.meta.notes.empty());
+}
+
 TEST_CASE("recognition") {
   CHECK(recognised(small) == "java-heapz");
   CHECK(recognised("--- heap 1 ---\n") != "java-heapz");

@@ -21,6 +21,7 @@ void warn_of_left_out(const Written& written, const Profile& profile) {
   if (output.name == "folded" &&
       (written.render.all_values || (difference_of(profile) && !written.render.one_value)))
     output.holds |= columns;
+  if (written.render.compat) output.holds |= marks;  // as they are wanted, and nothing else
   std::string list;
   for (const std::string& what : left_out(output, profile))
     list += (list.empty() ? "" : "; ") + what;
@@ -41,7 +42,6 @@ void warn_of_losses(const Profile& profile) {
   }
 }
 
-Written written_as(const boost::program_options::variables_map& values,
 void refuse_looks_of_list(const boost::program_options::variables_map& values) {
   std::vector<std::string> given = looks_given(values);
   for (const char* option : {"sort", "format", "all-values", "no-header", "no-marks"})
@@ -61,6 +61,7 @@ void write_list(const Profile& profile, const boost::program_options::variables_
   warn_of_losses(profile);
 }
 
+Written written_as(const boost::program_options::variables_map& values,
                    const std::string& standard) {
   std::string path, format;
   take(values, "output", path);

@@ -1,6 +1,7 @@
 // What the formats have no place for.
 #include <algorithm>
 
+#include "core/folded.h"
 #include "render/output.h"
 
 namespace memflame {
@@ -10,6 +11,15 @@ bool any_frame(const Profile& profile, const auto& has) {
   for (uint32_t i = 1; i < profile.frames.size(); ++i)
     if (has(profile.frames[FrameId{i}])) return true;
   return false;
+}
+
+// Whether folded text that says "f_[k]" of it would be read as f of the kernel. Where the frame has
+// a mark too, that is the one that is read.
+bool ends_as_marked(std::string_view name, FrameKind kind) {
+  const auto marks_it = [&](const FoldedSuffix& mark) { return mark.kind == kind; };
+  const auto ends_it = [&](const FoldedSuffix& mark) { return name.ends_with(mark.text); };
+  return std::none_of(folded_suffixes.begin(), folded_suffixes.end(), marks_it) &&
+         std::any_of(folded_suffixes.begin(), folded_suffixes.end(), ends_it);
 }
 
 bool any_type(const Profile& profile, const auto& has) {
@@ -65,6 +75,15 @@ std::vector<std::string> left_out(const Output& output, const Profile& profile) 
         });
       },
       "which frames are of the kernel, inlined or made at run time");
+  check(
+      marks,
+      [&] {
+        return any_frame(profile, [&](const Frame& f) {
+          return ends_as_marked(profile.strings[f.function], f.kind);
+        });
+      },
+      "names that end as its marks do: 'f_[k]' is read back as f of the kernel, _[i] as inlined, "
+      "_[j] as made at run time");
   check(
       errors,
       [&] { return any_type(profile, [](const ValueType& t) { return t.variance != no_column; }); },

@@ -30,7 +30,8 @@ enum Holds : uint32_t {
   large = 64,      // figures beyond 2^53 that stay exact for its usual readers
   negative = 128,  // figures
   notes = 256,     // title, notes and losses
-  everything = 511,
+  marks = 512,     // that are a function's own: a name that ends as a mark of folded text does
+  everything = 1023,
 };
 
 struct Output {

@@ -75,6 +75,26 @@ TEST_CASE("what a format has no place for is told") {
   CHECK(told("csv") == std::vector<std::string>{"the modules of frames", "source files and lines"});
 }
 
+TEST_CASE("names that end as marks of folded text do are told where they are read back as marked") {
+  Profile p;
+  p.types = {{"live", Unit::bytes}};
+  const auto add = [&](std::string_view name, FrameKind kind) {
+    p.add(p.push({}, name, kind), std::array<int64_t, 1>{1});
+  };
+  const auto told = [&](std::string_view format) { return left_out(output_for(format, ""), p); };
+  // What is read is the mark of the frame.
+  add("f_[k]", FrameKind::kernel);
+  add("f_[k]", FrameKind::jit);
+  add("f_[w]", FrameKind::user);
+  add("_[k]f", FrameKind::user);
+  CHECK(told("folded").empty());
+  add("f_[j]", FrameKind::user);
+  CHECK(told("folded").size() == 1);
+  CHECK(told("folded")[0].starts_with("names that end as its marks do"));
+  for (const char* format : {"json", "pprof", "speedscope", "csv", "svg"})
+    CHECK(told(format).empty());
+}
+
 TEST_CASE("options out of range are refused before anything is measured") {
   CHECK_NOTHROW(check_render_options({}));
   for (const RenderOptions& options : std::initializer_list<RenderOptions>{{.palette = "nonsense"},

@@ -2,8 +2,12 @@
 // each with a number on a line below:
 //
 //    0xffffffff8107a2e5 : try_to_wake_up+0x15/0x2e0 [kernel]
-//    0x400526 : main+0x9/0x10 [/usr/bin/a.out]
+//    0x400526 : main+0x9/0x10 at /src/a.c:12 [/usr/bin/a.out]     …_fileline(): with a place
+//    0x7f2e81 [/usr/lib/libc.so.6+0x2e81/0x1e7000]                no name
 //   	2404
+//
+// Of a probe of a return the function that returns comes first: "Returning from:  0x… : f
+// [kernel]", "Returning to  :  0x… : g [kernel]".
 #include <array>
 
 #include "collapse/inputs/text_reader.h"
@@ -11,22 +15,43 @@
 namespace memflame {
 namespace {
 
-constexpr std::string_view separator = " : ";
+std::string_view without_return(std::string_view text) {
+  for (const std::string_view begin : {"Returning from:", "Returning to  :"})
+    if (text.starts_with(begin)) return trimmed(text.substr(begin.size()));
+  return text;
+}
 
 bool is_frame(std::string_view text) {
-  const size_t end = text.find(separator);
-  return text.starts_with("0x") && end != std::string_view::npos &&
-         hex_address(text.substr(0, end));
+  text = without_return(text);
+  if (!text.starts_with("0x") || !hex_address(take_until(text, " "))) return false;
+  return text.empty() || text.starts_with(": ") || text.starts_with("[") || text == "(inexact)";
+}
+
+// "f+0x9/0x10 at /src/a.c:12"; a name may hold " at " itself.
+void take_place(TextFrame& frame) {
+  const size_t at = frame.function.rfind(" at ");
+  if (at == std::string_view::npos) return;
+  const std::string_view before = frame.function.substr(0, at);
+  if (without_offset(before) == before && !before.ends_with(']')) return;
+  frame.file = frame.function.substr(at + 4);
+  if (const auto line = take_line_number(frame.file)) frame.line = *line;
+  frame.function = before;
 }
 
 TextFrame parse(std::string_view line, const ReadOptions& options) {
   constexpr std::string_view inexact = " (inexact)";
-  std::string_view text = trimmed(line);
+  std::string_view text = without_return(trimmed(line));
   if (text.ends_with(inexact)) text.remove_suffix(inexact.size());
-  const std::string_view address = take_until(text, separator);
+  const std::string_view address = take_until(text, " ");
+  if (text.starts_with(": ")) text.remove_prefix(2);
   TextFrame frame{.function = trimmed(text)};
-  if (const auto module = take_bracketed(frame.function, '[', ']'))
-    frame.module = without_offset(*module);
+  if (frame.function.ends_with(']')) {
+    frame.module = without_offset(take_bracketed(frame.function, '[', ']').value_or(""));
+    take_place(frame);
+  } else {
+    take_place(frame);
+    frame.module = without_offset(take_bracketed(frame.function, '[', ']').value_or(""));
+  }
   if (frame.module == "kernel" || is_kernel_address(hex_address(address).value_or(0)))
     frame.kind = FrameKind::kernel;
   if (frame.function.empty() || hex_address(frame.function)) {
@@ -57,7 +82,7 @@ class Reader : TextReader {
  private:
   void take(std::string_view line) {
     const std::string_view text = trimmed(line);
-    if (text.empty()) return;
+    if (text.empty() || text == "0x0") return;  // a stack may end in 0
     if (is_frame(text)) {
       frames_.push_back(frame(line, [&](std::string_view all) { return parse(all, options); }));
       return;

@@ -95,3 +95,23 @@ TEST_CASE("SystemTap: kernel and user stacks") {
   CHECK(odd.losses[Loss::input_line].events == 3);
   CHECK(noted(odd, "the input ends in the middle of a stack"));
 }
+
+TEST_CASE("SystemTap: probes of returns, frames without names, places") {
+  const Profile p = read_text(
+      "Returning from:  0xffffffff811931d0 : expand_files+0x0/0x220 [kernel]\n"
+      "Returning to  :  0xffffffff81193443 : alloc_fd+0x53/0x160 [kernel]\n"
+      " 0x7f0012 [/usr/lib/libc.so.6+0x2e81/0x1e7000] (inexact)\n 0x55d0c0\n 0x0\n\t5\n"
+      " 0x400526 : std::less<a at b>::f()+0x9/0x10 at /src/a.cc:12 [/usr/bin/a b.out]\n\t7\n"
+      " 0x400526 : g+0x9/0x10 at /src/a.cc:13\n\t9\n",
+      "", {.lines = true});
+  CHECK(stacks(p, "", true) == Stacks{{"[unknown];[unknown];alloc_fd_[k];expand_files_[k]", 5},
+                                      {"std::less<a at b>::f()", 7},
+                                      {"g", 9}});
+  CHECK(p.losses.lost_events() == 0);
+  const Frame& nameless = p.frames[p.path(p.touched()[0])[1]];
+  CHECK(p.strings[nameless.module] == "/usr/lib/libc.so.6");
+  const Frame& placed = p.frames[p.path(p.touched()[1])[0]];
+  CHECK(p.strings[placed.module] == "/usr/bin/a b.out");
+  CHECK(p.strings[placed.file] == "/src/a.cc");
+  CHECK(placed.line == 12);
+}

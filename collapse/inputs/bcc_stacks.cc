@@ -9,7 +9,8 @@
 //       tar [15069]               stackcount -P;  "    -      tar (15069)" of profile
 //       12
 //
-// mallocstacks has the number first: "4096 bytes allocated at:".
+// mallocstacks has the number first: "4096 bytes allocated at:". profile -a marks the kernel's
+// functions: "submit_bio_[k]". Of Python 3 older versions print names as b'submit_bio'.
 #include <algorithm>
 #include <array>
 
@@ -20,10 +21,18 @@ namespace memflame {
 namespace {
 
 constexpr std::string_view allocated = " bytes allocated at:";
+constexpr std::string_view kernel_mark = "_[k]";
 
 bool is_banner(std::string_view line) {
   return (line.starts_with("Tracing ") || line.starts_with("Sampling at ")) &&
-         line.ends_with("Hit Ctrl-C to end.");
+         (line.ends_with("Hit Ctrl-C to end.") || line.ends_with(" secs."));
+}
+
+// "b'submit_bio'"
+std::string_view without_quotes(std::string_view name) {
+  const bool is_quoted = name.size() > 3 && (name.starts_with("b'") || name.starts_with("b\"")) &&
+                         name.back() == name[1];
+  return is_quoted ? name.substr(2, name.size() - 3) : name;
 }
 
 constexpr ByteSet time_bytes = byte_set("0123456789:");
@@ -42,6 +51,11 @@ TextFrame parse(std::string_view line, const ReadOptions& options) {
     address = first;
     frame.function = trimmed(frame.function.substr(first.size()));
     if (is_kernel_address(hex_address(first).value_or(0))) frame.kind = FrameKind::kernel;
+  }
+  frame.function = without_quotes(frame.function);
+  if (frame.function.ends_with(kernel_mark)) {
+    frame.function.remove_suffix(kernel_mark.size());
+    frame.kind = FrameKind::kernel;
   }
   if (frame.function.starts_with("[Missed ")) {
     frame.kind = FrameKind::note;
@@ -115,7 +129,7 @@ class Reader : TextReader {
     const auto pid = dashed ? take_bracketed(text, '(', ')') : take_bracketed(text, '[', ']');
     if (!pid || !all_in(*pid, digit_bytes)) return false;
     pid_ = *pid;
-    comm_ = dashed ? trimmed(text.substr(1)) : text;
+    comm_ = without_quotes(dashed ? trimmed(text.substr(1)) : text);
     return true;
   }
 

@@ -66,6 +66,19 @@ TEST_CASE("mallocstacks: the number is above its stack") {
   CHECK(p.losses.lost_events() == 0);
 }
 
+TEST_CASE(
+    "bcc: a run of some seconds, marked kernel functions, names as older Python printed them") {
+  const std::string timed =
+      "Sampling at 49 Hertz of all threads by user + kernel stack for 5 secs.\n";
+  const Profile p = read_text(timed +
+                              "\n    b'submit_bio_[k]'\n    entry_[k]\n    b'main'\n"
+                              "    -                b'tar' (12)\n        3\n\n");
+  CHECK(p.types[0].name == "samples");
+  CHECK(stacks(p, "", true) == Stacks{{"tar;main;entry_[k];submit_bio_[k]", 3}});
+  CHECK(recognised("Tracing off-CPU time (us) of PID 1 by user stack for 2 secs.\n") ==
+        "bcc-stacks");
+}
+
 TEST_CASE("bcc: cut off, empty, hostile, recognition") {
   const Profile cut = read_text(header + "  f\n    4\n\n  g\n");
   CHECK(stacks(cut) == Stacks{{"f", 4}});

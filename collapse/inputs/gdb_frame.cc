@@ -27,19 +27,22 @@ size_t arguments_of(std::string_view text) {
   return text.find(" (") == std::string_view::npos ? text.size() : text.find(" (") + 1;
 }
 
-// Behind the bracket that closes the one at `begin`; strings in it may hold brackets.
+// Behind the bracket that closes the one at `begin`; strings and characters in it may hold
+// brackets.
 size_t end_of_arguments(std::string_view text, size_t begin) {
   size_t depth = 0;
-  bool quoted = false;
+  char quote = '\0';  // of the string or character that is open
   for (size_t i = begin; i < text.size(); ++i) {
     const char c = text[i];
-    if (quoted && c == '\\')
+    if (quote != '\0' && c == '\\')
       ++i;
-    else if (c == '"')
-      quoted = !quoted;
-    else if (!quoted && c == '(')
+    else if (quote != '\0')
+      quote = c == quote ? '\0' : quote;
+    else if (c == '"' || c == '\'')
+      quote = c;
+    else if (c == '(')
       ++depth;
-    else if (!quoted && c == ')' && --depth == 0)
+    else if (c == ')' && --depth == 0)
       return i + 1;
   }
   return text.size();

@@ -146,7 +146,7 @@ class DhatReader {
   }
 
   void set_columns() {
-    const bool bytes = mode_ != "ad-hoc";
+    const bool bytes = mode_ != "ad-hoc" && mode_ != "rust-ad-hoc";
     for (size_t i = 0; i < figures.size(); ++i) {
       if (!seen_[i]) continue;
       if (figures[i].column == "peak") profile_.shown = profile_.types.size();

@@ -13,7 +13,8 @@ bool is_number(std::string_view text, uint32_t& number) {
   return error == std::errc{} && end == text.data() + text.size();
 }
 
-// "(in /lib/x.so)" or "(file.c:12)" at the end of a name is taken off it.
+// "(in /lib/x.so)", "(file.c:12)" or, of Rust's dhat, "(file.rs:12:5)" at the end of a name is
+// taken off it.
 void take_place(ValgrindLabel& label) {
   constexpr std::string_view module_mark = " (in ";
   std::string_view& name = label.function;
@@ -33,6 +34,11 @@ void take_place(ValgrindLabel& label) {
   if (!is_number(name.substr(colon + 1, name.size() - colon - 2), line)) return;
   label.file = name.substr(begin + 2, colon - begin - 2);
   label.line = line;
+  const size_t before = label.file.rfind(':');
+  if (before != std::string_view::npos && is_number(label.file.substr(before + 1), line)) {
+    label.line = line;
+    label.file = label.file.substr(0, before);
+  }
   name = name.substr(0, begin);
 }
 

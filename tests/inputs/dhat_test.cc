@@ -88,6 +88,21 @@ TEST_CASE("dhat: copies and what programs count themselves have fewer columns") 
   CHECK(has_note(own, "'total' counts units"));
 }
 
+TEST_CASE("dhat: what Rust's dhat writes") {
+  const std::string text =
+      "{\"dhatFileVersion\":2,\"mode\":\"rust-ad-hoc\",\"verb\":\"Allocated\",\"bklt\":false,"
+      "\"bkacc\":false,\"bu\":\"unit\",\"bsu\":\"units\",\"bksu\":\"events\",\"tu\":\"µs\",\"Mtu\":"
+      "\"s\","
+      "\"cmd\":\"a\",\"pid\":1,\"te\":9,\"pps\":[{\"tb\":30,\"tbk\":3,\"fs\":[1]}],"
+      "\"ftbl\":[\"[root]\",\"0x55d0: <a::B as C>::f (src/main.rs:12:5)\"]}";
+  const Profile p = read_text(text, "", {.lines = true});
+  CHECK(stacks(p) == Stacks{{"<a::B as C>::f", 30}});
+  CHECK(p.types == std::vector<ValueType>{{"total", Unit::count}, {"total_blocks", Unit::count}});
+  const Frame& frame = p.frames[p.path(p.touched()[0])[0]];
+  CHECK(p.strings[frame.file] == "src/main.rs");
+  CHECK(frame.line == 12);
+}
+
 TEST_CASE("dhat: names may come first, and stacks may have none") {
   const Profile p = read_text(
       "{ \"dhatFileVersion\" : 2, \"ftbl\":[\"[root]\",\"0x1: f (a.c:1)\"],"

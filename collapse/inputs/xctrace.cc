@@ -1,5 +1,6 @@
 // XML of "xctrace export" with backtraces (Time Profiler and others): a row a sample. What was said
-// before is referred to: <frame ref="12"/> is the <frame id="12" …> of an earlier row.
+// before is referred to: <frame ref="12"/> is the <frame id="12" …> of an earlier row. A sample
+// weighs nanoseconds (<weight>) or, of the CPU Profiler, cycles (<cycle-weight>).
 #include <array>
 #include <optional>
 #include <pugixml.hpp>
@@ -34,6 +35,9 @@ class Reader {
     if (profile_.touched().empty()) source_.fail("no <row> with a <backtrace> in it");
     if (without_ != 0)
       profile_.meta.notes.push_back(with_commas(without_) + " rows have no backtrace");
+    if (otherwise_ != 0)
+      profile_.meta.notes.push_back(with_commas(otherwise_) + " rows do not tell " +
+                                    profile_.types[1].name + " as the others do");
     if (weighed_) profile_.shown = 1;
     return std::move(profile_);
   }
@@ -65,6 +69,7 @@ class Reader {
 
   void take_row(const pugi::xml_node& row) {
     pugi::xml_node backtrace, weight;
+    bool in_cycles = false;
     for (pugi::xml_node node = next(row, row); node; node = next(node, row)) {
       const std::string_view name = node.name();
       const pugi::xml_node meant = resolved(node);
@@ -73,8 +78,8 @@ class Reader {
       else if (name == "tagged-backtrace" && node.attribute("ref"))
         backtrace = once(tagged_, meant,
                          [](const pugi::xml_node& tagged) { return tagged.child("backtrace"); });
-      else if (name == "weight")
-        weight = meant;
+      else if (name == "weight" || name == "cycle-weight")
+        std::tie(weight, in_cycles) = std::pair(meant, name != "weight");
     }
     // What the tagged backtrace refers to may itself be a reference.
     if (backtrace) backtrace = resolved(backtrace);
@@ -82,11 +87,20 @@ class Reader {
       ++without_;
       return;
     }
-    const auto nanoseconds = once(weights_, weight, [](const pugi::xml_node& node) {
+    const auto figure = once(weights_, weight, [](const pugi::xml_node& node) {
       return integer(trimmed(node.child_value()));
     });
-    weighed_ = weighed_ || nanoseconds.has_value();
-    profile_.add(stack_of(backtrace), std::array{int64_t{1}, nanoseconds.value_or(0)});
+    const bool known = figure && is_unit_of_all(in_cycles);
+    profile_.add(stack_of(backtrace), std::array{int64_t{1}, known ? *figure : 0});
+  }
+
+  // The first figure tells what all are.
+  bool is_unit_of_all(bool in_cycles) {
+    if (!weighed_ && in_cycles) profile_.types[1] = {"cycles", Unit::count};
+    weighed_ = true;
+    const bool is = in_cycles == (profile_.types[1].unit == Unit::count);
+    otherwise_ += is ? 0 : 1;
+    return is;
   }
 
   // What a node stands for. It may be long and be referred to from everywhere, so it is looked at
@@ -155,7 +169,7 @@ class Reader {
   Known<StringId> modules_, files_;
   Known<pugi::xml_node> tagged_;
   Known<std::optional<int64_t>> weights_;
-  int64_t without_ = 0;
+  int64_t without_ = 0, otherwise_ = 0;  // rows
   bool weighed_ = false;
 };
 

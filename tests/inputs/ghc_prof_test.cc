@@ -94,3 +94,18 @@ TEST_CASE("xctrace: rows refer to what was said before") {
         std::string::npos);
   CHECK(recognised("<?xml version=\"1.0\"?>\n<trace-query-result>\n") == "xctrace");
 }
+
+TEST_CASE("xctrace: cycles of the CPU Profiler, rows without a backtrace") {
+  const Profile p = read_text(
+      "<trace-query-result><node><row><cycle-weight id=\"1\" fmt=\"1 Mc\">1000000</cycle-weight>"
+      "<tagged-backtrace id=\"2\"><backtrace id=\"3\"><frame id=\"4\" name=\"f\" addr=\"0x1\"/>"
+      "</backtrace></tagged-backtrace></row><row><cycle-weight ref=\"1\"/>"
+      "<tagged-backtrace ref=\"2\"/></row><row><cycle-weight id=\"5\">7</cycle-weight><sentinel/>"
+      "</row><row><weight id=\"6\">9</weight><backtrace ref=\"3\"/></row></node>"
+      "</trace-query-result>");
+  CHECK(p.types == std::vector<ValueType>{{"samples", Unit::count}, {"cycles", Unit::count}});
+  CHECK(stacks(p) == Stacks{{"f", 2000000}});
+  CHECK(stacks(p, "samples") == Stacks{{"f", 3}});
+  CHECK(p.meta.notes == std::vector<std::string>{"1 rows have no backtrace",
+                                                 "1 rows do not tell cycles as the others do"});
+}

@@ -56,7 +56,9 @@ TextFrame parse(std::string_view line, const ReadOptions& options) {
     frame.function.remove_prefix(tick + 1);
   }
   if (!options.offsets) frame.function = without_offset(frame.function);
-  if (std::find(kernels.begin(), kernels.end(), frame.module) != kernels.end())
+  // macOS has a kernel a machine: "kernel.release.t6000".
+  if (std::find(kernels.begin(), kernels.end(), frame.module) != kernels.end() ||
+      frame.module.starts_with("kernel."))
     frame.kind = FrameKind::kernel;
   if (frame.function.starts_with("0x"))
     if (const auto address = hex_address(frame.function))

@@ -80,6 +80,11 @@ TEST_CASE("the kernel's stack is on top of the program's") {
   CHECK(of(header + user + "\n" + kernel + "                2\n") == expected);
 }
 
+TEST_CASE("the kernel of macOS has the machine's name") {
+  CHECK(of(header + "\n" + in + "kernel.release.t6000`vm_fault+0x10\n\n" + in +
+           "a.out`main+0x1\n                5\n") == Stacks{{"main;vm_fault_[k]", 5}});
+}
+
 TEST_CASE("further keys are root frames") {
   const std::string stack = in + "a`f+0x1\n" + in + "a`main+0x2\n";
   CHECK(of(header + "  sshd                               \n" + stack + "                2\n") ==

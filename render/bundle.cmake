@@ -1,7 +1,7 @@
 # memflame_bundle(<out> <module>…): modules of the viewer as one script, in the order given, each
 # after those that it imports. Imports and the word "export" are left out, so every name at the top
 # of a module has to be its own; indentation is left out too, and comments that have a line for
-# themselves or two blanks before them.
+# themselves or two blanks before them, and the blanks around arrows.
 function(memflame_bundle out)
   set(script "(function () {\n\"use strict\";\n")
   foreach(module ${ARGN})
@@ -12,6 +12,7 @@ function(memflame_bundle out)
     string(REGEX REPLACE "(^|\n) *//[^\n]*" "\\1" text "${text}")
     string(REGEX REPLACE "  // [^\n]*" "" text "${text}")
     string(REGEX REPLACE "\n[ \n]*" "\n" text "${text}")  # no text of the viewer has several lines
+    string(REPLACE " => " "=>" text "${text}")  # nor an arrow
     string(APPEND script "${text}")
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${path})
   endforeach()

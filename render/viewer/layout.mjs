@@ -1,30 +1,44 @@
 // Where boxes lie. Everything is in shares of the width that is zoomed, [0, 1]; pixels are made by
 // who draws.
 
+// What layOut takes of who draws and of what the picture says: px, or percent of what is zoomed.
+export const limitsOf = ({ width, most }, { least = 0.7, leastPercent = 0 }) =>
+  [Math.max(least / Math.max(1, width), leastPercent / 100), most];
+
 // A box: {view, x, width, row, role} with role "caller" for those around what is zoomed. What is too
 // narrow is one box per caller: {view: null, caller, narrow, total, frames, x, width, row}, where
 // `narrow` are the views in it; so all boxes of a caller and what is its own fill it.
 //
-// zoomed: a View. least: the smallest share that gets a box of its own. Returns rows[depth] of
-// boxes from left to right.
-export function layOut(zoomed, least) {
+// zoomed: a View. least: the smallest share that gets a box of its own. most: so many views have
+// one; where there are more the narrowest have none, and of equally wide ones the innermost.
+// Returns rows[depth] of boxes from left to right.
+export function layOut(zoomed, least, most = Infinity) {
+  const rows = place(zoomed, (width) => width >= least);
+  const widths = rows.slice(zoomed.depth + 1).flat().filter((box) => box.view).map((box) => box.width);
+  if (widths.length <= most) return rows;
+  const limit = widths.sort((a, b) => b - a)[most];
+  let ties = most - widths.indexOf(limit);
+  return place(zoomed, (width) => width > limit || (width === limit && ties-- > 0));
+}
+
+function place(zoomed, fits) {
   const rows = zoomed.path().map((view, row) =>
     [{ view, x: 0, width: 1, row, role: view === zoomed ? "" : "caller" }]);
   const whole = Number(zoomed.total) || 1;
   for (let row = zoomed.depth; rows[row]; ++row) {
     const next = [];
-    for (const box of rows[row]) if (box.view) placeCallees(box, row + 1, whole, least, next);
+    for (const box of rows[row]) if (box.view) placeCallees(box, row + 1, whole, fits, next);
     if (next.length) rows.push(next);
   }
   return rows;
 }
 
-function placeCallees({ view, x }, row, whole, least, into) {
+function placeCallees({ view, x }, row, whole, fits, into) {
   const narrow = [];
   let at = x;
   for (const callee of view.callees) {
     const width = Number(callee.total) / whole;
-    if (width < least) {
+    if (!fits(width)) {
       narrow.push(callee);
       continue;
     }
@@ -42,8 +56,8 @@ function placeCallees({ view, x }, row, whole, least, into) {
 
 // Rows of a function with its callers above and what it calls below: its own row is number
 // `middle`.
-export function layOutAround(callers, callees, least) {
-  const above = layOut(callers, least), below = layOut(callees, least);
+export function layOutAround(callers, callees, least, most = Infinity) {
+  const above = layOut(callers, least, most / 2), below = layOut(callees, least, most / 2);
   const rows = above.slice(1).reverse().concat(below);
   rows.forEach((boxes, row) => boxes.forEach((box) => { box.row = row; }));
   return { rows, middle: above.length - 1 };

@@ -4,8 +4,9 @@ import { padding, shorten } from "./label.mjs";
 
 export class SvgStage {
   // svg: the picture, with its boxes in .frames.
-  constructor(svg, { fontSize, rowHeight }) {
+  constructor(svg, { fontSize, rowHeight, boxes }) {
     this.svg = svg;
+    this.most = boxes;  // at once
     this.element = svg.querySelector(".frames");
     this.fontSize = fontSize;
     this.rowHeight = rowHeight || fontSize + 7;

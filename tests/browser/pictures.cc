@@ -293,6 +293,7 @@ void write_all(const std::string& folder) {
   write(folder, "large", large(), {});
   write(folder, "change", change(), {.palette = "diff", .diff_width = WidthOf::larger});
   write(folder, "time", in_time(), {.order = Neighbours::by_time});
+  write(folder + "/few.svg", large(), {.max_boxes = 60}, write_svg);
   write(folder + "/million.html", million(), {}, write_html);
   for (const char* palette : {"leak", "fault", "hot", "io", "red", "orange", "aqua", "blue"})
     write(folder + "/palette-" + palette + ".svg", server(), {.palette = palette}, write_svg);

@@ -184,6 +184,17 @@ for (const file of both("large"))
     assert.ok((await boxes(page)).length > 5000 || before < 10000);
   }));
 
+test("few.svg: no more boxes at once than asked for; whoever zooms sees more, and what is in none is said", () => open("few.svg", async (page) => {
+  const named = async () => (await boxes(page)).filter((box) => !box.narrow && !box.caller);
+  const first = await named(), outer = first.find((box) => box.row === 2);
+  assert.ok(first.length > 40 && first.length <= 61, `${first.length} boxes`);
+  const below = first.filter((box) => box.x >= outer.x && box.x < outer.x + outer.width && box.row >= 2);
+  await zoomTo(page, outer.name);
+  const zoomed = await named();
+  assert.ok(zoomed.length > below.length && zoomed.length <= 61, `${below.length}, then ${zoomed.length} boxes`);
+  assert.match(await searchFor(page, "function_1"), /; [0-9.]+ MiB in merged boxes, which have no names$/);
+}));
+
 for (const file of both("time"))
   test(`${file}: in order of time each call is a box of its own`, () => open(file, async (page) => {
     const calls = async () => (await boxes(page)).filter((box) => box.row === 3).map((box) => `${box.name} ${box.total}`);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { layOut, layOutAround } from "../../render/viewer/layout.mjs";
+import { layOut, layOutAround, limitsOf } from "../../render/viewer/layout.mjs";
 import { at, lookOf, nameOf, treeOf } from "./trees.mjs";
 
 let seed = 7;
@@ -51,6 +51,27 @@ test("narrow ones are one box that knows how many frames it stands for", () => {
   const [narrow] = rows[2].filter((box) => !box.view);
   assert.deepEqual([narrow.total, narrow.frames, narrow.width, narrow.narrow.length], [4, 6, 0.04, 3]);
   assert.equal(rows.length, 3);
+});
+
+test("no more boxes than can be drawn at once: the widest, of equally wide ones the outermost", () => {
+  const look = lookOf(treeOf(program)), all = layOut(look.root, 0).flat().filter((box) => box.view);
+  for (const most of [1, 7, 50, 200, all.length]) {
+    const rows = layOut(look.root, 0, most), drawn = rows.flat().filter((box) => box.view && box.view !== look.root);
+    assert.ok(drawn.length <= most && drawn.length > most / 3, `${drawn.length} of ${most}`);
+    check(rows, look.root.total);
+    assert.deepEqual(drawn.map((box) => box.width).sort().reverse(),
+      all.filter((box) => box.view !== look.root).map((box) => box.width).sort().reverse().slice(0, drawn.length));
+  }
+  const equal = lookOf(treeOf("a;b;c;d 5\ne;f;g;h 5")), rows = layOut(equal.root, 0, 5);
+  assert.deepEqual(rows.map((boxes) => boxes.map((box) => (box.view ? nameOf(box.view) : `+${box.frames}`)).join()),
+    ["all", "a,e", "b,f", "c,+2", "+1"]);
+  assert.deepEqual(layOut(at(equal, "a;b"), 0, 1).map((boxes) => boxes.length), [1, 1, 1, 1, 1]);
+});
+
+test("how narrow a box may be: pixels, or percent of what is zoomed", () => {
+  assert.deepEqual(limitsOf({ width: 1000, most: 5 }, {}), [0.0007, 5]);
+  assert.deepEqual(limitsOf({ width: 1000 }, { least: 3 }), [0.003, undefined]);
+  assert.deepEqual(limitsOf({ width: 1000 }, { least: 0, leastPercent: 5 }), [0.05, undefined]);
 });
 
 test("a profile of nothing is its root", () => {

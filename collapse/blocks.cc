@@ -20,15 +20,17 @@ size_t whole_paragraphs(std::string_view text) {
 bool Blocks::next(std::vector<char>& buffer, Block& block) {
   const std::lock_guard lock(mutex_);
   if (ended_) return false;
+  ended_ = true;  // whatever is thrown here, no other thread goes on behind it
   buffer.resize(std::max(size_, 2 * rest_.size()));
   size_t filled = rest_.size();
   std::copy(rest_.begin(), rest_.end(), buffer.begin());
   size_t end = 0;
+  bool last = false;
   while (true) {
     filled += source_.read(buffer.data() + filled, buffer.size() - filled);
-    ended_ = filled < buffer.size();
-    end = ended_ ? filled : cut_({buffer.data(), filled});
-    if (end != 0 || ended_) break;
+    last = filled < buffer.size();
+    end = last ? filled : cut_({buffer.data(), filled});
+    if (end != 0 || last) break;
     if (filled >= max_size) source_.fail("a line or record is longer than 2 GiB");
     buffer.resize(2 * filled);
   }
@@ -36,6 +38,7 @@ bool Blocks::next(std::vector<char>& buffer, Block& block) {
                buffer.begin() + static_cast<ptrdiff_t>(filled));
   block = {index_, {buffer.data(), end}};
   index_ += end != 0 ? 1 : 0;
+  ended_ = last;
   return end != 0;
 }
 

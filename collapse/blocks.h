@@ -37,8 +37,8 @@ class Blocks {
         size_(source.head().size() < Source::head_size ? std::min(size, source.head().size() + 1)
                                                        : size) {}
 
-  // The next block, in `buffer`; false at the end of the input. Any thread may call it. The last
-  // block may end without the end of its record.
+  // The next block, in `buffer`; false at the end of the input, and when it has thrown. Any thread
+  // may call it. The last block may end without the end of its record.
   bool next(std::vector<char>& buffer, Block& block);
 
   // No more blocks for anyone.

@@ -83,6 +83,16 @@ TEST_CASE("what stops one thread stops all") {
   CHECK(calls == 6);
 }
 
+TEST_CASE("behind what could not be cut there is no block, for no thread") {
+  Source source = Source::of_memory("a;a;a;a;a;a;", "text");
+  Blocks blocks(
+      source, [](std::string_view) -> size_t { throw Error("too long"); }, 8);
+  std::vector<char> buffer;
+  Block block;
+  CHECK_THROWS_AS(blocks.next(buffer, block), Error);
+  CHECK(!blocks.next(buffer, block));
+}
+
 TEST_CASE("of several failures that of the earliest block is told, whoever met it") {
   // The second block fails only when the first, on any thread, has been begun, and before it fails.
   for (int i = 0; i < 20; ++i) {

@@ -5,12 +5,13 @@
 //   TID 8778:
 //   #0  0x00007f8bd30b5df2 pause - /usr/lib/libc.so.6            -m: module
 //       [93ac61ec…]@0x7f8bd2fe2000+0xd3df2                        -b: build id
-//       ./pause.c:29:10                                            -s: source
+//       ./pause.c:29:10                                            -s: source, or a file only
 //   #1  0x00005628f09ba196 - 1 main                                -a: a return address
 #include <array>
 
 #include "collapse/byte_set.h"
 #include "collapse/inputs/text_reader.h"
+#include "core/units.h"
 
 namespace memflame {
 namespace {
@@ -34,6 +35,9 @@ class Reader : TextReader {
     end_frame();
     end_thread();
     if (!whole) cut_off("its last line may be cut off");
+    if (stopped_ != 0)
+      profile.meta.notes.push_back(with_commas(static_cast<int64_t>(stopped_)) +
+                                   " stacks are not whole: eu-stack was told to stop (-n)");
     return finish("thread like 'TID 8778:' with frames below it");
   }
 
@@ -42,7 +46,12 @@ class Reader : TextReader {
     if (line.starts_with("PID ") || line.starts_with("TID ")) return begin(line);
     if (in_thread_ && is_frame(line)) return take_frame(line);
     if (in_thread_ && line.starts_with("    ") && have_frame_) return take_detail(trimmed(line));
-    if (!trimmed(line).empty()) bad("no line of a stack");
+    // On standard error, if that was kept too.
+    if (line.starts_with("eu-stack: ") &&
+        line.find("shown max number of frames") != std::string_view::npos)
+      ++stopped_;
+    else if (!trimmed(line).empty())
+      bad("no line of a stack");
   }
 
   void begin(std::string_view line) {
@@ -67,14 +76,13 @@ class Reader : TextReader {
     have_frame_ = true;
   }
 
-  // "[BUILD ID]@0x7f8b+0xd3" or "FILE:LINE[:COLUMN]".
+  // "[BUILD ID]@0x7f8b+0xd3" or "FILE[:LINE[:COLUMN]]".
   void take_detail(std::string_view text) {
     if (text.starts_with('[') && text.find("]@0x") != std::string_view::npos) return;
     auto line = take_line_number(text);
-    if (!line) return bad("no line of a stack");
     if (const auto before = take_line_number(text)) line = before;
     file_ = text;
-    line_ = *line;
+    line_ = line.value_or(0);
   }
 
   // Functions that are inlined (-i) have the address of the function they are in.
@@ -111,6 +119,7 @@ class Reader : TextReader {
 
   std::string pid_, tid_;
   bool in_thread_ = false, have_frame_ = false;
+  uint64_t stopped_ = 0;
   std::string text_, address_, file_, last_text_, last_address_;
   uint32_t line_ = 0;
   std::vector<FrameId> frames_;

@@ -70,6 +70,21 @@ TEST_CASE("eu-stack: return addresses, no symbol, odd lines") {
   CHECK(recognised("#0  0x10 f\n") != "eu-stack");
 }
 
+TEST_CASE("eu-stack: a file without a line, a stack that was told to stop") {
+  const Profile p = read_text(
+      "TID 2:\n#0  0x10 f\n    /src/a.c\n#1  0x20 main\n    /src/a b.c:7:1\n"
+      "eu-stack: tid 2: shown max number of frames (2, use -n 0 for unlimited)\n",
+      "", {.lines = true});
+  CHECK(stacks(p) == Stacks{{"main;f", 1}});
+  CHECK(p.losses.lost_events() == 0);
+  CHECK(noted(p, "1 stacks are not whole"));
+  const std::vector<FrameId> path = p.path(p.touched()[0]);
+  CHECK(p.strings[p.frames[path[0]].file] == "/src/a b.c");
+  CHECK(p.frames[path[0]].line == 7);
+  CHECK(p.strings[p.frames[path[1]].file] == "/src/a.c");
+  CHECK(p.frames[path[1]].line == 0);
+}
+
 TEST_CASE("gdb: a stack a thread, with its name") {
   const Profile p = read_data("gdb/threads.txt");
   CHECK(p.total(0) == 5);

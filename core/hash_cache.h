@@ -3,9 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "core/hash.h"
+#include "core/huge_pages.h"
 
 namespace memflame {
 
@@ -26,8 +26,7 @@ class HashCache {
     }
   }
 
-  // For a hash that is looked up soon. GCC 12 takes it for a function without effects and drops the
-  // calls that it has not put in line early.
+  // For a hash that is looked up soon; always_inline as in core/hash_index.h.
   [[gnu::always_inline]] void prefetch(const Hash128& hash) const {
     if (!slots_.empty()) __builtin_prefetch(&slots_[hash.low & (slots_.size() - 1)]);
   }
@@ -57,14 +56,14 @@ class HashCache {
 
   void grow() {
     constexpr size_t first = 256;
-    std::vector<Slot> old(slots_.empty() ? first : 2 * slots_.size());
+    HugeVector<Slot> old(slots_.empty() ? first : 2 * slots_.size());
     old.swap(slots_);
     for (const Slot& slot : old)
       if (slot.value != 0) put(slot);
   }
 
   size_t most_;
-  std::vector<Slot> slots_;
+  HugeVector<Slot> slots_;
   size_t used_ = 0;
 };
 

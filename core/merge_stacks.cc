@@ -49,6 +49,7 @@ std::vector<StackId> merge_stacks(StackTable& into, const StackTable& from,
       if (!places[i]) places[i] = into.append(caller, frame, hashes[i]);
     }
     if (i + ahead < count) prepare(i + ahead);
+    if (i + ahead / 2 < count) into.prefetch_node(hashes[i + ahead / 2]);
   }
   return places;
 }

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "core/huge_pages.h"
 #include "core/ids.h"
 #include "core/interner.h"
 
@@ -55,7 +56,11 @@ class StackTable {
   // of the frames from the root on, so it can be told before the caller is known: `caller` is its
   // hash, 0 for none.
   static uint64_t hash(uint64_t caller, FrameId frame) { return mix(caller, frame.index); }
-  void prefetch(uint64_t hash) const { index_.prefetch(hash); }
+  [[gnu::always_inline]] void prefetch(uint64_t hash) const { index_.prefetch(hash); }
+  // When that has come: the stack itself.
+  [[gnu::always_inline]] void prefetch_node(uint64_t hash) const {
+    __builtin_prefetch(&nodes_[index_.find(hash, [](uint32_t) { return true; })]);
+  }
   StackId push(StackId caller, FrameId frame, uint64_t hash) {
     make_index();
     const StackId known = find(caller, frame, hash);
@@ -90,8 +95,8 @@ class StackTable {
  private:
   uint64_t hash(StackId caller, FrameId frame) const { return hash(hashes_[caller.index], frame); }
 
-  std::vector<StackNode> nodes_{1};
-  std::vector<uint64_t> hashes_{0};
+  HugeVector<StackNode> nodes_{1};
+  HugeVector<uint64_t> hashes_{0};
   HashIndex index_;
   size_t indexed_ = 1;  // how many of the nodes are in it
 };

@@ -194,6 +194,7 @@ void FoldedLines::flush() {
     }
     begin = line.names;
   }
+  for (const Name& name : names_) profile_.stacks.prefetch_node(name.stack_hash);
   begin = 0;
   std::span<const int64_t> values = values_;
   for (const Pending& line : pending_) {

@@ -38,8 +38,16 @@ bool is_probe(std::string_view line) {
          line.find(':') != std::string_view::npos;
 }
 
+// A number among keys is put to the right: "             1234  bash".
+bool begins_with_number(std::string_view text) {
+  text = trimmed(text);
+  const size_t digits = first_not_in(text, digit_bytes);
+  return digits != 0 && text.substr(digits).starts_with("  ");
+}
+
 bool is_frame(std::string_view line) {
-  return line.find('`') != std::string_view::npos || indent(line) >= frame_indent ||
+  return line.find('`') != std::string_view::npos ||
+         (indent(line) >= frame_indent && !begins_with_number(line)) ||
          (trimmed(line).starts_with("0x") && hex_address(trimmed(line)));
 }
 
@@ -134,13 +142,32 @@ class Reader : TextReader {
     frames_.push_back(id);
   }
 
-  // "bash" or, behind a stack, with the value: "bash      12".
+  // "bash", or several: "bash      1234". Behind a stack, and where none follows, the number is the
+  // value.
   void take_key(std::string_view text) {
     const size_t gap = text.rfind("  ");
     const auto value =
         gap == std::string_view::npos ? std::nullopt : integer(trimmed(text.substr(gap)));
-    keys_.emplace_back(trimmed(text.substr(0, value ? gap : text.size())));
-    if (value) end_stack(*value);
+    take_words(trimmed(text.substr(0, value ? gap : text.size())));
+    if (value) take_number(*value);
+  }
+
+  // Numbers beside a text are keys of their own: "1234  bash", "bash      1234".
+  void take_words(std::string_view text) {
+    constexpr std::string_view gap = "  ";
+    for (size_t at = text.find(gap); at != std::string_view::npos; at = text.find(gap)) {
+      if (!integer(text.substr(0, at))) break;
+      keys_.emplace_back(text.substr(0, at));
+      text = trimmed(text.substr(at));
+    }
+    std::vector<std::string_view> numbers;  // from the last
+    for (size_t at = text.rfind(gap); at != std::string_view::npos; at = text.rfind(gap)) {
+      if (!integer(text.substr(at + gap.size()))) break;
+      numbers.push_back(text.substr(at + gap.size()));
+      text = trimmed(text.substr(0, at));
+    }
+    keys_.emplace_back(text);
+    keys_.insert(keys_.end(), numbers.rbegin(), numbers.rend());
   }
 
   // The kernel's stack is on top of the program's, whichever was printed first.
@@ -199,7 +226,7 @@ bool is_dtrace(std::string_view head) {
     if (text.empty() || line.starts_with("dtrace: ")) continue;
     if (is_header(line)) return true;
     const bool number = text.find_first_not_of("-0123456789") == std::string_view::npos;
-    if (number && frames) return true;
+    if ((number || is_distribution(line)) && frames) return true;
     if (indent(line) >= frame_indent && line.find('`') != std::string_view::npos)
       frames = true;
     else if (!number && text.find(';') != std::string_view::npos)

@@ -96,6 +96,19 @@ TEST_CASE("further keys are root frames") {
         Stacks{{"[no stack]", 5}, {"main;f", 2}});
 }
 
+TEST_CASE("keys beside each other: the number before a stack is no value") {
+  const std::string stack = in + "a.out`main+0x1\n                5\n";
+  CHECK(of("\n  bash                          1234\n" + stack) == Stacks{{"bash;1234;main", 5}});
+  CHECK(of("\n  bash                          1234               77\n" + stack) ==
+        Stacks{{"bash;1234;77;main", 5}});
+  CHECK(of("\n             1234  my prog, v 2                    \n" + stack) ==
+        Stacks{{"1234;my prog, v 2;main", 5}});
+  CHECK(of("\n             1234               77\n" + stack) == Stacks{{"1234;77;main", 5}});
+  // A map without stacks before it.
+  CHECK(of("\n  bash                            12\n  sh                               3\n\n" +
+           stack) == Stacks{{"bash;[no stack]", 12}, {"sh;[no stack]", 3}, {"main", 5}});
+}
+
 TEST_CASE("a distribution counts its events") {
   CHECK(of(header + in +
            "a`f+0x1\n\n           value  ------------- Distribution ------------- count\n"
@@ -123,6 +136,9 @@ TEST_CASE("an input that ends in the middle of a stack") {
 }
 
 TEST_CASE("recognition") {
+  CHECK(recognised("\n" + in +
+                   "a.out`main+0x1\n\n           value  ------------- Distribution "
+                   "------------- count    \n               0 |@ 1\n") == "dtrace");
   CHECK(recognised(header) == "dtrace");
   CHECK(recognised("\n" + in + "a`f+0x1\n                4\n") == "dtrace");
   CHECK(recognised("a`b;c 4\n") == "folded");

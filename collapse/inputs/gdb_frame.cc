@@ -21,7 +21,7 @@ size_t arguments_of(std::string_view text) {
     if (c == '(' && depth == 0 && i > 0 && text[i - 1] == ' ') return i;
     if (c == '<' || c == '(')
       ++depth;
-    else if ((c == '>' || c == ')') && depth > 0)
+    else if ((c == ')' || (c == '>' && i > 0 && text[i - 1] != '-')) && depth > 0)
       --depth;
   }
   return text.find(" (") == std::string_view::npos ? text.size() : text.find(" (") + 1;

@@ -120,6 +120,8 @@ TEST_CASE("gdb: names with brackets, arguments with brackets, modules") {
   const Profile p = read_text("#0  0x10 in f () from /lib/a b.so\n#1  0x11 in ?? ()\n");
   CHECK(p.strings[p.frames[p.path(p.touched()[0])[1]].module] == "/lib/a b.so");
   CHECK(gdb("#0  0x10 in ?? ()\n", {.addresses = true}) == Stacks{{"0x10", 1}});
+  CHECK(gdb("#0  0x10 in call_once<fn() -> i32, ()> () at x.rs:1\n") ==
+        Stacks{{"call_once<fn() -> i32, ()>", 1}});
 }
 
 TEST_CASE("gdb: characters that are brackets do not hide the file") {

@@ -19,10 +19,11 @@ void add_checked(int64_t& sum, int64_t value, Unit unit) {
 }
 
 // Rows with more room, which is 0.
-std::vector<int64_t> widened(const std::vector<int64_t>& cells, size_t from, size_t to) {
-  std::vector<int64_t> wider(cells.size() / std::max<size_t>(from, 1) * to, 0);
-  for (size_t old = 0, row = 0; old < cells.size(); old += from, row += to)
-    std::copy_n(&cells[old], from, &wider[row]);
+std::vector<int64_t> widened(const std::vector<int64_t>& cells, size_t rows, size_t from,
+                             size_t to) {
+  std::vector<int64_t> wider(rows * to, 0);
+  for (size_t row = 0; row < rows; ++row)
+    std::copy_n(cells.begin() + static_cast<ptrdiff_t>(row * from), from, &wider[row * to]);
   return wider;
 }
 
@@ -73,8 +74,8 @@ size_t Profile::add_column(ValueType type) {
   if (!touched_.empty() && types.size() > stride_) {
     // By half as much again: one by one, many columns would cost a pass each.
     const size_t wider = std::min(std::max(types.size(), stride_ + stride_ / 2), max_columns);
-    cells_ = widened(cells_, stride_, wider);
-    sequence_cells_ = widened(sequence_cells_, stride_, wider);
+    cells_ = widened(cells_, touched_.size(), stride_, wider);
+    sequence_cells_ = widened(sequence_cells_, sequence_.size(), stride_, wider);
     stride_ = wider;
   }
   return before;

@@ -261,3 +261,15 @@ TEST_CASE("a thousand columns that come one by one cost a few passes over the fi
     CHECK(p.values(p.touched().front())[column] == 0);
   }
 }
+
+TEST_CASE("stacks may come before any column") {
+  Profile p;
+  const StackId early = p.push({}, "early");
+  p.add(early, {});
+  p.add(p.push({}, "other"), {});
+  CHECK(p.add_column({"late"}) == 0);
+  CHECK(p.total(0) == 0);
+  p.add(early, std::array<int64_t, 1>{5});
+  CHECK(p.values(early)[0] == 5);
+  CHECK(p.total(0) == 5);
+}

@@ -116,18 +116,28 @@ TEST_CASE("the order of time comes back where it is asked for") {
   CHECK(read_text(page).rows() == 2);
 }
 
-TEST_CASE("a picture gives what it has boxes for") {
+TEST_CASE("a picture gives what it has to zoom to") {
   Profile p;
   p.types = {{"live", Unit::bytes}};
   const StackId main = p.push({}, "main");
   p.add(p.push(main, "wide"), std::array<int64_t, 1>{1000000});
   p.add(p.push(p.push(main, "narrow"), "x"), std::array<int64_t, 1>{1});
   p.add(p.push(p.push(main, "narrow"), "y"), std::array<int64_t, 1>{1});
-  std::ostringstream svg;
-  write_svg(svg, p, {});
-  CHECK(recognised(svg.str()) == "memflame-html");
-  CHECK(stacks(read_text(svg.str())) ==
-        Stacks{{"main;wide", 1000000}, {"main;[merged: 3 frames]", 2}});
+  p.add(p.push(p.push(main, "narrow"), "z"), std::array<int64_t, 1>{1});
+  const auto read_back = [&](size_t max_boxes) {
+    std::ostringstream svg;
+    write_svg(svg, p, {.max_boxes = max_boxes});
+    CHECK(recognised(svg.str()) == "memflame-html");
+    return stacks(read_text(svg.str()));
+  };
+  CHECK(read_back(2) == Stacks{{"main;wide", 1000000},
+                               {"main;narrow;x", 1},
+                               {"main;narrow;y", 1},
+                               {"main;narrow;z", 1}});
+  CHECK(read_back(1) == Stacks{{"main;wide", 1000000},
+                               {"main;narrow;x", 1},
+                               {"main;narrow;y", 1},
+                               {"main;narrow;[merged: 1 frame]", 1}});
   std::ostringstream still;
   write_svg(still, p, {.script = false});
   CHECK(error_of(still.str()).find("no figures in it") != std::string::npos);

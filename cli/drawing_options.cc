@@ -144,7 +144,7 @@ void add_looks(po::options_description& options, bool own_sort) {
   options.add_options()("fontsize", po::value<int>()->value_name("PX"), "(default: 12)");
   options.add_options()(
       "max-boxes", po::value<int>()->value_name("N"),
-      "SVG: merge the narrowest frames if there are more at once (default: 2500)");
+      "SVG: merge the narrowest frames if there are more at once (default: 2000)");
 }
 
 std::vector<std::string> looks_given(const po::variables_map& values) {

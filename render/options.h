@@ -34,7 +34,7 @@ struct RenderOptions {
   int width = 1200;          // px at rest; in a browser the picture fills a wider window
   double min_width = 0.1;    // px at rest; narrower frames are merged into one box per caller
   int font_size = 12;        // px
-  size_t max_boxes = 2'500;  // at once, where they are elements; the narrowest are merged
+  size_t max_boxes = 2'000;  // at once, where they are elements; the narrowest are merged
   Neighbours order = Neighbours::by_name;
   WidthOf diff_width = WidthOf::shown;  // of a difference that is the larger of both states
   bool script = true;                   // without, a picture can be looked at only

@@ -100,7 +100,7 @@ void Profile::add(StackId stack, std::span<const int64_t> values) {
     cells_.resize(cells_.size() + stride_, 0);
     row = static_cast<uint32_t>(touched_.size());
   }
-  int64_t* cell = &cells_[(row - 1) * stride_];
+  int64_t* cell = cells_.data() + (row - 1) * stride_;
   for (size_t i = 0; i < values.size(); ++i) add_checked(cell[i], values[i], types[i].unit);
   if (in_order_) add_in_order(stack, values);
 }

@@ -10,12 +10,11 @@ def at_birth(frames):
 
 for probe in ("alloc", "mmap", "brk", "fault"):
     profile, summary, truth = observe(probe, "life", arguments=(probe, "20"))
-    # Two of a child's first faults are at its birth; the older kernel's guest takes few others. On a
-    # busy machine one may also be between two execs, before what the first has mapped is known.
+    # Two of a child's first faults are at its birth; the older kernel's guest takes few others.
     complete(summary, least=(0.98 if SLOW else 0.99) if probe == "fault" else 1)
     lossless(profile, summary)
     for frames, _ in profile.stacks:
         if at_birth(frames):
             equal("callers of clone() in a child", frames[2:-1], [])
     profile.stacks = [stack for stack in profile.stacks if not at_birth(stack[0])]
-    compare(profile, truth, probe, others=probe != "alloc", at_least=probe == "fault", cut=probe == "fault")
+    compare(profile, truth, probe, others=probe != "alloc", at_least=probe == "fault")

@@ -150,6 +150,13 @@ TEST_CASE("gdb: where a core stands is no stack") {
   CHECK(gdb(core) == Stacks{{"f", 1}});
 }
 
+TEST_CASE("gdb: a frame without its number is no place, and is counted") {
+  const Profile p = read_text(
+      "0x10 in f () at a.c:1\n#0  0x10 in f () at a.c:1\n0x11 in g () at a.c:2\n"
+      "#2  0x12 in main () at a.c:3\n");
+  CHECK(p.losses[Loss::input_line].events == 1);
+}
+
 TEST_CASE("gdb: wrapped lines, variables, two stacks, one that stops") {
   CHECK(
       gdb("#0  0x10 in f (a=1, \n    b=2) at f.c:3\n        n = 12\n#1  0x11 in main () at f.c:9\n"

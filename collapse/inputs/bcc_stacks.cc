@@ -15,13 +15,13 @@
 #include <array>
 
 #include "collapse/byte_set.h"
+#include "collapse/inputs/marked_names.h"
 #include "collapse/inputs/text_reader.h"
 
 namespace memflame {
 namespace {
 
 constexpr std::string_view allocated = " bytes allocated at:";
-constexpr std::string_view kernel_mark = "_[k]";
 
 bool is_banner(std::string_view line) {
   return (line.starts_with("Tracing ") || line.starts_with("Sampling at ")) &&
@@ -53,10 +53,8 @@ TextFrame parse(std::string_view line, const ReadOptions& options) {
     if (is_kernel_address(hex_address(first).value_or(0))) frame.kind = FrameKind::kernel;
   }
   frame.function = without_quotes(frame.function);
-  if (frame.function.ends_with(kernel_mark)) {
-    frame.function.remove_suffix(kernel_mark.size());
-    frame.kind = FrameKind::kernel;
-  }
+  if (const FrameKind marked = take_mark(frame.function); marked != FrameKind::user)
+    frame.kind = marked;
   if (frame.function.starts_with("[Missed ")) {
     frame.kind = FrameKind::note;
   } else if (frame.function == "[unknown]") {

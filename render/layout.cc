@@ -197,17 +197,27 @@ Layout layout(const FrameTree& tree, const Profile& profile, const LayoutOptions
   return Placing(nodes, profile, options, std::move(out)).place();
 }
 
+std::vector<uint32_t> callers_of(const std::vector<Box>& boxes) {
+  std::vector<uint32_t> callers(boxes.size(), 0), path;
+  for (uint32_t i = 0; i < boxes.size(); ++i) {
+    path.resize(boxes[i].depth);
+    if (!path.empty()) callers[i] = path.back();
+    path.push_back(i);
+  }
+  return callers;
+}
+
 Layout with_fewer_boxes(const Layout& layout, const Profile& profile,
                         const LayoutOptions& options) {
   const size_t size = layout.boxes.size();
+  const std::vector<uint32_t> caller = callers_of(layout.boxes);
   std::vector<FrameId> frame(size);
-  std::vector<uint32_t> caller(size, 0), end(size, static_cast<uint32_t>(size)), merged(size), path;
+  std::vector<uint32_t> end(size), merged(size);
   std::vector<int64_t> drawn(size);
-  for (uint32_t i = 0; i < size; ++i) {
+  for (auto i = static_cast<uint32_t>(size); i-- > 0;) {
     const Box& box = layout.boxes[i];
-    for (; path.size() > box.depth; path.pop_back()) end[path.back()] = i;
-    if (!path.empty()) caller[i] = path.back();
-    path.push_back(i);
+    end[i] = std::max(end[i], i + 1);
+    end[caller[i]] = std::max(end[caller[i]], end[i]);
     frame[i] = box.frame;
     merged[i] = box.merged;
     drawn[i] = box.total;

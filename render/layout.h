@@ -49,6 +49,9 @@ struct Layout {
   }
 };
 
+// The box that each lies in, by their places in the list; the root's is its own.
+std::vector<uint32_t> callers_of(const std::vector<Box>& boxes);
+
 // Throws Error when a sum leaves 64 bits.
 Layout layout(const Profile& profile, const LayoutOptions& options);
 

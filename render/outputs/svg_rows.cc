@@ -23,17 +23,6 @@ double cell_ems(std::string_view letter) {
   return lead < 0xE0 ? 0.8 : 1.4;
 }
 
-// The box that each one lies in.
-std::vector<size_t> callers_of(const std::vector<Box>& boxes) {
-  std::vector<size_t> out(boxes.size(), 0), path;
-  for (size_t i = 0; i < boxes.size(); ++i) {
-    path.resize(boxes[i].depth);
-    if (!path.empty()) out[i] = path.back();
-    path.push_back(i);
-  }
-  return out;
-}
-
 class Rows {
  public:
   Rows(std::ostream& out, const SvgPicture& picture)
@@ -262,9 +251,9 @@ class Rows {
   std::ostream& out_;
   const SvgPicture& picture_;
   const ValueType& type_;
-  const double scale_;                 // px per unit
-  const double text_y_;                // of the names' base line in a row
-  const std::vector<size_t> callers_;  // of each box; the root's is itself
+  const double scale_;   // px per unit
+  const double text_y_;  // of the names' base line in a row
+  const std::vector<uint32_t> callers_;
   std::string buffer_;
 };
 

@@ -128,9 +128,7 @@ Extension make_extension(bool kernel, LeaksOptions& options) {
       "Ctrl-C ends it with a last report.\n";
   extension.formats = "text (default), or of the same blocks " + format_names() +
                       "; a FILE is replaced at each interval";
-  extension.no_target =
-      "memflame leaks needs a target: -p PID, --comm NAME or -- COMMAND; for the kernel's own "
-      "allocations: memflame leaks --kernel";
+  extension.no_target = "; for the kernel's own allocations: memflame leaks --kernel";
   extension.visible.add(leaks_options());
   extension.hidden.add(leaks_places());
   extension.positional = "interval-count";

@@ -10,6 +10,7 @@
 #include "cli/drawing_options.h"
 #include "cli/output_file.h"
 #include "cli/summary.h"
+#include "cli/target_options.h"
 #include "collapse/fold.h"
 #include "collapse/symbolize/symbolize.h"
 #include "core/error.h"
@@ -35,16 +36,9 @@ void check_outputs(const Request& request) {
 }
 
 std::string as_typed(const Request& request) {
-  const Target& target = request.probe.target;
-  std::string text = request.command;
-  if (!request.probe.value.empty()) text += " --value " + request.probe.value;
-  for (size_t i = 0; i < target.pids.size(); ++i)
-    text += (i == 0 ? " -p " : ",") + std::to_string(target.pids[i]);
-  if (!target.comm.empty()) text += " --comm " + target.comm;
-  if (!target.command.empty()) text += " --";
-  for (const std::string& word : target.command) text += " " + word;
-  if (target.whole_system()) text += " (whole system)";
-  return text;
+  const std::string& value = request.probe.value;
+  return request.command + (value.empty() ? "" : " --value " + value) +
+         as_typed(request.probe.target);
 }
 
 std::string host_name() {

@@ -5,31 +5,17 @@
 #include <algorithm>
 #include <cmath>
 #include <iostream>
-#include <sstream>
 
 #include "cli/alloc_options.h"
 #include "cli/drawing_options.h"
 #include "cli/options.h"
+#include "cli/target_options.h"
 #include "core/error.h"
 
 namespace po = boost::program_options;
 
 namespace memflame {
 namespace {
-
-po::options_description target_options(const Probe& probe) {
-  po::options_description options("Target");
-  options.add_options()("pid,p", po::value<std::string>(), "processes to attach to: PID[,PID...]");
-  options.add_options()("comm", po::value<std::string>(),
-                        "every process of this name, also those that start later");
-  options.add_options()("user", po::value<std::string>(), "run COMMAND as this user");
-  options.add_options()("no-children", po::bool_switch(),
-                        probe.whole_system
-                            ? "do not follow processes that the target starts"
-                            : "do not follow processes that the target starts; with -p, no other "
-                              "process runs into the probes then");
-  return options;
-}
 
 po::options_description value_option(const Probe& probe) {
   po::options_description options;
@@ -125,53 +111,10 @@ void print_help(const Probe& probe, const po::options_description& visible,
   std::cout << visible;
 }
 
-std::vector<pid_t> parse_pids(const std::string& text) {
-  std::vector<pid_t> pids;
-  std::istringstream list(text);
-  for (std::string word; std::getline(list, word, ',');) {
-    size_t used = 0;
-    int pid = 0;
-    try {
-      pid = std::stoi(word, &used);
-    } catch (const std::exception&) {
-      used = 0;
-    }
-    if (used == 0 || used != word.size() || pid <= 0)
-      throw Error("-p " + text + ": '" + word + "' is no process id", ExitCode::usage);
-    if (std::find(pids.begin(), pids.end(), pid) == pids.end()) pids.push_back(pid);
-  }
-  if (pids.empty()) throw Error("-p needs a process id", ExitCode::usage);
-  return pids;
-}
-
 uint32_t power_of_two(uint32_t bytes) {
   uint32_t power = 4096;
   while (power < bytes && power < (1U << 30)) power *= 2;
   return power;
-}
-
-void read_target(const Probe& probe, const po::variables_map& values, const Arguments& command,
-                 const Extension* extension, Target& target) {
-  if (values.count("pid") != 0) target.pids = parse_pids(values["pid"].as<std::string>());
-  take(values, "comm", target.comm);
-  take(values, "user", target.user);
-  target.command = command;
-  target.follow_children = !values["no-children"].as<bool>();
-  const int ways = int{!target.pids.empty()} + int{!target.comm.empty()} + int{!command.empty()};
-  if (ways > 1) throw Error("-p, --comm and -- COMMAND exclude each other", ExitCode::usage);
-  if (!target.user.empty() && command.empty())
-    throw Error("--user needs '-- COMMAND'", ExitCode::usage);
-  // The kernel keeps 15 bytes of a name.
-  if (target.comm.size() > 15)
-    throw Error("--comm " + target.comm +
-                    ": the kernel knows processes by 15 bytes of their name: --comm '" +
-                    target.comm.substr(0, 15) + "'",
-                ExitCode::usage);
-  if (ways == 0 && !probe.whole_system)
-    throw Error(extension != nullptr ? extension->no_target
-                                     : "memflame " + std::string(probe.name) +
-                                           " needs a target: -p PID, --comm NAME or -- COMMAND",
-                ExitCode::usage);
 }
 
 Stacks stacks_named(const std::string& name) {
@@ -218,7 +161,11 @@ Request request_of(const Probe& probe, const po::variables_map& values, const Ar
   Request request;
   ProbeOptions& options = request.probe;
   request.command = extension != nullptr ? extension->command : std::string(probe.name);
-  read_target(probe, values, command, extension, options.target);
+  options.target = read_target(values, command);
+  if (options.target.whole_system() && !probe.whole_system)
+    throw Error("memflame " + request.command + " needs a target: " + target_choices() +
+                    (extension != nullptr ? extension->no_target : ""),
+                ExitCode::usage);
   take(values, "value", options.value);
   read_kind(probe, values, options);
   if (values.count("duration") != 0) {

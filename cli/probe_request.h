@@ -31,7 +31,7 @@ struct Extension {
   std::string usage;        // the lines behind "Usage: "
   std::string description;  // for --help
   std::string formats;      // help of --format
-  std::string no_target;    // said when there is none, and none is not enough
+  std::string no_target;    // what else there is when a target is missing: behind the choices
   boost::program_options::options_description visible, hidden;
   const char* positional = nullptr;  // one of the hidden ones
   // Takes its own options, and the format.

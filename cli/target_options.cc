@@ -1,0 +1,82 @@
+#include "cli/target_options.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include "cli/options.h"
+#include "core/error.h"
+
+namespace po = boost::program_options;
+
+namespace memflame {
+namespace {
+
+std::vector<pid_t> parse_pids(const std::string& text) {
+  std::vector<pid_t> pids;
+  std::istringstream list(text);
+  for (std::string word; std::getline(list, word, ',');) {
+    size_t used = 0;
+    int pid = 0;
+    try {
+      pid = std::stoi(word, &used);
+    } catch (const std::exception&) {
+      used = 0;
+    }
+    if (used == 0 || used != word.size() || pid <= 0)
+      throw Error("-p " + text + ": '" + word + "' is no process id", ExitCode::usage);
+    if (std::find(pids.begin(), pids.end(), pid) == pids.end()) pids.push_back(pid);
+  }
+  if (pids.empty()) throw Error("-p needs a process id", ExitCode::usage);
+  return pids;
+}
+
+}  // namespace
+
+po::options_description target_options(const Probe& probe) {
+  po::options_description options("Target");
+  options.add_options()("pid,p", po::value<std::string>(), "processes to attach to: PID[,PID...]");
+  options.add_options()("comm", po::value<std::string>(),
+                        "every process of this name, also those that start later");
+  options.add_options()("user", po::value<std::string>(), "run COMMAND as this user");
+  options.add_options()("no-children", po::bool_switch(),
+                        probe.whole_system
+                            ? "do not follow processes that the target starts"
+                            : "do not follow processes that the target starts; with -p, no other "
+                              "process runs into the probes then");
+  return options;
+}
+
+std::string target_choices() { return "-p PID, --comm NAME or -- COMMAND"; }
+
+Target read_target(const po::variables_map& values, const Arguments& command) {
+  Target target;
+  if (values.count("pid") != 0) target.pids = parse_pids(values["pid"].as<std::string>());
+  take(values, "comm", target.comm);
+  take(values, "user", target.user);
+  target.command = command;
+  target.follow_children = !values["no-children"].as<bool>();
+  const int ways = int{!target.pids.empty()} + int{!target.comm.empty()} + int{!command.empty()};
+  if (ways > 1) throw Error("-p, --comm and -- COMMAND exclude each other", ExitCode::usage);
+  if (!target.user.empty() && command.empty())
+    throw Error("--user needs '-- COMMAND'", ExitCode::usage);
+  // The kernel keeps 15 bytes of a name.
+  if (target.comm.size() > 15)
+    throw Error("--comm " + target.comm +
+                    ": the kernel knows processes by 15 bytes of their name: --comm '" +
+                    target.comm.substr(0, 15) + "'",
+                ExitCode::usage);
+  return target;
+}
+
+std::string as_typed(const Target& target) {
+  std::string text;
+  for (size_t i = 0; i < target.pids.size(); ++i)
+    text += (i == 0 ? " -p " : ",") + std::to_string(target.pids[i]);
+  if (!target.comm.empty()) text += " --comm " + target.comm;
+  if (!target.command.empty()) text += " --";
+  for (const std::string& word : target.command) text += " " + word;
+  if (target.whole_system()) text += " (whole system)";
+  return text;
+}
+
+}  // namespace memflame

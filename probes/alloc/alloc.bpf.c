@@ -205,6 +205,7 @@ ALWAYS_INLINE int on_action(struct pt_regs* ctx, struct process* process, struct
     case action_allocate:
       return on_allocate(ctx, process, shape);
     case action_free:
+    case action_free_go:
       return on_free(ctx, process, shape);
     case action_end:
       on_end(ctx, process, shape);

@@ -78,8 +78,12 @@ void configure(const ProbeOptions& options, bpf::config& config, BpfObject& obje
       object.set_attach_type(program, attach_uprobe_multi);
   if (features.uprobe_session) {
     object.set_attach_type("memflame_alloc_session", attach_uprobe_session);
-    object.leave_out("memflame_alloc_enter");
     object.leave_out("memflame_alloc_return");
+    // Go's functions must not even have the chance of a return probe.
+    if (options.alloc_specs.empty() && options.free_specs.empty() && options.presets.empty())
+      object.leave_out("memflame_alloc_enter");
+    else
+      object.set_attach_type("memflame_alloc_enter", attach_uprobe_multi);
     return;
   }
   object.leave_out("memflame_alloc_session");

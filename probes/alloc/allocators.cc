@@ -4,6 +4,7 @@
 
 #include "probes/alloc/candidates.h"
 #include "probes/alloc/file_code.h"
+#include "probes/alloc/go_code.h"
 #include "probes/alloc/placement.h"
 #include "probes/elf_functions.h"
 
@@ -28,10 +29,19 @@ AllocatorProbes find_allocator(int fd, const FindOptions& options) {
   const unwind::ImageBytes image(fd);
   const std::optional<unwind::ElfImage> elf = unwind::ElfImage::open(image);
   if (!elf) return {};
-  const BlockFunctions candidates = find_candidates(fd, image, *elf, options);
+  BlockFunctions candidates = find_candidates(fd, image, *elf, options);
   if (candidates.functions.empty()) return {};
+  std::vector<std::string> notes;
+  GoCode go(image, *elf);
+  std::erase_if(candidates.functions, [&](const BlockFunction& each) {
+    const bool refused = go.contains(each.address);
+    if (refused)
+      notes.push_back(each.name + " is not probed: it is Go code, whose returns must not be");
+    return refused;
+  });
   FileCode code(image, *elf, options.long_nops);
   AllocatorProbes probes = place(code, candidates, options);
+  probes.notes.insert(probes.notes.end(), notes.begin(), notes.end());
   if (!candidates.where.empty()) probes.notes.push_back("symbols are from " + candidates.where);
   return probes;
 }

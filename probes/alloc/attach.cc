@@ -106,20 +106,22 @@ void number(Session& session, AllocatorProbes& probes, const LookedAt& at) {
 
 void put_probes(Session& session, const std::vector<AllocatorSite>& sites, int fd) {
   const std::string file = "/proc/self/fd/" + std::to_string(fd);
-  std::vector<UprobeSite> all;
-  std::vector<UprobeSite> returning;
+  std::vector<UprobeSite> all, of_go, returning;
   for (const AllocatorSite& site : sites) {
     const UprobeSite probe{site.offset, std::bit_cast<uint64_t>(site.shape)};
-    all.push_back(probe);
+    (site.shape.action == bpf::action_free_go ? of_go : all).push_back(probe);
     if (site.shape.action == bpf::action_allocate && !site.shape.own_end)
       returning.push_back(probe);
   }
   const KernelFeatures& features = session.features();
   const auto put = [&](const char* program, const std::vector<UprobeSite>& probes, UprobeKind kind,
                        pid_t pid) {
-    session.links().uprobes(session.object().program(program), file, probes, kind, pid);
+    if (!probes.empty())
+      session.links().uprobes(session.object().program(program), file, probes, kind, pid);
   };
   for (const pid_t pid : pid_filter(session)) {
+    put("memflame_alloc_enter", of_go,
+        features.uprobe_multi ? UprobeKind::multi_entry : UprobeKind::entry, pid);
     if (features.uprobe_session) {
       put("memflame_alloc_session", all, UprobeKind::session, pid);
       continue;

@@ -19,6 +19,7 @@ enum call_action {
   action_end,           // a `ret` of an allocating function that must not get a return probe
   action_throw,         // a C++ exception is thrown: no call that may throw will return any more
   action_mark,          // with --check: says by what family the call inside of it was made
+  action_free_go,       // action_free of a function whose arguments are where Go passes them
 };
 
 // Which function a block must go back to.

@@ -43,6 +43,25 @@ ALWAYS_INLINE u64 argument(struct pt_regs* ctx, u32 number) {
   return 0;
 }
 
+// ABIInternal of Go (cmd/compile/abi-internal.md).
+ALWAYS_INLINE u64 go_argument(struct pt_regs* ctx, u32 number) {
+  switch (number) {
+    case 1:
+      return REGISTER(ax);
+    case 2:
+      return REGISTER(bx);
+    case 3:
+      return REGISTER(cx);
+    case 4:
+      return REGISTER(di);
+    case 5:
+      return REGISTER(si);
+    case 6:
+      return REGISTER(r8);
+  }
+  return 0;
+}
+
 ALWAYS_INLINE u64 size_asked_for(struct pt_regs* ctx, struct call_shape shape) {
   u64 size = argument(ctx, shape.size);
   if (shape.int_size) size = (u32)size;

@@ -9,6 +9,7 @@
 
 #include "probes/alloc/file_code.h"
 #include "probes/alloc/function_symbols.h"
+#include "probes/alloc/go_code.h"
 #include "probes/unwind/elf_image.h"
 
 namespace memflame {
@@ -135,6 +136,26 @@ struct Places {
   }
 };
 
+// Of Go's functions only the entry is probed: see go_code.h.
+void add_go_site(FileCode& code, CustomHit& hit, Places& places) {
+  bpf::call_shape shape = hit.declared->shape;
+  if (shape.action == bpf::action_allocate) {
+    hit.problem =
+        "is Go code, and a probe on its return ends the program (\"unexpected return pc\"): "
+        "--free can name functions of Go, --alloc cannot. What Go allocates is in its own profile "
+        "(memflame collapse heap.pb.gz); what it keeps resident shows 'memflame fault'";
+    return;
+  }
+  const std::optional<uint64_t> entry = go_entry(code, hit.address, hit.size);
+  if (!entry) {
+    hit.problem = "is Go code, and where its arguments can be read is not found";
+    return;
+  }
+  shape.action = bpf::action_free_go;
+  const uint64_t delta = *entry - hit.address;
+  places.add(*entry, shape, hit.name + (delta == 0 ? "" : "+" + std::to_string(delta)));
+}
+
 void add_sites(FileCode& code, CustomHit& hit, Places& places) {
   const bpf::call_shape shape = hit.declared->shape;
   const Site site = code.site(hit.address, hit.size, needed_arguments(shape));
@@ -158,6 +179,7 @@ void add_sites(FileCode& code, CustomHit& hit, Places& places) {
 int rank(const AllocatorSite& site) {
   switch (site.shape.action) {
     case bpf::action_free:
+    case bpf::action_free_go:
       return 0;
     case bpf::action_end:
       return 1;
@@ -171,9 +193,11 @@ void make_sites(CustomFile& file, int fd, const FindOptions& options) {
   const std::optional<ElfImage> elf = ElfImage::open(image);
   if (!elf) return;
   FileCode code(image, *elf, options.long_nops);
+  GoCode go(image, *elf);
   Places places{image, *elf, {}};
   for (CustomHit& hit : file.hits) {
-    if (hit.problem.empty()) add_sites(code, hit, places);
+    if (hit.problem.empty())
+      (go.contains(hit.address) ? add_go_site : add_sites)(code, hit, places);
     if (!hit.problem.empty())
       file.probes.notes.push_back("'" + hit.declared->text + "': " + hit.name + " " + hit.problem);
   }

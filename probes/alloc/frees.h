@@ -39,7 +39,9 @@ ALWAYS_INLINE void on_miss(struct pt_regs* ctx, struct process* process, struct 
 }
 
 ALWAYS_INLINE int on_free(struct pt_regs* ctx, struct process* process, struct call_shape shape) {
-  u64 address = argument(ctx, shape.block), pool = argument(ctx, shape.pool);
+  int is_go = shape.action == action_free_go;
+  u64 address = is_go ? go_argument(ctx, shape.block) : argument(ctx, shape.block);
+  u64 pool = is_go ? go_argument(ctx, shape.pool) : argument(ctx, shape.pool);
   if (pool) empty_pool(process->space, pool);
   if (!address) return no_return;
   struct block_key key = {.address = address, .space = process->space};

@@ -1,0 +1,44 @@
+// Functions that Go's compiler made. They must never get a return probe: the runtime walks its own
+// stacks, meets the kernel's trampoline and ends the program ("unexpected return pc"). Nor would
+// the probe mean anything, as a goroutine may return on another thread and on a stack that was
+// moved.
+//
+// Source: runtime/traceback.go, cmd/compile/abi-internal.md and cmd/internal/obj/x86 of Go 1.19.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "probes/alloc/file_code.h"
+#include "probes/unwind/elf_image.h"
+
+namespace memflame {
+
+// Reads the file with its first question. Both are kept.
+class GoCode {
+ public:
+  GoCode(const unwind::ImageBytes& image, const unwind::ElfImage& elf) : image_(image), elf_(elf) {}
+
+  // Whether the function at this address is Go's. In a file with Go's tables every function is,
+  // unless .eh_frame describes it: C compilers write one, Go's writes none.
+  bool contains(uint64_t address);
+
+ private:
+  const unwind::ImageBytes& image_;
+  const unwind::ElfImage& elf_;
+  std::optional<bool> is_go_;
+  std::vector<std::pair<uint64_t, uint64_t>> others_;  // start and end of what is not Go's; sorted
+};
+
+// Whether the file has code of Go, by its sections, its build id note or, without section headers,
+// by the tables that the runtime itself needs.
+bool has_go_code(const unwind::ImageBytes& image, const unwind::ElfImage& elf);
+
+// Where a function of Go has its arguments, and which every call passes once: behind the check of
+// the stack's room, as a function begins again when its stack has been moved. Empty where that
+// cannot be told.
+std::optional<uint64_t> go_entry(FileCode& code, uint64_t address, uint64_t size);
+
+}  // namespace memflame

@@ -4,6 +4,7 @@
 
 #include "core/difference.h"
 #include "core/error.h"
+#include "core/secrets.h"
 #include "core/units.h"
 #include "render/frame_tree.h"
 
@@ -159,6 +160,8 @@ Profile transformed(Profile profile, const Transform& transform, WidthOf width) 
   if (!transform.factor.empty())
     profile = multiplied(std::move(profile), parse_decimal(transform.factor, "--factor"));
   if (!transform.notes.empty()) profile.meta.notes.push_back(transform.notes);
+  profile.meta.command = transform.anonymise ? "" : without_secrets(profile.meta.command);
+  if (transform.anonymise) profile.meta.host.clear();
   if (transform.reverse) profile = reversed(std::move(profile));
   return profile;
 }

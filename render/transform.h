@@ -15,14 +15,16 @@ struct Transform {
   std::string factor{};      // "" = 1; a decimal number above 0, "0.001"
   std::string count_name{};  // what figures are: a unit for plain counts, else the column's name
   std::string notes{};       // a further line of the picture
+  bool anonymise = false;    // leave out the command line and the host
   friend bool operator==(const Transform&, const Transform&) = default;
 };
 
 // Throws Error (usage) when a number is none, before anything is measured.
 void check_transform(const Transform& transform);
 
-// Figures stay exact: a factor with a fraction gives figures with decimals. What could not be done
-// is told in a note. Throws Error when a figure leaves 64 bits.
+// Secrets in the command line are hidden in any case (core/secrets.h). Figures stay exact: a factor
+// with a fraction gives figures with decimals. What could not be done is told in a note. Throws
+// Error when a figure leaves 64 bits.
 Profile transformed(Profile profile, const Transform& transform, WidthOf width);
 
 }  // namespace memflame

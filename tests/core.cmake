@@ -1,3 +1,4 @@
 memflame_test(profile)
+memflame_test(secrets)
 memflame_test(units)
 memflame_test(interner)

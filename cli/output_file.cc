@@ -1,88 +1,176 @@
 #include "cli/output_file.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <iostream>
+#include <optional>
 
+#include "cli/fd_stream.h"
 #include "core/error.h"
+#include "probes/own_path.h"
 
 namespace memflame {
 namespace {
 
 bool is_stdout(const std::string& path) { return path.empty() || path == "-"; }
 
-// Devices, pipes and the like are written as they are: renaming over them would replace them.
-bool is_special(const std::string& path) {
+[[noreturn]] void fail(const std::string& path, const std::string& why) {
+  throw Error("cannot write " + path + ": " + why);
+}
+[[noreturn]] void fail(const std::string& path, int error) { fail(path, std::strerror(error)); }
+
+// The caller's own descriptor that such a name means.
+std::optional<int> descriptor_named(std::string_view path) {
+  if (path == "/dev/stdout") return STDOUT_FILENO;
+  if (path == "/dev/stderr") return STDERR_FILENO;
+  for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
+    if (!path.starts_with(folder)) continue;
+    const std::string_view digits = path.substr(folder.size());
+    int number = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    if (error == std::errc{} && end == digits.data() + digits.size()) return number;
+  }
+  return std::nullopt;
+}
+
+// Character devices that only take bytes; to open others can do more than that. The numbers are
+// those of Documentation/admin-guide/devices.txt in the kernel's sources.
+bool is_harmless_device(dev_t device) {
+  constexpr unsigned memory = 1, null = 3, zero = 5, full = 7;
+  if (major(device) == memory)
+    return minor(device) == null || minor(device) == zero || minor(device) == full;
+  constexpr std::array<unsigned, 5> terminals{4, 5, 188, 204, 229};
+  for (const unsigned number : terminals)
+    if (major(device) == number) return true;
+  return major(device) >= 136 && major(device) <= 143;  // pseudo-terminals
+}
+
+// Where an output goes: to something that is written as it is, or into a folder.
+struct Destination {
+  Place place;
+  bool as_it_is = false;
+  mode_t type = 0;  // of what is there; 0 = nothing
+};
+
+void refuse_unfit(const std::string& path, const struct stat& status) {
+  if (S_ISDIR(status.st_mode)) fail(path, "it is a folder");
+  if (S_ISBLK(status.st_mode)) fail(path, "it is a block device");
+  if (S_ISSOCK(status.st_mode)) fail(path, "it is a socket");
+  if (S_ISCHR(status.st_mode) && !is_harmless_device(status.st_rdev))
+    fail(path, "it is a device, neither a terminal nor /dev/null");
+}
+
+Destination destination_of(const std::string& path) try {
+  Destination to{place_of(path)};
+  std::optional<struct stat> status = to.place.status();
+  // A link to a file is replaced, like the file itself. What is written as it is may be reached by
+  // a link, and a folder is refused.
+  if (status && S_ISLNK(status->st_mode) && may_follow(to.place, *status)) {
+    Place end = place_of(path, true);
+    const std::optional<struct stat> there = end.status();
+    if (there && !S_ISREG(there->st_mode)) {
+      to.place = std::move(end);
+      status = there;
+    }
+  }
+  if (!status) return to;
+  refuse_unfit(path, *status);
+  to.type = status->st_mode & S_IFMT;
+  to.as_it_is = S_ISFIFO(status->st_mode) || S_ISCHR(status->st_mode);
+  return to;
+} catch (const Error& error) {
+  const std::string what = error.what();
+  if (what.starts_with("cannot write ")) throw;
+  throw Error("cannot write " + what);
+}
+
+// Of something that is written as it is.
+UniqueFd open_as_it_is(const std::string& path, const Destination& to) {
+  UniqueFd file(::openat(to.place.folder.get(), to.place.name.c_str(),
+                         O_WRONLY | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC));
   struct stat status {};
-  return ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
+  if (!file || ::fstat(file.get(), &status) != 0) fail(path, errno);
+  refuse_unfit(path, status);
+  if ((status.st_mode & S_IFMT) != to.type) fail(path, "it has just been replaced");
+  return file;
 }
 
-[[noreturn]] void fail(const std::string& path) {
-  throw Error("cannot write " + path + ": " + std::strerror(errno));
+UniqueFd duplicate(const std::string& path, int descriptor) {
+  UniqueFd file(::fcntl(descriptor, F_DUPFD_CLOEXEC, 3));
+  struct stat status {};
+  if (!file || ::fstat(file.get(), &status) != 0) fail(path, errno);
+  if (S_ISBLK(status.st_mode)) fail(path, "it is a block device");
+  return file;
 }
 
-// So that root does not write through a link that somebody has put there.
-void create_anew(const std::string& path) {
-  std::remove(path.c_str());
-  const int created =
-      ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-  if (created < 0) fail(path);
-  ::close(created);
+UniqueFd create(const std::string& path, const Place& place, Readers readers) try {
+  return create_file(place, readers == Readers::owner ? 0600 : 0666);
+} catch (const Error& error) {
+  fail(path, error.what());
+}
+
+void write_all(const std::string& path, UniqueFd fd,
+               const std::function<void(std::ostream&)>& write) {
+  FdStream file(std::move(fd));
+  write(file);
+  if (!file.buffer().close()) fail(path, file.buffer().error());
+  if (!file) fail(path, "the stream has failed");
 }
 
 }  // namespace
 
-void write_output(const std::string& path, const std::function<void(std::ostream&)>& write) {
+void write_output(const std::string& path, const std::function<void(std::ostream&)>& write,
+                  Readers readers) {
   if (is_stdout(path)) {
+    errno = 0;
     write(std::cout);
     std::cout.flush();
     if (!std::cout) throw Error("standard output could not be written");
     return;
   }
-  const bool special = is_special(path);
-  const std::string temporary =
-      special ? path : path + "." + std::to_string(::getpid()) + ".partial";
-  if (!special) create_anew(temporary);
-  errno = 0;
-  std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
-  if (!file) fail(path);
+  if (const std::optional<int> descriptor = descriptor_named(path))
+    return write_all(path, duplicate(path, *descriptor), write);
+  const Destination to = destination_of(path);
+  if (to.as_it_is) return write_all(path, open_as_it_is(path, to), write);
+  const int folder = to.place.folder.get();
+  const Place partial{UniqueFd(::fcntl(folder, F_DUPFD_CLOEXEC, 3)),
+                      to.place.name + "." + std::to_string(::getpid()) + ".partial"};
+  UniqueFd file = create(path, partial, readers);
   try {
-    write(file);
-    file.close();
-    if (!file) fail(path);
-    if (!special && std::rename(temporary.c_str(), path.c_str()) != 0) fail(path);
+    write_all(path, std::move(file), write);
+    if (::renameat(folder, partial.name.c_str(), folder, to.place.name.c_str()) != 0)
+      fail(path, errno);
   } catch (...) {
-    if (!special) std::remove(temporary.c_str());
+    ::unlinkat(folder, partial.name.c_str(), 0);
     throw;
   }
 }
 
-std::unique_ptr<std::ostream> open_lines(const std::string& path) {
+std::unique_ptr<std::ostream> open_lines(const std::string& path, Readers readers) {
   if (is_stdout(path)) return std::make_unique<std::ostream>(std::cout.rdbuf());
-  if (!is_special(path)) create_anew(path);
-  errno = 0;
-  auto file = std::make_unique<std::ofstream>(path, std::ios::binary | std::ios::app);
-  if (!*file) fail(path);
-  return file;
+  if (const std::optional<int> descriptor = descriptor_named(path))
+    return std::make_unique<FdStream>(duplicate(path, *descriptor));
+  const Destination to = destination_of(path);
+  return std::make_unique<FdStream>(to.as_it_is ? open_as_it_is(path, to)
+                                                : create(path, to.place, readers));
 }
 
 void require_writable(const std::string& path) {
-  if (is_stdout(path)) return;
-  struct stat status {};
-  if (::stat(path.c_str(), &status) == 0) {
-    if (S_ISDIR(status.st_mode)) throw Error("cannot write " + path + ": it is a folder");
-    if (::access(path.c_str(), W_OK) != 0) fail(path);
-    return;
+  if (is_stdout(path) || descriptor_named(path)) return;
+  const Destination to = destination_of(path);
+  const int folder = to.place.folder.get();
+  if (to.type != 0 && to.type != S_IFLNK) {
+    if (::faccessat(folder, to.place.name.c_str(), W_OK, 0) != 0) fail(path, errno);
+    if (to.as_it_is) return;
   }
-  const size_t slash = path.rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  if (::access(folder.c_str(), W_OK | X_OK) != 0) fail(path);
+  if (::faccessat(folder, ".", W_OK | X_OK, 0) != 0) fail(path, errno);
 }
 
 bool stdout_is_terminal() { return ::isatty(STDOUT_FILENO) != 0; }

@@ -1,4 +1,9 @@
-// Writing results so that a failure leaves nothing half-written.
+// Writing results so that a failure leaves nothing half-written, and no link of another user leads
+// anywhere (probes/own_path.h).
+//
+// Standard output, pipes, terminals, /dev/null and the caller's own /dev/fd/N are written as they
+// are. Block devices and other devices are refused. All files belong to the caller
+// (probes/caller.h).
 #pragma once
 
 #include <functional>
@@ -8,13 +13,18 @@
 
 namespace memflame {
 
+// Who may read a file that is written: those that the umask lets, or nobody but its owner.
+enum class Readers : uint8_t { by_umask, owner };
+
 // Calls `write` with the stream for `path`; "" and "-" mean standard output. A file is written
 // beside its final name and renamed when complete. Throws Error.
-void write_output(const std::string& path, const std::function<void(std::ostream&)>& write);
+void write_output(const std::string& path, const std::function<void(std::ostream&)>& write,
+                  Readers readers = Readers::by_umask);
 
 // A file for lines that come one after the other, there from the first one on; "" and "-" mean
-// standard output. What was there is replaced, unless it is a device or a pipe. Throws Error.
-std::unique_ptr<std::ostream> open_lines(const std::string& path);
+// standard output. What was there is replaced, unless it is written as it is. Throws Error.
+std::unique_ptr<std::ostream> open_lines(const std::string& path,
+                                         Readers readers = Readers::by_umask);
 
 // Refuses early what could only fail late: a folder that is not there or not writable.
 void require_writable(const std::string& path);

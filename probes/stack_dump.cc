@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "core/error.h"
+#include "probes/own_path.h"
 
 namespace memflame {
 namespace {
@@ -14,8 +15,11 @@ constexpr uint32_t magic = 0x4b53464d;  // "MFSK"
 
 }  // namespace
 
-StackDump::StackDump(const std::string& path) : file_(std::fopen(path.c_str(), "we")) {
+StackDump::StackDump(const std::string& path) {
+  UniqueFd file = create_file(place_of(path), 0600);
+  file_.reset(::fdopen(file.get(), "w"));
   if (!file_) throw Error(path + ": cannot be written: " + std::strerror(errno));
+  file.release();
 }
 
 void StackDump::write(const bpf::copy_record& record, const RawStack& walked) {

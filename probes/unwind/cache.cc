@@ -12,6 +12,8 @@
 #include <memory>
 #include <system_error>
 
+#include "core/error.h"
+#include "probes/own_path.h"
 #include "probes/unwind/cache_file.h"
 #include "probes/unwind/elf_image.h"
 
@@ -26,20 +28,6 @@ void append_hex(std::string& text, Number number) {
 
 std::string reason(const char* what, const std::string& path) {
   return path + ": " + what + ": " + std::generic_category().message(errno);
-}
-
-// Makes the folder `base` and those above it, but none in another user's: what root leaves there
-// the user cannot use. Whether it worked shows when the folder is opened.
-void make_folders(const std::string& base) {
-  std::string parent = "/";
-  for (size_t slash = base.find('/', 1);; slash = base.find('/', slash + 1)) {
-    const std::string path = base.substr(0, slash);
-    struct stat above {};
-    if (::stat(parent.c_str(), &above) != 0) return;
-    if (above.st_uid == ::geteuid() || above.st_uid == 0) ::mkdir(path.c_str(), 0700);
-    if (slash == std::string::npos) return;
-    parent = path;
-  }
 }
 
 // Opens a folder of ours, making it when it is missing. Another user may neither own it nor be able
@@ -78,10 +66,16 @@ TableCache::TableCache(const std::string& base, CacheLimits limits) : limits_(li
     problem_ = "no folder for caches: neither XDG_CACHE_HOME nor HOME is an absolute path";
     return;
   }
-  make_folders(base);
-  const UniqueFd top(::open(base.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  UniqueFd top;
   struct stat status {};
-  if (!top || ::fstat(top.get(), &status) != 0) {
+  try {
+    // None is made in another user's: what root leaves there the user cannot use.
+    top = open_folder(base, true);
+  } catch (const Error& error) {
+    problem_ = error.what();
+    return;
+  }
+  if (::fstat(top.get(), &status) != 0) {
     problem_ = reason("cannot be opened", base);
     return;
   }

@@ -1,0 +1,48 @@
+// A stream over a descriptor that is open already: nothing is looked up by name again.
+#pragma once
+
+#include <array>
+#include <ostream>
+#include <streambuf>
+
+#include "probes/unique_fd.h"
+
+namespace memflame {
+
+class FdBuffer : public std::streambuf {
+ public:
+  explicit FdBuffer(UniqueFd fd);
+  ~FdBuffer() override { sync(); }
+  FdBuffer(const FdBuffer&) = delete;
+  FdBuffer& operator=(const FdBuffer&) = delete;
+
+  // Writes what is left and closes. False when anything could not be written.
+  bool close();
+  // errno of the first write that failed; 0 = none has.
+  int error() const { return error_; }
+
+ protected:
+  int_type overflow(int_type letter) override;
+  std::streamsize xsputn(const char* text, std::streamsize size) override;
+  int sync() override;
+
+ private:
+  bool write(const char* data, size_t size);
+
+  UniqueFd fd_;
+  int error_ = 0;
+  std::array<char, size_t{64} * 1024> bytes_{};
+};
+
+class FdStream : public std::ostream {
+ public:
+  explicit FdStream(UniqueFd fd) : std::ostream(nullptr), buffer_(std::move(fd)) {
+    rdbuf(&buffer_);
+  }
+  FdBuffer& buffer() { return buffer_; }
+
+ private:
+  FdBuffer buffer_;
+};
+
+}  // namespace memflame

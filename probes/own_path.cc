@@ -1,0 +1,151 @@
+#include "probes/own_path.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <deque>
+#include <sstream>
+
+#include "core/error.h"
+#include "probes/caller.h"
+
+namespace memflame {
+namespace {
+
+constexpr int most_links = 40;  // as the kernel follows at once
+constexpr int folder_flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
+
+[[noreturn]] void fail(const std::string& path) { throw Error(path + ": " + std::strerror(errno)); }
+
+bool is_trusted(uid_t user) { return user == ::geteuid() || user == 0 || user == caller().uid; }
+
+bool is_on_procfs(int folder) {
+  struct statfs status {};
+  return ::fstatfs(folder, &status) == 0 && status.f_type == PROC_SUPER_MAGIC;
+}
+
+// Walks along a path; what is ahead changes when a link is followed.
+class Walk {
+ public:
+  Walk(const std::string& path, bool make) : path_(path), make_(make) {
+    if (path.empty()) throw Error("an empty file name");
+    go_on_with(path);
+  }
+
+  Place run(bool follow_last) {
+    while (!ahead_.empty()) {
+      place_.name = std::move(ahead_.front());
+      ahead_.pop_front();
+      const std::optional<struct stat> status = place_.status();
+      if (status && S_ISLNK(status->st_mode) && (!ahead_.empty() || follow_last)) {
+        follow(*status);
+      } else if (ahead_.empty() && place_.name != ".") {
+        return std::move(place_);
+      } else {
+        if (!status && make_) make_folder();
+        enter(O_NOFOLLOW);
+      }
+    }
+    place_.name = ".";
+    return std::move(place_);
+  }
+
+ private:
+  void go_on_with(const std::string& path) {
+    if (path.starts_with('/') || !place_.folder) {
+      place_.folder.reset(::open(path.starts_with('/') ? "/" : ".", folder_flags));
+      if (!place_.folder) fail(path_);
+    }
+    std::deque<std::string> parts;
+    std::istringstream text(path);
+    for (std::string part; std::getline(text, part, '/');)
+      if (!part.empty()) parts.push_back(part);
+    if (path.ends_with('/')) parts.emplace_back(".");
+    ahead_.insert(ahead_.begin(), parts.begin(), parts.end());
+  }
+
+  void follow(const struct stat& link) {
+    if (!may_follow(place_, link))
+      throw Error(path_ + ": '" + place_.name + "' is a link of " + name_of_user(link.st_uid) +
+                  ", which memflame does not follow: name the file it leads to");
+    if (++links_ > most_links) {
+      errno = ELOOP;
+      fail(path_);
+    }
+    // What such a link says is not where it leads.
+    if (is_on_procfs(place_.folder.get())) return enter(0);
+    std::array<char, PATH_MAX> target{};
+    const ssize_t length =
+        ::readlinkat(place_.folder.get(), place_.name.c_str(), target.data(), target.size() - 1);
+    if (length <= 0) fail(path_);
+    go_on_with({target.data(), static_cast<size_t>(length)});
+  }
+
+  void enter(int flags) {
+    UniqueFd next(::openat(place_.folder.get(), place_.name.c_str(), folder_flags | flags));
+    if (!next) fail(path_);
+    place_.folder = std::move(next);
+  }
+
+  void make_folder() {
+    struct stat above {};
+    if (::fstat(place_.folder.get(), &above) == 0 &&
+        (above.st_uid == ::geteuid() || above.st_uid == 0))
+      ::mkdirat(place_.folder.get(), place_.name.c_str(), 0700);  // enter() says whether it worked
+  }
+
+  const std::string& path_;
+  bool make_;
+  Place place_;
+  std::deque<std::string> ahead_;
+  int links_ = 0;
+};
+
+}  // namespace
+
+std::optional<struct stat> Place::status() const {
+  struct stat status {};
+  if (::fstatat(folder.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) return status;
+  if (errno != ENOENT) fail(name);
+  return std::nullopt;
+}
+
+bool may_follow(const Place& place, const struct stat& link) {
+  if (link.st_uid == ::geteuid() || link.st_uid == caller().uid) return true;
+  struct stat folder {};
+  if (::fstat(place.folder.get(), &folder) != 0) return false;
+  if (link.st_uid == 0 && folder.st_uid == 0) return true;
+  return is_trusted(folder.st_uid) && (folder.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+Place place_of(const std::string& path, bool follow_last) {
+  return Walk(path, false).run(follow_last);
+}
+
+UniqueFd create_file(const Place& place, mode_t mode) {
+  ::unlinkat(place.folder.get(), place.name.c_str(), 0);
+  UniqueFd file(::openat(place.folder.get(), place.name.c_str(),
+                         O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+  if (!file) throw Error(std::strerror(errno));
+  const Caller owner = caller();
+  if (owner.by_sudo && ::fchown(file.get(), owner.uid, owner.gid) != 0) {
+    const Error error(std::string("cannot be given to its owner: ") + std::strerror(errno));
+    ::unlinkat(place.folder.get(), place.name.c_str(), 0);
+    throw error;
+  }
+  return file;
+}
+
+UniqueFd open_folder(const std::string& path, bool make) {
+  const Place place = Walk(path + "/", make).run(true);
+  UniqueFd folder(::openat(place.folder.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder) fail(path);
+  return folder;
+}
+
+}  // namespace memflame

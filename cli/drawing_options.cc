@@ -213,6 +213,7 @@ Transform transform_of(const po::variables_map& values) {
   take(values, "factor", transform.factor);
   take(values, "countname", transform.count_name);
   take(values, "notes", transform.notes);
+  transform.anonymise = values["anonymise"].as<bool>();
   check_transform(transform);
   return transform;
 }

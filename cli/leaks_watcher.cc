@@ -72,7 +72,7 @@ LeaksWatcher::LeaksWatcher(const LeaksOptions& options, const Request& request)
 void LeaksWatcher::begin(Session&) {
   start_ns_ = monotonic_ns();
   if (request_.format == nullptr || options_.trace)
-    lines_ = open_lines(request_.format == nullptr ? request_.output : "");
+    lines_ = open_lines(request_.format == nullptr ? request_.output : "", request_.readers);
 }
 
 bool LeaksWatcher::look(Session& session, double seconds) {
@@ -199,8 +199,10 @@ void LeaksWatcher::write_picture(Session& session, double seconds,
   recording.meta.sampling = sampling_of(session.options());
   const Profile profile =
       prepared(profile_of(recording, request_, false), request_.transform, request_.render);
-  write_output(request_.output,
-               [&](std::ostream& out) { request_.format->write(out, profile, request_.render); });
+  write_output(
+      request_.output,
+      [&](std::ostream& out) { request_.format->write(out, profile, request_.render); },
+      request_.readers);
 }
 
 bool LeaksWatcher::wants_results(Recording& recording) {

@@ -43,6 +43,9 @@ po::options_description drawing_options(const std::string& formats, bool own_sor
                         "write to FILE; its suffix chooses the format (default: standard output)");
   options.add_options()("format", po::value<std::string>(),
                         formats.empty() ? usual.c_str() : formats.c_str());
+  options.add_options()("anonymise", po::bool_switch(),
+                        "leave out the command line and the host's name; values that look like "
+                        "secrets are hidden in any case");
   add_looks(options, own_sort);
   options.add_options()("all-values", po::bool_switch(),
                         "folded text: all figures of a stack, with TABs between them");

@@ -9,6 +9,7 @@
 
 #include "cli/drawing_options.h"
 #include "cli/output_file.h"
+#include "cli/run_as.h"
 #include "cli/summary.h"
 #include "cli/target_options.h"
 #include "collapse/fold.h"
@@ -51,8 +52,10 @@ void write_results(const Request& request, Run& run) {
   Profile profile = profile_of(run.recording, request);
   if (request.format != nullptr) {
     const auto draw = [&](const Profile& drawn) {
-      write_output(request.output,
-                   [&](std::ostream& out) { request.format->write(out, drawn, request.render); });
+      write_output(
+          request.output,
+          [&](std::ostream& out) { request.format->write(out, drawn, request.render); },
+          request.readers);
       keep_colours(drawn, request.render);
     };
     // The summary is about what was measured, not about what options made of it.
@@ -63,8 +66,9 @@ void write_results(const Request& request, Run& run) {
   }
   profile.losses.add(Loss::replaced_bytes, replaced_bytes(profile));
   if (!request.summary.empty())
-    write_output(request.summary,
-                 [&](std::ostream& out) { write_summary_json(out, profile, run.info); });
+    write_output(
+        request.summary, [&](std::ostream& out) { write_summary_json(out, profile, run.info); },
+        request.readers);
   write_summary_text(std::cerr, profile, run.info, request.output, request.verbose);
 }
 
@@ -80,10 +84,15 @@ int measure(const Probe& probe, const Request& request, Command* command, Watche
 }
 
 // With a command, memflame's exit status is the command's: its own failures must be tellable apart.
-int measure_command(const Probe& probe, const Request& request, Watcher* watcher) {
+int measure_command(const Probe& probe, Request& request, Watcher* watcher) {
   const Target& target = request.probe.target;
   try {
-    Command command(target.command, target.user);
+    const std::string user = user_of_command(target);
+    Command command(target.command, user);
+    if (user != target.user)
+      std::cerr << "memflame: " << target.command[0] << " runs as " << user
+                << ", who called sudo; --user root runs it as root\n";
+    request.readers = readers_of(target, command.program());
     return measure(probe, request, &command, watcher);
   } catch (const Error& error) {
     const bool own =
@@ -95,22 +104,25 @@ int measure_command(const Probe& probe, const Request& request, Watcher* watcher
 }  // namespace
 
 Profile profile_of(Recording& recording, const Request& request, bool debug_servers) {
-  recording.meta.command = as_typed(request);
-  recording.meta.host = host_name();
+  if (!request.transform.anonymise) {
+    recording.meta.command = as_typed(request);
+    recording.meta.host = host_name();
+  }
   symbolize(recording, {.debug_servers = debug_servers});
   FoldOptions options;
   options.pid = request.pid_in_root;
   return fold(recording, options);
 }
 
-int run_request(const Probe& probe, const Request& request, Watcher* watcher) {
+int run_request(const Probe& probe, Request& request, Watcher* watcher) {
   check_outputs(request);
   if (!request.probe.target.command.empty()) return measure_command(probe, request, watcher);
+  request.readers = readers_of(request.probe.target, "");
   return measure(probe, request, nullptr, watcher);
 }
 
 int run_probe_command(const Probe& probe, const Arguments& arguments) {
-  const std::optional<Request> request = read_request(probe, arguments);
+  std::optional<Request> request = read_request(probe, arguments);
   return request ? run_request(probe, *request, nullptr) : 0;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "cli/commands.h"
+#include "cli/output_file.h"
 #include "probes/options.h"
 #include "probes/probe.h"
 #include "render/output.h"
@@ -22,6 +23,7 @@ struct Request {
   Transform transform;
   const Output* format = nullptr;  // null: no picture
   std::string output, summary;
+  Readers readers = Readers::by_umask;  // of both; run_request() sets it
   bool strict = false, verbose = false, pid_in_root = false;
 };
 

@@ -5,6 +5,7 @@
 
 #include "cli/options.h"
 #include "core/error.h"
+#include "core/secrets.h"
 
 namespace po = boost::program_options;
 
@@ -37,7 +38,8 @@ po::options_description target_options(const Probe& probe) {
   options.add_options()("pid,p", po::value<std::string>(), "processes to attach to: PID[,PID...]");
   options.add_options()("comm", po::value<std::string>(),
                         "every process of this name, also those that start later");
-  options.add_options()("user", po::value<std::string>(), "run COMMAND as this user");
+  options.add_options()("user", po::value<std::string>(),
+                        "run COMMAND as this user (default: the one who called sudo, else root)");
   options.add_options()("no-children", po::bool_switch(),
                         probe.whole_system
                             ? "do not follow processes that the target starts"
@@ -74,7 +76,7 @@ std::string as_typed(const Target& target) {
     text += (i == 0 ? " -p " : ",") + std::to_string(target.pids[i]);
   if (!target.comm.empty()) text += " --comm " + target.comm;
   if (!target.command.empty()) text += " --";
-  for (const std::string& word : target.command) text += " " + word;
+  for (const std::string& word : without_secrets(target.command)) text += " " + word;
   if (target.whole_system()) text += " (whole system)";
   return text;
 }

@@ -58,6 +58,7 @@ std::string find_program(const std::string& name) {
 }
 
 struct User {
+  std::string name, home;
   uid_t uid = 0;
   gid_t gid = 0;
   std::vector<gid_t> groups;
@@ -66,7 +67,11 @@ struct User {
 User find_user(const std::string& name) {
   const passwd* entry = ::getpwnam(name.c_str());
   if (entry == nullptr) throw Error("--user " + name + ": there is no such user");
-  User user{.uid = entry->pw_uid, .gid = entry->pw_gid, .groups = std::vector<gid_t>(256)};
+  User user{.name = entry->pw_name,
+            .home = entry->pw_dir,
+            .uid = entry->pw_uid,
+            .gid = entry->pw_gid,
+            .groups = std::vector<gid_t>(256)};
   int count = static_cast<int>(user.groups.size());
   if (::getgrouplist(name.c_str(), entry->pw_gid, user.groups.data(), &count) < 0) {
     user.groups.resize(static_cast<size_t>(count));
@@ -74,6 +79,29 @@ User find_user(const std::string& name) {
   }
   user.groups.resize(static_cast<size_t>(count));
   return user;
+}
+
+// The environment as a login of the user would change it, and without what sudo says of the caller.
+std::vector<std::string> environment_of(const User& user) {
+  constexpr std::array<std::string_view, 7> own{
+      "HOME=", "USER=", "LOGNAME=", "SUDO_UID=", "SUDO_GID=", "SUDO_USER=", "SUDO_COMMAND="};
+  std::vector<std::string> variables;
+  for (char** variable = environ; *variable != nullptr; ++variable)
+    if (std::none_of(own.begin(), own.end(), [&](std::string_view name) {
+          return std::string_view(*variable).starts_with(name);
+        }))
+      variables.emplace_back(*variable);
+  variables.push_back("HOME=" + user.home);
+  variables.push_back("USER=" + user.name);
+  variables.push_back("LOGNAME=" + user.name);
+  return variables;
+}
+
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
 }
 
 // PT_INTERP of a dynamically linked program; "" for a static one or what is no ELF file.
@@ -125,9 +153,11 @@ Command::Command(std::vector<std::string> argv, const std::string& user)
   if (!user.empty()) as = find_user(user);
   Pipe go = make_pipe();
   Pipe failed = make_pipe();
-  std::vector<char*> arguments;
-  for (std::string& argument : argv_) arguments.push_back(argument.data());
-  arguments.push_back(nullptr);
+  const std::vector<char*> arguments = pointers_to(argv_);
+  std::vector<std::string> variables;
+  if (!user.empty()) variables = environment_of(as);
+  const std::vector<char*> changed = pointers_to(variables);
+  char* const* environment = user.empty() ? environ : changed.data();
 
   pid_ = ::fork();
   if (pid_ < 0) throw Error(std::string("cannot start a process: ") + std::strerror(errno));
@@ -141,7 +171,7 @@ Command::Command(std::vector<std::string> argv, const std::string& user)
                           ::setgid(as.gid) != 0 || ::setuid(as.uid) != 0))
       error = errno;
     if (error == 0) {
-      ::execv(program_.c_str(), arguments.data());
+      ::execve(program_.c_str(), arguments.data(), environment);
       error = errno;
     }
     [[maybe_unused]] const ssize_t told = ::write(failed.write.get(), &error, sizeof(error));

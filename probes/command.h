@@ -12,7 +12,8 @@ namespace memflame {
 
 class Command {
  public:
-  // Forks; the child waits. It keeps terminal, stdin, environment and working directory. Throws
+  // Forks; the child waits. It keeps terminal, stdin, environment and working directory. With a
+  // user it has that user's groups, HOME, USER and LOGNAME, and none of sudo's variables. Throws
   // Error when the user is unknown or the program cannot be found (exit code 127) or executed
   // (126).
   Command(std::vector<std::string> argv, const std::string& user);

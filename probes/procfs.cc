@@ -148,6 +148,17 @@ std::string read_comm(pid_t pid) {
   return comm;
 }
 
+std::optional<uid_t> user_of_process(pid_t pid) {
+  const std::string status = read_file(proc_path(pid, "status"));
+  const size_t at = status.find("\nUid:");
+  unsigned real = 0;
+  unsigned effective = 0;
+  if (at == std::string::npos ||
+      std::sscanf(status.c_str() + at, " Uid: %u %u", &real, &effective) != 2)
+    return std::nullopt;
+  return effective;
+}
+
 std::vector<pid_t> all_pids() {
   std::vector<pid_t> pids;
   DIR* folder = ::opendir("/proc");

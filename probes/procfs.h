@@ -46,8 +46,9 @@ std::optional<OsMemory> read_memory(pid_t pid);
 // kernel's counters lack what tasks hold back; this has it, and takes longer.
 std::optional<OsMemory> read_memory_by_walk(pid_t pid);
 
-std::string read_comm(pid_t pid);                // "" when gone
-std::string read_file(const std::string& path);  // "" when it cannot be read
+std::string read_comm(pid_t pid);                 // "" when gone
+std::string read_file(const std::string& path);   // "" when it cannot be read
+std::optional<uid_t> user_of_process(pid_t pid);  // as whom it acts; none when gone
 std::vector<pid_t> all_pids();
 bool is_alive(pid_t pid);  // not gone and not a zombie
 // Has an address space: neither gone, nor a zombie, nor a kernel thread.

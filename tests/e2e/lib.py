@@ -19,6 +19,10 @@ if os.geteuid() != 0:
     print("SKIPPED: BPF needs root")
     sys.exit(77)
 
+# By sudo, memflame would run commands as the user who called it.
+for name in ("SUDO_UID", "SUDO_GID", "SUDO_USER", "SUDO_COMMAND"):
+    os.environ.pop(name, None)
+
 MEMFLAME = os.path.abspath(os.environ["MEMFLAME"])
 EXAMPLES = os.path.abspath(os.environ["EXAMPLES"])
 SLOW = "MEMFLAME_KERNEL_BOOT" in os.environ

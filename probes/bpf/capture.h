@@ -43,8 +43,8 @@ ALWAYS_INLINE void leave_uprobes_page(struct task_struct* task, struct walk* wal
 ALWAYS_INLINE int may_copy(struct code_slot* slot, u32 stop) {
   if (!slot || (stop != stop_no_mapping && stop != stop_no_table)) return 0;
   if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > 2 * config.wake_bytes) return 0;
-  u32 left = slot->copies;
-  return left && __sync_val_compare_and_swap(&slot->copies, left, left - 1) == left;
+  // User space sets `copies` anew at any time, so nothing may depend on its present value.
+  return slot->copies > 0 && __sync_fetch_and_add(&slot->copies, -1) > 0;
 }
 
 struct walking {
@@ -190,15 +190,30 @@ ALWAYS_INLINE struct sum* sum_of(u64 key) {
   return bpf_map_lookup_elem(&notes, &key);
 }
 
+// Adds to one column of a copied stack: in user space, or in `sums` while the ring is full.
+__attribute__((noinline)) int account_copied(u64 key, u32 column, s64 value) {
+  struct amount_record amount = {
+      .type = record_amount, .column = column, .key = key, .value = value};
+  if (!bpf_ringbuf_output(&ring, &amount, sizeof(amount), wake_if_filling())) return 1;
+  struct sum* sum = bpf_map_lookup_elem(&sums, &key);
+  if (!sum) {
+    struct sum empty = {};
+    insert(&sums, &key, &empty);
+    sum = bpf_map_lookup_elem(&sums, &key);
+  }
+  if (sum && column < columns) {
+    __sync_fetch_and_add(&sum->value[column], (u64)value);
+    return 1;
+  }
+  COUNT(event_drops, 1);
+  if (column == 0 && value > 0) COUNT(event_drop_bytes, value * config.column_bytes);
+  return 0;
+}
+
 // Adds to one column of a stack.
 ALWAYS_INLINE void account(u64 key, u32 column, s64 value) {
   if (key >> 62 == 3) {
-    struct amount_record amount = {
-        .type = record_amount, .column = column, .key = key, .value = value};
-    if (bpf_ringbuf_output(&ring, &amount, sizeof(amount), wake_if_filling())) {
-      COUNT(event_drops, 1);
-      if (column == 0 && value > 0) COUNT(event_drop_bytes, value * config.column_bytes);
-    }
+    account_copied(key, column, value);
     return;
   }
   struct sum* sum = sum_of(key);

@@ -122,7 +122,7 @@ struct process {
 // publishes a new list and then changes `list`; a program takes `list` once for a whole walk.
 struct code_slot {
   u32 space;   // 0 = free
-  u32 copies;  // stacks that met unknown code may still be copied so often
+  s32 copies;  // stacks that met unknown code may still be copied so often; below 0 as well
   u64 list;    // entries in code_mappings: first | count << 24 | id << 40; 0 = none yet
   u32 unmaps;  // how often code was unmapped
   u32 pad;

@@ -66,7 +66,7 @@ bool CodeLists::publish(SpaceId space, std::vector<bpf::code_mapping> list, uint
   const uint32_t id = next_id();
   for (bpf::code_mapping& mapping : list) mapping.id = id;
   std::copy(list.begin(), list.end(), mappings_.begin() + range.first);
-  __atomic_store_n(&slot->copies, copies, __ATOMIC_RELAXED);
+  __atomic_store_n(&slot->copies, static_cast<int32_t>(copies), __ATOMIC_RELAXED);
   __atomic_store_n(&slot->list, list_word(range.first, count, id), __ATOMIC_SEQ_CST);
   // Code was unmapped since the list was put together: what it says may be wrong.
   if (__atomic_load_n(&slot->unmaps, __ATOMIC_SEQ_CST) != unmaps)
@@ -80,7 +80,7 @@ bool CodeLists::publish(SpaceId space, std::vector<bpf::code_mapping> list, uint
 void CodeLists::release(SpaceId space, uint64_t now_ns) {
   if (bpf::code_slot* slot = find(space)) {
     __atomic_store_n(&slot->list, uint64_t{0}, __ATOMIC_SEQ_CST);
-    __atomic_store_n(&slot->copies, 0U, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&slot->copies, 0, __ATOMIC_SEQ_CST);
     __atomic_store_n(&slot->space, 0U, __ATOMIC_SEQ_CST);
   }
   if (const auto range = of_space_.find(space.index); range != of_space_.end()) {

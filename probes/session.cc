@@ -44,6 +44,10 @@ ProbeOptions options_for(const Probe& probe, const ProbeOptions& options) {
   return result;
 }
 
+bool begins(uint32_t reason) {
+  return reason == bpf::space_fork || reason == bpf::space_exec || reason == bpf::space_found;
+}
+
 // The processes that are targets when the run begins. What belongs to no process is not followed
 // through all of them.
 std::vector<pid_t> present_targets(const Probe& probe, const Target& target) {
@@ -67,6 +71,7 @@ Session::Session(const Probe& probe, const ProbeOptions& options)
       accounting_(probe.accounting(options)),
       unwinder_(options_),
       os_(features_.exact_rss_stat) {
+  spaces_.set_log([this] { read_log(); });
   bpf::config config = make_config(options, features_);
   object_.resize("ring", options.ring_bytes);
   object_.resize("sums", options.max_stacks);
@@ -146,20 +151,21 @@ void Session::disarm() {
 }
 
 void Session::poll(int timeout_ms) {
-  ring_buffer__poll(ring_, timeout_ms);
+  ring_buffer__poll(ring_, waiting_.empty() ? timeout_ms : 0);
   // Wake-ups are only asked for when the ring fills: take what is there in any case.
   ring_buffer__consume(ring_);
   look_at_mappings();
-  for (std::span<const std::byte> rest = waiting_; !rest.empty();) {
+  std::swap(waiting_, handling_);
+  for (std::span<const std::byte> rest = handling_; !rest.empty();) {
     size_t size = 0;
     std::memcpy(&size, rest.data(), sizeof(size));
     on_record(rest.subspan(sizeof(size), size));
     rest = rest.subspan(sizeof(size) + size);
-    // Many copied stacks take a while, in which more is mapped: the sooner the programs know, the
-    // fewer have to be copied.
-    if (monotonic_ns() - looked_at_mappings_ns_ > mappings_interval_ns) look_at_mappings();
+    // Many copied stacks take a while, in which processes begin and more is mapped: the sooner the
+    // programs know, the fewer have to be copied.
+    if (monotonic_ns() - looked_at_mappings_ns_ > mappings_interval_ns) look_at_ring();
   }
-  waiting_.clear();
+  handling_.clear();
   unwinder_.refresh(spaces_);
   for (const ModuleId id : spaces_.new_modules())
     if (probe_.attach_module != nullptr) probe_.attach_module(*this, spaces_.module(id), armed_);
@@ -170,14 +176,27 @@ void Session::poll(int timeout_ms) {
   os_.poll();
 }
 
-void Session::look_at_mappings() {
+// What is left in the ring when much is waiting already keeps the programs from copying more.
+void Session::look_at_ring() {
+  if (waiting_.size() + handling_.size() < size_t{2} * options_.ring_bytes)
+    ring_buffer__consume(ring_);
+  look_at_mappings();
+}
+
+void Session::read_log() {
   sideband_.drain([this](const SidebandRecord& record) { spaces_.take(record); });
+}
+
+void Session::look_at_mappings() {
+  read_log();
   unwinder_.refresh(spaces_);
   looked_at_mappings_ns_ = monotonic_ns();
 }
 
 int Session::keep_record(void* session, void* data, size_t size) {
-  std::vector<std::byte>& waiting = static_cast<Session*>(session)->waiting_;
+  auto& self = *static_cast<Session*>(session);
+  self.meet({static_cast<const std::byte*>(data), size});
+  std::vector<std::byte>& waiting = self.waiting_;
   const auto append = [&](const void* from, size_t count) {
     const auto* bytes = static_cast<const std::byte*>(from);
     waiting.insert(waiting.end(), bytes, bytes + count);
@@ -186,6 +205,18 @@ int Session::keep_record(void* session, void* data, size_t size) {
   append(&size, sizeof(size));
   append(data, size);
   return 0;
+}
+
+// A process that begins is looked at as soon as its record is there: until its code is known its
+// stacks are copied. What these speak of depends on their time, not on the order of records.
+void Session::meet(std::span<const std::byte> data) {
+  bpf::space_record record{};
+  if (data.size() < sizeof(record)) return;
+  std::memcpy(&record, data.data(), sizeof(record));
+  if (record.type != bpf::record_space || !begins(record.reason)) return;
+  read_log();
+  spaces_.begin(record);
+  unwinder_.refresh(spaces_);
 }
 
 void Session::on_record(std::span<const std::byte> record) {
@@ -220,8 +251,6 @@ void Session::on_space(const bpf::space_record& record) {
     unwinder_.release(id);
     return spaces_.end(id, record.time);
   }
-  spaces_.begin(record);
-  unwinder_.refresh(spaces_);  // at once: until then its stacks are copied
   if (record.reason == bpf::space_fork)
     accounting_->fork(SpaceId{record.parent_space}, id);
   else
@@ -235,7 +264,8 @@ void Session::on_stack(const bpf::stack_record& record, size_t size) {
   const auto user = std::span(stack->pcs).subspan(stack->kernel_pcs);
   spaces_.learn(stack->space, user);
   if (stack->stop == StopReason::no_table && !user.empty())
-    unwinder_.demand(spaces_, stack->space, user.back().addr - (user.back().is_return ? 1 : 0));
+    unwinder_.demand(spaces_, stack->space, user.back().addr - (user.back().is_return ? 1 : 0),
+                     record.time);
 }
 
 void Session::on_copy(std::span<const std::byte> data) {

@@ -73,7 +73,10 @@ class Session {
   const StackLog& stack_log() const { return stacks_; }
 
  private:
+  void read_log();
   void look_at_mappings();
+  void look_at_ring();
+  void meet(std::span<const std::byte> record);
   static int keep_record(void* session, void* data, size_t size);
   void on_record(std::span<const std::byte> record);
   void on_space(const bpf::space_record& record);
@@ -94,6 +97,7 @@ class Session {
   // Taken from the ring, but not looked at before the log of mappings has been: then whatever a
   // record speaks of is known.
   std::vector<std::byte> waiting_;
+  std::vector<std::byte> handling_;         // of it, those that are looked at now
   std::unique_ptr<bpf::copy_record> copy_;  // the one looked at
   uint64_t looked_at_mappings_ns_ = 0;
   std::optional<StackDump> dump_;

@@ -12,6 +12,7 @@ namespace {
 
 constexpr uint64_t reread_interval_ns = 50'000'000;
 constexpr uint64_t keep_log_ns = 5'000'000'000;
+constexpr size_t most_code_kept = 1024;  // results of code_of()
 
 }  // namespace
 
@@ -71,6 +72,7 @@ void Spaces::begin(const bpf::space_record& record) {
   space.space.from_ns = record.time;
   space.space.forked_from = SpaceId{record.parent_space};
   space.from_exec = record.reason == bpf::space_exec;
+  ++space.changes;
   current_[pid] = id;
   add_seen(space);
   // A child has its parent's code until the log says otherwise; by now it may run another program.
@@ -84,7 +86,10 @@ void Spaces::expect(SpaceId id, pid_t pid, const char* comm, uint64_t time_ns) {
   if (space.space.pid != 0) return;
   space.space.pid = static_cast<uint32_t>(pid);
   space.space.from_ns = time_ns;
-  current_[pid] = id;
+  ++space.changes;
+  // News of processes is not taken in the order of their stacks.
+  SpaceId& now = current_[pid];
+  if (!now || spaces_[now.index].space.from_ns < time_ns) now = id;
   add_seen(space);
   read_maps_of(space);
 }
@@ -169,7 +174,9 @@ void Spaces::add_mapping(Watched& space, const Mapping& mapping) {
       return m.module != mapping.module && m.start < mapping.end && mapping.start < m.end &&
              m.from_ns >= mapping.from_ns && m.from_ns <= known->from_ns;
     });
-    if (!came_back) known->from_ns = std::min(known->from_ns, mapping.from_ns);
+    if (came_back || known->from_ns <= mapping.from_ns) return;
+    known->from_ns = mapping.from_ns;
+    ++space.changes;
     return;
   }
   if (anonymous)
@@ -189,6 +196,7 @@ bool Spaces::is_overlaid(const Watched& space, const Mapping& mapping) {
 }
 
 void Spaces::mark_changed(Watched& space) {
+  ++space.changes;
   if (!space.changed) changed_.push_back(space.id);
   space.changed = true;
 }
@@ -198,11 +206,23 @@ std::vector<SpaceId> Spaces::changed() {
   return std::exchange(changed_, {});
 }
 
+// Is its process another program by now? The kernel logs an exec before it lets anybody read the
+// new program's mappings.
+bool Spaces::is_replaced(const Watched& space) const {
+  const auto log = seen_.find(static_cast<pid_t>(space.space.pid));
+  return log != seen_.end() &&
+         std::any_of(log->second.begin(), log->second.end(), [&](const Seen& seen) {
+           return seen.is_exec && seen.time_ns > space.space.from_ns;
+         });
+}
+
 void Spaces::read_maps_of(Watched& space) {
   space.last_read_ns = monotonic_ns();
   const auto pid = static_cast<pid_t>(space.space.pid);
   const std::optional<std::vector<MapsLine>> lines = read_maps(pid);
-  if (!lines) return;
+  if (catch_up_with_log_) catch_up_with_log_();
+  if (!lines || is_replaced(space)) return;
+  const uint64_t read_ns = monotonic_ns();
   // Mappings read before any stack was taken count from the beginning of the space.
   const uint64_t from = space.space.mappings.empty() ? 0 : space.last_read_ns;
   std::vector<Mapping> now;
@@ -219,7 +239,7 @@ void Spaces::read_maps_of(Watched& space) {
       return m.module == old.module && m.start < old.end && old.start < m.end;
     });
     if (there || old.until_ns != UINT64_MAX || old.from_ns >= space.last_read_ns) continue;
-    old.until_ns = space.last_read_ns;
+    old.until_ns = read_ns;  // not before its last stacks
     mark_changed(space);
   }
   for (const Mapping& mapping : now) add_mapping(space, mapping);
@@ -233,26 +253,59 @@ void Spaces::read_again(SpaceId id, uint64_t time_ns) {
     read_maps_of(space);
 }
 
-std::vector<Mapping> Spaces::code_of(SpaceId id, uint64_t time_ns) const {
+// Bounded, also below: a chain of forks is as long as there were processes.
+uint64_t Spaces::changes_of(SpaceId id) const {
+  uint64_t changes = 0;
+  for (int hops = 0; hops < 1024 && id && id.index < spaces_.size(); ++hops) {
+    changes += spaces_[id.index].changes;
+    id = spaces_[id.index].space.forked_from;
+  }
+  return changes;
+}
+
+const std::vector<Mapping>& Spaces::code_of(SpaceId id, uint64_t time_ns) {
+  const uint64_t changes = changes_of(id);
+  if (code_.size() >= most_code_kept && !code_.contains(id.index)) code_.clear();
+  CodeThen& kept = code_[id.index];
+  if (kept.changes != changes || time_ns < kept.from_ns || time_ns >= kept.until_ns) {
+    kept = look_up_code(id, time_ns);
+    kept.changes = changes;
+  }
+  return kept.code;
+}
+
+Spaces::CodeThen Spaces::look_up_code(SpaceId id, uint64_t time_ns) const {
+  CodeThen result;
+  result.until_ns = UINT64_MAX;
+  const uint64_t wanted_ns = time_ns;
+  uint64_t born_ns = UINT64_MAX;  // what comes to a parent after the fork is not the child's
+  const auto limit = [&](uint64_t at) {
+    if (at <= wanted_ns)
+      result.from_ns = std::max(result.from_ns, at);
+    else if (at <= born_ns)
+      result.until_ns = std::min(result.until_ns, at);
+  };
   std::vector<const Mapping*> then;
   std::vector<const Mapping*> later;  // what the log has missed may have been there before
-  // A child begins with its parent's code. Bounded: a chain of forks is as long as there were
-  // processes.
+  // A child begins with its parent's code.
   for (int hops = 0; hops < 1024 && id && id.index < spaces_.size(); ++hops) {
     const Space& space = spaces_[id.index].space;
     for (auto m = space.mappings.rbegin(); m != space.mappings.rend(); ++m) {
+      limit(m->from_ns);
+      limit(m->until_ns);
       if (m->until_ns <= time_ns) continue;
       (m->from_ns <= time_ns ? then : later).push_back(&*m);
     }
     time_ns = std::min(time_ns, space.from_ns);
+    born_ns = std::min(born_ns, space.from_ns);
     id = space.forked_from;
   }
   then.insert(then.end(), later.begin(), later.end());
-  return overlay(then);
+  result.code = overlay(then);
+  return result;
 }
 
 const Mapping* Spaces::find(SpaceId id, uint64_t address) const {
-  // Bounded: a chain of forks is as long as there were processes.
   for (int hops = 0; hops < 1024 && id && id.index < spaces_.size(); ++hops) {
     const Space& space = spaces_[id.index].space;
     for (auto m = space.mappings.rbegin(); m != space.mappings.rend(); ++m)

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -28,6 +29,8 @@ class Spaces {
   void end(SpaceId id, uint64_t time_ns);
 
   void take(const SidebandRecord& record);
+  // `catch_up` hands over, by take(), what the log says up to the moment of the call.
+  void set_log(std::function<void()> catch_up) { catch_up_with_log_ = std::move(catch_up); }
 
   // Reads /proc/PID/maps again if one of the addresses is in no mapping known so far: code that
   // came by mprotect() is in no log.
@@ -35,8 +38,9 @@ class Spaces {
 
   // Spaces whose code is mapped otherwise than when this was last called.
   std::vector<SpaceId> changed();
-  // What code was mapped at that time, sorted by address, without overlaps.
-  std::vector<Mapping> code_of(SpaceId id, uint64_t time_ns) const;
+  // What code was mapped at that time, sorted by address, without overlaps. Valid until the next
+  // call that is not const.
+  const std::vector<Mapping>& code_of(SpaceId id, uint64_t time_ns);
   // Live spaces in which one of these mappings' files is mapped.
   std::vector<SpaceId> with_code(std::span<const Mapping> code) const;
   bool has_ended(SpaceId id) const { return id.index < spaces_.size() && spaces_[id.index].ended; }
@@ -76,6 +80,13 @@ class Spaces {
     bool changed = false;  // since it was last asked for
     uint64_t end_ns = UINT64_MAX;
     uint64_t last_read_ns = 0;
+    uint64_t changes = 0;  // of its mappings, or of what they are inherited from
+  };
+  // The result of code_of(), which is asked for with each copied stack.
+  struct CodeThen {
+    uint64_t changes = 0;                // of all spaces that it is made of
+    uint64_t from_ns = 0, until_ns = 0;  // the times that it holds for
+    std::vector<Mapping> code;
   };
 
   Watched& watched(SpaceId id);
@@ -83,6 +94,9 @@ class Spaces {
   void add_mapping(Watched& space, const Mapping& mapping);
   static bool is_overlaid(const Watched& space, const Mapping& mapping);
   void mark_changed(Watched& space);
+  bool is_replaced(const Watched& space) const;
+  uint64_t changes_of(SpaceId id) const;
+  CodeThen look_up_code(SpaceId id, uint64_t time_ns) const;
   void add_seen(Watched& space);
   bool is_watched(pid_t pid) const;
   static void take_perf_map(Watched& space);
@@ -94,6 +108,8 @@ class Spaces {
   std::unordered_map<pid_t, std::vector<Seen>> seen_;
   std::deque<std::pair<uint64_t, pid_t>> exited_;  // whose log is to be forgotten, by time
   std::unordered_map<pid_t, SpaceId> current_;     // the live space of a pid
+  std::unordered_map<uint32_t, CodeThen> code_;    // by space
+  std::function<void()> catch_up_with_log_;
 };
 
 // What remains visible of mappings laid over each other, the newest first: sorted by address.

@@ -27,6 +27,14 @@ uint64_t spare_rows(bool for_anything) {
 
 bool is_uprobes_page(const Module& module) { return module.path.starts_with("[uprobes"); }
 
+// The one that holds an address, of mappings sorted and without overlaps; null when none does.
+const Mapping* mapping_at(std::span<const Mapping> code, uint64_t address) {
+  const auto after =
+      std::upper_bound(code.begin(), code.end(), address,
+                       [](uint64_t at, const Mapping& mapping) { return at < mapping.start; });
+  return after == code.begin() || address >= (after - 1)->end ? nullptr : &*(after - 1);
+}
+
 unwind::CopiedStack copied(const bpf::copy_record& record) {
   unwind::CopiedStack stack;
   stack.ip = record.regs[bpf::dwarf_rip];
@@ -140,7 +148,7 @@ bpf::code_mapping Unwinder::entry(const Spaces& spaces, const Mapping& mapping) 
 
 void Unwinder::publish(Spaces& spaces, SpaceId space) {
   const uint32_t unmaps = lists_->unmaps(space);
-  const std::vector<Mapping> code = spaces.code_of(space, monotonic_ns());
+  const std::vector<Mapping>& code = spaces.code_of(space, monotonic_ns());
   if (eager_ && options_.stacks != Stacks::fp) make_tables(spaces, code);
   std::vector<bpf::code_mapping> list;
   for (const Mapping& mapping : code) {
@@ -170,25 +178,23 @@ void Unwinder::refresh(Spaces& spaces) {
     if (!spaces.has_ended(id)) publish(spaces, id);
 }
 
-void Unwinder::demand(Spaces& spaces, SpaceId space, uint64_t address) {
+void Unwinder::demand(Spaces& spaces, SpaceId space, uint64_t address, uint64_t time_ns) {
   if (options_.stacks == Stacks::fp) return;
-  const Mapping* mapping = spaces.find(space, address);
+  // Of that time: by now the process may be another program.
+  const std::vector<Mapping>& code = spaces.code_of(space, time_ns);
+  const Mapping* mapping = mapping_at(code, address);
   if (mapping == nullptr || tables_.is_made(mapping->module)) return;
   // Where one file of a program is met, its others are not far: they come with it.
-  const std::vector<Mapping> code = spaces.code_of(space, monotonic_ns());
   make_tables(spaces, code);
   for (const SpaceId id : spaces.with_code(code)) stale_.insert(id);
 }
 
 unwind::FoundRow Unwinder::find_row(std::span<const Mapping> code, const Spaces& spaces,
                                     uint64_t address) const {
-  const auto after =
-      std::upper_bound(code.begin(), code.end(), address,
-                       [](uint64_t at, const Mapping& mapping) { return at < mapping.start; });
-  if (after == code.begin() || address >= (after - 1)->end) return {bpf::stop_no_mapping, {}};
-  const Mapping& mapping = *(after - 1);
-  if (is_uprobes_page(spaces.module(mapping.module))) return {bpf::stop_no_mapping, {}};
-  const bpf::code_mapping where = entry(spaces, mapping);
+  const Mapping* mapping = mapping_at(code, address);
+  if (mapping == nullptr || is_uprobes_page(spaces.module(mapping->module)))
+    return {bpf::stop_no_mapping, {}};
+  const bpf::code_mapping where = entry(spaces, *mapping);
   if (where.rows == bpf::code_no_table) return {bpf::stop_no_table, {}};
   if (where.rows == bpf::code_frame_pointer)
     return {bpf::stop_end, {.pc = 0, .cfa = 0, .kind = unwind::row_fp, .rbp = 0}};
@@ -198,9 +204,8 @@ unwind::FoundRow Unwinder::find_row(std::span<const Mapping> code, const Spaces&
           tables_.find({where.first_row, where.rows}, static_cast<uint32_t>(offset))};
 }
 
-unwind::WalkedStack Unwinder::walk_again(const Spaces& spaces,
-                                         const bpf::copy_record& record) const {
-  const std::vector<Mapping> code = spaces.code_of(SpaceId{record.space}, record.time);
+unwind::WalkedStack Unwinder::walk_again(Spaces& spaces, const bpf::copy_record& record) const {
+  const std::vector<Mapping>& code = spaces.code_of(SpaceId{record.space}, record.time);
   return unwind::walk(copied(record), options_.max_depth,
                       [&](uint64_t address) { return find_row(code, spaces, address); });
 }
@@ -216,7 +221,7 @@ RawStack Unwinder::walk(Spaces& spaces, const bpf::copy_record& record) {
   }
   for (int files = 0; walked.stop == StopReason::no_table && files < 64; ++files) {
     const uint64_t unknown = walked.unknown;
-    demand(spaces, space, unknown);
+    demand(spaces, space, unknown, record.time);
     refresh(spaces);
     walked = walk_again(spaces, record);
     if (walked.unknown == unknown) break;

@@ -43,12 +43,12 @@ class Unwinder {
   void code_unmapped(Spaces& spaces, SpaceId space, uint64_t time_ns);
   // Publishes what has changed.
   void refresh(Spaces& spaces);
-  // A stack of this space met code whose table is not loaded: it is worth loading.
-  void demand(Spaces& spaces, SpaceId space, uint64_t address);
+  // A stack of this space and time met code whose table is not loaded: it is worth loading.
+  void demand(Spaces& spaces, SpaceId space, uint64_t address, uint64_t time_ns);
 
   // Walks a copied stack. `time_ns`: what is mapped must be known up to then.
   RawStack walk(Spaces& spaces, const bpf::copy_record& record);
-  unwind::WalkedStack walk_again(const Spaces& spaces, const bpf::copy_record& record) const;
+  unwind::WalkedStack walk_again(Spaces& spaces, const bpf::copy_record& record) const;
 
   StackStatistics statistics(const bpf::counters& counters) const;
   const unwind::TableStatistics& tables() const { return tables_.statistics(); }

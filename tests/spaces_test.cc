@@ -1,7 +1,9 @@
 #include "probes/spaces.h"
 
 #include <doctest/doctest.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <vector>
 
 using namespace memflame;
@@ -48,4 +50,107 @@ TEST_CASE("a newer mapping hides what it covers, and offsets go on behind it") {
 TEST_CASE("one old mapping seen between several newer ones") {
   CHECK(visible({mapping(12, 14, 3), mapping(20, 22, 2), mapping(10, 30, 1)}) ==
         List{"10-12 1@0", "12-14 3@0", "14-20 1@4", "20-22 2@0", "22-30 1@12"});
+}
+
+namespace {
+
+// This process as a space, and a log that says what is told.
+struct Watching {
+  static constexpr SpaceId id{1};
+  Spaces spaces;
+  uint64_t began_ns = monotonic_ns();
+
+  void begin() {
+    bpf::space_record record{};
+    record.space = id.index;
+    record.tgid = static_cast<uint32_t>(::getpid());
+    record.reason = bpf::space_found;
+    record.time = began_ns;
+    spaces.begin(record);
+  }
+  void log(SidebandRecord::Kind kind, uint64_t time_ns, uint64_t start = 0) {
+    SidebandRecord record;
+    record.kind = kind;
+    record.pid = ::getpid();
+    record.time_ns = time_ns;
+    record.start = start;
+    record.end = start + 0x1000;
+    record.inode = 1;
+    record.path = "/nowhere/program";
+    spaces.take(record);
+  }
+  bool has(uint64_t address, uint64_t time_ns) {
+    const std::vector<Mapping>& code = spaces.code_of(id, time_ns);
+    return std::any_of(code.begin(), code.end(),
+                       [&](const Mapping& m) { return m.start <= address && address < m.end; });
+  }
+};
+
+const auto own_code = reinterpret_cast<uint64_t>(&monotonic_ns);
+constexpr uint64_t elsewhere = 0x10000;  // where nothing is mapped
+
+}  // namespace
+
+TEST_CASE("mappings of the program that follows are not taken for this one's") {
+  Watching watching;
+  watching.begin();
+  CHECK(watching.has(own_code, watching.began_ns));
+  watching.log(SidebandRecord::Kind::mapping, monotonic_ns(), elsewhere);
+  bool executes = true;
+  watching.spaces.set_log([&] {
+    if (executes) watching.log(SidebandRecord::Kind::exec, monotonic_ns());
+  });
+  watching.spaces.read_again(Watching::id, UINT64_MAX);
+  CHECK(watching.has(elsewhere, monotonic_ns()));  // nothing of it was seen to end
+}
+
+TEST_CASE("a mapping that has gone was there until it was missed") {
+  Watching watching;
+  watching.begin();
+  watching.log(SidebandRecord::Kind::mapping, monotonic_ns(), elsewhere);
+  uint64_t reading_ns = 0;
+  watching.spaces.set_log([&] { reading_ns = monotonic_ns(); });
+  watching.spaces.read_again(Watching::id, UINT64_MAX);
+  CHECK(watching.has(elsewhere, reading_ns));
+  CHECK(!watching.has(elsewhere, monotonic_ns()));
+}
+
+TEST_CASE("code is that of the time that is asked for, whatever was asked for before") {
+  Watching watching;
+  watching.begin();
+  const uint64_t before = monotonic_ns();
+  CHECK(!watching.has(elsewhere, before));
+  const uint64_t mapped = monotonic_ns() + 1000;
+  watching.log(SidebandRecord::Kind::mapping, mapped, elsewhere);
+  CHECK(watching.has(elsewhere, mapped));
+  CHECK(watching.has(own_code, mapped));
+  watching.log(SidebandRecord::Kind::mapping, mapped + 10, elsewhere + 0x1000);
+  for (int turn = 0; turn < 2; ++turn) {
+    CHECK(watching.has(elsewhere + 0x1000, mapped + 10));
+    const std::vector<Mapping>& code = watching.spaces.code_of(Watching::id, mapped + 9);
+    const auto last = std::find_if(code.begin(), code.end(),
+                                   [](const Mapping& m) { return m.start == elsewhere + 0x1000; });
+    REQUIRE(last != code.end());  // what the log knows later may have been there before
+    CHECK(last->from_ns == mapped + 10);
+  }
+}
+
+TEST_CASE("a child has the code that its parent had when it was forked") {
+  Watching watching;
+  watching.begin();
+  bpf::space_record child{};
+  child.space = 2;
+  child.parent_space = Watching::id.index;
+  child.tgid = 1U << 30;  // no process
+  child.reason = bpf::space_fork;
+  child.time = monotonic_ns();
+  watching.spaces.begin(child);
+  const auto code_of_child = [&](uint64_t time_ns) {
+    return watching.spaces.code_of(SpaceId{2}, time_ns).size();
+  };
+  const size_t inherited = code_of_child(child.time);
+  CHECK(inherited != 0);
+  // Known late: it was mapped before the fork.
+  watching.log(SidebandRecord::Kind::mapping, child.time - 1, elsewhere);
+  CHECK(code_of_child(child.time) == inherited + 1);
 }

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 #include <ctime>
+#include <iostream>
 
 #include "cli/drawing_options.h"
 #include "cli/output_file.h"
@@ -82,6 +83,16 @@ bool LeaksWatcher::look(Session& session, double seconds) {
   report(session, seconds, is_last);
   while (next_ <= seconds) next_ += options_.interval;
   return !is_last;
+}
+
+// Beside those of the interval, which go on as before.
+void LeaksWatcher::asked(Session& session, double seconds) {
+  if (request_.format != nullptr && (request_.output.empty() || request_.output == "-")) {
+    std::cerr << "memflame: SIGUSR1: standard output gets the last picture only; add -o FILE\n";
+    return;
+  }
+  report(session, seconds, false);
+  --reports_;
 }
 
 void LeaksWatcher::end(Session& session, double seconds) {

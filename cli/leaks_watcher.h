@@ -33,6 +33,7 @@ class LeaksWatcher : public Watcher {
 
   void begin(Session& session) override;
   bool look(Session& session, double seconds) override;
+  void asked(Session& session, double seconds) override;
   void end(Session& session, double seconds) override;
   bool wants_results(Recording& recording) override;
 

@@ -173,6 +173,20 @@ void require_writable(const std::string& path) {
   if (::faccessat(folder, ".", W_OK | X_OK, 0) != 0) fail(path, errno);
 }
 
+bool is_file(const std::string& path) {
+  return !is_stdout(path) && !descriptor_named(path) && !destination_of(path).as_it_is;
+}
+
+std::string numbered_name(const std::string& path, std::string_view suffix, unsigned number) {
+  const size_t name = path.rfind('/') + 1;  // 0 where there is none
+  size_t at = path.size();
+  if (path.ends_with(suffix) && path.size() - name > suffix.size())
+    at -= suffix.size();
+  else if (const size_t dot = path.rfind('.'); dot != std::string::npos && dot > name)
+    at = dot;
+  return path.substr(0, at) + "." + std::to_string(number) + path.substr(at);
+}
+
 bool stdout_is_terminal() { return ::isatty(STDOUT_FILENO) != 0; }
 
 }  // namespace memflame

@@ -10,6 +10,7 @@
 #include <memory>
 #include <ostream>
 #include <string>
+#include <string_view>
 
 namespace memflame {
 
@@ -25,6 +26,13 @@ void write_output(const std::string& path, const std::function<void(std::ostream
 // standard output. What was there is replaced, unless it is written as it is. Throws Error.
 std::unique_ptr<std::ostream> open_lines(const std::string& path,
                                          Readers readers = Readers::by_umask);
+
+// False for what is written as it is.
+bool is_file(const std::string& path);
+
+// "heap.2.svg" for "heap.svg": the number comes before `suffix`, or before the last part of the
+// name if that is not how it ends.
+std::string numbered_name(const std::string& path, std::string_view suffix, unsigned number);
 
 // Refuses early what could only fail late: a folder that is not there or not writable.
 void require_writable(const std::string& path);

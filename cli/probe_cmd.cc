@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "cli/drawing_options.h"
+#include "cli/interim.h"
 #include "cli/output_file.h"
 #include "cli/run_as.h"
 #include "cli/summary.h"
@@ -72,9 +73,9 @@ void write_results(const Request& request, Run& run) {
   write_summary_text(std::cerr, profile, run.info, request.output, request.verbose);
 }
 
-int measure(const Probe& probe, const Request& request, Command* command, Watcher* watcher) {
+int measure(const Probe& probe, const Request& request, Command* command, Watcher& watcher) {
   Run run = run_probe(probe, request.probe, command, watcher);
-  if (watcher == nullptr || watcher->wants_results(run.recording)) write_results(request, run);
+  if (watcher.wants_results(run.recording)) write_results(request, run);
   if (request.strict && run.recording.losses.lost_events() != 0) {
     std::cerr << "memflame: error: --strict: something was lost, see above\n";
     return static_cast<int>(ExitCode::lossy);
@@ -84,7 +85,7 @@ int measure(const Probe& probe, const Request& request, Command* command, Watche
 }
 
 // With a command, memflame's exit status is the command's: its own failures must be tellable apart.
-int measure_command(const Probe& probe, Request& request, Watcher* watcher) {
+int measure_command(const Probe& probe, Request& request, Watcher& watcher) {
   const Target& target = request.probe.target;
   try {
     const std::string user = user_of_command(target);
@@ -116,9 +117,11 @@ Profile profile_of(Recording& recording, const Request& request, bool debug_serv
 
 int run_request(const Probe& probe, Request& request, Watcher* watcher) {
   check_outputs(request);
-  if (!request.probe.target.command.empty()) return measure_command(probe, request, watcher);
+  Interim interim(request);
+  if (watcher == nullptr) watcher = &interim;
+  if (!request.probe.target.command.empty()) return measure_command(probe, request, *watcher);
   request.readers = readers_of(request.probe.target, "");
-  return measure(probe, request, nullptr, watcher);
+  return measure(probe, request, nullptr, *watcher);
 }
 
 int run_probe_command(const Probe& probe, const Arguments& arguments) {

@@ -18,7 +18,8 @@ class Watcher : public Observer {
 // Names of code, then of stacks. Without debug servers it takes as long as the files here take.
 Profile profile_of(Recording& recording, const Request& request, bool debug_servers = true);
 
-// Runs the probe and returns the exit code; sets who may read the outputs. Throws Error.
+// Runs the probe and returns the exit code; sets who may read the outputs. Without a watcher,
+// SIGUSR1 gives pictures (interim.h). Throws Error.
 int run_request(const Probe& probe, Request& request, Watcher* watcher);
 
 }  // namespace memflame

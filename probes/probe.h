@@ -49,7 +49,8 @@ class Accounting {
   // For a look at a run that goes on: what the stack with this key ends in, and its group. False
   // leaves it out, as its memory is another one's, too.
   virtual bool place(Session&, uint64_t /*key*/, RawStack&, std::string& /*group*/) { return true; }
-  // Adds the rows, keyed by stack hash. The default takes the kernel's sums.
+  // Adds the rows, keyed by stack hash. The default takes the kernel's sums. Also called while
+  // counting goes on, so it must not change what is counted.
   virtual void finish(Session&, Recording&);
   // Adds what only this probe can say.
   virtual void describe(RunInfo&) const {}

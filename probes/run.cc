@@ -1,19 +1,17 @@
 #include "probes/run.h"
 
 #include <poll.h>
-#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <csignal>
 #include <cstdio>
 
 #include "core/units.h"
 #include "probes/command.h"
 #include "probes/requirements.h"
+#include "probes/run_signals.h"
 #include "probes/session.h"
 
 namespace memflame {
@@ -25,32 +23,6 @@ constexpr double status_interval_seconds = 0.5;
 double seconds_since(uint64_t start_ns) {
   return static_cast<double>(monotonic_ns() - start_ns) / 1e9;
 }
-
-// SIGINT, SIGTERM and SIGHUP end the measurement, not memflame: its output is still written.
-class StopSignals {
- public:
-  StopSignals() {
-    sigset_t set;
-    ::sigemptyset(&set);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaddset(&set, signal);
-    ::sigprocmask(SIG_BLOCK, &set, &before_);
-    fd_.reset(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-  }
-  ~StopSignals() { ::sigprocmask(SIG_SETMASK, &before_, nullptr); }
-  StopSignals(const StopSignals&) = delete;
-  StopSignals& operator=(const StopSignals&) = delete;
-
-  // The signal that has come, or 0.
-  int arrived() const {
-    signalfd_siginfo info{};
-    return ::read(fd_.get(), &info, sizeof(info)) == sizeof(info) ? static_cast<int>(info.ssi_signo)
-                                                                  : 0;
-  }
-
- private:
-  sigset_t before_{};
-  UniqueFd fd_;
-};
 
 // Descriptors that become readable when a process ends.
 class Ends {
@@ -76,11 +48,14 @@ class Ends {
 class StatusLine {
  public:
   StatusLine(bool on, Unit unit) : on_(on), unit_(unit) {}
-  ~StatusLine() {
-    if (shown_) std::fprintf(stderr, "\r\033[K");
-  }
+  ~StatusLine() { clear(); }
   StatusLine(const StatusLine&) = delete;
   StatusLine& operator=(const StatusLine&) = delete;
+
+  void clear() {
+    if (shown_) std::fprintf(stderr, "\r\033[K");
+    shown_ = false;
+  }
 
   void update(double seconds, const Session& session) {
     if (!on_ || seconds < next_) return;
@@ -118,18 +93,18 @@ void say_ready(int fd) {
 }  // namespace
 
 Run run_probe(const Probe& probe, const ProbeOptions& options, Command* command,
-              Observer* observer) {
+              Observer& observer) {
   const uint64_t began = monotonic_ns();
   require_kernel_and_privilege();
   for (const pid_t pid : options.target.pids) require_traceable(pid);
 
-  const StopSignals signals;
+  const RunSignals signals;
   Session session(probe, options);
   Ends ends;
   add_targets(session, options.target, command, ends);
   session.attach();
   session.poll(0);
-  if (observer != nullptr) observer->begin(session);
+  observer.begin(session);
   session.arm();
 
   Run run;
@@ -144,17 +119,21 @@ Run run_probe(const Probe& probe, const ProbeOptions& options, Command* command,
       session.poll(poll_ms);
       const double seconds = seconds_since(armed);
       if (options.seconds && seconds >= *options.seconds) break;
-      if (const int signal = signals.arrived()) {
+      const int signal = signals.arrived();
+      if (is_stop(signal)) {
         run.info.interrupted = signal == SIGTERM;
         break;
       }
-      if (observer != nullptr && !observer->look(session, seconds)) break;
+      if (signal != 0) status.clear();
+      if (signal == SIGUSR1) observer.asked(session, seconds);
+      if (signal == SIGUSR2) say_unused(signal);
+      if (!observer.look(session, seconds)) break;
       status.update(seconds, session);
     }
   }
   session.disarm();
   run.info.seconds = seconds_since(armed);
-  if (observer != nullptr) observer->end(session, run.info.seconds);
+  observer.end(session, run.info.seconds);
   run.info.counters = session.counters();
   run.info.features = session.features();
   run.info.map_bytes = session.object().map_memory();

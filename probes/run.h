@@ -47,6 +47,8 @@ class Observer {
   virtual void begin(Session&) {}  // everything is attached, and counting is about to begin
   // About every 10 ms. False: enough was seen.
   virtual bool look(Session&, double seconds) = 0;
+  // SIGUSR1: what is there so far is wanted now.
+  virtual void asked(Session&, double seconds) = 0;
   virtual void end(Session&, double seconds) = 0;  // counting has ended, in whatever way
 };
 
@@ -56,8 +58,8 @@ struct Run {
 };
 
 // `command` is the started, still waiting program when options.target.command is set, else null. It
-// is running when this returns. Throws Error.
+// is running when this returns. Signals: run_signals.h. Throws Error.
 Run run_probe(const Probe& probe, const ProbeOptions& options, Command* command,
-              Observer* observer = nullptr);
+              Observer& observer);
 
 }  // namespace memflame

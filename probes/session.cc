@@ -317,9 +317,8 @@ Losses Session::losses() const {
   return losses;
 }
 
-Recording Session::finish() {
-  poll(0);
-  spaces_.settle();
+Recording Session::sums() {
+  stacks_.begin_recording();
   Recording recording;
   ProbeOptions named = options_;
   named.value = value_named(probe_, options_.value).name;
@@ -327,10 +326,26 @@ Recording Session::finish() {
   recording.shown = value_named(probe_, options_.value).column;
   accounting_->finish(*this, recording);
   probe_.reconcile(*this, recording);
+  recording.losses.add(losses());
+  return recording;
+}
+
+Recording Session::so_far() {
+  poll(0);
+  Recording recording = sums();
+  recording.meta.reconciliation.clear();
+  recording.meta.notes.clear();
+  spaces_.copy_to(recording);
+  return recording;
+}
+
+Recording Session::finish() {
+  poll(0);
+  spaces_.settle();
+  Recording recording = sums();
   if (os_.approximate() != 0)
     recording.meta.notes.push_back("figures of " + std::to_string(os_.approximate()) +
                                    " killed process(es) are from up to 0.2 s before the end");
-  recording.losses.add(losses());
   links_.detach();
   spaces_.finish(recording);
   return recording;

@@ -52,6 +52,9 @@ class Session {
 
   // Everything seen, as a value; the session is used up.
   Recording finish();
+  // What was seen so far, while counting goes on: without the figures of the OS, and without notes.
+  Recording so_far();
+  bool is_armed() const { return armed_; }
 
   bpf::counters counters() const { return object_.counters(); }
   Losses losses() const;  // up to now
@@ -74,6 +77,7 @@ class Session {
 
  private:
   void read_log();
+  Recording sums();
   void look_at_mappings();
   void look_at_ring();
   void meet(std::span<const std::byte> record);

@@ -30,6 +30,8 @@ class StackLog {
   uint16_t leaf_of(uint64_t key) const;
   // The figures of all copied stacks.
   void for_each_amount(const std::function<void(uint64_t key, const Values&)>& visit) const;
+  // From now on rows are those of another recording.
+  void begin_recording() { rows_.clear(); }
   // The row of a stack, or of what stands in for one, in the recording; made when there is none.
   RawStackId row(Recording& recording, uint64_t key);
   // The stack itself, or what stands in for it.

@@ -1,6 +1,9 @@
 # What the commands print.
 memflame_test(leaks_report LIBS memflame_probes memflame_render)
 target_sources(leaks_report_test PRIVATE ${PROJECT_SOURCE_DIR}/cli/leaks_report.cc)
+memflame_test(output_file LIBS memflame_unwind)
+target_sources(output_file_test PRIVATE ${PROJECT_SOURCE_DIR}/cli/output_file.cc
+                                        ${PROJECT_SOURCE_DIR}/cli/fd_stream.cc)
 
 find_program(MEMFLAME_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
 find_program(MEMFLAME_PYTHON python3 REQUIRED)

@@ -133,7 +133,7 @@ void AllocRun::say_unknown_sizes(Recording& recording) const {
 
 void AllocRun::finish(Session& session, Recording& recording) {
   Accounting::finish(session, recording);
-  if (governor_) governor_->finish(session);
+  if (governor_ && !session.is_armed()) governor_->finish(session);
   recording.shared_names = shared_names();
   if (options_.usable_size) say_unknown_sizes(recording);
   const auto row = [&](uint64_t key) {

@@ -37,36 +37,38 @@ class BrkAccounting : public Accounting {
   }
 
   void finish(Session& session, Recording& recording) override {
+    auto rows = rows_;
+    int64_t net_pages = 0;
+    int64_t older = 0;
     for (const auto& [id, heap] : heaps_) {
       const uint32_t space = id;
       heap.for_each([&](uint64_t owner, int64_t bytes) {
-        rows_[owner != 0 ? owner : uint64_t{space} << 8 | bpf::note_ring_full][1] += bytes;
+        rows[owner != 0 ? owner : uint64_t{space} << 8 | bpf::note_ring_full][1] += bytes;
       });
       // [heap] is made of whole pages, the break is not.
       const auto page_up = [](uint64_t address) { return (address + 4095) & ~uint64_t{4095}; };
       const auto rounded = static_cast<int64_t>(page_up(heap.last_break())) -
                            static_cast<int64_t>(page_up(heap.first_break()));
-      if (session.os().has_figures(SpaceId{space})) net_pages_ += rounded;
-      older_ += static_cast<int64_t>(heap.released_older());
+      if (session.os().has_figures(SpaceId{space})) net_pages += rounded;
+      older += static_cast<int64_t>(heap.released_older());
     }
     const bpf::counters counters = session.counters();
     if (counters.event_drops != 0)
-      rows_[bpf::note_ring_full][0] += static_cast<int64_t>(counters.event_drop_bytes);
-    for (const auto& [hash, row] : rows_)
+      rows[bpf::note_ring_full][0] += static_cast<int64_t>(counters.event_drop_bytes);
+    for (const auto& [hash, row] : rows)
       session.add_row(recording, hash, "", {row[0], row[1], row[2]});
     recording.meta.reconciliation.push_back(
-        {"[heap] growth", net_pages_, session.os().growth().heap});
+        {"[heap] growth", net_pages, session.os().growth().heap});
     recording.meta.notes.push_back("net change of the break " + iec_bytes(net_) + " (" +
                                    with_commas(net_) + " bytes)");
-    if (older_ != 0)
-      recording.meta.notes.push_back("released from before the start: " + iec_bytes(older_));
+    if (older != 0)
+      recording.meta.notes.push_back("released from before the start: " + iec_bytes(older));
   }
 
  private:
   std::unordered_map<uint64_t, std::array<int64_t, 3>> rows_;  // by stack hash
   std::unordered_map<uint32_t, Segments> heaps_;               // by space
   int64_t net_ = 0;
-  int64_t net_pages_ = 0, older_ = 0;
 };
 
 void configure(const ProbeOptions&, bpf::config& config, BpfObject& object) {

@@ -199,6 +199,9 @@ class KernelAccounting : public Accounting {
 
   void finish(Session& session, Recording& recording) override {
     const std::map<uint32_t, std::string> names = cache_names(session);
+    live_.clear();
+    allocations_.clear();
+    left_out_ = 0;
     for (const char* map : {"sums", "notes"})
       session.object().for_each<uint64_t, bpf::sum>(map,
                                                     [&](const uint64_t& key, const bpf::sum& sum) {
@@ -292,6 +295,7 @@ class KernelAccounting : public Accounting {
   Kind wanted_;
   KernelCode code_;
   KernelMemory start_, end_;
+  // Of the recording that finish() makes.
   std::map<Kind, int64_t> live_;
   std::map<uint16_t, int64_t> allocations_;
   int64_t left_out_ = 0;

@@ -94,29 +94,31 @@ class MmapAccounting : public Accounting {
 
   void finish(Session& session, Recording& recording) override {
     std::array<int64_t, kind_names.size()> by_kind{};
+    auto rows = rows_;
     int64_t net = 0;
+    int64_t released_older = 0;
     for (const auto& [id, space] : spaces_) {
       const auto released = static_cast<int64_t>(space.intervals.released_older());
       const bool compared = session.os().has_figures(SpaceId{id});
-      released_ += released;
+      released_older += released;
       if (compared) net -= released;
       space.intervals.for_each([&](uint64_t start, uint64_t end, const Intervals::Part& part) {
         if (part.owner == Intervals::before_start) return;
         const auto bytes = static_cast<int64_t>(end - start);
-        rows_[{part.owner, part.kind}][0] += bytes;
+        rows[{part.owner, part.kind}][0] += bytes;
         by_kind[static_cast<size_t>(part.kind)] += bytes;
         if (compared) net += bytes;
       });
     }
     const bpf::counters counters = session.counters();
     if (counters.event_drops != 0)
-      rows_[{bpf::note_ring_full, MapKind::anon}][1] +=
+      rows[{bpf::note_ring_full, MapKind::anon}][1] +=
           static_cast<int64_t>(counters.event_drop_bytes);
     std::string kinds;
     for (size_t i = 0; i < kind_names.size(); ++i) {
       kinds += (i ? ", " : "") + std::string(kind_names[i].option) + " " + iec_bytes(by_kind[i]);
     }
-    for (const auto& [key, row] : rows_) {
+    for (const auto& [key, row] : rows) {
       const KindName& kind = kind_names[static_cast<size_t>(key.second)];
       if (kind_ == "all" || kind_ == kind.option)
         session.add_row(recording, key.first, std::string(kind.group), {row[0], row[1], row[2]});
@@ -128,9 +130,9 @@ class MmapAccounting : public Accounting {
          net + os.heap + os.stack, os.vm_size});
     recording.meta.notes.push_back("outstanding by kind: " + kinds);
     if (kind_ != "all") recording.meta.notes.push_back("shown: only --kind " + kind_);
-    if (released_ != 0)
+    if (released_older != 0)
       recording.meta.notes.push_back("mapped before the start and released since: " +
-                                     iec_bytes(released_));
+                                     iec_bytes(released_older));
   }
 
  private:
@@ -165,7 +167,6 @@ class MmapAccounting : public Accounting {
   std::string kind_;
   std::map<std::pair<uint64_t, MapKind>, std::array<int64_t, 3>> rows_;  // by stack hash and kind
   std::unordered_map<uint32_t, Watched> spaces_;
-  int64_t released_ = 0;
 };
 
 void configure(const ProbeOptions& options, bpf::config& config, BpfObject& object) {

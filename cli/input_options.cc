@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "cli/options.h"
+#include "collapse/format_names.h"
 #include "collapse/issues.h"
 #include "core/error.h"
 #include "core/units.h"
@@ -218,7 +219,7 @@ Profile read_input(const std::string& path, const po::variables_map& values,
   Source source = Source::open(path);
   const Input& input = input_for(source, from);
   require_format(values, input.name, source.name());
-  Profile profile = input.read(source, options);
+  Profile profile = read_as(input, source, options);
   // Which of several inputs it was.
   for (std::string& note : profile.meta.notes)
     if (tells_of_issue(note) && note.front() >= '0' && note.front() <= '9')
@@ -263,6 +264,10 @@ std::string input_help() {
     text += "  " + name + std::string(name.size() < 15 ? 15 - name.size() : 1, ' ') +
             std::string(input.help) + "\n";
   }
+  text += "Families, of which the input tells the format:\n ";
+  for (const FormatFamily& family : format_families())
+    text += (&family == &format_families().front() ? " " : ", ") + std::string(family.name);
+  text += "\n";
   return text;
 }
 

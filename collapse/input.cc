@@ -3,34 +3,15 @@
 #include <algorithm>
 #include <array>
 
+#include "collapse/format_names.h"
+#include "collapse/inputs/folded_head.h"
+#include "collapse/issues.h"
+#include "collapse/unread_formats.h"
 #include "core/error.h"
+#include "core/folded.h"
 
 namespace memflame {
 namespace {
-
-// Packed in a way that is not read: by its first bytes, with what unpacks it.
-struct Packer {
-  std::string_view magic, name, command;
-};
-
-constexpr std::array packers{
-    Packer{"BZh", "bzip2", "bzip2 -dc"},
-    Packer{"PK\x03\x04", "zip", "unzip -p"},
-    Packer{"\x04\x22\x4d\x18", "lz4", "lz4 -dc"},
-    Packer{"\x89LZO", "lzop", "lzop -dc"},
-    Packer{"LZIP", "lzip", "lzip -dc"},
-    Packer{{"]\0\0", 3}, "lzma", "xz --format=lzma -dc"},
-    Packer{"\x1f\x8b", "gzip more than once", "gzip -dc"},
-};
-
-// POSIX's and GNU's, by the header of the first member; it would be taken for a part of the first
-// line. No text is one: --from means nothing for it.
-bool is_tar(std::string_view head) {
-  constexpr size_t place = 257;
-  const std::string_view magic = head.substr(std::min(place, head.size()), 6);
-  using namespace std::string_view_literals;
-  return magic == "ustar\0"sv || magic == "ustar "sv;
-}
 
 constexpr std::array table{
 #define INPUT(id, name, help) Input{name, help, is_##id, read_##id},
@@ -38,36 +19,107 @@ constexpr std::array table{
 #undef INPUT
 };
 
+const Input* recognised(std::string_view head) {
+  const auto* found = std::find_if(table.begin(), table.end(),
+                                   [&](const Input& input) { return input.matches(head); });
+  return found != table.end() ? found : nullptr;
+}
+
+const Input* input_named(std::string_view name) {
+  const auto* found = std::find_if(table.begin(), table.end(),
+                                   [&](const Input& input) { return input.name == name; });
+  return found != table.end() ? found : nullptr;
+}
+
+// The format of that name or, of a family, the one that the input looks like.
+const Input& named(const Source& source, std::string_view name) {
+  if (const Input* input = input_named(name); input != nullptr) return *input;
+  const auto& families = format_families();
+  const auto family = std::find_if(families.begin(), families.end(),
+                                   [&](const FormatFamily& each) { return each.name == name; });
+  if (family == families.end()) {
+    const std::string meant(closest_format(name));
+    throw Error("there is no format '" + std::string(name) + "'; " +
+                    (meant.empty() ? "" : "did you mean '" + meant + "'? ") +
+                    "see 'memflame collapse --help'",
+                ExitCode::usage);
+  }
+  std::string list;
+  for (const std::string_view format : family->formats) {
+    const Input* input = input_named(format);
+    if (family->formats.size() == 1 || input->matches(source.head())) return *input;
+    (list += list.empty() ? "" : ", ") += format;
+  }
+  source.fail("--from " + std::string(name) + " stands for " + list +
+              ", and it looks like none of them; give one of these names to read it as that");
+}
+
+std::string folded_hint(std::string_view head) {
+  const LineCounts lines = count_lines(head);
+  if (lines.numbered == 0) return "";
+  return ". Of its first " + std::to_string(lines.all) + " lines " +
+         std::to_string(lines.numbered) +
+         " end in a number as those of folded text do: for that it is --from folded";
+}
+
+// Refuses a profile that has lost all its stacks while it was read.
+void require_stacks(const Profile& profile, const Source& source) {
+  if (profile.losses[Loss::input_line].events == 0) return;
+  const auto& notes = profile.meta.notes;
+  const auto issue = std::find_if(notes.begin(), notes.end(), tells_of_issue);
+  const std::string why = issue == notes.end() ? "" : ": " + *issue;
+  if (profile.touched().empty()) source.fail("nothing in it could be used" + why);
+  const auto has_frames = [&](StackId stack) {
+    for (; stack; stack = profile.stacks[stack].caller)
+      if (profile.frames[profile.stacks[stack].frame].kind != FrameKind::note) return true;
+    return false;
+  };
+  if (std::none_of(profile.touched().begin(), profile.touched().end(), has_frames))
+    source.fail("none of its figures has a stack" + why);
+}
+
 }  // namespace
 
 std::span<const Input> inputs() { return table; }
 
 const Input& input_for(const Source& source, std::string_view from) {
-  if (is_tar(source.head()))
-    source.fail("it is a tar archive: unpack it first, as with 'tar -xOf FILE MEMBER'");
-  const auto fits = [&](const Input& input) {
-    return from.empty() ? input.matches(source.head()) : input.name == from;
-  };
-  const auto* found = std::find_if(table.begin(), table.end(), fits);
-  if (found != table.end()) return *found;
-  if (!from.empty())
-    throw Error("there is no format '" + std::string(from) + "'; see 'memflame collapse --help'",
-                ExitCode::usage);
   const std::string_view head = source.head();
-  const auto* packer = std::find_if(packers.begin(), packers.end(), [&](const Packer& each) {
-    return head.starts_with(each.magic);
-  });
-  if (packer != packers.end())
-    source.fail("it is packed with " + std::string(packer->name) + ": unpack it first, as with '" +
-                std::string(packer->command) + " FILE'");
-  source.fail(
-      head.empty()
-          ? "it is empty"
-          : "its format is not recognised; name it with --from (see 'memflame collapse --help')");
+  // None of these is text: --from means nothing for them.
+  if (const std::string what = unread_binary(head); !what.empty()) source.fail("it is " + what);
+  if (!from.empty()) return named(source, from);
+  const Input* found = recognised(head);
+  if (found != nullptr && found->read != read_folded) return *found;
+  std::string what = unread_text(head);
+  if (what.empty() && !head.starts_with(folded_comment)) what = unread_kind(head);
+  if (!what.empty()) source.fail("it is " + what);
+  if (found != nullptr) return *found;
+  source.fail(head.empty() ? "it is empty"
+                           : "its format is not recognised; name it with --from (see 'memflame "
+                             "collapse --help')" +
+                                 folded_hint(head));
+}
+
+std::string likely_format(std::string_view head) {
+  std::string what = unread_text(head);
+  if (!what.empty()) return what;
+  const Input* found = recognised(head);
+  if (found != nullptr && found->read != read_folded) return std::string(found->name);
+  return unread_kind(head);
+}
+
+Profile read_as(const Input& input, Source& source, const ReadOptions& options) {
+  Profile profile = input.read(source, options);
+  require_stacks(profile, source);
+  try {
+    for (size_t i = 0; i < profile.types.size(); ++i) static_cast<void>(profile.total(i));
+  } catch (const Error& error) {
+    source.fail(error.what());
+  }
+  return profile;
 }
 
 Profile read_profile(Source& source, std::string_view from, const ReadOptions& options) {
-  return input_for(source, from).read(source, options);
+  return read_as(input_for(source, from), source, options);
 }
 
 }  // namespace memflame

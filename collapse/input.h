@@ -83,9 +83,15 @@ struct Input {
 
 std::span<const Input> inputs();
 
-// `from` names the format; "" finds it out. Throws Error when that fails.
+// `from` names the format, or a family of formats (format_names.h); "" finds it out. Throws Error
+// when that fails, with what the input is where that is known.
 const Input& input_for(const Source& source, std::string_view from);
 
+// What an input that begins so seems to be, completing "it looks like …"; "" when nothing tells.
+std::string likely_format(std::string_view head);
+
+// Reads it and refuses what has lost all its stacks, or has a sum that leaves 64 bits.
+Profile read_as(const Input& input, Source& source, const ReadOptions& options);
 Profile read_profile(Source& source, std::string_view from, const ReadOptions& options);
 
 }  // namespace memflame

@@ -2,6 +2,7 @@
 
 $MEMFLAME is the binary under test. Needs no privilege.
 """
+import bz2
 import gzip
 import io
 import lzma
@@ -83,7 +84,7 @@ def packed():
     write("cut.gz", gzip.compress(A * 1000)[:-20])
     refused(FAILURE, "cut.gz", "cut.gz")
     # Packed as none is read: which it is, and what unpacks it.
-    for begin, command in ((b"BZh9", "bzip2 -dc FILE"), (b"PK\x03\x04", "unzip -p FILE"),
+    for begin, command in ((bz2.compress(A), "bzip2 -dc FILE"), (b"PK\x03\x04", "unzip -p FILE"),
                            (b"\x04\x22\x4d\x18", "lz4 -dc FILE"), (b"]\0\0\x80", "xz --format=lzma"),
                            (gzip.compress(gzip.compress(A)), "gzip -dc FILE")):
         refused(FAILURE, command, stdin=begin)

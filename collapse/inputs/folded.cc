@@ -112,6 +112,8 @@ class FoldedReader {
     if (result.error) source_.fail(result.error->text, lines_ + result.error->number);
     issues_.add(result.issues, lines_);
     lines_ += result.lines;
+    stacks_ += result.stacks;
+    dropped_ += result.dropped;
   }
 
   Profile join() {
@@ -124,8 +126,12 @@ class FoldedReader {
     if (lines_ == 0) source_.fail("it is empty; expected lines like 'main;parse;f 4096'");
     if (profile.touched().empty() && !comments_.any())
       source_.fail("no line has the form 'main;parse;f 4096'" +
-                       (issues_.any() ? "; " + issues_.texts().front() : ""),
+                       (issues_.any() ? "; " + issues_.texts().front() : "") + likely(),
                    lines_);
+    if (dropped_ > stacks_)
+      source_.fail("it is not folded text: " + issues_.texts().front() + ", and only " +
+                   with_commas(static_cast<int64_t>(stacks_)) +
+                   " have the form 'main;parse;f 4096'" + likely());
     name_columns(profile);
     issues_.finish(profile);
     if (rounded != 0)
@@ -135,6 +141,11 @@ class FoldedReader {
       profile.meta.notes.push_back("two numbers a line are read as before and after");
     comments_.finish(profile);
     return profile;
+  }
+
+  std::string likely() const {
+    const std::string what = likely_format(source_.head());
+    return what.empty() ? "" : "; it looks like " + what;
   }
 
   // A header may come behind the beginning, as that of the second of two texts.
@@ -162,29 +173,10 @@ class FoldedReader {
   FoldedComments comments_;
   Issues issues_;
   size_t lines_ = 0;
+  size_t stacks_ = 0, dropped_ = 0;  // lines with a stack, and those not understood
 };
 
-// One very deep stack, the beginning of it.
-bool is_part_of_a_line(std::string_view head) {
-  return head.size() == Source::head_size && head.find(';') != std::string_view::npos &&
-         !head.starts_with('{') && !head.starts_with('<') &&
-         std::none_of(head.begin(), head.end(), [](char c) { return c >= 0 && c < ' '; });
-}
-
 }  // namespace
-
-// Some line of the beginning ends in a blank and a number.
-bool is_folded(std::string_view head) {
-  if (head.starts_with(folded_comment)) return true;
-  if (is_part_of_a_line(head)) return true;
-  while (!head.empty()) {
-    std::string_view line = head.substr(0, head.find('\n'));
-    head.remove_prefix(std::min(head.size(), line.size() + 1));
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    if (counts_of(line) != Counts::none) return true;
-  }
-  return false;
-}
 
 Profile read_folded(Source& source, const ReadOptions& options) {
   return FoldedReader(source, options).run();

@@ -116,6 +116,7 @@ void FoldedLines::take_line(std::string_view line, size_t common, FoldedBlock& r
     if (line.find_first_not_of(" \t") == std::string_view::npos) return;
     if (numbers_.size() == 2 && !layout_.columns_are_sure && counts_of(line) == Counts::one)
       throw Error("it ends in one number, all lines before it in two: say which with --columns");
+    ++result.dropped;
     result.issues.add(numbers_.size() == 1
                           ? "no number at its end"
                           : "not " + std::to_string(numbers_.size()) + " numbers at its end",
@@ -128,6 +129,7 @@ void FoldedLines::take_line(std::string_view line, size_t common, FoldedBlock& r
         "two numbers where others have one, the first taken for a part of the name; "
         "say which with --columns",
         result.lines, line);
+  ++result.stacks;
   keep_values();
   split(stack, std::min({common, stack.size(), previous_.size()}), result.lines);
   previous_ = stack;

@@ -31,6 +31,7 @@ struct FoldedBlock {
     std::string text;
   };
   size_t lines = 0;
+  size_t stacks = 0, dropped = 0;  // of the lines: read, and not understood
   Issues issues;
   std::vector<Line> comments;   // memflame's own
   std::optional<Line> error{};  // where and why it could not be read further

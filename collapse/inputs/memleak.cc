@@ -5,6 +5,8 @@
 //   ⇥80 bytes in 5 allocations from stack              80 bytes in 5 allocations from stack
 //   ⇥⇥0x000055d0 <TAB> main+0x6d [allocs]                ⇥0 [<000055d0>] main+0x6d [allocs]
 //   ⇥⇥__libc_start_main+0xf0 [libc-2.21.so]              ⇥⇥inlined_into_main file.c:12
+//
+// Mails and web pages have blanks for the tabs.
 #include <algorithm>
 #include <array>
 
@@ -108,6 +110,7 @@ class Reader : TextReader {
     if (const auto size = size_of(line)) {
       end_stack();
       open_ = true;
+      tabs_ = line.starts_with('\t');
       size_ = *size;
       ++printed_;
       return;
@@ -115,7 +118,8 @@ class Reader : TextReader {
     const std::string_view text = trimmed(line);
     if (text.starts_with("addr = ") && text.find(" size = ") != std::string_view::npos) return;
     if (text.empty()) return;
-    if (!open_ || !line.starts_with('\t')) return before(line);
+    if (!open_ || !(line.starts_with('\t') || (!tabs_ && line.starts_with(' '))))
+      return before(line);
     add_frame(line, text);
   }
 
@@ -142,9 +146,10 @@ class Reader : TextReader {
   void add_frame(std::string_view line, std::string_view text) {
     const bool numbered =
         text.find(" [<") != std::string_view::npos && text[0] >= '0' && text[0] <= '9';
-    numbered_ = numbered_ || numbered;
-    // The sub-lines of libbpf-tools; in the Python tool all frames have two tabs.
-    const bool sub = numbered_ && !numbered && line.starts_with("\t\t");
+    const size_t depth = first_not_in(line, blank_bytes);
+    if (numbered) numbered_depth_ = depth;
+    // The sub-lines of libbpf-tools; in the Python tool all frames are as deep.
+    const bool sub = numbered_depth_ != 0 && depth > numbered_depth_ && !numbered;
     if (text.ends_with(" entries)") && numbered) return groups_.push_back(frames_.size());
     const bool first_of_several = sub && !groups_.empty() && groups_.back() == frames_.size();
     if (!sub) groups_.push_back(frames_.size());
@@ -231,11 +236,13 @@ class Reader : TextReader {
   uint64_t snapshots_ = 0;
   std::string time_;
   int64_t top_ = 0, printed_ = 0;
-  bool all_printed_ = true, numbered_ = false;
+  bool all_printed_ = true;
+  size_t numbered_depth_ = 0;  // blanks before the last frame with a number
   std::vector<Row> rows_;
 
   // The stack that is being read.
   bool open_ = false;
+  bool tabs_ = false;  // its lines begin with tabs: what begins with a blank is not of it
   Size size_;
   std::vector<FrameId> frames_;
   std::vector<size_t> groups_;  // where a frame with those inlined into it begins in frames_

@@ -50,8 +50,8 @@ TEST_CASE("negative figures of other tools' differences are kept, however they a
 }
 
 TEST_CASE("figures in other spellings are refused by name, not dropped in silence") {
-  const Profile p = read_text("a 1\nb 1e9\nc 4KiB\nd 1,000\n");
-  CHECK(stacks(p) == Stacks{{"a", 1}});
+  const Profile p = read_text("a;x 1\nb 1e9\nc 4KiB\nd 1,000\na;y 2\na;z 3\ny 4\n");
+  CHECK(stacks(p) == Stacks{{"a;x", 1}, {"a;y", 2}, {"a;z", 3}, {"y", 4}});
   CHECK(p.losses[Loss::input_line].events == 3);
   CHECK(p.meta.notes.front() ==
         "3 lines not understood (no number at its end), the first is line 2: 'b 1e9'");

@@ -76,8 +76,10 @@ TEST_CASE("comments, and a byte order mark") {
 }
 
 TEST_CASE("lines without a number are counted, and the first one is told") {
-  const Profile p = read("a 1\nno number\nb 1e9\nc .5\nalone\nd 4KiB\ne +3\n5\nf -\ng 1.2.3\n");
-  CHECK(stacks(p) == Stacks{{"a", 1}});
+  std::string text = "a 1\nno number\nb 1e9\nc .5\nalone\nd 4KiB\ne +3\n5\nf -\ng 1.2.3\n";
+  for (int i = 0; i < 8; ++i) text += "a 1\n";
+  const Profile p = read(text);
+  CHECK(stacks(p) == Stacks{{"a", 9}});
   CHECK(p.losses[Loss::input_line].events == 9);
   CHECK(p.meta.notes ==
         std::vector<std::string>{
@@ -90,9 +92,11 @@ TEST_CASE("lines without a number are counted, and the first one is told") {
 TEST_CASE("nothing to read is an error that says why") {
   CHECK(refusal("") == "text: it is empty; expected lines like 'main;parse;f 4096'");
   CHECK(refusal("\n\n") == "text:2: no line has the form 'main;parse;f 4096'");
-  CHECK(refusal("<svg>\n</svg>\n") ==
-        "text:2: no line has the form 'main;parse;f 4096'; 2 lines not understood (no "
-        "number at its end), the first is line 1: '<svg>'");
+  CHECK(
+      refusal("<svg>\n</svg>\n") ==
+      "text:2: no line has the form 'main;parse;f 4096'; 2 lines not understood (no "
+      "number at its end), the first is line 1: '<svg>'; it looks like a picture (SVG) of another "
+      "tool: draw it from the stacks it was made of");
 }
 
 TEST_CASE("numbers and sums stay within 64 bits") {

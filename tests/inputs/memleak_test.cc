@@ -113,3 +113,16 @@ TEST_CASE("recognition") {
   CHECK(recognised("Attaching to pid 1, Ctrl+C to quit.\n" + std::string(heading)) == "memleak");
   CHECK(recognised("Top 10 stacks with outstanding allocations:\n") != "memleak");
 }
+
+TEST_CASE("blanks for tabs, as mails and web pages show them") {
+  for (const char* name : {"memleak/python.txt", "memleak/libbpf.txt"}) {
+    const std::string text = file_text(std::string(TEST_DATA) + "/inputs/" + name);
+    for (const size_t width : {size_t{2}, size_t{4}, size_t{8}}) {
+      std::string blanks;
+      for (const char c : text) blanks += c == '\t' ? std::string(width, ' ') : std::string(1, c);
+      const Profile p = read(blanks);
+      CHECK(stacks(p, "", true) == stacks(read(text), "", true));
+      CHECK(p.losses.lost_events() == 0);
+    }
+  }
+}

@@ -162,6 +162,7 @@ TEST_CASE("units become their base unit, exactly") {
 TEST_CASE("what is shown: the profile's own choice, else memory in use, else the last") {
   Builder b = example();
   b.type("alloc_space", "bytes");
+  b.sample({1}, {1, 2, 3});
   CHECK(read_text(b.done()).shown == 1);
   b.number(14, b.text("alloc_space"));
   CHECK(read_text(b.done()).shown == 2);

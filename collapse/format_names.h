@@ -1,0 +1,19 @@
+// Names of formats as users type them after --from.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+namespace memflame {
+
+// What people call several formats by one name: "perf", "heap", "go", "valgrind".
+struct FormatFamily {
+  std::string_view name;
+  std::vector<std::string_view> formats;  // names of inputs()
+};
+const std::vector<FormatFamily>& format_families();
+
+// The name of a format or family that a wrong one was probably meant to be; "" when none is close.
+std::string_view closest_format(std::string_view name);
+
+}  // namespace memflame

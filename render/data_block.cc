@@ -58,6 +58,8 @@ UsedFrames used_frames(const Profile& profile, const DataNodes& nodes) {
   out.place.resize(profile.frames.size(), UINT32_MAX);
   for (const FrameId frame : nodes.frame)
     if (frame && std::exchange(out.place[frame.index], 0U) != 0) out.list.push_back(frame);
+  if (nodes.functions)
+    out.list.insert(out.list.end(), nodes.functions->more.begin(), nodes.functions->more.end());
   sort_by_name(out.list, profile);
   for (uint32_t i = 0; i < out.list.size(); ++i) out.place[out.list[i].index] = i;
   return out;
@@ -65,6 +67,7 @@ UsedFrames used_frames(const Profile& profile, const DataNodes& nodes) {
 
 // Whether some sum may need more than 53 bits.
 bool big(const DataNodes& nodes) {
+  if (nodes.functions && nodes.functions->largest > exact_doubles) return true;
   std::vector<uint64_t> sums(nodes.columns, 0);
   for (size_t i = 0; i < nodes.own.size(); ++i) {
     const int64_t value = nodes.own[i];
@@ -123,6 +126,14 @@ void append_nodes(std::string& out, const UsedFrames& frames, const DataNodes& n
   for (size_t column = 0; column < nodes.columns; ++column)
     for (size_t i = 0; i < nodes.size(); ++i)
       append_signed(out, nodes.own[i * nodes.columns + column]);
+}
+
+void append_functions(std::string& out, const UsedFrames& frames,
+                      const FunctionFigures& functions) {
+  for (const std::vector<int64_t>& column : functions.beyond) {
+    for (const FrameId frame : frames.list) append_signed(out, column[frame.index]);
+    append_signed(out, column[0]);
+  }
 }
 
 // What is said of a profile beside its figures; nothing of what is empty.
@@ -216,6 +227,10 @@ std::string about_json(const DataSource& source, const DataNodes& nodes) {
   } else if (options.diff_width == WidthOf::size) {
     about["net"] = true;
   }
+  if (nodes.functions)
+    about.update({{"functions", nodes.functions->beyond.size()},
+                  {"functionMeasures", nodes.functions->measures},
+                  {"functionsLeft", nodes.functions->left}});
   about.update(looks_json(source, nodes));
   add_facts(about, profile, options);
   std::string out;
@@ -237,6 +252,7 @@ void append_data(std::string& out, const DataSource& source, const DataNodes& no
   std::string columns;
   append_frames(columns, source, frames, !nodes.merged.empty());
   append_nodes(columns, frames, nodes);
+  if (nodes.functions) append_functions(columns, frames, *nodes.functions);
   const std::string packed = gzip_packed(columns, source.options.threads);
   constexpr size_t line = 90;  // bytes: editors dislike endless ones
   out.reserve(out.size() + packed.size() / 3 * 4 + packed.size() / line + line);

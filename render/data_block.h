@@ -11,15 +11,20 @@
 //     frame, as an index into frames (of the root 0)
 //     frames that are merged in it (only when the JSON has "merged": 1)
 //     for each type of figures: the node's own
+//   figures by function (only when the JSON has "functions", how many columns they are): what is
+//     beyond the nodes (FunctionFigures::beyond), a column after the other, in each a number for
+//     each frame; that of the last frame, merged boxes, is for functions that are left out
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/profile.h"
 #include "render/clean_text.h"
 #include "render/frame_tree.h"
+#include "render/function_figures.h"
 #include "render/layout.h"
 #include "render/palette.h"
 
@@ -32,6 +37,7 @@ struct DataNodes {
   std::vector<uint32_t> merged;  // empty: none is
   std::vector<int64_t> own;      // rows of figures
   size_t columns = 0;
+  std::optional<FunctionFigures> functions{};  // where nodes are merged
   size_t size() const { return frame.size(); }
 };
 DataNodes data_nodes(FrameTree tree);

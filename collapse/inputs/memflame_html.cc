@@ -152,6 +152,7 @@ class PageReader : public MemflameFacts {
     MemflameFacts::number(place, key, number);
     if (place == document && key == "shown") shown_ = static_cast<size_t>(whole(number));
     if (place == document && key == "merged") merged_ = whole(number) != 0;
+    if (place == document && key == "functions") functions_ = whole(number);
   }
 
   Profile read() {
@@ -203,6 +204,9 @@ class PageReader : public MemflameFacts {
     Numbers merged = merged_ ? numbers.column(size) : Numbers{};
     std::vector<Numbers> own;
     for (size_t i = 0; i < profile_.types.size(); ++i) own.push_back(numbers.column(size));
+    // Sums over functions, which the frames below cannot be told from.
+    for (int64_t i = 0; i < functions_ && !numbers.rest.empty(); ++i)
+      numbers.column(frames_.size());
     if (!numbers.rest.empty()) throw Error("its data are damaged");
     std::vector<StackId> path;
     std::vector<int64_t> values(own.size());
@@ -248,6 +252,7 @@ class PageReader : public MemflameFacts {
 
   const ReadOptions& options_;
   size_t shown_ = 0;
+  int64_t functions_ = 0;  // columns of figures by function
   bool merged_ = false, in_order_ = false;
   std::vector<Frame> frames_;
 };

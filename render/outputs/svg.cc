@@ -93,10 +93,14 @@ LayoutOptions below_script(LayoutOptions at_once) {
   return at_once;
 }
 
-// What the script works with: the frames that are kept and what is to be said of it.
-void append_script(std::string& out, const SvgPicture& picture, const Layout& kept) {
+// What the script works with: the frames that are kept, the figures of functions that these do not
+// tell, and what is to be said of the profile.
+void append_script(std::string& out, const SvgPicture& picture, const FrameTree& tree,
+                   const Layout& kept) {
   const DataSource source{picture.profile, picture.options, picture.palette, picture.names};
-  const DataNodes nodes = data_nodes(kept);
+  DataNodes nodes = data_nodes(kept);
+  if (!nodes.merged.empty())
+    nodes.functions = function_figures(tree, nodes, picture.profile, picture.options);
   out += "<metadata class=\"mf-about\">" + about_json(source, nodes);
   out += "</metadata>\n<metadata class=\"mf-data\">\n";
   append_data(out, source, nodes);
@@ -126,7 +130,8 @@ void write_svg(std::ostream& out, const Profile& profile, const RenderOptions& w
       .max_boxes = options.max_boxes,
       .order = options.order,
       .width = options.diff_width};
-  const Layout kept = layout(profile, options.script ? behind(at_once) : at_once);
+  const FrameTree tree = frame_tree(profile, options.order, width_of(profile, options.diff_width));
+  const Layout kept = layout(tree, profile, options.script ? behind(at_once) : at_once);
   const Layout boxes =
       with_fewer_boxes(kept, profile, options.script ? below_script(at_once) : at_once);
   const auto [names, owners] = told.get();
@@ -149,7 +154,7 @@ void write_svg(std::ostream& out, const Profile& profile, const RenderOptions& w
   write_svg_rows(out, picture, top);
   out << "</g>\n";
   std::string script;
-  if (options.script) append_script(script, picture, kept);
+  if (options.script) append_script(script, picture, tree, kept);
   out << script << "</svg>\n";
 }
 

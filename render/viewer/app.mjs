@@ -4,7 +4,7 @@
 import { fills } from "./colour.mjs";
 import { Menu, Tip, makeControls, tell } from "./controls.mjs";
 import { figuresOf, foldedText, labelOf, nameOf, nameOfView, stackText, titleOf } from "./figures.mjs";
-import { functionsOf, functionsOfViews } from "./functions.mjs";
+import { functionsOf, functionsOfViews, gapsOf } from "./functions.mjs";
 import { listen } from "./input.mjs";
 import { layOut, layOutAround, limitsOf } from "./layout.mjs";
 import { Matches } from "./matches.mjs";
@@ -134,7 +134,7 @@ export class App {
     if (!table) return this.table.hide();
     const look = this.around ? this.look("callees", -1) : mainLook;
     if (!this.listed || this.listed.look !== look) this.listed = { look, rows: functionsOf(look) };
-    return this.table.show(look, this.listed.rows, table);
+    return this.table.show(look, this.listed.rows, table, gapsOf(look));
   }
 
   placeControls() { this.stage.placeControls(this.host, this.bar); }  // where they are in sight

@@ -93,10 +93,12 @@ export function decodeTree(about, bytes) {
   const frame = reader.numbers(Int32Array, size);
   for (let n = 0; n < size; ++n) if (n > 0 && frame[n] >>> 0 >= count) throw new Error("a frame is missing");
   const merged = about.merged ? reader.numbers(Int32Array, size) : null;
-  const own = about.types.map(() => (about.big
-    ? reader.column(BigInt64Array, size, () => reader.signedBig())
-    : reader.column(Float64Array, size, () => reader.signed())));
-  return new Tree({ about, frames, up, frame, own, merged });
+  const figures = (length) => (about.big
+    ? reader.column(BigInt64Array, length, () => reader.signedBig())
+    : reader.column(Float64Array, length, () => reader.signed()));
+  const own = about.types.map(() => figures(size));
+  const beyond = about.functions ? Array.from({ length: reader.need(about.functions) }, () => figures(count)) : null;
+  return new Tree({ about, frames, up, frame, own, merged, beyond });
 }
 
 export async function inflate(base64) {

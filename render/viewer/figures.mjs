@@ -1,5 +1,6 @@
 // What is said of a box: lines of text.
 import { brief, commas, human, inPages, percent, plain } from "./format.mjs";
+import { wholeOf } from "./functions.mjs";
 import { rootOf } from "./measure.mjs";
 
 const mergedName = (frames, total, measure) =>
@@ -41,7 +42,8 @@ export function titleOf(box) {
 // The lines below the name. zoomed: what fills the width.
 export function figuresOf(box, zoomed) {
   const view = box.view || box.caller, { look } = view, { measure, tree } = look;
-  const total = box.view ? view.total : box.total, all = measure.total[0];
+  const whole = box.view && wholeOfRoot(view);
+  const total = whole ? whole.total : box.view ? view.total : box.total, all = measure.total[0];
   const lines = [withPages(total, measure)];
   const shares = [`${percent(total, all)} of all`];
   if (look.focus >= 0 && view !== look.root) shares.push(`${percent(total, look.root.total)} of ${nameOfView(look.root)}`);
@@ -50,7 +52,9 @@ export function figuresOf(box, zoomed) {
   if (around && around.parent) shares.push(`${percent(total, around.total)} of parent`);
   lines.push(shares.join(", "));
   if (!box.view) return lines;
-  const { own } = view;
+  const { own } = whole || view;
+  if (whole && whole.total > view.total)
+    lines.push(`callers and callees: of the ${measure.brief(view.total)} that this picture has boxes for`);
   if (look.flow === "callees" && own > 0) lines.push(`self ${measure.human(own)}, ${percent(own, all)} of all`);
   lines.push(...changeOf(view), ...otherFigures(view));
   const { module } = tree.frames;
@@ -58,6 +62,12 @@ export function figuresOf(box, zoomed) {
   const title = attributesOf(view)?.title;
   if (title) lines.push(title);
   return lines;
+}
+
+// All of the function that is looked at, where the picture has boxes for a part of it only.
+function wholeOfRoot(view) {
+  const { look } = view;
+  return view === look.root && look.focus >= 0 && look.tree.beyond && !look.hidden.size ? wholeOf(look, look.focus) : null;
 }
 
 function withPages(n, measure) {

@@ -1,4 +1,24 @@
-// Figures by function, for the table.
+// Figures by function, for the table and for all that is said of a function as a whole.
+import { commas } from "./format.mjs";
+
+// What functions have beyond the nodes, in the measure of a look: {own, total, before, after, left},
+// by frame; `left` is what those have that are in no list. null where the nodes are all there is to
+// go by: below a focus, where functions are hidden, and of figures too large to be added up.
+export function beyondOf({ tree, measure, hidden, focus }) {
+  const { beyond, about } = tree, at = beyond && about.functionMeasures.indexOf(measure.id);
+  if (!beyond || at < 0 || hidden.size || focus >= 0) return null;
+  const [before, after] = beyond.slice(2 * about.functionMeasures.length);
+  const own = beyond[2 * at], total = beyond[2 * at + 1];
+  return { own, total, before, after, left: own[own.length - 1] };
+}
+
+// What the rows of a look do not tell, in words; "" where they are of all frames and all functions.
+export function gapsOf(look) {
+  const { tree, measure } = look, more = beyondOf(look), count = tree.about.functionsLeft;
+  if (!tree.merged) return "";
+  if (!more) return "only of the boxes in this picture: what is merged has no names";
+  return count ? `${commas(count)} smaller functions are not listed; their self is ${measure.human(more.left)}` : "";
+}
 
 // [{frame, own, total, before, after}]: what functions that are not hidden have, below what is
 // looked at. What is hidden is its caller's own; a function that calls itself is counted once in
@@ -31,7 +51,25 @@ export function functionsOf(look) {
     }
     leave(tree.size);
   }
+  const more = beyondOf(look);
+  if (more) {
+    for (const row of rows) {
+      row.own += more.own[row.frame];
+      row.total += more.total[row.frame];
+      if (!difference) continue;
+      row.before += more.before[row.frame];
+      row.after += more.after[row.frame];
+    }
+  }
   return rows.filter((row) => row.total > 0 && !hidden.has(row.frame) && !tree.isMerged(row.frame));
+}
+
+// {own, total} of a function in all frames of the profile, where hidden ones are in their place.
+export function wholeOf({ tree, measure }, frame) {
+  const known = (tree.functionRows ??= new Map());
+  if (!known.has(measure.id))
+    known.set(measure.id, functionsOf({ tree, measure, hidden: new Set(), focus: -1, flow: "callees" }));
+  return known.get(measure.id).find((row) => row.frame === frame) ?? { frame, own: tree.zero, total: tree.zero };
 }
 
 // The same of some views, for those that share a box.

@@ -1,6 +1,6 @@
 // The search in a picture: what it finds, what is said of it, and the way from match to match.
 import { percent } from "./format.mjs";
-import { covered, coveredAround, findFrames, hasHit, mergedIn } from "./search.mjs";
+import { covered, coveredAround, coveredInAll, findFrames, hasHit, mergedIn } from "./search.mjs";
 
 export class Matches {
   constructor(app) {
@@ -38,14 +38,14 @@ export class Matches {
     const { found, app: { around, measure, zoomed, tree } } = this;
     if (!found) return "";
     if (found.wrong) return "not a regular expression";
-    const { root } = zoomed.look, all = (around ? coveredAround : covered)(root, found.hit);
-    let text = `matched ${measure.human(all)}, ${percent(all, root.total)}`;
+    const { root } = zoomed.look, merged = tree.merged ? mergedIn(root) : 0;
+    const { sum, sure } = around ? { sum: coveredAround(root, found.hit), sure: !merged } : coveredInAll(root.look, found.hit);
+    let text = `matched ${measure.human(sum)}${sure ? "" : " or more"}, ${percent(sum, root.total)}`;
     if (zoomed !== root) {
       const here = covered(zoomed, found.hit);
       text += `; here ${measure.human(here)}, ${percent(here, zoomed.total)}`;
     }
-    const merged = tree.merged ? mergedIn(root) : 0;
-    if (merged > 0) text += `; ${measure.brief(merged)} in merged boxes, which have no names`;
+    if (!sure && merged > 0) text += `; ${measure.brief(merged)} in merged boxes, which have no names`;
     return text;
   }
 

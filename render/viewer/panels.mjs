@@ -41,10 +41,10 @@ export class Table {
       element("thead", {}, element("tr", {}, ...this.heads.values())), this.rows), this.more);
   }
 
-  // rows: those of functions.mjs.
-  show(look, rows, order) {
+  // rows: those of functions.mjs. gaps: what they do not tell, in words.
+  show(look, rows, order, gaps = "") {
     const same = this.all === rows && this.order === order && !this.element.hidden;
-    Object.assign(this, { look, all: rows, order });
+    Object.assign(this, { look, all: rows, order, gaps });
     this.element.hidden = false;
     if (!same) this.fill();
   }
@@ -57,7 +57,8 @@ export class Table {
     this.heads.get("change").hidden = !this.look.tree.about.difference;
     for (const [id, head] of this.heads) head.setAttribute("aria-sort", this.sorted(id));
     this.rows.replaceChildren(...rows.slice(0, shownRows).map((row) => this.row(row)));
-    this.more.textContent = rows.length > shownRows ? `${shownRows} of ${rows.length} functions; filter to see others` : "";
+    const first = rows.length > shownRows ? `${shownRows} of ${rows.length} functions; filter to see others` : "";
+    this.more.textContent = [first, this.gaps].filter(Boolean).join(". ");
   }
 
   sorted(id) {

@@ -1,4 +1,5 @@
 // Which frames a pattern finds, and how much lies in them.
+import { beyondOf, functionsOf } from "./functions.mjs";
 
 // {hit: one byte per frame, wrong: true when the pattern is no regular expression}, or null
 // without one. What is merged has no names to be found; the root has none either.
@@ -69,6 +70,18 @@ export function hasHit(look, hit) {
   for (let n = 0; n < tree.size; ++n)
     before[n + 1] = before[n] + (n > 0 && hit[tree.frame[n]] && !hidden.has(tree.frame[n]) ? 1 : 0);
   return (view) => view.nodes.some((n) => before[tree.end[n]] > before[n]);
+}
+
+// {sum, sure}: what of a look lies in hits, merged boxes considered. Not sure: it may be more, as the
+// picture does not tell which hits call each other there, nor what functions without names do.
+export function coveredInAll(look, hit) {
+  const { tree } = look, inNodes = covered(look.root, hit), more = beyondOf(look);
+  if (!more) return { sum: inNodes, sure: !tree.merged };
+  const rows = functionsOf(look).filter(({ frame }) => hit[frame]), larger = (a, b) => (a > b ? a : b);
+  const own = rows.reduce((all, row) => all + row.own, tree.zero);
+  const sum = rows.reduce((all, row) => larger(all, row.total), larger(own, inNodes));
+  const told = rows.length < 2 || rows.every(({ frame }) => !more.total[frame]);
+  return { sum, sure: told && !tree.about.functionsLeft };
 }
 
 // What lies in merged boxes, whose names nobody knows.

@@ -8,12 +8,14 @@ export class Tree {
   // about: what the picture says of itself in JSON (see docs/pictures.md).
   // up[n]: how many levels node n + 1 is below where a callee of the node before would be.
   // own[type][n]: figures of the nodes themselves. merged[n]: frames that one box stands for.
-  constructor({ about, frames, up, frame, own, merged }) {
+  // beyond: by frame, what functions have that is in no node but merged ones (render/data_block.h).
+  constructor({ about, frames, up, frame, own, merged, beyond = null }) {
     this.about = about;
     this.frames = frames;
     this.frame = frame;
     this.own = own;
     this.merged = merged;
+    this.beyond = beyond;
     this.size = frame.length;
     this.zero = about.big ? 0n : 0;
     this.inOrderOfTime = about.order === "time";

@@ -294,6 +294,14 @@ void write_all(const std::string& folder) {
   write(folder, "change", change(), {.palette = "diff", .diff_width = WidthOf::larger});
   write(folder, "time", in_time(), {.order = Neighbours::by_time});
   write(folder + "/few.svg", large(), {.max_boxes = 60}, write_svg);
+  // With boxes for a part of the frames of the same name as HTML.
+  write(folder + "/few-flame.svg", server(), {.max_boxes = 8}, write_svg);
+  write(folder + "/few-change.svg", change(),
+        {.palette = "diff", .max_boxes = 1, .diff_width = WidthOf::larger}, write_svg);
+  write(folder + "/few-time.svg", in_time(), {.max_boxes = 1, .order = Neighbours::by_time},
+        write_svg);
+  write(folder + "/few-huge.svg", huge(), {.max_boxes = 0}, write_svg);
+  write(folder + "/million.svg", million(), {}, write_svg);
   write(folder + "/million.html", million(), {}, write_html);
   for (const char* palette : {"leak", "fault", "hot", "io", "red", "orange", "aqua", "blue"})
     write(folder + "/palette-" + palette + ".svg", server(), {.palette = palette}, write_svg);

@@ -9,6 +9,7 @@
 #include "collapse/issues.h"
 #include "core/difference.h"
 #include "core/error.h"
+#include "core/sums.h"
 #include "core/units.h"
 #include "render/clean_text.h"
 
@@ -83,6 +84,7 @@ Written written_as(const boost::program_options::variables_map& values,
 
 void write_profile(Profile profile, Written written) {
   profile = prepared(std::move(profile), written.transform, written.render);
+  require_sums(profile);  // of several inputs, or multiplied
   write_output(written.path,
                [&](std::ostream& out) { written.format.write(out, profile, written.render); });
   keep_colours(profile, written.render);

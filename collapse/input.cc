@@ -9,6 +9,7 @@
 #include "collapse/unread_formats.h"
 #include "core/error.h"
 #include "core/folded.h"
+#include "core/sums.h"
 
 namespace memflame {
 namespace {
@@ -56,7 +57,7 @@ const Input& named(const Source& source, std::string_view name) {
 
 std::string folded_hint(std::string_view head) {
   const LineCounts lines = count_lines(head);
-  if (lines.numbered == 0) return "";
+  if (lines.numbered == 0 || lines.numbered * 4 < lines.all) return "";
   return ". Of its first " + std::to_string(lines.all) + " lines " +
          std::to_string(lines.numbered) +
          " end in a number as those of folded text do: for that it is --from folded";
@@ -111,7 +112,7 @@ Profile read_as(const Input& input, Source& source, const ReadOptions& options) 
   Profile profile = input.read(source, options);
   require_stacks(profile, source);
   try {
-    for (size_t i = 0; i < profile.types.size(); ++i) static_cast<void>(profile.total(i));
+    require_sums(profile);
   } catch (const Error& error) {
     source.fail(error.what());
   }

@@ -195,7 +195,7 @@ std::string unread_kind(std::string_view head) {
   if (head.starts_with("<!DOCTYPE html") || head.starts_with("<html"))
     return "a web page, and not one of memflame's";
   if (head.starts_with("<?xml")) return "XML, but of no format that is read";
-  if (head.find('\0') != std::string_view::npos) return "binary, and of no format that is read";
+  if (head.find('\0') != std::string_view::npos) return "a binary file of no format that is read";
   return "";
 }
 

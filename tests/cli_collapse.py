@@ -100,6 +100,15 @@ def packed():
                         *options, stdin=text)
 
 
+def sums():
+    largest = b"a 9223372036854775807\n"
+    write("largest.folded", largest)
+    for options in (["--no-header"], ["--format", "pprof"], ["--format", "csv"]):
+        refused(FAILURE, "a sum of values leaves the range of 64 bits", *options, "b.folded", "largest.folded")
+        refused(FAILURE, "a sum of values leaves the range of 64 bits", *options, "--factor", "10",
+                stdin=b"a 800000000000000000\nb 800000000000000000\n")
+
+
 def columns():
     out, _ = collapse("--list", "--unit", "bytes", "a.folded")
     equal("--list", out.split("\n")[0].split("\t"), ["bytes", "bytes", "15", "15 B", "default"])
@@ -253,7 +262,7 @@ write("b.folded", b"main;h 2\nmain;f 1\n")
 write("empty.folded", b"")
 write("junk.txt", b"what is this?\nnobody knows\n" * 20)
 try:
-    for case in (inputs, packed, columns, what_is_wrong, strict, tidying, memory, broken_pipe):
+    for case in (inputs, packed, sums, columns, what_is_wrong, strict, tidying, memory, broken_pipe):
         case()
 finally:
     os.chdir("/")

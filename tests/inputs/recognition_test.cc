@@ -71,7 +71,7 @@ TEST_CASE("what is packed or is no text is refused by name, whatever it is said 
     refused(text, why);
     refused(text, why, "folded");
   }
-  refused("a;b 1\nc;\0d 2\n"s, "it is binary, and of no format that is read");
+  refused("a;b 1\nc;\0d 2\n"s, "it is a binary file of no format that is read");
   refused(R"({"traceEvents": [ 1 ]})"s, "a trace of Chrome's");
   refused(R"({"nodes": [], "timeDeltas": [1 ]})"s, "a CPU profile of V8");
   refused("[\n {\"a;b\": \n1 }]", "it is JSON, but of no format that is read");

@@ -1,7 +1,5 @@
 #include "render/palette.h"
 
-#include <re2/re2.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -11,6 +9,7 @@
 
 #include "core/error.h"
 #include "core/interner.h"
+#include "core/re2_text.h"
 #include "palettes/palettes.h"
 
 namespace memflame {
@@ -42,9 +41,9 @@ Rgb parse_colour(const Json& json, const std::string& origin, const std::string&
           static_cast<uint8_t>(value)};
 }
 
-const Json& member(const Json& object, const std::string& origin, const std::string& key) {
+const Json& member(const Json& object, const std::string& origin, std::string_view key) {
   const auto found = object.find(key);
-  if (found == object.end()) fail(origin, "'" + key + "' is missing");
+  if (found == object.end()) fail(origin, "'" + std::string(key) + "' is missing");
   return *found;
 }
 
@@ -70,8 +69,6 @@ void require_readable(Rgb colour, const std::string& origin, const std::string& 
     fail(origin, "black text is not readable on '" + key + "' " + hex(colour) + ": lighten it");
 }
 
-re2::StringPiece piece(std::string_view text) { return {text.data(), text.size()}; }
-
 ColourRange parse_range(const Json& kinds, const std::string& origin, const std::string& key) {
   const std::array<Rgb, 2> ends = parse_pair(kinds, origin, key);
   const auto [a, b] = ends;
@@ -94,7 +91,7 @@ std::shared_ptr<const re2::RE2> parse_pattern(const Json& rule, const std::strin
   if (text.empty()) return nullptr;
   re2::RE2::Options options;
   options.set_log_errors(false);
-  auto made = std::make_shared<const re2::RE2>(piece(text), options);
+  auto made = std::make_shared<const re2::RE2>(re2_text(text), options);
   if (!made->ok()) fail(origin, "'" + text + "' is no regular expression: " + made->error());
   return made;
 }
@@ -127,7 +124,7 @@ bool fits(const ColourRule& rule, std::string_view name, BoxKind kind, Owner own
   if (rule.kind ? kind != *rule.kind : rule.owner ? !is_code(kind) : kind != BoxKind::user)
     return false;
   if (rule.owner && owner != *rule.owner) return false;
-  return !rule.match || re2::RE2::PartialMatch(piece(name), *rule.match);
+  return !rule.match || re2::RE2::PartialMatch(re2_text(name), *rule.match);
 }
 
 constexpr std::string_view suffix = ".json";

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <chrono>
+#include <cstdint>
 #include <random>
 
 #include "collapse/symbolize/punycode.h"

@@ -1,7 +1,5 @@
 #include "collapse/inputs/perf_script_compat.h"
 
-#include <re2/re2.h>
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -11,6 +9,7 @@
 #include "collapse/inputs/perf_script_inline.h"
 #include "collapse/lines.h"
 #include "core/error.h"
+#include "core/re2_text.h"
 
 namespace memflame {
 namespace {
@@ -55,10 +54,9 @@ class Collapser {
   void take(std::string_view line) {
     if (line.starts_with('#')) return;
     if (line.empty()) return flush();
-    re2::StringPiece comm, pid, tid;
-    if (RE2::PartialMatch(line, header_, &comm, &pid, &tid))
-      return begin(line, {comm.data(), comm.size()}, {pid.data(), pid.size()},
-                   {tid.data(), tid.size()});
+    Re2Text comm, pid, tid;
+    if (RE2::PartialMatch(re2_text(line), header_, &comm, &pid, &tid))
+      return begin(line, from_re2(comm), from_re2(pid), from_re2(tid));
     frame(line);
   }
 
@@ -68,13 +66,13 @@ class Collapser {
       tid = pid;
       pid = "?";
     }
-    re2::StringPiece period, event;
-    if (RE2::PartialMatch(line, event_, &period, &event)) {
-      const std::string_view name(event.data(), event.size());
+    Re2Text period, event;
+    if (RE2::PartialMatch(re2_text(line), event_, &period, &event)) {
+      const std::string_view name = from_re2(event);
       if (filter_.empty()) filter_ = name;
       if (name != filter_) return;
     }
-    weight_ = number({period.data(), period.size()});
+    weight_ = number(from_re2(period));
     root_ = comm;
     if (options_.pid || options_.tid) root_.append("-").append(pid);
     if (options_.tid) root_.append("/").append(tid);
@@ -101,9 +99,10 @@ class Collapser {
   }
 
   void frame(std::string_view line) {
-    re2::StringPiece pc, function, module;
-    if (!RE2::PartialMatch(line, frame_, &pc, &function, &module) || root_.empty()) return;
-    frame({pc.data(), pc.size()}, std::string(function), std::string(module));
+    Re2Text pc, function, module;
+    if (!RE2::PartialMatch(re2_text(line), frame_, &pc, &function, &module) || root_.empty())
+      return;
+    frame(std::string(pc), std::string(function), std::string(module));
   }
 
   void frame(const std::string& pc, std::string raw, const std::string& module) {

@@ -9,12 +9,12 @@ namespace memflame {
 // What is done under the lock takes less than putting a thread to sleep and waking it.
 std::unique_lock<std::mutex> PerfTables::locked() {
   constexpr int tries = 1000;
-  std::unique_lock lock(mutex_, std::try_to_lock);
-  for (int i = 1; i < tries && !lock.owns_lock(); ++i) {
+  std::unique_lock lock(mutex_, std::defer_lock);
+  for (int i = 0; i < tries; ++i) {
+    if (lock.try_lock()) return lock;
     __builtin_ia32_pause();
-    lock.try_lock();
   }
-  if (!lock.owns_lock()) lock.lock();
+  lock.lock();
   return lock;
 }
 

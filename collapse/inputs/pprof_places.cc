@@ -1,12 +1,11 @@
 #include "collapse/inputs/pprof_places.h"
 
-#include <re2/re2.h>
-
 #include <array>
 #include <cstdio>
 
 #include "collapse/inputs/marked_names.h"
 #include "core/error.h"
+#include "core/re2_text.h"
 
 namespace memflame::pprof {
 namespace {
@@ -60,7 +59,7 @@ std::unique_ptr<re2::RE2> Places::pattern(int64_t at) {
   if (wanted.empty()) return nullptr;
   RE2::Options quiet;
   quiet.set_log_errors(false);
-  auto made = std::make_unique<re2::RE2>(re2::StringPiece(wanted.data(), wanted.size()), quiet);
+  auto made = std::make_unique<re2::RE2>(re2_text(wanted), quiet);
   if (made->ok()) return made;
   issues_.add("a pattern of frames to drop or to keep", 0, wanted);
   return nullptr;
@@ -83,7 +82,7 @@ StringId Places::interned(int64_t at) {
 
 bool Places::is_dropped(std::string_view name) const {
   name = without_arguments(name);
-  const re2::StringPiece piece(name.data(), name.size());
+  const Re2Text piece = re2_text(name);
   return RE2::FullMatch(piece, *drop_) && (!keep_ || !RE2::FullMatch(piece, *keep_));
 }
 

@@ -1,18 +1,15 @@
 #include "collapse/tidy/pattern.h"
 
-#include <re2/re2.h>
-
 #include "core/error.h"
+#include "core/re2_text.h"
 
 namespace memflame {
 namespace {
 
-re2::StringPiece piece(std::string_view text) { return {text.data(), text.size()}; }
-
 std::shared_ptr<const re2::RE2> compile(std::string_view option, std::string_view text) {
   re2::RE2::Options options;
   options.set_log_errors(false);
-  auto made = std::make_shared<const re2::RE2>(piece(text), options);
+  auto made = std::make_shared<const re2::RE2>(re2_text(text), options);
   if (!made->ok())
     throw Error(std::string(option) + ": '" + std::string(text) +
                     "' is no regular expression: " + made->error(),
@@ -65,7 +62,7 @@ Pattern::Pattern(std::string_view option, std::string_view text) : option_(optio
 
 bool Pattern::matches(const Profile& profile, const Frame& frame) const {
   const std::string_view text = profile.strings[module_ ? frame.module : frame.function];
-  return re2::RE2::PartialMatch(piece(text), *expression_);
+  return re2::RE2::PartialMatch(re2_text(text), *expression_);
 }
 
 std::vector<bool> matching(const Profile& profile, const std::vector<Pattern>& patterns) {

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <cstdint>
 #include <sstream>
 
 #include "inputs/inputs.h"

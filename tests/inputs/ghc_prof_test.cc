@@ -1,6 +1,8 @@
 // Trees by indentation: GHC's reports, Instruments' call trees.
 #include <doctest/doctest.h>
 
+#include <cstdint>
+
 #include "inputs/inputs.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only

@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstdint>
 
 #include "collapse/inputs/leak_patterns.h"
 #include "core/error.h"

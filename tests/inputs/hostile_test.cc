@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <protozero/pbf_writer.hpp>
 
 #include "inputs/inputs.h"

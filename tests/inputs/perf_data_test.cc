@@ -3,6 +3,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include <cstdint>
 #include <cstring>
 #include <fstream>
 #include <iostream>

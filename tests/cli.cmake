@@ -5,8 +5,6 @@ memflame_test(output_file LIBS memflame_unwind)
 target_sources(output_file_test PRIVATE ${PROJECT_SOURCE_DIR}/cli/output_file.cc
                                         ${PROJECT_SOURCE_DIR}/cli/fd_stream.cc)
 
-find_program(MEMFLAME_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
-find_program(MEMFLAME_PYTHON python3 REQUIRED)
 add_dependencies(unit_tests memflame)
 add_test(NAME cli_collapse
          COMMAND ${MEMFLAME_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/cli_collapse.py)

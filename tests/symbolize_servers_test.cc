@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "skipped.h"
 #include "symbolize_fixture.h"
 
 using namespace memflame;           // NOLINT(google-build-using-namespace): tests only
@@ -86,7 +87,7 @@ bool can_ask() {
   if (std::getenv("DEBUGINFOD_URLS") != nullptr &&
       ::dlopen("libdebuginfod.so.1", RTLD_NOW) != nullptr)
     return true;
-  MESSAGE("SKIPPED: libdebuginfod is not there, or DEBUGINFOD_URLS was not set at the start");
+  skip("libdebuginfod is not there, or DEBUGINFOD_URLS was not set at the start");
   return false;
 }
 

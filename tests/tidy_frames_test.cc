@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/error.h"
+#include "tests/skipped.h"
 #include "tests/tidy_fixture.h"
 
 using namespace memflame;
@@ -74,7 +75,7 @@ TEST_CASE("recursion by way of others") {
 TEST_CASE("recursion: the public sample") {
   const std::filesystem::path folder = std::filesystem::path(CORPORA) / "recursive";
   if (!std::filesystem::exists(folder)) {
-    MESSAGE("SKIPPED: no corpora/recursive");
+    skip("public samples: no " + folder.string());
     return;
   }
   const std::string text = file_text(folder / "basic.txt");

@@ -3,11 +3,11 @@
 #include <doctest/doctest.h>
 
 #include <fstream>
-#include <iostream>
 #include <iterator>
 
 #include "core/error.h"
 #include "core/folded.h"
+#include "skipped.h"
 
 namespace memflame {
 
@@ -24,7 +24,7 @@ Profile read_data(const std::string& name, std::string_view from, const ReadOpti
 std::optional<std::filesystem::path> corpus(const std::string& folder) {
   std::filesystem::path path = std::filesystem::path(CORPORA) / folder;
   if (std::filesystem::exists(path)) return path;
-  std::cerr << "SKIPPED: public samples: no " << path << "\n";
+  skip("public samples: no " + path.string());
   return std::nullopt;
 }
 

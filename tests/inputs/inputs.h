@@ -21,7 +21,7 @@ Profile read_text(const std::string& text, std::string_view from = {},
 Profile read_data(const std::string& name, std::string_view from = {},
                   const ReadOptions& options = {});
 
-// The public samples are not part of the project. Without them the test says so and ends.
+// The public samples are not part of the project. Without them the case is skipped and ends.
 std::optional<std::filesystem::path> corpus(const std::string& folder);
 
 std::string file_text(const std::filesystem::path& path);

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <cstring>
 #include <fstream>
-#include <iostream>
 
 #include "inputs/inputs.h"
+#include "skipped.h"
 #include "symbolize_fixture.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
@@ -297,7 +297,7 @@ TEST_CASE("names of the kernel's code only while that kernel runs") {
     kallsyms.ignore(4096, '\n');
   }
   if (symbols["_text"] == 0 || symbols["schedule"] == 0) {
-    std::cerr << "SKIPPED: names of the kernel's code: /proc/kallsyms hides its addresses\n";
+    skip("names of the kernel's code: /proc/kallsyms hides its addresses");
     return;
   }
   const auto recorded = [&](uint64_t text_at, uint64_t features = 0,
@@ -343,7 +343,7 @@ TEST_CASE("names of code made at run time, from a map that the user or root has 
     REQUIRE(::chown(path.c_str(), 65534, 65534) == 0);
     CHECK(stacks(read_text(bytes)).begin()->first.find("Compiled") == std::string::npos);
   } else {
-    std::cerr << "SKIPPED: a map of another user's: only root can make one\n";
+    skip("a map of another user's: only root can make one");
   }
   ::unlink(path.c_str());
 }

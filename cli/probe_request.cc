@@ -11,6 +11,8 @@
 #include "cli/options.h"
 #include "cli/target_options.h"
 #include "core/error.h"
+#include "core/units.h"
+#include "probes/memory_plan.h"
 
 namespace po = boost::program_options;
 
@@ -68,6 +70,10 @@ po::options_description measure_options(const Probe& probe) {
 
 po::options_description report_options() {
   po::options_description options("Report");
+  options.add_options()(
+      "memory", po::value<std::string>()->value_name("LIMIT"),
+      "memory for the kernel's tables and memflame's own together, at most: 64M "
+      "(default: what the tables need; an eighth of what is free if that is less)");
   options.add_options()("summary", po::value<std::string>(),
                         "write totals, reconciliation and losses to FILE as JSON");
   options.add_options()("strict", po::bool_switch(), "exit with 4 if anything was lost");
@@ -183,6 +189,10 @@ Request request_of(const Probe& probe, const po::variables_map& values, const Ar
   // A copy is up to four thousand times the size of what a walked stack leaves in the ring.
   if (options.stacks == Stacks::copy) options.ring_bytes = 64U << 20;
   take(values, "ring-bytes", options.ring_bytes);
+  if (values.count("memory") != 0)
+    options.memory = parse_bytes("--memory", values["memory"].as<std::string>());
+  if (values.count("memory") != 0 && options.memory < least_memory)
+    throw Error("--memory: at least " + iec_bytes(int64_t{least_memory}), ExitCode::usage);
   take(values, "ready-fd", options.ready_fd);
   options.ring_bytes = power_of_two(options.ring_bytes);
   options.verbose = request.verbose = values["verbose"].as<bool>();

@@ -160,6 +160,10 @@ void write_summary_json(std::ostream& out, const Profile& profile, const RunInfo
                              {"exact_rss_stat", info.features.exact_rss_stat},
                              {"syscall_tracepoints", info.features.syscall_tracepoints}};
   json["kernel_memory_bytes"] = info.map_bytes;
+  json["memory"] = {{"limit", info.memory.limit},
+                    {"limit_from_free_memory", info.memory.is_chosen},
+                    {"own_bytes", info.own_bytes},
+                    {"kernel_bytes", info.map_bytes}};
   json["notes"] = profile.meta.notes;
   json["candidates"] = findings_of(profile);
   // Names of files may be no valid UTF-8; they must not stop the report.
@@ -223,7 +227,8 @@ void write_summary_text(std::ostream& out, const Profile& profile, const RunInfo
       << (info.features.exact_rss_stat ? ", exact rss_stat" : ", rss_stat batched per task")
       << (info.features.syscall_tracepoints ? "" : ", no tracefs: raw tracepoints")
       << "; attached in " << fixed(1000 * info.attach_seconds, "%.0f") << " ms; tables "
-      << iec_bytes(static_cast<int64_t>(info.map_bytes)) << "\n";
+      << iec_bytes(static_cast<int64_t>(info.map_bytes)) << ", memflame's own memory "
+      << iec_bytes(static_cast<int64_t>(info.own_bytes)) << "\n";
 }
 
 }  // namespace memflame

@@ -58,7 +58,9 @@ struct ProbeOptions {
   std::string object;               // alloc: only functions of files with this name or path
   uint32_t max_live = 0;            // entries of the live table; 0 = from the machine's memory
   uint32_t max_stacks = 131072;     // about 100 bytes of kernel memory each
+  uint32_t max_spaces = 262144;     // address spaces
   uint32_t ring_bytes = 16u << 20;  // a power of two
+  uint64_t memory = 0;              // bytes that all tables may take, see memory_plan.h; 0 = unsaid
   int ready_fd = -1;                // gets "1\n" when counting begins
 };
 

@@ -57,16 +57,23 @@ class StatusLine {
     shown_ = false;
   }
 
-  void update(double seconds, const Session& session) {
-    if (!on_ || seconds < next_) return;
+  // memflame's own memory, the most that update() has seen.
+  uint64_t own_bytes() const { return own_bytes_; }
+
+  void update(double seconds, Session& session) {
+    if (seconds < next_) return;
     next_ = seconds + status_interval_seconds;
+    const uint64_t own = own_memory();
+    own_bytes_ = std::max(own_bytes_, own);
+    if (!on_) return;
     const bpf::counters c = session.counters();
     const uint64_t lost = c.live_full_events + c.stack_full_events + c.ring_full_events +
                           c.event_drops + c.no_state_events + c.process_full;
-    std::fprintf(stderr, "\r\033[K%.1f s  %s events  %s  lost %s", seconds,
+    std::fprintf(stderr, "\r\033[K%.1f s  %s events  %s  lost %s  memory %s", seconds,
                  with_commas(static_cast<int64_t>(c.events)).c_str(),
                  human(static_cast<int64_t>(c.amount), {"", unit_}).c_str(),
-                 with_commas(static_cast<int64_t>(lost)).c_str());
+                 with_commas(static_cast<int64_t>(lost)).c_str(),
+                 iec_bytes(static_cast<int64_t>(own + session.object().map_memory())).c_str());
     shown_ = true;
   }
 
@@ -74,6 +81,7 @@ class StatusLine {
   bool on_, shown_ = false;
   Unit unit_;
   double next_ = 0;
+  uint64_t own_bytes_ = 0;
 };
 
 void add_targets(Session& session, const Target& target, const Command* command, Ends& ends) {
@@ -99,7 +107,9 @@ Run run_probe(const Probe& probe, const ProbeOptions& options, Command* command,
   for (const pid_t pid : options.target.pids) require_traceable(pid);
 
   const RunSignals signals;
-  Session session(probe, options);
+  Run run;
+  run.info.memory = plan_memory(options.memory, free_memory());
+  Session session(probe, within(run.info.memory, options));
   Ends ends;
   add_targets(session, options.target, command, ends);
   session.attach();
@@ -107,7 +117,6 @@ Run run_probe(const Probe& probe, const ProbeOptions& options, Command* command,
   observer.begin(session);
   session.arm();
 
-  Run run;
   const uint64_t armed = monotonic_ns();
   run.info.attach_seconds = static_cast<double>(armed - began) / 1e9;
   say_ready(options.ready_fd);
@@ -130,6 +139,7 @@ Run run_probe(const Probe& probe, const ProbeOptions& options, Command* command,
       if (!observer.look(session, seconds)) break;
       status.update(seconds, session);
     }
+    run.info.own_bytes = std::max(status.own_bytes(), own_memory());
   }
   session.disarm();
   run.info.seconds = seconds_since(armed);
@@ -148,6 +158,8 @@ Run run_probe(const Probe& probe, const ProbeOptions& options, Command* command,
   session.accounting().describe(run.info);
   run.info.without_end = session.os().without_figures();
   run.recording.meta.seconds = run.info.seconds;
+  if (const std::string note = memory_note(run.info.memory, run.recording.losses); !note.empty())
+    run.recording.meta.notes.push_back(note);
   return run;
 }
 

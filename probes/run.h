@@ -9,6 +9,7 @@
 #include "core/recording.h"
 #include "probes/alloc/governor.h"
 #include "probes/kernel.h"
+#include "probes/memory_plan.h"
 #include "probes/probe.h"
 #include "probes/procfs.h"
 #include "probes/unwinder.h"
@@ -27,8 +28,10 @@ struct RunInfo {
   Stacks mode = Stacks::dwarf;
   StackStatistics stacks;
   unwind::TableStatistics tables;
-  std::string cache_problem;         // why unwind tables are not kept on disk; empty when they are
-  uint64_t map_bytes = 0;            // kernel memory of memflame's tables
+  std::string cache_problem;  // why unwind tables are not kept on disk; empty when they are
+  uint64_t map_bytes = 0;     // kernel memory of memflame's tables
+  uint64_t own_bytes = 0;     // memflame's own memory, at most, while it counted
+  MemoryPlan memory;
   std::optional<Overhead> overhead;  // alloc --max-overhead
   bool interrupted = false;          // by SIGTERM
 };

@@ -75,6 +75,7 @@ Session::Session(const Probe& probe, const ProbeOptions& options)
   bpf::config config = make_config(options, features_);
   object_.resize("ring", options.ring_bytes);
   object_.resize("sums", options.max_stacks);
+  object_.resize("spaces", options.max_spaces);
   if (!config.by_comm) object_.leave_out("memflame_rename");
   if (!features_.syscall_tracepoints)
     for (const char* program : {"memflame_exit_group", "memflame_munmap"})

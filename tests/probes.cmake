@@ -1,4 +1,5 @@
 memflame_test(command LIBS memflame_probes)
+memflame_test(memory_plan LIBS memflame_probes)
 memflame_test(elf_functions LIBS memflame_probes)
 memflame_test(intervals LIBS memflame_probes)
 memflame_test(kernel_code LIBS memflame_probes)

@@ -27,6 +27,8 @@ RunSignals::RunSignals() {
 }
 
 RunSignals::~RunSignals() {
+  while (arrived() != 0) {
+  }
   for (const int signal : requests) ::sigaddset(&before_, signal);
   ::sigprocmask(SIG_SETMASK, &before_, nullptr);
 }

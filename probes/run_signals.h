@@ -14,8 +14,9 @@ namespace memflame {
 class RunSignals {
  public:
   RunSignals();
-  // Signals that stop something work as before. SIGUSR1 and SIGUSR2 stay blocked: they come too
-  // late for this run, and would end it while its output is written.
+  // Signals that stop something work as before, those that come from now on: a second Ctrl-C
+  // while the measurement was ending does not lose it. SIGUSR1 and SIGUSR2 stay blocked: they come
+  // too late for this run, and would end it while its output is written.
   ~RunSignals();
   RunSignals(const RunSignals&) = delete;
   RunSignals& operator=(const RunSignals&) = delete;

@@ -50,6 +50,18 @@ for probe, column in (("alloc", "live"), ("brk", "outstanding"), ("mmap", "outst
     check(f"{before}.1{suffix}" in memflame.stderr(), "it says where it is")
     target.end()
 
+# Ctrl-C twice at once ends the measurement, and does not lose it.
+target = Target("alloc_truth")
+memflame = Memflame("alloc", "-p", target.pid)
+truth = target.work()
+os.kill(memflame.process.pid, signal.SIGSTOP)
+for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+    memflame.process.send_signal(number)
+os.kill(memflame.process.pid, signal.SIGCONT)
+memflame.wait()
+memflame.profile().compare(truth["functions"])
+target.end()
+
 # A picture for standard output: the one in between goes to a file, and stderr says to which.
 memflame = started("brk", "--format", "json", "--", "sleep", "60", stdout=subprocess.PIPE,
                    stderr=subprocess.PIPE, cwd=path("."), start_new_session=True)

@@ -63,16 +63,20 @@ std::string folded_hint(std::string_view head) {
          " end in a number as those of folded text do: for that it is --from folded";
 }
 
-// Refuses a profile that has lost all its stacks while it was read.
+// Refuses a profile that has lost all its stacks while it was read: nothing of them but names of
+// programs and notes is left, and as much was not understood as there is.
 void require_stacks(const Profile& profile, const Source& source) {
-  if (profile.losses[Loss::input_line].events == 0) return;
+  const uint64_t dropped = profile.losses[Loss::input_line].events;
+  if (dropped < std::max<uint64_t>(profile.touched().size(), 1)) return;
   const auto& notes = profile.meta.notes;
   const auto issue = std::find_if(notes.begin(), notes.end(), tells_of_issue);
   const std::string why = issue == notes.end() ? "" : ": " + *issue;
   if (profile.touched().empty()) source.fail("nothing in it could be used" + why);
   const auto has_frames = [&](StackId stack) {
-    for (; stack; stack = profile.stacks[stack].caller)
-      if (profile.frames[profile.stacks[stack].frame].kind != FrameKind::note) return true;
+    for (; stack; stack = profile.stacks[stack].caller) {
+      const FrameKind kind = profile.frames[profile.stacks[stack].frame].kind;
+      if (kind != FrameKind::note && kind != FrameKind::process) return true;
+    }
     return false;
   };
   if (std::none_of(profile.touched().begin(), profile.touched().end(), has_frames))

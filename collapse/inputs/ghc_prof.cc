@@ -96,6 +96,9 @@ class Reader : TextReader {
     const std::string_view module = take_first(text);
     if (!time || !alloc || !numbers || module.empty() || depth > path_.size())
       return bad("no line of the tree");
+    // Everything is below MAIN; mails and web pages may have lost the blanks that say so.
+    if (depth == 0 && !path_.empty())
+      throw Error("the tree has a second root: its indentation is lost");
     path_.resize(depth);
     path_.push_back(push(path_.empty() ? StackId{} : path_.back(), name, module, trimmed(text)));
     profile.add(path_.back(), std::array{*time, *alloc});

@@ -111,3 +111,11 @@ TEST_CASE("xctrace: cycles of the CPU Profiler, rows without a backtrace") {
   CHECK(p.meta.notes == std::vector<std::string>{"1 rows have no backtrace",
                                                  "1 rows do not tell cycles as the others do"});
 }
+
+TEST_CASE("a tree that has lost its indentation is an error, not a list") {
+  std::string text = file_text(std::string(TEST_DATA) + "/inputs/ghc-prof/bytes.prof"), flat;
+  for (size_t at = 0; at < text.size(); ++at)
+    if (text[at] != ' ' || (!flat.empty() && flat.back() != '\n')) flat += text[at];
+  CHECK(error_of(flat).find("the tree has a second root: its indentation is lost") !=
+        std::string::npos);
+}

@@ -106,6 +106,8 @@ TEST_CASE("an input that has lost all its stacks is an error") {
       "\t32 bytes in 2 allocations from stack\n";
   refused(list + "main+0x1 [x]\n", "none of its figures has a stack: 1 line not understood");
   CHECK(read_text(list).total(0) == 32);  // as it was printed
+  const std::string quoted = "> app 1/1 [000] 1.0: 1 cycles:\n> \t1 f (/a)\n> \t2 main (/a)\n> \n";
+  refused(quoted, "none of its figures has a stack: 3 lines not understood", "perf-script");
 
   std::string bytes;
   protozero::pbf_writer profile(bytes);

@@ -114,7 +114,9 @@ constexpr std::array looks{
     Option{"widths", "WHAT",
            "of a difference: max (default), after, before, sum or delta; of figures with signs: "
            "size"},
-    Option{"minwidth", "PX", "merge narrower frames (default: 0.1); or N% of the total"},
+    Option{
+        "minwidth", "PX",
+        "merge narrower frames (default: 0.1, and 0.7 where a script draws); or N% of the total"},
     Option{"fonttype", "NAME", "font, or several with commas"},
     Option{"elide", "WHERE", "where names are cut: right (default), left or middle"},
     Option{"countname", "TEXT", "what figures are: bytes, pages, nanoseconds, or a word"},

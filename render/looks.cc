@@ -34,7 +34,7 @@ Json looks_json(const DataSource& source, const DataNodes& nodes) {
   if (options.elide != Elide::right)
     about["elide"] = options.elide == Elide::left ? "left" : "middle";
   about["boxes"] = options.max_boxes;
-  if (options.min_width > RenderOptions{}.min_width) about["least"] = options.min_width;
+  if (options.min_width) about["least"] = *options.min_width;
   if (options.min_percent > 0) about["leastPercent"] = options.min_percent;
   if (options.row_height != 0) about["rowHeight"] = options.row_height;
   text("font", options.font);

@@ -19,7 +19,7 @@ void check_render_options(const RenderOptions& options) {
   };
   require(options.width >= 320 && options.width <= 100000, "the width must be 320 to 100000 px");
   require(options.font_size >= 6 && options.font_size <= 48, "the font size must be 6 to 48 px");
-  require(options.min_width >= 0 && options.min_width < options.width,
+  require(options.min_width.value_or(0) >= 0 && options.min_width.value_or(0) < options.width,
           "the smallest width of a frame must be 0 to that of the picture, in px");
   require(options.max_depth >= 2, "at least 2 levels must be drawn");
   require(options.row_height == 0 ||

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 
 namespace memflame {
@@ -28,11 +29,14 @@ struct NameAttributes {
 };
 
 struct RenderOptions {
-  std::string title{};       // "" = the profile's own, else made of what is shown
-  std::string palette{};     // of palettes/, or a palette file; "" = mem, diff where signs matter
-  bool icicle = false;       // root at the top instead of the bottom
-  int width = 1200;          // px at rest; in a browser the picture fills a wider window
-  double min_width = 0.1;    // px at rest; narrower frames are merged into one box per caller
+  std::string title{};    // "" = the profile's own, else made of what is shown
+  std::string palette{};  // of palettes/, or a palette file; "" = mem, diff where signs matter
+  bool icicle = false;    // root at the top instead of the bottom
+  int width = 1200;       // px at rest; in a browser the picture fills a wider window
+  // px at rest; narrower frames are merged into one box per caller. When nobody says: 0.1 in a file
+  // that is looked at as it is, and 0.7 where the script draws (viewer/layout.mjs).
+  std::optional<double> min_width{};
+  static constexpr double usual_min_width = 0.1;
   int font_size = 12;        // px
   size_t max_boxes = 2'000;  // at once, where they are elements; the narrowest are merged
   Neighbours order = Neighbours::by_name;

@@ -68,7 +68,7 @@ for arguments, words in (
         (["--sort", "width"], '"order":"width"'), (["--flamechart"], '"order":"time"'),
         (["--widths", "size"], '"net":true'),
         (["--max-boxes", "2"], '"boxes":2'), (["--max-boxes", "1", "--static"], "(+2 frames"), (["--minwidth", "20"], "(+2 frames"), (["--minwidth", "5%"], "(+2 frames"),
-        (["--minwidth", "20"], '"least":20'), (["--minwidth", "5%", "--format", "html"], '"leastPercent":5'),
+        (["--minwidth", "20"], '"least":20'), (["--minwidth", "0.1"], '"least":0.1'), (["--minwidth", "0.05"], '"least":0.05'), (["--minwidth", "5%", "--format", "html"], '"leastPercent":5'),
         (["--width", "700"], 'width="700"'), (["--height", "30"], 'height="29"'),
         (["--fonttype", "Verdana"], "font-family: Verdana"), (["--fontsize", "20"], 'font-size="20"'),
         (["--elide", "left"], '"elide":"left"'), (["--elide", "middle"], '"elide":"middle"'),

@@ -125,7 +125,9 @@ void write_svg(std::ostream& out, const Profile& profile, const RenderOptions& w
   });
   const double inner_width = options.width - 2 * SvgPicture::margin;
   const LayoutOptions at_once{
-      .min_share = std::max(options.min_width / inner_width, options.min_percent / 100),
+      .min_share =
+          std::max(options.min_width.value_or(RenderOptions::usual_min_width) / inner_width,
+                   options.min_percent / 100),
       .max_depth = options.max_depth,
       .max_boxes = options.max_boxes,
       .order = options.order,

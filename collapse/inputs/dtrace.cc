@@ -25,7 +25,7 @@ constexpr size_t frame_indent = 8;  // DTrace puts 14 blanks before a frame, 2 b
 size_t indent(std::string_view line) { return first_not_in(line, blank_bytes); }
 
 bool is_header(std::string_view line) {
-  return line.starts_with("CPU") && line.find("FUNCTION:NAME") != std::string_view::npos;
+  return trimmed(line).starts_with("CPU") && line.find("FUNCTION:NAME") != std::string_view::npos;
 }
 
 // "  8  35077      :tick-60s", below the header.

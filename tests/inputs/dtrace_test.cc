@@ -168,3 +168,8 @@ TEST_CASE("the public samples as FlameGraph and inferno collapse them") {
     CHECK(native.losses.lost_events() == 0);
   }
 }
+
+TEST_CASE("a heading behind blanks is no frame") {
+  CHECK(of("    " + header + in + "libc`write\n" + in + "app`main\n                5\n") ==
+        Stacks{{"main;write", 5}});
+}

@@ -118,6 +118,7 @@ Extension make_extension(bool kernel, LeaksOptions& options) {
   extension.command = "leaks";
   extension.usage =
       "memflame leaks -p PID[,PID...] | --comm NAME [INTERVAL [COUNT]]\n"
+      "       memflame leaks --cgroup PATH | --container ID | --unit NAME [INTERVAL [COUNT]]\n"
       "       memflame leaks [INTERVAL [COUNT]] -- COMMAND ARGS\n"
       "       memflame leaks --kernel [INTERVAL [COUNT]]\n";
   extension.description =

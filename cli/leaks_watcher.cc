@@ -56,7 +56,8 @@ std::vector<std::string> frames_of(const Profile& profile) {
 std::string process_of(const Recording& recording, SpaceId id) {
   if (!id || id.index >= recording.spaces.size()) return "";
   const Space& space = recording.spaces[id.index];
-  return space.comm + " (" + std::to_string(space.pid) + ")";
+  return (space.cgroup.empty() ? "" : space.cgroup + ", ") + space.comm + " (" +
+         std::to_string(space.pid) + ")";
 }
 
 std::string sampling_of(const ProbeOptions& options) {

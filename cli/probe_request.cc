@@ -101,7 +101,9 @@ void print_help(const Probe& probe, const po::options_description& visible,
     return;
   }
   std::cout << "Usage: memflame " << probe.name
-            << " -p PID[,PID...] | --comm NAME | -- COMMAND ARGS"
+            << " -p PID[,PID...] | --comm NAME | --cgroup PATH | --container ID | --unit NAME\n"
+               "       memflame "
+            << probe.name << " [options] -- COMMAND ARGS"
             << (probe.whole_system ? "\n       memflame " + std::string(probe.name) +
                                          "            (the whole system)"
                                    : "")

@@ -1,11 +1,13 @@
 #include "cli/target_options.h"
 
 #include <algorithm>
+#include <array>
 #include <sstream>
 
 #include "cli/options.h"
 #include "core/error.h"
 #include "core/secrets.h"
+#include "probes/pids/pid_namespace.h"
 
 namespace po = boost::program_options;
 
@@ -31,6 +33,26 @@ std::vector<pid_t> parse_pids(const std::string& text) {
   return pids;
 }
 
+struct CgroupOption {
+  const char* name;
+  CgroupName::Kind kind;
+};
+constexpr std::array<CgroupOption, 3> cgroup_options{{{"cgroup", CgroupName::Kind::path},
+                                                      {"container", CgroupName::Kind::container},
+                                                      {"unit", CgroupName::Kind::unit}}};
+
+void read_cgroups(const po::variables_map& values, Target& target) {
+  for (const CgroupOption& option : cgroup_options) {
+    std::vector<std::string> names;
+    take(values, option.name, names);
+    for (const std::string& name : names) {
+      if (name.empty())
+        throw Error("--" + std::string(option.name) + " needs a name", ExitCode::usage);
+      target.cgroups.push_back({option.kind, name});
+    }
+  }
+}
+
 }  // namespace
 
 po::options_description target_options(const Probe& probe) {
@@ -38,6 +60,14 @@ po::options_description target_options(const Probe& probe) {
   options.add_options()("pid,p", po::value<std::string>(), "processes to attach to: PID[,PID...]");
   options.add_options()("comm", po::value<std::string>(),
                         "every process of this name, also those that start later");
+  options.add_options()("cgroup", po::value<std::vector<std::string>>(),
+                        "every process in this cgroup (v2) and below, also those that come: PATH");
+  options.add_options()("container", po::value<std::vector<std::string>>(),
+                        "the same for a container of docker, podman, containerd or CRI-O: ID, or "
+                        "how it begins");
+  options.add_options()("unit", po::value<std::vector<std::string>>(),
+                        "the same for a unit of systemd: NAME. Each of these three can be given "
+                        "several times");
   options.add_options()("user", po::value<std::string>(),
                         "run COMMAND as this user (default: the one who called sudo, else root)");
   options.add_options()("no-children", po::bool_switch(),
@@ -48,7 +78,9 @@ po::options_description target_options(const Probe& probe) {
   return options;
 }
 
-std::string target_choices() { return "-p PID, --comm NAME or -- COMMAND"; }
+std::string target_choices() {
+  return "-p PID, --comm NAME, --cgroup PATH, --container ID, --unit NAME or -- COMMAND";
+}
 
 Target read_target(const po::variables_map& values, const Arguments& command) {
   Target target;
@@ -57,8 +89,16 @@ Target read_target(const po::variables_map& values, const Arguments& command) {
   take(values, "user", target.user);
   target.command = command;
   target.follow_children = !values["no-children"].as<bool>();
-  const int ways = int{!target.pids.empty()} + int{!target.comm.empty()} + int{!command.empty()};
-  if (ways > 1) throw Error("-p, --comm and -- COMMAND exclude each other", ExitCode::usage);
+  read_cgroups(values, target);
+  const int ways = int{!target.pids.empty()} + int{!target.comm.empty()} +
+                   int{!target.cgroups.empty()} + int{!command.empty()};
+  if (ways > 1)
+    throw Error(
+        "-p, --comm, -- COMMAND and cgroups (--cgroup, --container, --unit) exclude each other",
+        ExitCode::usage);
+  if (!target.cgroups.empty() && !target.follow_children)
+    throw Error("--no-children: all processes of a cgroup are watched, children too: use -p",
+                ExitCode::usage);
   if (!target.user.empty() && command.empty())
     throw Error("--user needs '-- COMMAND'", ExitCode::usage);
   // The kernel keeps 15 bytes of a name.
@@ -75,9 +115,13 @@ std::string as_typed(const Target& target) {
   for (size_t i = 0; i < target.pids.size(); ++i)
     text += (i == 0 ? " -p " : ",") + std::to_string(target.pids[i]);
   if (!target.comm.empty()) text += " --comm " + target.comm;
+  for (const CgroupName& cgroup : target.cgroups)
+    for (const CgroupOption& option : cgroup_options)
+      if (option.kind == cgroup.kind) text += " --" + std::string(option.name) + " " + cgroup.name;
   if (!target.command.empty()) text += " --";
   for (const std::string& word : without_secrets(target.command)) text += " " + word;
-  if (target.whole_system()) text += " (whole system)";
+  if (target.whole_system())
+    text += runs_in_initial_namespace() ? " (whole system)" : " (whole PID namespace)";
   return text;
 }
 

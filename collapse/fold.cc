@@ -137,7 +137,9 @@ class Folder {
     const std::string pid = "pid " + std::to_string(space.pid);
     std::string name = space.comm.empty() ? "[" + pid + "]" : space.comm;
     if (options_.pid && !space.comm.empty()) name += " (" + pid + ")";
-    return profile_.push({}, name, FrameKind::process);
+    const StackId cgroup =
+        space.cgroup.empty() ? StackId{} : profile_.push({}, space.cgroup, FrameKind::process);
+    return profile_.push(cgroup, name, FrameKind::process);
   }
 
   StackId frames(const Aggregate& sum, const RawStack& stack, StackId top) {

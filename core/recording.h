@@ -83,6 +83,7 @@ struct Mapping {
 struct Space {
   uint32_t pid = 0;
   std::string comm;
+  std::string cgroup;   // when several are watched: "container 0123456789ab", a path; else ""
   SpaceId forked_from;  // inherits that space's mappings as of from_ns
   uint64_t from_ns = 0;
   std::vector<Mapping> mappings;  // executable ones, in order of from_ns

@@ -10,18 +10,22 @@
 #include <vector>
 
 #include "probes/bpf/shared.h"
+#include "probes/cgroups.h"
 
 namespace memflame {
 
-// At most one of pids, comm and command is set; none of them means the whole system.
+// At most one of pids, comm, cgroups and command is set; none of them means the whole system.
 struct Target {
   std::vector<pid_t> pids;
   std::string comm;                  // every process of that name, at most 15 bytes
+  std::vector<CgroupName> cgroups;   // every process in one of them or below
   std::vector<std::string> command;  // argv of a program to start
   std::string user;                  // as whom to start it; empty = as memflame runs
   bool follow_children = true;
 
-  bool whole_system() const { return pids.empty() && comm.empty() && command.empty(); }
+  bool whole_system() const {
+    return pids.empty() && comm.empty() && cgroups.empty() && command.empty();
+  }
 };
 
 // How user stacks are taken: by unwind tables, by frame pointers alone, or as copies that are

@@ -10,6 +10,7 @@
 
 #include "core/units.h"
 #include "probes/command.h"
+#include "probes/pids/pid_namespace.h"
 #include "probes/requirements.h"
 #include "probes/run_signals.h"
 #include "probes/session.h"
@@ -103,6 +104,7 @@ void say_ready(int fd) {
 Run run_probe(const Probe& probe, const ProbeOptions& options, Command* command,
               Observer& observer) {
   const uint64_t began = monotonic_ns();
+  require_own_proc();
   require_kernel_and_privilege();
   for (const pid_t pid : options.target.pids) require_traceable(pid);
 

@@ -16,15 +16,19 @@ namespace {
 constexpr uint64_t os_reading_interval_ns = 200'000'000;
 constexpr uint64_t mappings_interval_ns = 2'000'000;
 
-bpf::config make_config(const ProbeOptions& options, const KernelFeatures& features) {
+bpf::config make_config(const ProbeOptions& options, const KernelFeatures& features,
+                        const PidNamespace& pids) {
   bpf::config config{};
-  config.self = static_cast<uint32_t>(::getpid());
+  config.self = static_cast<uint32_t>(pids.initial(::getpid()));
+  config.pid_level = pids.level();
+  config.pid_namespace = pids.inode();
   config.whole_system = options.target.whole_system();
   config.follow_children = options.target.follow_children || config.whole_system;
   config.kernel_stacks = options.kernel_stacks;
   config.wake_bytes = options.ring_bytes / 4;
   config.cpus = features.possible_cpus;
   config.by_comm = !options.target.comm.empty();
+  config.by_cgroup = !options.target.cgroups.empty();
   config.stacks = static_cast<uint32_t>(options.stacks);
   config.max_depth = std::min<uint32_t>(options.max_depth, bpf::max_frames);
   config.copy_bytes = std::min<uint32_t>(options.copy_kib * 1024, bpf::max_copy_bytes);
@@ -50,11 +54,12 @@ bool begins(uint32_t reason) {
 
 // The processes that are targets when the run begins. What belongs to no process is not followed
 // through all of them.
-std::vector<pid_t> present_targets(const Probe& probe, const Target& target) {
+std::vector<pid_t> present_targets(const Probe& probe, const Target& target,
+                                   const std::optional<Cgroups>& cgroups) {
   if (target.whole_system() && !probe.user_stacks) return {};
-  if (!target.whole_system() && target.comm.empty()) return target.pids;
+  if (!target.whole_system() && target.comm.empty() && !cgroups) return target.pids;
   std::vector<pid_t> pids;
-  for (const pid_t pid : all_pids())
+  for (const pid_t pid : cgroups ? cgroups->pids() : all_pids())
     if (pid != ::getpid() && (target.comm.empty() || read_comm(pid) == target.comm) &&
         has_address_space(pid))
       pids.push_back(pid);
@@ -72,20 +77,31 @@ Session::Session(const Probe& probe, const ProbeOptions& options)
       unwinder_(options_),
       os_(features_.exact_rss_stat) {
   spaces_.set_log([this] { read_log(); });
-  bpf::config config = make_config(options, features_);
+  if (!pids_.is_initial() && options_.target.whole_system() && !probe.user_stacks)
+    throw Error(
+        "the kernel's memory is that of all containers, and memflame runs in a PID namespace of "
+        "its own: name processes (-p, --comm, --cgroup), or run it in the initial namespace "
+        "(docker run --pid=host, hostPID: true)",
+        ExitCode::requirement);
+  bpf::config config = make_config(options_, features_, pids_);
   object_.resize("ring", options.ring_bytes);
   object_.resize("sums", options.max_stacks);
   object_.resize("spaces", options.max_spaces);
+  if (!options.target.cgroups.empty()) cgroups_.emplace(options.target.cgroups);
+  if (cgroups_) object_.resize("cgroups", static_cast<uint32_t>(cgroups_->ids().size()));
   if (!config.by_comm) object_.leave_out("memflame_rename");
+  if (!config.by_cgroup) object_.leave_out("memflame_cgroup_attach");
   if (!features_.syscall_tracepoints)
     for (const char* program : {"memflame_exit_group", "memflame_munmap"})
       object_.leave_out(program);
   probe.configure(options_, config, object_);
   if (!options_.check_file.empty()) dump_.emplace(options_.check_file);
-  unwinder_.prepare(spaces_, present_targets(probe, options_.target), object_,
+  unwinder_.prepare(spaces_, present_targets(probe, options_.target, cgroups_), object_,
                     features_.possible_cpus, config);
   object_.load(config);
   unwinder_.begin(object_);
+  if (cgroups_)
+    for (const uint64_t id : cgroups_->ids()) object_.update("cgroups", id, uint32_t{1});
   ring_ = ring_buffer__new(object_.map("ring"), keep_record, this, nullptr);
   if (ring_ == nullptr)
     throw Error(std::string("the ring buffer cannot be mapped: ") + std::strerror(errno));
@@ -98,6 +114,8 @@ Session::Session(const Probe& probe, const ProbeOptions& options)
   links_.raw_tracepoint(object_.program("memflame_exec"), "sched_process_exec");
   links_.raw_tracepoint(object_.program("memflame_fork"), "sched_process_fork");
   if (config.by_comm) links_.raw_tracepoint(object_.program("memflame_rename"), "task_rename");
+  if (cgroups_)
+    links_.raw_tracepoint(object_.program("memflame_cgroup_attach"), "cgroup_attach_task");
 }
 
 Session::~Session() {
@@ -106,7 +124,9 @@ Session::~Session() {
 }
 
 void Session::add_target(pid_t pid, bool waits_for_exec) {
-  const uint32_t tgid = static_cast<uint32_t>(pid);
+  if (waits_for_exec) pids_.look();  // it is new
+  const auto tgid = static_cast<uint32_t>(pids_.initial(pid));
+  if (tgid == 0) return;  // it has ended
   bpf::process process{};
   process.waits_for_exec = waits_for_exec;
   if (!waits_for_exec) {
@@ -116,6 +136,7 @@ void Session::add_target(pid_t pid, bool waits_for_exec) {
     process.code = unwinder_.claim(SpaceId{process.space});
     object_.update("spaces", process.space, bpf::space{});
     spaces_.adopt(SpaceId{process.space}, pid, monotonic_ns());
+    if (cgroups_) place(SpaceId{process.space}, cgroups_->id_of(pid));
     os_.adopt(SpaceId{process.space}, pid);
     accounting_->begin(SpaceId{process.space}, pid, false);
   }
@@ -123,7 +144,8 @@ void Session::add_target(pid_t pid, bool waits_for_exec) {
 }
 
 void Session::add_present_targets() {
-  for (const pid_t pid : present_targets(probe_, options_.target)) add_target(pid, false);
+  pids_.look();
+  for (const pid_t pid : present_targets(probe_, options_.target, cgroups_)) add_target(pid, false);
 }
 
 void Session::attach() { probe_.attach(*this); }
@@ -252,10 +274,15 @@ void Session::on_space(const bpf::space_record& record) {
     unwinder_.release(id);
     return spaces_.end(id, record.time);
   }
+  if (cgroups_) place(id, record.cgroup);
   if (record.reason == bpf::space_fork)
     accounting_->fork(SpaceId{record.parent_space}, id);
   else
     accounting_->begin(id, static_cast<pid_t>(record.tgid), record.reason == bpf::space_exec);
+}
+
+void Session::place(SpaceId space, uint64_t cgroup) {
+  if (cgroup != 0) spaces_.place(space, cgroups_->name(cgroup));
 }
 
 void Session::on_stack(const bpf::stack_record& record, size_t size) {
@@ -325,6 +352,10 @@ Recording Session::sums() {
   named.value = value_named(probe_, options_.value).name;
   recording.types = probe_.types(named);
   recording.shown = value_named(probe_, options_.value).column;
+  if (!pids_.is_initial() && options_.target.whole_system())
+    recording.meta.notes.emplace_back(
+        "only the processes of memflame's own PID namespace were watched: others cannot be seen "
+        "from there");
   accounting_->finish(*this, recording);
   probe_.reconcile(*this, recording);
   recording.losses.add(losses());

@@ -14,6 +14,7 @@
 #include "probes/kernel.h"
 #include "probes/links.h"
 #include "probes/os_ledger.h"
+#include "probes/pids/pid_namespace.h"
 #include "probes/probe.h"
 #include "probes/sideband.h"
 #include "probes/spaces.h"
@@ -84,12 +85,14 @@ class Session {
   static int keep_record(void* session, void* data, size_t size);
   void on_record(std::span<const std::byte> record);
   void on_space(const bpf::space_record& record);
+  void place(SpaceId space, uint64_t cgroup);
   void on_stack(const bpf::stack_record& record, size_t size);
   void on_copy(std::span<const std::byte> data);
 
   const Probe& probe_;
   ProbeOptions options_;
   KernelFeatures features_;
+  PidNamespace pids_;
   BpfObject object_;
   Sideband sideband_;
   Spaces spaces_;
@@ -105,6 +108,7 @@ class Session {
   std::unique_ptr<bpf::copy_record> copy_;  // the one looked at
   uint64_t looked_at_mappings_ns_ = 0;
   std::optional<StackDump> dump_;
+  std::optional<Cgroups> cgroups_;  // that are watched
   OsLedger os_;
   uint64_t next_reading_ns_ = 0;
   std::set<std::pair<uint64_t, uint64_t>> probed_files_;  // device, inode

@@ -91,7 +91,12 @@ Sideband::~Sideband() {
 }
 
 void Sideband::drain(const std::function<void(const SidebandRecord&)>& take) {
-  for (Ring& ring : rings_) drain(ring, take);
+  // The kernel gives pids of the PID namespace that has opened the log, and 0 or -1 for processes
+  // that cannot be seen from there.
+  const auto take_visible = [&](const SidebandRecord& record) {
+    if (record.pid > 0) take(record);
+  };
+  for (Ring& ring : rings_) drain(ring, take_visible);
 }
 
 void Sideband::drain(Ring& ring, const std::function<void(const SidebandRecord&)>& take) {

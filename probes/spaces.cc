@@ -4,6 +4,8 @@
 #include <cstring>
 #include <ctime>
 #include <map>
+#include <set>
+#include <string>
 
 #include "probes/perf_map.h"
 
@@ -361,6 +363,18 @@ void Spaces::sort_mappings(Space& space) {
                    [](const Mapping& a, const Mapping& b) { return a.from_ns < b.from_ns; });
 }
 
+// A frame that all stacks have says nothing.
+void Spaces::tell_cgroups_apart(std::vector<Space>& spaces) {
+  std::set<std::string> cgroups;
+  for (const Space& space : spaces)
+    if (space.pid != 0) cgroups.insert(space.cgroup);
+  for (Space& space : spaces)
+    if (cgroups.size() < 2)
+      space.cgroup.clear();
+    else if (space.cgroup.empty())
+      space.cgroup = "[unknown cgroup]";
+}
+
 void Spaces::copy_to(Recording& recording) const {
   recording.modules = modules_.all();
   recording.spaces.clear();
@@ -369,6 +383,7 @@ void Spaces::copy_to(Recording& recording) const {
     sort_mappings(space.space);
     recording.spaces.push_back(std::move(space.space));
   }
+  tell_cgroups_apart(recording.spaces);
 }
 
 void Spaces::finish(Recording& recording) {
@@ -379,6 +394,7 @@ void Spaces::finish(Recording& recording) {
   recording.modules = modules_.release();
   recording.spaces.clear();
   for (Watched& space : spaces_) recording.spaces.push_back(std::move(space.space));
+  tell_cgroups_apart(recording.spaces);
 }
 
 }  // namespace memflame

@@ -26,6 +26,8 @@ class Spaces {
   void begin(const bpf::space_record& record);
   // A stack of a space whose announcement was lost.
   void expect(SpaceId id, pid_t pid, const char* comm, uint64_t time_ns);
+  // In which cgroup it began.
+  void place(SpaceId id, const std::string& cgroup) { watched(id).space.cgroup = cgroup; }
   void end(SpaceId id, uint64_t time_ns);
 
   void take(const SidebandRecord& record);
@@ -101,6 +103,7 @@ class Spaces {
   bool is_watched(pid_t pid) const;
   static void take_perf_map(Watched& space);
   static void sort_mappings(Space& space);
+  static void tell_cgroups_apart(std::vector<Space>& spaces);
 
   std::vector<Watched> spaces_{Watched{}};
   Modules modules_;

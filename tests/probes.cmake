@@ -1,3 +1,4 @@
+memflame_test(cgroups LIBS memflame_probes)
 memflame_test(command LIBS memflame_probes)
 memflame_test(memory_plan LIBS memflame_probes)
 memflame_test(elf_functions LIBS memflame_probes)

@@ -94,12 +94,12 @@ ALWAYS_INLINE int in_flight(struct probe_state* call, u32 space, u64 sp) {
 // A function of its own for its stack, as in check.h.
 __attribute__((noinline)) int send_call(u32 space, u64 function_and_frees, u64 address, u64 size,
                                         u64 old) {
-  u64 id = bpf_get_current_pid_tgid();
+  struct task_struct* task = bpf_get_current_task_btf();
   struct call_record record = {.type = record_call,
                                .space = space,
                                .time = bpf_ktime_get_ns(),
-                               .tgid = id >> 32,
-                               .tid = id,
+                               .tgid = shown_tgid(task),
+                               .tid = shown_tid(task),
                                .function = function_and_frees,
                                .frees = function_and_frees >> 32,
                                .address = address,

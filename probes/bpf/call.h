@@ -13,7 +13,7 @@ ALWAYS_INLINE int send_event(void* ctx, struct process* process, enum call call,
                                .hash = key,
                                .time = bpf_ktime_get_ns(),
                                .call = call,
-                               .tgid = task->tgid,
+                               .tgid = shown_tgid(task),
                                .result = result};
   for (int i = 0; i < 6; ++i) event.args[i] = args[i];
   if (bpf_ringbuf_output(&ring, &event, sizeof(event), wake_if_filling())) {

@@ -91,7 +91,7 @@ __attribute__((noinline)) u64 announce(u32 number, u64 hash) {
   stack->type = record_stack;
   stack->hash = hash;
   stack->time = bpf_ktime_get_ns();
-  stack->tgid = bpf_get_current_pid_tgid() >> 32;
+  stack->tgid = shown_tgid(task);
   bpf_probe_read_kernel_str(stack->comm, sizeof(stack->comm), task->group_leader->comm);
   u32 words = stack->kernel_frames + stack->frames;
   if (words > max_kernel_frames + max_frames) words = max_kernel_frames + max_frames;

@@ -4,7 +4,7 @@
 // in `scratches` or `copies`, plus one; 0 is none.
 #pragma once
 
-#include "maps.h"
+#include "pids.h"
 
 // Claims an entry of a map whose values begin with `busy`, beginning at this CPU's.
 ALWAYS_INLINE u32 claim(void* map, u32 entries) {
@@ -47,7 +47,7 @@ __attribute__((noinline)) u64 send_copy(u32 number, u32 entry, u64 checks) {
   record->space = stack->space;
   record->key = key;
   record->time = bpf_ktime_get_ns();
-  record->tgid = bpf_get_current_pid_tgid() >> 32;
+  record->tgid = shown_tgid(task);
   record->entry = entry;
   record->checks = checks != 0;
   bpf_probe_read_kernel_str(record->comm, sizeof(record->comm), task->group_leader->comm);

@@ -94,9 +94,49 @@ struct page {
   unsigned long flags;
 };
 
+struct ns_common {
+  unsigned int inum;
+};
+
+struct pid_namespace {
+  struct ns_common ns;
+};
+
+// What a process is called in one PID namespace.
+struct upid {
+  int nr;
+  struct pid_namespace* ns;
+};
+
+struct pid {
+  unsigned int level;      // of the innermost namespace; 0 = the initial one
+  struct upid numbers[1];  // by level
+};
+
+struct kernfs_node {
+  __u64 id;  // on 64-bit machines the inode number of its folder
+};
+
+struct cgroup;
+struct cgroup_subsys_state {
+  struct cgroup* cgroup;
+  struct cgroup_subsys_state* parent;
+};
+
+struct cgroup {
+  struct cgroup_subsys_state self;
+  struct kernfs_node* kn;
+};
+
+struct css_set {
+  struct cgroup* dfl_cgrp;  // in the hierarchy of cgroup v2
+};
+
 struct task_struct {
   int pid;
   int tgid;
+  struct pid* thread_pid;
+  struct css_set* cgroups;
   struct task_struct* group_leader;
   struct mm_struct* mm;
   struct signal_struct* signal;

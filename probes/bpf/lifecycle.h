@@ -2,6 +2,7 @@
 #pragma once
 
 #include "capture.h"
+#include "cgroups.h"
 #include "memory.h"
 
 // `task` is one that runs in this address space: what it holds back is its space's too.
@@ -18,14 +19,15 @@ ALWAYS_INLINE void read_memory(struct task_struct* task, struct mm_struct* mm,
   }
 }
 
-ALWAYS_INLINE void tell_space(u32 space, u32 tgid, u32 parent, enum space_reason reason,
+ALWAYS_INLINE void tell_space(u32 space, u32 parent, enum space_reason reason,
                               struct task_struct* task, struct mm_struct* mm) {
   struct space_record record = {.type = record_space,
                                 .space = space,
                                 .time = bpf_ktime_get_ns(),
-                                .tgid = tgid,
+                                .tgid = shown_tgid(task),
                                 .parent_space = parent,
-                                .reason = reason};
+                                .reason = reason,
+                                .cgroup = cgroup_of(task)};
   if (mm) read_memory(task, mm, &record);
   BPF_CORE_READ_STR_INTO(&record.comm, task, group_leader, comm);
   // Lives and deaths are rare and worth a wake-up: user space has to read the new maps soon.
@@ -82,6 +84,12 @@ ALWAYS_INLINE int has_wanted_name(struct task_struct* leader) {
   return is_wanted_name(comm);
 }
 
+// Begins to watch a process that runs another's program, or its own for a while already.
+ALWAYS_INLINE void find_process(u32 tgid, struct task_struct* leader, struct mm_struct* mm) {
+  u32 space = begin_space(tgid, mm, 0, 0);
+  if (space) tell_space(space, 0, space_found, leader, mm);
+}
+
 SEC("raw_tp/sched_process_fork")
 int memflame_fork(struct bpf_raw_tracepoint_args* ctx) {
   struct task_struct* parent = (void*)ctx->args[0];
@@ -89,18 +97,33 @@ int memflame_fork(struct bpf_raw_tracepoint_args* ctx) {
   u32 parent_tgid = BPF_CORE_READ(parent, tgid), tgid = BPF_CORE_READ(child, tgid);
   if (parent_tgid == tgid || !config.follow_children) return 0;
   struct process* process = bpf_map_lookup_elem(&processes, &parent_tgid);
-  if (!process || process->waits_for_exec) return 0;
-  u32 parent_space = process->space, code = process->code;
+  if (process && process->waits_for_exec) return 0;
+  if (!process && !config.by_cgroup) return 0;
   struct mm_struct* mm = BPF_CORE_READ(child, mm);
-  if (mm && mm == BPF_CORE_READ(parent, mm)) {
+  int shares = mm && mm == BPF_CORE_READ(parent, mm);
+  // A child may be put into another cgroup than its parent's as it is born.
+  if (config.by_cgroup && !shares && !is_in_wanted_cgroup(child)) return 0;
+  if (!process) {
+    if (mm && !shares && is_visible(child)) find_process(tgid, child, mm);
+    return 0;
+  }
+  u32 parent_space = process->space, code = process->code;
+  if (shares) {
     // vfork: what the child does to memory, it does to its parent's.
     struct process borrower = {.space = parent_space, .borrows = 1, .code = code};
     if (bpf_map_update_elem(&processes, &tgid, &borrower, BPF_ANY)) COUNT(process_full, 1);
     return 0;
   }
   u32 space = begin_space(tgid, mm, code, 0);
-  if (space) tell_space(space, tgid, parent_space, space_fork, child, mm);
+  if (space) tell_space(space, parent_space, space_fork, child, mm);
   return 0;
+}
+
+// Is a process that has just become another program one of the targets?
+ALWAYS_INLINE int is_wanted_at_exec(struct process* process, struct task_struct* task) {
+  if (config.by_cgroup) return is_in_wanted_cgroup(task) && is_visible(task);
+  if (process) return 1;
+  return (config.whole_system || has_wanted_name(task)) && is_visible(task);
 }
 
 // Runs in the process that has just become another program, at the end of the system call.
@@ -110,13 +133,18 @@ int memflame_exec(struct bpf_raw_tracepoint_args* ctx) {
   u32 tgid = BPF_CORE_READ(task, tgid);
   struct process* process = bpf_map_lookup_elem(&processes, &tgid);
   if (tgid == config.self) return 0;
-  if (!process && !config.whole_system && !has_wanted_name(task)) return 0;
+  int wanted = is_wanted_at_exec(process, task);
+  if (!process && !wanted) return 0;
   if (process && process->space && !process->borrows && !process->waits_for_exec)
-    tell_space(process->space, tgid, 0, space_end, task, 0);
+    tell_space(process->space, 0, space_end, task, 0);
+  if (!wanted) {
+    bpf_map_delete_elem(&processes, &tgid);
+    return 0;
+  }
   struct mm_struct* mm = BPF_CORE_READ(task, mm);
   u32 space = begin_space(tgid, mm, 0, 1);
   if (!space) return 0;
-  tell_space(space, tgid, 0, space_exec, task, mm);
+  tell_space(space, 0, space_exec, task, mm);
   after_exec(space, mm);
   return 0;
 }
@@ -130,11 +158,22 @@ int memflame_rename(struct bpf_raw_tracepoint_args* ctx) {
   u32 tgid = BPF_CORE_READ(task, tgid);
   if (tgid != (u32)BPF_CORE_READ(task, pid) || tgid == config.self) return 0;
   bpf_probe_read_kernel_str(comm, sizeof(comm), name);
-  if (!is_wanted_name(comm)) return 0;
+  if (!is_wanted_name(comm) || !is_visible(task)) return 0;
   if (bpf_map_lookup_elem(&processes, &tgid)) return 0;
-  struct mm_struct* mm = BPF_CORE_READ(task, mm);
-  u32 space = begin_space(tgid, mm, 0, 0);
-  if (space) tell_space(space, tgid, 0, space_found, task, mm);
+  find_process(tgid, task, BPF_CORE_READ(task, mm));
+  return 0;
+}
+
+// A process is moved into one of the cgroups. One that is moved out of them is watched until it
+// ends or becomes another program, so that the frees of its blocks are seen.
+SEC("raw_tp/cgroup_attach_task")
+int memflame_cgroup_attach(struct bpf_raw_tracepoint_args* ctx) {
+  struct task_struct* task = (void*)ctx->args[2];
+  struct task_struct* leader = BPF_CORE_READ(task, group_leader);
+  u32 tgid = BPF_CORE_READ(task, tgid);
+  if (tgid == config.self || bpf_map_lookup_elem(&processes, &tgid)) return 0;
+  struct mm_struct* mm = BPF_CORE_READ(leader, mm);
+  if (mm && is_in_wanted_cgroup(leader) && is_visible(leader)) find_process(tgid, leader, mm);
   return 0;
 }
 
@@ -146,7 +185,7 @@ int memflame_exit_group(struct syscall_enter_args* ctx) {
   if (!process || process->borrows) return 0;
   struct task_struct* task = bpf_get_current_task_btf();
   struct mm_struct* mm = BPF_CORE_READ(task, mm);
-  tell_space(process->space, task->tgid, 0, space_ending, task, mm);
+  tell_space(process->space, 0, space_ending, task, mm);
   return 0;
 }
 
@@ -163,7 +202,7 @@ int memflame_munmap(struct syscall_exit_args* ctx) {
   if (!is_code(slot->list, regs->di, regs->di + regs->si)) return 0;
   __sync_fetch_and_add(&slot->unmaps, 1);
   *(volatile u64*)&slot->list = 0;
-  tell_space(process->space, task->tgid, 0, space_unmapped, task, 0);
+  tell_space(process->space, 0, space_unmapped, task, 0);
   return 0;
 }
 
@@ -179,7 +218,7 @@ int memflame_exit(struct bpf_raw_tracepoint_args* ctx) {
   if (BPF_CORE_READ(task, signal, live.counter) > 0) return 0;
   // Since 6.16 this runs before the memory is given back, so the last figures can be read here.
   if (!process->borrows && process->space)
-    tell_space(process->space, tgid, 0, space_end, task, BPF_CORE_READ(task, mm));
+    tell_space(process->space, 0, space_end, task, BPF_CORE_READ(task, mm));
   bpf_map_delete_elem(&processes, &tgid);
   return 0;
 }

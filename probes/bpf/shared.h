@@ -59,20 +59,23 @@ enum note {
 
 // Filled by user space before load; the only read-only data of an object.
 struct config {
-  u32 self;  // memflame's own tgid, never traced
+  u32 self;  // memflame's own tgid, in the initial PID namespace as all in the maps; never traced
   u32 whole_system;
   u32 follow_children;
   u32 kernel_stacks;
-  u32 kernel_skip;  // innermost kernel frames that are the tracing's own
-  u32 wake_bytes;   // wake user space when the ring holds more than this
-  u32 cpus;         // possible CPUs
-  u32 pages;        // fault: resident pages instead of faults
-  u32 by_comm;      // processes that get this name are targets
-  u32 stacks;       // enum stacks
-  u32 max_depth;    // user frames, at most max_frames
-  u32 copy_bytes;   // of a copied stack, at most max_copy_bytes
-  u32 check_every;  // copy one walked stack in so many as well; 0 = none
-  u32 scratches;    // entries of the maps of these names
+  u32 kernel_skip;    // innermost kernel frames that are the tracing's own
+  u32 wake_bytes;     // wake user space when the ring holds more than this
+  u32 cpus;           // possible CPUs
+  u32 pages;          // fault: resident pages instead of faults
+  u32 by_comm;        // processes that get this name are targets
+  u32 by_cgroup;      // processes in one of `cgroups`, or below, are targets
+  u32 pid_level;      // of the PID namespace that memflame runs in; 0 = the initial one
+  u32 pid_namespace;  // its inode
+  u32 stacks;         // enum stacks
+  u32 max_depth;      // user frames, at most max_frames
+  u32 copy_bytes;     // of a copied stack, at most max_copy_bytes
+  u32 check_every;    // copy one walked stack in so many as well; 0 = none
+  u32 scratches;      // entries of the maps of these names
   u32 copies;
   u32 code_slots;
   u32 new_space_copies;  // see code_slot.copies
@@ -109,7 +112,8 @@ struct globals {
 };
 enum sampling { sampling_none, sampling_bytes, sampling_every };
 
-// processes: tgid -> process
+// processes: tgid -> process. In records for user space, a tgid or tid is that of memflame's own
+// PID namespace (pids.h); here it is that of the initial one.
 struct process {
   u32 space;
   u32 waits_for_exec;  // our own child, before it has become the command
@@ -284,6 +288,7 @@ struct space_record {
   u64 vm_pages, stack_pages;
   u64 start_brk, brk;
   s64 rss[4];
+  u64 cgroup;  // id; 0 unless config.by_cgroup
   char comm[comm_length];
 };
 

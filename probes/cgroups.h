@@ -1,0 +1,72 @@
+// What --cgroup, --container and --unit mean: folders of the hierarchy of cgroup v2.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace memflame {
+
+// A target as the user names it.
+struct CgroupName {
+  enum class Kind : uint8_t {
+    path,       // absolute, or below the mount of cgroup v2
+    container,  // its id, or how that begins
+    unit,       // of systemd
+  };
+  Kind kind = Kind::path;
+  std::string name;
+};
+
+// Where a hierarchy is mounted, and which of its folders that shows.
+struct CgroupMount {
+  std::string point, root;
+};
+// Of cgroup v2, by the text of /proc/self/mountinfo; the point is "" when it is not mounted.
+CgroupMount cgroup2_mount(std::string_view mountinfo);
+
+// The id of the container that a path of cgroups leads into: 64 hexadecimal digits, "" for none.
+// Docker, podman, containerd and CRI-O put it into the last part of "/docker/ID",
+// "/system.slice/docker-ID.scope", "…-podUID.slice/cri-containerd-ID.scope" and the like. Cuts
+// `path` behind it.
+std::string container_in(std::string& path);
+
+// The path of cgroup v2 in the text of /proc/PID/cgroup, its line "0::/path"; "" for none.
+std::string cgroup2_path(std::string_view proc_cgroup);
+
+class Cgroups {
+ public:
+  // Finds what is named. Throws Error: requirement without cgroup v2, failure for what there is
+  // not.
+  explicit Cgroups(const std::vector<CgroupName>& names);
+
+  // As the kernel numbers them, each once.
+  const std::vector<uint64_t>& ids() const { return ids_; }
+  // The processes that are in them and below now.
+  std::vector<pid_t> pids() const;
+
+  // Of the cgroup that a process is in; 0 when that cannot be told.
+  uint64_t id_of(pid_t pid) const;
+
+  // For people: "container 0123456789ab", or the path below the mount.
+  std::string name(uint64_t id);
+
+ private:
+  std::string folder_of(const std::string& path) const;
+  std::string find(const CgroupName& wanted) const;
+  std::string find_path(const std::string& name) const;
+  std::string find_container(std::string id) const;
+  std::string find_unit(const std::string& name) const;
+  void learn_names();
+
+  CgroupMount mount_;
+  std::vector<std::string> folders_;
+  std::vector<uint64_t> ids_;
+  std::map<uint64_t, std::string> names_;
+};
+
+}  // namespace memflame

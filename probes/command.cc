@@ -1,7 +1,6 @@
 #include "probes/command.h"
 
 #include <fcntl.h>
-#include <gelf.h>
 #include <grp.h>
 #include <pwd.h>
 #include <sys/stat.h>
@@ -12,9 +11,11 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <sstream>
 
 #include "core/error.h"
+#include "probes/unwind/elf_image.h"
 
 namespace memflame {
 namespace {
@@ -106,23 +107,19 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
 
 // PT_INTERP of a dynamically linked program; "" for a static one or what is no ELF file.
 std::string interpreter_of(const std::string& program) {
-  elf_version(EV_CURRENT);
+  constexpr uint64_t longest = 4096;
   const UniqueFd file(::open(program.c_str(), O_RDONLY | O_CLOEXEC));
-  Elf* elf = file ? elf_begin(file.get(), ELF_C_READ_MMAP, nullptr) : nullptr;
-  std::string interpreter;
-  size_t count = 0;
-  if (elf != nullptr) elf_getphdrnum(elf, &count);
-  for (size_t i = 0; i < count; ++i) {
-    GElf_Phdr segment;
-    if (gelf_getphdr(elf, static_cast<int>(i), &segment) == nullptr) break;
-    if (segment.p_type != PT_INTERP || segment.p_filesz > 4096) continue;
-    interpreter.resize(segment.p_filesz);
-    const ssize_t got = ::pread(file.get(), interpreter.data(), interpreter.size(),
-                                static_cast<off_t>(segment.p_offset));
-    interpreter.resize(got > 0 ? ::strnlen(interpreter.data(), static_cast<size_t>(got)) : 0);
+  if (!file) return {};
+  const unwind::ImageBytes image(file.get());
+  const std::optional<unwind::ElfImage> elf = unwind::ElfImage::open(image);
+  if (!elf) return {};
+  for (const Elf64_Phdr& segment : elf->segments()) {
+    if (segment.p_type != PT_INTERP || segment.p_filesz > longest) continue;
+    const unwind::Range text = image.range(segment.p_offset, segment.p_filesz);
+    const char* name = reinterpret_cast<const char*>(text.bytes.data());
+    return text.bytes.empty() ? "" : std::string(name, ::strnlen(name, text.bytes.size()));
   }
-  elf_end(elf);
-  return interpreter;
+  return {};
 }
 
 // "#!interpreter args" scripts run their interpreter.

@@ -4,7 +4,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <csignal>
+#include <memory>
 #include <random>
+#include <thread>
 
 #include "collapse/symbolize/bus_guard.h"
 #include "collapse/symbolize/elf_symbols.h"
@@ -99,11 +102,39 @@ TEST_CASE("a file cut short while it is read") {
   const BusGuard guard;
   ElfSymbols symbols(module, true, budget);
   REQUIRE(symbols.problem() == ElfProblem::none);
-  CHECK(BusGuard::pages_replaced() == 0);
+  CHECK(guard.pages_replaced() == 0);
   REQUIRE(::ftruncate(file.get(), 0) == 0);
   for (uint64_t offset = 0; offset < 0x2000; offset += 16)
     if (const std::optional<uint64_t> address = symbols.address_of(offset)) symbols.find(*address);
-  CHECK(BusGuard::pages_replaced() > 0);
+  CHECK(guard.pages_replaced() > 0);
+}
+
+TEST_CASE("guards on several threads share the signal") {
+  const auto handler = [] {
+    struct sigaction now {};
+    REQUIRE(::sigaction(SIGBUS, nullptr, &now) == 0);
+    return now.sa_flags & SA_SIGINFO;
+  };
+  const SharedFd file = memory_file(std::string(1 << 16, 'x'));
+  void* const mapped = ::mmap(nullptr, 1 << 16, PROT_READ, MAP_PRIVATE, file.get(), 0);
+  REQUIRE(mapped != MAP_FAILED);
+  auto* const bytes = static_cast<volatile char*>(mapped);
+  REQUIRE(::ftruncate(file.get(), 0) == 0);
+  REQUIRE(handler() == 0);
+  {
+    auto first = std::make_unique<BusGuard>();
+    const BusGuard second;
+    // The one that took the signal over goes first, on a thread of its own.
+    std::thread([&] {
+      CHECK(bytes[0] == 0);
+      first.reset();
+    }).join();
+    CHECK(second.pages_replaced() == 0);
+    CHECK(bytes[1 << 15] == 0);
+    CHECK(second.pages_replaced() == 1);
+  }
+  CHECK(handler() == 0);
+  ::munmap(mapped, 1 << 16);
 }
 
 TEST_CASE("a file that was cut short is named in the notes") {

@@ -2,10 +2,25 @@
 
 #include <sys/mman.h>
 
+#include <csignal>
+#include <mutex>
+
 namespace memflame {
 namespace {
 
-volatile sig_atomic_t replaced = 0;
+// On this thread: the signal comes to the one that has read.
+thread_local volatile uint64_t replaced = 0;
+
+// What the process did with SIGBUS before the first guard.
+struct Shared {
+  std::mutex mutex;
+  size_t guards = 0;
+  struct sigaction before {};
+};
+Shared& shared() {
+  static Shared one;
+  return one;
+}
 
 void replace_page(int signal, siginfo_t* info, void*) {
   constexpr uintptr_t page = 4096;
@@ -22,17 +37,23 @@ void replace_page(int signal, siginfo_t* info, void*) {
 
 }  // namespace
 
-BusGuard::BusGuard() {
-  replaced = 0;
+BusGuard::BusGuard() : replaced_before_(replaced) {
+  Shared& all = shared();
+  const std::lock_guard lock(all.mutex);
+  if (all.guards++ != 0) return;
   struct sigaction action {};
   action.sa_sigaction = replace_page;
   action.sa_flags = SA_SIGINFO;
   ::sigemptyset(&action.sa_mask);
-  ::sigaction(SIGBUS, &action, &before_);
+  ::sigaction(SIGBUS, &action, &all.before);
 }
 
-BusGuard::~BusGuard() { ::sigaction(SIGBUS, &before_, nullptr); }
+BusGuard::~BusGuard() {
+  Shared& all = shared();
+  const std::lock_guard lock(all.mutex);
+  if (--all.guards == 0) ::sigaction(SIGBUS, &all.before, nullptr);
+}
 
-uint64_t BusGuard::pages_replaced() { return static_cast<uint64_t>(replaced); }
+uint64_t BusGuard::pages_replaced() const { return replaced - replaced_before_; }
 
 }  // namespace memflame

@@ -1,7 +1,6 @@
 // Survives files that shrink while they are read.
 #pragma once
 
-#include <csignal>
 #include <cstdint>
 
 namespace memflame {
@@ -9,7 +8,8 @@ namespace memflame {
 // libelf reads through mmap. Touching a page behind the end of a file that was cut short since then
 // raises SIGBUS, and any program that is watched can do that to its own files. While a guard lives,
 // such a page is replaced by zeros: the file reads as damaged, which all readers here must take
-// anyhow. One guard at a time.
+// anyhow. There may be several guards, on several threads: the first one takes the signal over, and
+// the last one gives it back.
 class BusGuard {
  public:
   BusGuard();
@@ -17,11 +17,11 @@ class BusGuard {
   BusGuard(const BusGuard&) = delete;
   BusGuard& operator=(const BusGuard&) = delete;
 
-  // Pages replaced since the guard was made.
-  static uint64_t pages_replaced();
+  // Pages replaced since this guard was made, in what this thread has read.
+  uint64_t pages_replaced() const;
 
  private:
-  struct sigaction before_ {};
+  uint64_t replaced_before_ = 0;
 };
 
 }  // namespace memflame

@@ -105,7 +105,7 @@ class Symbolizer {
       for (Symbol& symbol : found) symbol.module = module.path;
       location(target).symbols = std::move(found);
     }
-    if (BusGuard::pages_replaced() != 0)
+    if (guard.pages_replaced() != 0)
       note(module.path + ": names may be missing, the file was cut short while it was read");
   }
 

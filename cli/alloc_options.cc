@@ -81,8 +81,10 @@ po::options_description block_options(const Probe& probe) {
                         "time");
   options.add_options()("size", po::value<std::string>(),
                         "requested (default), or usable: what the allocator really gives");
-  options.add_options()("check", po::bool_switch(),
-                        "look for blocks freed twice, never allocated, or by the wrong function");
+  options.add_options()(
+      "check", po::bool_switch(),
+      "look for blocks freed twice, never allocated, or by the wrong function; exit "
+      "with 5 if there are any");
   options.add_options()("alloc", po::value<std::vector<std::string>>(),
                         "a function that gives blocks: 'FILE:FUNCTION(size=arg0,ptr=ret)'");
   options.add_options()("free", po::value<std::vector<std::string>>(),

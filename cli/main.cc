@@ -39,8 +39,12 @@ void print_help(std::ostream& out) {
   for (const Stage& stage : stages) row(stage.name, stage.help);
   out << "\n'memflame COMMAND --help' lists the options of a command. 'memflame --version'.\n"
          "Exit codes: 0 done; 1 failed; 2 bad usage; 3 privilege or kernel feature missing;\n"
-         "4 --strict and something was lost; with '-- COMMAND' the command's own status, or 125\n"
-         "when memflame failed, 126 when the command cannot be executed, 127 when not found.\n";
+         "4 --strict and something was lost; 5 --check and frees look wrong; with '-- COMMAND' "
+         "the\n"
+         "command's own status where 4 or 5 does not say more: a failure of the command goes "
+         "before\n"
+         "5; 125 when memflame failed, 126 when the command cannot be executed, 127 when not "
+         "found.\n";
 }
 
 int dispatch(const Arguments& arguments) {

@@ -23,6 +23,8 @@
 namespace memflame {
 namespace {
 
+constexpr int candidates_found = 5;  // beside those of ExitCode: no error of memflame's
+
 // What must not be found out only after an hour of measuring.
 void check_outputs(const Request& request) {
   const bool to_stdout = request.output.empty() || request.output == "-";
@@ -80,8 +82,9 @@ int measure(const Probe& probe, const Request& request, Command* command, Watche
     std::cerr << "memflame: error: --strict: something was lost, see above\n";
     return static_cast<int>(ExitCode::lossy);
   }
-  if (command != nullptr && !run.info.interrupted) return command->wait();
-  return 0;
+  const int status = command != nullptr && !run.info.interrupted ? command->wait() : 0;
+  if (status != 0 || run.recording.candidates.empty()) return status;
+  return candidates_found;
 }
 
 // With a command, memflame's exit status is the command's: its own failures must be tellable apart.

@@ -124,6 +124,7 @@ void write_summary_json(std::ostream& out, const Profile& profile, const RunInfo
   json["frees"] = {{"seen", info.counters.freed + info.counters.free_misses},
                    {"matched", info.counters.freed},
                    {"matched_bytes", info.counters.freed_bytes},
+                   {"inherited", info.counters.inherited_frees},
                    {"unseen", info.counters.unseen_frees},
                    {"unseen_bytes", info.counters.unseen_free_bytes}};
   json["reconciliation"] = Json::array();

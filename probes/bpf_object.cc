@@ -10,6 +10,7 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
+#include <numeric>
 #include <vector>
 
 #include "core/error.h"
@@ -181,6 +182,12 @@ void BpfObject::update_bytes(std::string_view name, const void* key, const void*
 
 bool BpfObject::lookup_bytes(std::string_view name, const void* key, void* value) const {
   return bpf_map_lookup_elem(map(name), key, value) == 0;
+}
+
+uint64_t BpfObject::sum_of(std::string_view name, uint32_t index) const {
+  std::vector<uint64_t> cells(static_cast<size_t>(libbpf_num_possible_cpus()));
+  if (bpf_map_lookup_elem(map(name), &index, cells.data()) != 0) return 0;
+  return std::accumulate(cells.begin(), cells.end(), uint64_t{0});
 }
 
 bpf::counters BpfObject::counters() const {

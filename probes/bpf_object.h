@@ -52,6 +52,8 @@ class BpfObject {
     return lookup_bytes(name, &key, &value);
   }
 
+  // An entry of a per-CPU array of numbers, summed over all CPUs.
+  uint64_t sum_of(std::string_view name, uint32_t index) const;
   // Sum over all CPUs.
   bpf::counters counters() const;
   // The object's writable globals, in the order of their declaration in maps.h.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <climits>
 #include <new>
+#include <utility>
 
 #include "core/error.h"
 #include "probes/unique_fd.h"
@@ -29,9 +30,30 @@ volatile int custom_sites_variable = 3;
 }
 [[gnu::alias("custom_sites_plain"), gnu::noinline]] int custom_sites_alias(int a) noexcept;
 
+// What they do is in a variable, which nobody changes here.
+#define PLAIN_CODE gnu::noinline, gnu::used, gnu::no_sanitize("address", "undefined", "thread")
+int (*volatile custom_sites_often)(int) = custom_sites_plane;
+int (*volatile custom_sites_rarely)(int) = custom_sites_plane;
+[[PLAIN_CODE]] int dispatches_often(int a) { return custom_sites_often(a); }
+[[PLAIN_CODE]] int dispatches_rarely(int a) { return custom_sites_rarely(a); }
+
 }  // extern "C"
 
 namespace {
+
+// As an inlined copy is: it does what the function does, without a call of it.
+template <int n>
+[[PLAIN_CODE]] int copy_of_often(int a) {
+  return custom_sites_often(a + n) * n;
+}
+template <int n>
+[[PLAIN_CODE]] int copy_of_rarely(int a) {
+  return custom_sites_rarely(a + n) * n;
+}
+template <int... n>
+int all_copies(std::integer_sequence<int, n...>) {
+  return (copy_of_often<n>(n) + ...) + copy_of_rarely<1>(1) + copy_of_rarely<2>(2);
+}
 
 struct Self {
   UniqueFd fd{::open("/proc/self/exe", O_RDONLY | O_CLOEXEC)};
@@ -43,7 +65,9 @@ struct Self {
     path.assign(text, static_cast<size_t>(length));
     // So that all of them are there.
     custom_sites_variable = custom_sites_plain(1) + custom_sites_plane(2) + custom_sites_twin(3) +
-                            custom_sites_throws(400) + custom_sites_use_other(5);
+                            custom_sites_throws(400) + custom_sites_use_other(5) +
+                            dispatches_often(6) + dispatches_rarely(7) +
+                            all_copies(std::make_integer_sequence<int, 12>());
   }
   CustomFile find(const CustomFunctions& custom) const {
     FindOptions options;
@@ -205,4 +229,25 @@ TEST_CASE("distances of names") {
   CHECK_FALSE(name_distance("malloc", "printf"));
   CHECK_FALSE(name_distance("f", "g"));
   CHECK_FALSE(name_distance("", "x"));
+}
+
+TEST_CASE(
+    "a function that the compiler has copied into its callers is refused, with their number") {
+  const Self self;
+  CHECK(error_of(self, "dispatches_rarely(size=arg0)") == "no error");
+  const std::string error = error_of(self, "dispatches_often(size=arg0)");
+  CAPTURE(error);
+  CHECK(error.find("was inlined by the compiler in 12 other places") != std::string::npos);
+}
+
+TEST_CASE("a preset says what to do instead where its functions are inlined") {
+  const Self self;
+  CustomFunctions custom;
+  Preset preset{.name = "mine", .description = "", .instead = "leave it", .functions = {}};
+  for (const char* text : {"dispatches_often(size=arg0)", "dispatches_rarely(size=arg0)"})
+    preset.functions.push_back(parse_alloc(text));
+  custom.presets.push_back(preset);
+  CHECK(error_of(self, custom) ==
+        "--preset mine: the compiler has inlined dispatches_often in 12 places of " + self.path +
+            ", which no probe sees; leave it");
 }

@@ -1,5 +1,8 @@
 // Frees what it must not, in functions that say how. Linked with an allocator that forgives it
 // (bump.cc). Sections are what memflame calls each, "correct" is what must not be taken for any.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -23,6 +26,26 @@ void* keep(void* block) {
 void* hide(void* block) {
   sink = block;
   return sink;
+}
+
+// Runs `work` in a child, and waits for its end. The child begins once `before` has run here.
+template <class Work, class Before>
+void in_child(Work work, Before before) {
+  int ends[2];
+  if (pipe(ends) != 0) truth::fail("pipe");
+  const pid_t child = fork();
+  if (child < 0) truth::fail("fork");
+  if (child == 0) {
+    char word = 0;
+    if (read(ends[0], &word, 1) == 1) work();
+    _exit(0);
+  }
+  before();
+  int status = 0;
+  if (write(ends[1], "w", 1) != 1 || waitpid(child, &status, 0) != child || status != 0)
+    truth::fail("the child");
+  close(ends[0]);
+  close(ends[1]);
 }
 
 }  // namespace
@@ -107,6 +130,35 @@ void* freed_long_ago = nullptr;
   for (void*& block : older) free(block);
 }
 
+[[gnu::noinline]] void frees_before_fork() {
+  void* const block = keep(malloc(100));
+  free(block);
+  in_child([&] { free(hide(block)); }, [] {});
+}
+[[gnu::noinline]] void frees_twice_in_child() {
+  void* const block = keep(malloc(100));
+  in_child(
+      [&] {
+        free(block);
+        free(hide(block));
+      },
+      [] {});
+  free(block);
+}
+// What a child has from its parent is its own to free, whatever the parent does.
+[[gnu::noinline]] void frees_in_child() {
+  void* blocks[10];
+  for (void*& block : blocks) block = keep(malloc(100));
+  in_child(
+      [&] {
+        for (void* block : blocks) free(block);
+      },
+      [&] {
+        for (size_t i = 0; i < 5; ++i) free(blocks[i]);
+      });
+  for (size_t i = 5; i < 10; ++i) free(blocks[i]);
+}
+
 }  // extern "C"
 
 int main(int argc, char** argv) {
@@ -138,6 +190,9 @@ int main(int argc, char** argv) {
            Misuse{mismatched, "news_array_and_deletes", news_array_and_deletes, 4},
            Misuse{"correct", "does_it_right", does_it_right, 0},
            Misuse{"correct", "frees_older", frees_older, 0},
+           Misuse{twice, "frees_before_fork", frees_before_fork, 1},
+           Misuse{twice, "frees_twice_in_child", frees_twice_in_child, 1},
+           Misuse{"correct", "frees_in_child", frees_in_child, 0},
        }) {
     misuse.run();
     truth::state(misuse.kind, misuse.name, "events", misuse.events);

@@ -35,10 +35,10 @@ struct probe_state {
   u64 marked_sp;         // see on_mark()
   u64 marked_block;
   u32 marked_family, freeing_family;
+  u32 freeing_mark;  // the function that said freeing_family, and one
 };
 
-#include "blocks.h"
-ALWAYS_INLINE void after_exec(u32 space, struct mm_struct* mm) {}
+#include "origins.h"
 ALWAYS_INLINE void before_thread_exit(u32 space) {}
 #include "../bpf/lifecycle.h"
 #include "calls.h"
@@ -144,7 +144,7 @@ ALWAYS_INLINE void on_return(struct pt_regs* ctx, struct process* process, u64 s
     if (call->had_old)
       count_freed(&call->old);
     else
-      count_miss();
+      count_miss(&(struct block_key){.address = call->old_address, .space = process->space});
   }
   if (!address || !call->probability) return;
   u64 size = real_size(shape, address, call->size, call->alignment);
@@ -223,6 +223,7 @@ ALWAYS_INLINE int on_entry(struct pt_regs* ctx) {
   struct process* process = current_process();
   if (!process) return no_return;
   struct call_shape shape = shape_of(ctx);
+  if (config.count_calls && shape.action != action_end) count_call(shape.function);
   u64 start = start_clock();
   int wanted = on_action(ctx, process, shape);
   stop_clock(start);

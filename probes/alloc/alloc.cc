@@ -66,9 +66,12 @@ void configure(const ProbeOptions& options, bpf::config& config, BpfObject& obje
   config.column_bytes = 1;
   config.check = options.check;
   config.usable = options.usable_size;
-  config.ages = options.ages;
+  config.ages = options.ages || options.check;
   config.governed = options.max_overhead > 0;
   config.trace = options.on_call != nullptr;
+  config.count_calls =
+      !options.alloc_specs.empty() || !options.free_specs.empty() || !options.presets.empty();
+  if (config.count_calls != 0) object.resize("function_calls", most_counted_functions);
   fill_probabilities(config);
   object.resize("blocks", options.max_live != 0 ? options.max_live : live_entries());
   if (options.check) object.resize("freed_blocks", freed_entries);
@@ -80,7 +83,7 @@ void configure(const ProbeOptions& options, bpf::config& config, BpfObject& obje
     object.set_attach_type("memflame_alloc_session", attach_uprobe_session);
     object.leave_out("memflame_alloc_return");
     // Go's functions must not even have the chance of a return probe.
-    if (options.alloc_specs.empty() && options.free_specs.empty() && options.presets.empty())
+    if (config.count_calls == 0)
       object.leave_out("memflame_alloc_enter");
     else
       object.set_attach_type("memflame_alloc_enter", attach_uprobe_multi);
@@ -113,6 +116,8 @@ void reconcile(Session& session, Recording& recording) {
   std::string text = number(counters.events) + " allocations (" + bytes(counters.amount) + "), " +
                      number(counters.freed) + " of their blocks freed (" +
                      bytes(counters.freed_bytes) + ")";
+  if (counters.inherited_frees != 0)
+    text += "; " + number(counters.inherited_frees) + " frees of blocks from before a fork";
   if (counters.passed_over != 0)
     text = "kept " + text + "; " + number(counters.passed_over) + " calls passed over";
   recording.meta.notes.push_back(text);

@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <ctime>
 #include <set>
 
+#include "core/units.h"
+#include "probes/bpf_object.h"
 #include "probes/run.h"
 #include "probes/session.h"
 
@@ -109,7 +112,51 @@ void AllocRun::on_call(const bpf::call_record& record) {
   }
 }
 
+void AllocRun::probed(uint16_t number) {
+  if (number >= functions_.size() || functions_[number].since != 0) return;
+  struct timespec now {};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  functions_[number].since =
+      static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+// The allocator of a program that has just begun may be probed a moment after its first calls.
+bool AllocRun::saw_enough(const bpf::candidate_record& record) const {
+  const auto probed_by = [&](uint64_t number, uint64_t time) {
+    return number < functions_.size() && functions_[number].since != 0 &&
+           functions_[number].since <= time;
+  };
+  switch (record.kind) {
+    case bpf::candidate_never_allocated:
+      return probed_by(record.freed_by, record.since);
+    case bpf::candidate_mismatched:
+      return record.marked_by == 0 || probed_by(record.marked_by - 1, record.since);
+    default:
+      return true;
+  }
+}
+
+// Where calls were missed, an address that was never seen to be allocated may have been.
+void AllocRun::leave_out_unsure(const bpf::counters& counters, Recording& recording) {
+  const bool missed = counters.live_full_events + counters.no_state_events +
+                          counters.out_pointer_unread + counters.abandoned !=
+                      0;
+  std::erase_if(candidates_, [&](const auto& each) {
+    const bool out = missed && std::get<0>(each.first) == bpf::candidate_never_allocated;
+    if (out) unsure_ += each.second.events;
+    return out;
+  });
+  if (unsure_ != 0)
+    recording.meta.notes.push_back(
+        with_commas(static_cast<int64_t>(unsure_)) +
+        " frees may be wrong, but are not told as candidates: not all that went before was seen");
+}
+
 void AllocRun::on_candidate(const bpf::candidate_record& record) {
+  if (!saw_enough(record)) {
+    ++unsure_;
+    return;
+  }
   Seen& seen =
       candidates_[{record.kind, record.families, record.freeing, record.allocating, record.freed}];
   ++seen.events;
@@ -131,11 +178,43 @@ void AllocRun::say_unknown_sizes(Recording& recording) const {
                                    unknown + ": it cannot be told from outside what they give");
 }
 
+// Files that were loaded while the run went on: at its start that is an error.
+void AllocRun::say_inlined(Recording& recording) const {
+  std::set<std::string> known;
+  for (const CustomFile& file : custom_files_)
+    for (const CustomHit& hit : file.hits)
+      if (hit.copies != 0 && known.insert(file.path + ":" + hit.name).second)
+        recording.meta.notes.push_back("not probed: " + hit.name + " in " + file.path + " " +
+                                       hit.problem);
+}
+
+// A function that nobody has called says why a picture is empty.
+void AllocRun::say_calls(const BpfObject& object, Recording& recording) const {
+  constexpr size_t most_listed = 64;
+  std::string text;
+  size_t declared = 0;
+  for (uint32_t number = 0; number < functions_.size(); ++number) {
+    if (!functions_[number].declared || ++declared > most_listed) continue;
+    text += (text.empty() ? "" : ", ") + functions_[number].name + " " +
+            (number < most_counted_functions
+                 ? with_commas(static_cast<int64_t>(object.sum_of("function_calls", number)))
+                 : "not counted");
+  }
+  if (declared > most_listed) text += " and " + std::to_string(declared - most_listed) + " more";
+  recording.meta.notes.push_back(text.empty() ? "no declared function was found in any file"
+                                              : "calls of declared functions: " + text);
+}
+
 void AllocRun::finish(Session& session, Recording& recording) {
   Accounting::finish(session, recording);
   if (governor_ && !session.is_armed()) governor_->finish(session);
   recording.shared_names = shared_names();
   if (options_.usable_size) say_unknown_sizes(recording);
+  leave_out_unsure(session.counters(), recording);
+  if (!custom_.empty()) {
+    say_inlined(recording);
+    say_calls(session.object(), recording);
+  }
   const auto row = [&](uint64_t key) {
     return key == 0 ? RawStackId{} : session.row_of(recording, key);
   };

@@ -17,11 +17,18 @@
 
 namespace memflame {
 
+class BpfObject;
+
+// Declared functions whose calls are counted, at most.
+inline constexpr uint32_t most_counted_functions = 4096;
+
 struct ProbedFunction {
   std::string name;       // "malloc"
   std::string allocator;  // "glibc", or the file's name
   std::string file;       // as the target names it
   bool gives = false;     // blocks
+  bool declared = false;  // by the user or a preset
+  uint64_t since = 0;     // when its last probe was there, CLOCK_MONOTONIC in ns; 0: not yet
 };
 
 class AllocRun : public Accounting {
@@ -31,6 +38,7 @@ class AllocRun : public Accounting {
   // The function's number, for call_shape.function. At most 65535 of them are told apart.
   uint16_t number_of(const ProbedFunction& function);
   const std::vector<ProbedFunction>& functions() const { return functions_; }
+  void probed(uint16_t number);  // all of its probes are there now
   // Of functions that were probed in several files.
   std::vector<std::string> shared_names() const;
 
@@ -68,6 +76,10 @@ class AllocRun : public Accounting {
 
  private:
   void say_unknown_sizes(Recording& recording) const;
+  void say_inlined(Recording& recording) const;
+  void say_calls(const BpfObject& object, Recording& recording) const;
+  bool saw_enough(const bpf::candidate_record& record) const;
+  void leave_out_unsure(const bpf::counters& counters, Recording& recording);
 
   // Kind, and the keys of the stacks that freed, allocated, and freed first.
   using CandidateKey = std::tuple<uint32_t, uint32_t, uint64_t, uint64_t, uint64_t>;
@@ -86,6 +98,7 @@ class AllocRun : public Accounting {
   std::vector<UniqueFd> custom_fds_;
   std::vector<CandidateFile> candidates_of_custom_;
   std::map<CandidateKey, Seen> candidates_;
+  uint64_t unsure_ = 0;  // frees that look wrong, of which not all that went before was seen
   std::unique_ptr<Governor> governor_;
 };
 

@@ -236,6 +236,13 @@ std::vector<NamedFunction> allocator_functions(const std::string& symbols_prefix
   return all;
 }
 
+std::span<const std::string_view> own_functions() {
+  // malloc/arena.c and malloc/malloc.c of glibc: what a thread's cache holds when the thread ends.
+  static constexpr std::array<std::string_view, 2> names{"__malloc_arena_thread_freeres",
+                                                         "tcache_thread_shutdown"};
+  return names;
+}
+
 const std::vector<AllocatorMark>& allocator_marks() {
   // The more special first: allocators define functions of the libc whose place they take.
   static const std::vector<AllocatorMark> marks{

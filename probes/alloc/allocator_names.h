@@ -37,6 +37,9 @@ struct AllocatorMark {
 };
 const std::vector<AllocatorMark>& allocator_marks();
 
+// Functions of allocators that free what no program has asked them to.
+std::span<const std::string_view> own_functions();
+
 // The allocator of a prefix, "" for that of the file; `group` as above.
 std::string_view allocator_of_group(uint32_t group);
 

@@ -49,6 +49,10 @@ struct AllocatorSite {
   uint64_t offset = 0;
   bpf::call_shape shape{};
   std::string text;  // "free+3", "_Znwm+end@0x39388"
+  // Of a free: where calls from the allocator's own code return to, as an offset in the file. Such
+  // a call says nothing of what the program does.
+  std::vector<uint64_t> own_calls = {};
+  bool declared = false;  // by the user, not found by its name
 };
 
 struct AllocatorProbes {

@@ -96,11 +96,20 @@ void number(Session& session, AllocatorProbes& probes, const LookedAt& at) {
   for (AllocatorSite& site : probes.sites) {
     const std::string& allocator = probes.allocators.at(site.shape.allocator);
     const std::string name = function_of(site.text);
-    site.shape.function =
-        run.number_of({name, allocator, at.path, site.shape.action == bpf::action_allocate});
+    const bool gives = site.shape.action == bpf::action_allocate;
+    site.shape.function = run.number_of({.name = name,
+                                         .allocator = allocator,
+                                         .file = at.path,
+                                         .gives = gives,
+                                         .declared = site.declared});
     site.shape.stepped = is_stepped(at.fd, site.offset, session.features().emulates_long_nops);
     site.shape.leaf = is_leaf(allocator, name);
     site.shape.usable = static_cast<unsigned>(usable_of(allocator, name)) & 3U;
+    for (const uint64_t offset : site.own_calls) {
+      const bpf::own_call call{.function = static_cast<uint32_t>(site.shape.function),
+                               .distance = static_cast<int32_t>(offset - site.offset)};
+      session.object().update("own_calls", call, uint32_t{1});
+    }
   }
 }
 
@@ -229,6 +238,7 @@ bool attach_file(Session& session, const LookedAt& at) {
   number(session, probes, at);
   if (options.verbose) say_where(probes, at.path);
   if (!probes.sites.empty()) put_probes(session, probes.sites, at.fd);
+  for (const AllocatorSite& site : probes.sites) run.probed(site.shape.function);
   note_throws(run, probes, at, find);
   return known.allocates;
 }

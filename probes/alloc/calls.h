@@ -3,7 +3,7 @@
 #pragma once
 
 #include "blocks.h"
-#include "check.h"
+#include "origins.h"
 #include "usable.h"
 
 enum { ask_for_return, no_return };
@@ -134,6 +134,6 @@ ALWAYS_INLINE void abandon(struct probe_state* call, u32 space) {
 ALWAYS_INLINE int counts_misses(void) {
   return globals.sampling == sampling_none && !config.min_size && config.max_size == ~0ULL;
 }
-ALWAYS_INLINE void count_miss(void) {
-  if (counts_misses()) COUNT(free_misses, 1);
+ALWAYS_INLINE void count_miss(const struct block_key* key) {
+  if (counts_misses()) count_missing(key);
 }

@@ -17,13 +17,17 @@ using unwind::ImageBytes;
 
 struct Names {
   std::vector<NamedFunction> functions;
-  std::vector<std::string_view> texts;  // of the functions, then marks
+  std::vector<std::string_view> texts;  // of the functions, then marks, then own functions
 
   explicit Names(const std::string& prefix) : functions(allocator_functions(prefix)) {
     for (const NamedFunction& function : functions) texts.emplace_back(function.name);
     for (const AllocatorMark& mark : allocator_marks()) texts.emplace_back(mark.name);
+    for (const std::string_view name : own_functions()) texts.push_back(name);
   }
   bool is_function(const ElfFunction& found) const { return found.wanted < functions.size(); }
+  bool is_own(const ElfFunction& found) const {
+    return found.wanted >= texts.size() - own_functions().size();
+  }
   const NamedFunction& function(const ElfFunction& found) const { return functions[found.wanted]; }
 };
 
@@ -134,6 +138,8 @@ BlockFunctions find_candidates(int fd, const ImageBytes& image, const ElfImage& 
   result.operators_only = !present.any_complete();
   if (result.operators_only && present.cxx != both) return {};
   merge(found, names, present, file_allocator(found, names, options.path), result);
+  for (const ElfFunction& each : found)
+    if (names.is_own(each)) result.own_code.push_back({each.address, each.address + each.size});
   return result;
 }
 

@@ -20,12 +20,17 @@ struct BlockFunction {
   bool allocates() const { return shape.action == bpf::action_allocate; }
 };
 
+struct CodeRange {
+  uint64_t start = 0, end = 0;
+};
+
 struct BlockFunctions {
   std::vector<BlockFunction> functions;
   std::vector<std::string> allocators;
   // There is no malloc, only operator new and delete.
   bool operators_only = false;
-  std::string where;  // of the symbols, when they are not in the file itself
+  std::string where;                // of the symbols, when they are not in the file itself
+  std::vector<CodeRange> own_code;  // of functions that are an allocator's own, by their names
 };
 
 // Empty unless there are functions of both kinds. Functions with the same prefix are one allocator;

@@ -11,6 +11,9 @@ struct freed {
   u64 allocating, freeing;  // stacks
   u64 size;
   u32 allocated_by, freed_by;
+  u64 time;
+  u32 thread;  // that freed it
+  u32 pad;
 };
 struct {
   __uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -39,6 +42,7 @@ ALWAYS_INLINE void on_mark(struct pt_regs* ctx, struct call_shape shape) {
     if (state->marked_block == block && state->freeing_family == family_new_array) return;
     state->marked_block = block;
     state->freeing_family = shape.family;
+    state->freeing_mark = shape.function + 1;
     return;
   }
   if (state->marked_sp >= ctx->sp && state->marked_sp - ctx->sp < farthest_mark) return;
@@ -56,24 +60,32 @@ ALWAYS_INLINE void check_family_of_call(struct probe_state* call, u64 sp) {
 // bytes of stack, and taking a stack needs most of them.
 
 __attribute__((noinline)) int remember_freed(const struct block_key* at, const struct block* block,
-                                             u64 here, u32 function, u32 family) {
+                                             u64 here, u32 function) {
   if (!at || !block) return 0;
   struct block_key key = *at;  // as in put()
   struct freed freed = {.allocating = block->hash,
                         .freeing = here,
                         .size = block->size,
                         .allocated_by = block->function,
-                        .freed_by = function};
+                        .freed_by = function,
+                        .time = bpf_ktime_get_ns(),
+                        .thread = bpf_get_current_pid_tgid()};
   bpf_map_update_elem(&freed_blocks, &key, &freed, BPF_ANY);
-  if (!block->family || !family || family == family_other || block->family == family_other ||
-      block->family == family)
-    return 0;
-  struct candidate_record record = {.space = key.space,
+  return 1;
+}
+
+__attribute__((noinline)) int say_mismatched(const struct block_key* at, const struct block* block,
+                                             u64 here, u32 function, u64 family_and_mark) {
+  if (!at || !block) return 0;
+  u32 family = (u32)family_and_mark;
+  struct candidate_record record = {.space = at->space,
                                     .kind = candidate_mismatched,
                                     .allocated_by = block->function,
                                     .freed_by = function,
-                                    .address = key.address,
+                                    .address = at->address,
                                     .size = block->size,
+                                    .since = block->time_ns,
+                                    .marked_by = family_and_mark >> 32,
                                     .freeing = here,
                                     .allocating = block->hash};
   record.families = block->family << 8 | family;
@@ -81,39 +93,21 @@ __attribute__((noinline)) int remember_freed(const struct block_key* at, const s
   return 1;
 }
 
+ALWAYS_INLINE int fit(u32 family, u32 other) {
+  return !family || !other || family == family_other || other == family_other || family == other;
+}
+
 ALWAYS_INLINE void check_freed(struct pt_regs* ctx, struct process* process, struct thread* thread,
                                struct block_key* key, struct block* block,
                                struct call_shape shape) {
-  u32 family = shape.family;
-  if (thread && thread->state.marked_block == key->address) family = thread->state.freeing_family;
-  if (thread) thread->state.marked_block = 0;
-  remember_freed(key, block, capture(ctx, process, 1), shape.function, family);
-}
-
-__attribute__((noinline)) int say_missed(const struct block_key* at, u64 here, u32 function) {
-  if (!at) return 0;
-  struct block_key key = *at;
-  struct candidate_record record = {.space = key.space,
-                                    .kind = candidate_never_allocated,
-                                    .freed_by = function,
-                                    .address = key.address,
-                                    .freeing = here};
-  struct freed* freed = bpf_map_lookup_elem(&freed_blocks, &key);
-  if (freed) {
-    record.kind = candidate_double_free;
-    record.allocated_by = freed->allocated_by;
-    record.size = freed->size;
-    record.allocating = freed->allocating;
-    record.freed = freed->freeing;
+  u32 family = shape.family, mark = 0;
+  if (thread && thread->state.marked_block == key->address) {
+    family = thread->state.freeing_family;
+    mark = thread->state.freeing_mark;
   }
-  say_candidate(&record);
-  return 1;
-}
-
-// A free of what is in no table: freed already, or from before the run, or no block at all. Only of
-// a program that was watched from its first instruction on it can be said which.
-ALWAYS_INLINE void check_missed(struct pt_regs* ctx, struct process* process, struct block_key* key,
-                                struct call_shape shape) {
-  if (!process->from_exec && !bpf_map_lookup_elem(&freed_blocks, key)) return;
-  say_missed(key, capture(ctx, process, 1), shape.function);
+  if (thread) thread->state.marked_block = 0;
+  u64 here = capture(ctx, process, 1);
+  remember_freed(key, block, here, shape.function);
+  if (!fit(block->family, family))
+    say_mismatched(key, block, here, shape.function, (u64)mark << 32 | family);
 }

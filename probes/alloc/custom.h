@@ -35,6 +35,7 @@ CustomFunction parse_free(std::string_view text);
 struct Preset {
   std::string name;
   std::string description;
+  std::string instead;  // what to do where the compiler has inlined its functions; may be empty
   std::vector<CustomFunction> functions;
 };
 

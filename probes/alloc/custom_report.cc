@@ -155,8 +155,22 @@ void require(const CustomFunction& declared, std::span<const CustomFile> found,
   require_probeable(declared, places);
 }
 
+// What is seen of an inlined function is an unknown part of what it does.
+void require_calls(const Preset& preset, std::span<const CustomFile> found) {
+  std::string text;
+  for (const CustomFunction& declared : preset.functions)
+    for (const Place& place : places_of(declared, found))
+      if (place.hit->copies != 0)
+        text += (text.empty() ? "" : ", ") + place.hit->name + " in " +
+                std::to_string(place.hit->copies) + " places of " + place.file->path;
+  if (!text.empty())
+    throw Error("--preset " + preset.name + ": the compiler has inlined " + text +
+                ", which no probe sees" + (preset.instead.empty() ? "" : "; " + preset.instead));
+}
+
 void require(const Preset& preset, std::span<const CustomFile> found,
              std::span<const CandidateFile> files) {
+  require_calls(preset, found);
   bool allocates = false, may_come = false;
   std::string problem;
   for (const CustomFunction& declared : preset.functions) {

@@ -10,6 +10,7 @@
 #include "probes/alloc/file_code.h"
 #include "probes/alloc/function_symbols.h"
 #include "probes/alloc/go_code.h"
+#include "probes/alloc/inlined.h"
 #include "probes/unwind/elf_image.h"
 
 namespace memflame {
@@ -51,13 +52,13 @@ void add_hit(CustomFile& file, const CustomFunction& declared, const FunctionSym
   const auto of_this = std::ranges::count(file.hits, &declared, &CustomHit::declared);
   if (known || of_this >= static_cast<ptrdiff_t>(max_hits)) return;
   file.hits.push_back({&declared, std::string(symbol.name), symbol.address, symbol.offset,
-                       symbol.size, std::string(symbol.problem)});
+                       symbol.size, std::string(symbol.problem), 0});
 }
 
 void add_address(CustomFile& file, const CustomFunction& declared, int fd) {
   const uint64_t offset = *declared.offset;
   const std::optional<uint64_t> address = code_address(fd, offset);
-  CustomHit hit{&declared, hex_offset(offset), address.value_or(0), offset, 0, {}};
+  CustomHit hit{&declared, hex_offset(offset), address.value_or(0), offset, 0, {}, 0};
   if (!address) hit.problem = "is not in the file's code";
   file.hits.push_back(std::move(hit));
 }
@@ -132,7 +133,7 @@ struct Places {
     const uint64_t offset = address - segment->p_vaddr + segment->p_offset;
     if (offset >= image.size()) return;
     if (std::ranges::none_of(sites, [&](const AllocatorSite& s) { return s.offset == offset; }))
-      sites.push_back({offset, shape, std::move(text)});
+      sites.push_back({offset, shape, std::move(text), {}, true});
   }
 };
 
@@ -188,6 +189,27 @@ int rank(const AllocatorSite& site) {
   }
 }
 
+// CPython reads each of its pointers in up to four other places, to replace or to ask for them.
+constexpr size_t most_copies = 8;
+
+void mark_inlined(CustomFile& file, FileCode& code, const ImageBytes& image, const ElfImage& elf) {
+  std::vector<CustomHit*> hits;
+  std::vector<FunctionExtent> functions;
+  for (CustomHit& hit : file.hits) {
+    if (!hit.problem.empty() || hit.declared->shape.action != bpf::action_allocate) continue;
+    hits.push_back(&hit);
+    functions.push_back({hit.address, hit.size});
+  }
+  if (hits.empty()) return;
+  const std::vector<size_t> copies = count_copies(code, image, elf, functions);
+  for (size_t i = 0; i < hits.size(); ++i) {
+    if (copies[i] <= most_copies) continue;
+    hits[i]->copies = copies[i];
+    hits[i]->problem = "was inlined by the compiler in " + std::to_string(copies[i]) +
+                       " other places of the file, which no probe sees";
+  }
+}
+
 void make_sites(CustomFile& file, int fd, const FindOptions& options) {
   const ImageBytes image(fd);
   const std::optional<ElfImage> elf = ElfImage::open(image);
@@ -195,6 +217,7 @@ void make_sites(CustomFile& file, int fd, const FindOptions& options) {
   FileCode code(image, *elf, options.long_nops);
   GoCode go(image, *elf);
   Places places{image, *elf, {}};
+  mark_inlined(file, code, image, *elf);
   for (CustomHit& hit : file.hits) {
     if (hit.problem.empty())
       (go.contains(hit.address) ? add_go_site : add_sites)(code, hit, places);

@@ -24,6 +24,7 @@ struct CustomHit {
   uint64_t offset = 0;
   uint64_t size = 0;    // 0 when it is not known
   std::string problem;  // why it cannot be probed; empty when it can
+  size_t copies = 0;    // that the compiler has made of it elsewhere in the file, when that is why
 };
 
 // What one file has of the declared functions.

@@ -111,6 +111,37 @@ const FileCode::Link* FileCode::link_at(uint64_t slot) {
   return found == links_->end() ? nullptr : &found->second;
 }
 
+bool FileCode::is_linked(uint64_t address) {
+  if (!links_) read_links();
+  return std::any_of(links_->begin(), links_->end(),
+                     [&](const auto& each) { return each.second.address == address; });
+}
+
+// By the bytes alone: four of them that lead to one address by chance are not to be feared.
+std::vector<uint64_t> FileCode::direct_calls(uint64_t address) const {
+  constexpr std::byte call{0xe8};
+  constexpr uint64_t length = 5;
+  constexpr uint64_t at_once = 1 << 20;
+  std::vector<uint64_t> found;
+  for (const Elf64_Phdr& segment : elf_.segments()) {
+    if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
+    for (uint64_t start = 0; start < segment.p_filesz; start += at_once) {
+      const unwind::Range code = image_.range(
+          segment.p_offset + start, std::min(at_once + length - 1, segment.p_filesz - start));
+      const std::byte* const first = code.bytes.data();
+      const std::byte* const last = first + code.bytes.size();
+      for (const std::byte* at = std::find(first, last, call); last - at >= int64_t{length};
+           at = std::find(at + 1, last, call)) {
+        int32_t distance = 0;
+        std::memcpy(&distance, at + 1, sizeof(distance));
+        const uint64_t next = segment.p_vaddr + start + static_cast<uint64_t>(at - first) + length;
+        if (next + static_cast<uint64_t>(int64_t{distance}) == address) found.push_back(next);
+      }
+    }
+  }
+  return found;
+}
+
 // The slot that an entry of the linkage table jumps through, perhaps behind endbr64; 0 when there
 // is no such entry at the address. Slots of indirect functions have no name.
 uint64_t FileCode::slot_of_stub(uint64_t address) {

@@ -41,6 +41,12 @@ class FileCode {
   // Of a jump, a branch or a call; through the file's own linkage table, if that is the way.
   Destination destination(const Instruction& instruction);
 
+  // Whether the file's own calls of this function go through its linkage table, so that another
+  // file can take its place.
+  bool is_linked(uint64_t address);
+  // Where direct calls of this function return to.
+  std::vector<uint64_t> direct_calls(uint64_t address) const;
+
   // In the file; UINT64_MAX for what is no code.
   uint64_t offset_of(uint64_t address) const;
 

@@ -25,6 +25,7 @@ ALWAYS_INLINE void pass_on(struct probe_state* state, u64 address, u64 sp, u32 f
 // A free of a block that is not known.
 ALWAYS_INLINE void on_miss(struct pt_regs* ctx, struct process* process, struct thread* thread,
                            struct block_key* key, struct call_shape shape) {
+  if (is_own_call(ctx, shape)) return;
   if (thread) {
     struct probe_state* state = &thread->state;
     // What an allocator frees inside one of its own calls is not the program's doing; realloc() has
@@ -33,7 +34,7 @@ ALWAYS_INLINE void on_miss(struct pt_regs* ctx, struct process* process, struct 
     if (is_passed_on(state, ctx->sp, shape.function)) return;
     if (shape.forwards) pass_on(state, key->address, ctx->sp, shape.function);
   }
-  count_miss();
+  count_miss(key);
   say_call(process, shape.function, 1, key->address, 0, 0);
   if (config.check) check_missed(ctx, process, key, shape);
 }

@@ -32,7 +32,8 @@ struct Function : BlockFunction {
 
 class Placement {
  public:
-  Placement(FileCode& code, const BlockFunctions& candidates) : code_(code) {
+  Placement(FileCode& code, const BlockFunctions& candidates)
+      : code_(code), own_code_(candidates.own_code) {
     probes_.allocators = candidates.allocators;
     for (const BlockFunction& each : candidates.functions) {
       addresses_.push_back(each.address);
@@ -208,7 +209,8 @@ class Placement {
 
   void add(uint64_t address, const bpf::call_shape& shape, const std::string& text) {
     const uint64_t offset = code_.offset_of(address);
-    if (offset != UINT64_MAX) probes_.sites.push_back({offset, shape, text});
+    if (offset != UINT64_MAX)
+      probes_.sites.push_back({.offset = offset, .shape = shape, .text = text});
   }
 
   void add_frees() {
@@ -221,8 +223,34 @@ class Placement {
         return next != nullptr && next != &each && !next->allocates() &&
                (next->fate == Function::probed || next->fate == Function::forwards);
       });
+      const size_t sites = probes_.sites.size();
       add_site(each, shape);
+      if (probes_.sites.size() != sites) probes_.sites.back().own_calls = own_calls(each);
     }
+  }
+
+  bool is_candidate_code(uint64_t address) const {
+    return std::any_of(all_.begin(), all_.end(), [&](const Function& each) {
+      return address > each.address && address <= each.address + each.size;
+    });
+  }
+
+  // Where calls of the allocator's own code return to. Where others can take a function's place,
+  // the file's callers go through the linkage table, and only its allocator does not: so it is in
+  // glibc. In a static program all calls are direct, and its symbols have to say who calls.
+  std::vector<uint64_t> own_calls(const Function& of) {
+    const bool is_linked = code_.is_linked(of.address);
+    if (!is_linked && own_code_.empty()) return {};
+    std::vector<uint64_t> calls = code_.direct_calls(of.address);
+    std::erase_if(calls, [&](uint64_t address) {
+      const bool is_own =
+          is_linked || std::any_of(own_code_.begin(), own_code_.end(), [&](const CodeRange& code) {
+            return address > code.start && address <= code.end;
+          });
+      return !is_own || is_candidate_code(address) || code_.offset_of(address) == UINT64_MAX;
+    });
+    for (uint64_t& address : calls) address = code_.offset_of(address);
+    return calls;
   }
 
   void add_ends() {
@@ -253,6 +281,7 @@ class Placement {
   std::vector<Function> all_;
   std::vector<uint64_t> addresses_;
   std::map<uint64_t, size_t> by_address_;
+  std::vector<CodeRange> own_code_;
   AllocatorProbes probes_;
 };
 

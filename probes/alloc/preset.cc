@@ -79,10 +79,11 @@ Preset parse_preset(std::string_view text, const std::string& origin) {
     fail(origin, std::string("is not JSON: ") + error.what());
   }
   if (!document.is_object()) fail(origin, "is not a JSON object");
-  static const std::set<std::string> known{"name", "description", "alloc", "free"};
+  static const std::set<std::string> known{"name", "description", "instead", "alloc", "free"};
   for (const auto& [key, value] : document.items())
     if (!known.contains(key))
-      fail(origin, "has an unknown \"" + key + "\"; known are name, description, alloc and free");
+      fail(origin,
+           "has an unknown \"" + key + "\"; known are name, description, instead, alloc and free");
   Preset preset;
   const json& name = member(document, "name", origin);
   const json& description = member(document, "description", origin);
@@ -90,6 +91,10 @@ Preset parse_preset(std::string_view text, const std::string& origin) {
     fail(origin, "\"name\" and \"description\" must be strings");
   preset.name = name.get<std::string>();
   preset.description = description.get<std::string>();
+  if (const auto instead = document.find("instead"); instead != document.end()) {
+    if (!instead->is_string()) fail(origin, "\"instead\" must be a string");
+    preset.instead = instead->get<std::string>();
+  }
   read_declarations(document, "alloc", parse_alloc, origin, preset);
   read_declarations(document, "free", parse_free, origin, preset);
   if (preset.functions.empty()) fail(origin, "declares nothing");

@@ -115,7 +115,9 @@ int memflame_fork(struct bpf_raw_tracepoint_args* ctx) {
     return 0;
   }
   u32 space = begin_space(tgid, mm, code, 0);
-  if (space) tell_space(space, parent_space, space_fork, child, mm);
+  if (!space) return 0;
+  after_fork(space, parent_space);
+  tell_space(space, parent_space, space_fork, child, mm);
   return 0;
 }
 

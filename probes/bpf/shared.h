@@ -92,7 +92,8 @@ struct config {
   u32 any_task;            // kernel: whoever allocates
   u32 requested;           // kernel: sizes as asked for, not as given
   u32 no_movable;          // kernel: leave out pages the kernel may move: user memory, page cache
-  u32 pad;
+  // alloc: count the calls of each declared function.
+  u32 count_calls;
   u64 keep[keep_steps + 1];  // see probes/alloc/sampling.h
 };
 
@@ -254,6 +255,7 @@ struct call_record {
 };
 
 // A free that looks wrong, for --check.
+// `marked_by` is the number of a function, and one.
 enum candidate { candidate_double_free = 1, candidate_never_allocated, candidate_mismatched };
 struct candidate_record {
   u32 type;
@@ -262,6 +264,10 @@ struct candidate_record {
   u32 allocated_by, freed_by;  // functions; the first only when there is a stack of it
   u32 families;                // mismatched: of the block << 8 | of the free (enum call_family)
   u64 address, size;
+  u64 since;      // the free of a block that is not known: when its space began; mismatched: when
+                  // it was allocated
+  u32 marked_by;  // mismatched: the function whose mark said the family of the free; 0 = none
+  u32 pad;
   u64 freeing;     // stack of this free
   u64 allocating;  // of the allocation; 0 when unknown
   u64 freed;       // double free: of the first free
@@ -319,6 +325,7 @@ struct counters {
   u64 abandoned;
   u64 freed, freed_bytes;               // blocks that left the live table
   u64 free_misses;                      // frees of blocks from before the start, or lost
+  u64 inherited_frees;                  // frees of blocks from before a fork
   u64 unseen_frees, unseen_free_bytes;  // addresses allocated again without a free in between
   u64 pools_cut;             // alloc: pools of whose blocks some stay live, though all were freed
   u64 foreign_pages;         // resident pages changed by another task
@@ -341,6 +348,12 @@ enum alloc_function {
   fn_posix_memalign,  // (out, alignment, size)
   fn_valloc,          // (size): valloc, pvalloc
   fn_free,            // (pointer)
+};
+
+// alloc: a call from the allocator's own code: own_calls.
+struct own_call {
+  u32 function;  // index in the run's list
+  s32 distance;  // from the probe to where the call returns, bytes
 };
 
 // A block that is live: blocks: block_key -> block

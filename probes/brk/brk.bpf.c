@@ -8,6 +8,7 @@ struct probe_state {
 
 #include "../bpf/capture.h"
 ALWAYS_INLINE void after_exec(u32 space, struct mm_struct* mm) {}
+ALWAYS_INLINE void after_fork(u32 space, u32 parent_space) {}
 ALWAYS_INLINE void before_thread_exit(u32 space) {}
 #include "../bpf/call.h"
 #include "../bpf/lifecycle.h"

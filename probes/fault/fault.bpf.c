@@ -116,6 +116,8 @@ ALWAYS_INLINE void settle_major(struct task_struct* task, struct probe_state* st
   account(state->last, first_variance + minor, (more - 2) * more * (config.every - 1));
 }
 
+ALWAYS_INLINE void after_fork(u32 space, u32 parent_space) {}
+
 ALWAYS_INLINE void before_thread_exit(u32 space) {
   struct task_struct* task = bpf_get_current_task_btf();
   struct thread* thread = known_thread();

@@ -1,7 +1,10 @@
 """alloc --check: each double, wild and mismatched free is a candidate with its stack, and no other."""
 import subprocess
+import sys
 
-from lib import Memflame, Target, check, equal, example, observe
+from lib import Memflame, Target, check, equal, example, observe, run
+
+CANDIDATES = 5  # exit code
 
 KINDS = ["double free", "free of an address never allocated", "mismatched free"]
 
@@ -29,14 +32,35 @@ def stated(truth):
 
 
 # A process that was there before: what it had is not known, and no candidate.
-_, summary, truth = observe("alloc", "misuse", "--check")
-wanted = stated(truth)
+target = Target("misuse")
+memflame = Memflame("alloc", "-p", target.pid, "--check")
+wanted = stated(target.work())
+memflame.stop(CANDIDATES)
+target.end()
+summary = memflame.summary()
 known = {key: events for key, events in wanted.items() if key[0] != KINDS[1]}
 equal("candidates", candidates(summary), known)
+# Ten that are right, and two of one block.
+equal("frees in children", summary["frees"]["inherited"], 12)
 
 # From the first instruction on.
-memflame = Memflame("alloc", "--check", "--", example("misuse"), stdout=subprocess.DEVNULL).wait()
+memflame = Memflame("alloc", "--check", "--", example("misuse"), stdout=subprocess.DEVNULL)
+memflame.wait(CANDIDATES)
 equal("candidates of a command", candidates(memflame.summary()), wanted)
+# A command that fails says so itself.
+run("alloc", "--check", "--", "sh", "-c", f"{example('misuse')}; exit 7", status=7)
+
+# What an allocator frees when a thread ends is not the program's doing.
+THREADS = """
+import threading
+threads = [threading.Thread(target=lambda: [b"x" * n for n in range(2000)]) for _ in range(60)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+"""
+memflame = Memflame("alloc", "--check", "--", sys.executable, "-c", THREADS).wait()
+summary = memflame.summary()
+equal("candidates of threads", summary["candidates"], [])
+equal("frees of blocks not seen", summary["losses"]["free_miss"]["events"], 0)
 
 # Programs that do nothing of the kind, with memory that is used again, threads and children.
 for program, arguments in (("alloc_truth", ()), ("alloc_checks", ()), ("prefixed", ()),

@@ -1,8 +1,9 @@
 """alloc --preset: with the libraries that they are for, called by a Python program, to the byte."""
+import os
 import subprocess
 import sys
 
-from lib import PATIENCE, Memflame, check, equal, spawn
+from lib import PATIENCE, Memflame, check, equal, run, spawn
 
 PROLOGUE = """
 import ctypes, os, sys
@@ -86,8 +87,26 @@ def watch(preset, library, program, live, live_count, total, total_count):
     got = tuple(profile.sum(column) for column in ("live", "live-count", "total", "total-count"))
     equal(f"what {preset} has seen", got, (live, live_count, total, total_count))
     check(memflame.summary()["losses"]["free_miss"]["events"] == 0, f"{preset}: free misses")
+    calls = [note for note in memflame.summary()["notes"] if note.startswith("calls of declared")]
+    equal(f"notes of {preset} about calls", len(calls), 1)
+    return calls[0]
+
+
+def inlined(python):
+    """Debian's CPython: refused, whether it is there or started."""
+    target = spawn([python, "-c", "input()"], stdin=subprocess.PIPE)
+    for who, status in ((["-p", target.pid], 1), (["--", python, "-c", "0"], 125)):
+        said = run("alloc", "--preset", "python", *who, status=status).stderr
+        for word in ("inlined ", "PyObject_Malloc in ", "PyMem_RawMalloc in ",
+                     "PYTHONMALLOC=malloc"):
+            check(word in said, f"{word!r} is not in {said!r}")
+    target.communicate(b"\n", timeout=PATIENCE)
 
 
 watch("apr-pools", "libapr-1.so.0", APR, 10070, 11, 13060, 19)
 watch("glib-slices", "libglib-2.0.so.0", GLIB, 1084, 20, 1324, 25)
-watch("sqlite", "libsqlite3.so.0", SQLITE, 5200, 2, 8200, 5)
+calls = watch("sqlite", "libsqlite3.so.0", SQLITE, 5200, 2, 8200, 5)
+for word in ("sqlite3_malloc 4", "sqlite3_free 2", "sqlite3_realloc 2"):
+    check(word in calls, f"{word!r} is not in {calls!r}")
+if os.path.exists("/usr/bin/python3.11"):
+    inlined("/usr/bin/python3.11")

@@ -1,0 +1,26 @@
+// Functions that the compiler has copied into their callers, where no probe sees them.
+//
+// It can be told of functions that hand on to what a pointer in the file's data leads to, like the
+// domains of CPython's allocators (Objects/obmalloc.c): each copy loads that pointer too.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "probes/alloc/file_code.h"
+#include "probes/unwind/elf_image.h"
+
+namespace memflame {
+
+struct FunctionExtent {
+  uint64_t address = 0, size = 0;
+};
+
+// How many other places of the file load the pointers that each function dispatches through, in the
+// order of `functions`; places in one of them do not count. 0 for functions that use none.
+std::vector<size_t> count_copies(FileCode& code, const unwind::ImageBytes& image,
+                                 const unwind::ElfImage& elf,
+                                 std::span<const FunctionExtent> functions);
+
+}  // namespace memflame

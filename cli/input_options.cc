@@ -229,13 +229,16 @@ Profile read_input(const std::string& path, const po::variables_map& values,
 }
 
 void require_nothing_lost(const Profile& profile, const po::variables_map& values) {
-  if (!values["strict"].as<bool>() || profile.losses.lost_events() == 0) return;
+  if (!values["strict"].as<bool>() || !profile.losses.any()) return;
   const auto& notes = profile.meta.notes;
   const auto issue = std::find_if(notes.begin(), notes.end(), tells_of_issue);
   if (issue != notes.end()) throw Error("--strict: " + *issue, ExitCode::lossy);
   for (size_t i = 0; i < loss_info.size(); ++i)
-    if (loss_info[i].counts_as_loss && profile.losses[static_cast<Loss>(i)].events != 0)
-      throw Error("--strict: " + std::string(loss_info[i].label), ExitCode::lossy);
+    if (loss_info[i].kind != LossKind::news && profile.losses[static_cast<Loss>(i)].events != 0)
+      throw Error(
+          "--strict: " + std::string(loss_info[i].kind == LossKind::cut ? "cut stacks, " : "") +
+              std::string(loss_info[i].label),
+          ExitCode::lossy);
 }
 
 Profile read_inputs(const po::variables_map& values) {

@@ -87,11 +87,14 @@ class Writer {
       if (bytes_lost != 0) text += " (" + bytes(bytes_lost) + ")";
       between = ", ";
     };
-    for (const bool is_loss : {true, false}) {
+    for (const LossKind kind : {LossKind::missing, LossKind::cut, LossKind::news}) {
       for (size_t i = 0; i < loss_info.size(); ++i) {
         const LossCount& count = report.losses[static_cast<Loss>(i)];
-        if (loss_info[i].counts_as_loss == is_loss)
-          item(loss_info[i].label, count.events, count.bytes);
+        const LossInfo& cause = loss_info[i];
+        if (cause.kind == kind)
+          item(
+              (kind == LossKind::cut ? "blocks with a cut stack, " : "") + std::string(cause.label),
+              count.events, count.bytes);
       }
       between = "; ";
     }
@@ -141,6 +144,7 @@ std::string report_text(const Report& report, bool exact) {
   std::string text = writer.head(report);
   if (!report.sampling.empty())
     text += "  estimated from samples (" + report.sampling + "); ± is one standard error\n";
+  for (const std::string& note : report.notes) text += "  " + cleaned(note) + "\n";
   text += writer.losses(report);
   for (const ReportedStack& stack : report.top) text += writer.stack(stack);
   return text + writer.rest(report) + "\n";

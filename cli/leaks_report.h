@@ -33,7 +33,8 @@ struct Report {
   bool by_count = false;
   std::string sampling;  // how it was sampled, in words; "" = all figures are exact
   Losses losses;
-  uint64_t unseen_frees = 0;  // blocks whose free was not seen, found when allocated again
+  uint64_t unseen_frees = 0;         // blocks whose free was not seen, found when allocated again
+  std::vector<std::string> notes{};  // further lines: filters, processes that were killed
 };
 
 // `exact`: bytes in full, not rounded to KiB, MiB, ….

@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "core/error.h"
 #include "probes/probe.h"
+#include "render/clean_text.h"
 
 namespace memflame {
 namespace {
@@ -82,7 +83,8 @@ int main(int argc, char** argv) {
     if (!std::cout) throw Error("standard output could not be written");
     return code;
   } catch (const Error& error) {
-    std::cerr << "memflame: error: " << error.what() << "\n";
+    uint64_t replaced = 0;  // names of files and processes may be in it
+    std::cerr << "memflame: error: " << memflame::clean_text(error.what(), replaced) << "\n";
     return static_cast<int>(error.exit_code);
   } catch (const std::bad_alloc&) {
     std::cerr << "memflame: error: out of memory\n";

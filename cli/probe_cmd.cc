@@ -50,8 +50,8 @@ std::string host_name() {
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
-// Writes the picture and the summaries of a run.
-void write_results(const Request& request, Run& run) {
+// Writes the picture and the summaries of a run; what was lost in it.
+Losses write_results(const Request& request, Run& run) {
   Profile profile = profile_of(run.recording, request);
   if (request.format != nullptr) {
     const auto draw = [&](const Profile& drawn) {
@@ -73,13 +73,18 @@ void write_results(const Request& request, Run& run) {
         request.summary, [&](std::ostream& out) { write_summary_json(out, profile, run.info); },
         request.readers);
   write_summary_text(std::cerr, profile, run.info, request.output, request.verbose);
+  return profile.losses;
 }
 
 int measure(const Probe& probe, const Request& request, Command* command, Watcher& watcher) {
   Run run = run_probe(probe, request.probe, command, watcher);
-  if (watcher.wants_results(run.recording)) write_results(request, run);
-  if (request.strict && run.recording.losses.lost_events() != 0) {
-    std::cerr << "memflame: error: --strict: something was lost, see above\n";
+  Losses losses;
+  if (watcher.wants_results(run.recording))
+    losses = write_results(request, run);
+  else if (request.strict)
+    losses = profile_of(run.recording, request, false).losses;
+  if (request.strict && losses.any()) {
+    std::cerr << "memflame: error: --strict: something was lost, or stacks were cut: see above\n";
     return static_cast<int>(ExitCode::lossy);
   }
   const int status = command != nullptr && !run.info.interrupted ? command->wait() : 0;

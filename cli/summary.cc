@@ -21,8 +21,44 @@ std::string fixed(double value, const char* format) {
 
 // In the order of StopReason.
 constexpr std::array<const char*, bpf::stop_count> stop_names{
-    "complete", "no_frame_pointer", "too_deep",  "unreadable", "no_mapping",
-    "no_table", "bad_row",          "backwards", "copy_ended"};
+    "complete",
+#define MEMFLAME_STOP(name, label, remedy) #name,
+#include "core/stops.def"
+#undef MEMFLAME_STOP
+};
+
+constexpr const char* word_for(LossKind kind) {
+  switch (kind) {
+    case LossKind::missing:
+      return "lost";
+    case LossKind::cut:
+      return "cut";
+    case LossKind::news:
+      break;
+  }
+  return "news";
+}
+
+// What was lost, by cause, and what stacks were cut, with the likely cause and what helps.
+void write_losses(std::ostream& out, const Losses& losses) {
+  out << "memflame: lost " << with_commas(static_cast<int64_t>(losses.lost_events()));
+  const LossCount cut = losses.sum(LossKind::cut);
+  if (cut.events != 0 || cut.bytes != 0) {
+    out << "; " << with_commas(static_cast<int64_t>(cut.events));
+    if (cut.bytes != 0) out << " (" << iec_bytes(cut.bytes) << ")";
+    out << have_cut_stacks(cut.events);
+  }
+  out << "\n";
+  for (size_t i = 0; i < loss_info.size(); ++i) {
+    const LossCount& count = losses[static_cast<Loss>(i)];
+    if (count.events == 0 && count.bytes == 0) continue;
+    out << "memflame:   " << (loss_info[i].kind == LossKind::cut ? "cut: " : "")
+        << loss_info[i].label << ": " << with_commas(static_cast<int64_t>(count.events));
+    if (count.bytes != 0) out << " (" << iec_bytes(count.bytes) << ")";
+    if (!loss_info[i].remedy.empty()) out << "; " << loss_info[i].remedy;
+    out << "\n";
+  }
+}
 
 const char* stacks_mode(Stacks stacks) {
   switch (stacks) {
@@ -128,9 +164,11 @@ void write_summary_json(std::ostream& out, const Profile& profile, const RunInfo
                    {"unseen", info.counters.unseen_frees},
                    {"unseen_bytes", info.counters.unseen_free_bytes}};
   json["reconciliation"] = Json::array();
-  for (const Reconciliation& row : profile.meta.reconciliation)
+  for (const Reconciliation& row : profile.meta.reconciliation) {
     json["reconciliation"].push_back(
         {{"name", row.name}, {"captured", row.captured}, {"os", row.os}});
+    if (!row.captured_is.empty()) json["reconciliation"].back()["captured_is"] = row.captured_is;
+  }
   json["os_growth"] = {
       {"vm_size", info.os_growth.vm_size},     {"heap", info.os_growth.heap},
       {"rss_anon", info.os_growth.rss_anon},   {"rss_file", info.os_growth.rss_file},
@@ -138,10 +176,12 @@ void write_summary_json(std::ostream& out, const Profile& profile, const RunInfo
       {"stack", info.os_growth.stack},         {"processes_without_end_reading", info.without_end}};
   for (size_t i = 0; i < loss_info.size(); ++i) {
     const LossCount& count = profile.losses[static_cast<Loss>(i)];
-    json["losses"][std::string(loss_info[i].name)] = {{"events", count.events},
-                                                      {"bytes", count.bytes}};
+    json["losses"][std::string(loss_info[i].name)] = {
+        {"events", count.events}, {"bytes", count.bytes}, {"kind", word_for(loss_info[i].kind)}};
   }
   json["lost_events"] = profile.losses.lost_events();
+  json["cut_events"] = profile.losses.sum(LossKind::cut).events;
+  json["cut_bytes"] = profile.losses.sum(LossKind::cut).bytes;
   json["stacks"] = {{"mode", stacks_mode(info.mode)},
                     {"captured", info.stacks.captured},
                     {"frames", info.stacks.frames},
@@ -186,23 +226,15 @@ void write_summary_text(std::ostream& out, const Profile& profile, const RunInfo
         << (type.variance != no_column ? "; ± is one standard error" : "") << "\n";
   write_findings(out, profile);
   for (const Reconciliation& row : profile.meta.reconciliation)
-    out << "memflame: captured " << iec_bytes(row.captured) << " of " << iec_bytes(row.os) << " "
-        << row.name << " ("
-        << percent(static_cast<double>(row.captured), static_cast<double>(row.os)) << ")\n";
+    out << "memflame: " << in_words(row) << "\n";
   if (info.without_end != 0)
     out << "memflame: no end figures from the OS for " << info.without_end
         << " process(es) that ended by exec or before they could be read\n";
-  for (const std::string& note : profile.meta.notes) out << "memflame: " << note << "\n";
-  out << "memflame: lost " << with_commas(static_cast<int64_t>(profile.losses.lost_events()))
-      << "\n";
-  for (size_t i = 0; i < loss_info.size(); ++i) {
-    const LossCount& count = profile.losses[static_cast<Loss>(i)];
-    if (count.events == 0) continue;
-    out << "memflame:   " << loss_info[i].label << ": "
-        << with_commas(static_cast<int64_t>(count.events));
-    if (count.bytes != 0) out << " (" << iec_bytes(count.bytes) << ")";
-    out << "\n";
+  for (const std::string& note : profile.meta.notes) {
+    uint64_t replaced = 0;  // names of processes and files may be in it
+    out << "memflame: " << clean_text(note, replaced) << "\n";
   }
+  write_losses(out, profile.losses);
   if (info.stacks.captured != 0) {
     const uint64_t complete = info.stacks.stops[0];
     out << "memflame: " << with_commas(static_cast<int64_t>(info.stacks.captured))

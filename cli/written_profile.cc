@@ -38,8 +38,9 @@ void warn_of_losses(const Profile& profile) {
   for (size_t i = 0; i < loss_info.size(); ++i) {
     const LossCount& count = profile.losses[static_cast<Loss>(i)];
     if (count.events != 0)
-      std::cerr << "memflame: " << loss_info[i].label << ": "
-                << with_commas(static_cast<int64_t>(count.events)) << "\n";
+      std::cerr << "memflame: " << (loss_info[i].kind == LossKind::cut ? "cut stacks, " : "")
+                << loss_info[i].label << ": " << with_commas(static_cast<int64_t>(count.events))
+                << "\n";
   }
 }
 

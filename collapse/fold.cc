@@ -16,22 +16,11 @@ std::optional<Loss> loss_of(StopReason stop) {
   switch (stop) {
     case StopReason::complete:
       return std::nullopt;
-    case StopReason::no_frame_pointer:
-      return Loss::truncated_no_frame_pointer;
-    case StopReason::too_deep:
-      return Loss::truncated_too_deep;
-    case StopReason::unreadable:
-      return Loss::truncated_unreadable;
-    case StopReason::no_mapping:
-      return Loss::truncated_no_mapping;
-    case StopReason::no_table:
-      return Loss::truncated_no_table;
-    case StopReason::bad_row:
-      return Loss::truncated_bad_row;
-    case StopReason::backwards:
-      return Loss::truncated_backwards;
-    case StopReason::copy_ended:
-      return Loss::truncated_copy_ended;
+#define MEMFLAME_STOP(name, label, remedy) \
+  case StopReason::name:                   \
+    return Loss::truncated_##name;
+#include "core/stops.def"
+#undef MEMFLAME_STOP
   }
   return std::nullopt;
 }
@@ -69,13 +58,57 @@ class SharedNames {
   std::set<std::string> names_;
 };
 
+// Is the outermost frame that can be believed one of those every program or thread begins with?
+bool begins_at_the_first(const Recording& recording, const std::vector<LocationId>& locations,
+                         size_t depth) {
+  if (depth == 0 || locations[depth - 1].index >= recording.locations.size()) return false;
+  const std::vector<Symbol>& symbols = recording.locations[locations[depth - 1].index].symbols;
+  return !symbols.empty() && std::find(first_functions.begin(), first_functions.end(),
+                                       symbols.front().function) != first_functions.end();
+}
+
+// How many frames from the leaf on can be believed. A function compiled without a frame pointer
+// uses the register for something else, and the walk goes on through whatever that points to: the
+// first "return address" outside any code shows it, and all that follow are worth no more. The
+// leaf itself, in kernel and in user mode, was not read from the stack.
+size_t depth_of_code(const Recording& recording, const RawStack& stack,
+                     const std::vector<LocationId>& locations) {
+  for (size_t i = 1; i < locations.size(); ++i) {
+    const bool user_leaf = i == stack.kernel_pcs && !stack.pcs[i].is_return;
+    if (!user_leaf && locations[i].index < recording.locations.size() &&
+        !recording.locations[locations[i].index].is_code)
+      return i;
+  }
+  return locations.size();
+}
+
+const std::vector<LocationId>& locations_of(const Recording& recording, RawStackId id) {
+  if (recording.frames.size() <= id.index ||
+      recording.frames[id.index].size() != recording.stacks.at(id.index).pcs.size())
+    throw Error("internal: a recording has to be symbolized before it is folded");
+  return recording.frames[id.index];
+}
+
+// What can be believed of a stack, and why it does not reach its first frame.
+struct Extent {
+  size_t depth = 0;
+  std::optional<Loss> cut;
+};
+
+Extent extent_of(const Recording& recording, RawStackId id) {
+  const RawStack& stack = recording.stacks.at(id.index);
+  const std::vector<LocationId>& locations = locations_of(recording, id);
+  Extent extent{.depth = depth_of_code(recording, stack, locations), .cut = loss_of(stack.stop)};
+  if (extent.depth < locations.size()) extent.cut = Loss::truncated_not_code;
+  // At the first function the stack is complete, whatever the walk thought of what lies below.
+  if (begins_at_the_first(recording, locations, extent.depth)) extent.cut.reset();
+  return extent;
+}
+
 class Folder {
  public:
   Folder(const Recording& recording, const FoldOptions& options)
-      : recording_(recording),
-        options_(options),
-        counted_(recording.stacks.size(), false),
-        frames_(recording.locations.size()) {
+      : recording_(recording), options_(options), frames_(recording.locations.size()) {
     profile_.meta = recording.meta;
     profile_.losses = recording.losses;
     profile_.types = recording.types;
@@ -143,20 +176,15 @@ class Folder {
   }
 
   StackId frames(const Aggregate& sum, const RawStack& stack, StackId top) {
-    if (recording_.frames.size() <= sum.stack.index ||
-        recording_.frames[sum.stack.index].size() != stack.pcs.size())
-      throw Error("internal: a recording has to be symbolized before it is folded");
-    const std::vector<LocationId>& locations = recording_.frames[sum.stack.index];
-    const size_t depth = options_.as_recorded ? locations.size() : depth_of_code(stack, locations);
-    const std::optional<Loss> loss =
-        depth < locations.size() ? Loss::truncated_not_code : loss_of(stack.stop);
-    // At the first function the stack is complete, whatever the walk thought of what lies below.
-    if (loss && !begins_at_the_first(locations, depth)) {
-      top = profile_.push(top, "[truncated: " + std::string(info(*loss).label) + "]",
+    const std::vector<LocationId>& locations = locations_of(recording_, sum.stack);
+    const Extent extent = options_.as_recorded ? Extent{.depth = locations.size(), .cut = {}}
+                                               : extent_of(recording_, sum.stack);
+    if (extent.cut) {
+      top = profile_.push(top, "[truncated: " + std::string(info(*extent.cut).label) + "]",
                           FrameKind::note);
-      count(*loss, sum);
+      count(*extent.cut, sum);
     }
-    for (size_t i = depth; i-- > 0;) {
+    for (size_t i = extent.depth; i-- > 0;) {
       if (locations[i].index >= recording_.locations.size())
         throw Error("the recording is damaged: a stack refers to a place that is not in it");
       for (const FrameId frame : i == 0 ? leaf_frames_of(locations[i]) : frames_of(locations[i]))
@@ -199,32 +227,8 @@ class Folder {
     return profile_.frames.intern(frame);
   }
 
-  // Is the outermost frame that can be believed one of those every program or thread begins with?
-  bool begins_at_the_first(const std::vector<LocationId>& locations, size_t depth) const {
-    if (depth == 0 || locations[depth - 1].index >= recording_.locations.size()) return false;
-    const std::vector<Symbol>& symbols = recording_.locations[locations[depth - 1].index].symbols;
-    return !symbols.empty() && std::find(first_functions.begin(), first_functions.end(),
-                                         symbols.front().function) != first_functions.end();
-  }
-
-  // How many frames from the leaf on can be believed. A function compiled without a frame pointer
-  // uses the register for something else, and the walk goes on through whatever that points to: the
-  // first "return address" outside any code shows it, and all that follow are worth no more. The
-  // leaf itself, in kernel and in user mode, was not read from the stack.
-  size_t depth_of_code(const RawStack& stack, const std::vector<LocationId>& locations) const {
-    for (size_t i = 1; i < locations.size(); ++i) {
-      const bool user_leaf = i == stack.kernel_pcs && !stack.pcs[i].is_return;
-      if (!user_leaf && locations[i].index < recording_.locations.size() &&
-          !recording_.locations[locations[i].index].is_code)
-        return i;
-    }
-    return locations.size();
-  }
-
-  // One event per distinct stack, all bytes that are shown below the mark.
+  // All events whose stack has the mark, and the bytes that are shown below it.
   void count(Loss loss, const Aggregate& sum) {
-    const uint64_t events = counted_[sum.stack.index] ? 0 : 1;
-    counted_[sum.stack.index] = true;
     int64_t bytes = profile_.shown < sum.values.size() ? sum.values[profile_.shown] : 0;
     switch (profile_.shown < profile_.types.size() ? profile_.types[profile_.shown].unit
                                                    : Unit::count) {
@@ -239,18 +243,21 @@ class Folder {
         bytes = 0;
         break;
     }
-    profile_.losses.add(loss, events, bytes);
+    profile_.losses.add(loss, static_cast<uint64_t>(std::max<int64_t>(sum.events, 0)), bytes);
   }
 
   const Recording& recording_;
   const FoldOptions& options_;
-  std::vector<bool> counted_;                         // stacks whose loss is in the counters
   std::vector<std::vector<FrameId>> frames_;          // by location
   std::map<uint32_t, std::vector<FrameId>> leaf_of_;  // likewise, where they differ in a leaf
   Profile profile_;
 };
 
 }  // namespace
+
+std::optional<Loss> why_cut(const Recording& recording, RawStackId stack) {
+  return extent_of(recording, stack).cut;
+}
 
 Profile fold(const Recording& recording, const FoldOptions& options) {
   return Folder(recording, options).run();

@@ -1,6 +1,8 @@
 // Recording -> Profile: addresses become frames, stacks that read the same become one.
 #pragma once
 
+#include <optional>
+
 #include "core/profile.h"
 #include "core/recording.h"
 
@@ -18,5 +20,9 @@ struct FoldOptions {
 // Needs symbolize() to have run. Every value of recording.sums is in the profile, so the totals of
 // each column are equal; what is wrong with a stack is said by a frame of its own and counted.
 Profile fold(const Recording& recording, const FoldOptions& options);
+
+// Why a stack ends before its first frame, as fold() marks and counts it; none when it does not.
+// Needs symbolize() to have run.
+std::optional<Loss> why_cut(const Recording& recording, RawStackId stack);
 
 }  // namespace memflame

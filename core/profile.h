@@ -33,11 +33,13 @@ struct ValueType {
   friend bool operator==(const ValueType&, const ValueType&) = default;
 };
 
-// One statement that can be checked against the operating system, in bytes.
+// What the probe saw beside what the operating system says, in bytes.
 struct Reconciliation {
   std::string name;      // "VmRSS growth", "[heap] growth", …
   int64_t captured = 0;  // what the probe saw
   int64_t os = 0;        // what /proc said: end - start
+  // What `captured` is, when the two figures need not agree; "" = they must.
+  std::string captured_is{};
 };
 
 // What a reader of the picture has to know to judge it.

@@ -21,15 +21,10 @@ struct Pc {
 
 // Why a walk up the stack ended. The order is that of enum stop (probes/bpf/shared.h).
 enum class StopReason : uint8_t {
-  complete,          // reached the first frame of the thread
-  no_frame_pointer,  // code without unwind information, and rbp is no frame pointer there
-  too_deep,          // more frames than the walk takes
-  unreadable,        // stack memory not present
-  no_mapping,        // an address in no known code
-  no_table,          // code of a file whose unwind table was not loaded
-  bad_row,           // unwind information that needs more than rsp and rbp
-  backwards,         // the caller's frame is not above
-  copy_ended,        // only so much of the stack was copied
+  complete,  // reached the first frame of the thread
+#define MEMFLAME_STOP(name, label, remedy) name,
+#include "core/stops.def"
+#undef MEMFLAME_STOP
 };
 
 struct RawStack {
@@ -94,6 +89,7 @@ struct Aggregate {
   RawStackId stack;
   std::string group;            // a frame between the process and the stack ("[anon]"), or ""
   std::vector<int64_t> values;  // one per Recording::types
+  int64_t events = 0;           // that brought them
 };
 
 // A free that looks wrong, and where (alloc --check).

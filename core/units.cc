@@ -57,6 +57,18 @@ std::string seconds(int64_t nanoseconds) {
 
 }  // namespace
 
+std::string in_words(const Reconciliation& row) {
+  if (!row.captured_is.empty())
+    return row.captured_is + " " + iec_bytes(row.captured) + ", " + row.name + " " +
+           iec_bytes(row.os) + ": they need not agree";
+  return "captured " + iec_bytes(row.captured) + " of " + iec_bytes(row.os) + " " + row.name +
+         " (" + percent(static_cast<double>(row.captured), static_cast<double>(row.os)) + ")";
+}
+
+std::string have_cut_stacks(uint64_t events) {
+  return events == 1 ? " event has a cut stack" : " events have a cut stack";
+}
+
 int64_t whole(int64_t value, uint8_t decimals) {
   for (; decimals > 1; --decimals) value /= 10;
   return decimals == 0 ? value : value / 10 + (value % 10) / 5;

@@ -21,6 +21,13 @@ int64_t rounded_up(double error);
 // the type has decimals and one is needed to see it: "12.5".
 std::string human(int64_t value, const ValueType& type);
 
+// "captured 8.6 MiB of 8.6 MiB [heap] growth (100.0 %)"; without a share where the two figures need
+// not agree: "allocated and not freed 19.9 MiB, VmRSS growth 648.0 KiB: they need not agree".
+std::string in_words(const Reconciliation& row);
+
+// " events have a cut stack", as it follows their number.
+std::string have_cut_stacks(uint64_t events);
+
 // A figure with decimals as a whole number, half away from zero.
 int64_t whole(int64_t value, uint8_t decimals);
 

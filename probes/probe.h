@@ -52,6 +52,9 @@ class Accounting {
   // Adds the rows, keyed by stack hash. The default takes the kernel's sums. Also called while
   // counting goes on, so it must not change what is counted.
   virtual void finish(Session&, Recording&);
+  // The recording is whole. Throws Error when nothing of its processes could be seen; may add
+  // notes.
+  virtual void judge(Recording&) {}
   // Adds what only this probe can say.
   virtual void describe(RunInfo&) const {}
 };
@@ -60,10 +63,13 @@ struct Probe {
   std::string_view name;
   std::string_view help;         // one line
   std::string_view description;  // for --help: what is measured, in which unit
+  std::string_view nothing;      // "no call of …": said when nothing happened
   std::span<const ProbeValue> values;
   // Columns for options.value ("minor"/"major" for faults, pages for resident pages), and their
   // variances when events are sampled.
   std::vector<ValueType> (*types)(const ProbeOptions& options);
+  // How many events brought a stack the kernel's sums; null when the accounting adds the rows.
+  int64_t (*events)(const ProbeOptions& options, const int64_t* sums) = nullptr;
   std::span<const std::byte> (*object)();
   void (*configure)(const ProbeOptions&, bpf::config&, BpfObject&);
   void (*attach)(Session&);

@@ -12,6 +12,7 @@
 #include "probes/command.h"
 #include "probes/pids/pid_namespace.h"
 #include "probes/requirements.h"
+#include "probes/run_notes.h"
 #include "probes/run_signals.h"
 #include "probes/session.h"
 
@@ -68,8 +69,7 @@ class StatusLine {
     own_bytes_ = std::max(own_bytes_, own);
     if (!on_) return;
     const bpf::counters c = session.counters();
-    const uint64_t lost = c.live_full_events + c.stack_full_events + c.ring_full_events +
-                          c.event_drops + c.no_state_events + c.process_full;
+    const uint64_t lost = session.losses().lost_events();
     std::fprintf(stderr, "\r\033[K%.1f s  %s events  %s  lost %s  memory %s", seconds,
                  with_commas(static_cast<int64_t>(c.events)).c_str(),
                  human(static_cast<int64_t>(c.amount), {"", unit_}).c_str(),
@@ -162,6 +162,7 @@ Run run_probe(const Probe& probe, const ProbeOptions& options, Command* command,
   run.recording.meta.seconds = run.info.seconds;
   if (const std::string note = memory_note(run.info.memory, run.recording.losses); !note.empty())
     run.recording.meta.notes.push_back(note);
+  judge_emptiness(probe, options, run);
   return run;
 }
 

@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <unordered_set>
 
 #include "core/error.h"
 #include "core/units.h"
+#include "probes/run_notes.h"
 
 namespace memflame {
 namespace {
@@ -269,6 +271,7 @@ void Session::on_space(const bpf::space_record& record) {
   if (record.reason == bpf::space_unmapped)
     return unwinder_.code_unmapped(spaces_, id, record.time);
   os_.take(record);
+  deaths_.take(record);
   if (record.reason == bpf::space_ending) return;
   if (record.reason == bpf::space_end) {
     unwinder_.release(id);
@@ -320,8 +323,8 @@ bool Session::first_probe_of(int fd) {
 }
 
 void Session::add_row(Recording& recording, uint64_t key, const std::string& group,
-                      const std::vector<int64_t>& values) {
-  recording.sums.push_back({stacks_.row(recording, key), group, values});
+                      const std::vector<int64_t>& values, int64_t events) {
+  recording.sums.push_back({stacks_.row(recording, key), group, values, events});
 }
 
 Losses Session::losses() const {
@@ -342,6 +345,8 @@ Losses Session::losses() const {
   losses.add(Loss::late_attach, late_attaches_);
   losses.add(Loss::unwind_table_full, unwinder_.tables().no_room);
   losses.add(Loss::code_list_full, unwinder_.refused());
+  // Whatever interrupts one of the kernel's allocators may allocate itself.
+  if (!probe_.user_stacks) losses.add(Loss::probe_recursion, object_.skipped());
   return losses;
 }
 
@@ -366,7 +371,7 @@ Recording Session::so_far() {
   poll(0);
   Recording recording = sums();
   recording.meta.reconciliation.clear();
-  recording.meta.notes.clear();
+  recording.meta.notes = filters_in_words(options_);
   spaces_.copy_to(recording);
   return recording;
 }
@@ -380,6 +385,10 @@ Recording Session::finish() {
                                    " killed process(es) are from up to 0.2 s before the end");
   links_.detach();
   spaces_.finish(recording);
+  std::vector<std::string>& notes = recording.meta.notes;
+  for (std::string& note : filters_in_words(options_)) notes.push_back(std::move(note));
+  for (std::string& note : deaths_.notes()) notes.push_back(std::move(note));
+  accounting_->judge(recording);
   return recording;
 }
 
@@ -390,12 +399,17 @@ void Accounting::finish(Session& session, Recording& recording) {
   size_t variances = bpf::first_variance;
   for (const ValueType& type : recording.types)
     places.push_back(type.unit == Unit::variance ? variances++ : figures++);
+  std::unordered_set<uint64_t> copies;
   const auto add = [&](uint64_t key, const int64_t* sums) {
     std::vector<int64_t> values;
     values.reserve(places.size());
     for (const size_t place : places) values.push_back(sums[place]);
     const bool empty = std::all_of(values.begin(), values.end(), [](int64_t v) { return v == 0; });
-    if (!empty) session.add_row(recording, key, "", values);
+    if (empty) return;
+    // Each copy of a stack is one event, wherever its figures were added up.
+    const bool is_copy = key >> 62 == 3;
+    const int64_t events = is_copy ? int64_t{copies.insert(key).second} : session.events_of(sums);
+    session.add_row(recording, key, "", values, events);
   };
   for (const char* map : {"sums", "notes"})
     session.object().for_each<uint64_t, bpf::sum>(

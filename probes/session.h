@@ -11,6 +11,7 @@
 
 #include "core/recording.h"
 #include "probes/bpf_object.h"
+#include "probes/deaths.h"
 #include "probes/kernel.h"
 #include "probes/links.h"
 #include "probes/os_ledger.h"
@@ -61,6 +62,7 @@ class Session {
   Losses losses() const;  // up to now
   const OsLedger& os() const { return os_; }
   const Unwinder& unwinder() const { return unwinder_; }
+  const Deaths& deaths() const { return deaths_; }
   StackStatistics stacks() const { return unwinder_.statistics(counters()); }
 
   // True once for a file: has it got its probes already?
@@ -72,7 +74,8 @@ class Session {
 
   // Adds to a row of the recording, by the key of a stack; used by Accounting.
   void add_row(Recording& recording, uint64_t key, const std::string& group,
-               const std::vector<int64_t>& values);
+               const std::vector<int64_t>& values, int64_t events);
+  int64_t events_of(const int64_t* sums) const { return probe_.events(options_, sums); }
   RawStackId row_of(Recording& recording, uint64_t key) { return stacks_.row(recording, key); }
   const StackLog& stack_log() const { return stacks_; }
 
@@ -110,6 +113,7 @@ class Session {
   std::optional<StackDump> dump_;
   std::optional<Cgroups> cgroups_;  // that are watched
   OsLedger os_;
+  Deaths deaths_;
   uint64_t next_reading_ns_ = 0;
   std::set<std::pair<uint64_t, uint64_t>> probed_files_;  // device, inode
   uint64_t late_attaches_ = 0;

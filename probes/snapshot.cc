@@ -128,7 +128,7 @@ void show_live(Recording& recording, std::span<const LiveStack* const> stacks, b
       values.push_back(as_column(stack->old.blocks_variance));
     }
     recording.sums.push_back({RawStackId{static_cast<uint32_t>(recording.stacks.size())},
-                              stack->group, std::move(values)});
+                              stack->group, std::move(values), stack->old.blocks});
     recording.stacks.push_back(stack->stack);
   }
 }

@@ -122,30 +122,25 @@ std::string sampling(const Profile& profile) {
          (errors_are_known ? "; ± is one standard error" : "");
 }
 
-// "captured 118.9 MiB of 120.4 MiB VmRSS growth (98.8 %)" for each check, then what was lost.
+// Each figure beside the OS's, then what was lost.
 std::string reconciliation(const Meta& meta, const Losses& losses) {
   std::string line;
-  for (const Reconciliation& row : meta.reconciliation)
-    append(line,
-           "captured " + iec_bytes(row.captured) + " of " + iec_bytes(row.os) + " " + row.name +
-               " (" + percent(static_cast<double>(row.captured), static_cast<double>(row.os)) + ")",
-           "; ");
+  for (const Reconciliation& row : meta.reconciliation) append(line, in_words(row), "; ");
   append(line, "lost " + counted(losses.lost_events(), losses.lost_bytes()), "; ");
+  const LossCount cut = losses.sum(LossKind::cut);
+  if (cut.events != 0 || cut.bytes != 0)
+    append(line, counted(cut.events, cut.bytes) + have_cut_stacks(cut.events), "; ");
   return line;
 }
 
-std::string label(const LossInfo& loss) {
-  // Made for frames: "[truncated: no frame pointer]".
-  const bool cut_short = loss.name.starts_with("truncated_");
-  return (cut_short ? "stacks cut short, " : "") + std::string(loss.label);
-}
-
-std::string counters(const char* what, const Losses& losses, bool losses_proper) {
+std::string counters(const char* what, const Losses& losses, LossKind kind) {
   std::string line;
   for (size_t i = 0; i < loss_info.size(); ++i) {
     const LossCount& count = losses[static_cast<Loss>(i)];
-    if (loss_info[i].counts_as_loss == losses_proper && (count.events != 0 || count.bytes != 0))
-      append(line, label(loss_info[i]) + " " + counted(count.events, count.bytes), " · ");
+    if (loss_info[i].kind != kind || (count.events == 0 && count.bytes == 0)) continue;
+    std::string item = std::string(loss_info[i].label) + " " + counted(count.events, count.bytes);
+    if (!loss_info[i].remedy.empty()) item += " (" + std::string(loss_info[i].remedy) + ")";
+    append(line, item, " · ");
   }
   return line.empty() ? line : what + line;
 }
@@ -238,8 +233,9 @@ std::vector<Caption> captions(const Profile& profile, const Layout& layout, cons
       {totals(profile, layout), Tone::figure},
       {sampling(profile), Tone::figure},
       {reconciliation(profile.meta, losses), Tone::figure},
-      {counters("lost: ", losses, true), Tone::warning, all_lines},
-      {counters("also counted: ", losses, false), Tone::detail, all_lines},
+      {counters("lost: ", losses, LossKind::missing), Tone::warning, all_lines},
+      {counters("cut stacks: ", losses, LossKind::cut), Tone::warning, all_lines},
+      {counters("also counted: ", losses, LossKind::news), Tone::detail, all_lines},
       {undrawn(profile, layout), Tone::warning},
   };
   for (const std::string& note : profile.meta.notes)

@@ -34,9 +34,12 @@ void write_comments(std::ostream& out, const Profile& profile, const RenderOptio
   if (meta.seconds > 0) field("seconds", number_text(meta.seconds));
   field("sampling", meta.sampling);
   if (roots_are_processes(profile)) field("roots", "process");
-  for (const Reconciliation& row : meta.reconciliation)
+  for (const Reconciliation& row : meta.reconciliation) {
     out << folded_comment << "reconciliation captured=" << row.captured << " os=" << row.os
-        << " name=" << quoted(row.name, replaced) << "\n";
+        << " name=" << quoted(row.name, replaced);
+    if (!row.captured_is.empty()) out << " captured_is=" << quoted(row.captured_is, replaced);
+    out << "\n";
+  }
   for (const std::string& note : meta.notes) field("note", note);
   Losses losses = profile.losses;
   losses.add(Loss::replaced_bytes, replaced);

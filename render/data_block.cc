@@ -148,9 +148,12 @@ void add_facts(Json& about, const Profile& profile, const RenderOptions& options
   add("host", meta.host);
   add("sampling", meta.sampling);
   if (meta.seconds > 0) about["seconds"] = meta.seconds;
-  for (const Reconciliation& row : meta.reconciliation)
-    about["reconciliation"].push_back(
-        {{"name", clean_text(row.name, replaced)}, {"captured", row.captured}, {"os", row.os}});
+  for (const Reconciliation& row : meta.reconciliation) {
+    auto& written = about["reconciliation"].emplace_back();
+    written = {
+        {"name", clean_text(row.name, replaced)}, {"captured", row.captured}, {"os", row.os}};
+    if (!row.captured_is.empty()) written["captured_is"] = clean_text(row.captured_is, replaced);
+  }
   for (const std::string& note : meta.notes) about["notes"].push_back(clean_text(note, replaced));
   for (size_t i = 0; i < loss_info.size(); ++i) {
     const LossCount& count = profile.losses[static_cast<Loss>(i)];

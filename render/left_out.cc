@@ -47,7 +47,7 @@ std::string other_columns(const Profile& profile) {
 bool has_notes(const Profile& profile) {
   const Meta& meta = profile.meta;
   return !meta.title.empty() || !meta.notes.empty() || !meta.sampling.empty() ||
-         profile.losses.lost_events() != 0;
+         profile.losses.any();
 }
 
 }  // namespace

@@ -65,7 +65,14 @@ TEST_CASE("every counter that is not 0 is named; losses apart from news") {
   CHECK(got[4] == "also counted: frees of blocks not seen to be allocated 12");
   p = example();
   p.losses.add(Loss::truncated_too_deep, 4);
-  CHECK(lines(p)[3] == "also counted: stacks cut short, too deep 4");
+  p.losses.add(Loss::truncated_bad_row, 1200, 5120);
+  const Lines cut = lines(p);
+  CHECK(cut[2] ==
+        "captured 118.9 MiB of 120.4 MiB VmRSS growth (98.8 %); lost 0; 1,204 (5.0 KiB, 5,120 B) "
+        "events have a cut stack");
+  CHECK(cut[3].starts_with("cut stacks: too deep 4 (more frames than --max-depth: raise it"));
+  CHECK(cut[3].find(" · unwind information beyond rsp and rbp 1,200 (5.0 KiB, 5,120 B) (") !=
+        std::string::npos);
   for (size_t i = 0; i < loss_info.size(); ++i) {
     Profile one = example();
     one.losses.add(static_cast<Loss>(i), 77);
@@ -73,6 +80,16 @@ TEST_CASE("every counter that is not 0 is named; losses apart from news") {
     CHECK(all.size() == 5);
     CHECK(all[3].find(std::string(loss_info[i].label) + " 77") != std::string::npos);
   }
+}
+
+TEST_CASE("a share is said only of figures that must agree") {
+  Profile p = example();
+  p.meta.reconciliation = {{.name = "VmRSS growth",
+                            .captured = 20866662,
+                            .os = 663552,
+                            .captured_is = "allocated and not freed"}};
+  CHECK(lines(p)[2] ==
+        "allocated and not freed 19.9 MiB, VmRSS growth 648.0 KiB: they need not agree; lost 0");
 }
 
 TEST_CASE("what has no width, and nothing at all") {

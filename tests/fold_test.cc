@@ -37,7 +37,7 @@ struct Maker {
   }
 
   void add(RawStackId stack, int64_t bytes, int64_t calls = 1, const std::string& group = "") {
-    recording.sums.push_back({stack, group, {bytes, calls}});
+    recording.sums.push_back({stack, group, {bytes, calls}, calls});
   }
 
   Recording recording;
@@ -165,11 +165,11 @@ TEST_CASE("what has no stack keeps its bytes under its note") {
   CHECK(profile.frames[profile.path(profile.touched()[0]).back()].kind == FrameKind::note);
 }
 
-TEST_CASE("stacks that end early say so, and are counted once with all their bytes") {
+TEST_CASE("stacks that end early say so, and are counted with all their events and bytes") {
   Maker m;
   const LocationId f = m.location("f");
   const RawStackId deep = m.stack({f}, StopReason::too_deep);
-  m.add(deep, 100);
+  m.add(deep, 100, 3);
   m.add(deep, 11, 1, "[anon]");
   m.add(m.stack({f}, StopReason::no_frame_pointer), 20);
   m.add(m.stack({f}, StopReason::no_frame_pointer), 21);
@@ -179,13 +179,16 @@ TEST_CASE("stacks that end early say so, and are counted once with all their byt
                                 "redis-server;[anon];[truncated: too deep];f 11",
                                 "redis-server;[truncated: no frame pointer];f 41",
                                 "redis-server;[truncated: stack memory not readable];f 30"});
-  CHECK(profile.losses[Loss::truncated_too_deep].events == 1);
+  CHECK(profile.losses[Loss::truncated_too_deep].events == 4);
   CHECK(profile.losses[Loss::truncated_too_deep].bytes == 111);
   CHECK(profile.losses[Loss::truncated_no_frame_pointer].events == 2);
   CHECK(profile.losses[Loss::truncated_no_frame_pointer].bytes == 41);
   CHECK(profile.losses[Loss::truncated_unreadable].events == 1);
-  // Nothing of it fails a strict run: the bytes are all there.
+  // The bytes are all there, but a strict run fails.
   CHECK(profile.losses.lost_events() == 0);
+  CHECK(profile.losses.sum(LossKind::cut).events == 7);
+  CHECK(profile.losses.sum(LossKind::cut).bytes == 182);
+  CHECK(profile.losses.any());
 }
 
 TEST_CASE("a stack down to main, or to a thread's start, is complete") {
@@ -215,7 +218,7 @@ TEST_CASE("bytes of a loss: pages are turned into bytes, plain counts have none"
   CHECK(fold(m.recording, {}).losses[Loss::truncated_too_deep].bytes == 3 * 4096);
   m.recording.shown = 1;
   CHECK(fold(m.recording, {}).losses[Loss::truncated_too_deep].bytes == 0);
-  CHECK(fold(m.recording, {}).losses[Loss::truncated_too_deep].events == 1);
+  CHECK(fold(m.recording, {}).losses[Loss::truncated_too_deep].events == 9);
 }
 
 TEST_CASE("garbage behind a frame without frame pointer is cut off where it is no code") {

@@ -100,6 +100,20 @@ TEST_CASE("losses are in each report, and news that are none beside them") {
       std::string::npos);
 }
 
+TEST_CASE("cut stacks are counted apart from what is lost, and notes come before") {
+  Report report = small_report();
+  report.notes = {"filtered: only blocks of 9 bytes or more (--min-size)", "killed\x1b[2J"};
+  report.losses.add(Loss::ring_full, 1);
+  report.losses.add(Loss::truncated_too_deep, 7, 2048);
+  report.losses.add(Loss::free_miss, 2);
+  const std::string text = report_text(report, false);
+  CHECK(text.find("\n  filtered: only blocks of 9 bytes or more (--min-size)\n  killed") !=
+        std::string::npos);
+  CHECK(text.find('\x1b') == std::string::npos);
+  CHECK(text.find("\n  lost 1: ring buffer full 1; blocks with a cut stack, too deep 7 (2.0 KiB); "
+                  "frees of blocks not seen to be allocated 2\n") != std::string::npos);
+}
+
 TEST_CASE("blocks have addresses, sizes and ages, and the number of those left out") {
   Report report = small_report();
   report.top[0].blocks = {{0x1000, 3000, 2'500'000'000}, {0x2000, 0, 30'000'000}};

@@ -59,6 +59,7 @@ void MemflameFacts::text(uint8_t place, std::string_view key, std::string& text)
   }
   if (place == notes) meta.notes.push_back(text);
   if (place == check && key == "name") meta.reconciliation.back().name = text;
+  if (place == check && key == "captured_is") meta.reconciliation.back().captured_is = text;
 }
 
 void MemflameFacts::number(uint8_t place, std::string_view key, const JsonNumber& number) {

@@ -40,6 +40,8 @@ std::vector<ValueType> types(const ProbeOptions& options) {
   return all;
 }
 
+int64_t events(const ProbeOptions&, const int64_t* sums) { return sums[3]; }
+
 // The table's hash buckets take 16 bytes an entry from the start, its blocks about 80 bytes each as
 // they come: a bucket array of at most 1/256 of the memory, rounded down to a power of two.
 uint32_t live_entries() {
@@ -111,8 +113,10 @@ void reconcile(Session& session, Recording& recording) {
   const auto number = [](uint64_t n) { return with_commas(static_cast<int64_t>(n)); };
   const auto bytes = [](uint64_t n) { return iec_bytes(static_cast<int64_t>(n)); };
   recording.meta.sampling = sampling_in_words(session.options());
-  recording.meta.reconciliation.push_back(
-      {"VmRSS growth", session.os().captured(recording, 0), session.os().growth().rss()});
+  recording.meta.reconciliation.push_back({.name = "VmRSS growth",
+                                           .captured = session.os().captured(recording, 0),
+                                           .os = session.os().growth().rss(),
+                                           .captured_is = "allocated and not freed"});
   std::string text = number(counters.events) + " allocations (" + bytes(counters.amount) + "), " +
                      number(counters.freed) + " of their blocks freed (" +
                      bytes(counters.freed_bytes) + ")";
@@ -141,8 +145,10 @@ const Probe alloc_probe{
         "Watches malloc, calloc, realloc, reallocarray, posix_memalign, aligned_alloc, memalign,\n"
         "valloc, pvalloc and free of the target's libc (or another allocator with these names).\n"
         "Bytes are those the program asked for. A block counts once, for the outermost call.",
+    .nothing = "no call of an allocator",
     .values = values,
     .types = types,
+    .events = events,
     .object = object,
     .configure = configure,
     .attach = attach,

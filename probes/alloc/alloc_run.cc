@@ -9,6 +9,8 @@
 #include <set>
 
 #include "core/units.h"
+#include "probes/alloc/go_code.h"
+#include "probes/alloc/unseen.h"
 #include "probes/bpf_object.h"
 #include "probes/run.h"
 #include "probes/session.h"
@@ -208,6 +210,8 @@ void AllocRun::say_calls(const BpfObject& object, Recording& recording) const {
 void AllocRun::finish(Session& session, Recording& recording) {
   Accounting::finish(session, recording);
   if (governor_ && !session.is_armed()) governor_->finish(session);
+  const bpf::counters counters = session.counters();
+  saw_calls_ = counters.events + counters.passed_over + counters.freed + counters.free_misses != 0;
   recording.shared_names = shared_names();
   if (options_.usable_size) say_unknown_sizes(recording);
   leave_out_unsure(session.counters(), recording);
@@ -231,6 +235,25 @@ void AllocRun::finish(Session& session, Recording& recording) {
     candidate.allocating = row(allocating);
     candidate.first_freeing = row(freed);
   }
+}
+
+void AllocRun::judge(Recording& recording) {
+  const auto allocates = [&](const Module& module) {
+    return module.file.get() >= 0 && file(module.file.get()).allocates;
+  };
+  const auto is_go = [](const Module& module) {
+    const unwind::ImageBytes image(module.file.get());
+    const std::optional<unwind::ElfImage> elf = unwind::ElfImage::open(image);
+    return elf && has_go_code(image, *elf);
+  };
+  // Functions of Go that the user has declared are probed.
+  Unseen unseen = find_unseen(
+      recording,
+      {.allocates = allocates,
+       .is_go = custom_.empty() ? FileFact(is_go) : FileFact([](const Module&) { return false; })});
+  if (unseen.seen == 0 && saw_calls_) unseen.seen = 1;  // by a file that is known no more
+  std::string note = unseen_in_words(unseen, options_);
+  if (!note.empty()) recording.meta.notes.push_back(std::move(note));
 }
 
 void AllocRun::describe(RunInfo& info) const {

@@ -69,6 +69,7 @@ class AllocRun : public Accounting {
   void armed() override;
   void on_poll(Session& session) override;
   void finish(Session& session, Recording& recording) override;
+  void judge(Recording& recording) override;
   void describe(RunInfo& info) const override;
 
   void govern(std::unique_ptr<Governor> governor) { governor_ = std::move(governor); }
@@ -100,6 +101,7 @@ class AllocRun : public Accounting {
   std::map<CandidateKey, Seen> candidates_;
   uint64_t unsure_ = 0;  // frees that look wrong, of which not all that went before was seen
   std::unique_ptr<Governor> governor_;
+  bool saw_calls_ = false;
 };
 
 }  // namespace memflame

@@ -210,14 +210,21 @@ __attribute__((noinline)) int account_copied(u64 key, u32 column, s64 value) {
   return 0;
 }
 
-// Adds to one column of a stack.
-ALWAYS_INLINE void account(u64 key, u32 column, s64 value) {
+// Adds to one column of a stack, and `events` to another unless that is `columns`. Each copy of a
+// stack is one event, so user space counts those.
+ALWAYS_INLINE void account_event(u64 key, u32 column, s64 value, u32 counter, u64 events) {
   if (key >> 62 == 3) {
     account_copied(key, column, value);
     return;
   }
   struct sum* sum = sum_of(key);
   if (sum && column < columns) __sync_fetch_and_add(&sum->value[column], (u64)value);
+  if (sum && counter < columns) __sync_fetch_and_add(&sum->value[counter], events);
+}
+
+// Adds to one column of a stack.
+ALWAYS_INLINE void account(u64 key, u32 column, s64 value) {
+  account_event(key, column, value, columns, 0);
 }
 
 // Loss counters of a stack that became a note.

@@ -71,7 +71,8 @@ struct task_struct___batched {
 };
 
 struct signal_struct {
-  atomic_t live;  // threads that have not begun to exit
+  atomic_t live;             // threads that have not begun to exit
+  struct mm_struct* oom_mm;  // set when the out-of-memory killer has chosen the process
 };
 
 struct return_instance {
@@ -135,6 +136,8 @@ struct css_set {
 struct task_struct {
   int pid;
   int tgid;
+  unsigned int flags;
+  int exit_code;
   struct pid* thread_pid;
   struct css_set* cgroups;
   struct task_struct* group_leader;

@@ -19,6 +19,15 @@ ALWAYS_INLINE void read_memory(struct task_struct* task, struct mm_struct* mm,
   }
 }
 
+enum { task_is_exiting = 4 };  // PF_EXITING of linux/sched.h
+
+// A space ends by exec too, and then its task goes on.
+ALWAYS_INLINE void read_exit(struct task_struct* task, struct space_record* record) {
+  if (!(BPF_CORE_READ(task, flags) & task_is_exiting)) return;
+  record->exit_status = BPF_CORE_READ(task, exit_code);
+  record->out_of_memory = BPF_CORE_READ(task, signal, oom_mm) != 0;
+}
+
 ALWAYS_INLINE void tell_space(u32 space, u32 parent, enum space_reason reason,
                               struct task_struct* task, struct mm_struct* mm) {
   struct space_record record = {.type = record_space,
@@ -29,6 +38,7 @@ ALWAYS_INLINE void tell_space(u32 space, u32 parent, enum space_reason reason,
                                 .reason = reason,
                                 .cgroup = cgroup_of(task)};
   if (mm) read_memory(task, mm, &record);
+  if (reason == space_end) read_exit(task, &record);
   BPF_CORE_READ_STR_INTO(&record.comm, task, group_leader, comm);
   // Lives and deaths are rare and worth a wake-up: user space has to read the new maps soon.
   if (bpf_ringbuf_output(&ring, &record, sizeof(record), BPF_RB_FORCE_WAKEUP))

@@ -197,14 +197,9 @@ struct stack_record {
 // Why a walk ended; in the order of StopReason (core/recording.h).
 enum stop {
   stop_end,  // at the outermost frame
-  stop_no_frame_pointer,
-  stop_too_deep,
-  stop_unreadable,
-  stop_no_mapping,  // an address in no known mapping
-  stop_no_table,    // in a file whose table is not loaded
-  stop_bad_row,     // unwind information of a kind that rows cannot hold
-  stop_backwards,   // a caller's frame not above its callee's
-  stop_copy_ended,  // only so much of the stack was copied
+#define MEMFLAME_STOP(name, label, remedy) stop_##name,
+#include "../../core/stops.def"
+#undef MEMFLAME_STOP
   stop_count,
 };
 
@@ -288,9 +283,11 @@ struct space_record {
   u32 space;
   u64 time;
   u32 tgid;
-  u32 parent_space;  // for fork
-  u32 reason;        // enum space_reason
-  u32 has_memory;    // the fields below were read
+  u32 parent_space;   // for fork
+  u32 reason;         // enum space_reason
+  u32 has_memory;     // the figures of memory were read
+  u32 exit_status;    // space_end: as wait() has it; 0 after exec
+  u32 out_of_memory;  // space_end: the kernel killed it for want of memory
   u64 vm_pages, stack_pages;
   u64 start_brk, brk;
   s64 rss[4];

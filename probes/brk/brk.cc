@@ -56,7 +56,7 @@ class BrkAccounting : public Accounting {
     if (counters.event_drops != 0)
       rows[bpf::note_ring_full][0] += static_cast<int64_t>(counters.event_drop_bytes);
     for (const auto& [hash, row] : rows)
-      session.add_row(recording, hash, "", {row[0], row[1], row[2]});
+      session.add_row(recording, hash, "", {row[0], row[1], row[2]}, row[2]);
     recording.meta.reconciliation.push_back(
         {"[heap] growth", net_pages, session.os().growth().heap});
     recording.meta.notes.push_back("net change of the break " + iec_bytes(net_) + " (" +
@@ -92,6 +92,7 @@ const Probe brk_probe{
         "Every brk(2) call with the stack that made it. With glibc that is malloc() asking for "
         "more\n"
         "heap: whoever is charged was the one to need it, not necessarily the one who keeps it.",
+    .nothing = "no call that moved the program break",
     .values = values,
     .types = types,
     .object = object,

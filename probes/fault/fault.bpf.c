@@ -25,8 +25,8 @@ struct probe_state {
 #include "../bpf/capture.h"
 #include "../bpf/memory.h"
 
-enum { gained, released };  // --value pages
-enum { minor, major };      // --value faults
+enum { gained, released, page_events };  // --value pages
+enum { minor, major };                   // --value faults
 
 // The key of an event that is not in the sample. There is no space 0, so no note is that.
 enum { passed_over = 0xff };
@@ -50,16 +50,17 @@ ALWAYS_INLINE int is_sampled_kind(u64 key) {
 ALWAYS_INLINE void add(struct space* space, u64 key, u32 column, u64 value, u64 size) {
   if (is_sampling() && space) __sync_fetch_and_add(&space->totals[column & 1], value);
   if (key == passed_over) return;
+  u32 counter = config.pages ? page_events : columns;
   if (!is_sampled_kind(key)) {
-    account(key, column, value);
+    account_event(key, column, value, counter, 1);
     return;
   }
   if (size >= config.every) {
-    account(key, column, value);
+    account_event(key, column, value, counter, 1);
     return;
   }
   u64 ratio = size ? value / size : 0;  // without rest, as either is 1 or both are equal
-  account(key, column, ratio * config.every);
+  account_event(key, column, ratio * config.every, counter, size ? config.every / size : 1);
   account(key, first_variance + column, ratio * ratio * (config.every - size));
 }
 

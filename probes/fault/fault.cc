@@ -37,6 +37,11 @@ std::vector<ValueType> types(const ProbeOptions& options) {
   return types;
 }
 
+// In fault.bpf.c the events of --value pages are a column behind the pages.
+int64_t events(const ProbeOptions& options, const int64_t* sums) {
+  return counts_pages(options.value) ? sums[2] : sums[0] + sums[1];
+}
+
 void configure(const ProbeOptions& options, bpf::config& config, BpfObject& object) {
   config.pages = counts_pages(options.value);
   config.column_bytes = config.pages ? 4096 : 0;
@@ -126,8 +131,10 @@ const Probe fault_probe{
         "MAP_POPULATE and faults that the kernel takes for the program (read(2) into fresh "
         "memory)\n"
         "all count. A page is 4 KiB.",
+    .nothing = "no page fault and no change of their resident pages",
     .values = values,
     .types = types,
+    .events = events,
     .object = object,
     .configure = configure,
     .attach = attach,

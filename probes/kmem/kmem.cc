@@ -238,7 +238,7 @@ class KernelAccounting : public Accounting {
     const std::vector<int64_t> row(sum.value, sum.value + recording.types.size());
     if (std::all_of(row.begin(), row.end(), [](int64_t v) { return v == 0; })) return;
     const uint16_t leaf = session.stack_log().leaf_of(key);
-    if (leaf == 0) return session.add_row(recording, key, "", row);
+    if (leaf == 0) return session.add_row(recording, key, "", row, row[3]);
     const RawStack* stack = session.stack_log().find(key);
     const MemoryUser user = code_.user_of(stack->pcs);
     const Place place = place_of(leaf, user, wanted_);
@@ -249,7 +249,7 @@ class KernelAccounting : public Accounting {
     allocations_[leaf] += row[3];
     const Kind kind = kind_of_leaf(leaf);
     if (kind != Kind::vmalloc || !place.counted_elsewhere) live_[kind] += row[0];
-    session.add_row(recording, key, place.group, row);
+    session.add_row(recording, key, place.group, row, row[3]);
     recording.stacks[recording.sums.back().stack.index].leaf = name_of(leaf, names);
   }
 
@@ -277,7 +277,10 @@ class KernelAccounting : public Accounting {
     const auto row = [&](Kind kind, const char* what, int64_t growth) {
       if (is_traced(wanted_, kind))
         recording.meta.reconciliation.push_back(
-            {std::string(what) + (all_tasks ? "" : " of the whole system"), live_[kind], growth});
+            {.name = std::string(what) + (all_tasks ? "" : " of the whole system"),
+             .captured = live_[kind],
+             .os = growth,
+             .captured_is = "allocated and not freed"});
     };
     row(Kind::slab, "Slab growth", end_.slab - start_.slab);
     if (wanted_ == Kind::pages) row(Kind::pages, "MemFree shrinkage", start_.free - end_.free);
@@ -310,7 +313,6 @@ void reconcile(Session& session, Recording& recording) {
       iec_bytes(static_cast<int64_t>(counters.freed_bytes)) + "), " +
       with_commas(static_cast<int64_t>(counters.unseen_frees)) +
       " freed without a trace and allocated again");
-  recording.losses.add(Loss::probe_recursion, session.object().skipped());
 }
 
 std::span<const std::byte> object() { return {memflame_kmem_object, memflame_kmem_object_end}; }
@@ -328,6 +330,7 @@ const Probe kernel_probe{
         "their\n"
         "last frame says what was allocated. With a target, only what its tasks allocate counts,\n"
         "whoever frees it.",
+    .nothing = "no allocation by the kernel",
     .values = values,
     .types = types,
     .object = object,

@@ -121,7 +121,8 @@ class MmapAccounting : public Accounting {
     for (const auto& [key, row] : rows) {
       const KindName& kind = kind_names[static_cast<size_t>(key.second)];
       if (kind_ == "all" || kind_ == kind.option)
-        session.add_row(recording, key.first, std::string(kind.group), {row[0], row[1], row[2]});
+        session.add_row(recording, key.first, std::string(kind.group), {row[0], row[1], row[2]},
+                        row[2]);
     }
     // VmSize also grows by brk and by the stack, and shrinks by what was mapped before the start.
     const OsMemory os = session.os().growth();
@@ -195,6 +196,7 @@ const Probe mmap_probe{
         "Every mmap, munmap, mremap and mprotect that succeeds. Mapped is not used: memory counts\n"
         "from the first touch on ('memflame fault'). PROT_NONE reservations are listed apart; the\n"
         "call that makes them accessible becomes their owner.",
+    .nothing = "no call of mmap, munmap or mremap",
     .values = values,
     .types = types,
     .object = object,

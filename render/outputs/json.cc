@@ -73,7 +73,9 @@ class JsonWriter {
     write_stacks(clean);
     array("reconciliation", meta.reconciliation, [&](const Reconciliation& row) {
       out_ << "{\"name\":" << quoted(row.name) << ",\"captured\":" << row.captured
-           << ",\"os\":" << row.os << "}";
+           << ",\"os\":" << row.os;
+      if (!row.captured_is.empty()) out_ << ",\"captured_is\":" << quoted(row.captured_is);
+      out_ << "}";
     });
     array("notes", meta.notes, [&](const std::string& note) { out_ << quoted(note); });
     write_losses();  // last, when all texts have been cleaned

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 
-from lib import (LOSSES, PATIENCE, REQUIREMENT, SLOW, USAGE, Memflame, check, consistent, equal,
+from lib import (PATIENCE, REQUIREMENT, SLOW, USAGE, Memflame, check, consistent, equal, losses,
                  path, run, spawn)
 
 FILES = 1000
@@ -90,9 +90,8 @@ def seen(word, *options, close=False):
     profile, summary = memflame.profile(), memflame.summary()
     consistent(profile, summary)
     # An interrupt that allocates while a program runs is skipped, and that is said.
-    lost = {name: summary["losses"][name] for name in LOSSES
-            if name != "probe_recursion" and summary["losses"][name]["events"]}
-    check(not lost, f"something was lost: {lost}")
+    lost = losses(summary)
+    check(lost.keys() <= {"probe_recursion"}, f"something was lost: {lost}")
     return profile, summary, summary["losses"]["probe_recursion"]["events"]
 
 

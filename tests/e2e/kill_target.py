@@ -1,4 +1,5 @@
-"""A target that is killed, or ends, in the middle: memflame stops by itself and writes what it saw."""
+"""A target that is killed, or ends, in the middle: memflame stops by itself and writes what it saw, and
+says that the target was killed."""
 import time
 
 from lib import Memflame, Target, check, consistent, equal
@@ -12,6 +13,9 @@ for probe in ("alloc", "fault", "mmap", "brk"):
     storm.process.wait()
     memflame.wait()
     profile = memflame.profile()
+    said = f"process {storm.pid} (alloc_storm) was killed by signal 9 (SIGKILL)"
+    check(said in memflame.summary()["notes"], f"{said}: {memflame.summary()['notes']}")
+    check(f"memflame: {said}\n" in memflame.stderr(), f"{said}: {memflame.stderr()}")
     consistent(profile, memflame.summary())
     if probe == "alloc":
         check(profile.sum("total-count", "storm_allocate") > 0, "allocations before the end")
@@ -24,3 +28,15 @@ target.end()
 memflame.wait()
 memflame.profile().compare(truth["functions"])
 equal("the target's pid", memflame.summary()["pids"][:1], [target.pid])
+check(not any("killed" in note for note in memflame.summary()["notes"]), "nobody was killed")
+
+# As a picture, and as a report.
+for word, output in (("alloc", "svg"), ("leaks", "txt")):
+    storm = Target("alloc_storm", "--forever")
+    memflame = Memflame(word, "-p", storm.pid, output=output)
+    storm.begin()
+    time.sleep(0.5)
+    storm.process.kill()
+    memflame.wait()
+    with open(memflame.output, encoding="utf-8") as stream:
+        check("(alloc_storm) was killed by signal 9 (SIGKILL)" in stream.read(), f"{word} says so")

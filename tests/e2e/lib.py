@@ -30,13 +30,6 @@ PATIENCE = 300 if SLOW else 60  # seconds until something is taken for hanging
 
 USAGE, REQUIREMENT, LOSSY, COMMAND_FAILED, NOT_EXECUTABLE, NOT_FOUND = 2, 3, 4, 125, 126, 127
 
-# Counters that take something from the totals; the others are news, not losses.
-LOSSES = ["live_table_full", "stack_table_full", "ring_full", "process_table_full",
-          "pools_cut", "state_unavailable", "out_pointer_unread", "calls_abandoned", "mapping_records_lost",
-          "probe_recursion", "late_attach", "unwind_table_full", "code_list_full"]
-COUNTERS = LOSSES + ["free_miss", "unknown_symbol", "truncated_no_frame_pointer",
-                     "truncated_too_deep", "truncated_unreadable"]
-
 scratch = tempfile.mkdtemp(prefix="memflame-e2e-")
 os.chmod(scratch, 0o777)  # commands run as another user write here too
 atexit.register(shutil.rmtree, scratch, ignore_errors=True)
@@ -208,19 +201,33 @@ class Memflame:
             return json.load(stream)
 
 
+def losses(summary, kind="lost"):
+    """The counters of a kind that are not 0: "lost", "cut" (stacks) or "news"."""
+    return {name: count for name, count in summary["losses"].items()
+            if count["kind"] == kind and (count["events"] or count["bytes"])}
+
+
 def consistent(profile, summary):
-    """Seen is shown plus lost: totals are those of the stacks, lost bytes have a frame."""
-    for name in COUNTERS:
-        check(name in summary["losses"], f"the summary has no counter {name}")
+    """Seen is shown plus lost: totals are those of the stacks, lost bytes have a frame, and cut stacks
+    are counted as what the picture has under their mark."""
     for column in profile.columns:
         equal(f"total of {column}", summary["totals"][column], profile.sum(column))
+    equal("kinds of losses", {count["kind"] for count in summary["losses"].values()},
+          {"lost", "cut", "news"})
+    for kind in ("lost", "cut"):
+        equal(f"{kind} in all", summary[f"{kind}_events"],
+              sum(count["events"] for count in losses(summary, kind).values()))
+    scale = {"bytes": 1, "pages": 4096}.get(summary["units"][profile.shown], 0)
+    equal("bytes of cut stacks", summary["cut_bytes"],
+          scale * profile.marked(profile.shown, "[truncated: "))
+    for column in {"total-count", "calls"} & set(profile.columns):
+        equal(f"cut stacks in {column}", summary["cut_events"],
+              profile.marked(column, "[truncated: "))
 
 
 def lossless(profile, summary):
     consistent(profile, summary)
-    lost = {name: summary["losses"][name] for name in LOSSES
-            if summary["losses"][name]["events"] or summary["losses"][name]["bytes"]}
-    check(not lost, f"something was lost: {lost}")
+    check(not losses(summary), f"something was lost: {losses(summary)}")
     for column in profile.columns:
         equal(f"{column} under [lost: …]", profile.marked(column, "[lost: "), 0)
 

@@ -12,6 +12,10 @@ for depth in (64, 512):
     cut = {"chain::bottom_of_900()"} | ({"chain::bottom_of_300()"} if depth < 300 else set())
     stops = summary["stacks"]["stops"]
     equal(f"too deep with a limit of {depth}", stops["too_deep"], len(cut) * ROUNDS)
+    too_deep = summary["losses"]["truncated_too_deep"]
+    equal("counted as events", too_deep["events"], len(cut) * ROUNDS)
+    equal("and no other cut", (summary["cut_events"], summary["cut_bytes"]),
+          (too_deep["events"], too_deep["bytes"]))
     equal("complete ones", stops["complete"], summary["stacks"]["captured"] - len(cut) * ROUNDS)
     for frames, values in profile.stacks:
         leaf, _ = Chains(truth).split(frames)

@@ -1,0 +1,33 @@
+// Processes that were watched although none of their files has functions to probe.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/recording.h"
+#include "probes/options.h"
+
+namespace memflame {
+
+struct Unseen {
+  size_t seen = 0;                     // processes with an allocator that was probed
+  std::vector<std::string> processes;  // the others: "server (1234)", each once
+  std::vector<std::string> files;      // what was searched in those
+  std::vector<std::string> go;  // processes with code of Go, which has an allocator of its own
+};
+
+// What was found out about the files with code.
+using FileFact = std::function<bool(const Module&)>;
+struct FileFacts {
+  FileFact allocates;  // functions to probe were found
+  FileFact is_go;      // see go_code.h
+};
+
+// A process of which no file is known, or nothing but its loader, is in no list.
+Unseen find_unseen(const Recording& recording, const FileFacts& facts);
+
+// What there is to say: throws Error when nothing could be seen at all; else a note, "" for none.
+std::string unseen_in_words(const Unseen& unseen, const ProbeOptions& options);
+
+}  // namespace memflame

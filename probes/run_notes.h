@@ -1,0 +1,20 @@
+// What a run says in words about what its figures cover.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "probes/options.h"
+#include "probes/run.h"
+
+namespace memflame {
+
+// "filtered: only blocks of 4,096 bytes or more (--min-size)": one for each option that leaves
+// blocks out. Empty when everything counts.
+std::vector<std::string> filters_in_words(const ProbeOptions& options);
+
+// Throws Error when no process was watched. When processes were, but did nothing, says so in the
+// notes of the recording.
+void judge_emptiness(const Probe& probe, const ProbeOptions& options, Run& run);
+
+}  // namespace memflame

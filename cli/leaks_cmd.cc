@@ -76,6 +76,16 @@ const Output* format_of(const std::string& named, const std::string& output) {
   return nullptr;
 }
 
+// memleak's -o is an age.
+void refuse_bare_number(const std::string& output) {
+  uint64_t age = 0;
+  if (is_number(output, age))
+    throw Error("-o " + output + " would write a file of that name: for blocks that are at least " +
+                    output + " ms old, as with memleak, give --older " + output +
+                    "; for the file, -o ./" + output,
+                ExitCode::usage);
+}
+
 void read_options(const po::variables_map& values, LeaksOptions& options, Request& request) {
   read_places(values, options);
   uint64_t older_ms = options.older_ns / 1'000'000;
@@ -98,6 +108,7 @@ void read_options(const po::variables_map& values, LeaksOptions& options, Reques
   request.probe.ages = options.older_ns != 0 || options.show_blocks;
   std::string format;
   take(values, "format", format);
+  refuse_bare_number(request.output);
   request.format = format_of(format, request.output);
   const bool to_stdout = request.output.empty() || request.output == "-";
   for (const std::string& drawing : looks_given(values))

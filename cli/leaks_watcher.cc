@@ -5,13 +5,11 @@
 #include <cstdio>
 #include <ctime>
 #include <iostream>
+#include <utility>
 
-#include "cli/drawing_options.h"
 #include "cli/output_file.h"
-#include "collapse/fold.h"
-#include "collapse/symbolize/symbolize.h"
-#include "core/error.h"
 #include "probes/alloc/rate.h"
+#include "probes/run_notes.h"
 #include "probes/session.h"
 
 namespace memflame {
@@ -19,6 +17,8 @@ namespace {
 
 // Names of so many stacks are kept from report to report.
 constexpr size_t most_names = 1 << 16;
+// --trace: text that may wait for a report to be written.
+constexpr size_t most_waiting_text = 16 << 20;
 
 std::string clock_text() {
   const std::time_t now = std::time(nullptr);
@@ -29,41 +29,15 @@ std::string clock_text() {
   return text.data();
 }
 
-std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
-// "main  server.cc:42 [server]"
-std::string frame_text(const Profile& profile, const Frame& frame) {
-  std::string text(profile.strings[frame.function]);
-  if (frame.kind == FrameKind::inlined) text += " (inlined)";
-  if (frame.file)
-    text += "  " + base_name(std::string(profile.strings[frame.file])) + ":" +
-            std::to_string(frame.line);
-  if (frame.module && frame.kind != FrameKind::unknown)
-    text += " [" + base_name(std::string(profile.strings[frame.module])) + "]";
-  return text;
-}
-
-std::vector<std::string> frames_of(const Profile& profile) {
-  std::vector<std::string> texts;
-  for (const StackId stack : profile.touched())
-    for (const FrameId id : profile.path(stack))
-      if (const Frame& frame = profile.frames[id]; frame.kind != FrameKind::process)
-        texts.push_back(frame_text(profile, frame));
-  std::reverse(texts.begin(), texts.end());
-  return texts;
-}
-
-std::string process_of(const Recording& recording, SpaceId id) {
-  if (!id || id.index >= recording.spaces.size()) return "";
-  const Space& space = recording.spaces[id.index];
-  return (space.cgroup.empty() ? "" : space.cgroup + ", ") + space.comm + " (" +
-         std::to_string(space.pid) + ")";
-}
-
 std::string sampling_of(const ProbeOptions& options) {
   if (!is_sampled(options)) return "";
   const std::string words = sampling_in_words(options);
   return words.empty() ? "at the rate that --max-overhead allows" : words;
+}
+
+std::string age_filter(uint64_t older_ns) {
+  return "filtered: only blocks that are at least " + std::to_string(older_ns / 1'000'000) +
+         " ms old (--older)";
 }
 
 }  // namespace
@@ -75,13 +49,18 @@ void LeaksWatcher::begin(Session&) {
   start_ns_ = monotonic_ns();
   if (request_.format == nullptr || options_.trace)
     lines_ = open_lines(request_.format == nullptr ? request_.output : "", request_.readers);
+  writer_.emplace(options_, request_, lines_.get());
 }
 
 bool LeaksWatcher::look(Session& session, double seconds) {
-  if (options_.trace) flush();
+  if (!calls_.empty() && (writer_->is_idle() || calls_.size() > most_waiting_text))
+    writer_->write(std::exchange(calls_, {}));
   if (seconds < next_) return true;
   const bool is_last = reports_ + 1 == options_.count;
-  report(session, seconds, is_last);
+  if (!is_last && writer_->is_busy())
+    ++left_out_;
+  else
+    report(session, seconds, is_last);
   while (next_ <= seconds) next_ += options_.interval;
   return !is_last;
 }
@@ -92,29 +71,80 @@ void LeaksWatcher::asked(Session& session, double seconds) {
     std::cerr << "memflame: SIGUSR1: standard output gets the last picture only; add -o FILE\n";
     return;
   }
+  if (writer_->is_busy()) {
+    std::cerr << "memflame: SIGUSR1: a report is being written; send it again\n";
+    return;
+  }
   report(session, seconds, false);
   --reports_;
 }
 
 void LeaksWatcher::end(Session& session, double seconds) {
   if (options_.count == 0 || reports_ < options_.count) report(session, seconds, true);
+  writer_->wait();
+  if (!calls_.empty()) writer_->write(std::exchange(calls_, {}));
 }
 
 void LeaksWatcher::report(Session& session, double seconds, bool is_last) {
   ++reports_;
-  snapshot_ =
-      take_snapshot(session, {.older_ns = options_.older_ns, .blocks = options_.show_blocks});
-  if (request_.format == nullptr) {
-    print(session, seconds, old_stacks(options_.top));
-  } else if (!is_last && !request_.output.empty() && request_.output != "-") {
-    write_picture(session, seconds, old_stacks(SIZE_MAX));
+  LeaksLook look = take_look(session, seconds);
+  // The picture of the last report is made by those who have the whole recording.
+  const bool draws = !is_last && !request_.output.empty() && request_.output != "-";
+  if (request_.format == nullptr || draws)
+    writer_->take(std::move(look));
+  else
+    calls_ = std::move(look.lines);
+}
+
+LeaksLook LeaksWatcher::take_look(Session& session, double seconds) {
+  LeaksLook look;
+  look.clock = clock_text();
+  look.seconds = seconds;
+  snapshot_ = std::make_shared<const Snapshot>(
+      take_snapshot(session, {.older_ns = options_.older_ns, .blocks = options_.show_blocks}));
+  look.snapshot = snapshot_;
+  look.lines = std::exchange(calls_, {});
+  choose_stacks(look);
+  if (request_.format != nullptr || !look.unnamed.empty() || !look.unjudged.empty())
+    look.recording = recording_of(session, {}, options_.by_count);
+  for (const LiveStack* stack : look.shown)
+    if (session.spaces().has_ended(stack->stack.space)) look.ended.insert(stack->stack.space);
+  look.sampled = is_sampled(session.options());
+  look.sampling = sampling_of(session.options());
+  look.losses = session.losses();
+  look.unseen_frees = session.counters().unseen_frees;
+  look.notes = filters_in_words(session.options());
+  if (request_.format != nullptr && options_.older_ns != 0)
+    look.notes.push_back(age_filter(options_.older_ns));
+  for (std::string& note : session.deaths().notes()) look.notes.push_back(std::move(note));
+  look.left_out = std::exchange(left_out_, 0);
+  return look;
+}
+
+// What the report shows, and what has to be named for it.
+void LeaksWatcher::choose_stacks(LeaksLook& look) {
+  if (request_.format != nullptr) {
+    look.shown = look.unnamed = old_stacks(SIZE_MAX);
+    return;
   }
+  look.shown = old_stacks(options_.top);
+  look.forget = named_.size() > most_names || judged_.size() > most_names;
+  if (look.forget) {
+    named_.clear();
+    judged_.clear();
+  }
+  for (const LiveStack* stack : look.shown)
+    if (named_.insert(stack->key).second) look.unnamed.push_back(stack);
+  for (const LiveStack& stack : snapshot_->stacks)
+    if (stack.stack.stop != StopReason::complete && !named_.contains(stack.key) &&
+        (stack.old.bytes != 0 || stack.old.blocks != 0) && judged_.insert(stack.key).second)
+      look.unjudged.push_back(&stack);
 }
 
 // The largest ones, in order.
 std::vector<const LiveStack*> LeaksWatcher::old_stacks(size_t most) const {
   std::vector<const LiveStack*> stacks;
-  for (const LiveStack& stack : snapshot_.stacks)
+  for (const LiveStack& stack : snapshot_->stacks)
     if (stack.old.bytes != 0 || stack.old.blocks != 0) stacks.push_back(&stack);
   const auto end = stacks.begin() + static_cast<std::ptrdiff_t>(std::min(most, stacks.size()));
   std::partial_sort(stacks.begin(), end, stacks.end(),
@@ -130,111 +160,17 @@ std::vector<const LiveStack*> LeaksWatcher::old_stacks(size_t most) const {
   return stacks;
 }
 
-void LeaksWatcher::print(Session& session, double seconds,
-                         const std::vector<const LiveStack*>& stacks) {
-  name(session, stacks);
-  Report report{.clock = clock_text(),
-                .seconds = seconds,
-                .live = snapshot_.live,
-                .live_before = live_before_,
-                .older_ns = options_.older_ns,
-                .old = snapshot_.old,
-                .stacks = 0,
-                .top = {},
-                .by_count = options_.by_count,
-                .sampling = sampling_of(session.options()),
-                .losses = session.losses(),
-                .unseen_frees = session.counters().unseen_frees};
-  for (const LiveStack* stack : stacks) report.top.push_back(describe(session, *stack));
-  before_.clear();
-  for (const LiveStack& stack : snapshot_.stacks) {
-    if (stack.old.bytes == 0 && stack.old.blocks == 0) continue;
-    before_[stack.key] = stack.old;
-    ++report.stacks;
-  }
-  live_before_ = snapshot_.live;
-  *lines_ << report_text(report, options_.exact);
-  flush();
-}
-
-ReportedStack LeaksWatcher::describe(Session& session, const LiveStack& stack) const {
-  ReportedStack reported{.amount = stack.old,
-                         .before = {},
-                         .process = {},
-                         .frames = {},
-                         .blocks = stack.blocks,
-                         .blocks_left_out = 0};
-  if (live_before_) {
-    const auto before = before_.find(stack.key);
-    reported.before = before == before_.end() ? Amount{} : before->second;
-  }
-  if (const auto names = names_.find(stack.key); names != names_.end()) {
-    reported.process = names->second.process;
-    reported.frames = names->second.frames;
-  }
-  if (!reported.process.empty() && session.spaces().has_ended(stack.stack.space))
-    reported.process += ", which has ended";
-  std::sort(reported.blocks.begin(), reported.blocks.end(),
-            [](const LiveBlock& a, const LiveBlock& b) {
-              return std::tuple(b.age_ns, a.address) < std::tuple(a.age_ns, b.address);
-            });
-  if (reported.blocks.size() > options_.blocks_per_stack) {
-    reported.blocks_left_out = reported.blocks.size() - options_.blocks_per_stack;
-    reported.blocks.resize(options_.blocks_per_stack);
-  }
-  return reported;
-}
-
-// Only what is printed gets names, and only once. Nobody takes records from the ring meanwhile, so
-// debug servers are not asked.
-void LeaksWatcher::name(Session& session, const std::vector<const LiveStack*>& stacks) {
-  if (names_.size() > most_names) names_.clear();
-  std::vector<const LiveStack*> unknown;
-  for (const LiveStack* stack : stacks)
-    if (!names_.contains(stack->key)) unknown.push_back(stack);
-  if (unknown.empty()) return;
-  Recording recording = recording_of(session, unknown, options_.by_count);
-  symbolize(recording, {.debug_servers = false});
-  const std::vector<Aggregate> sums = std::move(recording.sums);
-  for (size_t i = 0; i < unknown.size(); ++i) {
-    recording.sums = {sums[i]};
-    const Profile profile = fold(recording, {.pid = false, .lines = true});
-    names_[unknown[i]->key] = {process_of(recording, unknown[i]->stack.space), frames_of(profile)};
-  }
-}
-
-// The picture of the last report is made by those who have the whole recording.
-void LeaksWatcher::write_picture(Session& session, double seconds,
-                                 const std::vector<const LiveStack*>& stacks) const {
-  Recording recording = recording_of(session, stacks, options_.by_count);
-  recording.meta.seconds = seconds;
-  recording.meta.sampling = sampling_of(session.options());
-  const Profile profile =
-      prepared(profile_of(recording, request_, false), request_.transform, request_.render);
-  write_output(
-      request_.output,
-      [&](std::ostream& out) { request_.format->write(out, profile, request_.render); },
-      request_.readers);
-}
-
 bool LeaksWatcher::wants_results(Recording& recording) {
+  if (!calls_.empty()) writer_->write(std::exchange(calls_, {}));  // read at the very end
   const bool sampled = !recording.types.empty() && recording.types[0].variance != no_column;
   show_live(recording, old_stacks(SIZE_MAX), options_.by_count, sampled);
+  if (options_.older_ns != 0) recording.meta.notes.push_back(age_filter(options_.older_ns));
   return request_.format != nullptr || !request_.summary.empty() || request_.verbose ||
          request_.probe.check;
 }
 
 void LeaksWatcher::print_call(const bpf::call_record& call, const std::string& function) {
-  *lines_ << call_text(call, function, start_ns_);
-}
-
-void LeaksWatcher::flush() {
-  lines_->flush();
-  if (*lines_) return;
-  const bool is_file =
-      request_.format == nullptr && !request_.output.empty() && request_.output != "-";
-  throw Error((is_file ? request_.output : std::string("standard output")) +
-              " could not be written");
+  calls_ += call_text(call, function, start_ns_);
 }
 
 }  // namespace memflame

@@ -5,26 +5,14 @@
 #include <optional>
 #include <ostream>
 #include <string>
-#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
-#include "cli/leaks_report.h"
+#include "cli/leaks_writer.h"
 #include "cli/probe_cmd.h"
 #include "probes/snapshot.h"
 
 namespace memflame {
-
-struct LeaksOptions {
-  double interval = 5;  // seconds
-  uint64_t count = 0;   // of reports; 0 = until the end
-  size_t top = 10;
-  bool by_count = false;
-  uint64_t older_ns = 500'000'000;
-  bool show_blocks = false;
-  size_t blocks_per_stack = 20;
-  bool trace = false;
-  bool exact = false;
-};
 
 class LeaksWatcher : public Watcher {
  public:
@@ -40,30 +28,22 @@ class LeaksWatcher : public Watcher {
   void print_call(const bpf::call_record& call, const std::string& function);
 
  private:
-  struct Names {
-    std::string process;
-    std::vector<std::string> frames;  // innermost first
-  };
-
   void report(Session& session, double seconds, bool is_last);
-  void print(Session& session, double seconds, const std::vector<const LiveStack*>& stacks);
-  void write_picture(Session& session, double seconds,
-                     const std::vector<const LiveStack*>& stacks) const;
+  LeaksLook take_look(Session& session, double seconds);
+  void choose_stacks(LeaksLook& look);
   std::vector<const LiveStack*> old_stacks(size_t most) const;
-  ReportedStack describe(Session& session, const LiveStack& stack) const;
-  void name(Session& session, const std::vector<const LiveStack*>& stacks);
-  void flush();
 
   const LeaksOptions& options_;
   const Request& request_;
   std::unique_ptr<std::ostream> lines_;
-  std::unordered_map<uint64_t, Names> names_;    // by key of the stack
-  std::unordered_map<uint64_t, Amount> before_;  // in the last report
-  std::optional<Amount> live_before_;
-  Snapshot snapshot_;  // the last one
+  std::string calls_;  // --trace: not printed yet
+  // Keys of the stacks whose names the writer has, or knows to be cut or not.
+  std::unordered_set<uint64_t> named_, judged_;
+  std::shared_ptr<const Snapshot> snapshot_;  // the last one
   uint64_t start_ns_ = 0;
-  uint64_t reports_ = 0;
+  uint64_t reports_ = 0, left_out_ = 0;
   double next_;
+  std::optional<LeaksWriter> writer_;  // last member: ends first
 };
 
 }  // namespace memflame

@@ -253,6 +253,19 @@ def counts():
     equal("a last report", len(sleeper.reports()), 1)
 
 
+def clocks():
+    """A report has the clock of its look, not that of its names: clock and seconds go together."""
+    target = Steps()
+    target.do("small")
+    done = run("leaks", "-p", target.pid, "--older", "0", 1, 4)
+    heads = re.findall(r"^\[(\d+):(\d+):(\d+)\] ([\d.]+) s:", done.stdout, re.MULTILINE)
+    equal("reports", len(heads), 4)
+    begins = [(int(h) * 3600 + int(m) * 60 + int(s) - float(seconds)) % 86400
+              for h, m, s, seconds in heads]
+    check(max(begins) - min(begins) < 1.2, f"all clocks have one start: {heads}")
+    target.end()
+
+
 def many():
     target = Steps()
     for options in (["--older", "0"], ["--older", "1"]):
@@ -405,6 +418,7 @@ def errors():
                             (["1", "2"], "--kernel"),
                             (["-p", os.getpid(), "--top", "0"], "--top"),
                             (["-p", os.getpid(), "--sort", "age"], "--sort age"),
+                            (["-p", os.getpid(), "-o", "60000"], "--older 60000"),
                             (["-p", os.getpid(), "--format", "pdf"], "pdf"),
                             (["-p", os.getpid(), "--value", "total"], "value"),
                             (["-p", os.getpid(), "--older", str(2**63)], "--older"),
@@ -432,7 +446,7 @@ def errors():
 
 
 if __name__ == "__main__":
-    cases = [exact, eight_kinds, ages, order, blocks, trace, threads, counts, many, losses, samples,
+    cases = [exact, eight_kinds, ages, order, blocks, trace, threads, counts, clocks, many, losses, samples,
              formats, kernel, errors]
     for case in cases:
         if len(sys.argv) < 2 or case.__name__ in sys.argv[1:]:

@@ -1,0 +1,106 @@
+// Names and prints what `memflame leaks` has seen, beside the thread that reads the ring buffer.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <ostream>
+#include <set>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "cli/leaks_report.h"
+#include "cli/probe_request.h"
+#include "core/recording.h"
+#include "probes/snapshot.h"
+
+namespace memflame {
+
+struct LeaksOptions {
+  double interval = 5;  // seconds
+  uint64_t count = 0;   // of reports; 0 = until the end
+  size_t top = 10;
+  bool by_count = false;
+  uint64_t older_ns = 500'000'000;
+  bool show_blocks = false;
+  size_t blocks_per_stack = 20;
+  bool trace = false;
+  bool exact = false;
+};
+
+// One look at a run, as values: the run goes on without changing them.
+struct LeaksLook {
+  std::string lines;  // --trace: to be printed before
+  std::string clock;
+  double seconds = 0;  // since counting began
+  std::shared_ptr<const Snapshot> snapshot;
+  std::vector<const LiveStack*> shown;     // of the snapshot, in order
+  std::vector<const LiveStack*> unnamed;   // of these, those whose names are not known yet
+  std::vector<const LiveStack*> unjudged;  // may be cut; only names can tell
+  Recording recording;                     // spaces and files, where names are needed
+  bool forget = false;                     // the names that were known until now
+  std::set<SpaceId> ended;
+  bool sampled = false;
+  std::string sampling;
+  Losses losses;
+  uint64_t unseen_frees = 0;
+  std::vector<std::string> notes;
+  uint64_t left_out = 0;  // looks before this one that were due while the writer was busy
+};
+
+class LeaksWriter {
+ public:
+  // Without a format of the request, text goes to `lines`; else pictures. All must outlive this.
+  LeaksWriter(const LeaksOptions& options, const Request& request, std::ostream* lines);
+  ~LeaksWriter();  // waits for the look that is being written
+  LeaksWriter(const LeaksWriter&) = delete;
+  LeaksWriter& operator=(const LeaksWriter&) = delete;
+
+  // All of these throw what went wrong with a look that was taken before.
+  bool is_busy();  // would take() have to wait?
+  void take(LeaksLook&& look);
+  bool is_idle();                        // all is written
+  void write(const std::string& lines);  // after what was taken
+  void wait();                           // until all is written
+
+ private:
+  struct Names {
+    std::string process;
+    std::vector<std::string> frames;  // innermost first
+  };
+
+  void run();
+  void write_look(LeaksLook& look);
+  void print(LeaksLook& look);
+  void draw(LeaksLook& look) const;
+  void name(LeaksLook& look);
+  void count_cut_stacks(LeaksLook& look) const;
+  ReportedStack describe(const LeaksLook& look, const LiveStack& stack) const;
+  void flush();
+  void rethrow();  // with the lock held
+
+  const LeaksOptions& options_;
+  const Request& request_;
+  std::ostream* lines_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<LeaksLook> waiting_;
+  bool is_writing_ = false, ends_ = false;
+  std::exception_ptr failure_;
+
+  // Of the writing thread.
+  std::unordered_map<uint64_t, Names> names_;               // by key of the stack
+  std::unordered_map<uint64_t, std::optional<Loss>> cuts_;  // by key: why it is cut
+  std::unordered_map<uint64_t, Amount> before_;             // in the last report
+  std::optional<Amount> live_before_;
+
+  std::thread thread_;  // last member: starts when all others are there
+};
+
+}  // namespace memflame

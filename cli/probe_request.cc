@@ -169,7 +169,7 @@ Request request_of(const Probe& probe, const po::variables_map& values, const Ar
   Request request;
   ProbeOptions& options = request.probe;
   request.command = extension != nullptr ? extension->command : std::string(probe.name);
-  options.target = read_target(values, command);
+  options.target = read_target(probe, values, command);
   if (options.target.whole_system() && !probe.whole_system)
     throw Error("memflame " + request.command + " needs a target: " + target_choices() +
                     (extension != nullptr ? extension->no_target : ""),

@@ -53,6 +53,28 @@ void read_cgroups(const po::variables_map& values, Target& target) {
   }
 }
 
+// Puts probes on functions of programs; other probes see a child from its start at no cost to
+// others.
+bool follows_functions(const Probe& probe) { return probe.name == "alloc"; }
+
+void read_children(const Probe& probe, const po::variables_map& values, Target& target) {
+  std::string mode;
+  take(values, "children", mode);
+  if (!mode.empty() && mode != "exact" && mode != "follow" && mode != "none")
+    throw Error("--children takes exact, follow or none, not '" + mode + "'", ExitCode::usage);
+  if (!mode.empty() && mode != "none" && !target.follow_children)
+    throw Error("--no-children and --children " + mode + " are mutually exclusive",
+                ExitCode::usage);
+  // What a child does before its probes come would make candidates of right frees.
+  const bool check = values.count("check") != 0 && values["check"].as<bool>();
+  if (check && mode == "follow")
+    throw Error("--check has to see all that a child does: --children exact or none",
+                ExitCode::usage);
+  if (mode == "none") target.follow_children = false;
+  const bool exact = mode == "exact" || (mode.empty() && (check || !target.command.empty()));
+  target.own_links = follows_functions(probe) && !(exact && target.follow_children);
+}
+
 }  // namespace
 
 po::options_description target_options(const Probe& probe) {
@@ -71,10 +93,14 @@ po::options_description target_options(const Probe& probe) {
   options.add_options()("user", po::value<std::string>(),
                         "run COMMAND as this user (default: the one who called sudo, else root)");
   options.add_options()("no-children", po::bool_switch(),
-                        probe.whole_system
-                            ? "do not follow processes that the target starts"
-                            : "do not follow processes that the target starts; with -p, no other "
-                              "process runs into the probes then");
+                        "do not follow processes that the target starts");
+  if (!follows_functions(probe)) return options;
+  options.add_options()(
+      "children", po::value<std::string>(),
+      "follow: probe the watched processes alone, a child some ms after its start "
+      "(default with -p and --comm); exact: from its first instruction, which "
+      "slows down all processes that use the same libraries (default with "
+      "COMMAND); none: as --no-children");
   return options;
 }
 
@@ -82,7 +108,7 @@ std::string target_choices() {
   return "-p PID, --comm NAME, --cgroup PATH, --container ID, --unit NAME or -- COMMAND";
 }
 
-Target read_target(const po::variables_map& values, const Arguments& command) {
+Target read_target(const Probe& probe, const po::variables_map& values, const Arguments& command) {
   Target target;
   if (values.count("pid") != 0) target.pids = parse_pids(values["pid"].as<std::string>());
   take(values, "comm", target.comm);
@@ -107,6 +133,7 @@ Target read_target(const po::variables_map& values, const Arguments& command) {
                     ": the kernel knows processes by 15 bytes of their name: --comm '" +
                     target.comm.substr(0, 15) + "'",
                 ExitCode::usage);
+  read_children(probe, values, target);
   return target;
 }
 

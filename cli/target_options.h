@@ -16,7 +16,8 @@ boost::program_options::options_description target_options(const Probe& probe);
 std::string target_choices();
 
 // `command`: the words behind "--". Throws Error(usage).
-Target read_target(const boost::program_options::variables_map& values, const Arguments& command);
+Target read_target(const Probe& probe, const boost::program_options::variables_map& values,
+                   const Arguments& command);
 
 // " -p 12,13", " --comm NAME", …; " (whole system)" when nothing was named.
 std::string as_typed(const Target& target);

@@ -127,6 +127,11 @@ void Links::uprobes(int program, const std::string& path, const std::vector<Upro
   fds_.push_back(std::move(link));
 }
 
+void Links::adopt(Links& other) {
+  for (UniqueFd& fd : other.fds_) fds_.push_back(std::move(fd));
+  other.fds_.clear();
+}
+
 void Links::detach() {
   constexpr size_t threads = 16;
   if (fds_.size() <= 4) {

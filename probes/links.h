@@ -29,6 +29,8 @@ class Links {
  public:
   Links() = default;
   ~Links() { detach(); }
+  Links(Links&&) = default;
+  Links& operator=(Links&&) = default;
   Links(const Links&) = delete;
   Links& operator=(const Links&) = delete;
 
@@ -45,6 +47,9 @@ class Links {
   // The same of a program by its descriptor.
   void uprobes(int program, const std::string& path, const std::vector<UprobeSite>& sites,
                UprobeKind kind, pid_t pid);
+
+  // Takes over what another one has attached.
+  void adopt(Links& other);
 
   // Detaches all. One perf-event probe takes the kernel about 0.1 s, so they go side by side.
   void detach();

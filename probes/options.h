@@ -22,6 +22,9 @@ struct Target {
   std::vector<std::string> command;  // argv of a program to start
   std::string user;                  // as whom to start it; empty = as memflame runs
   bool follow_children = true;
+  // alloc: probes are put for the watched processes alone, for a child as soon as it has begun.
+  // False: for all processes that use the same files, so a child has them from the start.
+  bool own_links = false;
 
   bool whole_system() const {
     return pids.empty() && comm.empty() && cgroups.empty() && command.empty();

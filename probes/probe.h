@@ -38,6 +38,10 @@ class Accounting {
   // in it but what the kernel put there; others can be read in /proc if the process still lives.
   virtual void begin(SpaceId, pid_t, bool /*fresh*/) {}
   virtual void fork(SpaceId /*parent*/, SpaceId /*child*/) {}
+  // A process is watched, before the probe is attached or later.
+  virtual void on_target(pid_t) {}
+  // As soon as the record is read.
+  virtual void on_process(const bpf::space_record&) {}
   // Counting has begun, and has ended.
   virtual void armed() {}
   virtual void disarmed() {}
@@ -46,12 +50,15 @@ class Accounting {
   virtual void on_candidate(const bpf::candidate_record&) {}
   // About every 10 ms while counting.
   virtual void on_poll(Session&) {}
+  // Going on would do harm: counting has to end, whatever the user has said.
+  virtual bool wants_end() const { return false; }
   // For a look at a run that goes on: what the stack with this key ends in, and its group. False
   // leaves it out, as its memory is another one's, too.
   virtual bool place(Session&, uint64_t /*key*/, RawStack&, std::string& /*group*/) { return true; }
   // Adds the rows, keyed by stack hash. The default takes the kernel's sums. Also called while
   // counting goes on, so it must not change what is counted.
   virtual void finish(Session&, Recording&);
+  virtual void add_losses(Losses&) const {}
   // The recording is whole. Throws Error when nothing of its processes could be seen; may add
   // notes.
   virtual void judge(Recording&) {}

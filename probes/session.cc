@@ -26,6 +26,7 @@ bpf::config make_config(const ProbeOptions& options, const KernelFeatures& featu
   config.pid_namespace = pids.inode();
   config.whole_system = options.target.whole_system();
   config.follow_children = options.target.follow_children || config.whole_system;
+  config.own_links = options.target.own_links;
   config.kernel_stacks = options.kernel_stacks;
   config.wake_bytes = options.ring_bytes / 4;
   config.cpus = features.possible_cpus;
@@ -143,6 +144,7 @@ void Session::add_target(pid_t pid, bool waits_for_exec) {
     accounting_->begin(SpaceId{process.space}, pid, false);
   }
   object_.update("processes", tgid, process);
+  accounting_->on_target(pid);
 }
 
 void Session::add_present_targets() {
@@ -238,7 +240,9 @@ void Session::meet(std::span<const std::byte> data) {
   bpf::space_record record{};
   if (data.size() < sizeof(record)) return;
   std::memcpy(&record, data.data(), sizeof(record));
-  if (record.type != bpf::record_space || !begins(record.reason)) return;
+  if (record.type != bpf::record_space) return;
+  accounting_->on_process(record);
+  if (!begins(record.reason)) return;
   read_log();
   spaces_.begin(record);
   unwinder_.refresh(spaces_);
@@ -268,6 +272,7 @@ void Session::on_record(std::span<const std::byte> record) {
 
 void Session::on_space(const bpf::space_record& record) {
   const SpaceId id{record.space};
+  if (record.reason == bpf::space_borrow || record.reason == bpf::space_return) return;
   if (record.reason == bpf::space_unmapped)
     return unwinder_.code_unmapped(spaces_, id, record.time);
   os_.take(record);
@@ -347,6 +352,7 @@ Losses Session::losses() const {
   losses.add(Loss::code_list_full, unwinder_.refused());
   // Whatever interrupts one of the kernel's allocators may allocate itself.
   if (!probe_.user_stacks) losses.add(Loss::probe_recursion, object_.skipped());
+  accounting_->add_losses(losses);
   return losses;
 }
 

@@ -2,12 +2,14 @@
 #include <array>
 #include <cstdio>
 #include <fstream>
+#include <future>
 
 #include "core/error.h"
 #include "core/units.h"
 #include "probes/alloc/alloc_run.h"
 #include "probes/alloc/attach.h"
 #include "probes/alloc/rate.h"
+#include "probes/alloc/uprobe_means.h"
 #include "probes/bpf_syscall.h"
 #include "probes/session.h"
 
@@ -77,24 +79,29 @@ void configure(const ProbeOptions& options, bpf::config& config, BpfObject& obje
   fill_probabilities(config);
   object.resize("blocks", options.max_live != 0 ? options.max_live : live_entries());
   if (options.check) object.resize("freed_blocks", freed_entries);
-  const KernelFeatures& features = kernel_features();
-  if (features.uprobe_multi)
+  const UprobeMeans means = uprobe_means(options.target, kernel_features());
+  if (means.multi)
     for (const char* program : {"memflame_usdt_alloc", "memflame_usdt_free"})
       object.set_attach_type(program, attach_uprobe_multi);
-  if (features.uprobe_session) {
+  if (means.session)
     object.set_attach_type("memflame_alloc_session", attach_uprobe_session);
-    object.leave_out("memflame_alloc_return");
-    // Go's functions must not even have the chance of a return probe.
-    if (config.count_calls == 0)
-      object.leave_out("memflame_alloc_enter");
-    else
-      object.set_attach_type("memflame_alloc_enter", attach_uprobe_multi);
-    return;
-  }
-  object.leave_out("memflame_alloc_session");
-  if (!features.uprobe_multi) return;
-  object.set_attach_type("memflame_alloc_enter", attach_uprobe_multi);
-  object.set_attach_type("memflame_alloc_return", attach_uprobe_multi);
+  else
+    object.leave_out("memflame_alloc_session");
+  for (const char* program : {"memflame_alloc_enter", "memflame_alloc_return"})
+    if (means.multi) object.set_attach_type(program, attach_uprobe_multi);
+  if (!means.session || options.target.own_links) return;
+  object.leave_out("memflame_alloc_return");
+  // Go's functions must not even have the chance of a return probe.
+  if (config.count_calls == 0) object.leave_out("memflame_alloc_enter");
+}
+
+// What a malloc and its free cost in a process that is not watched but has the probes.
+void say_price(double entry_ns) {
+  std::fprintf(stderr,
+               "memflame: children are seen from their first instruction (--children exact): until "
+               "the end each malloc and free of other processes with the same libraries takes %.1f "
+               "µs longer; --children follow spares them\n",
+               2 * entry_ns / 1000);
 }
 
 void attach(Session& session) {
@@ -103,9 +110,12 @@ void attach(Session& session) {
   if (options.sample_bytes != 0) set_sampling(globals, options.sample_bytes);
   if (options.every > 1) set_every(globals, options.every);
   auto& run = static_cast<AllocRun&>(session.accounting());
-  if (options.max_overhead > 0)
-    run.govern(std::make_unique<Governor>(options.max_overhead, session.features()));
+  const UprobeMeans means = uprobe_means(options.target, session.features());
+  if (options.max_overhead > 0) run.govern(std::make_unique<Governor>(options.max_overhead, means));
+  if (options.target.own_links) return attach_allocators(session);
+  auto price = std::async(std::launch::async, measure_entry_price, means);
   attach_allocators(session);
+  say_price(price.get());
 }
 
 void reconcile(Session& session, Recording& recording) {

@@ -12,6 +12,7 @@
 #include "probes/alloc/go_code.h"
 #include "probes/alloc/unseen.h"
 #include "probes/bpf_object.h"
+#include "probes/procfs.h"
 #include "probes/run.h"
 #include "probes/session.h"
 
@@ -102,7 +103,42 @@ void AllocRun::require_custom() const {
   memflame::require_custom(custom_, custom_files_, candidates_of_custom_);
 }
 
+void AllocRun::on_target(pid_t pid) {
+  if (options_.target.own_links) process_links_.add(pid);
+}
+
+void AllocRun::on_process(const bpf::space_record& record) {
+  if (options_.target.own_links) process_links_.take(record);
+}
+
+void AllocRun::add_losses(Losses& losses) const {
+  losses.add(Loss::late_attach, late_.probed + late_.never + late_.failed + late_.headless);
+}
+
+void AllocRun::say_late_processes(Recording& recording) const {
+  const auto ms = [](uint64_t ns) { return with_commas(static_cast<int64_t>(ns / 1'000'000)); };
+  if (late_.probed + late_.never != 0)
+    recording.meta.notes.push_back(with_commas(static_cast<int64_t>(late_.probed + late_.never)) +
+                                   " processes ran before their probes came, " +
+                                   with_commas(static_cast<int64_t>(late_.never)) +
+                                   " of them to their end: " + ms(late_.ns) +
+                                   " ms in all, at most " + ms(late_.longest_ns) +
+                                   " ms; what they allocated then is missing (--children exact)");
+  if (late_.failed != 0)
+    recording.meta.notes.push_back(with_commas(static_cast<int64_t>(late_.failed)) +
+                                   " processes could not be probed: " + late_.failure);
+  if (late_.headless != 0)
+    recording.meta.notes.push_back(with_commas(static_cast<int64_t>(late_.headless)) +
+                                   " processes went on after their first thread had ended: what "
+                                   "they allocated then is missing "
+                                   "on this kernel (--children exact)");
+}
+
 void AllocRun::armed() {
+  if (options_.target.own_links) {
+    process_links_.armed(monotonic_ns());
+    process_links_.start();
+  }
   custom_fds_.clear();
   candidates_of_custom_.clear();
 }
@@ -208,6 +244,8 @@ void AllocRun::say_calls(const BpfObject& object, Recording& recording) const {
 }
 
 void AllocRun::finish(Session& session, Recording& recording) {
+  late_ = session.is_armed() ? process_links_.so_far() : process_links_.stop();
+  say_late_processes(recording);
   Accounting::finish(session, recording);
   if (governor_ && !session.is_armed()) governor_->finish(session);
   const bpf::counters counters = session.counters();

@@ -12,6 +12,7 @@
 
 #include "probes/alloc/custom_sites.h"
 #include "probes/alloc/governor.h"
+#include "probes/alloc/process_links.h"
 #include "probes/probe.h"
 #include "probes/unique_fd.h"
 
@@ -66,11 +67,18 @@ class AllocRun : public Accounting {
 
   void on_call(const bpf::call_record& record) override;
   void on_candidate(const bpf::candidate_record& record) override;
+  void on_target(pid_t pid) override;
+  void on_process(const bpf::space_record& record) override;
   void armed() override;
+  void add_losses(Losses& losses) const override;
+  bool wants_end() const override { return governor_ && governor_->gives_up(); }
   void on_poll(Session& session) override;
   void finish(Session& session, Recording& recording) override;
   void judge(Recording& recording) override;
   void describe(RunInfo& info) const override;
+
+  // With Target::own_links.
+  ProcessLinks& process_links() { return process_links_; }
 
   void govern(std::unique_ptr<Governor> governor) { governor_ = std::move(governor); }
   const Governor* governor() const { return governor_.get(); }
@@ -81,6 +89,7 @@ class AllocRun : public Accounting {
   void say_calls(const BpfObject& object, Recording& recording) const;
   bool saw_enough(const bpf::candidate_record& record) const;
   void leave_out_unsure(const bpf::counters& counters, Recording& recording);
+  void say_late_processes(Recording& recording) const;
 
   // Kind, and the keys of the stacks that freed, allocated, and freed first.
   using CandidateKey = std::tuple<uint32_t, uint32_t, uint64_t, uint64_t, uint64_t>;
@@ -102,6 +111,8 @@ class AllocRun : public Accounting {
   uint64_t unsure_ = 0;  // frees that look wrong, of which not all that went before was seen
   std::unique_ptr<Governor> governor_;
   bool saw_calls_ = false;
+  ProcessLinks process_links_;
+  LateProcesses late_;
 };
 
 }  // namespace memflame

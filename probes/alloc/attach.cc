@@ -1,5 +1,6 @@
 #include "probes/alloc/attach.h"
 
+#include <bpf/libbpf.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include "probes/alloc/alloc_run.h"
 #include "probes/alloc/allocators.h"
 #include "probes/alloc/code.h"
+#include "probes/alloc/uprobe_means.h"
 #include "probes/alloc/usdt.h"
 #include "probes/command.h"
 #include "probes/session.h"
@@ -45,14 +47,6 @@ bpf::usable_size usable_of(const std::string& allocator, const std::string& func
   if (allocator == "jemalloc")
     return function.ends_with("allocx") ? bpf::usable_jemalloc_flags : bpf::usable_jemalloc;
   return bpf::usable_unknown;
-}
-
-// A probe for one process alone leaves all others untouched, but does not follow children.
-std::vector<pid_t> pid_filter(const Session& session) {
-  const Target& target = session.options().target;
-  if (target.follow_children || target.pids.empty()) return {0};
-  if (session.features().uprobe_multi && !session.features().uprobe_multi_pid) return {0};
-  return target.pids;
 }
 
 // "malloc+7" -> "malloc".
@@ -113,35 +107,54 @@ void number(Session& session, AllocatorProbes& probes, const LookedAt& at) {
   }
 }
 
+// Puts them on the watched processes, or on all that use the file.
+void put_on(Session& session, int fd, std::vector<Put> puts) {
+  if (session.options().target.own_links)
+    return run_of(session).process_links().add(
+        {UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, 0)), std::move(puts)});
+  for (const Put& put : puts)
+    session.links().uprobes(put.program, "/proc/self/fd/" + std::to_string(fd), put.sites, put.kind,
+                            0);
+}
+
+// Frees come before allocations in the list.
 void put_probes(Session& session, const std::vector<AllocatorSite>& sites, int fd) {
-  const std::string file = "/proc/self/fd/" + std::to_string(fd);
-  std::vector<UprobeSite> all, of_go, returning;
+  std::vector<UprobeSite> all;
+  std::vector<UprobeSite> returning;
+  std::vector<UprobeSite> others;
+  std::vector<UprobeSite> of_go;
   for (const AllocatorSite& site : sites) {
     const UprobeSite probe{site.offset, std::bit_cast<uint64_t>(site.shape)};
     (site.shape.action == bpf::action_free_go ? of_go : all).push_back(probe);
-    if (site.shape.action == bpf::action_allocate && !site.shape.own_end)
-      returning.push_back(probe);
+    const bool returns = site.shape.action == bpf::action_allocate && !site.shape.own_end;
+    (returns ? returning : others).push_back(probe);
   }
-  const KernelFeatures& features = session.features();
-  const auto put = [&](const char* program, const std::vector<UprobeSite>& probes, UprobeKind kind,
-                       pid_t pid) {
-    if (!probes.empty())
-      session.links().uprobes(session.object().program(program), file, probes, kind, pid);
+  const auto program = [&](const char* name) {
+    return bpf_program__fd(session.object().program(name));
   };
-  for (const pid_t pid : pid_filter(session)) {
-    put("memflame_alloc_enter", of_go,
-        features.uprobe_multi ? UprobeKind::multi_entry : UprobeKind::entry, pid);
-    if (features.uprobe_session) {
-      put("memflame_alloc_session", all, UprobeKind::session, pid);
-      continue;
-    }
-    // Returns before entries: no call is seen to begin whose end would be missed. Frees come before
-    // allocations in the list.
-    const bool multi = features.uprobe_multi;
-    put("memflame_alloc_return", returning, multi ? UprobeKind::multi_returns : UprobeKind::returns,
-        pid);
-    put("memflame_alloc_enter", all, multi ? UprobeKind::multi_entry : UprobeKind::entry, pid);
-  }
+  const Target& target = session.options().target;
+  const UprobeMeans means = uprobe_means(target, session.features());
+  const UprobeKind returns = means.multi ? UprobeKind::multi_returns : UprobeKind::returns;
+  const UprobeKind entry = means.multi ? UprobeKind::multi_entry : UprobeKind::entry;
+  const int enter =
+      of_go.empty() && means.session && !target.own_links ? -1 : program("memflame_alloc_enter");
+  if (means.session && !target.own_links)
+    return put_on(
+        session, fd,
+        {{enter, entry, of_go}, {program("memflame_alloc_session"), UprobeKind::session, all}});
+  const int leave = program("memflame_alloc_return");
+  // Returns before entries: no call is seen to begin whose end would be missed.
+  if (!means.session)
+    return put_on(session, fd,
+                  {{enter, entry, of_go}, {leave, returns, returning}, {enter, entry, all}});
+  // A session link makes all calls return through the kernel in processes that it is not for, and a
+  // C++ exception does not get through there: it takes the calls that return, and no others.
+  const int both = program("memflame_alloc_session");
+  put_on(session, fd,
+         {{enter, entry, others, PutFor::each},
+          {both, UprobeKind::session, returning, PutFor::first},
+          {leave, returns, returning, PutFor::others},
+          {enter, entry, returning, PutFor::others}});
 }
 
 // Exceptions are thrown by the C++ library, or by a static program itself.
@@ -188,6 +201,7 @@ bool attach_usdt(Session& session, const LookedAt& at) {
       std::fprintf(stderr, "memflame: %s: %s\n", at.path.c_str(), problem.c_str());
   if (!pair.offered()) return false;
   AllocRun& run = run_of(session);
+  const bool multi = uprobe_means(session.options().target, session.features()).multi;
   const auto put = [&](const char* program, const std::vector<UsdtSite>& sites) {
     std::vector<UprobeSite> probes;
     for (const UsdtSite& site : sites) {
@@ -198,14 +212,11 @@ bool attach_usdt(Session& session, const LookedAt& at) {
       session.object().update("usdt_sites", number, site.site);
       probes.push_back({.offset = site.offset, .cookie = number, .counter = site.counter});
     }
-    const bool multi = session.features().uprobe_multi;
-    for (const pid_t pid : pid_filter(session))
-      session.links().uprobes(session.object().program(program),
-                              "/proc/self/fd/" + std::to_string(at.fd), probes,
-                              multi ? UprobeKind::multi_entry : UprobeKind::entry, pid);
+    return Put{bpf_program__fd(session.object().program(program)),
+               multi ? UprobeKind::multi_entry : UprobeKind::entry, probes};
   };
-  put("memflame_usdt_free", pair.free);
-  put("memflame_usdt_alloc", pair.alloc);
+  put_on(session, at.fd,
+         {put("memflame_usdt_free", pair.free), put("memflame_usdt_alloc", pair.alloc)});
   if (session.options().verbose)
     std::fprintf(stderr, "memflame: %s samples its blocks itself (otel_memory:alloc, free)\n",
                  at.path.c_str());

@@ -14,7 +14,6 @@
 #include "core/units.h"
 #include "probes/alloc/rate.h"
 #include "probes/bpf_syscall.h"
-#include "probes/kernel.h"
 #include "probes/links.h"
 #include "probes/procfs.h"
 #include "probes/session.h"
@@ -51,6 +50,8 @@ constexpr double interval_seconds = 0.5;
 constexpr double least_cpu_seconds = 0.05;
 // One allocation kept in so many costs next to nothing beside the probes.
 constexpr double next_to_nothing = 1.0 / 200;
+// Looks at a cost that cannot be helped, half a second apart or more, before the run ends.
+constexpr int most_looks_beyond = 3;
 
 // Where a function of ours is in /proc/self/exe.
 uint64_t file_offset(void (*function)()) {
@@ -91,11 +92,15 @@ double price(void (*function)(), UprobeKind kind) {
   return std::max(0.0, nanoseconds_per_call(function) - bare);
 }
 
-TrapPrices measure_prices(const KernelFeatures& features) {
-  const UprobeKind entry = features.uprobe_multi ? UprobeKind::multi_entry : UprobeKind::entry;
-  const UprobeKind returns = features.uprobe_session ? UprobeKind::session
-                             : features.uprobe_multi ? UprobeKind::multi_returns
-                                                     : UprobeKind::returns;
+UprobeKind entry_kind(const UprobeMeans& means) {
+  return means.multi ? UprobeKind::multi_entry : UprobeKind::entry;
+}
+
+TrapPrices measure_prices(const UprobeMeans& means) {
+  const UprobeKind entry = entry_kind(means);
+  const UprobeKind returns = means.session ? UprobeKind::session
+                             : means.multi ? UprobeKind::multi_returns
+                                           : UprobeKind::returns;
   TrapPrices prices;
   prices.entry = price(memflame_price_entry, entry);
   prices.stepped = price(memflame_price_stepped, entry);
@@ -122,7 +127,12 @@ double overhead_percent(double cost_seconds, double cpu_seconds) {
   return cost_seconds <= 0 ? 0 : 100 * cost_seconds / std::max(own, cpu_seconds / 100);
 }
 
+double measure_entry_price(const UprobeMeans& means) {
+  return price(memflame_price_entry, entry_kind(means));
+}
+
 bool is_beyond_control(const Situation& now, double budget) {
+  if (now.probes > budget) return true;
   return now.overhead > budget && now.distance != 0 &&
          (now.distance == largest_distance || now.kept < next_to_nothing);
 }
@@ -155,9 +165,9 @@ uint64_t cpu_ticks(std::string_view stat, bool with_children) {
   return sum;
 }
 
-Governor::Governor(double budget_percent, const KernelFeatures& features) {
+Governor::Governor(double budget_percent, const UprobeMeans& means) {
   overhead_.budget = budget_percent;
-  overhead_.prices = measure_prices(features);
+  overhead_.prices = measure_prices(means);
 }
 
 Governor::Reading Governor::read(Session& session, const std::vector<pid_t>& pids) const {
@@ -173,9 +183,9 @@ Governor::Reading Governor::read(Session& session, const std::vector<pid_t>& pid
   now.seconds = number(monotonic_ns()) / 1e9;
   now.kept = number(counters.events);
   now.seen = now.kept + number(counters.passed_over);
-  now.cost_seconds = ((entries + returns) * run_ns + (entries - stepped) * prices.entry +
-                      stepped * prices.stepped + returns * prices.returns) /
-                     1e9;
+  now.trap_seconds = ((entries - stepped) * prices.entry + stepped * prices.stepped) / 1e9;
+  now.cost_seconds =
+      now.trap_seconds + ((entries + returns) * run_ns + returns * prices.returns) / 1e9;
   static const double tick = 1.0 / static_cast<double>(::sysconf(_SC_CLK_TCK));
   const bool with_children = session.options().target.follow_children;
   for (const pid_t pid : pids)
@@ -211,20 +221,29 @@ void Governor::poll(Session& session) {
   if (!take(now)) return;
   last_ = now;
   const double seen = now.seen - before.seen;
-  const Situation situation{.distance = distance_,
-                            .overhead = overhead_percent(now.cost_seconds - before.cost_seconds,
-                                                         now.cpu_seconds - before.cpu_seconds),
-                            .kept = seen > 0 ? (now.kept - before.kept) / seen : 0};
+  const double cost = now.cost_seconds - before.cost_seconds;
+  const double cpu = now.cpu_seconds - before.cpu_seconds;
+  const double traps = now.trap_seconds - before.trap_seconds;
+  const uint64_t distance = distance_;
+  judge({.distance = distance_,
+         .overhead = overhead_percent(cost, cpu),
+         .probes = overhead_percent(traps, cpu - cost + traps),
+         .kept = seen > 0 ? (now.kept - before.kept) / seen : 0},
+        now.seconds - start_);
+  if (distance_ != distance) set_sampling(session.object().globals(), distance_);
+}
+
+void Governor::judge(const Situation& situation, double seconds) {
   overhead_.recent_percent = situation.overhead;
+  overhead_.probes_percent = situation.probes;
   overhead_.beyond_control = is_beyond_control(situation, overhead_.budget);
+  looks_beyond_ = overhead_.beyond_control ? looks_beyond_ + 1 : 0;
+  if (looks_beyond_ >= most_looks_beyond && !overhead_.ended_after) overhead_.ended_after = seconds;
   const uint64_t next = next_distance(situation, overhead_.budget);
   if (next == distance_) return;
-  overhead_.changes.push_back({.seconds = now.seconds - start_,
-                               .from = distance_,
-                               .to = next,
-                               .overhead = situation.overhead});
+  overhead_.changes.push_back(
+      {.seconds = seconds, .from = distance_, .to = next, .overhead = situation.overhead});
   distance_ = next;
-  set_sampling(session.object().globals(), next);
 }
 
 void Governor::finish(Session& session) {
@@ -235,8 +254,15 @@ std::string Governor::in_words() const {
   std::string text = "overhead ";
   text += overhead_.percent ? in_percent(*overhead_.percent) : "unknown (too short a run)";
   text += " of a budget of " + in_percent(overhead_.budget);
-  if (overhead_.beyond_control)
-    text += "; the probes alone cost more than that, and no sampling rate changes it";
+  if (overhead_.beyond_control && overhead_.recent_percent)
+    text += "; the probes alone cost more than that (" + in_percent(*overhead_.recent_percent) +
+            " at the end), and no sampling rate changes it";
+  if (overhead_.ended_after) {
+    std::array<char, 96> ended{};
+    std::snprintf(ended.data(), ended.size(), ": measuring ended after %.1f s",
+                  *overhead_.ended_after);
+    text += std::string(ended.data()) + "; try 'memflame fault', or a larger budget";
+  }
   // The summary in JSON has all of them.
   constexpr size_t most = 12;
   for (size_t i = 0; i < std::min(most, overhead_.changes.size()); ++i) {

@@ -15,9 +15,10 @@
 #include <string_view>
 #include <vector>
 
+#include "probes/alloc/uprobe_means.h"
+
 namespace memflame {
 
-struct KernelFeatures;
 class Session;
 
 // Prices of one probe hit beside its program, in ns of CPU time.
@@ -36,6 +37,7 @@ inline constexpr uint64_t largest_distance = 1ULL << 30;
 struct Situation {
   uint64_t distance = 0;  // 0: all blocks are kept
   double overhead = 0;    // percent
+  double probes = 0;      // percent, the traps at entries alone: no sampling rate avoids these
   double kept = 1;        // of the allocations, so many were kept
 };
 
@@ -64,20 +66,28 @@ struct Overhead {
   double budget = 0;                     // percent
   std::optional<double> percent;         // of the whole run; none when it was too short to tell
   std::optional<double> recent_percent;  // of the last half second that was judged
+  std::optional<double> probes_percent;  // of it, the traps at entries alone
   TrapPrices prices;
   std::vector<RateChange> changes;
   bool beyond_control = false;
+  std::optional<double> ended_after;  // seconds: beyond control for a while, so measuring ended
 };
+
+// Nanoseconds for one entry of a probe that does nothing. Takes some 60 ms. Throws Error.
+double measure_entry_price(const UprobeMeans& means);
 
 class Governor {
  public:
   // Measures the prices. Throws Error when the kernel does not let us measure.
-  Governor(double budget_percent, const KernelFeatures& features);
+  Governor(double budget_percent, const UprobeMeans& means);
 
   // Call often; looks at the cost twice a second.
   void poll(Session& session);
   // The last look.
   void finish(Session& session);
+
+  // Over the budget for some looks in a row, with nothing left to change: the run has to end.
+  bool gives_up() const { return overhead_.ended_after.has_value(); }
 
   const Overhead& overhead() const { return overhead_; }
   std::string in_words() const;  // for the notes
@@ -88,10 +98,12 @@ class Governor {
     double seconds = 0;         // when it was
     double cpu_seconds = 0;     // used by the targets, with what memflame cost them
     double cost_seconds = 0;    // of these, memflame's
+    double trap_seconds = 0;    // of these, for traps at entries
     double seen = 0, kept = 0;  // allocations
   };
   Reading read(Session& session, const std::vector<pid_t>& pids) const;
   bool take(const Reading& now);
+  void judge(const Situation& situation, double seconds);
 
   Overhead overhead_;
   Reading last_;
@@ -99,6 +111,7 @@ class Governor {
   double start_ = 0;
   double cpu_seconds_ = 0, cost_seconds_ = 0;  // of all that could be compared
   uint64_t distance_ = 0;
+  int looks_beyond_ = 0;  // in a row
 };
 
 }  // namespace memflame

@@ -28,14 +28,16 @@ ALWAYS_INLINE void read_exit(struct task_struct* task, struct space_record* reco
   record->out_of_memory = BPF_CORE_READ(task, signal, oom_mm) != 0;
 }
 
-ALWAYS_INLINE void tell_space(u32 space, u32 parent, enum space_reason reason,
+// `other`: the parent's space of a fork, the enum exec_by of an exec.
+ALWAYS_INLINE void tell_space(u32 space, u32 other, enum space_reason reason,
                               struct task_struct* task, struct mm_struct* mm) {
   struct space_record record = {.type = record_space,
                                 .space = space,
                                 .time = bpf_ktime_get_ns(),
                                 .tgid = shown_tgid(task),
-                                .parent_space = parent,
+                                .parent_space = reason == space_fork ? other : 0,
                                 .reason = reason,
+                                .by = reason == space_fork ? 0 : other,
                                 .cgroup = cgroup_of(task)};
   if (mm) read_memory(task, mm, &record);
   if (reason == space_end) read_exit(task, &record);
@@ -122,6 +124,7 @@ int memflame_fork(struct bpf_raw_tracepoint_args* ctx) {
     // vfork: what the child does to memory, it does to its parent's.
     struct process borrower = {.space = parent_space, .borrows = 1, .code = code};
     if (bpf_map_update_elem(&processes, &tgid, &borrower, BPF_ANY)) COUNT(process_full, 1);
+    if (config.own_links) tell_space(parent_space, 0, space_borrow, child, 0);
     return 0;
   }
   u32 space = begin_space(tgid, mm, code, 0);
@@ -143,12 +146,13 @@ SEC("raw_tp/sched_process_exec")
 int memflame_exec(struct bpf_raw_tracepoint_args* ctx) {
   struct task_struct* task = (void*)ctx->args[0];
   u32 tgid = BPF_CORE_READ(task, tgid);
+  u32 by = (u32)ctx->args[1] == tgid ? by_first_thread : by_another;
   struct process* process = bpf_map_lookup_elem(&processes, &tgid);
   if (tgid == config.self) return 0;
   int wanted = is_wanted_at_exec(process, task);
   if (!process && !wanted) return 0;
   if (process && process->space && !process->borrows && !process->waits_for_exec)
-    tell_space(process->space, 0, space_end, task, 0);
+    tell_space(process->space, wanted ? by : by_nobody, space_end, task, 0);
   if (!wanted) {
     bpf_map_delete_elem(&processes, &tgid);
     return 0;
@@ -156,7 +160,7 @@ int memflame_exec(struct bpf_raw_tracepoint_args* ctx) {
   struct mm_struct* mm = BPF_CORE_READ(task, mm);
   u32 space = begin_space(tgid, mm, 0, 1);
   if (!space) return 0;
-  tell_space(space, 0, space_exec, task, mm);
+  tell_space(space, by, space_exec, task, mm);
   after_exec(space, mm);
   return 0;
 }
@@ -231,6 +235,7 @@ int memflame_exit(struct bpf_raw_tracepoint_args* ctx) {
   // Since 6.16 this runs before the memory is given back, so the last figures can be read here.
   if (!process->borrows && process->space)
     tell_space(process->space, 0, space_end, task, BPF_CORE_READ(task, mm));
+  if (process->borrows && config.own_links) tell_space(process->space, 0, space_return, task, 0);
   bpf_map_delete_elem(&processes, &tgid);
   return 0;
 }

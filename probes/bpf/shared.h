@@ -94,6 +94,9 @@ struct config {
   u32 no_movable;          // kernel: leave out pages the kernel may move: user memory, page cache
   // alloc: count the calls of each declared function.
   u32 count_calls;
+  // alloc: each process has links of its own
+  u32 own_links;
+  u32 pad;
   u64 keep[keep_steps + 1];  // see probes/alloc/sampling.h
 };
 
@@ -269,14 +272,20 @@ struct candidate_record {
 };
 
 // space_unmapped: a part of its code is gone, and its list with it.
+// With config.own_links only: space_borrow and space_return, a vfork child begins and ends.
 enum space_reason {
   space_fork = 1,
   space_exec,
   space_found,
   space_ending,
   space_end,
-  space_unmapped
+  space_unmapped,
+  space_borrow,
+  space_return
 };
+
+// Which thread of a process has called exec.
+enum exec_by { by_nobody, by_first_thread, by_another };
 
 struct space_record {
   u32 type;
@@ -285,9 +294,11 @@ struct space_record {
   u32 tgid;
   u32 parent_space;   // for fork
   u32 reason;         // enum space_reason
-  u32 has_memory;     // the figures of memory were read
+  u32 has_memory;     // the memory fields below were read
   u32 exit_status;    // space_end: as wait() has it; 0 after exec
   u32 out_of_memory;  // space_end: the kernel killed it for want of memory
+  u32 by;             // exec, and the end that it brings: enum exec_by; else 0
+  u32 pad;
   u64 vm_pages, stack_pages;
   u64 start_brk, brk;
   s64 rss[4];

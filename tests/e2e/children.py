@@ -1,7 +1,7 @@
 """Children by fork are followed, three deep, and through exec; --no-children turns that off."""
 from lib import Memflame, equal, example, lossless, observe
 
-profile, summary, truth = observe("alloc", "forker")
+profile, summary, truth = observe("alloc", "forker", "--children", "exact")
 profile.compare(truth["functions"])
 profile.compare(truth["children"])
 lossless(profile, summary)

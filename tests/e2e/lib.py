@@ -30,10 +30,14 @@ PATIENCE = 300 if SLOW else 60  # seconds until something is taken for hanging
 
 USAGE, REQUIREMENT, LOSSY, COMMAND_FAILED, NOT_EXECUTABLE, NOT_FOUND = 2, 3, 4, 125, 126, 127
 
+# Programs that fork: their children are only exact with probes from their first instruction.
+FORKING = {"alloc_truth", "alloc_truth_static", "forker", "life"}
+
 scratch = tempfile.mkdtemp(prefix="memflame-e2e-")
 os.chmod(scratch, 0o777)  # commands run as another user write here too
 atexit.register(shutil.rmtree, scratch, ignore_errors=True)
 _started = []
+_programs = {}  # by pid
 
 
 @atexit.register
@@ -80,6 +84,7 @@ class Target:
         self.process = spawn([executable or example(program), *arguments, "--wait"],
                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **options)
         self.pid = self.process.pid
+        _programs[self.pid] = program
         equal(f"{program} says that it is ready", self.process.stdout.readline(),
               f"ready {self.pid}\n")
 
@@ -161,6 +166,9 @@ class Memflame:
         self.output = path(f"{Memflame.counter}.{output}")
         self.summary_file = path(f"{Memflame.counter}.summary")
         ready, write_end = os.pipe()
+        if (probe == "alloc" and any(_programs.get(word) in FORKING for word in arguments)
+                and not any("-children" in str(word) for word in arguments)):
+            arguments = ("--children", "exact", *arguments)
         # A command goes last, behind memflame's own options.
         own = ["-o", self.output, "--summary", self.summary_file, "--ready-fd", str(write_end)]
         self.errors = open(path(f"{Memflame.counter}.stderr"), "w+", encoding="utf-8")

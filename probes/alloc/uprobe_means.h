@@ -1,0 +1,21 @@
+// By which of the kernel's means probes are put on functions in one run.
+#pragma once
+
+#include "probes/kernel.h"
+#include "probes/options.h"
+
+namespace memflame {
+
+struct UprobeMeans {
+  bool multi = false;    // uprobe_multi links; else perf events
+  bool session = false;  // entry and return in one
+};
+
+inline UprobeMeans uprobe_means(const Target& target, const KernelFeatures& features) {
+  UprobeMeans means;
+  means.multi = target.own_links ? features.uprobe_multi_pid : features.uprobe_multi;
+  means.session = means.multi && features.uprobe_session;
+  return means;
+}
+
+}  // namespace memflame

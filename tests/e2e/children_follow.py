@@ -1,0 +1,121 @@
+"""--children: by default a process that is not watched has no probes, a child gets its own as soon as
+it begins, and how long it ran without them is said; exact has them in every process."""
+import os
+import shutil
+import subprocess
+import sys
+import time
+
+from lib import (LOSSY, SLOW, USAGE, Memflame, Target, check, equal, example, lossless, path, run,
+                 spawn, wait_until)
+from proc import changed_code
+
+BLOCKS = 500
+PAUSE = 5 if SLOW else 2  # probes reach a new process a moment after it has started
+
+
+# A libc that nobody else on this machine has probes in.
+os.mkdir(path("own"))
+with open("/proc/self/maps", encoding="utf-8") as maps:
+    LIBC = next(line.split()[5] for line in maps if "/libc.so" in line)
+shutil.copy(LIBC, path("own"))
+OWN = {**os.environ, "LD_LIBRARY_PATH": path("own")}
+
+
+def probed_libc(pid):
+    return [file for file in changed_code(pid) if "/libc" in file]
+
+
+def only_the_watched():
+    watched, other = (Target("many_stacks", str(BLOCKS), env=OWN) for _ in range(2))
+    memflame = Memflame("alloc", "-p", watched.pid)
+    check(probed_libc(watched.pid), "the watched process has probes")
+    equal("code of the other process", changed_code(other.pid), [])
+    watched.work()
+    other.work()
+    memflame.stop()
+    profile = memflame.profile()
+    lossless(profile, memflame.summary())
+    equal("blocks of the watched process", profile.sum("live-count", "reach_leaf"), BLOCKS)
+    check("--children" not in memflame.stderr(), memflame.stderr())
+    memflame = Memflame("alloc", "-p", watched.pid, "--children", "exact")
+    check(probed_libc(other.pid), "with --children exact the other process has probes, too")
+    check("takes" in memflame.stderr() and "longer" in memflame.stderr(), memflame.stderr())
+    memflame.stop()
+    watched.end()
+    other.end()
+
+
+def late(memflame, processes):
+    summary = memflame.summary()
+    equal(f"processes without probes at first ({summary['notes']})",
+          summary["losses"]["late_attach"]["events"], processes)
+    check(any("ran before their probes came" in note for note in summary["notes"]), summary["notes"])
+
+
+def child_that_executes():
+    """Its probes come after its fork, and go with it through exec."""
+    pipe = path("pipe")
+    os.mkfifo(pipe)
+    script = 'read go; (read now < "$1"; exec "$0" 500 > /dev/null); echo done; read end'
+    shell = spawn(["sh", "-c", script, example("many_stacks"), pipe], stdin=subprocess.PIPE,
+                  stdout=subprocess.PIPE, text=True)
+    memflame = Memflame("alloc", "-p", shell.pid, "--strict")
+    shell.stdin.write("go\n")
+    shell.stdin.flush()
+    with open(pipe, "w", encoding="utf-8") as stream:
+        time.sleep(PAUSE)
+        stream.write("now\n")
+    equal("the child has ended", shell.stdout.readline(), "done\n")
+    memflame.stop(LOSSY)
+    shell.communicate("end\n")
+    equal("blocks of the child", memflame.profile().sum("live-count", "reach_leaf"), BLOCKS)
+    late(memflame, 1)
+
+
+def thread_that_executes():
+    """The links of a process are for its first thread, which is gone then."""
+    code = ("import os, sys, threading\n"
+            "def go():\n os.read(0, 3)\n os.execv(sys.argv[1], sys.argv[1:])\n"
+            "threading.Thread(target=go).start()\n")
+    process = spawn([sys.executable, "-c", code, example("many_stacks"), str(BLOCKS), "--wait"],
+                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    wait_until(lambda: len(os.listdir(f"/proc/{process.pid}/task")) == 2, "a second thread")
+    memflame = Memflame("alloc", "-p", process.pid)
+    process.stdin.write("go\n")
+    process.stdin.flush()
+    equal("the program is ready", process.stdout.readline(), f"ready {process.pid}\n")
+    time.sleep(PAUSE)
+    process.stdin.write("go\n")
+    process.stdin.flush()
+    while process.stdout.readline() != "done\n":
+        pass
+    memflame.stop()
+    process.communicate("leave\n")
+    equal("blocks", memflame.profile().sum("live-count", "reach_leaf"), BLOCKS)
+    late(memflame, 1)
+
+
+def command_alone():
+    other = Target("many_stacks", "1", env=OWN)
+    memflame = Memflame("alloc", "--children", "follow", "--", "sh", "-c",
+                        f"sleep {PAUSE}; exec {example('many_stacks')} {BLOCKS}",
+                        stdout=subprocess.DEVNULL, env=OWN)
+    equal("code of the other process", changed_code(other.pid), [])
+    memflame.wait()
+    other.end()
+    equal("blocks of the command", memflame.profile().sum("live-count", "reach_leaf"), BLOCKS)
+
+
+def refused():
+    for words in (["--children", "some"], ["--children", "exact", "--no-children"],
+                  ["--children", "follow", "--check"]):
+        run("alloc", *words, "-p", os.getpid(), status=USAGE)
+    run("brk", "--children", "exact", "-p", os.getpid(), status=USAGE)
+
+
+only_the_watched()
+child_that_executes()
+thread_that_executes()
+command_alone()
+refused()

@@ -135,6 +135,8 @@ Json overhead_json(const Overhead& overhead) {
                                {"to", change.to},
                                {"percent", change.overhead}});
   json["beyond_control"] = overhead.beyond_control;
+  json["probes_percent"] = overhead.probes_percent ? Json(*overhead.probes_percent) : Json(nullptr);
+  json["ended_after_seconds"] = overhead.ended_after ? Json(*overhead.ended_after) : Json(nullptr);
   return json;
 }
 

@@ -130,6 +130,7 @@ Run run_probe(const Probe& probe, const ProbeOptions& options, Command* command,
       session.poll(poll_ms);
       const double seconds = seconds_since(armed);
       if (options.seconds && seconds >= *options.seconds) break;
+      if (session.accounting().wants_end()) break;
       const int signal = signals.arrived();
       if (is_stop(signal)) {
         run.info.interrupted = signal == SIGTERM;

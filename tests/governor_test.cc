@@ -58,6 +58,12 @@ TEST_CASE("governor: where next to nothing is kept, sampling less does not help"
   CHECK(is_beyond_control({.distance = largest_distance, .overhead = 11, .kept = 1}, 10));
 }
 
+TEST_CASE("governor: where the traps alone cost too much, no rate is tried") {
+  CHECK(is_beyond_control({.distance = 0, .overhead = 40, .probes = 30, .kept = 1}, 10));
+  CHECK(next_distance({.distance = 0, .overhead = 40, .probes = 30, .kept = 1}, 10) == 0);
+  CHECK_FALSE(is_beyond_control({.distance = 0, .overhead = 40, .probes = 9, .kept = 1}, 10));
+}
+
 TEST_CASE("governor: CPU time is that of a line of /proc/PID/stat") {
   const std::string line =
       "77 (a) b (c)) S 1 77 77 0 -1 4194304 1 2 3 4 150 50 30 20 20 0 1 0 5 6 7\n";

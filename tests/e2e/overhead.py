@@ -16,15 +16,19 @@ def seconds_of(blocks, rounds):
     return truth["cost"]["work"]["cpu_ns"] / 1e9
 
 
-def watched(budget, blocks, rounds, *more):
+def watched(budget, blocks, rounds, *more, ends=False):
     target = Target("alloc_load", str(blocks), str(rounds), *more)
     memflame = Memflame("alloc", "-p", target.pid, "--max-overhead", budget)
     truth = target.work()
-    memflame.stop()
+    if ends:
+        memflame.wait()
+    else:
+        memflame.stop()
     target.end()
     profile, summary = memflame.profile(), memflame.summary()
-    lossless(profile, summary)
     overhead = summary["overhead"]
+    equal("ended early", overhead["ended_after_seconds"] is not None, ends)
+    lossless(profile, summary)
     equal("budget", overhead["budget"], budget)
     for price, nanoseconds in overhead["prices"].items():
         # An emulated CPU's time goes by unevenly, and a return's price is a difference.
@@ -69,20 +73,26 @@ def cost_is_right():
 
 
 def beyond(rounds):
-    """The probes alone cost more than the budget: what is left of the cost when next to nothing is
-    sampled."""
-    _, summary, _, overhead = watched(0.01, blocks_for(rounds, 5), rounds)
+    """The probes alone cost more than the budget: the run ends. Returns about what is left of the cost
+    when next to nothing is sampled."""
+    _, summary, _, overhead = watched(0.01, blocks_for(rounds, 8), rounds, ends=True)
     check(overhead["beyond_control"], f"beyond control: {overhead}")
-    check("the probes alone cost more" in " ".join(summary["notes"]), summary["notes"])
-    check(overhead["changes"], "the rate was lowered before giving up")
-    return overhead["recent_percent"]
+    check("measuring ended after" in " ".join(summary["notes"]), summary["notes"])
+    return 1.15 * overhead["probes_percent"]
 
 
-def held(budget, exact, probes, rounds):
+def work_for(budget, exact, probes, rounds):
     """Work for each block so that the budget lies between the cost of all and that of none."""
-    factor = math.sqrt(exact * probes) / budget
     # The cost in percent goes down as the work goes up.
-    scaled = int(rounds * factor)
+    return int(rounds * math.sqrt(exact * probes) / budget)
+
+
+def work_just_over(budget, exact, rounds):
+    """Work for each block so that all of them cost somewhat more than the budget."""
+    return int(rounds * exact / (1.6 * budget))
+
+
+def held(budget, scaled):
     _, _, _, overhead = watched(budget, blocks_for(scaled, 6), scaled)
     print(f"budget {budget}: {overhead}")
     check(overhead["changes"], f"the rate was changed: {overhead}")
@@ -90,12 +100,12 @@ def held(budget, exact, probes, rounds):
     check(overhead["recent_percent"] < 1.25 * budget, f"the budget is held: {overhead}")
 
 
-def right_on_average(runs):
+def right_on_average(runs, scaled):
     """Some runs whose rate changes, against what the program states."""
     sums = {column: [0.0, 0.0] for column in ("live", "live-count", "total", "total-count")}
     changes = 0
     for _ in range(runs):
-        profile, summary, truth, overhead = watched(1, blocks_for(0, 2.5), 0, "keep")
+        profile, summary, truth, overhead = watched(5, blocks_for(scaled, 2.5), scaled, "keep")
         changes += len(overhead["changes"])
         for column, sum_ in sums.items():
             wanted = truth["functions"]["block_of"][column.replace("-", "_")]
@@ -108,8 +118,8 @@ def right_on_average(runs):
               f"{column} is {off / math.sqrt(variance):.2f} standard errors off")
 
 
-def nothing_left():
-    profile, summary, _, overhead = watched(1, blocks_for(0, 2.5), 0)
+def nothing_left(scaled):
+    profile, _, _, overhead = watched(5, blocks_for(scaled, 2.5), scaled)
     check(overhead["changes"] and profile.sum("total"), "samples at changing rates")
     for column in ("live", "live-count"):
         index = profile.columns.index(column)
@@ -132,7 +142,7 @@ probes = beyond(rounds)
 print(f"exact {exact} percent, probes alone {probes} percent")
 check(probes < exact, "sampling is cheaper")
 for budget in (20, 5):
-    held(budget, exact, probes, rounds)
-right_on_average(4 if SLOW else 8)
-nothing_left()
+    held(budget, work_for(budget, exact, probes, rounds))
+right_on_average(4 if SLOW else 8, work_just_over(5, exact, rounds))
+nothing_left(work_just_over(5, exact, rounds))
 short()

@@ -58,6 +58,7 @@ class Accounting {
   // Adds the rows, keyed by stack hash. The default takes the kernel's sums. Also called while
   // counting goes on, so it must not change what is counted.
   virtual void finish(Session&, Recording&);
+  // Adds what only this probe can have lost. Called twice a second for the status line.
   virtual void add_losses(Losses&) const {}
   // The recording is whole. Throws Error when nothing of its processes could be seen; may add
   // notes.

@@ -209,6 +209,22 @@ uint32_t BpfObject::new_space() {
   return __atomic_add_fetch(&globals_->next_space, 1U, __ATOMIC_SEQ_CST);
 }
 
+uint64_t BpfObject::inode_at(const void* address) {
+  std::array<uint64_t, 1> context{reinterpret_cast<uint64_t>(address)};
+  bpf_test_run_opts options{};
+  options.sz = sizeof(options);
+  options.ctx_in = context.data();
+  options.ctx_size_in = sizeof(context);
+  const int fd = bpf_program__fd(program("memflame_inode"));
+  // The kernel does not wait for another thread that maps something at this moment.
+  for (int attempt = 0; attempt < 8; ++attempt) {
+    if (bpf_prog_test_run_opts(fd, &options) != 0) return 0;
+    const uint64_t inode = __atomic_load_n(&globals_->inode, __ATOMIC_SEQ_CST);
+    if (inode != 0) return inode;
+  }
+  return 0;
+}
+
 uint64_t BpfObject::skipped() const {
   uint64_t skipped = 0;
   bpf_program* each = nullptr;

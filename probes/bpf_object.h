@@ -61,6 +61,10 @@ class BpfObject {
   uint32_t new_space();
   bpf::globals& globals() { return *globals_; }
 
+  // The inode of the file that is mapped at `address` in memflame's own memory, by its address in
+  // the kernel; 0 when the kernel does not tell.
+  uint64_t inode_at(const void* address);
+
   // How often the kernel skipped a program because it was running on that CPU already.
   uint64_t skipped() const;
 

@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
+#include <climits>
 #include <cstdio>
 #include <string_view>
 
@@ -67,6 +69,27 @@ bool Modules::is_file_of(int fd, ModuleId id) {
     return true;
   }
   return generation == wanted;
+}
+
+ModuleId Modules::of_file(const std::string& path) {
+  UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat status {};
+  if (!is_inode(file.get(), 0) || ::fstat(file.get(), &status) != 0) return {};
+  if (elf_class(file.get()) == ElfClass::none) return {};
+  std::array<char, PATH_MAX> name{};  // as it will be in the log of mappings
+  const ssize_t length =
+      ::readlink(("/proc/self/fd/" + std::to_string(file.get())).c_str(), name.data(), name.size());
+  if (length <= 0 || static_cast<size_t>(length) >= name.size()) return {};
+  MapsLine line;
+  line.device = status.st_dev;
+  line.inode = status.st_ino;
+  line.path.assign(name.data(), static_cast<size_t>(length));
+  const ModuleId id = intern(line);
+  Module& module = modules_[id.index];
+  if (module.file.get() >= 0 || !is_file_of(file.get(), id)) return id;
+  module.file = SharedFd(file.release());
+  opened_.push_back(id);
+  return id;
 }
 
 void Modules::open(ModuleId id, pid_t pid, uint64_t start, uint64_t end) {

@@ -37,6 +37,7 @@ bpf::config make_config(const ProbeOptions& options, const KernelFeatures& featu
   config.copy_bytes = std::min<uint32_t>(options.copy_kib * 1024, bpf::max_copy_bytes);
   config.check_every = options.check_every;
   config.every = options.every;
+  config.learns = features.find_vma && options.stacks == Stacks::dwarf;
   config.task_storage = features.task_storage;
   config.min_size = options.min_size;
   config.max_size = options.max_size;
@@ -95,14 +96,15 @@ Session::Session(const Probe& probe, const ProbeOptions& options)
   if (!config.by_comm) object_.leave_out("memflame_rename");
   if (!config.by_cgroup) object_.leave_out("memflame_cgroup_attach");
   if (!features_.syscall_tracepoints)
-    for (const char* program : {"memflame_exit_group", "memflame_munmap"})
+    for (const char* program :
+         {"memflame_exit_group", "memflame_munmap", "memflame_map_over", "memflame_move"})
       object_.leave_out(program);
   probe.configure(options_, config, object_);
   if (!options_.check_file.empty()) dump_.emplace(options_.check_file);
   unwinder_.prepare(spaces_, present_targets(probe, options_.target, cgroups_), object_,
                     features_.possible_cpus, config);
   object_.load(config);
-  unwinder_.begin(object_);
+  unwinder_.begin(spaces_, object_);
   if (cgroups_)
     for (const uint64_t id : cgroups_->ids()) object_.update("cgroups", id, uint32_t{1});
   ring_ = ring_buffer__new(object_.map("ring"), keep_record, this, nullptr);
@@ -113,6 +115,8 @@ Session::Session(const Probe& probe, const ProbeOptions& options)
   if (features_.syscall_tracepoints) {
     links_.tracepoint(object_.program("memflame_exit_group"), "syscalls", "sys_enter_exit_group");
     links_.tracepoint(object_.program("memflame_munmap"), "syscalls", "sys_exit_munmap");
+    links_.tracepoint(object_.program("memflame_map_over"), "syscalls", "sys_exit_mmap");
+    links_.tracepoint(object_.program("memflame_move"), "syscalls", "sys_exit_mremap");
   }
   links_.raw_tracepoint(object_.program("memflame_exec"), "sched_process_exec");
   links_.raw_tracepoint(object_.program("memflame_fork"), "sched_process_fork");
@@ -178,6 +182,7 @@ void Session::disarm() {
 }
 
 void Session::poll(int timeout_ms) {
+  read_log();
   ring_buffer__poll(ring_, waiting_.empty() ? timeout_ms : 0);
   // Wake-ups are only asked for when the ring fills: take what is there in any case.
   ring_buffer__consume(ring_);
@@ -205,7 +210,8 @@ void Session::poll(int timeout_ms) {
 
 // What is left in the ring when much is waiting already keeps the programs from copying more.
 void Session::look_at_ring() {
-  if (waiting_.size() + handling_.size() < size_t{2} * options_.ring_bytes)
+  read_log();
+  if (waiting_.size() + handling_.size() < options_.ring_bytes)
     ring_buffer__consume(ring_);
   look_at_mappings();
 }
@@ -234,13 +240,21 @@ int Session::keep_record(void* session, void* data, size_t size) {
   return 0;
 }
 
-// A process that begins is looked at as soon as its record is there: until its code is known its
-// stacks are copied. What these speak of depends on their time, not on the order of records.
+// A process that begins is looked at as soon as its record is there, and so is a file of which no
+// table is loaded: until its code is known its stacks are copied. What these speak of depends on
+// their time, not on the order of records.
 void Session::meet(std::span<const std::byte> data) {
+  uint32_t type = 0;
+  if (data.size() < sizeof(type)) return;
+  std::memcpy(&type, data.data(), sizeof(type));
+  if (type == bpf::record_copy && data.size() >= offsetof(bpf::copy_record, stack)) {
+    const auto& copy = *reinterpret_cast<const bpf::copy_record*>(data.data());
+    if (copy.unknown != 0) unwinder_.demand(spaces_, SpaceId{copy.space}, copy.unknown, copy.time);
+    return;
+  }
   bpf::space_record record{};
-  if (data.size() < sizeof(record)) return;
+  if (type != bpf::record_space || data.size() < sizeof(record)) return;
   std::memcpy(&record, data.data(), sizeof(record));
-  if (record.type != bpf::record_space) return;
   accounting_->on_process(record);
   if (!begins(record.reason)) return;
   read_log();

@@ -53,6 +53,9 @@ class Spaces {
   // Files with code that have come into a watched space since the last call.
   std::vector<ModuleId> new_modules() { return modules_.opened(); }
   const Module& module(ModuleId id) const { return modules_[id]; }
+  size_t modules() const { return modules_.size(); }  // ids are below that
+  ModuleId module_of_file(const std::string& path) { return modules_.of_file(path); }
+  ModuleId vdso() { return modules_.intern(MapsLine{.path = "[vdso]"}); }
   // Executable mappings a live process has now, as modules.
   std::vector<ModuleId> modules_of(pid_t pid);
 

@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "core/units.h"
+#include "probes/command.h"
 
 namespace memflame {
 namespace {
@@ -56,11 +57,30 @@ unwind::CopiedStack copied(const bpf::copy_record& record) {
 Unwinder::Unwinder(const ProbeOptions& options)
     : options_(options), eager_(!options.target.whole_system()) {}
 
+// What will be run soon, as far as that is known: files of the command, and what nearly all
+// programs need. Their stacks can be walked from the first one on.
+std::set<ModuleId> Unwinder::expected_soon(Spaces& spaces, bool programs) const {
+  std::set<ModuleId> modules{spaces.vdso()};
+  if (!programs) return modules;
+  const auto add = [&](const std::string& path) {
+    if (const ModuleId id = spaces.module_of_file(path)) modules.insert(id);
+  };
+  if (!options_.target.command.empty())
+    for (const std::string& path : files_of_command(options_.target.command)) add(path);
+  for (const ModuleId id : spaces.modules_of(::getpid())) {
+    const std::string& path = spaces.module(id).path;
+    if (path.find("/libc.so") != std::string::npos || path.find("/ld-linux") != std::string::npos)
+      modules.insert(id);
+  }
+  return modules;
+}
+
 void Unwinder::prepare(Spaces& spaces, const std::vector<pid_t>& pids, BpfObject& object,
                        unsigned cpus, bpf::config& config) {
   uint64_t expected = 0;
   if (options_.stacks != Stacks::fp) {
-    std::set<ModuleId> modules;
+    const std::set<ModuleId> soon = expected_soon(spaces, pids.empty() || !eager_);
+    std::set<ModuleId> modules = soon;
     for (const pid_t pid : pids)
       for (const ModuleId id : spaces.modules_of(pid)) modules.insert(id);
     std::vector<std::pair<ModuleId, const Module*>> wanted;
@@ -68,7 +88,7 @@ void Unwinder::prepare(Spaces& spaces, const std::vector<pid_t>& pids, BpfObject
       const Module& module = spaces.module(id);
       if (module.kind == ModuleKind::file && module.file.get() < 0) continue;
       if (module.kind == ModuleKind::anonymous) continue;
-      if (eager_)
+      if (eager_ || soon.contains(id))
         wanted.emplace_back(id, &module);
       else if (module.kind == ModuleKind::file)
         expected += unwind::rows_expected(module.file.get());
@@ -104,8 +124,13 @@ std::span<T> Unwinder::map_array(BpfObject& object, const char* name, size_t ent
   return {static_cast<T*>(memory), entries};
 }
 
-void Unwinder::begin(BpfObject& object) {
+void Unwinder::begin(const Spaces& spaces, BpfObject& object) {
   tables_.move_to(map_array<unwind::row>(object, "rows", rows_));
+  if (options_.stacks == Stacks::dwarf) files_.emplace(object);
+  for (uint32_t i = 1; files_ && i < spaces.modules(); ++i)
+    if (tables_.is_made(ModuleId{i}))
+      files_->tell(spaces.module(ModuleId{i}), tables_.table(ModuleId{i}),
+                   tables_.place(ModuleId{i}));
   lists_.emplace(map_array<bpf::code_slot>(object, "code_slots", slots_),
                  map_array<bpf::code_mapping>(object, "code_mappings", mappings_),
                  map_array<bpf::cached_rule>(object, "rules", size_t{1} << bpf::rule_cache_bits));
@@ -122,7 +147,13 @@ void Unwinder::make_tables(const Spaces& spaces, std::span<const Mapping> code) 
                            (module.kind == ModuleKind::file && module.file.get() >= 0);
     if (has_image && !tables_.is_made(mapping.module)) wanted.emplace_back(mapping.module, &module);
   }
-  tables_.make(wanted);
+  make_tables(wanted);
+}
+
+void Unwinder::make_tables(const std::vector<std::pair<ModuleId, const Module*>>& modules) {
+  tables_.make(modules);
+  for (const auto& [id, module] : modules)
+    if (files_) files_->tell(*module, tables_.table(id), tables_.place(id));
 }
 
 bpf::code_mapping Unwinder::entry(const Spaces& spaces, const Mapping& mapping) const {
@@ -186,6 +217,7 @@ void Unwinder::demand(Spaces& spaces, SpaceId space, uint64_t address, uint64_t 
   if (mapping == nullptr || tables_.is_made(mapping->module)) return;
   // Where one file of a program is met, its others are not far: they come with it.
   make_tables(spaces, code);
+  if (!tables_.is_made(mapping->module)) return;
   for (const SpaceId id : spaces.with_code(code)) stale_.insert(id);
 }
 

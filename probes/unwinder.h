@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "probes/bpf_object.h"
+#include "probes/known_files.h"
 #include "probes/options.h"
 #include "probes/spaces.h"
 #include "probes/unwind/code_lists.h"
@@ -33,7 +34,7 @@ class Unwinder {
   void prepare(Spaces& spaces, const std::vector<pid_t>& pids, BpfObject& object, unsigned cpus,
                bpf::config& config);
   // After load.
-  void begin(BpfObject& object);
+  void begin(const Spaces& spaces, BpfObject& object);
 
   // The entry in code_slots of a space that user space begins; 0 when there is none left.
   uint32_t claim(SpaceId space);
@@ -60,7 +61,9 @@ class Unwinder {
   template <class T>
   std::span<T> map_array(BpfObject& object, const char* name, size_t entries);
   void publish(Spaces& spaces, SpaceId space);
+  std::set<ModuleId> expected_soon(Spaces& spaces, bool programs) const;
   void make_tables(const Spaces& spaces, std::span<const Mapping> code);
+  void make_tables(const std::vector<std::pair<ModuleId, const Module*>>& modules);
   bpf::code_mapping entry(const Spaces& spaces, const Mapping& mapping) const;
   unwind::FoundRow find_row(std::span<const Mapping> code, const Spaces& spaces,
                             uint64_t address) const;
@@ -69,6 +72,7 @@ class Unwinder {
   bool eager_;  // tables of all code of a space are loaded as soon as it is seen
   unwind::Tables tables_;
   std::optional<unwind::CodeLists> lists_;
+  std::optional<KnownFiles> files_;
   std::vector<std::shared_ptr<void>> mapped_;
   uint32_t rows_ = 0, mappings_ = 0, slots_ = 0;
   std::set<SpaceId> stale_;  // whose lists miss a table that is loaded now

@@ -43,3 +43,18 @@ TEST_CASE("what was first seen in /proc learns its generation from the log") {
   CHECK(modules.intern(line(5, 100)) == seen);
   CHECK(modules.intern(line(5, 200)) != seen);
 }
+
+TEST_CASE("a program is opened before it is mapped") {
+  Modules modules;
+  const ModuleId own = modules.of_file("/proc/self/exe");
+  REQUIRE(own);
+  CHECK(modules[own].file.get() >= 0);
+  CHECK(modules.of_file(modules[own].path) == own);
+  CHECK(modules.opened().size() == 1);
+  MapsLine mapped = line(modules[own].inode, 0, modules[own].path);
+  mapped.device = modules[own].device;
+  CHECK(modules.intern(mapped) == own);
+  CHECK_FALSE(modules.of_file("/etc/passwd"));
+  CHECK_FALSE(modules.of_file("/dev/null"));
+  CHECK_FALSE(modules.of_file("/no/such/file"));
+}

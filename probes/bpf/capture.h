@@ -8,6 +8,7 @@
 #pragma once
 
 #include "copy.h"
+#include "learn.h"
 #include "maps.h"
 
 ALWAYS_INLINE struct code_slot* code_of(u32 at, u32 space) {
@@ -66,19 +67,34 @@ static int take_frame(u32 turn, struct walking* walking) {
   return !(done & step_more);
 }
 
-// Fills in the user part of the stack; returns the hash. With bpf_loop() the verifier looks at one
-// turn only, which is most of the time that attaching takes.
+// Goes on with the user part of the stack; returns the hash. With bpf_loop() the verifier looks at
+// one turn only, which is most of the time that attaching takes.
 __attribute__((noinline)) u64 walk_user_stack(u32 number, u64 hash) {
   struct scratch* scratch = scratch_at(number);
   if (!scratch) return 0;
   struct stack_record* stack = &scratch->stack;
   struct walk* walk = &scratch->walk;
-  struct walking walking = {.stack = stack, .walk = walk, .hash = hash, .at = stack->kernel_frames};
+  u32 frames = stack->frames;
+  struct walking walking = {.stack = stack,
+                            .walk = walk,
+                            .hash = hash,
+                            .at = stack->kernel_frames + frames,
+                            .frames = frames};
   walk->at.stop = stop_too_deep;
-  bpf_loop(config.max_depth, take_frame, &walking, 0);
+  walk->unknown = 0;
+  bpf_loop(frames < config.max_depth ? config.max_depth - frames : 0, take_frame, &walking, 0);
   stack->frames = walking.frames;
   stack->stop = walk->at.stop;
   return walking.hash;
+}
+
+// Takes the frame in unknown code that a walk ends at; returns the hash.
+ALWAYS_INLINE u64 take_unknown(struct stack_record* stack, struct walk* walk, u64 hash) {
+  u32 at = stack->kernel_frames + stack->frames;
+  if (walk->at.guessed || at >= max_kernel_frames + max_frames) return hash;
+  stack->pcs[at] = walk->address;
+  ++stack->frames;
+  return mix(hash, walk->address);
 }
 
 // Sends a stack that user space does not know yet. Returns its key, or a note.
@@ -129,8 +145,10 @@ __attribute__((noinline)) u64 capture_user(u32 number, u32 code, u32 entry, u64 
   walk->at.exact = 1;
   walk->at.guessed = 0;
   walk->list = slot ? slot->list : 0;
+  walk->tag = slot && config.learns ? tag_of(slot) : 0;
   walk->at_entry = entry;
   walk->filled = 0;
+  walk->unknown = 0;
   walk->pending = trampolines_of(task);
   if (!entry && task->utask) leave_uprobes_page(task, walk);
   scratch->ip = walk->at.ip;
@@ -140,7 +158,14 @@ __attribute__((noinline)) u64 capture_user(u32 number, u32 code, u32 entry, u64 
     if (key) COUNT(copied, 1);
     return key ? key : note_key(space, note_ring_full);
   }
+  stack->frames = 0;
   hash = walk_user_stack(number, hash);
+  if (walk->unknown) {
+    // Not within the walk, where calls are nested as deeply as they may be.
+    for (int i = 0; i < most_learnt && walk->unknown && learn(number, code); ++i)
+      hash = walk_user_stack(number, hash);
+    if (walk->unknown) hash = take_unknown(stack, walk, hash);
+  }
   hash = (hash | 1ULL << 63) & ~(1ULL << 62);
   if (may_copy(slot, stack->stop)) {
     u64 key = send_copy(number, entry, 0);

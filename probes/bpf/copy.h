@@ -69,6 +69,7 @@ __attribute__((noinline)) u64 send_copy(u32 number, u32 entry, u64 checks) {
   record->regs[15] = regs->r15;
   record->regs[dwarf_rip] = scratch->ip;
   record->returned = scratch->returned;
+  record->unknown = scratch->walk.unknown ? row_address(&scratch->walk.at) : 0;
   record->kernel_frames = stack->kernel_frames;
   for (int i = 0; i < max_kernel_frames; ++i) record->kernel[i] = stack->pcs[i];
   struct trampolines pending = trampolines_of(task);

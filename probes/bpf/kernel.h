@@ -39,8 +39,27 @@ struct percpu_counter {
   __s32* counters;
 };
 
+typedef struct {
+  void* vdso;
+} mm_context_t;
+
+struct inode {
+  unsigned long i_ino;
+};
+
+struct file {
+  struct inode* f_inode;
+};
+
+struct vm_area_struct {
+  unsigned long vm_start, vm_end, vm_flags;
+  unsigned long vm_pgoff;
+  struct file* vm_file;
+};
+
 struct mm_struct {
   atomic_t mm_users;
+  mm_context_t context;
   unsigned long total_vm, stack_vm;  // pages
   unsigned long start_brk, brk, start_stack;
   struct task_struct* owner;  // with CONFIG_MEMCG

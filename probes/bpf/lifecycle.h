@@ -205,20 +205,51 @@ int memflame_exit_group(struct syscall_enter_args* ctx) {
   return 0;
 }
 
-// What was code may be something else from now on: stacks are copied until user space has looked at
-// what is there. At the end of the call, when nothing can be read that is about to go.
-SEC("tracepoint")
-int memflame_munmap(struct syscall_exit_args* ctx) {
-  if (ctx->ret) return 0;
+// What was code at [start, end) may be something else from now on: what was learnt there is void,
+// and stacks are copied, or learn anew, until user space has looked at what is there.
+__attribute__((noinline)) int void_code(u64 start, u64 end) {
   struct process* process = current_process();
   struct code_slot* slot = process ? code_of(process->code, process->space) : 0;
-  if (!slot || !slot->list) return 0;
+  if (!slot) return 0;
+  // Whoever learns at this moment may not have written down yet what it saw before.
+  if (config.learns && (*(volatile u32*)&slot->learning || is_learnt(tag_of(slot), start, end)))
+    __sync_fetch_and_add(&slot->voided, 1);
+  if (!slot->list || !is_code(slot->list, start, end)) return 0;
   struct task_struct* task = bpf_get_current_task_btf();
-  struct pt_regs* regs = (void*)bpf_task_pt_regs(task);
-  if (!is_code(slot->list, regs->di, regs->di + regs->si)) return 0;
   __sync_fetch_and_add(&slot->unmaps, 1);
   *(volatile u64*)&slot->list = 0;
   tell_space(process->space, 0, space_unmapped, task, 0);
+  return 1;
+}
+
+ALWAYS_INLINE struct pt_regs* user_registers(void) {
+  return (void*)bpf_task_pt_regs(bpf_get_current_task_btf());
+}
+
+// All at the end of the call, when nothing can be read any more that is about to go.
+SEC("tracepoint")
+int memflame_munmap(struct syscall_exit_args* ctx) {
+  struct pt_regs* regs = user_registers();
+  if (!ctx->ret) void_code(regs->di, regs->di + regs->si);
+  return 0;
+}
+
+ALWAYS_INLINE int has_failed(s64 result) { return result < 0 && result >= -4095; }
+
+SEC("tracepoint")
+int memflame_map_over(struct syscall_exit_args* ctx) {
+  struct pt_regs* regs = user_registers();
+  if (!(regs->r10 & 0x10 /* MAP_FIXED */) || has_failed(ctx->ret)) return 0;
+  void_code(ctx->ret, ctx->ret + regs->si);
+  return 0;
+}
+
+SEC("tracepoint")
+int memflame_move(struct syscall_exit_args* ctx) {
+  struct pt_regs* regs = user_registers();
+  if (has_failed(ctx->ret)) return 0;
+  void_code(regs->di, regs->di + regs->si);
+  void_code(ctx->ret, ctx->ret + regs->dx);
   return 0;
 }
 

@@ -169,11 +169,6 @@ ALWAYS_INLINE struct thread* this_thread(void) {
   return bpf_map_lookup_elem(&threads, &id);
 }
 
-ALWAYS_INLINE u64 mix(u64 hash, u64 word) {
-  hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
-  return hash ^ hash >> 32;
-}
-
 ALWAYS_INLINE u64 wake_if_filling(void) {
   return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > config.wake_bytes ? BPF_RB_FORCE_WAKEUP
                                                                          : BPF_RB_NO_WAKEUP;

@@ -32,6 +32,11 @@ enum {
   max_mapping_steps = 16,   // bisection of a list of mappings: at most 65535
   window_bytes = 1024,      // of a stack, read at once
   max_row_steps = 32,       // bisection of a table
+  learnt_ways = 8,          // mappings that are learnt of one process, a power of two
+  learnt_sets = 2048,       // a power of two, too
+  most_learnt = 8,          // during one walk
+  max_files = 16384,        // that such mappings may be of
+  max_file_segments = 4,    // with code
   keep_steps = 256,         // of the table of probabilities
   keep_bits = 40,           // of a probability
   variance_shift = 10,      // variances are in squares of 2^this bytes
@@ -81,22 +86,20 @@ struct config {
   u32 new_space_copies;  // see code_slot.copies
   u32 column_bytes;      // what one of the first column is in bytes; 0 when it counts calls
   char comm[comm_length];
-  u32 every;               // fault: a stack for one event in so many; 0 or 1 = for each
-  u32 task_storage;        // per-thread state is kept by the kernel with the task
-  u32 check;               // alloc: look for blocks that are freed twice or by the wrong function
-  u32 usable;              // alloc: sizes as the allocator gives them, where that is known
-  u32 trace;               // alloc: a record for each call
-  u32 governed;            // alloc: the programs' own cost is measured
-  u32 ages;                // alloc: when a block was allocated is kept, too
-  u64 min_size, max_size;  // alloc: blocks of other sizes are left out
-  u32 any_task;            // kernel: whoever allocates
-  u32 requested;           // kernel: sizes as asked for, not as given
-  u32 no_movable;          // kernel: leave out pages the kernel may move: user memory, page cache
-  // alloc: count the calls of each declared function.
-  u32 count_calls;
-  // alloc: each process has links of its own
-  u32 own_links;
-  u32 pad;
+  u32 every;                 // fault: a stack for one event in so many; 0 or 1 = for each
+  u32 task_storage;          // per-thread state is kept by the kernel with the task
+  u32 check;                 // alloc: look for blocks that are freed twice or by the wrong function
+  u32 usable;                // alloc: sizes as the allocator gives them, where that is known
+  u32 trace;                 // alloc: a record for each call
+  u32 governed;              // alloc: the programs' own cost is measured
+  u32 ages;                  // alloc: when a block was allocated is kept, too
+  u64 min_size, max_size;    // alloc: blocks of other sizes are left out
+  u32 any_task;              // kernel: whoever allocates
+  u32 requested;             // kernel: sizes as asked for, not as given
+  u32 no_movable;            // kernel: leave out pages the kernel may move: user memory, page cache
+  u32 count_calls;           // alloc: of each declared function
+  u32 own_links;             // alloc: each process has links of its own
+  u32 learns;                // programs look mappings up by themselves
   u64 keep[keep_steps + 1];  // see probes/alloc/sampling.h
 };
 
@@ -107,6 +110,7 @@ struct globals {
   u32 stack_table_is_full;
   u32 pad;
   u64 per_cpu_base;
+  u64 inode;  // what memflame_inode was asked for
   // alloc: which blocks are kept; changed while the run goes on.
   u32 sampling;  // enum sampling
   u32 pad2;
@@ -129,13 +133,15 @@ struct process {
 // code_slots: which code is mapped in a space, for unwinding. Mapped by user space, which
 // publishes a new list and then changes `list`; a program takes `list` once for a whole walk.
 struct code_slot {
-  u32 space;   // 0 = free
-  s32 copies;  // stacks that met unknown code may still be copied so often; below 0 as well
-  u64 list;    // entries in code_mappings: first | count << 24 | id << 40; 0 = none yet
-  u32 unmaps;  // how often code was unmapped
+  u32 space;     // 0 = free
+  s32 copies;    // stacks that met unknown code may still be copied so often; below 0 as well
+  u64 list;      // entries in code_mappings: first | count << 24 | id << 40; 0 = none yet
+  u32 unmaps;    // how often code was unmapped
+  u32 voided;    // how often what was learnt of the space became void
+  u32 learning;  // programs that learn of it at this moment
   u32 pad;
 };
-enum { code_first_bits = 24, code_count_bits = 16, code_id_bits = 17 };
+enum { code_first_bits = 24, code_count_bits = 16, code_id_bits = 16 };
 
 // code_mappings: lists of executable mappings, each sorted by address.
 struct code_mapping {
@@ -151,10 +157,32 @@ enum code_rows {
   code_no_table = 0xffffffff,  // there is a table, but it is not loaded
 };
 
+// files: address of an inode in the kernel -> where its rows are. User space keeps the file open,
+// so the address cannot become another file's.
+struct file_segment {
+  u64 from, to;  // the file offsets of its pages
+  u64 delta;     // base of a mapping = its start - its offset in the file + this
+};
+struct known_file {
+  u32 first_row, rows;
+  struct file_segment segments[max_file_segments];  // what is not used begins at UINT64_MAX
+};
+enum { vdso_inode = 1 };  // stands for the one of the vdso, which is no file
+
+// learnt: mappings that programs have looked up by themselves.
+struct learnt_code {
+  u64 tag;  // space id << 32 | code_slot.voided at that time; 0 = none
+  u64 start, end;
+  u64 base;             // as in code_mapping; with code_no_table: start - offset in the file
+  u64 inode;            // 0 = no file
+  u32 first_row, rows;  // as in code_mapping
+  u64 check;
+};
+
 // rules: a cache from (list id, address) to the row that holds there. The two words are written one
 // after the other, so the second says whose it is, too.
 struct cached_rule {
-  u64 key;   // id << 47 | address
+  u64 key;   // id << 47 | address; of learnt mappings 1 << 63 | first row << 32 | offset
   u64 rule;  // upper half: check of the key; lower half: the row without its pc
 };
 
@@ -225,6 +253,7 @@ struct copy_record {
   struct {
     u64 slot, address;
   } pending[max_copied_returns];  // return addresses that return probes have replaced
+  u64 unknown;  // an address in code without a known row, for which it was copied; 0 = none
   u64 kernel[max_kernel_frames];
   u8 stack[max_copy_bytes];
 };

@@ -6,11 +6,12 @@
 
 #include "../unwind/row.h"
 #include "kernel.h"
+#include "learnt.h"
 #include "shared.h"
 
 extern const volatile struct config config;
 
-// All four are filled by user space through mmap.
+// Both are filled by user space through mmap.
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __uint(map_flags, BPF_F_MMAPABLE);
@@ -26,22 +27,6 @@ struct {
   __type(key, u32);
   __type(value, struct code_mapping);
 } code_mappings SEC(".maps");
-
-struct {
-  __uint(type, BPF_MAP_TYPE_ARRAY);
-  __uint(map_flags, BPF_F_MMAPABLE);
-  __uint(max_entries, 1);
-  __type(key, u32);
-  __type(value, struct row);
-} rows SEC(".maps");
-
-struct {
-  __uint(type, BPF_MAP_TYPE_ARRAY);
-  __uint(map_flags, BPF_F_MMAPABLE);
-  __uint(max_entries, 1 << rule_cache_bits);
-  __type(key, u32);
-  __type(value, struct cached_rule);
-} rules SEC(".maps");
 
 // While a return probe is pending, the return address on the stack is the kernel's trampoline; the
 // kernel keeps the true one in a list ordered from the innermost frame out. Tail calls leave
@@ -78,9 +63,11 @@ ALWAYS_INLINE long read_stack(struct walk* walk, void* to, u32 size, u64 address
 struct walk {
   struct frame at;
   u64 list;      // of code mappings
+  u64 tag;       // of what was learnt beside it; 0 = none
   u64 address;   // of the frame that the last step has passed; see exact_address
   u32 at_entry;  // the leaf is at a function entry: its return address is on top
   u32 filled;    // bytes of the window
+  u32 unknown;   // the walk has stopped at a frame in unknown code, which is still to be taken
   struct trampolines pending;
   u64 window_at;  // address of what is in the window
   u8 window[window_bytes + 8];
@@ -121,23 +108,6 @@ ALWAYS_INLINE u64 returned_to(struct walk* walk, u64 slot, u64 address) {
 
 // The verifier must not follow what it knows of a number into both branches of a search.
 #define OPAQUE(x) asm volatile("" : "+r"(x))
-
-// Row for `offset` in rows[first, first + count), packed without its pc; 0 when there is none.
-__attribute__((noinline)) u64 find_row(u32 first, u32 count, u32 offset) {
-  u32 low = first, high = first + count;  // the row is at low or before high
-  for (int i = 0; i < max_row_steps && low + 1 < high; ++i) {
-    u32 middle = low + (high - low) / 2;
-    struct row* row = bpf_map_lookup_elem(&rows, &middle);
-    if (!row) return row_none;
-    if (row->pc <= offset)
-      low = middle;
-    else
-      high = middle;
-  }
-  struct row* row = bpf_map_lookup_elem(&rows, &low);
-  if (!row || row->pc > offset) return row_none;
-  return (u64)row->cfa << 16 | (u64)row->kind << 8 | row->rbp;
-}
 
 ALWAYS_INLINE struct row unpack(u32 rule) {
   return (struct row){.cfa = rule >> 16, .kind = rule >> 8, .rbp = rule};
@@ -192,36 +162,38 @@ __attribute__((noinline)) u64 search(u64 list, u64 address) {
 // The row for an address, through the cache.
 ALWAYS_INLINE u64 rule_for(u64 list, u64 address) {
   u64 key = list >> (code_first_bits + code_count_bits) << 47 | (address & ((1ULL << 47) - 1));
-  u64 hash = key * 0x9e3779b97f4a7c15ULL;
-  u32 slot = hash >> (64 - rule_cache_bits);
-  u64 check = hash << 32;
-  struct cached_rule* cached = bpf_map_lookup_elem(&rules, &slot);
-  if (!cached) return (u64)stop_no_mapping << 32;
-  if (cached->key == key) {
-    u64 rule = *(volatile u64*)&cached->rule;
-    if (rule >> 32 << 32 == check) return (u32)rule;
-  }
+  u64 hash = hash_of_rule(key);
+  struct cached_rule* place = place_in_cache(hash);
+  if (!place) return (u64)stop_no_mapping << 32;
+  u64 known = remembered(place, key, hash);
+  if (known) return known;
   u64 found = search(list, address);
-  if (found >> 32) return found;
-  *(volatile u64*)&cached->rule = check | found;
-  *(volatile u64*)&cached->key = key;
+  if (!(found >> 32)) remember(place, key, hash, found);
   return found;
 }
 
 enum { step_frame = 1, step_more = 2 };
 
 // Takes the frame the walk is at, and goes on to its caller. Returns which of the two it could do;
-// `at.stop` says why not.
+// `at.stop` says why not. With `unknown` set it has done neither, and can be called again.
 __attribute__((noinline)) int step(struct walk* walk) {
   if (!walk) return 0;
   u64 found = row_rsp << 8 | 1 << 16;  // nothing is on the stack yet but the return address
-  if (!walk->at_entry) found = rule_for(walk->list, row_address(&walk->at));
+  if (!walk->at_entry) {
+    u64 address = row_address(&walk->at);
+    found = rule_for(walk->list, address);
+    if (found >> 32 && walk->tag) {
+      u64 rule = learnt_rule(walk->tag, address);
+      if (!(rule >> 32)) found = rule;
+    }
+  }
   walk->at_entry = 0;
   struct row row = unpack(found);
   walk->address = walk->at.ip | (is_exact(&walk->at, row) ? exact_address : 0);
   if (found >> 32) {
+    walk->unknown = 1;
     walk->at.stop = walk->at.guessed ? stop_no_frame_pointer : found >> 32;
-    return walk->at.guessed ? 0 : step_frame;
+    return 0;
   }
   return unwind_step(&walk->at, row) ? step_frame | step_more : step_frame;
 }

@@ -170,7 +170,7 @@ bool AllocRun::saw_enough(const bpf::candidate_record& record) const {
     case bpf::candidate_mismatched:
       return record.marked_by == 0 || probed_by(record.marked_by - 1, record.since);
     default:
-      return true;
+      return probed_by(record.freed_by, record.since);
   }
 }
 

@@ -120,6 +120,7 @@ __attribute__((noinline)) int say_missed(const struct block_key* at, const struc
     record.size = freed->size;
     record.allocating = freed->allocating;
     record.freed = freed->freeing;
+    record.since = freed->time;
   }
   say_candidate(&record);
   return 1;

@@ -291,8 +291,9 @@ struct candidate_record {
   u32 allocated_by, freed_by;  // functions; the first only when there is a stack of it
   u32 families;                // mismatched: of the block << 8 | of the free (enum call_family)
   u64 address, size;
-  u64 since;      // the free of a block that is not known: when its space began; mismatched: when
-                  // it was allocated
+  // Never allocated: when its space began; mismatched: when it was allocated; double free: when it
+  // was freed first.
+  u64 since;
   u32 marked_by;  // mismatched: the function whose mark said the family of the free; 0 = none
   u32 pad;
   u64 freeing;     // stack of this free

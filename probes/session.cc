@@ -211,8 +211,7 @@ void Session::poll(int timeout_ms) {
 // What is left in the ring when much is waiting already keeps the programs from copying more.
 void Session::look_at_ring() {
   read_log();
-  if (waiting_.size() + handling_.size() < options_.ring_bytes)
-    ring_buffer__consume(ring_);
+  if (waiting_.size() + handling_.size() < options_.ring_bytes) ring_buffer__consume(ring_);
   look_at_mappings();
 }
 

@@ -206,33 +206,33 @@ ALWAYS_INLINE u64 capture(void* ctx, struct process* process, u32 entry) {
   return key;
 }
 
+// The sum of a key, made when there is none; null when there is no room.
+ALWAYS_INLINE struct sum* sum_in(void* map, u64 key) {
+  struct sum* sum = bpf_map_lookup_elem(map, &key);
+  if (sum) return sum;
+  u32 zero = 0;
+  struct sum* empty = bpf_map_lookup_elem(&new_sum, &zero);
+  if (empty) insert(map, &key, empty);
+  return bpf_map_lookup_elem(map, &key);
+}
+
 ALWAYS_INLINE struct sum* sum_of(u64 key) {
   if (key >> 63) return bpf_map_lookup_elem(&sums, &key);
-  struct sum* sum = bpf_map_lookup_elem(&notes, &key);
-  if (sum) return sum;
-  struct sum empty = {};
-  insert(&notes, &key, &empty);
-  return bpf_map_lookup_elem(&notes, &key);
+  return sum_in(&notes, key);
 }
 
 // Adds to one column of a copied stack: in user space, or in `sums` while the ring is full.
-__attribute__((noinline)) int account_copied(u64 key, u32 column, s64 value) {
+ALWAYS_INLINE void account_copied(u64 key, u32 column, s64 value) {
   struct amount_record amount = {
       .type = record_amount, .column = column, .key = key, .value = value};
-  if (!bpf_ringbuf_output(&ring, &amount, sizeof(amount), wake_if_filling())) return 1;
-  struct sum* sum = bpf_map_lookup_elem(&sums, &key);
-  if (!sum) {
-    struct sum empty = {};
-    insert(&sums, &key, &empty);
-    sum = bpf_map_lookup_elem(&sums, &key);
-  }
+  if (!bpf_ringbuf_output(&ring, &amount, sizeof(amount), wake_if_filling())) return;
+  struct sum* sum = sum_in(&sums, key);
   if (sum && column < columns) {
     __sync_fetch_and_add(&sum->value[column], (u64)value);
-    return 1;
+    return;
   }
   COUNT(event_drops, 1);
   if (column == 0 && value > 0) COUNT(event_drop_bytes, value * config.column_bytes);
-  return 0;
 }
 
 // Adds to one column of a stack, and `events` to another unless that is `columns`. Each copy of a

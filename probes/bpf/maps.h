@@ -64,6 +64,14 @@ struct {
   __type(value, struct sum);
 } sums SEC(".maps");
 
+// All zeros, to begin a sum with: the stacks of nested functions have no room for it.
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(max_entries, 1);
+  __type(key, u32);
+  __type(value, struct sum);
+} new_sum SEC(".maps");
+
 // The sums of notes have a table of their own, so that they find room when the stacks' is full.
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);

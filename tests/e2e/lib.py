@@ -31,7 +31,7 @@ PATIENCE = 300 if SLOW else 60  # seconds until something is taken for hanging
 USAGE, REQUIREMENT, LOSSY, COMMAND_FAILED, NOT_EXECUTABLE, NOT_FOUND = 2, 3, 4, 125, 126, 127
 
 # Programs that fork: their children are only exact with probes from their first instruction.
-FORKING = {"alloc_truth", "alloc_truth_static", "forker", "life"}
+FORKING = {"alloc_truth", "alloc_truth_static", "alloc_checks", "forker", "life"}
 
 scratch = tempfile.mkdtemp(prefix="memflame-e2e-")
 os.chmod(scratch, 0o777)  # commands run as another user write here too

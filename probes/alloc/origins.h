@@ -126,22 +126,37 @@ __attribute__((noinline)) int say_missed(const struct block_key* at, const struc
   return 1;
 }
 
-// A free of what is in no table: freed already, from before a fork or the run, or no block at all.
-// Only of a program that was watched from its first instruction on it can be said which.
-ALWAYS_INLINE void check_missed(struct pt_regs* ctx, struct process* process, struct block_key* key,
-                                struct call_shape shape) {
+// Whether something is to be said of a free of what is in no table. Only of a program that was
+// watched from its first instruction on an address that nobody knows is remarkable.
+__attribute__((noinline)) int is_remarkable(const struct block_key* at, u32 from_exec) {
+  if (!at) return 0;
+  struct block_key key = *at;
+  if (from_exec || bpf_map_lookup_elem(&freed_blocks, &key)) return 1;
   struct freed known = {};
-  struct freed* freed = bpf_map_lookup_elem(&freed_blocks, key);
-  enum origin origin = freed ? origin_freed : origin_of(key, &known);
+  return origin_of(&key, &known) != origin_unknown;
+}
+
+// Says what it was: freed already, from before a fork or the run, or no block at all. On a stack of
+// its own, as the program that calls it takes the stack of the free, too.
+__attribute__((noinline)) int tell_missed(const struct block_key* at, u64 here, u32 function) {
+  if (!at) return 0;
+  struct block_key key = *at;
+  struct freed known = {};
+  struct freed* freed = bpf_map_lookup_elem(&freed_blocks, &key);
+  enum origin origin = freed ? origin_freed : origin_of(&key, &known);
   if (freed) known = *freed;
-  if (origin == origin_unknown && !process->from_exec) return;
-  u64 here = capture(ctx, process, 1);
   if (origin == origin_inherited) {
     struct block block = {
         .hash = known.allocating, .size = known.size, .function = known.allocated_by};
-    remember_freed(key, &block, here, shape.function);
-    return;
+    return remember_freed(&key, &block, here, function);
   }
-  struct birth* birth = bpf_map_lookup_elem(&births, &process->space);
-  say_missed(key, &known, here, shape.function, birth ? birth->time : 0);
+  u32 space = key.space;
+  struct birth* birth = bpf_map_lookup_elem(&births, &space);
+  return say_missed(&key, &known, here, function, birth ? birth->time : 0);
+}
+
+ALWAYS_INLINE void check_missed(struct pt_regs* ctx, struct process* process, struct block_key* key,
+                                struct call_shape shape) {
+  if (is_remarkable(key, process->from_exec))
+    tell_missed(key, capture(ctx, process, 1), shape.function);
 }

@@ -50,7 +50,8 @@ TEST_CASE("nothing that was watched is an error, but for the whole system") {
   CHECK(refusal(options).empty());
   options.target.comm = "nosuch";
   CHECK(refusal(options).find("--comm nosuch: nothing was watched") == 0);
-  options.target = {.pids = {12}, .comm = {}, .command = {}, .user = {}};
+  options.target.comm.clear();
+  options.target.pids = {12};
   CHECK(refusal(options).find("nothing was watched") == 0);
 }
 

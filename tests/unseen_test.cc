@@ -10,7 +10,7 @@ namespace {
 
 struct Maker {
   ModuleId file(const std::string& path) {
-    recording.modules.push_back({.path = path});
+    recording.modules.emplace_back().path = path;
     return ModuleId{static_cast<uint32_t>(recording.modules.size() - 1)};
   }
   SpaceId space(const std::string& comm, std::vector<ModuleId> files, SpaceId forked_from = {}) {

@@ -143,12 +143,13 @@ TEST_CASE("massif: what a tree lacks stays with its nodes, and is told") {
   options.refuse_truncated = true;
   CHECK(error_of(cut, {}, options).find("in the middle") != std::string::npos);
 
-  const Profile q = read_text(header +
-                              snapshot(1, "5",
-                                       "peak\nn1: 4" + functions +
-                                           "   n0: 4 0x1: deep (a.c:1)\nhello\nn0: 9 x\n"
-                                           "n: 3 y\n n0: -1 z\n") +
-                              "unheard=of\n");
+  const Profile q =
+      read_text(header +
+                snapshot(1, "5",
+                         "peak\nn1: 4" + functions +
+                             " n0: 1 0x3: f (a.c:3)\n   n0: 4 0x1: deep (a.c:1)\nhello\nn0: 9 x\n"
+                             "n: 3 y\n n0: -1 z\n") +
+                "unheard=of\n");
   CHECK(q.total(0) == 4);
   CHECK(has_note(q, "not the sum of the snapshot"));
   CHECK(q.losses[Loss::input_line].events >= 6);

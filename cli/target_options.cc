@@ -115,6 +115,7 @@ Target read_target(const Probe& probe, const po::variables_map& values, const Ar
   take(values, "user", target.user);
   target.command = command;
   target.follow_children = !values["no-children"].as<bool>();
+  read_children(probe, values, target);
   read_cgroups(values, target);
   const int ways = int{!target.pids.empty()} + int{!target.comm.empty()} +
                    int{!target.cgroups.empty()} + int{!command.empty()};
@@ -133,7 +134,6 @@ Target read_target(const Probe& probe, const po::variables_map& values, const Ar
                     ": the kernel knows processes by 15 bytes of their name: --comm '" +
                     target.comm.substr(0, 15) + "'",
                 ExitCode::usage);
-  read_children(probe, values, target);
   return target;
 }
 

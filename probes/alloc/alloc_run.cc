@@ -112,7 +112,8 @@ void AllocRun::on_process(const bpf::space_record& record) {
 }
 
 void AllocRun::add_losses(Losses& losses) const {
-  losses.add(Loss::late_attach, late_.probed + late_.never + late_.failed + late_.headless);
+  losses.add(Loss::late_process, late_.probed + late_.never + late_.failed + late_.headless);
+  losses.add(Loss::ended_early, uint64_t{wants_end()});
 }
 
 void AllocRun::say_late_processes(Recording& recording) const {

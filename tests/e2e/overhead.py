@@ -27,7 +27,9 @@ def watched(budget, blocks, rounds, *more, ends=False):
     target.end()
     profile, summary = memflame.profile(), memflame.summary()
     overhead = summary["overhead"]
-    equal("ended early", overhead["ended_after_seconds"] is not None, ends)
+    equal("ended early", (summary["losses"]["ended_early"]["events"],
+                          overhead["ended_after_seconds"] is not None), (int(ends), ends))
+    summary["losses"]["ended_early"]["events"] = 0
     lossless(profile, summary)
     equal("budget", overhead["budget"], budget)
     for price, nanoseconds in overhead["prices"].items():

@@ -118,21 +118,19 @@ void AllocRun::add_losses(Losses& losses) const {
 
 void AllocRun::say_late_processes(Recording& recording) const {
   const auto ms = [](uint64_t ns) { return with_commas(static_cast<int64_t>(ns / 1'000'000)); };
-  if (late_.probed + late_.never != 0)
-    recording.meta.notes.push_back(with_commas(static_cast<int64_t>(late_.probed + late_.never)) +
-                                   " processes ran before their probes came, " +
-                                   with_commas(static_cast<int64_t>(late_.never)) +
-                                   " of them to their end: " + ms(late_.ns) +
-                                   " ms in all, at most " + ms(late_.longest_ns) +
-                                   " ms; what they allocated then is missing (--children exact)");
-  if (late_.failed != 0)
-    recording.meta.notes.push_back(with_commas(static_cast<int64_t>(late_.failed)) +
-                                   " processes could not be probed: " + late_.failure);
-  if (late_.headless != 0)
-    recording.meta.notes.push_back(with_commas(static_cast<int64_t>(late_.headless)) +
-                                   " processes went on after their first thread had ended: what "
-                                   "they allocated then is missing "
-                                   "on this kernel (--children exact)");
+  const auto say = [&](uint64_t count, const std::string& what) {
+    if (count != 0)
+      recording.meta.notes.push_back(with_commas(static_cast<int64_t>(count)) +
+                                     (count == 1 ? " process " : " processes ") + what);
+  };
+  say(late_.probed + late_.never,
+      "ran before the probes came, " + with_commas(static_cast<int64_t>(late_.never)) +
+          " of them to the end: " + ms(late_.ns) + " ms in all, at most " + ms(late_.longest_ns) +
+          " ms; what was allocated then is missing (--children exact)");
+  say(late_.failed, "could not be probed: " + late_.failure);
+  say(late_.headless,
+      "went on after the first thread had ended: what was allocated then is missing on this "
+      "kernel (--children exact)");
 }
 
 void AllocRun::armed() {

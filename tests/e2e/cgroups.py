@@ -57,7 +57,8 @@ def exact(probe, program):
     """One that is there, one that is moved in, and one outside that does the same."""
     there = Target(program, **within(f"{BASE}/one"))
     moved, outside = Target(program), Target(program)
-    memflame = Memflame(probe, "--cgroup", NAME, "--per-pid")
+    children = ["--children", "exact"] if probe == "alloc" else []
+    memflame = Memflame(probe, "--cgroup", NAME, "--per-pid", *children)
     move(moved.pid, BASE)
     time.sleep(3 if SLOW else 1)  # its space is known a moment later
     truths = [(target.pid, target.work()) for target in (outside, there, moved)][1:]
@@ -88,7 +89,7 @@ def born_into(folder):
 
 def children():
     target = Target("forker", **within(f"{BASE}/one"))
-    memflame = Memflame("alloc", "--cgroup", f"{BASE}/one")
+    memflame = Memflame("alloc", "--cgroup", f"{BASE}/one", "--children", "exact")
     truth = target.work()
     # What has left the cgroup is watched no more as soon as it is another program.
     leaver = subprocess.run(["sh", "-c", f"echo $$ > {MOUNT}/cgroup.procs; exec {example('many_stacks')} 300"],

@@ -50,7 +50,7 @@ def late(memflame, processes):
     summary = memflame.summary()
     equal(f"processes without probes at first ({summary['notes']})",
           summary["losses"]["late_process"]["events"], processes)
-    check(any("ran before their probes came" in note for note in summary["notes"]), summary["notes"])
+    check(any("ran before the probes came" in note for note in summary["notes"]), summary["notes"])
 
 
 def child_that_executes():

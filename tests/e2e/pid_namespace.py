@@ -55,7 +55,7 @@ class Decoy:
 
 def measure_nested():
     target = Nested("alloc_truth")
-    memflame = Memflame("alloc", "-p", target.pid)
+    memflame = Memflame("alloc", "-p", target.pid, "--children", "exact")
     truth = target.work()
     memflame.stop()
     target.end()
@@ -84,7 +84,7 @@ def inside():
     # The same name outside. One that starts after memflame is found by its exec.
     decoy = Decoy("DECOY_ALLOC")
     earlier = Target("many_stacks", "300")
-    memflame = Memflame("alloc", "--comm", "many_stacks")
+    memflame = Memflame("alloc", "--comm", "many_stacks", "--children", "exact")
     later = Target("many_stacks", "500")
     wait_until(lambda: later.pid in children_of(os.getpid()), "the later one")
     for target in (earlier, decoy, later):

@@ -30,6 +30,7 @@ def watched(budget, blocks, rounds, *more, ends=False):
     equal("ended early", (summary["losses"]["ended_early"]["events"],
                           overhead["ended_after_seconds"] is not None), (int(ends), ends))
     summary["losses"]["ended_early"]["events"] = 0
+    summary["lost_events"] -= int(ends)
     lossless(profile, summary)
     equal("budget", overhead["budget"], budget)
     for price, nanoseconds in overhead["prices"].items():

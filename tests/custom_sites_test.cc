@@ -31,11 +31,11 @@ volatile int custom_sites_variable = 3;
 [[gnu::alias("custom_sites_plain"), gnu::noinline]] int custom_sites_alias(int a) noexcept;
 
 // What they do is in a variable, which nobody changes here.
-#define PLAIN_CODE gnu::noinline, gnu::used, gnu::no_sanitize("address", "undefined", "thread")
+#define PLAIN_CODE __attribute__((noinline, used, no_sanitize("address", "undefined", "thread")))
 int (*volatile custom_sites_often)(int) = custom_sites_plane;
 int (*volatile custom_sites_rarely)(int) = custom_sites_plane;
-[[PLAIN_CODE]] int dispatches_often(int a) { return custom_sites_often(a); }
-[[PLAIN_CODE]] int dispatches_rarely(int a) { return custom_sites_rarely(a); }
+PLAIN_CODE int dispatches_often(int a) { return custom_sites_often(a); }
+PLAIN_CODE int dispatches_rarely(int a) { return custom_sites_rarely(a); }
 
 }  // extern "C"
 
@@ -43,11 +43,11 @@ namespace {
 
 // As an inlined copy is: it does what the function does, without a call of it.
 template <int n>
-[[PLAIN_CODE]] int copy_of_often(int a) {
+PLAIN_CODE int copy_of_often(int a) {
   return custom_sites_often(a + n) * n;
 }
 template <int n>
-[[PLAIN_CODE]] int copy_of_rarely(int a) {
+PLAIN_CODE int copy_of_rarely(int a) {
   return custom_sites_rarely(a + n) * n;
 }
 template <int... n>

@@ -13,7 +13,8 @@ struct Maker {
     recording.modules.emplace_back().path = path;
     return ModuleId{static_cast<uint32_t>(recording.modules.size() - 1)};
   }
-  SpaceId space(const std::string& comm, std::vector<ModuleId> files, SpaceId forked_from = {}) {
+  SpaceId space(const std::string& comm, const std::vector<ModuleId>& files,
+                SpaceId forked_from = {}) {
     const auto number = static_cast<uint32_t>(recording.spaces.size());
     Space& space = recording.spaces.emplace_back();
     space.pid = 100 + number;

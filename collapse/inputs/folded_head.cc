@@ -1,6 +1,7 @@
 #include "collapse/inputs/folded_head.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "collapse/input.h"
 #include "collapse/inputs/folded_numbers.h"
@@ -44,18 +45,13 @@ std::string_view without_counts(std::string_view line, Counts counts) {
 LineCounts count_lines(std::string_view head) {
   LineCounts lines;
   const bool whole = head.size() < Source::head_size;
-  while (!head.empty()) {
-    const size_t feed = head.find('\n');
-    if (feed == std::string_view::npos && !whole) break;
-    std::string_view line = head.substr(0, feed);
-    head.remove_prefix(std::min(head.size(), line.size() + 1));
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    if (is_comment(line) || line.find_first_not_of(" \t") == std::string_view::npos) continue;
+  while (const std::optional<std::string_view> line = first_line(head, whole)) {
+    if (is_comment(*line) || line->find_first_not_of(" \t") == std::string_view::npos) continue;
     ++lines.all;
-    const Counts counts = counts_of(line);
+    const Counts counts = counts_of(*line);
     if (counts == Counts::none) continue;
     ++lines.numbered;
-    const std::string_view stack = without_counts(line, counts);
+    const std::string_view stack = without_counts(*line, counts);
     if (stack.find(';') != std::string_view::npos)
       ++lines.framed;
     else if (could_be_name(stack))

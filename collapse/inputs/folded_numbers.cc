@@ -100,16 +100,20 @@ Counts counts_of(std::string_view line) {
   return Counts::two;
 }
 
+std::optional<std::string_view> first_line(std::string_view& text, bool whole) {
+  const size_t feed = text.find('\n');
+  if (text.empty() || (feed == std::string_view::npos && !whole)) return std::nullopt;
+  std::string_view line = text.substr(0, feed);
+  text.remove_prefix(std::min(text.size(), line.size() + 1));
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  return line;
+}
+
 size_t counted_columns(std::string_view head, bool whole) {
   bool any = false;
-  while (!head.empty()) {
-    const size_t feed = head.find('\n');
-    if (feed == std::string_view::npos && !whole) break;
-    std::string_view line = head.substr(0, feed);
-    head.remove_prefix(std::min(head.size(), line.size() + 1));
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    if (line.starts_with("# ") || line.starts_with("#\t")) continue;
-    const Counts counts = counts_of(line);
+  while (const std::optional<std::string_view> line = first_line(head, whole)) {
+    if (line->starts_with("# ") || line->starts_with("#\t")) continue;
+    const Counts counts = counts_of(*line);
     if (counts == Counts::one) return 1;
     any = any || counts == Counts::two;
   }

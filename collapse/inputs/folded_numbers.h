@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -32,6 +33,10 @@ enum class Counts : uint8_t {
   two,  // or a name that ends in a blank and a number
 };
 Counts counts_of(std::string_view line);
+
+// Removes the first line and returns it without its end. Empty when nothing is left, or only a line
+// that is cut off because the text is not `whole`.
+std::optional<std::string_view> first_line(std::string_view& text, bool whole);
 
 // For all lines of the beginning of a text: 2 when each that ends in a number ends in two, else 1.
 // `whole`: its last line is not cut off.

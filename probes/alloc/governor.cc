@@ -6,41 +6,12 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <ctime>
-#include <limits>
 #include <sstream>
 
-#include "core/error.h"
 #include "core/units.h"
 #include "probes/alloc/rate.h"
-#include "probes/bpf_syscall.h"
-#include "probes/links.h"
 #include "probes/procfs.h"
 #include "probes/session.h"
-
-// Functions to measure the trap on: one begins with an instruction that the kernel emulates, the
-// other with one that it single-steps.
-extern "C" {
-void memflame_price_entry();
-void memflame_price_stepped();
-}
-asm(R"(
-  .pushsection .text
-  .globl memflame_price_entry, memflame_price_stepped
-  .hidden memflame_price_entry, memflame_price_stepped
-  .type memflame_price_entry, @function
-  .type memflame_price_stepped, @function
-memflame_price_entry:
-  push %rbx
-  pop %rbx
-  ret
-  .size memflame_price_entry, . - memflame_price_entry
-memflame_price_stepped:
-  test %rdi, %rdi
-  ret
-  .size memflame_price_stepped, . - memflame_price_stepped
-  .popsection
-)");
 
 namespace memflame {
 namespace {
@@ -52,62 +23,6 @@ constexpr double least_cpu_seconds = 0.05;
 constexpr double next_to_nothing = 1.0 / 200;
 // Looks at a cost that cannot be helped, half a second apart or more, before the run ends.
 constexpr int most_looks_beyond = 3;
-
-// Where a function of ours is in /proc/self/exe.
-uint64_t file_offset(void (*function)()) {
-  const uint64_t address = reinterpret_cast<uintptr_t>(function);
-  for (const MapsLine& line : read_maps(::getpid()).value_or(std::vector<MapsLine>{}))
-    if (address >= line.start && address < line.end) return address - line.start + line.offset;
-  throw Error("internal: memflame does not find its own code in /proc/self/maps");
-}
-
-double cpu_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
-}
-
-// The least of many short rounds: what else goes on in the machine makes some of them slower.
-double nanoseconds_per_call(void (*function)()) {
-  constexpr int calls = 100;
-  double best = std::numeric_limits<double>::max();
-  for (int round = 0; round < 40; ++round) {
-    const double start = cpu_ns();
-    for (int i = 0; i < calls; ++i) function();
-    best = std::min(best, (cpu_ns() - start) / calls);
-  }
-  return best;
-}
-
-// The same with a probe that does nothing.
-double price(void (*function)(), UprobeKind kind) {
-  const double bare = nanoseconds_per_call(function);
-  const bool multi = kind == UprobeKind::multi_entry || kind == UprobeKind::multi_returns;
-  const UniqueFd program = load_trivial_kprobe(kind == UprobeKind::session ? attach_uprobe_session
-                                               : multi                     ? attach_uprobe_multi
-                                                                           : 0);
-  Links links;
-  links.uprobes(program.get(), "/proc/self/exe", {{.offset = file_offset(function)}}, kind,
-                ::getpid());
-  return std::max(0.0, nanoseconds_per_call(function) - bare);
-}
-
-UprobeKind entry_kind(const UprobeMeans& means) {
-  return means.multi ? UprobeKind::multi_entry : UprobeKind::entry;
-}
-
-TrapPrices measure_prices(const UprobeMeans& means) {
-  const UprobeKind entry = entry_kind(means);
-  const UprobeKind returns = means.session ? UprobeKind::session
-                             : means.multi ? UprobeKind::multi_returns
-                                           : UprobeKind::returns;
-  TrapPrices prices;
-  prices.entry = price(memflame_price_entry, entry);
-  prices.stepped = price(memflame_price_stepped, entry);
-  // A return probe traps at the entry, too.
-  prices.returns = std::max(0.0, price(memflame_price_entry, returns) - prices.entry);
-  return prices;
-}
 
 std::string distance_in_words(uint64_t distance) {
   return distance == 0 ? "all" : "1 sample per " + iec_bytes(static_cast<int64_t>(distance));
@@ -125,10 +40,6 @@ double overhead_percent(double cost_seconds, double cpu_seconds) {
   const double own = cpu_seconds - cost_seconds;
   // The programs ran in the target's time; where clock ticks hide that, nothing is left of it.
   return cost_seconds <= 0 ? 0 : 100 * cost_seconds / std::max(own, cpu_seconds / 100);
-}
-
-double measure_entry_price(const UprobeMeans& means) {
-  return price(memflame_price_entry, entry_kind(means));
 }
 
 bool is_beyond_control(const Situation& now, double budget) {
@@ -165,9 +76,9 @@ uint64_t cpu_ticks(std::string_view stat, bool with_children) {
   return sum;
 }
 
-Governor::Governor(double budget_percent, const UprobeMeans& means) {
+Governor::Governor(double budget_percent, const UprobeMeans& means) : meter_(means) {
   overhead_.budget = budget_percent;
-  overhead_.prices = measure_prices(means);
+  overhead_.prices = meter_.measure();
 }
 
 Governor::Reading Governor::read(Session& session, const std::vector<pid_t>& pids) const {
@@ -207,6 +118,13 @@ bool Governor::take(const Reading& now) {
   return true;
 }
 
+// At new prices.
+void Governor::restate(const Reading& now) {
+  cpu_seconds_ += now.cpu_seconds - last_.cpu_seconds;
+  cost_seconds_ += now.cost_seconds - last_.cost_seconds;
+  last_ = now;
+}
+
 void Governor::poll(Session& session) {
   const double seconds = static_cast<double>(monotonic_ns()) / 1e9;
   if (started_ && seconds - last_.seconds < interval_seconds) return;
@@ -225,12 +143,25 @@ void Governor::poll(Session& session) {
   const double cpu = now.cpu_seconds - before.cpu_seconds;
   const double traps = now.trap_seconds - before.trap_seconds;
   const uint64_t distance = distance_;
+  const double price = overhead_.prices.entry;
   judge({.distance = distance_,
          .overhead = overhead_percent(cost, cpu),
          .probes = overhead_percent(traps, cpu - cost + traps),
          .kept = seen > 0 ? (now.kept - before.kept) / seen : 0},
         now.seconds - start_);
+  if (overhead_.prices.entry != price) restate(read(session, session.os().living()));
   if (distance_ != distance) set_sampling(session.object().globals(), distance_);
+}
+
+// They may be those of a moment in which the machine was slow: before they end a run they are
+// measured again.
+bool Governor::prices_were_wrong() {
+  const double before = overhead_.prices.entry;
+  overhead_.prices = meter_.measure();
+  if (overhead_.prices.entry >= 0.9 * before) return false;
+  looks_beyond_ = 0;
+  overhead_.beyond_control = false;
+  return true;
 }
 
 void Governor::judge(const Situation& situation, double seconds) {
@@ -238,7 +169,8 @@ void Governor::judge(const Situation& situation, double seconds) {
   overhead_.probes_percent = situation.probes;
   overhead_.beyond_control = is_beyond_control(situation, overhead_.budget);
   looks_beyond_ = overhead_.beyond_control ? looks_beyond_ + 1 : 0;
-  if (looks_beyond_ >= most_looks_beyond && !overhead_.ended_after) overhead_.ended_after = seconds;
+  if (looks_beyond_ == most_looks_beyond && !prices_were_wrong() && !overhead_.ended_after)
+    overhead_.ended_after = seconds;
   const uint64_t next = next_distance(situation, overhead_.budget);
   if (next == distance_) return;
   overhead_.changes.push_back(

@@ -2,8 +2,7 @@
 // budget.
 //
 // What it costs is how long the programs run in the target (one run in sixteen is timed), and for
-// each time the trap that leads there, whose price is measured at the start on functions of
-// memflame's own. Not the kernel's own statistics (BPF_ENABLE_STATS): these count what other
+// each time the trap that leads there, whose price is measured (trap_prices.h). Not the kernel's own statistics (BPF_ENABLE_STATS): these count what other
 // processes that use the same library cost, too, and slow down every program on the machine.
 #pragma once
 
@@ -15,18 +14,11 @@
 #include <string_view>
 #include <vector>
 
-#include "probes/alloc/uprobe_means.h"
+#include "probes/alloc/trap_prices.h"
 
 namespace memflame {
 
 class Session;
-
-// Prices of one probe hit beside its program, in ns of CPU time.
-struct TrapPrices {
-  double entry = 0;    // on an instruction that the kernel emulates
-  double stepped = 0;  // on one that it has to single-step
-  double returns = 0;  // the return
-};
 
 // Mean distances of samples, in bytes.
 inline constexpr uint64_t first_distance = 4096;  // when all blocks are too much
@@ -73,9 +65,6 @@ struct Overhead {
   std::optional<double> ended_after;  // seconds: beyond control for a while, so measuring ended
 };
 
-// Nanoseconds for one entry of a probe that does nothing. Takes some 60 ms. Throws Error.
-double measure_entry_price(const UprobeMeans& means);
-
 class Governor {
  public:
   // Measures the prices. Throws Error when the kernel does not let us measure.
@@ -103,8 +92,11 @@ class Governor {
   };
   Reading read(Session& session, const std::vector<pid_t>& pids) const;
   bool take(const Reading& now);
+  void restate(const Reading& now);
+  bool prices_were_wrong();
   void judge(const Situation& situation, double seconds);
 
+  PriceMeter meter_;
   Overhead overhead_;
   Reading last_;
   bool started_ = false;

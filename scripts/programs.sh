@@ -39,16 +39,20 @@ expect() {  # WHAT GOT WANTED
   [[ $2 == "$3" ]] || complain "$1: got '$2', wanted '$3'"
 }
 
-# attach PROGRAM PID PROBE…: returns when all of the probes count.
+# attach PROGRAM PID PROBE…: returns when all of the probes count. Children that come are seen from
+# their first instruction.
 declare -A watcher=()
 attach() {
-  local program=$1 pid=$2 probe word
+  local program=$1 pid=$2 probe word children
   shift 2
   watcher=()
   for probe; do
+    children=()
+    [[ $probe != alloc ]] || children=(--children exact)
     rm -f "$scratch/ready"
     mkfifo "$scratch/ready"
-    "$memflame" "$probe" -p "$pid" "${options[@]}" -o "$output/$program-$probe.$format" \
+    "$memflame" "$probe" -p "$pid" "${children[@]}" "${options[@]}" \
+        -o "$output/$program-$probe.$format" \
         --summary "$output/$program-$probe.summary" --ready-fd 9 \
         9>"$scratch/ready" 2>"$output/$program-$probe.stderr" &
     watcher[$probe]=$!

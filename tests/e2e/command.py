@@ -26,7 +26,7 @@ equal("errors of the command are there", "err" in done.stderr.splitlines(), True
 
 # Death by a signal is 128 + its number, as in a shell.
 for name, number in (("TERM", 15), ("KILL", 9), ("SEGV", 11)):
-    run("alloc", "-o", path("killed.json"), "--", "sh", "-c", f"kill -{name} $$",
+    run("brk", "-o", path("killed.json"), "--", "sh", "-c", f"kill -{name} $$",
         status=128 + number)
     equal(f"output after SIG{name}", os.path.exists(path("killed.json")), True)
 

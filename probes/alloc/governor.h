@@ -2,8 +2,9 @@
 // budget.
 //
 // What it costs is how long the programs run in the target (one run in sixteen is timed), and for
-// each time the trap that leads there, whose price is measured (trap_prices.h). Not the kernel's own statistics (BPF_ENABLE_STATS): these count what other
-// processes that use the same library cost, too, and slow down every program on the machine.
+// each time the trap that leads there, whose price is measured (trap_prices.h). Not the kernel's
+// own statistics (BPF_ENABLE_STATS): these count what other processes that use the same library
+// cost, too, and slow down every program on the machine.
 #pragma once
 
 #include <sys/types.h>

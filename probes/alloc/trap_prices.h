@@ -1,5 +1,5 @@
-// What the kernel takes for one hit of a uprobe, beside the program that it runs: measured on functions
-// of memflame's own with probes that do nothing.
+// What the kernel takes for one hit of a uprobe, beside the program that it runs: measured on
+// functions of memflame's own with probes that do nothing.
 #pragma once
 
 #include <limits>
@@ -15,8 +15,8 @@ struct TrapPrices {
   double returns = 0;  // the return
 };
 
-// A busy machine makes a call longer, never shorter: what counts is the least that was ever seen, so
-// prices get better by measuring them again.
+// A busy machine makes a call longer, never shorter: what counts is the least that was ever seen,
+// so prices get better by measuring them again.
 class PriceMeter {
  public:
   explicit PriceMeter(const UprobeMeans& means) : means_(means) {}

@@ -6,9 +6,12 @@
 #include <sys/sysmacros.h>
 
 #include <charconv>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <sstream>
 #include <string_view>
+#include <thread>
 
 #include "probes/unique_fd.h"
 
@@ -28,6 +31,28 @@ std::string_view take_hex(std::string_view text, uint64_t& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
   if (error != std::errc()) value = 0;
   return text.substr(static_cast<size_t>(end - text.data()));
+}
+
+// What a process does and has done; nothing for one that is gone.
+struct Work {
+  bool runnable = false;
+  uint64_t done = 0;  // page faults and clock ticks
+};
+
+Work work_of(pid_t pid) {
+  const std::string stat = read_file(proc_path(pid, "stat"));
+  Work work;
+  // Behind the name, which may hold anything: fields 3 and on (proc(5)).
+  const size_t name_end = stat.rfind(") ");
+  if (name_end == std::string::npos) return work;
+  std::istringstream fields(stat.substr(name_end + 2));
+  std::string state;
+  fields >> state;
+  work.runnable = state == "R";
+  int64_t value = 0;
+  for (int field = 4; field <= 15 && fields >> value; ++field)
+    if (field == 10 || field == 14 || field == 15) work.done += static_cast<uint64_t>(value);
+  return work;
 }
 
 }  // namespace
@@ -171,6 +196,20 @@ std::vector<pid_t> all_pids() {
   }
   ::closedir(folder);
   return pids;
+}
+
+std::vector<pid_t> working_processes(const std::vector<pid_t>& pids) {
+  constexpr auto a_while = std::chrono::milliseconds(50);  // some clock ticks
+  std::vector<Work> before;
+  before.reserve(pids.size());
+  for (const pid_t pid : pids) before.push_back(work_of(pid));
+  std::this_thread::sleep_for(a_while);
+  std::vector<pid_t> found;
+  for (size_t i = 0; i < pids.size(); ++i) {
+    const Work now = work_of(pids[i]);
+    if (now.runnable || before[i].runnable || now.done != before[i].done) found.push_back(pids[i]);
+  }
+  return found;
 }
 
 bool is_alive(pid_t pid) {

@@ -50,6 +50,9 @@ std::string read_comm(pid_t pid);                 // "" when gone
 std::string read_file(const std::string& path);   // "" when it cannot be read
 std::optional<uid_t> user_of_process(pid_t pid);  // as whom it acts; none when gone
 std::vector<pid_t> all_pids();
+// Those of them that work: runnable, or with more CPU time or page faults than some ms ago. Takes
+// these ms.
+std::vector<pid_t> working_processes(const std::vector<pid_t>& pids);
 bool is_alive(pid_t pid);  // not gone and not a zombie
 // Has an address space: neither gone, nor a zombie, nor a kernel thread.
 bool has_address_space(pid_t pid);

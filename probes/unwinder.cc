@@ -79,7 +79,11 @@ void Unwinder::prepare(Spaces& spaces, const std::vector<pid_t>& pids, BpfObject
                        unsigned cpus, bpf::config& config) {
   uint64_t expected = 0;
   if (options_.stacks != Stacks::fp) {
-    const std::set<ModuleId> soon = expected_soon(spaces, pids.empty() || !eager_);
+    std::set<ModuleId> soon = expected_soon(spaces, pids.empty() || !eager_);
+    // Of the whole system those that work right now: their stacks are the first.
+    if (!eager_)
+      for (const pid_t pid : working_processes(pids))
+        for (const ModuleId id : spaces.modules_of(pid)) soon.insert(id);
     std::set<ModuleId> modules = soon;
     for (const pid_t pid : pids)
       for (const ModuleId id : spaces.modules_of(pid)) modules.insert(id);

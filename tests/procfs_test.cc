@@ -2,7 +2,10 @@
 
 #include <doctest/doctest.h>
 #include <sys/sysmacros.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+#include <csignal>
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 
@@ -41,4 +44,27 @@ TEST_CASE("our own process: alive, with memory; the kernel's threads and nobody:
   CHECK_FALSE(read_memory(2).has_value());  // kthreadd, or nothing in a pid namespace
   CHECK_FALSE(read_memory(999999999).has_value());
   CHECK(read_comm(999999999).empty());
+}
+
+TEST_CASE("who works, and who sleeps") {
+  int pipe[2];
+  REQUIRE(::pipe(pipe) == 0);
+  const pid_t sleeper = ::fork();
+  if (sleeper == 0) {
+    ::close(pipe[1]);
+    char byte = 0;
+    ::_exit(::read(pipe[0], &byte, 1) < 0 ? 1 : 0);
+  }
+  const pid_t worker = ::fork();
+  if (worker == 0) {
+    while (::getppid() != 1) continue;
+    ::_exit(0);
+  }
+  while (read_file(proc_path(sleeper, "stat")).find(") S ") == std::string::npos) ::usleep(1000);
+  CHECK(working_processes({sleeper, worker, 999999999}) == std::vector<pid_t>{worker});
+  ::kill(worker, SIGKILL);
+  ::close(pipe[0]);
+  ::close(pipe[1]);
+  ::waitpid(worker, nullptr, 0);
+  ::waitpid(sleeper, nullptr, 0);
 }

@@ -26,6 +26,7 @@ target_compile_definitions(prefixed_wrapped PRIVATE WRAPPED)
 memflame_example_program(sized_free allocators/sized_free.cc LIBS memflame_truth bump)
 memflame_example_program(misuse allocators/misuse.cc LIBS memflame_truth bump)
 target_compile_options(misuse PRIVATE -fsized-deallocation)  # for clang's checks
+memflame_example_program(second_door allocators/second_door.cc)
 memflame_example_program(own_new allocators/own_new.cc LIBS memflame_truth)
 memflame_example_program(own_new_pool allocators/own_new.cc LIBS memflame_truth)
 target_compile_definitions(own_new_pool PRIVATE POOL)

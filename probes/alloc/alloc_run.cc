@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
-#include <set>
 
 #include "core/units.h"
 #include "probes/alloc/go_code.h"
@@ -173,13 +172,40 @@ bool AllocRun::saw_enough(const bpf::candidate_record& record) const {
   }
 }
 
-// Where calls were missed, an address that was never seen to be allocated may have been.
+// Files whose allocator gives out blocks by ways that are not probed, as a browser's does: it gets
+// so many addresses back that nobody gave. Errors of that number would have ended the program.
+std::set<std::string> AllocRun::files_with_unseen_doors(const bpf::counters& counters) const {
+  const auto share_of_frees = [&](uint64_t percent, uint64_t least) {
+    return std::max(least, counters.freed / 100 * percent);
+  };
+  std::map<std::string, uint64_t> never_given;  // by file
+  std::map<std::string, uint64_t> unsure;       // may be from before the probes: more are needed
+  for (const auto& [key, seen] : candidates_)
+    if (std::get<0>(key) == bpf::candidate_never_allocated && seen.freed_by < functions_.size())
+      never_given[functions_[seen.freed_by].file] += seen.events;
+  for (const auto& [function, events] : unsure_of_)
+    if (function < functions_.size()) unsure[functions_[function].file] += events;
+  std::set<std::string> files;
+  for (const auto& [file, events] : never_given)
+    if (events > share_of_frees(1, 100)) files.insert(file);
+  for (const auto& [file, events] : unsure)
+    if (events > share_of_frees(2, 1000)) files.insert(file);
+  return files;
+}
+
+// Where calls were missed, an address that was never seen to be allocated may have been, and one
+// that is freed twice may have been given again.
 void AllocRun::leave_out_unsure(const bpf::counters& counters, Recording& recording) {
+  const std::set<std::string> doors = files_with_unseen_doors(counters);
   const bool missed = counters.live_full_events + counters.no_state_events +
                           counters.out_pointer_unread + counters.abandoned !=
                       0;
   std::erase_if(candidates_, [&](const auto& each) {
-    const bool out = missed && std::get<0>(each.first) == bpf::candidate_never_allocated;
+    const uint32_t kind = std::get<0>(each.first);
+    const uint32_t function = each.second.freed_by;
+    const bool out = (missed && kind == bpf::candidate_never_allocated) ||
+                     (kind != bpf::candidate_mismatched && function < functions_.size() &&
+                      doors.contains(functions_[function].file));
     if (out) unsure_ += each.second.events;
     return out;
   });
@@ -187,17 +213,23 @@ void AllocRun::leave_out_unsure(const bpf::counters& counters, Recording& record
     recording.meta.notes.push_back(
         with_commas(static_cast<int64_t>(unsure_)) +
         " frees may be wrong, but are not told as candidates: not all that went before was seen");
+  for (const std::string& file : doors)
+    recording.meta.notes.push_back(
+        file + " gives out blocks by functions that are not probed: --check can only tell " +
+        "mismatched frees there, and its blocks are more than what is shown");
 }
 
 void AllocRun::on_candidate(const bpf::candidate_record& record) {
   if (!saw_enough(record)) {
     ++unsure_;
+    if (record.kind == bpf::candidate_never_allocated) ++unsure_of_[record.freed_by];
     return;
   }
   Seen& seen =
       candidates_[{record.kind, record.families, record.freeing, record.allocating, record.freed}];
   ++seen.events;
   seen.bytes += record.size;
+  seen.freed_by = record.freed_by;
 }
 
 void AllocRun::on_poll(Session& session) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -96,7 +97,10 @@ class AllocRun : public Accounting {
   struct Seen {
     uint64_t events = 0;
     uint64_t bytes = 0;
+    uint32_t freed_by = 0;  // number of the function
   };
+
+  std::set<std::string> files_with_unseen_doors(const bpf::counters& counters) const;
 
   ProbeOptions options_;
   std::vector<ProbedFunction> functions_;
@@ -109,6 +113,7 @@ class AllocRun : public Accounting {
   std::vector<CandidateFile> candidates_of_custom_;
   std::map<CandidateKey, Seen> candidates_;
   uint64_t unsure_ = 0;  // frees that look wrong, of which not all that went before was seen
+  std::map<uint32_t, uint64_t> unsure_of_;  // of never seen addresses, by the freeing function
   std::unique_ptr<Governor> governor_;
   bool saw_calls_ = false;
   ProcessLinks process_links_;

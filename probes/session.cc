@@ -251,6 +251,11 @@ void Session::meet(std::span<const std::byte> data) {
     if (copy.unknown != 0) unwinder_.demand(spaces_, SpaceId{copy.space}, copy.unknown, copy.time);
     return;
   }
+  if (type == bpf::record_move && data.size() >= sizeof(bpf::move_record)) {
+    const auto& move = *reinterpret_cast<const bpf::move_record*>(data.data());
+    spaces_.move(SpaceId{move.space}, move);
+    return;
+  }
   bpf::space_record record{};
   if (type != bpf::record_space || data.size() < sizeof(record)) return;
   std::memcpy(&record, data.data(), sizeof(record));

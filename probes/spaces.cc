@@ -255,6 +255,36 @@ void Spaces::read_again(SpaceId id, uint64_t time_ns) {
     read_maps_of(space);
 }
 
+void Spaces::move(SpaceId id, const bpf::move_record& move) {
+  const uint64_t end = move.from + move.size;
+  // Nearly all that is moved is no code, which is in some mapping that is known.
+  const auto touches = [&](const Mapping& m) { return m.start < end && move.from < m.end; };
+  if (catch_up_with_log_) catch_up_with_log_();
+  std::vector<Mapping> moved;
+  for (const Mapping& mapping : code_of(id, move.time))
+    if (touches(mapping)) moved.push_back(mapping);
+  if (moved.empty()) return;
+  Watched& space = watched(id);
+  for (Mapping& old : space.space.mappings)
+    if (old.start >= move.from && old.end <= end && old.from_ns <= move.time &&
+        old.until_ns == UINT64_MAX)
+      old.until_ns = move.time;
+  for (Mapping& mapping : moved) {
+    const uint64_t cut = std::max(mapping.start, move.from) - mapping.start;
+    mapping.end = std::min(mapping.end, end) - move.from + move.to;
+    mapping.start = mapping.start + cut - move.from + move.to;
+    mapping.offset += cut;
+    mapping.from_ns = move.time;
+    mapping.until_ns = UINT64_MAX;
+    // The log may tell of what came later already; of two the one behind counts.
+    std::vector<Mapping>& all = space.space.mappings;
+    const auto last = std::find_if(all.rbegin(), all.rend(),
+                                   [&](const Mapping& m) { return m.from_ns <= move.time; });
+    all.insert(last.base(), mapping);
+  }
+  mark_changed(space);
+}
+
 // Bounded, also below: a chain of forks is as long as there were processes.
 uint64_t Spaces::changes_of(SpaceId id) const {
   uint64_t changes = 0;

@@ -50,6 +50,9 @@ class Spaces {
   // the log.
   void read_again(SpaceId id, uint64_t time_ns);
 
+  // Code that was moved to another address.
+  void move(SpaceId id, const bpf::move_record& move);
+
   // Files with code that have come into a watched space since the last call.
   std::vector<ModuleId> new_modules() { return modules_.opened(); }
   const Module& module(ModuleId id) const { return modules_[id]; }

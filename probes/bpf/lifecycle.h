@@ -244,10 +244,23 @@ int memflame_map_over(struct syscall_exit_args* ctx) {
   return 0;
 }
 
+ALWAYS_INLINE void tell_move(u64 from, u64 to, u64 size) {
+  struct process* process = current_process();
+  if (!process || from == to) return;
+  struct move_record record = {.type = record_move,
+                               .space = process->space,
+                               .time = bpf_ktime_get_ns(),
+                               .from = from,
+                               .to = to,
+                               .size = size};
+  if (bpf_ringbuf_output(&ring, &record, sizeof(record), 0)) COUNT(event_drops, 1);
+}
+
 SEC("tracepoint")
 int memflame_move(struct syscall_exit_args* ctx) {
   struct pt_regs* regs = user_registers();
   if (has_failed(ctx->ret)) return 0;
+  tell_move(regs->di, ctx->ret, regs->si < regs->dx ? regs->si : regs->dx);
   void_code(regs->di, regs->di + regs->si);
   void_code(ctx->ret, ctx->ret + regs->dx);
   return 0;

@@ -205,6 +205,7 @@ enum record_type {
   record_space,
   record_event,
   record_copy,
+  record_move,
   record_amount,
   record_call,
   record_candidate
@@ -334,6 +335,15 @@ struct space_record {
   s64 rss[4];
   u64 cgroup;  // id; 0 unless config.by_cgroup
   char comm[comm_length];
+};
+
+// mremap() to another place, which no log of the kernel's tells of: what was at [from, from + size)
+// is at `to` now.
+struct move_record {
+  u32 type;
+  u32 space;
+  u64 time;
+  u64 from, to, size;
 };
 
 // One call of brk, mmap, munmap, mremap or mprotect that succeeded.

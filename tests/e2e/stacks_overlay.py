@@ -1,0 +1,49 @@
+"""Programs on an overlay, as containers have them: their code is that of a file below, whose inode is
+another than stat() says. Run one after the other, later ones need no copied stacks."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+from chains import compare, complete
+from lib import Memflame, check, example, lossless, path
+
+PROGRAM = "no_frame_pointer"
+RUNS, ROUNDS = 20, 20
+MOUNT = 'mount -t overlay none -o "lowerdir=$0/lower,upperdir=$0/upper,workdir=$0/work" "$0/merged"'
+MOST_COPIED = 0.1  # 1 % where nothing else runs
+
+# Not itself on an overlay, which may not be put on another.
+place = path("place")
+os.mkdir(place)
+subprocess.run(["mount", "-t", "tmpfs", "none", place], check=True)
+try:
+    for name in ("lower", "upper", "work", "merged"):
+        os.mkdir(f"{place}/{name}")
+    shutil.copy(example(PROGRAM), f"{place}/lower/{PROGRAM}")
+    tried = subprocess.run(["unshare", "-m", "sh", "-c", MOUNT, place], stderr=subprocess.PIPE,
+                           text=True, check=False)
+    if tried.returncode:
+        print(f"SKIPPED: no overlay can be mounted: {tried.stderr.strip()}")
+        sys.exit(77)
+    script = (f'{MOUNT} && for i in $(seq {RUNS}); do "$0/merged/{PROGRAM}" alloc {ROUNDS} '
+              '>"$0/truth" || exit; done')
+    memflame = Memflame("alloc", "--value", "total", "--max-depth", "1023", "--", "unshare", "-m",
+                        "sh", "-c", script, place).wait()
+    with open(f"{place}/truth", encoding="utf-8") as stream:
+        truth = json.load(stream)
+finally:
+    subprocess.run(["umount", place], check=True)
+
+profile, summary = memflame.profile(), memflame.summary()
+lossless(profile, summary)
+complete(summary, 0.999)
+for figures in truth["functions"].values():
+    for name in figures:
+        figures[name] *= RUNS
+profile.stacks = [stack for stack in profile.stacks if stack[0][0] == PROGRAM[:15]]
+compare(profile, truth, "alloc")
+stacks = summary["stacks"]
+print(f"{stacks['deferred']} of {stacks['captured']} stacks were copied")
+check(stacks["deferred"] < stacks["captured"] * MOST_COPIED, f"walked by BPF: {stacks}")

@@ -1,0 +1,16 @@
+"""Code that takes the place of other code, by mmap() over it and by mremap(): no stack is walked by
+what was there before."""
+from chains import compare
+from lib import check, lossless, observe
+
+ROUNDS = 50
+for probe in ("alloc", "mmap", "fault"):
+    profile, summary, truth = observe(probe, "remapped", arguments=(probe, str(ROUNDS)))
+    lossless(profile, summary)
+    # A stack is exact, or it says that it is not.
+    seen = compare(profile, truth, probe, others=True, at_least=probe == "fault", cut=True)
+    stacks = summary["stacks"]
+    share = stacks["stops"]["complete"] / stacks["captured"]
+    print(f"{probe}: {100 * share:.2f} % complete, {stacks['deferred']} of {stacks['captured']} copied")
+    check(share > 0.9, f"complete: {stacks}")
+    check({"chain::from_thin()", "chain::from_wide()"} <= set(seen), f"both are there: {seen}")

@@ -20,7 +20,7 @@
 namespace chain {
 namespace {
 
-constexpr int calls = 4;  // of each code in a round
+constexpr int64_t calls = 4;  // of each code in a round
 constexpr size_t room = 1 << 20;
 char* place = nullptr;  // where all code is mapped, one after the other
 char* aside = nullptr;  // where some comes from
@@ -84,13 +84,13 @@ OWN_FRAME void from_wide() { event(); }
 OWN_FRAME void one_round(const Code& thin, const Code& wide) {
   renew_pages();
   thin.map_at(place);
-  for (int i = 0; i < calls; ++i) thin.at(place)(from_thin);
+  for (int64_t i = 0; i < calls; ++i) thin.at(place)(from_thin);
   wide.map_at(place);
-  for (int i = 0; i < calls; ++i) wide.at(place)(from_wide);
+  for (int64_t i = 0; i < calls; ++i) wide.at(place)(from_wide);
   thin.map_at(aside);
   if (mremap(aside, thin.size, thin.size, MREMAP_MAYMOVE | MREMAP_FIXED, place) != place)
     truth::fail("the code cannot be moved");
-  for (int i = 0; i < calls; ++i) thin.at(place)(from_thin);
+  for (int64_t i = 0; i < calls; ++i) thin.at(place)(from_thin);
   keep();
 }
 

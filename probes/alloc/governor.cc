@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <sstream>
 
+#include "core/error.h"
 #include "core/units.h"
 #include "probes/alloc/rate.h"
 #include "probes/procfs.h"
@@ -157,7 +158,11 @@ void Governor::poll(Session& session) {
 // measured again.
 bool Governor::prices_were_wrong() {
   const double before = overhead_.prices.entry;
-  overhead_.prices = meter_.measure();
+  try {
+    overhead_.prices = meter_.measure();
+  } catch (const Error&) {
+    return false;  // a run with results is not lost for that
+  }
   if (overhead_.prices.entry >= 0.9 * before) return false;
   looks_beyond_ = 0;
   overhead_.beyond_control = false;

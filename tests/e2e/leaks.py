@@ -18,6 +18,8 @@ HEAD = re.compile(
     r"(?P<old_blocks>[\d,]+) blocks?)? on (?P<stacks>[\d,]+) stacks?(, the top \d+ by \w+)?$")
 STACK = re.compile(r"  (?P<bytes>[\d,]+) B( ± [\d,]+ B)? in (?P<blocks>[\d,]+)( ± [\d,]+)? blocks?"
                    r"(?P<change> \([^)]*\))?(, (?P<process>.*))?$")
+# The kernel skips hits of whatever process where one interrupts another, and counts them.
+NOT_OURS = re.compile(r"  lost (0\b|(?P<hits>[\d,]+): probe hits skipped by the kernel (?P=hits)$)")
 BLOCK = re.compile(r"    (0x[0-9a-f]+)  ([\d,]+) B, [\d.]+ m?s old$")
 
 
@@ -72,7 +74,7 @@ class Report:
         self.old = (number(match["old_bytes"]), number(match["old_blocks"])) if match["age"] else None
         self.stack_count = number(match["stacks"])
         self.text, self.stacks, self.rest = text, [], None
-        check(any(line.startswith("  lost 0") for line in lines), f"nothing was lost: {text}")
+        check(any(NOT_OURS.match(line) for line in lines), f"nothing was lost: {text}")
         for line in lines[1:]:
             if line.startswith("  and "):
                 self.rest = line.strip()

@@ -38,12 +38,13 @@ finally:
 
 profile, summary = memflame.profile(), memflame.summary()
 lossless(profile, summary)
-complete(summary, 0.999)
+complete(summary, 0.99)
 for figures in truth["functions"].values():
     for name in figures:
         figures[name] *= RUNS
 profile.stacks = [stack for stack in profile.stacks if stack[0][0] == PROGRAM[:15]]
-compare(profile, truth, "alloc")
+# Stacks of the first program may be copied, and some are deeper than a copy: they say so.
+compare(profile, truth, "alloc", cut=True)
 stacks = summary["stacks"]
 print(f"{stacks['deferred']} of {stacks['captured']} stacks were copied")
 check(stacks["deferred"] < stacks["captured"] * MOST_COPIED, f"walked by BPF: {stacks}")

@@ -65,6 +65,10 @@ TEST_CASE("single bytes changed anywhere in a file with DWARF") {
   corrupt(bytes, code_end, 1200, random, bytes.size());
   corrupt(bytes, code_end, 400, random, 0x400);  // headers, notes
   corrupt(read_file(files + "dwarf4"), code_end, 400, random, read_file(files + "dwarf4").size());
+  // Where functions begin is read of the unwind tables, too.
+  name_all(memory_file(read_file(files + "stripped")), code_end);
+  corrupt(read_file(files + "stripped"), code_end, 1200, random,
+          read_file(files + "stripped").size());
   if (const std::string mini = read_file(files + "mini"); !mini.empty())
     corrupt(mini, code_end, 200, random, mini.size());
 }

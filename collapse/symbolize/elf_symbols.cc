@@ -90,6 +90,12 @@ std::string_view ElfSymbols::raw_name(uint64_t address) const {
   return entry == nullptr ? std::string_view{} : entry->name;
 }
 
+std::optional<uint64_t> ElfSymbols::start_of(uint64_t address) {
+  if (problem() != ElfProblem::none) return std::nullopt;
+  if (!starts_) starts_.emplace(file_);
+  return starts_->start_of(address);
+}
+
 std::vector<Symbol> ElfSymbols::find(uint64_t address) {
   const std::string_view name = raw_name(address);
   std::vector<Symbol> symbols;
@@ -104,6 +110,12 @@ std::vector<Symbol> ElfSymbols::find(uint64_t address) {
   if (symbols.empty() && !name.empty()) symbols.emplace_back();
   if (!name.empty()) symbols.front().function = demangle(name);
   if (!symbols.empty() && symbols.front().function.empty()) symbols.clear();
+  if (!symbols.empty()) return symbols;
+  if (const std::optional<uint64_t> start = start_of(address))
+    if (const std::string_view known = starts_->name_of(*start); !known.empty()) {
+      symbols.emplace_back();
+      symbols.front().function = known;
+    }
   return symbols;
 }
 

@@ -3,11 +3,13 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "collapse/symbolize/dwarf_index.h"
 #include "collapse/symbolize/elf_file.h"
+#include "collapse/symbolize/function_starts.h"
 #include "collapse/symbolize/symbol_table.h"
 
 namespace memflame {
@@ -25,6 +27,10 @@ class ElfSymbols {
   // Symbol::module left empty. Empty when nothing is known.
   std::vector<Symbol> find(uint64_t address);
 
+  // Where the function that `address` is in begins, of which no name is known, by the unwind
+  // tables.
+  std::optional<uint64_t> start_of(uint64_t address);
+
   // What the symbol table alone says, as it stands there: for tests and for probes.
   std::string_view raw_name(uint64_t address) const;
 
@@ -36,6 +42,7 @@ class ElfSymbols {
   std::deque<std::string> plt_names_;
   SymbolTable table_;
   std::unique_ptr<DwarfIndex> dwarf_;
+  std::optional<FunctionStarts> starts_;  // read when first needed
   Dwarf_Addr dwarf_bias_ = 0;
 };
 

@@ -70,7 +70,11 @@ class Symbolizer {
 
   // `where`: the address looked up, in the terms of its module.
   void set_unknown(const Target& target, const std::string& module, uint64_t where) {
-    if (location(target).pc.is_return) ++where;
+    set_nameless(target, module, location(target).pc.is_return ? where + 1 : where);
+  }
+
+  // By where it is, or where the function begins that it is in.
+  void set_nameless(const Target& target, const std::string& module, uint64_t where) {
     std::string name = base_name(module);
     if (name.starts_with('[') && name.ends_with(']')) name = name.substr(1, name.size() - 2);
     location(target).symbols = {{.function = "[" + name + "+" + hex_address(where) + "]",
@@ -99,7 +103,11 @@ class Symbolizer {
       std::vector<Symbol> found;
       if (address) found = symbols.find(*address);
       if (found.empty()) {
-        set_unknown(target, module.path, address.value_or(target.offset));
+        const std::optional<uint64_t> start = address ? symbols.start_of(*address) : std::nullopt;
+        if (start)
+          set_nameless(target, module.path, *start);
+        else
+          set_unknown(target, module.path, address.value_or(target.offset));
         continue;
       }
       for (Symbol& symbol : found) symbol.module = module.path;

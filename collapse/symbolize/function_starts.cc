@@ -10,10 +10,11 @@ namespace memflame {
 namespace {
 
 constexpr uint64_t most_functions = 16 << 20;
+constexpr size_t most_segments = 64;
 constexpr size_t start_code = 64;  // bytes of _start in which main is handed over
 
 template <class T>
-std::optional<T> number_at(const std::vector<std::byte>& bytes, size_t at) {
+std::optional<T> number_at(std::span<const std::byte> bytes, size_t at) {
   if (at > bytes.size() || bytes.size() - at < sizeof(T)) return std::nullopt;
   T value{};
   std::memcpy(&value, bytes.data() + at, sizeof value);
@@ -40,7 +41,7 @@ size_t size_of_encoded(unsigned encoding) {
 
 // How the addresses in FDEs of this CIE are written ("zR", "zPLR", …); the last one would do, but
 // what stands before it has to be known. `cie`: from its length on.
-std::optional<unsigned> encoding_of(const std::vector<std::byte>& cie) {
+std::optional<unsigned> encoding_of(std::span<const std::byte> cie) {
   constexpr size_t augmentation_at = 9;  // behind length, id and version
   const auto* text = reinterpret_cast<const char*>(cie.data());
   if (cie.size() <= augmentation_at) return std::nullopt;
@@ -67,21 +68,22 @@ std::optional<unsigned> encoding_of(const std::vector<std::byte>& cie) {
 
 }  // namespace
 
-FunctionStarts::FunctionStarts(const ElfFile& file) : file_(file) {
+FunctionStarts::FunctionStarts(const ElfFile& file) {
+  map_segments(file.elf());
   size_t count = 0;
   if (elf_getphdrnum(file.elf(), &count) != 0) return;
   uint64_t size = 0;
   GElf_Phdr segment;
   for (size_t i = 0; i < count; ++i) {
     if (gelf_getphdr(file.elf(), static_cast<int>(i), &segment) == nullptr) return;
-    if (segment.p_type == PT_INTERP) find_program_start();
+    if (segment.p_type == PT_INTERP) find_program_start(file.elf());
     if (segment.p_type != PT_GNU_EH_FRAME) continue;
     index_ = segment.p_vaddr;
     size = segment.p_filesz;
   }
   // Version 1; where .eh_frame is, in four bytes; how many entries; and these, from the index on.
   constexpr size_t table_at = 12;
-  const std::vector<std::byte> head = read(index_, table_at);
+  const std::span<const std::byte> head = read(index_, table_at);
   const auto is = [&](size_t at, unsigned value) { return number_at<uint8_t>(head, at) == value; };
   if (size < table_at || head.size() < table_at || !is(0, 1) || !is(2, DW_EH_PE_udata4) ||
       !is(3, DW_EH_PE_datarel | DW_EH_PE_sdata4) ||
@@ -89,31 +91,36 @@ FunctionStarts::FunctionStarts(const ElfFile& file) : file_(file) {
     return;
   const uint64_t entries = std::min<uint64_t>({number_at<uint32_t>(head, 8).value_or(0),
                                                (size - table_at) / sizeof(Entry), most_functions});
-  const std::vector<std::byte> table = read(index_ + table_at, entries * sizeof(Entry));
+  const std::span<const std::byte> table = read(index_ + table_at, entries * sizeof(Entry));
   entries_.resize(table.size() / sizeof(Entry));
-  std::memcpy(entries_.data(), table.data(), entries_.size() * sizeof(Entry));
+  if (!entries_.empty())
+    std::memcpy(entries_.data(), table.data(), entries_.size() * sizeof(Entry));
   if (!std::is_sorted(entries_.begin(), entries_.end(),
                       [](const Entry& a, const Entry& b) { return a.start < b.start; }))
     entries_.clear();
 }
 
-// What is mapped at an address, as much of it as is in the file.
-std::vector<std::byte> FunctionStarts::read(uint64_t address, uint64_t size) const {
+void FunctionStarts::map_segments(Elf* elf) {
   size_t count = 0;
-  if (elf_getphdrnum(file_.elf(), &count) != 0) return {};
+  if (elf_getphdrnum(elf, &count) != 0) return;
   GElf_Phdr segment;
-  for (size_t i = 0; i < count; ++i) {
-    if (gelf_getphdr(file_.elf(), static_cast<int>(i), &segment) == nullptr) return {};
-    if (segment.p_type != PT_LOAD || address < segment.p_vaddr ||
-        address - segment.p_vaddr >= segment.p_filesz)
-      continue;
-    const uint64_t into = address - segment.p_vaddr;
-    size = std::min(size, segment.p_filesz - into);
-    const Elf_Data* data = elf_getdata_rawchunk(
-        file_.elf(), static_cast<int64_t>(segment.p_offset + into), size, ELF_T_BYTE);
-    if (data == nullptr || data->d_buf == nullptr) return {};
-    const auto* bytes = static_cast<const std::byte*>(data->d_buf);
-    return {bytes, bytes + data->d_size};
+  for (size_t i = 0; i < count && mapped_.size() < most_segments; ++i) {
+    if (gelf_getphdr(elf, static_cast<int>(i), &segment) == nullptr) return;
+    if (segment.p_type != PT_LOAD || segment.p_filesz == 0) continue;
+    const Elf_Data* data = elf_getdata_rawchunk(elf, static_cast<int64_t>(segment.p_offset),
+                                                segment.p_filesz, ELF_T_BYTE);
+    if (data == nullptr || data->d_buf == nullptr) continue;
+    mapped_.push_back(
+        {segment.p_vaddr, {static_cast<const std::byte*>(data->d_buf), data->d_size}});
+  }
+}
+
+// What is at an address, as much of it as there is.
+std::span<const std::byte> FunctionStarts::read(uint64_t address, uint64_t size) const {
+  for (const Mapped& part : mapped_) {
+    const uint64_t into = address - part.address;
+    if (address < part.address || into >= part.bytes.size()) continue;
+    return part.bytes.subspan(into, std::min<uint64_t>(size, part.bytes.size() - into));
   }
   return {};
 }
@@ -121,7 +128,7 @@ std::vector<std::byte> FunctionStarts::read(uint64_t address, uint64_t size) con
 std::optional<uint64_t> FunctionStarts::size_of(uint64_t fde) const {
   constexpr size_t enough = 8 + 2 * 8;  // length, where the CIE is, start and size
   constexpr size_t most_of_cie = 128;
-  const std::vector<std::byte> bytes = read(fde, enough);
+  const std::span<const std::byte> bytes = read(fde, enough);
   const std::optional<uint32_t> length = number_at<uint32_t>(bytes, 0);
   const std::optional<uint32_t> back = number_at<uint32_t>(bytes, 4);
   // 0 ends the section, UINT32_MAX is the form of 64 bits, which nobody needs.
@@ -154,11 +161,11 @@ std::optional<uint64_t> FunctionStarts::start_of(uint64_t address) const {
 
 // gcc's and clang's startup code hands main over in %rdi: lea main(%rip),%rdi, or mov $main,%rdi or
 // %edi in a program at a fixed address.
-void FunctionStarts::find_program_start() {
+void FunctionStarts::find_program_start(Elf* elf) {
   GElf_Ehdr header;
-  if (gelf_getehdr(file_.elf(), &header) == nullptr) return;
+  if (gelf_getehdr(elf, &header) == nullptr) return;
   entry_point_ = header.e_entry;
-  const std::vector<std::byte> code = read(entry_point_, start_code);
+  const std::span<const std::byte> code = read(entry_point_, start_code);
   const auto at = [&](size_t i) { return std::to_integer<unsigned>(code[i]); };
   for (size_t i = 0; i + 7 <= code.size(); ++i) {
     if (at(i) != 0x48 || (at(i + 1) != 0x8d && at(i + 1) != 0xc7)) continue;

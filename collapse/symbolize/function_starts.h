@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -15,8 +16,8 @@ namespace memflame {
 class FunctionStarts {
  public:
   // Knows nothing where the file has no index of its unwind tables (.eh_frame_hdr), or one of a
-  // form that no linker writes. What is in the file may be wrong in any way. Keeps a reference to
-  // the file.
+  // form that no linker writes. What is in the file may be wrong in any way. The file has to
+  // stay open.
   explicit FunctionStarts(const ElfFile& file);
 
   // Where the function that `address` is in begins.
@@ -31,11 +32,16 @@ class FunctionStarts {
     int32_t start = 0;  // from the index on
     int32_t fde = 0;
   };
-  std::vector<std::byte> read(uint64_t address, uint64_t size) const;
+  struct Mapped {  // a part of the file, where the linker put it
+    uint64_t address = 0;
+    std::span<const std::byte> bytes;
+  };
+  void map_segments(Elf* elf);
+  std::span<const std::byte> read(uint64_t address, uint64_t size) const;
   std::optional<uint64_t> size_of(uint64_t fde) const;
-  void find_program_start();
+  void find_program_start(Elf* elf);
 
-  const ElfFile& file_;
+  std::vector<Mapped> mapped_;
   uint64_t index_ = 0;  // address of .eh_frame_hdr
   std::vector<Entry> entries_;
   uint64_t entry_point_ = 0, main_ = 0;  // 0: not a program, or not known

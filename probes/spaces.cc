@@ -222,6 +222,7 @@ void Spaces::read_maps_of(Watched& space) {
   space.last_read_ns = monotonic_ns();
   const auto pid = static_cast<pid_t>(space.space.pid);
   const std::optional<std::vector<MapsLine>> lines = read_maps(pid);
+  const uint64_t looked_ns = monotonic_ns();
   if (catch_up_with_log_) catch_up_with_log_();
   if (!lines || is_replaced(space)) return;
   const uint64_t read_ns = monotonic_ns();
@@ -244,7 +245,21 @@ void Spaces::read_maps_of(Watched& space) {
     old.until_ns = read_ns;  // not before its last stacks
     mark_changed(space);
   }
-  for (const Mapping& mapping : now) add_mapping(space, mapping);
+  for (Mapping& mapping : now) {
+    // Where something else was, the log, or what BPF tells of moves, is more exact than this look.
+    uint64_t other_from = 0;
+    bool other = false;
+    for (const Mapping& m : space.space.mappings) {
+      if (m.module == mapping.module || m.start >= mapping.end || mapping.start >= m.end ||
+          m.until_ns <= space.last_read_ns)
+        continue;
+      other = true;
+      other_from = std::max(other_from, m.from_ns);
+    }
+    if (other && other_from >= space.last_read_ns) continue;
+    if (other) mapping.from_ns = looked_ns;
+    add_mapping(space, mapping);
+  }
 }
 
 void Spaces::read_again(SpaceId id, uint64_t time_ns) {

@@ -41,7 +41,7 @@ size_t size_of_encoded(unsigned encoding) {
 
 // How the addresses in FDEs of this CIE are written ("zR", "zPLR", …); the last one would do, but
 // what stands before it has to be known. `cie`: from its length on.
-std::optional<unsigned> encoding_of(std::span<const std::byte> cie) {
+std::optional<unsigned> encoding_of(std::span<const std::byte> cie, bool& signal_frame) {
   constexpr size_t augmentation_at = 9;  // behind length, id and version
   const auto* text = reinterpret_cast<const char*>(cie.data());
   if (cie.size() <= augmentation_at) return std::nullopt;
@@ -50,6 +50,7 @@ std::optional<unsigned> encoding_of(std::span<const std::byte> cie) {
   size_t at = augmentation_at + length + 1;
   if (augmentation.empty()) return DW_EH_PE_absptr;
   if (augmentation[0] != 'z') return std::nullopt;
+  signal_frame = augmentation.find('S') != std::string_view::npos;
   // Code and data alignment, the return address' register, the size of what follows.
   for (int i = 0; i < 4; ++i) {
     while (at < cie.size() && (cie[at] & std::byte{0x80}) != std::byte{}) ++at;
@@ -125,7 +126,7 @@ std::span<const std::byte> FunctionStarts::read(uint64_t address, uint64_t size)
   return {};
 }
 
-std::optional<uint64_t> FunctionStarts::size_of(uint64_t fde) const {
+std::optional<FunctionStarts::Extent> FunctionStarts::extent_of(uint64_t fde) const {
   constexpr size_t enough = 8 + 2 * 8;  // length, where the CIE is, start and size
   constexpr size_t most_of_cie = 128;
   const std::span<const std::byte> bytes = read(fde, enough);
@@ -133,18 +134,16 @@ std::optional<uint64_t> FunctionStarts::size_of(uint64_t fde) const {
   const std::optional<uint32_t> back = number_at<uint32_t>(bytes, 4);
   // 0 ends the section, UINT32_MAX is the form of 64 bits, which nobody needs.
   if (!length || !back || *length == 0 || *length == UINT32_MAX || *back == 0) return std::nullopt;
-  const std::optional<unsigned> encoding = encoding_of(read(fde + 4 - *back, most_of_cie));
+  Extent extent;
+  const std::optional<unsigned> encoding =
+      encoding_of(read(fde + 4 - *back, most_of_cie), extent.signal_frame);
   if (!encoding) return std::nullopt;
-  switch (const size_t size = size_of_encoded(*encoding)) {
-    case 8:
-      return number_at<uint64_t>(bytes, 8 + size);
-    case 4:
-      return number_at<uint32_t>(bytes, 8 + size);
-    case 2:
-      return number_at<uint16_t>(bytes, 8 + size);
-    default:
-      return std::nullopt;
-  }
+  const size_t size = size_of_encoded(*encoding);
+  const size_t at = 8 + size;  // behind the start
+  if (size == 8) extent.size = number_at<uint64_t>(bytes, at).value_or(0);
+  if (size == 4) extent.size = number_at<uint32_t>(bytes, at).value_or(0);
+  if (size == 2) extent.size = number_at<uint16_t>(bytes, at).value_or(0);
+  return extent;
 }
 
 std::optional<uint64_t> FunctionStarts::start_of(uint64_t address) const {
@@ -154,9 +153,13 @@ std::optional<uint64_t> FunctionStarts::start_of(uint64_t address) const {
                        [](int64_t at, const Entry& entry) { return at < entry.start; });
   if (after == entries_.begin()) return std::nullopt;
   const Entry& entry = *(after - 1);
-  const std::optional<uint64_t> size = size_of(index_ + static_cast<uint64_t>(int64_t{entry.fde}));
-  if (!size || static_cast<uint64_t>(from_index - entry.start) >= *size) return std::nullopt;
-  return index_ + static_cast<uint64_t>(int64_t{entry.start});
+  const std::optional<Extent> extent =
+      extent_of(index_ + static_cast<uint64_t>(int64_t{entry.fde}));
+  if (!extent || static_cast<uint64_t>(from_index - entry.start) >= extent->size)
+    return std::nullopt;
+  const uint64_t start = index_ + static_cast<uint64_t>(int64_t{entry.start});
+  // What a signal handler returns to is looked up one byte before it, so its entry begins there.
+  return extent->signal_frame ? start + 1 : start;
 }
 
 // gcc's and clang's startup code hands main over in %rdi: lea main(%rip),%rdi, or mov $main,%rdi or

@@ -38,7 +38,11 @@ class FunctionStarts {
   };
   void map_segments(Elf* elf);
   std::span<const std::byte> read(uint64_t address, uint64_t size) const;
-  std::optional<uint64_t> size_of(uint64_t fde) const;
+  struct Extent {
+    uint64_t size = 0;
+    bool signal_frame = false;
+  };
+  std::optional<Extent> extent_of(uint64_t fde) const;
   void find_program_start(Elf* elf);
 
   std::vector<Mapped> mapped_;

@@ -4,6 +4,7 @@ gdb goes first: a return probe on malloc replaces the return address that gdb wo
 breakpoint is at malloc's second instruction, where malloc has a frame of its own.
 """
 import contextlib
+import functools
 import json
 import os
 import re
@@ -39,14 +40,14 @@ for line in open(f"/proc/{PID}/maps"):
     span, rights, offset, _, inode, *file = line.split()
     start, end = (int(part, 16) for part in span.split("-"))
     if file and inode != "0":
-        maps.append((start, end, int(offset, 16), os.path.basename(file[0])))
+        maps.append((start, end, int(offset, 16), file[0]))
 
 def place(address):
-    "What memflame calls a function without a name, by the instruction after the call."
+    "The file of a function without a name, and where in it the instruction after the call is."
     for start, end, offset, file in maps:
         if start <= address < end:
-            return f"[{file}+{address - start + offset:#x}]"
-    return f"[{address:#x}]"
+            return [file, address - start + offset]
+    return ["", address]
 
 class InMalloc(gdb.Breakpoint):
     def stop(self):
@@ -109,7 +110,27 @@ def stacks_by_gdb(pid, work):
         worker.join(PATIENCE)
         check(not worker.is_alive(), "the work does not end without gdb")
     with open(output, encoding="utf-8") as stream:
-        return [json.loads(line) for line in stream]
+        return [[(address, name if isinstance(name, str) else nameless(*name))
+                 for address, name in json.loads(line)] for line in stream]
+
+
+@functools.cache
+def functions_of(file):
+    """Start and end of each function, by readelf."""
+    # It may complain of other sections, such as links to debug files that are not there.
+    frames = subprocess.run(["readelf", "--debug-dump=frames", file], capture_output=True, text=True,
+                            check=False).stdout
+    return [(int(start, 16), int(end, 16))
+            for start, end in re.findall(r" pc=([0-9a-f]+)\.\.([0-9a-f]+)", frames)]
+
+
+def nameless(file, address):
+    """All that memflame may call it: by where its function begins, or main and _start."""
+    names = {f"[{os.path.basename(file)}+{start:#x}]"
+             for start, end in (functions_of(file) if file else []) if start <= address - 1 < end}
+    # What a signal handler returns to begins a byte after its entry.
+    names |= {f"[{os.path.basename(file)}+{address:#x}]"}
+    return sorted(names) + (["main", "_start"] if ".so" not in file else [])
 
 
 def plain(name):
@@ -121,6 +142,8 @@ def plain(name):
 
 
 def is_same(ours, theirs):
+    if isinstance(theirs[1], list):
+        return ours in theirs[1]
     return plain(ours) == plain(theirs[1])
 
 
@@ -136,7 +159,7 @@ def compare(what, stacks, profile):
             missing.append(stack)
 
     def shown(stack):
-        names = [name for _, name in stack]
+        names = [str(name) for _, name in stack]
         alike = max(ours, key=lambda frames: sum(map(is_same, frames, stack)) -
                     abs(len(frames) - len(stack)))
         return f"gdb   {' < '.join(names)}\n    alike {' < '.join(alike)}"

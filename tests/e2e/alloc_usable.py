@@ -5,7 +5,7 @@ import os
 from lib import Memflame, Target, check, equal, lossless
 
 PRELOADS = {"glibc": None, "jemalloc": "libjemalloc.so.2"}
-UNKNOWN = {"tcmalloc": "libtcmalloc_minimal.so.4", "mimalloc": "libmimalloc.so.2"}
+UNKNOWN = {"tcmalloc": "libtcmalloc_minimal.so.4", "mimalloc": "libmimalloc.so"}
 NOTE = "sizes are as requested"
 
 

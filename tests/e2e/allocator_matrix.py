@@ -8,7 +8,7 @@ import sys
 from lib import EXAMPLES, Memflame, Profile, Target, example, lossless
 
 PRELOADED = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4",
-             "tcmalloc_full": "libtcmalloc.so.4", "mimalloc": "libmimalloc.so.2"}
+             "tcmalloc_full": "libtcmalloc.so.4", "mimalloc": "libmimalloc.so"}
 # mimalloc has no archive in Debian; libtcmalloc's cannot be linked with the compiler's unwinder; musl
 # has no C++ library.
 CELLS = [

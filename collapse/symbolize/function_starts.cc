@@ -162,8 +162,8 @@ std::optional<uint64_t> FunctionStarts::start_of(uint64_t address) const {
   return extent->signal_frame ? start + 1 : start;
 }
 
-// gcc's and clang's startup code hands main over in %rdi: lea main(%rip),%rdi, or mov $main,%rdi or
-// %edi in a program at a fixed address.
+// gcc's and clang's startup code hands main over in %rdi: lea main(%rip),%rdi, or mov $main,%rdi in
+// a program at a fixed address.
 void FunctionStarts::find_program_start(Elf* elf) {
   GElf_Ehdr header;
   if (gelf_getehdr(elf, &header) == nullptr) return;
@@ -171,9 +171,9 @@ void FunctionStarts::find_program_start(Elf* elf) {
   const std::span<const std::byte> code = read(entry_point_, start_code);
   const auto at = [&](size_t i) { return std::to_integer<unsigned>(code[i]); };
   for (size_t i = 0; i + 7 <= code.size(); ++i) {
-    if (at(i) != 0x48 || (at(i + 1) != 0x8d && at(i + 1) != 0xc7)) continue;
-    const bool relative = at(i + 1) == 0x8d && at(i + 2) == 0x3d;
-    if (!relative && !(at(i + 1) == 0xc7 && at(i + 2) == 0xc7)) continue;
+    const bool relative = at(i) == 0x48 && at(i + 1) == 0x8d && at(i + 2) == 0x3d;
+    const bool absolute = at(i) == 0x48 && at(i + 1) == 0xc7 && at(i + 2) == 0xc7;
+    if (!relative && !absolute) continue;
     const auto value = static_cast<uint64_t>(int64_t{number_at<int32_t>(code, i + 3).value_or(0)});
     main_ = relative ? entry_point_ + i + 7 + value : value;
     return;

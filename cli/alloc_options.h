@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Options of the probes that follow blocks of memory: alloc and kernel, and so of leaks.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The subcommands. Each gets its own arguments (without the program and its own name) and returns
 // the exit code; what stops it is thrown as Error.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // memflame render and memflame collapse: stacks in, a picture or other stacks out.
 #include <iostream>
 

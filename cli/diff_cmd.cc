@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // memflame diff: what has changed between two inputs.
 #include <future>
 #include <iostream>

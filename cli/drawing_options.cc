@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The options of everything that draws; those that flamegraph.pl has mean what they mean there.
 #include "cli/drawing_options.h"
 

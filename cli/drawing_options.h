@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What a picture looks like, as options say it.
 #pragma once
 

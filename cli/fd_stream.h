@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // A stream over a descriptor that is open already: nothing is looked up by name again.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Options of everything that reads stacks: which files, in which format, and what of them.
 #pragma once
 

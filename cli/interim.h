@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Pictures of a run that goes on: SIGUSR1 asks for one.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // memflame leaks: what bcc's memleak does; docs/leaks.md maps its options to these.
 #include <unistd.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What memflame leaks prints, as text: values in, lines out.
 #pragma once
 

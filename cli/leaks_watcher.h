@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Reports on what is outstanding while a run goes on, every so many seconds and at its end.
 #pragma once
 

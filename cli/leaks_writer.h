@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Names and prints what `memflame leaks` has seen, beside the thread that reads the ring buffer.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // memflame: which code paths are eating the memory?
 #include <array>
 #include <cstdio>

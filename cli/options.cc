@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "cli/options.h"
 
 #include "cli/drawing_options.h"

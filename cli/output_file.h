@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Writing results so that a failure leaves nothing half-written, and no link of another user leads
 // anywhere (probes/own_path.h).
 //

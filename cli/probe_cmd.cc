@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // memflame alloc|brk|mmap|fault|kernel: one command line for all probes.
 #include "cli/probe_cmd.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // From a command line that was understood to results that are written.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "cli/probe_request.h"
 
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // As whom a command runs, and who may read what is written about it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What is said about a run beside its picture: JSON for programs, some lines for people.
 #pragma once
 

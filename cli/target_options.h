@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Options that say what is watched: -p, --comm, a command and the like.
 #pragma once
 

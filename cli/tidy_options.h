@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Options of everything that tidies stacks before it writes them.
 #pragma once
 

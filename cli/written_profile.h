@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Where a profile goes and how it looks there, as the options of drawing_options() say.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // An input in large pieces that end between its records, for one thread or several.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Searches for bytes of a set, by a table: those of string_view call memchr() for each byte of the
 // text, which costs more than all else that is done with a short line.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Two profiles of one thing -> what has changed.
 #pragma once
 

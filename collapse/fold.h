@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Recording -> Profile: addresses become frames, stacks that read the same become one.
 #pragma once
 

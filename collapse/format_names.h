@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Names of formats as users type them after --from.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Readers of other tools' stacks: bytes in, Profile out. Each format is a file in collapse/inputs/
 // and a row in inputs.def.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What of an input could not be understood: counted by kind, the first of each kind kept.
 #pragma once
 

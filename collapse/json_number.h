@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Numbers of JSON, without the rounding of floating point.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // JSON as it comes, one token after the other: for inputs that are hundreds of megabytes, of which
 // a fraction is kept. Memory is the longest string and a byte for each open bracket.
 #pragma once

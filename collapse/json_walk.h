@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // JSON of any length, a value at a time: what a reader of one format asks for is found by a table
 // of steps, all else is passed over. No recursion, no tree of the document.
 #pragma once

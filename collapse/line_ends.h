@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Where the lines of a text end, 64 bytes at a time.
 #pragma once
 

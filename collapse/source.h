@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The bytes of one input, whatever they are packed in: gzip, zstd and xz are unpacked, UTF-16
 // becomes UTF-8, a UTF-8 byte order mark is dropped. Memory stays the same for any length.
 #pragma once

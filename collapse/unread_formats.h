@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Formats that memflame knows but does not read: they are refused by name.
 #pragma once
 

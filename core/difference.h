@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Profiles that hold two states of one thing.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Data files that are bytes of the program (render/embed.cmake).
 #pragma once
 

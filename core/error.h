@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The one way a run is stopped: throw Error, caught once in cli/main.cc, which prints
 // "memflame: error: <what>" and exits with `exit_code`.
 #pragma once

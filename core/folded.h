@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The folded text format, which collapse reads and render writes:
 //
 //   # memflame folded unit=bytes value=live total=5120

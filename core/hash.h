@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Hashes of bytes. They differ from run to run, so that nobody can write names that all collide;
 // nothing that is printed may depend on their order.
 #pragma once

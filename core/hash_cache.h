@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Hash -> number, for what is met again and again: a shortcut that may forget.
 #pragma once
 

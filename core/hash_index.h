@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Hash -> small id, for tables that keep their values elsewhere.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Memory of large tables that are read here and there.
 #pragma once
 

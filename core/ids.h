@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Strong 32-bit indices: a StackId cannot be passed where a FrameId is meant.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Deduplicating tables: value -> small id -> value.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The kinds of frames by name, for formats that say them in words.
 #pragma once
 

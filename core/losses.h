@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Everything that was not captured, not attributed or not named, by cause. A loss is never an
 // error: the run goes on, the counter is printed, and lost bytes stay visible in the picture.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "core/owner.h"
 
 #include "core/allocator_list.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The fields of pprof's profile.proto, which collapse reads and render writes, as far as memflame
 // knows them. The numbers are those of the public description of the format.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Profile: what every stage after collecting works on — a tree of named stacks with columns of
 // values. Folded text is only one of its inputs and outputs.
 #pragma once

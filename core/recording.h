@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Recording: what a probe run saw, in addresses. fold() (collapse/fold.h) turns it into a Profile,
 // in names. A recording needs nothing of the traced machine once symbolize() has run over it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Opening files by names that a watched program chose.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Command lines go into pictures, and pictures are passed on: what looks like a secret is hidden.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Frames and call stacks, each stored once.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Sums of a profile as a whole.
 #pragma once
 

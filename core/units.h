@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // How numbers are written for people.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Threads allocate and free as fast as they can, and mostly free what another thread allocated:
 // blocks change hands in mailboxes without a lock. Every block is freed in the end.
 //

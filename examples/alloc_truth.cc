@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Allocates known amounts in named functions, one function per rule that an allocation profiler can
 // get wrong. Bytes are what the caller asked for. "functions" is this process; "frameless" too, but
 // its functions allocate through library code without frame pointers, so that only a profiler

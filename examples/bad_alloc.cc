@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Throws std::bad_alloc out of operator new three times and catches it. Under a profiler with a
 // return probe on operator new, the unwinder would meet the probe's trampoline and end the program.
 #include <cstddef>

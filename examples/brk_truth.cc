@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Moves the program break by known amounts in named functions and never uses malloc in between.
 // "grown" is signed: what a function added minus what it gave back. "outstanding" sees the heap as
 // a stack of segments: a shrink takes from the top, whoever grew it. Amounts are no whole pages on

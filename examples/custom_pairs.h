@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Allocators that no profiler can know of, each with another way to say what it gives. All memory
 // is from one arena in the library, so that nothing of it is an allocation of another kind.
 #pragma once

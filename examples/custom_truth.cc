@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Uses the allocators of custom_pairs.h in named functions, for a profiler that is told about them.
 // Bytes are what the caller asked for.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The other function of the name custom_twin in this library.
 #include "examples/custom_pairs.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Makes known numbers of pages resident, or gives them back, in named functions. "gained" and
 // "released" are pages of the resident set; "minor" are page faults of functions that take one per
 // page. What the kernel decides (how much of a file it maps around a fault) is measured instead and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Forks a child that forks a child that forks a child. Each of the four processes allocates a known
 // amount in a function of its own; the last one then executes this program again, as another
 // process image with the same pid.

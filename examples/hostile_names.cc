@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Functions whose names are awkward in folded text, XML, JSON and regular expressions. Each
 // allocates an amount of its own.
 #include <cstdlib>

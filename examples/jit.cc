@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Runs code that it writes at run time: functions with a frame pointer and nothing else that
 // describes them, in memory that becomes executable before or after a profiler attaches, by mmap()
 // or later by mprotect(). Their names are in /tmp/perf-PID.map.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Leaks what it is told to, step by step. For each word on standard input it does the step of that
 // name, then prints each block concerned as "ADDRESS SIZE", or for `calls` each call it made, and
 // "done". Nothing besides the steps allocates.

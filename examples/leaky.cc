@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The demo: a small server, simulated, whose memory grows for four reasons that look alike from
 // outside and are told apart by a flame graph.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Processes and threads that come and go, each with one event: threads, fork, vfork and exec, clone
 // with and without a stack of its own, fork in a thread.
 //

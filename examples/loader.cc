@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Loads and unloads libraries that have events: two different ones under the same name and, likely,
 // at the same addresses, one after the other; each also while its file is deleted or replaced.
 //

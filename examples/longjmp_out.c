@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Leaves posix_memalign() by siglongjmp(), many times: it faults when it stores its result, and the
 // signal handler jumps. Return probes that never fire must not disturb the program or later
 // figures.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Allocates 16 bytes on each of COUNT different call stacks (default 65,536, at most 1,048,576):
 // the bits of a number decide which of two functions calls on.
 //

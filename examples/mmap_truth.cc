@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Maps, cuts, overlays, moves and protects known amounts of memory in named functions. Amounts are
 // pages; a section per kind of mapping says which pages belong to whom in the end. A page belongs
 // to who mapped it: an overlay takes pages over, mremap() owns what it adds, and a reserved page

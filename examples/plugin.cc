@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // A library for loader, built twice with another NAME and SIZE: the same address is something else
 // in each.
 #include "examples/chains/event.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Replaces code by other code at the same address without unmapping it: by mmap() with MAP_FIXED
 // and by mremap(). What lies there has another frame each time, so a stack is only complete when it
 // is known what is there now.

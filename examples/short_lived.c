@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Allocates, touches and is gone: names must have been learnt while it lived.
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // A library for remapped, built twice with another NAME and SIZE. Its code uses nothing but its
 // arguments, so that it works wherever it is mapped.
 #include "examples/chains/event.h"

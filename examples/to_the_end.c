@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // One chain of calls from main, in C and with nothing but the C library, to be linked in every way
 // there is: what differs is how a program starts. Speaks as truth/report.h does.
 //

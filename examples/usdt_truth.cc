@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // An allocator that reports its blocks by the USDT probes otel_memory:alloc(ptr, size,
 // weighted_bytes) and otel_memory:free(ptr): a nop, and a note in the file that says where it is
 // and what the arguments are in. Each function of a truth has them elsewhere, as compilers may.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The palette files of this folder, as bytes of the program. render/palette.h reads them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // One loaded BPF object: maps by name, programs by name, configuration.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Link types that Debian 12's libbpf (1.1) and kernel headers do not know yet, through bpf(2).
 #pragma once
 

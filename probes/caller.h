@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Who typed the command: the user of sudo where root runs by it, else the user that memflame runs
 // as. Outputs belong to that user, and a started program runs as that user.
 #pragma once

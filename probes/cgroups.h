@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What --cgroup, --container and --unit mean: folders of the hierarchy of cgroup v2.
 #pragma once
 

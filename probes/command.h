@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Starting a program stopped, so that probes are there before its first instruction.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Watched processes that were killed: what a run ends with may be why.
 #pragma once
 

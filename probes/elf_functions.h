@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Finding functions by name in an ELF file, for uprobes.
 #pragma once
 

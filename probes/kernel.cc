@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "probes/kernel.h"
 
 #include <bpf/btf.h>

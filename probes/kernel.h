@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What the running kernel can do, found out once. Nothing here is needed by the baseline (6.1).
 #pragma once
 

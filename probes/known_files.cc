@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "probes/known_files.h"
 
 #include <sys/mman.h>

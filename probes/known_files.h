@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Tells BPF programs where the rows of a file are, by its inode. So they can walk through its code
 // in a process that they know nothing else of.
 #pragma once

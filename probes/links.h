@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Attaching programs. A Links value owns the attachments; they are gone when it is, and the kernel
 // takes them away itself when memflame dies.
 #pragma once

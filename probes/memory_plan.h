@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // How much memory memflame takes, in the kernel's tables and for itself together: as much as
 // --memory says, and little on a machine that is running out.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The files, and other things, that code of watched processes is mapped from.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What the operating system says about each watched address space at its start and at its end.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Paths that are resolved step by step, so that a link of another user leads nowhere: memflame runs
 // as root, and others may write to the folder of its output.
 //

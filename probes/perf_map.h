@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The names that a JIT gives to the code it has made.
 #pragma once
 

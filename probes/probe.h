@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // A probe: one BPF object, how it is attached, and what is made of what it sends. The table of all
 // probes is in probe.cc; adding one is a folder and a row there.
 #pragma once

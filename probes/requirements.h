@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Refusals with a remedy, before anything is started.
 #pragma once
 

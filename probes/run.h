@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // run_probe(): from options to a recording. The order of steps is the contract: nothing counts
 // before everything is attached, and a started command runs only then.
 #pragma once

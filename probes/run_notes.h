@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What a run says in words about what its figures cover.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "probes/run_signals.h"
 
 #include <sys/signalfd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What signals do to a run.
 //
 // SIGINT, SIGTERM, SIGHUP and SIGQUIT end the measurement, not memflame: its output is still

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // One run of one probe: the loaded object, its attachments, and what has come in so far.
 #pragma once
 

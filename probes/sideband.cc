@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "probes/sideband.h"
 
 #include <linux/perf_event.h>

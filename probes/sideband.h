@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The kernel's own log of executable mappings, exec and exit of all processes (perf events without
 // samples), so that the code of a process that lives for a moment only can be named.
 #pragma once

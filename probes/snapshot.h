@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What is outstanding at one moment of a run that goes on: live blocks, summed by stack.
 #pragma once
 

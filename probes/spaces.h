@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The address spaces that are watched, and what code was mapped in them when.
 #pragma once
 

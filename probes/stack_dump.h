@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Stacks beside the memory they were walked in, for a second unwinder to check (--check-stacks).
 //
 // The file is a sequence of records in this machine's byte order: seven 32-bit numbers and a zero

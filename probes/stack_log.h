@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The stacks that a run has met: announced by BPF programs under their hash, or copied under a key
 // of their own and walked here.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Probes on system calls: the classic tracepoints where tracefs can be reached, since they cost
 // only those who make these very calls, else the raw ones, which every system call on the machine
 // passes.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Reading tracefs where it is mounted, or through a mount of our own that nobody else sees.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // A file descriptor that is closed when its owner goes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Everything user space does for complete stacks: it loads the unwind tables of the files that are
 // mapped, tells the BPF programs what code is where, and walks the stacks they had to copy.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The vdso: code that the kernel maps into every process, the same in all 64-bit ones.
 #pragma once
 

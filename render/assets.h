@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What pictures carry, as bytes of the program: styles, and the modules of viewer/ as one script.
 #pragma once
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 # memflame_bundle(<out> <module>…): modules of the viewer as one script, in the order given, each
 # after those that it imports. Imports and the word "export" are left out, so every name at the top
 # of a module has to be its own; indentation is left out too, and comments that have a line for
@@ -20,11 +21,12 @@ function(memflame_bundle out)
   memflame_hashed(${out} "${script}")
 endfunction()
 
-# memflame_joined(<out> <file>…): files one after the other.
+# memflame_joined(<out> <file>…): style sheets one after the other, without the lines of their licence.
 function(memflame_joined out)
   foreach(part ${ARGN})
     get_filename_component(path ${part} ABSOLUTE)
     file(READ ${path} text)
+    string(REGEX REPLACE "^/\\* SPDX[^\n]*\n" "" text "${text}")
     string(APPEND all "${text}")
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${path})
   endforeach()

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What a picture says in words: figures, the title and the lines below it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Names come from symbol tables, perf maps and thread names: any bytes at all. Everything that is
 // written goes through here first.
 #pragma once

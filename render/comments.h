@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What a profile says beside its stacks, as the comment lines of core/folded.h: folded text begins
 // with them, and other formats carry them where they have a place for comments.
 #pragma once

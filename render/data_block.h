@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The tree in a picture as its script reads it (viewer/decode.mjs) and as `collapse` reads it back
 // (collapse/inputs/memflame_html.cc).
 //

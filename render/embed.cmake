@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 # memflame_embed(<target> <symbol> <header> <file>…): the files' bytes as a table in the program,
 #   std::span<const EmbeddedFile> memflame::<symbol>();   // declared in <header>
 # in the order given. Written as numbers: compilers limit string literals.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What a frame is beside its name — kind, module, file, line — each combination once.
 #pragma once
 

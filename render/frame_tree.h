@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Profile -> the tree that pictures are made of.
 #pragma once
 

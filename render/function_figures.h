@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Figures by function over all frames of a profile, for pictures that keep only the widest.
 #pragma once
 

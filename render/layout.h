@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Profile -> boxes. Offsets and sizes are exact integers in the unit of what is drawn; pixels are
 // made of them only when a picture is written.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What the formats have no place for.
 #include <algorithm>
 

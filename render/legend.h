@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What the colours of a picture mean, and whose code takes what is drawn.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What options say of a picture's looks, for the script.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "render/name_attributes.h"
 
 #include <algorithm>

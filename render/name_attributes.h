@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What a file says of functions: where a click leads, and a text for the tooltip.
 #pragma once
 

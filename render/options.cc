@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "render/options.h"
 
 #include "core/difference.h"

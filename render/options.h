@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // How a profile is drawn. The defaults here are the documented ones; `--help` prints them.
 #pragma once
 

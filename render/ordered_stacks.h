@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The stacks of a profile in an order that does not depend on how they got there.
 #pragma once
 

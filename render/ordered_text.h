@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Text that several threads make, written as one would have written it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The formats a profile can be written in. A new one is a file in outputs/ and a line in
 // outputs.def.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // How much of what is drawn is taken by whose code.
 #pragma once
 

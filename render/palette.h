@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Colours, read from palettes/*.json or a file of the user's.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Frames as pictures know them: without their source lines, in the order of their names.
 #pragma once
 

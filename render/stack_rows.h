@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The stacks of a profile as text and numbers, for the outputs that list them.
 #pragma once
 

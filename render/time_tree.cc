@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "render/time_tree.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // A flame chart's tree.
 #pragma once
 

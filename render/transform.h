@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What is done to a profile before it is written, whatever the format.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // How wide a node is drawn.
 #include <algorithm>
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
 # Real programs at work, for realworld and stack_table, which source this: each function starts one,
 # attaches memflame, has it work, stops it and checks that it did what it would have done alone.
 #

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "cli/alloc_options.h"
 
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 # Tests of where allocators are probed. Files to look at are built here, by plain commands: they must
 # not get the flags (sanitizers, warnings) of the project.
 set(ALLOCATORS ${CMAKE_CURRENT_BINARY_DIR}/allocators)

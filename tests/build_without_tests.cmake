@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 # Without tests (BUILD_TESTING=OFF) nothing is looked for that only tests need, none of their programs is
 # built, and warnings are not errors. Configures SOURCE in SCRATCH and builds nothing:
 #   cmake -DSOURCE=… -DSCRATCH=… -DC_COMPILER=… -DCXX_COMPILER=… -P build_without_tests.cmake

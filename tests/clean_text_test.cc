@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "render/clean_text.h"
 
 #include <doctest/doctest.h>

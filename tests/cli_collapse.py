@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """memflame collapse as a shell sees it: inputs, outputs, exit codes, one line for what is wrong.
 
 $MEMFLAME is the binary under test. Needs no privilege.

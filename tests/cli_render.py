@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """memflame render and diff as a shell sees them: every option of a picture has its effect.
 
 $MEMFLAME is the binary under test. Needs no privilege.

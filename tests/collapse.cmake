@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 # Tests of collapse/. The files to find names in are built here, by plain commands: they must not
 # get the flags (sanitizers, warnings) of the project.
 set(SYMBOLS ${CMAKE_CURRENT_BINARY_DIR}/symbols)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The step from a frame to its caller's, by rows and hand-made stacks, and on our own stack.
 #include "probes/unwind/copied_stack.h"
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 memflame_test(profile)
 memflame_test(secrets)
 memflame_test(units)

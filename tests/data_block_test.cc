@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "render/data_block.h"
 
 #include <doctest/doctest.h>

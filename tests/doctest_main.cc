@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 

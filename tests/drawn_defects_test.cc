@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What goes wrong in the pictures of other tools, where no other test has it: docs/defects.md.
 #include "tests/svg_fixture.h"
 

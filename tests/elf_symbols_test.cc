@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "collapse/symbolize/elf_symbols.h"
 
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Folded text that several threads write: one's, byte for byte.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 # libFuzzer programs for what is read from watched programs. Built with -DMEMFLAME_FUZZ=ON
 # and clang++; each is also a test that runs for a few seconds. To search longer:
 #   tests/perf_map_fuzz -max_total_time=3600

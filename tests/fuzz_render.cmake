@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 # A libFuzzer program for the readers of collapse/inputs/ (see fuzz.cmake), with a name for each that
 # chooses it; seeded from tests/data/inputs/<name>/ and the public samples where they are. To search
 # longer: scripts/fuzz -t 3600 perf-script_fuzz

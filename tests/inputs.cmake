@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 # Tests of collapse/: one per reader (tests/inputs/<name>_test.cc, found by itself) and, with
 # MEMFLAME_FUZZ, one libFuzzer program per row of inputs.def.
 add_library(inputs_fixture STATIC inputs/inputs.cc inputs/round_trip.cc)

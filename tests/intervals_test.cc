@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "probes/mmap/intervals.h"
 
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What boxes are wide by, and how many there may be.
 #include <doctest/doctest.h>
 

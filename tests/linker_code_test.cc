@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "probes/unwind/linker_code.h"
 
 #include <doctest/doctest.h>

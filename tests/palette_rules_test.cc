@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Palettes with rules, owners of code, and colours that are kept.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 # memflame_render, memflame_palettes, and the readers in collapse/inputs/.
 memflame_test(clean_text LIBS memflame_render)
 memflame_test(name_order LIBS memflame_render)

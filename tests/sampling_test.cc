@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Which blocks are kept and what they stand for: the code that runs in the kernel, here with random
 // numbers from a seed.
 #include <doctest/doctest.h>

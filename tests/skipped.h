@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Cases that cannot run on this machine.
 #pragma once
 

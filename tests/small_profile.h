@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Profiles of a few stacks.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // SVG pictures as tests look at them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What options do to a picture.
 #include <array>
 #include <set>

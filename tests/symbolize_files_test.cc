@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Which file the names are read from: debug files, deleted, replaced and unreachable ones.
 #include <doctest/doctest.h>
 #include <sys/stat.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Recordings of real processes, without eBPF: from what /proc and the fixture programs say.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What a watched program could put in our way: nothing of it may crash, hang or fill the memory.
 // Worth most in the build with sanitizers.
 #include <doctest/doctest.h>

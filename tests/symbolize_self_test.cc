@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // This very process as the target: addresses that the C library and the compiler tell us are
 // compared with the names that are found for them.
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Debug servers (DEBUGINFOD_URLS): one that answers, one that never does, one that lies. Versions
 // of libdw differ in when they look at the variable, so ctest sets it before this program starts.
 #include <arpa/inet.h>

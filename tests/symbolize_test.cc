@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "collapse/symbolize/symbolize.h"
 
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The outputs for other programs' tables and drawings: CSV and a JSON tree.
 #include <doctest/doctest.h>
 #include <zlib.h>

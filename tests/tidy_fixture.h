@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Profiles written as folded text, for the tests of collapse/tidy/.
 #pragma once
 

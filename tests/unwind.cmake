@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 # Tests of probes/unwind/. The files to make tables of are built here, by plain commands: they must
 # not get the flags (sanitizers, warnings) of the project.
 set(UNWIND ${CMAKE_CURRENT_BINARY_DIR}/unwind)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 #include <dwarf.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The sizes of jemalloc's blocks, by the rules that BPF programs use. tests/e2e/alloc_usable.py
 // compares them with the allocator itself.
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What readers share whose stacks are addresses: their names come from the files that were mapped,
 // as long as these are on this machine and are still the same.
 #pragma once

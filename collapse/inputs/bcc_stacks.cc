@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Stacks as bcc's stackcount, profile, offcputime and mallocstacks print them when not folded:
 //
 //   Tracing 1 functions for "malloc"... Hit Ctrl-C to end.

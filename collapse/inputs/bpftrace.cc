@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The maps that bpftrace prints at the end of a script, or by print():
 //
 //   @bytes[bash,

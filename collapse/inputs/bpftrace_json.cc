@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // bpftrace -f json: an object a line. A map is {"type": "map", "data": {"@name": {KEYS: VALUE}}},
 // where KEYS are as in the text but with "," between them, and stacks have a line a frame.
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The maps of a bpftrace script: entries of keys and stacks become a profile with a column a map.
 #pragma once
 

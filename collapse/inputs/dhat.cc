@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // DHAT's JSON (valgrind --tool=dhat, and Rust's dhat): "pps" are stacks with their figures, the
 // frames of which are numbers of names in "ftbl".
 #include <algorithm>

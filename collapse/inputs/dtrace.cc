@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What DTrace prints of aggregations whose keys are stacks:
 //
 //   CPU     ID                    FUNCTION:NAME

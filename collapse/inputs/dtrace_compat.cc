@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "collapse/inputs/dtrace_compat.h"
 
 #include <array>

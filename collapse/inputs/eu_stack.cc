@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // eu-stack of elfutils (and pstack where it is that): the stack of each thread of a process or
 // core.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "collapse/inputs/folded_comment.h"
 
 #include <algorithm>

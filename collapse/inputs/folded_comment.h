@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The comments of memflame's own folded text (core/folded.h).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The beginning of a text, as far as folded text is told by it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The lines of folded text, block by block.
 #pragma once
 

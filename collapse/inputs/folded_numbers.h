@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The numbers at the end of a folded line.
 #pragma once
 

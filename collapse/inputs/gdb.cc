@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // gdb's "bt" and "thread apply all bt" (and a pstack that is made of them): a stack a thread.
 //
 //   Thread 2 (Thread 0x7f8bd2fde6c0 (LWP 8778) "worker"):

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The report of GHC's profiler (+RTS -p, -P, -pa): a tree of cost centres by indentation. -P and
 // -pa print ticks and bytes of each stack, -p percentages of the total only.
 //

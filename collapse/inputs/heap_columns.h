@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The figures of heap profiles that sample: one allocation in so many bytes is seen.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Blocks that come and go, as counters of their kinds: what is left, what was there at the moment
 // of the highest sum, what was freed again at once.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // heaptrack's interpreted files, versions 1 to 3. A record is a line: a letter, a blank, and
 // numbers in hex. Strings, instruction pointers and traces are numbered from 1 as they come (0 is
 // none), kinds of blocks ("a SIZE TRACE") from 0; "+ KIND" and "- KIND" are the events.

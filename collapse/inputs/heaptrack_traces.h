@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The tables of a heaptrack file: strings, instruction pointers, and traces made of them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Hex numbers with blanks between them.
 #pragma once
 

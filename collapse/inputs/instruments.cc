@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Instruments' "Deep Copy" of a call tree of allocations: inclusive figures, indented by depth.
 //
 //   Bytes Used<TAB>Count<TAB><TAB>Symbol Name

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Heap profiles of Java as pprof takes them: bytes and objects a stack, its frames by number, the
 // names at the end.
 //

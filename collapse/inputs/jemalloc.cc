@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Heap profiles of jemalloc (opt.prof):
 //
 //   heap_v2/524288

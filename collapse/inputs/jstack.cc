@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // A thread dump of jstack or "kill -3": the stack of each Java thread.
 //
 //   "main" #1 prio=5 os_prio=0 tid=0x00007f nid=0x1 waiting on condition [0x00007f]

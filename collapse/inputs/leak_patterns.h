@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Patterns of leaks that are known and not worth a word, as LeakSanitizer has them: "foo" is a part
 // of the name, '*' any text, '^' and '$' its ends.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Heap profiles as text, of gperftools, tcmalloc and Go (debug=1):
 //
 //   heap profile: 144: 8498176 [144: 8498176] @ heapz_v2/524288

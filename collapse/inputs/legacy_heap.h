@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Parts of the heap profiles that gperftools, tcmalloc and Go write as text (legacy_heap.cc).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include <array>
 
 #include "collapse/inputs/legacy_heap.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Lists of what was mapped where, as they stand in profiles: lines of /proc/PID/maps, and the
 // shorter ones that pprof takes:
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Names as formats without kinds of frames carry them: with the marks of folded text behind them,
 // and in brackets where nobody knows a name.
 #pragma once

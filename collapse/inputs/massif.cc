@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // massif's output: snapshots, some with a tree of who allocated. The tree begins at the allocation
 // and goes up to its callers, so its leaves are the roots of stacks; each node has the sum of its
 // children.

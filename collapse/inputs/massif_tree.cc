@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "collapse/inputs/massif_tree.h"
 
 #include <algorithm>

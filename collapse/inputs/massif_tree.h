@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The tree of one snapshot of massif's, as its lines come.
 #pragma once
 

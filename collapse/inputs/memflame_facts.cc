@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "collapse/inputs/memflame_facts.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What memflame's own formats say of a profile beside its stacks, as JSON: of what its figures are,
 // where it comes from, notes and losses.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Pages and pictures of memflame's: a JSON object and a block of data, which render/data_block.h
 // describes.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // memleak of bcc, both the Python tool and the one of libbpf-tools: what is allocated and not
 // freed, again and again, each time as a whole.
 //

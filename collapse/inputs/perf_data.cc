@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // perf.data, as a file or as `perf record -o -` writes it: its samples, without perf.
 #include <sys/stat.h>
 #include <sys/utsname.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The file that `perf record` writes, or what it writes to a pipe, as records. (Layout:
 // tools/perf/Documentation/perf.data-file-format.txt; records: linux/perf_event.h.)
 #pragma once

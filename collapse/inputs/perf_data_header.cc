@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What perf.data says of itself: events and their names, build ids, where it was made.
 #include <algorithm>
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Which processes there were while perf recorded, their threads' names, and what they had mapped.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // One sample of perf.data.
 #pragma once
 

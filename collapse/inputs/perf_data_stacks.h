@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Samples of perf.data as a recording whose places are known.
 #pragma once
 

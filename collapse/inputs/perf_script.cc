@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What `perf script` prints: samples of a header line, a line a frame from the leaf on, and an
 // empty line. Options of it and of `perf record` decide which columns the lines have.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // `perf script` as FlameGraph's stackcollapse-perf.pl reads it, with what that loses.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What the events of `perf script` count, and what one of them weighs.
 #pragma once
 

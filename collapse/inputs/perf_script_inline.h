@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Inlined functions as FlameGraph's collapser has them told: by addr2line and nm of binutils.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The lines of `perf script`: the header of a sample, the frames below it.
 #pragma once
 

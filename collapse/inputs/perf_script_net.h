@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What was allocated less what was freed, by the addresses that events tell.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What all threads that read one `perf script` share.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // One thread that reads blocks of `perf script`.
 #pragma once
 

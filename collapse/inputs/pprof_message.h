@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Reading the protobuf messages of core/pprof.h.
 #pragma once
 

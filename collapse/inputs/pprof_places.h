@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The stacks of a pprof profile: its locations as frames.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Units as other profilers name them.
 #pragma once
 

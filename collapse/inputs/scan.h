@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Reading a line from left to right. Every function takes what it names off the front, or leaves
 // `rest` as it is and returns false.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // A speedscope document as it stands in the file.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Stacks that a SystemTap script prints with print_stack(), print_ustack() or print_backtrace(),
 // each with a number on a line below:
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What the readers of printed stacks share: frames as tracing tools print them, a line each.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What the readers of printed stacks have in common: lines in, frames, what was not understood.
 #pragma once
 

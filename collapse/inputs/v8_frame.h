@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // JavaScript functions as frames.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // V8's heap snapshots (.heapsnapshot, .heaptimeline) as far as they tell who allocated: a tree of
 // allocation stacks with what was allocated there, and of each object the node of the tree that it
 // is from. Objects are summed up as they pass, and of the strings, which come last, only names of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // V8's sampling heap profiles (.heapprofile, node --heap-prof): a tree of call frames with the
 // bytes of what was allocated there and still lives, as estimated from samples.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "collapse/inputs/v8_trace_tree.h"
 
 #include <array>

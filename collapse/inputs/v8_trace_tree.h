@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // "trace_tree" of V8's heap snapshots: [id, function, objects, bytes, [children…]], where children
 // are such five one after the other.
 #pragma once

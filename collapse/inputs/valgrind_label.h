@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // How valgrind's tools write a frame: "0x4C2A: f(int) (file.c:12)", "0x4C2A: ??? (in /lib/x.so)".
 #pragma once
 

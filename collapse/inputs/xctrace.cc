@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // XML of "xctrace export" with backtraces (Time Profiler and others): a row a sample. What was said
 // before is referred to: <frame ref="12"/> is the <frame id="12" …> of an earlier row. A sample
 // weighs nanoseconds (<weight>) or, of the CPU Profiler, cycles (<cycle-weight>).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What an address of a process was, at a time.
 #pragma once
 

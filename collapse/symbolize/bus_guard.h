@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Survives files that shrink while they are read.
 #pragma once
 

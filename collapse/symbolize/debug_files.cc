@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "collapse/symbolize/debug_files.h"
 
 #include <elfutils/libdwelf.h>

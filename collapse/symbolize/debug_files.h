@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Where the debug data of a stripped file is.
 #pragma once
 

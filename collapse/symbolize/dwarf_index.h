@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Which functions are inlined at an address, and where in the source it is.
 #pragma once
 

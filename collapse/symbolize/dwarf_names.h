@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Names of functions as DWARF describes them.
 #pragma once
 

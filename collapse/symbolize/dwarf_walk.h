@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Walking DWARF that may be damaged or made to harm.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // One mapped ELF file with its debug data, opened through libdwfl.
 #pragma once
 

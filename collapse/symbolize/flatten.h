@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Overlapping ranges of addresses made into disjoint ones.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Where functions begin, in a file without symbols: its unwind tables know.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Which of many ranges, possibly overlapping, contain an address.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "collapse/symbolize/perf_map.h"
 
 #include "collapse/symbolize/text.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Names of code made at run time, from the text a JIT writes to perf-PID.map.
 #pragma once
 

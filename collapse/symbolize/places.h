@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The distinct code addresses of a recording, grouped by where their names are to be found.
 #pragma once
 

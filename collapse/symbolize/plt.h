@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Names of the stubs through which a program calls into its libraries.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Punycode (RFC 3492): how Rust writes identifiers that are not ASCII.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "collapse/symbolize/rust_v0.h"
 
 #include "collapse/symbolize/rust_v0_reader.h"

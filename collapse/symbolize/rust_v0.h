@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The Rust v0 mangling (RFC 2603).
 #pragma once
 

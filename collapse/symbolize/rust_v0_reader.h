@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Reading the parts of a Rust v0 name: numbers and identifiers (RFC 2603).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Recording in addresses -> recording in names.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Reading of line-wise text that others wrote.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Code points written as UTF-8.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The code that the kernel maps into every process.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The allocator's frames at the end of stacks.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Which stacks, and which part of them.
 #include "collapse/tidy/rebuild.h"
 #include "collapse/tidy/tidy.h"

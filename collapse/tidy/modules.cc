@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The files that code comes from, as frames.
 #include <algorithm>
 

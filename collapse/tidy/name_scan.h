@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The brackets of a C++ or Rust name, found by a scanner that knows what only looks like one:
 // operator<, operator->, (1)<(2) between parentheses, "->" before a result.
 #pragma once

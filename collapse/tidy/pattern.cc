@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "collapse/tidy/pattern.h"
 
 #include "core/error.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Regular expressions that choose frames.
 #pragma once
 

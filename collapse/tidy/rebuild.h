@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What the steps of tidying share: other stacks for a profile.
 #pragma once
 

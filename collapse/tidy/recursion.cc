@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Functions that call themselves, at once or by way of others.
 #include "collapse/tidy/rebuild.h"
 #include "collapse/tidy/tidy.h"

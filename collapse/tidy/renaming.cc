@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Steps that change the names of frames only.
 #include "collapse/tidy/rebuild.h"
 #include "collapse/tidy/tidy.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // void f<int>(int)::g(char) const -> f<int>::g
 #include <string>
 

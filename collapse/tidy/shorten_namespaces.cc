@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // a::b::c::f(int) -> c::f(int)
 #include "collapse/tidy/name_scan.h"
 #include "collapse/tidy/names.h"

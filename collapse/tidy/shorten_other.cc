@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Names of Java, Go and Rust, and all kinds together.
 #include <algorithm>
 

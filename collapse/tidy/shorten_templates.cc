@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // f<int>::g -> f<…>::g
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Tidying: what is taken out of a profile, and what its frames are called. All of it is optional;
 // each step takes a profile and gives one, in time linear in its stacks and in the length of its
 // names. Sums of columns stay as they are but for the steps that drop stacks, which say so in a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // libc's allocator and another one beside it in one process, which is called by its own names.
 #include <cstddef>
 #include <cstdint>

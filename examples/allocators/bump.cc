@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // An allocator of our own for programs to bring along: memory from one reserve, never used again.
 // Compiled under several names: BUMP(malloc) is je_malloc, _rjem_malloc or malloc itself. It
 // forgives: what is freed twice, or was never allocated, is left alone. As in real

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What allocation profilers are known to get wrong, one function each, beyond what alloc_truth.cc
 // has: reallocation chains, calls that fail, what is left by one function and freed by another,
 // functions that reach malloc() by several ways, jumps and exceptions across callers, stacks of our

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Loads libraries while it is watched: one that allocates with the program's malloc(), by the main
 // thread and by another, and one that brings an allocator of its own.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // A library for late.cc that allocates with whatever malloc() the program has.
 #include <cstddef>
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Computes, and allocates and frees small blocks in between: something to hold a budget on.
 //
 //   alloc_load BLOCKS WORK [keep] [--wait]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Every way to get memory from an allocator, and every way to give it back: one program, linked
 // with one allocator after the other. Each way keeps and gives back known amounts in a function of
 // its own. Compiled with WITHOUT_NEW for C libraries that no C++ library goes with.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Frees what it must not, in functions that say how. Linked with an allocator that forgives it
 // (bump.cc). Sections are what memflame calls each, "correct" is what must not be taken for any.
 #include <sys/wait.h>

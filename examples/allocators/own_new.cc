@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // A program with operator new of its own: a class that goes to malloc(), another that keeps a pool,
 // and the global one, which either goes to malloc() or (POOL) does not.
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Allocators under other names, several in one process: a shared library with je_ and versions, one
 // that is part of the program with _rjem_, one that takes its memory from libc (bump.cc, wrap.cc),
 // and libc itself. Each function uses one of them.

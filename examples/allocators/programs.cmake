@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 # Programs with other allocators than libc's, and allocators of our own for them to bring along.
 
 # Compiled as allocators are: no frame pointers, and calls turned into jumps where that can be.

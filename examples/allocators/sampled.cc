@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Allocates a gibibyte in blocks of mixed sizes and frees half of it: what a sampling profiler has
 // to estimate. Half the bytes are in a few large blocks, the rest in very many small ones, which
 // are of no account singly. The same sizes in every run.

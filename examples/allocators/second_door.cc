@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // An allocator that gives out most of its blocks by a way that no probe sees, as one does whose
 // malloc() is inlined into operators and pools. All frees are right, and go through free().
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Blocks given back by the functions that few C libraries have.
 #include <cstddef>
 #include <cstdint>

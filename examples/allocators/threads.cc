@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Threads that allocate: exact figures whatever runs at once.
 //
 //   alloc_threads [ROUNDS] [--wait]

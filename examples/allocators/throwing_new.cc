@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Every operator new that can throw does so three times and is caught, every one that cannot
 // returns nothing, and each gives a block before and after. Under a profiler with return probes on
 // one of them, the unwinder would meet the probe's trampoline and end the program.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Blocks of all sizes and alignments, and what malloc_usable_size() says of them.
 #include <dlfcn.h>
 #include <malloc.h>

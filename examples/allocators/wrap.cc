@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // An allocator that has none of its own memory: it takes libc's, with a word in front or without.
 #include <cstddef>
 #include <cstdlib>

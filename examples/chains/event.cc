@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "examples/chains/event.h"
 
 #include <malloc.h>

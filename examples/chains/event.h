@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What the functions of the programs about stacks do: one event of the kind that is being watched,
 // in the function itself, so that this is the innermost of the program's functions in the stack.
 #pragma once

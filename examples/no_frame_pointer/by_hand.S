@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Longer than what could be taken for padding between functions.
   .text
   .p2align 6

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Functions in assembly that say nothing about their frames (no .cfi directives).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Calls of all kinds: direct, virtual, through std::function, as a jump, back from the C and C++
 // libraries.
 #include <algorithm>

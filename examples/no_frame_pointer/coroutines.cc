@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Coroutines: the body runs on the stack of whoever resumes it.
 #include <coroutine>
 #include <exception>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Events while exceptions fly: where they are thrown, in destructors on the way, where they are
 // caught and asked.
 #include <exception>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Frames of all kinds: deep recursion, of variable size, realigned, no way back, none by the book.
 #include <alloca.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Events from functions compiled as distributions compile theirs: no frame pointers, calls turned
 // into jumps where that can be. For every place where an event comes from it states the exact chain
 // of callers.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What sites need before their first round.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Handlers of signals that the program raises itself: on the stack in use and on one of their own,
 // inside each other, left by a jump.
 #include <sys/mman.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The places of no_frame_pointer where events come from: each file has one list.
 #pragma once
 

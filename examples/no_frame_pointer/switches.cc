@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Other stacks: threads, a thread on a small stack, contexts.
 #include <pthread.h>
 #include <ucontext.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Handlers that come at any instruction: in prologues and epilogues, in linkage table entries, in
 // code that the kernel provides. What is interrupted never allocates, so the handlers may.
 #include <cstdlib>

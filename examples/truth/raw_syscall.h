@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // System calls made in the calling function itself. The C library's wrappers keep no frame, so a
 // stack that follows frame pointers from inside them has to guess the function that called the
 // wrapper; a ground-truth program must not depend on that guess, so it has both kinds.

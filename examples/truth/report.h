@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What a ground-truth program says about itself: exact figures per function, as JSON on standard
 // output. Nothing here allocates, maps or grows anything, so the figures stay those of the program;
 // that is why this is not a std::map and an ostream.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // The allocator probe: which stacks own the blocks that were allocated and not freed.
 //
 // What a probed function takes and gives is in the cookie of its probe (call_shape.h). The

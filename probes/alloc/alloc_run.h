@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What one run of the allocator probe knows: the functions it has probed, and what --check and
 // --trace have said.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Names of functions that give and take blocks.
 #pragma once
 

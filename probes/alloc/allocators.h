@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Which functions of an ELF file give and take blocks, and where to probe them.
 //
 // The contract with whoever attaches:

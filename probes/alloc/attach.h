@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Putting the allocator probe's programs on files.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // The live table: which blocks there are, and what their stacks have.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // What a probed function takes and gives, packed into the cookie of its probe: so a program knows
 // with no look-up what a call means, and a new allocator needs no new program. Plain C, for BPF and
 // user space.

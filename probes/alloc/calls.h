@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // What a call at a probe means: its arguments, whether it is nested in another one, and how a call
 // can end without returning.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The functions of a file that give and take blocks, as its symbols tell.
 #pragma once
 

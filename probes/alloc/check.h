@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // --check: frees that look wrong. What is found are candidates, sent with the stacks that made
 // them: an address that is freed twice, one that was never allocated, a block of new[] that free()
 // gets.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Machine code of x86-64, as far as placing probes needs it.
 #pragma once
 

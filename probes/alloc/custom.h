@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Allocation functions that the user declares, as `--alloc`, `--free` and `--preset` take them:
 //
 //   --alloc '[FILE:]FUNCTION(size=arg0,ptr=ret)'      --free '[FILE:]FUNCTION(ptr=arg0)'

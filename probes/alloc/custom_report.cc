@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What to say where a declared function is not there, or not clear.
 #include <algorithm>
 #include <map>

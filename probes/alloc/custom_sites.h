@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Where in the target's files the declared functions are.
 //
 // The one who attaches looks at each file once with find_custom(), and after the last one calls

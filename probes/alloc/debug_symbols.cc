@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "probes/alloc/debug_symbols.h"
 
 #include <lzma.h>

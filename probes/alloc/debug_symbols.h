@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The symbols that were stripped from a file, where they are still to be had.
 #pragma once
 

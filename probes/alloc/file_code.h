@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The code of an ELF file's functions: where they end, and where their jumps lead.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // All symbols of an ELF file that a declared function can mean, and what is wrong with the others.
 #pragma once
 

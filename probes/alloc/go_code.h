@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Functions that Go's compiler made. They must never get a return probe: the runtime walks its own
 // stacks, meets the kernel's trampoline and ends the program ("unexpected return pc"). Nor would
 // the probe mean anything, as a goroutine may return on another thread and on a stack that was

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // --max-overhead: how much memflame costs the target, and the sampling rate that keeps it within a
 // budget.
 //

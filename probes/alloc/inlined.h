@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Functions that the compiler has copied into their callers, where no probe sees them.
 //
 // It can be told of functions that hand on to what a pointer in the file's data leads to, like the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // A queue from one thread to another.
 #pragma once
 

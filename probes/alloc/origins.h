@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Frees of blocks that a process has from its parent, and frees that an allocator makes of its own.
 #pragma once
 

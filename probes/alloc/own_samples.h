@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Programs that sample their blocks themselves and say so (usdt.h).
 #pragma once
 

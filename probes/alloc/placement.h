@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Which functions of a file are probed, and where.
 #pragma once
 

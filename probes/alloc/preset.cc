@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Presets: lists of declarations with a name, as JSON.
 #include <fstream>
 #include <iterator>

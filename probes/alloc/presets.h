@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The files of presets/, as bytes of the program. preset.cc reads them.
 #pragma once
 

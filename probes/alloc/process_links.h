@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Probes for each watched process alone, so that no other process runs into them.
 //
 // The kernel puts a breakpoint into the memory of the processes that a link names, and into no

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The sampling rate, as the programs take it (sampling.h).
 #pragma once
 

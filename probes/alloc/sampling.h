@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Which blocks are kept, and what a kept one stands for.
 //
 // Each block is kept or not by a draw of its own, with a probability p that depends on its size s

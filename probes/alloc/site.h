@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The cheapest instruction of a function for a probe that is to see its arguments.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What the kernel takes for one hit of a uprobe, beside the program that it runs: measured on
 // functions of memflame's own with probes that do nothing.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Processes that were watched although none of their files has functions to probe.
 #pragma once
 

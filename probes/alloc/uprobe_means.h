@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // By which of the kernel's means probes are put on functions in one run.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // The size that a block really has, where the allocator's rules tell it. Plain C: for BPF programs,
 // and for tests. The includer defines ALWAYS_INLINE and the types of bpf/shared.h.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // The probes that a program offers for its own blocks, see usdt.h. Included by alloc.bpf.c behind
 // capture.h; the cookie of a probe is the number of its site in usdt_sites.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The probes that a program offers for its own blocks: otel_memory:alloc(ptr, size, weighted_bytes)
 // and otel_memory:free(ptr), from an allocator that samples itself.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Where a probe that a program offers itself (USDT) has its arguments. Plain C, for BPF and user
 // space.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Sends one successful system call, with its stack, to user space.
 #pragma once
 

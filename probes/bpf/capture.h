@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // capture(): from user registers to the hash of a call stack that user space knows. Every *.bpf.c
 // includes this after its `struct probe_state` (what the probe keeps per thread).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Processes by their cgroup, in the hierarchy of cgroup v2.
 #pragma once
 

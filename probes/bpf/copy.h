@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Buffers to put stacks together in, and send_copy(): a stack to be walked in user space.
 //
 // What follows is made of global functions (see walk.h), which take and return numbers: of an entry

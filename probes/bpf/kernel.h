@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // The parts of kernel structures that memflame reads. Field offsets are fixed up at load time from
 // the running kernel's BTF (CO-RE), so only names and types matter here.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Learning what code is at an address by asking the kernel, so that a process that has just begun
 // can be walked before user space knows anything of it. All that must be known is the file.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Rows for an address: searched in the table of its file, and remembered. What programs have learnt
 // by themselves of the code in a process (learn.h) is looked up here.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Which processes are traced: fork, exec, exit and renaming, and what user space is told of them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // The maps and globals of every probe, and the few things that every program does with them. Needs
 // the `struct probe_state` that capture.h speaks of.
 #pragma once
@@ -6,7 +7,7 @@
 #include "shared.h"
 #include "walk.h"
 
-char license_name[] SEC("license") = "GPL";
+char license_name[] SEC("license") = "Dual BSD/GPL";
 
 const volatile struct config config = {};
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Pids as memflame sees them. Programs look processes up by their number in the initial PID
 // namespace, which costs nothing; what they tell user space is the number in memflame's own.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // What BPF programs and user space both know: record layouts, map values, limits. Plain C.
 #pragma once
 

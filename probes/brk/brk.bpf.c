@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // The brk probe: who moves the program break. One event a call, with the break before and after.
 #include "../bpf/kernel.h"
 #include "../bpf/shared.h"

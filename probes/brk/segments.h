@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The heap as a stack of segments, each owned by the call that grew it; a shrink pops from the top.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // The fault probe: which stacks make pages resident, and which take page faults.
 //
 // Resident pages come from the kernel's own counters: its tracepoint rss_stat fires after each

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // For whom the kernel's page allocator works. Other allocators get their memory from it, so what
 // they hand out would be counted twice; their code in the stack tells.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // The probe of kernel memory: which kernel stacks hold slab objects, pages, per-CPU memory and
 // vmalloc areas that were allocated and not freed.
 //

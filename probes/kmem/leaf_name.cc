@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "probes/kmem/leaf_name.h"
 
 #include "probes/bpf/shared.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What a stack of the kernel's memory ends in, in words.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What /proc/meminfo says about the kernel's own memory.
 #pragma once
 

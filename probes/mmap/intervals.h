@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Who owns which part of an address space. Exact through partial unmapping, overlays, moves and
 // protection changes; addresses and lengths are multiples of the page size.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "probes/pids/pid_namespace.h"
 
 #include <bpf/bpf.h>

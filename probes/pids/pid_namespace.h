@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The PID namespace that memflame runs in. Every pid that is typed, shown or read in /proc is one
 // of that namespace; the maps of BPF programs know processes by their number in the initial one.
 #pragma once

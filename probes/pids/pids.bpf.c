@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Lists the processes of the reader's PID namespace, each with its number there and in the initial
 // one. A task iterator visits only what its reader can see.
 #include "pids.h"
 
 #include "../bpf/kernel.h"
 
-char license_name[] SEC("license") = "GPL";
+char license_name[] SEC("license") = "Dual BSD/GPL";
 
 // The context's fields are eight bytes each; only the first of `meta` is of use.
 struct bpf_iter_meta {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What the program that lists processes tells user space. Plain C.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Reads numbers from bytes that may end anywhere.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Unwind tables kept between runs, in $XDG_CACHE_HOME/memflame/unwind (else ~/.cache/…).
 //
 // A table decides what a stack looks like, so it is taken only from files that no other user can

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What a file of the cache holds: a header with the stamp, the segments, the rows.
 #pragma once
 

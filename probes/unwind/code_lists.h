@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What code is mapped where, as BPF programs search it: a list of mappings for each space.
 //
 // A list is written beside the old one and then put in its place by one store; a walk under way

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Walking a copied stack, by the step that BPF programs use (step.h).
 #pragma once
 

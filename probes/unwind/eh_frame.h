@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Reading .eh_frame and .debug_frame: entries, and the rows that their programs make.
 //
 // The format is DWARF 5 section 6.4 with what the Linux Standard Base adds for .eh_frame

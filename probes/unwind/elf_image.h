@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Reading ELF files of the target: only the ranges that are needed, every one of them checked.
 #pragma once
 

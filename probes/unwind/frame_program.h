@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The programs in CIEs and FDEs (DWARF 5 section 6.4.2), and the rows they make.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include <dwarf.h>
 
 #include "probes/unwind/frame_program.h"

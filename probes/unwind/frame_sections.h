@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Where an ELF file has its .eh_frame and .debug_frame.
 #pragma once
 

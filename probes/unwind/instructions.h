@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Passing over machine code whose every instruction is known.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // A function that is known by its bytes: each instruction is one whose effect on the stack is
 // known, and each way through it leads to an end.
 #pragma once

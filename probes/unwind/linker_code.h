@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Code that no compiler wrote and that files say nothing about: .init and .fini, which C libraries
 // begin and end (crti.o, crtn.o) and which no distribution describes, and linkage tables of linkers
 // that describe none (lld). It is known by its bytes: all that can be executed are looked at, and

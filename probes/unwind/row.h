@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // A row of an unwind table: how to find the caller's frame from one instruction on, up to the next
 // row. Plain C, for BPF programs, user space and the cache on disk alike.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What gcc puts into every program and library (crtstuff.c of libgcc) and distributions build
 // without FDEs: deregister_tm_clones, register_tm_clones, __do_global_dtors_aux and frame_dummy,
 // one behind the other. It is known by its bytes: each instruction is one whose effect on the stack

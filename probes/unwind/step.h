@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // One step up a stack, from a frame to its caller's, by a row of an unwind table. Plain C: BPF
 // programs walk live stacks with it, user space walks copied ones, and tests hand-made ones.
 //

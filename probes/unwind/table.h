@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Unwind tables: what a file with code says about finding callers, as rows sorted by address.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The unwind tables of all files with code that a run has met, in the memory that BPF programs
 // search: one array of rows, filled from its beginning. Rows never move.
 #pragma once

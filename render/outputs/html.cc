@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The whole profile as one page that needs nothing else: every frame is in it, however narrow, and
 // viewer/ draws what can be seen. Its only script and only style are the same in every page, so
 // that a policy can name them (docs/pictures.md). What is not ours — names, titles, notes — is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The flame graph as one file: SVG 1.1 that can be read and printed as it is, and a script
 // (viewer/), which adds all that a click does where scripts run. What is not ours — names, titles,
 // notes — is only ever text or an attribute's value, never part of a script or a style.

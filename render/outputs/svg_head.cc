@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Title, captions and legend.
 #include <algorithm>
 #include <array>

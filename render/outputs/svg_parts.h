@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The parts of an SVG picture, from top to bottom, as svg.cc puts them together.
 #pragma once
 

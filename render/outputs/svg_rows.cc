@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The boxes. Each is
 //   <g data-o="offset" data-v="value"><title>name, figures</title><rect …/><text …>name</text></g>
 // for whoever runs no scripts: the figures as exact integers, and pixels. The first line of the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "core/kind_names.h"
 #include "core/units.h"
 #include "render/clean_text.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // One picture: what is looked at, and how it comes from one state to another. For tests and those
 // who put pictures into pages, `element.app` is this: `rows` are the boxes as they are drawn
 // (layout.mjs), `state` is what is looked at (state.mjs), `change()` looks at something else.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Colours of boxes.
 
 const hex = (n) => "#" + n.toString(16).padStart(6, "0");

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The search field, buttons and lists of a picture.
 import { element } from "./page.mjs";
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The data block of a picture: base64 of a gzip stream of columns of LEB128 numbers, as
 // render/data_block.h writes them.
 import { Tree } from "./tree.mjs";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What is said of a box: lines of text.
 import { brief, commas, human, inPages, percent, plain } from "./format.mjs";
 import { wholeOf } from "./functions.mjs";

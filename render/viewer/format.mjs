@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Figures as core/units.h and render/caption.h write them. A figure is a Number, or a BigInt where
 // the profile's sums leave 2^53; those with a fraction are whole numbers of 10^-decimals.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Figures by function, for the table and for all that is said of a function as a whole.
 import { commas } from "./format.mjs";
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What is done with mouse, fingers and keys.
 import { actions } from "./keys.mjs";
 import { neighbour } from "./spoken.mjs";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What keys do, and what help says of them: [keys, as help shows them, what, act(app, box)].
 const keys = [
   [["Enter"], "Click, Enter", "zoom into a box; a caller around it zooms out", (app, box) => app.choose(box)],

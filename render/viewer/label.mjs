@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // As much of a name as fits into a box.
 
 export const padding = 4;  // px between the edges of a box and its text

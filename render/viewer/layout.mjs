@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Where boxes lie. Everything is in shares of the width that is zoomed, [0, 1]; pixels are made by
 // who draws.
 

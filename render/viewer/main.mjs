@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Where the script of a picture begins: finds the picture that it is in, its data and its stage.
 import { App } from "./app.mjs";
 import { decodeTree, inflate } from "./decode.mjs";

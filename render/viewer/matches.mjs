@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The search in a picture: what it finds, what is said of it, and the way from match to match.
 import { percent } from "./format.mjs";
 import { covered, coveredAround, coveredInAll, findFrames, hasHit, mergedIn } from "./search.mjs";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What the width of a box means: a column, or for a difference something made of two.
 import { brief, human } from "./format.mjs";
 

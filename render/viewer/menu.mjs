@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What can be done with a box: rows of [text, key, action].
 import { attributesOf, nameOfView } from "./figures.mjs";
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Small helpers for what the page is made of. Texts of the profile are only ever assigned as text.
 
 export const xhtml = "http://www.w3.org/1999/xhtml", svgSpace = "http://www.w3.org/2000/svg";

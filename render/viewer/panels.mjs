@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What opens beside or above the boxes: the table of functions, help, text to be copied by hand.
 import { element } from "./page.mjs";
 import { brief, percent } from "./format.mjs";

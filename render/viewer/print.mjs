@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // On paper a picture is drawn as SVG, all rows of it; a canvas would be a photograph of the window.
 import { shorten } from "./label.mjs";
 import { labelOf } from "./figures.mjs";

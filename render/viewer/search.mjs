@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Which frames a pattern finds, and how much lies in them.
 import { beyondOf, functionsOf } from "./functions.mjs";
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The boxes for keyboards and screen readers: a tree of which only the part around the current box
 // exists, as a picture may have a million.
 import { element } from "./page.mjs";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Boxes on a canvas that is as large as what can be seen of it; so a picture may be as deep as it
 // likes.
 import { element } from "./page.mjs";

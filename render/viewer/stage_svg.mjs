@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Boxes as elements of the picture itself.
 import { svgElement } from "./page.mjs";
 import { padding, shorten } from "./label.mjs";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What is looked at as text in the address, and back:
 //   zoom=<hash of the path>&search=<pattern>&case=1&value=<measure>&view=callers|around
 //   &focus=<hash of a frame>&hide=<hash>,<hash>&order=width&root=top&cut=left&table=<its order>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The profile in a picture: a tree of frames in columns, callers before callees.
 //
 // Node 0 is the root and stands for everything; node n's callees are the nodes in [n + 1, end[n])

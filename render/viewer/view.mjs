@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What of the tree is looked at, and how: a tree of views over it that is made where it is looked
 // at. A view stands for all nodes with one path of frames after frames were hidden or the direction
 // was changed; so nothing is copied and a change costs what it shows.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """How long it takes to attach and to detach, and what memory memflame needs: the third part of bench-alloc."""
 
 import glob

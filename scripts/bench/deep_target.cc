@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Allocates at the bottom of a recursion, in code with frame pointers.
 //
 //   deep_target DEPTH

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // The least that a tracer of allocations, or of page faults, can do: probes that do nothing, and
 // the plainest programs that know afterwards which stacks own which bytes. There are no other
 // processes here, no nested calls and no losses to account for. The second needs the first.

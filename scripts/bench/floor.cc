@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Attaches programs of floor.bpf.c, and takes from the ring what they report.
 //
 //   floor OBJECT empty|full multi|session|perf FILE FUNCTION=OFFSET…

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // What floor.cc and floor.bpf.c share.
 #pragma once
 

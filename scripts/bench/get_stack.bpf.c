@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // What the kernel's own walk by frame pointer costs, alone.
 // The second needs the first.
 // clang-format off

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Puts one program of get_stack.bpf.c on malloc.
 //
 //   get_stack OBJECT PROGRAM PID LIBRARY OFFSET

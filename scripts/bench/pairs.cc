@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Does one small thing many times at the bottom of a recursion, and says what it cost.
 //
 //   pairs malloc|fault DEPTH

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What the benchmark scripts print: tables in Markdown, the machine, and goals that are met or missed."""
 
 import os

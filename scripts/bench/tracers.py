@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What a process can be traced with. Each attaches to a process that waits, and detaches again."""
 
 import glob

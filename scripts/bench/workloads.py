@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Programs that are traced: a loop that does one thing, and whole programs with much to allocate."""
 
 import os

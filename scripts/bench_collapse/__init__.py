@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What the parts of scripts/bench-collapse share: building, measuring, tables."""
 
 import os

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What any reader has to do at least: floor count FILE counts line feeds, floor perf FILE hashes each
 // line of `perf script` once, makes a number of it and adds up stacks of numbers. It trusts hashes of
 // 64 bits, tells no kinds of frames apart and checks nothing.

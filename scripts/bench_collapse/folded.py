@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Folded text: 1 M distinct stacks of about 18 frames in 1 GB, sorted and shuffled; two such texts compared."""
 
 import os

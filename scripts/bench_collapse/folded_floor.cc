@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What merging folded text costs without any of the rest: no checks, no names kept, 64-bit hashes
 // that stand for the bytes.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Writes folded text like that of a large C++ server: STACKS distinct stacks in bytewise order,
 // about 18 frames and 1 KB a line, each with two or three frames that the line before has not.
 //

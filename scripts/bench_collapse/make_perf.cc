@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Writes `perf script` text as a C++ server would give it: make_perf MEGABYTES STACKS > FILE. The same
 // arguments give the same bytes. Calls form a tree: a stack is the beginning of an earlier one and
 // some calls of its own; about 31 frames, 94 bytes a line, one in nine inlined.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """perf script text: about 31 frames a stack, 50,000 distinct ones in 1 GB."""
 
 import os

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // How long pictures take in headless Chromium, from the beginning of the page to the first paint and
 // from a change to what is painted then:
 //

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What the modules of scripts/fresh-inputs share. A module is one tool:
 
     PACKAGES = ["valgrind"]            # Debian packages with the tool

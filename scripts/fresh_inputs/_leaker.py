@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The program that the heap profilers watch: what it keeps is known to the byte."""
 
 SOURCE = r"""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """bcc: memleak and stackcount of a small program. They are compiled when they start and need the
 kernel's headers."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """bpftrace: malloc of a small program in maps of stacks, as text and as JSON, against a map of the
 same script that has no keys."""
 

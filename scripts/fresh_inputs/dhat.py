@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """valgrind --tool=dhat; it prints its totals at the end."""
 
 import re

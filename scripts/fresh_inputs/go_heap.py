@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Heap profiles of Go: text (debug=1) and protocol buffer, against go tool pprof."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Heap profiles of gperftools' tcmalloc (HEAPPROFILE), against google-pprof."""
 
 import glob

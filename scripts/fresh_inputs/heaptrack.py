@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """heaptrack: every allocation; heaptrack_print adds them up."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Heap profiles of jemalloc, with every allocation counted and with one in 64 KiB."""
 
 import glob

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """valgrind --tool=massif; ms_print lists the snapshots."""
 
 import re

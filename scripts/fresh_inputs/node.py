@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """V8's profiles as node writes them; their figures are added up with Python."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """perf record and perf script: faults, clocks and tracepoints of the kernel's allocators."""
 
 import re

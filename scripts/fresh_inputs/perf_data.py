@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """perf.data itself, against perf report and perf script; from a file and through a pipe."""
 
 import re

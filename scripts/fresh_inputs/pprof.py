@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Go's own heap profile, and memflame's pprof as `go tool pprof` reads it; its JSON as node does."""
 
 PACKAGES = ["golang-go", "nodejs"]

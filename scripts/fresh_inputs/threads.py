@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """eu-stack and gdb on a process with threads: one stack a thread, all frames there."""
 
 import re

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // One headless Chromium for a test file, and what is asked of a picture in it.
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Pictures in pages of others.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What has to hold for every picture: no figure is lost, the text is well-formed, and everybody can
 // use it (axe-core's rules).
 import assert from "node:assert/strict";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Figures by function: a picture that has boxes for a part of the frames tells what the page does
 // that has them all.
 import assert from "node:assert/strict";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 import assert from "node:assert/strict";
 import test from "node:test";
 import { both, boxes, files, open, searchFor, zoomTo, zoomedName, until } from "./browser.mjs";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Writes the pictures that the browser tests look at into a folder: pictures FOLDER.
 #include <array>
 #include <fstream>

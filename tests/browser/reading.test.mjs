@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What helps to read a picture: other directions, figures and orders, the table, menus, copying.
 import assert from "node:assert/strict";
 import test from "node:test";

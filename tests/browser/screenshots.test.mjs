@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // For people to look at: WORK_FOLDER/screenshots.
 import path from "node:path";
 import test from "node:test";

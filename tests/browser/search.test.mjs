@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 import assert from "node:assert/strict";
 import test from "node:test";
 import { both, boxes, choose, elements, matched, open, searchFor, searched, zoomTo, zoomedName, until } from "./browser.mjs";

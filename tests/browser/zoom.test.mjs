@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 import assert from "node:assert/strict";
 import test from "node:test";
 import { address, both, boxes, choose, click, current, elements, indexOf, middleOf, open, searchFor, searched,

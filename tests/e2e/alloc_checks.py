@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """alloc: what allocation profilers are known to get wrong, to the byte."""
 from lib import equal, lossless, observe
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """alloc: every function of the ground truth to the byte, in all four columns; children apart."""
 from lib import equal, lossless, observe
 

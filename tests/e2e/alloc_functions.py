@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """alloc: functions that few C libraries have, and operator new that a program brings along."""
 from lib import equal, lossless, observe
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """alloc: libraries loaded while we watch, by one thread and another; an allocator among them."""
 from lib import SLOW, equal, lossless, observe
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """alloc --check: each double, wild and mismatched free is a candidate with its stack, and no other."""
 import subprocess
 import sys

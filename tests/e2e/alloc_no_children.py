@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """alloc --no-children: the child's blocks and frees are left out, the parent's stay exact."""
 from lib import equal, lossless, observe
 

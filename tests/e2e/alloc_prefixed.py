@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """alloc: allocators under other names, several in one process, each block counted once."""
 import os
 

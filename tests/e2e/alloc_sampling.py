@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """alloc --sample and --every: right on average, as far off as predicted, and nothing left when all is
 freed.
 

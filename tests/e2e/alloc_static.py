@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """alloc: the same truth in a statically linked program with symbols."""
 from alloc_exact import watch
 

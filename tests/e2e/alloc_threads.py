@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """alloc: threads at once, threads that die and threads that leave things behind.
 
 $MEMFLAME_THREAD_ROUNDS is how many objects each of thirty threads makes (default 100,000)."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """alloc --size usable: to the byte what malloc_usable_size() says, where an allocator's sizes can be
 told; where they cannot, memflame says so."""
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """alloc: every way to allocate, in every allocator, however it came into the program: to the byte.
 
 Prints a table of allocators and ways of linking; a cell is the number of functions whose four figures

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Fifty times on and off during a storm: no impossible number, nothing left in target or kernel."""
 import signal
 

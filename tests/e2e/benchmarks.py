@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The benchmark scripts run to their end and measure what they say. What they measure is nobody's goal here."""
 import os
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What the kernel says about BPF programs that are loaded, by the bpf() system call alone.
 
 Layouts and numbers are those of include/uapi/linux/bpf.h and btf.h, which never change.

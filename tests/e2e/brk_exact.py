@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """brk: every function to the byte, and the total is the change of [heap]."""
 from lib import equal, lossless, observe
 from proc import heap_bytes

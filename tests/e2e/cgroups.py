@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """--cgroup, --container and --unit: every process that is there, and every one that comes."""
 import ctypes
 import os

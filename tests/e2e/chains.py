@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Stacks compared with what a program states about them, function by function.
 
 Section "chains" of a truth says for a function which callers it has where it is the innermost of the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Children by fork are followed, three deep, and through exec; --no-children turns that off."""
 from lib import Memflame, equal, example, lossless, observe
 

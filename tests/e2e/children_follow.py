@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """--children: by default a process that is not watched has no probes, a child gets its own as soon as
 it begins, and how long it ran without them is said; exact has them in every process."""
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """--comm NAME: every process of that name, those that run already and those that start later."""
 import time
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """memflame -- COMMAND: probed from its first instruction, and otherwise as if run without memflame."""
 import os
 import pwd

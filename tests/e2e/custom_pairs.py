@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """alloc --alloc/--free/--preset: functions that the user declares, to the byte; and what is said of
 those that are not there, or are several."""
 import json

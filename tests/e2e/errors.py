@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What cannot be done is said in one line that names cause and remedy, and leaves no file behind."""
 import os
 import shutil

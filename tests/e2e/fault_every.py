@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """fault --every N: estimates are right on average, as far off as they say, and totals stay exact."""
 import json
 import re

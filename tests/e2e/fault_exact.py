@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """fault: pages gained and released by every function, and the change of the resident set."""
 from lib import check, equal, lossless, observe
 from proc import resident_pages

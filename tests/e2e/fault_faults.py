@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """fault --value faults: page faults, minor and major, whoever took them: program or kernel."""
 from lib import equal, lossless, observe
 

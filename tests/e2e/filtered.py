@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A picture of a part says which part it is of."""
 from lib import Memflame, Target, check, equal, path, run, spawn, wait_until, example
 import os

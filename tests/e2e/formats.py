@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """SVG, folded text and JSON of one program say the same; standard output; title, notes; render."""
 import json
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """gdb's backtraces at a breakpoint in malloc are among the stacks that memflame takes there.
 
 gdb goes first: a return probe on malloc replaces the return address that gdb would walk over. Its

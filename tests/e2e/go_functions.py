@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """alloc --alloc/--free with functions of Go: no return is ever probed there, arguments are Go's, and
 the C functions of a program in both languages are as exact as everywhere."""
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Names with the marks of XML, folded text and JSON arrive whole, in well-formed output."""
 import xml.etree.ElementTree as xml
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Ctrl-C and SIGTERM end the watching, and the output is written."""
 import os
 import signal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """memflame kernel: what system calls make the kernel allocate, counted to the object, and given back."""
 import ctypes
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Kernel frames on request: above the program's own, without those of the tracing itself."""
 from lib import Memflame, check, equal, example, lossless
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """kill -9 of memflame: the target goes on, and no probe is left."""
 import signal
 import time

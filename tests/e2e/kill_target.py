@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A target that is killed, or ends, in the middle: memflame stops by itself and writes what it saw, and
 says that the target was killed."""
 import time

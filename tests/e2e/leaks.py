@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """leaks: what is outstanding, to the byte, in each of its reports; every option of it."""
 import json
 import os

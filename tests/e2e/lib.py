@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What the end-to-end cases share: start a target, attach memflame, stop it, look at what it says.
 
 A case is a script that ends normally when all is well. $MEMFLAME is the binary under test, $EXAMPLES

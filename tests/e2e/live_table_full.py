@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """alloc with a live table of 100 entries: exactly the shortfall is counted and shown."""
 from lib import consistent, equal, losses, observe
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Twenty thousand different call stacks are all told apart, and a full stack table is counted."""
 from lib import check, consistent, equal, lossless, observe
 

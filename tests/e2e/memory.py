@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """--memory is kept, by memflame's tables and its own memory together; what does not fit is counted."""
 import contextlib
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """mmap: every function and kind to the byte, and the total is the change of VmSize."""
 from lib import equal, lossless, observe
 from proc import status_bytes

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Where nothing can be seen, memflame says what it looked for and fails; where nothing happened, it says
 how many processes it watched."""
 import os

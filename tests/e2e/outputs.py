@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Where outputs go: through no link of another user, to no device, and to whom they belong."""
 import json
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """alloc --max-overhead: the cost is measured right, the budget is held where it can be, what cannot be
 held is said, and estimates stay right on average while the rate changes."""
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """memflame in a PID namespace of its own, as in a sidecar: pids are those of that namespace, what is
 outside of it is never seen, and what cannot be told apart is refused.
 

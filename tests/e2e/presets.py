@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """alloc --preset: with the libraries that they are for, called by a Python program, to the byte."""
 import os
 import subprocess

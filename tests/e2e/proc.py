@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What the system itself says: sizes of a process, its code as it is in memory, programs of BPF."""
 
 import ctypes

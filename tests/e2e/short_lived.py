@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A program that is gone at once keeps its names, and its figures."""
 from lib import SLOW, Memflame, check, equal, example, lossless
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """SIGUSR1 writes what there is so far, and the run goes on; no other signal loses a run."""
 import os
 import signal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """brk and mmap together, two memflames on one process: outstanding bytes are the change of VmSize."""
 from lib import Memflame, Target, equal, lossless
 from proc import status_bytes

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Stacks as walked in the kernel are, frame by frame, those that elfutils' libdwfl finds in copies of
 the same registers and memory; also where another probe has replaced return addresses."""
 import os

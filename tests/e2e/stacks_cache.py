@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Unwind tables are kept between runs, and only where nobody else can have written them."""
 import os
 

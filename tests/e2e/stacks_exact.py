@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Exact stacks of a program without frame pointers, function by function, with all four probes."""
 from chains import compare, complete
 from lib import SLOW, check, lossless, observe

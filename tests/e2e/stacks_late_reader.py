@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Stacks stay complete however late memflame comes to read what its programs have sent.
 
 Commands stop memflame, which is their parent, and let it go on when processes have come and gone.

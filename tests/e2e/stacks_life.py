@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Threads, fork, vfork and exec, clone: exact stacks in each of the processes."""
 from chains import compare, complete
 from lib import SLOW, equal, lossless, observe

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Libraries that come and go while we watch, at the same addresses, deleted and replaced on disk."""
 from chains import compare, complete
 from lib import SLOW, check, lossless, observe

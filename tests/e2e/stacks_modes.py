@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """--stacks: dwarf and copy give the same folded stacks, fp what frame pointers give; each says so.
 
 A copy has one stack: where a handler runs on another than what it interrupted, it ends there."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Programs on an overlay, as containers have them: their code is that of a file below, whose inode is
 another than stat() says. Run one after the other, later ones need no copied stacks."""
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Code that takes the place of other code, by mmap() over it and by mremap(): no stack is walked by
 what was there before."""
 from chains import compare

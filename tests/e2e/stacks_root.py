@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Exact stacks of a program whose libraries only it can see: under another root, in a mount namespace,
 deleted or replaced since it started."""
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Stacks of mmap and fault taken inside a malloc() whose return alloc's probe has redirected."""
 from chains import compare, complete
 from lib import Memflame, Target, lossless

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """However a program is linked, its stacks go to where it starts: dynamic or static, at a fixed address
 or not, with glibc or musl."""
 import os

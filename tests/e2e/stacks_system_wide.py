@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The whole system: a program that starts while we watch is unwound like any other."""
 import json
 import subprocess

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Tables that do not fit into --max-table are counted, and their stacks say so."""
 from lib import Memflame, check, consistent, path
 

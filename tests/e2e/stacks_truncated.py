@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A stack that cannot be followed to its end is marked and counted, and has no wrong frame."""
 from chains import Chains, compare, complete, plain
 from lib import check, equal, lossless, observe

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """alloc under a storm: 8 threads, blocks freed by other threads. Nothing live, nothing lost.
 
 $MEMFLAME_STORM_OPS is the number of allocations (default 300,000)."""

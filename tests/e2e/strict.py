@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """--strict: status 4 when something was lost or stacks were cut, 0 when not; the output is written either
 way, and says how many events have a cut stack, why, and what helps."""
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Names of a program that was deleted, replaced, or lives under another root."""
 import os
 import shutil

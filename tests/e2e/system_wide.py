@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Without a target: the whole system, a root per process name, memflame itself left out."""
 import re
 import subprocess

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Exceptions and longjmp() out of allocation functions behave as untraced, and figures go on."""
 import subprocess
 

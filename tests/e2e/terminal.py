@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """On a terminal: no SVG is written to it, a status line runs, and the command keeps it."""
 import os
 import pty

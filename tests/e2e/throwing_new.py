@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Exceptions out of every operator new of every allocator, with all probes on: as if untraced."""
 import os
 import subprocess

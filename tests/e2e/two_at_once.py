@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Two memflames on one process, of the same probe and of different ones: each is exact."""
 from lib import Memflame, Target, lossless
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """alloc: the USDT pair otel_memory:alloc and :free is used where a program offers it."""
 from lib import check, equal, lossless, observe
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """How many instructions the kernel's verifier goes through per program: far from its limit.
 
 The limit is one million (BPF_COMPLEXITY_LIMIT_INSNS); a kernel that counts more steps for the same

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Any bytes as an ELF file of the watched program. Sites must lie in the file.
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Symbol names: bounded, and never empty where the name was not.
 #include <cstdint>
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Frame sections of watched programs. A byte after the section chooses its kind.
 #include <cstdlib>
 

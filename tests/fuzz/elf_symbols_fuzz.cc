@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Files of watched programs. Start it with some: elf_symbols_fuzz corpus/ -max_len=100000
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // libFuzzer for the readers of inputs.def: any bytes are read or refused, what is read adds up, and
 // goes through folded text without losing a byte of its sum. The name of the program says which
 // reader: perf-script_fuzz.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Kernel symbols: names and modules are parts of the text, and no address has a name from above it.
 #include <cstdlib>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Perf maps: whatever the text is, an address has the name that the last line over it gives.
 #include <cstdlib>
 #include <string>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
 """Makes seeds for the libFuzzer program of a reader: seeds.py OUT_DIR DIR...
 
 A seed is an input, unpacked, and three bytes that choose options (see input_fuzz.cc). Long inputs

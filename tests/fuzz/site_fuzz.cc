@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Any bytes as the code of a function: a site must be behind its entry, be one of the instructions
 // there, and lie in the bytes.
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // libFuzzer for tidying: the first line chooses the steps and is a pattern, what follows is folded
 // text. Sums stay unless stacks are dropped, and doing it again changes nothing more.
 #include <cstdint>

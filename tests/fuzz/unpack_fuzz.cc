@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // libFuzzer for what inputs are packed in: the text is the same however it is asked for, and lines
 // and blocks are all of it. The last byte chooses the size of the pieces.
 #include <algorithm>

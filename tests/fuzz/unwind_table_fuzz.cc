@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // ELF files of watched programs, to unwind tables. Start it with some: unwind_table_fuzz corpus/
 #include <cstdlib>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Notes of USDT probes: as a whole file, and an argument by itself.
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Names for profiles that hold addresses, from files built by these tests (data/symbols/).
 #include <doctest/doctest.h>
 #include <sys/stat.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Stacks with a number above or below: bcc's tools, SystemTap.
 #include <doctest/doctest.h>
 

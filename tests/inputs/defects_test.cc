@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What other tools get wrong, where no test of one reader shows that it goes right here; the whole
 // list, with the tests of each, is in docs/defects.md.
 #include <doctest/doctest.h>

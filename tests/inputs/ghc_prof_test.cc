@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Trees by indentation: GHC's reports, Instruments' call trees.
 #include <doctest/doctest.h>
 

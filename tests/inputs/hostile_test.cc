@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Small inputs that ask for much: what is said once may be referred to from everywhere. All of
 // these took minutes or gigabytes before there was a limit, or an operation that leaves 64 bits.
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Reading other tools' stacks, as the tests of collapse/inputs/ see it.
 #pragma once
 

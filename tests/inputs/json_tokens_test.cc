@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "collapse/json_tokens.h"
 
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // perf script as FlameGraph's stackcollapse-perf.pl reads it. What is expected here was printed by
 // that script (commit 57207afb).
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The reader of `perf script` text. The compatible mode: perf_script_compat_test.cc; weights and
 // netting: perf_script_weights_test.cc.
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What the events of `perf script` weigh, allocations less frees, and input that is damaged.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What is taken for folded text, which has no mark of its own, and what is refused by name.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Profiles made up at random, and all that a format may keep of one.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The hardest profile through every writer and back: what comes back, and what each says is lost.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Texts with a stack a thread: eu-stack, gdb, jstack.
 #include <doctest/doctest.h>
 

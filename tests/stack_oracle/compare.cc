@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 #include "tests/stack_oracle/compare.h"
 
 #include <algorithm>

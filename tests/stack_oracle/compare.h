@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Says whether a dumped stack is what the independent unwinder finds, and if not, why.
 #pragma once
 

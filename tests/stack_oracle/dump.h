@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The stacks that `memflame PROBE --check-stacks FILE` writes: each as walked by the probe, with
 // the registers and the memory it was walked from.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Compares the stacks that `memflame PROBE --check-stacks DUMP` wrote with what libdwfl, an
 // unwinder that is not ours, makes of the same registers and memory.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Walks copied stacks with elfutils' libdwfl: an unwinder that shares nothing with ours.
 #pragma once
 

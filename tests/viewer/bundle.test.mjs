@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // The script in pictures is all modules in one, without their imports: what that asks of them.
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";

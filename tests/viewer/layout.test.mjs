@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 import assert from "node:assert/strict";
 import test from "node:test";
 import { layOut, layOutAround, limitsOf } from "../../render/viewer/layout.mjs";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Searches, the table of functions, measures, and what an address keeps.
 import assert from "node:assert/strict";
 import test from "node:test";

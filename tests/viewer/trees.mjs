@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Trees for tests, made of folded text.
 import { Tree } from "../../render/viewer/tree.mjs";
 import { firstMeasure, measuresOf } from "../../render/viewer/measure.mjs";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What is written: figures, names that are cut, tooltips, copied text.
 import assert from "node:assert/strict";
 import test from "node:test";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // A program's own allocator: with a prefix, and without being exported.
 #include <stddef.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Operator new and delete as a C++ library has them: made of malloc and free of another file.
 #include <stdlib.h>
 

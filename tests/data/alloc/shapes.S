@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 # Functions with the names of an allocator's, of which each has one shape that matters for where it
 # is probed. None is called.
 #

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Symbol tables as they are met: aliases, missing sizes, labels inside functions, gaps.
         .text
         .balign 4096

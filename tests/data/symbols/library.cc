@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // A library: what is visible, what is not, and calls through its procedure linkage table.
 #include <cstdlib>
 #include <cstring>

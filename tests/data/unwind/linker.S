@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // What C libraries put into .init and .fini, and calls through each linkage table that there is.
 // It is read, not run.
 	.section .init,"ax",@progbits

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause
 // Code with one row kind after the other, at fixed offsets from `begin`: unwind_table_test.cc knows
 // them. It is read, not run.
 //   -DDEBUG_FRAME   .debug_frame, no .eh_frame

@@ -35,6 +35,7 @@ void ProcessLinks::add(FilePuts file) {
 }
 
 void ProcessLinks::add(pid_t pid) {
+  told_.insert(pid);
   if (running_)
     return jobs_.put({.kind = Job::begin, .pid = pid, .since = monotonic_ns(), .puts = {}});
   if (first_ == 0) first_ = pid;
@@ -53,14 +54,16 @@ void ProcessLinks::take(const bpf::space_record& record) {
     case bpf::space_fork:
     case bpf::space_borrow:
     case bpf::space_found:
+      told_.insert(pid);
       return jobs_.put({.kind = Job::begin, .pid = pid, .since = record.time, .puts = {}});
-    case bpf::space_exec:
+    case bpf::space_exec: {
       // A link is for the process's first thread. Another thread that calls exec takes its place,
       // and leaves the link with nothing.
-      return jobs_.put({.kind = record.by == bpf::by_another ? Job::renew : Job::begin,
-                        .pid = pid,
-                        .since = record.time,
-                        .puts = {}});
+      const bool first_word = told_.insert(pid).second;
+      const Job::Kind kind = record.by == bpf::by_another ? Job::renew : Job::again;
+      return jobs_.put(
+          {.kind = first_word ? Job::begin : kind, .pid = pid, .since = record.time, .puts = {}});
+    }
     case bpf::space_end:
       if (record.by != bpf::by_nobody) return;  // goes on as another program
       break;
@@ -69,12 +72,13 @@ void ProcessLinks::take(const bpf::space_record& record) {
     default:
       return;
   }
-  const auto waits = [pid](const Job& job) { return job.pid == pid && job.kind == Job::begin; };
-  if (const std::optional<Job> waiting = jobs_.withdraw(waits)) {
-    count(waiting->since, record.time, late_.never);
-    while (jobs_.withdraw(waits)) {
-    }  // its exec
-  }
+  told_.erase(pid);
+  const auto waits = [pid](const Job& job) {
+    return job.pid == pid && (job.kind == Job::begin || job.kind == Job::again);
+  };
+  // Only what has not begun to be probed has never been.
+  while (const std::optional<Job> waiting = jobs_.withdraw(waits))
+    if (waiting->kind == Job::begin) count(waiting->since, record.time, late_.never);
   jobs_.put({.kind = Job::end, .pid = pid, .since = 0, .puts = {}});
 }
 
@@ -92,6 +96,7 @@ void ProcessLinks::close(const std::stop_token& stop) {
 void ProcessLinks::handle(Job job) {
   switch (job.kind) {
     case Job::begin:
+    case Job::again:
       if (links_.count(job.pid) == 0) attach(job.pid, job.since);
       return;
     case Job::renew:

@@ -14,6 +14,7 @@
 #include <atomic>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -79,9 +80,10 @@ class ProcessLinks {
 
  private:
   struct Job {
-    enum Kind : uint8_t { begin, renew, end, file } kind = begin;
+    // again: a process that had its `begin` has become another program, and keeps its links.
+    enum Kind : uint8_t { begin, again, renew, end, file } kind = begin;
     pid_t pid = 0;
-    uint64_t since = 0;  // begin, renew: runs without probes from then on
+    uint64_t since = 0;  // begin, again, renew: runs without probes from then on
     FilePuts puts;
   };
 
@@ -97,6 +99,7 @@ class ProcessLinks {
   uint64_t unprobed_ns(uint64_t since, uint64_t until) const;
 
   std::vector<FilePuts> files_;
+  std::set<pid_t> told_;  // whose `begin` is on its way or handled
   std::map<pid_t, Links> links_;
   pid_t first_ = 0;                    // has the session links
   std::atomic<uint64_t> armed_ns_{0};  // 0: not yet

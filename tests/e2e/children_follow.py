@@ -49,10 +49,8 @@ def only_the_watched():
 
 def late(memflame, processes):
     summary = memflame.summary()
-    # Where an exec falls between two looks it counts as two.
-    found = summary["losses"]["late_process"]["events"]
-    check(processes <= found <= processes + 1,
-          f"{found} processes without probes at first: {summary['notes']}")
+    equal(f"processes without probes at first, {summary['notes']}",
+          summary["losses"]["late_process"]["events"], processes)
     check(any("ran before the probes came" in note for note in summary["notes"]), summary["notes"])
 
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/recording.h"
-#include "probes/alloc/governor.h"
+#include "probes/alloc/budget.h"
 #include "probes/kernel.h"
 #include "probes/memory_plan.h"
 #include "probes/probe.h"

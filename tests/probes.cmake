@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
+memflame_test(budget LIBS memflame_probes)
 memflame_test(cgroups LIBS memflame_probes)
 memflame_test(command LIBS memflame_probes)
 memflame_test(memory_plan LIBS memflame_probes)

@@ -139,8 +139,8 @@ void reconcile(Session& session, Recording& recording) {
   const auto& run = static_cast<const AllocRun&>(session.accounting());
   if (const Governor* governor = run.governor()) {
     recording.meta.sampling =
-        "as " + with_budget(governor->overhead().budget) + " of overhead allow";
-    recording.meta.notes.push_back(governor->in_words());
+        "as " + with_budget(governor->budget().overhead().budget) + " of overhead allow";
+    recording.meta.notes.push_back(governor->budget().in_words());
   }
 }
 

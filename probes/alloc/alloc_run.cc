@@ -327,7 +327,7 @@ void AllocRun::judge(Recording& recording) {
 }
 
 void AllocRun::describe(RunInfo& info) const {
-  if (governor_) info.overhead = governor_->overhead();
+  if (governor_) info.overhead = governor_->budget().overhead();
 }
 
 }  // namespace memflame

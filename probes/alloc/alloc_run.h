@@ -73,7 +73,7 @@ class AllocRun : public Accounting {
   void on_process(const bpf::space_record& record) override;
   void armed() override;
   void add_losses(Losses& losses) const override;
-  bool wants_end() const override { return governor_ && governor_->gives_up(); }
+  bool wants_end() const override { return governor_ && governor_->budget().is_over(); }
   void on_poll(Session& session) override;
   void finish(Session& session, Recording& recording) override;
   void judge(Recording& recording) override;

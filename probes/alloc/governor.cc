@@ -4,13 +4,8 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
-#include <cstdio>
 #include <sstream>
 
-#include "core/error.h"
-#include "core/units.h"
 #include "probes/alloc/rate.h"
 #include "probes/procfs.h"
 #include "probes/session.h"
@@ -21,49 +16,8 @@ namespace {
 constexpr double interval_seconds = 0.5;
 // CPU time that clock ticks can tell.
 constexpr double least_cpu_seconds = 0.05;
-// One allocation kept in so many costs next to nothing beside the probes.
-constexpr double next_to_nothing = 1.0 / 200;
-// Looks at a cost that cannot be helped, half a second apart or more, before the run ends.
-constexpr int most_looks_beyond = 3;
-
-std::string distance_in_words(uint64_t distance) {
-  return distance == 0 ? "all" : "1 sample per " + iec_bytes(static_cast<int64_t>(distance));
-}
-
-std::string in_percent(double value) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.3g %%", value);
-  return text.data();
-}
 
 }  // namespace
-
-double overhead_percent(double cost_seconds, double cpu_seconds) {
-  const double own = cpu_seconds - cost_seconds;
-  // The programs ran in the target's time; where clock ticks hide that, nothing is left of it.
-  return cost_seconds <= 0 ? 0 : 100 * cost_seconds / std::max(own, cpu_seconds / 100);
-}
-
-bool is_beyond_control(const Situation& now, double budget) {
-  if (now.probes > budget) return true;
-  return now.overhead > budget && now.distance != 0 &&
-         (now.distance == largest_distance || now.kept < next_to_nothing);
-}
-
-uint64_t next_distance(const Situation& now, double budget) {
-  if (is_beyond_control(now, budget)) return now.distance;
-  if (now.overhead > budget) {
-    if (now.distance == 0) return first_distance;
-    const double times = std::clamp(now.overhead / budget * 1.5, 1.5, 64.0);
-    const double next = static_cast<double>(now.distance) * times;
-    return next >= static_cast<double>(largest_distance) ? largest_distance
-                                                         : static_cast<uint64_t>(next);
-  }
-  // Half the distance is at most twice the cost.
-  if (now.overhead < budget * 0.4 && now.distance != 0)
-    return now.distance / 2 < least_distance ? 0 : now.distance / 2;
-  return now.distance;
-}
 
 uint64_t cpu_ticks(std::string_view stat, bool with_children) {
   // Fields 14 to 17 (proc(5)), the second of which is a name that may hold anything.
@@ -78,10 +32,8 @@ uint64_t cpu_ticks(std::string_view stat, bool with_children) {
   return sum;
 }
 
-Governor::Governor(double budget_percent, const UprobeMeans& means) : meter_(means) {
-  overhead_.budget = budget_percent;
-  overhead_.prices = meter_.measure();
-}
+Governor::Governor(double budget_percent, const UprobeMeans& means)
+    : budget_(budget_percent, [meter = PriceMeter(means)]() mutable { return meter.measure(); }) {}
 
 Governor::Reading Governor::read(Session& session, const std::vector<pid_t>& pids) const {
   const bpf::counters counters = session.counters();
@@ -91,7 +43,7 @@ Governor::Reading Governor::read(Session& session, const std::vector<pid_t>& pid
   const double stepped = number(counters.stepped);
   const double run_ns =
       counters.timed_runs == 0 ? 0 : number(counters.timed_ns) / number(counters.timed_runs);
-  const TrapPrices& prices = overhead_.prices;
+  const TrapPrices& prices = budget_.overhead().prices;
   Reading now;
   now.seconds = number(monotonic_ns()) / 1e9;
   now.kept = number(counters.events);
@@ -116,7 +68,7 @@ bool Governor::take(const Reading& now) {
   if (cpu < least_cpu_seconds) return false;
   cpu_seconds_ += cpu;
   cost_seconds_ += now.cost_seconds - last_.cost_seconds;
-  overhead_.percent = overhead_percent(cost_seconds_, cpu_seconds_);
+  budget_.set_whole(overhead_percent(cost_seconds_, cpu_seconds_));
   return true;
 }
 
@@ -144,75 +96,19 @@ void Governor::poll(Session& session) {
   const double cost = now.cost_seconds - before.cost_seconds;
   const double cpu = now.cpu_seconds - before.cpu_seconds;
   const double traps = now.trap_seconds - before.trap_seconds;
-  const uint64_t distance = distance_;
-  const double price = overhead_.prices.entry;
-  judge({.distance = distance_,
-         .overhead = overhead_percent(cost, cpu),
-         .probes = overhead_percent(traps, cpu - cost + traps),
-         .kept = seen > 0 ? (now.kept - before.kept) / seen : 0},
-        now.seconds - start_);
-  if (overhead_.prices.entry != price) restate(read(session, session.os().living()));
-  if (distance_ != distance) set_sampling(session.object().globals(), distance_);
-}
-
-// They may be those of a moment in which the machine was slow: before they end a run they are
-// measured again.
-bool Governor::prices_were_wrong() {
-  const double before = overhead_.prices.entry;
-  try {
-    overhead_.prices = meter_.measure();
-  } catch (const Error&) {
-    return false;  // a run with results is not lost for that
-  }
-  if (overhead_.prices.entry >= 0.9 * before) return false;
-  looks_beyond_ = 0;
-  overhead_.beyond_control = false;
-  return true;
-}
-
-void Governor::judge(const Situation& situation, double seconds) {
-  overhead_.recent_percent = situation.overhead;
-  overhead_.probes_percent = situation.probes;
-  overhead_.beyond_control = is_beyond_control(situation, overhead_.budget);
-  looks_beyond_ = overhead_.beyond_control ? looks_beyond_ + 1 : 0;
-  if (looks_beyond_ == most_looks_beyond && !prices_were_wrong() && !overhead_.ended_after)
-    overhead_.ended_after = seconds;
-  const uint64_t next = next_distance(situation, overhead_.budget);
-  if (next == distance_) return;
-  overhead_.changes.push_back(
-      {.seconds = seconds, .from = distance_, .to = next, .overhead = situation.overhead});
-  distance_ = next;
+  const uint64_t distance = budget_.distance();
+  const double price = budget_.overhead().prices.entry;
+  budget_.judge({.distance = distance,
+                 .overhead = overhead_percent(cost, cpu),
+                 .probes = overhead_percent(traps, cpu - cost + traps),
+                 .kept = seen > 0 ? (now.kept - before.kept) / seen : 0},
+                now.seconds - start_);
+  if (budget_.overhead().prices.entry != price) restate(read(session, session.os().living()));
+  if (budget_.distance() != distance) set_sampling(session.object().globals(), budget_.distance());
 }
 
 void Governor::finish(Session& session) {
   if (started_) take(read(session, session.os().pids()));
-}
-
-std::string Governor::in_words() const {
-  std::string text = "overhead ";
-  text += overhead_.percent ? in_percent(*overhead_.percent) : "unknown (too short a run)";
-  text += " of a budget of " + in_percent(overhead_.budget);
-  if (overhead_.beyond_control && overhead_.recent_percent)
-    text += "; the probes alone cost more than that (" + in_percent(*overhead_.recent_percent) +
-            " at the end), and no sampling rate changes it";
-  if (overhead_.ended_after) {
-    std::array<char, 96> ended{};
-    std::snprintf(ended.data(), ended.size(), ": measuring ended after %.1f s",
-                  *overhead_.ended_after);
-    text += std::string(ended.data()) + "; try 'memflame fault', or a larger budget";
-  }
-  // The summary in JSON has all of them.
-  constexpr size_t most = 12;
-  for (size_t i = 0; i < std::min(most, overhead_.changes.size()); ++i) {
-    const RateChange& change = overhead_.changes[i];
-    std::array<char, 32> at{};
-    std::snprintf(at.data(), at.size(), "%.1f s", change.seconds);
-    text += (i == 0 ? "; kept were all at first, " : ", ") + distance_in_words(change.to) +
-            " from " + at.data() + " on (" + in_percent(change.overhead) + " before)";
-  }
-  if (overhead_.changes.size() > most)
-    text += ", and " + std::to_string(overhead_.changes.size() - most) + " more changes";
-  return text;
 }
 
 }  // namespace memflame

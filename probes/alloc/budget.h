@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// --max-overhead: from what memflame cost in the last half second to the sampling rate to go on
+// with, or to the end of the run. Plain arithmetic; governor.h measures.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "probes/alloc/trap_prices.h"
+
+namespace memflame {
+
+// Mean distances of samples, in bytes.
+inline constexpr uint64_t first_distance = 4096;  // when all blocks are too much
+inline constexpr uint64_t least_distance = 64;    // below, all blocks cost little more
+inline constexpr uint64_t largest_distance = 1ULL << 30;
+
+// The last half second.
+struct Situation {
+  uint64_t distance = 0;  // 0: all blocks are kept
+  double overhead = 0;    // percent
+  double probes = 0;      // percent, the traps at entries alone: no sampling rate avoids these
+  double kept = 1;        // of the allocations, so many were kept
+};
+
+// The cost in percent of what the target would have used by itself.
+double overhead_percent(double cost_seconds, double cpu_seconds);
+
+// The probes alone cost more than the budget: no sampling rate changes that.
+bool is_beyond_control(const Situation& now, double budget);
+
+// The distance to go on with. Larger at once when over the budget, smaller step by step when well
+// under it.
+uint64_t next_distance(const Situation& now, double budget);
+
+struct RateChange {
+  double seconds = 0;  // since the start of counting
+  uint64_t from = 0, to = 0;
+  double overhead = 0;  // percent, in the half second before
+};
+
+// What --summary says.
+struct Overhead {
+  double budget = 0;                     // percent
+  std::optional<double> percent;         // of the whole run; none when it was too short to tell
+  std::optional<double> recent_percent;  // of the last half second that was judged
+  std::optional<double> probes_percent;  // of it, the traps at entries alone
+  TrapPrices prices;
+  std::vector<RateChange> changes;
+  bool beyond_control = false;
+  std::optional<double> ended_after;  // seconds: beyond control for a while, so measuring ended
+};
+
+// One look after the other.
+class Budget {
+ public:
+  // `measure` gives the prices, and throws Error where the kernel does not let us measure; so does
+  // this constructor then.
+  Budget(double percent, std::function<TrapPrices()> measure);
+
+  // `seconds` since the start of counting.
+  void judge(const Situation& now, double seconds);
+  void set_whole(double percent) { overhead_.percent = percent; }  // of the whole run so far
+
+  uint64_t distance() const { return distance_; }  // to sample with from now on
+  // Over the budget for some looks in a row, with nothing left to change: the run has to end.
+  bool is_over() const { return overhead_.ended_after.has_value(); }
+  const Overhead& overhead() const { return overhead_; }
+  std::string in_words() const;  // for the notes
+
+ private:
+  bool prices_were_wrong();
+
+  std::function<TrapPrices()> measure_;
+  Overhead overhead_;
+  uint64_t distance_ = 0;
+  int looks_beyond_ = 0;  // in a row
+};
+
+}  // namespace memflame

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "core/error.h"
+
 namespace memflame {
 namespace {
 
@@ -32,15 +34,18 @@ bool begins_as_json(std::string_view text, std::string_view begin) {
 }
 
 bool JsonTokens::fill() {
+  if (source_ == nullptr) return false;
   before_ += buffer_.size();
   buffer_.resize(block);
-  buffer_.resize(source_.read(buffer_.data(), buffer_.size()));
+  buffer_.resize(source_->read(buffer_.data(), buffer_.size()));
   at_ = 0;
   return !buffer_.empty();
 }
 
 void JsonTokens::fail(const std::string& what) const {
-  source_.fail(what + " at byte " + std::to_string(before_ + at_));
+  const std::string where = what + " at byte " + std::to_string(before_ + at_);
+  if (source_ == nullptr) throw Error(where);
+  source_->fail(where);
 }
 
 void JsonTokens::unexpected(int c) const {

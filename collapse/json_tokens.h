@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "collapse/source.h"
@@ -18,7 +19,7 @@ bool begins_as_json(std::string_view text, std::string_view begin);
 
 // Strings may hold any bytes; a half of a surrogate pair becomes U+FFFD, for other programs write
 // such. Everything else has to be JSON: next() throws Error, "NAME: … at byte N", when it is not,
-// also when the input ends in the middle.
+// also when the input ends in the middle; a text has no name.
 class JsonTokens {
  public:
   enum class Kind : uint8_t {
@@ -33,7 +34,8 @@ class JsonTokens {
     end,
   };
 
-  explicit JsonTokens(Source& source) : source_(source) {}
+  explicit JsonTokens(Source& source) : source_(&source) {}
+  explicit JsonTokens(std::string text) : buffer_(std::move(text)) {}
 
   Kind next();
 
@@ -78,7 +80,7 @@ class JsonTokens {
   void append(unsigned code_point);
   [[noreturn]] void unexpected(int c) const;
 
-  Source& source_;
+  Source* source_ = nullptr;  // none: all is in buffer_
   std::string buffer_;
   size_t at_ = 0;           // in buffer_
   uint64_t before_ = 0;     // bytes before buffer_

@@ -2,51 +2,28 @@
 // bpftrace -f json: an object a line. A map is {"type": "map", "data": {"@name": {KEYS: VALUE}}},
 // where KEYS are as in the text but with "," between them, and stacks have a line a frame.
 #include <array>
-#include <nlohmann/json.hpp>
 
 #include "collapse/inputs/bpftrace_maps.h"
 #include "collapse/inputs/text_reader.h"
+#include "collapse/json_number.h"
+#include "collapse/json_tokens.h"
+#include "core/error.h"
 
 namespace memflame {
 namespace {
 
 // A key is repeated when two stacks have the same names, so the object is not built: all are added.
-class Handler : public nlohmann::json_sax<nlohmann::json> {
+class Handler {
  public:
   Handler(BpftraceMaps& maps, std::vector<std::string_view>& bad) : maps_(maps), bad_(bad) {}
 
-  bool null() override { return other(); }
-  bool boolean(bool /*value*/) override { return other(); }
-  bool binary(binary_t& /*value*/) override { return other(); }
-  bool number_integer(number_integer_t value) override { return number(std::to_string(value)); }
-  bool number_unsigned(number_unsigned_t value) override { return number(std::to_string(value)); }
-  bool number_float(number_float_t value, const string_t& text) override {
-    constexpr double limit = 9.2e18;
-    if (value >= limit || value <= -limit)
-      throw Error("the number " + text.substr(0, 40) + " leaves the range of 64 bits");
-    return other();
-  }
-  bool string(string_t& value) override {
-    if (depth_ == 1 && keys_[1] == "type")
-      type_ = value;
-    else if (depth_ == 1)
-      bad_.push_back("printed by the script");
-    else
-      other();
-    return true;
-  }
-  bool start_object(size_t /*size*/) override { return begin(false); }
-  bool start_array(size_t /*size*/) override { return begin(true); }
-  bool end_object() override { return end(); }
-  bool end_array() override { return end(); }
-  bool key(string_t& value) override {
-    if (depth_ < levels) keys_[depth_] = value;
-    if (depth_ == 1 && value == "data")
-      maps_of_data_ = type_ == "map" || type_ == "hist" || type_ == "stats";
-    return true;
-  }
-  bool parse_error(size_t /*at*/, const std::string& /*token*/,
-                   const nlohmann::detail::exception& /*error*/) override {
+  // Takes one line. False where it is no JSON from some byte on; what comes before has been taken.
+  bool run(std::string_view line) {
+    JsonTokens tokens{std::string(line)};
+    while (read(tokens)) {
+      if (tokens.kind() == JsonTokens::Kind::end) return true;
+      take(tokens.kind(), tokens.text());
+    }
     bad_.push_back("no JSON");
     return false;
   }
@@ -56,7 +33,53 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
   // buckets.
   static constexpr size_t levels = 6, entry_level = 3;
 
-  bool begin(bool array) {
+  static bool read(JsonTokens& tokens) {
+    try {
+      tokens.next();
+      return true;
+    } catch (const Error&) {
+      return false;
+    }
+  }
+
+  void take(JsonTokens::Kind kind, std::string_view text) {
+    using Kind = JsonTokens::Kind;
+    switch (kind) {
+      case Kind::begin_object:
+      case Kind::begin_array:
+        return begin(kind == Kind::begin_array);
+      case Kind::end_object:
+      case Kind::end_array:
+        return end();
+      case Kind::key:
+        return key(text);
+      case Kind::string:
+        return string(text);
+      case Kind::number:
+        return number(text);
+      case Kind::word:
+        return other();
+      case Kind::end:
+        return;
+    }
+  }
+
+  void key(std::string_view text) {
+    if (depth_ < levels) keys_[depth_] = text;
+    if (depth_ == 1 && text == "data")
+      maps_of_data_ = type_ == "map" || type_ == "hist" || type_ == "stats";
+  }
+
+  void string(std::string_view text) {
+    if (depth_ == 1 && keys_[1] == "type")
+      type_ = text;
+    else if (depth_ == 1)
+      bad_.push_back("printed by the script");
+    else
+      other();
+  }
+
+  void begin(bool array) {
     if (++depth_ < levels) {
       arrays_[depth_] = array;
       keys_[depth_].clear();
@@ -66,13 +89,11 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
       buckets_ = 0;
       with_buckets_ = false;
     }
-    return true;
   }
 
-  bool end() {
+  void end() {
     if (depth_ == entry_level + 1) end_entry();
     --depth_;
-    return true;
   }
 
   void end_entry() {
@@ -90,9 +111,8 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
     maps_.add(values_);
   }
 
-  bool other() {
+  void other() {
     if (maps_of_data_ && depth_ >= 2) bad_.push_back("the value of a map is no number");
-    return true;
   }
 
   std::string_view map() const {
@@ -101,9 +121,25 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
     return name;
   }
 
-  bool number(const std::string& text) {
-    if (depth_ == 1 || !maps_of_data_) return true;
-    const int64_t value = maps_.number(text).value_or(0);
+  void number(std::string_view text) {
+    JsonNumber parsed;
+    if (!parse_json_number(text, parsed)) return bad_.push_back("no JSON");
+    if (depth_ == 1 || !maps_of_data_) return;
+    if (text.find_first_of(".eE") != std::string_view::npos) {
+      int64_t near = 0;
+      bool rounded = false;
+      return parsed.scaled(0, near, rounded) ? other() : fail_beyond(text);
+    }
+    const std::optional<int64_t> value = maps_.number(text);
+    if (!value) fail_beyond(text);
+    integer(text, *value);
+  }
+
+  [[noreturn]] static void fail_beyond(std::string_view text) {
+    throw Error("the number " + std::string(text.substr(0, 40)) + " leaves the range of 64 bits");
+  }
+
+  void integer(std::string_view text, int64_t value) {
     if (depth_ == 2) {
       maps_.scalar(map(), text);
     } else if (depth_ == entry_level) {
@@ -119,7 +155,6 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
       if (!add_to(buckets_, value, Unit::count))
         throw Error("a histogram leaves the range of 64 bits");
     }
-    return true;
   }
 
   void tell_keys(std::string_view text) {
@@ -175,7 +210,7 @@ class Reader : TextReader {
     if (trimmed(line).empty()) return;
     std::vector<std::string_view> found;
     Handler handler(maps_, found);
-    const bool good = nlohmann::json::sax_parse(line, &handler);
+    const bool good = handler.run(line);
     for (const std::string_view why : found) bad(why);
     if (!good && !whole) cut_off("a part of its map is left out");
   }

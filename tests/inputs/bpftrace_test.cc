@@ -193,6 +193,21 @@ TEST_CASE("JSON output: the same maps") {
   CHECK(noted(cut, "the input ends in the middle of a stack"));
 }
 
+TEST_CASE("JSON output: names may hold any bytes") {
+  // A comm is bytes that a program chose; bpftrace prints them as they are.
+  const std::string line =
+      "{\"type\": \"map\", \"data\": {\"@bytes\": {\"\\n    f+1\\n,a\xff\": 5, "
+      "\"\\n    f+1\\n,\\ud800b\": 7, \"\\n    f+1\\n,c\": 9}}}\n";
+  const Profile p = read_text(line);
+  CHECK(p.total(0) == 21);
+  CHECK(stacks(p) == Stacks{{"a\xff;f", 5},
+                            {"c;f", 9},
+                            {"\xef\xbf\xbd"
+                             "b;f",
+                             7}});
+  CHECK(p.losses.lost_events() == 0);
+}
+
 TEST_CASE("what bpftrace 0.17 prints for one script as text and as JSON") {
   // 150 calls of malloc of 6500 bytes, weighed in a dozen ways.
   for (const char* file : {"bpftrace/modes-0.17.txt", "bpftrace-json/modes-0.17.json"}) {

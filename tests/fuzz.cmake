@@ -30,7 +30,8 @@ set(ELF_CORPUS ${CMAKE_CURRENT_BINARY_DIR}/elf_corpus)
 file(MAKE_DIRECTORY ${ELF_CORPUS})
 symbolize_fuzz(elf_symbols SEEDS -max_len=65536 ${ELF_CORPUS} ${SYMBOLS}
                SOURCES ${DEMANGLE} bus_guard.cc debug_files.cc dwarf_index.cc dwarf_names.cc
-                       elf_file.cc elf_symbols.cc plt.cc symbol_table.cc vdso.cc
+                       elf_file.cc elf_symbols.cc function_starts.cc go_names.cc plt.cc
+                       symbol_table.cc vdso.cc
                LIBS memflame_core PkgConfig::LIBDW PkgConfig::LIBELF supc++)
 add_dependencies(elf_symbols_fuzz symbol_files)
 
@@ -46,11 +47,14 @@ add_custom_command(
 add_custom_target(frame_corpus DEPENDS ${FRAME_CORPUS}/library)
 input_fuzz(eh_frame probes/unwind SOURCES ${FRAMES} SEEDS ${FRAME_CORPUS} LIBS PkgConfig::LIBDW)
 input_fuzz(unwind_table probes/unwind SEEDS -max_len=65536 ${TABLE_CORPUS} ${UNWIND}
-           SOURCES ${FRAMES} elf_image.cc frame_sections.cc known_function.cc linker_code.cc
-                   startup_code.cc table.cc
+           SOURCES ${FRAMES} elf_image.cc frame_sections.cc go_rows.cc known_function.cc
+                   linker_code.cc startup_code.cc table.cc ../../core/go_functions.cc
            LIBS PkgConfig::LIBDW PkgConfig::LIBELF)
 add_dependencies(eh_frame_fuzz frame_corpus)
 add_dependencies(unwind_table_fuzz unwind_files)
+set(GO_CORPUS ${CMAKE_CURRENT_BINARY_DIR}/go_corpus)
+file(MAKE_DIRECTORY ${GO_CORPUS})
+input_fuzz(go_functions core SOURCES go_functions.cc SEEDS -max_len=65536 ${GO_CORPUS})
 set(USDT_CORPUS ${CMAKE_CURRENT_BINARY_DIR}/usdt_corpus)
 file(MAKE_DIRECTORY ${USDT_CORPUS})
 add_custom_command(

@@ -112,12 +112,19 @@ std::vector<Symbol> ElfSymbols::find(uint64_t address) {
   if (!name.empty()) symbols.front().function = demangle(name);
   if (!symbols.empty() && symbols.front().function.empty()) symbols.clear();
   if (!symbols.empty()) return symbols;
-  if (const std::optional<uint64_t> start = start_of(address))
-    if (const std::string_view known = starts_->name_of(*start); !known.empty()) {
-      symbols.emplace_back();
-      symbols.front().function = known;
-    }
+  if (const std::string_view known = stripped_name(address); !known.empty()) {
+    symbols.emplace_back();
+    symbols.front().function = known;
+  }
   return symbols;
+}
+
+// What a file without symbols still says of a function's name.
+std::string_view ElfSymbols::stripped_name(uint64_t address) {
+  if (const std::optional<uint64_t> start = start_of(address)) return starts_->name_of(*start);
+  if (problem() != ElfProblem::none) return {};
+  if (!go_) go_.emplace(file_);
+  return go_->name_of(address);
 }
 
 }  // namespace memflame

@@ -11,6 +11,7 @@
 #include "collapse/symbolize/dwarf_index.h"
 #include "collapse/symbolize/elf_file.h"
 #include "collapse/symbolize/function_starts.h"
+#include "collapse/symbolize/go_names.h"
 #include "collapse/symbolize/symbol_table.h"
 
 namespace memflame {
@@ -38,12 +39,14 @@ class ElfSymbols {
  private:
   void read_symbols();
   void add_plt(std::vector<SymbolEntry>& entries);
+  std::string_view stripped_name(uint64_t address);
 
   ElfFile file_;
   std::deque<std::string> plt_names_;
   SymbolTable table_;
   std::unique_ptr<DwarfIndex> dwarf_;
   std::optional<FunctionStarts> starts_;  // read when first needed
+  std::optional<GoNames> go_;             // the same
   Dwarf_Addr dwarf_bias_ = 0;
 };
 

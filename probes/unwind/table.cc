@@ -8,6 +8,7 @@
 #include "probes/unwind/eh_frame.h"
 #include "probes/unwind/elf_image.h"
 #include "probes/unwind/frame_sections.h"
+#include "probes/unwind/go_rows.h"
 #include "probes/unwind/instructions.h"
 #include "probes/unwind/linker_code.h"
 #include "probes/unwind/startup_code.h"
@@ -74,10 +75,23 @@ uint64_t start_address(const ImageBytes& image, const ElfImage& elf) {
   return interpreted || !dynamic_entry(image, elf, DT_NEEDED) ? elf.entry() : 0;
 }
 
+// Sorted, without overlaps and empty ones.
+std::vector<KnownCode> together(std::vector<KnownCode> known, const std::vector<KnownCode>& more) {
+  known.insert(known.end(), more.begin(), more.end());
+  std::ranges::stable_sort(known, {}, &KnownCode::start);
+  uint64_t covered = 0;
+  std::erase_if(known, [&](const KnownCode& code) {
+    if (code.start < covered || code.end <= code.start) return true;
+    covered = code.end;
+    return false;
+  });
+  return known;
+}
+
 // Puts rows of FDEs and of the gaps between them together.
 class Builder {
  public:
-  // `known`: what code is that has no FDEs, sorted.
+  // `known`: what code is that has no FDEs, sorted, without overlaps.
   Builder(const ImageBytes& image, const ElfImage& elf, Table& table, const Frames& frames,
           const std::vector<KnownCode>& known)
       : image_(image),
@@ -145,11 +159,11 @@ class Builder {
 
   // Code without FDEs.
   void gap(Extent code) {
-    for (const KnownCode& known : known_) {
-      if (known.start < code.start || known.end <= known.start || known.end > code.end) continue;
-      search({code.start, known.start});
-      add(known.rows, {known.start, known.end});
-      code.start = known.end;
+    auto known = std::ranges::lower_bound(known_, code.start, {}, &KnownCode::start);
+    for (; known != known_.end() && known->end <= code.end; ++known) {
+      search({code.start, known->start});
+      add(known->rows, {known->start, known->end});
+      code.start = known->end;
     }
     search(code);
   }
@@ -276,14 +290,15 @@ Table make_table(const ImageBytes& image) {
   if (!debug_frame.section.bytes.empty()) read_frames(debug_frame.section, frames);
   table.entries = static_cast<uint32_t>(frames.fdes.size());
 
-  const std::vector<KnownCode> known = linker_code(image, *elf);
+  const GoRows go = go_rows(image, *elf);
+  const std::vector<KnownCode> known = together(linker_code(image, *elf), go.functions);
   Builder builder(image, *elf, table, frames, known);
   builder.build();
   table.malformed += frames.malformed;
   // .eh_frame marks the return from signal handlers, by 'S'. Go's assembler and musl's do not do so
-  // in .debug_frame, whose word is not taken for it.
+  // in .debug_frame, whose word is not taken for it, nor do Go's own tables.
   std::vector<Extent> unknown = builder.gaps();
-  if (frames.fdes.size() > eh_entries) {
+  if (frames.fdes.size() > eh_entries || !go.functions.empty()) {
     unknown.clear();
     for (const Segment& s : table.segments) unknown.push_back({s.vaddr, s.vaddr + s.size});
   }
@@ -292,6 +307,8 @@ Table make_table(const ImageBytes& image) {
   for (const Extent& code : unknown) find_restorers(image, table.segments, code, budget, restorers);
   const Extent first = builder.first_code();
   if (first.start < first.end) mark(table, first, row_end);
+  for (const KnownCode& function : go.special)
+    mark(table, {function.start, function.end}, static_cast<row_kind>(function.rows.front().kind));
   // One byte early: callers are looked up by their return address - 1.
   for (const uint64_t address : restorers)
     mark(table, {address - 1, address + sizeof(restorer)}, row_signal);

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Code that Go's own table describes: all of a Go program's without .debug_frame, and the functions
+// that begin a stack.
+#pragma once
+
+#include <vector>
+
+#include "probes/unwind/elf_image.h"
+#include "probes/unwind/linker_code.h"
+
+namespace memflame::unwind {
+
+struct GoRows {
+  std::vector<KnownCode> functions;  // all of Go's, sorted by address, without overlaps
+  // Of them those where a stack begins, or where the goroutine's is left for another one. What
+  // .debug_frame says of these is not true.
+  std::vector<KnownCode> special;
+};
+
+// Nothing for files without code of Go, and for those without section headers.
+GoRows go_rows(const ImageBytes& image, const ElfImage& elf);
+
+}  // namespace memflame::unwind

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Runs code that it writes at run time: functions with a frame pointer and nothing else that
 // describes them, in memory that becomes executable before or after a profiler attaches, by mmap()
-// or later by mprotect(). Their names are in /tmp/perf-PID.map.
+// or later by mprotect(). And copies of one function with a frame of a fixed size, as CPython makes
+// them for its perf support. Their names are in /tmp/perf-PID.map.
 //
 //   jit alloc|brk|mmap|fault [ROUNDS] [--wait]
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 #include <utility>
 
 #include "examples/chains/event.h"
@@ -70,7 +73,46 @@ class Code {
   unsigned char *start_, *at_;
 };
 
+// As CPython's trampolines: call their fourth argument.
+using Copy = void (*)(int, int, int, Function);
+
+Copy copies(std::initializer_list<unsigned char> code, size_t distance, const char* name) {
+  constexpr size_t bytes = 64 << 10;
+  void* const pages =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pages == MAP_FAILED) truth::fail("no memory for code");
+  auto* const start = static_cast<unsigned char*>(pages);
+  for (size_t at = 0; at + distance <= bytes; at += distance)
+    std::copy(code.begin(), code.end(), start + at);
+  if (mprotect(pages, bytes, PROT_READ | PROT_EXEC) != 0)
+    truth::fail("code cannot be made executable");
+  unsigned char* const third = start + 2 * distance;
+  std::fprintf(perf_map, "%lx %zx %s\n", reinterpret_cast<unsigned long>(third), code.size(), name);
+  std::fflush(perf_map);
+  return reinterpret_cast<Copy>(third);
+}
+
+// sub $8, %rsp; call *%rcx; add $8, %rsp; ret
+Copy packed_copies() {
+  return copies({0x48, 0x83, 0xec, 8, 0xff, 0xd1, 0x48, 0x83, 0xc4, 8, 0xc3}, 11,
+                "py::packed:a.py");
+}
+// The same behind endbr64.
+Copy aligned_copies() {
+  return copies(
+      {0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0x83, 0xec, 8, 0xff, 0xd1, 0x48, 0x83, 0xc4, 8, 0xc3}, 16,
+      "py::aligned:a.py");
+}
+
 }  // namespace
+
+OWN_FRAME void under_packed_copy() { event(); }
+OWN_FRAME void under_aligned_copy() { event(); }
+
+OWN_FRAME void calls_copy(Copy copy, Function function) {
+  copy(0, 0, 0, function);
+  keep();
+}
 
 OWN_FRAME void under_early_code() { event(); }
 OWN_FRAME void under_late_code() { event(); }
@@ -89,12 +131,16 @@ struct Site {
   const char* callers;
 };
 #define TO_MAIN ";chain::calls_code(void (*)());main;+;_start"
+#define FROM_COPY \
+  ";chain::calls_copy(void (*)(int, int, int, void (*)()), void (*)());main;+;_start"
 constexpr Site sites[] = {
     {"chain::under_early_code()", "jitted_early" TO_MAIN},
     {"chain::under_late_code()", "jitted_late" TO_MAIN},
     {"chain::under_protected_code()", "jitted_protected" TO_MAIN},
     {"chain::under_nested_code()",
      "jitted_inner;chain::calls_code(void (*)());jitted_outer" TO_MAIN},
+    {"chain::under_packed_copy()", "py::packed:a.py" FROM_COPY},
+    {"chain::under_aligned_copy()", "py::aligned:a.py" FROM_COPY},
 };
 
 Function to_nest = nullptr;
@@ -119,6 +165,7 @@ int main(int argc, char** argv) {
   Code early(false);
   const Function in_early = early.calling(under_early_code, "jitted_early");
   calls_code(in_early);
+  const Copy packed = packed_copies(), aligned = aligned_copies();
   choose(wanted);
   truth::begin(argc, argv);
 
@@ -132,6 +179,8 @@ int main(int argc, char** argv) {
     renew_pages();
     for (const Function function : {in_early, in_late, in_protected, in_outer})
       calls_code(function);
+    calls_copy(packed, under_packed_copy);
+    calls_copy(aligned, under_aligned_copy);
   }
   for (const Site& site : sites) state(site.leaf, site.callers, rounds);
   const int status = truth::end();

@@ -46,6 +46,7 @@ class Spaces {
   const std::vector<Mapping>& code_of(SpaceId id, uint64_t time_ns);
   // Live spaces in which one of these mappings' files is mapped.
   std::vector<SpaceId> with_code(std::span<const Mapping> code) const;
+  pid_t pid_of(SpaceId id) const { return static_cast<pid_t>(spaces_[id.index].space.pid); }
   bool has_ended(SpaceId id) const { return id.index < spaces_.size() && spaces_[id.index].ended; }
   // Reads /proc/PID/maps again, unless that was done after `time_ns`; of a space that has ended,
   // the log.

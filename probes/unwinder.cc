@@ -53,6 +53,24 @@ unwind::CopiedStack copied(const bpf::copy_record& record) {
   return stack;
 }
 
+bpf::code_mapping entry_of(const MadeCode::Block& block) {
+  bpf::code_mapping entry{};
+  entry.start = entry.base = block.start;
+  entry.end = block.start + unwind::copies_bytes;
+  entry.first_row = block.place.first;
+  entry.rows = block.place.count;
+  return entry;
+}
+
+// Code that is walked by frame pointers is one with that before it.
+void append(std::vector<bpf::code_mapping>& list, const bpf::code_mapping& next) {
+  if (!list.empty() && next.rows == bpf::code_frame_pointer &&
+      list.back().rows == bpf::code_frame_pointer && list.back().end == next.start)
+    list.back().end = next.end;
+  else
+    list.push_back(next);
+}
+
 }  // namespace
 
 Unwinder::Unwinder(const ProbeOptions& options)
@@ -142,7 +160,10 @@ void Unwinder::begin(const Spaces& spaces, BpfObject& object) {
 }
 
 uint32_t Unwinder::claim(SpaceId space) { return lists_->claim(space); }
-void Unwinder::release(SpaceId space) { lists_->release(space, monotonic_ns()); }
+void Unwinder::release(SpaceId space) {
+  made_code_.forget(space);
+  lists_->release(space, monotonic_ns());
+}
 
 void Unwinder::make_tables(const Spaces& spaces, std::span<const Mapping> code) {
   std::vector<std::pair<ModuleId, const Module*>> wanted;
@@ -182,6 +203,23 @@ bpf::code_mapping Unwinder::entry(const Spaces& spaces, const Mapping& mapping) 
   return entry;
 }
 
+// Its parts whose rows are known, and between them what frame pointers must tell.
+void Unwinder::add_made_code(const Spaces& spaces, SpaceId space, const Mapping& mapping,
+                             std::vector<bpf::code_mapping>& list) {
+  bpf::code_mapping rest = entry(spaces, mapping);
+  if (options_.stacks != Stacks::fp) {
+    made_code_.look(space, spaces.pid_of(space), mapping, tables_);
+    for (const MadeCode::Block& block : made_code_.blocks(space, mapping)) {
+      bpf::code_mapping before = rest;
+      before.end = block.start;
+      if (before.start < before.end) append(list, before);
+      append(list, entry_of(block));
+      rest.start = block.start + unwind::copies_bytes;
+    }
+  }
+  if (rest.start < rest.end) append(list, rest);
+}
+
 void Unwinder::publish(Spaces& spaces, SpaceId space) {
   const uint32_t unmaps = lists_->unmaps(space);
   const std::vector<Mapping>& code = spaces.code_of(space, monotonic_ns());
@@ -190,12 +228,10 @@ void Unwinder::publish(Spaces& spaces, SpaceId space) {
   for (const Mapping& mapping : code) {
     // The kernel's page of return probes and displaced instructions is nobody's code.
     if (is_uprobes_page(spaces.module(mapping.module))) continue;
-    const bpf::code_mapping next = entry(spaces, mapping);
-    if (!list.empty() && next.rows == bpf::code_frame_pointer &&
-        list.back().rows == bpf::code_frame_pointer && list.back().end == next.start)
-      list.back().end = next.end;
+    if (spaces.module(mapping.module).kind == ModuleKind::anonymous)
+      add_made_code(spaces, space, mapping, list);
     else
-      list.push_back(next);
+      append(list, entry(spaces, mapping));
   }
   if (list.empty()) return;
   lists_->publish(space, std::move(list), unmaps,
@@ -203,6 +239,7 @@ void Unwinder::publish(Spaces& spaces, SpaceId space) {
 }
 
 void Unwinder::code_unmapped(Spaces& spaces, SpaceId space, uint64_t time_ns) {
+  made_code_.forget(space);
   spaces.read_again(space, time_ns);
   stale_.insert(space);  // its list is gone, whatever was read
 }
@@ -227,11 +264,12 @@ void Unwinder::demand(Spaces& spaces, SpaceId space, uint64_t address, uint64_t 
 }
 
 unwind::FoundRow Unwinder::find_row(std::span<const Mapping> code, const Spaces& spaces,
-                                    uint64_t address) const {
+                                    SpaceId space, uint64_t address) const {
   const Mapping* mapping = mapping_at(code, address);
   if (mapping == nullptr || is_uprobes_page(spaces.module(mapping->module)))
     return {bpf::stop_no_mapping, {}};
-  const bpf::code_mapping where = entry(spaces, *mapping);
+  const std::optional<MadeCode::Block> made = made_code_.find(space, address);
+  const bpf::code_mapping where = made ? entry_of(*made) : entry(spaces, *mapping);
   if (where.rows == bpf::code_no_table) return {bpf::stop_no_table, {}};
   if (where.rows == bpf::code_frame_pointer)
     return {bpf::stop_end, {.pc = 0, .cfa = 0, .kind = unwind::row_fp, .rbp = 0}};
@@ -242,9 +280,10 @@ unwind::FoundRow Unwinder::find_row(std::span<const Mapping> code, const Spaces&
 }
 
 unwind::WalkedStack Unwinder::walk_again(Spaces& spaces, const bpf::copy_record& record) const {
-  const std::vector<Mapping>& code = spaces.code_of(SpaceId{record.space}, record.time);
+  const SpaceId space{record.space};
+  const std::vector<Mapping>& code = spaces.code_of(space, record.time);
   return unwind::walk(copied(record), options_.max_depth,
-                      [&](uint64_t address) { return find_row(code, spaces, address); });
+                      [&](uint64_t address) { return find_row(code, spaces, space, address); });
 }
 
 RawStack Unwinder::walk(Spaces& spaces, const bpf::copy_record& record) {

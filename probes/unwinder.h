@@ -11,6 +11,7 @@
 
 #include "probes/bpf_object.h"
 #include "probes/known_files.h"
+#include "probes/made_code.h"
 #include "probes/options.h"
 #include "probes/spaces.h"
 #include "probes/unwind/code_lists.h"
@@ -66,7 +67,9 @@ class Unwinder {
   void make_tables(const Spaces& spaces, std::span<const Mapping> code);
   void make_tables(const std::vector<std::pair<ModuleId, const Module*>>& modules);
   bpf::code_mapping entry(const Spaces& spaces, const Mapping& mapping) const;
-  unwind::FoundRow find_row(std::span<const Mapping> code, const Spaces& spaces,
+  void add_made_code(const Spaces& spaces, SpaceId space, const Mapping& mapping,
+                     std::vector<bpf::code_mapping>& list);
+  unwind::FoundRow find_row(std::span<const Mapping> code, const Spaces& spaces, SpaceId space,
                             uint64_t address) const;
 
   const ProbeOptions& options_;
@@ -74,6 +77,7 @@ class Unwinder {
   unwind::Tables tables_;
   std::optional<unwind::CodeLists> lists_;
   std::optional<KnownFiles> files_;
+  MadeCode made_code_;
   std::vector<std::shared_ptr<void>> mapped_;
   uint32_t rows_ = 0, mappings_ = 0, slots_ = 0;
   std::set<SpaceId> stale_;  // whose lists miss a table that is loaded now

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "probes/unwind/copies.h"
 #include "probes/unwind/known_function.h"
 #include "probes/unwind/table.h"
 
@@ -259,4 +260,60 @@ TEST_CASE("this program's own startup code") {
     CHECK(found->cfa == r.cfa);
     CHECK(found->rbp == r.rbp);
   }
+}
+
+namespace {
+
+// CPython's trampolines of 3.12 and 3.14: what distributions build has endbr64, too.
+const Code trampoline = hex("4883ec08 ffd1 4883c408 c3");
+const Code framed_trampoline = hex("55 4889e5 ffd1 5d c3");
+
+Code copies_of(const Code& code, size_t distance) {
+  Code memory(copies_bytes);
+  for (size_t at = 0; at + distance <= memory.size(); at += distance)
+    std::copy(code.begin(), code.end(), memory.begin() + static_cast<std::ptrdiff_t>(at));
+  return memory;
+}
+
+row row_at(const std::vector<row>& rows, uint32_t pc) {
+  row found{};
+  for (const row& r : rows)
+    if (r.pc <= pc) found = r;
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("memory filled with copies of one function") {
+  for (const size_t distance : {trampoline.size(), size_t{16}}) {
+    CAPTURE(distance);
+    const std::vector<row> rows = rows_of_copies(copies_of(trampoline, distance));
+    REQUIRE(!rows.empty());
+    CHECK(std::is_sorted(rows.begin(), rows.end(),
+                         [](const row& a, const row& b) { return a.pc < b.pc; }));
+    for (const uint32_t copy : {0U, 1U, 1000U}) {
+      const auto start = static_cast<uint32_t>(copy * distance);
+      CHECK(row_at(rows, start).cfa == 1);
+      CHECK(row_at(rows, start + 5).cfa == 2);  // where the call is
+      CHECK(row_at(rows, start + 10).cfa == 1);
+    }
+  }
+  const std::vector<row> framed = rows_of_copies(copies_of(framed_trampoline, 16));
+  REQUIRE(!framed.empty());
+  CHECK(row_at(framed, 16 + 5).cfa == 2);
+  CHECK(row_at(framed, 16 + 5).rbp == 2);
+}
+
+TEST_CASE("memory that only begins like copies is not taken for them") {
+  const Code good = copies_of(trampoline, 16);
+  for (const size_t at : {size_t{20}, size_t{30}, good.size() - 16, good.size() - 1}) {
+    CAPTURE(at);
+    Code bad = good;
+    bad[at] ^= std::byte{1};
+    CHECK(rows_of_copies(bad).empty());
+  }
+  CHECK(rows_of_copies(Code(copies_bytes)).empty());
+  CHECK(rows_of_copies(copies_of(hex("c3"), 1)).empty());
+  CHECK(rows_of_copies(Code{}).empty());
+  CHECK(rows_of_copies(trampoline).size() == 3);
 }

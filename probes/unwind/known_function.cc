@@ -65,6 +65,7 @@ bool calls(Instructions& in) {
   return in.pass({0xe8}, 4) || in.pass({0x67, 0xe8}, 4) ||  // call x
          in.pass({0xff, 0x15}, 4) ||                        // call *x(%rip)
          in.pass({0xff, 0xd0}) ||                           // call *%rax
+         in.pass({0xff, 0xd1}) ||                           // call *%rcx
          in.pass({0xff, 0x14, 0xc5}, 4) ||                  // call *x(,%rax,8)
          in.pass({0xff, 0x14, 0xc2});                       // call *(%rdx,%rax,8)
 }

@@ -79,6 +79,13 @@ void Tables::settle(Entry& entry) {
   std::vector<row>().swap(rows);
 }
 
+Tables::Place Tables::add(std::vector<row> rows) {
+  Entry entry;
+  entry.table.rows = std::move(rows);
+  settle(entry);
+  return entry.place;
+}
+
 row Tables::find(Place place, uint32_t offset) const {
   const std::span<const row> rows = memory_.subspan(place.first, place.count);
   const auto after = std::upper_bound(rows.begin(), rows.end(), offset,

@@ -42,6 +42,8 @@ class Tables {
     uint32_t first = 0, count = 0;
   };
   Place place(ModuleId id) const { return entries_[id.index].place; }
+  // Where rows of no file are, once they are loaded; `count` is 0 when there was no room for them.
+  Place add(std::vector<row> rows);
   // The row for an offset from a table's base; row_none when there is none.
   row find(Place place, uint32_t offset) const;
 

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Code that a process has made itself, of no file, and whose frames its bytes tell.
+#pragma once
+
+#include <sys/types.h>
+
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/recording.h"
+#include "probes/unwind/copies.h"
+#include "probes/unwind/tables.h"
+
+namespace memflame {
+
+class MadeCode {
+ public:
+  // Looks at the process's memory where that was not done before.
+  void look(SpaceId space, pid_t pid, const Mapping& mapping, unwind::Tables& tables);
+  // A part of its code was unmapped: other code may be there now.
+  void forget(SpaceId space);
+
+  struct Block {
+    uint64_t start = 0;
+    unwind::Tables::Place place;  // of its rows, which count from `start`
+  };
+  // The block with rows that holds an address.
+  std::optional<Block> find(SpaceId space, uint64_t address) const;
+  // Those of a mapping, by address.
+  std::vector<Block> blocks(SpaceId space, const Mapping& mapping) const;
+
+ private:
+  unwind::Tables::Place place_of(std::vector<unwind::row> rows, unwind::Tables& tables);
+
+  using Blocks = std::map<uint64_t, unwind::Tables::Place>;  // by start; without rows: other code
+  std::map<SpaceId, Blocks> spaces_;
+  std::vector<std::pair<std::vector<unwind::row>, unwind::Tables::Place>> known_;
+};
+
+}  // namespace memflame

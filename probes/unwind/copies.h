@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Memory that holds copies of one small function and nothing else. CPython makes such memory for
+// `python -X perf` (Objects/asm_trampoline.S, Python/perf_trampoline.c of 3.12 to 3.14): each
+// Python function is called through a copy of its own, whose frame nothing describes.
+#pragma once
+
+#include <vector>
+
+#include "probes/unwind/elf_image.h"
+#include "probes/unwind/row.h"
+
+namespace memflame::unwind {
+
+// CPython asks for so much at once, and fills it with copies from its first byte on, one behind the
+// other or at multiples of 16.
+inline constexpr uint64_t copies_bytes = 64 << 10;
+
+// The rows of such memory, counted from its first byte; none unless all of it is copies of a
+// function whose every instruction is known, and the rest of the last one's place is zero.
+std::vector<row> rows_of_copies(Bytes memory);
+
+}  // namespace memflame::unwind

@@ -35,12 +35,7 @@ constexpr size_t first_not_in(std::string_view text, const ByteSet& set) {
   return at;
 }
 
-// Behind the last byte that is in the set, or is not; 0 when there is none.
-constexpr size_t behind_last_in(std::string_view text, const ByteSet& set) {
-  size_t at = text.size();
-  while (at > 0 && !has(set, text[at - 1])) --at;
-  return at;
-}
+// Behind the last byte that is not in the set; 0 when there is none.
 constexpr size_t behind_last_not_in(std::string_view text, const ByteSet& set) {
   size_t at = text.size();
   while (at > 0 && has(set, text[at - 1])) --at;

@@ -47,7 +47,6 @@ class AddressStacks {
            std::span<const int64_t> values);
 
   bool empty() const { return recording_.sums.empty(); }
-  bool any_mapping() const { return mapped_; }
 
   // The stacks in names; nothing else may be called afterwards.
   Profile take(const ReadOptions& options, Issues& issues);

@@ -104,7 +104,7 @@ void take_compat(const po::variables_map& values, ReadOptions& options) {
   options.mark_jit = given(values, "jit") || given(values, "all");
   options.mark_inlined = given(values, "inline");
   options.context = given(values, "context");
-  options.lines |= given(values, "srcline");
+  options.lines = given(values, "srcline") || given(values, "lines");
   options.addresses |= given(values, "addrs");
   if (values.count("event-filter") != 0)
     options.events = {values["event-filter"].as<std::string>()};
@@ -132,7 +132,6 @@ po::options_description input_options() {
   add("offsets", po::bool_switch(), "offsets into functions");
   add("no-symbols", po::bool_switch(),
       "addresses: open none of the files that the input names to find names in");
-  add("lines", po::bool_switch(), "source lines: calls from different lines stay apart");
   add("event", po::value<std::vector<std::string>>()->composing(),
       "perf: only this event (may be given several times)");
   add("weight", po::value<std::string>(), "perf: the field of the event to add up (bytes_req)");
@@ -190,7 +189,7 @@ ReadOptions read_options(const po::variables_map& values) {
   take(values, "columns", options.columns);
   take(values, "addresses", options.addresses);
   take(values, "offsets", options.offsets);
-  take(values, "lines", options.lines);
+  options.lines = true;
   take(values, "event", options.events);
   take(values, "weight", options.weight);
   take(values, "net", options.net);

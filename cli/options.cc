@@ -48,6 +48,9 @@ po::options_description drawing_options(const std::string& formats, bool own_sor
                         "leave out the command line and the host's name; values that look like "
                         "secrets are hidden in any case");
   add_looks(options, own_sort);
+  options.add_options()("lines", po::bool_switch(),
+                        "tell frames apart by source line: names are 'function file:line', boxes "
+                        "are lines (default: a box is a function, and tooltips have its lines)");
   options.add_options()("all-values", po::bool_switch(),
                         "folded text: all figures of a stack, with TABs between them");
   options.add_options()("no-header", po::bool_switch(), "folded text: no comment lines");
@@ -60,6 +63,7 @@ RenderOptions render_options(const po::variables_map& values, bool own_sort) {
   RenderOptions render;
   take_looks(values, render, own_sort);
   take(values, "all-values", render.all_values);
+  render.lines = values["lines"].as<bool>();
   render.header = !values["no-header"].as<bool>();
   render.marks = !values["no-marks"].as<bool>();
   return render;

@@ -121,6 +121,7 @@ Profile profile_of(Recording& recording, const Request& request, bool debug_serv
   symbolize(recording, {.debug_servers = debug_servers});
   FoldOptions options;
   options.pid = request.pid_in_root;
+  options.lines = true;
   return fold(recording, options);
 }
 

@@ -7,6 +7,7 @@
 
 #include "core/units.h"
 #include "render/clean_text.h"
+#include "render/source_lines.h"
 
 namespace memflame {
 namespace {
@@ -141,6 +142,11 @@ Json overhead_json(const Overhead& overhead) {
   return json;
 }
 
+// By function, as they are drawn.
+size_t stacks_in(const Profile& profile) {
+  return has_lines(profile) ? by_function(profile).touched().size() : profile.touched().size();
+}
+
 }  // namespace
 
 void write_summary_json(std::ostream& out, const Profile& profile, const RunInfo& info) {
@@ -220,8 +226,7 @@ void write_summary_text(std::ostream& out, const Profile& profile, const RunInfo
   out << "memflame: " << type.name << " " << human(profile.total(profile.shown), type);
   if (type.variance != no_column)
     out << " ± " << human(rounded_up(profile.total_error(profile.shown)), type);
-  out << " on " << profile.touched().size() << " stacks, in " << fixed(info.seconds, "%.1f")
-      << " s";
+  out << " on " << stacks_in(profile) << " stacks, in " << fixed(info.seconds, "%.1f") << " s";
   if (!output.empty() && output != "-") out << " -> " << output;
   out << "\n";
   if (!profile.meta.sampling.empty())

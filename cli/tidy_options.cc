@@ -165,6 +165,7 @@ TidyOptions tidy_options(const po::variables_map& values) {
   if (one_of(values, "by-module", "modules")) options.modules = Modules::only;
   options.recursion = recursion_of(values);
   options.top = top_of(values);
+  options.lines = values["lines"].as<bool>();
   return options;
 }
 

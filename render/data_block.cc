@@ -5,6 +5,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "core/difference.h"
@@ -137,6 +138,87 @@ void append_functions(std::string& out, const UsedFrames& frames,
   }
 }
 
+// Source lines as their block has them.
+class LineBlock {
+ public:
+  LineBlock(const Profile& profile, const UsedFrames& frames, const DataNodes& nodes)
+      : profile_(profile), frames_(frames), nodes_(nodes) {}
+
+  std::string text() {
+    // Lists first: they say which places there are.
+    std::vector<uint32_t> several(profile_.frames.size(), 0);
+    for (const FrameId frame : frames_.list)
+      several[frame.index] = add(nodes_.function_lines, frame.index) > 1 ? 1 : 0;
+    if (!nodes_.merged.empty()) append_number(counts_, 0);
+    for (size_t node = 0; node < nodes_.size(); ++node)
+      if (several[nodes_.frame[node].index] != 0) add(nodes_.lines, node);
+    std::string out;
+    append_number(out, strings_);
+    out += string_text_;
+    append_number(out, places_);
+    out += files_ + numbers_ + counts_ + lists_;
+    for (size_t column = 0; column < nodes_.columns; ++column)
+      for (const auto& [lines, entry] : listed_) append_signed(out, lines->row(entry)[column]);
+    return out;
+  }
+
+ private:
+  uint32_t string(StringId id) {
+    const auto [known, added] = string_of_.try_emplace(id.index, strings_);
+    if (added) {
+      ++strings_;
+      append_number(string_text_, profile_.strings[id].size());
+      string_text_ += profile_.strings[id];
+    }
+    return known->second;
+  }
+
+  uint32_t place(FrameId id) {
+    const Frame& frame = profile_.frames[id];
+    if (!frame.file) return 0;
+    const auto [known, added] =
+        place_of_.try_emplace((uint64_t{frame.file.index} << 32U) | frame.line, places_ + 1);
+    if (added) {
+      ++places_;
+      append_number(files_, string(frame.file));
+      append_number(numbers_, frame.line);
+    }
+    return known->second;
+  }
+
+  // The list of an owner; how long it is, 0 when it tells of no line.
+  size_t add(const NodeLines& lines, size_t owner) {
+    const std::span<const FrameId> frames = lines.frames(owner);
+    if (std::ranges::none_of(frames, [&](FrameId id) { return bool{profile_.frames[id].file}; })) {
+      append_number(counts_, 0);
+      return 0;
+    }
+    append_number(counts_, frames.size());
+    for (size_t i = 0; i < frames.size(); ++i) {
+      append_number(lists_, place(frames[i]));
+      if (frames.size() > 1) listed_.emplace_back(&lines, lines.first[owner] + i);
+    }
+    return frames.size();
+  }
+
+  const Profile& profile_;
+  const UsedFrames& frames_;
+  const DataNodes& nodes_;
+  std::unordered_map<uint32_t, uint32_t> string_of_;
+  std::unordered_map<uint64_t, uint32_t> place_of_;
+  uint32_t strings_ = 0, places_ = 0;
+  std::string string_text_, files_, numbers_, counts_, lists_;
+  std::vector<std::pair<const NodeLines*, size_t>> listed_;  // entries with figures
+};
+
+void append_packed(std::string& out, const std::string& columns, unsigned threads) {
+  const std::string packed = gzip_packed(columns, threads);
+  constexpr size_t line = 90;  // bytes: editors dislike endless ones
+  out.reserve(out.size() + packed.size() / 3 * 4 + packed.size() / line + line);
+  for (size_t i = 0; i < packed.size(); i += line)
+    (out += base64(std::string_view(packed).substr(i, line))) += '\n';
+}
+
 // What is said of a profile beside its figures; nothing of what is empty.
 void add_facts(Json& about, const Profile& profile, const RenderOptions& options) {
   uint64_t replaced = 0;
@@ -166,14 +248,17 @@ void add_facts(Json& about, const Profile& profile, const RenderOptions& options
 
 }  // namespace
 
-DataNodes data_nodes(FrameTree tree) {
+DataNodes data_nodes(FrameTree tree, const Profile& profile) {
+  NodeLines functions = function_lines(profile, tree.lines, tree.frame);
   std::vector<uint32_t> depth = std::move(tree.caller);
   for (size_t node = 1; node < depth.size(); ++node) depth[node] = depth[depth[node]] + 1;
-  return {std::move(tree.frame), std::move(depth), {}, std::move(tree.own), tree.columns};
+  return {std::move(tree.frame), std::move(depth),    {}, std::move(tree.own), tree.columns, {},
+          std::move(tree.lines), std::move(functions)};
 }
 
-DataNodes data_nodes(const Layout& layout) {
+DataNodes data_nodes(const Layout& layout, const FrameTree& tree, const Profile& profile) {
   DataNodes out;
+  std::vector<uint32_t> in_tree;
   out.columns = layout.columns;
   out.own = layout.values;
   std::vector<size_t> path;
@@ -183,6 +268,7 @@ DataNodes data_nodes(const Layout& layout) {
     out.frame.push_back(box.frame);
     out.depth.push_back(box.depth);
     out.merged.push_back(box.merged);
+    in_tree.push_back(box.node);
     merged = merged || box.merged != 0;
     path.resize(box.depth);
     // Inclusive sums become own ones when those of callees are taken out; no sum leaves 64 bits.
@@ -193,6 +279,8 @@ DataNodes data_nodes(const Layout& layout) {
     path.push_back(i);
   }
   if (!merged) out.merged.clear();
+  out.lines = picked(tree.lines, in_tree);
+  out.function_lines = function_lines(profile, tree.lines, tree.frame);
   return out;
 }
 
@@ -257,11 +345,13 @@ void append_data(std::string& out, const DataSource& source, const DataNodes& no
   append_frames(columns, source, frames, !nodes.merged.empty());
   append_nodes(columns, frames, nodes);
   if (nodes.functions) append_functions(columns, frames, *nodes.functions);
-  const std::string packed = gzip_packed(columns, source.options.threads);
-  constexpr size_t line = 90;  // bytes: editors dislike endless ones
-  out.reserve(out.size() + packed.size() / 3 * 4 + packed.size() / line + line);
-  for (size_t i = 0; i < packed.size(); i += line)
-    (out += base64(std::string_view(packed).substr(i, line))) += '\n';
+  append_packed(out, columns, source.options.threads);
+}
+
+void append_lines(std::string& out, const DataSource& source, const DataNodes& nodes) {
+  if (nodes.lines.empty()) return;
+  const UsedFrames frames = used_frames(source.profile, nodes);
+  append_packed(out, LineBlock(source.profile, frames, nodes).text(), source.options.threads);
 }
 
 std::string base64(std::string_view bytes) {

@@ -15,6 +15,14 @@
 //   figures by function (only when the JSON has "functions", how many columns they are): what is
 //     beyond the nodes (FunctionFigures::beyond), a column after the other, in each a number for
 //     each frame; that of the last frame, merged boxes, is for functions that are left out
+//
+// Source lines are a second such block, of the same form, where frames have any:
+//   strings: as above
+//   places: count, then columns: file, line (0: unknown). Place 0 is none and not in the list
+//   places of functions: how many each frame has, 0 when no line of it is known
+//   places of nodes whose function has several: how many; that of others is their function's
+//   which these are: all lists, those of functions first
+//   figures of those in lists of several: for each type, inclusive
 #pragma once
 
 #include <cstdint>
@@ -39,10 +47,13 @@ struct DataNodes {
   std::vector<int64_t> own;      // rows of figures
   size_t columns = 0;
   std::optional<FunctionFigures> functions{};  // where nodes are merged
+  NodeLines lines{};                           // by node
+  NodeLines function_lines{};                  // by FrameId::index, over all nodes of the profile
   size_t size() const { return frame.size(); }
 };
-DataNodes data_nodes(FrameTree tree);
-DataNodes data_nodes(const Layout& layout);
+DataNodes data_nodes(FrameTree tree, const Profile& profile);
+// layout: of the tree.
+DataNodes data_nodes(const Layout& layout, const FrameTree& tree, const Profile& profile);
 
 struct DataSource {
   const Profile& profile;
@@ -56,6 +67,8 @@ std::string about_json(const DataSource& source, const DataNodes& nodes);
 
 // Appends base64 in lines.
 void append_data(std::string& out, const DataSource& source, const DataNodes& nodes);
+// The block of source lines; nothing when no frame has one.
+void append_lines(std::string& out, const DataSource& source, const DataNodes& nodes);
 
 // RFC 4648 with "+" and "/".
 std::string base64(std::string_view bytes);

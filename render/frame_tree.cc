@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "render/plain_frames.h"
+#include "render/source_lines.h"
 #include "render/time_tree.h"
 
 namespace memflame {
@@ -123,9 +124,45 @@ void sort_callees(Callees& callees, const Nodes& nodes, const std::vector<int64_
   }
 }
 
-// Stacks may be very deep: the walk keeps its own list of where it is.
+// Inclusive rows of all stacks.
+std::vector<int64_t> inclusive_rows(const Profile& profile) {
+  const size_t columns = profile.types.size();
+  std::vector<int64_t> rows(profile.stacks.size() * columns, 0);
+  for (const StackId stack : profile.touched())
+    std::ranges::copy(profile.values(stack),
+                      std::span(rows).subspan(stack.index * columns, columns).begin());
+  for (auto i = static_cast<uint32_t>(profile.stacks.size()); i-- > 1;) {
+    const uint32_t caller = profile.stacks[StackId{i}].caller.index;
+    for (size_t column = 0; column < columns; ++column)
+      if (!add_to(rows[caller * columns + column], rows[i * columns + column],
+                  profile.types[column].unit))
+        sums_too_large();
+  }
+  return rows;
+}
+
+// number: in the tree, of each node.
+NodeLines lines_of(const Profile& profile, const Nodes& nodes, const std::vector<uint32_t>& number,
+                   size_t size) {
+  if (!has_lines(profile)) return {};
+  LineParts parts;
+  const std::vector<int64_t> rows = inclusive_rows(profile);
+  const size_t columns = profile.types.size();
+  for (uint32_t i = 1; i < profile.stacks.size(); ++i) {
+    const uint32_t at = number[nodes.of(StackId{i})];
+    const auto row = std::span(rows).subspan(i * columns, columns);
+    if (at == 0 || std::ranges::all_of(row, [](int64_t value) { return value == 0; })) continue;
+    parts.owner.push_back(at);
+    parts.frame.push_back(profile.stacks[StackId{i}].frame);
+    parts.figures.insert(parts.figures.end(), row.begin(), row.end());
+  }
+  return node_lines(profile, size, parts);
+}
+
+// Stacks may be very deep: the walk keeps its own list of where it is. `number` gets the place in
+// the tree of each node, 0 of those that are left out.
 FrameTree depth_first(const Nodes& nodes, const PlainFrames& frames, const Callees& callees,
-                      size_t columns) {
+                      size_t columns, std::vector<uint32_t>& number_of) {
   struct Place {
     uint32_t number;  // in the tree
     uint32_t next, end;
@@ -140,6 +177,7 @@ FrameTree depth_first(const Nodes& nodes, const PlainFrames& frames, const Calle
   std::vector<Place> path;
   const auto enter = [&](uint32_t node) {
     const auto number = static_cast<uint32_t>(out.frame.size());
+    number_of[node] = number;
     out.caller.push_back(path.empty() ? 0 : path.back().number);
     out.frame.push_back(node == 0 ? FrameId{} : frames.of_rank[nodes.rank(node)]);
     const std::span<const int64_t> row = nodes.own(node);
@@ -168,7 +206,10 @@ FrameTree frame_tree(const Profile& profile, Neighbours order, const Width& widt
   Callees callees = list_callees(profile, nodes);
   sort_callees(callees, nodes,
                order == Neighbours::by_width ? widths_of(nodes, width) : std::vector<int64_t>{});
-  return depth_first(nodes, frames, callees, profile.types.size());
+  std::vector<uint32_t> number(nodes.size(), 0);
+  FrameTree tree = depth_first(nodes, frames, callees, profile.types.size(), number);
+  tree.lines = lines_of(profile, nodes, number, tree.size());
+  return tree;
 }
 
 std::vector<int64_t> inclusive(const FrameTree& tree, const Profile& profile) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/profile.h"
+#include "render/node_lines.h"
 #include "render/options.h"
 
 namespace memflame {
@@ -22,6 +23,7 @@ struct FrameTree {
   std::vector<uint32_t> end;
   size_t columns = 0;
   std::vector<int64_t> own;  // rows of `columns` figures without those of callees
+  NodeLines lines{};         // by node
 
   size_t size() const { return frame.size(); }
   std::span<const int64_t> row(size_t node) const {

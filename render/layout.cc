@@ -21,6 +21,7 @@ struct Nodes {
   std::span<const int64_t> sums;   // rows, inclusive
   std::span<const uint32_t>
       merged;  // frames that it stands for, 0 of a frame; empty: all are frames
+  std::span<const uint32_t> in_tree;  // their numbers there; empty: the same
   size_t size() const { return frame.size(); }
 };
 
@@ -117,7 +118,8 @@ class Placing {
     const auto depth = static_cast<uint32_t>(path_.size());
     out_.depth = std::max(out_.depth, depth + 1);
     path_.push_back({node, out_.boxes.size(), offset, 0, 0, {}});
-    out_.boxes.push_back({offset, nodes_.drawn[node], self(node), depth, nodes_.frame[node], 0});
+    out_.boxes.push_back({offset, nodes_.drawn[node], self(node), depth, nodes_.frame[node], 0,
+                          nodes_.in_tree.empty() ? node : nodes_.in_tree[node]});
     const std::span<const int64_t> row = nodes_.sums.subspan(node * columns_, columns_);
     out_.values.insert(out_.values.end(), row.begin(), row.end());
   }
@@ -147,8 +149,13 @@ class Placing {
     if (done.merged != 0) {
       const auto depth = static_cast<uint32_t>(path_.size());
       out_.depth = std::max(out_.depth, depth + 1);
-      out_.boxes.push_back(
-          {done.offset, done.total, done.total, depth, {}, static_cast<uint32_t>(done.merged)});
+      out_.boxes.push_back({done.offset,
+                            done.total,
+                            done.total,
+                            depth,
+                            {},
+                            static_cast<uint32_t>(done.merged),
+                            UINT32_MAX});
       out_.values.insert(out_.values.end(), done.sums.begin(), done.sums.end());
     }
     path_.pop_back();
@@ -194,7 +201,7 @@ Layout layout(const FrameTree& tree, const Profile& profile, const LayoutOptions
   const std::vector<int64_t> drawn =
       widths_of(tree, profile, width_of(profile, options.width), out);
   const std::vector<int64_t> sums = inclusive(tree, profile);
-  const Nodes nodes{tree.frame, tree.caller, tree.end, drawn, sums, {}};
+  const Nodes nodes{tree.frame, tree.caller, tree.end, drawn, sums, {}, {}};
   return Placing(nodes, profile, options, std::move(out)).place();
 }
 
@@ -213,7 +220,7 @@ Layout with_fewer_boxes(const Layout& layout, const Profile& profile,
   const size_t size = layout.boxes.size();
   const std::vector<uint32_t> caller = callers_of(layout.boxes);
   std::vector<FrameId> frame(size);
-  std::vector<uint32_t> end(size), merged(size);
+  std::vector<uint32_t> end(size), merged(size), node(size);
   std::vector<int64_t> drawn(size);
   for (auto i = static_cast<uint32_t>(size); i-- > 0;) {
     const Box& box = layout.boxes[i];
@@ -221,13 +228,14 @@ Layout with_fewer_boxes(const Layout& layout, const Profile& profile,
     end[caller[i]] = std::max(end[caller[i]], end[i]);
     frame[i] = box.frame;
     merged[i] = box.merged;
+    node[i] = box.node;
     drawn[i] = box.total;
   }
   Layout out = layout;
   out.boxes.clear();
   out.values.clear();
   out.depth = 0;
-  return Placing({frame, caller, end, drawn, layout.values, merged}, profile, options,
+  return Placing({frame, caller, end, drawn, layout.values, merged, node}, profile, options,
                  std::move(out))
       .place();
 }

@@ -29,6 +29,7 @@ struct Box {
   uint32_t depth = 0;   // 0 = the root, which stands for everything
   FrameId frame;        // none for the root and for merged boxes
   uint32_t merged = 0;  // frames that are in this box because they are too narrow (or too deep)
+  uint32_t node = 0;    // in the tree; of merged boxes UINT32_MAX
 };
 
 struct Layout {

@@ -62,7 +62,8 @@ struct RenderOptions {
   bool all_values = false;  // all columns, with TABs between them
   bool one_value = false;   // only the shown one, also of a difference, which has before and after
   bool compat = false;      // names as they are, byte for byte, and no header
-  unsigned threads = 1;     // to write it; the text does not depend on them
+  bool lines = false;    // frames are told apart by source line; in names where there is no field
+  unsigned threads = 1;  // to write it; the text does not depend on them
 };
 
 // Throws Error (usage) that names what is out of range, or a palette that cannot be had.

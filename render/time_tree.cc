@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "render/source_lines.h"
 
 namespace memflame {
 namespace {
@@ -15,6 +16,8 @@ class TimeTree {
     for (uint32_t i = 1; i < depth_.size(); ++i)
       depth_[i] = depth_[profile.stacks[StackId{i}].caller.index] + 1;
     out_.columns = profile.types.size();
+    with_lines_ = has_lines(profile);
+    so_far_.resize(out_.columns, 0);
     open({}, {}, 0);
   }
 
@@ -27,6 +30,7 @@ class TimeTree {
       add(path_.back().node, values);
     }
     close(0);
+    if (with_lines_) out_.lines = node_lines(profile_, out_.size(), parts_);
     return std::move(out_);
   }
 
@@ -36,6 +40,7 @@ class TimeTree {
     uint32_t node;
     StackId stack;
     uint32_t rank;
+    std::vector<uint64_t> begin{};  // so_far_ when it came to this stack; of lines only
   };
 
   // A stack names its whole path, so what is open already is found from the leaf on.
@@ -47,8 +52,10 @@ class TimeTree {
     size_t kept = depth_[stack.index] + 1;
     // Frames that differ by their lines only stay one.
     for (; !waiting_.empty() && kept < path_.size() && path_[kept].rank == rank(waiting_.back());
-         ++kept, waiting_.pop_back())
+         ++kept, waiting_.pop_back()) {
+      note_line(path_[kept]);
       path_[kept].stack = waiting_.back();
+    }
     close(kept);
     for (; !waiting_.empty(); waiting_.pop_back()) {
       const uint32_t at = rank(waiting_.back());
@@ -65,18 +72,33 @@ class TimeTree {
     out_.end.push_back(0);
     out_.own.resize(out_.own.size() + out_.columns, 0);
     path_.push_back({node, stack, rank});
+    if (with_lines_) path_.back().begin = so_far_;
   }
 
   void close(size_t kept) {
-    for (; path_.size() > kept; path_.pop_back())
+    for (; path_.size() > kept; path_.pop_back()) {
       out_.end[path_.back().node] = static_cast<uint32_t>(out_.size());
+      note_line(path_.back());
+    }
+  }
+
+  // What has come since a node has its stack was at the line of that.
+  void note_line(Place& place) {
+    if (!with_lines_ || !place.stack) return;
+    parts_.owner.push_back(place.node);
+    parts_.frame.push_back(profile_.stacks[place.stack].frame);
+    for (size_t column = 0; column < out_.columns; ++column)
+      parts_.figures.push_back(static_cast<int64_t>(so_far_[column] - place.begin[column]));
+    place.begin = so_far_;
   }
 
   void add(uint32_t node, std::span<const int64_t> values) {
-    for (size_t column = 0; column < values.size(); ++column)
+    for (size_t column = 0; column < values.size(); ++column) {
+      so_far_[column] += static_cast<uint64_t>(values[column]);
       if (!add_to(out_.own[node * out_.columns + column], values[column],
                   profile_.types[column].unit))
         sums_too_large();
+    }
   }
 
   const Profile& profile_;
@@ -85,6 +107,9 @@ class TimeTree {
   std::vector<Place> path_;
   std::vector<StackId> waiting_;  // to be opened, the last one first
   FrameTree out_;
+  bool with_lines_ = false;
+  std::vector<uint64_t> so_far_;  // sums of the rows, modulo 2^64
+  LineParts parts_;
 };
 
 }  // namespace

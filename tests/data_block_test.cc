@@ -57,8 +57,8 @@ Written written(const Profile& p, const RenderOptions& options = {},
   const DataSource source{p, options, palette, names};
   const DataNodes nodes =
       boxes != nullptr
-          ? data_nodes(*boxes)
-          : data_nodes(frame_tree(p, Neighbours::by_name, width_of(p, WidthOf::shown)));
+          ? data_nodes(*boxes, {}, p)
+          : data_nodes(frame_tree(p, Neighbours::by_name, width_of(p, WidthOf::shown)), p);
   Written out;
   out.json = about_json(source, nodes);
   out.about = Json::parse(out.json);

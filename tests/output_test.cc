@@ -73,7 +73,7 @@ TEST_CASE("what a format has no place for is told") {
   CHECK(told("pprof") ==
         std::vector<std::string>{"how far off estimates may be", "fractions: figures are rounded"});
   CHECK(told("json").empty());
-  CHECK(told("csv") == std::vector<std::string>{"the modules of frames", "source files and lines"});
+  CHECK(told("csv") == std::vector<std::string>{"the modules of frames"});
 }
 
 TEST_CASE("names that end as marks of folded text do are told where they are read back as marked") {

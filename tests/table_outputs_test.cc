@@ -39,10 +39,10 @@ Profile example() {
 
 TEST_CASE("CSV: a line a stack, quoted where it has to be") {
   CHECK(text("csv", example()) ==
-        "stack,live (bytes),calls (count)\r\n"
-        "server;main,1,0.1\r\n"
-        "server;main;f_[k],4096,2.0\r\n"
-        "\"server;main;g \"\"x\"\", y\",-5,1.5\r\n");
+        "stack,live (bytes),calls (count),source\r\n"
+        "server;main,1,0.1,;\r\n"
+        "server;main;f_[k],4096,2.0,;;a.c:1\r\n"
+        "\"server;main;g \"\"x\"\", y\",-5,1.5,;;\r\n");
   Profile estimate;
   estimate.types = {{"of, live", Unit::bytes, 1, 4.0}, {"v", Unit::variance}};
   estimate.add(estimate.push({}, "a;b\n"), std::array<int64_t, 2>{100, 9});

@@ -137,6 +137,45 @@ struct Numbers {
   }
 };
 
+struct SourcePlace {
+  StringId file{};
+  uint32_t line = 0;
+};
+
+// Where nodes are in the source, by the block of source lines; empty where there is none. Of a box
+// that stands for several lines it is not known which of them led to which callee, so such a box
+// has no place. `frame`: the frames of `nodes` nodes, of which there are `frames`.
+std::vector<SourcePlace> places_of_nodes(const std::string& block, StringTable& strings,
+                                         size_t frames, Numbers frame, size_t nodes) {
+  if (block.empty()) return {};
+  Numbers numbers{block};
+  std::vector<StringId> texts(numbers.count());
+  for (StringId& text : texts) text = strings.intern(numbers.text());
+  std::vector<SourcePlace> places(numbers.count() + 1);  // the first is none
+  for (size_t i = 1; i < places.size(); ++i)
+    places[i].file = texts[numbers.next_below(texts.size())];
+  for (size_t i = 1; i < places.size(); ++i)
+    places[i].line = static_cast<uint32_t>(numbers.next_below(uint64_t{1} << 32U));
+  std::vector<uint64_t> of_frame(frames), of_node(nodes);
+  for (uint64_t& count : of_frame) count = numbers.next();
+  Numbers next = frame;
+  for (size_t node = 0; node < nodes; ++node)
+    if (const uint64_t at = next.next(); node != 0 && at < frames && of_frame[at] > 1)
+      of_node[node] = numbers.next();
+  // Of a list of one that, of others none.
+  const auto take_list = [&](uint64_t count) {
+    SourcePlace place;
+    for (uint64_t i = 0; i < count; ++i) place = places[numbers.next_below(places.size())];
+    return count == 1 ? place : SourcePlace{};
+  };
+  std::vector<SourcePlace> only, out(nodes);
+  for (const uint64_t count : of_frame) only.push_back(take_list(count));
+  for (size_t node = 0; node < nodes; ++node)
+    if (const uint64_t at = frame.next(); node != 0 && at < frames)
+      out[node] = of_frame[at] == 1 ? only[at] : take_list(of_node[node]);
+  return out;
+}
+
 class PageReader : public MemflameFacts {
  public:
   PageReader(Source& source, const ReadOptions& options)
@@ -163,8 +202,9 @@ class PageReader : public MemflameFacts {
     check_types();
     if (in_order_) profile_.keep_order();
     const std::string_view data = part(page, "mf-data");
+    const bool lines = options_.lines && page.find(begin_of("mf-lines")) != std::string::npos;
     try {
-      take_data(inflated(data));
+      take_data(inflated(data), lines ? inflated(part(page, "mf-lines")) : "");
     } catch (const Error& error) {
       source_.fail(error.what());
     }
@@ -174,8 +214,11 @@ class PageReader : public MemflameFacts {
 
  private:
   // The text of the element of that class. No other has "<" in it, and no text a quote.
+  static std::string begin_of(const std::string& css_class) {
+    return "class=\"" + css_class + "\">";
+  }
   std::string_view part(std::string_view page, const std::string& css_class) const {
-    const std::string begin = "class=\"" + css_class + "\">";
+    const std::string begin = begin_of(css_class);
     const size_t at = page.find(begin);
     if (at == std::string_view::npos)
       source_.fail("there are no figures in it: a picture needs its script to hold them");
@@ -196,7 +239,8 @@ class PageReader : public MemflameFacts {
         source_.fail("its columns of errors are damaged");
   }
 
-  void take_data(const std::string& data) {
+  // lines: the block of source lines, or "".
+  void take_data(const std::string& data, const std::string& lines) {
     Numbers numbers{data};
     take_frames(numbers);
     const size_t size = numbers.count();
@@ -209,16 +253,19 @@ class PageReader : public MemflameFacts {
     for (int64_t i = 0; i < functions_ && !numbers.rest.empty(); ++i)
       numbers.column(frames_.size());
     if (!numbers.rest.empty()) throw Error("its data are damaged");
+    const std::vector<SourcePlace> places =
+        places_of_nodes(lines, profile_.strings, frames_.size(), frame, size);
     std::vector<StackId> path;
     std::vector<int64_t> values(own.size());
     for (size_t node = 0; node < size; ++node) {
       const uint64_t place = frame.next();
+      const SourcePlace source = places.empty() ? SourcePlace{} : places[node];
       const uint64_t boxes = merged_ ? merged.next() : 0;
       if (node == 0) {
         path.emplace_back();
       } else {
         path.resize(path.size() - up.next_below(path.size()));
-        path.push_back(profile_.stacks.push(path.back(), frame_of(place, boxes)));
+        path.push_back(profile_.stacks.push(path.back(), frame_of(place, boxes, source)));
       }
       for (size_t i = 0; i < own.size(); ++i) values[i] = own[i].next_signed();
       if (std::any_of(values.begin(), values.end(), [](int64_t value) { return value != 0; }))
@@ -243,9 +290,14 @@ class PageReader : public MemflameFacts {
   }
 
   // Frames that a picture has no room for have no names in it.
-  FrameId frame_of(uint64_t place, uint64_t boxes) {
+  FrameId frame_of(uint64_t place, uint64_t boxes, const SourcePlace& source) {
     if (place >= frames_.size()) throw Error("its data are damaged");
-    if (boxes == 0) return profile_.frames.intern(frames_[place]);
+    if (boxes == 0) {
+      Frame frame = frames_[place];
+      frame.file = source.file;
+      frame.line = source.line;
+      return profile_.frames.intern(frame);
+    }
     const std::string name =
         "[merged: " + std::to_string(boxes) + (boxes == 1 ? " frame]" : " frames]");
     return profile_.frames.intern({profile_.strings.intern(name), {}, {}, 0, FrameKind::note});

@@ -54,7 +54,7 @@ constexpr std::array steps{
            return collapse_recursion(std::move(p), o.recursion);
          }},
     Step{[](const TidyOptions& o) { return o.top != 0; },
-         [](Profile p, const TidyOptions& o) { return top_stacks(std::move(p), o.top); }},
+         [](Profile p, const TidyOptions& o) { return top_stacks(std::move(p), o.top, o.lines); }},
 };
 
 }  // namespace

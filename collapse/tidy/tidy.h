@@ -51,7 +51,8 @@ struct TidyOptions {
 
   Modules modules = Modules::none;
   Recursion recursion = Recursion::keep;
-  size_t top = 0;  // as many stacks, the largest; 0 = all
+  size_t top = 0;      // as many stacks, the largest; 0 = all
+  bool lines = false;  // for them, stacks that differ by source lines only are several
 };
 
 // The steps that are asked for, in the order of the fields above.
@@ -86,6 +87,6 @@ Profile collapse_recursion(Profile profile, Recursion what);
 
 // The stacks with the largest values of what is shown, by size, not sign; of equal ones those that
 // came first. The others are one, "[other stacks: 1,234]".
-Profile top_stacks(Profile profile, size_t count);
+Profile top_stacks(Profile profile, size_t count, bool lines = false);
 
 }  // namespace memflame

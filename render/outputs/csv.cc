@@ -6,6 +6,7 @@
 #include "render/clean_text.h"
 #include "render/folded_names.h"
 #include "render/output.h"
+#include "render/source_lines.h"
 #include "render/stack_rows.h"
 
 namespace memflame {
@@ -20,10 +21,27 @@ std::string field(std::string_view text) {
   return out + "\"";
 }
 
-}  // namespace
+// "/src/reader.cc:37", as it is in the profile.
+std::string place_text(const Profile& profile, const Frame& frame) {
+  uint64_t replaced = 0;
+  std::string text = clean_text(profile.strings[frame.file], replaced);
+  std::replace(text.begin(), text.end(), ';', ':');
+  if (frame.line != 0) text += ':' + std::to_string(frame.line);
+  return text;
+}
 
-// A column of estimates is followed by one of their standard errors.
-void write_csv(std::ostream& out, const Profile& profile, const RenderOptions&) {
+// Of the frames of a row, as its names: one empty where nothing is known.
+std::string places_of(const Profile& profile, const StackRows& rows) {
+  std::string text;
+  for (size_t depth = 1; depth <= rows.depth(); ++depth) {
+    const StackId stack = rows.stacks(depth).front();
+    text += depth == 1 ? "" : ";";
+    text += place_text(profile, profile.frames[profile.stacks[stack].frame]);
+  }
+  return text;
+}
+
+void write_rows(std::ostream& out, const Profile& profile, bool places) {
   uint64_t replaced = 0;
   out << "stack";
   for (const ValueType& type : profile.types) {
@@ -33,7 +51,7 @@ void write_csv(std::ostream& out, const Profile& profile, const RenderOptions&) 
     if (type.variance != no_column)
       out << ',' << field(clean_text(type.name, replaced) + " ±" + unit);
   }
-  out << "\r\n";
+  out << (places ? ",source\r\n" : "\r\n");
   const FoldedNames names(profile, true);
   for (StackRows rows(profile, names.views(), ';'); rows.next();) {
     const std::span<const int64_t> values = rows.values();
@@ -45,8 +63,19 @@ void write_csv(std::ostream& out, const Profile& profile, const RenderOptions&) 
       if (type.variance != no_column)
         out << ',' << number_text(std::round(profile.standard_error(i, values) * 100) / 100);
     }
+    if (places) out << ',' << field(places_of(profile, rows));
     out << "\r\n";
   }
+}
+
+}  // namespace
+
+// A column of estimates is followed by one of their standard errors; source lines come last.
+void write_csv(std::ostream& out, const Profile& profile, const RenderOptions& options) {
+  if (!has_lines(profile))
+    write_rows(out, profile, false);
+  else
+    write_rows(out, options.lines ? with_lines_in_names(profile) : by_function(profile), true);
 }
 
 }  // namespace memflame

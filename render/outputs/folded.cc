@@ -12,6 +12,7 @@
 #include "render/folded_names.h"
 #include "render/ordered_text.h"
 #include "render/output.h"
+#include "render/source_lines.h"
 #include "render/stack_rows.h"
 
 namespace memflame {
@@ -175,16 +176,23 @@ void write_compat(std::ostream& out, const Profile& profile) {
   for (const auto& [path, value] : lines) out << path << ' ' << value << '\n';
 }
 
+void write_names(std::ostream& out, const Profile& profile, const RenderOptions& options) {
+  if (any_comment(profile))
+    FoldedWriter(out, without_comments(profile), options).run();
+  else
+    FoldedWriter(out, profile, options).run();
+}
+
 }  // namespace
 
 // Stacks whose values are 0 are left out: they take nothing from the sum.
 void write_folded(std::ostream& out, const Profile& profile, const RenderOptions& options) {
   if (options.compat)
     write_compat(out, profile);
-  else if (any_comment(profile))
-    FoldedWriter(out, without_comments(profile), options).run();
+  else if (options.lines)
+    write_names(out, with_lines_in_names(profile), options);
   else
-    FoldedWriter(out, profile, options).run();
+    write_names(out, profile, options);
 }
 
 }  // namespace memflame

@@ -13,6 +13,7 @@
 #include "render/layout.h"
 #include "render/legend.h"
 #include "render/output.h"
+#include "render/source_lines.h"
 
 namespace memflame {
 namespace {
@@ -93,9 +94,7 @@ std::string page_begin(const std::string& title) {
   return page;
 }
 
-}  // namespace
-
-void write_html(std::ostream& out, const Profile& profile, const RenderOptions& wanted) {
+void draw(std::ostream& out, const Profile& profile, const RenderOptions& wanted) {
   const RenderOptions options = resolved(wanted, profile);
   if (!options.script)
     throw Error("a page is drawn by its script; a picture without one is an SVG", ExitCode::usage);
@@ -119,15 +118,28 @@ void write_html(std::ostream& out, const Profile& profile, const RenderOptions& 
   // In a page of others the style goes with the graph.
   if (options.fragment) ((page += "<style>") += asset("page_all.css")) += "</style>\n";
   page += head(source, tree, title);
-  const DataNodes nodes = data_nodes(std::move(tree));
+  const DataNodes nodes = data_nodes(std::move(tree), profile);
   page += options.fragment ? "<div class=\"mf-app\"></div>\n" : "<main class=\"mf-app\"></main>\n";
   page += "<noscript>The graph is drawn by the script in this file.</noscript>\n";
   page += "<script type=\"application/json\" class=\"mf-about\">" + about_json(source, nodes);
   page += "</script>\n<script type=\"text/plain\" class=\"mf-data\">\n";
   append_data(page, source, nodes);
+  if (!nodes.lines.empty()) {
+    page += "</script>\n<script type=\"text/plain\" class=\"mf-lines\">\n";
+    append_lines(page, source, nodes);
+  }
   ((page += "</script>\n<script>") += asset("viewer.js")) += "</script>\n</div>\n";
   if (!options.fragment) page += "</body>\n</html>\n";
   out << page;
+}
+
+}  // namespace
+
+void write_html(std::ostream& out, const Profile& profile, const RenderOptions& options) {
+  if (options.lines)
+    draw(out, with_lines_in_names(profile), options);
+  else
+    draw(out, profile, options);
 }
 
 }  // namespace memflame

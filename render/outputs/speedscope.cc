@@ -8,6 +8,7 @@
 #include "render/comments.h"
 #include "render/ordered_stacks.h"
 #include "render/output.h"
+#include "render/source_lines.h"
 
 namespace memflame {
 namespace {
@@ -156,7 +157,10 @@ class SpeedscopeWriter {
 }  // namespace
 
 void write_speedscope(std::ostream& out, const Profile& profile, const RenderOptions& options) {
-  SpeedscopeWriter(out, profile, options).run();
+  if (options.lines || !has_lines(profile))
+    SpeedscopeWriter(out, profile, options).run();
+  else
+    SpeedscopeWriter(out, by_function(profile), options).run();
 }
 
 }  // namespace memflame

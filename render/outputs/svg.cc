@@ -10,6 +10,7 @@
 #include "render/data_block.h"
 #include "render/output.h"
 #include "render/outputs/svg_parts.h"
+#include "render/source_lines.h"
 
 namespace memflame {
 namespace {
@@ -99,12 +100,16 @@ LayoutOptions below_script(LayoutOptions at_once) {
 void append_script(std::string& out, const SvgPicture& picture, const FrameTree& tree,
                    const Layout& kept) {
   const DataSource source{picture.profile, picture.options, picture.palette, picture.names};
-  DataNodes nodes = data_nodes(kept);
+  DataNodes nodes = data_nodes(kept, tree, picture.profile);
   if (!nodes.merged.empty())
     nodes.functions = function_figures(tree, nodes, picture.profile, picture.options);
   out += "<metadata class=\"mf-about\">" + about_json(source, nodes);
   out += "</metadata>\n<metadata class=\"mf-data\">\n";
   append_data(out, source, nodes);
+  if (!nodes.lines.empty()) {
+    out += "</metadata>\n<metadata class=\"mf-lines\">\n";
+    append_lines(out, source, nodes);
+  }
   ((out += "</metadata>\n<script><![CDATA[\n") += asset("viewer.js")) += "]]></script>\n";
 }
 
@@ -113,9 +118,7 @@ struct OfAllFrames {
   OwnerShares owners;
 };
 
-}  // namespace
-
-void write_svg(std::ostream& out, const Profile& profile, const RenderOptions& wanted) {
+void draw(std::ostream& out, const Profile& profile, const RenderOptions& wanted) {
   const RenderOptions options = resolved(wanted, profile);
   const Palette palette = palette_of(options);
   // Takes about as long as finding the boxes.
@@ -138,7 +141,7 @@ void write_svg(std::ostream& out, const Profile& profile, const RenderOptions& w
   const Layout boxes =
       with_fewer_boxes(kept, profile, options.script ? below_script(at_once) : at_once);
   const auto [names, owners] = told.get();
-  SvgPicture picture{profile, options, palette, names, boxes, owners};
+  SvgPicture picture{profile, options, palette, names, boxes, owners, tree.lines};
   picture.difference = difference_of(profile);
 
   std::string head;
@@ -159,6 +162,15 @@ void write_svg(std::ostream& out, const Profile& profile, const RenderOptions& w
   std::string script;
   if (options.script) append_script(script, picture, tree, kept);
   out << script << "</svg>\n";
+}
+
+}  // namespace
+
+void write_svg(std::ostream& out, const Profile& profile, const RenderOptions& options) {
+  if (options.lines)
+    draw(out, with_lines_in_names(profile), options);
+  else
+    draw(out, profile, options);
 }
 
 }  // namespace memflame

@@ -26,6 +26,7 @@ struct SvgPicture {
   const CleanStrings& names;
   const Layout& layout;
   const OwnerShares& owners;
+  const NodeLines& lines;  // by Box::node
   std::optional<Difference> difference{};
 
   static constexpr double margin = 12;  // px on each side

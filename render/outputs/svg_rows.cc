@@ -11,6 +11,7 @@
 #include "core/units.h"
 #include "render/caption.h"
 #include "render/outputs/svg_parts.h"
+#include "render/source_lines.h"
 
 namespace memflame {
 namespace {
@@ -142,10 +143,25 @@ class Rows {
       append_figure(clean_text(type.name, replaced), sums[i], type);
       append_error(i, sums);
     }
+    append_line(box);
     const std::string_view module = picture_.names[picture_.profile.frames[box.frame].module];
     if (module.empty()) return;
     buffer_ += '\n';
     append_xml(buffer_, module.substr(module.rfind('/') + 1));
+  }
+
+  // "reader.cc:37, 2 more lines"
+  void append_line(const Box& box) {
+    if (!box.frame) return;
+    const size_t shown = picture_.profile.shown;
+    const MainLine line = main_line(picture_.profile, picture_.lines, box.node, shown);
+    if (!line.frame) return;
+    const Frame& frame = picture_.profile.frames[line.frame];
+    buffer_ += '\n';
+    append_xml(buffer_, short_place(picture_.names[frame.file], frame.line));
+    if (line.others != 0)
+      buffer_ += ", " + with_commas(static_cast<int64_t>(line.others)) +
+                 (line.others == 1 ? " more line" : " more lines");
   }
 
   // Of estimates the bytes are not known to a page.

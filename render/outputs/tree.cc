@@ -4,6 +4,7 @@
 #include "render/clean_text.h"
 #include "render/ordered_stacks.h"
 #include "render/output.h"
+#include "render/source_lines.h"
 
 namespace memflame {
 namespace {
@@ -96,7 +97,10 @@ class TreeWriter {
 }  // namespace
 
 void write_tree(std::ostream& out, const Profile& profile, const RenderOptions& options) {
-  TreeWriter(out, profile, options).run();
+  if (options.lines || !has_lines(profile))
+    TreeWriter(out, profile, options).run();
+  else
+    TreeWriter(out, by_function(profile), options).run();
 }
 
 }  // namespace memflame

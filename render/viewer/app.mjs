@@ -143,9 +143,9 @@ export class App {
   // What is said below or above the boxes: of the box, or of all that is there.
   say(box) {
     const { state, tree, zoomed, controls } = this, hidden = state.hidden.map((frame) => tree.frames.name[frame]).join(", ");
-    if (box) return tell(controls.info, nameOf(box), figuresOf(box, zoomed));
+    if (box) return tell(controls.info, nameOf(box), figuresOf(box, zoomed, { paths: true }));
     if (zoomed.parent || zoomed.frame >= 0)
-      return tell(controls.info, nameOfView(zoomed), figuresOf({ view: zoomed }, zoomed));
+      return tell(controls.info, nameOfView(zoomed), figuresOf({ view: zoomed }, zoomed, { paths: true }));
     return tell(controls.info, this.stage.caption ?? "", [this.missed ? "The box of this link is not in this picture." : hidden ? `hidden: ${hidden}` : "Click a box to zoom, right-click it for more. Press ? for keys."]);
   }
 

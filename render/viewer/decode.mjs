@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The data block of a picture: base64 of a gzip stream of columns of LEB128 numbers, as
 // render/data_block.h writes them.
+import { Lines } from "./lines.mjs";
 import { Tree } from "./tree.mjs";
 
 class Reader {
@@ -100,6 +101,37 @@ export function decodeTree(about, bytes) {
   const own = about.types.map(() => figures(size));
   const beyond = about.functions ? Array.from({ length: reader.need(about.functions) }, () => figures(count)) : null;
   return new Tree({ about, frames, up, frame, own, merged, beyond });
+}
+
+// Where lists begin that are as long as `counts` say, and where the last one ends.
+function firstOf(counts, begin) {
+  const first = new Int32Array(counts.length + 1).fill(begin);
+  counts.forEach((count, i) => { first[i + 1] = first[i] + count; });
+  return first;
+}
+
+// The block of source lines; bytes: inflated.
+export function decodeLines(tree, bytes) {
+  const reader = new Reader(bytes), { about, frame, size } = tree;
+  const strings = Array.from({ length: reader.need(reader.number()) }, () => reader.text());
+  const count = reader.number();
+  const file = ["", ...Array.from(reader.numbers(Int32Array, count), (i) => strings[i] ?? "")];
+  const line = [0, ...reader.numbers(Uint32Array, count)];
+  const ofFrame = reader.numbers(Int32Array, tree.frames.name.length), ofNode = new Int32Array(size);
+  for (let n = 1; n < size; ++n) if (ofFrame[frame[n]] > 1) ofNode[n] = reader.number();
+  const frameFirst = firstOf(ofFrame, 0), nodeFirst = firstOf(ofNode, frameFirst.at(-1)), end = nodeFirst.at(-1);
+  const places = reader.numbers(Int32Array, end);
+  if (places.some((place) => place >>> 0 >= file.length)) throw new Error("a source line is missing");
+  const listed = [];
+  for (const first of [frameFirst, nodeFirst])
+    for (let n = 0; n + 1 < first.length; ++n)
+      for (let i = first[n]; first[n + 1] - first[n] > 1 && i < first[n + 1]; ++i) listed.push(i);
+  const figures = about.types.map(() => {
+    const column = about.big ? new BigInt64Array(end) : new Float64Array(end);
+    for (const i of listed) column[i] = about.big ? reader.signedBig() : reader.signed();
+    return column;
+  });
+  return new Lines({ tree, file, line, frameFirst, nodeFirst, places, figures });
 }
 
 export async function inflate(base64) {

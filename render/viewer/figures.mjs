@@ -2,6 +2,7 @@
 // What is said of a box: lines of text.
 import { brief, commas, human, inPages, percent, plain } from "./format.mjs";
 import { wholeOf } from "./functions.mjs";
+import { placeText, placesOf, placesOfFrame } from "./lines.mjs";
 import { rootOf } from "./measure.mjs";
 
 const mergedName = (frames, total, measure) =>
@@ -40,8 +41,8 @@ export function titleOf(box) {
   return nameType ? `${nameType} ${nameOf(box)}` : nameOf(box);
 }
 
-// The lines below the name. zoomed: what fills the width.
-export function figuresOf(box, zoomed) {
+// The lines below the name. zoomed: what fills the width. paths: source files with their folders.
+export function figuresOf(box, zoomed, { paths = false } = {}) {
   const view = box.view || box.caller, { look } = view, { measure, tree } = look;
   const whole = box.view && wholeOfRoot(view);
   const total = whole ? whole.total : box.view ? view.total : box.total, all = measure.total[0];
@@ -58,6 +59,8 @@ export function figuresOf(box, zoomed) {
     lines.push(`callers and callees: of the ${measure.brief(view.total)} that this picture has boxes for`);
   if (look.flow === "callees" && own > 0) lines.push(`self ${measure.human(own)}, ${percent(own, all)} of all`);
   lines.push(...changeOf(view), ...otherFigures(view));
+  const place = placeText(tree, whole ? placesOfFrame(look, look.focus) : placesOf(view), paths);
+  if (place) lines.push(place);
   const { module } = tree.frames;
   if (view.frame >= 0 && module[view.frame]) lines.push(module[view.frame].replace(/.*\/(?=[^/])/, ""));
   const title = attributesOf(view)?.title;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Where the script of a picture begins: finds the picture that it is in, its data and its stage.
 import { App } from "./app.mjs";
-import { decodeTree, inflate } from "./decode.mjs";
+import { decodeLines, decodeTree, inflate } from "./decode.mjs";
 import { element, svgElement } from "./page.mjs";
 import { printable } from "./print.mjs";
 import { CanvasStage } from "./stage_canvas.mjs";
@@ -10,6 +10,8 @@ import { SvgStage } from "./stage_svg.mjs";
 async function start(root) {
   const about = JSON.parse(root.querySelector(".mf-about").textContent);
   const tree = decodeTree(about, await inflate(root.querySelector(".mf-data").textContent));
+  const lines = root.querySelector(".mf-lines");
+  if (lines) tree.lines = decodeLines(tree, await inflate(lines.textContent));
   const svg = root.localName === "svg";
   const alone = svg ? root === document.documentElement : root.parentNode === document.body && root.dataset.alone === "1";
   const host = svg ? element("div", { className: "mf-app" }) : root.querySelector(".mf-app");

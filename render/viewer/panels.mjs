@@ -4,6 +4,7 @@ import { element } from "./page.mjs";
 import { brief, percent } from "./format.mjs";
 import { inOrder } from "./functions.mjs";
 import { help } from "./keys.mjs";
+import { placeText, placesOf, placesOfFrame } from "./lines.mjs";
 
 function panel(host, className, title, close) {
   const made = element("section", { className: `mf-panel ${className}`, "aria-label": title, hidden: true });
@@ -71,13 +72,15 @@ export class Table {
     const { measure, tree } = this.look, text = tree.frames.name[row.frame] || "(no name)";
     const name = element("button", { type: "button", title: text }, text);
     name.addEventListener("click", () => this.choose(row));
+    const places = row.view ? placesOf(row.view) : placesOfFrame(this.look, row.frame);
+    const place = element("small", { className: "mf-place", title: placeText(tree, places, true) }, placeText(tree, places));
     const figure = (n, share) => element("td", {}, n, element("small", {}, ` ${share}`));
     const cells = [row.own, row.total].map((n) => figure(measure.brief(n), percent(n, measure.total[0])));
     if (tree.about.difference) {
       const delta = row.after - row.before, sign = delta > 0 ? "+" : "";
       cells.push(figure(sign + brief(delta, measure.type), row.before > 0 ? sign + percent(delta, row.before) : "new"));
     }
-    return element("tr", {}, element("th", { scope: "row" }, name), ...cells);
+    return element("tr", {}, element("th", { scope: "row" }, name, ...(places.length ? [place] : [])), ...cells);
   }
 }
 

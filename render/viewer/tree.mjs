@@ -17,6 +17,7 @@ export class Tree {
     this.own = own;
     this.merged = merged;
     this.beyond = beyond;
+    this.lines = null;  // where it is in the source (lines.mjs), where that is known
     this.size = frame.length;
     this.zero = about.big ? 0n : 0;
     this.inOrderOfTime = about.order === "time";

@@ -267,6 +267,23 @@ Profile million() {
 
 using Writer = void (*)(std::ostream& out, const Profile& profile, const RenderOptions& options);
 
+// Functions with source lines; the names of files are as hostile as those of functions.
+Profile with_lines() {
+  Profile p;
+  p.types = {{"live", Unit::bytes}, {"calls", Unit::count}};
+  const auto add = [&](uint32_t line, const char* function, const char* file, uint32_t in_it,
+                       int64_t live, int64_t calls) {
+    const StackId main = p.push({}, "main", FrameKind::user, "/opt/app", "/src/app/main.cc", line);
+    p.add(p.push(main, function, FrameKind::user, "/opt/app", file, in_it),
+          std::array<int64_t, 2>{live, calls});
+  };
+  add(10, "parse", "/src/app/reader.cc", 37, 600000, 1);
+  add(12, "parse", "/src/app/reader.cc", 41, 300000, 9);
+  add(12, "hostile", "/src/</script><b>x\"&]]>.cc", 1, 100000, 1);
+  add(13, "bare", "", 0, 50000, 1);
+  return p;
+}
+
 void write(const std::string& path, const Profile& profile, const RenderOptions& options,
            Writer writer) {
   std::ofstream file(path, std::ios::binary);
@@ -294,6 +311,8 @@ void write_all(const std::string& folder) {
   write(folder, "large", large(), {});
   write(folder, "change", change(), {.palette = "diff", .diff_width = WidthOf::larger});
   write(folder, "time", in_time(), {.order = Neighbours::by_time});
+  write(folder, "lines", with_lines(), {});
+  write(folder, "by-line", with_lines(), {.lines = true});
   write(folder + "/few.svg", large(), {.max_boxes = 60}, write_svg);
   // With boxes for a part of the frames of the same name as HTML.
   write(folder + "/few-flame.svg", server(), {.max_boxes = 8}, write_svg);

@@ -138,7 +138,8 @@ TEST_CASE("pprof holds everything but fractions") {
 }
 
 TEST_CASE("speedscope holds everything but negative figures") {
-  const Profile back = read_text(written("speedscope", hardest()), {}, {.lines = true});
+  const Profile back =
+      read_text(written("speedscope", hardest(), {.lines = true}), {}, {.lines = true});
   CHECK(lost("speedscope") ==
         Texts{"figures beyond 2^53, which its readers round", "negative figures"});
   const auto positive = [](std::vector<int64_t>& values) {
@@ -150,7 +151,7 @@ TEST_CASE("speedscope holds everything but negative figures") {
 }
 
 TEST_CASE("folded text holds names, kinds and figures") {
-  CHECK(lost("folded") == Texts{"the columns before, held, \"all\"", "source files and lines"});
+  CHECK(lost("folded") == Texts{"the columns before, held, \"all\""});
   const Told expected = told(bare(hardest(as_folded)));
   const Profile all = read_text(written("folded", hardest(), {.all_values = true}));
   check(told(all), expected);
@@ -169,8 +170,7 @@ TEST_CASE("folded text holds names, kinds and figures") {
 }
 
 TEST_CASE("CSV holds names, kinds and figures") {
-  CHECK(lost("csv") ==
-        Texts{"the modules of frames", "source files and lines", "title, notes and losses"});
+  CHECK(lost("csv") == Texts{"the modules of frames", "title, notes and losses"});
   const std::string text = written("csv", hardest());
   std::vector<Texts> rows{{""}};
   bool quoted = false;
@@ -188,10 +188,10 @@ TEST_CASE("CSV holds names, kinds and figures") {
   }
   rows.pop_back();
   CHECK(rows.front() ==
-        Texts{"stack", "before (bytes)", "after (bytes)", "held, \"all\" (nanoseconds)"});
+        Texts{"stack", "before (bytes)", "after (bytes)", "held, \"all\" (nanoseconds)", "source"});
   std::array<Stacks, 3> columns;
   for (size_t i = 1; i < rows.size(); ++i) {
-    REQUIRE(rows[i].size() == 4);
+    REQUIRE(rows[i].size() == 5);
     std::string& fraction = rows[i][3];
     REQUIRE(fraction[fraction.size() - 4] == '.');
     fraction.erase(fraction.size() - 4, 1);
@@ -207,7 +207,7 @@ TEST_CASE("CSV holds names, kinds and figures") {
 TEST_CASE("a tree holds everything but title, notes and losses") {
   CHECK(lost("tree") ==
         Texts{"figures beyond 2^53, which its readers round", "title, notes and losses"});
-  const Json root = Json::parse(written("tree", hardest()));
+  const Json root = Json::parse(written("tree", hardest(), {.lines = true}));
   Profile back;
   back.types = hardest().types;
   const auto figures = [](const Json& node) {

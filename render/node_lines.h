@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Which source lines a box stands for: frames of a profile that differ by file and line only are
+// drawn as one.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/profile.h"
+
+namespace memflame {
+
+// A list of frames for each of some owners (nodes of a tree, or functions), in order of file and
+// line. Frames without a file are in it too.
+struct NodeLines {
+  std::vector<uint32_t> first{};   // by owner, and one more; empty: no frame has a source file
+  std::vector<FrameId> frame{};    // those of owner n are [first[n], first[n + 1])
+  std::vector<int64_t> figures{};  // a row of `columns` inclusive sums for each
+  size_t columns = 0;
+
+  bool empty() const { return first.empty(); }
+  std::span<const FrameId> frames(size_t owner) const {
+    return std::span(frame).subspan(first[owner], first[owner + 1] - first[owner]);
+  }
+  std::span<const int64_t> row(size_t entry) const {
+    return std::span(figures).subspan(entry * columns, columns);
+  }
+};
+
+// Figures of owners and frames in any order; several of one frame add up. A sum that leaves 64 bits
+// stops there: it only decides which line comes first.
+struct LineParts {
+  std::vector<uint32_t> owner{};
+  std::vector<FrameId> frame{};
+  std::vector<int64_t> figures{};  // rows
+};
+NodeLines node_lines(const Profile& profile, size_t owners, const LineParts& parts);
+
+// Those of functions, by FrameId::index: `frame` says what each node of `lines` is drawn as.
+NodeLines function_lines(const Profile& profile, const NodeLines& lines,
+                         std::span<const FrameId> frame);
+
+// Those of some nodes, in their order; UINT32_MAX: of none.
+NodeLines picked(const NodeLines& lines, std::span<const uint32_t> nodes);
+
+// Of one owner the frame that has the most of a column, and how many other lines there are.
+struct MainLine {
+  FrameId frame;  // none: no line is known
+  size_t others = 0;
+};
+MainLine main_line(const Profile& profile, const NodeLines& lines, size_t owner, size_t column);
+
+}  // namespace memflame

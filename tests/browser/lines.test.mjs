@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Source lines: in the tooltip, in the line of details, in the table and around a function.
+import assert from "node:assert/strict";
+import path from "node:path";
+import test from "node:test";
+import { both, middleOf, open, work } from "./browser.mjs";
+
+// What is said of the box with a name, where the pointer is on it.
+const told = async (page, name) => {
+  await page.mouse.move(...Object.values(await middleOf(page, name)));
+  return page.evaluate(() => ({
+    tip: Array.from(document.querySelector(".mf-tip").children, (line) => line.textContent),
+    info: document.querySelector(".mf-info").textContent }));
+};
+
+for (const file of both("lines"))
+  test(`${file}: tooltips have the line, details its path`, () => open(file, async (page) => {
+    const main = await told(page, "main");
+    assert.ok(main.tip.includes("main.cc:10, 2 more lines"), main.tip.join("\n"));
+    assert.match(main.info, /\/src\/app\/main\.cc:10, 2 more lines/);
+    const parse = await told(page, "parse");
+    assert.ok(parse.tip.includes("reader.cc:37, 1 more line"), parse.tip.join("\n"));
+    await page.screenshot({ path: path.join(work, "screenshots", `${file}-tooltip.png`) });
+  }));
+
+for (const file of both("lines"))
+  test(`${file}: the table has lines, of the measure that is drawn`, () => open(file, async (page) => {
+    const rows = async (value) => page.evaluate((wanted) => {
+      const { app } = document.querySelector(".memflame");
+      app.change({ value: wanted, table: "total" });
+      return [...document.querySelectorAll(".mf-table tbody tr")].map((row) =>
+        [row.querySelector("button").textContent, row.querySelector(".mf-place")?.textContent ?? "", row.querySelector(".mf-place")?.title ?? ""].join("|"));
+    }, value);
+    const live = await rows("live");
+    await page.screenshot({ path: path.join(work, "screenshots", `${file}-table.png`) });
+    assert.ok(live.includes("main|main.cc:10, 2 more lines|/src/app/main.cc:10, 2 more lines"), live.join("\n"));
+    assert.ok(live.includes("bare||"), live.join("\n"));
+    assert.ok(live.some((row) => row.startsWith("hostile|") && row.includes("<b>x\"&]]>.cc:1")), live.join("\n"));
+    assert.ok((await rows("calls")).includes("main|main.cc:12, 2 more lines|/src/app/main.cc:12, 2 more lines"));
+  }));
+
+for (const file of both("lines"))
+  test(`${file}: around a function are its callers' lines`, () => open(file, async (page) => {
+    const info = await page.evaluate(() => {
+      const { app } = document.querySelector(".memflame");
+      app.lookAround(app.tree.frames.name.indexOf("hostile"));
+      const caller = app.rows.flat().find((one) => one.view?.frame === app.tree.frames.name.indexOf("main"));
+      app.say(caller);
+      return document.querySelector(".mf-info").textContent;
+    });
+    assert.match(info, /\/src\/app\/main\.cc:12/);
+    await page.screenshot({ path: path.join(work, "screenshots", `${file}-around.png`) });
+  }));
+
+for (const file of both("by-line"))
+  test(`${file}: with --lines a box is a line`, () => open(file, async (page) => {
+    const names = await page.evaluate(() => document.querySelector(".memflame").app.tree.frames.name);
+    for (const name of ["main main.cc:10", "main main.cc:12", "parse reader.cc:37", "parse reader.cc:41", "bare"])
+      assert.ok(names.includes(name), names.join("\n"));
+  }));

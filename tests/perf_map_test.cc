@@ -73,3 +73,17 @@ TEST_CASE("long names are cut between characters") {
   CHECK(map.find(0x1000) == longest);
   CHECK(map.find(0x2000) == longest.substr(1));
 }
+
+TEST_CASE("the code of one JavaScript function has one name, whatever compiler made it") {
+  for (const char* name : {"JS:~leaf /a.js:1:14", "JS:^leaf /a.js:1:14", "JS:+leaf /a.js:1:14",
+                           "JS:*leaf /a.js:1:14", "JS:leaf /a.js:1:14"})
+    CHECK(without_tier(name) == "JS:leaf /a.js:1:14");
+  CHECK(without_tier("LazyCompile:*f /a.js:1") == "LazyCompile:f /a.js:1");
+  CHECK(without_tier("JS:*") == "JS:");
+  // Only the mark itself: a function may be called so, and others write perf maps, too.
+  CHECK(without_tier("JS:**f") == "JS:*f");
+  CHECK(without_tier("BytecodeHandler:Star0") == "BytecodeHandler:Star0");
+  CHECK(without_tier("*operator") == "*operator");
+  CHECK(without_tier("py::~f:a.py") == "py::~f:a.py");
+  CHECK(without_tier("").empty());
+}

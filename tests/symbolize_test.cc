@@ -254,3 +254,44 @@ TEST_CASE("the vsyscall page") {
   CHECK(name(recording, {0xffffffffff601000, false})[0].function ==
         "[unmapped 0xffffffffff601000]");
 }
+
+namespace {
+
+// Ten frames in files, and so many without a name, of a process with this file mapped.
+std::vector<std::string> advice(const std::string& file, size_t nameless, const char* map = "") {
+  Recording recording = record({{0x10000, 0x20000, 0, 0, ""}});
+  recording.modules.emplace_back().path = "/usr/lib/" + file;
+  const ModuleId module{static_cast<uint32_t>(recording.modules.size() - 1)};
+  recording.spaces[1].mappings.push_back({.start = 0x30000, .end = 0x40000, .module = module});
+  recording.spaces[1].pid = 77;
+  recording.spaces[1].perf_map = map;
+  std::vector<Pc> pcs(10, Pc{0x30010, true});
+  pcs.insert(pcs.end(), nameless, Pc{0x10010, true});
+  Aggregate& sum = recording.sums.emplace_back();
+  sum.stack = add_stack(recording, pcs);
+  sum.events = 100;
+  symbolize(recording, {.files = false});
+  std::erase_if(recording.meta.notes,
+                [](const std::string& note) { return note.find("of the frames") == note.npos; });
+  return recording.meta.notes;
+}
+
+}  // namespace
+
+TEST_CASE("much code without a name: what to do is said by what the process is") {
+  const auto says = [](const std::vector<std::string>& notes, const std::string& what) {
+    return notes.size() == 1 && notes[0].find(what) != std::string::npos;
+  };
+  CHECK(says(advice("node", 2), "--perf-basic-prof"));
+  CHECK(says(advice("nodejs", 2), "16.7 % of the frames"));
+  CHECK(says(advice("libpython3.12.so.1.0", 2), "PYTHONPERFSUPPORT=1"));
+  CHECK(says(advice("libcoreclr.so", 2), "DOTNET_PerfMapEnabled=1"));
+  CHECK(says(advice("libruby-3.3.so.3.3", 2), "--yjit-perf=map"));
+  CHECK(says(advice("node_exporter", 2), "/tmp/perf-77.map names it"));
+  CHECK(says(advice("node", 2, "50000 10 other"), "perf map does not have"));
+  // A tenth is not more than a tenth; of Java one frame is enough, without a map.
+  CHECK(advice("node", 1).empty());
+  CHECK(advice("libjvm.so", 0).empty());
+  CHECK(says(advice("libjvm.so", 1), "jcmd 77 Compiler.perfmap"));
+  CHECK(advice("libjvm.so", 1, "50000 10 other").empty());
+}

@@ -2,6 +2,7 @@
 // Names of code made at run time, from the text a JIT writes to perf-PID.map.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -29,5 +30,10 @@ class PerfMap {
   std::vector<std::string_view> names_;
   std::vector<Span> rows_;
 };
+
+// V8 marks each function with the compiler that made its code: "JS:~f", "JS:^f" and "JS:*f" are one
+// function, "JS:f", while a program runs itself warm. Names of other forms are returned as they
+// are.
+std::string without_tier(std::string_view name);
 
 }  // namespace memflame

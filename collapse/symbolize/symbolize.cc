@@ -10,6 +10,7 @@
 #include "collapse/symbolize/demangle.h"
 #include "collapse/symbolize/elf_symbols.h"
 #include "collapse/symbolize/kallsyms.h"
+#include "collapse/symbolize/nameless_code.h"
 #include "collapse/symbolize/perf_map.h"
 #include "collapse/symbolize/places.h"
 #include "collapse/symbolize/vdso.h"
@@ -55,6 +56,7 @@ class Symbolizer {
     }
     if (sources_.debug_servers && budget_.exhausted())
       note("debug servers took too long and were not asked for the rest of the files");
+    for (std::string& advice : advice_on_nameless_code(recording_)) note(std::move(advice));
   }
 
  private:
@@ -146,7 +148,7 @@ class Symbolizer {
                         const std::vector<Target>& targets) {
     const auto map = perf_maps_.try_emplace(space, recording_.spaces[space.index].perf_map).first;
     for (const Target& target : targets)
-      set(target, map->second.find(address_of(target)), FrameKind::jit, module);
+      set(target, without_tier(map->second.find(address_of(target))), FrameKind::jit, module);
   }
 
   void name_kernel(const std::vector<Target>& targets) {

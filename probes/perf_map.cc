@@ -24,7 +24,9 @@ std::string read_perf_map(pid_t pid) {
     const std::string line = status.substr(at + 7, status.find('\n', at + 1) - at - 7);
     inner_pid = line.substr(line.find_last_of(" \t") + 1);
   }
-  const std::string root = alive && !has_our_root(pid) ? proc_path(pid, "root") : "";
+  // A process that is about to go has no root any more.
+  const bool has_root = ::access(proc_path(pid, "root").c_str(), F_OK) == 0;
+  const std::string root = has_root && !has_our_root(pid) ? proc_path(pid, "root") : "";
   const std::string path = root + "/tmp/perf-" + inner_pid + ".map";
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat map {};

@@ -48,7 +48,7 @@ add_custom_target(frame_corpus DEPENDS ${FRAME_CORPUS}/library)
 input_fuzz(eh_frame probes/unwind SOURCES ${FRAMES} SEEDS ${FRAME_CORPUS} LIBS PkgConfig::LIBDW)
 input_fuzz(unwind_table probes/unwind SEEDS -max_len=65536 ${TABLE_CORPUS} ${UNWIND}
            SOURCES ${FRAMES} elf_image.cc frame_sections.cc go_rows.cc known_function.cc
-                   linker_code.cc startup_code.cc table.cc ../../core/go_functions.cc
+                   linker_code.cc musl_start.cc startup_code.cc table.cc ../../core/go_functions.cc
            LIBS PkgConfig::LIBDW PkgConfig::LIBELF)
 add_dependencies(eh_frame_fuzz frame_corpus)
 add_dependencies(unwind_table_fuzz unwind_files)

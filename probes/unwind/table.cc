@@ -11,6 +11,7 @@
 #include "probes/unwind/go_rows.h"
 #include "probes/unwind/instructions.h"
 #include "probes/unwind/linker_code.h"
+#include "probes/unwind/musl_start.h"
 #include "probes/unwind/startup_code.h"
 
 namespace memflame::unwind {
@@ -291,7 +292,9 @@ Table make_table(const ImageBytes& image) {
   table.entries = static_cast<uint32_t>(frames.fdes.size());
 
   const GoRows go = go_rows(image, *elf);
-  const std::vector<KnownCode> known = together(linker_code(image, *elf), go.functions);
+  std::vector<KnownCode> known = together(linker_code(image, *elf), go.functions);
+  if (const std::optional<KnownCode> start = musl_start(image, *elf))
+    known = together(std::move(known), {*start});
   Builder builder(image, *elf, table, frames, known);
   builder.build();
   table.malformed += frames.malformed;

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "probes/unwind/musl_start.h"
+
+#include <cstring>
+
+#include "probes/unwind/instructions.h"
+
+namespace memflame::unwind {
+namespace {
+
+constexpr uint64_t max_size = 128;  // bytes of each function that are looked at; 80 are usual
+
+// Code from an address on.
+class Code {
+ public:
+  Code(const ImageBytes& image, const ElfImage& elf, uint64_t address)
+      : address_(address), range_(code_at(image, elf, address, max_size)) {}
+
+  Bytes bytes() const { return range_.bytes; }
+  // What the four bytes before `at` lead to, as a distance from there.
+  uint64_t target(const Instructions& at) const {
+    return address_ + at.at() + static_cast<uint64_t>(at.number(4));
+  }
+
+ private:
+  uint64_t address_;
+  Range range_;
+};
+
+// xor %rbp,%rbp; mov %rsp,%rdi; lea _DYNAMIC(%rip),%rsi; and $-16,%rsp; call _start_c
+std::optional<uint64_t> start_c(const Code& code) {
+  Instructions in(code.bytes());
+  if (in.pass({0x48, 0x31, 0xed, 0x48, 0x89, 0xe7, 0x48, 0x8d, 0x35}, 4) &&
+      in.pass({0x48, 0x83, 0xe4, 0xf0, 0xe8}, 4))
+    return code.target(in);
+  return std::nullopt;
+}
+
+// _start_c loads what __libc_start_main takes, and jumps there.
+std::optional<uint64_t> start_main(const Code& code) {
+  Instructions in(code.bytes());
+  in.landing();
+  const auto loads = [&in](int prefix, int loaded, int immediate) {
+    return in.pass({prefix, 0x8d, loaded}, 4) || in.pass({prefix, 0x8b, loaded}, 4) ||
+           in.pass({prefix == 0x4c ? 0x49 : prefix, 0xc7, immediate}, 4);
+  };
+  while (in.pass({0x8b, 0x37}) || in.pass({0x48, 0x63, 0x37}) ||  // argc
+         in.pass({0x48, 0x8d, 0x57, 8}) ||                        // argv
+         in.pass({0x45, 0x31, 0xc9}) ||                           // 0
+         loads(0x4c, 0x05, 0xc0) ||                               // _fini
+         loads(0x48, 0x0d, 0xc1) || loads(0x48, 0x3d, 0xc7) ||    // _init, main
+         in.pass({0x48, 0x83, 0xec, 8}))
+    continue;
+  return in.pass({0xe9}, 4) || in.pass({0xe8}, 4) ? std::optional(code.target(in)) : std::nullopt;
+}
+
+// It ends with lea libc_start_main_stage2(%rip),%rax; pop …; jmp *%rax.
+std::optional<uint64_t> second_stage(const Code& code) {
+  for (size_t at = 0; at < code.bytes().size(); ++at) {
+    Instructions in(code.bytes().subspan(at));
+    if (!in.pass({0x48, 0x8d, 0x05}, 4)) continue;
+    const uint64_t stage = at + code.target(in);
+    while (in.pass({0x5b}) || in.pass({0x5d}) || in.pass({0x41, 0x5c}) || in.pass({0x41, 0x5d}) ||
+           in.pass({0x41, 0x5e}) || in.pass({0x41, 0x5f}) || in.pass({0x48, 0x83, 0xc4}, 1))
+      continue;
+    if (in.pass({0xff, 0xe0})) return stage;
+  }
+  return std::nullopt;
+}
+
+// call *%reg; mov %eax,%edi; call exit: bytes up to behind that, 0 when it is not so.
+uint64_t size_of_stage(const Code& code) {
+  for (size_t at = 0; at < code.bytes().size(); ++at) {
+    Instructions in(code.bytes().subspan(at));
+    in.pass({0x41});
+    if (!in.pass({0xff}) || (in.peek() & 0xf8) != 0xd0 || !in.skip(1)) continue;
+    if (in.pass({0x89, 0xc7, 0xe8}, 4)) return at + in.at();
+  }
+  return 0;
+}
+
+// The address of a function that a library exports.
+std::optional<uint64_t> exported(const ImageBytes& image, const ElfImage& elf, const char* wanted) {
+  const Elf64_Shdr *symbols = elf.section(".dynsym"), *names = elf.section(".dynstr");
+  if (symbols == nullptr || names == nullptr) return std::nullopt;
+  const Range entries = image.range(symbols->sh_offset, symbols->sh_size);
+  const Range text = image.range(names->sh_offset, names->sh_size);
+  const size_t size = std::strlen(wanted) + 1;
+  for (Bytes rest = entries.bytes; rest.size() >= sizeof(Elf64_Sym);
+       rest = rest.subspan(sizeof(Elf64_Sym))) {
+    Elf64_Sym symbol;
+    std::memcpy(&symbol, rest.data(), sizeof(symbol));
+    if (symbol.st_shndx == SHN_UNDEF || symbol.st_name > text.bytes.size() ||
+        text.bytes.size() - symbol.st_name < size)
+      continue;
+    if (std::memcmp(text.bytes.data() + symbol.st_name, wanted, size) == 0) return symbol.st_value;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<KnownCode> musl_start(const ImageBytes& image, const ElfImage& elf) {
+  std::optional<uint64_t> at = start_c(Code(image, elf, elf.entry()));
+  if (at) at = start_main(Code(image, elf, *at));
+  // The library begins with its own start, which is of another form.
+  if (!at) at = exported(image, elf, "__libc_start_main");
+  if (at) at = second_stage(Code(image, elf, *at));
+  if (!at) return std::nullopt;
+  const uint64_t size = size_of_stage(Code(image, elf, *at));
+  if (size == 0) return std::nullopt;
+  return KnownCode{*at, *at + size, {{0, 0, row_end, 0}}};
+}
+
+}  // namespace memflame::unwind

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The function of musl that calls main, where the stacks of such programs begin. musl describes
+// none of its code, so it is found by the bytes of what leads to it.
+//
+// Source: musl 1.2, crt/crt1.c, arch/x86_64/crt_arch.h and src/env/__libc_start_main.c.
+#pragma once
+
+#include <optional>
+
+#include "probes/unwind/elf_image.h"
+#include "probes/unwind/linker_code.h"
+
+namespace memflame::unwind {
+
+// libc_start_main_stage2, of the library or of a static program: it has one row, row_end. It is
+// jumped to, calls main, and hands what that returns to exit().
+std::optional<KnownCode> musl_start(const ImageBytes& image, const ElfImage& elf);
+
+}  // namespace memflame::unwind

@@ -45,7 +45,8 @@ po::options_description drawing_options(const std::string& formats, bool own_sor
   options.add_options()("format", po::value<std::string>(),
                         formats.empty() ? usual.c_str() : formats.c_str());
   options.add_options()("anonymise", po::bool_switch(),
-                        "leave out the command line and the host's name; values that look like "
+                        "leave out the command line, the host's name and the folders of source "
+                        "files; values that look like "
                         "secrets are hidden in any case");
   add_looks(options, own_sort);
   options.add_options()("lines", po::bool_switch(),

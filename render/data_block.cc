@@ -158,7 +158,8 @@ class LineBlock {
     append_number(out, places_);
     out += files_ + numbers_ + counts_ + lists_;
     for (size_t column = 0; column < nodes_.columns; ++column)
-      for (const auto& [lines, entry] : listed_) append_signed(out, lines->row(entry)[column]);
+      for (const auto& [lines, owner] : several_)
+        append_number(out, main_entry(profile_, *lines, owner, column));
     return out;
   }
 
@@ -194,10 +195,8 @@ class LineBlock {
       return 0;
     }
     append_number(counts_, frames.size());
-    for (size_t i = 0; i < frames.size(); ++i) {
-      append_number(lists_, place(frames[i]));
-      if (frames.size() > 1) listed_.emplace_back(&lines, lines.first[owner] + i);
-    }
+    for (const FrameId frame : frames) append_number(lists_, place(frame));
+    if (frames.size() > 1) several_.emplace_back(&lines, owner);
     return frames.size();
   }
 
@@ -208,7 +207,7 @@ class LineBlock {
   std::unordered_map<uint64_t, uint32_t> place_of_;
   uint32_t strings_ = 0, places_ = 0;
   std::string string_text_, files_, numbers_, counts_, lists_;
-  std::vector<std::pair<const NodeLines*, size_t>> listed_;  // entries with figures
+  std::vector<std::pair<const NodeLines*, size_t>> several_;  // lists of several, by owner
 };
 
 void append_packed(std::string& out, const std::string& columns, unsigned threads) {

@@ -22,7 +22,7 @@
 //   places of functions: how many each frame has, 0 when no line of it is known
 //   places of nodes whose function has several: how many; that of others is their function's
 //   which these are: all lists, those of functions first
-//   figures of those in lists of several: for each type, inclusive
+//   for each type of figures: which of each list of several has most of them, from 0
 #pragma once
 
 #include <cstdint>

@@ -154,9 +154,9 @@ NodeLines lines_of(const Profile& profile, const Nodes& nodes, const std::vector
     if (at == 0 || std::ranges::all_of(row, [](int64_t value) { return value == 0; })) continue;
     parts.owner.push_back(at);
     parts.frame.push_back(profile.stacks[StackId{i}].frame);
-    parts.figures.insert(parts.figures.end(), row.begin(), row.end());
+    parts.row.push_back(i);
   }
-  return node_lines(profile, size, parts);
+  return node_lines(profile, size, parts, rows);
 }
 
 // Stacks may be very deep: the walk keeps its own list of where it is. `number` gets the place in

@@ -41,7 +41,8 @@ ByOwner by_owner(size_t owners, const std::vector<uint32_t>& owner) {
 
 }  // namespace
 
-NodeLines node_lines(const Profile& profile, size_t owners, const LineParts& parts) {
+NodeLines node_lines(const Profile& profile, size_t owners, const LineParts& parts,
+                     std::span<const int64_t> figures) {
   const std::vector<uint32_t> rank = line_ranks(profile);
   ByOwner sorted = by_owner(owners, parts.owner);
   NodeLines out{.columns = profile.types.size()};
@@ -55,7 +56,7 @@ NodeLines node_lines(const Profile& profile, size_t owners, const LineParts& par
     });
     for (auto part = begin; part != end; ++part) {
       const FrameId frame = parts.frame[*part];
-      const auto row = std::span(parts.figures).subspan(*part * out.columns, out.columns);
+      const auto row = figures.subspan(parts.row[*part] * out.columns, out.columns);
       if (part == begin || out.frame.back() != frame) {
         out.frame.push_back(frame);
         out.figures.insert(out.figures.end(), row.begin(), row.end());
@@ -72,13 +73,14 @@ NodeLines node_lines(const Profile& profile, size_t owners, const LineParts& par
 NodeLines function_lines(const Profile& profile, const NodeLines& lines,
                          std::span<const FrameId> frame) {
   if (lines.empty()) return {};
-  LineParts parts{.figures = lines.figures};
+  LineParts parts;
   for (size_t node = 0; node < frame.size(); ++node)
     for (const FrameId line : lines.frames(node)) {
       parts.owner.push_back(frame[node].index);
+      parts.row.push_back(static_cast<uint32_t>(parts.frame.size()));
       parts.frame.push_back(line);
     }
-  return node_lines(profile, profile.frames.size(), parts);
+  return node_lines(profile, profile.frames.size(), parts, lines.figures);
 }
 
 NodeLines picked(const NodeLines& lines, std::span<const uint32_t> nodes) {
@@ -96,21 +98,31 @@ NodeLines picked(const NodeLines& lines, std::span<const uint32_t> nodes) {
   return out;
 }
 
-MainLine main_line(const Profile& profile, const NodeLines& lines, size_t owner, size_t column) {
-  MainLine out;
-  if (lines.empty()) return out;
+size_t main_entry(const Profile& profile, const NodeLines& lines, size_t owner, size_t column) {
+  size_t found = 0;
   uint64_t most = 0;
-  for (uint32_t i = lines.first[owner]; i < lines.first[owner + 1]; ++i) {
-    if (!profile.frames[lines.frame[i]].file) continue;
-    const int64_t value = lines.row(i)[column];
-    const uint64_t size =
-        value < 0 ? 0 - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
-    if (out.frame) ++out.others;
-    if (out.frame && size <= most) continue;
+  bool any = false;
+  const std::span<const FrameId> frames = lines.frames(owner);
+  for (size_t i = 0; i < frames.size(); ++i) {
+    if (!profile.frames[frames[i]].file) continue;
+    const int64_t value = lines.row(lines.first[owner] + i)[column];
+    const auto bits = static_cast<uint64_t>(value);
+    const uint64_t size = value < 0 ? 0 - bits : bits;
+    if (any && size <= most) continue;
+    any = true;
     most = size;
-    out.frame = lines.frame[i];
+    found = i;
   }
-  return out;
+  return found;
+}
+
+MainLine main_line(const Profile& profile, const NodeLines& lines, size_t owner, size_t column) {
+  if (lines.empty()) return {};
+  const std::span<const FrameId> frames = lines.frames(owner);
+  const auto known = std::ranges::count_if(
+      frames, [&](FrameId frame) { return bool{profile.frames[frame].file}; });
+  if (known == 0) return {};
+  return {frames[main_entry(profile, lines, owner, column)], static_cast<size_t>(known) - 1};
 }
 
 }  // namespace memflame

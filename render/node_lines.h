@@ -33,9 +33,10 @@ struct NodeLines {
 struct LineParts {
   std::vector<uint32_t> owner{};
   std::vector<FrameId> frame{};
-  std::vector<int64_t> figures{};  // rows
+  std::vector<uint32_t> row{};  // which of the rows of figures
 };
-NodeLines node_lines(const Profile& profile, size_t owners, const LineParts& parts);
+NodeLines node_lines(const Profile& profile, size_t owners, const LineParts& parts,
+                     std::span<const int64_t> figures);
 
 // Those of functions, by FrameId::index: `frame` says what each node of `lines` is drawn as.
 NodeLines function_lines(const Profile& profile, const NodeLines& lines,
@@ -43,6 +44,10 @@ NodeLines function_lines(const Profile& profile, const NodeLines& lines,
 
 // Those of some nodes, in their order; UINT32_MAX: of none.
 NodeLines picked(const NodeLines& lines, std::span<const uint32_t> nodes);
+
+// Which of an owner's frames that have a file has the most of a column, by size; the first of equal
+// ones, 0 when none has a file.
+size_t main_entry(const Profile& profile, const NodeLines& lines, size_t owner, size_t column);
 
 // Of one owner the frame that has the most of a column, and how many other lines there are.
 struct MainLine {

@@ -30,7 +30,7 @@ class TimeTree {
       add(path_.back().node, values);
     }
     close(0);
-    if (with_lines_) out_.lines = node_lines(profile_, out_.size(), parts_);
+    if (with_lines_) out_.lines = node_lines(profile_, out_.size(), parts_, figures_);
     return std::move(out_);
   }
 
@@ -86,9 +86,10 @@ class TimeTree {
   void note_line(Place& place) {
     if (!with_lines_ || !place.stack) return;
     parts_.owner.push_back(place.node);
+    parts_.row.push_back(static_cast<uint32_t>(parts_.frame.size()));
     parts_.frame.push_back(profile_.stacks[place.stack].frame);
     for (size_t column = 0; column < out_.columns; ++column)
-      parts_.figures.push_back(static_cast<int64_t>(so_far_[column] - place.begin[column]));
+      figures_.push_back(static_cast<int64_t>(so_far_[column] - place.begin[column]));
     place.begin = so_far_;
   }
 
@@ -110,6 +111,7 @@ class TimeTree {
   bool with_lines_ = false;
   std::vector<uint64_t> so_far_;  // sums of the rows, modulo 2^64
   LineParts parts_;
+  std::vector<int64_t> figures_;
 };
 
 }  // namespace

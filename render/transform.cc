@@ -5,9 +5,11 @@
 
 #include "core/difference.h"
 #include "core/error.h"
+#include "core/merge_stacks.h"
 #include "core/secrets.h"
 #include "core/units.h"
 #include "render/frame_tree.h"
+#include "render/source_lines.h"
 
 namespace memflame {
 namespace {
@@ -109,6 +111,27 @@ Profile reversed(Profile profile) {
   return out;
 }
 
+// The folders of source files may tell who built a program, and where.
+Profile without_source_folders(Profile profile) {
+  std::vector<FrameId> frames(profile.frames.size());
+  FrameTable named;
+  for (uint32_t i = 1; i < frames.size(); ++i) {
+    Frame frame = profile.frames[FrameId{i}];
+    frame.file = profile.strings.intern(short_place(profile.strings[frame.file], 0));
+    frames[i] = named.intern(frame);
+  }
+  Profile out = emptied(profile);
+  out.frames = std::move(named);
+  const std::vector<StackId> places = merge_stacks(out.stacks, profile.stacks, frames);
+  for (size_t row = 0; row < profile.rows(); ++row)
+    out.add(places[profile.row(row).stack.index], profile.row(row).values);
+  for (Finding& finding : out.findings)
+    for (StackId Finding::*stack :
+         {&Finding::freeing, &Finding::allocating, &Finding::first_freeing})
+      finding.*stack = places[(finding.*stack).index];
+  return out;
+}
+
 // A frame beside all others for what is more than the sum.
 void widen(Profile& profile, const std::string& text, WidthOf of) {
   const Decimal wanted = parse_decimal(text, "--total");
@@ -163,6 +186,8 @@ Profile transformed(Profile profile, const Transform& transform, WidthOf width) 
   if (!transform.notes.empty()) profile.meta.notes.push_back(transform.notes);
   profile.meta.command = transform.anonymise ? "" : without_secrets(profile.meta.command);
   if (transform.anonymise) profile.meta.host.clear();
+  if (transform.anonymise && has_lines(profile))
+    profile = without_source_folders(std::move(profile));
   if (transform.reverse) profile = reversed(std::move(profile));
   return profile;
 }

@@ -16,7 +16,7 @@ struct Transform {
   std::string factor{};      // "" = 1; a decimal number above 0, "0.001"
   std::string count_name{};  // what figures are: a unit for plain counts, else the column's name
   std::string notes{};       // a further line of the picture
-  bool anonymise = false;    // leave out the command line and the host
+  bool anonymise = false;    // leave out the command line, the host and the folders of sources
   friend bool operator==(const Transform&, const Transform&) = default;
 };
 

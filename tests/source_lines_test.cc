@@ -10,6 +10,7 @@
 #include "collapse/tidy/tidy.h"
 #include "render/frame_tree.h"
 #include "render/output.h"
+#include "render/transform.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 
@@ -131,4 +132,16 @@ TEST_CASE("the largest stacks are those of functions, or of lines") {
   p.add(p.push({}, "other"), std::array<int64_t, 2>{6, 1});
   CHECK(written("folded", top_stacks(p, 1)) == "[other stacks: 1] 6\nmain;f 11\n");
   CHECK(written("folded", top_stacks(p, 1, true)) == "[other stacks: 3] 11\nother 6\n");
+}
+
+TEST_CASE("anonymised: of source files the names stay, not their folders") {
+  Profile p = example();
+  p.add(p.push({}, "main", FrameKind::user, "app", "/home/me/a.c", 10),
+        std::array<int64_t, 2>{1, 1});
+  const Profile plain = transformed(p, {.anonymise = true}, WidthOf::shown);
+  CHECK(plain.total(0) == p.total(0));
+  const std::string json = written("json", plain);
+  CHECK(json.find("\"file\":\"a.c\"") != std::string::npos);
+  CHECK(json.find("/home") == std::string::npos);
+  CHECK(json.find("/src") == std::string::npos);
 }

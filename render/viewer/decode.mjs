@@ -122,16 +122,13 @@ export function decodeLines(tree, bytes) {
   const frameFirst = firstOf(ofFrame, 0), nodeFirst = firstOf(ofNode, frameFirst.at(-1)), end = nodeFirst.at(-1);
   const places = reader.numbers(Int32Array, end);
   if (places.some((place) => place >>> 0 >= file.length)) throw new Error("a source line is missing");
-  const listed = [];
-  for (const first of [frameFirst, nodeFirst])
-    for (let n = 0; n + 1 < first.length; ++n)
-      for (let i = first[n]; first[n + 1] - first[n] > 1 && i < first[n + 1]; ++i) listed.push(i);
-  const figures = about.types.map(() => {
-    const column = about.big ? new BigInt64Array(end) : new Float64Array(end);
-    for (const i of listed) column[i] = about.big ? reader.signedBig() : reader.signed();
-    return column;
-  });
-  return new Lines({ tree, file, line, frameFirst, nodeFirst, places, figures });
+  // Where the first entry of a list is, which of it has most.
+  const most = about.types.map(() => new Int32Array(end));
+  for (const column of most)
+    for (const first of [frameFirst, nodeFirst])
+      for (let n = 0; n + 1 < first.length; ++n)
+        if (first[n + 1] - first[n] > 1) column[first[n]] = places[first[n] + reader.number()];
+  return new Lines({ tree, file, line, frameFirst, nodeFirst, places, most });
 }
 
 export async function inflate(base64) {

@@ -6,9 +6,9 @@ import { commas } from "./format.mjs";
 // Lists of places, of frames and of those nodes whose frame has several.
 export class Lines {
   // file[place], line[place]: place 0 is none. Lists: places in [first[n], first[n + 1]) of `places`;
-  // nodeFirst is by node. figures[type]: of each entry in a list of several, inclusive.
-  constructor({ tree, file, line, frameFirst, nodeFirst, places, figures }) {
-    Object.assign(this, { tree, file, line, frameFirst, nodeFirst, places, figures });
+  // nodeFirst is by node. most[type]: the place with most, by where a list of several begins.
+  constructor({ tree, file, line, frameFirst, nodeFirst, places, most }) {
+    Object.assign(this, { tree, file, line, frameFirst, nodeFirst, places, most });
   }
 
   ofFrame(frame) { return [this.frameFirst[frame], this.frameFirst[frame + 1]]; }
@@ -18,53 +18,53 @@ export class Lines {
     return list[1] - list[0] > 1 ? [this.nodeFirst[node], this.nodeFirst[node + 1]] : list;
   }
 
-  // How much an entry has in a measure; of a difference, what it has after.
-  weight(measure, entry) {
-    const n = this.figures[measure.column ?? this.tree.about.difference.after][entry];
-    return n < 0 ? -n : n;
+  // The one of a list that has most of a measure; of a difference, of what is there after.
+  first(measure, [begin, end]) {
+    const column = measure.column ?? this.tree.about.difference.after;
+    return end - begin > 1 ? this.most[column][begin] : this.places[begin];
   }
 }
 
+// Those with most come first.
 const ordered = (sums) => [...sums].filter(([place]) => place > 0)
   .sort(([a, m], [b, n]) => (m > n ? -1 : m < n ? 1 : a - b)).map(([place]) => place);
 
+// A list is `amount` of what is drawn, for its first place.
+function add(sums, { lines, zero }, measure, list, amount) {
+  for (let i = list[0]; i < list[1]; ++i) if (!sums.has(lines.places[i])) sums.set(lines.places[i], zero);
+  const first = lines.first(measure, list);
+  if (list[0] < list[1]) sums.set(first, sums.get(first) + amount);
+}
+
 // The places of a function, in all of the profile.
 export function placesOfFrame({ tree, measure }, frame) {
-  const { lines } = tree;
-  if (!lines || frame < 0) return [];
-  const [begin, end] = lines.ofFrame(frame), sums = new Map();
-  for (let i = begin; i < end; ++i)
-    sums.set(lines.places[i], end - begin > 1 ? lines.weight(measure, i) : tree.zero);
+  const sums = new Map();
+  if (tree.lines && frame >= 0) add(sums, tree, measure, tree.lines.ofFrame(frame), measure.total[0]);
   return ordered(sums);
 }
 
-// Those of a box. Of a caller with several lines the one that has most counts for all it calls.
+// Those of a box, which may stand for many nodes. `open`: it is a caller that has several, and it is
+// not known which of them leads here.
 export function placesOf(view) {
-  const { look } = view, { tree, measure } = look, { lines } = tree;
-  if (!lines || view.frame < 0 || tree.isMerged(view.frame)) return [];
+  const { look, frame } = view, { tree, measure } = look, sums = new Map();
+  if (!tree.lines || frame < 0 || tree.isMerged(frame)) return [];
   if (view.places) return view.places;
-  const sums = new Map(), add = (entry, n) => {
-    const place = lines.places[entry];
-    sums.set(place, (sums.get(place) ?? tree.zero) + n);
-  };
+  let open = false;
   view.nodes.forEach((node, i) => {
-    const [begin, end] = lines.ofNode(node), amount = look.amount[view.from[i]];
-    const whole = node === view.from[i] && look.amount === measure.total;
-    let most = begin;
-    for (let entry = begin; entry < end; ++entry) {
-      if (whole && end - begin > 1) add(entry, lines.weight(measure, entry));
-      else if (lines.places[entry] && lines.weight(measure, entry) > lines.weight(measure, most)) most = entry;
-    }
-    if (begin < end && !(whole && end - begin > 1)) add(most, amount);
+    const list = tree.lines.ofNode(node);
+    open ||= node !== view.from[i] && list[1] - list[0] > 1;
+    add(sums, tree, measure, list, look.amount[view.from[i]]);
   });
-  return (view.places = ordered(sums));
+  return (view.places = Object.assign(ordered(sums), { open }));
 }
 
-// "reader.cc:37, 2 more lines"; whole: with the file's path. "" of no places.
+// "reader.cc:37, 2 more lines" or "reader.cc, one of 3 lines"; whole: with the file's path. "" of no
+// places.
 export function placeText({ lines }, places, whole = false) {
   if (!places.length) return "";
   const [first] = places, more = places.length - 1;
   const file = whole ? lines.file[first] : lines.file[first].replace(/.*\/(?=[^/])/, "");
+  if (places.open && more) return `${file}, one of ${commas(places.length)} lines`;
   const line = lines.line[first] ? `:${lines.line[first]}` : "";
   return file + line + (more ? `, ${commas(more)} more ${more === 1 ? "line" : "lines"}` : "");
 }

@@ -48,6 +48,11 @@ symbol_file(library.so library.cc FLAGS -g -shared -fPIC ${ID} -fcf-protection=n
 symbol_file(library_ibt.so library.cc FLAGS -g -shared -fPIC ${ID} -fcf-protection=full
             -Wl,-z,ibtplt)
 symbol_file(edges.so edges.S FLAGS -shared -nostdlib)
+symbol_file(assembly.so assembly.S FLAGS -g -shared -nostdlib)
+# Of DWARF 5 in which functions have sections of their own, binutils 2.40 takes files for others.
+symbol_file(o3 inlined.cc FLAGS -O3 -gdwarf-4 -gz=zlib -ffunction-sections)
+symbol_file(size inlined.cc FLAGS -Os -gdwarf-4)
+symbol_file(c inlined.c FLAGS -gdwarf-5 -x c)
 find_program(LLD ld.lld)
 if(LLD)
   symbol_file(lld program.cc FLAGS -g -pie -fPIE -fuse-ld=lld ${ID} -Wl,-z,noseparate-code)
@@ -105,7 +110,7 @@ if(DWZ AND NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
 endif()
 add_custom_target(symbol_files DEPENDS ${SYMBOL_FILES})
 
-set(collapse_tests address_space demangle elf_symbols fold function_starts kallsyms perf_map symbolize
+set(collapse_tests address_space demangle elf_symbols fold function_starts kallsyms lines perf_map symbolize
                    symbolize_files symbolize_hostile symbolize_self symbolize_servers)
 add_library(symbolize_fixture STATIC symbolize_fixture.cc)
 target_link_libraries(symbolize_fixture PUBLIC memflame_collapse PRIVATE memflame_warnings)
@@ -115,6 +120,17 @@ foreach(stem ${collapse_tests})
   target_compile_definitions(${stem}_test PRIVATE SYMBOLS="${SYMBOLS}"
                              SYMBOL_SOURCES="${SYMBOL_SOURCES}" GNU_OBJCOPY="${GNU_OBJCOPY}")
 endforeach()
+# Optimised C++ with inlined templates, and C; skipped where there is no addr2line of binutils.
+set(LINE_PROGRAMS leaky)
+set(line_files)
+foreach(program ${LINE_PROGRAMS})
+  if(TARGET ${program})
+    add_dependencies(lines_test ${program})
+    string(APPEND line_files "$<TARGET_FILE:${program}> ")
+  endif()
+endforeach()
+find_program(GNU_ADDR2LINE addr2line)
+target_compile_definitions(lines_test PRIVATE GNU_ADDR2LINE="${GNU_ADDR2LINE}" "LINE_FILES=\"${line_files}\"")
 # It is its own target, whose inlined functions are named with their namespaces.
 set_source_files_properties(symbolize_self_test.cc PROPERTIES COMPILE_OPTIONS -g2)
 # Nobody listens there; the test sets its own port.

@@ -4,6 +4,7 @@
 #include <dwarf.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "collapse/symbolize/dwarf_walk.h"
 
@@ -18,6 +19,20 @@ Dwarf_Word number(Dwarf_Die& die, unsigned int name) {
   return value;
 }
 
+// The path of a source file: relative ones are so to where the compiler ran. It is the watched
+// program's text, so what is endless is cut, at the front: the name of the file is at its end.
+std::string source_path(Dwarf_Die& unit, std::string_view file) {
+  constexpr size_t longest = 4096;
+  std::string path(file.substr(file.size() - std::min(file.size(), longest)));
+  if (file.size() > longest) return "…" + path;
+  Dwarf_Attribute attribute;
+  if (file.starts_with('/') || dwarf_attr(&unit, DW_AT_comp_dir, &attribute) == nullptr)
+    return path;
+  const char* folder = dwarf_formstring(&attribute);
+  if (folder == nullptr || *folder != '/' || std::strlen(folder) > longest) return path;
+  return std::string(folder) + '/' + path;
+}
+
 // Sets file and line of the code at `address`, where the line table has them.
 void set_line(Dwarf_Die& unit, uint64_t address, SourceFrame& frame) {
   Dwarf_Line* line = dwarf_getsrc_die(&unit, address);
@@ -25,7 +40,7 @@ void set_line(Dwarf_Die& unit, uint64_t address, SourceFrame& frame) {
   int line_number = 0;
   const char* file = dwarf_linesrc(line, nullptr, nullptr);
   if (file == nullptr || dwarf_lineno(line, &line_number) != 0 || line_number <= 0) return;
-  frame.file = file;
+  frame.file = source_path(unit, file);
   frame.line = static_cast<uint32_t>(line_number);
 }
 
@@ -35,8 +50,16 @@ void set_call(Dwarf_Die& unit, Dwarf_Word call_file, uint32_t call_line, SourceF
   if (dwarf_getsrcfiles(&unit, &files, &count) != 0 || call_file >= count) return;
   const char* file = dwarf_filesrc(files, call_file, nullptr, nullptr);
   if (file == nullptr) return;
-  frame.file = file;
+  frame.file = source_path(unit, file);
   frame.line = call_line;
+}
+
+// Assemblers write lines, but mostly no functions.
+std::vector<SourceFrame> line_of_assembly(Dwarf_Die& unit, uint64_t address) {
+  if (dwarf_srclang(&unit) != DW_LANG_Mips_Assembler) return {};
+  SourceFrame frame;
+  set_line(unit, address, frame);
+  return frame.line == 0 ? std::vector<SourceFrame>{} : std::vector{frame};
 }
 
 }  // namespace
@@ -163,9 +186,9 @@ std::vector<SourceFrame> DwarfIndex::find_in(Unit& unit, uint64_t address) {
     return true;
   });
   Dwarf_Die unit_die, die;
-  if (function == nullptr || dwarf_offdie(dwarf_, unit.die, &unit_die) == nullptr ||
-      dwarf_offdie(dwarf_, function->die, &die) == nullptr)
-    return {};
+  if (dwarf_offdie(dwarf_, unit.die, &unit_die) == nullptr) return {};
+  if (function == nullptr) return line_of_assembly(unit_die, address);
+  if (dwarf_offdie(dwarf_, function->die, &die) == nullptr) return {};
   if (!function->read) {
     function->read = true;
     FunctionWalk walk{*function};

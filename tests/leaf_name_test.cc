@@ -3,8 +3,12 @@
 
 #include <doctest/doctest.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include "probes/bpf/shared.h"
 #include "probes/kmem/meminfo.h"
+#include "probes/kmem/slab_aliases.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 
@@ -41,4 +45,32 @@ TEST_CASE("meminfo: KiB to bytes, whole names, and what is missing is 0") {
   CHECK(parse_meminfo("").slab == 0);
   CHECK(parse_meminfo("MemFree:").free == 0);
   CHECK(parse_meminfo("xMemFree: 5 kB").free == 0);
+}
+
+TEST_CASE("caches that the kernel keeps as one say so, if the folder is theirs") {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::temp_directory_path() / "memflame-slab-aliases";
+  fs::remove_all(folder);
+  fs::create_directories(folder / ":0000064");
+  fs::create_directories(folder / ":0000032");
+  fs::create_directories(folder / "dentry");
+  std::ofstream(folder / ":0000064/slab_size") << "64\n";
+  std::ofstream(folder / ":0000032/slab_size") << "32\n";
+  for (const char* name : {"jbd2_inode", "io;mmu", "a_first"})
+    fs::create_directory_symlink(":0000064", folder / name);
+  fs::create_directory_symlink(":0000032", folder / "alone");
+  const SlabAliases aliases(folder);
+  CHECK(aliases.label("jbd2_inode", 64) == "jbd2_inode (merged: a_first, io?mmu)");
+  CHECK(aliases.label("jbd2_inode", 72) == "jbd2_inode");  // that was another one
+  CHECK(aliases.label("alone", 32) == "alone");
+  CHECK(aliases.label("dentry", 192) == "dentry");
+  CHECK(aliases.label("gone", 64) == "gone");
+  CHECK(leaf_name(bpf::leaf_cache | 1, aliases.label("a_first", 64)) ==
+        "[slab a_first (merged: io?mmu, jbd2_inode)]");
+  for (int i = 0; i < 8; ++i)
+    fs::create_directory_symlink(":0000064", folder / ("z" + std::to_string(i)));
+  CHECK(SlabAliases(folder).label("a_first", 64) ==
+        "a_first (merged: io?mmu, jbd2_inode, z0, z1, z2, z3, z4, z5 and 2 more)");
+  fs::remove_all(folder);
+  CHECK(SlabAliases(folder).label("a_first", 64) == "a_first");
 }

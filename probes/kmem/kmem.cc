@@ -11,6 +11,7 @@
 #include "probes/kmem/kernel_code.h"
 #include "probes/kmem/leaf_name.h"
 #include "probes/kmem/meminfo.h"
+#include "probes/kmem/slab_aliases.h"
 #include "probes/session.h"
 
 extern "C" {
@@ -131,16 +132,30 @@ void attach(Session& session) {
       session.links().raw_tracepoint(session.object().program(row.program), row.name);
 }
 
-std::map<uint32_t, std::string> cache_names(Session& session) {
-  std::map<uint32_t, std::string> names;
+// struct cache of kmem.bpf.c.
+struct Cache {
+  uint64_t name = 0;
+  uint32_t size = 0, number = 0;
+};
+
+// Of all caches that were met, by number, with the names that were merged into each.
+std::map<uint32_t, std::string> cache_labels(Session& session) {
+  std::map<uint32_t, uint32_t> sizes;
+  session.object().for_each<uint64_t, Cache>(
+      "caches", [&](const uint64_t&, const Cache& cache) { sizes[cache.number] = cache.size; });
+  const SlabAliases aliases("/sys/kernel/slab");
+  std::map<uint32_t, std::string> labels;
   uint32_t count = 0;
   session.object().lookup("cache_count", uint32_t{0}, count);
   for (uint32_t number = 1; number <= count && number < bpf::max_caches; ++number) {
     std::array<char, bpf::cache_name_length> text{};
-    if (session.object().lookup("cache_names", number, text))
-      names[number] = clean_cache_name({text.data(), text.size()});
+    if (!session.object().lookup("cache_names", number, text)) continue;
+    // A cache that is gone has left its address to another: what is in the folder is not about it.
+    const std::string name = clean_cache_name({text.data(), text.size()});
+    const auto size = sizes.find(number);
+    labels[number] = size == sizes.end() ? name : aliases.label(name, size->second);
   }
-  return names;
+  return labels;
 }
 
 Kind kind_of_leaf(uint16_t leaf) {
@@ -199,7 +214,8 @@ class KernelAccounting : public Accounting {
   void disarmed() override { end_ = parse_meminfo(read_file("/proc/meminfo")); }
 
   void finish(Session& session, Recording& recording) override {
-    const std::map<uint32_t, std::string> names = cache_names(session);
+    labels_ = cache_labels(session);
+    const std::map<uint32_t, std::string>& names = labels_;
     live_.clear();
     allocations_.clear();
     left_out_ = 0;
@@ -222,10 +238,9 @@ class KernelAccounting : public Accounting {
     const Place place = place_of(leaf, code_.user_of(stack.pcs), wanted_);
     if (wanted_ == Kind::all && place.counted_elsewhere) return false;
     group = place.group;
-    std::array<char, bpf::cache_name_length> text{};
-    if ((leaf & ~bpf::leaf_which) == bpf::leaf_cache)
-      session.object().lookup("cache_names", uint32_t{leaf} & bpf::leaf_which, text);
-    stack.leaf = leaf_name(leaf, clean_cache_name({text.data(), text.size()}));
+    if ((leaf & ~bpf::leaf_which) == bpf::leaf_cache && !labels_.contains(leaf & bpf::leaf_which))
+      labels_ = cache_labels(session);
+    stack.leaf = name_of(leaf, labels_);
     return true;
   }
 
@@ -299,6 +314,7 @@ class KernelAccounting : public Accounting {
   Kind wanted_;
   KernelCode code_;
   KernelMemory start_, end_;
+  std::map<uint32_t, std::string> labels_;  // of caches, as far as they were met
   // Of the recording that finish() makes.
   std::map<Kind, int64_t> live_;
   std::map<uint16_t, int64_t> allocations_;

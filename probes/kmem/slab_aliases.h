@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Slab caches that the kernel keeps as one because their objects are alike.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace memflame {
+
+class SlabAliases {
+ public:
+  // `folder`: /sys/kernel/slab, where each name of a merged cache is a link to the cache's folder.
+  explicit SlabAliases(std::string folder);
+
+  // "dentry", or "dentry (merged: a, b)" with the other names of that cache. `size`: what one of
+  // its objects takes; where the folder says otherwise it is of another cache, and tells nothing.
+  std::string label(const std::string& cache, uint32_t size) const;
+
+ private:
+  std::string folder_;
+  std::map<std::string, std::string> target_of_;              // name -> folder
+  std::map<std::string, std::vector<std::string>> names_of_;  // folder -> names, sorted
+};
+
+}  // namespace memflame

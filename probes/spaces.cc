@@ -9,6 +9,7 @@
 #include <string>
 
 #include "probes/perf_map.h"
+#include "probes/process_name.h"
 
 namespace memflame {
 namespace {
@@ -60,7 +61,7 @@ Spaces::Watched& Spaces::watched(SpaceId id) {
 void Spaces::adopt(SpaceId id, pid_t pid, uint64_t time_ns) {
   Watched& space = watched(id);
   space.space.pid = static_cast<uint32_t>(pid);
-  space.space.comm = read_comm(pid);
+  space.space.comm = name_of_process(pid, read_comm(pid), "");
   space.space.from_ns = time_ns;
   current_[pid] = id;
   read_maps_of(space);
@@ -71,7 +72,8 @@ void Spaces::begin(const bpf::space_record& record) {
   const auto pid = static_cast<pid_t>(record.tgid);
   Watched& space = watched(id);
   space.space.pid = record.tgid;
-  space.space.comm.assign(record.comm, ::strnlen(record.comm, sizeof(record.comm)));
+  space.space.comm =
+      name_of_process(pid, {record.comm, ::strnlen(record.comm, sizeof(record.comm))}, "");
   space.space.from_ns = record.time;
   space.space.forked_from = SpaceId{record.parent_space};
   space.from_exec = record.reason == bpf::space_exec;
@@ -85,7 +87,8 @@ void Spaces::begin(const bpf::space_record& record) {
 void Spaces::expect(SpaceId id, pid_t pid, const char* comm, uint64_t time_ns) {
   Watched& space = watched(id);
   // Threads and execs rename processes: the last name is the one people know.
-  space.space.comm.assign(comm, ::strnlen(comm, bpf::comm_length));
+  space.space.comm =
+      name_of_process(pid, {comm, ::strnlen(comm, bpf::comm_length)}, space.space.comm);
   if (space.space.pid != 0) return;
   space.space.pid = static_cast<uint32_t>(pid);
   space.space.from_ns = time_ns;

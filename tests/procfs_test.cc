@@ -8,6 +8,8 @@
 
 #include <csignal>
 
+#include "probes/process_name.h"
+
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 
 TEST_CASE("maps lines: ranges, protection, device, names with blanks") {
@@ -68,4 +70,17 @@ TEST_CASE("who works, and who sleeps") {
   ::close(pipe[1]);
   ::waitpid(worker, nullptr, 0);
   ::waitpid(sleeper, nullptr, 0);
+}
+
+TEST_CASE("a process is called what it was started as") {
+  using namespace std::string_view_literals;
+  CHECK(started_as("awk", "/usr/bin/mawk\0-f\0x\0"sv) == "awk");  // by a link of that name
+  CHECK(started_as("exe", "sed\0-n\0p\0"sv) == "sed");            // an applet of busybox
+  CHECK(started_as("7", "/opt/runner\0"sv) == "runner");          // by its descriptor
+  CHECK(started_as("exe", "") == "exe");
+  CHECK(started_as("exe", "/x/\0"sv) == "exe");
+  CHECK(started_as("exe", "nginx: worker process") == "exe");
+  CHECK(started_as("exe", std::string(1000, 'x')).size() == 255);
+  CHECK(name_of_process(::getpid(), "exe", "sed") == "sed");
+  CHECK(name_of_process(::getpid(), "12", "") == "12");  // this is another program
 }

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""--comm NAME: every process of that name, those that run already and those that start later."""
+"""--comm NAME: every process of that name, those that run already and those that start later; the name
+of a program that was started by a link or a descriptor."""
+import os
 import time
 
-from lib import SLOW, Memflame, Target, equal
+from lib import SLOW, Memflame, Profile, Target, equal, example, path, run
 
 earlier = Target("many_stacks", "300")
 other = Target("alloc_truth")
@@ -18,3 +20,16 @@ profile = memflame.profile()
 equal("blocks of both", profile.sum("live-count", "many_stacks", "reach_leaf"), 800)
 equal("processes", profile.roots, {"many_stacks"})
 equal("pids", sorted(set(memflame.summary()["pids"])), sorted([earlier.pid, later.pid]))
+
+# The frame of a process is what was started, the module is the file.
+os.symlink(example("many_stacks"), path("by_link"))
+run("alloc", "-o", path("link.json"), "--", path("by_link"), "300")
+equal("by a link", Profile(path("link.json")).roots, {"by_link"})
+# Its comm is "9", or the file's name since Linux 6.14; only the program itself knows its name.
+script = f'exec 9<"{example("many_stacks")}"; exec -a /opt/applet /proc/self/fd/9 --wait 300'
+target = Target("many_stacks", "-c", script, executable="/bin/bash")
+memflame = Memflame("alloc", "-p", target.pid)
+target.work()
+memflame.stop()
+target.end()
+equal("by a descriptor", len(memflame.profile().roots & {"applet", "many_stacks"}), 1)

@@ -95,9 +95,9 @@ int measure(const Probe& probe, const Request& request, Command* command, Watche
 
 // With a command, memflame's exit status is the command's: its own failures must be tellable apart.
 int measure_command(const Probe& probe, Request& request, Watcher& watcher) {
-  const Target& target = request.probe.target;
+  Target& target = request.probe.target;
   try {
-    const std::string user = user_of_command(target);
+    const std::string user = target.runs_as = user_of_command(target);
     Command command(target.command, user);
     if (user != target.user)
       std::cerr << "memflame: " << target.command[0] << " runs as " << user

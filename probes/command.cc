@@ -99,6 +99,12 @@ std::vector<std::string> environment_of(const User& user) {
   return variables;
 }
 
+// Only async-signal-safe calls. False, with errno set, when it is not allowed.
+bool become(const User& user) {
+  return ::setgroups(user.groups.size(), user.groups.data()) == 0 && ::setgid(user.gid) == 0 &&
+         ::setuid(user.uid) == 0;
+}
+
 std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   std::vector<char*> pointers;
   pointers.reserve(texts.size() + 1);
@@ -166,9 +172,7 @@ Command::Command(std::vector<std::string> argv, const std::string& user)
     char byte = 0;
     if (::read(go.read.get(), &byte, 1) != 1) ::_exit(125);
     int error = 0;
-    if (!user.empty() && (::setgroups(as.groups.size(), as.groups.data()) != 0 ||
-                          ::setgid(as.gid) != 0 || ::setuid(as.uid) != 0))
-      error = errno;
+    if (!user.empty() && !become(as)) error = errno;
     if (error == 0) {
       ::execve(program_.c_str(), arguments.data(), environment);
       error = errno;
@@ -206,7 +210,8 @@ int Command::wait() {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-std::vector<std::string> libraries_of(const std::string& program, const std::string& preload) {
+std::vector<std::string> libraries_of(const std::string& program, const std::string& preload,
+                                      const std::string& user) {
   std::vector<std::string> libraries;
   std::string file = program;
   // A script's interpreter may be a script itself; the kernel follows four of them.
@@ -221,10 +226,13 @@ std::vector<std::string> libraries_of(const std::string& program, const std::str
   if (loader.empty()) return libraries;
   libraries.push_back(loader);
   if (loader.find("/ld-linux") == std::string::npos) return libraries;
+  User as;
+  if (!user.empty()) as = find_user(user);
   Pipe output = make_pipe();
   const pid_t child = ::fork();
   if (child < 0) return libraries;
   if (child == 0) {
+    if (!user.empty() && !become(as)) ::_exit(127);
     if (!preload.empty()) ::setenv("LD_PRELOAD", preload.c_str(), 1);
     ::dup2(output.write.get(), STDOUT_FILENO);
     const int null = ::open("/dev/null", O_RDWR);
@@ -252,7 +260,8 @@ std::vector<std::string> libraries_of(const std::string& program, const std::str
   return libraries;
 }
 
-std::vector<std::string> files_of_command(const std::vector<std::string>& argv) {
+std::vector<std::string> files_of_command(const Target& target) {
+  const std::vector<std::string>& argv = target.command;
   constexpr size_t most_words = 16;
   constexpr std::string_view assignment = "LD_PRELOAD=";
   std::string preload;
@@ -267,7 +276,7 @@ std::vector<std::string> files_of_command(const std::vector<std::string>& argv) 
   }
   std::vector<std::string> files;
   for (const std::string& program : programs)
-    for (const std::string& file : libraries_of(program, preload))
+    for (const std::string& file : libraries_of(program, preload, target.runs_as))
       if (std::find(files.begin(), files.end(), file) == files.end()) files.push_back(file);
   return files;
 }

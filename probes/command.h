@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "probes/options.h"
 #include "probes/unique_fd.h"
 
 namespace memflame {
@@ -42,11 +43,13 @@ class Command {
 };
 
 // The program and the shared libraries that the dynamic loader would map for it, by asking the
-// loader with LD_PRELOAD=`preload`. The program itself does not run.
-std::vector<std::string> libraries_of(const std::string& program, const std::string& preload = "");
+// loader with LD_PRELOAD=`preload`. The program itself does not run, but the loader is the one that
+// it names: it runs as `user`, or as memflame does when that is "".
+std::vector<std::string> libraries_of(const std::string& program, const std::string& preload = "",
+                                      const std::string& user = "");
 
-// The same of all that a command may run: each of its words can be a program (env, timeout, sh -c
-// …), and `env LD_PRELOAD=FILE` is how another allocator is put before a program.
-std::vector<std::string> files_of_command(const std::vector<std::string>& argv);
+// The same of all that a target's command may run: each of its words can be a program (env,
+// timeout, sh -c …), and `env LD_PRELOAD=FILE` is how another allocator is put before a program.
+std::vector<std::string> files_of_command(const Target& target);
 
 }  // namespace memflame

@@ -21,7 +21,8 @@ struct Target {
   std::string comm;                  // every process of that name, at most 15 bytes
   std::vector<CgroupName> cgroups;   // every process in one of them or below
   std::vector<std::string> command;  // argv of a program to start
-  std::string user;                  // as whom to start it; empty = as memflame runs
+  std::string user;                  // as whom to start it, as typed; empty = not said
+  std::string runs_as;               // as whom it is started; empty = as memflame runs
   bool follow_children = true;
   // alloc: probes are put for the watched processes alone, for a child as soon as it has begun.
   // False: for all processes that use the same files, so a child has them from the start.

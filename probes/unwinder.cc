@@ -85,7 +85,7 @@ std::set<ModuleId> Unwinder::expected_soon(Spaces& spaces, bool programs) const 
     if (const ModuleId id = spaces.module_of_file(path)) modules.insert(id);
   };
   if (!options_.target.command.empty())
-    for (const std::string& path : files_of_command(options_.target.command)) add(path);
+    for (const std::string& path : files_of_command(options_.target)) add(path);
   for (const ModuleId id : spaces.modules_of(::getpid())) {
     const std::string& path = spaces.module(id).path;
     if (path.find("/libc.so") != std::string::npos || path.find("/ld-linux") != std::string::npos)

@@ -2,12 +2,17 @@
 #include "probes/command.h"
 
 #include <doctest/doctest.h>
+#include <pwd.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 
 #include "core/error.h"
+#include "skipped.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 
@@ -64,4 +69,27 @@ TEST_CASE("the libraries of a program, of a script, and of what is neither") {
   CHECK(has_libc(libraries_of("/bin/sh")));
   CHECK_FALSE(has_libc(libraries_of("/etc/hostname")));
   CHECK_FALSE(has_libc(libraries_of("/no/such/file")));
+}
+
+TEST_CASE("the loader that a program names runs as the program's user") {
+  if (::geteuid() != 0) return skip("only root can become another user");
+  // A program of anybody can name any file; it only has to be called like the loader.
+  const std::string name = "/tmp/ld-linux-" + std::to_string(::getpid());
+  const std::string standard = "/lib64/ld-linux-x86-64.so.2";
+  REQUIRE(name.size() < standard.size());
+  std::ifstream file("/bin/sh", std::ios::binary);
+  std::string program{std::istreambuf_iterator<char>(file), {}};
+  const size_t at = program.find(standard);
+  REQUIRE(at != std::string::npos);
+  program.replace(at, standard.size(), name + std::string(standard.size() - name.size(), '\0'));
+  const std::string copy = name + ".sh";
+  std::ofstream(copy, std::ios::binary) << program;
+  std::ofstream(name) << "#!/bin/sh\necho \"x => /uid/$(id -u) (0x0)\"\n";
+  REQUIRE(::chmod(name.c_str(), 0755) == 0);
+  REQUIRE(::chmod(copy.c_str(), 0755) == 0);
+  const std::vector<std::string> as_nobody = libraries_of(copy, "", "nobody");
+  CHECK(as_nobody.back() == "/uid/" + std::to_string(::getpwnam("nobody")->pw_uid));
+  CHECK(libraries_of(copy).back() == "/uid/0");
+  ::unlink(name.c_str());
+  ::unlink(copy.c_str());
 }

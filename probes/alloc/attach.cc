@@ -292,7 +292,7 @@ void attach_allocators(Session& session) {
       refuse(session, pid, looked_at);
   }
   if (!target.command.empty())
-    for (const std::string& file : files_of_command(target.command)) attach_path(session, file);
+    for (const std::string& file : files_of_command(target)) attach_path(session, file);
   // Programs that are started later mostly use the libc that memflame uses itself.
   if (target.pids.empty())
     for (const ModuleId id : session.spaces().modules_of(::getpid())) {

@@ -10,6 +10,7 @@
 #include "collapse/fold.h"
 #include "collapse/symbolize/symbolize.h"
 #include "core/error.h"
+#include "probes/memory_plan.h"
 
 namespace memflame {
 namespace {
@@ -204,7 +205,7 @@ void LeaksWriter::name(LeaksLook& look) {
   if (stacks.empty()) return;
   Recording& recording = look.recording;
   show_live(recording, stacks, options_.by_count, look.sampled);
-  symbolize(recording, {.debug_servers = false});
+  symbolize(recording, {.debug_servers = false, .memory_bytes = free_memory()});
   const std::vector<Aggregate> sums = std::move(recording.sums);
   for (size_t i = 0; i < stacks.size(); ++i) {
     const uint64_t key = stacks[i]->key;

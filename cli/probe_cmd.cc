@@ -18,6 +18,7 @@
 #include "collapse/symbolize/symbolize.h"
 #include "core/error.h"
 #include "probes/command.h"
+#include "probes/memory_plan.h"
 #include "probes/run.h"
 #include "render/clean_text.h"
 
@@ -118,7 +119,7 @@ Profile profile_of(Recording& recording, const Request& request, bool debug_serv
     recording.meta.command = as_typed(request);
     recording.meta.host = host_name();
   }
-  symbolize(recording, {.debug_servers = debug_servers});
+  symbolize(recording, {.debug_servers = debug_servers, .memory_bytes = free_memory()});
   FoldOptions options;
   options.pid = request.pid_in_root;
   options.lines = true;

@@ -110,7 +110,8 @@ if(DWZ AND NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
 endif()
 add_custom_target(symbol_files DEPENDS ${SYMBOL_FILES})
 
-set(collapse_tests address_space demangle elf_symbols fold function_starts kallsyms lines perf_map symbolize
+set(collapse_tests address_space demangle elf_symbols fold function_starts kallsyms lines namer perf_map
+                   sandbox symbolize
                    symbolize_files symbolize_hostile symbolize_self symbolize_servers)
 add_library(symbolize_fixture STATIC symbolize_fixture.cc)
 target_link_libraries(symbolize_fixture PUBLIC memflame_collapse PRIVATE memflame_warnings)

@@ -26,12 +26,15 @@ Module module_of(const std::string& path) {
 }
 
 struct Opened {
-  explicit Opened(const std::string& file) : symbols(module_of(files + file), true, budget) {}
+  explicit Opened(const std::string& file)
+      : module(module_of(files + file)), symbols(module, true, opener) {}
   std::string name(uint64_t address) {
     const std::vector<Symbol> found = symbols.find(address);
     return found.empty() ? "" : found.front().function;
   }
+  Module module;
   DebuginfodBudget budget;
+  OwnFiles opener{module, budget};
   ElfSymbols symbols;
 };
 
@@ -161,10 +164,11 @@ TEST_CASE("the vdso is a file with names") {
   module.path = "[vdso]";
   module.kind = ModuleKind::vdso;
   DebuginfodBudget budget;
-  ElfSymbols vdso(module, true, budget);
+  OwnFiles opener(module, budget);
+  ElfSymbols vdso(module, true, opener);
   REQUIRE(vdso.problem() == ElfProblem::none);
   module.build_id = std::string(40, '0');
-  CHECK(ElfSymbols(module, true, budget).problem() == ElfProblem::replaced);
+  CHECK(ElfSymbols(module, true, opener).problem() == ElfProblem::replaced);
 }
 
 TEST_CASE("what is no usable ELF file") {
@@ -172,7 +176,9 @@ TEST_CASE("what is no usable ELF file") {
   const std::string path = files + "unusable";
   const auto problem = [&](const std::string& bytes) {
     write_file(path, bytes);
-    return ElfSymbols(module_of(path), true, budget).problem();
+    const Module module = module_of(path);
+    OwnFiles opener(module, budget);
+    return ElfSymbols(module, true, opener).problem();
   };
   CHECK(problem("") == ElfProblem::not_elf);
   CHECK(problem("#!/bin/sh\n") == ElfProblem::not_elf);
@@ -181,5 +187,6 @@ TEST_CASE("what is no usable ELF file") {
   CHECK(problem(read_file(files + "pie").substr(0, 70)) == ElfProblem::not_elf);
   Module missing;
   missing.path = files + "missing";
-  CHECK(ElfSymbols(missing, true, budget).problem() == ElfProblem::unreadable);
+  OwnFiles opener(missing, budget);
+  CHECK(ElfSymbols(missing, true, opener).problem() == ElfProblem::unreadable);
 }

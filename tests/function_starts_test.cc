@@ -16,12 +16,13 @@ const std::string files = SYMBOLS "/";
 struct Opened {
   DebuginfodBudget budget;
   Module module;
+  OwnFiles opener{module, budget};
   std::unique_ptr<ElfFile> file;
   explicit Opened(const std::string& path) {
     module.path = path;
     module.file = SharedFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     budget.left = budget.left.zero();
-    file = std::make_unique<ElfFile>(module, budget);
+    file = std::make_unique<ElfFile>(module, opener);
     REQUIRE(file->problem() == ElfProblem::none);
   }
 };

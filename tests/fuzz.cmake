@@ -30,9 +30,9 @@ set(ELF_CORPUS ${CMAKE_CURRENT_BINARY_DIR}/elf_corpus)
 file(MAKE_DIRECTORY ${ELF_CORPUS})
 symbolize_fuzz(elf_symbols SEEDS -max_len=65536 ${ELF_CORPUS} ${SYMBOLS}
                SOURCES ${DEMANGLE} bus_guard.cc debug_files.cc dwarf_index.cc dwarf_names.cc
-                       elf_file.cc elf_symbols.cc function_starts.cc go_names.cc plt.cc
-                       symbol_table.cc vdso.cc
-               LIBS memflame_core PkgConfig::LIBDW PkgConfig::LIBELF supc++)
+                       elf_file.cc elf_symbols.cc file_source.cc function_starts.cc
+                       go_names.cc plt.cc symbol_table.cc vdso.cc
+               LIBS memflame_core PkgConfig::LIBDW PkgConfig::LIBELF supc++ ${CMAKE_DL_LIBS})
 add_dependencies(elf_symbols_fuzz symbol_files)
 
 set(FRAMES eh_frame.cc frame_program.cc frame_row.cc)

@@ -35,7 +35,8 @@ size_t name_all(const SharedFd& file, uint64_t size) {
   module.file = file;
   DebuginfodBudget budget;
   const BusGuard guard;
-  ElfSymbols symbols(module, true, budget);
+  OwnFiles opener(module, budget);
+  ElfSymbols symbols(module, true, opener);
   size_t named = 0;
   for (uint64_t offset = 0; offset < size; offset += 16)
     if (const std::optional<uint64_t> address = symbols.address_of(offset))
@@ -105,7 +106,8 @@ TEST_CASE("a file cut short while it is read") {
   module.file = file;
   DebuginfodBudget budget;
   const BusGuard guard;
-  ElfSymbols symbols(module, true, budget);
+  OwnFiles opener(module, budget);
+  ElfSymbols symbols(module, true, opener);
   REQUIRE(symbols.problem() == ElfProblem::none);
   CHECK(guard.pages_replaced() == 0);
   REQUIRE(::ftruncate(file.get(), 0) == 0);

@@ -12,8 +12,6 @@
 #include <memory>
 #include <vector>
 
-#include "core/root_file.h"
-
 namespace memflame {
 namespace {
 
@@ -46,34 +44,24 @@ bool belongs(int fd, const DebugSearch& search, GElf_Word crc) {
   return crc32_of(fd) == crc;
 }
 
-SharedFd find_by_link(const DebugSearch& search, std::string_view link, GElf_Word crc) {
-  // A link is a plain file name; anything else wants to lead us astray.
-  if (link.empty() || link.find('/') != std::string_view::npos) return {};
-  const size_t slash = search.path.rfind('/');
-  if (slash == std::string::npos) return {};
-  const std::string directory = search.path.substr(0, slash + 1);
-  std::vector<std::string> places{directory, directory + ".debug/", "/usr/lib/debug" + directory};
-  // Where /lib is a link to /usr/lib, packages may still file their debug data under /lib.
-  if (directory.starts_with("/usr/")) places.push_back("/usr/lib/debug" + directory.substr(4));
-  for (const std::string& root : {search.root, std::string()})
-    for (const std::string& place : places) {
-      SharedFd file = open_in_root(root, place + std::string(link));
-      if (file.get() >= 0 && belongs(file.get(), search, crc)) return file;
-    }
-  return {};
+// The first file for which `is_it` holds, of all places where it may be.
+template <class IsIt>
+SharedFd find_file(FileSource& files, FileRequest request, const IsIt& is_it) {
+  for (;; ++request.place) {
+    const OpenedFile opened = files.open(request);
+    if (opened.found == Found::no_place) return {};
+    if (opened.found == Found::file && is_it(opened.file.get())) return opened.file;
+  }
 }
 
-int ask_debug_servers(Dwfl_Module* module, const DebugSearch& search, char** found_name) {
-  if (search.budget->exhausted() || search.build_id.empty()) return -1;
-  const auto start = std::chrono::steady_clock::now();
-  // Without a file name the standard search knows the build id only: our own .build-id directory
-  // once more, then the servers of DEBUGINFOD_URLS.
-  const int fd =
-      dwfl_standard_find_debuginfo(module, nullptr, nullptr, 0, nullptr, nullptr, 0, found_name);
-  search.budget->left -= std::chrono::steady_clock::now() - start;
-  if (fd < 0 || build_id_of(fd) == search.build_id) return fd;
-  ::close(fd);
-  return -1;
+SharedFd find_by_link(const DebugSearch& search, std::string_view link, GElf_Word crc) {
+  return find_file(*search.files, {FileRequest::Kind::link, std::string(link)},
+                   [&](int fd) { return belongs(fd, search, crc); });
+}
+
+SharedFd ask_debug_servers(const DebugSearch& search) {
+  return find_file(*search.files, {FileRequest::Kind::server, search.build_id},
+                   [&](int fd) { return build_id_of(fd) == search.build_id; });
 }
 
 }  // namespace
@@ -100,19 +88,13 @@ std::string build_id_of(int fd) {
   return elf != nullptr && elf_kind(elf.get()) == ELF_K_ELF ? build_id_of(elf.get()) : "";
 }
 
-SharedFd find_by_build_id(const std::string& root, const std::string& build_id) {
-  if (build_id.size() < 4) return {};
-  const std::string path =
-      "/usr/lib/debug/.build-id/" + build_id.substr(0, 2) + "/" + build_id.substr(2) + ".debug";
-  for (const std::string& base : {root, std::string()}) {
-    SharedFd file = open_in_root(base, path);
-    if (file.get() >= 0 && build_id_of(file.get()) == build_id) return file;
-  }
-  return {};
+SharedFd find_by_build_id(FileSource& files, const std::string& build_id) {
+  return find_file(files, {FileRequest::Kind::build_id, build_id},
+                   [&](int fd) { return build_id_of(fd) == build_id; });
 }
 
-int find_debug_file(Dwfl_Module* module, void** user_data, const char*, Dwarf_Addr, const char*,
-                    const char* debuglink, GElf_Word debuglink_crc, char** found_name) {
+int find_debug_file(Dwfl_Module*, void** user_data, const char*, Dwarf_Addr, const char*,
+                    const char* debuglink, GElf_Word debuglink_crc, char**) {
   DebugSearch& search = *static_cast<DebugSearch*>(*user_data);
   // libdwfl asks here, too, for the second file that .gnu_debugaltlink names, then without a
   // checksum. ElfFile::attach_alternate looks for that one by its build id.
@@ -120,11 +102,12 @@ int find_debug_file(Dwfl_Module* module, void** user_data, const char*, Dwarf_Ad
   int fd = -1;
   // It also asks twice, for symbols and for DWARF, when there was nothing the first time.
   if (!alternate && !search.failed) {
-    SharedFd file = find_by_build_id(search.root, search.build_id);
+    SharedFd file = find_by_build_id(*search.files, search.build_id);
     if (file.get() < 0 && debuglink != nullptr)
       file = find_by_link(search, debuglink, debuglink_crc);
-    fd = file.get() >= 0 ? ::fcntl(file.get(), F_DUPFD_CLOEXEC, 0)
-                         : ask_debug_servers(module, search, found_name);
+    if (file.get() < 0) file = ask_debug_servers(search);
+    // libdwfl closes what it is given.
+    fd = file.get() >= 0 ? ::fcntl(file.get(), F_DUPFD_CLOEXEC, 0) : -1;
     search.failed = fd < 0;
   }
   // With errno set libdwfl takes a miss for an error and gives up .dynsym as well.

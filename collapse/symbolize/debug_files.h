@@ -4,28 +4,18 @@
 
 #include <elfutils/libdwfl.h>
 
-#include <chrono>
 #include <string>
 
-#include "core/recording.h"
+#include "collapse/symbolize/file_source.h"
 
 namespace memflame {
 
-// How long debug servers (DEBUGINFOD_URLS) may hold up the whole run. One slow server must not keep
-// a picture from being written.
-struct DebuginfodBudget {
-  std::chrono::steady_clock::duration left = std::chrono::seconds(60);
-  bool exhausted() const { return left <= left.zero(); }
-};
-
 // What the search needs to know of the file; handed through libdwfl as its user data.
 struct DebugSearch {
-  std::string root;      // of the target, tried before our own
-  std::string path;      // of the file, as the target names it
+  FileSource* files = nullptr;
   std::string build_id;  // of the file, lower-case hex
   uint64_t inode = 0;    // of the file, so that it is not taken for its own debug file
-  DebuginfodBudget* budget = nullptr;
-  bool failed = false;  // there is no such file
+  bool failed = false;   // there is no such file
 };
 
 // Lower-case hex of a build id as it stands in a file.
@@ -36,7 +26,7 @@ std::string build_id_of(Elf* elf);
 
 // The file /usr/lib/debug/.build-id/xx/yyyy.debug that has this very build id, in the target's root
 // or ours. Empty when there is none.
-SharedFd find_by_build_id(const std::string& root, const std::string& build_id);
+SharedFd find_by_build_id(FileSource& files, const std::string& build_id);
 
 // Callback Dwfl_Callbacks::find_debuginfo; *user_data points to a DebugSearch. In order: by build
 // id in the target's root and in ours, by .gnu_debuglink in both, from debug servers. Written out

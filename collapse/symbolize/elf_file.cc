@@ -7,11 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstring>
-
-#include "collapse/symbolize/vdso.h"
-#include "core/root_file.h"
-
 namespace memflame {
 namespace {
 
@@ -21,12 +16,6 @@ const Dwfl_Callbacks callbacks{.find_elf = no_other_file,
                                .find_debuginfo = find_debug_file,
                                .section_address = nullptr,
                                .debuginfo_path = nullptr};
-
-// The descriptor that was opened while the target lived, or else the file that has its name now.
-SharedFd file_of(const Module& module) {
-  if (module.kind == ModuleKind::vdso) return own_vdso();
-  return module.file.get() >= 0 ? module.file : open_in_root(module.root, module.path);
-}
 
 // Whether a file that was opened by its name is another than the one that was mapped, as far as
 // that shows without a build id: at least it has to be the same inode. A program that is linked
@@ -40,26 +29,18 @@ bool is_other_file(const Module& module, const struct stat& status) {
          changed > module.unchanged_since_ns / second;
 }
 
-bool looks_like_elf(int fd) {
-  char magic[SELFMAG];
-  return ::pread(fd, magic, sizeof magic, 0) == sizeof magic &&
-         std::memcmp(magic, ELFMAG, sizeof magic) == 0;
-}
-
 }  // namespace
 
-ElfFile::ElfFile(const Module& module, DebuginfodBudget& budget) {
-  search_.root = module.root;
-  search_.path = module.path;
-  search_.budget = &budget;
+ElfFile::ElfFile(const Module& module, FileSource& files) {
+  search_.files = &files;
   problem_ = open(module);
 }
 
 ElfProblem ElfFile::open(const Module& module) {
-  const SharedFd file = file_of(module);
+  const auto [found, file] = search_.files->open({});
+  if (found == Found::not_elf) return ElfProblem::not_elf;
   struct stat status {};
   if (file.get() < 0 || ::fstat(file.get(), &status) != 0) return ElfProblem::unreadable;
-  if (!looks_like_elf(file.get())) return ElfProblem::not_elf;
   if (is_other_file(module, status)) return ElfProblem::replaced;
   unchecked_ = module.any_inode && module.build_id.empty() && module.file.get() < 0;
   search_.inode = status.st_ino;
@@ -124,7 +105,7 @@ bool ElfFile::attach_alternate(Dwarf* dwarf) {
   const void* bits = nullptr;
   const ssize_t size = dwelf_dwarf_gnu_debugaltlink(dwarf, &name, &bits);
   if (size <= 0) return size == 0;
-  alternate_file_ = find_by_build_id(search_.root, hex(bits, size));
+  alternate_file_ = find_by_build_id(*search_.files, hex(bits, size));
   if (alternate_file_.get() < 0) return false;
   alternate_.reset(dwarf_begin(alternate_file_.get(), DWARF_C_READ));
   if (!alternate_) return false;

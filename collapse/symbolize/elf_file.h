@@ -22,7 +22,8 @@ enum class ElfProblem : uint8_t {
 // Addresses are those the linker gave ("virtual addresses" of the file), never those of a process.
 class ElfFile {
  public:
-  ElfFile(const Module& module, DebuginfodBudget& budget);
+  // `files` must outlive this.
+  ElfFile(const Module& module, FileSource& files);
   ElfFile(const ElfFile&) = delete;  // libdwfl holds a pointer to search_
   ElfFile& operator=(const ElfFile&) = delete;
 

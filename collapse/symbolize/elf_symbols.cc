@@ -33,8 +33,7 @@ uint64_t code_limit(const ElfFile& file, Elf* symbol_file, GElf_Word section, ui
 
 }  // namespace
 
-ElfSymbols::ElfSymbols(const Module& module, bool dwarf, DebuginfodBudget& budget)
-    : file_(module, budget) {
+ElfSymbols::ElfSymbols(const Module& module, bool dwarf, FileSource& files) : file_(module, files) {
   if (problem() != ElfProblem::none) return;
   read_symbols();
   if (!dwarf) return;

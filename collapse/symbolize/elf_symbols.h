@@ -19,7 +19,7 @@ namespace memflame {
 class ElfSymbols {
  public:
   // With `dwarf` the inlined functions and source lines are read, too.
-  ElfSymbols(const Module& module, bool dwarf, DebuginfodBudget& budget);
+  ElfSymbols(const Module& module, bool dwarf, FileSource& files);
 
   ElfProblem problem() const { return file_.problem(); }
   bool unchecked() const { return file_.unchecked(); }

@@ -11,6 +11,7 @@
 #include "collapse/symbolize/elf_symbols.h"
 #include "collapse/symbolize/kallsyms.h"
 #include "collapse/symbolize/nameless_code.h"
+#include "collapse/symbolize/namer.h"
 #include "collapse/symbolize/perf_map.h"
 #include "collapse/symbolize/places.h"
 #include "collapse/symbolize/vdso.h"
@@ -31,6 +32,17 @@ std::string base_name(std::string_view path) {
   return std::string(path.substr(path.rfind('/') + 1).substr(0, longest));
 }
 
+class NoFiles : public FileSource {
+  OpenedFile open(const FileRequest&) override { return {}; }
+};
+
+// What is named together: the code of a file, or what a process has made at run time.
+struct Group {
+  ModuleId module;
+  SpaceId space;  // where there is no module
+  std::vector<Target> targets;
+};
+
 class Symbolizer {
  public:
   Symbolizer(Recording& recording, const SymbolSources& sources)
@@ -39,9 +51,11 @@ class Symbolizer {
   }
 
   void run(Places&& places) {
-    for (auto& [module, targets] : places.files) name_file(module, targets);
-    for (const auto& [space, targets] : places.anonymous)
-      name_by_perf_map(space, "[anon]", targets);
+    for (auto& [module, targets] : places.files)
+      groups_.push_back({module, {}, std::move(targets)});
+    for (auto& [space, targets] : places.anonymous)
+      groups_.push_back({{}, space, std::move(targets)});
+    name_groups();
     for (const Target& target : places.vsyscall)
       set(target, vsyscall_name(address_of(target)), FrameKind::user, "[vsyscall]");
     name_kernel(places.kernel);
@@ -87,11 +101,95 @@ class Symbolizer {
     recording_.losses.add(Loss::unknown_symbol, 1);
   }
 
-  void name_file(ModuleId id, std::vector<Target>& targets) {
+  // Without files nothing is read that has to be kept apart.
+  void name_groups() {
+    if (!sources_.files) {
+      NoFiles none;
+      for (Group& group : groups_) name_group(group, none);
+      return;
+    }
+    NamingWork work;
+    work.groups = groups_.size();
+    work.memory_bytes = sources_.memory_bytes;
+    group_of_.assign(recording_.locations.size(), groups_.size());
+    for (size_t i = 0; i < groups_.size(); ++i) {
+      work.locations += groups_[i].targets.size();
+      for (const Target& target : groups_[i].targets) group_of_[target.location.index] = i;
+    }
+    work.name = [this](size_t i, FileSource& files, const auto& tell) {
+      tell(names_of(groups_[i], files));
+    };
+    work.open = [this](size_t i, const FileRequest& request) -> OpenedFile {
+      if (!groups_[i].module) return {};
+      return OwnFiles(recording_.modules[groups_[i].module.index], budget_).open(request);
+    };
+    work.take = [this](size_t i, Names names) { take(i, std::move(names)); };
+    work.give_up = [this](size_t i, const std::string& why) { give_up(i, why); };
+    if (!name_apart(work))
+      note(
+          "the process that reads names ran without a filter of system calls, as this kernel has "
+          "none");
+  }
+
+  void name_group(Group& group, FileSource& files) {
+    if (group.module)
+      name_file(group.module, group.targets, files);
+    else
+      name_by_perf_map(group.space, "[anon]", group.targets);
+  }
+
+  // In the process that reads names, whose recording is a copy.
+  Names names_of(Group& group, FileSource& files) {
+    const uint64_t unknown = recording_.losses[Loss::unknown_symbol].events;
+    recording_.meta.notes.clear();
+    name_group(group, files);
+    Names names;
+    names.unknown = recording_.losses[Loss::unknown_symbol].events - unknown;
+    names.notes = std::move(recording_.meta.notes);
+    for (const Target& target : group.targets)
+      names.locations.emplace_back(target.location, std::move(location(target).symbols));
+    return names;
+  }
+
+  std::string module_of(const Group& group) const {
+    return group.module ? recording_.modules[group.module.index].path : "[anon]";
+  }
+
+  void take(size_t group, Names names) {
+    for (auto& [id, symbols] : names.locations) {
+      if (id.index >= group_of_.size() || group_of_[id.index] != group || symbols.empty())
+        throw Error("the process that reads names named what it was not asked for");
+      for (Symbol& symbol : symbols) symbol.module = module_of(groups_[group]);
+      recording_.locations[id.index].symbols = std::move(symbols);
+      group_of_[id.index] = groups_.size();
+    }
+    recording_.losses.add(Loss::unknown_symbol,
+                          std::min<uint64_t>(names.unknown, groups_[group].targets.size()));
+    for (std::string& text : names.notes) note(std::move(text));
+  }
+
+  void give_up(size_t index, const std::string& why) {
+    const Group& group = groups_[index];
+    size_t missing = 0;
+    for (const Target& target : group.targets) {
+      if (group_of_[target.location.index] != index) continue;
+      ++missing;
+      set_unknown(target, module_of(group), target.offset);
+    }
+    if (missing == 0) return;
+    const Space& space = recording_.spaces[group.space.index];
+    const std::string where =
+        group.module ? module_of(group)
+                     : "code that " + space.comm + " (" + std::to_string(space.pid) + ") has made";
+    note("names of " + std::to_string(missing) +
+         (missing == 1 ? " address of " : " addresses of ") + where + " are missing: " + why);
+  }
+
+  void name_file(ModuleId id, std::vector<Target>& targets, FileSource& files) {
     const Module& module = recording_.modules[id.index];
     if (!sources_.files) return name_unreadable_file(module, targets, ElfProblem::not_wanted);
     const BusGuard guard;
-    ElfSymbols symbols(module, sources_.inlines, budget_);
+    ElfSymbols symbols(module, sources_.inlines, files);
     if (symbols.problem() != ElfProblem::none)
       return name_unreadable_file(module, targets, symbols.problem());
     if (symbols.unchecked())
@@ -176,6 +274,8 @@ class Symbolizer {
   Recording& recording_;
   const SymbolSources& sources_;
   DebuginfodBudget budget_;
+  std::vector<Group> groups_;
+  std::vector<size_t> group_of_;  // by location; the number of groups where nothing is awaited
   std::map<SpaceId, PerfMap> perf_maps_;
 };
 

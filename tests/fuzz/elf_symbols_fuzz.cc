@@ -14,7 +14,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   memflame::DebuginfodBudget budget;
   budget.left = budget.left.zero();
   const memflame::BusGuard guard;
-  memflame::ElfSymbols symbols(module, true, budget);
+  memflame::OwnFiles files(module, budget);
+  memflame::ElfSymbols symbols(module, true, files);
   for (uint64_t offset = 0; offset < std::min<uint64_t>(size, 16384); offset += 16)
     if (const std::optional<uint64_t> address = symbols.address_of(offset)) symbols.find(*address);
   return 0;

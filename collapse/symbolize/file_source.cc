@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "collapse/symbolize/file_source.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "collapse/symbolize/vdso.h"
+#include "core/root_file.h"
+
+namespace memflame {
+namespace {
+
+bool looks_like_elf(int fd) {
+  char magic[SELFMAG];
+  return ::pread(fd, magic, sizeof magic, 0) == sizeof magic &&
+         std::memcmp(magic, ELFMAG, sizeof magic) == 0;
+}
+
+bool is_build_id(const std::string& text) {
+  return text.size() >= 4 && text.size() <= 128 &&
+         text.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+// A link is a plain file name; anything else wants to lead us astray.
+bool is_plain_name(const std::string& text) {
+  return !text.empty() && text.size() <= 255 && text.find('/') == std::string::npos &&
+         text.find('\0') == std::string::npos;
+}
+
+struct Place {
+  std::string root, path;
+};
+
+std::vector<Place> places_of_build_id(const Module& module, const std::string& id) {
+  if (!is_build_id(id)) return {};
+  const std::string path =
+      "/usr/lib/debug/.build-id/" + id.substr(0, 2) + "/" + id.substr(2) + ".debug";
+  return {{module.root, path}, {"", path}};
+}
+
+std::vector<Place> places_of_link(const Module& module, const std::string& link) {
+  const size_t slash = module.path.rfind('/');
+  if (!is_plain_name(link) || slash == std::string::npos) return {};
+  const std::string directory = module.path.substr(0, slash + 1);
+  std::vector<std::string> folders{directory, directory + ".debug/", "/usr/lib/debug" + directory};
+  // Where /lib is a link to /usr/lib, packages may still file their debug data under /lib.
+  if (directory.starts_with("/usr/")) folders.push_back("/usr/lib/debug" + directory.substr(4));
+  std::vector<Place> places;
+  for (const std::string& root : {module.root, std::string()})
+    for (const std::string& folder : folders) places.push_back({root, folder + link});
+  return places;
+}
+
+// libdebuginfod (elfutils), loaded only where the user has named servers: it brings a network
+// stack. Prototypes as in debuginfod_find_debuginfo(3).
+class DebugServers {
+ public:
+  DebugServers() : library_(::dlopen("libdebuginfod.so.1", RTLD_NOW)) {
+    if (library_ == nullptr) return;
+    begin_ = reinterpret_cast<Begin*>(::dlsym(library_, "debuginfod_begin"));
+    find_ = reinterpret_cast<Find*>(::dlsym(library_, "debuginfod_find_debuginfo"));
+    end_ = reinterpret_cast<End*>(::dlsym(library_, "debuginfod_end"));
+  }
+
+  // A length of 0 says that the build id is hex.
+  SharedFd find(const std::string& build_id) const {
+    if (begin_ == nullptr || find_ == nullptr || end_ == nullptr) return {};
+    void* client = begin_();
+    if (client == nullptr) return {};
+    SharedFd file(
+        find_(client, reinterpret_cast<const unsigned char*>(build_id.c_str()), 0, nullptr));
+    end_(client);
+    return file;
+  }
+
+ private:
+  using Begin = void*();
+  using Find = int(void*, const unsigned char*, int, char**);
+  using End = void(void*);
+  void* library_;  // never unloaded: it may have threads
+  Begin* begin_ = nullptr;
+  Find* find_ = nullptr;
+  End* end_ = nullptr;
+};
+
+}  // namespace
+
+// The descriptor that was opened while the target lived, or else the file that has its name now.
+SharedFd OwnFiles::mapped() const {
+  if (module_.kind == ModuleKind::vdso) return own_vdso();
+  return module_.file.get() >= 0 ? module_.file : open_in_root(module_.root, module_.path);
+}
+
+SharedFd OwnFiles::from_server(const std::string& build_id) {
+  if (budget_.exhausted() || std::getenv("DEBUGINFOD_URLS") == nullptr) return {};
+  const auto start = std::chrono::steady_clock::now();
+  static const DebugServers servers;
+  SharedFd file = servers.find(build_id);
+  budget_.left -= std::chrono::steady_clock::now() - start;
+  return file;
+}
+
+OpenedFile OwnFiles::in_place(const FileRequest& request) const {
+  const std::vector<Place> places = request.kind == FileRequest::Kind::build_id
+                                        ? places_of_build_id(module_, request.text)
+                                        : places_of_link(module_, request.text);
+  if (request.place >= places.size()) return {};
+  const auto& [root, path] = places[request.place];
+  return {Found::file, open_in_root(root, path)};
+}
+
+OpenedFile OwnFiles::open(const FileRequest& request) {
+  OpenedFile opened;
+  switch (request.kind) {
+    case FileRequest::Kind::mapped:
+      if (request.place == 0) opened = {Found::file, mapped()};
+      break;
+    case FileRequest::Kind::build_id:
+    case FileRequest::Kind::link:
+      opened = in_place(request);
+      break;
+    case FileRequest::Kind::server:
+      if (request.place == 0 && is_build_id(request.text))
+        opened = {Found::file, from_server(request.text)};
+      break;
+  }
+  if (opened.found == Found::no_place) return {};
+  if (opened.file.get() < 0) return {Found::nothing, {}};
+  if (!looks_like_elf(opened.file.get())) return {Found::not_elf, {}};
+  return opened;
+}
+
+}  // namespace memflame

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "collapse/symbolize/sandbox.h"
+
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstddef>
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#ifndef __x86_64__
+#error "the filter of system calls is for x86-64"
+#endif
+
+#ifdef __SANITIZE_ADDRESS__
+#define MEMFLAME_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define MEMFLAME_ASAN 1
+#endif
+#endif
+
+namespace memflame {
+namespace {
+
+#ifdef MEMFLAME_ASAN
+constexpr bool sanitized = true;
+#else
+constexpr bool sanitized = false;
+#endif
+
+// The kernel calls them on return from a probed function (Linux 6.11) and at a probe (6.18), in the
+// probed program's name. Later kernels pass them by any filter. Newer than the headers.
+constexpr uint32_t nr_uretprobe = 335, nr_uprobe = 336;
+
+// What reading of mapped files, memory, locks and the socket take, whatever the arguments are.
+constexpr std::array<uint32_t, 29> harmless{
+    SYS_read,         SYS_pread64,         SYS_write,    SYS_sendmsg,       SYS_recvmsg,
+    SYS_sendto,       SYS_recvfrom,        SYS_close,    SYS_fstat,         SYS_lseek,
+    SYS_munmap,       SYS_mremap,          SYS_brk,      SYS_madvise,       SYS_futex,
+    SYS_rt_sigaction, SYS_rt_sigprocmask,  SYS_getpid,   SYS_gettid,        SYS_exit,
+    SYS_rt_sigreturn, SYS_exit_group,      SYS_sysinfo,  SYS_clock_gettime, SYS_getrandom,
+    SYS_sched_yield,  SYS_restart_syscall, nr_uretprobe, nr_uprobe,
+};
+
+// What libraries try, and do without: locales, time zones, other debug files.
+constexpr std::array<uint32_t, 11> refused{
+    SYS_open,     SYS_openat, SYS_access,     SYS_faccessat, SYS_stat,       SYS_lstat,
+    SYS_readlink, SYS_statx,  SYS_readlinkat, SYS_prlimit64, SYS_newfstatat,
+};
+
+class Filter {
+ public:
+  Filter() {
+    // 32-bit calls have other numbers; those of x32 are none of these.
+    load(offsetof(seccomp_data, arch));
+    skip_unless(BPF_JEQ, AUDIT_ARCH_X86_64, 1);
+    skip(1);
+    answer(SECCOMP_RET_KILL_PROCESS);
+    load(offsetof(seccomp_data, nr));
+  }
+  void allow(uint32_t call) { when(call, SECCOMP_RET_ALLOW); }
+  void refuse(uint32_t call) { when(call, SECCOMP_RET_ERRNO | EACCES); }
+  // Only when the lower half of an argument has none of these bits.
+  void allow_without(uint32_t call, uint32_t argument, uint32_t bits) {
+    skip_unless(BPF_JEQ, call, 4);
+    load_argument(argument);
+    add(BPF_JMP | BPF_JSET | BPF_K, bits, 1, 0);
+    answer(SECCOMP_RET_ALLOW);
+    load(offsetof(seccomp_data, nr));
+  }
+  // Only when the lower half of an argument is one of these.
+  void allow_with(uint32_t call, uint32_t argument, std::initializer_list<uint32_t> values) {
+    skip_unless(BPF_JEQ, call, static_cast<uint8_t>(2 + 2 * values.size()));
+    load_argument(argument);
+    for (const uint32_t value : values) when(value, SECCOMP_RET_ALLOW);
+    load(offsetof(seccomp_data, nr));
+  }
+  bool install() {
+    answer(SECCOMP_RET_KILL_PROCESS);
+    const sock_fprog program{static_cast<unsigned short>(code_.size()), code_.data()};
+    return ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+  }
+
+ private:
+  void add(uint32_t code, uint32_t value, uint8_t if_true = 0, uint8_t if_false = 0) {
+    code_.push_back({static_cast<uint16_t>(code), if_true, if_false, value});
+  }
+  void load(size_t offset) { add(BPF_LD | BPF_W | BPF_ABS, static_cast<uint32_t>(offset)); }
+  void load_argument(uint32_t argument) {  // little endian: the lower half comes first
+    load(offsetof(seccomp_data, args) + argument * sizeof(uint64_t));
+  }
+  void answer(uint32_t what) { add(BPF_RET | BPF_K, what); }
+  void skip(uint32_t count) { add(BPF_JMP | BPF_JA, count); }
+  void skip_unless(uint32_t test, uint32_t value, uint8_t count) {
+    add(BPF_JMP | test | BPF_K, value, 0, count);
+  }
+  void when(uint32_t value, uint32_t what) {
+    skip_unless(BPF_JEQ, value, 1);
+    answer(what);
+  }
+  std::vector<sock_filter> code_;
+};
+
+bool filter_system_calls() {
+  Filter filter;
+  for (const uint32_t call : harmless) filter.allow(call);
+  // No code that was not there when the filter came.
+  filter.allow_without(SYS_mmap, 2, PROT_EXEC);
+  filter.allow_without(SYS_mprotect, 2, PROT_EXEC);
+  // fstat() of glibc 2.33 and later.
+  filter.allow_with(SYS_newfstatat, 3, {AT_EMPTY_PATH});
+  filter.allow_with(SYS_fcntl, 1, {F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_DUPFD_CLOEXEC});
+  filter.allow_with(SYS_tgkill, 0, {static_cast<uint32_t>(::getpid())});  // abort()
+  for (const uint32_t call : refused) filter.refuse(call);
+  return filter.install();
+}
+
+// Memory that is shared with memflame, and through it with the kernel: ring buffers, tables.
+void unmap_shared() {
+  std::ifstream maps("/proc/self/maps");
+  std::vector<std::pair<uintptr_t, uintptr_t>> shared;
+  for (std::string line; std::getline(maps, line);) {
+    uintptr_t start = 0, end = 0;
+    const char* limit = line.data() + line.size();
+    const auto [dash, error] = std::from_chars(line.data(), limit, start, 16);
+    if (error != std::errc{} || dash == limit) continue;
+    const auto [blank, wrong] = std::from_chars(dash + 1, limit, end, 16);
+    // "start-end rw-s …"
+    if (wrong == std::errc{} && limit - blank > 5 && blank[4] == 's')
+      shared.emplace_back(start, end);
+  }
+  for (const auto& [start, end] : shared) ::munmap(reinterpret_cast<void*>(start), end - start);
+}
+
+void write_word(const char* file, const char* word) {
+  std::ofstream out(file);
+  out << word;
+}
+
+// Private memory that can be written, as RLIMIT_DATA counts it.
+uint64_t data_bytes() {
+  std::ifstream status("/proc/self/status");
+  uint64_t kib = 0;
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("VmData:")) std::istringstream(line.substr(7)) >> kib;
+  return kib * 1024;
+}
+
+void limit(int resource, uint64_t most) {
+  rlimit now{};
+  if (::getrlimit(static_cast<__rlimit_resource>(resource), &now) != 0) return;
+  now.rlim_cur = now.rlim_max = std::min<rlim_t>(now.rlim_max, most);
+  ::setrlimit(static_cast<__rlimit_resource>(resource), &now);
+}
+
+void drop_capabilities() {
+  for (int capability = 0; capability < 64; ++capability)
+    ::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
+  ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  std::array<__user_cap_data_struct, 2> none{};
+  ::syscall(SYS_capset, &header, none.data());
+}
+
+// Those that a mistake of this process raises stay as they are.
+void block_signals() {
+  sigset_t set;
+  ::sigfillset(&set);
+  for (const int raised : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS, SIGTRAP})
+    ::sigdelset(&set, raised);
+  ::sigprocmask(SIG_SETMASK, &set, nullptr);
+}
+
+}  // namespace
+
+bool enter_sandbox(int socket, const SandboxLimits& limits) {
+  ::prctl(PR_SET_NAME, "memflame-names");
+  block_signals();
+  if (socket != 0) ::dup2(socket, 0);
+  ::close_range(1, sanitized ? 1 : ~0U, 0);
+  if (sanitized) ::close_range(3, ~0U, 0);
+  if (!sanitized) unmap_shared();
+  write_word("/proc/self/oom_score_adj", "1000");
+  limit(RLIMIT_CORE, 0);
+  limit(RLIMIT_FSIZE, 0);
+  limit(RLIMIT_NOFILE, 64);
+  if (limits.data_bytes != 0 && !sanitized)
+    limit(RLIMIT_DATA, data_bytes() + std::min(limits.data_bytes, RLIM_INFINITY / 2));
+  drop_capabilities();
+  ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+  // After the capabilities, whose change takes it back.
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+  return sanitized || filter_system_calls();
+}
+
+}  // namespace memflame

@@ -298,10 +298,10 @@ TEST_CASE("memory filled with copies of one function") {
       CHECK(row_at(rows, start + 10).cfa == 1);
     }
   }
-  const std::vector<row> framed = rows_of_copies(copies_of(framed_trampoline, 16));
-  REQUIRE(!framed.empty());
-  CHECK(row_at(framed, 16 + 5).cfa == 2);
-  CHECK(row_at(framed, 16 + 5).rbp == 2);
+  const std::vector<row> later = rows_of_copies(copies_of(framed_trampoline, 16));
+  REQUIRE(!later.empty());
+  CHECK(row_at(later, 16 + 5).cfa == 2);
+  CHECK(row_at(later, 16 + 5).rbp == 2);
 }
 
 TEST_CASE("memory that only begins like copies is not taken for them") {

@@ -114,7 +114,9 @@ void write_findings(std::ostream& out, const Profile& profile) {
       const char* between = " ";
       for (const FrameId frame : profile.path(stack)) {
         uint64_t replaced = 0;  // they are counted where all names are
-        out << between << clean_text(profile.strings[profile.frames[frame].function], replaced);
+        const auto& [function, module, file, line, kind] = profile.frames[frame];
+        out << between << clean_text(profile.strings[function], replaced);
+        if (file) out << " " << clean_text(short_place(profile.strings[file], line), replaced);
         between = ";";
       }
       out << "\n";

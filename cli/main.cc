@@ -8,6 +8,7 @@
 
 #include "cli/commands.h"
 #include "core/error.h"
+#include "probes/privileges.h"
 #include "probes/probe.h"
 #include "render/clean_text.h"
 
@@ -67,8 +68,11 @@ int dispatch(const Arguments& arguments) {
   for (const Probe* probe : probes())
     if (probe->name == name) return run_probe_command(*probe, rest);
   if (leaks.name == name) return leaks.run(rest);
-  for (const Stage& stage : stages)
-    if (stage.name == name) return stage.run(rest);
+  for (const Stage& stage : stages) {
+    if (stage.name != name) continue;
+    keep_privileges_for(Step::writing);
+    return stage.run(rest);
+  }
   throw Error("there is no command '" + name + "'; see 'memflame --help'", ExitCode::usage);
 }
 

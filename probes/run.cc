@@ -12,6 +12,7 @@
 #include "core/units.h"
 #include "probes/command.h"
 #include "probes/pids/pid_namespace.h"
+#include "probes/privileges.h"
 #include "probes/requirements.h"
 #include "probes/run_notes.h"
 #include "probes/run_signals.h"
@@ -117,6 +118,9 @@ Run run_probe(const Probe& probe, const ProbeOptions& options, Command* command,
   add_targets(session, options.target, command, ends);
   session.attach();
   session.poll(0);
+  // Files that come later may get probes. Before 6.10 some of these are perf events.
+  const bool later_events = probe.attach_module != nullptr && !session.features().uprobe_multi_pid;
+  keep_privileges_for(later_events ? Step::counting_by_perf_events : Step::counting);
   observer.begin(session);
   session.arm();
 
@@ -152,6 +156,7 @@ Run run_probe(const Probe& probe, const ProbeOptions& options, Command* command,
   run.info.features = session.features();
   run.info.map_bytes = session.object().map_memory();
   run.recording = session.finish();
+  keep_privileges_for(Step::writing);
   run.info.counters = session.counters();
   run.info.mode = options.stacks;
   run.info.stacks = session.stacks();

@@ -108,7 +108,7 @@ int memflame_fork(struct bpf_raw_tracepoint_args* ctx) {
   struct task_struct* parent = (void*)ctx->args[0];
   struct task_struct* child = (void*)ctx->args[1];
   u32 parent_tgid = BPF_CORE_READ(parent, tgid), tgid = BPF_CORE_READ(child, tgid);
-  if (parent_tgid == tgid || !config.follow_children) return 0;
+  if (parent_tgid == tgid || parent_tgid == config.self || !config.follow_children) return 0;
   struct process* process = bpf_map_lookup_elem(&processes, &parent_tgid);
   if (process && process->waits_for_exec) return 0;
   if (!process && !config.by_cgroup) return 0;

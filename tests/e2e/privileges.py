@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What memflame may still do: while it counts, while it reads names, and when a file ends the process
+that reads them. The started program keeps everything."""
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+from lib import MEMFLAME, Memflame, PATIENCE, Target, check, equal, example, losses, path, wait_until
+
+# Numbers of linux/capability.h.
+CHOWN, DAC_OVERRIDE, DAC_READ_SEARCH, FOWNER = 0, 1, 2, 3
+SYS_PTRACE, SYSLOG, PERFMON, BPF, CHECKPOINT_RESTORE = 19, 34, 38, 39, 40
+SYS_ADMIN = 21
+WRITING = {CHOWN, DAC_OVERRIDE, DAC_READ_SEARCH, FOWNER, SYS_PTRACE, SYSLOG}
+COUNTING = WRITING | {PERFMON, BPF, CHECKPOINT_RESTORE}
+# Probes that come later may be perf events there.
+if tuple(int(part) for part in os.uname().release.split(".")[:2]) < (6, 10):
+    COUNTING |= {SYS_ADMIN}
+
+
+def status(folder):
+    with open(f"{folder}/status", encoding="utf-8") as stream:
+        return dict(line.rstrip("\n").split(":\t", 1) for line in stream if ":\t" in line)
+
+
+def capabilities(fields, name):
+    mask = int(fields[name], 16)
+    return {number for number in range(64) if mask >> number & 1}
+
+
+OWN = capabilities(status("/proc/self"), "CapEff")
+
+
+def threads(pid):
+    return [status(f"/proc/{pid}/task/{thread}") for thread in os.listdir(f"/proc/{pid}/task")]
+
+
+def namer_of(pid):
+    """The process that reads names for memflame, held still behind its last step into the sandbox."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            try:
+                with open(f"/proc/{pid}/task/{thread}/children", encoding="ascii") as stream:
+                    children = stream.read().split()
+                for child in children:
+                    fields = status(f"/proc/{child}")
+                    # Builds with AddressSanitizer have no filter.
+                    if fields["Name"] != "memflame-names" or fields["Seccomp"] == "0":
+                        continue
+                    os.kill(int(child), signal.SIGSTOP)
+                    return int(child)
+            except (FileNotFoundError, ProcessLookupError, KeyError):
+                pass
+    raise SystemExit("FAILED: no process that reads names")
+
+
+# Its names take a while: the program is memflame itself, with its debug data.
+def watch_memflame(*options):
+    folded = path("much.folded")
+    if not os.path.exists(folded):
+        with open(folded, "w", encoding="ascii") as stream:
+            stream.writelines(f"a;b{i % 999};c{i} 1\n" for i in range(20000))
+    return Memflame("fault", *options, "--", MEMFLAME, "collapse", "-o", path("out"), folded,
+                    wait=False)
+
+
+if not os.path.exists("/proc/self/task/self/children") and not os.path.exists(
+        f"/proc/self/task/{os.getpid()}/children"):
+    print("SKIPPED: this kernel does not list children")
+    sys.exit(77)
+
+# While it counts, in all of its threads.
+target = Target("alloc_truth")
+for arguments in (("alloc", "-p", target.pid),
+                  ("alloc", "--children", "follow", "-p", target.pid),
+                  ("leaks", "-p", target.pid, "1")):
+    memflame = Memflame(*arguments)
+    for fields in threads(memflame.process.pid):
+        for name in ("CapEff", "CapPrm"):
+            equal(f"{name} of {arguments}", capabilities(fields, name), OWN & COUNTING)
+        equal("CapBnd", capabilities(fields, "CapBnd"), set())
+        equal("CapInh", capabilities(fields, "CapInh"), set())
+        equal("NoNewPrivs", fields["NoNewPrivs"], "1")
+    memflame.stop()
+target.work()
+target.end()
+
+# The program that it starts is as it would be without memflame.
+target = Memflame("fault", "--", "sh", "-c", f"cat /proc/self/status > {path('status')}",
+                  wait=False).wait()
+with open(path("status"), encoding="utf-8") as stream:
+    started = dict(line.rstrip("\n").split(":\t", 1) for line in stream if ":\t" in line)
+for name in ("CapEff", "CapPrm", "CapBnd", "NoNewPrivs", "Seccomp"):
+    equal(f"{name} of the started program", started[name], status("/proc/self")[name])
+if shutil.which("su"):  # with its set-user-id bit, from a user who may do nothing
+    shutil.copy(shutil.which("id"), path("id"))
+    os.chmod(path("id"), 0o4755)
+    done = subprocess.run([MEMFLAME, "fault", "--user", "nobody", "-o", path("id.svg"), "--",
+                           path("id"), "-u"], capture_output=True, text=True, check=False)
+    equal("exit status", done.returncode, 0)
+    equal("the user that a set-user-id program runs as", done.stdout, "0\n")
+
+# While it reads names, and when it is killed there: the picture is written all the same.
+for blow in (signal.SIGSEGV, signal.SIGKILL):
+    memflame = watch_memflame()
+    namer = namer_of(memflame.process.pid)
+    fields = status(f"/proc/{namer}")
+    for name in ("CapEff", "CapPrm", "CapBnd", "CapInh", "CapAmb"):
+        equal(f"{name} of the process that reads names", capabilities(fields, name), set())
+    equal("NoNewPrivs", fields["NoNewPrivs"], "1")
+    equal("Seccomp", fields["Seccomp"], "2")
+    for fields in threads(memflame.process.pid):
+        equal("CapEff while names are read", capabilities(fields, "CapEff"), OWN & WRITING)
+    os.kill(namer, blow)
+    os.kill(namer, signal.SIGCONT)
+    memflame.wait()
+    said = memflame.stderr()
+    check(f"the process that reads names ended by {blow.name}" in said, f"it says why: {said}")
+    check("names of " in said, f"it says what is missing: {said}")
+    unknown = losses(memflame.summary(), "news")["unknown_symbol"]["events"]
+    missing = sum(int(line.split("names of ")[1].split()[0]) for line in said.splitlines()
+                  if "names of " in line)
+    check(0 < missing <= unknown, f"{missing} missing names are among {unknown} unknown ones")
+    check(memflame.profile().stacks, "there is a picture")
+
+# When memflame is killed, the other process goes with it.
+memflame = watch_memflame()
+namer = namer_of(memflame.process.pid)
+memflame.process.kill()
+memflame.process.wait()
+wait_until(lambda: not os.path.exists(f"/proc/{namer}") or status(f"/proc/{namer}")["State"][0] in "ZX",
+           "the end of the process that reads names")

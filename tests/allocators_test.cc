@@ -216,10 +216,12 @@ TEST_CASE("jemalloc, tcmalloc and mimalloc of Debian") {
     const Found found(installed(library.file));
     CHECK(found.probes.allocators == std::vector<std::string>{library.allocator});
     CHECK(found.cheap(bpf::action_free, "free"));
-    REQUIRE_FALSE(found.allocation("_Znwm").empty());
-    const bpf::call_shape made = found.site(bpf::action_allocate, "_Znwm")->shape;
+    // From 2.2 on mimalloc's operator new only leads to another function of its own.
+    const std::string maker = found.allocation("_Znwm").empty() ? "mi_heap_alloc_new" : "_Znwm";
+    REQUIRE_FALSE(found.allocation(maker).empty());
+    const bpf::call_shape made = found.site(bpf::action_allocate, maker)->shape;
     CHECK(made.family == (library.own_new_family ? bpf::family_new : 0));
-    CHECK(found.ends("_Znwm") >= 2);
+    CHECK(found.ends(maker) >= 2);
     for (const AllocatorSite& site : found.probes.sites)
       if (site.shape.action == bpf::action_allocate && throws(site.text))
         CHECK_MESSAGE(site.shape.own_end == 1, site.text);

@@ -60,6 +60,7 @@ std::vector<Lines> ours(const std::string& path, const std::vector<Code>& code,
                         const std::vector<uint64_t>& addresses) {
   constexpr uint64_t base = uint64_t{1} << 40;
   std::vector<MapLine> maps;
+  maps.reserve(code.size());
   for (const Code& part : code)
     maps.push_back({base + part.address, base + part.address + part.size, part.offset, 0, path});
   Recording recording = record(maps);

@@ -29,9 +29,9 @@ static int cold(const char *why) {
   return 1;
 }
 
-#define EACH(list, do_it)                          \
+#define EACH(list, do_it)                           \
   for (struct list *at = list; at; at = at->next) { \
-    do_it;                                         \
+    do_it;                                          \
   }
 
 int main(int argc, char **argv) {

@@ -17,8 +17,10 @@ constexpr uint64_t largest_mapping = 16 << 20;
 // Versions of CPython in one run that build the function in different ways.
 constexpr size_t most_kinds = 8;
 
-std::vector<std::byte> read_memory_at(int memory, uint64_t address) {
-  std::vector<std::byte> bytes(unwind::copies_bytes);
+constexpr size_t longest_function = 256;
+
+std::vector<std::byte> read_memory_at(int memory, uint64_t address, size_t size) {
+  std::vector<std::byte> bytes(size);
   const ssize_t got = ::pread(memory, bytes.data(), bytes.size(), static_cast<off_t>(address));
   if (got != static_cast<ssize_t>(bytes.size())) bytes.clear();
   return bytes;
@@ -35,7 +37,8 @@ void MadeCode::look(SpaceId space, pid_t pid, const Mapping& mapping, unwind::Ta
     const auto [block, is_new] = blocks.try_emplace(at);
     if (!is_new) continue;
     if (!memory) memory = UniqueFd(::open(proc_path(pid, "mem").c_str(), O_RDONLY | O_CLOEXEC));
-    const std::vector<std::byte> bytes = read_memory_at(memory.get(), at);
+    if (!unwind::may_be_copies(read_memory_at(memory.get(), at, longest_function))) continue;
+    const auto bytes = read_memory_at(memory.get(), at, unwind::copies_bytes);
     block->second = place_of(unwind::rows_of_copies(bytes), tables);
   }
 }

@@ -289,6 +289,8 @@ TEST_CASE("memory filled with copies of one function") {
     CAPTURE(distance);
     const std::vector<row> rows = rows_of_copies(copies_of(trampoline, distance));
     REQUIRE(!rows.empty());
+    const Code memory = copies_of(trampoline, distance);
+    CHECK(may_be_copies(Bytes(memory).first(256)));
     CHECK(std::is_sorted(rows.begin(), rows.end(),
                          [](const row& a, const row& b) { return a.pc < b.pc; }));
     for (const uint32_t copy : {0U, 1U, 1000U}) {
@@ -315,5 +317,7 @@ TEST_CASE("memory that only begins like copies is not taken for them") {
   CHECK(rows_of_copies(Code(copies_bytes)).empty());
   CHECK(rows_of_copies(copies_of(hex("c3"), 1)).empty());
   CHECK(rows_of_copies(Code{}).empty());
+  CHECK_FALSE(may_be_copies(Code(256)));
+  CHECK_FALSE(may_be_copies(Code{}));
   CHECK(rows_of_copies(trampoline).size() == 3);
 }

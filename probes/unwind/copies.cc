@@ -28,6 +28,11 @@ bool repeats(Bytes memory, size_t size, size_t distance) {
 
 }  // namespace
 
+bool may_be_copies(Bytes first) {
+  const std::optional<KnownFunction> function = known_function(first);
+  return function && function->size >= smallest;
+}
+
 std::vector<row> rows_of_copies(Bytes memory) {
   const std::optional<KnownFunction> function = known_function(memory);
   if (!function || function->size < smallest) return {};

@@ -15,6 +15,9 @@ namespace memflame::unwind {
 // other or at multiples of 16.
 inline constexpr uint64_t copies_bytes = 64 << 10;
 
+// Whether memory that begins so may be such memory: all but few JITs' is not, and need not be read.
+bool may_be_copies(Bytes first);
+
 // The rows of such memory, counted from its first byte; none unless all of it is copies of a
 // function whose every instruction is known, and the rest of the last one's place is zero.
 std::vector<row> rows_of_copies(Bytes memory);

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/completed.h"
 #include "cli/options.h"
 #include "core/error.h"
 #include "probes/alloc/custom.h"
@@ -67,36 +68,40 @@ uint64_t parse_bytes(const std::string& option, const std::string& text) {
 po::options_description block_options(const Probe& probe) {
   po::options_description options("Blocks");
   if (!probe.has_blocks) return options;
-  options.add_options()("min-size", po::value<std::string>(),
+  options.add_options()("min-size", po::value<std::string>()->value_name("BYTES"),
                         "leave out blocks of fewer BYTES (K, M, G)");
-  options.add_options()("max-size", po::value<std::string>(), "leave out blocks of more BYTES");
-  options.add_options()("max-live", po::value<uint32_t>(),
+  options.add_options()("max-size", po::value<std::string>()->value_name("BYTES"),
+                        "leave out blocks of more BYTES");
+  options.add_options()("max-live", po::value<uint32_t>()->value_name("N"),
                         "blocks that can be followed at once (default: by the machine's memory)");
   if (probe.name != "alloc") return options;
-  options.add_options()("sample", po::value<std::string>(),
+  options.add_options()("sample", po::value<std::string>()->value_name("BYTES"),
                         "keep blocks at random, one for each BYTES allocated on average; figures "
                         "are estimates then");
-  options.add_options()("every", po::value<uint32_t>(), "keep one block in N, at random");
-  options.add_options()("max-overhead", po::value<double>(),
+  options.add_options()("every", po::value<uint32_t>()->value_name("N"),
+                        "keep one block in N, at random");
+  options.add_options()("max-overhead", po::value<double>()->value_name("PERCENT"),
                         "sample so that memflame costs the target no more than PERCENT of its CPU "
                         "time");
-  options.add_options()("size", po::value<std::string>(),
+  options.add_options()("size", one_of("WHAT", {"requested", "usable"}),
                         "requested (default), or usable: what the allocator really gives");
   options.add_options()(
       "check", po::bool_switch(),
       "look for blocks freed twice, never allocated, or by the wrong function; exit "
       "with 5 if there are any");
-  options.add_options()("alloc", po::value<std::vector<std::string>>(),
+  options.add_options()("alloc", po::value<std::vector<std::string>>()->value_name("SPEC"),
                         "a function that gives blocks: 'FILE:FUNCTION(size=arg0,ptr=ret)'");
-  options.add_options()("free", po::value<std::vector<std::string>>(),
+  options.add_options()("free", po::value<std::vector<std::string>>()->value_name("SPEC"),
                         "a function that takes them back: 'FILE:FUNCTION(ptr=arg0)'");
   std::string names;
   for (const std::string& name : preset_names()) names += (names.empty() ? "" : ", ") + name;
-  options.add_options()("preset", po::value<std::vector<std::string>>(),
-                        ("functions of a library: " + names + ", or FILE.json").c_str());
-  options.add_options()("obj", po::value<std::string>(),
+  options.add_options()(
+      "preset",
+      completed<std::vector<std::string>>("NAME", {Offer::words_or_files, preset_names()}),
+      ("functions of a library: " + names + ", or FILE.json").c_str());
+  options.add_options()("obj", po::value<std::string>()->value_name("FILE"),
                         "only the allocator in this file (a path, name or glob)");
-  options.add_options()("symbols-prefix", po::value<std::string>(),
+  options.add_options()("symbols-prefix", po::value<std::string>()->value_name("PREFIX"),
                         "an allocator whose functions are called PREFIXmalloc, PREFIXfree, …");
   return options;
 }

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/command_page.h"
+
 namespace memflame {
 
 struct Probe;
@@ -17,5 +19,12 @@ int run_leaks(const Arguments& arguments);
 int run_render(const Arguments& arguments);
 int run_collapse(const Arguments& arguments);
 int run_diff(const Arguments& arguments);
+
+// What they say of themselves.
+CommandPage probe_page(const Probe& probe);
+CommandPage leaks_page();
+CommandPage render_page();
+CommandPage collapse_page();
+CommandPage diff_page();
 
 }  // namespace memflame

@@ -14,24 +14,15 @@ namespace memflame {
 namespace {
 
 // Both commands read a profile and write it; they differ in the default format.
-int convert(const std::string& command, const Arguments& arguments, const char* help,
+int convert(const CommandPage& page, const Arguments& arguments,
             const std::string& default_format) {
-  po::options_description visible = drawing_options();
-  visible.add(input_options()).add(tidy_option_list());
-  if (command == "collapse") visible.add(compat_options());
-  if (command == "render")
-    visible.add_options()("print-csp", po::bool_switch(),
-                          "print the Content-Security-Policy that allows pages, and nothing else");
-  visible.add_options()("help,h", "show this");
-  const po::variables_map values = parse(command, arguments, visible, input_files(), "input");
+  const po::variables_map values =
+      parse(page.name, arguments, all_options(page), input_files(), "input");
   if (values.count("help") != 0) {
-    std::cout << "Usage: memflame " << command << " [OPTIONS] [FILE...]\n\n"
-              << help << "\n"
-              << visible << "\n"
-              << input_help();
+    print_help(std::cout, page);
     return 0;
   }
-  if (command == "render" && values["print-csp"].as<bool>()) {
+  if (page.name == "render" && values["print-csp"].as<bool>()) {
     std::cout << page_policy() << "\n";
     return 0;
   }
@@ -48,16 +39,52 @@ int convert(const std::string& command, const Arguments& arguments, const char* 
 
 }  // namespace
 
-int run_render(const Arguments& arguments) {
-  return convert("render", arguments,
-                 "Draws stacks of memflame or any other tool as a flame graph.\n", "svg");
+CommandPage render_page() {
+  CommandPage page{.name = "render", .help = "draw the stacks of any tool as a flame graph"};
+  page.usages = {"[OPTIONS] [FILE...]"};
+  page.description =
+      "Draws stacks of memflame or any other tool as a flame graph. Without FILE, or as '-', they\n"
+      "are read from standard input.";
+  page.options =
+      OptionGroups{drawing_options(), input_options(), tidy_option_list(), general_options()};
+  page.options.back().add_options()(
+      "print-csp", po::bool_switch(),
+      "print the Content-Security-Policy that allows pages, and nothing else");
+  page.formats = input_formats();
+  page.examples = {{"perf script | memflame render > graph.svg", "draw what perf has recorded"},
+                   {"memflame render heap.pb.gz --hide-allocator -o heap.svg",
+                    "draw a profile of pprof, without malloc at the end of stacks"},
+                   {"memflame render before.folded --format html -o before.html",
+                    "make a page with every frame"}};
+  page.operands = Operands::files;
+  return page;
 }
 
+CommandPage collapse_page() {
+  CommandPage page{.name = "collapse", .help = "read the stacks of any tool and merge equal ones"};
+  page.usages = {"[OPTIONS] [FILE...]"};
+  page.description =
+      "Reads stacks of memflame or any other tool, merges equal ones and writes them in a fixed\n"
+      "order. Packed files (gzip, zstd, xz) are read as they are. Without FILE, or as '-', they "
+      "are\n"
+      "read from standard input.";
+  page.options = OptionGroups{drawing_options(), input_options(), tidy_option_list(),
+                              compat_options(), general_options()};
+  page.formats = input_formats();
+  page.examples = {
+      {"memflame collapse jeprof.1234.0.heap --list", "say which figures are in a file"},
+      {"perf script | memflame collapse --weight bytes_req --net > slab.folded",
+       "add up what was allocated less what was freed"},
+      {"memflame collapse massif.out.77 --snapshot 12..40 -o growth.pb.gz",
+       "write what was added between two snapshots, for pprof"}};
+  page.operands = Operands::files;
+  return page;
+}
+
+int run_render(const Arguments& arguments) { return convert(render_page(), arguments, "svg"); }
+
 int run_collapse(const Arguments& arguments) {
-  return convert("collapse", arguments,
-                 "Reads stacks of memflame or any other tool, merges equal ones and writes them in "
-                 "a fixed\norder. Packed files (gzip, zstd, xz) are read as they are.\n",
-                 "folded");
+  return convert(collapse_page(), arguments, "folded");
 }
 
 }  // namespace memflame

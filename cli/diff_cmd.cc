@@ -54,17 +54,29 @@ Written as_difference(const po::variables_map& values) {
 
 }  // namespace
 
+CommandPage diff_page() {
+  CommandPage page{.name = "diff", .help = "compare two inputs, stack by stack"};
+  page.usages = {"[OPTIONS] BEFORE AFTER"};
+  page.description =
+      "Compares two inputs of any format, stack by stack, and writes what was there before and\n"
+      "after. Stacks that are gone and those that are new are kept.";
+  page.options = OptionGroups{drawing_options(), diff_options(), input_options(),
+                              tidy_option_list(), general_options()};
+  page.formats = input_formats();
+  page.examples = {
+      {"memflame diff before.folded after.folded -o diff.svg", "draw what has changed"},
+      {"memflame diff --normalize monday.pb.gz friday.pb.gz --format json > diff.json",
+       "scale the first to the total of the second, and write both"}};
+  page.operands = Operands::files;
+  return page;
+}
+
 int run_diff(const Arguments& arguments) {
-  po::options_description visible = drawing_options();
-  visible.add(diff_options()).add(input_options()).add(tidy_option_list());
-  visible.add_options()("help,h", "show this");
-  const po::variables_map values = parse("diff", arguments, visible, input_files(), "input");
+  const CommandPage page = diff_page();
+  const po::variables_map values =
+      parse(page.name, arguments, all_options(page), input_files(), "input");
   if (values.count("help") != 0) {
-    std::cout << "Usage: memflame diff [OPTIONS] BEFORE AFTER\n\n"
-                 "Compares two inputs of any format, stack by stack, and writes what was there "
-                 "before and after.\nStacks that are gone and those that are new are kept.\n\n"
-              << visible << "\n"
-              << input_help();
+    print_help(std::cout, page);
     return 0;
   }
   if (values.count("input") == 0 || values["input"].as<std::vector<std::string>>().size() != 2)

@@ -9,6 +9,7 @@
 #include <iostream>
 #include <iterator>
 
+#include "cli/completed.h"
 #include "cli/options.h"
 #include "cli/output_file.h"
 #include "core/error.h"
@@ -129,6 +130,21 @@ constexpr std::array looks{
     Option{"fragment", nullptr, "to be put into a page: HTML without a page around it"},
 };
 
+// What shells offer for such an option.
+Completion completion_of(std::string_view name) {
+  const auto words = [](const auto& table) {
+    Completion completion;
+    for (const auto& word : table) completion.words.emplace_back(word.name);
+    return completion;
+  };
+  if (name == sort_option) return words(sorts);
+  if (name == "widths") return words(widths);
+  if (name == "elide") return words(elisions);
+  if (name == "bgcolors") return {.words = {"yellow", "blue", "green", "grey"}};
+  if (name == "palette" || name == "colors") return {Offer::words_or_files, palette_names()};
+  return {};
+}
+
 }  // namespace
 
 void add_looks(po::options_description& options, bool own_sort) {
@@ -137,7 +153,7 @@ void add_looks(po::options_description& options, bool own_sort) {
     if (option.value == nullptr)
       options.add_options()(option.name, po::bool_switch(), option.help);
     else
-      options.add_options()(option.name, po::value<std::string>()->value_name(option.value),
+      options.add_options()(option.name, completed(option.value, completion_of(option.name)),
                             option.help);
   }
   options.add_options()("width", po::value<int>()->value_name("PX"),

@@ -7,6 +7,7 @@
 #include <ostream>
 #include <thread>
 
+#include "cli/completed.h"
 #include "cli/options.h"
 #include "collapse/format_names.h"
 #include "collapse/issues.h"
@@ -110,19 +111,28 @@ void take_compat(const po::variables_map& values, ReadOptions& options) {
     options.events = {values["event-filter"].as<std::string>()};
 }
 
+std::vector<std::string> format_words() {
+  std::vector<std::string> words;
+  for (const Input& input : inputs()) words.emplace_back(input.name);
+  for (const FormatFamily& family : format_families()) words.emplace_back(family.name);
+  return words;
+}
+
 }  // namespace
 
 po::options_description input_options() {
   po::options_description options("Input");
   auto add = options.add_options();
-  add("from", po::value<std::string>(), "format of the input (default: what it looks like)");
-  add("value", po::value<std::string>(), "which figures, of those that --list shows");
+  add("from", one_of("FORMAT", format_words()),
+      "format of the input (default: what it looks like)");
+  add("value", po::value<std::string>()->value_name("NAME"),
+      "which figures, of those that --list shows");
   add("list", po::bool_switch(), "only say which figures there are");
-  add("unit", po::value<std::string>(),
+  add("unit", one_of("UNIT", {"bytes", "pages", "count", "nanoseconds"}),
       "what the numbers of a text without a unit are: bytes, pages, count, nanoseconds");
-  add("columns", po::value<size_t>(),
+  add("columns", po::value<size_t>()->value_name("N"),
       "how many numbers end a line of folded text (default: one, or two if all lines have two)");
-  add("snapshot", po::value<std::string>(),
+  add("snapshot", po::value<std::string>()->value_name("N"),
       "of several states in one file the N-th, or N..M: what was added between (default: the last, "
       "or the marked peak)");
   add("pid", po::bool_switch(), "put the process id into the root frame");
@@ -132,12 +142,13 @@ po::options_description input_options() {
   add("offsets", po::bool_switch(), "offsets into functions");
   add("no-symbols", po::bool_switch(),
       "addresses: open none of the files that the input names to find names in");
-  add("event", po::value<std::vector<std::string>>()->composing(),
+  add("event", po::value<std::vector<std::string>>()->composing()->value_name("EVENT"),
       "perf: only this event (may be given several times)");
-  add("weight", po::value<std::string>(), "perf: the field of the event to add up (bytes_req)");
+  add("weight", po::value<std::string>()->value_name("FIELD"),
+      "perf: the field of the event to add up (bytes_req)");
   add("net", po::bool_switch(), "perf: what was allocated less what was freed");
   add("refuse-truncated", po::bool_switch(), "fail if the last stack ends in the middle");
-  add("threads", po::value<unsigned>(), "processor cores to use (default: all)");
+  add("threads", po::value<unsigned>()->value_name("N"), "processor cores to use (default: all)");
   add("strict", po::bool_switch(), "fail if anything is not understood; nothing is written then");
   return options;
 }
@@ -146,7 +157,7 @@ po::options_description compat_options() {
   po::options_description options(
       "Exactly as FlameGraph's collapsers print it, with what they lose");
   auto add = options.add_options();
-  add("compat", po::value<std::string>(),
+  add("compat", one_of("TOOL", {"flamegraph"}),
       "flamegraph: as stackcollapse-perf.pl (--pid, --tid too) and stackcollapse.pl do");
   add("kernel", po::bool_switch(), "mark kernel functions with _[k]");
   add("jit", po::bool_switch(), "mark functions made at run time with _[j]");
@@ -155,7 +166,8 @@ po::options_description compat_options() {
   add("context", po::bool_switch(), "their source lines too");
   add("srcline", po::bool_switch(), "source lines that 'perf script -F +srcline' prints");
   add("addrs", po::bool_switch(), "addresses where there is no name");
-  add("event-filter", po::value<std::string>(), "only this event, not the first there is");
+  add("event-filter", po::value<std::string>()->value_name("EVENT"),
+      "only this event, not the first there is");
   return options;
 }
 
@@ -260,18 +272,18 @@ void list_profile(std::ostream& out, const Profile& profile) {
   }
 }
 
-std::string input_help() {
-  std::string text = "Formats for --from:\n";
-  for (const Input& input : inputs()) {
-    const std::string name(input.name);
-    text += "  " + name + std::string(name.size() < 15 ? 15 - name.size() : 1, ' ') +
-            std::string(input.help) + "\n";
+std::vector<NameTable> input_formats() {
+  NameTable formats{.title = "Formats for --from"};
+  for (const Input& input : inputs())
+    formats.rows.push_back({std::string(input.name), std::string(input.help)});
+  NameTable families{.title = "Families, of which the input tells the format"};
+  for (const FormatFamily& family : format_families()) {
+    NameRow row{.name = std::string(family.name), .meaning = {}};
+    for (const std::string_view format : family.formats)
+      row.meaning.append(row.meaning.empty() ? "" : ", ").append(format);
+    families.rows.push_back(std::move(row));
   }
-  text += "Families, of which the input tells the format:\n ";
-  for (const FormatFamily& family : format_families())
-    text += (&family == &format_families().front() ? " " : ", ") + std::string(family.name);
-  text += "\n";
-  return text;
+  return {formats, families};
 }
 
 }  // namespace memflame

@@ -4,7 +4,9 @@
 
 #include <boost/program_options.hpp>
 #include <string>
+#include <vector>
 
+#include "cli/command_page.h"
 #include "collapse/input.h"
 #include "core/profile.h"
 
@@ -37,7 +39,7 @@ void choose_value(Profile& profile, const std::string& value);
 // What --list prints: a line for each column with its name, unit, total, and the total for people.
 void list_profile(std::ostream& out, const Profile& profile);
 
-// The names of the formats with a line each, for --help.
-std::string input_help();
+// What --from takes.
+std::vector<NameTable> input_formats();
 
 }  // namespace memflame

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "cli/completed.h"
 #include "cli/drawing_options.h"
 #include "cli/leaks_watcher.h"
 #include "cli/options.h"
@@ -24,14 +25,15 @@ po::options_description leaks_options() {
   po::options_description options("Leaks");
   options.add_options()("kernel", po::bool_switch(),
                         "the kernel's own allocations; a target is not needed then");
-  options.add_options()("older", po::value<uint64_t>(),
+  options.add_options()("older", po::value<uint64_t>()->value_name("MS"),
                         "only blocks that are at least so many ms old (default: 500). 0: all of "
                         "them, from sums that the kernel keeps, which is cheapest");
-  options.add_options()("top", po::value<uint64_t>(), "stacks to print (default: 10)");
-  options.add_options()("sort", po::value<std::string>(), "size (default) or count");
+  options.add_options()("top", po::value<uint64_t>()->value_name("N"),
+                        "stacks to print (default: 10)");
+  options.add_options()("sort", one_of("WHAT", {"size", "count"}), "size (default) or count");
   options.add_options()("show-blocks", po::bool_switch(),
                         "the blocks of each stack, too: address, size and age");
-  options.add_options()("blocks-per-stack", po::value<uint64_t>(),
+  options.add_options()("blocks-per-stack", po::value<uint64_t>()->value_name("N"),
                         "of these, the oldest so many (default: 20)");
   options.add_options()("trace", po::bool_switch(), "each call of an allocator as a line");
   options.add_options()("bytes", po::bool_switch(), "bytes in full, not as KiB, MiB, …");
@@ -128,17 +130,21 @@ void read_options(const po::variables_map& values, LeaksOptions& options, Reques
 Extension make_extension(bool kernel, LeaksOptions& options) {
   Extension extension;
   extension.command = "leaks";
-  extension.usage =
-      "memflame leaks -p PID[,PID...] | --comm NAME [INTERVAL [COUNT]]\n"
-      "       memflame leaks --cgroup PATH | --container ID | --unit NAME [INTERVAL [COUNT]]\n"
-      "       memflame leaks [INTERVAL [COUNT]] -- COMMAND ARGS\n"
-      "       memflame leaks --kernel [INTERVAL [COUNT]]\n";
-  extension.description =
+  CommandPage& page = extension.page;
+  page.name = extension.command;
+  page.help = "what is outstanding, printed again and again while it runs";
+  page.usages = {"-p PID[,PID...] | --comm NAME [INTERVAL [COUNT]]",
+                 "--cgroup PATH | --container ID | --unit NAME [INTERVAL [COUNT]]",
+                 "[INTERVAL [COUNT]] -- COMMAND ARGS", "--kernel [INTERVAL [COUNT]]"};
+  page.description =
       "Every INTERVAL seconds (default: 5), COUNT times or until the target ends, prints the "
       "stacks\n"
-      "that hold most of what was allocated and not freed, and what has changed since the last "
-      "time.\n"
-      "Ctrl-C ends it with a last report.\n";
+      "that hold most of what was allocated and not freed, and what has changed since the last\n"
+      "time. Ctrl-C ends it with a last report.";
+  page.examples = {{"memflame leaks -p 1234", "report on a process every 5 seconds until Ctrl-C"},
+                   {"memflame leaks 60 10 -- ./server", "every minute, ten times"},
+                   {"memflame leaks --kernel 10", "what the kernel itself holds"}};
+  page.operands = Operands::command;
   extension.formats = "text (default), or of the same blocks " + format_names() +
                       "; a FILE is replaced at each interval";
   extension.no_target = "; for the kernel's own allocations: memflame leaks --kernel";
@@ -161,6 +167,20 @@ const Probe& probe_named(std::string_view name) {
 }
 
 }  // namespace
+
+// The kernel's allocators have some options that the others have not.
+CommandPage leaks_page() {
+  LeaksOptions unused;
+  const Extension extension = make_extension(false, unused);
+  CommandPage page = page_of(probe_named("alloc"), &extension);
+  const po::options_description known = all_options(page);
+  po::options_description more("With --kernel");
+  const po::options_description of_kernel = all_options(page_of(probe_named("kernel"), &extension));
+  for (const auto& option : of_kernel.options())
+    if (known.find_nothrow(option->long_name(), false) == nullptr) more.add(option);
+  page.options.push_back(std::move(more));
+  return page;
+}
 
 int run_leaks(const Arguments& arguments) {
   const auto own_end = std::find(arguments.begin(), arguments.end(), "--");

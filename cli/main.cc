@@ -7,64 +7,119 @@
 #include <string_view>
 
 #include "cli/commands.h"
+#include "cli/completion.h"
+#include "cli/man_page.h"
+#include "cli/options.h"
+#include "cli/version.h"
 #include "core/error.h"
 #include "probes/privileges.h"
 #include "probes/probe.h"
 #include "render/clean_text.h"
 
+namespace po = boost::program_options;
+
 namespace memflame {
 namespace {
 
 struct Stage {
-  std::string_view name, help;
+  std::string_view name;
   int (*run)(const Arguments&);
+  CommandPage (*page)();
 };
 
-constexpr Stage leaks{"leaks", "what is outstanding, printed again and again while it runs",
-                      run_leaks};
+constexpr Stage leaks{"leaks", run_leaks, leaks_page};
+constexpr std::array stages{Stage{"collapse", run_collapse, collapse_page},
+                            Stage{"diff", run_diff, diff_page},
+                            Stage{"render", run_render, render_page}};
 
-constexpr std::array stages{
-    Stage{"collapse", "read the stacks of any tool and merge equal ones", run_collapse},
-    Stage{"diff", "compare two inputs, stack by stack", run_diff},
-    Stage{"render", "draw the stacks of any tool as a flame graph", run_render},
-};
+std::vector<CommandPage> command_pages() {
+  std::vector<CommandPage> pages;
+  for (const Probe* probe : probes()) pages.push_back(probe_page(*probe));
+  pages.push_back(leaks.page());
+  for (const Stage& stage : stages) pages.push_back(stage.page());
+  return pages;
+}
 
-void print_help(std::ostream& out) {
-  out << "Usage: memflame COMMAND [OPTIONS]\n\n"
-         "Which code paths are eating the memory of a running Linux program?\n\n"
-         "Watch a process (-p PID), all of a name (--comm NAME) or a program (-- COMMAND):\n";
-  const auto row = [&](std::string_view name, std::string_view help) {
-    out << "  " << name << std::string(11 - name.size(), ' ') << help << "\n";
-  };
-  for (const Probe* probe : probes()) row(probe->name, probe->help);
-  row(leaks.name, leaks.help);
-  out << "\nWork on stacks:\n";
-  for (const Stage& stage : stages) row(stage.name, stage.help);
-  out << "\n'memflame COMMAND --help' lists the options of a command. 'memflame --version'.\n"
-         "Exit codes: 0 done; 1 failed; 2 bad usage; 3 privilege or kernel feature missing;\n"
-         "4 --strict and something was lost; 5 --check and frees look wrong; with '-- COMMAND' "
-         "the\n"
-         "command's own status where 4 or 5 does not say more: a failure of the command goes "
-         "before\n"
-         "5; 125 when memflame failed, 126 when the command cannot be executed, 127 when not "
-         "found.\n";
+// The program's own page, which has no name.
+CommandPage main_page(const std::vector<CommandPage>& commands) {
+  CommandPage page{.help = "show which code paths eat the memory of a running program"};
+  page.usages = {"COMMAND [OPTIONS]"};
+  page.description =
+      "Shows which code paths are eating the memory of a running Linux program. 'memflame COMMAND\n"
+      "--help' lists the options of a command.";
+  page.tables = {
+      {.title = "Watch a process (-p PID), all of a name (--comm NAME) or a program (-- COMMAND)"},
+      {.title = "Work on stacks"}};
+  po::options_description options;
+  std::vector<std::string> names{"memflame"};
+  for (const CommandPage& command : commands) {
+    names.push_back(command.name);
+    page.tables[command.operands == Operands::command ? 0 : 1].rows.push_back(
+        {command.name, command.help});
+  }
+  options.add_options()("help,h", "show this");
+  options.add_options()("version", "show the version");
+  options.add_options()("man", one_of("COMMAND", names),
+                        "print the manual page of a command, or of memflame, for 'man -l -'");
+  options.add_options()("completion", one_of("SHELL", {"bash", "zsh", "fish"}),
+                        "print the script by which a shell completes memflame's options");
+  page.options = OptionGroups{options};
+  page.examples = {
+      {"memflame alloc -p 1234 -d 60 -o alloc.svg",
+       "who allocated what is not freed after a minute"},
+      {"memflame fault -d 10 -o system.svg", "who makes pages resident, in the whole system"},
+      {"perf script | memflame render > graph.svg", "draw stacks of any other tool"}};
+  return page;
+}
+
+// With its own in front.
+std::vector<CommandPage> all_pages() {
+  std::vector<CommandPage> pages = command_pages();
+  std::vector<CommandPage> all{main_page(pages)};
+  for (CommandPage& page : pages) all.push_back(std::move(page));
+  return all;
+}
+
+void print_main_help(std::ostream& out) {
+  CommandPage page = main_page(command_pages());
+  NameTable statuses{.title = "Exit codes"};
+  for (const ExitStatus& status : exit_statuses())
+    statuses.rows.push_back({std::string(status.codes), std::string(status.meaning)});
+  page.formats.push_back(std::move(statuses));
+  print_help(out, page);
+}
+
+void print_man_page(const std::string& name) {
+  const std::vector<CommandPage> pages = all_pages();
+  for (const CommandPage& page : pages)
+    if (page.name == (name == "memflame" ? "" : name))
+      return write_man_page(std::cout, page, pages);
+  throw Error("--man: there is no command '" + name + "'; see 'memflame --help'", ExitCode::usage);
+}
+
+int run_without_command(const Arguments& arguments) {
+  const po::variables_map values = parse("", arguments, all_options(main_page(command_pages())));
+  if (values.empty()) throw Error("there is no command; see 'memflame --help'", ExitCode::usage);
+  if (values.count("help") != 0) print_main_help(std::cout);
+  if (values.count("version") != 0) std::cout << "memflame " << version_text() << "\n";
+  if (values.count("man") != 0) print_man_page(values["man"].as<std::string>());
+  if (values.count("completion") != 0)
+    write_completion(std::cout, values["completion"].as<std::string>(), all_pages());
+  return 0;
 }
 
 int dispatch(const Arguments& arguments) {
   if (arguments.empty()) {
-    print_help(std::cerr);
+    print_main_help(std::cerr);
     return static_cast<int>(ExitCode::usage);
   }
   const std::string& name = arguments.front();
   const Arguments rest(arguments.begin() + 1, arguments.end());
-  if (name == "--help" || name == "-h" || name == "help") {
-    print_help(std::cout);
+  if (name == "help") {
+    print_main_help(std::cout);
     return 0;
   }
-  if (name == "--version") {
-    std::cout << "memflame " MEMFLAME_VERSION "\n";
-    return 0;
-  }
+  if (name.starts_with('-')) return run_without_command(arguments);
   for (const Probe* probe : probes())
     if (probe->name == name) return run_probe_command(*probe, rest);
   if (leaks.name == name) return leaks.run(rest);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "cli/options.h"
 
+#include "cli/completed.h"
 #include "cli/drawing_options.h"
 #include "core/error.h"
 #include "render/output.h"
@@ -24,7 +25,8 @@ po::variables_map parse(const std::string& command, const Arguments& arguments,
               values);
     po::notify(values);
   } catch (const po::error& error) {
-    throw Error(std::string(error.what()) + "; see 'memflame " + command + " --help'",
+    throw Error(std::string(error.what()) + "; see 'memflame " +
+                    (command.empty() ? "" : command + " ") + "--help'",
                 ExitCode::usage);
   }
   return values;
@@ -37,12 +39,21 @@ std::string format_names() {
   return names;
 }
 
+po::options_description general_options() {
+  po::options_description options;
+  options.add_options()("help,h", "show this");
+  return options;
+}
+
 po::options_description drawing_options(const std::string& formats, bool own_sort) {
   const std::string usual = format_names() + " (default: by the suffix)";
   po::options_description options("Output");
-  options.add_options()("output,o", po::value<std::string>(),
+  options.add_options()("output,o", po::value<std::string>()->value_name("FILE"),
                         "write to FILE; its suffix chooses the format (default: standard output)");
-  options.add_options()("format", po::value<std::string>(),
+  std::vector<std::string> words;
+  if (!formats.empty()) words.emplace_back("text");
+  for (const Output& output : outputs()) words.emplace_back(output.name);
+  options.add_options()("format", one_of("NAME", words),
                         formats.empty() ? usual.c_str() : formats.c_str());
   options.add_options()("anonymise", po::bool_switch(),
                         "leave out the command line, the host's name and the folders of source "

@@ -22,6 +22,9 @@ boost::program_options::variables_map parse(
 // "svg, folded, json, …"
 std::string format_names();
 
+// --help, of commands that watch nothing.
+boost::program_options::options_description general_options();
+
 // Options of everything that draws, with the defaults of render/output.h. `formats` is the help of
 // --format when it is not the usual.
 boost::program_options::options_description drawing_options(const std::string& formats = "",

@@ -8,9 +8,11 @@
 #include <iostream>
 
 #include "cli/alloc_options.h"
+#include "cli/completed.h"
 #include "cli/drawing_options.h"
 #include "cli/options.h"
 #include "cli/target_options.h"
+#include "cli/version.h"
 #include "core/error.h"
 #include "core/units.h"
 #include "probes/memory_plan.h"
@@ -22,26 +24,29 @@ namespace {
 
 po::options_description value_option(const Probe& probe) {
   po::options_description options;
-  std::string words;
-  for (const ProbeValue& value : probe.values)
-    words += (words.empty() ? "" : ", ") + std::string(value.name);
+  std::string known;
+  std::vector<std::string> words;
+  for (const ProbeValue& value : probe.values) {
+    known += (known.empty() ? "" : ", ") + std::string(value.name);
+    words.emplace_back(value.name);
+  }
   options.add_options()(
-      "value", po::value<std::string>(),
-      ("what to draw: " + words + " (default: " + std::string(probe.values.front().name) + ")")
+      "value", one_of("WHAT", words),
+      ("what to draw: " + known + " (default: " + std::string(probe.values.front().name) + ")")
           .c_str());
   return options;
 }
 
 po::options_description measure_options(const Probe& probe) {
   po::options_description options("Measure");
-  options.add_options()("duration,d", po::value<double>(),
+  options.add_options()("duration,d", po::value<double>()->value_name("SECONDS"),
                         "stop measuring after this many seconds; a COMMAND runs on (default: when "
                         "the target ends, or Ctrl-C)");
   if (probe.name == "mmap")
-    options.add_options()("kind", po::value<std::string>(),
+    options.add_options()("kind", one_of("WHAT", {"anon", "file", "shared", "none", "all"}),
                           "anon, file, shared, none (PROT_NONE) or all (default: all)");
   if (probe.name == "kernel") {
-    options.add_options()("kind", po::value<std::string>(),
+    options.add_options()("kind", one_of("WHAT", {"slab", "pages", "percpu", "vmalloc", "all"}),
                           "slab, pages, percpu, vmalloc or all (default: slab)");
     options.add_options()("percpu", po::bool_switch(), "the same as --kind percpu");
     options.add_options()("requested", po::bool_switch(),
@@ -52,17 +57,17 @@ po::options_description measure_options(const Probe& probe) {
     options.add_options()("kernel-stacks", po::bool_switch(),
                           "kernel frames too, above the user's");
   if (probe.name == "fault")
-    options.add_options()("every", po::value<uint32_t>(),
+    options.add_options()("every", po::value<uint32_t>()->value_name("N"),
                           "take the stack of one event in so many, at random; what is drawn is "
                           "then estimated, totals stay exact");
-  options.add_options()("stacks", po::value<std::string>(),
+  options.add_options()("stacks", one_of("HOW", {"dwarf", "fp", "copy"}),
                         "how stacks are taken: dwarf (unwind tables; default), fp (frame pointers) "
                         "or copy (walked in user space: slow)");
-  options.add_options()("max-depth", po::value<uint32_t>(),
+  options.add_options()("max-depth", po::value<uint32_t>()->value_name("N"),
                         "frames of a stack, at most 1023 (default: 512)");
-  options.add_options()("max-table", po::value<uint32_t>(),
+  options.add_options()("max-table", po::value<uint32_t>()->value_name("MIB"),
                         "kernel memory for unwind tables, at most, in MiB (default: 256)");
-  options.add_options()("copy-kib", po::value<uint32_t>(),
+  options.add_options()("copy-kib", po::value<uint32_t>()->value_name("KIB"),
                         "how much of a stack is copied where it has to be, at most 64 KiB "
                         "(default: 64)");
   options.add_options()("per-pid", po::bool_switch(), "tell processes of one name apart");
@@ -75,7 +80,7 @@ po::options_description report_options() {
       "memory", po::value<std::string>()->value_name("LIMIT"),
       "memory for the kernel's tables and memflame's own together, at most: 64M "
       "(default: what the tables need; an eighth of what is free if that is less)");
-  options.add_options()("summary", po::value<std::string>(),
+  options.add_options()("summary", po::value<std::string>()->value_name("FILE"),
                         "write totals, reconciliation and losses to FILE as JSON");
   options.add_options()("strict", po::bool_switch(), "exit with 4 if anything was lost");
   options.add_options()("verbose,v", po::bool_switch(), "say more on stderr");
@@ -95,29 +100,43 @@ po::options_description hidden_options() {
   return options;
 }
 
-void print_help(const Probe& probe, const po::options_description& visible,
-                const Extension* extension) {
-  if (extension != nullptr) {
-    std::cout << "Usage: " << extension->usage << "\n" << extension->description << visible;
-    return;
-  }
-  std::cout << "Usage: memflame " << probe.name
-            << " -p PID[,PID...] | --comm NAME | --cgroup PATH | --container ID | --unit NAME\n"
-               "       memflame "
-            << probe.name << " [options] -- COMMAND ARGS"
-            << (probe.whole_system ? "\n       memflame " + std::string(probe.name) +
-                                         "            (the whole system)"
-                                   : "")
-            << "\n\n"
-            << probe.description << "\n\nWhat --value can draw:\n";
+NameTable values_of(const Probe& probe) {
+  NameTable table{.title = "What --value can draw"};
   for (const ProbeValue& value : probe.values) {
     ProbeOptions options;
     options.value = value.name;
     const ValueType type = probe.types(options)[value.column];
-    std::cout << "  " << value.name << std::string(14 - value.name.size(), ' ') << value.help
-              << " [" << name(type.unit) << "]\n";
+    table.rows.push_back({std::string(value.name),
+                          std::string(value.help) + " [" + std::string(name(type.unit)) + "]"});
   }
-  std::cout << visible;
+  return table;
+}
+
+std::vector<Example> examples_of(const Probe& probe) {
+  const std::string name = "memflame " + std::string(probe.name);
+  std::vector<Example> examples{
+      {name + " -p 1234 -d 60 -o graph.svg", "watch a process for a minute, and draw it"},
+      {name + " -o graph.svg -- ./server --port 80", "run a program and watch it from its start"},
+      {name + " --comm postgres --format folded > stacks.folded",
+       "watch all processes of a name until Ctrl-C, and write stacks as text"}};
+  if (probe.name == "alloc")
+    examples.push_back({name + " -p 1234 --max-overhead 1 -o graph.svg",
+                        "sample, so that it costs the process one percent of its time at most"});
+  if (probe.whole_system)
+    examples.push_back({name + " -d 10 -o system.svg", "watch the whole system for ten seconds"});
+  return examples;
+}
+
+CommandPage own_page(const Probe& probe) {
+  CommandPage page{.name = std::string(probe.name), .help = std::string(probe.help)};
+  page.usages = {"-p PID[,PID...] | --comm NAME | --cgroup PATH | --container ID | --unit NAME",
+                 "[options] -- COMMAND ARGS"};
+  if (probe.whole_system) page.usages.emplace_back("           (the whole system)");
+  page.description = probe.description;
+  page.tables = {values_of(probe)};
+  page.examples = examples_of(probe);
+  page.operands = Operands::command;
+  return page;
 }
 
 uint32_t power_of_two(uint32_t bytes) {
@@ -221,6 +240,21 @@ Request request_of(const Probe& probe, const po::variables_map& values, const Ar
 
 }  // namespace
 
+CommandPage page_of(const Probe& probe, const Extension* extension) {
+  CommandPage page = extension != nullptr ? extension->page : own_page(probe);
+  page.options = OptionGroups{target_options(probe)};
+  if (extension != nullptr) page.options.push_back(extension->visible);
+  page.options.push_back(measure_options(probe));
+  if (extension == nullptr) page.options.back().add(value_option(probe));
+  if (probe.has_blocks) page.options.push_back(block_options(probe));
+  page.options.push_back(
+      drawing_options(extension != nullptr ? extension->formats : "", extension != nullptr));
+  page.options.push_back(report_options());
+  return page;
+}
+
+CommandPage probe_page(const Probe& probe) { return page_of(probe, nullptr); }
+
 std::optional<Request> read_request(const Probe& probe, const Arguments& arguments,
                                     const Extension* extension) {
   // What follows "--" belongs to the command, options and all.
@@ -230,28 +264,17 @@ std::optional<Request> read_request(const Probe& probe, const Arguments& argumen
   if (dashes != arguments.end() && command.empty())
     throw Error("there is no command after '--'", ExitCode::usage);
 
-  po::options_description visible;
+  const CommandPage page = page_of(probe, extension);
   po::options_description hidden = hidden_options();
-  visible.add(target_options(probe));
-  if (extension != nullptr) {
-    visible.add(extension->visible);
-    hidden.add(extension->hidden);
-  }
-  po::options_description measure = measure_options(probe);
-  if (extension == nullptr) measure.add(value_option(probe));
-  visible.add(measure);
-  if (probe.has_blocks) visible.add(block_options(probe));
-  visible.add(drawing_options(extension != nullptr ? extension->formats : "", extension != nullptr))
-      .add(report_options());
-  const po::variables_map values =
-      parse(extension != nullptr ? extension->command : std::string(probe.name), own, visible,
-            hidden, extension != nullptr ? extension->positional : nullptr);
+  if (extension != nullptr) hidden.add(extension->hidden);
+  const po::variables_map values = parse(page.name, own, all_options(page), hidden,
+                                         extension != nullptr ? extension->positional : nullptr);
   if (values.count("help") != 0) {
-    print_help(probe, visible, extension);
+    print_help(std::cout, page);
     return std::nullopt;
   }
   if (values.count("version") != 0) {
-    std::cout << "memflame " MEMFLAME_VERSION "\n";
+    std::cout << "memflame " << version_text() << "\n";
     return std::nullopt;
   }
   return request_of(probe, values, command, extension);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "cli/command_page.h"
 #include "cli/commands.h"
 #include "cli/output_file.h"
 #include "probes/options.h"
@@ -31,15 +32,17 @@ struct Request {
 // A command that is a probe and more.
 struct Extension {
   std::string command;
-  std::string usage;        // the lines behind "Usage: "
-  std::string description;  // for --help
-  std::string formats;      // help of --format
-  std::string no_target;    // what else there is when a target is missing: behind the choices
+  CommandPage page;       // without options
+  std::string formats;    // help of --format
+  std::string no_target;  // what else there is when a target is missing: behind the choices
   boost::program_options::options_description visible, hidden;
   const char* positional = nullptr;  // one of the hidden ones
   // Takes its own options, and the format.
   std::function<void(const boost::program_options::variables_map&, Request&)> read;
 };
+
+// With the options of the probe, and those of the extension.
+CommandPage page_of(const Probe& probe, const Extension* extension);
 
 // Reads `arguments`, and the COMMAND behind "--" with all its options. Null when they ask for the
 // help or the version, which is printed then. Throws Error(usage).

@@ -5,6 +5,7 @@
 #include <array>
 #include <sstream>
 
+#include "cli/completed.h"
 #include "cli/options.h"
 #include "core/error.h"
 #include "core/secrets.h"
@@ -80,24 +81,25 @@ void read_children(const Probe& probe, const po::variables_map& values, Target& 
 
 po::options_description target_options(const Probe& probe) {
   po::options_description options("Target");
-  options.add_options()("pid,p", po::value<std::string>(), "processes to attach to: PID[,PID...]");
-  options.add_options()("comm", po::value<std::string>(),
+  options.add_options()("pid,p", completed("PID", {Offer::pids}),
+                        "processes to attach to: PID[,PID...]");
+  options.add_options()("comm", completed("NAME", {Offer::comms}),
                         "every process of this name, also those that start later");
-  options.add_options()("cgroup", po::value<std::vector<std::string>>(),
+  options.add_options()("cgroup", po::value<std::vector<std::string>>()->value_name("PATH"),
                         "every process in this cgroup (v2) and below, also those that come: PATH");
-  options.add_options()("container", po::value<std::vector<std::string>>(),
+  options.add_options()("container", po::value<std::vector<std::string>>()->value_name("ID"),
                         "the same for a container of docker, podman, containerd or CRI-O: ID, or "
                         "how it begins");
-  options.add_options()("unit", po::value<std::vector<std::string>>(),
+  options.add_options()("unit", po::value<std::vector<std::string>>()->value_name("NAME"),
                         "the same for a unit of systemd: NAME. Each of these three can be given "
                         "several times");
-  options.add_options()("user", po::value<std::string>(),
+  options.add_options()("user", completed("NAME", {Offer::users}),
                         "run COMMAND as this user (default: the one who called sudo, else root)");
   options.add_options()("no-children", po::bool_switch(),
                         "do not follow processes that the target starts");
   if (!follows_functions(probe)) return options;
   options.add_options()(
-      "children", po::value<std::string>(),
+      "children", one_of("HOW", {"follow", "exact", "none"}),
       "follow: probe the watched processes alone, a child some ms after its start "
       "(default with -p and --comm); exact: from its first instruction, which "
       "slows down all processes that use the same libraries (default with "

@@ -7,6 +7,7 @@
 #include <iostream>
 #include <iterator>
 
+#include "cli/completed.h"
 #include "cli/options.h"
 #include "core/error.h"
 
@@ -124,6 +125,12 @@ void take_allocators(const po::variables_map& values, TidyOptions& options) {
   for (const std::string& file : files) options.allocator_list.add(text_of(file), file);
 }
 
+std::vector<std::string> shortenings() {
+  std::vector<std::string> names;
+  for (const ShorteningOption& option : shortening_options) names.emplace_back(option.name);
+  return names;
+}
+
 }  // namespace
 
 po::options_description tidy_option_list() {
@@ -139,7 +146,7 @@ po::options_description tidy_option_list() {
   add("merge-allocator", po::bool_switch(), "malloc and its like as one frame, [allocator]");
   add("allocator-list", words()->value_name("FILE"), "more names of allocators' functions");
   add("rename", words()->value_name("RE=TEXT"), "another name for what matches; or s/RE/TEXT/");
-  add("shorten", words()->value_name("WHAT"),
+  add("shorten", completed<Words>("WHAT", {Offer::list, shortenings()})->composing(),
       "names, without: templates, arguments, namespaces, java, packages, go, rust "
       "(several with commas)");
   add("modules", po::bool_switch(), "a frame where the stack enters another library or program");

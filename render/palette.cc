@@ -136,8 +136,7 @@ std::string_view name_of(const EmbeddedFile& file) {
 
 std::string names() {
   std::string list;
-  for (const EmbeddedFile& file : embedded_palettes())
-    list += (list.empty() ? "" : ", ") + std::string(name_of(file));
+  for (const std::string& name : palette_names()) list += (list.empty() ? "" : ", ") + name;
   return list;
 }
 
@@ -237,6 +236,12 @@ Palette parse_palette(std::string_view text, const std::string& origin) {
   }
   for (const ColourRule& rule : palette.rules) palette.by_owner |= rule.owner.has_value();
   return palette;
+}
+
+std::vector<std::string> palette_names() {
+  std::vector<std::string> names;
+  for (const EmbeddedFile& file : embedded_palettes()) names.emplace_back(name_of(file));
+  return names;
 }
 
 Palette palette_by_name(std::string_view name_or_path) {

@@ -98,6 +98,8 @@ struct Palette {
 // black text would not be readable (contrast below 4.5) on one of the colours.
 Palette parse_palette(std::string_view text, const std::string& origin);
 
+// Those of palettes/; the first is the default.
+std::vector<std::string> palette_names();
 // A name of palettes/, or the path of a .json file. Throws Error (usage) that lists the names.
 Palette palette_by_name(std::string_view name_or_path);
 

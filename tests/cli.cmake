@@ -15,3 +15,7 @@ add_test(NAME cli_render
          COMMAND ${MEMFLAME_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/cli_render.py)
 set_tests_properties(cli_render PROPERTIES LABELS unit TIMEOUT 300
   ENVIRONMENT "MEMFLAME=$<TARGET_FILE:memflame>;PYTHONDONTWRITEBYTECODE=1")
+add_test(NAME shell_words
+         COMMAND ${MEMFLAME_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/shell_words.py)
+set_tests_properties(shell_words PROPERTIES LABELS unit TIMEOUT 300
+  ENVIRONMENT "MEMFLAME=$<TARGET_FILE:memflame>;PYTHONDONTWRITEBYTECODE=1")

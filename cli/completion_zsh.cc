@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "cli/completion.h"
+
+namespace memflame {
+namespace {
+
+// Within a specification of _arguments.
+std::string escaped(std::string_view text, std::string_view special) {
+  std::string out;
+  for (const char c : text) {
+    if (special.find(c) != std::string_view::npos) out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+// ":NAME:how to complete it"
+std::string value_of(const OptionFacts& option) {
+  if (option.value.empty()) return "";
+  const Completion& completion = option.completion;
+  const std::string words = joined(completion.words, " ");
+  std::string action;
+  switch (completion.offer) {
+    case Offer::pids:
+      action = "_memflame_pids";
+      break;
+    case Offer::comms:
+      action = "_memflame_comms";
+      break;
+    case Offer::users:
+      action = "_users";
+      break;
+    case Offer::list:
+      action = "_sequence compadd - " + words;
+      break;
+    case Offer::words_or_files:
+      action = "{ _memflame_words_or_files " + words + " }";
+      break;
+    case Offer::words:
+      if (!words.empty()) action = "(" + words + ")";
+      if (option.takes_files) action = "_files";
+  }
+  return ":" + escaped(option.value, ":") + ":" + (action.empty() ? " " : action);
+}
+
+void write_option(std::ostream& out, const OptionFacts& option) {
+  const std::string rest = "[" + escaped(option.help, "[]\\") + "]" + value_of(option);
+  const std::string value = option.value.empty() ? "" : "=";
+  if (option.short_name.empty()) {
+    out << " \\\n    " << quoted((option.repeats ? "*" : "") + option.long_name + value + rest);
+    return;
+  }
+  out << " \\\n    " << quoted("(" + option.short_name + " " + option.long_name + ")") << "{"
+      << option.short_name << (value.empty() ? "" : "+") << "," << option.long_name << value << "}"
+      << quoted(rest);
+}
+
+void write_page(std::ostream& out, const CommandPage& page) {
+  out << "_memflame_" << page.name << "() {\n  _arguments -s -S";
+  for (const OptionFacts& option : options_of(page)) write_option(out, option);
+  if (page.operands == Operands::files) out << " \\\n    '*:file:_files'";
+  if (page.operands == Operands::command) out << " \\\n    '*::command:_memflame_command'";
+  out << "\n}\n\n";
+}
+
+void write_main(std::ostream& out, const CommandPage& page, const std::vector<CommandPage>& pages) {
+  out << "_memflame() {\n"
+         "  local -a commands\n"
+         "  commands=(\n";
+  for (const CommandPage& command : pages)
+    if (!command.name.empty())
+      out << "    " << quoted(escaped(command.name, ":") + ":" + command.help) << "\n";
+  out << "  )\n"
+         "  local context state state_descr line\n"
+         "  typeset -A opt_args\n"
+         "  _arguments -S";
+  for (const OptionFacts& option : options_of(page)) write_option(out, option);
+  out << " \\\n"
+         "    '1:command:{ _describe command commands }' '*:: :->rest'\n"
+         "  [[ $state == rest ]] && (( $+functions[_memflame_$words[1]] )) && _memflame_$words[1]\n"
+         "}\n\n";
+}
+
+constexpr std::string_view head = R"sh(#compdef memflame
+# zsh completion for memflame. Made by 'memflame --completion zsh'.
+
+_memflame_pids() {
+  local -a pids
+  pids=(/proc/<->(N:t))
+  _sequence compadd - $pids
+}
+
+_memflame_words_or_files() {
+  _alternative "words:word:($*)" 'files:file:_files'
+}
+
+# What follows "--" is a command line of its own.
+_memflame_command() {
+  local dashes=$words[(i)--]
+  (( dashes < CURRENT )) || return 1
+  shift $dashes words
+  (( CURRENT -= dashes ))
+  _normal
+}
+
+_memflame_comms() {
+  local -a names
+  names=(${(f)"$(cat /proc/<->/comm 2>/dev/null)"})
+  compadd -a names
+}
+
+)sh";
+
+// As a function that compinit loads it is called at once; a script that is read names it.
+constexpr std::string_view tail = R"sh(if [[ $funcstack[1] == _memflame ]]; then
+  _memflame "$@"
+else
+  compdef _memflame memflame
+fi
+)sh";
+
+}  // namespace
+
+void write_zsh_completion(std::ostream& out, const std::vector<CommandPage>& pages) {
+  out << head;
+  for (const CommandPage& page : pages)
+    if (page.name.empty())
+      write_main(out, page, pages);
+    else
+      write_page(out, page);
+  out << tail;
+}
+
+}  // namespace memflame

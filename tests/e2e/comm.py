@@ -2,6 +2,7 @@
 """--comm NAME: every process of that name, those that run already and those that start later; the name
 of a program that was started by a link or a descriptor."""
 import os
+import sys
 import time
 
 from lib import SLOW, Memflame, Profile, Target, equal, example, path, run
@@ -26,8 +27,9 @@ os.symlink(example("many_stacks"), path("by_link"))
 run("alloc", "-o", path("link.json"), "--", path("by_link"), "300")
 equal("by a link", Profile(path("link.json")).roots, {"by_link"})
 # Its comm is "9", or the file's name since Linux 6.14; only the program itself knows its name.
-script = f'exec 9<"{example("many_stacks")}"; exec -a /opt/applet /proc/self/fd/9 --wait 300'
-target = Target("many_stacks", "-c", script, executable="/bin/bash")
+code = (f"import os, sys; os.dup2(os.open('{example('many_stacks')}', os.O_RDONLY), 9);"
+        "os.execv('/proc/self/fd/9', ['/opt/applet', '--wait', '300'])")
+target = Target("many_stacks", "-c", code, executable=sys.executable)
 memflame = Memflame("alloc", "-p", target.pid)
 target.work()
 memflame.stop()

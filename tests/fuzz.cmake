@@ -47,9 +47,10 @@ add_custom_command(
 add_custom_target(frame_corpus DEPENDS ${FRAME_CORPUS}/library)
 input_fuzz(eh_frame probes/unwind SOURCES ${FRAMES} SEEDS ${FRAME_CORPUS} LIBS PkgConfig::LIBDW)
 input_fuzz(unwind_table probes/unwind SEEDS -max_len=65536 ${TABLE_CORPUS} ${UNWIND}
-           SOURCES ${FRAMES} elf_image.cc frame_sections.cc go_rows.cc known_function.cc
-                   linker_code.cc musl_start.cc startup_code.cc table.cc ../../core/go_functions.cc
-           LIBS PkgConfig::LIBDW PkgConfig::LIBELF)
+           SOURCES ${FRAMES} elf_image.cc followed_code.cc frame_sections.cc go_rows.cc
+                   known_function.cc linker_code.cc musl_start.cc stack_effect.cc stack_state.cc
+                   startup_code.cc table.cc undescribed_code.cc ../../core/go_functions.cc
+           LIBS PkgConfig::LIBDW PkgConfig::LIBELF Zydis::Zydis)
 add_dependencies(eh_frame_fuzz frame_corpus)
 add_dependencies(unwind_table_fuzz unwind_files)
 set(GO_CORPUS ${CMAKE_CURRENT_BINARY_DIR}/go_corpus)

@@ -38,7 +38,7 @@ unwind_file(ibt_described.so FLAGS -shared -Wl,-z,ibtplt ${LINKER})
 unwind_file(ibt.so FLAGS -shared -Wl,-z,ibtplt -Wl,--no-ld-generated-unwind-info ${LINKER})
 add_custom_target(unwind_files DEPENDS ${UNWIND_FILES})
 
-foreach(stem eh_frame linker_code startup_code unwind_table table_cache)
+foreach(stem eh_frame followed_code linker_code startup_code unwind_table table_cache)
   memflame_test(${stem} LIBS memflame_unwind PkgConfig::LIBDW PkgConfig::LIBELF Threads::Threads
                              ${CMAKE_DL_LIBS})
   add_dependencies(${stem}_test unwind_files)

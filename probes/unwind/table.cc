@@ -13,6 +13,7 @@
 #include "probes/unwind/linker_code.h"
 #include "probes/unwind/musl_start.h"
 #include "probes/unwind/startup_code.h"
+#include "probes/unwind/undescribed_code.h"
 
 namespace memflame::unwind {
 namespace {
@@ -34,9 +35,7 @@ constexpr uint64_t startup_limit = 1 << 20;
 // mov $15,%rax; syscall: rt_sigreturn, where a signal handler returns to.
 constexpr unsigned char restorer[] = {0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05};
 
-struct Extent {
-  uint64_t start = 0, end = 0;  // virtual addresses
-};
+using Extent = CodeGap;
 
 bool same_rule(const row& a, const row& b) {
   return a.kind == b.kind && a.cfa == b.cfa && a.rbp == b.rbp;
@@ -293,22 +292,30 @@ Table make_table(const ImageBytes& image) {
 
   const GoRows go = go_rows(image, *elf);
   std::vector<KnownCode> known = together(linker_code(image, *elf), go.functions);
-  if (const std::optional<KnownCode> start = musl_start(image, *elf))
-    known = together(std::move(known), {*start});
-  Builder builder(image, *elf, table, frames, known);
-  builder.build();
-  table.malformed += frames.malformed;
+  const std::optional<KnownCode> start = musl_start(image, *elf);
+  if (start) known = together(std::move(known), {*start});
+  std::optional<Builder> builder;
+  builder.emplace(image, *elf, table, frames, known).build();
+  FollowedCode followed;
+  if (start) followed = follow_gaps(image, *elf, builder->gaps(), start_address(image, *elf));
+  if (!followed.known.empty()) {
+    known = together(std::move(known), followed.known);
+    table.rows.clear();
+    table.malformed = 0;
+    builder.emplace(image, *elf, table, frames, known).build();
+  }
+  table.malformed += frames.malformed + (followed.given_up ? 1 : 0);
   // .eh_frame marks the return from signal handlers, by 'S'. Go's assembler and musl's do not do so
   // in .debug_frame, whose word is not taken for it, nor do Go's own tables.
-  std::vector<Extent> unknown = builder.gaps();
-  if (frames.fdes.size() > eh_entries || !go.functions.empty()) {
+  std::vector<Extent> unknown = builder->gaps();
+  if (frames.fdes.size() > eh_entries || !go.functions.empty() || !followed.known.empty()) {
     unknown.clear();
     for (const Segment& s : table.segments) unknown.push_back({s.vaddr, s.vaddr + s.size});
   }
   uint64_t budget = scan_limit;
   std::vector<uint64_t> restorers;
   for (const Extent& code : unknown) find_restorers(image, table.segments, code, budget, restorers);
-  const Extent first = builder.first_code();
+  const Extent first = builder->first_code();
   if (first.start < first.end) mark(table, first, row_end);
   for (const KnownCode& function : go.special)
     mark(table, {function.start, function.end}, static_cast<row_kind>(function.rows.front().kind));

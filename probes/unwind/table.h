@@ -38,7 +38,8 @@ struct Table {
   std::vector<row> rows;
   std::vector<Segment> segments;
   uint32_t entries = 0;  // FDEs read
-  // CIEs and FDEs that could not be read; row_bad covers the code where that could be told.
+  // CIEs and FDEs that could not be read; row_bad covers the code where that could be told. One
+  // more when there was too much code to follow (followed_code.h).
   uint32_t malformed = 0;
 };
 

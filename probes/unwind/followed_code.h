@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Rows of code that nothing describes, made by following its instructions from where functions
+// begin. How far rsp is from the return address is known at each instruction that is reached so,
+// and where rbp and rbx were saved. Where that is not known, or ways with different heights meet,
+// or nothing leads to, there is a row_bad: nothing is guessed.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "probes/unwind/elf_image.h"
+#include "probes/unwind/linker_code.h"
+
+namespace memflame::unwind {
+
+struct UndescribedCode {
+  struct Part {
+    uint64_t start = 0;  // virtual address
+    Bytes bytes;
+  };
+  std::vector<Part> parts;         // sorted, without overlaps and empty ones
+  std::vector<uint64_t> starts;    // where functions begin
+  std::vector<uint64_t> pointers;  // likewise, where nothing else leads to
+  uint64_t entry = 0;              // the program's first instruction; 0: not here
+  // Code loads addresses: those within [text, text_end) are such pointers.
+  uint64_t text = 0, text_end = 0;
+  bool absolute = false;  // numbers in instructions may be such addresses too
+};
+
+struct FollowedCode {
+  std::vector<KnownCode> known;  // one for each part
+  bool given_up = false;         // there is too much of it, and `known` is empty
+};
+
+FollowedCode follow(const UndescribedCode& code);
+
+}  // namespace memflame::unwind

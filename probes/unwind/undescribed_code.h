@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Following the code of a file that has no FDEs: from its symbols, its entry point and what these
+// call, see followed_code.h.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "probes/unwind/elf_image.h"
+#include "probes/unwind/followed_code.h"
+
+namespace memflame::unwind {
+
+struct CodeGap {
+  uint64_t start = 0, end = 0;  // virtual addresses
+};
+
+// `gaps`: what nothing is known about, sorted, without overlaps and empty ones. `entry`: where the
+// kernel starts the file, 0 for none.
+FollowedCode follow_gaps(const ImageBytes& image, const ElfImage& elf,
+                         const std::vector<CodeGap>& gaps, uint64_t entry);
+
+}  // namespace memflame::unwind

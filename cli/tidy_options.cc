@@ -127,6 +127,7 @@ void take_allocators(const po::variables_map& values, TidyOptions& options) {
 
 std::vector<std::string> shortenings() {
   std::vector<std::string> names;
+  names.reserve(std::size(shortening_options));
   for (const ShorteningOption& option : shortening_options) names.emplace_back(option.name);
   return names;
 }

@@ -112,5 +112,5 @@ TEST_CASE("where prices cannot be measured again, those that are known hold") {
   fails = true;
   for (const double seconds : {1.0, 2.0, 3.0}) budget.judge(dear, seconds);
   CHECK(budget.is_over());
-  CHECK_THROWS_AS(Budget(10, [&fails]() -> TrapPrices { throw Error("no"); }), Error);
+  CHECK_THROWS_AS(Budget(10, []() -> TrapPrices { throw Error("no"); }), Error);
 }

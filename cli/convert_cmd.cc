@@ -33,7 +33,8 @@ int convert(const CommandPage& page, const Arguments& arguments,
     return 0;
   }
   const Written written = written_as(values, default_format);
-  write_profile(tidied(read_inputs(values), tidying), written);
+  const bool has_addresses = (written.format.holds & code) != 0;
+  write_profile(tidied(read_inputs(values, has_addresses), tidying), written);
   return 0;
 }
 

@@ -253,9 +253,10 @@ void require_nothing_lost(const Profile& profile, const po::variables_map& value
           ExitCode::lossy);
 }
 
-Profile read_inputs(const po::variables_map& values) {
+Profile read_inputs(const po::variables_map& values, bool code) {
   const std::vector<std::string> paths = paths_of(values);
-  const ReadOptions options = read_options(values);
+  ReadOptions options = read_options(values);
+  options.code = code;
   Profile profile = read_input(paths.front(), values, options);
   for (size_t i = 1; i < paths.size(); ++i) merge(profile, read_input(paths[i], values, options));
   require_nothing_lost(profile, values);

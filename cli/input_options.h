@@ -23,7 +23,8 @@ unsigned threads_of(const boost::program_options::variables_map& values);
 ReadOptions read_options(const boost::program_options::variables_map& values);
 
 // All inputs ("-" when none is named) as one profile, with the column of --value as the shown one.
-Profile read_inputs(const boost::program_options::variables_map& values);
+// With `code` its frames have addresses where the input tells them.
+Profile read_inputs(const boost::program_options::variables_map& values, bool code = false);
 
 // One of them. Notes of what was not understood name it.
 Profile read_input(const std::string& path, const boost::program_options::variables_map& values,

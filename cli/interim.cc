@@ -59,7 +59,7 @@ void Interim::write(Recording& recording) const {
   std::array<char, 32> seconds{};
   std::snprintf(seconds.data(), seconds.size(), "%.1f", recording.meta.seconds);
   const Profile profile =
-      prepared(profile_of(recording, request_, false), request_.transform, request_.render);
+      drawn_profile(recording, profile_of(recording, request_, false), request_);
   write_output(
       path, [&](std::ostream& out) { request_.format->write(out, profile, request_.render); },
       request_.readers);

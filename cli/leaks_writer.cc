@@ -239,7 +239,7 @@ void LeaksWriter::draw(LeaksLook& look) const {
   recording.meta.sampling = look.sampling;
   recording.meta.notes = look.notes;
   const Profile profile =
-      prepared(profile_of(recording, request_, false), request_.transform, request_.render);
+      drawn_profile(recording, profile_of(recording, request_, false), request_);
   write_output(
       request_.output,
       [&](std::ostream& out) { request_.format->write(out, profile, request_.render); },

@@ -52,6 +52,10 @@ std::string host_name() {
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
+bool has_addresses(const Request& request) {
+  return request.format != nullptr && (request.format->holds & code) != 0;
+}
+
 // Writes the picture and the summaries of a run; what was lost in it.
 Losses write_results(const Request& request, Run& run) {
   Profile profile = profile_of(run.recording, request);
@@ -64,10 +68,10 @@ Losses write_results(const Request& request, Run& run) {
       keep_colours(drawn, request.render);
     };
     // The summary is about what was measured, not about what options made of it.
-    if (request.transform == Transform{})
+    if (request.transform == Transform{} && !has_addresses(request))
       draw(profile);
     else
-      draw(prepared(profile, request.transform, request.render));
+      draw(drawn_profile(run.recording, profile, request));
   }
   profile.losses.add(Loss::replaced_bytes, replaced_bytes(profile));
   if (!request.summary.empty())
@@ -119,11 +123,16 @@ Profile profile_of(Recording& recording, const Request& request, bool debug_serv
     recording.meta.command = as_typed(request);
     recording.meta.host = host_name();
   }
-  symbolize(recording, {.debug_servers = debug_servers, .memory_bytes = free_memory()});
-  FoldOptions options;
-  options.pid = request.pid_in_root;
-  options.lines = true;
-  return fold(recording, options);
+  symbolize(recording, {.debug_servers = debug_servers,
+                        .code = has_addresses(request),
+                        .memory_bytes = free_memory()});
+  return fold(recording, {.pid = request.pid_in_root, .lines = true});
+}
+
+Profile drawn_profile(const Recording& recording, const Profile& profile, const Request& request) {
+  if (!has_addresses(request)) return prepared(profile, request.transform, request.render);
+  return prepared(fold(recording, {.pid = request.pid_in_root, .lines = true, .code = true}),
+                  request.transform, request.render);
 }
 
 int run_request(const Probe& probe, Request& request, Watcher* watcher) {

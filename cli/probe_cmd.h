@@ -19,6 +19,10 @@ class Watcher : public Observer {
 // Names of code, then of stacks. Without debug servers it takes as long as the files here take.
 Profile profile_of(Recording& recording, const Request& request, bool debug_servers = true);
 
+// What is written in the request's format, given profile_of() the recording: transformed, and with
+// addresses where the format has a place for them.
+Profile drawn_profile(const Recording& recording, const Profile& profile, const Request& request);
+
 // Runs the probe and returns the exit code; sets who may read the outputs. Without a watcher,
 // SIGUSR1 gives pictures (interim.h). Throws Error.
 int run_request(const Probe& probe, Request& request, Watcher* watcher);

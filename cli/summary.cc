@@ -112,11 +112,12 @@ void write_findings(std::ostream& out, const Profile& profile) {
       if (!stack) continue;
       out << "memflame:   " << role << ":";
       const char* between = " ";
-      for (const FrameId frame : profile.path(stack)) {
+      for (const FrameId id : profile.path(stack)) {
         uint64_t replaced = 0;  // they are counted where all names are
-        const auto& [function, module, file, line, kind] = profile.frames[frame];
-        out << between << clean_text(profile.strings[function], replaced);
-        if (file) out << " " << clean_text(short_place(profile.strings[file], line), replaced);
+        const Frame& frame = profile.frames[id];
+        out << between << clean_text(profile.strings[frame.function], replaced);
+        if (frame.file)
+          out << " " << clean_text(short_place(profile.strings[frame.file], frame.line), replaced);
         between = ";";
       }
       out << "\n";

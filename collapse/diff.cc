@@ -191,6 +191,7 @@ Profile diff(Profile before, Profile after, const DiffOptions& options) {
   } else {  // its tables are those of the result
     out.strings = std::move(after.strings);
     out.frames = std::move(after.frames);
+    out.code = std::move(after.code);
     out.stacks = std::move(after.stacks);
   }
   add_values(out, new_stacks, places, new_values, true);

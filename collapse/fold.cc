@@ -114,6 +114,7 @@ class Folder {
     profile_.losses = recording.losses;
     profile_.types = recording.types;
     profile_.shown = recording.shown;
+    if (options.code) profile_.code = recording.code;
     const SharedNames shared(recording);
     for (uint32_t i = 0; i < recording.locations.size(); ++i)
       if (shared.has(recording.locations[i])) leaf_of_[i] = {};
@@ -200,7 +201,7 @@ class Folder {
     std::vector<FrameId>& made = frames_[id.index];
     if (!made.empty()) return made;
     for (const Symbol& symbol : recording_.locations[id.index].symbols)
-      made.push_back(frame_of(symbol, symbol.function));
+      made.push_back(frame_of(symbol, symbol.function, code_of(id)));
     return made;
   }
 
@@ -212,15 +213,23 @@ class Folder {
     if (!made.empty()) return made;
     made = frames_of(id);
     const Symbol& symbol = recording_.locations[id.index].symbols.front();
-    made.front() = frame_of(symbol, symbol.function + " [" + file_name(symbol.module) + "]");
+    made.front() =
+        frame_of(symbol, symbol.function + " [" + file_name(symbol.module) + "]", code_of(id));
     return made;
   }
 
-  FrameId frame_of(const Symbol& symbol, const std::string& function) {
+  CodeId code_of(LocationId id) const {
+    return options_.code && id.index < recording_.code_of.size() ? recording_.code_of[id.index]
+                                                                 : CodeId{};
+  }
+
+  FrameId frame_of(const Symbol& symbol, const std::string& function, CodeId code) {
     Frame frame{.function = profile_.strings.intern(function),
                 .module = profile_.strings.intern(symbol.module),
                 .file = {},
-                .kind = symbol.kind};
+                .kind = symbol.kind,
+                .start_line = options_.code ? symbol.start_line : 0,
+                .code = code};
     if (options_.lines) {
       frame.file = profile_.strings.intern(symbol.file);
       frame.line = symbol.line;

@@ -13,6 +13,9 @@ struct FoldOptions {
   bool pid = false;  // "redis-server (pid 812)": processes of one name stay apart
   bool lines =
       false;  // source file and line are part of a frame: calls from different lines stay apart
+  // Frames keep their addresses in Profile::code: calls from different places stay apart. Needs
+  // symbolize() to have filled Recording::code_of.
+  bool code = false;
   // Recordings of other tools: the groups of the sums are the roots, processes get no frame of
   // their own, and stacks are as long as the tool says even where a frame is in no known code.
   bool as_recorded = false;

@@ -42,6 +42,7 @@ struct ReadOptions {
   // Parts of frame names, where the input has them.
   bool addresses = false;  // an address in place of "[unknown]"
   bool offsets = false;    // "main+0x2d" instead of "main"
+  bool code = false;       // where in which file it is, for Profile::code: places stay apart
   bool lines = false;      // source file and line; frames of one function then differ by them
 
   // perf: only these events (all when empty); the field that a stack weighs, "" = the usual one;

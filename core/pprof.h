@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace memflame::pprof {
 
@@ -30,8 +31,10 @@ enum LabelField : uint32_t { label_key = 1, label_str = 2, label_num = 3 };
 enum MappingField : uint32_t {
   mapping_id = 1,
   mapping_start = 2,
+  mapping_limit = 3,
   mapping_offset = 4,
   mapping_file = 5,
+  mapping_build_id = 6,
   mapping_has_functions = 7,
   mapping_has_filenames = 8,
   mapping_has_lines = 9,
@@ -43,12 +46,22 @@ enum LocationField : uint32_t {
   location_address = 3,
   location_line = 4,
 };
+// The mapping of what memflame says itself, so that each location has one: some stores refuse a
+// profile with a location that has none.
+inline constexpr std::string_view own_mapping = "[memflame]";
+
+// A comment on code without names: "# unnamed BUILD-ID START… ADDRESS=START…", in hex. Its
+// locations have no lines, so that a profile store looks for names. The comment keeps what memflame
+// calls them: by the last START that is not behind their address, or by that of the very ADDRESS.
+inline constexpr std::string_view unnamed_comment = "# unnamed ";
+
 enum LineField : uint32_t { line_function_id = 1, line_line = 2 };
 enum FunctionField : uint32_t {
   function_id = 1,
   function_name = 2,
   function_system_name = 3,
   function_file = 4,
+  function_start_line = 5,
 };
 
 }  // namespace memflame::pprof

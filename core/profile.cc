@@ -167,6 +167,7 @@ Frame frame_from(Profile& into, const Profile& from, FrameId id) {
   Frame frame = from.frames[id];
   for (StringId Frame::*text : {&Frame::function, &Frame::module, &Frame::file})
     frame.*text = into.strings.intern(from.strings[frame.*text]);
+  frame.code = into.code.add(from.code, frame.code);
   return frame;
 }
 

@@ -69,6 +69,7 @@ class Profile {
   StringTable strings;
   FrameTable frames;
   StackTable stacks;
+  CodePlaces code;  // of frames; empty unless it was asked for
   Meta meta;
   Losses losses;
 

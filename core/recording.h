@@ -128,6 +128,7 @@ struct Symbol {
   std::string function;  // demangled
   std::string file;      // source file, empty when unknown
   uint32_t line = 0;
+  uint32_t start_line = 0;  // where the function begins in that file; 0 when unknown
   FrameKind kind = FrameKind::user;
   std::string module;  // path of the module, or "kernel"
 };
@@ -158,6 +159,10 @@ struct Recording {
   // Filled by symbolize(): for stack s, frames[s.index][i] is the location of pcs[i].
   std::vector<Location> locations{Location{}};
   std::vector<std::vector<LocationId>> frames;
+  // Where symbolize() was asked for it: the place of each location that is in a file, by
+  // LocationId::index.
+  CodePlaces code;
+  std::vector<CodeId> code_of;
   Losses losses;
 };
 

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "core/code_places.h"
 #include "core/huge_pages.h"
 #include "core/ids.h"
 #include "core/interner.h"
@@ -26,6 +27,8 @@ struct Frame {
   StringId file;    // source file, when debug data tells
   uint32_t line = 0;
   FrameKind kind = FrameKind::user;
+  uint32_t start_line = 0;  // where the function begins in `file`, when debug data tells
+  CodeId code{};            // in Profile::code, where addresses are kept
   friend bool operator==(const Frame&, const Frame&) = default;
 };
 
@@ -33,7 +36,7 @@ struct FrameHash {
   size_t operator()(const Frame& f) const noexcept {
     const uint64_t names = (uint64_t{f.function.index} << 32) | f.module.index;
     const uint64_t place = (uint64_t{f.file.index} << 32) | f.line;
-    return mix(mix(names, place), static_cast<uint64_t>(f.kind));
+    return mix(mix(names, place), (uint64_t{f.code.index} << 8) | static_cast<uint64_t>(f.kind));
   }
 };
 using FrameTable = Interner<Frame, FrameId, FrameHash>;

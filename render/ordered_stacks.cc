@@ -15,8 +15,11 @@ std::vector<uint32_t> frame_ranks(const Profile& profile) {
   const StringTable& strings = profile.strings;
   const auto key = [&](uint32_t id) {
     const Frame& frame = profile.frames[FrameId{id}];
+    const CodePlace& place = profile.code[frame.code];
+    const CodeMapping& mapping = profile.code[place.mapping];
     return std::tuple(strings[frame.function], strings[frame.module], strings[frame.file],
-                      frame.line, frame.kind);
+                      frame.line, frame.kind, frame.start_line, place.address,
+                      std::string_view(mapping.build_id), mapping.start, mapping.offset);
   };
   std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return key(a) < key(b); });
   std::vector<uint32_t> ranks(order.size());

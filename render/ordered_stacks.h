@@ -9,8 +9,8 @@
 namespace memflame {
 
 // Every stack that values were added to and all their callers: a caller before its callees, and
-// those by name, module, file, line and kind. The stack without a frame is the first, if it has
-// values. No recursion; memory is 12 bytes a stack.
+// those by name, module, file, line, kind and address. The stack without a frame is the first, if
+// it has values. No recursion; memory is 12 bytes a stack.
 std::vector<StackId> ordered_stacks(const Profile& profile);
 
 // Whether values were added to a stack, by StackId::index.

@@ -33,6 +33,7 @@ enum Holds : uint32_t {
   notes = 256,     // title, notes and losses
   marks = 512,     // that are a function's own: a name that ends as a mark of folded text does
   everything = 1023,
+  code = 1024,  // addresses in files
 };
 
 struct Output {

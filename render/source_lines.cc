@@ -16,6 +16,7 @@ Profile without_stacks(const Profile& from) {
   Profile out;
   out.strings = from.strings;
   out.frames = from.frames;
+  out.code = from.code;
   out.meta = from.meta;
   out.losses = from.losses;
   out.types = from.types;

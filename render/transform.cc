@@ -60,6 +60,7 @@ Profile emptied(Profile& profile) {
   Profile out;
   out.strings = std::move(profile.strings);
   out.frames = std::move(profile.frames);
+  out.code = std::move(profile.code);
   out.meta = std::move(profile.meta);
   out.losses = profile.losses;
   out.types = profile.types;

@@ -8,7 +8,7 @@ target_compile_definitions(inputs_fixture PRIVATE TEST_DATA="${CMAKE_CURRENT_SOU
                            CORPORA="${PROJECT_SOURCE_DIR}/../shared/corpora")
 file(GLOB input_tests RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS inputs/*_test.cc)
 # Readers of addresses have names to find in the files that collapse.cmake builds.
-set(tests_with_symbols addresses perf_data)
+set(tests_with_symbols addresses perf_data pprof_addresses)
 foreach(file ${input_tests})
   string(REGEX REPLACE "inputs/(.*)_test.cc" "\\1" name ${file})
   add_executable(input_${name}_test ${file})
@@ -22,6 +22,9 @@ foreach(file ${input_tests})
     target_compile_definitions(input_${name}_test PRIVATE SYMBOLS="${SYMBOLS}"
                                SYMBOL_SOURCES="${SYMBOL_SOURCES}")
     add_dependencies(input_${name}_test symbol_files)
+  endif()
+  if(name STREQUAL pprof_addresses)
+    target_link_libraries(input_${name}_test PRIVATE ZLIB::ZLIB)
   endif()
   add_test(NAME input_${name} COMMAND input_${name}_test)
   add_dependencies(unit_tests input_${name}_test)

@@ -28,9 +28,10 @@ Profile named(Recording recording, const ReadOptions& options) {
 Profile named(Recording recording, Places places, const ReadOptions& options, bool same_kernel) {
   SymbolSources sources;
   sources.files = sources.debug_servers = options.symbols;
+  sources.code = options.code;
   if (!options.symbols || !same_kernel) sources.kallsyms_path.clear();
   symbolize(recording, std::move(places), sources);
-  return fold(recording, {.lines = options.lines, .as_recorded = true});
+  return fold(recording, {.lines = options.lines, .code = options.code, .as_recorded = true});
 }
 
 bool take_addresses(std::string_view text, std::vector<uint64_t>& addresses) {

@@ -34,8 +34,8 @@ class PprofReader {
     columns();
     take_comments();
     describe();
-    pprof::Places places(tables_, options_, profile_, issues_, comments_.roots_are_processes(),
-                         bytes_.size());
+    pprof::Places places(tables_, unnamed_, options_, profile_, issues_,
+                         comments_.roots_are_processes(), bytes_.size());
     for (const std::string_view message : tables_.samples) {
       pprof::read_sample(message, sample_);
       if (sample_.values.size() != factors_.size()) {
@@ -89,7 +89,9 @@ class PprofReader {
     for (const int64_t comment : tables_.comments) {
       if (!seen.insert(comment).second) continue;
       const std::string_view line = text(comment);
-      if (line.starts_with(folded_comment) && comments_.take(line))
+      if (line.starts_with(pprof::unnamed_comment) && !unnamed_.take(line))
+        issues_.add("names of code that has none", 0, line);
+      else if (line.starts_with(folded_comment) && comments_.take(line))
         is_ours = true;
       else if (!line.empty() && !line.starts_with('#'))
         plain.emplace_back(line);
@@ -170,6 +172,7 @@ class PprofReader {
   Profile profile_;
   Issues issues_;
   FoldedComments comments_;
+  pprof::UnnamedCode unnamed_;
   std::vector<int64_t> factors_;  // by column
   pprof::Sample sample_;
   std::set<int64_t> other_labels_;

@@ -66,8 +66,10 @@ void add_mapping(Tables& tables, std::string_view message) {
   for_fields(message, [&](const Field& field) {
     if (field.tag == mapping_id) id = field.number;
     if (field.tag == mapping_start) mapping.start = field.number;
+    if (field.tag == mapping_limit) mapping.limit = field.number;
     if (field.tag == mapping_offset) mapping.offset = field.number;
     if (field.tag == mapping_file) mapping.file = field.integer();
+    if (field.tag == mapping_build_id) mapping.build_id = field.integer();
   });
   if (tables.mapping_ids.add(id))
     tables.mappings.push_back(mapping);
@@ -107,6 +109,7 @@ void add_function(Tables& tables, std::string_view message) {
     if (field.tag == function_name) function.name = field.integer();
     if (field.tag == function_system_name) function.system_name = field.integer();
     if (field.tag == function_file) function.file = field.integer();
+    if (field.tag == function_start_line) function.start_line = field.integer();
   });
   if (tables.function_ids.add(id))
     tables.functions.push_back(function);

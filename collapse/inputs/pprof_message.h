@@ -29,11 +29,11 @@ struct ValueType {
   int64_t type = 0, unit = 0;
 };
 struct Mapping {
-  uint64_t start = 0, offset = 0;
-  int64_t file = 0;
+  uint64_t start = 0, limit = 0, offset = 0;
+  int64_t file = 0, build_id = 0;
 };
 struct Function {
-  int64_t name = 0, system_name = 0, file = 0;
+  int64_t name = 0, system_name = 0, file = 0, start_line = 0;
 };
 struct Line {
   uint64_t function = 0;

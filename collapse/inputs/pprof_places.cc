@@ -7,6 +7,7 @@
 #include "collapse/inputs/marked_names.h"
 #include "core/error.h"
 #include "core/re2_text.h"
+#include "core/unnamed.h"
 
 namespace memflame::pprof {
 namespace {
@@ -39,9 +40,10 @@ std::string_view without_arguments(std::string_view name) {
 
 }  // namespace
 
-Places::Places(const Tables& tables, const ReadOptions& options, Profile& profile, Issues& issues,
-               bool roots_are_processes, size_t bytes)
+Places::Places(const Tables& tables, const UnnamedCode& unnamed, const ReadOptions& options,
+               Profile& profile, Issues& issues, bool roots_are_processes, size_t bytes)
     : tables_(tables),
+      unnamed_(unnamed),
       options_(options),
       profile_(profile),
       issues_(issues),
@@ -50,6 +52,7 @@ Places::Places(const Tables& tables, const ReadOptions& options, Profile& profil
       keep_(pattern(tables.keep_frames)),
       strings_(tables.strings.size()),
       places_(tables.locations.size() + 1),
+      code_mappings_(tables.mappings.size()),
       functions_(tables.functions.size() + 1),
       most_unfolded_((size_t{1} << 20U) + most_frames_a_byte * bytes) {}
 
@@ -102,6 +105,8 @@ const Places::Named& Places::function_of(const Line& line) {
   std::string_view marked = text(function.system_name);
   named.name = interned(name.empty() ? function.system_name : function.name);
   named.file = options_.lines ? interned(function.file) : StringId{};
+  if (options_.code && function.start_line > 0 && function.start_line <= UINT32_MAX)
+    named.start_line = static_cast<uint32_t>(function.start_line);
   named.kind = bracketed_kind(profile_.strings[named.name]);
   named.dropped = drop_ && !name.empty() && is_dropped(name);
   // memflame keeps the kind of a frame as the mark of folded text.
@@ -120,27 +125,61 @@ const Mapping& Places::mapping_of(const Location& location) {
   return none;
 }
 
-FrameId Places::unknown_frame(const Location& location) {
-  ++nameless_;
+StringId Places::module_of(const Location& location) {
+  const int64_t file = mapping_of(location).file;
+  return text(file) == own_mapping ? StringId{} : interned(file);
+}
+
+// Where a location is, if its mapping can be believed. A mapping without a range holds whatever its
+// locations say.
+CodeId Places::code_of(const Location& location) {
   const Mapping& mapping = mapping_of(location);
-  const StringId module = interned(mapping.file);
-  std::string name = options_.addresses ? hex(location.address) : "[unknown]";
-  if (module) {
-    constexpr size_t longest = 255;  // of a file's name
-    std::string_view file = profile_.strings[module];
-    file = file.substr(file.rfind('/') + 1).substr(0, longest);
-    if (file.starts_with('[') && file.ends_with(']')) file = file.substr(1, file.size() - 2);
-    const uint64_t offset = location.address - mapping.start + mapping.offset;
-    name = "[" + std::string(file) + "+" + hex(offset) + "]";
+  const bool has_range = mapping.start != 0 || mapping.limit != 0;
+  if (!options_.code || location.address == 0 || mapping.file == 0 ||
+      (has_range && (location.address < mapping.start || location.address >= mapping.limit)))
+    return {};
+  CodeMappingId& id = code_mappings_[static_cast<size_t>(&mapping - tables_.mappings.data())];
+  if (!id) {
+    id = profile_.code.add({.file = std::string(text(mapping.file)),
+                            .build_id = std::string(text(mapping.build_id)),
+                            .start = mapping.start,
+                            .limit = mapping.limit,
+                            .offset = mapping.offset});
+    // The main program is the first by convention.
+    if (&mapping == tables_.mappings.data()) profile_.code.mark_program(id);
   }
-  return profile_.frames.intern({profile_.strings.intern(name), module, {}, 0, FrameKind::unknown});
+  return profile_.code.add({id, location.address});
+}
+
+FrameId Places::unknown_frame(const Location& location) {
+  const Mapping& mapping = mapping_of(location);
+  const StringId module = module_of(location);
+  std::string name = options_.addresses ? hex(location.address) : "[unknown]";
+  const std::optional<uint64_t> start =
+      module ? unnamed_.start_of(text(mapping.build_id), location.address) : std::nullopt;
+  // The file tells how many there were when memflame wrote it.
+  if (!start) ++nameless_;
+  if (module) {
+    const uint64_t offset = location.address - mapping.start + mapping.offset;
+    name = unnamed_code(profile_.strings[module], start.value_or(offset));
+  }
+  return profile_.frames.intern({.function = profile_.strings.intern(name),
+                                 .module = module,
+                                 .file = {},
+                                 .kind = FrameKind::unknown,
+                                 .code = code_of(location)});
 }
 
 FrameId Places::frame_of(const Location& location, const Line& line, bool is_inlined) {
   const Named& function = function_of(line);
   if (!function.name) return unknown_frame(location);
-  const StringId module = interned(mapping_of(location).file);
-  Frame frame{function.name, module, function.file, 0, function.kind};
+  const StringId module = module_of(location);
+  Frame frame{.function = function.name,
+              .module = module,
+              .file = function.file,
+              .kind = function.kind,
+              .start_line = function.start_line,
+              .code = code_of(location)};
   if (frame.kind == FrameKind::user && is_kernel(profile_.strings[module]))
     frame.kind = FrameKind::kernel;
   if (is_inlined) frame.kind = FrameKind::inlined;

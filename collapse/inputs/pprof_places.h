@@ -7,6 +7,7 @@
 
 #include "collapse/input.h"
 #include "collapse/inputs/pprof_message.h"
+#include "collapse/inputs/pprof_unnamed.h"
 #include "collapse/issues.h"
 
 namespace re2 {
@@ -18,8 +19,8 @@ namespace memflame::pprof {
 class Places {
  public:
   // All must live as long as this; `bytes`: how large the file is.
-  Places(const Tables& tables, const ReadOptions& options, Profile& profile, Issues& issues,
-         bool roots_are_processes, size_t bytes);
+  Places(const Tables& tables, const UnnamedCode& unnamed, const ReadOptions& options,
+         Profile& profile, Issues& issues, bool roots_are_processes, size_t bytes);
   ~Places();
   Places(const Places&) = delete;
   Places& operator=(const Places&) = delete;
@@ -45,6 +46,7 @@ class Places {
     bool known = false, dropped = false;
     FrameKind kind = FrameKind::user;
     StringId name, file;  // no name: nobody knows it
+    uint32_t start_line = 0;
   };
 
   const Place& place(uint64_t location);
@@ -57,10 +59,13 @@ class Places {
   std::string_view text(int64_t at);
   StringId interned(int64_t text);
   const Mapping& mapping_of(const Location& location);
+  StringId module_of(const Location& location);
+  CodeId code_of(const Location& location);
   const Named& function_of(const Line& line);
   std::unique_ptr<re2::RE2> pattern(int64_t text);
 
   const Tables& tables_;
+  const UnnamedCode& unnamed_;
   const ReadOptions& options_;
   Profile& profile_;
   Issues& issues_;
@@ -69,6 +74,7 @@ class Places {
   std::vector<StringId> strings_;  // by index in Tables::strings, as far as they were asked for
   // By index in Tables::locations and functions; one more for those that are not there.
   std::vector<Place> places_;
+  std::vector<CodeMappingId> code_mappings_;  // by index in Tables::mappings, once asked for
   std::vector<Named> functions_;
   std::vector<FrameId> frames_;
   uint64_t nameless_ = 0;

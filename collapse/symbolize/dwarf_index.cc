@@ -62,6 +62,16 @@ std::vector<SourceFrame> line_of_assembly(Dwarf_Die& unit, uint64_t address) {
   return frame.line == 0 ? std::vector<SourceFrame>{} : std::vector{frame};
 }
 
+// Sets where the function begins, if that is in the file of the code. A definition may leave this
+// to its declaration, or to the function that it is a copy of.
+void set_start(Dwarf_Die& unit, Dwarf_Die& die, SourceFrame& frame) {
+  const char* file = dwarf_decl_file(&die);
+  int line = 0;
+  if (file != nullptr && frame.file == source_path(unit, file) &&
+      dwarf_decl_line(&die, &line) == 0 && line > 0)
+    frame.start_line = static_cast<uint32_t>(line);
+}
+
 }  // namespace
 
 // Collects the functions of a unit.
@@ -212,12 +222,14 @@ std::vector<SourceFrame> DwarfIndex::find_in(Unit& unit, uint64_t address) {
     Dwarf_Die inlined_die;
     if (dwarf_offdie(dwarf_, inlined.die, &inlined_die) == nullptr) break;
     frame.function = names_.name(inlined_die);
+    set_start(unit_die, inlined_die, frame);
     // A frame without any name would be an empty box.
     if (!frame.function.empty()) frames.push_back(std::move(frame));
     frame = {};
     set_call(unit_die, inlined.call_file, inlined.call_line, frame);
   }
   frame.function = names_.name(die);
+  set_start(unit_die, die, frame);
   frames.push_back(std::move(frame));
   std::reverse(frames.begin(), frames.end());
   return frames;

@@ -15,7 +15,8 @@ namespace memflame {
 struct SourceFrame {
   std::string function;  // demangled; empty when unknown
   std::string file;
-  uint32_t line = 0;  // where it calls the next frame, or where the address itself is
+  uint32_t start_line = 0;  // where the function begins in the same file; 0 when unknown
+  uint32_t line = 0;        // where it calls the next frame, or where the address itself is
 };
 
 // libdw answers such questions by walking a whole compile unit for every address

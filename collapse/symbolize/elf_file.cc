@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 namespace memflame {
 namespace {
 
@@ -80,15 +82,32 @@ ElfProblem ElfFile::open(const Module& module) {
   return ElfProblem::none;
 }
 
-std::optional<uint64_t> ElfFile::address_of(uint64_t offset) const {
+const ElfFile::Segment* ElfFile::segment_of(uint64_t offset) const {
   // The same bytes can be in two segments (linkers that save space let them overlap in a page);
   // code is looked for, so an executable segment is preferred.
   const Segment* found = nullptr;
   for (const Segment& s : segments_)
     if (offset >= s.offset && offset - s.offset < s.size && (found == nullptr || !found->code))
       found = &s;
-  if (found == nullptr) return std::nullopt;
-  return found->address + (offset - found->offset);
+  return found;
+}
+
+std::optional<uint64_t> ElfFile::address_of(uint64_t offset) const {
+  const Segment* segment = segment_of(offset);
+  if (segment == nullptr) return std::nullopt;
+  return segment->address + (offset - segment->offset);
+}
+
+std::optional<CodeMapping> ElfFile::mapping_of(uint64_t offset) const {
+  const Segment* segment = segment_of(offset);
+  if (segment == nullptr) return std::nullopt;
+  const uint64_t before = std::min(segment->address, segment->offset) % code_page;
+  const uint64_t end = segment->address + segment->size;
+  return CodeMapping{.file = {},
+                     .build_id = search_.build_id,
+                     .start = segment->address - before,
+                     .limit = end + (code_page - end % code_page) % code_page,
+                     .offset = segment->offset - before};
 }
 
 uint64_t ElfFile::code_end(uint64_t address) const {

@@ -34,6 +34,9 @@ class ElfFile {
   // The address of the byte at `offset` in the file, by the program headers. Nothing is guessed
   // from a load bias: segments need not be page-aligned, nor a constant distance apart.
   std::optional<uint64_t> address_of(uint64_t offset) const;
+  // The pages of the segment that holds that byte, as a loader maps them, and the file's build id;
+  // CodeMapping::file is empty.
+  std::optional<CodeMapping> mapping_of(uint64_t offset) const;
   // End of the executable segment that holds `address`; 0 when none does.
   uint64_t code_end(uint64_t address) const;
 
@@ -49,6 +52,7 @@ class ElfFile {
     uint64_t offset, address, size;
     bool code;
   };
+  const Segment* segment_of(uint64_t offset) const;
   struct CloseDwfl {
     void operator()(Dwfl* dwfl) const { dwfl_end(dwfl); }
   };

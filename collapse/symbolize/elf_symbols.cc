@@ -104,6 +104,7 @@ std::vector<Symbol> ElfSymbols::find(uint64_t address) {
       symbols.push_back({.function = std::move(frame.function),
                          .file = std::move(frame.file),
                          .line = frame.line,
+                         .start_line = frame.start_line,
                          .kind = symbols.empty() ? FrameKind::user : FrameKind::inlined,
                          .module = {}});
   // The symbol table knows clones (".cold", ".isra.0") and assembly better than DWARF does.

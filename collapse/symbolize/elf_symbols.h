@@ -25,6 +25,8 @@ class ElfSymbols {
   bool unchecked() const { return file_.unchecked(); }
   std::optional<uint64_t> address_of(uint64_t offset) const { return file_.address_of(offset); }
 
+  std::optional<CodeMapping> mapping_of(uint64_t offset) const { return file_.mapping_of(offset); }
+
   // The function at `address` and those inlined into it there, outermost first, names demangled,
   // Symbol::module left empty. Empty when nothing is known.
   std::vector<Symbol> find(uint64_t address);

@@ -92,10 +92,11 @@ OpenedFile receive_file(int socket) {
 
 // All of a symbol but its module, which the other side knows.
 void write_symbol(WireWriter& out, const Symbol& symbol) {
-  const auto& [function, file, line, kind, module] = symbol;
+  const auto& [function, file, line, start_line, kind, module] = symbol;
   out.text(function);
   out.text(file);
   out.number(line);
+  out.number(start_line);
   out.number(kind);
 }
 
@@ -104,10 +105,30 @@ Symbol read_symbol(WireReader& in) {
   symbol.function = in.text();
   symbol.file = in.text();
   symbol.line = in.number<uint32_t>();
+  symbol.start_line = in.number<uint32_t>();
   symbol.kind = in.one_of(FrameKind::unknown);
   if (symbol.kind == FrameKind::kernel) WireReader::fail();  // that is not asked of it
   return symbol;
 }
+
+// All of a place but its file, which the other side knows.
+void write_code(WireWriter& out, const NamedCode& code) {
+  out.text(code.mapping.build_id);
+  for (const uint64_t number :
+       {code.mapping.start, code.mapping.limit, code.mapping.offset, code.address})
+    out.number(number);
+}
+
+NamedCode read_code(WireReader& in, LocationId location) {
+  NamedCode code{.location = location, .mapping = {}};
+  code.mapping.build_id = in.text();
+  for (uint64_t* number :
+       {&code.mapping.start, &code.mapping.limit, &code.mapping.offset, &code.address})
+    *number = in.number<uint64_t>();
+  return code;
+}
+
+enum class Entry : uint8_t { symbols, code };
 
 Names read_names(std::string_view bytes) {
   WireReader in(bytes);
@@ -115,7 +136,12 @@ Names read_names(std::string_view bytes) {
   names.unknown = in.number<uint64_t>();
   for (auto notes = in.number<uint32_t>(); notes != 0; --notes) names.notes.push_back(in.text());
   while (!in.empty()) {
+    const auto entry = in.one_of(Entry::code);
     const LocationId location{in.number<uint32_t>()};
+    if (entry == Entry::code) {
+      names.code.push_back(read_code(in, location));
+      continue;
+    }
     std::vector<Symbol> symbols;
     for (auto count = in.number<uint32_t>(); count != 0; --count)
       symbols.push_back(read_symbol(in));
@@ -146,15 +172,24 @@ void send_names(int socket, const Names& names) {
   out.number(names.unknown);
   out.number(static_cast<uint32_t>(names.notes.size()));
   for (const std::string& note : names.notes) out.text(note);
-  for (const auto& [location, symbols] : names.locations) {
+  const auto begin = [&](Entry entry, LocationId location) {
+    if (out.bytes().size() >= part_bytes) {
+      send_message(socket, Message::names, out.bytes());
+      out.clear();
+      out.number(uint64_t{0});
+      out.number(uint32_t{0});
+    }
+    out.number(entry);
     out.number(location.index);
+  };
+  for (const NamedCode& code : names.code) {
+    begin(Entry::code, code.location);
+    write_code(out, code);
+  }
+  for (const auto& [location, symbols] : names.locations) {
+    begin(Entry::symbols, location);
     out.number(static_cast<uint32_t>(symbols.size()));
     for (const Symbol& symbol : symbols) write_symbol(out, symbol);
-    if (out.bytes().size() < part_bytes) continue;
-    send_message(socket, Message::names, out.bytes());
-    out.clear();
-    out.number(uint64_t{0});
-    out.number(uint32_t{0});
   }
   send_message(socket, Message::names, out.bytes());
 }

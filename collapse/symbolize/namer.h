@@ -17,9 +17,17 @@
 
 namespace memflame {
 
+// Where a location is: the file is that of the group.
+struct NamedCode {
+  LocationId location;
+  CodeMapping mapping;
+  uint64_t address = 0;
+};
+
 // What the process says of a group. Locations may come in several parts.
 struct Names {
   std::vector<std::pair<LocationId, std::vector<Symbol>>> locations;
+  std::vector<NamedCode> code;     // where it was asked for; before the names of these locations
   uint64_t unknown = 0;            // of these, how many have no name but only a place
   std::vector<std::string> notes;  // for Meta::notes
 };

@@ -5,8 +5,10 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 
 #include "collapse/symbolize/bus_guard.h"
+#include "collapse/symbolize/code_of.h"
 #include "collapse/symbolize/demangle.h"
 #include "collapse/symbolize/elf_symbols.h"
 #include "collapse/symbolize/kallsyms.h"
@@ -15,6 +17,7 @@
 #include "collapse/symbolize/perf_map.h"
 #include "collapse/symbolize/places.h"
 #include "collapse/symbolize/vdso.h"
+#include "core/unnamed.h"
 
 namespace memflame {
 namespace {
@@ -25,11 +28,11 @@ std::string hex_address(uint64_t address) {
   return text.data();
 }
 
-std::string base_name(std::string_view path) {
-  constexpr std::string_view deleted = " (deleted)";
-  if (path.ends_with(deleted)) path.remove_suffix(deleted.size());
-  constexpr size_t longest = 255;  // that files have; it is copied for each address
-  return std::string(path.substr(path.rfind('/') + 1).substr(0, longest));
+// "" where a file has none.
+bool may_be_build_id(std::string_view text) {
+  constexpr size_t longest = 255;
+  return text.size() <= longest &&
+         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
 class NoFiles : public FileSource {
@@ -48,6 +51,7 @@ class Symbolizer {
   Symbolizer(Recording& recording, const SymbolSources& sources)
       : recording_(recording), sources_(sources) {
     if (!sources.debug_servers) budget_.left = budget_.left.zero();
+    if (sources.code) code_.emplace(recording);
   }
 
   void run(Places&& places) {
@@ -92,9 +96,7 @@ class Symbolizer {
 
   // By where it is, or where the function begins that it is in.
   void set_nameless(const Target& target, const std::string& module, uint64_t where) {
-    std::string name = base_name(module);
-    if (name.starts_with('[') && name.ends_with(']')) name = name.substr(1, name.size() - 2);
-    location(target).symbols = {{.function = "[" + name + "+" + hex_address(where) + "]",
+    location(target).symbols = {{.function = unnamed_code(module, where),
                                  .file = {},
                                  .kind = FrameKind::unknown,
                                  .module = module}};
@@ -146,8 +148,12 @@ class Symbolizer {
     Names names;
     names.unknown = recording_.losses[Loss::unknown_symbol].events - unknown;
     names.notes = std::move(recording_.meta.notes);
-    for (const Target& target : group.targets)
+    for (const Target& target : group.targets) {
       names.locations.emplace_back(target.location, std::move(location(target).symbols));
+      if (!code_ || !recording_.code_of[target.location.index]) continue;
+      const CodePlace& place = recording_.code[recording_.code_of[target.location.index]];
+      names.code.push_back({target.location, recording_.code[place.mapping], place.address});
+    }
     return names;
   }
 
@@ -155,9 +161,20 @@ class Symbolizer {
     return group.module ? recording_.modules[group.module.index].path : "[anon]";
   }
 
+  bool is_awaited(LocationId id, size_t group) const {
+    return id.index < group_of_.size() && group_of_[id.index] == group;
+  }
+
   void take(size_t group, Names names) {
+    for (NamedCode& code : names.code) {
+      if (!code_ || !groups_[group].module || !is_awaited(code.location, group) ||
+          !may_be_build_id(code.mapping.build_id))
+        throw Error("the process that reads names placed what it was not asked for");
+      code.mapping.file = module_of(groups_[group]);
+      code_->set(code.location, groups_[group].module, code.mapping, code.address);
+    }
     for (auto& [id, symbols] : names.locations) {
-      if (id.index >= group_of_.size() || group_of_[id.index] != group || symbols.empty())
+      if (!is_awaited(id, group) || symbols.empty())
         throw Error("the process that reads names named what it was not asked for");
       for (Symbol& symbol : symbols) symbol.module = module_of(groups_[group]);
       recording_.locations[id.index].symbols = std::move(symbols);
@@ -187,11 +204,11 @@ class Symbolizer {
 
   void name_file(ModuleId id, std::vector<Target>& targets, FileSource& files) {
     const Module& module = recording_.modules[id.index];
-    if (!sources_.files) return name_unreadable_file(module, targets, ElfProblem::not_wanted);
+    if (!sources_.files) return name_unreadable_file(id, targets, ElfProblem::not_wanted);
     const BusGuard guard;
     ElfSymbols symbols(module, sources_.inlines, files);
     if (symbols.problem() != ElfProblem::none)
-      return name_unreadable_file(module, targets, symbols.problem());
+      return name_unreadable_file(id, targets, symbols.problem());
     if (symbols.unchecked())
       note(module.path +
            ": names are of the file that is there now; the input does not tell whether it is the "
@@ -201,6 +218,11 @@ class Symbolizer {
               [](const Target& a, const Target& b) { return a.offset < b.offset; });
     for (const Target& target : targets) {
       const std::optional<uint64_t> address = symbols.address_of(target.offset);
+      if (code_ && address) {
+        CodeMapping mapping = *symbols.mapping_of(target.offset);
+        mapping.file = module.path;
+        code_->set(target.location, id, mapping, *address);
+      }
       std::vector<Symbol> found;
       if (address) found = symbols.find(*address);
       if (found.empty()) {
@@ -220,8 +242,10 @@ class Symbolizer {
 
   // Some JITs write code to a file in memory, to map it twice; their perf map names it all the
   // same.
-  void name_unreadable_file(const Module& module, const std::vector<Target>& targets,
-                            ElfProblem problem) {
+  void name_unreadable_file(ModuleId id, const std::vector<Target>& targets, ElfProblem problem) {
+    const Module& module = recording_.modules[id.index];
+    // What a JIT writes its code to is gone with the process.
+    if (code_ && problem != ElfProblem::not_elf) code_->set_offsets(id, targets);
     const uint64_t unknown = recording_.losses[Loss::unknown_symbol].events;
     std::map<SpaceId, std::vector<Target>> by_space;
     for (const Target& target : targets)
@@ -276,6 +300,7 @@ class Symbolizer {
   DebuginfodBudget budget_;
   std::vector<Group> groups_;
   std::vector<size_t> group_of_;  // by location; the number of groups where nothing is awaited
+  std::optional<CodeOf> code_;
   std::map<SpaceId, PerfMap> perf_maps_;
 };
 

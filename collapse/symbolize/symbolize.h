@@ -14,6 +14,7 @@ struct SymbolSources {
   bool inlines = true;        // read DWARF: inlined functions and source lines
   bool debug_servers = true;  // ask the servers of DEBUGINFOD_URLS, where the user has set it
   bool files = true;          // open the files that code was mapped from
+  bool code = false;          // fill recording.code and code_of, too
   std::string kallsyms_path = "/proc/kallsyms";  // "": kernel addresses get no names
   uint64_t memory_bytes = 0;  // that reading names of files may take, at most; 0 = no limit
 };

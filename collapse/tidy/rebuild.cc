@@ -32,6 +32,7 @@ Profile with_stacks(Profile from, Moved moved, std::string_view option, std::str
   Profile into = with_facts_of(from);
   into.strings = std::move(from.strings);
   into.frames = std::move(from.frames);
+  into.code = std::move(from.code);
   into.stacks = std::move(moved.stacks);
   const auto is_dropped = [&](StackId stack) {
     return !moved.dropped.empty() && moved.dropped[stack.index];

@@ -15,6 +15,8 @@ std::vector<uint32_t> functions_of(const Profile& profile) {
     Frame frame = profile.frames[FrameId{i}];
     frame.file = {};
     frame.line = 0;
+    frame.start_line = 0;
+    frame.code = {};
     if (frame.kind == FrameKind::inlined) frame.kind = FrameKind::user;
     result[i] = functions.intern(frame).index;
   }

@@ -12,6 +12,7 @@
 #include "render/gzip.h"
 #include "render/ordered_stacks.h"
 #include "render/output.h"
+#include "render/pprof_places.h"
 
 namespace memflame {
 namespace {
@@ -33,27 +34,17 @@ class Texts {
   std::vector<const std::string*> texts_{&places_.begin()->first};
 };
 
-struct FunctionKey {
-  StringId name, file;
-  FrameKind mark = FrameKind::user;
-  friend bool operator==(const FunctionKey&, const FunctionKey&) = default;
-};
-struct HashFunction {
-  size_t operator()(const FunctionKey& key) const {
-    return mix((uint64_t{key.name.index} << 32U) | key.file.index, static_cast<uint64_t>(key.mark));
-  }
-};
-using FunctionId = Id<struct FunctionTag>;
-
-// A location is a frame and those that were inlined into it: a short stack of its own.
 class PprofWriter {
  public:
   PprofWriter(std::ostream& out, const Profile& profile, const RenderOptions& options)
-      : out_(out), profile_(profile), options_(options), clean_(clean_strings(profile)) {
+      : out_(out),
+        profile_(profile),
+        options_(options),
+        clean_(clean_strings(profile)),
+        places_(profile) {
     for (size_t i = 0; i < profile.types.size(); ++i)
       if (profile.types[i].unit != Unit::variance) columns_.push_back(i);
     texts_of_.resize(clean_.texts.size(), -1);
-    mapping_of_.resize(clean_.texts.size(), 0);
   }
 
   void run() {
@@ -61,6 +52,7 @@ class PprofWriter {
     const std::vector<bool> touched = touched_stacks(profile_);
     for (const StackId stack : ordered_stacks(profile_))
       if (touched[stack.index]) write_sample(stack);
+    places_.finish();
     write_locations();
     write_functions();
     write_mappings();
@@ -98,74 +90,33 @@ class PprofWriter {
   }
 
   void write_sample(StackId stack) {
-    locations_.clear();
-    take_locations(profile_.path(stack));
-    values_.clear();
     const std::span<const int64_t> values = profile_.values(stack);
+    places_.take(stack, values[profile_.shown], locations_);
+    values_.clear();
     for (const size_t column : columns_)
       values_.push_back(whole(values[column], profile_.types[column].decimals));
     {
       pbf_writer profile(message_);
       pbf_writer sample(profile, pprof::profile_sample);
-      sample.add_packed_uint64(pprof::sample_location_id, locations_.rbegin(), locations_.rend());
+      sample.add_packed_uint64(pprof::sample_location_id, locations_.begin(), locations_.end());
       sample.add_packed_int64(pprof::sample_value, values_.begin(), values_.end());
     }
     send();
   }
 
-  // Root first.
-  void take_locations(const std::vector<FrameId>& path) {
-    StackId chain;
-    for (size_t i = 0; i < path.size(); ++i) {
-      chain = chains_.push(chain, path[i]);
-      const bool goes_on = i + 1 < path.size() && is_inlined_into(path[i + 1], path[i]);
-      if (goes_on) continue;
-      if (location_of_.size() < chains_.size()) location_of_.resize(chains_.size(), 0);
-      uint64_t& id = location_of_[chain.index];
-      if (id == 0) {
-        ends_.push_back(chain);
-        id = ends_.size();
-      }
-      locations_.push_back(id);
-      chain = {};
-    }
-  }
-
-  bool is_inlined_into(FrameId callee, FrameId caller) const {
-    const Frame& inner = profile_.frames[callee];
-    return inner.kind == FrameKind::inlined && inner.module == profile_.frames[caller].module;
-  }
-
-  uint64_t mapping(StringId module) {
-    if (!module) return 0;
-    uint64_t& id = mapping_of_[module.index];
-    if (id == 0) {
-      mappings_.push_back(module);
-      id = mappings_.size();
-    }
-    return id;
-  }
-
-  // The outermost line of a location cannot say that it was inlined, nor any what kind it is.
-  uint64_t function(const Frame& frame, bool is_outermost) {
-    const bool says_so = frame.kind == FrameKind::inlined && !is_outermost;
-    return functions_.intern({frame.function, frame.file, says_so ? FrameKind::user : frame.kind})
-        .index;
-  }
-
   void write_locations() {
-    for (size_t i = 0; i < ends_.size(); ++i) {
+    uint64_t id = 0;
+    for (const PprofLocation& made : places_.locations()) {
       {
         pbf_writer profile(message_);
         pbf_writer location(profile, pprof::profile_location);
-        location.add_uint64(pprof::location_id, i + 1);
-        const uint64_t id = mapping(profile_.frames[chains_[ends_[i]].frame].module);
-        if (id != 0) location.add_uint64(pprof::location_mapping_id, id);
-        for (StackId at = ends_[i]; at; at = chains_[at].caller) {
-          const Frame& frame = profile_.frames[chains_[at].frame];
+        location.add_uint64(pprof::location_id, ++id);
+        if (made.mapping != 0) location.add_uint64(pprof::location_mapping_id, made.mapping);
+        if (made.address != 0) location.add_uint64(pprof::location_address, made.address);
+        for (const PprofLine& known : made.lines) {
           pbf_writer line(location, pprof::location_line);
-          line.add_uint64(pprof::line_function_id, function(frame, !chains_[at].caller));
-          if (frame.line != 0) line.add_int64(pprof::line_line, frame.line);
+          line.add_uint64(pprof::line_function_id, known.function);
+          if (known.line != 0) line.add_int64(pprof::line_line, known.line);
         }
       }
       send();
@@ -173,8 +124,8 @@ class PprofWriter {
   }
 
   void write_functions() {
-    for (uint32_t i = 1; i < functions_.size(); ++i) {
-      const FunctionKey& key = functions_[FunctionId{i}];
+    for (uint32_t i = 1; i < places_.functions(); ++i) {
+      const PprofFunction& key = places_.function(i);
       // A place without a name would have none at all.
       const int64_t plain = key.name ? text(key.name) : texts_.add("[unknown]");
       int64_t marked = plain;
@@ -188,23 +139,35 @@ class PprofWriter {
         function.add_int64(pprof::function_name, plain);
         function.add_int64(pprof::function_system_name, marked);
         if (key.file) function.add_int64(pprof::function_file, text(key.file));
+        if (key.start_line != 0) function.add_int64(pprof::function_start_line, key.start_line);
       }
       send();
     }
   }
 
-  // All names are known: nobody needs to look for more.
   void write_mappings() {
-    for (size_t i = 0; i < mappings_.size(); ++i) {
+    uint64_t id = 0;
+    for (const PprofMapping& made : places_.mappings()) {
+      const CodeMapping& code = profile_.code[made.code];
       {
         pbf_writer profile(message_);
         pbf_writer mapping(profile, pprof::profile_mapping);
-        mapping.add_uint64(pprof::mapping_id, i + 1);
-        mapping.add_int64(pprof::mapping_file, text(mappings_[i]));
-        for (const pprof::MappingField known :
-             {pprof::mapping_has_functions, pprof::mapping_has_filenames, pprof::mapping_has_lines,
-              pprof::mapping_has_inlined})
-          mapping.add_bool(known, true);
+        mapping.add_uint64(pprof::mapping_id, ++id);
+        if (made.code) {
+          mapping.add_uint64(pprof::mapping_start, code.start);
+          mapping.add_uint64(pprof::mapping_limit, code.limit);
+          mapping.add_uint64(pprof::mapping_offset, code.offset);
+          mapping.add_int64(pprof::mapping_build_id, texts_.add(clean(code.build_id)));
+        }
+        mapping.add_int64(pprof::mapping_file, made.code ? texts_.add(clean(code.file))
+                                               : made.module
+                                                   ? text(made.module)
+                                                   : texts_.add(std::string(pprof::own_mapping)));
+        mapping.add_bool(pprof::mapping_has_functions, made.functions);
+        mapping.add_bool(pprof::mapping_has_filenames, made.files);
+        mapping.add_bool(pprof::mapping_has_lines, made.lines);
+        // Lines and inlined functions are from the same data.
+        mapping.add_bool(pprof::mapping_has_inlined, made.lines);
       }
       send();
     }
@@ -218,6 +181,7 @@ class PprofWriter {
     std::vector<std::string> comments;
     std::istringstream lines(exact.str());
     for (std::string line; std::getline(lines, line);) comments.push_back(line);
+    for (std::string& comment : places_.unnamed_comments()) comments.push_back(std::move(comment));
     comments.push_back(clean(options_.title.empty() ? meta.title : options_.title));
     if (!meta.sampling.empty())
       comments.push_back("estimated from samples (" + clean(meta.sampling) + ")");
@@ -244,14 +208,9 @@ class PprofWriter {
   uint64_t replaced_ = 0;
   std::vector<size_t> columns_;  // those that are values
   Texts texts_;
-  std::vector<int64_t> texts_of_;     // by StringId::index, -1 = not used yet
-  std::vector<uint64_t> mapping_of_;  // by StringId::index of the module, 0 = not used yet
-  std::vector<StringId> mappings_;
-  Interner<FunctionKey, FunctionId, HashFunction> functions_;
-  StackTable chains_;
-  std::vector<uint64_t> location_of_;  // by the index of a chain, 0 = none
-  std::vector<StackId> ends_;          // chains that are locations
-  std::vector<uint64_t> locations_;    // of one sample, root first
+  std::vector<int64_t> texts_of_;  // by StringId::index, -1 = not used yet
+  PprofPlaces places_;
+  std::vector<uint64_t> locations_;  // of one sample, leaf first
   std::vector<int64_t> values_;
   std::string message_;
 };

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What memflame called code without names when it wrote a profile (pprof::unnamed_comment).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace memflame::pprof {
+
+class UnnamedCode {
+ public:
+  static constexpr size_t longest_id = 255;  // of build ids; longer ones are no build ids
+  // A comment that begins so. False when it is damaged.
+  bool take(std::string_view comment);
+  // Where the function begins that has this address, in the file of that build id.
+  std::optional<uint64_t> start_of(std::string_view build_id, uint64_t address) const;
+
+ private:
+  struct Functions {
+    std::vector<uint64_t> starts;  // sorted
+    std::unordered_map<uint64_t, uint64_t> start_of;
+  };
+  std::map<std::string, Functions, std::less<>> by_build_id_;
+};
+
+}  // namespace memflame::pprof

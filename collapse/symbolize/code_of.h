@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Fills Recording::code and code_of: where in which file the places of a recording are.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "collapse/symbolize/places.h"
+#include "core/recording.h"
+
+namespace memflame {
+
+class CodeOf {
+ public:
+  explicit CodeOf(Recording& recording);
+
+  // The place of a location, given the mapping its byte is in and the address there. Nothing is
+  // kept if the mapping does not hold the address, as in a damaged file.
+  void set(LocationId location, ModuleId module, const CodeMapping& mapping, uint64_t address);
+
+  // The places of a file that could not be read: their offsets, in the pages that hold them.
+  void set_offsets(ModuleId module, const std::vector<Target>& targets);
+
+ private:
+  Recording& recording_;
+  std::vector<bool> is_program_;  // by ModuleId::index: processes were started from it
+};
+
+}  // namespace memflame

@@ -5,6 +5,8 @@
 
 #include <random>
 
+#include "tests/scaled.h"
+
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 
 namespace {
@@ -49,7 +51,7 @@ TEST_CASE("the newest mapping is found as if all were looked at") {
 
 TEST_CASE("mappings over each other are as quickly found as others") {
   // Every address is in half of them: looking at each would take hours.
-  constexpr uint64_t count = 200'000;
+  constexpr uint64_t count = scaled(200'000);
   std::vector<Mapping> mappings(count);
   for (uint64_t i = 0; i < count; ++i) {
     mappings[i] = {i, 2 * count - i, 0, {}, i, 2 * count - i};

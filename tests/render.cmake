@@ -28,7 +28,7 @@ target_link_libraries(pictures PRIVATE memflame_render memflame_warnings)
 if(NOT MEMFLAME_SANITIZE)
   add_test(NAME browser COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/browser/run $<TARGET_FILE:pictures>
            ${CMAKE_CURRENT_BINARY_DIR}/browser)
-  set_tests_properties(browser PROPERTIES LABELS browser SKIP_RETURN_CODE 77 TIMEOUT 900)
+  set_tests_properties(browser PROPERTIES LABELS browser SKIP_RETURN_CODE 77 TIMEOUT 1800)
 endif()
 
 # The viewer's modules that need no browser.
@@ -36,5 +36,5 @@ find_program(MEMFLAME_NODE node)
 if(MEMFLAME_NODE)
   file(GLOB viewer_tests CONFIGURE_DEPENDS viewer/*.test.mjs)
   add_test(NAME viewer COMMAND ${MEMFLAME_NODE} --test ${viewer_tests})
-  set_tests_properties(viewer PROPERTIES LABELS unit TIMEOUT 60)
+  set_tests_properties(viewer PROPERTIES LABELS unit TIMEOUT 300)
 endif()

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <array>
-#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -288,17 +287,13 @@ TEST_CASE("ten thousand frames deep") {
   CHECK(Picture(svg(p, {.max_depth = 50})).rows.size() == 50);
 }
 
-TEST_CASE("a hundred thousand boxes: in about a second, small, and right") {
+TEST_CASE("a hundred thousand boxes: small, and right") {
   const Profile p = random_profile(22000);
   const RenderOptions options{.min_width = 0.001, .max_boxes = SIZE_MAX};
-  const auto start = std::chrono::steady_clock::now();
   const std::string text = svg(p, options);
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   const size_t boxes = count(text, "data-o=");
   CHECK(boxes > 100000);
   CHECK(text.size() / boxes < 250);
-  MESSAGE(boxes, " boxes, ", text.size() / boxes, " bytes each, in ", seconds.count(), " s");
-  CHECK(seconds.count() < 20);  // a machine under load, with sanitizers; 0.3 s elsewhere
   const Picture picture(text);
   CHECK(picture.rows[0][0].total == p.total(0));
 }

@@ -117,7 +117,7 @@ TEST_CASE("a server that never answers does not hold up the run") {
   Recording recording;
   const auto start = std::chrono::steady_clock::now();
   CHECK(name_hold(recording)[0].kind == FrameKind::unknown);
-  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(5));
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(60));  // elfutils waits 90
   CHECK(server.requests() == 1);
 }
 

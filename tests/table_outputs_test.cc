@@ -11,6 +11,7 @@
 #include "render/gzip.h"
 #include "render/ordered_stacks.h"
 #include "render/output.h"
+#include "tests/scaled.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 
@@ -77,7 +78,7 @@ TEST_CASE("a million frames deep") {
   Profile p;
   p.types = {{"live", Unit::bytes}};
   StackId top;
-  for (int i = 0; i < 1000000; ++i) top = p.push(top, "f");
+  for (size_t i = 0; i < scaled(1'000'000); ++i) top = p.push(top, "f");
   p.add(top, std::array<int64_t, 1>{1});
   for (const char* format : {"tree", "speedscope", "csv", "pprof"}) CHECK(!text(format, p).empty());
 }

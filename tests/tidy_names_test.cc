@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 
+#include "tests/scaled.h"
 #include "tests/tidy_fixture.h"
 
 using namespace memflame;
@@ -234,7 +235,7 @@ TEST_CASE("several at once, on frames only") {
 }
 
 TEST_CASE("hostile names end, in linear time") {
-  const size_t size = 1U << 20U;
+  const size_t size = scaled(1U << 20U);
   const Shortening all{true, true, true, true, true, true, true};
   for (const std::string_view piece : {"<",         ">",
                                        "(",         ")",

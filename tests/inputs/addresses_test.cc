@@ -10,6 +10,7 @@
 
 #include "inputs/inputs.h"
 #include "symbolize_fixture.h"
+#include "tests/scaled.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 namespace fs = std::filesystem;
@@ -156,7 +157,7 @@ TEST_CASE("hostile mappings") {
 TEST_CASE("a million mappings and as many addresses are looked up in time") {
   std::string text = "heap_v2/1\n  t*: 1: 8 [0: 0]\n";
   std::string maps = "\nMAPPED_LIBRARIES:\n";
-  constexpr int many = 500'000;  // of each of both kinds of mappings
+  constexpr int many = scaled(500'000);  // of each of both kinds of mappings
   for (int i = 0; i < many; ++i) {
     text += "@ 0x" + hex_of(0x1801 + static_cast<uint64_t>(i)) + "\n  t*: 1: 8 [0: 0]\n";
     maps += hex_of(0x1000) + "-" + hex_of(0x1000000 + static_cast<uint64_t>(i) * 16) +

@@ -8,6 +8,7 @@
 #include "collapse/inputs/folded_numbers.h"
 #include "inputs/inputs.h"
 #include "render/output.h"
+#include "tests/scaled.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 
@@ -251,11 +252,12 @@ TEST_CASE("rows are in the order of their frames, not of their bytes") {
 
 TEST_CASE("a stack of a million frames, and ten million bytes in a name") {
   std::string deep = "f";
-  for (int i = 1; i < 1000000; ++i) deep += ";f";
+  constexpr size_t frames = scaled(1'000'000);
+  for (size_t i = 1; i < frames; ++i) deep += ";f";
   std::string wide;
   wide.resize(10'000'000, 'x');
   const Profile p = read(deep + " 1\n" + deep + ";g 2\n" + wide + " 3\n");
-  CHECK(p.stacks.size() == 1000003);
+  CHECK(p.stacks.size() == frames + 3);
   CHECK(folded(read(folded(p))) == folded(p));
 }
 

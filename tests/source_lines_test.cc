@@ -134,6 +134,20 @@ TEST_CASE("the largest stacks are those of functions, or of lines") {
   CHECK(written("folded", top_stacks(p, 1, true)) == "[other stacks: 3] 11\nother 6\n");
 }
 
+TEST_CASE("the largest stacks are not those of one address") {
+  Profile p;
+  p.types = {{"live", Unit::bytes}};
+  const CodeMappingId file = p.code.add(CodeMapping{"app", "", 0, 0x1000, 0});
+  for (const uint64_t address : {1U, 2U}) {
+    Frame frame{p.strings.intern("f"), {}, p.strings.intern("a.c"), 7};
+    frame.code = p.code.add(CodePlace{file, address});
+    p.add(p.stacks.push({}, p.frames.intern(frame)), std::array<int64_t, 1>{4});
+  }
+  p.add(p.push({}, "other"), std::array<int64_t, 1>{5});
+  for (const bool lines : {false, true})
+    CHECK(written("folded", top_stacks(p, 1, lines)) == "[other stacks: 1] 5\nf 8\n");
+}
+
 TEST_CASE("anonymised: of source files the names stay, not their folders") {
   Profile p = example();
   p.add(p.push({}, "main", FrameKind::user, "app", "/srv/me/a.c", 10),

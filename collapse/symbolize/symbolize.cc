@@ -194,10 +194,11 @@ class Symbolizer {
       set_unknown(target, module_of(group), target.offset);
     }
     if (missing == 0) return;
-    const Space& space = recording_.spaces[group.space.index];
-    const std::string where =
-        group.module ? module_of(group)
-                     : "code that " + space.comm + " (" + std::to_string(space.pid) + ") has made";
+    std::string where = module_of(group);
+    if (!group.module) {
+      const Space& space = recording_.spaces[group.space.index];
+      where = "code that " + space.comm + " (" + std::to_string(space.pid) + ") has made";
+    }
     note("names of " + std::to_string(missing) +
          (missing == 1 ? " address of " : " addresses of ") + where + " are missing: " + why);
   }

@@ -92,6 +92,13 @@ Profile with_names(Profile from, const NameChange& change, bool processes) {
   return with_frames(std::move(from), frames);
 }
 
+Frame without_place(Frame frame) {
+  frame.file = {};
+  frame.line = frame.start_line = 0;
+  frame.code = {};
+  return frame;
+}
+
 Profile compacted(const Profile& from) {
   std::vector<bool> needed(from.stacks.size(), false);
   for (const StackId stack : from.touched()) needed[stack.index] = true;

@@ -35,6 +35,9 @@ Profile with_frames(Profile from, const std::vector<FrameId>& frames);
 using NameChange = std::function<std::string(std::string_view)>;
 Profile with_names(Profile from, const NameChange& change, bool processes = false);
 
+// The function alone: not where in it.
+Frame without_place(Frame frame);
+
 // Without the names, frames and stacks that no figure and no finding needs.
 Profile compacted(const Profile& from);
 

@@ -12,11 +12,7 @@ std::vector<uint32_t> functions_of(const Profile& profile) {
   FrameTable functions;
   std::vector<uint32_t> result(profile.frames.size());
   for (uint32_t i = 1; i < result.size(); ++i) {
-    Frame frame = profile.frames[FrameId{i}];
-    frame.file = {};
-    frame.line = 0;
-    frame.start_line = 0;
-    frame.code = {};
+    Frame frame = without_place(profile.frames[FrameId{i}]);
     if (frame.kind == FrameKind::inlined) frame.kind = FrameKind::user;
     result[i] = functions.intern(frame).index;
   }

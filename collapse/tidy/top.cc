@@ -12,8 +12,8 @@ namespace memflame {
 
 namespace {
 
-// What stands for each stack, by StackId::index: with `lines` it does itself, else one number for
-// all that differ by source lines only.
+// What stands for each stack, by StackId::index: one number for all that differ by addresses only,
+// and without `lines` for all that differ by source lines.
 std::vector<uint32_t> groups_of(const Profile& profile, bool lines) {
   std::vector<uint32_t> group(profile.stacks.size());
   std::iota(group.begin(), group.end(), 0);
@@ -21,11 +21,10 @@ std::vector<uint32_t> groups_of(const Profile& profile, bool lines) {
   std::vector<FrameId> frames(profile.frames.size());
   for (uint32_t i = 1; i < frames.size(); ++i) {
     Frame frame = profile.frames[FrameId{i}];
-    frame.file = {};
-    frame.line = 0;
-    frames[i] = plain.intern(frame);
+    frame.code = {};
+    frames[i] = plain.intern(lines ? frame : without_place(frame));
   }
-  if (lines || plain.size() == frames.size()) return group;
+  if (plain.size() == frames.size()) return group;
   StackTable merged;
   for (uint32_t i = 1; i < group.size(); ++i) {
     const StackNode& node = profile.stacks[StackId{i}];

@@ -297,7 +297,12 @@ Table make_table(const ImageBytes& image) {
   std::optional<Builder> builder;
   builder.emplace(image, *elf, table, frames, known).build();
   FollowedCode followed;
-  if (start) followed = follow_gaps(image, *elf, builder->gaps(), start_address(image, *elf));
+  if (start) {
+    std::vector<Extent> described;
+    for (const Fde& fde : frames.fdes)
+      if (fde.start + fde.size > fde.start) described.push_back({fde.start, fde.start + fde.size});
+    followed = follow_gaps(image, *elf, builder->gaps(), described, start_address(image, *elf));
+  }
   if (!followed.known.empty()) {
     known = together(std::move(known), followed.known);
     table.rows.clear();

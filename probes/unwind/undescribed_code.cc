@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "probes/unwind/stack_effect.h"
+
 namespace memflame::unwind {
 namespace {
 
@@ -23,10 +25,30 @@ void each(const ImageBytes& image, const ElfImage& elf, const char* name, Visit 
   }
 }
 
+// Calls `visit` with where calls and jumps of these functions lead, one instruction behind the
+// other.
+template <typename Visit>
+void each_target(const ImageBytes& image, const ElfImage& elf,
+                 const std::vector<CodeGap>& functions, Visit visit) {
+  uint64_t budget = max_code;
+  for (const CodeGap& function : functions) {
+    const uint64_t size = std::min(function.end - function.start, budget);
+    budget -= size;
+    const Range code = code_at(image, elf, function.start, size);
+    for (uint64_t at = 0; at < code.bytes.size();) {
+      const StackEffect effect = stack_effect(code.bytes.subspan(at), function.start + at);
+      if (effect.length == 0) break;
+      if (effect.target != 0) visit(effect.target);
+      at += effect.length;
+    }
+  }
+}
+
 }  // namespace
 
 FollowedCode follow_gaps(const ImageBytes& image, const ElfImage& elf,
-                         const std::vector<CodeGap>& gaps, uint64_t entry) {
+                         const std::vector<CodeGap>& gaps, const std::vector<CodeGap>& described,
+                         uint64_t entry) {
   UndescribedCode code;
   std::vector<Range> held;
   uint64_t size = 0;
@@ -49,6 +71,10 @@ FollowedCode follow_gaps(const ImageBytes& image, const ElfImage& elf,
       if (ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_shndx != SHN_UNDEF &&
           symbol.st_value != entry && is_in_gap(symbol.st_value))
         code.starts.push_back(symbol.st_value);
+    });
+  if (elf.section(".symtab") == nullptr)
+    each_target(image, elf, described, [&](uint64_t target) {
+      if (is_in_gap(target)) code.starts.push_back(target);
     });
   each<Elf64_Rela>(image, elf, ".rela.dyn", [&](const Elf64_Rela& relocation) {
     const auto address = static_cast<uint64_t>(relocation.r_addend);

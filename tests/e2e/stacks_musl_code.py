@@ -168,3 +168,8 @@ for name, flags in (("dynamic", ()), ("static", ("-static",)), ("static_pie", ("
         wanted = ["take", "work", "compared", "sorts", "main"]
         seen = [frame for frame in in_gdb(name) if frame in OWN]
         check(len(seen) >= 3 and seen == wanted[:len(seen)], f"{name}: gdb's frames: {seen}")
+
+# Without symbols: where functions begin is then told by the calls of the program's own, which are described.
+shutil.copy(path("static"), path("stripped"))
+subprocess.run(["strip", "-s", path("stripped")], check=True)
+equal("calls of mmap, stripped", observe("mmap", "stripped").sum("calls"), observe("mmap", "static").sum("calls"))

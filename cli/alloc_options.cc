@@ -121,7 +121,7 @@ void read_block_options(const po::variables_map& values, ProbeOptions& options) 
     throw Error("--size " + size + ": it is requested or usable", ExitCode::usage);
   options.usable_size = size == "usable";
   take(values, "check", options.check);
-  // A free of a block that was passed over is no wrong free.
+  // A free of a block that was passed over is not a wrong free.
   const bool all = options.sample_bytes == 0 && options.every <= 1 && options.max_overhead == 0 &&
                    options.min_size == 0 && options.max_size == UINT64_MAX;
   if (options.check && !all)

@@ -13,7 +13,7 @@ namespace memflame {
 inline constexpr std::string_view shells = "bash, zsh, fish";
 
 // `pages` are those of all commands; that of memflame itself has no name. Throws Error (usage) when
-// the shell is none of `shells`.
+// the shell is not one of `shells`.
 void write_completion(std::ostream& out, std::string_view shell,
                       const std::vector<CommandPage>& pages);
 

@@ -33,7 +33,7 @@ std::pair<Profile, Profile> read_both(const po::variables_map& values) {
   const auto paths = values["input"].as<std::vector<std::string>>();
   ReadOptions options = read_options(values);
   options.threads = (options.threads + 1) / 2;
-  // Of two versions of a program no function has its lines where it had them before.
+  // Two versions of a program seldom have a function on the same lines.
   options.lines = values["lines"].as<bool>();
   const auto later =
       options.threads == 1 && values.count("threads") != 0 && values["threads"].as<unsigned>() == 1

@@ -10,7 +10,7 @@
 namespace memflame {
 
 // Writes what there is so far beside the output: heap.1.svg, heap.2.svg for heap.svg. Where the
-// output is no file, it is memflame-PID.1.svg in the current folder. Names are looked up and the
+// output is not a file, it is memflame-PID.1.svg in the current folder. Names are looked up and the
 // file is written on a thread of their own, so that the kernel's records are read meanwhile.
 class Interim : public Watcher {
  public:

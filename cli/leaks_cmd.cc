@@ -26,7 +26,7 @@ po::options_description leaks_options() {
   options.add_options()("kernel", po::bool_switch(),
                         "the kernel's own allocations; a target is not needed then");
   options.add_options()("older", po::value<uint64_t>()->value_name("MS"),
-                        "only blocks that are at least so many ms old (default: 500). 0: all of "
+                        "only blocks at least MS milliseconds old (default: 500). 0: all of "
                         "them, from sums that the kernel keeps, which is cheapest");
   options.add_options()("top", po::value<uint64_t>()->value_name("N"),
                         "stacks to print (default: 10)");
@@ -34,7 +34,7 @@ po::options_description leaks_options() {
   options.add_options()("show-blocks", po::bool_switch(),
                         "the blocks of each stack, too: address, size and age");
   options.add_options()("blocks-per-stack", po::value<uint64_t>()->value_name("N"),
-                        "of these, the oldest so many (default: 20)");
+                        "the N oldest of these (default: 20)");
   options.add_options()("trace", po::bool_switch(), "each call of an allocator as a line");
   options.add_options()("bytes", po::bool_switch(), "bytes in full, not as KiB, MiB, …");
   return options;

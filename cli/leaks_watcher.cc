@@ -16,7 +16,7 @@
 namespace memflame {
 namespace {
 
-// Names of so many stacks are kept from report to report.
+// Stacks whose names are kept from report to report.
 constexpr size_t most_names = 1 << 16;
 // --trace: text that may wait for a report to be written.
 constexpr size_t most_waiting_text = 16 << 20;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Reports on what is outstanding while a run goes on, every so many seconds and at its end.
+// Reports outstanding blocks every N seconds during a run, and once at its end.
 #pragma once
 
 #include <memory>

@@ -95,7 +95,7 @@ class LeaksWriter {
   bool is_writing_ = false, ends_ = false;
   std::exception_ptr failure_;
 
-  // Of the writing thread.
+  // Used by the writing thread only.
   std::unordered_map<uint64_t, Names> names_;               // by key of the stack
   std::unordered_map<uint64_t, std::optional<Loss>> cuts_;  // by key: why it is cut
   std::unordered_map<uint64_t, Amount> before_;             // in the last report

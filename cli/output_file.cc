@@ -92,7 +92,7 @@ Destination destination_of(const std::string& path) try {
   throw Error("cannot write " + what);
 }
 
-// Of something that is written as it is.
+// Opens what is not replaced but written in place: a device, a pipe.
 UniqueFd open_as_it_is(const std::string& path, const Destination& to) {
   UniqueFd file(::openat(to.place.folder.get(), to.place.name.c_str(),
                          O_WRONLY | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC));

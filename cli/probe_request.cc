@@ -58,8 +58,8 @@ po::options_description measure_options(const Probe& probe) {
                           "kernel frames too, above the user's");
   if (probe.name == "fault")
     options.add_options()("every", po::value<uint32_t>()->value_name("N"),
-                          "take the stack of one event in so many, at random; what is drawn is "
-                          "then estimated, totals stay exact");
+                          "take the stack of one event in N, at random; the picture is "
+                          "then an estimate, totals stay exact");
   options.add_options()("stacks", one_of("HOW", {"dwarf", "fp", "copy"}),
                         "how stacks are taken: dwarf (unwind tables; default), fp (frame pointers) "
                         "or copy (walked in user space: slow)");

@@ -219,7 +219,7 @@ void write_summary_json(std::ostream& out, const Profile& profile, const RunInfo
                     {"kernel_bytes", info.map_bytes}};
   json["notes"] = profile.meta.notes;
   json["candidates"] = findings_of(profile);
-  // Names of files may be no valid UTF-8; they must not stop the report.
+  // Names of files may be not valid UTF-8; they must not stop the report.
   out << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
 }
 

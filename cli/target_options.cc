@@ -28,7 +28,7 @@ std::vector<pid_t> parse_pids(const std::string& text) {
       used = 0;
     }
     if (used == 0 || used != word.size() || pid <= 0)
-      throw Error("-p " + text + ": '" + word + "' is no process id", ExitCode::usage);
+      throw Error("-p " + text + ": '" + word + "' is not a process id", ExitCode::usage);
     if (std::find(pids.begin(), pids.end(), pid) == pids.end()) pids.push_back(pid);
   }
   if (pids.empty()) throw Error("-p needs a process id", ExitCode::usage);

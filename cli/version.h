@@ -7,7 +7,7 @@
 namespace memflame {
 
 std::string version_number();  // "0.1.0"
-// Of the commit: "2026-11-22"; "" when it is not known.
+// The commit's date, "2026-11-22"; "" if it is not known.
 std::string version_date();
 // "0.1.0 (0123456789ab-dirty, 2026-11-22)", or the number alone.
 std::string version_text();

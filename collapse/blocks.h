@@ -32,7 +32,7 @@ class Blocks {
   static constexpr size_t max_size = size_t{1} << 31U;
 
   Blocks(Source& source, BlockCut cut, size_t size = usual_size)
-      // Of a short input all is there already.
+      // A short input is there already, all of it.
       : source_(source),
         cut_(cut),
         size_(source.head().size() < Source::head_size ? std::min(size, source.head().size() + 1)

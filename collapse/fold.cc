@@ -259,7 +259,8 @@ class Folder {
   const Recording& recording_;
   const FoldOptions& options_;
   std::vector<std::vector<FrameId>> frames_;          // by location
-  std::map<uint32_t, std::vector<FrameId>> leaf_of_;  // likewise, where they differ in a leaf
+  std::map<uint32_t, std::vector<FrameId>> leaf_of_;  // the same, for stacks with a leaf of their
+                                                      // own
   Profile profile_;
 };
 

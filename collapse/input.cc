@@ -59,9 +59,8 @@ const Input& named(const Source& source, std::string_view name) {
 std::string folded_hint(std::string_view head) {
   const LineCounts lines = count_lines(head);
   if (lines.numbered == 0 || lines.numbered * 4 < lines.all) return "";
-  return ". Of its first " + std::to_string(lines.all) + " lines " +
-         std::to_string(lines.numbered) +
-         " end in a number as those of folded text do: for that it is --from folded";
+  return ". " + std::to_string(lines.numbered) + " of its first " + std::to_string(lines.all) +
+         " lines end in a number, as in folded text; if it is that, use --from folded";
 }
 
 // Refuses a profile that has lost all its stacks while it was read: nothing of them but names of

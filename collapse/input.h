@@ -66,8 +66,8 @@ struct ReadOptions {
 // Readers throw Error, with the input's name, when nothing in it can be used, when a number leaves
 // 64 bits, and when it is damaged. What they skip they count (Issues). They take any bytes: no
 // recursion on depth, nothing quadratic, memory in proportion to the distinct stacks unless the
-// format has to be read whole. Frames' names are as the input has them, but for what belongs to
-// the format; control characters and ';' are the writers' business.
+// format has to be read whole. Frames' names are as the input has them, without what belongs
+// to the format; control characters and ';' are the writers' business.
 #define INPUT(id, name, help)          \
   bool is_##id(std::string_view head); \
   Profile read_##id(Source& source, const ReadOptions& options);

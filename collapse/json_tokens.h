@@ -40,7 +40,7 @@ class JsonTokens {
   Kind next();
 
   Kind kind() const { return kind_; }  // of the last token
-  // Of a key, string, number or word; valid until the next next().
+  // The text of a key, string, number or word; valid until the next next().
   std::string_view text() const { return text_; }
 
   // The value of a number that is an integer; also "1.2e3". Throws Error beyond 64 bits.

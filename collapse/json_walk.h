@@ -35,7 +35,7 @@ class JsonVisitor {
   virtual void nothing(uint8_t /*place*/, std::string_view /*key*/) {}  // true, false and null
 };
 
-// Throws Error, as JsonTokens does, when it is no JSON.
+// Throws Error, as JsonTokens does, when it is not JSON.
 void walk_json(Source& source, std::span<const JsonStep> steps, JsonVisitor& visitor);
 
 }  // namespace memflame

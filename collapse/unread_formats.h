@@ -16,7 +16,8 @@ std::string unread_binary(std::string_view head);
 // By what the first lines or the JSON's keys say. Only for a beginning that no reader knows.
 std::string unread_text(std::string_view head);
 
-// Any other that is not lines of text: JSON, XML, bytes that are 0. Folded text is none of these.
+// Any other that is not lines of text: JSON, XML, bytes that are 0. Folded text is not one of
+// these.
 std::string unread_kind(std::string_view head);
 
 }  // namespace memflame

@@ -65,7 +65,7 @@ void AllocatorList::add(std::string_view text, const std::string& origin) {
     if (takes_out) line = trimmed(line.substr(1));
     if (line.empty() || line.size() > longest || line.find('\0') != std::string_view::npos)
       throw Error(origin + ": line " + std::to_string(number) +
-                  " is no name of a function; one a line, '*' for any text");
+                  " is not a function name; one per line, '*' for any text");
     const size_t at = takes_out_.size();
     takes_out_.push_back(takes_out);
     if (line.find('*') == std::string_view::npos)

@@ -48,7 +48,7 @@ class GoFunctions {
     uint64_t start = 0;  // virtual address, up to the next one's
     uint32_t bytes = 0;  // how far the stack pointer is below the return address
   };
-  // Of the whole function, the first at its start; empty when the table does not tell.
+  // For the whole function, starting at its first byte; empty if the table does not say.
   std::vector<Depth> depths(const Function& function) const;
 
  private:

@@ -10,8 +10,8 @@
 
 namespace memflame {
 
-// Open addressing with linear probing, 16 bytes a slot, at most half full. Of the 128 bits of a
-// hash 96 are compared.
+// Open addressing with linear probing, 16 bytes a slot, at most half full. It compares 96 of a
+// hash's 128 bits.
 class HashCache {
  public:
   // With more entries than that it forgets all of them.

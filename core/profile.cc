@@ -31,7 +31,7 @@ std::vector<int64_t> widened(const std::vector<int64_t>& cells, size_t rows, siz
 int64_t scaled(int64_t value, int decimals) {
   for (; decimals > 0; --decimals)
     if (__builtin_mul_overflow(value, 10, &value))
-      throw Error("a number with so many digits leaves the range of 64 bits");
+      throw Error("a number with that many digits does not fit in 64 bits");
   return value;
 }
 
@@ -186,7 +186,7 @@ void merge_meta(Meta& into, const Meta& from) {
   join(into.command, from.command);
   join(into.host, from.host);
   join(into.sampling, from.sampling);
-  into.seconds = 0;  // how long two runs watched together is no useful figure
+  into.seconds = 0;  // how long two runs watched together is not a useful figure
   into.reconciliation.insert(into.reconciliation.end(), from.reconciliation.begin(),
                              from.reconciliation.end());
   for (const std::string& note : from.notes)
@@ -245,7 +245,8 @@ std::vector<size_t> merge_columns(Profile& into, const Profile& from) {
 
 void merge(Profile& into, const Profile& from) {
   const std::vector<size_t> place = merge_columns(into, from);
-  // Of two units of variance the coarser is taken: in the finer one large variances may not fit.
+  // If the units of variance differ, the coarser one is used: large variances may not fit in the
+  // finer one.
   std::vector<double> factors(place.size(), 1);
   for (size_t i = 0; i < place.size(); ++i)
     if (from.types[i].variance != no_column)

@@ -19,7 +19,7 @@ namespace memflame {
 enum class Unit : uint8_t { bytes, pages, count, nanoseconds, variance };
 
 std::string_view name(Unit unit);                    // "bytes", "pages", "count", "nanoseconds"
-bool parse_unit(std::string_view text, Unit& unit);  // false when it is none of these
+bool parse_unit(std::string_view text, Unit& unit);  // false when it is not one of these
 
 inline constexpr size_t no_column = SIZE_MAX;
 inline constexpr size_t max_columns = 1024;
@@ -28,7 +28,7 @@ struct ValueType {
   std::string name;  // "live", "grown", "gained", …: the word after --value
   Unit unit = Unit::count;
   size_t variance = no_column;  // the column of its variances when it is estimated from samples
-  double variance_unit = 1;     // one of that column is so many of this column's unit, squared
+  double variance_unit = 1;     // a unit of that column, in this column's unit squared
   // Figures with a fraction: one is 10^-decimals of the unit. Those a probe sees are whole.
   uint8_t decimals = 0;
   friend bool operator==(const ValueType&, const ValueType&) = default;
@@ -63,7 +63,7 @@ struct Finding {
 };
 
 // Values are signed: a shrink, a release or a difference is negative. They belong to the stack as a
-// whole path (self values); inclusive sums are made by who needs them.
+// whole path (self values); callers compute inclusive sums themselves.
 class Profile {
  public:
   StringTable strings;
@@ -84,8 +84,8 @@ class Profile {
   StackId push(StackId caller, std::string_view function, FrameKind kind = FrameKind::user,
                std::string_view module = {}, std::string_view file = {}, uint32_t line = 0);
 
-  // Adds to the self values of a stack; `values` has one entry per column. Throws Error when a sum
-  // leaves 64 bits, but for sums of variances, which stop at the largest number.
+  // Adds to the self values of a stack; `values` has one entry per column. Throws Error if a sum
+  // does not fit in 64 bits. Sums of variances stop at the largest number instead.
   void add(StackId stack, std::span<const int64_t> values);
 
   // Self values of a stack, zeros when nothing was added to it. Valid until the next add().

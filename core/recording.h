@@ -35,7 +35,7 @@ struct RawStack {
   uint32_t kernel_pcs = 0;
   StopReason stop = StopReason::complete;
   std::string note;  // set instead of pcs for what has no stack: "[lost: ring buffer full]"
-  std::string leaf;  // a last frame that is no code: what was allocated, "[slab dentry]"; or ""
+  std::string leaf;  // a last frame that is not code: what was allocated, "[slab dentry]"; or ""
 };
 
 enum class ModuleKind : uint8_t { file, vdso, anonymous };
@@ -60,9 +60,9 @@ struct Module {
   std::string build_id;  // lower-case hex, empty when unknown
   SharedFd file;         // empty when it could not be opened
   std::string root;      // "/proc/PID/root" while that could be reached; prefix for debug files
-  // Of files that are opened later, by their name, without a build id to compare: the file must not
-  // have been changed after this (CLOCK_REALTIME), and where not even the inode is known (0) what
-  // has the name now is taken, and symbolize() says so.
+  // For files that are opened later by their name, without a build id to compare: the file must not
+  // have changed after this time (CLOCK_REALTIME). If not even the inode is known (0), the file
+  // that has the name now is used, and symbolize() says so.
   int64_t unchanged_since_ns = INT64_MAX;
   bool any_inode = false;
 };

@@ -56,9 +56,9 @@ class StackTable {
   const StackNode& operator[](StackId id) const { return nodes_[id.index]; }
   size_t size() const { return nodes_.size(); }
 
-  // Who knows many stacks ahead can have the memory fetched before it is needed. The hash is that
-  // of the frames from the root on, so it can be told before the caller is known: `caller` is its
-  // hash, 0 for none.
+  // Callers that know many stacks ahead can have the memory fetched before it is needed. The hash
+  // covers the frames from the root on, so it can be computed before the caller's id is known:
+  // `caller` is the caller's hash, 0 for none.
   static uint64_t hash(uint64_t caller, FrameId frame) { return mix(caller, frame.index); }
   [[gnu::always_inline]] void prefetch(uint64_t hash) const { index_.prefetch(hash); }
   // When that has come: the stack itself.
@@ -74,8 +74,8 @@ class StackTable {
     return id;
   }
 
-  // The parts of push(), for who adds many stacks that differ from each other. append() adds what
-  // is known not to be here; find() tells none of that before the next make_index() or push().
+  // The parts of push(), for callers that add many distinct stacks. append() adds a node known to
+  // be missing; find() does not see it before the next make_index() or push().
   StackId append(StackId caller, FrameId frame, uint64_t hash) {
     const StackId id{next_index(nodes_.size())};
     nodes_.push_back({caller, frame});

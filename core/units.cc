@@ -94,7 +94,7 @@ std::string human(int64_t exact, const ValueType& type) {
     case Unit::pages: {
       int64_t bytes = 0;
       if (__builtin_mul_overflow(value, page_bytes, &bytes))
-        bytes = value < 0 ? INT64_MIN : INT64_MAX;  // only a damaged input has so many
+        bytes = value < 0 ? INT64_MIN : INT64_MAX;  // only a damaged input has that many
       return with_commas(value) + (value == 1 ? " page (" : " pages (") + iec_bytes(bytes) + ")";
     }
     case Unit::count:

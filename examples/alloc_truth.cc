@@ -96,7 +96,7 @@ extern "C" {
   if (posix_memalign(&block, odd_alignment, 512) == 0) truth::fail("alignment 3 was accepted");
 }
 
-// A reallocated block belongs to who reallocated it last.
+// A reallocated block belongs to the code that reallocated it last.
 [[gnu::noinline]] void allocate_to_grow() { to_grow = keep(malloc(1000)); }
 [[gnu::noinline]] void realloc_grow() { to_grow = keep(realloc(to_grow, 100000)); }
 [[gnu::noinline]] void allocate_to_shrink() { to_shrink = keep(malloc(50000)); }

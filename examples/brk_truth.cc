@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Moves the program break by known amounts in named functions and never uses malloc in between.
 // "grown" is signed: what a function added minus what it gave back. "outstanding" sees the heap as
-// a stack of segments: a shrink takes from the top, whoever grew it. Amounts are no whole pages on
-// purpose; the sum is, so that it equals the change of [heap] in /proc/PID/maps. "frameless" are
+// a stack of segments: a shrink takes from the top, whoever grew it. Amounts are not whole pages,
+// on purpose; the sum is, so that it equals the change of [heap] in /proc/PID/maps. "frameless" are
 // the functions that only a profiler can name that unwinds without frame pointers, as sbrk() keeps
 // none.
 #include <sys/syscall.h>

@@ -51,7 +51,8 @@ extern "C" {
   for (int i = 0; i < 5; ++i) keep(custom_array(7, 100));
   expect_null(custom_array(impossible, impossible));
 }
-// Only the lower halves of the arguments count; what else is in the registers is no part of them.
+// Only the lower halves of the arguments count; what else is in the registers is not a part of
+// them.
 [[gnu::noinline]] void arrays_of_ints() {
   const auto with_whole_registers = reinterpret_cast<void* (*)(long, long)>(ints);
   for (int i = 0; i < 3; ++i) custom_free(keep(with_whole_registers(0x700000000 + 11, 10)));

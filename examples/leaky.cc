@@ -5,7 +5,7 @@
 //   leaky [SECONDS]      (default 5)
 //
 //   SessionCache   forgets to delete the transcript of a session that logs out: the leak
-//   SearchIndex    keeps posting lists, on purpose, until the end: growth that is no leak
+//   SearchIndex    keeps posting lists, on purpose, until the end: growth that is not a leak
 //   ImageBuffer    maps 64 MiB and touches it bit by bit: resident pages without allocations
 //   RequestParser  allocates much and frees all of it: traffic that leaves nothing behind
 #include <sys/mman.h>

@@ -161,7 +161,7 @@ int main(int argc, char** argv) {
     executed(argv[3]);
     return 0;
   }
-  int rounds = argc > 2 ? std::atoi(argv[2]) : 0;  // NOLINT(cert-err34-c): a word is no number
+  int rounds = argc > 2 ? std::atoi(argv[2]) : 0;  // NOLINT(cert-err34-c): a word is not a number
   if (rounds <= 0) rounds = 1;
   choose(wanted);
   truth::begin(argc, argv);

@@ -123,7 +123,7 @@ int main(int argc, char** argv) {
   using namespace chain;
   if (argc < 2) truth::fail("the first argument says what happens");
   const Kind asked = kind_named(argv[1]);
-  int rounds = argc > 2 ? std::atoi(argv[2]) : 0;  // NOLINT(cert-err34-c): a word is no number
+  int rounds = argc > 2 ? std::atoi(argv[2]) : 0;  // NOLINT(cert-err34-c): a word is not a number
   if (rounds <= 0) rounds = 1;
   if (argc > 3) milliseconds = std::atoi(argv[3]);  // NOLINT(cert-err34-c)
 

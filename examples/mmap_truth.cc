@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Maps, cuts, overlays, moves and protects known amounts of memory in named functions. Amounts are
 // pages; a section per kind of mapping says which pages belong to whom in the end. A page belongs
-// to who mapped it: an overlay takes pages over, mremap() owns what it adds, and a reserved page
-// that becomes accessible belongs to who made it so. "frameless" are the functions that only a
-// profiler can name that unwinds without frame pointers, as mremap() keeps none.
+// to the code that mapped it: an overlay takes pages over, mremap() owns what it adds, and a
+// reserved page that becomes accessible belongs to the code that made it so. Only a profiler that
+// unwinds without frame pointers can name the "frameless" functions, as mremap() keeps none.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>

@@ -101,7 +101,7 @@ int main(int argc, char** argv) {
   using namespace chain;
   if (argc < 2) truth::fail("the first argument says what happens");
   const Kind asked = kind_named(argv[1]);
-  int rounds = argc > 2 ? std::atoi(argv[2]) : 0;  // NOLINT(cert-err34-c): a word is no number
+  int rounds = argc > 2 ? std::atoi(argv[2]) : 0;  // NOLINT(cert-err34-c): a word is not a number
   if (rounds <= 0) rounds = 1;
   const Code thin = code_of("thin");
   const Code wide = code_of("wide");

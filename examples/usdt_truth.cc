@@ -92,7 +92,7 @@ extern "C" {
   }
 }
 
-// What is above the lower halves is no part of the arguments.
+// What is above the lower halves is not a part of the arguments.
 [[gnu::noinline]] void narrow() {
   uint64_t size = 0xdead00000030;
   for (int i = 0; i < 6; ++i) {

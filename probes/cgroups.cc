@@ -153,7 +153,7 @@ Cgroups::Cgroups(const std::vector<CgroupName>& names)
   learn_names();
 }
 
-// Of a path as /proc/PID/cgroup has it.
+// The folder of a path as /proc/PID/cgroup has it.
 std::string Cgroups::folder_of(const std::string& path) const {
   const bool is_part = mount_.root != "/" && path.starts_with(mount_.root);
   return mount_.point + (is_part ? path.substr(mount_.root.size()) : path);

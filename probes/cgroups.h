@@ -27,7 +27,7 @@ struct CgroupName {
 struct CgroupMount {
   std::string point, root;
 };
-// Of cgroup v2, by the text of /proc/self/mountinfo; the point is "" when it is not mounted.
+// Where cgroup v2 is mounted, by the text of /proc/self/mountinfo; the point is "" if it is not.
 CgroupMount cgroup2_mount(std::string_view mountinfo);
 
 // The id of the container that a path of cgroups leads into: 64 hexadecimal digits, "" for none.
@@ -50,7 +50,7 @@ class Cgroups {
   // The processes that are in them and below now.
   std::vector<pid_t> pids() const;
 
-  // Of the cgroup that a process is in; 0 when that cannot be told.
+  // The id of the cgroup that a process is in; 0 if that cannot be told.
   uint64_t id_of(pid_t pid) const;
 
   // For people: "container 0123456789ab", or the path below the mount.

@@ -113,7 +113,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   return pointers;
 }
 
-// PT_INTERP of a dynamically linked program; "" for a static one or what is no ELF file.
+// PT_INTERP of a dynamically linked program; "" for a static one or what is not an ELF file.
 std::string interpreter_of(const std::string& program) {
   constexpr uint64_t longest = 4096;
   const UniqueFd file(::open(program.c_str(), O_RDONLY | O_CLOEXEC));

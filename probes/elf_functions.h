@@ -27,7 +27,7 @@ class WantedNames {
  public:
   static constexpr size_t none = SIZE_MAX;
 
-  // The texts must outlive it. Of equal names the first is meant.
+  // The texts must outlive it. Among equal names the first counts.
   explicit WantedNames(const std::vector<std::string_view>& names);
 
   // Index of a name, which may have a version behind it (malloc@@GLIBC_2.2.5) and ends at a zero or
@@ -50,7 +50,7 @@ std::vector<ElfFunction> functions_in(const unwind::ImageBytes& symbols,
                                       const unwind::ElfImage& elf, const WantedNames& wanted);
 
 // Which of the wanted functions this file defines itself. Version suffixes (@GLIBC_…) are not part
-// of names. Empty for what is no x86-64 ELF file.
+// of names. Empty for what is not an x86-64 ELF file.
 std::vector<ElfFunction> find_functions(int fd, const std::vector<std::string_view>& wanted);
 
 enum class ElfClass : uint8_t { none, x86_64, other };

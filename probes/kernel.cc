@@ -14,8 +14,8 @@
 namespace memflame {
 namespace {
 
-// A link on something that is no regular file is refused with EBADF by kernels that know the link
-// type, and with EINVAL by those that do not.
+// A link on something that is not a regular file is refused with EBADF by kernels that know the
+// link type, and with EINVAL by those that do not.
 bool has_uprobe_link(int attach_type) {
   const UniqueFd program = load_trivial_kprobe(attach_type);
   if (!program) return false;

@@ -12,7 +12,7 @@
 
 namespace memflame {
 
-// Below this there would be no room for tables at all.
+// Below this no room would be left for tables at all.
 inline constexpr uint64_t least_memory = uint64_t{24} << 20;
 
 // Sizes of the tables within a limit. A table that is full counts what it has lost, as ever.

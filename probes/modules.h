@@ -21,7 +21,7 @@ class Modules {
   // One id for each file: device, inode and its generation, and path. Where the generation is not
   // known (/proc/PID/maps does not tell) it is the last file of that inode and path.
   ModuleId intern(const MapsLine& line);
-  // A program or library that is not mapped yet, opened; none when it is no such file.
+  // A program or library that is not mapped yet, opened; none when it is not such a file.
   ModuleId of_file(const std::string& path);
   // Opens the file behind a mapping of a process, once.
   void open(ModuleId id, pid_t pid, uint64_t start, uint64_t end);

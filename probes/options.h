@@ -46,13 +46,13 @@ struct ProbeOptions {
   uint32_t max_depth = 512;      // user frames, at most 1023
   uint32_t max_table_mib = 256;  // of unwind tables, at most
   uint32_t copy_kib = 64;        // of a copied stack, at most 64
-  uint32_t check_every = 0;      // for tests: one walked stack in so many goes to check_file, too
+  uint32_t check_every = 0;      // for tests: one walked stack in N goes to check_file, too
   std::string check_file;        // see stack_dump.h
   bool kernel_stacks = false;
   bool status_line = false;  // live line on stderr
   bool verbose = false;
   uint64_t sample_bytes = 0;  // alloc: mean distance of samples in allocated bytes; 0 = no sampling
-  uint32_t every = 0;         // keep one event in so many; 0 = all
+  uint32_t every = 0;         // keep one event in N; 0 = all
   double max_overhead = 0;    // alloc: percent of the target's CPU time; 0 = no limit
   uint64_t min_size = 0, max_size = UINT64_MAX;  // alloc: bytes of blocks that count
   bool target_samples = false;  // alloc, found out: the target says what its blocks stand for

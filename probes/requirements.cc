@@ -79,7 +79,7 @@ void require_traceable(pid_t pid) {
         ExitCode::requirement);
   const UniqueFd program(::open((folder + "/exe").c_str(), O_RDONLY | O_CLOEXEC));
   if (program && elf_class(program.get()) == ElfClass::other)
-    throw Error(pid_text(pid) + " is no x86-64 program (32-bit?); memflame traces x86-64 only");
+    throw Error(pid_text(pid) + " is not an x86-64 program (32-bit?); memflame traces x86-64 only");
 }
 
 }  // namespace memflame

@@ -44,7 +44,7 @@ void judge_emptiness(const Probe& probe, const ProbeOptions& options, Run& run) 
     throw Error(target.comm.empty()
                     ? "nothing was watched: the target did not run while memflame counted"
                     : "--comm " + target.comm +
-                          ": nothing was watched, as no process of that name ran while memflame "
+                          ": nothing was watched: no process of that name ran while memflame "
                           "counted; /proc/PID/comm has the names that count");
   const bpf::counters& c = run.info.counters;
   const bool nothing_happened = c.events == 0 && c.passed_over == 0 && c.freed == 0 &&

@@ -15,7 +15,7 @@ class Session;
 
 struct Amount {
   int64_t bytes = 0, blocks = 0;
-  // Of blocks that are a sample: squares of bytes, and of blocks.
+  // If blocks are a sample: squares of bytes, and of blocks.
   double bytes_variance = 0, blocks_variance = 0;
 
   Amount& operator+=(const Amount& other);

@@ -276,7 +276,7 @@ void Spaces::read_again(SpaceId id, uint64_t time_ns) {
 
 void Spaces::move(SpaceId id, const bpf::move_record& move) {
   const uint64_t end = move.from + move.size;
-  // Nearly all that is moved is no code, which is in some mapping that is known.
+  // Nearly all that is moved is not code, which is in some mapping that is known.
   const auto touches = [&](const Mapping& m) { return m.start < end && move.from < m.end; };
   if (catch_up_with_log_) catch_up_with_log_();
   std::vector<Mapping> moved;

@@ -99,7 +99,7 @@ void Unwinder::prepare(Spaces& spaces, const std::vector<pid_t>& pids, BpfObject
   uint64_t expected = 0;
   if (options_.stacks != Stacks::fp) {
     std::set<ModuleId> soon = expected_soon(spaces, pids.empty() || !eager_);
-    // Of the whole system those that work right now: their stacks are the first.
+    // For the whole system, take the processes that run right now: their stacks come first.
     if (!eager_)
       for (const pid_t pid : working_processes(pids))
         for (const ModuleId id : spaces.modules_of(pid)) soon.insert(id);
@@ -193,7 +193,7 @@ bpf::code_mapping Unwinder::entry(const Spaces& spaces, const Mapping& mapping) 
   const unwind::Table& table = tables_.table(mapping.module);
   if (table.segments.empty() ||
       !unwind::base_address(table, mapping.start, mapping.offset, entry.base)) {
-    entry.rows = bpf::code_frame_pointer;  // code in a file that is no program
+    entry.rows = bpf::code_frame_pointer;  // code in a file that is not a program
     return entry;
   }
   const unwind::Tables::Place place = tables_.place(mapping.module);
@@ -253,7 +253,7 @@ void Unwinder::refresh(Spaces& spaces) {
 
 void Unwinder::demand(Spaces& spaces, SpaceId space, uint64_t address, uint64_t time_ns) {
   if (options_.stacks == Stacks::fp) return;
-  // Of that time: by now the process may be another program.
+  // The mappings at that time: by now the process may run another program.
   const std::vector<Mapping>& code = spaces.code_of(space, time_ns);
   const Mapping* mapping = mapping_at(code, address);
   if (mapping == nullptr || tables_.is_made(mapping->module)) return;

@@ -154,7 +154,7 @@ std::string undrawn(const Profile& profile, const Layout& layout) {
          " that gave back more than they took";
 }
 
-// Of Verdana and DejaVu Sans, which are wider than other sans-serif fonts.
+// Widths of Verdana and DejaVu Sans, which are wider than other sans-serif fonts.
 double em(char c) {
   const auto one_of = [c](std::string_view letters) {
     return letters.find(c) != std::string_view::npos;
@@ -176,7 +176,7 @@ size_t line_end(std::string_view text, size_t fits) {
   return fits;
 }
 
-// The longest beginning that is no wider than `width`, but at least one letter.
+// The longest beginning that is not wider than `width`, but at least one letter.
 std::string_view fitting(std::string_view clean, double font_size, double width) {
   size_t end = letter_size(clean);
   double used = text_width(clean.substr(0, end), font_size);

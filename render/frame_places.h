@@ -14,8 +14,8 @@ struct FramePlaces {
   std::vector<uint32_t> of_frame{};  // by FrameId::index: 1 + the index in the list, 0 = none
 };
 
-// Of the frames that stacks with values have. None has a frame of kind user of which nothing else
-// is known, unless its name begins with '[': readers would take that for no name of a function.
+// Places of the frames of stacks with values. A user frame of which nothing else is known has one
+// only if its name begins with '[': readers would otherwise take that for a function's name.
 FramePlaces frame_places(const Profile& profile);
 
 }  // namespace memflame

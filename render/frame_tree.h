@@ -34,7 +34,7 @@ struct FrameTree {
 // Throws the Error of sums that leave 64 bits.
 [[noreturn]] void sums_too_large();
 
-// How much of a node's own figures is drawn: never negative. Of a profile that is no difference,
+// How much of a node's own figures is drawn: never negative. If the profile is not a difference,
 // both states are the shown column.
 struct Width {
   WidthOf of = WidthOf::shown;

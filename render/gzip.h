@@ -10,8 +10,8 @@
 
 namespace memflame {
 
-// All of it as one member, packed in pieces by so many threads. The result does not depend on them.
-// What is behind the first 4 MiB is packed less tightly: the last few percent take most of the
+// All bytes as one member, packed in pieces by that many threads. The result does not depend on
+// their number. Beyond the first 4 MiB it packs less tightly: the last few percent take most of the
 // time.
 std::string gzip_packed(std::string_view bytes, unsigned threads);
 

@@ -168,7 +168,7 @@ class Placing {
   const double share_;      // what is narrower is merged
   int64_t least_ = 0;       // and this
   uint32_t tie_depth_ = 0;  // those that wide have room if they are less deep than this
-  size_t ties_ = 0;         // and so many that are as deep
+  size_t ties_ = 0;         // nodes as deep as that
   std::vector<Open> path_;
   Layout out_;
 };

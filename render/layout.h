@@ -60,7 +60,7 @@ Layout layout(const Profile& profile, const LayoutOptions& options);
 // The same of a tree that is there already, in the order that it has.
 Layout layout(const FrameTree& tree, const Profile& profile, const LayoutOptions& options);
 
-// A layout of which more frames are merged. Of the options, those on what is merged count.
+// The layout with more frames merged. Only the options on merging matter.
 Layout with_fewer_boxes(const Layout& layout, const Profile& profile, const LayoutOptions& options);
 
 }  // namespace memflame

@@ -11,12 +11,12 @@ namespace memflame {
 
 struct ReadAttributes {
   std::map<std::string, NameAttributes, std::less<>> by_name{};
-  size_t ignored = 0;  // attributes that are not taken from a file, and links that are no http
+  size_t ignored = 0;  // attributes that are not taken from a file, and links that are not http
 };
 
-// Lines "name TAB attribute=value TAB …", as flamegraph.pl takes them. Of attributes title, target
-// and href are taken, the last for http and https alone: what a file says must never run. Throws
-// Error, with `origin` and the line, when there is no "=".
+// Lines "name TAB attribute=value TAB …", as flamegraph.pl takes them. Only the attributes title,
+// target and href are used, href only for http and https: a file must never run code. Throws Error,
+// with `origin` and the line, if there is no "=".
 ReadAttributes read_name_attributes(std::string_view text, const std::string& origin);
 
 }  // namespace memflame

@@ -49,7 +49,7 @@ NodeLines picked(const NodeLines& lines, std::span<const uint32_t> nodes);
 // ones, 0 when none has a file.
 size_t main_entry(const Profile& profile, const NodeLines& lines, size_t owner, size_t column);
 
-// Of one owner the frame that has the most of a column, and how many other lines there are.
+// For one owner, the frame with the most of a column, and how many other lines there are.
 struct MainLine {
   FrameId frame;  // none: no line is known
   size_t others = 0;

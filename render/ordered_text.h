@@ -44,8 +44,8 @@ class OrderedText {
   bool failed_ = false;
 };
 
-// Calls `work(thread, text)` on so many threads, this one among them; what the first of them throws
-// is thrown here when all are done.
+// Calls `work(thread, text)` on `threads` threads, this one among them; rethrows here what the
+// first of them threw, once all are done.
 void write_in_order(std::ostream& out, unsigned threads,
                     const std::function<void(unsigned thread, OrderedText& text)>& work);
 

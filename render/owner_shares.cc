@@ -14,7 +14,8 @@ class Owners {
   explicit Owners(const Profile& profile)
       : profile_(profile), known_(profile.frames.size(), not_asked) {}
 
-  // Of the innermost frame that is no note, and with `outside` none of an allocator's.
+  // The owner of the innermost frame that is not a note; with `outside`, of the innermost one that
+  // is not an allocator's either.
   Owner innermost(StackId stack, bool outside) {
     for (; stack; stack = profile_.stacks[stack].caller) {
       const FrameId id = profile_.stacks[stack].frame;

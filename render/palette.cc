@@ -93,7 +93,7 @@ std::shared_ptr<const re2::RE2> parse_pattern(const Json& rule, const std::strin
   re2::RE2::Options options;
   options.set_log_errors(false);
   auto made = std::make_shared<const re2::RE2>(re2_text(text), options);
-  if (!made->ok()) fail(origin, "'" + text + "' is no regular expression: " + made->error());
+  if (!made->ok()) fail(origin, "'" + text + "' is not a regular expression: " + made->error());
   return made;
 }
 

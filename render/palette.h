@@ -88,7 +88,7 @@ struct Palette {
 
   // The same name has the same colour in every picture.
   Rgb colour(std::string_view name, BoxKind kind, Owner owner = Owner::unknown) const;
-  // Of a frame of `profile` that is called `name`.
+  // The colour of a frame of `profile` that is called `name`.
   Rgb colour(const Profile& profile, const Frame& frame, std::string_view name) const;
   // From -1, gone, to 1, new. Only where there is `change`.
   Rgb change_colour(double share) const;

@@ -31,7 +31,7 @@ std::array<Rgb, 2> background_of(const std::string& text) {
   const bool hexadecimal = text.size() == 7 && text[0] == '#' &&
                            std::from_chars(text.data() + 1, end, value, 16).ptr == end;
   if (!hexadecimal)
-    throw Error("the background '" + text + "' is none of yellow, blue, green, grey and #rrggbb",
+    throw Error("the background '" + text + "' is not one of yellow, blue, green, grey and #rrggbb",
                 ExitCode::usage);
   const Rgb colour{static_cast<uint8_t>(value >> 16U), static_cast<uint8_t>(value >> 8U),
                    static_cast<uint8_t>(value)};
@@ -69,7 +69,7 @@ ColourMap read_colour_map(const std::string& path) {
     Rgb colour;
     if (arrow == std::string::npos || !parse_rgb(std::string_view(line).substr(arrow + 2), colour))
       throw Error(path + ": line " + std::to_string(number) +
-                      " is none of a palette map: name->rgb(205,92,3)",
+                      " is not a palette map entry: name->rgb(205,92,3)",
                   ExitCode::usage);
     map.insert_or_assign(line.substr(0, arrow), colour);
   }

@@ -12,7 +12,7 @@
 namespace memflame {
 namespace {
 
-// "libc.so.6", "libfoo.so": where an input does not tell what was started, it was none of these.
+// "libc.so.6", "libfoo.so": if an input does not name the program, it was not one of these.
 bool is_library(std::string_view file) {
   const std::string_view name = file.substr(file.rfind('/') + 1);
   return name.ends_with(".so") || name.find(".so.") != std::string_view::npos ||

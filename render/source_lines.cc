@@ -33,7 +33,8 @@ struct Share {
   double size = 0;
 };
 
-// Of each stack the frame with the most of the shown value; of equals the first by file and line.
+// For each stack, the frame with the most of the shown value; among equals the first by file and
+// line.
 std::vector<FrameId> main_frames(const Profile& profile, std::vector<Share> shares, size_t stacks) {
   const auto place = [&](const Share& share) {
     const Frame& frame = profile.frames[share.frame];

@@ -48,8 +48,8 @@ class StackRows {
   // The next row; false behind the last. Throws Error when a sum leaves 64 bits.
   bool next() { return next_in(0, SIZE_MAX); }
 
-  // Likewise of the rows whose stack is at a place from `begin` to `end` - 1 of those in order, of
-  // which there are StackOrder::size(). Ranges are asked for from the front to the back.
+  // The next row whose stack is at places `begin` to `end` - 1 in the order; there are
+  // StackOrder::size() places. Callers ask for ranges from front to back.
   bool next_in(size_t begin, size_t end);
 
   std::string_view path() const { return path_; }              // names, root first

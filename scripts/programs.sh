@@ -15,7 +15,7 @@ for candidate in "$build/memflame" "$build/cli/memflame"; do
   [[ -n $memflame || ! -x $candidate ]] || memflame=$candidate
 done
 [[ -x $memflame ]] || { echo "${0##*/}: no memflame in $build: run scripts/build"; exit 1; }
-# Of Debian's packages, whatever else is in PATH.
+# Debian's packages only, whatever else is in PATH.
 export PATH=/usr/bin:/bin:/usr/sbin:/sbin LC_ALL=C.UTF-8
 
 format=svg

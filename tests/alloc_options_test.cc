@@ -19,7 +19,7 @@ TEST_CASE("options: bytes with units") {
   CHECK(parse_bytes("--sample", "8388607T") == 8388607ULL << 40);
 }
 
-TEST_CASE("options: what is no number of bytes is refused, by the option's name") {
+TEST_CASE("options: what is not a number of bytes is refused, by the option's name") {
   for (const char* text : {"", "x", "K", "-1", "1X", "1KX", "1Ki", "1 K", "1e99", "nan", "inf",
                            "0x10", "8388608T", "1BB"}) {
     CAPTURE(text);

@@ -239,7 +239,7 @@ TEST_CASE("TBB's allocator has names of its own, libstdc++ has none") {
   CHECK(Found(installed("libstdc++.so.6")).probes.sites.empty());
 }
 
-TEST_CASE("what is no ELF file has no allocator") {
+TEST_CASE("what is not an ELF file has no allocator") {
   CHECK(find_allocator(-1, {}).sites.empty());
   CHECK(Found("/proc/self/maps").probes.sites.empty());
 }

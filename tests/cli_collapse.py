@@ -198,7 +198,7 @@ def tidying():
 
 
 def peak_of(*arguments, text, times):
-    """Peak memory in bytes of reading a text so many times over through a pipe, and the output."""
+    """Peak memory in bytes of reading a text N times over through a pipe, and the output."""
     child = subprocess.Popen([MEMFLAME, "collapse", "--no-header", *arguments],
                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
 

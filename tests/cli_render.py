@@ -85,7 +85,7 @@ for arguments, words in (
 
 check("<script" not in render("--static"), "a static picture has no script")
 check(render("--fragment").startswith("<svg"), "a fragment has no XML declaration")
-check("<html" not in render("--fragment", "--format", "html"), "a fragment is no page")
+check("<html" not in render("--fragment", "--format", "html"), "a fragment is not a page")
 equal("colours are by name in any case", render("--hash"), plain)
 equal("the names that flamegraph.pl has", render("--colors", "mem", "--hash"), plain)
 
@@ -96,7 +96,7 @@ for arguments, words in (
         (["--elide", "x"], "--elide takes right, left, middle"),
         (["--max-boxes", "0"], "--max-boxes takes a number above 0"),
         (["--minwidth", "x"], "--minwidth takes a number"), (["--minwidth", "100%"], "smallest width"),
-        (["--bgcolors", "x"], "is none of yellow"), (["--factor", "x"], "--factor takes"),
+        (["--bgcolors", "x"], "is not one of yellow"), (["--factor", "x"], "--factor takes"),
         (["--total", "x"], "--total takes"), (["--height", "2"], "height of a frame"),
         (["--fonttype", "a;b"], "names of fonts"), (["--colors", "x"], "no palette is called 'x'"),
         (["--palette", "mine.json"], "palette mine.json: 'name' is missing"),

@@ -5,7 +5,7 @@ set(SYMBOLS ${CMAKE_CURRENT_BINARY_DIR}/symbols)
 set(SYMBOL_SOURCES ${CMAKE_CURRENT_SOURCE_DIR}/data/symbols)
 file(MAKE_DIRECTORY ${SYMBOLS}/links/.debug)
 set(SYMBOL_FILES)
-# Of binutils, also where the compiler is clang: LLVM's name fewer stubs.
+# binutils' tools even if the compiler is clang: LLVM's nm names fewer stubs.
 foreach(tool nm objcopy objdump strip)
   string(TOUPPER ${tool} variable)
   find_program(GNU_${variable} ${tool} REQUIRED)
@@ -49,7 +49,7 @@ symbol_file(library_ibt.so library.cc FLAGS -g -shared -fPIC ${ID} -fcf-protecti
             -Wl,-z,ibtplt)
 symbol_file(edges.so edges.S FLAGS -shared -nostdlib)
 symbol_file(assembly.so assembly.S FLAGS -g -shared -nostdlib)
-# Of DWARF 5 in which functions have sections of their own, binutils 2.40 takes files for others.
+# Not DWARF 5 with functions in sections of their own: binutils 2.40 then mixes up files.
 symbol_file(o3 inlined.cc FLAGS -O3 -gdwarf-4 -gz=zlib -ffunction-sections)
 symbol_file(size inlined.cc FLAGS -Os -gdwarf-4)
 symbol_file(c inlined.c FLAGS -gdwarf-5 -x c)

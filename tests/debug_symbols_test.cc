@@ -57,7 +57,7 @@ std::string hex_id(const std::string& path) {
   return text;
 }
 
-// Of the stripped library: how many of its two functions are found.
+// How many of the stripped library's two functions are found.
 size_t found_in(const Root& root) {
   const std::string path = root.path + "/lib/lib.so";
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));

@@ -352,11 +352,11 @@ TEST_CASE("programs that cannot be understood") {
   CHECK(malformed({0x3f}));                                       // no such instruction
   CHECK(malformed({0x2d}));                                       // another processor's
   CHECK(malformed({DW_CFA_def_cfa}));                             // its end is missing
-  CHECK(malformed({DW_CFA_def_cfa_expression, 5, 0x77}));         // likewise
-  CHECK(malformed({DW_CFA_advance_loc4, 1, 0}));                  // likewise
+  CHECK(malformed({DW_CFA_def_cfa_expression, 5, 0x77}));         // truncated
+  CHECK(malformed({DW_CFA_advance_loc4, 1, 0}));                  // truncated
   CHECK(malformed({DW_CFA_set_loc, 0, 0, 0x40, 0, 0, 0, 0, 0}));  // backwards
   CHECK(malformed({DW_CFA_advance_loc | 8, DW_CFA_set_loc, 0, 0x10, 0x40, 0, 0, 0, 0, 0}));
-  // An offset to what is no register, and a register when there never was an offset.
+  // An offset to what is not a register, and a register when there never was an offset.
   CHECK(malformed({DW_CFA_def_cfa_expression, 1, 0x06, DW_CFA_def_cfa_offset, 16}));
   const Section section(
       cie({DW_CFA_def_cfa_expression, 1, 0x06, DW_CFA_def_cfa_register, rbp, DW_CFA_nop}));
@@ -455,7 +455,7 @@ TEST_CASE("each version") {
 }
 
 TEST_CASE("malformed entries are left out and counted, the others are read") {
-  // Of the FDE it is known where its code is.
+  // The place of the FDE's code is known.
   const auto broken = [](const Section& section) {
     const Read frames = section.read();
     std::vector<row> rows;

@@ -34,7 +34,7 @@ TEST_CASE("a file that only calls a function does not define it") {
   CHECK(find_functions(self.get(), {"main"}).size() == 1);
 }
 
-TEST_CASE("what is no ELF file has no functions") {
+TEST_CASE("what is not an ELF file has no functions") {
   const UniqueFd maps(::open("/proc/self/maps", O_RDONLY | O_CLOEXEC));
   CHECK(elf_class(maps.get()) == ElfClass::none);
   CHECK(find_functions(maps.get(), {"malloc"}).empty());

@@ -171,7 +171,7 @@ TEST_CASE("the vdso is a file with names") {
   CHECK(ElfSymbols(module, true, opener).problem() == ElfProblem::replaced);
 }
 
-TEST_CASE("what is no usable ELF file") {
+TEST_CASE("what is not a usable ELF file") {
   DebuginfodBudget budget;
   const std::string path = files + "unusable";
   const auto problem = [&](const std::string& bytes) {

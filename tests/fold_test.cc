@@ -222,7 +222,7 @@ TEST_CASE("bytes of a loss: pages are turned into bytes, plain counts have none"
   CHECK(fold(m.recording, {}).losses[Loss::truncated_too_deep].events == 9);
 }
 
-TEST_CASE("garbage behind a frame without frame pointer is cut off where it is no code") {
+TEST_CASE("garbage behind a frame without frame pointer is cut off where it is not code") {
   Maker m;
   const LocationId f = m.location("f"), g = m.location("g"), main = m.location("main");
   const LocationId junk = m.location("[unmapped 0x7ffc]", FrameKind::unknown, false);

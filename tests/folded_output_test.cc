@@ -130,7 +130,7 @@ TEST_CASE("a title that is asked for beats the profile's") {
   CHECK(out.str().find("first") == std::string::npos);
 }
 
-TEST_CASE("a value's name that is no word cannot break the header") {
+TEST_CASE("a value's name that is not a word cannot break the header") {
   Profile p;
   p.types = {{"bytes \"kept\"\nf 1", Unit::bytes}};
   add(p, {"f"}, 2);
@@ -175,7 +175,7 @@ TEST_CASE("what is read is written as it was, and what is written is read as it 
   }
 }
 
-TEST_CASE("variances are no values of their own") {
+TEST_CASE("variances are not values of their own") {
   Profile p;
   p.types = {{"live", Unit::bytes, 1}, {"live variance", Unit::variance}};
   p.add(p.push({}, "main"), std::array<int64_t, 2>{5, 9});

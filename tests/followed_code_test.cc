@@ -149,7 +149,7 @@ TEST_CASE("a call goes on behind it when what is called returns") {
   // 8: mov (%rdi),%rsp; jmp *8(%rdi), as longjmp() has it.
   check_rows(followed(bytes({0x50, 0xe8, 2, 0, 0, 0, 0x58, 0xc3, 0x48, 0x8b, 0x27, 0xff, 0x67, 8})),
              {{0, row_rsp, 1}, {1, row_rsp, 2}, {6, row_bad}, {8, row_rsp, 1}, {11, row_bad}});
-  // Neither of two that call each other returns, but for the way that does.
+  // Two functions that call each other return only by the way out of the circle.
   check_rows(
       followed(bytes({0x50, 0xe8, 3, 0, 0, 0, 0x58, 0xc3, 0x90,     // 0
                       0x74, 6, 0xe8, 0xf0, 0xff, 0xff, 0xff, 0x90,  // 9: je 17; call 0
@@ -197,7 +197,7 @@ TEST_CASE("functions whose address is loaded") {
   check_rows(followed(code), {{0, row_rsp, 1}, {8, row_bad}});
 }
 
-TEST_CASE("what is no code, and too much of it") {
+TEST_CASE("what is not code, and too much of it") {
   check_rows(followed(bytes({0x06, 0x06})), {{0, row_bad}});
   check_rows(followed(bytes({0x50, 0x48})), {{0, row_rsp, 1}, {1, row_bad}});  // cut off
   check_rows(followed(bytes({0xe9, 0xff, 0xff, 0xff, 0x7f})), {{0, row_rsp, 1}});

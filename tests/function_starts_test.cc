@@ -45,7 +45,7 @@ TEST_CASE("functions of a stripped program begin where its symbols said") {
   CHECK(starts.name_of(symbols.at("plain")).empty());
 }
 
-TEST_CASE("what is no code of the file is in no function") {
+TEST_CASE("what is not code of the file is in no function") {
   const Opened stripped(files + "stripped");
   const FunctionStarts starts(*stripped.file);
   for (const uint64_t address : {uint64_t{0}, uint64_t{1}, uint64_t{1} << 40, UINT64_MAX})

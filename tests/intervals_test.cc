@@ -62,7 +62,9 @@ TEST_CASE("a fixed mapping over another replaces the overlap") {
   CHECK(owned(map) == Owned{{3, 20}});
 }
 
-TEST_CASE("mremap: growth belongs to who grows, shrink takes the tail, a move keeps the owner") {
+TEST_CASE(
+    "mremap: growth belongs to the code that grows it, shrink takes the tail, a move keeps the "
+    "owner") {
   Intervals map;
   map_pages(map, 100, 4, 1);
   map.remap(100 * page, 4 * page, 100 * page, 6 * page, 2, false);

@@ -44,7 +44,7 @@ TEST_CASE("a return address behind a function's last instruction is still that f
   CHECK(code.user_of(stack_of({0xffffffff81001000})) == MemoryUser::other);
 }
 
-TEST_CASE("data, and names that only begin alike, are no allocators") {
+TEST_CASE("data, and names that only begin alike, are not allocators") {
   const KernelCode code(symbols);
   CHECK(code.user_of(stack_of({0xffffffff81005010})) == MemoryUser::other);
   CHECK(code.user_of(stack_of({0xffffffffc0000010})) == MemoryUser::other);

@@ -139,7 +139,7 @@ TEST_CASE("linkage tables") {
   CHECK(is(linkage_table(2 * short_entry, address + 8), {{0, row_rsp, 1}}));
 }
 
-TEST_CASE("anything else is no linkage table that is known") {
+TEST_CASE("anything else is not a linkage table that is known") {
   const Code others[] = {
       {},
       header,

@@ -133,7 +133,7 @@ TEST_CASE("answers that cannot be true are not believed") {
   }
 }
 
-TEST_CASE("files are opened by the one who asked for names") {
+TEST_CASE("files are opened by the process that asked for names") {
   const auto name = [](size_t group, FileSource& files, const auto& tell) {
     const OpenedFile none = files.open({FileRequest::Kind::link, "x", 0});
     const OpenedFile opened = files.open({FileRequest::Kind::build_id, "abcd", 5});

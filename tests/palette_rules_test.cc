@@ -90,7 +90,7 @@ TEST_CASE("rules tell languages apart") {
   CHECK(legend_of("chain", "schedule_[w]") == "woken by");
 }
 
-TEST_CASE("kernel functions and what is merged are no business of rules without a kind") {
+TEST_CASE("rules without a kind leave kernel functions and merged boxes alone") {
   CHECK(legend_of("java", "java/lang/X", BoxKind::kernel) == "");
   CHECK(legend_of("rust", "a::b", BoxKind::merged) == "");
 }
@@ -102,7 +102,7 @@ TEST_CASE("errors in rules say what is wrong") {
   CHECK(error_of(R"([{"colours": ["#ffffff", "#ffffff"]}])") ==
         "palette my.json: each of 'rules' needs 'match', 'owner' or 'kind'");
   CHECK(error_of(R"([{"match": "(", "colours": ["#ffffff", "#ffffff"]}])")
-            .starts_with("palette my.json: '(' is no regular expression: "));
+            .starts_with("palette my.json: '(' is not a regular expression: "));
   CHECK(error_of(R"([{"match": "x", "colours": ["#000000", "#ffffff"]}])") ==
         "palette my.json: black text is not readable on 'colours' #000000: lighten it");
   CHECK(error_of(R"([{"owner": "me", "colours": ["#ffffff", "#ffffff"]}])") ==
@@ -208,7 +208,7 @@ TEST_CASE("names keep their colours in a file") {
     CAPTURE(wrong);
     std::ofstream(path) << "ok->rgb(1,2,3)\n" << wrong << "\n";
     CHECK_THROWS_WITH_AS(read_colour_map(path),
-                         doctest::Contains("line 2 is none of a palette map"), Error);
+                         doctest::Contains("line 2 is not a palette map entry"), Error);
   }
   std::remove(path.c_str());
 }

@@ -85,7 +85,7 @@ TEST_CASE("a preset of one's own, from a file") {
   CHECK_THROWS_WITH_AS(read_preset(path), doctest::Contains("cannot be read"), Error);
 }
 
-TEST_CASE("what is no preset") {
+TEST_CASE("what is not a preset") {
   CHECK_THROWS_WITH_AS(read_preset("cudda"),
                        doctest::Contains("no preset 'cudda': there are apr-pools, cuda"), Error);
   struct Wrong {

@@ -32,7 +32,7 @@ TEST_CASE("maps lines: ranges, protection, device, names with blanks") {
   CHECK_FALSE(lines[2].readable);
 }
 
-TEST_CASE("lines that are no maps lines are passed over") {
+TEST_CASE("lines that are not maps lines are passed over") {
   CHECK(parse_maps("").empty());
   CHECK(parse_maps("garbage\n\n12-\n12-34\n12-34 r\n12-34 rwxp 0 0:0\n").empty());
 }

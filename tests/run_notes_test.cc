@@ -46,7 +46,7 @@ TEST_CASE("options that leave blocks out are named with their figures") {
         "filtered: only blocks of 8,192 bytes or less (--max-size)");
 }
 
-TEST_CASE("nothing that was watched is an error, but for the whole system") {
+TEST_CASE("a run that watched nothing is an error, unless it watched the whole system") {
   ProbeOptions options;
   CHECK(refusal(options).empty());
   options.target.comm = "nosuch";

@@ -100,7 +100,7 @@ struct Totals {
   Mean bytes, count, bytes_variance, count_variance;
 };
 
-// Of kept blocks of this size.
+// What kept blocks of this size should add up to.
 Totals expected(uint64_t size) {
   Totals totals;
   for (int i = 0; i < 1000; ++i) {

@@ -18,7 +18,7 @@ std::vector<std::byte> bytes(std::initializer_list<int> code) {
   return made;
 }
 
-// Of a function of these bytes that needs its first argument.
+// The site in a function of these bytes that needs its first argument.
 Site site_in(std::initializer_list<int> code, uint8_t arguments = 1, bool long_nops = false) {
   const std::vector<std::byte> made = bytes(code);
   const std::vector<Instruction> body = decode_all(made, entry, long_nops);

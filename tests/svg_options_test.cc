@@ -96,7 +96,7 @@ TEST_CASE("backgrounds by name and by colour, none that hides the text") {
   CHECK(count(page(p, {.background = "grey"}), "\"background\":[\"#f8f8f8\",\"#e8e8e8\"]") == 1);
   CHECK(usage_error(p, {.background = "#101010"}).find("not readable") != std::string::npos);
   for (const char* wrong : {"pink", "#12345", "#12345g", "#1234567", "#-12345"})
-    CHECK(usage_error(p, {.background = wrong}).find("is none of yellow") != std::string::npos);
+    CHECK(usage_error(p, {.background = wrong}).find("is not one of yellow") != std::string::npos);
 }
 
 TEST_CASE("narrow boxes by their share of the total") {

@@ -204,7 +204,7 @@ TEST_CASE("hostile names stay names in every place") {
   CHECK(std::string(picture.root().child_value("style")) == other.root().child_value("style"));
 }
 
-TEST_CASE("bytes that are no text are replaced, and the picture says how many") {
+TEST_CASE("bytes that are not text are replaced, and the picture says how many") {
   Profile p = bytes();
   add(p,
       {"a\x01"

@@ -39,7 +39,7 @@ TEST_CASE("debug files are found by build id, also below the root of a container
   CHECK(c.at("plain")[0].line == line_of(source, "plain"));
 }
 
-TEST_CASE("debug files that do not belong to the program, or are no files, are not used") {
+TEST_CASE("debug files that do not belong to the program, or are not files, are not used") {
   Scratch scratch;
   const std::string id = build_id_of(open_file(files + "stripped").get());
   const fs::path debug = scratch.path / "usr/lib/debug/.build-id" / id.substr(0, 2);

@@ -191,7 +191,7 @@ TEST_CASE("JIT code is named by the perf map, in children too") {
   symbolize(recording, {});
   CHECK(recording.locations[1].symbols[0].function == "second");
 
-  // A file in memory that is no ELF file is treated alike.
+  // A file in memory that is not an ELF file is treated alike.
   Scratch scratch;
   write_file(scratch.path / "doublemapper", "\x90\x90\x90");
   Module& module = recording.modules.emplace_back();
@@ -228,7 +228,7 @@ TEST_CASE("kernel addresses") {
   CHECK(frame(2).function == "toy::main");
   CHECK(frame(3).function == "[kernel 0xffffffff81000208]");
   CHECK(frame(3).kind == FrameKind::kernel);
-  // The same number in the user part of the stack is no kernel address.
+  // The same number in the user part of the stack is not a kernel address.
   CHECK(frame(4).function == "[unmapped 0xffffffff81000150]");
   CHECK(count(recording, Loss::unknown_symbol) == 1);
   CHECK(count(recording, Loss::unmapped_address) == 1);
@@ -257,7 +257,8 @@ TEST_CASE("the vsyscall page") {
 
 namespace {
 
-// Ten frames in files, and so many without a name, of a process with this file mapped.
+// The advice for ten frames in files and `nameless` frames without a name, in a process with this
+// map.
 std::vector<std::string> advice(const std::string& file, size_t nameless, const char* map = "") {
   Recording recording = record({{0x10000, 0x20000, 0, 0, ""}});
   recording.modules.emplace_back().path = "/usr/lib/" + file;

@@ -264,7 +264,7 @@ TEST_CASE("a file that changes is another file") {
   CHECK(!cache.load(after));
 }
 
-TEST_CASE("nothing is kept of what is no program, or has no name any more") {
+TEST_CASE("nothing is kept of what is not a program, or has no name any more") {
   const Place place;
   const TableCache cache(place.cache());
   const UniqueFd text(::open(UNWIND "/../CTestTestfile.cmake", O_RDONLY | O_CLOEXEC));
@@ -320,7 +320,7 @@ TEST_CASE("folders that others could write to are not used") {
   CHECK(!cache.problem().empty());
   CHECK(!cache.store(place.stamp(), Table{}));
   CHECK(!cache.load(place.stamp()));
-  // It is no error: the table is made.
+  // It is not an error: the table is made.
   CHECK(!table_of_file(place.open().get(), &cache).table.rows.empty());
 }
 

@@ -26,7 +26,7 @@ TEST_CASE("the run of allocator frames at the end") {
         lines(profile_of(text)));
 }
 
-TEST_CASE("processes and notes are no allocators") {
+TEST_CASE("processes and notes are not allocators") {
   const Profile profile = profile_of("# memflame roots=\"process\"\nmalloc;malloc 1\n");
   CHECK(lines(tidy_allocators(profile, Allocators::hide, builtin_allocators())) ==
         Lines{{"malloc", 1}});
@@ -116,7 +116,7 @@ TEST_CASE("a list that cannot be meant") {
     return "";
   };
   CHECK(error_of("malloc\n!\n") ==
-        "my.txt: line 2 is no name of a function; one a line, '*' for any text");
+        "my.txt: line 2 is not a function name; one per line, '*' for any text");
   CHECK_FALSE(error_of(std::string("\0", 1)).empty());
   CHECK_FALSE(error_of(std::string(5000, 'a')).empty());
 }

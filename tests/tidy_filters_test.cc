@@ -134,9 +134,9 @@ TEST_CASE("processes of one program become one") {
 }
 
 TEST_CASE("what is not understood") {
-  CHECK(error_of_pattern("a(") == "--include: 'a(' is no regular expression: missing ): a(");
+  CHECK(error_of_pattern("a(") == "--include: 'a(' is not a regular expression: missing ): a(");
   CHECK(error_of_pattern("module:*") ==
-        "--include: '*' is no regular expression: no argument for repetition operator: *");
+        "--include: '*' is not a regular expression: no argument for repetition operator: *");
   CHECK(error_of_renaming("abc") == "--rename takes RE=TEXT or s/RE/TEXT/, not 'abc'");
   CHECK(error_of_renaming("s/a/b") == "--rename takes RE=TEXT or s/RE/TEXT/, not 's/a/b'");
   CHECK(error_of_renaming("s/a/b/c/") == "--rename takes RE=TEXT or s/RE/TEXT/, not 's/a/b/c/'");
@@ -144,7 +144,7 @@ TEST_CASE("what is not understood") {
   CHECK_FALSE(error_of_renaming("(=b").empty());
 }
 
-TEST_CASE("bytes that are no text") {
+TEST_CASE("bytes that are not text") {
   const Profile profile = profile_of("a\xff;b 1\n\xc3;c 2\n");
   CHECK(lines(keep_matching(profile, patterns({"^a"}))) == Lines{{"a\xff;b", 1}});
 }

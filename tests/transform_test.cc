@@ -120,7 +120,7 @@ TEST_CASE("a factor changes estimates and their errors alike, and no other colum
   CHECK(p.total(2) == 7);
 }
 
-TEST_CASE("what is no number is refused at once") {
+TEST_CASE("what is not a number is refused at once") {
   for (const char* wrong :
        {"0", "-1", "x", "1x", "", ".", "1e3", "0.0000000001", "99999999999999999999"}) {
     if (*wrong == '\0') continue;  // stands for not given

@@ -93,8 +93,8 @@ const std::vector<Golden> golden_of_gaps{
 };
 constexpr uint32_t gaps_from = 368, gaps_to = 480;
 
-// Of a file with .debug_frame. LLVM's assembler forgets there that a frame is a signal's ('S', a
-// string of its own after the version); an expression for rip is then all that is left.
+// Rows of a file with .debug_frame. There LLVM's assembler forgets that a frame is a signal's ('S',
+// a string of its own after the version); only an expression for rip is left.
 std::vector<Golden> golden_of_debug(const std::vector<std::byte>& file) {
   const auto elf = ElfImage::open(ImageBytes(file));
   const Elf64_Shdr* section = elf ? elf->section(".debug_frame") : nullptr;
@@ -291,7 +291,7 @@ TEST_CASE("a file read in pieces has the table of its bytes") {
   }
 }
 
-TEST_CASE("what is no x86-64 program has neither rows nor segments") {
+TEST_CASE("what is not an x86-64 program has neither rows nor segments") {
   auto bytes = built("library.so");
   const auto is_empty = [](std::span<const std::byte> image) {
     const Table table = make_table(image);

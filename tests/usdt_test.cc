@@ -211,7 +211,7 @@ TEST_CASE("a pair of which one site cannot be read is none") {
 }
 
 TEST_CASE("notes that lie") {
-  // Code that is no code, a counter that is read-only or nowhere.
+  // Invalid code addresses; a counter that is unmapped or read-only.
   for (const Note& note :
        {Note{.pc = data_address}, Note{.pc = code_address + room}, Note{.pc = UINT64_MAX},
         Note{.counter = code_address}, Note{.counter = 0x999999}})

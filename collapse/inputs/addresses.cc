@@ -90,8 +90,8 @@ void AddressStacks::add(std::string_view root, std::span<const uint64_t> address
   for (const uint64_t address : addresses) stack.pcs.push_back({address, true});
 }
 
-// A process has one thing at an address at one time. Of two that claim it neither can be believed
-// more; the one that was listed first stays, so that an address is looked up in one place only.
+// A process has one thing at an address at a time. If two mappings claim it, neither can be
+// trusted; the one listed first stays, so that an address is looked up in one place only.
 void AddressStacks::drop_overlaps(Issues& issues) {
   std::vector<Mapping>& mappings = recording_.spaces[process.index].mappings;
   std::stable_sort(mappings.begin(), mappings.end(),

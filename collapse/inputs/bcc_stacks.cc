@@ -11,7 +11,7 @@
 //       12
 //
 // mallocstacks has the number first: "4096 bytes allocated at:". profile -a marks the kernel's
-// functions: "submit_bio_[k]". Of Python 3 older versions print names as b'submit_bio'.
+// functions: "submit_bio_[k]". Older versions under Python 3 print b'submit_bio'.
 #include <algorithm>
 #include <array>
 

@@ -133,7 +133,7 @@ class Reader : TextReader {
     values_.clear();
     if (!take_values(rest)) {
       maps_.drop();
-      return bad("the value of a map is no number");
+      return bad("the value of a map is not a number");
     }
     maps_.add(values_);
   }

@@ -17,7 +17,7 @@ class Handler {
  public:
   Handler(BpftraceMaps& maps, std::vector<std::string_view>& bad) : maps_(maps), bad_(bad) {}
 
-  // Takes one line. False where it is no JSON from some byte on; what comes before has been taken.
+  // Takes one line. False where it is not JSON from some byte on; what comes before has been taken.
   bool run(std::string_view line) {
     JsonTokens tokens{std::string(line)};
     while (read(tokens)) {
@@ -99,7 +99,7 @@ class Handler {
   void end_entry() {
     if (!maps_of_data_) return;
     if (with_buckets_) values_ = {{"", buckets_, true}};
-    if (values_.empty()) return bad_.push_back("the value of a map is no number");
+    if (values_.empty()) return bad_.push_back("the value of a map is not a number");
     add();
   }
 
@@ -112,7 +112,7 @@ class Handler {
   }
 
   void other() {
-    if (maps_of_data_ && depth_ >= 2) bad_.push_back("the value of a map is no number");
+    if (maps_of_data_ && depth_ >= 2) bad_.push_back("the value of a map is not a number");
   }
 
   std::string_view map() const {

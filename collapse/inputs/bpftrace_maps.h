@@ -36,7 +36,7 @@ class BpftraceMaps {
   void drop() { open_ = false; }
   bool open() const { return open_; }
 
-  // Of a map without keys.
+  // A map without keys.
   void scalar(std::string_view map, std::string_view value);
 
   // A number as bpftrace prints it: older versions print negative sums without their sign.

@@ -6,7 +6,7 @@
 namespace memflame {
 
 // What FlameGraph's stackcollapse.pl makes of DTrace's output, and of Rust names what inferno does:
-// three lines are a header, arguments of C++ names are cut, what is no number is a frame.
+// three lines are a header, arguments of C++ names are cut, what is not a number is a frame.
 Profile read_dtrace_compat(Source& source, const ReadOptions& options);
 
 }  // namespace memflame

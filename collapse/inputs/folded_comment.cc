@@ -140,7 +140,7 @@ std::string grouped(int64_t value, uint8_t decimals) {
   return human(value, {"", Unit::count, no_column, 1, decimals});
 }
 
-// Both as so many of the smaller part.
+// Gives both numbers the unit of the one with more decimals.
 void align(Decimal& a, Decimal& b) {
   for (Decimal* number : {&a, &b})
     for (const uint8_t decimals = std::max(a.decimals, b.decimals); number->decimals < decimals;
@@ -172,7 +172,7 @@ bool FoldedComments::begin_text(const Fields& fields) {
   if (__builtin_add_overflow(total_.digits, total.digits, &total_.digits))
     throw Error("the totals of these texts leave the range of 64 bits");
   total_is_known_ = total_is_known_ && has_total;
-  // How long two runs watched together is no useful figure.
+  // How long two runs watched together is not a useful figure.
   if (++texts_ > 1) meta_.seconds = 0;
   shown_ = static_cast<size_t>(shown - types.begin());
   types_ = std::move(types);

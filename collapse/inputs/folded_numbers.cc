@@ -96,7 +96,7 @@ Counts counts_of(std::string_view line) {
   const bool tab = line.ends_with('\t');
   line.remove_suffix(1);
   const std::string_view before = take_word(line);
-  // A blank within a name is no second separator when the first is a TAB.
+  // A blank within a name is not a second separator when the first is a TAB.
   if (line.empty() || !is_number(before) || (tab && !line.ends_with('\t'))) return Counts::one;
   return Counts::two;
 }

@@ -23,8 +23,8 @@ struct Decimal {
 bool parse_decimal(std::string_view text, Decimal& number);
 
 // Takes the last numbers.size() words off a line, each with the blank or TAB before it. False when
-// one of them is no number; `line` is then as far as it was understood. Throws Error when a number
-// leaves 64 bits.
+// one of them is not a number; `line` is then as far as it was understood. Throws Error when a
+// number leaves 64 bits.
 bool take_counts(std::string_view& line, std::span<Decimal> numbers);
 
 // Which counts a line may end in when nobody says how many there are.

@@ -70,7 +70,7 @@ class Reader : TextReader {
     return false;
   }
 
-  // Amid a stack what looks like a place is a frame whose number is missing.
+  // Inside a stack, a line that looks like a place is a frame whose number is missing.
   bool before_stack() const { return frames_.empty() || of_core_; }
 
   // Where the program stands: "pause () at pause.c:29", "0x7f8b in pause () from libc.so.6", and
@@ -116,7 +116,7 @@ class Reader : TextReader {
   void end_stack() {
     end_frame();
     if (frames_.empty()) return;
-    // Of a core gdb tells where it stands, as a frame; stacks that are asked for come after it.
+    // gdb prints where a core stopped as a frame; the stacks the user asked for follow it.
     const bool is_location = of_core_ && frames_.size() == 1 && tid_.empty();
     of_core_ = false;
     if (is_location) {

@@ -11,7 +11,7 @@ namespace {
 // Variances of bytes are in squares of 1 KiB, as those of memflame's own samples.
 constexpr double variance_unit = 1 << 20;
 
-// Of blocks as large as these on average; the sum of both is never 0.
+// The chance that a block of the average size is sampled; the sum of both is never 0.
 double chance(uint64_t rate, const HeapCounts& seen) {
   const double size = static_cast<double>(seen.bytes) / static_cast<double>(seen.objects);
   const double part = size / static_cast<double>(rate);
@@ -26,7 +26,7 @@ int64_t whole(double value) {
   return static_cast<int64_t>(value);
 }
 
-// Of figures below it that are seen each with that chance.
+// The variance of an estimate of `figures`, each of which is seen with probability p.
 double variance(double figures, double p) { return std::abs(figures) * (1 - p) / (p * p); }
 
 int64_t bounded(double variance) {

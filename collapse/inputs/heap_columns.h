@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The figures of heap profiles that sample: one allocation in so many bytes is seen.
+// The figures of heap profiles that sample one allocation per N bytes.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ class HeapColumns {
   std::vector<int64_t> row_;
 };
 
-// How many there are when so many were seen: each allocation of s bytes is seen with probability
+// The estimate for what was seen: each allocation of s bytes is seen with probability
 // 1 - exp(-s/rate). The fraction is cut off, as pprof does. Throws Error beyond 64 bits.
 HeapCounts estimated(uint64_t rate, const HeapCounts& seen);
 

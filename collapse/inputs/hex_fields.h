@@ -15,7 +15,7 @@ class HexFields {
  public:
   explicit HexFields(std::string_view text) : rest_(text) {}
 
-  // Nothing at the end, and nothing from there on when it is no number. Throws Error when it is
+  // Nothing at the end, and nothing from there on when it is not a number. Throws Error when it is
   // beyond 64 bits.
   std::optional<uint64_t> next() {
     constexpr int hex = 16;

@@ -69,7 +69,7 @@ class JavaHeapzReader {
       lines_.fail(error.what());
     }
     if (!java_) source_.fail("expected 'format = java': other profiles of this kind are not known");
-    if (!in_bytes_) source_.fail("expected 'resolution = bytes': it is no profile of memory");
+    if (!in_bytes_) source_.fail("expected 'resolution = bytes': it is not a profile of memory");
     if (rows_.empty() && issues_.any())
       source_.fail("no line has the form '4096 1 @ 0x1 0x2'; " + issues_.texts().front());
     fold();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// massif's output: snapshots, some with a tree of who allocated. The tree begins at the allocation
-// and goes up to its callers, so its leaves are the roots of stacks; each node has the sum of its
-// children.
+// massif's output: snapshots, some with a tree of the code that allocated. The tree begins at the
+// allocation and goes up to its callers, so its leaves are the roots of stacks; each node has the
+// sum of its children.
 //
 //   snapshot=3
 //   time=1520

@@ -142,9 +142,9 @@ struct SourcePlace {
   uint32_t line = 0;
 };
 
-// Where nodes are in the source, by the block of source lines; empty where there is none. Of a box
-// that stands for several lines it is not known which of them led to which callee, so such a box
-// has no place. `frame`: the frames of `nodes` nodes, of which there are `frames`.
+// Where nodes are in the source, by the block of source lines; empty where there is none. A box
+// that stands for several lines has no place: which line led to which callee is not known.
+// `frame`: the frames of `nodes` nodes; there are `frames` different ones.
 std::vector<SourcePlace> places_of_nodes(const std::string& block, StringTable& strings,
                                          size_t frames, Numbers frame, size_t nodes) {
   if (block.empty()) return {};
@@ -162,7 +162,7 @@ std::vector<SourcePlace> places_of_nodes(const std::string& block, StringTable& 
   for (size_t node = 0; node < nodes; ++node)
     if (const uint64_t at = next.next(); node != 0 && at < frames && of_frame[at] > 1)
       of_node[node] = numbers.next();
-  // Of a list of one that, of others none.
+  // Reads one list. A list of one place gives that place, any other none.
   const auto take_list = [&](uint64_t count) {
     SourcePlace place;
     for (uint64_t i = 0; i < count; ++i) place = places[numbers.next_below(places.size())];

@@ -49,7 +49,7 @@ class Visitor : public MemflameFacts {
   Visitor(Source& source, bool lines) : MemflameFacts(source), lines_(lines) {}
 
   Profile finish() {
-    if (format_ != "memflame-profile") source_.fail("it is no profile of memflame's");
+    if (format_ != "memflame-profile") source_.fail("it is not a profile of memflame's");
     if (columns_ == 0) source_.fail("it does not say what its values are");
     if (shown_ < columns_) profile_.shown = shown_;
     issues_.finish(profile_);

@@ -41,7 +41,7 @@ std::string_view part(std::string_view file, Section section) {
   return file.substr(section.offset, section.size);
 }
 
-// Bytes from its end at which a record that is no sample has its time; 0 when it has none.
+// Bytes from its end at which a record that is not a sample has its time; 0 when it has none.
 size_t time_from_end(const perf_event_attr& attr) {
   if (attr.sample_id_all == 0 || (attr.sample_type & PERF_SAMPLE_TIME) == 0) return 0;
   constexpr uint64_t behind =

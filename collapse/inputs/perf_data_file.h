@@ -89,7 +89,7 @@ struct PerfFile {
 // Lower-case hex of a build id; those of less than 20 bytes are padded with zeros.
 std::string perf_build_id(std::string_view bytes);
 
-// Throws Error when it is no such file, or one that cannot be read here.
+// Throws Error when it is not such a file, or one that cannot be read here.
 PerfFile read_perf_file(Source& source);
 
 // Part of it: what stands in the header or, in a pipe, in records of their own.

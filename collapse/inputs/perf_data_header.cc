@@ -17,7 +17,7 @@ enum Feature : uint64_t {  // bits of the header, HEADER_* in perf
   feature_event_desc = 12,
 };
 
-// A length and so many bytes, of which a zero byte ends the text.
+// A length, then that many bytes; the text ends at the first zero byte.
 std::string take_string(PerfBytes& bytes) {
   const auto size = bytes.number<uint32_t>();
   return std::string(PerfBytes(bytes.bytes(size)).text());

@@ -11,7 +11,7 @@ namespace memflame {
 struct PerfSample {
   uint32_t pid = 0, tid = 0;
   uint64_t period = 1;
-  std::vector<uint64_t> kernel, user;  // leaf first; the first of each is no return address
+  std::vector<uint64_t> kernel, user;  // leaf first; the first of each is not a return address
 };
 
 // Reads a sample of an event; the vectors are used again. False when it is damaged.

@@ -94,7 +94,7 @@ ValueType type_of(const PerfWorker::Event& event, const ReadOptions& options) {
   return type;
 }
 
-// Of several events that of memory.
+// The column to show: the one that is memory, if there are several.
 size_t shown_of(const std::vector<ValueType>& types) {
   for (const Unit unit : {Unit::bytes, Unit::pages})
     for (size_t i = 0; i < types.size(); ++i)

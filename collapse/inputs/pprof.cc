@@ -186,7 +186,7 @@ Profile read_pprof(Source& source, const ReadOptions& options) {
   try {
     return PprofReader(source, options).run();
   } catch (const protozero::exception& error) {
-    source.fail(std::string("it is no whole pprof profile (") + error.what() +
+    source.fail(std::string("it is not a whole pprof profile (") + error.what() +
                 "); was it cut off?");
   }
 }

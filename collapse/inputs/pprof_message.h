@@ -68,7 +68,7 @@ struct Tables {
   std::vector<int64_t> comments;
 };
 
-// Both throw protozero::exception when the bytes are no such message.
+// Both throw protozero::exception when the bytes are not such a message.
 Tables read_tables(std::string_view message);
 void read_sample(std::string_view message, Sample& sample);
 

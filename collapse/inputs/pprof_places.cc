@@ -12,7 +12,7 @@
 namespace memflame::pprof {
 namespace {
 
-// Of the whole file: a location with that many inlined frames has more bytes itself.
+// For the whole file: a location with that many inlined frames has more bytes itself.
 constexpr size_t most_frames_a_byte = 8;
 
 std::string hex(uint64_t number) {

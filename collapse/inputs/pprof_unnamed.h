@@ -16,7 +16,7 @@ namespace memflame::pprof {
 
 class UnnamedCode {
  public:
-  static constexpr size_t longest_id = 255;  // of build ids; longer ones are no build ids
+  static constexpr size_t longest_id = 255;  // of build ids; longer ones are not build ids
   // A comment that begins so. False when it is damaged.
   bool take(std::string_view comment);
   // Where the function begins that has this address, in the file of that build id.

@@ -35,7 +35,7 @@ struct Scan {
       throw Error("a number leaves the range of 64 bits");
     return error == std::errc{};
   }
-  // For what is no figure: false also when it leaves the range of T.
+  // For what is not a figure: false also when it leaves the range of T.
   template <class T>
   bool small_number(T& value) {
     return digits(value, 10) == std::errc{};

@@ -49,7 +49,7 @@ struct Speedscope {
   std::vector<std::string> comments;  // memflame's own
 };
 
-// Throws Error when it is no JSON.
+// Throws Error when it is not JSON.
 Speedscope read_speedscope_document(Source& source);
 
 }  // namespace memflame

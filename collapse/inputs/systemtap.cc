@@ -7,8 +7,8 @@
 //    0x7f2e81 [/usr/lib/libc.so.6+0x2e81/0x1e7000]                no name
 //   	2404
 //
-// Of a probe of a return the function that returns comes first: "Returning from:  0x… : f
-// [kernel]", "Returning to  :  0x… : g [kernel]".
+// A return probe prints the function that returns first: "Returning from:  0x… : f [kernel]",
+// "Returning to  :  0x… : g [kernel]".
 #include <array>
 
 #include "collapse/inputs/text_reader.h"

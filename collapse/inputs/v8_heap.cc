@@ -110,7 +110,7 @@ class HeapReader {
     layout.names.clear();
     while (json_.next() == Kind::string && layout.names.size() < most)
       layout.names.emplace_back(json_.text());
-    if (json_.kind() != Kind::end_array) json_.fail("these are no names of fields,");
+    if (json_.kind() != Kind::end_array) json_.fail("these are not names of fields,");
   }
 
   // Calls `row` with each row of as many numbers as the layout has names.
@@ -123,7 +123,7 @@ class HeapReader {
     size_t at = 0;
     while (json_.next() != Kind::end_array) {
       const auto number = json_.integer();
-      if (!number) json_.fail(std::string("\"") + what + "\" has something that is no number,");
+      if (!number) json_.fail(std::string("\"") + what + "\" has something that is not a number,");
       numbers[at++] = *number;
       if (at != numbers.size()) continue;
       at = 0;

@@ -18,7 +18,7 @@ struct V8TraceNode {
 
 class V8TraceTree {
  public:
-  // The next value. Throws Error when it is no such tree.
+  // The next value. Throws Error when it is not such a tree.
   void take(JsonTokens& json);
 
   // The root is the first.

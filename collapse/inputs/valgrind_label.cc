@@ -48,7 +48,7 @@ std::string in_module(std::string_view module) {
   return module.empty() ? "[unknown]" : "[" + std::string(module) + "]";
 }
 
-// Beyond 64 bits it is no address.
+// Beyond 64 bits it is not an address.
 uint64_t address_of(const ValgrindLabel& label) {
   constexpr int hex = 16;
   uint64_t address = 0;

@@ -30,8 +30,8 @@ struct ValgrindFrame {
 // unless options.lines.
 ValgrindFrame valgrind_frame(Profile& profile, std::string_view text, const ReadOptions& options);
 
-// The stack of these frames, root first. Of frames at one address the first is the function that
-// is there, and the others were inlined into it.
+// The stack of these frames, root first. If several frames have one address, the first is the
+// function there, and the others were inlined into it.
 StackId push_frames(Profile& profile, std::span<const ValgrindFrame> frames);
 
 }  // namespace memflame

@@ -19,7 +19,7 @@ MappingIndex::MappingIndex(const std::vector<Mapping>& mappings) : mappings_(map
     const Mapping& m = mappings[i];
     if (m.start < m.end) add(edge(m.start), edge(m.end), {m.from_ns, m.until_ns, i});
   }
-  // Of two that began at the same time the one noted later counts.
+  // If two began at the same time, the one noted later counts.
   const auto newer = [](const Span& a, const Span& b) {
     return a.start != b.start ? a.start > b.start : a.owner > b.owner;
   };

@@ -20,7 +20,7 @@ struct DebugSearch {
 
 // Lower-case hex of a build id as it stands in a file.
 std::string hex(const void* bits, ssize_t size);
-// Build id of an ELF file in lower-case hex, "" when it has none or is no ELF file.
+// Build id of an ELF file in lower-case hex, "" when it has none or is not an ELF file.
 std::string build_id_of(int fd);
 std::string build_id_of(Elf* elf);
 

@@ -26,8 +26,8 @@ class DwarfIndex {
  public:
   explicit DwarfIndex(Dwarf* dwarf);
 
-  // Outermost first: the function itself, then what is inlined into it at `address`. Of assembly
-  // the function may have no name. Empty when the address is in no function.
+  // Outermost first: the function itself, then what is inlined into it at `address`. A function in
+  // assembly may have no name. Empty if the address is in no function.
   std::vector<SourceFrame> find(uint64_t address);
 
  private:

@@ -51,8 +51,8 @@ class FileSource {
   virtual OpenedFile open(const FileRequest& request) = 0;
 };
 
-// Opens files of a module with the rights of this process. Only ELF files leave it, as a request
-// may come from somebody who has fewer rights. Both arguments must outlive this.
+// Opens files of a module with the rights of this process. It opens ELF files only, as a request
+// may come from a user with fewer rights. Both arguments must outlive this.
 class OwnFiles : public FileSource {
  public:
   OwnFiles(const Module& module, DebuginfodBudget& budget) : module_(module), budget_(budget) {}

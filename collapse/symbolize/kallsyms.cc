@@ -27,7 +27,7 @@ Kallsyms::Kallsyms(std::string text) : text_(std::move(text)) {
     const std::string_view name = line.substr(0, line.find('\t'));
     if (name.empty() || entries.size() == UINT32_MAX) continue;
     // Data symbols end the function before them but name no code; per-CPU offsets (type 'a'/'A')
-    // are no addresses at all.
+    // are not addresses at all.
     if (type == 'a' || type == 'A') continue;
     const bool code = type == 't' || type == 'T' || type == 'w' || type == 'W';
     uint64_t limit = 0;

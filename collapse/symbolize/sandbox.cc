@@ -68,7 +68,7 @@ constexpr std::array<uint32_t, 11> refused{
 class Filter {
  public:
   Filter() {
-    // 32-bit calls have other numbers; those of x32 are none of these.
+    // 32-bit calls have other numbers; those of x32 are not among these.
     load(offsetof(seccomp_data, arch));
     skip_unless(BPF_JEQ, AUDIT_ARCH_X86_64, 1);
     skip(1);

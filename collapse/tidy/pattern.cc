@@ -13,7 +13,7 @@ std::shared_ptr<const re2::RE2> compile(std::string_view option, std::string_vie
   auto made = std::make_shared<const re2::RE2>(re2_text(text), options);
   if (!made->ok())
     throw Error(std::string(option) + ": '" + std::string(text) +
-                    "' is no regular expression: " + made->error(),
+                    "' is not a regular expression: " + made->error(),
                 ExitCode::usage);
   return made;
 }

@@ -26,7 +26,7 @@ bool is_class_path(std::string_view path, bool folder_needed) {
                      [](char c) { return is_identifier(c) || c == '/' || c == '-'; });
 }
 
-// "com/x/Y" and ".m", both without what the JVM puts around them; nothing when it is no Java.
+// "com/x/Y" and ".m", both without what the JVM puts around them; nothing when it is not Java.
 struct JavaName {
   std::string_view path, method;
 };

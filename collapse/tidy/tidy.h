@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Tidying: what is taken out of a profile, and what its frames are called. All of it is optional;
-// each step takes a profile and gives one, in time linear in its stacks and in the length of its
-// names. Sums of columns stay as they are but for the steps that drop stacks, which say so in a
-// note. Which option does what, with examples: docs/tidying.md.
+// Tidying: removes stacks and frames from a profile, and changes frames' names. All of it is
+// optional; each step takes a profile and returns one, in time linear in its stacks and in the
+// length of its names. Column sums stay as they are, except in the steps that drop stacks, which
+// say so in a note. Each option with examples: docs/tidying.md.
 #pragma once
 
 #include <cstddef>

@@ -122,7 +122,7 @@ void run(int64_t count, void* (*body)(void*)) {
 
 int main(int argc, char** argv) {
   if (argc > 1) {
-    const int64_t asked = std::atoll(argv[1]);  // NOLINT(cert-err34-c): a word is no number
+    const int64_t asked = std::atoll(argv[1]);  // NOLINT(cert-err34-c): a word is not a number
     if (asked > 0) rounds = asked;
   }
   if (pthread_key_create(&key, dies) != 0) truth::fail("no key");

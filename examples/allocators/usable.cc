@@ -70,7 +70,7 @@ extern "C" {
 [[gnu::noinline]] void of_cxx() {
   each_size("of_cxx", [](size_t size) { return ::operator new(size); });
 }
-// Of jemalloc alone.
+// jemalloc only.
 [[gnu::noinline]] void by_flags() {
   using Mallocx = void* (*)(size_t size, int flags);
   const auto mallocx = reinterpret_cast<Mallocx>(dlsym(RTLD_DEFAULT, "mallocx"));

@@ -36,11 +36,11 @@ Kind kind_named(const char* word);
 // From now on event() does this. Prepares what it takes.
 void choose(Kind wanted);
 
-// Between rounds of at most so many events of Kind::fault: all pages are fresh again.
+// Between rounds of at most this many events of Kind::fault: all pages are fresh again.
 constexpr size_t fresh_pages = 1024;
 void renew_pages();
 
-// States that the function has so many events of the kind chosen, and its callers.
+// States that the function has `events` events of the kind chosen, and its callers.
 void state(const char* leaf, const char* callers, int64_t events);
 
 constexpr size_t small_bytes = 100, page_bytes = 4096, large_bytes = 256 << 10;

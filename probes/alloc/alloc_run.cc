@@ -173,8 +173,8 @@ bool AllocRun::saw_enough(const bpf::candidate_record& record) const {
   }
 }
 
-// Files whose allocator gives out blocks by ways that are not probed, as a browser's does: it gets
-// so many addresses back that nobody gave. Errors of that number would have ended the program.
+// Files whose allocator gives out blocks in ways that are not probed, as a browser's does: it gets
+// back too many addresses it never gave. That many real errors would have ended the program.
 std::set<std::string> AllocRun::files_with_unseen_doors(const bpf::counters& counters) const {
   const auto share_of_frees = [&](uint64_t percent, uint64_t least) {
     return std::max(least, counters.freed / 100 * percent);

@@ -42,7 +42,7 @@ class AllocRun : public Accounting {
   uint16_t number_of(const ProbedFunction& function);
   const std::vector<ProbedFunction>& functions() const { return functions_; }
   void probed(uint16_t number);  // all of its probes are there now
-  // Of functions that were probed in several files.
+  // Names of functions that were probed in several files.
   std::vector<std::string> shared_names() const;
 
   // Files that were looked at. Returns the entry for one, made when there was none.

@@ -45,7 +45,7 @@ constexpr AllocatorFunction takes(std::string_view name, unsigned family = mallo
   return {name, shape(bpf::action_free, {.block = 1}, family)};
 }
 
-// Of each prefix. reallocf() also frees the block when it fails, which is not seen here.
+// With any prefix. reallocf() also frees the block when it fails, which is not seen here.
 constexpr std::array any_prefix{
     gives("malloc", {.size = 1}),
     gives("calloc", {.size = 2, .count = 1}),

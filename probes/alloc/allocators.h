@@ -50,8 +50,8 @@ struct AllocatorSite {
   uint64_t offset = 0;
   bpf::call_shape shape{};
   std::string text;  // "free+3", "_Znwm+end@0x39388"
-  // Of a free: where calls from the allocator's own code return to, as an offset in the file. Such
-  // a call says nothing of what the program does.
+  // For a free: the return addresses of calls from the allocator's own code, as offsets in the
+  // file. Such a call says nothing about the program.
   std::vector<uint64_t> own_calls = {};
   bool declared = false;  // by the user, not found by its name
 };
@@ -71,7 +71,7 @@ struct AllocatorProbes {
 // Where C++ exceptions are thrown, if that is in this file: __cxa_throw of the C++ ABI.
 std::optional<AllocatorSite> find_throw(int fd, const FindOptions& options);
 
-// Empty for what is no x86-64 ELF file or has no allocator.
+// Empty for what is not an x86-64 ELF file or has no allocator.
 AllocatorProbes find_allocator(int fd, const FindOptions& options);
 
 }  // namespace memflame

@@ -12,7 +12,7 @@
 namespace memflame {
 namespace {
 
-// One allocation kept in so many costs next to nothing beside the probes.
+// At this rate keeping allocations costs next to nothing compared with the probes.
 constexpr double next_to_nothing = 1.0 / 200;
 // Looks at a cost that cannot be helped, half a second apart or more, before the run ends.
 constexpr int most_looks_beyond = 3;

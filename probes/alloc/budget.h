@@ -23,7 +23,7 @@ struct Situation {
   uint64_t distance = 0;  // 0: all blocks are kept
   double overhead = 0;    // percent
   double probes = 0;      // percent, the traps at entries alone: no sampling rate avoids these
-  double kept = 1;        // of the allocations, so many were kept
+  double kept = 1;        // the share of allocations that were kept
 };
 
 // The cost in percent of what the target would have used by itself.

@@ -28,7 +28,7 @@ enum call_family { family_malloc = 1, family_new, family_new_array, family_other
 
 // How the size that a block really has can be told from its address.
 enum usable_size { usable_unknown, usable_glibc, usable_jemalloc, usable_jemalloc_flags };
-// An alignment that is no argument.
+// An alignment that is not an argument.
 enum { aligned_to_page = 7 };
 
 // An argument is given by its number from 1 (the first) to 6; 0 means that there is none.

@@ -131,7 +131,7 @@ ALWAYS_INLINE void abandon(struct probe_state* call, u32 space) {
   call->sp = 0;
 }
 
-// Where not all blocks are kept, one that is not known is no news.
+// Where not all blocks are kept, a free of an unknown block means nothing.
 ALWAYS_INLINE int counts_misses(void) {
   return globals.sampling == sampling_none && !config.min_size && config.max_size == ~0ULL;
 }

@@ -7,7 +7,7 @@
 #include "blocks.h"
 
 // What was freed last. The least recently used entry makes room for a new one, so a second free is
-// found while no more than so many blocks were freed in between.
+// found only if it comes before the table has turned over once.
 struct freed {
   u64 allocating, freeing;  // stacks
   u64 size;

@@ -71,7 +71,7 @@ ProbeCost probe_cost(const ZydisDecodedInstruction& instruction, bool long_nops)
          instruction.raw.rex.R == 0 && instruction.raw.rex.X == 0);
     return short_form ? ProbeCost::emulated : ProbeCost::stepped;
   }
-  // With a 66 prefix kernels disagree; 41 90 is no nop, though some take it for one.
+  // With a 66 prefix kernels disagree; 41 90 is not a nop, though some take it for one.
   if (one_byte && opcode == 0x90)
     return instruction.length == 1 ? ProbeCost::emulated : ProbeCost::stepped;
   if (long_nops && two_bytes && opcode == 0x1f && instruction.raw.modrm.reg == 0)

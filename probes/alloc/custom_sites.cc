@@ -138,7 +138,7 @@ struct Places {
   }
 };
 
-// Of Go's functions only the entry is probed: see go_code.h.
+// Go's functions are probed at their entry only: see go_code.h.
 void add_go_site(FileCode& code, CustomHit& hit, Places& places) {
   bpf::call_shape shape = hit.declared->shape;
   if (shape.action == bpf::action_allocate) {

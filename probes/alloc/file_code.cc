@@ -65,7 +65,7 @@ uint64_t FileCode::size_at(uint64_t address) {
   return extent && extent->start == address ? extent->end - extent->start : 0;
 }
 
-// Empty when it is too large, or is no code.
+// Empty when it is too large, or is not code.
 const std::vector<Instruction>& FileCode::decoded(Extent extent) {
   const auto [at, added] = decoded_.try_emplace({extent.start, extent.end});
   const uint64_t size = extent.end - extent.start;
@@ -144,7 +144,7 @@ std::vector<uint64_t> FileCode::direct_calls(uint64_t address) const {
 }
 
 // The slot that an entry of the linkage table jumps through, perhaps behind endbr64; 0 when there
-// is no such entry at the address. Slots of indirect functions have no name.
+// is not such an entry at the address. Slots of indirect functions have no name.
 uint64_t FileCode::slot_of_stub(uint64_t address) {
   const auto [at, added] = stubs_.try_emplace(address, 0);
   if (!added) return at->second;

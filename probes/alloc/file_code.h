@@ -39,7 +39,7 @@ class FileCode {
   Body body(uint64_t address, uint64_t size, const std::vector<uint64_t>& ends);
   // The size of the function that begins here by the unwind data; 0 when they say nothing.
   uint64_t size_at(uint64_t address);
-  // Of a jump, a branch or a call; through the file's own linkage table, if that is the way.
+  // Where a jump, a branch or a call goes, if need be through the file's own linkage table.
   Destination destination(const Instruction& instruction);
 
   // Whether the file's own calls of this function go through its linkage table, so that another
@@ -48,7 +48,7 @@ class FileCode {
   // Where direct calls of this function return to.
   std::vector<uint64_t> direct_calls(uint64_t address) const;
 
-  // In the file; UINT64_MAX for what is no code.
+  // In the file; UINT64_MAX for what is not code.
   uint64_t offset_of(uint64_t address) const;
 
   // choose_site for the function at this address. `arguments`: bit n for argument n + 1.

@@ -21,7 +21,7 @@ struct FunctionSymbol {
 // outside the file is left out, as is everything of a file that is not x86-64 ELF.
 void for_each_function(int fd, const std::function<void(const FunctionSymbol&)>& visit);
 
-// Where the code at an offset in the file is mapped, as the file says; none for what is no code.
+// Where the code at an offset in the file is mapped, as the file says; none for what is not code.
 std::optional<uint64_t> code_address(int fd, uint64_t offset);
 
 }  // namespace memflame

@@ -48,7 +48,7 @@ class Placement {
     }
   }
 
-  // Of a file without malloc: whether its operator new is made of another file's functions.
+  // Whether operator new of a file without malloc calls functions of another file.
   bool operators_forward() {
     return std::any_of(all_.begin(), all_.end(), [&](const Function& each) {
       return each.allocates() && may_pass(code_, each.body, [&](const Destination& to) {

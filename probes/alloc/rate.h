@@ -16,9 +16,9 @@ inline constexpr uint32_t most_every = 1U << 24;
 // One of a column of variances, in squares of bytes.
 inline constexpr double variance_unit = 1 << 2 * bpf::variance_shift;
 
-// Keeps blocks at a mean distance of so many allocated bytes; all of them for 0.
+// Keeps one block per `bytes` allocated on average; all of them for 0.
 void set_sampling(bpf::globals& globals, uint64_t bytes);
-// Keeps one block in so many.
+// Keeps one block in `every`.
 void set_every(bpf::globals& globals, uint32_t every);
 
 // Are figures estimates?

@@ -38,7 +38,7 @@ ALWAYS_INLINE int is_kept(u64 p) {
   return (bpf_get_prandom_u32() & 0xff) < (p & 0xff);
 }
 
-// A random number under p, each as likely as the others (but for the last bits of p).
+// A random number under p, each equally likely (except for the last bits of p).
 ALWAYS_INLINE u64 draw_under(u64 p) { return (u64)bpf_get_prandom_u32() * (p >> 8) >> 24; }
 
 // A whole number of bytes that `size` bytes stand for, whose expected value is size / p: rounding

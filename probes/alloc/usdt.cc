@@ -178,7 +178,7 @@ class Notes {
   uint64_t base_ = 0;
 };
 
-// Exactly so many arguments as are needed, or more.
+// Exactly as many arguments as are needed, or more.
 std::optional<bpf::usdt_site> parse_arguments(std::string_view text, size_t needed) {
   bpf::usdt_site site{};
   for (size_t i = 0; i < needed; ++i) {

@@ -45,7 +45,7 @@ ALWAYS_INLINE int give_rows(struct learnt_code* code) {
   return 1;
 }
 
-// What is mapped at an address, into `code`. False when it is no code, or cannot be told now: the
+// What is mapped at an address, into `code`. False when it is not code, or cannot be told now: the
 // kernel does not wait for a lock here.
 ALWAYS_INLINE int ask_kernel(struct task_struct* task, u64 address, struct learnt_code* code) {
   struct seen_mapping seen = {};

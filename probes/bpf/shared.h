@@ -43,7 +43,7 @@ enum {
   variance_shift = 10,      // variances are in squares of 2^this bytes
 };
 
-// Set in the addresses of a stack that are no return addresses: the leaf's, and what a signal has
+// Set in the addresses of a stack that are not return addresses: the leaf's, and what a signal has
 // interrupted.
 #define exact_address (1ULL << 63)
 
@@ -80,14 +80,14 @@ struct config {
   u32 stacks;         // enum stacks
   u32 max_depth;      // user frames, at most max_frames
   u32 copy_bytes;     // of a copied stack, at most max_copy_bytes
-  u32 check_every;    // copy one walked stack in so many as well; 0 = none
+  u32 check_every;    // also copy one walked stack in N; 0 = none
   u32 scratches;      // entries of the maps of these names
   u32 copies;
   u32 code_slots;
   u32 new_space_copies;  // see code_slot.copies
   u32 column_bytes;      // what one of the first column is in bytes; 0 when it counts calls
   char comm[comm_length];
-  u32 every;                 // fault: a stack for one event in so many; 0 or 1 = for each
+  u32 every;                 // fault: a stack for one event in N; 0 or 1 = for each
   u32 task_storage;          // per-thread state is kept by the kernel with the task
   u32 check;                 // alloc: look for blocks that are freed twice or by the wrong function
   u32 usable;                // alloc: sizes as the allocator gives them, where that is known
@@ -168,7 +168,7 @@ struct known_file {
   u32 first_row, rows;
   struct file_segment segments[max_file_segments];  // what is not used begins at UINT64_MAX
 };
-enum { vdso_inode = 1 };  // stands for the one of the vdso, which is no file
+enum { vdso_inode = 1 };  // stands for the one of the vdso, which is not a file
 
 // learnt: mappings that programs have looked up by themselves.
 struct learnt_code {
@@ -380,7 +380,7 @@ struct counters {
   u64 foreign_pages;         // resident pages changed by another task
   u64 entries, returns;      // alloc, governed: probe hits …
   u64 stepped;               // … of the entries, on instructions that the kernel single-steps
-  u64 timed_runs, timed_ns;  // … one run in so many, and how long it took
+  u64 timed_runs, timed_ns;  // … one run in N, and how long it took
   u64 passed_over;           // allocations not kept, by sampling or by --min-size and --max-size
   u64 stacks, frames;        // stacks taken, and user frames in them
   u64 copied;                // of them, left to user space

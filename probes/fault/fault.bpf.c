@@ -207,7 +207,7 @@ ALWAYS_INLINE s64 settle_batch(struct task_struct* task, struct probe_state* sta
   // The collection is moved to the process and will be zero right after this event. What is not yet
   // accounted for is the last fault's, unless the move comes because the task has made too many
   // pages resident (TASK_RSS_EVENTS_THRESH): then they came without fault events, by the running
-  // call (MAP_POPULATE), but for the one page of the last fault.
+  // call (MAP_POPULATE), except for the one page of the last fault.
   s64 rest = moved - state->collected[member];
   s64 of_last = collection_is_full(task) && rest > 0 ? 1 : rest;
   if (!state->last) of_last = 0;

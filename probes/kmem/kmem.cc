@@ -138,7 +138,7 @@ struct Cache {
   uint32_t size = 0, number = 0;
 };
 
-// Of all caches that were met, by number, with the names that were merged into each.
+// The name of every cache that was met, by number, with the names merged into it.
 std::map<uint32_t, std::string> cache_labels(Session& session) {
   std::map<uint32_t, uint32_t> sizes;
   session.object().for_each<uint64_t, Cache>(
@@ -197,7 +197,7 @@ Place place_of(uint16_t leaf, MemoryUser user, Kind wanted) {
   }
 }
 
-constexpr int64_t doubtful_share = 50;  // one free in so many
+constexpr int64_t doubtful_share = 50;  // more than one free in this many
 
 class KernelAccounting : public Accounting {
  public:
@@ -315,7 +315,7 @@ class KernelAccounting : public Accounting {
   KernelCode code_;
   KernelMemory start_, end_;
   std::map<uint32_t, std::string> labels_;  // of caches, as far as they were met
-  // Of the recording that finish() makes.
+  // Live bytes by kind, of the recording that finish() makes.
   std::map<Kind, int64_t> live_;
   std::map<uint16_t, int64_t> allocations_;
   int64_t left_out_ = 0;

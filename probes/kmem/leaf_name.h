@@ -8,7 +8,7 @@
 
 namespace memflame {
 
-// A slab cache's name as the kernel holds it: bytes that are no plain text become '?', the end is
+// A slab cache's name as the kernel holds it: bytes that are not plain text become '?', the end is
 // where the kernel's string ends.
 std::string clean_cache_name(std::string_view bytes);
 

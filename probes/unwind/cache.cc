@@ -179,7 +179,7 @@ FileTable table_of_file(int fd, const TableCache* cache) {
   if (stamp)
     if (std::optional<Table> kept = cache->load(*stamp)) return {std::move(*kept), true};
   Table table = make_table(ImageBytes(fd));
-  // Not when somebody wrote to the file meanwhile, and not for what is no program.
+  // Not when somebody wrote to the file meanwhile, and not for what is not a program.
   if (stamp && !table.segments.empty() && file_stamp(fd) == stamp) cache->store(*stamp, table);
   return {std::move(table), false};
 }

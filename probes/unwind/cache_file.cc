@@ -108,7 +108,7 @@ uint64_t checksum(uint64_t sum, const void* data, size_t bytes) {
 std::optional<Table> read_table(int fd, const FileStamp& stamp) {
   FileHeader header;
   if (!read_all(fd, &header, sizeof(header))) return std::nullopt;
-  // What the header must say, but for the table's own numbers.
+  // What the header must say, except for the table's own numbers.
   FileHeader expected = header_for(stamp);
   expected.segments = header.segments;
   expected.rows = header.rows;

@@ -6,8 +6,8 @@
 
 namespace memflame::unwind {
 
-// Of a file open for reading, at its beginning. Nothing unless it is whole, undamaged, of this
-// stamp, and a table that make_table can make.
+// Reads a table from the beginning of an open file. Nothing unless it is whole, undamaged, of this
+// stamp, and a table that make_table could make.
 std::optional<Table> read_table(int fd, const FileStamp& stamp);
 
 // Into a new file.

@@ -63,7 +63,7 @@ class ElfImage {
 // The value of the first entry with this tag (DT_…) in PT_DYNAMIC.
 std::optional<uint64_t> dynamic_entry(const ImageBytes& image, const ElfImage& elf, int64_t tag);
 
-// The bytes that are mapped as code at `address`, at most so many.
+// The bytes mapped as code at `address`, at most `size`.
 Range code_at(const ImageBytes& image, const ElfImage& elf, uint64_t address, uint64_t size);
 
 // The bytes of a section, inflated when they are compressed (SHF_COMPRESSED).

@@ -44,7 +44,7 @@ struct Node {  // an instruction
   bool linked = false, passed = false;  // the edges to where it jumps, and behind, are there
   bool returns = false;                 // ways go on from here to where its function returns
   uint32_t edge = nothing;              // the first of those that lead here
-  uint32_t callers = nothing;           // likewise of calls
+  uint32_t callers = nothing;           // first of the calls that lead here
 };
 
 struct Edge {
@@ -218,8 +218,8 @@ class Follower {
     return (address + in.at()) % function_align == 0;
   }
 
-  // Does what this calls come back? Of code that is not followed that is taken to be so, but for a
-  // call at the end of a function.
+  // Does the function called here return? One that is not followed is taken to do so, unless the
+  // call ends a function.
   bool comes_back(uint32_t at) {
     const uint64_t behind = nodes_[at].address + nodes_[at].effect.length;
     const uint64_t target = nodes_[at].effect.target;

@@ -20,7 +20,7 @@ struct UndescribedCode {
   };
   std::vector<Part> parts;         // sorted, without overlaps and empty ones
   std::vector<uint64_t> starts;    // where functions begin
-  std::vector<uint64_t> pointers;  // likewise, where nothing else leads to
+  std::vector<uint64_t> pointers;  // code addresses that code loads, where nothing else leads to
   uint64_t entry = 0;              // the program's first instruction; 0: not here
   // Code loads addresses: those within [text, text_end) are such pointers.
   uint64_t text = 0, text_end = 0;

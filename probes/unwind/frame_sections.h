@@ -12,7 +12,7 @@ struct FoundFrames {
   FrameSection section;  // without bytes: there is none
 };
 
-// .eh_frame, or with `debug` .debug_frame. Of files without section headers the first only.
+// .eh_frame, or with `debug` .debug_frame. A file without section headers has the first only.
 FoundFrames find_frames(const ImageBytes& image, const ElfImage& elf, bool debug);
 
 }  // namespace memflame::unwind

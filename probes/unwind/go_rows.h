@@ -12,8 +12,8 @@ namespace memflame::unwind {
 
 struct GoRows {
   std::vector<KnownCode> functions;  // all of Go's, sorted by address, without overlaps
-  // Of them those where a stack begins, or where the goroutine's is left for another one. What
-  // .debug_frame says of these is not true.
+  // Functions where a stack begins, or where the goroutine's stack is left for another one. What
+  // .debug_frame says of these is wrong.
   std::vector<KnownCode> special;
 };
 

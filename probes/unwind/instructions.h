@@ -30,7 +30,8 @@ class Instructions {
   int peek() const { return at_end() ? -1 : std::to_integer<int>(code_[at_]); }
   // Bytes of any value. `size`: 0 to 8.
   bool skip(size_t size) { return pass({}, size); }
-  // The signed number of `size` bytes, 1 or 4, that was passed last but for `behind` bytes.
+  // The signed number of `size` bytes, 1 or 4, that ends `behind` bytes before the current
+  // position.
   int64_t number(size_t size, size_t behind = 0) const {
     const std::byte* first = code_.data() + (at_ - behind - size);
     if (size == 1) return static_cast<int8_t>(*first);

@@ -16,7 +16,7 @@ constexpr size_t max_size = 256, max_instructions = 64;
 struct State {
   uint16_t words = 1;        // CFA = rsp + 8 * words
   uint8_t rbp = 0, rbx = 0;  // slots; 0: unchanged
-  uint16_t framed = 0;       // rbp is what rsp was when there were so many words; 0: it is not
+  uint16_t framed = 0;       // rbp is what rsp was at this many words; 0: it is not
   bool operator==(const State&) const = default;
 };
 

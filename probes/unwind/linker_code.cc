@@ -21,7 +21,7 @@ bool part_of_list(Instructions& in) {
          in.pass({0xff, 0x15}, 4) ||        // call *x(%rip)
          in.pass({0x48, 0x8b, 0x05}, 4) ||  // mov x(%rip),%rax
          in.pass({0x48, 0x8d, 0x05}, 4) ||  // lea x(%rip),%rax: what linkers make of it
-         in.pass({0x48, 0xc7, 0xc0}, 4) ||  // mov $x,%rax: likewise
+         in.pass({0x48, 0xc7, 0xc0}, 4) ||  // mov $x,%rax
          in.pass({0x48, 0x85, 0xc0}) ||     // test %rax,%rax
          in.pass({0x74, 0x02}) ||           // je, over the next
          in.pass({0xff, 0xd0}) ||           // call *%rax

@@ -18,7 +18,7 @@ struct KnownCode {
   std::vector<row> rows;        // row::pc counts from `start`; the first has 0
 };
 
-// Sorted by address, without overlaps. Of files without section headers .init and .fini only.
+// Sorted by address, without overlaps. For files without section headers only .init and .fini.
 std::vector<KnownCode> linker_code(const ImageBytes& image, const ElfImage& elf);
 
 // The parts, for tests. `code`: from the first instruction on.

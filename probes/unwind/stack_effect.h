@@ -24,7 +24,7 @@ struct StackEffect {
   enum Kind : uint8_t {
     none,
     push,          // of `reg`, if it is one
-    pop,           // likewise
+    pop,           // also by a word
     add,           // rsp += amount
     from_rbp,      // rsp = rbp + amount
     restore,       // leave: rsp = rbp; pop %rbp

@@ -7,7 +7,7 @@ namespace {
 constexpr int64_t word = 8, max_words = INT16_MAX;
 constexpr row bad{0, 0, row_bad, 0};
 
-// So many words minus so many bytes; nothing when that is no number of words, or far too large.
+// `words` minus `bytes`; nothing if that is not a whole number of words, or is far too large.
 std::optional<int32_t> less(std::optional<int32_t> words, int64_t bytes) {
   if (!words || bytes % word != 0 || bytes / word > max_words || bytes / word < -max_words)
     return std::nullopt;

@@ -22,7 +22,8 @@ struct frame {
 enum bx_is { bx_value, bx_address, bx_unknown };
 
 enum {
-  // What a frame found by the frame pointer alone may span at most: where rbp is no frame pointer
+  // What a frame found by the frame pointer alone may span at most: where rbp is not a frame
+  // pointer
   // it points anywhere.
   farthest_frame_pointer = 1 << 20,
   // The kernel's frame of a signal handler (arch/x86/include/asm/sigframe.h): when the handler has

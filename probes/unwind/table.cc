@@ -109,7 +109,7 @@ class Builder {
     for (const Fde& fde : frames_.fdes)
       if (fde.size > 0) order.push_back(&fde);
     const auto before = [](const Fde* a, const Fde* b) { return a->start < b->start; };
-    // Of two at one address the first counts, which is that of .eh_frame.
+    // If two rows have one address the first counts, which is the one of .eh_frame.
     if (!std::is_sorted(order.begin(), order.end(), before))
       std::stable_sort(order.begin(), order.end(), before);
     size_t next = 0;
@@ -168,8 +168,8 @@ class Builder {
     search(code);
   }
 
-  // Looks for gcc's startup code, in .text: old linkers put what is no code, and may be large, into
-  // the first segment of code.
+  // Looks for gcc's startup code, in .text: old linkers put what is not code, and may be large,
+  // into the first segment of code.
   void search(Extent code) {
     if (const uint64_t from = std::max(code.start, text_); from < code.end) {
       const uint64_t size = std::min(code.end - from, startup_budget_);

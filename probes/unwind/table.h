@@ -44,7 +44,7 @@ struct Table {
 };
 
 // The table of an ELF image (a mapped file, or the vdso). Never throws for what is in the image: of
-// a file that is no x86-64 ELF the table has neither segments nor rows; of one without unwind
+// a file that is not an x86-64 ELF the table has neither segments nor rows; of one without unwind
 // information it has one row_fp.
 Table make_table(std::span<const std::byte> image);
 

@@ -30,7 +30,7 @@ std::string place_text(const Profile& profile, const Frame& frame) {
   return text;
 }
 
-// Of the frames of a row, as its names: one empty where nothing is known.
+// Places of the frames of a row, in the order of its names: empty where nothing is known.
 std::string places_of(const Profile& profile, const StackRows& rows) {
   std::string text;
   for (size_t depth = 1; depth <= rows.depth(); ++depth) {

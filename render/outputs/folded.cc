@@ -102,12 +102,12 @@ class FoldedWriter {
   // What the stacks alone do not say. Grammar and reader: core/folded.h, collapse/inputs/.
   void write_header() {
     const auto found = std::find(columns_.begin(), columns_.end(), profile_.shown);
-    // Of a difference that shows something else: what is there after.
+    // If a difference shows another column: the state after.
     const size_t told = found != columns_.end() ? profile_.shown : columns_.back();
     const std::vector<std::string> names = words(profile_, columns_);
     const auto at = std::find(columns_.begin(), columns_.end(), told) - columns_.begin();
     const ValueType& type = profile_.types[told];
-    // Of sums beyond 64 bits it is an error: before anything is written.
+    // A sum beyond 64 bits is an error, thrown before anything is written.
     const std::string total = shortest(profile_.total(told), type.decimals);
     out_ << folded_comment << "folded unit=" << name(type.unit)
          << " value=" << names[static_cast<size_t>(at)] << " total=" << total;

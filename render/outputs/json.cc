@@ -163,7 +163,7 @@ class JsonWriter {
     if (any) out_ << "],\"places\":[" << numbers;
   }
 
-  // Of the row's own values, and of the shown value of each of its frames with its callees.
+  // Errors of the row's own values, and of the shown value of each of its frames with its callees.
   void write_errors(std::span<const int64_t> values, const std::vector<double>& of_frames) {
     out_ << ",\"self_error\":[";
     list(columns_, [&](size_t i) { out_ << two_decimals(profile_.standard_error(i, values)); });

@@ -48,7 +48,7 @@ void append_background(std::string& out, const Palette& palette, bool given) {
       id + ")\"/>\n";
 }
 
-// The root element with what the script has to know, and a description for who cannot see it.
+// The root element with what the script needs, and a description for readers who cannot see it.
 void append_root(std::string& out, const SvgPicture& picture, double head, double height) {
   const Profile& profile = picture.profile;
   std::string view = "0 0 " + std::to_string(picture.options.width) + " ";

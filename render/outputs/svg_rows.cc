@@ -164,7 +164,7 @@ class Rows {
                  (line.others == 1 ? " more line" : " more lines");
   }
 
-  // Of estimates the bytes are not known to a page.
+  // Estimates are rounded, so pages are not shown for them.
   void append_pages(int64_t total) {
     if (type_.unit != Unit::bytes || type_.decimals != 0 || type_.variance != no_column) return;
     if (total < page_bytes) return;
@@ -172,7 +172,7 @@ class Rows {
     ((buffer_ += ", ") += with_commas(pages)) += pages == 1 ? " page" : " pages";
   }
 
-  // Of the root's callees both shares are the same.
+  // For the root's callees both shares are the same.
   void append_shares(size_t index) {
     const std::vector<Box>& boxes = picture_.layout.boxes;
     const auto total = static_cast<double>(boxes[index].total);
@@ -260,7 +260,7 @@ class Rows {
     return out;
   }
 
-  // Of one letter. Another font may have letters of many widths.
+  // The width of one letter. Another font may have letters of different widths.
   double ems_of(std::string_view letter) const {
     return picture_.options.font.empty() ? cell_ems(letter) : text_width(letter, 1);
   }

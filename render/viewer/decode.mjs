@@ -11,7 +11,7 @@ class Reader {
     this.at = 0;
   }
 
-  // A number takes a byte at least: a wrong count is no reason to reserve gigabytes.
+  // A number takes at least one byte, so a wrong count cannot make us reserve gigabytes.
   need(count) {
     if (!(count <= this.bytes.length - this.at)) throw new Error("the data end too early");
     return count;
@@ -76,7 +76,7 @@ class Reader {
   }
 }
 const utf8 = new TextDecoder(), beyondAscii = /[^ -~]/;
-// As clean_text.h: control characters, what is no character, marks that turn the direction of writing.
+// As clean_text.h: control characters, what is not a character, marks that turn the direction of writing.
 const unreadable = /[\0-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\p{NChar}]/gu;
 
 // about: the JSON beside the data; bytes: the data, inflated.

@@ -46,7 +46,7 @@ export function shorten(name, fits, side = "right") {
 // Ever shorter forms of a C++ or Rust name: without arguments, without template arguments, without
 // the namespaces around the class, and without that.
 export function shorterNames(name) {
-  // "(+37 frames, 2.1 MiB)" and "(no name)" are no functions with arguments.
+  // "(+37 frames, 2.1 MiB)" and "(no name)" are not functions with arguments.
   if (!/[(<:]/.test(name) || /^\((?!anonymous namespace\))/.test(name)) return [];
   const forms = [], add = (form) => form !== name && form !== forms.at(-1) && form && forms.push(form);
   const noArguments = withoutBrackets(name, "(", ")", "()");

@@ -2,16 +2,17 @@
 // Where boxes lie. Everything is in shares of the width that is zoomed, [0, 1]; pixels are made by
 // who draws.
 
-// What layOut takes of who draws and of what the picture says: px, or percent of what is zoomed.
+// layOut's limits, from the stage's width and what the picture says: px, or percent of the zoomed
+// box.
 export const limitsOf = ({ width, most }, { least = 0.7, leastPercent = 0 }) =>
   [Math.max(least / Math.max(1, width), leastPercent / 100), most];
 
-// A box: {view, x, width, row, role} with role "caller" for those around what is zoomed. What is too
+// A box: {view, x, width, row, role}; role is "caller" for callers of the zoomed box. What is too
 // narrow is one box per caller: {view: null, caller, narrow, total, frames, x, width, row}, where
-// `narrow` are the views in it; so all boxes of a caller and what is its own fill it.
+// `narrow` lists its views; so the boxes of a caller and its own share fill it.
 //
-// zoomed: a View. least: the smallest share that gets a box of its own. most: so many views have
-// one; where there are more the narrowest have none, and of equally wide ones the innermost.
+// zoomed: a View. least: the smallest share that gets a box of its own. most: at most this many
+// views have one; beyond it the narrowest have none, and among equally wide ones the innermost.
 // Returns rows[depth] of boxes from left to right.
 export function layOut(zoomed, least, most = Infinity) {
   const rows = place(zoomed, (width) => width >= least);

@@ -2,7 +2,7 @@
 // Which frames a pattern finds, and how much lies in them.
 import { beyondOf, functionsOf } from "./functions.mjs";
 
-// {hit: one byte per frame, wrong: true when the pattern is no regular expression}, or null
+// {hit: one byte per frame, wrong: true when the pattern is not a regular expression}, or null
 // without one. What is merged has no names to be found; the root has none either.
 export function findFrames(tree, pattern, sameCase) {
   if (!pattern) return null;

@@ -198,7 +198,7 @@ export class Look {
       view && view.callees.find((callee) => callee.nodes.includes(n)), this.root);
   }
 
-  // Level by level, up to so many views.
+  // Level by level, up to `limit` views.
   findAbove(same, limit = 3e5) {
     for (let level = [this.root]; level.length && limit > 0;) {
       const next = [];

@@ -3,9 +3,9 @@
 //
 //   pairs malloc|fault DEPTH
 //
-// Says "ready", then for each number read from standard input allocates and frees 64 bytes so
-// often, or touches so many fresh pages, and answers "done CPU ALL WALL": nanoseconds. CPU is user
-// and system time of the process; ALL adds that of giving the pages back; WALL goes by the clock.
+// Says "ready", then for each number N read from standard input allocates and frees 64 bytes N
+// times, or touches N fresh pages, and answers "done CPU ALL WALL", in nanoseconds. CPU is user and
+// system time of the process; ALL also counts giving the pages back; WALL goes by the clock.
 #include <sys/mman.h>
 
 #include <cstdint>

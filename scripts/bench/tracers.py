@@ -194,7 +194,7 @@ class Memleak(Peer):
     def missing(self):
         if not self.file:
             return "no --memleak PATH was given (docs/benchmarks.md says how to build it)"
-        return "" if os.access(self.file, os.X_OK) else f"{self.file} is no program"
+        return "" if os.access(self.file, os.X_OK) else f"{self.file} is not a program"
 
     def command(self, pid):
         return [self.file, "-p", str(pid), "1000000", "1"]

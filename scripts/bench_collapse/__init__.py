@@ -67,7 +67,7 @@ class Bench:
         return found
 
     def ratio(self, found, what, over, column, goal, least=False):
-        """A line: what takes so many times as long as `over` (column 0 wall, 1 CPU)."""
+        """A line: `what` takes N times as long as `over` (column 0 wall, 1 CPU)."""
         if what not in found or over not in found:
             return
         value = found[what][column] / found[over][column]

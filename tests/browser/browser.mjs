@@ -74,7 +74,7 @@ export async function boxes(page, selector = ".memflame") {
   return found.map((box) => ({ ...box, total: BigInt(box.total), own: BigInt(box.own) }));
 }
 
-// Of an SVG, what its elements say: the same boxes in the same order.
+// What the elements of an SVG say: the same boxes in the same order.
 export const elements = (page) => page.evaluate(() => [...document.querySelectorAll(".row")].flatMap((row) =>
   [...row.children].map((g) => {
     const rect = g.querySelector("rect"), text = g.querySelector("text");

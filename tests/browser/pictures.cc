@@ -149,7 +149,7 @@ Profile many_losses() {
   return p;
 }
 
-// Names that are code in one language or another, and bytes that are no text.
+// Names that are code in one language or another, and bytes that are not text.
 Profile hostile() {
   Profile p;
   p.types = {{"live", Unit::bytes}, {"\"><script>alert('type')</script>", Unit::count}};

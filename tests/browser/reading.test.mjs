@@ -84,7 +84,7 @@ for (const file of both("flame")) {
     assert.equal(await page.locator(".mf-table:visible").count(), 0);
   }));
 
-  test(`${file}: the table is no step to go back to`, () => open(file, async (page) => {
+  test(`${file}: the table is not a step to go back to`, () => open(file, async (page) => {
     await zoomTo(page, "main");
     await press(page, "t Escape Escape");
     assert.equal(await page.locator(".mf-table:visible").count(), 0);

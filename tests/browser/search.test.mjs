@@ -37,7 +37,7 @@ for (const file of both("flame")) {
     assert.match(await searchFor(page, "LRender"), /6,500,000 B/);
   }));
 
-  test(`${file}: what is no regular expression is said, and nothing is marked`, () => open(file, async (page) => {
+  test(`${file}: what is not a regular expression is said, and nothing is marked`, () => open(file, async (page) => {
     await searchFor(page, "main");
     assert.equal(await searchFor(page, "main("), "not a regular expression");
     assert.equal((await boxes(page)).filter((box) => box.hit).length, 0);

@@ -57,7 +57,7 @@ def truth_and_error(probability):
 
 
 def spread_bounds(runs):
-    """Of a variance from so many runs, relative to the true one: chi-square's middle 0.99998."""
+    """Bounds of a variance from `runs` runs, relative to the true one: chi-square's middle 0.99998."""
     draws = random.Random(1)
     ratios = sorted(draws.gammavariate((runs - 1) / 2, 2 / (runs - 1)) for _ in range(200000))
     return ratios[2] * 0.9, ratios[-3] * 1.1  # estimates are not quite normally distributed
@@ -99,7 +99,7 @@ def check_rate(options, probability):
                                   f"not {low:.2f} to {high:.2f}")
         check(0.7 < said / errors[column] < 1.4,
               f"{options} {column}: {said / errors[column]:.2f} times the error is said")
-    # Of a part as of the whole.
+    # The same for each part.
     for function in functions:
         parts = [size for size, _ in BLOCKS if function == function_of(size)]
         error = math.sqrt(sum(s * s * (1 - probability(s)) / probability(s) for s in parts) / RUNS)

@@ -11,7 +11,7 @@ the program are the names that occur in its chains, and all in the namespace cha
     NAME*        one whose name begins so
     NAME|NAME    one or the other
     ?NAME        one that may be missing
-    300 x NAME   so many in a row
+    300 x NAME   300 in a row
 """
 import os
 import re
@@ -81,7 +81,7 @@ class Chains:
 # Before 6.2 what a fault has made resident is known at the thread's next one: the last goes elsewhere.
 LATE_PAGES = 2 if tuple(map(int, os.uname().release.split(".")[:2])) < (6, 2) else 0
 
-# Frames at the root of a stack that are no code: the process, and what a probe tells apart.
+# Frames at the root of a stack that are not code: the process, and what a probe tells apart.
 ROOT = {"alloc": 1, "brk": 1, "mmap": 2, "fault": 1}
 
 

@@ -74,7 +74,7 @@ def check_estimates(value, column):
               f"deviation {statistics.stdev(estimates):.0f}, predicted {deviation(wanted):.0f}")
         check(abs(mean - wanted) <= 4 * deviation(wanted) / RUNS ** 0.5,
               f"{function}: on average {mean}, wanted {wanted}")
-        # Of so few runs, the deviation itself is known to a factor only.
+        # With this few runs the deviation itself is known to a factor only.
         ratio = statistics.stdev(estimates) / deviation(wanted)
         check(0.3 < ratio < 2.2, f"{function}: spread is {ratio} of what was predicted")
     wanted = deviation(truth["write_pages"][column])

@@ -101,7 +101,7 @@ OWN = {"alloc_slab_obj_exts", "memcg_alloc_slab_cgroups", "expand_files", "ida_a
 
 
 def values(profile, column, function, leaf):
-    """Of all stacks through a function whose name begins so, that end in that leaf."""
+    """The sum over stacks through a function with this prefix that end in that leaf."""
     index = profile.columns.index(column)
     return sum(row[index] for frames, row in profile.stacks
                if re.fullmatch(leaf, frames[-1]) and not OWN & set(frames)

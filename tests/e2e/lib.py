@@ -126,7 +126,7 @@ class Profile:
         self.file = file
 
     def sum(self, column, *names):
-        """Of all stacks that have every one of these frames."""
+        """The sum over all stacks that have every one of these frames."""
         index = self.columns.index(column)
         return sum(values[index] for frames, values in self.stacks
                    if all(name in frames for name in names))
@@ -135,7 +135,7 @@ class Profile:
         return any(name in frames for frames, _ in self.stacks)
 
     def marked(self, column, prefix):
-        """Of all stacks with a frame that begins so, like "[lost: "."""
+        """The sum over all stacks with a frame that begins with this, like "[lost: "."""
         index = self.columns.index(column)
         return sum(values[index] for frames, values in self.stacks
                    if any(frame.startswith(prefix) for frame in frames))

@@ -18,7 +18,7 @@ class OutOfControl(Exception):
 
 
 def seconds_of(blocks, rounds):
-    """Of CPU time, without memflame."""
+    """CPU seconds that the target takes without memflame."""
     target = Target("alloc_load", str(blocks), str(rounds))
     truth = target.work()
     target.end()

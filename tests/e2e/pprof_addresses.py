@@ -170,7 +170,7 @@ places = [location for location in locations.values()
 check(places, f"places without lines: {locations}")
 found = {output("addr2line", "-f", "-e", path("pie"), hex(place["address"])).split("\n")[0]
          for place in places}
-check({"parse", "keep"} & found, f"who has the symbols finds {found}")
+check({"parse", "keep"} & found, f"with the symbols there, pprof finds {found}")
 output("go", "tool", "pprof", "-symbolize=none", "-proto", f"-output={path('again.pb.gz')}", file)
 names = {name for frames in stacks(file) for name, _ in frames}
 check(any(name.startswith("[bare+0x") for name in names), f"memflame's names: {names}")

@@ -17,6 +17,6 @@ for _ in range(5):
         cut = profile.marked("gained", "[truncated: ")
         check(cut >= 29, f"only {cut} pages are on stacks said to be cut off: {profile.stacks}")
         continue
-    # Of the block's 31 pages malloc() itself touches the first and the last, where it keeps sizes.
+    # malloc() itself touches the first and the last of the block's 31 pages, where it keeps sizes.
     # Code that runs for the first time comes with its neighbours.
     check(29 <= pages <= 29 + 100, f"pages that it touched: {pages}")

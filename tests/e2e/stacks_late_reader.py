@@ -26,8 +26,8 @@ def watch(script):
 if os.path.exists("/usr/bin/env"):
     watch("kill -STOP $PPID; exec /usr/bin/env M=$PPID /bin/sh -c 'kill -CONT $M; sleep 0.2'")
 
-# Of files that were met before nothing has to be copied, however many processes run them before
-# memflame looks: programs find out by themselves what is mapped.
+# Nothing has to be copied of files met before, however many processes run them before memflame
+# looks: programs find out by themselves what is mapped.
 ROUNDS = 600
 stacks = watch(f"""{example("short_lived")}
                    sleep {5 if SLOW else 1}

@@ -31,7 +31,7 @@ def folded(mode):
 
 
 def ends(stacks):
-    """Of stacks that a copy cannot have, the innermost function and how often it was met."""
+    """The innermost function of each stack that a copy cannot have, and how often it was met."""
     return sorted((stack.rsplit("chain::", 1)[1], count) for stack, count in stacks.items()
                   if crosses(stack))
 

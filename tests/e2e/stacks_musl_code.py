@@ -88,7 +88,7 @@ int main(void) {
 }
 """
 ROUNDS = 50
-# Of the program's functions, from the outside in, and how often.
+# Paths through the program's functions, from the outside in, and how often each occurs.
 WAYS = {
     ("main", "sorts", "compared"): None,  # how often qsort compares is its own
     ("main", "walks", "visited"): ROUNDS,

@@ -16,7 +16,7 @@ with open(path("truth"), encoding="utf-8") as stream:
     truth = json.load(stream)
 
 index = profile.columns.index("gained")
-# Of the program's own places; 900 frames are too many by default.
+# The program's own stacks; 900 frames are too many by default.
 own = [(frames, values) for frames, values in profile.stacks
        if frames[0] == "no_frame_pointe" and frames[-1].startswith("chain::")]
 own = [stack for stack in own if "chain::bottom_of_900()" not in stack[0]]

@@ -88,7 +88,7 @@ for file, work in PROGRAMS:
     named = {int(found[1], 16) for frame in frames if (found := name.match(frame))}
     starts = starts_of(file)
     wrong = sorted(hex(address) for address in named - starts)
-    check(not wrong, f"{file}: {len(wrong)} of {len(named)} names are no function's: {wrong[:9]}")
+    check(not wrong, f"{file}: {len(wrong)} of {len(named)} names are not of a function: {wrong[:9]}")
     check(len(named) > 50, f"{file}: only {len(named)} functions")
     print(f"{file}: {len(named)} names, each a function of {len(starts)}")
     seen += 1

@@ -22,7 +22,7 @@ bool noted(const Profile& profile, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("stackcount: heading lines are no stack, and the first stack is none") {
+TEST_CASE("stackcount: heading lines are not a stack, and the first stack is not a heading") {
   const Profile p = read_data("bcc-stacks/stackcount.txt");
   CHECK(p.types == std::vector<ValueType>{{"count", Unit::count}});
   CHECK(stacks(p, "", true) ==

@@ -101,7 +101,7 @@ TEST_CASE("values: negative sums, tuples, statistics, histograms") {
       "@h[\n    g+1\n]: \n(..., 0)              1 |@@@@|\n\nprinted\n");
   CHECK(stacks(hist) == Stacks{{"f", 52}, {"g", 1}});
   CHECK(noted(hist, "1 line not understood (not a map): line 12: 'printed'"));
-  CHECK(noted(read("@x[\n    f+1\n]: text\n@[a]: 1\n"), "the value of a map is no number"));
+  CHECK(noted(read("@x[\n    f+1\n]: text\n@[a]: 1\n"), "the value of a map is not a number"));
 }
 
 TEST_CASE("modes of stacks") {
@@ -186,7 +186,7 @@ TEST_CASE("JSON output: the same maps") {
         Stacks{{"f", 7}});
   CHECK(stacks(json(stats + "[1, 20]}}}\n"), "s.1") == Stacks{{"f", 20}});
   CHECK(error_of(stats + "1e30}}}\n").find("leaves the range of 64 bits") != std::string::npos);
-  CHECK(error_of(stats + "\"x\"}}}\n").find("the value of a map is no number") !=
+  CHECK(error_of(stats + "\"x\"}}}\n").find("the value of a map is not a number") !=
         std::string::npos);
   const Profile cut = json(stats + "5}}}\n" + stats + "5, \"g\": ");
   CHECK(stacks(cut) == Stacks{{"f", 10}});

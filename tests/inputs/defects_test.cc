@@ -80,7 +80,7 @@ TEST_CASE("the whole of a function's name tells it from others") {
                             {"x;caller;(anonymous namespace)::leaf", 1}});
 }
 
-TEST_CASE("bpftrace: a key between stacks is no frame, stacks after a negative sum are whole") {
+TEST_CASE("bpftrace: a key between stacks is not a frame, stacks after a negative sum are whole") {
   const Profile p = read_text(
       "@bytes[\n    vfs_read+1\n    do_syscall_64+2\n, \n    read+1\n    main+2\n, bash]: -4096\n"
       "@bytes[\n    vfs_read+9\n    do_syscall_64+2\n, \n    read+3\n    main+4\n, bash]: 8\n"

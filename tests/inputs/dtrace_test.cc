@@ -98,7 +98,7 @@ TEST_CASE("further keys are root frames") {
         Stacks{{"[no stack]", 5}, {"main;f", 2}});
 }
 
-TEST_CASE("keys beside each other: the number before a stack is no value") {
+TEST_CASE("keys beside each other: the number before a stack is not a value") {
   const std::string stack = in + "a.out`main+0x1\n                5\n";
   CHECK(of("\n  bash                          1234\n" + stack) == Stacks{{"bash;1234;main", 5}});
   CHECK(of("\n  bash                          1234               77\n" + stack) ==
@@ -170,7 +170,7 @@ TEST_CASE("the public samples as FlameGraph and inferno collapse them") {
   }
 }
 
-TEST_CASE("a heading behind blanks is no frame") {
+TEST_CASE("a heading behind blanks is not a frame") {
   CHECK(of("    " + header + in + "libc`write\n" + in + "app`main\n                5\n") ==
         Stacks{{"main;write", 5}});
 }

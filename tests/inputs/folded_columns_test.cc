@@ -80,7 +80,7 @@ TEST_CASE("decimals are as many as are needed; figures before them grow") {
   CHECK(stacks(p) == Stacks{{"a", 2450}, {"b", 75}});
   CHECK(folded(p, {}) == "# memflame folded unit=count value=count total=25.25\na 24.5\nb 0.75\n");
   CHECK(refusal("a 9223372036854775807\nb 0.5\n")
-            .starts_with("text:2: a number with so many digits leaves the range of 64 bits"));
+            .starts_with("text:2: a number with that many digits does not fit in 64 bits"));
   CHECK(refusal("b 0.5\na 9223372036854775807\n")
             .starts_with("text:2: its number leaves the range of 64 bits"));
 }

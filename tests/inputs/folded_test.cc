@@ -167,7 +167,7 @@ TEST_CASE("lines that were taken away or added are noticed") {
       read(header + "a 4096\n").meta.notes ==
       std::vector<std::string>{"the lines add up to 4,096, not to the 5,120 of their header: lines "
                                "were added or taken away"});
-  // A run that captured nothing is no error.
+  // A run that captured nothing is not an error.
   CHECK(read("# memflame folded unit=bytes value=live total=0\n").touched().empty());
 }
 

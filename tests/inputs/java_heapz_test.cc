@@ -41,7 +41,7 @@ TEST_CASE("bytes and objects of each stack, names from the end of the file") {
 
 TEST_CASE("other profiles and damaged ones") {
   CHECK(error_of("--- heapz 1 ---\nformat = java\nresolution = microseconds\n") ==
-        "text: expected 'resolution = bytes': it is no profile of memory");
+        "text: expected 'resolution = bytes': it is not a profile of memory");
   CHECK(error_of("--- heapz 1 ---\nresolution = bytes\n").find("format = java") !=
         std::string::npos);
   CHECK(error_of("--- heapz 1 ---\nformat = java\nresolution = bytes\nx\n").find("'x'") !=

@@ -96,7 +96,7 @@ TEST_CASE("integers of JSON") {
   CHECK_THROWS_AS(integer("1e999"), Error);
 }
 
-TEST_CASE("what is no JSON is refused where it is wrong") {
+TEST_CASE("what is not JSON is refused where it is wrong") {
   CHECK(refusal("[1,2") == "text: the JSON ends in the middle, at byte 4");
   CHECK(refusal("[1 2]") == "text: this is not JSON: '2' at byte 3");
   for (const char* text :

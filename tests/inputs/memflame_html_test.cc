@@ -24,7 +24,7 @@ std::string folded(const Profile& profile) {
   return out.str();
 }
 
-// All that can be hard: two states, signs, sums beyond 2^53, kinds, lines, names that are no text.
+// All that can be hard: two states, signs, sums beyond 2^53, kinds, lines, names that are not text.
 Profile hardest() {
   Profile p;
   p.types = {{"before", Unit::bytes},

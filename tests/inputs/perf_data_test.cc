@@ -76,7 +76,7 @@ std::string file(const std::string& records, const std::vector<Attr>& attrs = {{
   return bytes;
 }
 
-// What ends records that are no samples: pid, tid, time, id.
+// What ends records that are not samples: pid, tid, time, id.
 std::string trailer(uint64_t time) { return u64(0) + u64(time) + u64(1); }
 
 std::string sample(uint64_t time, uint64_t period, const std::vector<uint64_t>& chain,

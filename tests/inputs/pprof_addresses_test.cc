@@ -198,7 +198,7 @@ TEST_CASE("the main program first, inlined functions in one location, notes besi
     locations.insert(std::string(w.text(w.mapping_of(location).file)) + " " +
                      hex_of(location.address) + " " + w.lines(location));
   }
-  // Nobody here knows what is at 1fff; who has the library's symbols may find it out.
+  // Nothing here knows what is at 1fff; a reader with the library's symbols may.
   CHECK(locations == std::set<std::string>{"[memflame] 0 server :0<0",
                                            "[memflame] 0 [truncated: x] :0<0", "/lib/liba.so 1fff ",
                                            "/bin/server 401010 inner a.c:5<3, main a.c:9<3",

@@ -38,7 +38,7 @@ TEST_CASE("a text of which some line ends in a number is not folded text") {
         "#define A 1\n#define B 2\n", "net.ipv4.x = 5\n", "port: 80\nsize: 5\n", "1 2 3\n4 5 6\n",
         "0.5 12\n", "a 1\nb 2\nand others\n", "a;b\nc;d\ne;f 1\n"})
     CHECK_MESSAGE(recognised(text) == "", text);
-  refused("Hello\nworld 5\nagain\n", "Of its first 3 lines 1 end in a number");
+  refused("Hello\nworld 5\nagain\n", "1 of its first 3 lines end in a number");
   CHECK(stacks(read_text("a 1\nb 2\nand others\n", "folded")) == Stacks{{"a", 1}, {"b", 2}});
 }
 
@@ -58,7 +58,7 @@ TEST_CASE(
   refused("PeriodType: space bytes\na\nb 1\n", "it looks like what 'pprof -raw' prints", "folded");
 }
 
-TEST_CASE("what is packed or is no text is refused by name, whatever it is said to be") {
+TEST_CASE("what is packed or is not text is refused by name, whatever it is said to be") {
   for (const auto& [text, why] : std::initializer_list<std::pair<std::string, std::string>>{
            {"PK\x03\x04 a;b 1\n", "packed with zip: unpack it first, as with 'unzip -p FILE'"},
            {"BZh91AY&SY a;b 1\n", "packed with bzip2"},

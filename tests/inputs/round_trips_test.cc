@@ -20,7 +20,7 @@ using Values = std::array<int64_t, 3>;
 using Json = nlohmann::json;
 using Texts = std::vector<std::string>;
 
-// How a format writes what it cannot take: a line feed, a byte that is no text, a semicolon.
+// How a format writes what it cannot take: a line feed, a byte that is not text, a semicolon.
 struct Spelling {
   std::string control = "\n", broken = "\xff", semicolon = ";";
 };

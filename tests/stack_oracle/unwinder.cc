@@ -57,7 +57,7 @@ struct Session {
   std::vector<MapsLine> lines;
   Dwfl* dwfl = nullptr;
 
-  // Of the walk under way.
+  // State of the current walk.
   const DumpedStack* stack = nullptr;
   size_t most = 0;
   Walk walk;

@@ -49,7 +49,7 @@ class Process {
   // `most` bounds the frames.
   Walk walk(const DumpedStack& stack, size_t most);
 
-  // Of an instruction: for a return address, of the one before.
+  // The code at an instruction: for a return address, at the one before it.
   Code code_at(uint64_t address);
   std::string place(uint64_t address) const;  // "libc.so.6+0x1234", "0x1234" outside any file
 

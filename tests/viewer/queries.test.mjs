@@ -115,7 +115,7 @@ test("an address keeps a state, and another picture of the program understands i
   assert.deepEqual([read.focus, ...read.hidden].map((one) => other.frames.name[one]), ["cache", "log", "grow"]);
 });
 
-test("an address that means nothing is no state", () => {
+test("an address that means nothing is not a state", () => {
   const tree = treeOf(stacks);
   for (const text of ["", "%%%", "zoom=1&focus=2&hide=3,,", "view=x&order=y&root=z&cut=toString&table=__proto__",
                       "focus=0123456789abcdef&hide=0123456789abcdef,0123456789abcdef"])

@@ -94,7 +94,7 @@ test("a view is found by its hash, in other looks too, and followed by its frame
   assert.equal(without.find(at(without, "main;grow").hash).total, 11);
 });
 
-test("sixteen thousand levels are no recursion of ours", () => {
+test("sixteen thousand levels do not make the viewer recurse", () => {
   const size = 16001, { frames } = treeOf(Array.from({ length: 7 }, (_, i) => `f${i} 1`).join("\n"));
   const tree = new Tree({ about: aboutOf(), frames, up: new Int32Array(size - 1), merged: null,
     frame: Int32Array.from({ length: size }, (_, n) => n % 7), own: [Float64Array.from({ length: size }, (_, n) => (n === size - 1 ? 10 : 0))] });

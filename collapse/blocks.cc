@@ -21,7 +21,7 @@ size_t whole_paragraphs(std::string_view text) {
 bool Blocks::next(std::vector<char>& buffer, Block& block) {
   const std::lock_guard lock(mutex_);
   if (ended_) return false;
-  ended_ = true;  // whatever is thrown here, no other thread goes on behind it
+  ended_ = true;  // whatever is thrown here, no other thread continues
   buffer.resize(std::max(size_, 2 * rest_.size()));
   size_t filled = rest_.size();
   std::copy(rest_.begin(), rest_.end(), buffer.begin());
@@ -50,7 +50,7 @@ void Blocks::stop() {
 
 void for_each_block(Blocks& blocks, unsigned threads,
                     const std::function<bool(unsigned worker, const Block& block)>& work) {
-  constexpr size_t behind_all = SIZE_MAX;  // where what cannot be read is
+  constexpr size_t behind_all = SIZE_MAX;  // the place of errors while reading
   struct Failure {
     size_t block = behind_all;
     std::exception_ptr exception{};

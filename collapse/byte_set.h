@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Searches for bytes of a set, by a table: those of string_view call memchr() for each byte of the
-// text, which costs more than all else that is done with a short line.
+// Searches for bytes of a set, by a table: string_view's functions call memchr() for each byte of
+// the text, which costs more than all the other work on a short line.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ inline constexpr ByteSet hex_bytes = byte_set("0123456789abcdefABCDEF");
 
 constexpr bool has(const ByteSet& set, char c) { return set[static_cast<unsigned char>(c)]; }
 
-// The first byte that is in the set, or is not; text.size() when there is none.
+// The first byte that is in the set, or is not; text.size() if there is none.
 constexpr size_t first_in(std::string_view text, const ByteSet& set) {
   size_t at = 0;
   while (at < text.size() && !has(set, text[at])) ++at;
@@ -35,14 +35,14 @@ constexpr size_t first_not_in(std::string_view text, const ByteSet& set) {
   return at;
 }
 
-// Behind the last byte that is not in the set; 0 when there is none.
+// The position behind the last byte that is not in the set; 0 if there is none.
 constexpr size_t behind_last_not_in(std::string_view text, const ByteSet& set) {
   size_t at = text.size();
   while (at > 0 && has(set, text[at - 1])) --at;
   return at;
 }
 
-// Whether there are bytes, and all of them in the set.
+// Whether the text is not empty and all its bytes are in the set.
 constexpr bool all_in(std::string_view text, const ByteSet& set) {
   return !text.empty() && first_not_in(text, set) == text.size();
 }

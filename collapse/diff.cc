@@ -42,7 +42,7 @@ std::vector<int64_t> shown_values(const Profile& profile) {
   return values;
 }
 
-// value * numerator / denominator, rounded down; what is left goes to `rest`.
+// value * numerator / denominator, rounded down; the remainder goes to `rest`.
 int64_t scaled(int64_t value, int64_t numerator, int64_t denominator, int64_t& rest) {
   const Wide product = static_cast<Wide>(value) * numerator;
   Wide quotient = product / denominator;
@@ -53,8 +53,8 @@ int64_t scaled(int64_t value, int64_t numerator, int64_t denominator, int64_t& r
   return static_cast<int64_t>(quotient);
 }
 
-// Scales the values of total `from` to one of `to`. Each is rounded down first; those that lost
-// most by it are rounded up instead, as many as are missing from the total.
+// Scales values with the sum `from` to the sum `to`. Each is rounded down first; as many as the
+// total still lacks are then rounded up, those with the largest remainders first.
 void scale(std::vector<int64_t>& values, int64_t from, int64_t to, bool truncate) {
   if (from <= 0 || to <= 0)
     throw Error("--normalize needs totals above 0; they are " + with_commas(from) + " before and " +
@@ -92,13 +92,13 @@ Profile empty_difference(const ValueType& type) {
   return out;
 }
 
-// Both with as many decimals.
+// Gives both the larger number of decimals.
 void align(Profile& a, Profile& b) {
   const uint8_t decimals = std::max(a.types[a.shown].decimals, b.types[b.shown].decimals);
   for (Profile* profile : {&a, &b}) profile->set_decimals(profile->shown, decimals);
 }
 
-// Where the stacks of `from` are in `out`, which gets them.
+// Adds the stacks of `from` to `out`, and returns their ids there.
 std::vector<StackId> stacks_in(Profile& out, const Profile& from, bool strip_hex) {
   std::vector<FrameId> frames(from.frames.size());
   for (uint32_t i = 1; i < frames.size(); ++i) {
@@ -134,7 +134,7 @@ std::string totals_note(const Profile& profile) {
   return note;
 }
 
-// What `after` does not have.
+// The note on stacks that `after` lacks.
 std::string vanished_note(const Profile& profile) {
   int64_t count = 0, sum = 0;
   for (const StackId stack : profile.touched()) {
@@ -151,7 +151,7 @@ std::string vanished_note(const Profile& profile) {
 void merge_meta(Profile& out, const Profile& before, const Profile& after) {
   out.meta = after.meta;
   out.meta.seconds = 0;
-  out.meta.reconciliation.clear();  // each is about one of the two
+  out.meta.reconciliation.clear();  // each concerns only one of the two
   for (const auto field : {&Meta::title, &Meta::command, &Meta::host, &Meta::sampling}) {
     const std::string& old = before.meta.*field;
     if (!old.empty() && old != after.meta.*field) out.meta.*field = old + " → " + after.meta.*field;
@@ -188,7 +188,7 @@ Profile diff(Profile before, Profile after, const DiffOptions& options) {
   std::vector<StackId> places;
   if (options.strip_hex) {
     places = stacks_in(out, after, true);
-  } else {  // its tables are those of the result
+  } else {  // its tables belong to the result
     out.strings = std::move(after.strings);
     out.frames = std::move(after.frames);
     out.code = std::move(after.code);

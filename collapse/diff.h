@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Two profiles of one thing -> what has changed.
+// Two profiles of the same thing -> what has changed.
 #pragma once
 
 #include "core/profile.h"
@@ -7,18 +7,18 @@
 namespace memflame {
 
 struct DiffOptions {
-  // Scales `before` so that its total is that of `after`.
+  // Scales `before` so that its total equals that of `after`.
   bool normalize = false;
   // "0x5f3a…" in names becomes "0x...": addresses differ from run to run.
   bool strip_hex = false;
-  // Scaled figures are cut off, as FlameGraph's and inferno's tools do, not rounded so that they
-  // add up.
+  // Truncates scaled values, as FlameGraph's and inferno's tools do, instead of rounding them so
+  // that they add up.
   bool truncate = false;
 };
 
 // The union of the frames and stacks of both, with the columns "before", "after" (which is shown)
 // and "delta", all in the unit of the shown values. Titles, notes and losses of both are kept.
-// Throws Error when the units differ, when a sum leaves 64 bits, and when a total that is to be
+// Throws Error if the units differ, if a sum does not fit in 64 bits, or if a total that is to be
 // scaled is not positive.
 Profile diff(Profile before, Profile after, const DiffOptions& options);
 

@@ -26,16 +26,16 @@ std::optional<Loss> loss_of(StopReason stop) {
   return std::nullopt;
 }
 
-// Functions below which there is nothing of the program: where a thread begins, and main, whose
-// caller in the C library keeps no frame pointer, so that the walk finds no way on from it.
+// Functions with no caller in the program: where a thread begins, and main, whose caller in the C
+// library keeps no frame pointer, so that the walk cannot continue from it.
 constexpr std::array<std::string_view, 8> first_functions{
     "main",  "_start", "__libc_start_main", "__libc_start_call_main", "start_thread",
     "clone", "clone3", "__clone3"};
 
 std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-// Functions that several files of one recording have, when more than one of these files has
-// figures: malloc of libc and malloc of another allocator.
+// Functions that several files of one recording have, if more than one of these files has values:
+// malloc of libc and malloc of another allocator.
 class SharedNames {
  public:
   explicit SharedNames(const Recording& recording) {
@@ -59,7 +59,7 @@ class SharedNames {
   std::set<std::string> names_;
 };
 
-// Is the outermost frame that can be believed one of those every program or thread begins with?
+// Whether the outermost frame that can be trusted is one with which every program or thread begins.
 bool begins_at_the_first(const Recording& recording, const std::vector<LocationId>& locations,
                          size_t depth) {
   if (depth == 0 || locations[depth - 1].index >= recording.locations.size()) return false;
@@ -68,10 +68,10 @@ bool begins_at_the_first(const Recording& recording, const std::vector<LocationI
                                        symbols.front().function) != first_functions.end();
 }
 
-// How many frames from the leaf on can be believed. A function compiled without a frame pointer
-// uses the register for something else, and the walk goes on through whatever that points to: the
-// first "return address" outside any code shows it, and all that follow are worth no more. The
-// leaf itself, in kernel and in user mode, was not read from the stack.
+// How many frames from the leaf on can be trusted. A function compiled without a frame pointer uses
+// the register for something else, and the walk follows whatever that points to. The first "return
+// address" outside any code shows it; it and all frames behind it are discarded. The leaf itself,
+// in kernel and in user mode, was not read from the stack.
 size_t depth_of_code(const Recording& recording, const RawStack& stack,
                      const std::vector<LocationId>& locations) {
   for (size_t i = 1; i < locations.size(); ++i) {
@@ -90,7 +90,7 @@ const std::vector<LocationId>& locations_of(const Recording& recording, RawStack
   return recording.frames[id.index];
 }
 
-// What can be believed of a stack, and why it does not reach its first frame.
+// How much of a stack can be trusted, and why it does not reach its first frame.
 struct Extent {
   size_t depth = 0;
   std::optional<Loss> cut;
@@ -101,7 +101,7 @@ Extent extent_of(const Recording& recording, RawStackId id) {
   const std::vector<LocationId>& locations = locations_of(recording, id);
   Extent extent{.depth = depth_of_code(recording, stack, locations), .cut = loss_of(stack.stop)};
   if (extent.depth < locations.size()) extent.cut = Loss::truncated_not_code;
-  // At the first function the stack is complete, whatever the walk thought of what lies below.
+  // At the first function the stack is complete, whatever the walk made of what lies below.
   if (begins_at_the_first(recording, locations, extent.depth)) extent.cut.reset();
   return extent;
 }
@@ -138,7 +138,7 @@ class Folder {
   }
 
  private:
-  // A stack that has no value of its own.
+  // The id of a stack that has no value of its own.
   StackId stack_of(RawStackId id) {
     if (!id) return {};
     if (id.index >= recording_.stacks.size())
@@ -162,7 +162,7 @@ class Folder {
       top = profile_.push(top, stack.note, FrameKind::note);
     else
       top = frames(sum, stack, top);
-    // A value has to be somewhere to be seen.
+    // A value needs a frame to be visible.
     return top ? top : profile_.push(top, "[no stack]", FrameKind::note);
   }
 
@@ -196,7 +196,7 @@ class Folder {
     return top;
   }
 
-  // A place is met in many stacks; its names are interned once.
+  // A place occurs in many stacks; its names are interned once.
   const std::vector<FrameId>& frames_of(LocationId id) {
     std::vector<FrameId>& made = frames_[id.index];
     if (!made.empty()) return made;
@@ -205,7 +205,7 @@ class Folder {
     return made;
   }
 
-  // As frames_of(), with the file's name where the function's alone does not say whose it is.
+  // Like frames_of(), with the file's name if the function's name alone is ambiguous.
   const std::vector<FrameId>& leaf_frames_of(LocationId id) {
     const auto ambiguous = leaf_of_.find(id.index);
     if (ambiguous == leaf_of_.end()) return frames_of(id);
@@ -237,7 +237,7 @@ class Folder {
     return profile_.frames.intern(frame);
   }
 
-  // All events whose stack has the mark, and the bytes that are shown below it.
+  // Counts the events whose stack has the mark, and the bytes shown below it.
   void count(Loss loss, const Aggregate& sum) {
     int64_t bytes = profile_.shown < sum.values.size() ? sum.values[profile_.shown] : 0;
     switch (profile_.shown < profile_.types.size() ? profile_.types[profile_.shown].unit

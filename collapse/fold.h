@@ -10,22 +10,22 @@
 namespace memflame {
 
 struct FoldOptions {
-  bool pid = false;  // "redis-server (pid 812)": processes of one name stay apart
+  bool pid = false;  // "redis-server (pid 812)": keeps processes of one name apart
   bool lines =
-      false;  // source file and line are part of a frame: calls from different lines stay apart
-  // Frames keep their addresses in Profile::code: calls from different places stay apart. Needs
-  // symbolize() to have filled Recording::code_of.
+      false;  // source file and line are part of a frame: keeps calls from different lines apart
+  // Frames keep their addresses in Profile::code, which keeps calls from different places apart.
+  // Needs symbolize() to have filled Recording::code_of.
   bool code = false;
-  // Recordings of other tools: the groups of the sums are the roots, processes get no frame of
-  // their own, and stacks are as long as the tool says even where a frame is in no known code.
+  // For recordings of other tools: the groups of the sums are the roots, processes get no frame of
+  // their own, and stacks keep the tool's length even if a frame is in no known code.
   bool as_recorded = false;
 };
 
-// Needs symbolize() to have run. Every value of recording.sums is in the profile, so the totals of
-// each column are equal; what is wrong with a stack is said by a frame of its own and counted.
+// Needs symbolize() to have run. The profile holds every value of recording.sums, so the totals of
+// each column are equal; a defect of a stack gets a frame of its own and is counted.
 Profile fold(const Recording& recording, const FoldOptions& options);
 
-// Why a stack ends before its first frame, as fold() marks and counts it; none when it does not.
+// Why a stack ends before its first frame, as fold() marks and counts it; none if it is complete.
 // Needs symbolize() to have run.
 std::optional<Loss> why_cut(const Recording& recording, RawStackId stack);
 

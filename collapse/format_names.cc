@@ -9,7 +9,7 @@
 namespace memflame {
 namespace {
 
-// Letters to insert, delete or replace to make one of the other (Levenshtein).
+// Letters to insert, delete or replace to turn one into the other (Levenshtein).
 size_t distance(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), 0);
@@ -53,7 +53,7 @@ std::string_view closest_format(std::string_view name) {
   std::vector<std::string_view> names;
   for (const Input& input : inputs()) names.push_back(input.name);
   for (const FormatFamily& family : format_families()) names.push_back(family.name);
-  constexpr size_t longest = 32;  // of what is worth a comparison
+  constexpr size_t longest = 32;  // longer words are not compared
   if (name.size() > longest) return {};
   const auto closer = [&](std::string_view a, std::string_view b) {
     return distance(a, name) < distance(b, name);

@@ -7,14 +7,14 @@
 
 namespace memflame {
 
-// What people call several formats by one name: "perf", "heap", "go", "valgrind".
+// One name for several formats: "perf", "heap", "go", "valgrind".
 struct FormatFamily {
   std::string_view name;
   std::vector<std::string_view> formats;  // names of inputs()
 };
 const std::vector<FormatFamily>& format_families();
 
-// The name of a format or family that a wrong one was probably meant to be; "" when none is close.
+// The name of a format or family that a misspelt one probably means; "" if none is close.
 std::string_view closest_format(std::string_view name);
 
 }  // namespace memflame

@@ -33,7 +33,7 @@ const Input* input_named(std::string_view name) {
   return found != table.end() ? found : nullptr;
 }
 
-// The format of that name or, of a family, the one that the input looks like.
+// The format of that name; for a family, the one that the input looks like.
 const Input& named(const Source& source, std::string_view name) {
   if (const Input* input = input_named(name); input != nullptr) return *input;
   const auto& families = format_families();
@@ -63,8 +63,8 @@ std::string folded_hint(std::string_view head) {
          " lines end in a number, as in folded text; if it is that, use --from folded";
 }
 
-// Refuses a profile that has lost all its stacks while it was read: nothing of them but names of
-// programs and notes is left, and as much was not understood as there is.
+// Refuses a profile that lost all its stacks during reading: only names of programs and notes are
+// left, and at least as much was not understood.
 void require_stacks(const Profile& profile, const Source& source) {
   const uint64_t dropped = profile.losses[Loss::input_line].events;
   if (dropped < std::max<uint64_t>(profile.touched().size(), 1)) return;
@@ -89,7 +89,7 @@ std::span<const Input> inputs() { return table; }
 
 const Input& input_for(const Source& source, std::string_view from) {
   const std::string_view head = source.head();
-  // None of these is text: --from means nothing for them.
+  // None of these is text, so --from cannot help.
   if (const std::string what = unread_binary(head); !what.empty()) source.fail("it is " + what);
   if (!from.empty()) return named(source, from);
   const Input* found = recognised(head);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What of an input could not be understood: counted by kind, the first of each kind kept.
+// The parts of an input that could not be understood: counted by kind, with the first of each kind.
 #pragma once
 
 #include <cstddef>
@@ -17,15 +17,15 @@ class Issues {
   // `why` completes "not understood: …": "no number at its end". `line` 0 = the format has none.
   void add(std::string_view why, size_t line, std::string_view text);
 
-  // Those of another part of the same input, whose lines begin behind `lines_before` others.
+  // Those of a later part of the same input, which begins behind `lines_before` lines.
   void add(const Issues& later, size_t lines_before);
 
   bool any() const { return !kinds_.empty(); }
-  // "3 lines not understood (no number at its end), the first is line 7: 'main;f'", one a kind;
-  // "3 records …" where there are no lines.
+  // "3 lines not understood (no number at its end), the first is line 7: 'main;f'", one per kind;
+  // "3 records …" if there are no lines.
   std::vector<std::string> texts() const;
 
-  // Into the profile's losses (Loss::input_line) and notes.
+  // Adds them to the profile's losses (Loss::input_line) and notes.
   void finish(Profile& profile) const;
 
  private:

@@ -8,11 +8,11 @@
 namespace memflame {
 namespace {
 
-constexpr int32_t far_away = 10000;  // an exponent that no figure needs
+constexpr int32_t far_away = 10000;  // an exponent that no value needs
 
 constexpr ByteSet exponent_bytes = byte_set("eE");
 
-// "e-3", "E+12"; far ones are as good as each other.
+// "e-3", "E+12"; exponents far out of range are all alike.
 bool parse_exponent(std::string_view text, int32_t& exponent) {
   text.remove_prefix(1);
   const bool negative = text.starts_with('-');
@@ -31,7 +31,7 @@ bool JsonNumber::scaled(int decimals, int64_t& value, bool& was_rounded) const {
   value = digits;
   int32_t power = exponent + decimals;
   if (value == 0) return true;
-  if (power > 0 && rounded) return false;  // what was cut off was more than a fraction
+  if (power > 0 && rounded) return false;  // more than a fraction was cut off
   for (; power > 0; --power)
     if (__builtin_mul_overflow(value, 10, &value)) return false;
   bool cut = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Numbers of JSON, without the rounding of floating point.
+// JSON numbers without the rounding of floating point.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@ namespace memflame {
 struct JsonNumber {
   int64_t digits = 0;
   int32_t exponent = 0;
-  bool rounded = false;  // it had more of them
+  bool rounded = false;  // there were more digits
 
-  // As a multiple of 10^-decimals, rounded half away from zero; `was_rounded` becomes true when
-  // that changes it. False when it leaves 64 bits.
+  // As a multiple of 10^-decimals, rounded half away from zero; `was_rounded` becomes true if that
+  // changes it. False if it does not fit in 64 bits.
   bool scaled(int decimals, int64_t& value, bool& was_rounded) const;
 };
 
-// What the grammar of JSON allows ("-12.5e-3"); false for anything else.
+// Accepts the grammar of JSON ("-12.5e-3"); false for anything else.
 bool parse_json_number(std::string_view text, JsonNumber& number);
 
 }  // namespace memflame

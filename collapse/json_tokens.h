@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// JSON as it comes, one token after the other: for inputs that are hundreds of megabytes, of which
-// a fraction is kept. Memory is the longest string and a byte for each open bracket.
+// JSON as a stream of tokens, for inputs of hundreds of megabytes of which a fraction is kept.
+// Memory is the longest string and a byte for each open bracket.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@
 
 namespace memflame {
 
-// Whether a text begins so, when blanks are left out of it. `begin` has none.
+// Whether a text begins like this, blanks ignored. `begin` has none.
 bool begins_as_json(std::string_view text, std::string_view begin);
 
-// Strings may hold any bytes; a half of a surrogate pair becomes U+FFFD, for other programs write
-// such. Everything else has to be JSON: next() throws Error, "NAME: … at byte N", when it is not,
-// also when the input ends in the middle; a text has no name.
+// Strings may hold any bytes; half a surrogate pair becomes U+FFFD, since other programs write
+// such. Everything else must be JSON: next() throws Error, "NAME: … at byte N", if it is not, also
+// if the input ends in the middle; a text has no name.
 class JsonTokens {
  public:
   enum class Kind : uint8_t {
@@ -46,15 +46,15 @@ class JsonTokens {
   // The value of a number that is an integer; also "1.2e3". Throws Error beyond 64 bits.
   std::optional<int64_t> integer() const;
 
-  // To the end of what has just begun; nothing after a scalar.
+  // Skips to the end of what has just begun; does nothing after a scalar.
   void skip();
-  // The whole next value.
+  // Skips the whole next value.
   void skip_value() {
     next();
     skip();
   }
 
-  // The next token as a scalar: what else it is is skipped, and nothing.
+  // The next token as a scalar; anything else is skipped and gives nothing.
   std::optional<int64_t> take_integer();
   std::string take_string();
 
@@ -87,7 +87,7 @@ class JsonTokens {
   std::vector<char> open_;  // '{' and '['
   std::string text_;
   Kind kind_ = Kind::end;
-  bool has_values_ = false;  // the innermost object or array; at the top: the value was there
+  bool has_values_ = false;  // in the innermost object or array; at the top: the document is read
   bool after_key_ = false;
 };
 

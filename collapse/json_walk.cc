@@ -28,7 +28,7 @@ void walk_json(Source& source, std::span<const JsonStep> steps, JsonVisitor& vis
       case JsonTokens::Kind::begin_object:
       case JsonTokens::Kind::begin_array: {
         const uint8_t inside = places.empty() ? uint8_t{1} : next_place(steps, place, key);
-        // What nobody asks for may be long.
+        // Values that nobody asks for may be long.
         if (inside == 0) {
           tokens.skip();
         } else {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// JSON of any length, a value at a time: what a reader of one format asks for is found by a table
-// of steps, all else is passed over. No recursion, no tree of the document.
+// JSON of any length, one value at a time: a table of steps says what a reader asks for, and the
+// rest is skipped. No recursion, no tree of the document.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,16 @@
 
 namespace memflame {
 
-// Inside of place `from` the object or array that stands at `key` is place `to`; "" for each one
-// in an array, "*" for any key. Place 0 is what nobody asks for, 1 the document itself.
+// Inside place `from`, the object or array at `key` is place `to`; "" for each one in an array, "*"
+// for any key. Place 0 is what nobody asks for, 1 the document itself.
 struct JsonStep {
   uint8_t from;
   std::string_view key;
   uint8_t to;
 };
 
-// Is told what is in the places that it knows. Keys are "" in arrays and for the document.
+// Receives the values in the places that the steps name. Keys are "" in arrays and for the
+// document.
 class JsonVisitor {
  public:
   JsonVisitor() = default;
@@ -35,7 +36,7 @@ class JsonVisitor {
   virtual void nothing(uint8_t /*place*/, std::string_view /*key*/) {}  // true, false and null
 };
 
-// Throws Error, as JsonTokens does, when it is not JSON.
+// Throws Error, as JsonTokens does, if it is not JSON.
 void walk_json(Source& source, std::span<const JsonStep> steps, JsonVisitor& visitor);
 
 }  // namespace memflame

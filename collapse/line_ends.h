@@ -17,8 +17,8 @@ class LineEnds {
  public:
   explicit LineEnds(std::string_view text) : at_(text.data()), end_(text.data() + text.size()) {}
 
-  // The line feed at or behind `begin`, where a line begins: the start of the text, then what
-  // follows the line feed before. The end of the text when there is none.
+  // The line feed at or behind `begin`, which is where a line begins: the start of the text, or
+  // what follows the previous line feed. The end of the text if there is none.
   const char* next(const char* begin) {
     while (feeds_ == 0) {
       if (end_ - at_ < width) return in_rest(std::max(begin, at_));
@@ -45,9 +45,9 @@ class LineEnds {
     return feed != nullptr ? static_cast<const char*>(feed) : end_;
   }
 
-  const char* at_;  // what is not looked at yet
+  const char* at_;  // the bytes not looked at yet
   const char* const end_;
-  uint64_t feeds_ = 0;  // in the `width` bytes before at_, less those that were given
+  uint64_t feeds_ = 0;  // in the `width` bytes before at_, without those already returned
 };
 
 }  // namespace memflame

@@ -5,7 +5,7 @@
 
 namespace memflame {
 
-// More bytes behind those that are there; false at the end of the input.
+// Appends more bytes; false at the end of the input.
 bool Lines::fill() {
   if (begin_ != 0) {
     std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);

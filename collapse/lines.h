@@ -21,12 +21,15 @@ class Lines {
   // valid until the next call. Memory is twice the longest line.
   bool next();
 
-  // The same line once more from next().
+  // Makes next() return the same line once more.
   void again() { again_ = true; }
 
   std::string_view line() const { return line_; }
-  size_t number() const { return number_; }   // from 1
-  bool ended() const { return ended_line_; }  // it had its line feed: false for a last line cut off
+  size_t number() const { return number_; }  // from 1
+  bool ended() const {
+    return ended_line_;
+  }  // it had a line feed: false for a last line that is
+     // cut off
 
   // Throws Error: "NAME:LINE: what".
   [[noreturn]] void fail(const std::string& what) const { source_.fail(what, number_); }
@@ -37,7 +40,7 @@ class Lines {
 
   Source& source_;
   std::vector<char> buffer_;
-  size_t begin_ = 0, end_ = 0;  // what is not yet given, in the buffer
+  size_t begin_ = 0, end_ = 0;  // the bytes not returned yet, in the buffer
   std::string_view line_;
   size_t number_ = 0;
   bool ended_line_ = true, again_ = false;

@@ -18,7 +18,7 @@ namespace {
 class File : public ByteStream {
  public:
   File(int fd, bool owned) : fd_(fd), owned_(owned) {
-    constexpr int pipe_size = 1 << 20;  // fewer wake-ups; where that is refused it stays as it is
+    constexpr int pipe_size = 1 << 20;  // fewer wake-ups; if that is refused, the size stays
     fcntl(fd, F_SETPIPE_SZ, pipe_size);
     posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The bytes of one input, whatever they are packed in: gzip, zstd and xz are unpacked, UTF-16
-// becomes UTF-8, a UTF-8 byte order mark is dropped. Memory stays the same for any length.
+// The bytes of one input, however packed: gzip, zstd and xz are unpacked, UTF-16 becomes UTF-8, a
+// UTF-8 byte order mark is dropped. Memory does not depend on the length.
 #pragma once
 
 #include <cstddef>
@@ -19,30 +19,30 @@ class ByteStream {
   ByteStream(const ByteStream&) = delete;
   ByteStream& operator=(const ByteStream&) = delete;
   virtual ~ByteStream() = default;
-  // Up to `size` bytes; 0 only at the end. Throws Error when the input is damaged or unreadable.
+  // Up to `size` bytes; 0 only at the end. Throws Error if the input is damaged or unreadable.
   virtual size_t read(char* into, size_t size) = 0;
 };
 
 class Source {
  public:
-  // "-" is standard input. Throws Error when it cannot be opened.
+  // "-" is standard input. Throws Error if it cannot be opened.
   static Source open(const std::string& path);
   static Source of_memory(std::string bytes, std::string name = "memory");
 
   // For messages.
   const std::string& name() const { return name_; }
 
-  // When the file was last changed (CLOCK_REALTIME); INT64_MAX when it is none.
+  // When the file was last changed (CLOCK_REALTIME); INT64_MAX if it is not a file.
   int64_t changed_ns() const { return changed_ns_; }
 
-  // Its beginning, at most head_size bytes, without taking it.
+  // Its beginning, at most head_size bytes, without consuming it.
   static constexpr size_t head_size = size_t{64} << 10U;
   std::string_view head() const { return head_; }
 
-  // Fills `into` unless the input ends before; 0 at the end.
+  // Fills `into` unless the input ends first; 0 at the end.
   size_t read(char* into, size_t size);
 
-  // What is left, for formats that must be whole. Throws Error beyond `limit` bytes.
+  // The rest, for formats that must be read whole. Throws Error beyond `limit` bytes.
   std::string all(size_t limit = size_t{8} << 30U);
 
   // "NAME: what"; with a line: "NAME:12: what".

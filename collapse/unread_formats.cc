@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-// The first bytes of a file, with what they tell it to be packed with and what unpacks it.
+// The first bytes of a packed file, what packed it and what unpacks it.
 struct Packed {
   std::string_view magic, name, command;
 };
@@ -43,7 +43,7 @@ bool is_bzip2(std::string_view head) {
 
 struct Known {
   std::string_view mark, text;
-  size_t at = 0;  // where the mark stands, of binary files
+  size_t at = 0;  // offset of the mark in binary files
 };
 
 constexpr std::array binary_formats{
@@ -81,7 +81,7 @@ constexpr std::array binary_formats{
 constexpr std::string_view as_proto =
     ": give the profile itself, or what 'pprof -proto' makes of it";
 
-// What a line among the first begins with, behind blanks.
+// The beginning of one of the first lines, blanks skipped.
 constexpr std::array text_formats{
     Known{"PeriodType:", "what 'pprof -raw' prints"},
     Known{"Showing nodes accounting for ", "what 'pprof -top' or '-peek' prints"},

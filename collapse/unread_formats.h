@@ -7,17 +7,16 @@
 
 namespace memflame {
 
-// All three complete "it is …", with what to do about it where there is something: "packed with
-// bzip2: unpack it first, as with 'bzip2 -dc FILE'". "" when the beginning tells nothing.
+// All three complete "it is …", with a remedy if there is one: "packed with bzip2: unpack it first,
+// as with 'bzip2 -dc FILE'". "" if the beginning tells nothing.
 
 // By bytes that no text begins with: archives, programs, images, binary profiles.
 std::string unread_binary(std::string_view head);
 
-// By what the first lines or the JSON's keys say. Only for a beginning that no reader knows.
+// By the first lines or the JSON's keys. Only for a beginning that no reader knows.
 std::string unread_text(std::string_view head);
 
-// Any other that is not lines of text: JSON, XML, bytes that are 0. Folded text is not one of
-// these.
+// Any other input that is not lines of text: JSON, XML, zero bytes. Folded text is not among them.
 std::string unread_kind(std::string_view head);
 
 }  // namespace memflame

@@ -9,7 +9,7 @@
 namespace memflame {
 namespace {
 
-// Without what the loader, the compiler and the tools put behind a name.
+// The name without what the loader, the compiler and tools append to it.
 std::string_view plain_name(std::string_view function) {
   for (const std::string_view tail :
        {"@", "+0x", " [clone ", ".part.", ".isra.", ".constprop.", ".cold", ".llvm."}) {
@@ -19,8 +19,8 @@ std::string_view plain_name(std::string_view function) {
   return function;
 }
 
-// '*' stands for any text. Where a later part does not fit, only the last '*' can take more: the
-// earlier ones have taken the least that they could.
+// '*' stands for any text. If a later part does not fit, only the last '*' can take more: the
+// earlier ones already took the least possible.
 bool fits(std::string_view pattern, std::string_view text) {
   size_t in_pattern = 0, in_text = 0;
   size_t star = std::string_view::npos, taken = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Names of functions that give memory: allocators.txt, and files of the user's.
+// Names of functions that allocate: allocators.txt, and the user's own files.
 #pragma once
 
 #include <array>
@@ -13,13 +13,13 @@ namespace memflame {
 
 class AllocatorList {
  public:
-  // Lines as allocators.txt explains them, behind those that are there: the last that matches
-  // counts. Throws Error, with `origin` and the line, when one cannot be meant.
+  // Appends lines as allocators.txt explains them; the last line that matches counts. Throws Error,
+  // with `origin` and the line, if a line is not a valid pattern.
   void add(std::string_view text, const std::string& origin);
 
   bool empty() const { return takes_out_.empty(); }
 
-  // `function` as it stands in a stack, with or without arguments, version and offset.
+  // `function` as written in a stack, with or without arguments, version and offset.
   bool contains(std::string_view function) const;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Where in which file code is, for outputs in which other tools look names up by address. Only
-// filled where such an output is asked for (FoldOptions::code, ReadOptions::code).
+// Where code is: the file, and the address in it. For output formats whose readers look up names by
+// address; filled only for those (FoldOptions::code, ReadOptions::code).
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@
 
 namespace memflame {
 
-// What mappings begin and end at.
+// Mappings begin and end at multiples of this.
 inline constexpr uint64_t code_page = 4096;
 
-// A part of a file. Its addresses are those that the linker gave, the same in all processes; those
-// of a file that could not be read as ELF are offsets in it. address - start + offset is the offset
-// in the file.
+// A part of a file. Its addresses are those that the linker gave, the same in all processes; if the
+// file could not be read as ELF, they are offsets in it. address - start + offset is the offset in
+// the file.
 struct CodeMapping {
   std::string file, build_id;  // as the target names it; lower-case hex, empty when unknown
   uint64_t start = 0, limit = 0, offset = 0;
@@ -51,7 +51,7 @@ class CodePlaces {
   size_t size() const { return places_.size(); }
   bool empty() const { return places_.size() == 1; }
 
-  // A place of another table, as one of this.
+  // Adds a place of another table, and returns its id here.
   CodeId add(const CodePlaces& from, CodeId id) {
     if (!id) return {};
     const CodePlace& place = from[id];

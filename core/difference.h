@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Profiles that hold two states of one thing.
+// Profiles that hold two states of the same thing.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@ struct Difference {
   size_t before = 0, after = 0;  // columns
 };
 
-// The columns "before" and "after" when a profile has both, in one unit: that of `memflame diff`,
-// and a text of two numbers a line.
+// The columns "before" and "after", if the profile has both in one unit: as `memflame diff` writes
+// them, or a text with two numbers per line.
 std::optional<Difference> difference_of(const Profile& profile);
 
 }  // namespace memflame

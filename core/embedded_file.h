@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Data files that are bytes of the program (render/embed.cmake).
+// Data files that are part of the program (render/embed.cmake).
 #pragma once
 
 #include <span>

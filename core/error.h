@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The one way a run is stopped: throw Error, caught once in cli/main.cc, which prints
-// "memflame: error: <what>" and exits with `exit_code`.
+// The one way to stop a run: throw Error. cli/main.cc catches it once, prints "memflame: error:
+// <what>" and exits with `exit_code`.
 #pragma once
 
 #include <stdexcept>

@@ -6,14 +6,14 @@
 //   main;parse;operator new(unsigned long) 4096
 //   main;[lost: ring buffer full] 1024
 //
-// A line is the frames of one stack from its root, joined by ';', a blank or TAB, and a number,
-// which may have a minus sign and decimals. Lines that begin with "# " are comments. Ours carry
-// what the stacks alone do not say, as key=value with JSON quotes where a value is text; no comment
-// of ours ends in a blank and a number, so that other tools cannot take one for a stack. What
-// memflame writes holds no ';' and no control character in a name.
+// A line holds the frames of one stack from its root, joined by ';', then a blank or TAB, then a
+// number, which may have a minus sign and decimals. Lines that begin with "# " are comments. Our
+// comments hold what the stacks alone do not say, as key=value, with JSON quotes around text; none
+// ends in a blank and a number, so other tools cannot take it for a stack. The names memflame
+// writes contain no ';' and no control character.
 //
-// Lines of several numbers, with blanks or TABs between them, have columns in their header; value=
-// and total= are of the one that is shown:
+// Lines with several numbers, separated by blanks or TABs, have columns in their header; value= and
+// total= belong to the column that is shown:
 //
 //   # memflame folded unit=bytes value=live total=5120 columns="live:bytes,live-count:count"
 //   main;parse;operator new(unsigned long)	4096	3
@@ -28,7 +28,7 @@ namespace memflame {
 
 inline constexpr std::string_view folded_comment = "# memflame ";
 
-// The customary marks of frame kinds, at the end of a name.
+// The customary suffixes that mark a frame's kind.
 struct FoldedSuffix {
   FrameKind kind;
   std::string_view text;

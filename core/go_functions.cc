@@ -12,7 +12,8 @@ constexpr uint32_t form_1_2 = 0xfffffffb, form_1_16 = 0xfffffffa, form_1_18 = 0x
                    form_1_20 = 0xfffffff1;
 constexpr size_t longest_name = 4096;
 
-// runtime.goexit, where every goroutine's first function returns to: nop; call runtime.goexit1; nop
+// runtime.goexit, the return address of every goroutine's first function: nop; call
+// runtime.goexit1; nop
 constexpr size_t goexit_size = 7;
 constexpr std::byte nop{0x90}, call{0xe8};
 
@@ -69,7 +70,7 @@ std::optional<GoFunctions::Layout> GoFunctions::layout() const {
   return found;
 }
 
-// Pairs of a start and a place, and behind the last one where it ends.
+// Pairs of a start address and a place; behind the last pair, the end address.
 std::vector<GoFunctions::Function> GoFunctions::read_functions(const Layout& layout,
                                                                uint64_t text) const {
   const uint64_t size = layout.wide ? 8 : 4;
@@ -123,7 +124,7 @@ std::string_view GoFunctions::name(const Function& function) const {
   return size == most ? std::string_view{} : std::string_view(text, size);
 }
 
-// Seven bits a byte, the lowest first.
+// Seven bits per byte, the lowest first.
 bool GoFunctions::take_number(uint64_t& at, uint32_t& value) const {
   value = 0;
   for (unsigned shift = 0; shift < 35; shift += 7) {

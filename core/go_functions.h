@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The functions of a Go program, from the table that its runtime itself needs: .gopclntab, which
-// stripping leaves in place. It has each function's name, where it is, and how far its instructions
-// have moved the stack pointer.
+// The functions of a Go program, from the table that its runtime needs: .gopclntab, which stripping
+// leaves in place. It has each function's name, its place, and how far its instructions have moved
+// the stack pointer.
 //
 // Source: debug/gosym/pclntab.go, runtime/symtab.go and cmd/internal/obj/pcln.go of Go 1.2 to 1.25;
 // the forms of 1.2, 1.16, 1.18 and 1.20.
@@ -18,19 +18,19 @@
 
 namespace memflame {
 
-// The names of the section, in programs at a fixed address and elsewhere.
+// Names of the section: in programs at a fixed address, and in all others.
 inline constexpr std::initializer_list<const char*> go_sections = {".gopclntab",
                                                                    ".data.rel.ro.gopclntab"};
 
 class GoFunctions {
  public:
-  // Fills `to` with the file's code at an address; false when there is not as much.
+  // Fills `to` with the file's code at an address; false if there is less.
   using ReadCode = std::function<bool(uint64_t address, std::span<std::byte> to)>;
 
   // `table`: the section's bytes, which must outlive this. `text`: where the section .text begins,
-  // or 0. Nothing is known unless the code of runtime.goexit is where the table says, as addresses
-  // count from a place that only the linker knows in some programs. Never throws for what is in
-  // the table; memory and time are proportional to its size.
+  // or 0. Finds nothing unless the code of runtime.goexit is where the table says: in some programs
+  // addresses count from a place that only the linker knows. Never throws whatever the table holds;
+  // memory and time are proportional to its size.
   GoFunctions(std::span<const std::byte> table, uint64_t text, const ReadCode& read);
 
   struct Function {
@@ -39,9 +39,9 @@ class GoFunctions {
   };
   // Sorted by address, without overlaps.
   const std::vector<Function>& functions() const { return functions_; }
-  // The one that holds an address; null when none does.
+  // The one that holds an address; null if none does.
   const Function* find(uint64_t address) const;
-  // "main.(*Server).run"; empty when it cannot be read. As long as the table.
+  // "main.(*Server).run"; empty if it cannot be read. Valid as long as the table.
   std::string_view name(const Function& function) const;
 
   struct Depth {
@@ -55,7 +55,7 @@ class GoFunctions {
   struct Layout {
     bool wide = false;        // entries have 8 bytes, not 4
     bool has_header = false;  // the header says where names and the stack's depths are
-    uint64_t text = 0;        // what addresses count from; of wide forms 0
+    uint64_t text = 0;        // what addresses count from; 0 for wide forms
     uint64_t count = 0, names = 0, depths = 0, functions = 0;  // offsets in the table
   };
   template <class T>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Hashes of bytes. They differ from run to run, so that nobody can write names that all collide;
-// nothing that is printed may depend on their order.
+// Hashes of bytes. They differ from run to run, so nobody can craft names that all collide; nothing
+// that is printed may depend on their order.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace memflame {
 
 uint64_t hash_bytes(std::string_view bytes);
 
-// Wide enough to stand for the bytes themselves: two of 10^9 texts are equal with a chance of
+// Wide enough to stand for the bytes themselves: among 10^9 texts two share a hash with a chance of
 // about 10^-21.
 struct Hash128 {
   uint64_t low = 0, high = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Hash -> number, for what is met again and again: a shortcut that may forget.
+// Hash -> number, for values met again and again: a shortcut that may forget.
 #pragma once
 
 #include <cstddef>
@@ -14,10 +14,10 @@ namespace memflame {
 // hash's 128 bits.
 class HashCache {
  public:
-  // With more entries than that it forgets all of them.
+  // Forgets everything when it has more entries than `most`.
   explicit HashCache(size_t most = size_t{1} << 20U) : most_(most) {}
 
-  // The number of a hash; 0 when it is not known.
+  // The number of a hash; 0 if it is not known.
   uint32_t find(const Hash128& hash) const {
     if (slots_.empty()) return 0;
     for (size_t at = hash.low & (slots_.size() - 1);; at = (at + 1) & (slots_.size() - 1)) {
@@ -27,12 +27,12 @@ class HashCache {
     }
   }
 
-  // For a hash that is looked up soon; always_inline as in core/hash_index.h.
+  // For a hash that will be looked up soon; always_inline as in core/hash_index.h.
   [[gnu::always_inline]] void prefetch(const Hash128& hash) const {
     if (!slots_.empty()) __builtin_prefetch(&slots_[hash.low & (slots_.size() - 1)]);
   }
 
-  // Adds a number (not 0) for a hash that find() has not found.
+  // Adds a number (not 0) for a hash that find() did not find.
   void insert(const Hash128& hash, uint32_t value) {
     if (used_ == most_) {
       slots_.clear();

@@ -9,11 +9,11 @@
 
 namespace memflame {
 
-// Open addressing with linear probing; 8 bytes a slot. A place is found by the upper bits of the
-// hash and the slot keeps the upper 32, so that the index grows without the values.
+// Open addressing with linear probing; 8 bytes a slot. The upper bits of the hash choose the place
+// and the slot keeps the upper 32, so the index can grow without the values.
 class HashIndex {
  public:
-  // The id for which `same(id)` holds, among those with this hash; 0 when there is none.
+  // The id for which `same(id)` holds, among those with this hash; 0 if there is none.
   template <class Same>
   uint32_t find(uint64_t hash, const Same& same) const {
     if (slots_.empty()) return 0;
@@ -25,20 +25,20 @@ class HashIndex {
     }
   }
 
-  // Adds an id (not 0) that find() has not found.
+  // Adds an id (not 0) that find() did not find.
   void insert(uint64_t hash, uint32_t id) {
     if (used_ * 4 >= slots_.size() * 3) grow();
     put({static_cast<uint32_t>(hash >> 32), id});
     ++used_;
   }
 
-  // Room for that many entries in all.
+  // Makes room for that many entries in all.
   void reserve(size_t count) {
     while (count * 4 > slots_.size() * 3) grow();
   }
 
   // Brings what find() and insert() look at into the cache. GCC 12 takes such functions for ones
-  // without effects and drops calls of them, unless it puts them in line early.
+  // without effects and drops calls of them, unless it inlines them early.
   [[gnu::always_inline]] void prefetch(uint64_t hash) const {
     if (!slots_.empty()) __builtin_prefetch(&slots_[place(static_cast<uint32_t>(hash >> 32))]);
   }

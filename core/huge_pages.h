@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Memory of large tables that are read here and there.
+// Memory for large tables with random access.
 #pragma once
 
 #include <sys/mman.h>
@@ -11,8 +11,8 @@
 
 namespace memflame {
 
-// Asks the kernel for pages of 2 MiB: with those of 4 KiB most reads wait for the address first.
-// Where there are none it is memory like any other.
+// Asks the kernel for 2 MiB pages: with 4 KiB pages most reads wait for the address translation
+// first. If there are none, it is ordinary memory.
 template <class T>
 struct HugePages {
   using value_type = T;
@@ -24,7 +24,7 @@ struct HugePages {
     constexpr size_t worth = size_t{2} << 20U, page = 4096;
     const size_t size = count * sizeof(T);
     T* const memory = std::allocator<T>{}.allocate(count);
-    // What else is on the first page may be in a large one too.
+    // Other data on the first page may come to lie in a large one too.
     const size_t before = reinterpret_cast<uintptr_t>(memory) % page;
     if (size >= worth)
       madvise(reinterpret_cast<char*>(memory) - before, before + size, MADV_HUGEPAGE);

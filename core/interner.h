@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Deduplicating tables: value -> small id -> value.
+// Deduplicating tables: value -> small id -> value. A profile of a million stacks repeats a few
+// thousand names and frames, so each distinct value is stored once and everything else holds 32-bit
+// ids (ids.h); equal ids mean equal values. Values lie in a vector in the order they came, and an
+// open-addressing index of 8 bytes a slot (hash_index.h) finds them by hash.
+// Cost: one hash and about one cache miss per lookup. Ids follow the order of first use; index 0 is
+// "none". Hashes are seeded per run (hash.h), so hostile names cannot make lookups slow.
 #pragma once
 
 #include <algorithm>
@@ -21,8 +26,8 @@ inline uint32_t next_index(size_t size) {
   return static_cast<uint32_t>(size);
 }
 
-// Interns strings. Views returned stay valid as long as the table lives, also when it is moved. The
-// empty string is id 0.
+// Interns strings. Views returned stay valid as long as the table lives, even if it is moved. The
+// empty string has id 0.
 class StringTable {
  public:
   StringTable() : strings_(1) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The kinds of frames by name, for formats that say them in words.
+// Names of the kinds of frames, for formats that spell them out.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ inline constexpr std::array<std::string_view, 7> kind_names{"user",    "kernel",
 
 inline std::string_view name(FrameKind kind) { return kind_names[static_cast<size_t>(kind)]; }
 
-// False when it is not one of these.
+// False if it is not one of these.
 inline bool parse_kind(std::string_view text, FrameKind& kind) {
   const auto* found = std::find(kind_names.begin(), kind_names.end(), text);
   if (found == kind_names.end()) return false;

@@ -19,15 +19,15 @@ enum class Loss : uint8_t {
 };
 
 // `missing`: events that are in no total, or under no stack. `cut`: events whose stack ends before
-// its first frame; their figures are in the totals, and the picture marks them `[truncated: …]`.
-// Either fails --strict. `news`: expected in a healthy run.
+// its first frame; the totals include them, and the picture marks them `[truncated: …]`. Either
+// fails --strict. `news`: expected in a healthy run.
 enum class LossKind : uint8_t { missing, cut, news };
 
 struct LossInfo {
   std::string_view name;  // key in --summary
   LossKind kind;
   std::string_view label;   // in `[lost: …]`, `[truncated: …]` and on stderr
-  std::string_view remedy;  // the likely cause and what helps; "" where the label says it
+  std::string_view remedy;  // the likely cause and what helps; "" if the label says it
 };
 
 inline constexpr std::array<LossInfo, static_cast<size_t>(Loss::count_)> loss_info{{
@@ -41,7 +41,7 @@ struct LossCount {
   int64_t bytes = 0;
 };
 
-// Sums stop at the largest number: what an input says of its losses ends no run.
+// Sums stop at the largest number: what an input says of its losses must not end a run.
 class Losses {
  public:
   void add(Loss loss, uint64_t events, int64_t bytes = 0) {
@@ -55,7 +55,7 @@ class Losses {
   }
   const LossCount& operator[](Loss loss) const { return counts_[static_cast<size_t>(loss)]; }
 
-  // The sums of all causes of a kind.
+  // The sum over all causes of a kind.
   LossCount sum(LossKind kind) const {
     LossCount sum;
     for (size_t i = 0; i < counts_.size(); ++i) {

@@ -6,7 +6,7 @@
 namespace memflame {
 namespace {
 
-// Frames that are different stay different.
+// Whether different frames stay different.
 bool are_distinct(const std::vector<FrameId>& frames) {
   std::vector<bool> seen;
   for (size_t i = 1; i < frames.size(); ++i) {
@@ -22,8 +22,8 @@ bool are_distinct(const std::vector<FrameId>& frames) {
 
 std::vector<StackId> merge_stacks(StackTable& into, const StackTable& from,
                                   const std::vector<FrameId>& frames) {
-  // Their hashes are those of their frames, so they are known, and what they need is fetched,
-  // before their callers have been found.
+  // A hash covers the frames only, so it is known, and memory can be fetched, before the callers
+  // have been found.
   constexpr size_t ahead = 32;
   const size_t count = from.size();
   std::vector<uint64_t> hashes(count, 0);
@@ -33,8 +33,8 @@ std::vector<StackId> merge_stacks(StackTable& into, const StackTable& from,
     into.prefetch(hashes[i]);
   };
   for (size_t i = 1; i < std::min(ahead + 1, count); ++i) prepare(i);
-  // What is called by a stack that has just come cannot be here yet, so it is not looked for; and
-  // as all of them differ, none needs to be found by the others.
+  // A callee of a stack that has just been added cannot be here yet, so it is not looked for; and
+  // since all of them differ, the others need not find it.
   const bool distinct = are_distinct(frames);
   into.make_index();
   const size_t before = into.size();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Stacks of one table in another one.
+// Copies the stacks of one table into another.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace memflame {
 
-// Adds all stacks of `from` to `into`; where they are there, by StackId::index of `from`. `frames`
-// says the same of frames.
+// Adds all stacks of `from` to `into`; returns their ids there, by StackId::index of `from`.
+// `frames` gives the same for frames.
 std::vector<StackId> merge_stacks(StackTable& into, const StackTable& from,
                                   const std::vector<FrameId>& frames);
 

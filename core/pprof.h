@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The fields of pprof's profile.proto, which collapse reads and render writes, as far as memflame
-// knows them. The numbers are those of the public description of the format.
+// The fields of pprof's profile.proto that memflame knows; collapse reads them and render writes
+// them. The numbers come from the public description of the format.
 #pragma once
 
 #include <cstdint>
@@ -46,13 +46,14 @@ enum LocationField : uint32_t {
   location_address = 3,
   location_line = 4,
 };
-// The mapping of what memflame says itself, so that each location has one: some stores refuse a
-// profile with a location that has none.
+// The mapping of memflame's own frames, so that each location has one: some stores reject a profile
+// with a location without a mapping.
 inline constexpr std::string_view own_mapping = "[memflame]";
 
 // A comment on code without names: "# unnamed BUILD-ID START… ADDRESS=START…", in hex. Its
-// locations have no lines, so that a profile store looks for names. The comment keeps what memflame
-// calls them: by the last START that is not behind their address, or by that of the very ADDRESS.
+// locations have no lines, so that a profile store looks for names. The comment keeps the names
+// memflame gives them: by the last START that is not behind the address, or by that of exactly this
+// ADDRESS.
 inline constexpr std::string_view unnamed_comment = "# unnamed ";
 
 enum LineField : uint32_t { line_function_id = 1, line_line = 2 };

@@ -19,7 +19,7 @@ void add_checked(int64_t& sum, int64_t value, Unit unit) {
     throw Error("a sum of values leaves the range of 64 bits; the input cannot be right");
 }
 
-// Rows with more room, which is 0.
+// Copies rows into wider ones; the added columns are 0.
 std::vector<int64_t> widened(const std::vector<int64_t>& cells, size_t rows, size_t from,
                              size_t to) {
   std::vector<int64_t> wider(rows * to, 0);
@@ -73,7 +73,7 @@ size_t Profile::add_column(ValueType type) {
   if (before == max_columns) throw Error("more than 1,024 different kinds of figures");
   types.push_back(std::move(type));
   if (!touched_.empty() && types.size() > stride_) {
-    // By half as much again: one by one, many columns would cost a pass each.
+    // Grow by half: one by one, many columns would cost a pass each.
     const size_t wider = std::min(std::max(types.size(), stride_ + stride_ / 2), max_columns);
     cells_ = widened(cells_, touched_.size(), stride_, wider);
     sequence_cells_ = widened(sequence_cells_, sequence_.size(), stride_, wider);
@@ -122,7 +122,7 @@ std::span<const int64_t> Profile::values(StackId stack) const {
 }
 
 int64_t Profile::total(size_t column) const {
-  // Whatever the order of the stacks is, a sum that fits is told.
+  // A wide sum, so that the order of the stacks cannot make a total overflow that fits.
   __extension__ __int128 wide = 0;
   for (size_t row = 0; row < touched_.size(); ++row) wide += cells_[row * stride_ + column];
   auto sum = static_cast<int64_t>(wide > INT64_MAX   ? INT64_MAX
@@ -173,7 +173,7 @@ Frame frame_from(Profile& into, const Profile& from, FrameId id) {
 
 namespace {
 
-// Texts of one origin say it once; of several, all of them.
+// Texts of one origin are stated once, of several origins all of them.
 void join(std::string& into, const std::string& value) {
   if (into.empty())
     into = value;
@@ -186,7 +186,7 @@ void merge_meta(Meta& into, const Meta& from) {
   join(into.command, from.command);
   join(into.host, from.host);
   join(into.sampling, from.sampling);
-  into.seconds = 0;  // how long two runs watched together is not a useful figure
+  into.seconds = 0;  // the combined duration of two runs means nothing
   into.reconciliation.insert(into.reconciliation.end(), from.reconciliation.begin(),
                              from.reconciliation.end());
   for (const std::string& note : from.notes)
@@ -194,7 +194,7 @@ void merge_meta(Meta& into, const Meta& from) {
       into.notes.push_back(note);
 }
 
-// Counts the variances of an estimated column in a coarser unit.
+// Changes the unit of an estimated column's variances to a coarser one.
 void set_variance_unit(Profile& profile, size_t column, double unit) {
   ValueType& type = profile.types[column];
   std::vector<int64_t> change(profile.types.size(), 0);
@@ -206,7 +206,7 @@ void set_variance_unit(Profile& profile, size_t column, double unit) {
   type.variance_unit = unit;
 }
 
-// Where the columns of `from` are in `into`, which gets those that it has not.
+// The columns of `from` in `into`; those that `into` lacks are added.
 std::vector<size_t> merge_columns(Profile& into, const Profile& from) {
   const auto find = [](const Profile& profile, const std::string& name) {
     const auto same = [&](const ValueType& type) { return type.name == name; };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Profile: what every stage after collecting works on — a tree of named stacks with columns of
+// Profile: what every stage after collecting works on: a tree of named stacks with columns of
 // values. Folded text is only one of its inputs and outputs.
 #pragma once
 
@@ -14,12 +14,12 @@
 
 namespace memflame {
 
-// A column of variances belongs to another column and says how far off its figures may be: it is
-// nothing to draw or to list.
+// A column of variances belongs to another column and says how far off its values may be. It is
+// neither drawn nor listed.
 enum class Unit : uint8_t { bytes, pages, count, nanoseconds, variance };
 
 std::string_view name(Unit unit);                    // "bytes", "pages", "count", "nanoseconds"
-bool parse_unit(std::string_view text, Unit& unit);  // false when it is not one of these
+bool parse_unit(std::string_view text, Unit& unit);  // false if it is not one of these
 
 inline constexpr size_t no_column = SIZE_MAX;
 inline constexpr size_t max_columns = 1024;
@@ -27,34 +27,34 @@ inline constexpr size_t max_columns = 1024;
 struct ValueType {
   std::string name;  // "live", "grown", "gained", …: the word after --value
   Unit unit = Unit::count;
-  size_t variance = no_column;  // the column of its variances when it is estimated from samples
+  size_t variance = no_column;  // the column of its variances if it is estimated from samples
   double variance_unit = 1;     // a unit of that column, in this column's unit squared
-  // Figures with a fraction: one is 10^-decimals of the unit. Those a probe sees are whole.
+  // Values with a fraction: one is 10^-decimals of the unit. A probe's own values are whole.
   uint8_t decimals = 0;
   friend bool operator==(const ValueType&, const ValueType&) = default;
 };
 
-// What the probe saw beside what the operating system says, in bytes.
+// What the probe saw, next to what the operating system says, in bytes.
 struct Reconciliation {
   std::string name;      // "VmRSS growth", "[heap] growth", …
   int64_t captured = 0;  // what the probe saw
   int64_t os = 0;        // what /proc said: end - start
-  // What `captured` is, when the two figures need not agree; "" = they must.
+  // What `captured` is, if the two values need not agree; "" = they must.
   std::string captured_is{};
 };
 
-// What a reader of the picture has to know to judge it.
+// What a reader must know to judge the picture.
 struct Meta {
   std::string title;
   std::string command;  // probe and target, as the user asked
   std::string host;
-  double seconds = 0;      // how long was watched; 0 when unknown
+  double seconds = 0;      // how long the run watched; 0 if unknown
   std::string sampling{};  // "1 in 97 faults" when values are estimates; empty = all are exact
   std::vector<Reconciliation> reconciliation;
-  std::vector<std::string> notes;  // further lines, e.g. what was released or left out
+  std::vector<std::string> notes;  // further lines, for example what was released or left out
 };
 
-// What a probe found beside its figures: a free that looks wrong, and the stacks that show it.
+// What a probe found apart from its values: a free that looks wrong, and the stacks that show it.
 struct Finding {
   std::string kind, detail;
   uint64_t events = 0;
@@ -69,7 +69,7 @@ class Profile {
   StringTable strings;
   FrameTable frames;
   StackTable stacks;
-  CodePlaces code;  // of frames; empty unless it was asked for
+  CodePlaces code;  // of frames; empty unless requested
   Meta meta;
   Losses losses;
 
@@ -88,18 +88,18 @@ class Profile {
   // does not fit in 64 bits. Sums of variances stop at the largest number instead.
   void add(StackId stack, std::span<const int64_t> values);
 
-  // Self values of a stack, zeros when nothing was added to it. Valid until the next add().
+  // Self values of a stack, zeros if nothing was added to it. Valid until the next add().
   std::span<const int64_t> values(StackId stack) const;
   // Stacks that values were added to, in order of their first add().
   std::span<const StackId> touched() const { return touched_; }
 
-  // From now on each add() is kept as a row of its own too, for pictures in the order of time; adds
-  // to one stack without another between them are one row. Before the first add().
+  // From now on each add() is also kept as a row of its own, for pictures in the order of time;
+  // consecutive adds to one stack are one row. Call it before the first add().
   void keep_order() { in_order_ = true; }
   bool in_order() const { return in_order_; }
 
-  // What was added: in the order in which it came where that is kept, else a row for each stack.
-  // Valid until the next add().
+  // What was added: in order of arrival if that is kept, else one row per stack. Valid until the
+  // next add().
   struct Row {
     StackId stack;
     std::span<const int64_t> values;
@@ -111,12 +111,13 @@ class Profile {
             std::span(cells).subspan(i * stride_, types.size())};
   }
 
-  // One more column, 0 for all stacks so far; its index. Costs a pass over all figures now and
-  // then: many columns cost a few passes. Throws Error when there are max_columns.
+  // Adds a column, 0 for all stacks so far; returns its index. It copies all values now and
+  // then, a few times in all for any number of columns. Throws Error if there are max_columns
+  // already.
   size_t add_column(ValueType type);
 
-  // Multiplies a column by a power of ten and says so in its type. Throws Error when a figure
-  // leaves 64 bits.
+  // Multiplies a column by a power of ten and records that in its type. Throws Error if a value no
+  // longer fits in 64 bits.
   void set_decimals(size_t column, uint8_t decimals);
 
   int64_t total(size_t column) const;
@@ -124,7 +125,7 @@ class Profile {
   // Inclusive sums (self + callees) of one column, indexed by StackId::index.
   std::vector<int64_t> inclusive(size_t column) const;
 
-  // One standard error of a column's sum over some stacks, given their sums of all columns; 0 when
+  // One standard error of a column's sum over some stacks, given their sums of all columns; 0 if
   // the column is exact. Samples are independent of each other, so their variances add up.
   double standard_error(size_t column, std::span<const int64_t> sums) const;
   double total_error(size_t column) const;
@@ -140,19 +141,20 @@ class Profile {
   std::vector<uint32_t> row_of_stack_;  // StackId::index -> row + 1, 0 = no row
   std::vector<StackId> touched_;
   bool in_order_ = false;
-  std::vector<StackId> sequence_;  // of the rows in order
+  std::vector<StackId> sequence_;  // of the rows, in order of arrival
   std::vector<int64_t> sequence_cells_;
 };
 
-// Adds to the sum of a column. False when that leaves 64 bits, which a sum of variances never does.
+// Adds to the sum of a column. Returns false if the result does not fit in 64 bits; a sum of
+// variances always does.
 [[nodiscard]] bool add_to(int64_t& sum, int64_t value, Unit unit);
 
-// The frame of another profile, as one of `into`.
+// A frame of another profile, with its names interned in `into`.
 Frame frame_from(Profile& into, const Profile& from, FrameId frame);
 
-// Appends all stacks of `from` to `into`. Columns of one name add up and must be in one unit,
-// others are added; what is shown must be in both. Throws Error otherwise. Titles and notes of
-// `from` that `into` has not are added to it.
+// Appends all stacks of `from` to `into`. Columns with the same name add up and must have one unit,
+// other columns are added; both must have the shown column. Throws Error otherwise. Titles and
+// notes of `from` that `into` lacks are added to it.
 void merge(Profile& into, const Profile& from);
 
 }  // namespace memflame

@@ -13,8 +13,8 @@ template <typename Text>
 Text text_of(bool (*match)(Text, const re2::RE2&, const re2::RE2::Arg* const[], int));
 }  // namespace re2_text_detail
 
-// The type of text that RE2 matches and captures: its own re2::StringPiece in Debian 12,
-// absl::string_view in Debian 13, where it is not std::string_view.
+// The text type that RE2 matches and captures: its own re2::StringPiece in Debian 12,
+// absl::string_view in Debian 13, which is not always std::string_view.
 using Re2Text = std::remove_cvref_t<decltype(re2_text_detail::text_of(&re2::RE2::FullMatchN))>;
 
 // Points into `text`.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Recording: what a probe run saw, in addresses. fold() (collapse/fold.h) turns it into a Profile,
-// in names. A recording needs nothing of the traced machine once symbolize() has run over it.
+// in names. Once symbolize() has run over it, a recording needs nothing of the traced machine.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@
 namespace memflame {
 
 // A code address. A return address points behind its call instruction, which may be the next source
-// line or even the next function: names are looked up at addr - 1 for those.
+// line or even the next function; such addresses are looked up at addr - 1.
 struct Pc {
   uint64_t addr = 0;
   bool is_return = false;
   friend bool operator==(const Pc&, const Pc&) = default;
 };
 
-// Why a walk up the stack ended. The order is that of enum stop (probes/bpf/shared.h).
+// Why a walk up the stack ended, in the order of enum stop (probes/bpf/shared.h).
 enum class StopReason : uint8_t {
   complete,  // reached the first frame of the thread
 #define MEMFLAME_STOP(name, label, remedy) name,
@@ -34,13 +34,13 @@ struct RawStack {
   std::vector<Pc> pcs;   // leaf first; the first `kernel_pcs` are kernel addresses
   uint32_t kernel_pcs = 0;
   StopReason stop = StopReason::complete;
-  std::string note;  // set instead of pcs for what has no stack: "[lost: ring buffer full]"
+  std::string note;  // replaces pcs if there is no stack: "[lost: ring buffer full]"
   std::string leaf;  // a last frame that is not code: what was allocated, "[slab dentry]"; or ""
 };
 
 enum class ModuleKind : uint8_t { file, vdso, anonymous };
 
-// Closes the descriptor of an open module when the last user is gone.
+// Closes the descriptor of an open module when its last user is gone.
 class SharedFd {
  public:
   SharedFd() = default;
@@ -51,15 +51,15 @@ class SharedFd {
   std::shared_ptr<const int> fd_;
 };
 
-// A file that code is mapped from. Opened while the process lives, so that a file replaced or
+// A file that code is mapped from. It is opened while the process lives, so that a file replaced or
 // deleted on disk, or one of another mount namespace, still gives its names.
 struct Module {
   std::string path;  // as the target names it
   ModuleKind kind = ModuleKind::file;
   uint64_t device = 0, inode = 0;
   std::string build_id;  // lower-case hex, empty when unknown
-  SharedFd file;         // empty when it could not be opened
-  std::string root;      // "/proc/PID/root" while that could be reached; prefix for debug files
+  SharedFd file;         // empty if it could not be opened
+  std::string root;      // "/proc/PID/root" while that was reachable; prefix for debug files
   // For files that are opened later by their name, without a build id to compare: the file must not
   // have changed after this time (CLOCK_REALTIME). If not even the inode is known (0), the file
   // that has the name now is used, and symbolize() says so.
@@ -75,15 +75,15 @@ struct Mapping {
 };
 
 // One incarnation of an address space: from fork or exec (or the start of the run) to exec or exit.
-// A pid that is used again, and the same pid after exec, are different spaces.
+// A reused pid, and one pid before and after exec, are different spaces.
 struct Space {
   uint32_t pid = 0;
   std::string comm;
-  std::string cgroup;   // when several are watched: "container 0123456789ab", a path; else ""
+  std::string cgroup;   // set if several are watched: "container 0123456789ab", a path; else ""
   SpaceId forked_from;  // inherits that space's mappings as of from_ns
   uint64_t from_ns = 0;
   std::vector<Mapping> mappings;  // executable ones, in order of from_ns
-  std::string perf_map;           // contents of the process's perf-PID.map, when there was one
+  std::string perf_map;           // contents of the process's perf-PID.map, if there was one
 };
 
 struct Aggregate {
@@ -93,10 +93,10 @@ struct Aggregate {
   int64_t events = 0;           // that brought them
 };
 
-// A free that looks wrong, and where (alloc --check).
+// A free that looks wrong, and its stacks (alloc --check).
 struct Candidate {
   std::string kind;    // "double free", "free of an address never allocated", "mismatched free"
-  std::string detail;  // "new[] against free"; empty when the kind says it all
+  std::string detail;  // "new[] against free"; empty if the kind says it all
   uint64_t events = 0;
   int64_t bytes = 0;  // of the blocks, where they were known
   RawStackId freeing;
@@ -128,14 +128,14 @@ struct Symbol {
   std::string function;  // demangled
   std::string file;      // source file, empty when unknown
   uint32_t line = 0;
-  uint32_t start_line = 0;  // where the function begins in that file; 0 when unknown
+  uint32_t start_line = 0;  // where the function begins in that file; 0 if unknown
   FrameKind kind = FrameKind::user;
   std::string module;  // path of the module, or "kernel"
 };
 
-// What one address means: the function whose code it is and those inlined into it there,
-// outermost first. Never empty after symbolize(). All addresses that are the same place in the same
-// file share one location, whichever process they were seen in.
+// The meaning of one address: the function whose code it is and those inlined into it there,
+// outermost first. Never empty after symbolize(). All addresses of one place in one file share one
+// location, whichever process they were seen in.
 struct Location {
   SpaceId space;  // where it was seen first; none for kernel addresses
   Pc pc;          // the address there
@@ -153,14 +153,14 @@ struct Recording {
   std::vector<Aggregate> sums;
   std::vector<Event> events;
   std::vector<Candidate> candidates;
-  // Functions (as in the symbol table) that were probed in several files: a name alone does not say
-  // which allocator's it is.
+  // Functions (as in the symbol table) that were probed in several files: the name alone does not
+  // tell which allocator they belong to.
   std::vector<std::string> shared_names;
   // Filled by symbolize(): for stack s, frames[s.index][i] is the location of pcs[i].
   std::vector<Location> locations{Location{}};
   std::vector<std::vector<LocationId>> frames;
-  // Where symbolize() was asked for it: the place of each location that is in a file, by
-  // LocationId::index.
+  // The place of each location that is in a file, by LocationId::index; only if symbolize() was
+  // asked for it.
   CodePlaces code;
   std::vector<CodeId> code_of;
   Losses losses;

@@ -13,8 +13,8 @@ SharedFd open_in_root(const std::string& root, const std::string& path) {
   const SharedFd directory(
       ::open(root.empty() ? "/" : root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (directory.get() < 0) return {};
-  // O_PATH finds the file without opening it: opening alone makes some devices act and waits for
-  // the other end of a pipe.
+  // O_PATH finds the file without opening it: merely opening some devices has effects, and opening
+  // a pipe waits for its other end.
   open_how how{};
   how.flags = O_PATH | O_CLOEXEC;
   how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Opening files by names that a watched program chose.
+// Opens files by names that a watched program chose.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace memflame {
 
 // Opens a regular file for reading as a program whose root directory is `root` would see it:
 // symbolic links, absolute ones too, stay below `root`, so a container cannot point us at a file of
-// the host, and a name that is a device or a pipe is not opened at all. Empty when there is none.
+// the host. A device or a pipe is not opened at all. Empty if there is no such file.
 SharedFd open_in_root(const std::string& root, const std::string& path);
 
 }  // namespace memflame

@@ -86,7 +86,8 @@ constexpr std::array short_options{
     ShortOption{"curl", "--proxy-user", false, true, true},
 };
 
-// "https://user:secret@host", and "https://secret@host", of which a user's name may be no more.
+// "https://user:secret@host", and "https://secret@host", where the secret stands in place of a user
+// name.
 std::string without_secret_of_url(std::string text) {
   for (size_t at = 0; (at = text.find("://", at)) != std::string::npos;) {
     const bool of_web =
@@ -104,14 +105,14 @@ std::string without_secret_of_url(std::string text) {
   return text;
 }
 
-// "a=1&token=x;b=2", also behind a '?': values that the names before them tell of.
+// "a=1&token=x;b=2", also behind a '?': values whose names mark them as secret.
 std::string without_secret_values(std::string text) {
   for (size_t at = 0; (at = text.find('=', at)) != std::string::npos; ++at) {
     const size_t before = text.find_last_of("?&;,'\"`(){}[]:/=", at == 0 ? 0 : at - 1);
     const size_t start = before == std::string::npos || before >= at ? 0 : before + 1;
     const std::string_view name = std::string_view(text).substr(start, at - start);
     if (!is_name(name) || !says_secret(name)) continue;
-    // In a query the next parameter follows; elsewhere all the rest belongs to the value.
+    // In a query the next parameter follows; elsewhere all the rest is the value.
     const bool in_query = start != 0 && (text[start - 1] == '?' || text[start - 1] == '&');
     const size_t end =
         in_query ? std::min(text.find_first_of("&;#", at), text.size()) : text.size();
@@ -139,7 +140,7 @@ class Hiding {
   }
 
  private:
-  // What stands for a secret that may go on in further words, up to the closing quote.
+  // The mark for a secret that may go on in further words, up to the closing quote.
   std::string secret(const std::string& word) {
     if (next_after_colon_) {
       next_after_colon_ = false;
@@ -179,7 +180,7 @@ class Hiding {
     return nullptr;
   }
 
-  // A word of several: "mysql -px", "Authorization: Bearer x".
+  // A word made of several: "mysql -px", "Authorization: Bearer x".
   std::string within(const std::string& word) {
     const size_t colon = word.find(':');
     const std::string_view name = std::string_view(word).substr(0, colon);

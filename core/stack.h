@@ -18,16 +18,16 @@ enum class FrameKind : uint8_t {
   jit,      // code made at run time, named by a perf map
   unknown,  // no symbol: shown as [module+0xoffset]
   process,  // the root frame of a process: its name
-  note,     // said by memflame itself: [truncated: …], [lost: …], [PROT_NONE]
+  note,     // memflame's own: [truncated: …], [lost: …], [PROT_NONE]
 };
 
 struct Frame {
   StringId function;
   StringId module;  // file the code is mapped from, as the target names it
-  StringId file;    // source file, when debug data tells
+  StringId file;    // source file, if debug information tells
   uint32_t line = 0;
   FrameKind kind = FrameKind::user;
-  uint32_t start_line = 0;  // where the function begins in `file`, when debug data tells
+  uint32_t start_line = 0;  // where the function begins in `file`, if debug information tells
   CodeId code{};            // in Profile::code, where addresses are kept
   friend bool operator==(const Frame&, const Frame&) = default;
 };
@@ -61,7 +61,7 @@ class StackTable {
   // `caller` is the caller's hash, 0 for none.
   static uint64_t hash(uint64_t caller, FrameId frame) { return mix(caller, frame.index); }
   [[gnu::always_inline]] void prefetch(uint64_t hash) const { index_.prefetch(hash); }
-  // When that has come: the stack itself.
+  // The same for the stack itself, once the above has arrived.
   [[gnu::always_inline]] void prefetch_node(uint64_t hash) const {
     __builtin_prefetch(&nodes_[index_.find(hash, [](uint32_t) { return true; })]);
   }

@@ -6,8 +6,8 @@
 
 namespace memflame {
 
-// Throws Error when the total of a column leaves 64 bits: whoever adds up its figures would be
-// wrong, even if what is written of it says no total.
+// Throws Error if the total of a column does not fit in 64 bits: anyone who adds up the figures
+// would get a wrong sum, even if the output states no total.
 inline void require_sums(const Profile& profile) {
   for (size_t i = 0; i < profile.types.size(); ++i) static_cast<void>(profile.total(i));
 }

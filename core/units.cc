@@ -23,7 +23,7 @@ std::string iec_bytes(int64_t bytes) {
   double amount = static_cast<double>(bytes);
   if (std::fabs(amount) < 1024) return std::to_string(bytes) + " B";
   size_t step = 0;
-  // 1023.95 would print as "1024.0": go on to the next unit as soon as the rounded figure would.
+  // 1023.95 would print as "1024.0": use the next unit as soon as the rounded number would.
   for (amount /= 1024; std::fabs(amount) >= 1023.95 && step + 1 < suffix.size(); ++step)
     amount /= 1024;
   std::array<char, 32> text{};

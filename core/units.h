@@ -15,21 +15,21 @@ std::string with_commas(int64_t value);          // 1234567 -> "1,234,567"
 std::string iec_bytes(int64_t bytes);            // 124675686 -> "118.9 MiB"; below 1 KiB "812 B"
 std::string percent(double part, double whole);  // "98.8 %"; "-" when the whole is 0
 
-// An error as a figure, not smaller than it is.
+// An error as a number, rounded up.
 int64_t rounded_up(double error);
 
-// "118.9 MiB", "30,826 pages (120.4 MiB)", "1.25 s", and plain counts "12"; with a fraction where
-// the type has decimals and one is needed to see it: "12.5".
+// "118.9 MiB", "30,826 pages (120.4 MiB)", "1.25 s", and plain counts "12"; with a fraction if the
+// type has decimals and the fraction is not 0: "12.5".
 std::string human(int64_t value, const ValueType& type);
 
-// "captured 8.6 MiB of 8.6 MiB [heap] growth (100.0 %)"; without a share where the two figures need
-// not agree: "allocated and not freed 19.9 MiB, VmRSS growth 648.0 KiB: they need not agree".
+// "captured 8.6 MiB of 8.6 MiB [heap] growth (100.0 %)"; without a share if the two need not agree:
+// "allocated and not freed 19.9 MiB, VmRSS growth 648.0 KiB: they need not agree".
 std::string in_words(const Reconciliation& row);
 
-// " events have a cut stack", as it follows their number.
+// " events have a cut stack", with the verb that fits the number before it.
 std::string have_cut_stacks(uint64_t events);
 
-// A figure with decimals as a whole number, half away from zero.
+// A value with decimals as a whole number, halves rounded away from zero.
 int64_t whole(int64_t value, uint8_t decimals);
 
 // All digits without commas: "1250", with two decimals "12.50".

@@ -11,7 +11,7 @@ namespace {
 std::string beginning(std::string_view module) {
   constexpr std::string_view deleted = " (deleted)";
   if (module.ends_with(deleted)) module.remove_suffix(deleted.size());
-  constexpr size_t longest = 255;  // that files have; it is copied for each address
+  constexpr size_t longest = 255;  // of file names; it is copied for each address
   module = module.substr(module.rfind('/') + 1).substr(0, longest);
   if (module.starts_with('[') && module.ends_with(']') && module.size() > 1)
     module = module.substr(1, module.size() - 2);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What code without a symbol is called: "[libfoo.so+0x1a2b]".
+// The name of code without a symbol: "[libfoo.so+0x1a2b]".
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace memflame {
 
-// `module`: a path, or a name in brackets. `where`: an address in its terms.
+// `module`: a path, or a name in brackets. `where`: an address in the module.
 std::string unnamed_code(std::string_view module, uint64_t where);
 
-// The address that such a name tells; nothing if it is not a name of code in this module.
+// The address in such a name; nothing if it does not name code in this module.
 std::optional<uint64_t> where_unnamed(std::string_view name, std::string_view module);
 
 }  // namespace memflame

@@ -13,7 +13,7 @@ namespace {
 constexpr SpaceId process{1};
 
 ModuleKind kind_of(const MapsRow& row) {
-  // "[vdso]" is taken for a file that is not there: that of this kernel may be another.
+  // "[vdso]" counts as a missing file: this kernel's may differ.
   return row.path.starts_with('/') || row.path == "[vdso]" ? ModuleKind::file
                                                            : ModuleKind::anonymous;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What readers share whose stacks are addresses: their names come from the files that were mapped,
-// as long as these are on this machine and are still the same.
+// For readers whose stacks are addresses: names come from the files that were mapped, if these are
+// on this machine and unchanged.
 #pragma once
 
 #include <map>
@@ -17,25 +17,24 @@
 
 namespace memflame {
 
-// Names addresses and folds, with what the options say of both. Where nothing is known a frame
-// reads
+// Names addresses and folds, as the options say. A frame of unknown name reads
 // "[libfoo.so+0x1234]", and a note names the file.
 Profile named(Recording recording, const ReadOptions& options);
 
-// The same with what is to be named; kernel addresses get names only if they are of this boot.
+// The same for the places given; kernel addresses get names only if they are of this boot.
 Profile named(Recording recording, Places places, const ReadOptions& options, bool same_kernel);
 
-// The addresses of a line: " 0x40152 0x7f00…", also without "0x". False when there is anything
-// else; those before it are in `addresses`, which is emptied first.
+// The addresses of a line: " 0x40152 0x7f00…", also without "0x". False if there is anything else;
+// those before it are in `addresses`, which is emptied first.
 bool take_addresses(std::string_view text, std::vector<uint64_t>& addresses);
 
 // Stacks of one process at one time, with its mappings.
 class AddressStacks {
  public:
-  // Files that were changed after the source are not those of the process.
+  // Files changed after the source was written do not count as the process's.
   explicit AddressStacks(const Source& source);
 
-  // Columns; to be set before the first add().
+  // Columns; set before the first add().
   std::vector<ValueType> types;
 
   // One line of the list of mappings.
@@ -48,7 +47,7 @@ class AddressStacks {
 
   bool empty() const { return recording_.sums.empty(); }
 
-  // The stacks in names; nothing else may be called afterwards.
+  // The stacks in names; call nothing afterwards.
   Profile take(const ReadOptions& options, Issues& issues);
 
  private:

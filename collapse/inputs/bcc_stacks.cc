@@ -140,7 +140,8 @@ class Reader : TextReader {
     if (profile.frames[id].kind != FrameKind::note) id = with_kind(profile, id, FrameKind::kernel);
   }
 
-  // Without a delimiter the kernel's stack reaches to the function that the kernel is entered by.
+  // Without a delimiter the kernel's stack ends at the function through which the kernel was
+  // entered.
   void mark_kernel() {
     if (has_delimiter_) return;
     size_t end = frames_.size();

@@ -6,7 +6,7 @@
 //       main+45
 //   , 12]: 4096
 //
-// Keys are separated by ", "; those that are stacks have a line a frame, leaf first. A stack
+// Keys are separated by ", "; a key that is a stack has one line per frame, leaf first. A stack
 // without frames is an empty key. A histogram follows its key line by line.
 #include <algorithm>
 
@@ -27,9 +27,9 @@ bool is_name(std::string_view text) {
 
 constexpr ByteSet end_of_name = byte_set("[:");
 
-// "@name[" and "@name: ": the name, which `line` loses with '@'.
+// "@name[" and "@name: ": the name, which is taken off `line` with '@'.
 std::optional<std::string_view> take_map(std::string_view& line) {
-  if (line.starts_with("^C")) line.remove_prefix(2);  // a terminal's echo of the key that ended it
+  if (line.starts_with("^C")) line.remove_prefix(2);  // a terminal's echo of the interrupt key
   if (!line.starts_with('@')) return std::nullopt;
   const size_t end = first_in(line, end_of_name);
   if (end == line.size() || !is_name(line.substr(1, end - 1))) return std::nullopt;
@@ -106,7 +106,7 @@ class Reader : TextReader {
       maps_.keys(rest.substr(0, mark), ", ");
       return end(rest.substr(mark + 1));
     }
-    if (rest.ends_with("]:")) {  // trailing blanks were taken away by an editor
+    if (rest.ends_with("]:")) {  // an editor removed trailing blanks
       maps_.keys(rest.substr(0, rest.size() - 2), ", ");
       return end(":");
     }
@@ -178,7 +178,7 @@ class Reader : TextReader {
 
 }  // namespace
 
-// A line that begins an entry or is one.
+// A line that begins an entry or is a whole one.
 bool is_bpftrace(std::string_view head) {
   std::string_view line;
   while (next_line(head, line)) {

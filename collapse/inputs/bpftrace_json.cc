@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// bpftrace -f json: an object a line. A map is {"type": "map", "data": {"@name": {KEYS: VALUE}}},
-// where KEYS are as in the text but with "," between them, and stacks have a line a frame.
+// bpftrace -f json: one object per line. A map is {"type": "map", "data": {"@name": {KEYS:
+// VALUE}}}, where KEYS are as in the text but with "," between them, and stacks have one line per
+// frame.
 #include <array>
 
 #include "collapse/inputs/bpftrace_maps.h"
@@ -12,12 +13,12 @@
 namespace memflame {
 namespace {
 
-// A key is repeated when two stacks have the same names, so the object is not built: all are added.
+// A key repeats if two stacks have the same names, so no object is built: all values are added.
 class Handler {
  public:
   Handler(BpftraceMaps& maps, std::vector<std::string_view>& bad) : maps_(maps), bad_(bad) {}
 
-  // Takes one line. False where it is not JSON from some byte on; what comes before has been taken.
+  // Takes one line. False if it is not JSON from some byte on; what comes before counts.
   bool run(std::string_view line) {
     JsonTokens tokens{std::string(line)};
     while (read(tokens)) {
@@ -29,7 +30,7 @@ class Handler {
   }
 
  private:
-  // An object of types, of maps, of entries; and in an entry a tuple, statistics or a list of
+  // Nesting: an object of types, of maps, of entries; in an entry a tuple, statistics or a list of
   // buckets.
   static constexpr size_t levels = 6, entry_level = 3;
 
@@ -104,7 +105,7 @@ class Handler {
   }
 
   void add() {
-    // The name is said once for all entries.
+    // The name stands once for all entries.
     constexpr size_t longest_name = 255;
     if (map().size() > longest_name) return bad_.push_back("a map with so long a name");
     tell_keys(keys_[entry_level]);

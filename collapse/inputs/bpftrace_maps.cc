@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view no_stack = "[no stack]";
 
-// The unit of a map is in nobody's output; its name often tells.
+// The output never states a map's unit; its name often does.
 std::optional<Unit> unit_of_name(std::string_view name) {
   if (name.find("bytes") != std::string_view::npos) return Unit::bytes;
   if (name.ends_with("nsecs") || name.ends_with("_ns")) return Unit::nanoseconds;
@@ -155,8 +155,8 @@ FrameId BpftraceMaps::as_kernel(FrameId id) {
   return stacks_.profile.frames.intern(frame);
 }
 
-// Which of the keys is the kernel's stack is not said: by its functions or addresses, else where it
-// was in other entries of the map, else the first of several.
+// The output does not say which key is the kernel's stack. It is told by its functions or
+// addresses, else by its position in other entries of the map, else the first of several counts.
 void BpftraceMaps::order_stacks() {
   const auto is_kernel = [](const Stack& stack) { return stack.kernel; };
   const auto found = std::find_if(entry_stacks_.begin(), entry_stacks_.end(), is_kernel);
@@ -214,8 +214,8 @@ void BpftraceMaps::scalar(std::string_view map, std::string_view value) {
     scalars_.push_back("@" + std::string(map) + ": " + std::string(value));
 }
 
-// A map of which other entries have stacks is one of stacks: what has none belongs to it. Others
-// are the script's own book-keeping.
+// If other entries of a map have stacks, an entry without belongs to them. Other maps are the
+// script's own book-keeping.
 void BpftraceMaps::move_keyed_entries() {
   Profile& into = stacks_.profile;
   uint64_t left_out = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The maps of a bpftrace script: entries of keys and stacks become a profile with a column a map.
+// The maps of a bpftrace script: entries of keys and stacks become a profile with one column per
+// map.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +18,16 @@ namespace memflame {
 
 // One number of an entry: a map of tuples or of statistics has several.
 struct MapValue {
-  std::string part;  // "" or ".count", ".1": behind the name of the map
+  std::string part;  // "" or ".count", ".1": appended to the name of the map
   int64_t value = 0;
-  bool counted = false;  // of calls, whatever the map is of
+  bool counted = false;  // counts calls, whatever the map holds
 };
 
 class BpftraceMaps {
  public:
   explicit BpftraceMaps(const ReadOptions& options) : options_(options) {}
 
-  // Entries are told piece by piece in the order of their keys, then ended by add() or drop().
+  // Entries arrive piece by piece in the order of their keys; add() or drop() ends them.
   void begin(std::string_view map);  // its name without '@'
   void key(std::string_view text);   // a number or a string; "" for a stack without frames
   void keys(std::string_view texts, std::string_view separator);
@@ -42,7 +43,7 @@ class BpftraceMaps {
   // A number as bpftrace prints it: older versions print negative sums without their sign.
   std::optional<int64_t> number(std::string_view text);
 
-  // What is in it; nothing is touched when there was no entry.
+  // The profile; nothing is touched if there was no entry.
   Profile finish();
 
  private:
@@ -64,7 +65,7 @@ class BpftraceMaps {
   void move_keyed_entries();
 
   const ReadOptions& options_;
-  Sheet stacks_, keyed_;  // entries with stacks, and those with other keys only
+  Sheet stacks_, keyed_;  // entries with stacks, and entries with other keys only
   FrameLines lines_;
   std::map<std::string, size_t, std::less<>> kernel_at_;  // map -> position of its kernel stacks
   std::vector<std::string> scalars_;
@@ -72,7 +73,7 @@ class BpftraceMaps {
   std::vector<uint64_t> hashes_;
   uint64_t again_ = 0, unsigned_ = 0;
 
-  // The entry that is being told.
+  // The entry being read.
   bool open_ = false;
   std::string map_;
   std::vector<std::string> keys_;

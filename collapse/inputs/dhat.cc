@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// DHAT's JSON (valgrind --tool=dhat, and Rust's dhat): "pps" are stacks with their figures, the
-// frames of which are numbers of names in "ftbl".
+// DHAT's JSON (valgrind --tool=dhat, and Rust's dhat): "pps" are stacks with their values; their
+// frames are indices of names in "ftbl".
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -89,7 +89,7 @@ class DhatReader {
                    "; known is 2 (valgrind 3.17 and later)");
   }
 
-  // Calls `item` behind the first token of each.
+  // Calls `item` after the first token of each.
   template <class Item>
   void take_list(Item item) {
     if (json_.next() != Kind::begin_array) {
@@ -100,7 +100,7 @@ class DhatReader {
   }
 
   void take_frame() {
-    // "[root]" is above everything and says nothing.
+    // "[root]" is above everything and tells nothing.
     names_.push_back(
         valgrind_frame(profile_, json_.text() == "[root]" ? "" : json_.text(), options_));
     json_.skip();
@@ -138,7 +138,7 @@ class DhatReader {
     seen_[index] = true;
   }
 
-  // Checked when all names are known; those come last.
+  // Checked once all names are known; those come last.
   void take_frame_number() {
     constexpr int64_t none = std::numeric_limits<uint32_t>::max();
     const int64_t number = json_.integer().value_or(none);

@@ -39,7 +39,7 @@ bool is_probe(std::string_view line) {
          line.find(':') != std::string_view::npos;
 }
 
-// A number among keys is put to the right: "             1234  bash".
+// A number among keys is right-aligned: "             1234  bash".
 bool begins_with_number(std::string_view text) {
   text = trimmed(text);
   const size_t digits = first_not_in(text, digit_bytes);
@@ -65,7 +65,7 @@ TextFrame parse(std::string_view line, const ReadOptions& options) {
     frame.function.remove_prefix(tick + 1);
   }
   if (!options.offsets) frame.function = without_offset(frame.function);
-  // macOS has a kernel a machine: "kernel.release.t6000".
+  // On macOS each machine type has a kernel: "kernel.release.t6000".
   if (std::find(kernels.begin(), kernels.end(), frame.module) != kernels.end() ||
       frame.module.starts_with("kernel."))
     frame.kind = FrameKind::kernel;
@@ -103,7 +103,7 @@ class Reader : TextReader {
     if (in_distribution_ && take_bucket(line)) return;
     end_distribution();
     const std::string_view text = trimmed(line);
-    // A number with a frame right below it was a key; stacks begin with an empty line.
+    // A number with a frame right below it was a key; stacks begin after an empty line.
     if (number_) {
       if (text.empty() || !is_frame(line) || integer(text))
         end_stack(*number_);
@@ -143,7 +143,7 @@ class Reader : TextReader {
     frames_.push_back(id);
   }
 
-  // "bash", or several: "bash      1234". Behind a stack, and where none follows, the number is the
+  // "bash", or several: "bash      1234". After a stack, and if no stack follows, the number is the
   // value.
   void take_key(std::string_view text) {
     const size_t gap = text.rfind("  ");
@@ -153,7 +153,7 @@ class Reader : TextReader {
     if (value) take_number(*value);
   }
 
-  // Numbers beside a text are keys of their own: "1234  bash", "bash      1234".
+  // Numbers next to text are keys of their own: "1234  bash", "bash      1234".
   void take_words(std::string_view text) {
     constexpr std::string_view gap = "  ";
     for (size_t at = text.find(gap); at != std::string_view::npos; at = text.find(gap)) {
@@ -171,7 +171,7 @@ class Reader : TextReader {
     keys_.insert(keys_.end(), numbers.rbegin(), numbers.rend());
   }
 
-  // The kernel's stack is on top of the program's, whichever was printed first.
+  // The kernel's stack goes on top of the program's, whichever was printed first.
   void end_stack(int64_t value) {
     StackId top;
     for (const std::string& key : keys_) top = profile.push(top, key);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t header_lines = 3;
 
-// Cuts from the last '(' or '<' behind the first "::".
+// Cuts from the last '(' or '<' after the first "::".
 std::string_view without_arguments(std::string_view name) {
   const size_t scope = name.find("::");
   if (scope == std::string_view::npos) return name;
@@ -18,7 +18,7 @@ std::string_view without_arguments(std::string_view name) {
   return open == std::string_view::npos || open < scope + 2 ? name : name.substr(0, open);
 }
 
-// "::h" and 16 hex digits at the end of names that rustc makes.
+// "::h" and 16 hex digits at the end of names made by rustc.
 std::string_view without_hash(std::string_view name) {
   constexpr size_t digits = 16;
   constexpr std::string_view mark = "::h";
@@ -28,7 +28,7 @@ std::string_view without_hash(std::string_view name) {
   return hash ? name.substr(0, at) : name;
 }
 
-// The escapes of rustc's names that demanglers for C++ leave as they are.
+// The escapes in rustc's names that C++ demanglers leave.
 struct Escape {
   std::string_view text, meaning;
 };

@@ -5,7 +5,7 @@
 
 namespace memflame {
 
-// What FlameGraph's stackcollapse.pl makes of DTrace's output, and of Rust names what inferno does:
+// Reads DTrace's output as FlameGraph's stackcollapse.pl does, and Rust names as inferno does:
 // three lines are a header, arguments of C++ names are cut, what is not a number is a frame.
 Profile read_dtrace_compat(Source& source, const ReadOptions& options);
 

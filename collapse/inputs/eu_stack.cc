@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// eu-stack of elfutils (and pstack where it is that): the stack of each thread of a process or
+// eu-stack of elfutils (and pstack if it is elfutils'): the stack of each thread of a process or
 // core.
 //
 //   PID 8776 - process
@@ -47,7 +47,7 @@ class Reader : TextReader {
     if (line.starts_with("PID ") || line.starts_with("TID ")) return begin(line);
     if (in_thread_ && is_frame(line)) return take_frame(line);
     if (in_thread_ && line.starts_with("    ") && have_frame_) return take_detail(trimmed(line));
-    // On standard error, if that was kept too.
+    // Printed on standard error, and possibly captured with the output.
     if (line.starts_with("eu-stack: ") &&
         line.find("shown max number of frames") != std::string_view::npos)
       ++stopped_;
@@ -86,7 +86,7 @@ class Reader : TextReader {
     line_ = line.value_or(0);
   }
 
-  // Functions that are inlined (-i) have the address of the function they are in.
+  // Inlined functions (-i) have the address of the function they are in.
   void end_frame() {
     if (!have_frame_) return;
     have_frame_ = false;

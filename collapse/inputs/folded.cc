@@ -16,7 +16,7 @@
 namespace memflame {
 namespace {
 
-// The comments of memflame's own at the beginning of a text, damaged ones left out.
+// memflame's own comments at the beginning of a text, without damaged ones.
 FoldedComments header_of(std::string_view head) {
   FoldedComments header;
   while (head.starts_with('#')) {
@@ -46,7 +46,7 @@ FoldedLayout layout_of(const Source& source, const ReadOptions& options) {
   FoldedComments header;
   try {
     header = header_of(source.head());
-  } catch (const Error&) {  // said again, with its line, when that is read
+  } catch (const Error&) {  // reported later, with its line, when that is read
   }
   layout.roots_are_processes = header.roots_are_processes();
   if (options.columns > max_columns) source.fail("a line has 1,024 columns of numbers at most");
@@ -71,7 +71,7 @@ class FoldedReader {
       : source_(source),
         refuse_truncated_(options.refuse_truncated),
         layout_(layout_of(source, options)) {
-    // No more threads than there is text for.
+    // Not more threads than the text is worth.
     const bool small = source.head().size() < Source::head_size;
     const bool alone = small || options.in_order;
     for (unsigned i = 0; i < (alone ? 1 : std::max(1U, options.threads)); ++i)
@@ -84,7 +84,7 @@ class FoldedReader {
     for_each_block(blocks, static_cast<unsigned>(workers_.size()),
                    [&](unsigned worker, const Block& block) {
                      FoldedBlock result = workers_[worker].take(block);
-                     // The last line may have lost digits of its number, or all of it.
+                     // The last line may have lost digits of its number, or the whole number.
                      if (refuse_truncated_ && !result.error && !block.text.ends_with('\n'))
                        result.error = {result.lines, "the last line has no end"};
                      const bool good = !result.error;
@@ -98,7 +98,7 @@ class FoldedReader {
   }
 
  private:
-  // Blocks come here in the order of the text.
+  // Blocks arrive here in the order of the text.
   void finish(const FoldedBlock& result) {
     for (const FoldedBlock::Line& comment : result.comments) {
       bool good = false;
@@ -149,11 +149,11 @@ class FoldedReader {
     return what.empty() ? "" : "; it looks like " + what;
   }
 
-  // A header may come behind the beginning, as that of the second of two texts.
+  // A header may come later, as that of the second of two concatenated texts.
   void name_columns(Profile& profile) const {
     if (!comments_.any() || comments_.types() == layout_.types) return;
     if (comments_.types().size() != profile.types.size()) {
-      if (layout_.columns_are_sure) return;  // the user knows better
+      if (layout_.columns_are_sure) return;  // the user stated them
       source_.fail("there are texts of " + std::to_string(comments_.types().size()) + " and of " +
                    std::to_string(profile.types.size()) +
                    " numbers a line; collapse them one by one");

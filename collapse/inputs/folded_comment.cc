@@ -21,7 +21,7 @@ bool parse(std::string_view text, Number& number) {
   return error == std::errc{} && end == text.data() + text.size();
 }
 
-// A text in quotes, with \" and \\ in it; `text` is moved behind it.
+// A text in quotes, with \" and \\ in it; `text` then starts after it.
 std::optional<std::string> unquote(std::string_view& text) {
   std::string value;
   for (size_t i = 1; i < text.size(); ++i) {
@@ -35,7 +35,7 @@ std::optional<std::string> unquote(std::string_view& text) {
   return std::nullopt;
 }
 
-// Texts of one origin say it once; of several, all of them.
+// Texts of one origin are stated once, of several origins all of them.
 void join(std::string& into, const std::string& value) {
   if (into.empty())
     into = value;
@@ -109,7 +109,8 @@ bool FoldedComments::take(std::string_view line) {
 
 namespace {
 
-// "live:bytes,live-count:count"; a column without a unit has the one of its name or of the text.
+// "live:bytes,live-count:count"; a column without a unit gets the unit its name implies, or the
+// text's.
 bool parse_columns(std::string_view list, Unit unit, std::vector<ValueType>& types) {
   while (true) {
     const std::string_view column = list.substr(0, list.find(','));
@@ -172,7 +173,7 @@ bool FoldedComments::begin_text(const Fields& fields) {
   if (__builtin_add_overflow(total_.digits, total.digits, &total_.digits))
     throw Error("the totals of these texts leave the range of 64 bits");
   total_is_known_ = total_is_known_ && has_total;
-  // How long two runs watched together is not a useful figure.
+  // The combined duration of two runs means nothing, so it is not kept.
   if (++texts_ > 1) meta_.seconds = 0;
   shown_ = static_cast<size_t>(shown - types.begin());
   types_ = std::move(types);

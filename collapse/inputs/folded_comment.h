@@ -13,20 +13,20 @@
 
 namespace memflame {
 
-// What the comments of a text say. Several texts may follow each other: figures add up.
+// The facts in a text's comments. Several texts may follow each other: their totals add up.
 class FoldedComments {
  public:
-  // `line` begins with folded_comment. False when it is damaged. Throws Error when it says another
-  // unit or value than one before it.
+  // `line` begins with folded_comment. False if it is damaged. Throws Error if it contradicts the
+  // unit or value of an earlier one.
   bool take(std::string_view line);
 
   bool any() const { return texts_ > 0; }
   bool roots_are_processes() const { return roots_are_processes_; }
-  // The columns of numbers, one where the text does not name them; none before a header.
+  // The columns of numbers; one if the text does not name them; none before a header.
   const std::vector<ValueType>& types() const { return types_; }
   size_t shown() const { return shown_; }
 
-  // Moves everything into the profile; notes when its total is not the one that was announced.
+  // Moves everything into the profile; adds a note if its total differs from the announced one.
   void finish(Profile& profile);
 
  private:

@@ -11,7 +11,7 @@
 namespace memflame {
 namespace {
 
-// One very deep stack, the beginning of it.
+// Whether it is the beginning of one very deep stack.
 bool is_part_of_a_line(std::string_view head) {
   return head.size() == Source::head_size && head.find(';') != std::string_view::npos &&
          !head.starts_with('{') && !head.starts_with('<') &&
@@ -22,7 +22,7 @@ bool is_comment(std::string_view line) {
   return line == "#" || line.starts_with("# ") || line.starts_with("#\t");
 }
 
-// "#define N", "net.ipv4.x =", "port:" and "12 3.5" before a number are of other texts.
+// "#define N", "net.ipv4.x =", "port:" and "12 3.5" before a number belong to other texts.
 bool could_be_name(std::string_view text) {
   const size_t end = text.find_last_not_of(" \t");
   text = text.substr(0, end + 1);  // npos + 1 is 0
@@ -32,7 +32,7 @@ bool could_be_name(std::string_view text) {
          last.find_first_not_of(digits) != std::string_view::npos;
 }
 
-// Without the one or two numbers at its end.
+// The line without the one or two numbers at its end.
 std::string_view without_counts(std::string_view line, Counts counts) {
   for (int words = counts == Counts::two ? 2 : 1; words > 0; --words) {
     line = line.substr(0, line.find_last_not_of(" \t") + 1);
@@ -61,8 +61,8 @@ LineCounts count_lines(std::string_view head) {
   return lines;
 }
 
-// Most lines end in a number, and a good part of these have frames. Where hardly any has, it may be
-// any list or table: then each line has to be a name and a number.
+// Most lines end in a number, and a good part of these have frames. If hardly any has, it may be
+// any list or table: then each line must be a name and a number.
 bool is_folded(std::string_view head) {
   if (head.starts_with(folded_comment)) return true;
   if (is_part_of_a_line(head)) return true;

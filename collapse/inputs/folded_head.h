@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The beginning of a text, as far as folded text is told by it.
+// Recognises folded text by the beginning of a text.
 #pragma once
 
 #include <cstddef>
@@ -7,12 +7,12 @@
 
 namespace memflame {
 
-// Lines that are neither empty nor comments; a last one that is cut off is not counted.
+// Lines that are neither empty nor comments; a truncated last line is not counted.
 struct LineCounts {
   size_t all = 0;
-  size_t numbered = 0;  // that end in a blank and a number, as all of folded text do
-  size_t framed = 0;    // and have a ';' before it
-  size_t names = 0;     // and have none, but what could be the name of one function
+  size_t numbered = 0;  // end in a blank and a number, as all of folded text do
+  size_t framed = 0;    // of these, have a ';' before it
+  size_t names = 0;     // of these, have no ';' but could be the name of one function
 };
 LineCounts count_lines(std::string_view head);
 

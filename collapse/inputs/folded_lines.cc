@@ -12,7 +12,7 @@
 namespace memflame {
 namespace {
 
-// How many bytes two texts have in common at their beginning.
+// The number of leading bytes that two texts share.
 size_t common_prefix(std::string_view a, std::string_view b) {
   const size_t size = std::min(a.size(), b.size());
   size_t at = 0;
@@ -28,7 +28,7 @@ size_t common_prefix(std::string_view a, std::string_view b) {
   return at;
 }
 
-// Whether " 32]" stands behind a semicolon.
+// Whether " 32]" follows a semicolon.
 bool length_follows(std::string_view stack, size_t semicolon) {
   const auto digit = [&](size_t i) { return stack[i] >= '0' && stack[i] <= '9'; };
   size_t at = semicolon + 1;
@@ -41,8 +41,8 @@ ptrdiff_t open_brackets(std::string_view text) {
   return std::count(text.begin(), text.end(), '[') - std::count(text.begin(), text.end(), ']');
 }
 
-// Where the name ends that begins at `begin`. Rust writes the length of an array behind a
-// semicolon: "f<[u8; 32]>" is one name.
+// Where the name that begins at `begin` ends. Rust writes the length of an array after a semicolon:
+// "f<[u8; 32]>" is one name.
 size_t name_end(std::string_view stack, size_t begin) {
   ptrdiff_t open = 0;
   size_t counted = begin;  // the brackets before it
@@ -85,7 +85,7 @@ FoldedBlock FoldedLines::take(const Block& block) {
   try {
     while (!rest.empty() && !result.error) {
       ++result.lines;
-      // What is the same as in the line before holds no line feed.
+      // The part shared with the line before holds no line feed.
       const size_t common = common_prefix(previous_, rest);
       const size_t end = std::min(rest.find('\n', common), rest.size());
       std::string_view line = rest.substr(0, end);
@@ -98,7 +98,7 @@ FoldedBlock FoldedLines::take(const Block& block) {
       }
     }
     flush();
-  } catch (const FoldedBlock::Line& error) {  // of a line before
+  } catch (const FoldedBlock::Line& error) {  // of an earlier line
     result.error = error;
   }
   return result;
@@ -137,14 +137,14 @@ void FoldedLines::take_line(std::string_view line, size_t common, FoldedBlock& r
   if (pending_.size() == pending_lines || names_.size() >= pending_names) flush();
 }
 
-// As rows for Profile::add().
+// Keeps them as rows for Profile::add().
 void FoldedLines::keep_values() {
   for (size_t i = 0; i < numbers_.size(); ++i) {
     const Decimal& number = numbers_[i];
     if (number.rounded) ++rounded_;
     const uint8_t known = profile_.types[i].decimals;
     if (number.decimals > known) {
-      // Rows that wait have as many decimals as the profile.
+      // Waiting rows have as many decimals as the profile.
       flush();
       profile_.set_decimals(i, number.decimals);
     }
@@ -158,7 +158,7 @@ void FoldedLines::keep_values() {
   }
 }
 
-// The first `common` bytes of a stack are those of the line before.
+// The first `common` bytes of the stack equal those of the line before.
 void FoldedLines::split(std::string_view stack, size_t common, size_t number) {
   const auto holds = [&] {
     const size_t end = ends_.back();
@@ -181,8 +181,7 @@ void FoldedLines::split(std::string_view stack, size_t common, size_t number) {
   pending_.push_back({number, kept, names_.size()});
 }
 
-// Puts the lines that wait into the profile. When that fails, the first of them is the one to
-// blame.
+// Puts the waiting lines into the profile. If that fails, the first of them is to blame.
 void FoldedLines::flush() {
   size_t begin = 0;
   std::vector<uint64_t>& hashes = path_hashes_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The lines of folded text, block by block.
+// Reads the lines of folded text, block by block.
 #pragma once
 
 #include <array>
@@ -17,15 +17,15 @@
 
 namespace memflame {
 
-// What is known before the first stack is read.
+// Known before the first stack is read.
 struct FoldedLayout {
   std::vector<ValueType> types;
   size_t shown = 0;
-  bool columns_are_sure = false;     // said by a header or the user, not guessed from the beginning
+  bool columns_are_sure = false;  // stated by a header or the user, not guessed from the beginning
   bool roots_are_processes = false;  // frames without a caller are names of programs
 };
 
-// What a block holds beside its stacks. Lines are counted from 1 within it.
+// The content of a block apart from its stacks. Lines are counted from 1 within it.
 struct FoldedBlock {
   struct Line {
     size_t number = 0;
@@ -35,11 +35,11 @@ struct FoldedBlock {
   size_t stacks = 0, dropped = 0;  // of the lines: read, and not understood
   Issues issues;
   std::vector<Line> comments;   // memflame's own
-  std::optional<Line> error{};  // where and why it could not be read further
+  std::optional<Line> error{};  // where and why reading stopped
 };
 
-// Reads blocks into a profile: one object for each thread. Lines that begin like the one before
-// (those of sorted text do) are only read from where they differ.
+// Reads blocks into a profile: one object per thread. A line that begins like the one before (in
+// sorted text most do) is only read from where they differ.
 class FoldedLines {
  public:
   explicit FoldedLines(const FoldedLayout& layout);
@@ -53,8 +53,8 @@ class FoldedLines {
   // A line that is read but not yet in the profile.
   struct Pending {
     size_t number = 0;  // of the line
-    size_t kept = 0;    // frames that it has in common with the line before
-    size_t names = 0;   // where its further ones end, among names_
+    size_t kept = 0;    // frames shared with the line before
+    size_t names = 0;   // where its other frames end, in names_
   };
   struct Name {
     std::string_view text;
@@ -73,12 +73,12 @@ class FoldedLines {
   Profile profile_;
   std::string_view previous_;  // the stack of the line before, in the same block
   std::vector<size_t> ends_;   // where its names end
-  // Lines are put into the profile some at a time: what they need of its tables is fetched while
-  // others are read.
+  // Lines go into the profile in batches: the tables' memory for one is fetched while others are
+  // read.
   std::vector<Pending> pending_;
   std::vector<Name> names_;
-  std::vector<int64_t> values_;        // a row for each line
-  std::vector<StackId> path_;          // the frames of the last line that was put
+  std::vector<int64_t> values_;        // one row per line
+  std::vector<StackId> path_;          // the frames of the last line added
   std::vector<uint64_t> path_hashes_;  // and their hashes
   HashCache known_;                    // frames, by a hash that stands for their name
   std::vector<Decimal> numbers_;

@@ -11,14 +11,14 @@ namespace {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
-// Adds a digit on the negative side, where there is room for one number more.
+// Adds a digit on the negative side, whose range is larger by one.
 void append(int64_t& negative, char digit) {
   if (__builtin_mul_overflow(negative, 10, &negative) ||
       __builtin_sub_overflow(negative, digit - '0', &negative))
     throw Error("its number leaves the range of 64 bits");
 }
 
-// The decimals of a number, all of them digits.
+// The decimals of a number, digits only.
 void append_fraction(int64_t& negative, std::string_view fraction, Decimal& number) {
   fraction = fraction.substr(0, fraction.find_last_not_of('0') + 1);
   const std::string_view kept = fraction.substr(0, Decimal::max_decimals);
@@ -34,7 +34,7 @@ void append_fraction(int64_t& negative, std::string_view fraction, Decimal& numb
   for (; number.decimals > 0 && negative % 10 == 0; --number.decimals) negative /= 10;
 }
 
-// The last word of a line without the blanks behind it; the line loses both and, if there is one,
+// The last word of a line without the blanks after it; the line loses both and, if there is one,
 // the blank before.
 std::string_view take_word(std::string_view& line) {
   while (!line.empty() && is_blank(line.back())) line.remove_suffix(1);
@@ -60,7 +60,7 @@ bool parse_decimal(std::string_view text, Decimal& number) {
   const bool minus = text.starts_with('-');
   std::string_view rest = text.substr(minus ? 1 : 0);
   number = {};
-  constexpr size_t safe = 18;  // digits that cannot leave 64 bits
+  constexpr size_t safe = 18;  // digits that always fit in 64 bits
   if (rest.size() <= safe && !rest.empty()) {
     int64_t value = 0;
     const char* at = rest.data();
@@ -96,7 +96,7 @@ Counts counts_of(std::string_view line) {
   const bool tab = line.ends_with('\t');
   line.remove_suffix(1);
   const std::string_view before = take_word(line);
-  // A blank within a name is not a second separator when the first is a TAB.
+  // When the separator is a TAB, blanks belong to the name.
   if (line.empty() || !is_number(before) || (tab && !line.ends_with('\t'))) return Counts::one;
   return Counts::two;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// gdb's "bt" and "thread apply all bt" (and a pstack that is made of them): a stack a thread.
+// gdb's "bt" and "thread apply all bt" (and a pstack made of them): one stack per thread.
 //
 //   Thread 2 (Thread 0x7f8bd2fde6c0 (LWP 8778) "worker"):
 //   #0  0x00007f8bd30b5df2 in __libc_pause () at ./pause.c:29
@@ -23,7 +23,7 @@ class Reader : TextReader {
     profile.types = {{"threads", Unit::count}};
     each_line([&](std::string_view line) { take(line); });
     end_thread();
-    // Nothing else is known of a core whose stacks were not asked for.
+    // Nothing else is known about a core if no stacks were asked for.
     if (profile.touched().empty() && location_)
       profile.add(profile.stacks.push({}, location_), std::array{int64_t{1}});
     if (!whole) cut_off("its last line may be cut off");
@@ -46,7 +46,7 @@ class Reader : TextReader {
       return;
     }
     const bool empty = trimmed(line).empty();
-    // gdb breaks long lines and goes on behind four blanks; bt full has variables behind eight.
+    // gdb wraps long lines and continues after four blanks; bt full has variables after eight.
     if (line.starts_with("    ") && !empty) {
       if (!text_.empty() && line[4] != ' ' && text_.size() < longest_frame)
         text_.append(" ").append(trimmed(line));
@@ -73,8 +73,8 @@ class Reader : TextReader {
   // Inside a stack, a line that looks like a place is a frame whose number is missing.
   bool before_stack() const { return frames_.empty() || of_core_; }
 
-  // Where the program stands: "pause () at pause.c:29", "0x7f8b in pause () from libc.so.6", and
-  // the line of the source, "29<TAB>…".
+  // The place where the program stopped: "pause () at pause.c:29", "0x7f8b in pause () from
+  // libc.so.6", and the source line, "29<TAB>…".
   static bool is_place(std::string_view line) {
     const size_t digits = first_not_in(line, digit_bytes);
     if (digits != 0 && digits < line.size() && line[digits] == '\t') return true;
@@ -140,7 +140,7 @@ class Reader : TextReader {
   std::string text_, name_, tid_;
   std::vector<FrameId> frames_;
   FrameId location_;
-  bool of_core_ = false;  // nothing but its location was printed yet
+  bool of_core_ = false;  // only its location was printed so far
   uint64_t stopped_ = 0;
 };
 

@@ -8,8 +8,8 @@ namespace {
 
 constexpr std::string_view operator_word = "operator";
 
-// Where the list of arguments begins: the first " (" that is in no brackets. Names may hold
-// brackets themselves: "(anonymous namespace)::f", "std::function<void (int)>::operator()".
+// Where the list of arguments begins: the first " (" outside brackets. Names may hold brackets
+// themselves: "(anonymous namespace)::f", "std::function<void (int)>::operator()".
 size_t arguments_of(std::string_view text) {
   size_t depth = 0;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -28,11 +28,11 @@ size_t arguments_of(std::string_view text) {
   return text.find(" (") == std::string_view::npos ? text.size() : text.find(" (") + 1;
 }
 
-// Behind the bracket that closes the one at `begin`; strings and characters in it may hold
-// brackets.
+// The position after the bracket that closes the one at `begin`; strings and characters in it may
+// hold brackets.
 size_t end_of_arguments(std::string_view text, size_t begin) {
   size_t depth = 0;
-  char quote = '\0';  // of the string or character that is open
+  char quote = '\0';  // of an open string or character
   for (size_t i = begin; i < text.size(); ++i) {
     const char c = text[i];
     if (quote != '\0' && c == '\\')

@@ -11,7 +11,7 @@ namespace memflame {
 
 struct GdbFrame {
   TextFrame frame;
-  std::string_view address;  // "0x00401136"; empty where gdb prints none
+  std::string_view address;  // "0x00401136"; empty if gdb prints none
   bool special = false;      // "<signal handler called>"
 };
 

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view heading = "COST CENTRE";
 
-// The last word of a text, which loses it.
+// The last word of a text, removed from it.
 std::string_view take_last(std::string_view& text) {
   text = trimmed(text);
   const size_t blank = text.find_last_of(" \t");
@@ -97,7 +97,7 @@ class Reader : TextReader {
     const std::string_view module = take_first(text);
     if (!time || !alloc || !numbers || module.empty() || depth > path_.size())
       return bad("no line of the tree");
-    // Everything is below MAIN; mails and web pages may have lost the blanks that say so.
+    // Everything is below MAIN; mails and web pages may have lost the indentation.
     if (depth == 0 && !path_.empty())
       throw Error("the tree has a second root: its indentation is lost");
     path_.resize(depth);

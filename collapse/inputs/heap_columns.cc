@@ -15,7 +15,7 @@ constexpr double variance_unit = 1 << 20;
 double chance(uint64_t rate, const HeapCounts& seen) {
   const double size = static_cast<double>(seen.bytes) / static_cast<double>(seen.objects);
   const double part = size / static_cast<double>(rate);
-  // The first is what others compute, to the last digit; it is 0 for very small parts.
+  // `usual` is what others compute, to the last digit; it is 0 for very small parts.
   const double usual = 1 - std::exp(-part);
   return usual > 0 ? usual : -std::expm1(-part);
 }
@@ -35,7 +35,7 @@ int64_t bounded(double variance) {
 }
 
 bool can_be_scaled(uint64_t rate, const HeapCounts& seen) {
-  // Objects without bytes, and the reverse, say nothing about how likely they were seen.
+  // Objects without bytes, and bytes without objects, do not tell how likely they were seen.
   return rate > 1 && seen.objects != 0 && seen.bytes != 0 && (seen.objects < 0) == (seen.bytes < 0);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Blocks that come and go, as counters of their kinds: what is left, what was there at the moment
-// of the highest sum, what was freed again at once.
+// Allocations and frees, as counters per kind of block: what is left, what was there when the sum
+// was highest, what was freed again at once.
 #pragma once
 
 #include <cstddef>
@@ -11,29 +11,29 @@
 
 namespace memflame {
 
-// All blocks of one size and one place of allocation.
+// All blocks of one size from one place.
 struct BlockKind {
-  int64_t size = 0;  // bytes of each
+  int64_t size = 0;  // bytes per block
   int64_t live = 0, at_peak = 0;
   int64_t allocations = 0, temporary = 0;
   uint64_t peak_seen = 0;  // the number of the sum's maximum that at_peak belongs to
-  uint32_t place = 0;      // the caller's business
+  uint32_t place = 0;      // meaning is the caller's
 };
 
-// An event costs a constant time and touches one kind. A copy of all counters at every new maximum
-// of the sum would not do (there can be as many as allocations), and a second pass over the input
-// cannot be had from a pipe. But a counter has to be copied only before it changes for the first
-// time since the last maximum: until then it is what it was at that moment. So maxima are numbered,
-// and each kind remembers which one its copy was made for.
+// Each event takes constant time and touches one kind. Copying all counters at every new maximum
+// would be too slow (there can be as many maxima as allocations), and a pipe allows no second pass.
+// But a counter need only be copied before its first change after the last maximum: until then it
+// is what it was at that moment. So maxima are numbered, and each kind remembers which maximum its
+// copy belongs to.
 class HeapEvents {
  public:
-  // The index of the kind is their number before. `size` >= 0.
+  // A kind's index is the number of kinds before it. `size` >= 0.
   void add_kind(int64_t size, uint32_t place) { kinds_.push_back({.size = size, .place = place}); }
   size_t kinds() const { return kinds_.size(); }
 
-  // Throws Error when the sum leaves 64 bits.
+  // Throws Error if the sum does not fit in 64 bits.
   void allocate(size_t kind);
-  // False when no block of this kind is there.
+  // False if there is no block of this kind.
   bool free(size_t kind);
 
   int64_t live() const { return live_; }

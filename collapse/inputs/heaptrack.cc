@@ -37,7 +37,7 @@ const std::array<ValueType, columns> column_types{{{"leaked", Unit::bytes},
                                                    {"temporary", Unit::count},
                                                    {"allocated", Unit::bytes}}};
 
-// What was suppressed is a column of its own, so that it can be seen beside the truth.
+// Suppressed leaks are a column of their own, so that they can be seen next to the whole.
 constexpr std::string_view reported_column = "leaked_unsuppressed";
 
 class HeaptrackReader {
@@ -69,7 +69,7 @@ class HeaptrackReader {
   }
 
  private:
-  // A number of which the end is missing is another number.
+  // A truncated number is a different number, so it is rejected.
   void cut_off() {
     constexpr const char* what = "the input ends in the middle of a line";
     if (options_.refuse_truncated) lines_.fail(what);
@@ -137,7 +137,7 @@ class HeaptrackReader {
   }
 
   void block_kind(HexFields& fields) {
-    // One that is not understood keeps its number.
+    // A record that is not understood keeps its number.
     const auto size = fields.next();
     const auto trace = fields.next();
     if (!size || !trace) {
@@ -167,7 +167,7 @@ class HeaptrackReader {
     milliseconds_ = *now;
   }
 
-  // The peak is noted with the last time before it.
+  // The peak's time is the last one before it.
   void note_peak() {
     if (events_.peak() > noted_peak_) peak_milliseconds_ = milliseconds_;
     noted_peak_ = events_.peak();

@@ -11,8 +11,8 @@
 namespace memflame {
 namespace {
 
-// What heaptrack takes for no leaks of the program: what the C library, the dynamic linker and
-// glib keep for themselves.
+// What heaptrack does not count as leaks of the program: memory that the C library, the dynamic
+// linker and glib keep.
 constexpr std::array builtin_suppressions{
     "__nss_module_allocate", "__gconv_read_conf",  "__new_exitfn", "tzset_internal",
     "dl_open_worker",        "g_main_context_new", "g_thread_self"};
@@ -37,7 +37,7 @@ HeaptrackTraces::HeaptrackTraces(Profile& profile, Issues& issues, const ReadOpt
   traces_.push_back({.stack = profile.push({}, "[unknown]", FrameKind::unknown)});
 }
 
-// Since version 3 the length stands before it.
+// Since version 3 the length precedes it.
 void HeaptrackTraces::string(const HexFields& fields, uint64_t version, size_t line) {
   constexpr uint64_t first_with_length = 3;
   HexFields rest = fields;

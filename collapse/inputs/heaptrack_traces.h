@@ -15,8 +15,8 @@
 
 namespace memflame {
 
-// A record that is not understood goes to the issues, and keeps its number: others refer to what
-// follows. All three arguments must outlive this.
+// A record that is not understood is added to the issues and keeps its number: later records refer
+// to the ones after it. All three arguments must outlive this.
 class HeaptrackTraces {
  public:
   HeaptrackTraces(Profile& profile, Issues& issues, const ReadOptions& options);
@@ -26,21 +26,22 @@ class HeaptrackTraces {
   void instruction(HexFields& fields, size_t line);
   void trace(HexFields& fields, size_t line);
 
-  // Traces are numbered 1 … size() - 1; 0 is the one of blocks without.
+  // Traces are numbered 1 … size() - 1; 0 is the trace of blocks without one.
   size_t size() const { return traces_.size(); }
   StackId stack(uint32_t trace) const { return traces_[trace].stack; }
 
   // heaptrack's own suppressions, and those of the file.
   LeakPatterns patterns;
-  // By trace: a function, module or source file in it is suppressed. Empty when none is.
+  // By trace: true if a suppression matches a function, module or source file in it. Empty if there
+  // are none.
   std::vector<bool> suppressed() const;
 
  private:
-  // Each trace that uses an instruction pointer gets all its frames, so a file's size would not
-  // bound the work without a limit.
+  // Each trace that uses an instruction pointer gets all its frames, so without a limit a file's
+  // size would not bound the work.
   static constexpr size_t max_inlined = 256;
 
-  struct Place {  // a function and where in it, as strings
+  struct Place {  // a function and the place in it, as strings
     StringId function, file;
     uint32_t line = 0;
   };
@@ -67,7 +68,7 @@ class HeaptrackTraces {
   std::vector<FrameId> frames_;
   std::vector<StringId> files_;  // of frames_; suppressions may name them
   std::vector<Trace> traces_;
-  uint64_t bytes_ = 0, unfolded_ = 0;  // of the records of traces, and their frames
+  uint64_t bytes_ = 0, unfolded_ = 0;  // records of traces, and their frames
 };
 
 }  // namespace memflame

@@ -15,8 +15,8 @@ class HexFields {
  public:
   explicit HexFields(std::string_view text) : rest_(text) {}
 
-  // Nothing at the end, and nothing from there on when it is not a number. Throws Error when it is
-  // beyond 64 bits.
+  // Nothing at the end, and nothing more after something that is not a number. Throws Error if a
+  // number does not fit in 64 bits.
   std::optional<uint64_t> next() {
     constexpr int hex = 16;
     uint64_t value = 0;
@@ -30,7 +30,7 @@ class HexFields {
     return value;
   }
 
-  // What is not yet taken.
+  // The part not taken yet.
   std::string_view rest() const { return rest_; }
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Heap profiles of Java as pprof takes them: bytes and objects a stack, its frames by number, the
-// names at the end.
+// Heap profiles of Java as pprof reads them: bytes and objects per stack, frames by number, names
+// at the end.
 //
 //   --- heapz 1 ---
 //   format = java
@@ -23,7 +23,7 @@ namespace memflame {
 namespace {
 
 constexpr std::string_view magic = "--- heapz ";
-constexpr uint64_t rate = 524288;  // of all such profiles; they do not tell
+constexpr uint64_t rate = 524288;  // of all such profiles; they do not state it
 
 struct Row {
   HeapCounts seen;
@@ -33,7 +33,7 @@ struct Row {
 struct Name {
   std::string function, file;
   uint32_t line = 0;
-  FrameId frame{};  // once it is asked for
+  FrameId frame{};  // set on first use
 };
 
 // "com.example.f (F.java:103)", "com.example.f (Native Method)", "GC"
@@ -79,8 +79,8 @@ class JavaHeapzReader {
   }
 
  private:
-  // A number of which the end is missing is another number; what is there of a name tells more than
-  // none does.
+  // A truncated number is a different number, so it is rejected; a truncated name still tells
+  // something.
   void cut_off() {
     const std::string what = "the input ends in the middle of a line";
     if (options_.refuse_truncated) throw Error(what);

@@ -11,8 +11,8 @@
 //   MAPPED_LIBRARIES:
 //   (as /proc/self/maps)
 //
-// t* is the sum over all threads. Since 5.3 the figures are prepared (opt.prof_unbias) so that the
-// scaling by average size gives the right estimate, so it is always applied.
+// t* is the sum over all threads. Since 5.3 the values are prepared (opt.prof_unbias) so that
+// scaling by average size gives the right estimate; it is therefore always applied.
 #include <optional>
 #include <unordered_map>
 
@@ -51,7 +51,7 @@ bool parse_row(std::string_view line, Row& row) {
       !scan.number(row.allocated.bytes) || !scan.literal("]"))
     return false;
   scan.blanks();
-  constexpr size_t longest_name = 255;  // it may be that of any number of stacks
+  constexpr size_t longest_name = 255;  // any number of stacks may have it
   row.name = scan.rest.substr(0, longest_name);
   return true;
 }
@@ -85,7 +85,7 @@ class JemallocReader {
   }
 
  private:
-  // The totals come before the stacks. They tell whether what was freed is in the profile, too.
+  // The totals come before the stacks. They tell whether the profile also has what was freed.
   void read_head() {
     uint64_t rate = 0;
     if (lines_.next()) {
@@ -132,7 +132,7 @@ class JemallocReader {
     line_of_stack_ = lines_.number();
   }
 
-  // Threads were asked for, and a stack has none: what is known of it is their sum.
+  // Threads were requested, but a stack has none: only its sum is known.
   void keep_sum(const Row& row) {
     if (!row.thread) sum_ = row;
   }

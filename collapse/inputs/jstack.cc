@@ -64,7 +64,7 @@ class Reader : TextReader {
     name_ = line.substr(1, line.rfind('"') - 1);
   }
 
-  // A thread without Java frames is one of the virtual machine's own.
+  // A thread without Java frames belongs to the virtual machine itself.
   void end_thread() {
     if (!frames_.empty()) {
       StackId top;

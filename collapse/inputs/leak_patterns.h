@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Patterns of leaks that are known and not worth a word, as LeakSanitizer has them: "foo" is a part
-// of the name, '*' any text, '^' and '$' its ends.
+// Patterns of known leaks to leave out, as LeakSanitizer has them: "foo" is a part of the name, '*'
+// any text, '^' and '$' its ends.
 #pragma once
 
 #include <cstddef>
@@ -10,16 +10,16 @@
 
 namespace memflame {
 
-// A piece has to be found behind the one before, at the first place where it is; LeakSanitizer does
-// not try a later one, so neither does this.
+// A piece must follow the one before, at its first occurrence; LeakSanitizer does not try a later
+// one, so neither does this.
 bool matches_leak_pattern(std::string_view pattern, std::string_view text);
 
 class LeakPatterns {
  public:
-  // More, or longer ones, are not taken: each name is compared with each pattern.
+  // More, or longer ones, are refused: each name is compared with each pattern.
   static constexpr size_t max_patterns = 256, max_length = 1024;
 
-  // "leak:PATTERN"; false when it is something else, or one too many.
+  // "leak:PATTERN"; false if it is something else, or one too many.
   bool add_line(std::string_view line);
   void add(std::string pattern) { patterns_.push_back(std::move(pattern)); }
   bool match(std::string_view text) const;

@@ -20,7 +20,7 @@
 namespace memflame {
 namespace {
 
-// Names come with the stack.
+// Stacks that bring their own names.
 struct NamedFrame {
   uint64_t address;
   std::string function, file;
@@ -94,8 +94,8 @@ class LegacyHeapReader {
     frames_.push_back({frame->address, std::move(function), std::string(frame->file), frame->line});
   }
 
-  // Go leaves out frames of its run time at the leaf, and what calls main: those that have no line
-  // of their own.
+  // Go leaves out runtime frames at the leaf, and the callers of main: those without a line of
+  // their own.
   void end_stack() {
     if (pending_.empty()) return;
     if (frames_.empty())
@@ -110,7 +110,7 @@ class LegacyHeapReader {
     StackId top;
     for (size_t i = frames_.size(); i-- > 0;) {
       const NamedFrame& frame = frames_[i];
-      // Several at one address: all but the last were merged into their callers.
+      // Several frames at one address: all but the last are inlined into their callers.
       const bool inlined = i + 1 < frames_.size() && frames_[i + 1].address == frame.address;
       FrameKind kind = inlined ? FrameKind::inlined : FrameKind::user;
       if (frame.function.empty()) kind = FrameKind::unknown;
@@ -124,7 +124,7 @@ class LegacyHeapReader {
     return top;
   }
 
-  // Stacks with names of their own, and those that were looked up.
+  // Stacks that brought their names, and those that were looked up.
   Profile joined() {
     if (stacks_.empty()) return std::move(direct_);
     Profile profile = stacks_.take(options_, issues_);
@@ -133,7 +133,7 @@ class LegacyHeapReader {
     return profile;
   }
 
-  // gperftools writes into a buffer of fixed size: what does not fit is left out without a word.
+  // gperftools writes into a buffer of fixed size and silently leaves out what does not fit.
   void check_sum(Profile& profile) {
     if (seen_.bytes < header_.bytes)
       profile.meta.notes.push_back(
@@ -158,7 +158,7 @@ class LegacyHeapReader {
   std::string rule_;
   HeapCounts header_, seen_;
   std::vector<uint64_t> addresses_;
-  std::vector<int64_t> pending_;  // figures of the last stack, empty when it has been added
+  std::vector<int64_t> pending_;  // of the last stack, empty once it is added
   std::vector<NamedFrame> frames_;
   bool in_maps_ = false, cut_ = false;
 };
@@ -169,7 +169,7 @@ bool is_legacy_heap(std::string_view head) {
   try {
     return parse_legacy_header(head.substr(0, head.find('\n'))).has_value();
   } catch (const Error&) {
-    return true;  // numbers beyond 64 bits: read_legacy_heap() says so
+    return true;  // numbers beyond 64 bits: read_legacy_heap() reports them
   }
 }
 

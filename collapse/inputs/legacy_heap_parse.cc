@@ -32,7 +32,7 @@ struct Kind {
 constexpr std::array<Kind, 8> kinds{
     {{"heap_v2", "inuse", "", 1},
      {"heapz_v2", "inuse", "", 1},
-     // What Go writes is twice its rate, for readers that are older than v2.
+     // Go writes twice its rate, for readers older than v2.
      {"heap", "inuse", "half the rate of the header, as Go's pprof takes it", 2},
      {"heapprofile", "inuse", "", 0},
      {"growthz", "growth", "", 0},

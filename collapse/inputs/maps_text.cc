@@ -11,7 +11,7 @@
 namespace memflame {
 namespace {
 
-constexpr size_t max_values = 16;  // of "name=value" lines; there is one at most in practice
+constexpr size_t max_values = 16;  // "name=value" lines; in practice there is at most one
 constexpr size_t max_path = 4096;
 
 constexpr ByteSet permission_bytes = byte_set("-rwxsp");
@@ -29,7 +29,7 @@ std::string_view word(Scan& scan) {
   return found;
 }
 
-// "offset device inode path" behind the permissions.
+// "offset device inode path" after the permissions.
 bool take_proc_fields(Scan& scan, MapsRow& row) {
   uint64_t major = 0;
   uint64_t minor = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Lists of what was mapped where, as they stand in profiles: lines of /proc/PID/maps, and the
-// shorter ones that pprof takes:
+// Lists of mappings as profiles hold them: lines of /proc/PID/maps, and the shorter ones that pprof
+// accepts:
 //
 //   7f47a4b73000-7f47a4d21000 r-xp 00026000 fe:00 1574  /lib/libc.so.6
 //     source=/srv/app
@@ -19,16 +19,16 @@ struct MapsRow {
   uint64_t start = 0, end = 0, offset = 0;
   uint64_t device = 0, inode = 0;
   bool executable = true;
-  bool has_inode = false;  // false for short lines: only the name of the file is known
-  std::string path;        // with " (deleted)" and all, "" when anonymous
+  bool has_inode = false;  // false for short lines: only the file's name is known
+  std::string path;        // with " (deleted)", "" if anonymous
 };
 
 class MapsText {
  public:
   enum class Line : uint8_t { row, nothing, damaged };
 
-  // Takes one line; `row` is set for Line::row only. Lines like "source=/srv/app" say what $source
-  // stands for in later ones.
+  // Takes one line; `row` is set for Line::row only. Lines like "source=/srv/app" define $source
+  // for later ones.
   Line take(std::string_view line, MapsRow& row);
 
  private:

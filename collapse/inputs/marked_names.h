@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Names as formats without kinds of frames carry them: with the marks of folded text behind them,
-// and in brackets where nobody knows a name.
+// Names in formats that have no kinds of frames: followed by the marks of folded text, and in
+// brackets if the name is unknown.
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,7 @@
 
 namespace memflame {
 
-// The kind that the brackets around a name stand for: FrameKind::note for what memflame itself says
+// The kind that the brackets around a name stand for: FrameKind::note for memflame's own notes
 // ("[lost: …]"), unknown for other brackets ("[libfoo.so+0x12]"), user without any.
 FrameKind bracketed_kind(std::string_view name);
 

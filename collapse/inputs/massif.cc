@@ -50,7 +50,7 @@ constexpr std::array<std::pair<std::string_view, int64_t MassifSnapshot::*>, 4> 
      {"mem_heap_extra_B", &MassifSnapshot::extra},
      {"mem_stacks_B", &MassifSnapshot::stacks}}};
 
-// Which of two is the one to show: a peak, the highest of them; else any tree, else the sum.
+// Which of two to show: the highest peak; else any tree, else the sum.
 bool better(const MassifSnapshot& a, const MassifSnapshot& b) {
   const auto rank = [](const MassifSnapshot& s) {
     return s.tree == "peak" ? 2 : s.tree == "detailed" ? 1 : 0;

@@ -9,7 +9,7 @@
 namespace memflame {
 namespace {
 
-// Takes "12" and what has to stand behind it off the text.
+// Takes "12" and the text that must follow it off the text.
 bool take_number(std::string_view& text, int64_t& number, std::string_view behind) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error == std::errc::result_out_of_range) throw Error("a number is beyond 64 bits");
@@ -59,7 +59,7 @@ std::vector<MassifTree::Row> MassifTree::finish() {
 }
 
 // "in 12 places, all below massif's threshold (01.00%)" stands for callers that are not in the
-// file. They are one frame, so that a picture has them together.
+// file. They are one frame, so that a picture keeps them together.
 ValgrindFrame MassifTree::frame(std::string_view label) {
   const bool note =
       label.starts_with("in ") && label.find(" below massif's threshold") != std::string_view::npos;
@@ -71,7 +71,7 @@ ValgrindFrame MassifTree::frame(std::string_view label) {
   return {profile_.frames.intern(frame)};
 }
 
-// A node that is not the sum of its children, as in a file that was cut off, keeps the rest.
+// A node that is not the sum of its children, as in a truncated file, keeps the difference.
 void MassifTree::close_down_to(size_t depth) {
   for (; open_.size() > depth; open_.pop_back()) {
     const Node& node = open_.back();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The tree of one snapshot of massif's, as its lines come.
+// The tree of one massif snapshot, read line by line.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace memflame {
 
-// What is not understood goes to the issues. All three arguments must outlive this.
+// What is not understood is added to the issues. All three arguments must outlive this.
 class MassifTree {
  public:
   using Row = std::pair<StackId, int64_t>;  // a stack and its self value
@@ -23,19 +23,19 @@ class MassifTree {
   MassifTree(Profile& profile, Issues& issues, const ReadOptions& options)
       : profile_(profile), issues_(issues), options_(options) {}
 
-  // " n2: 4096 LABEL". Throws Error when a number leaves 64 bits.
+  // " n2: 4096 LABEL". Throws Error if a number does not fit in 64 bits.
   void take(std::string_view line, size_t number);
 
-  // Ends the tree. The values add up to that of its root, whatever is missing in it.
+  // Ends the tree. The values add up to the root's, whatever is missing.
   std::vector<Row> finish();
 
   int64_t sum() const { return sum_; }  // of its root
-  // What the memory is of: "(heap allocation functions) malloc/…".
+  // What allocated the memory: "(heap allocation functions) malloc/…".
   const std::string& allocated_by() const { return allocated_by_; }
 
  private:
   struct Node {
-    ValgrindFrame frame;  // none for that of the allocation functions
+    ValgrindFrame frame;  // none for the allocation functions
     int64_t children = 0, rest = 0;
     size_t line = 0;
   };

@@ -13,7 +13,7 @@ double real(const JsonNumber& number) {
                              : digits * std::pow(10.0, number.exponent);
 }
 
-// There may be one more bit of them.
+// Events may need one more bit.
 uint64_t events(const JsonNumber& number) {
   int64_t value = 0;
   bool rounded = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What memflame's own formats say of a profile beside its stacks, as JSON: of what its figures are,
-// where it comes from, notes and losses.
+// What memflame's own formats state about a profile apart from its stacks, as JSON: units, origin,
+// notes and losses.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@
 
 namespace memflame {
 
-// A reader's own steps lead to these places, and to others from `first_free` on, which it looks
-// after itself.
+// A reader's own steps lead to these places, and to others from `first_free` on, which it handles
+// itself.
 class MemflameFacts : public JsonVisitor {
  public:
   enum Place : uint8_t {
@@ -36,7 +36,7 @@ class MemflameFacts : public JsonVisitor {
   void number(uint8_t place, std::string_view key, const JsonNumber& number) override;
 
  protected:
-  // Throws Error when it leaves 64 bits.
+  // Throws Error if it does not fit in 64 bits.
   int64_t whole(const JsonNumber& number, int decimals = 0) const;
 
   Source& source_;

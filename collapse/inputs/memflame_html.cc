@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Pages and pictures of memflame's: a JSON object and a block of data, which render/data_block.h
+// memflame's pages and pictures: a JSON object and a block of data, which render/data_block.h
 // describes.
 #include <algorithm>
 #include <array>
@@ -22,10 +22,10 @@ constexpr std::array steps{
     JsonStep{MemflameFacts::losses, "*", MemflameFacts::loss},
 };
 
-// Kinds of frames as pictures have them: those of frames and two more.
+// Kinds of frames in pictures: those of frames and two more.
 constexpr uint64_t lost_kind = 7, merged_kind = 8;
 
-// The data's base64 as bytes; blanks are passed over.
+// The bytes of the data's base64; blanks are skipped.
 class Base64 : public ByteStream {
  public:
   explicit Base64(std::string_view text) : text_(text) {}
@@ -68,7 +68,7 @@ class Base64 : public ByteStream {
 
   std::string_view text_;
   uint32_t bits_ = 0;
-  unsigned count_ = 0;  // of bits that are not given yet
+  unsigned count_ = 0;  // bits not returned yet
 };
 
 std::string inflated(std::string_view base64) {
@@ -87,7 +87,7 @@ std::string inflated(std::string_view base64) {
   return bytes;
 }
 
-// LEB128 numbers, one after the other.
+// A sequence of LEB128 numbers.
 struct Numbers {
   std::string_view rest;
 
@@ -114,7 +114,7 @@ struct Numbers {
     return value;
   }
 
-  // What a count may be: each of them takes a byte at least.
+  // A count is bounded: each item takes at least one byte.
   size_t count() { return next_below(rest.size() + 1); }
 
   std::string_view text() {
@@ -124,7 +124,7 @@ struct Numbers {
     return text;
   }
 
-  // These numbers; goes on behind them.
+  // The next `count` numbers; continues after them.
   Numbers column(size_t count) {
     const Numbers numbers = *this;
     for (size_t i = 0; i < count; ++i) {
@@ -213,7 +213,7 @@ class PageReader : public MemflameFacts {
   }
 
  private:
-  // The text of the element of that class. No other has "<" in it, and no text a quote.
+  // The text of the element with that class. No other element has "<" in it, and no text a quote.
   static std::string begin_of(const std::string& css_class) {
     return "class=\"" + css_class + "\">";
   }
@@ -249,7 +249,7 @@ class PageReader : public MemflameFacts {
     Numbers merged = merged_ ? numbers.column(size) : Numbers{};
     std::vector<Numbers> own;
     for (size_t i = 0; i < profile_.types.size(); ++i) own.push_back(numbers.column(size));
-    // Sums over functions, which the frames below cannot be told from.
+    // Sums per function, which the frames below do not determine.
     for (int64_t i = 0; i < functions_ && !numbers.rest.empty(); ++i)
       numbers.column(frames_.size());
     if (!numbers.rest.empty()) throw Error("its data are damaged");
@@ -289,7 +289,7 @@ class PageReader : public MemflameFacts {
     numbers.column(frames_.size());  // colours
   }
 
-  // Frames that a picture has no room for have no names in it.
+  // Frames for which a picture has no room have no names in it.
   FrameId frame_of(uint64_t place, uint64_t boxes, const SourcePlace& source) {
     if (place >= frames_.size()) throw Error("its data are damaged");
     if (boxes == 0) {
@@ -316,7 +316,7 @@ bool is_memflame_html(std::string_view head) {
   if (head.starts_with("<!DOCTYPE html>"))
     return head.find("<meta name=\"generator\" content=\"memflame\">") != std::string_view::npos;
   const std::string_view begin = head.substr(0, head.find("<title>"));
-  // With --fragment, without what is around it.
+  // Written with --fragment, without the page around it.
   if (begin.starts_with("<div class=\"memflame\"")) return true;
   return (begin.starts_with("<?xml") || begin.starts_with("<svg ")) &&
          begin.find(" class=\"memflame\"") != std::string_view::npos;

@@ -65,7 +65,7 @@ class Visitor : public MemflameFacts {
   void end(uint8_t place) override {
     MemflameFacts::end(place);
     if (place == value_type) {
-      profile_.types.back().variance = no_column;  // those come from the errors of stacks
+      profile_.types.back().variance = no_column;  // errors come with the stacks instead
       columns_ = profile_.types.size();
     }
     if (place == stack) add_stack();
@@ -104,7 +104,7 @@ class Visitor : public MemflameFacts {
     errors_.clear();
   }
 
-  // Without places a name's brackets say what it is, as in folded text.
+  // Without places the brackets of a name tell its kind, as in folded text.
   Frame frame_of(size_t index) {
     Frame frame;
     if (frame_places_.empty()) {
@@ -142,7 +142,7 @@ class Visitor : public MemflameFacts {
     }
   }
 
-  // A column of variances for each that has an error somewhere, behind the columns of values.
+  // Adds a column of variances for each column with an error, after the columns of values.
   void add_variances() {
     errors_.resize(columns_, 0);
     for (size_t i = 0; i < columns_; ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// memleak of bcc, both the Python tool and the one of libbpf-tools: what is allocated and not
-// freed, again and again, each time as a whole.
+// bcc's memleak, both the Python tool and the one of libbpf-tools: what is allocated and not freed,
+// printed again and again, each time in full.
 //
 //   [11:16:33] Top 10 stacks with outstanding allocations:
 //   ⇥80 bytes in 5 allocations from stack              80 bytes in 5 allocations from stack
@@ -52,7 +52,7 @@ std::optional<Size> size_of(std::string_view line) {
   return Size{*bytes, *blocks};
 }
 
-// "f+0x1c /src/f.c:12" of libbpf-tools, where the module would be.
+// "f+0x1c /src/f.c:12" of libbpf-tools, in place of the module.
 void take_place(TextFrame& frame) {
   const size_t offset = frame.function.rfind("+0x");
   const size_t at = frame.function.find(' ', offset == std::string_view::npos ? 0 : offset);
@@ -65,7 +65,7 @@ void take_place(TextFrame& frame) {
   frame.function = frame.function.substr(0, at);
 }
 
-// A function that was inlined, below its frame: "f@0x1c /src/f.c:12" or "f /src/f.c:12".
+// An inlined function, below its frame: "f@0x1c /src/f.c:12" or "f /src/f.c:12".
 TextFrame inlined_frame(std::string_view text) {
   TextFrame frame{.function = trimmed(text), .kind = FrameKind::inlined};
   take_place(frame);
@@ -149,7 +149,7 @@ class Reader : TextReader {
         text.find(" [<") != std::string_view::npos && text[0] >= '0' && text[0] <= '9';
     const size_t depth = first_not_in(line, blank_bytes);
     if (numbered) numbered_depth_ = depth;
-    // The sub-lines of libbpf-tools; in the Python tool all frames are as deep.
+    // The sub-lines of libbpf-tools; in the Python tool all frames have the same indentation.
     const bool sub = numbered_depth_ != 0 && depth > numbered_depth_ && !numbered;
     if (text.ends_with(" entries)") && numbered) return groups_.push_back(frames_.size());
     const bool first_of_several = sub && !groups_.empty() && groups_.back() == frames_.size();
@@ -195,7 +195,7 @@ class Reader : TextReader {
     if (wanted()) {
       StackId top;
       if (frames_.empty()) top = profile.push(top, "[no stack]", FrameKind::note);
-      // Frames are leaf first, but the functions inlined into one follow it from the outermost.
+      // Frames are leaf first, but the functions inlined into one follow it, outermost first.
       size_t end = frames_.size();
       for (size_t i = groups_.size(); i-- > 0; end = groups_[i])
         for (size_t k = groups_[i]; k < end; ++k) top = profile.stacks.push(top, frames_[k]);
@@ -241,12 +241,13 @@ class Reader : TextReader {
   size_t numbered_depth_ = 0;  // blanks before the last frame with a number
   std::vector<Row> rows_;
 
-  // The stack that is being read.
+  // The stack being read.
   bool open_ = false;
-  bool tabs_ = false;  // its lines begin with tabs: what begins with a blank is not of it
+  bool tabs_ = false;  // its lines begin with tabs: a line that begins with a blank is not part of
+                       // it
   Size size_;
   std::vector<FrameId> frames_;
-  std::vector<size_t> groups_;  // where a frame with those inlined into it begins in frames_
+  std::vector<size_t> groups_;  // where a frame with its inlined functions begins in frames_
 };
 
 }  // namespace

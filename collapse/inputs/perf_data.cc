@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::string_view kernel_file = "[kernel.kallsyms]";
 
-// The build id of the kernel that runs, "" when unknown.
+// The build id of the running kernel, "" if unknown.
 std::string kernel_build_id() {
   const std::string notes = read_text("/sys/kernel/notes");
   for (std::string_view rest = notes; rest.size() >= 12;) {
@@ -39,7 +39,7 @@ std::string kernel_build_id() {
   return {};
 }
 
-// Address of a symbol of the kernel that runs; 0 when it hides them or has none of the name.
+// Address of a symbol of the running kernel; 0 if it hides them or has none of that name.
 uint64_t kernel_symbol(const std::string& name) {
   const std::string text = read_text("/proc/kallsyms");
   for (const char* const type : {" T ", " t ", " A "}) {
@@ -106,7 +106,7 @@ class PerfDataReader {
            std::find(options_.events.begin(), options_.events.end(), name) != options_.events.end();
   }
 
-  // One for each name; "dummy" only carries what processes do.
+  // One column for each name; "dummy" only carries process records.
   void make_columns() {
     for (const PerfEvent& event : file_.events) {
       column_of_event_.push_back(no_column);
@@ -163,7 +163,7 @@ class PerfDataReader {
     return issues_.any() ? why + "; " + issues_.texts().front() : why;
   }
 
-  // Kernel addresses are other ones after each boot.
+  // Kernel addresses change with each boot.
   bool is_same_kernel() const {
     if (!options_.symbols) return false;
     utsname system{};
@@ -175,7 +175,7 @@ class PerfDataReader {
     return kernel.address != 0 && kernel_symbol(kernel.symbol) == kernel.address;
   }
 
-  // perf notes the build ids of files with samples at the end, by name: of the file that had it
+  // perf writes the build ids of files with samples at the end, by name: of the file that had it
   // then.
   void identify_modules() {
     std::map<std::string_view, size_t> of_name;
@@ -194,7 +194,7 @@ class PerfDataReader {
       const std::string path = "/tmp/perf-" + std::to_string(pid) + ".map";
       const SharedFd file = open_in_root("", path);
       struct stat status {};
-      // Anybody can write a file of that name.
+      // Anybody can create a file with that name.
       if (file.get() < 0 || ::fstat(file.get(), &status) != 0 ||
           (status.st_uid != 0 && status.st_uid != ::geteuid()))
         continue;

@@ -18,7 +18,7 @@ constexpr size_t attr_size_min = 64;  // PERF_ATTR_SIZE_VER0
 constexpr size_t max_events = 512;
 constexpr size_t max_unpacked = size_t{4} << 30U;
 
-// Records of perf itself (the kernel's end below).
+// Records that perf adds itself (the kernel's end below these numbers).
 enum UserRecord : uint32_t {
   user_record_start = 64,
   header_attr = 64,
@@ -35,13 +35,13 @@ struct Section {
   uint64_t offset = 0, size = 0;
 };
 
-// The part of the file that is there.
+// The part of the section that the file holds.
 std::string_view part(std::string_view file, Section section) {
   if (section.offset >= file.size()) return {};
   return file.substr(section.offset, section.size);
 }
 
-// Bytes from its end at which a record that is not a sample has its time; 0 when it has none.
+// Distance from the end of a record that is not a sample to its time; 0 if it has none.
 size_t time_from_end(const perf_event_attr& attr) {
   if (attr.sample_id_all == 0 || (attr.sample_type & PERF_SAMPLE_TIME) == 0) return 0;
   constexpr uint64_t behind =
@@ -49,7 +49,7 @@ size_t time_from_end(const perf_event_attr& attr) {
   return 8 * (1 + static_cast<size_t>(std::popcount(attr.sample_type & behind)));
 }
 
-// Bytes from the start of a sample of a field of 8 bytes; `field` is one of those before PERIOD.
+// Offset in a sample of a field of 8 bytes; `field` is one of those before PERIOD.
 size_t offset_in_sample(const perf_event_attr& attr, uint64_t field) {
   constexpr std::array order{PERF_SAMPLE_IDENTIFIER, PERF_SAMPLE_IP,   PERF_SAMPLE_TID,
                              PERF_SAMPLE_TIME,       PERF_SAMPLE_ADDR, PERF_SAMPLE_ID};
@@ -123,7 +123,7 @@ class FileReader {
     take_records(records);
   }
 
-  // attributes, each with where its ids are
+  // attributes, each with the place of its ids
   void take_attrs(std::string_view all, uint64_t attr_size, Section section) {
     if (attr_size < attr_size_min + sizeof(Section) || attr_size > 4096)
       source_.fail("its attributes are of an unknown size");
@@ -144,7 +144,7 @@ class FileReader {
     take_perf_attr(file_, attr, ids);
   }
 
-  // The sections of the set bits stand one after the other behind the data.
+  // The sections of the set bits follow each other after the data.
   void take_features(std::string_view all, Section data, const std::array<uint64_t, 4>& bits) {
     PerfBytes table(all.substr(data.offset + data.size));
     for (uint64_t feature = 0; feature < 256; ++feature) {
@@ -155,7 +155,7 @@ class FileReader {
     }
   }
 
-  // Returns what is left: less than a record.
+  // Returns the rest: less than a record.
   std::string_view take_records(std::string_view bytes, bool packed = false) {
     while (bytes.size() >= 8) {
       PerfBytes header(bytes);
@@ -195,7 +195,7 @@ class FileReader {
     file_.records.push_back(record);
   }
 
-  // Returns how many bytes behind the record belong to it.
+  // Returns how many bytes after the record belong to it.
   size_t take_user_record(const PerfRecord& record, bool packed) {
     PerfBytes body(record.body);
     switch (record.type) {
@@ -206,7 +206,7 @@ class FileReader {
         return 0;
       }
       case header_build_id: {
-        // One row of the section of the same name.
+        // One row of the section with the same name.
         const auto size = static_cast<uint16_t>(record.body.size() + 8);
         std::string row(8, '\0');
         std::memcpy(row.data() + 4, &record.misc, sizeof record.misc);
@@ -273,7 +273,7 @@ class FileReader {
   Source& source_;
   PerfFile file_;
   std::unique_ptr<ZSTD_DCtx, FreeUnpacker> unpacker_;
-  std::string rest_;  // of the packed blocks, not yet a whole record
+  std::string rest_;  // of the packed blocks, less than a record
   std::string room_ = std::string(ZSTD_DStreamOutSize(), '\0');
   size_t unpacked_ = 0;
 };

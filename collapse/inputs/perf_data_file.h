@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The file that `perf record` writes, or what it writes to a pipe, as records. (Layout:
+// The file that `perf record` writes, or its output to a pipe, as records. (Layout:
 // tools/perf/Documentation/perf.data-file-format.txt; records: linux/perf_event.h.)
 #pragma once
 
@@ -18,7 +18,7 @@
 
 namespace memflame {
 
-// Numbers off the front of some bytes. Once something did not fit, nothing more does.
+// Takes numbers off the front of some bytes. Once one did not fit, nothing more does.
 class PerfBytes {
  public:
   explicit PerfBytes(std::string_view bytes) : rest_(bytes) {}
@@ -31,7 +31,7 @@ class PerfBytes {
     return true;
   }
   template <class T>
-  T number() {  // 0 when it did not fit
+  T number() {  // 0 if it did not fit
     T value{};
     take(value);
     return value;
@@ -45,7 +45,7 @@ class PerfBytes {
     rest_.remove_prefix(size);
     return found;
   }
-  // Text that ends in a zero byte, or with the bytes.
+  // Text up to a zero byte, or to the end of the bytes.
   std::string_view text() const { return rest_.substr(0, rest_.find('\0')); }
   std::string_view rest() const { return rest_; }
   bool good() const { return good_; }
@@ -66,7 +66,7 @@ struct PerfEvent {
 };
 
 struct PerfRecord {
-  uint64_t time = 0;  // of the clock of the recording; 0 when unknown, as for what was there before
+  uint64_t time = 0;  // by the recording's clock; 0 if unknown, as for what existed before
   std::string_view body;
   uint32_t type = 0;
   uint16_t misc = 0;
@@ -78,23 +78,23 @@ struct PerfFile {
   std::map<std::string, std::string, std::less<>> build_ids;  // of files, by name, lower-case hex
   std::string host, release, command;
   std::vector<PerfRecord> records;  // in order of time; views of `blocks`
-  std::string cut;                  // why not all of it is there; "" when it is
+  std::string cut;                  // why it is incomplete; "" if it is whole
 
   std::vector<std::unique_ptr<const std::string>> blocks;
 
-  // The event of an id; of the only one when records have none. SIZE_MAX: not known.
+  // The event of an id; the only event if records have no ids. SIZE_MAX: unknown.
   size_t event_of(const PerfRecord& sample) const;
 };
 
 // Lower-case hex of a build id; those of less than 20 bytes are padded with zeros.
 std::string perf_build_id(std::string_view bytes);
 
-// Throws Error when it is not such a file, or one that cannot be read here.
+// Throws Error if it is not such a file, or one that cannot be read here.
 PerfFile read_perf_file(Source& source);
 
-// Part of it: what stands in the header or, in a pipe, in records of their own.
+// Takes one feature: part of the header or, in a pipe, a record of its own.
 void take_perf_feature(PerfFile& file, uint64_t feature, std::string_view bytes);
 void take_perf_attr(PerfFile& file, std::string_view attr, std::string_view ids);
-void name_perf_events(PerfFile& file);  // those that have no name yet
+void name_perf_events(PerfFile& file);  // those without a name so far
 
 }  // namespace memflame

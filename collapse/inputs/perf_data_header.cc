@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What perf.data says of itself: events and their names, build ids, where it was made.
+// What perf.data states about itself: events and their names, build ids, the machine.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -59,7 +59,7 @@ void take_descriptions(PerfFile& file, std::string_view section) {
     const std::string name = take_string(bytes);
     PerfBytes list(bytes.bytes(uint64_t{ids} * 8));
     if (!bytes.good()) return;
-    // Without ids the order is that of the attributes.
+    // Without ids the order of the attributes counts.
     if (ids == 0 && i < file.events.size()) file.events[i].name = name;
     for (uint64_t id = 0; list.take(id);)
       if (const auto event = file.event_of_id.find(id); event != file.event_of_id.end())

@@ -10,11 +10,11 @@
 namespace memflame {
 namespace {
 
-// Areas that were copied for processes that changed theirs after a fork. Real recordings stay far
-// below: most that fork exec next, which copies nothing.
+// Areas copied for processes that changed theirs after a fork. Real recordings stay far below: most
+// processes exec after a fork, which copies nothing.
 constexpr size_t max_copied = 50'000'000;
 
-// The kernel's names are no longer, and they are copied for each address or sample.
+// The kernel's names are not longer; they are copied for each address or sample.
 constexpr size_t longest_path = 4096, longest_comm = 255;
 
 bool is_anonymous(std::string_view path) {
@@ -83,7 +83,7 @@ bool PerfProcesses::take_map(const PerfRecord& record) {
   return true;
 }
 
-// What was there before gives way.
+// Removes what was there before.
 void PerfProcesses::map(uint32_t pid, uint64_t start, uint64_t length, Area area) {
   if (length == 0) return;
   area.end = __builtin_add_overflow(start, length, &area.end) ? UINT64_MAX : area.end;
@@ -118,7 +118,7 @@ void PerfProcesses::take_comm(PerfBytes bytes, bool exec) {
   if (exec) processes_[pid] = std::make_shared<Areas>();
 }
 
-// Those that perf writes for processes that were there before inherit nothing.
+// The forks that perf writes for existing processes inherit nothing.
 void PerfProcesses::take_fork(PerfBytes bytes, bool real) {
   const auto pid = bytes.number<uint32_t>();
   const auto parent = bytes.number<uint32_t>();
@@ -135,7 +135,7 @@ void PerfProcesses::take_fork(PerfBytes bytes, bool real) {
   processes_[pid] = shared;
 }
 
-// The areas of a process that are no other's.
+// Memory areas private to one process.
 PerfProcesses::Areas& PerfProcesses::own(uint32_t pid) {
   std::shared_ptr<Areas>& areas = processes_[pid];
   if (!areas) areas = std::make_shared<Areas>();

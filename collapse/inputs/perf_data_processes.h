@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Which processes there were while perf recorded, their threads' names, and what they had mapped.
+// The processes that ran while perf recorded, their threads' names and their mappings.
 #pragma once
 
 #include <map>
@@ -12,9 +12,9 @@
 
 namespace memflame {
 
-// Where an address is.
+// The place of an address.
 struct PerfPlace {
-  ModuleId module;      // none: in nothing that was mapped
+  ModuleId module;      // none: in no mapping
   uint64_t offset = 0;  // in its file
 };
 
@@ -24,15 +24,14 @@ class PerfProcesses {
   PerfProcesses(Recording& recording, int64_t unchanged_since_ns)
       : recording_(recording), unchanged_since_ns_(unchanged_since_ns) {}
 
-  // Records in order of time. False when one is damaged; others than those of processes are passed
-  // over. Throws Error when there is no end to what forks copy.
+  // Takes records in order of time. False if one is damaged; records that do not concern processes
+  // are skipped. Throws Error if forks copy without end.
   bool take(const PerfRecord& record);
 
   PerfPlace find(uint32_t pid, uint64_t address) const;
-  const std::string& comm(uint32_t pid, uint32_t tid);  // ":812" when perf did not see it
+  const std::string& comm(uint32_t pid, uint32_t tid);  // ":812" if perf did not see it
 
-  // Where the kernel said its text was: the symbol that is its reference ("_text"), and its
-  // address.
+  // Where the kernel said its text was: the reference symbol ("_text") and its address.
   struct Kernel {
     std::string symbol;
     uint64_t address = 0;
@@ -56,7 +55,8 @@ class PerfProcesses {
 
   Recording& recording_;
   int64_t unchanged_since_ns_;
-  std::unordered_map<uint32_t, std::shared_ptr<Areas>> processes_;  // shared since a fork
+  std::unordered_map<uint32_t, std::shared_ptr<Areas>> processes_;  // shared after a fork until
+                                                                    // changed
   std::unordered_map<uint32_t, std::string> comms_;                 // by thread
   std::map<std::tuple<std::string, uint64_t, std::string>, ModuleId> modules_;
   Kernel kernel_;

@@ -19,7 +19,8 @@ void skip_counters(PerfBytes& bytes, uint64_t format) {
   bytes.bytes(8 * (static_cast<uint64_t>(std::popcount(format & times)) + values * in_value));
 }
 
-// Marks in a chain, PERF_CONTEXT_*, say whose the addresses behind them are.
+// Marks in a chain, PERF_CONTEXT_*, tell whether the addresses after them are the kernel's or the
+// program's.
 bool is_mark(uint64_t entry) { return entry >= static_cast<uint64_t>(PERF_CONTEXT_MAX); }
 
 void take_chain(std::string_view chain, bool in_kernel, PerfSample& sample) {

@@ -11,10 +11,11 @@ namespace memflame {
 struct PerfSample {
   uint32_t pid = 0, tid = 0;
   uint64_t period = 1;
-  std::vector<uint64_t> kernel, user;  // leaf first; the first of each is not a return address
+  std::vector<uint64_t> kernel, user;  // leaf first; the first address is exact, the others are
+                                       // return addresses
 };
 
-// Reads a sample of an event; the vectors are used again. False when it is damaged.
+// Reads a sample of an event; the vectors are reused. False if it is damaged.
 bool parse_perf_sample(const PerfRecord& record, const perf_event_attr& attr, PerfSample& sample);
 
 }  // namespace memflame

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Samples of perf.data as a recording whose places are known.
+// Samples of perf.data as a recording with known places.
 #pragma once
 
 #include <string>
@@ -21,12 +21,12 @@ class PerfStacks {
     recording_.frames.assign(1, {});
   }
 
-  // Adds a sample to a column. Throws Error when a sum leaves 64 bits.
+  // Adds a sample to a column. Throws Error if a sum does not fit in 64 bits.
   void add(const PerfSample& sample, size_t column);
 
-  // What is to be named.
+  // The places to be named.
   Places take() { return std::move(places_); }
-  // Processes with code that is in no file, by their space in the recording.
+  // Processes with code in no file, by their space in the recording.
   const std::unordered_map<uint32_t, SpaceId>& with_jit() const { return jit_spaces_; }
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What `perf script` prints: samples of a header line, a line a frame from the leaf on, and an
-// empty line. Options of it and of `perf record` decide which columns the lines have.
+// What `perf script` prints: samples of a header line, one line per frame from the leaf on, and an
+// empty line. Options of perf script and of `perf record` decide which columns the lines have.
 #include <algorithm>
 #include <memory>
 
@@ -15,8 +15,8 @@ namespace {
 
 using Workers = std::vector<std::unique_ptr<PerfWorker>>;
 
-// Blocks end at the last empty line; of samples that have one line each, before the last that is
-// the first line of a sample beyond doubt.
+// Blocks end at the last empty line. If each sample is one line, they end before the last line that
+// certainly begins a sample.
 size_t whole_samples(std::string_view text) {
   if (const size_t end = whole_paragraphs(text); end != 0) return end;
   constexpr size_t far = size_t{64} << 10U;
@@ -31,7 +31,7 @@ size_t whole_samples(std::string_view text) {
   return 0;
 }
 
-// The lines before each block, by its index.
+// The number of lines before each block, by its index.
 std::vector<size_t> lines_before(const Workers& workers) {
   std::vector<size_t> before(1, 0);
   for (const auto& worker : workers)
@@ -64,7 +64,7 @@ Issues all_issues(const Workers& workers, const std::vector<size_t>& before) {
   return all;
 }
 
-// The events in the order in which they come first, counts of all threads together.
+// The events in order of first appearance, with the counts of all threads.
 std::vector<PerfWorker::Event> all_events(const Workers& workers, size_t count) {
   std::vector<PerfWorker::Event> all(count);
   std::vector<bool> known(count, false);
@@ -88,7 +88,7 @@ std::vector<PerfWorker::Event> all_events(const Workers& workers, size_t count) 
 
 ValueType type_of(const PerfWorker::Event& event, const ReadOptions& options) {
   ValueType type{event.name.empty() ? "samples" : event.name, event.weight.unit};
-  // Without periods samples are counted, not time.
+  // Without periods, samples are counted instead of time.
   if (type.unit == Unit::nanoseconds && event.without_period != 0) type.unit = Unit::count;
   if (!options.weight.empty() && options.type) type.unit = options.type->unit;
   return type;
@@ -126,7 +126,7 @@ std::string names_of(const std::vector<PerfWorker::Event>& events) {
   return names;
 }
 
-// Why there is nothing to show although there are samples.
+// Explains why there is nothing to show although there are samples.
 [[noreturn]] void fail_without_figures(const Source& source, const ReadOptions& options,
                                        const std::vector<PerfWorker::Event>& events) {
   const auto wanted = [](const PerfWorker::Event& event) { return event.wanted; };
@@ -137,7 +137,7 @@ std::string names_of(const std::vector<PerfWorker::Event>& events) {
               "'; the events are " + names_of(events));
 }
 
-// The columns: events of which there are figures.
+// The columns: events that have values.
 std::vector<size_t> add_columns(PerfTables& tables, const std::vector<PerfWorker::Event>& events,
                                 const ReadOptions& options) {
   std::vector<bool> has_rows(events.size(), false);
@@ -215,7 +215,7 @@ bool is_perf_script(std::string_view head) {
 
 Profile read_perf_script(Source& source, const ReadOptions& options) {
   if (options.compat) return read_perf_script_compat(source, options);
-  // Frees belong to what was allocated before them; order is that of one thread; a small input is
+  // One thread if frees must follow their allocations, or if the order is kept; a small input is
   // not worth more.
   const bool alone = options.net || options.in_order || source.head().size() < Source::head_size;
   const unsigned threads = alone ? 1 : std::max(options.threads, 1U);

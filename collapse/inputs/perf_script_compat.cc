@@ -35,7 +35,7 @@ bool has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-// Runs of the same text are answered from the last time.
+// Runs of the same line reuse the last answer.
 class Collapser {
  public:
   Collapser(Source& source, const ReadOptions& options)
@@ -115,11 +115,11 @@ class Collapser {
     RE2::Replace(&raw, offset_, "");
     if (raw.starts_with('(')) return;
     std::vector<std::string> parts = split(raw);
-    // Each part is looked at with the module, and may be named by it.
+    // Each part is matched with the module, and may be named by it.
     constexpr size_t most_bytes = size_t{1} << 28U;
     if (parts.size() > most_bytes / (module.size() + pc.size() + 1))
       lines_.fail("a frame of too many functions in a module of so long a name");
-    // Those behind an arrow are inlined into what is before it: leaf last.
+    // Parts after an arrow are inlined into the one before it: leaf last.
     std::vector<std::string> done;
     for (std::string& part : parts) {
       const bool unknown = part == "[unknown]" && module == "[unknown]";
@@ -133,7 +133,7 @@ class Collapser {
                   std::make_move_iterator(done.rend()));
   }
 
-  // At "->", without empty parts at the end.
+  // Splits at "->", without empty parts at the end.
   static std::vector<std::string> split(std::string_view text) {
     std::vector<std::string> parts;
     while (true) {

@@ -18,7 +18,7 @@ struct Rule {
 };
 using From = PerfWeight::From;
 
-// All others weigh their period and are counted.
+// All other events weigh their period and are counted.
 constexpr std::array<Rule, 18> rules{{
     {"page-faults", From::period, Unit::pages, ""},
     {"faults", From::period, Unit::pages, ""},
@@ -40,7 +40,7 @@ constexpr std::array<Rule, 18> rules{{
     {"kmem:mm_page_pcpu_drain", From::order, Unit::pages, "order"},
 }};
 
-// Fields of bytes, by a part of their names.
+// Fields that hold bytes, by a part of their names.
 constexpr std::array<std::string_view, 4> byte_fields{"bytes", "size", "len", "nbytes"};
 
 Unit unit_of_field(std::string_view field) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the events of `perf script` count, and what one of them weighs.
+// What the events of `perf script` count, and the weight of one sample.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace memflame {
 
 struct PerfWeight {
   enum class From : uint8_t {
-    period,  // 1 when none is printed
+    period,  // 1 if none is printed
     field,   // a field of the event
     order,   // 2 to the power of a field
   };
@@ -27,14 +27,15 @@ struct PerfWeight {
 // "page-faults:u" without its modifiers. Names of tracepoints stay whole.
 std::string_view perf_event_name(std::string_view event);
 
-// The usual weight of an event; `field` (of --weight) instead when it is not empty.
+// The usual weight of an event; if `field` (of --weight) is not empty, that field instead.
 PerfWeight perf_weight(std::string_view event, std::string_view field);
 
-// What a sample weighs; nothing when it has not the field, or no number there. Throws Error when
-// that leaves 64 bits.
+// The weight of a sample; nothing if it lacks the field, or has no number there. Throws Error if it
+// does not fit in 64 bits.
 std::optional<int64_t> weigh(const PerfWeight& weight, const PerfHeader& header);
 
-// Is it one of these (of --event), with or without its modifiers? All are when none is named.
+// Whether it is one of these (of --event), with or without its modifiers. If none is named, all
+// are.
 bool is_wanted(std::string_view event, std::span<const std::string> names);
 
 }  // namespace memflame

@@ -20,7 +20,7 @@ extern char** environ;
 namespace memflame {
 namespace {
 
-// What a program prints. Throws Error when it is not there.
+// The output of a program. Throws Error if the program does not exist.
 std::string output_of(std::vector<std::string> command) {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0)
@@ -78,7 +78,7 @@ std::vector<std::string> PerfInline::look_up(const std::string& address, const s
                                              const std::string& module) {
   if (access(module.c_str(), R_OK) != 0) return {};
   std::string text = output_of({"addr2line", "-a", address, "-e", module, "-i", "-f", "-s", "-C"});
-  text.erase(0, text.find('\n') + 1);  // the address again
+  text.erase(0, text.find('\n') + 1);  // addr2line repeats the address
   if (text.find("??\n??:0") != std::string::npos) {
     const std::string other = file_address(symbol, module);
     if (!other.empty()) return at(other, "", module);

@@ -10,7 +10,7 @@ namespace memflame {
 namespace {
 
 constexpr bool is_blank(char c) { return c == ' ' || c == '\t'; }
-// Objects, not functions: so all_of() is made for each, and calls nothing.
+// Objects instead of functions: all_of() is instantiated for each, and calls nothing.
 constexpr auto digits = [](char c) { return c >= '0' && c <= '9'; };
 constexpr auto hex_digits = [](char c) { return digits(c) || (c >= 'a' && c <= 'f'); };
 
@@ -25,8 +25,8 @@ bool all_of(std::string_view text, Is is) {
   return !text.empty() && std::all_of(text.begin(), text.end(), is);
 }
 
-// The word a text begins with, and what follows it and the blanks behind it. (The search functions
-// of string_view call memchr for each byte.)
+// The first word of a text, removed with the blanks after it. (The search functions of string_view
+// call memchr for each byte.)
 std::string_view take_word(std::string_view& text) {
   size_t end = 0;
   while (end < text.size() && !is_blank(text[end])) ++end;
@@ -64,7 +64,7 @@ bool parse_ids(std::string_view word, PerfHeader& header) {
   return is_id(header.tid) && (slash == std::string_view::npos || is_id(header.pid));
 }
 
-// What follows the ids.
+// The part after the ids.
 bool parse_tail(std::string_view tail, PerfHeader& header) {
   header.placed = false;
   if (is_processor(peek_word(tail))) {
@@ -94,7 +94,7 @@ bool parse_tail(std::string_view tail, PerfHeader& header) {
   return header.placed && (tail.empty() || parse_perf_single_frame(tail));
 }
 
-// Where the bracket opens that the end of the text closes, or npos.
+// The bracket that the end of the text closes, or npos.
 size_t opening_of_last(std::string_view text) {
   size_t depth = 0;
   for (size_t at = text.size(); at-- > 0;) {
@@ -107,7 +107,7 @@ size_t opening_of_last(std::string_view text) {
 
 constexpr std::string_view deleted = " (deleted)";
 
-// Names in brackets that are not modules of the kernel.
+// Names in brackets that are not kernel modules.
 constexpr std::array<std::string_view, 8> no_kernel{"[unknown",  "[heap", "[stack", "[vdso",
                                                     "[vsyscall", "[anon", "[JIT",   "[uprobes"};
 
@@ -130,7 +130,7 @@ bool is_jit(std::string_view module) {
          (between(file, "perf-", ".map") && all_of(file.substr(5, file.size() - 9), digits));
 }
 
-// "main+0x2d" in two; an offset is at the end.
+// Splits "main+0x2d" in two; an offset is at the end.
 void split_offset(PerfFrame& frame) {
   const size_t plus = frame.symbol.rfind("+0x");
   if (plus == std::string_view::npos || !all_of(frame.symbol.substr(plus + 3), hex_digits)) return;
@@ -138,7 +138,7 @@ void split_offset(PerfFrame& frame) {
   frame.symbol = frame.symbol.substr(0, plus);
 }
 
-// "::h0123456789abcdef", which rustc puts behind each name.
+// "::h0123456789abcdef", which rustc appends to each name.
 std::string_view without_rust_hash(std::string_view name) {
   constexpr size_t size = 19;
   if (name.size() <= size) return name;
@@ -158,7 +158,7 @@ FrameKind kind_of(std::string_view module, bool named) {
 std::optional<PerfHeader> parse_perf_header(std::string_view line) {
   PerfHeader header;
   line = trim(line);
-  constexpr size_t far = 256;  // no name of a thread is that long
+  constexpr size_t far = 256;  // no thread's name is that long
   for (std::string_view text = line; !text.empty() && line.size() - text.size() < far;) {
     const std::string_view word = take_word(text);
     if (!parse_ids(word, header) || !parse_tail(text, header)) continue;
@@ -199,7 +199,7 @@ std::optional<PerfFrame> parse_perf_single_frame(std::string_view rest) {
   if (!rest.ends_with(')')) return std::nullopt;
   std::string_view behind = rest;
   const std::string_view first = take_word(behind);
-  constexpr size_t address = 6;  // digits: what is shorter is a function's name
+  constexpr size_t address = 6;  // digits; anything shorter is a function's name
   const std::string_view second = peek_word(behind);
   if (all_of(first, hex_digits) && second.size() >= address && all_of(second, hex_digits))
     rest = behind;

@@ -12,13 +12,13 @@ namespace memflame {
 
 // "V8 Worker 12/34 [000] 94564.109216:  100 cycles:u:  what follows"
 struct PerfHeader {
-  std::string_view comm;  // may hold blanks; "" when it is not printed
-  std::string_view pid;   // "" when only one number is printed, which is the thread's
+  std::string_view comm;  // may hold blanks; "" if not printed
+  std::string_view pid;   // "" if only one number is printed, which is the thread's
   std::string_view tid;
-  std::string_view period;  // "" when it is not printed
-  std::string_view event;   // without the colon at its end; "" when it is not printed
+  std::string_view period;  // "" if not printed
+  std::string_view event;   // without the colon at its end; "" if not printed
   std::string_view rest;    // fields of the event, or the only frame
-  bool placed = false;      // a processor or a time is told: nothing else looks like it
+  bool placed = false;      // a processor or a time is printed: only headers have these
 };
 std::optional<PerfHeader> parse_perf_header(std::string_view line);
 
@@ -27,27 +27,27 @@ struct PerfFrame {
   std::string_view address;  // hexadecimal digits
   std::string_view symbol;   // without the offset
   std::string_view offset;   // "+0x2d" or ""
-  std::string_view module;   // without " (deleted)"; "" when it is not printed
+  std::string_view module;   // without " (deleted)"; "" if not printed
   FrameKind kind = FrameKind::user;
 };
 std::optional<PerfFrame> parse_perf_frame(std::string_view line);
 
-// What is behind an event is a frame, maybe behind the address of data that was touched.
+// The text after an event is a frame, possibly preceded by the address of data that was touched.
 std::optional<PerfFrame> parse_perf_single_frame(std::string_view rest);
 
 // "  file.cpp:137", which `-F +srcline` prints below a frame.
 struct PerfSource {
-  std::string_view file;  // "" when it is only a module's name again
+  std::string_view file;  // "" if it is only a module's name again
   uint32_t line = 0;
 };
 std::optional<PerfSource> parse_perf_source(std::string_view line);
 
 // "bytes_req" in "call_site=ffff bytes_req=100" and "fd: 0x01, count: 0x40": the value's text.
-// Nothing when there is no such field.
+// Nothing if there is no such field.
 std::optional<std::string_view> perf_field(std::string_view fields, std::string_view name);
 
-// A field's value as a number: decimal, or hexadecimal behind 0x. Throws std::out_of_range beyond
-// 64 bits.
+// A field's value as a number: decimal, or hexadecimal after 0x. Throws std::out_of_range beyond 64
+// bits.
 std::optional<int64_t> perf_number(std::string_view text);
 
 // The name of the file without its folders; "[kernel.kallsyms]" without its brackets.

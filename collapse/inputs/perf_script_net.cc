@@ -8,7 +8,7 @@
 namespace memflame {
 namespace {
 
-// "0xffff8881", "ffff8881", "(null)"; in base 10 what has no 0x.
+// "0xffff8881", "ffff8881", "(null)"; in base 10 if it lacks 0x.
 uint64_t address_of(std::string_view text, int base) {
   if (text.starts_with("0x")) {
     text.remove_prefix(2);
@@ -19,7 +19,7 @@ uint64_t address_of(std::string_view text, int base) {
   return address;
 }
 
-// Addresses of the kernel are the same for all processes, those of a process are its own.
+// Kernel addresses are the same for all processes, a process's own are not.
 uint64_t space_of(const PerfHeader& header) {
   if (header.event.starts_with("kmem:")) return 0;
   return header.pid.empty() ? 1 : hash_bytes(header.pid) | 2U;
@@ -40,7 +40,7 @@ std::optional<PerfBlockEvent> perf_block_event(const PerfHeader& header) {
       event.address = address_of(*text, 10);
       return event;
     }
-    // Their distance is that of two descriptions, not of two pages.
+    // The difference of these addresses is between two descriptions, not two pages.
     event.is_pages = false;
     text = perf_field(header.rest, "page");
   } else {

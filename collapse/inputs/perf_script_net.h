@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What was allocated less what was freed, by the addresses that events tell.
+// Allocated minus freed, by the addresses in the events.
 #pragma once
 
 #include <algorithm>
@@ -12,20 +12,20 @@
 
 namespace memflame {
 
-// What an event does with a block of memory.
+// The effect of an event on a block of memory.
 struct PerfBlockEvent {
   bool is_free = false;
   bool is_pages = false;  // the address is a page frame's number
   uint64_t address = 0;
-  uint64_t space = 0;  // addresses of different ones are different blocks
+  uint64_t space = 0;  // addresses in different spaces are different blocks
 };
-// Nothing when the event tells no address; address 0 when the allocation failed.
+// Nothing if the event has no address; address 0 if the allocation failed.
 std::optional<PerfBlockEvent> perf_block_event(const PerfHeader& header);
 
 class PerfNet {
  public:
-  // A block of `weight` is alive, as part of a row of figures. What an earlier one at the same
-  // place is worth, whose free nobody saw, is taken from its row through `give`.
+  // A block of `weight` is alive, and belongs to a row. If an earlier block at this address was
+  // never seen freed, `give` takes its weight from its row.
   template <class Give>
   void allocate(const PerfBlockEvent& event, uint32_t row, int64_t weight, const Give& give) {
     any_ = true;
@@ -37,8 +37,8 @@ class PerfNet {
     block = {row, weight};
   }
 
-  // Takes what is freed from the row it was added to; false when no such block is alive. `weight`
-  // 0 = all of the block.
+  // Takes a freed block from the row it was added to; false if no such block is alive. `weight` 0 =
+  // all of it.
   template <class Give>
   bool free(const PerfBlockEvent& event, int64_t weight, const Give& give) {
     any_ = true;
@@ -46,7 +46,7 @@ class PerfNet {
     if (known == blocks_.end()) return false;
     const Block block = known->second;
     blocks_.erase(known);
-    // Pages that were allocated at once may be freed one by one: the others stay, in halves.
+    // Pages that were allocated together may be freed one by one: the rest stays, in halves.
     if (!event.is_pages || weight <= 0 || weight >= block.weight) weight = block.weight;
     give(block.row, weight);
     int64_t half = weight, rest = block.weight - weight;
@@ -61,7 +61,7 @@ class PerfNet {
     return true;
   }
 
-  bool any() const { return any_; }  // block was allocated or freed
+  bool any() const { return any_; }  // a block was allocated or freed
   uint64_t replaced() const { return replaced_; }
 
  private:

@@ -7,7 +7,7 @@
 
 namespace memflame {
 
-// What is done under the lock takes less than putting a thread to sleep and waking it.
+// The work under the lock takes less time than putting a thread to sleep and waking it.
 std::unique_lock<std::mutex> PerfTables::locked() {
   constexpr int tries = 1000;
   std::unique_lock lock(mutex_, std::defer_lock);
@@ -69,7 +69,7 @@ void PerfTables::settle() {
   std::span<const uint32_t> before;
   std::vector<StackId> stacks;  // of the frames of `before`
   std::vector<uint64_t> hashes;
-  // In an empty tree all that comes in order is new.
+  // In an empty tree all stacks that come in order are new.
   const bool all_new = profile.stacks.size() == 1;
   for (const Waiting& waiting : waiting_) {
     const std::span<const uint32_t> now = path(waiting);
@@ -80,7 +80,7 @@ void PerfTables::settle() {
         now.begin());
     stacks.resize(same);
     hashes.resize(same);
-    // All hashes first: so what the tree looks at is fetched before it is needed.
+    // All hashes first: so the tree's memory is fetched before it is needed.
     for (size_t i = same; i < now.size(); ++i) {
       hashes.push_back(StackTable::hash(i == 0 ? 0 : hashes.back(), FrameId{now[i]}));
       profile.stacks.prefetch(hashes.back());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What all threads that read one `perf script` share.
+// Shared by all threads that read one `perf script`.
 #pragma once
 
 #include <cstdint>
@@ -16,21 +16,21 @@
 
 namespace memflame {
 
-// Frames, stacks and events by number. Threads ask here only for what they have not met before.
+// Frames, stacks and events by number. A thread asks here only for what it has not met before.
 class PerfTables {
  public:
   FrameId frame(FrameKind kind, std::string_view function, std::string_view module = {});
   // The same frame at a place of a source file.
   FrameId at(FrameId frame, std::string_view file, uint32_t line);
 
-  // The number of an event, from 0. Throws Error when there are more than a profile has columns.
+  // The number of an event, from 0. Throws Error if there are more than a profile can have columns.
   uint32_t event(std::string_view name);
 
-  // The row of figures for an event and a stack, from 1. `key`: the event, the root or 0, then the
+  // The row of values for an event and a stack, from 1. `key`: the event, the root or 0, then the
   // frames from the leaf on; `hash` is of its bytes.
   uint32_t row(const Hash128& hash, std::span<const uint32_t> key);
 
-  // For when no thread is at work any more: fills in the stacks of all rows.
+  // Call it when all threads have finished: fills in the stacks of all rows.
   void settle();
   struct Row {
     StackId stack;
@@ -41,8 +41,8 @@ class PerfTables {
   std::vector<std::string> events;
 
  private:
-  // A stack that is not in the profile's tree yet: its frames from the root on, in ids_. In order
-  // they are put into the tree faster than one by one.
+  // A stack that is not in the profile's tree yet: its frames from the root on, in ids_. Adding
+  // them in order is faster than one by one.
   struct Waiting {
     size_t begin = 0, size = 0;
     uint32_t row = 0;

@@ -21,7 +21,7 @@ std::string unknown_name(const PerfFrame& frame, bool addresses) {
   return name + "]";
 }
 
-// In a key, behind the event and the root.
+// In a key, after the event and the root.
 constexpr size_t first_frame = 2;
 
 }  // namespace
@@ -41,7 +41,7 @@ bool PerfWorker::take(const Block& block, bool open) {
       at = feed + (feed != end_of_text ? 1 : 0);
     }
     take_pending();
-    // A first line that was cut off has been told as one that is not understood.
+    // A truncated first line was already reported as not understood.
     const bool cut = open && !block.text.ends_with('\n');
     if (inside_ ? cut || (open && key_.size() > first_frame) : cut && options_.refuse_truncated)
       truncated = at_;
@@ -94,7 +94,7 @@ void PerfWorker::take_frame(std::string_view line, const Hash128& hash) {
   key_.push_back(frame);
 }
 
-// The frame that a line is; 0 when there is nothing to remember of it.
+// The frame on a line; 0 if it is not worth remembering.
 uint32_t PerfWorker::learn(std::string_view line) {
   if (const std::optional<PerfSource> source = parse_perf_source(line)) {
     if (options_.lines && !source->file.empty() && key_.size() > first_frame)
@@ -102,7 +102,7 @@ uint32_t PerfWorker::learn(std::string_view line) {
     return 0;
   }
   const std::optional<PerfFrame> frame = parse_perf_frame(line);
-  // A tab and a file in brackets: no name of a thread, and nothing behind it, looks like that.
+  // A tab and a file in brackets: no thread's name, and nothing after it, looks like that.
   if (frame && line.front() == '\t' && !frame->module.empty()) return learn_frame(*frame);
   if (const auto header = parse_perf_header(line); header && (header->placed || !frame)) {
     end();
@@ -121,7 +121,7 @@ uint32_t PerfWorker::learn_frame(const PerfFrame& frame) {
   std::string name(frame.symbol);
   if (name.empty()) name = unknown_name(frame, options_.addresses);
   if (options_.offsets) name += frame.offset;
-  // Code made at run time is in a file of its process's own: no two of its functions were equal.
+  // Code made at run time is in a file of its own process: no two functions would be equal.
   const std::string_view module = frame.kind == FrameKind::jit ? "" : frame.module;
   return tables_.frame(frame.kind, name, module).index;
 }
@@ -140,7 +140,7 @@ uint32_t PerfWorker::push_inlined(const PerfFrame& frame) {
   }
 }
 
-// What `--show-lost-events` and its like put between the samples.
+// The lines that `--show-lost-events` and the like put between the samples.
 bool PerfWorker::skip_record(std::string_view line) {
   const size_t record = line.find(" PERF_RECORD_");
   if (record == std::string_view::npos) return false;
@@ -185,9 +185,9 @@ void PerfWorker::begin(const PerfHeader& header) {
   if (options_.net) block_ = perf_block_event(header);
   const bool is_free = block_ && block_->is_free;
   if (is_free) free_block(*block_, event, weight);
-  // What is freed is known from its allocation.
+  // The size of a freed block is known from its allocation.
   event.without_field += weight || is_free ? 0U : 1U;
-  // The stack of a free is of no use, and a failed allocation has no memory.
+  // The stack of a free is not needed, and a failed allocation has no memory.
   if (!weight || is_free || (block_ && block_->address == 0)) {
     wanted_ = false;
     return;
@@ -239,7 +239,7 @@ void PerfWorker::add(uint32_t row, int64_t value) {
   if (options_.in_order) sequence.push_back({row, value});
 }
 
-// What was added before.
+// Takes back what was added before.
 void PerfWorker::subtract(uint32_t row, int64_t value) {
   if (__builtin_sub_overflow(sums[row], value, &sums[row])) fail_sum();
   if (!options_.in_order) return;
@@ -269,7 +269,7 @@ PerfWorker::Event& PerfWorker::event_of(std::string_view name) {
   return events[last_event_];
 }
 
-// "comm", "comm-12", "comm-12/34"; 0 when it is not wanted.
+// "comm", "comm-12", "comm-12/34"; 0 if not wanted.
 uint32_t PerfWorker::root_of(const PerfHeader& header) {
   std::string root(options_.comm ? header.comm : "");
   if (options_.pid || options_.tid) {

@@ -20,15 +20,15 @@
 
 namespace memflame {
 
-// Where in the input: the block, and the line in it from 1.
+// A place in the input: the block, and the line in it from 1.
 using PerfPlace = std::pair<size_t, size_t>;
 
 class PerfWorker {
  public:
   PerfWorker(PerfTables& tables, const ReadOptions& options) : tables_(tables), options_(options) {}
 
-  // False when something is wrong that ends the reading; see failure. `open`: the input ends with
-  // this block in the middle of a sample.
+  // False if an error ends the reading; see failure. `open`: the input ends with this block in the
+  // middle of a sample.
   bool take(const Block& block, bool open);
 
   struct Failure {
@@ -45,7 +45,7 @@ class PerfWorker {
     PerfPlace first{};
   };
 
-  // What was found; to be read when the thread is done.
+  // The results; read them when the thread is done.
   std::optional<Failure> failure;
   std::vector<std::pair<size_t, size_t>> lines;   // block and its lines
   std::vector<std::pair<size_t, Issues>> issues;  // also only where there are any
@@ -55,13 +55,13 @@ class PerfWorker {
     uint32_t row = 0;
     int64_t value = 0;
   };
-  std::vector<Sample> sequence;  // only with ReadOptions::in_order: what the sums are made of
+  std::vector<Sample> sequence;  // only with ReadOptions::in_order: the parts of the sums
   uint64_t samples = 0;          // wanted or not
-  uint64_t lost = 0;             // told by perf itself
+  uint64_t lost = 0;             // as reported by perf
   uint64_t free_misses = 0;
   int64_t free_miss_bytes = 0;
   std::optional<PerfPlace> truncated;
-  std::string command, host;  // of the comments that `perf script --header` prints
+  std::string command, host;  // from the comments that `perf script --header` prints
   PerfNet net;
 
  private:
@@ -91,7 +91,7 @@ class PerfWorker {
   std::map<std::string, size_t, std::less<>> event_numbers_;
   size_t last_event_ = SIZE_MAX;
 
-  // Lines of the sample, whose places in known_lines_ are on their way from memory.
+  // Lines of the sample; the memory of known_lines_ for them is being fetched.
   struct Pending {
     std::string_view line;
     Hash128 hash;

@@ -19,7 +19,7 @@ namespace {
 
 using pprof::Tables;
 
-// A text may be referred to as often as there are bytes: what is copied has an end.
+// A text may be referred to as often as there are bytes, so copies are bounded.
 constexpr size_t longest_name = 255;
 
 class PprofReader {
@@ -81,7 +81,7 @@ class PprofReader {
     profile_.shown = chosen.value_or(in_use.value_or(factors_.size() - 1));
   }
 
-  // Those of memflame's own say what the format has no place for.
+  // memflame's own comments hold what the format has no field for.
   void take_comments() {
     std::vector<std::string> plain;
     bool is_ours = false;
@@ -96,7 +96,7 @@ class PprofReader {
       else if (!line.empty() && !line.starts_with('#'))
         plain.emplace_back(line);
     }
-    // memflame's say the same once more, for people.
+    // The other comments of memflame repeat the same for people.
     std::vector<std::string>& notes = profile_.meta.notes;
     if (!is_ours) notes.insert(notes.end(), plain.begin(), plain.end());
     comments_.finish(profile_);
@@ -124,7 +124,7 @@ class PprofReader {
                     ", already scaled by the profiler";
   }
 
-  // The frame of the program, as far as labels tell and options want it.
+  // The frame of the program, if labels name it and the options want it.
   StackId root() {
     std::string comm, pid, tid;
     for (const pprof::Label& label : sample_.labels) {

@@ -11,7 +11,7 @@ namespace {
 
 using protozero::pbf_wire_type;
 
-// One field of a message, of the two kinds that this format has; others are skipped.
+// One field of a message, of the two kinds in this format; others are skipped.
 struct Field {
   uint32_t tag = 0;
   bool is_bytes = false;
@@ -136,7 +136,7 @@ void take_number(Tables& tables, const Field& field) {
   if (field.tag == profile_default_sample_type) tables.default_sample_type = field.integer();
 }
 
-// What is_pprof() allows: each field of the kind that the format has it in.
+// The fields is_pprof() allows, each of the kind that the format gives it.
 constexpr uint32_t messages = 1U << profile_sample_type | 1U << profile_sample |
                               1U << profile_mapping | 1U << profile_location |
                               1U << profile_function | 1U << profile_string_table |
@@ -208,7 +208,7 @@ bool looks_like_profile(std::string_view head) {
       has_types = true;
     });
   } catch (const protozero::exception&) {
-    // The end of what is known of it, in the middle of a field.
+    // Ends the known part, in the middle of a field.
   }
   return good && has_types;
 }

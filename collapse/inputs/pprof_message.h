@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Reading the protobuf messages of core/pprof.h.
+// Reads the protobuf messages of core/pprof.h.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace memflame::pprof {
 
-// Ids are any numbers but 0: where they are in a table.
+// Maps ids, which are any numbers but 0, to places in a table.
 class IdTable {
  public:
   static constexpr uint32_t none = UINT32_MAX;
-  // False when it is there already.
+  // False if it is there already.
   bool add(uint64_t id);
   uint32_t find(uint64_t id) const;
 
@@ -24,7 +24,7 @@ class IdTable {
   std::vector<uint64_t> ids_;
 };
 
-// Texts are places in `strings`.
+// Texts are indices in `strings`.
 struct ValueType {
   int64_t type = 0, unit = 0;
 };
@@ -52,7 +52,7 @@ struct Sample {
   std::vector<Label> labels;
 };
 
-// All but the samples, which are left as bytes. Views are into the message.
+// All but the samples, which stay bytes. Views point into the message.
 struct Tables {
   std::vector<ValueType> sample_types;
   std::vector<std::string_view> strings, samples;
@@ -68,7 +68,7 @@ struct Tables {
   std::vector<int64_t> comments;
 };
 
-// Both throw protozero::exception when the bytes are not such a message.
+// Both throw protozero::exception if the bytes are not a valid message.
 Tables read_tables(std::string_view message);
 void read_sample(std::string_view message, Sample& sample);
 

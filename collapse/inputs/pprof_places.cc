@@ -26,7 +26,7 @@ bool is_kernel(std::string_view module) {
          module.ends_with(".ko") || module.ends_with("/vmlinux");
 }
 
-// A name as the patterns of frames to drop want it: without a leading dot and without arguments.
+// A name as the patterns of frames to drop expect it: without a leading dot and without arguments.
 std::string_view without_arguments(std::string_view name) {
   if (name.starts_with('.')) name.remove_prefix(1);
   for (size_t at = name.find('('); at != std::string_view::npos; at = name.find('(', at + 1)) {
@@ -109,7 +109,7 @@ const Places::Named& Places::function_of(const Line& line) {
     named.start_line = static_cast<uint32_t>(function.start_line);
   named.kind = bracketed_kind(profile_.strings[named.name]);
   named.dropped = drop_ && !name.empty() && is_dropped(name);
-  // memflame keeps the kind of a frame as the mark of folded text.
+  // memflame writes a frame's kind as the suffix of folded text.
   if (name.empty() || marked.size() <= name.size()) return named;
   const FrameKind kind = take_mark(marked);
   if (marked == name) named.kind = kind;
@@ -130,8 +130,8 @@ StringId Places::module_of(const Location& location) {
   return text(file) == own_mapping ? StringId{} : interned(file);
 }
 
-// Where a location is, if its mapping can be believed. A mapping without a range holds whatever its
-// locations say.
+// The place of a location, if its mapping can be trusted. A mapping without a range holds whatever
+// its locations say.
 CodeId Places::code_of(const Location& location) {
   const Mapping& mapping = mapping_of(location);
   const bool has_range = mapping.start != 0 || mapping.limit != 0;
@@ -145,7 +145,7 @@ CodeId Places::code_of(const Location& location) {
                             .start = mapping.start,
                             .limit = mapping.limit,
                             .offset = mapping.offset});
-    // The main program is the first by convention.
+    // By convention the first is the main program.
     if (&mapping == tables_.mappings.data()) profile_.code.mark_program(id);
   }
   return profile_.code.add({id, location.address});
@@ -188,7 +188,7 @@ FrameId Places::frame_of(const Location& location, const Line& line, bool is_inl
   return profile_.frames.intern(frame);
 }
 
-// How many of a location's lines, counted from the outermost, are above the first to be dropped.
+// How many of a location's lines, from the outermost, are above the first to be dropped.
 size_t Places::kept_lines(const Location& location) {
   const size_t count = location.last_line - location.first_line;
   if (!drop_) return count;
@@ -203,7 +203,7 @@ void Places::make(const Location& location, Place& place) {
   const size_t count = location.last_line - location.first_line;
   size_t kept = kept_lines(location);
   place.callees_dropped = kept < count;
-  // One that goes as a whole stays where nothing but its like calls it.
+  // A location that would vanish as a whole stays if only its like call it.
   place.dropped = place.callees_dropped && kept == 0;
   if (place.dropped) kept = count;
   if (count == 0) frames_.push_back(unknown_frame(location));

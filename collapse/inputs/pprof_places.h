@@ -18,18 +18,18 @@ namespace memflame::pprof {
 
 class Places {
  public:
-  // All must live as long as this; `bytes`: how large the file is.
+  // All must live as long as this; `bytes` is the size of the file.
   Places(const Tables& tables, const UnnamedCode& unnamed, const ReadOptions& options,
          Profile& profile, Issues& issues, bool roots_are_processes, size_t bytes);
   ~Places();
   Places(const Places&) = delete;
   Places& operator=(const Places&) = delete;
 
-  // The stack of these locations, leaf first, on top of `root`. Throws Error when the stacks unfold
+  // The stack of these locations, leaf first, on top of `root`. Throws Error if the stacks unfold
   // to far more frames than the file has bytes.
   StackId stack(StackId root, std::span<const uint64_t> locations);
 
-  // Counts what had no name.
+  // Counts locations without a name.
   void finish();
 
  private:
@@ -37,15 +37,15 @@ class Places {
   struct Place {
     size_t begin = 0, end = 0;
     bool known = false;
-    // What a profile itself wants left out of its stacks: this and all it calls, or all it calls.
+    // What the profile itself asks to leave out: this and its callees, or its callees only.
     bool dropped = false, callees_dropped = false;
   };
 
-  // A function as it is asked for the first time: names may be long, and functions used often.
+  // A function on first use: names may be long, and functions used often.
   struct Named {
     bool known = false, dropped = false;
     FrameKind kind = FrameKind::user;
-    StringId name, file;  // no name: nobody knows it
+    StringId name, file;  // no name: unknown
     uint32_t start_line = 0;
   };
 
@@ -71,10 +71,10 @@ class Places {
   Issues& issues_;
   const bool roots_are_processes_;
   std::unique_ptr<re2::RE2> drop_, keep_;
-  std::vector<StringId> strings_;  // by index in Tables::strings, as far as they were asked for
-  // By index in Tables::locations and functions; one more for those that are not there.
+  std::vector<StringId> strings_;  // by index in Tables::strings, as far as used
+  // By index in Tables::locations and functions; one more for missing ones.
   std::vector<Place> places_;
-  std::vector<CodeMappingId> code_mappings_;  // by index in Tables::mappings, once asked for
+  std::vector<CodeMappingId> code_mappings_;  // by index in Tables::mappings, once used
   std::vector<Named> functions_;
   std::vector<FrameId> frames_;
   uint64_t nameless_ = 0;

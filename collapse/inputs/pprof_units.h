@@ -11,11 +11,11 @@ namespace memflame {
 
 struct NamedUnit {
   Unit unit = Unit::count;
-  int64_t factor = 1;  // of one of it, in `unit`
+  int64_t factor = 1;  // one of it in `unit`
   bool known = true;   // false: taken as a count
 };
 
-// "bytes", "kB", "milliseconds", … in capitals or not. Kilo and its like are powers of 1024.
+// "bytes", "kB", "milliseconds", … in any case. Kilo and the like are powers of 1024.
 NamedUnit unit_named(std::string_view text);
 
 }  // namespace memflame

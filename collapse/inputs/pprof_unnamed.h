@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What memflame called code without names when it wrote a profile (pprof::unnamed_comment).
+// memflame's names for code without a name, kept in a profile (pprof::unnamed_comment).
 #pragma once
 
 #include <cstddef>
@@ -17,9 +17,9 @@ namespace memflame::pprof {
 class UnnamedCode {
  public:
   static constexpr size_t longest_id = 255;  // of build ids; longer ones are not build ids
-  // A comment that begins so. False when it is damaged.
+  // A comment that begins with unnamed_comment. False if it is damaged.
   bool take(std::string_view comment);
-  // Where the function begins that has this address, in the file of that build id.
+  // The start of the function at this address, in the file with that build id.
   std::optional<uint64_t> start_of(std::string_view build_id, uint64_t address) const;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Reading a line from left to right. Every function takes what it names off the front, or leaves
-// `rest` as it is and returns false.
+// Reads a line from left to right. Every function takes what it names off the front, or leaves
+// `rest` unchanged and returns false.
 #pragma once
 
 #include <charconv>
@@ -27,7 +27,7 @@ struct Scan {
     return true;
   }
 
-  // An integer. Throws Error when it leaves the range of T.
+  // An integer. Throws Error if it does not fit in T.
   template <class T>
   bool number(T& value) {
     const std::errc error = digits(value, 10);
@@ -35,7 +35,7 @@ struct Scan {
       throw Error("a number leaves the range of 64 bits");
     return error == std::errc{};
   }
-  // For what is not a figure: false also when it leaves the range of T.
+  // Like number(), but returns false if the text is not a number or does not fit in T.
   template <class T>
   bool small_number(T& value) {
     return digits(value, 10) == std::errc{};

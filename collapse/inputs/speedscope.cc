@@ -48,15 +48,15 @@ class SpeedscopeReader {
   }
 
  private:
-  // Which column a profile goes to, and what its numbers are in it.
+  // The column of a profile, and the meaning of its numbers there.
   struct Column {
     size_t index = 0;
-    int power = 0;  // a number is that many tens of the column's unit
+    int power = 0;  // a number times 10^power is in the column's unit
     int needed = 0;
-    long double sum = 0;  // of what it may add up to
+    long double sum = 0;  // bound of what it may add up to
   };
 
-  // memflame writes one profile a column. Others write one a thread: those in one unit add up.
+  // memflame writes one profile per column. Others write one per thread: those in one unit add up.
   void columns() {
     for (const SpeedscopeProfile& profile : document_.profiles) {
       Column column;
@@ -113,7 +113,7 @@ class SpeedscopeReader {
   }
 
   static void measure(const SpeedscopeProfile& profile, Column& column) {
-    // Beyond this nothing fits anyway.
+    // Nothing fits beyond this.
     constexpr long double huge = 1e30L;
     const auto size_of = [&](const JsonNumber& number) {
       const int power = number.exponent + column.power;
@@ -122,7 +122,7 @@ class SpeedscopeReader {
       return std::min(huge, std::abs(digits * std::pow(10.0L, power)));
     };
     for (const JsonNumber& weight : profile.weights) column.sum += size_of(weight);
-    // Figures are differences of these: all together no more than between the first and the last.
+    // Values are differences of these times: together no more than between the first and the last.
     long double farthest = 0;
     for (const SpeedscopeEvent& event : profile.events)
       farthest = std::max(farthest, size_of(event.at));
@@ -185,7 +185,7 @@ class SpeedscopeReader {
       add_value(stack_of(from.samples[i]), value_of(from.weights[i], column), column);
   }
 
-  // The time between two events is that of the stack that was open meanwhile.
+  // The time between two events belongs to the stack that was open meanwhile.
   void add_events(const SpeedscopeProfile& from, const Column& column, StackId root) {
     StackId open = root;
     std::vector<uint32_t> path;  // indices of the open frames

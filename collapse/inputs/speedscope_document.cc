@@ -83,13 +83,13 @@ class Visitor : public JsonVisitor {
         document_.frames.back().line = line;
   }
 
-  // So that weights stay those of their samples.
+  // Keeps weights aligned with their samples.
   void nothing(uint8_t place, std::string_view) override {
     if (place == weights) now().weights.emplace_back();
   }
 
  private:
-  // A profile is what encloses all that asks for it.
+  // The profile being read: it encloses every place that asks for it.
   SpeedscopeProfile& now() { return document_.profiles.back(); }
 
   static std::string* of_frame(SpeedscopeFrame& frame, std::string_view key) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A speedscope document as it stands in the file.
+// A speedscope document as the file holds it.
 #pragma once
 
 #include <string>
@@ -39,7 +39,7 @@ struct SpeedscopeProfile {
 };
 
 struct Speedscope {
-  // For a frame whose number is none.
+  // For a frame whose number is not valid.
   static constexpr uint32_t no_frame = INT32_MAX - 1;
 
   std::string name, exporter;
@@ -49,7 +49,7 @@ struct Speedscope {
   std::vector<std::string> comments;  // memflame's own
 };
 
-// Throws Error when it is not JSON.
+// Throws Error if the text is not valid JSON.
 Speedscope read_speedscope_document(Source& source);
 
 }  // namespace memflame

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the readers of printed stacks share: frames as tracing tools print them, a line each.
+// Shared by the readers of printed stacks: frames as tracing tools print them, one per line.
 #pragma once
 
 #include <cstdint>
@@ -23,20 +23,20 @@ struct TextFrame {
 // Without blanks and tabs at its ends.
 std::string_view trimmed(std::string_view text);
 
-// The next line of a text, which loses it; false at its end.
+// The next line of a text, removed from it; false at its end.
 bool next_line(std::string_view& text, std::string_view& line);
 
-// What is before the separator, which `text` loses with it; all of it when there is no separator.
+// The part before the separator, both removed from `text`; all of it if there is no separator.
 std::string_view take_until(std::string_view& text, std::string_view separator);
 
 // "f+12", "f+0x1c" and "f+0xb/0x10" are f; "operator+" has no offset.
 std::string_view without_offset(std::string_view name);
 
-// "f.c:12" -> its line, and `text` is "f.c"; nothing when no number is at its end.
+// "f.c:12" -> its line, and `text` becomes "f.c"; nothing if it does not end in a number.
 std::optional<uint32_t> take_line_number(std::string_view& text);
 
-// What is between the last `open` and the `close` that ends the text, which loses both and the
-// blanks before them; nothing when the text does not end so.
+// The part between the last `open` and the `close` that ends the text, which loses both and the
+// blanks before them; nothing if the text does not end in `close`.
 std::optional<std::string_view> take_bracketed(std::string_view& text, char open, char close);
 
 bool is_hex(std::string_view digits);                        // one or more, and nothing else
@@ -48,7 +48,7 @@ std::optional<int64_t> integer(std::string_view text);
 // On x86-64 and arm64 the upper half is the kernel's.
 inline bool is_kernel_address(uint64_t address) { return address >> 63U != 0; }
 
-// Functions that are in every kernel and in no program: where the kernel is entered.
+// Functions that every kernel has and no program: where the kernel is entered.
 bool is_kernel_entry(std::string_view function);
 
 // The frame in the profile; file and line only when options.lines.
@@ -57,18 +57,18 @@ FrameId intern(Profile& profile, const TextFrame& frame, const ReadOptions& opti
 // The same frame as code of another kind.
 FrameId with_kind(Profile& profile, FrameId frame, FrameKind kind);
 
-// The root frame of a process or thread as the options ask for it: "bash", "bash-12", "bash-12/13",
-// or nothing. Empty texts are not known.
+// The root frame of a process or thread as the options want it: "bash", "bash-12", "bash-12/13", or
+// none. Empty texts mean unknown.
 StackId push_process(Profile& profile, std::string_view name, std::string_view pid,
                      std::string_view tid, const ReadOptions& options);
 
 // Pushes frames that are in order from the leaf.
 StackId push_leaf_first(Profile& profile, StackId root, std::span<const FrameId> frames);
 
-// The frame that each distinct line stands for, so that a line is taken apart once.
+// The frame of each distinct line, so that a line is parsed once.
 class FrameLines {
  public:
-  // `parse(line)` is called for a new line and gives its FrameId.
+  // Calls `parse(line)` for a new line; it returns a FrameId.
   template <class Parse>
   FrameId get(std::string_view line, const Parse& parse) {
     const StringId id = lines_.intern(line);

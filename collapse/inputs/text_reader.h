@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the readers of printed stacks have in common: lines in, frames, what was not understood.
+// Shared by the readers of printed stacks: lines in; frames and issues out.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ struct TextReader {
   TextReader(Source& source, const ReadOptions& read_options)
       : options(read_options), lines(source) {}
 
-  // Calls take(line) for each line; what it throws is told with the line's number.
+  // Calls take(line) for each line; what it throws is reported with the line's number.
   template <class Take>
   void each_line(const Take& take) {
     while (lines.next()) {
@@ -31,7 +31,7 @@ struct TextReader {
 
   void bad(std::string_view why) { issues.add(why, lines.number(), lines.line()); }
 
-  // The frame of a line; `parse(line)` gives the TextFrame of one that is new.
+  // The frame of a line; `parse(line)` returns the TextFrame of a new one.
   template <class Parse>
   FrameId frame(std::string_view line, const Parse& parse) {
     return frames.get(line,
@@ -44,7 +44,7 @@ struct TextReader {
     profile.meta.notes.push_back("the input ends in the middle of a stack: " + told);
   }
 
-  // Refuses an input of which nothing could be used. `expected`: "stack of … followed by …".
+  // Refuses an input with nothing usable. `expected`: "stack of … followed by …".
   Profile finish(const std::string& expected) {
     if (profile.touched().empty())
       lines.fail("no " + expected + " in it" + (issues.any() ? "; " + issues.texts().front() : ""));

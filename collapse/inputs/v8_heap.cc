@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// V8's heap snapshots (.heapsnapshot, .heaptimeline) as far as they tell who allocated: a tree of
-// allocation stacks with what was allocated there, and of each object the node of the tree that it
-// is from. Objects are summed up as they pass, and of the strings, which come last, only names of
+// V8's heap snapshots (.heapsnapshot, .heaptimeline), as far as they tell who allocated: a tree of
+// allocation stacks with their allocations, and each object's node in that tree. Objects are summed
+// up as they pass; of the strings, which come last, only names of functions and scripts are kept:
+// memory is that of the tree.
 // functions and scripts are kept: memory is that of the tree.
 #include <algorithm>
 #include <array>
@@ -25,7 +26,7 @@ using Kind = JsonTokens::Kind;
 
 constexpr size_t no_field = SIZE_MAX;
 
-// Where in a row of numbers is what; V8 says so at the beginning.
+// The position of each field in a row of numbers; V8 states it at the beginning.
 struct Layout {
   std::vector<std::string> names;
   size_t of(std::string_view name) const {
@@ -113,7 +114,7 @@ class HeapReader {
     if (json_.kind() != Kind::end_array) json_.fail("these are not names of fields,");
   }
 
-  // Calls `row` with each row of as many numbers as the layout has names.
+  // Calls `row` with each row; a row has as many numbers as the layout has names.
   template <class Row>
   void take_rows(const Layout& layout, const char* what, Row row) {
     if (layout.names.empty())
@@ -145,7 +146,7 @@ class HeapReader {
   }
 
   struct Function {
-    int64_t name = 0, script = 0;  // numbers of strings
+    int64_t name = 0, script = 0;  // indices of strings
     uint32_t line = 0;
   };
 
@@ -224,9 +225,8 @@ class HeapReader {
   Layout objects_, function_fields_;
   std::vector<Function> functions_;
   V8TraceTree tree_;
-  std::unordered_map<int64_t, Sum, NumberHash> live_;  // by a trace node's id
-  std::unordered_map<int64_t, StringId, NumberHash>
-      strings_;  // those that functions use, by number
+  std::unordered_map<int64_t, Sum, NumberHash> live_;          // by a trace node's id
+  std::unordered_map<int64_t, StringId, NumberHash> strings_;  // used by functions, by number
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // V8's sampling heap profiles (.heapprofile, node --heap-prof): a tree of call frames with the
-// bytes of what was allocated there and still lives, as estimated from samples.
+// bytes allocated there that still live, estimated from samples.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -25,7 +25,7 @@ struct NumberHash {
 };
 
 struct Node {
-  size_t caller = 0;  // in the list, where it is before this; that of the first is itself
+  size_t caller = 0;  // in the list, before this; the first is its own
   FrameId frame;      // none for the root
   int64_t id = 0, bytes = 0;
 };
@@ -57,7 +57,7 @@ class HeapProfileReader {
   }
 
  private:
-  // The children of a node are objects in its "children": where a node ends, its caller goes on.
+  // The children of a node are objects in its "children": where a node ends, its caller continues.
   void take_tree() {
     if (!nodes_.empty()) json_.fail("a second \"head\"");
     if (json_.next() != Kind::begin_object) json_.fail("\"head\" is not an object,");
@@ -116,11 +116,11 @@ class HeapProfileReader {
         json_.skip_value();
     }
     if (line < -1 || line >= std::numeric_limits<uint32_t>::max()) line = -1;
-    // Here lines are counted from 0.
+    // V8 counts lines from 0 here.
     node.frame = v8_frame(profile_, function, url, static_cast<uint32_t>(line + 1), options_);
   }
 
-  // One object each, of which the place counts.
+  // One object per entry; only its position matters.
   void take_samples() {
     if (json_.next() != Kind::begin_array) json_.fail("\"samples\" is not a list,");
     while (json_.next() != Kind::end_array) {
@@ -151,7 +151,7 @@ class HeapProfileReader {
     add_lost_samples();
   }
 
-  // V8 lists samples of nodes that came when it had written the tree.
+  // V8 lists samples of nodes that appeared after it had written the tree.
   void add_lost_samples() {
     int64_t lost = 0;
     for (const auto& [id, count] : samples_) lost += count;

@@ -14,8 +14,8 @@ bool is_number(std::string_view text, uint32_t& number) {
   return error == std::errc{} && end == text.data() + text.size();
 }
 
-// "(in /lib/x.so)", "(file.c:12)" or, of Rust's dhat, "(file.rs:12:5)" at the end of a name is
-// taken off it.
+// Takes "(in /lib/x.so)", "(file.c:12)" or, from Rust's dhat, "(file.rs:12:5)" off the end of a
+// name.
 void take_place(ValgrindLabel& label) {
   constexpr std::string_view module_mark = " (in ";
   std::string_view& name = label.function;
@@ -48,7 +48,7 @@ std::string in_module(std::string_view module) {
   return module.empty() ? "[unknown]" : "[" + std::string(module) + "]";
 }
 
-// Beyond 64 bits it is not an address.
+// An address beyond 64 bits is not one.
 uint64_t address_of(const ValgrindLabel& label) {
   constexpr int hex = 16;
   uint64_t address = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// How valgrind's tools write a frame: "0x4C2A: f(int) (file.c:12)", "0x4C2A: ??? (in /lib/x.so)".
+// A frame as valgrind's tools write it: "0x4C2A: f(int) (file.c:12)", "0x4C2A: ??? (in /lib/x.so)".
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@ namespace memflame {
 
 struct ValgrindLabel {
   std::string_view address;   // "0x4C2A"
-  std::string_view function;  // empty when valgrind has none ("???")
+  std::string_view function;  // empty if valgrind has none ("???")
   std::string_view module, file;
   uint32_t line = 0;
 };
 
-// Whatever does not fit is part of the function's name. Views into `text`.
+// Whatever does not fit is part of the function's name. Views point into `text`.
 ValgrindLabel parse_valgrind_label(std::string_view text);
 
 struct ValgrindFrame {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// XML of "xctrace export" with backtraces (Time Profiler and others): a row a sample. What was said
-// before is referred to: <frame ref="12"/> is the <frame id="12" …> of an earlier row. A sample
-// weighs nanoseconds (<weight>) or, of the CPU Profiler, cycles (<cycle-weight>).
+// XML of "xctrace export" with backtraces (Time Profiler and others): one row per sample. Rows
+// refer back: <frame ref="12"/> is the <frame id="12" …> of an earlier row. A sample weighs
+// nanoseconds (<weight>) or, with the CPU Profiler, cycles (<cycle-weight>).
 #include <array>
 #include <optional>
 #include <pugixml.hpp>
@@ -27,7 +27,7 @@ class Reader {
     if (!result)
       source_.fail(std::string("no XML: ") + result.description() + " at byte " +
                    std::to_string(result.offset));
-    // A walk without recursion: rows are found at any depth, but not in one another.
+    // Walks without recursion: rows are found at any depth, but not inside each other.
     for (pugi::xml_node node = document.first_child(); node;) {
       const bool row = std::string_view(node.name()) == "row";
       if (row) take_row(node);
@@ -59,7 +59,7 @@ class Reader {
     return up_and_on(node, root);
   }
 
-  // Keeps what has an id, gives what a ref is for; an unknown ref is an empty node.
+  // Stores nodes with an id, resolves a ref; an unknown ref is an empty node.
   pugi::xml_node resolved(const pugi::xml_node& node) {
     if (const pugi::xml_attribute id = node.attribute("id")) nodes_.emplace(id.value(), node);
     const pugi::xml_attribute ref = node.attribute("ref");
@@ -82,7 +82,7 @@ class Reader {
       else if (name == "weight" || name == "cycle-weight")
         std::tie(weight, in_cycles) = std::pair(meant, name != "weight");
     }
-    // What the tagged backtrace refers to may itself be a reference.
+    // The target of the tagged backtrace may itself be a reference.
     if (backtrace) backtrace = resolved(backtrace);
     if (!backtrace) {
       ++without_;
@@ -95,7 +95,7 @@ class Reader {
     profile_.add(stack_of(backtrace), std::array{int64_t{1}, known ? *figure : 0});
   }
 
-  // The first figure tells what all are.
+  // The unit of the first value holds for all.
   bool is_unit_of_all(bool in_cycles) {
     if (!weighed_ && in_cycles) profile_.types[1] = {"cycles", Unit::count};
     weighed_ = true;
@@ -104,8 +104,8 @@ class Reader {
     return is;
   }
 
-  // What a node stands for. It may be long and be referred to from everywhere, so it is looked at
-  // once.
+  // The value that a node stands for. It may be long and be referred to from everywhere, so it is
+  // computed once.
   template <class Value>
   using Known = std::unordered_map<size_t, Value>;  // by the address of the node
   template <class Value, class Make>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What an address of a process was, at a time.
+// What a process had at an address, at a given time.
 #pragma once
 
 #include <optional>
@@ -10,8 +10,8 @@
 
 namespace memflame {
 
-// How far a fork of a fork of a fork is followed. Shells that never exec reach a few; a recording
-// that was tampered with may go in circles.
+// How many generations of forks are followed. Shells that never exec reach a few; a recording that
+// was tampered with may go in circles.
 inline constexpr int max_ancestors = 256;
 
 struct Place {
@@ -19,13 +19,13 @@ struct Place {
   SpaceId space;                     // whose mapping it is: the process's own or an ancestor's
 };
 
-// The mappings of one space: rectangles of addresses and times. Found in O(log^2 n) however many
-// lie over each other: programs map and unmap at one address as often as they like.
+// The mappings of one space: rectangles of addresses and times. Lookup takes O(log^2 n) however
+// many overlap: programs map and unmap at one address as often as they like.
 class MappingIndex {
  public:
   explicit MappingIndex(const std::vector<Mapping>& mappings);
 
-  // The newest that was over `address` at `time_ns`; nullptr when none was.
+  // The newest one over `address` at `time_ns`; nullptr if there was none.
   const Mapping* find(uint64_t address, uint64_t time_ns) const;
 
  private:
@@ -33,23 +33,23 @@ class MappingIndex {
 
   const std::vector<Mapping>& mappings_;
   std::vector<uint64_t> edges_;  // of addresses: where mappings start and end, sorted
-  // A tree over what is between the edges, node 1 its root, the leaves behind all others. Each has
-  // the mappings that cover it and not all of its parent: by times, the newest on top.
+  // A tree over the intervals between the edges: node 1 is its root, the leaves come last. Each
+  // node has the mappings that cover it but not all of its parent: by times, the newest on top.
   std::vector<std::vector<Span>> nodes_;
 };
 
 class AddressSpaces {
  public:
-  // `spaces` must outlive this and keep still.
+  // `spaces` must outlive this and must not move.
   explicit AddressSpaces(const std::vector<Space>& spaces);
 
-  // The newest mapping over `address` at `time_ns`; where the space has none, that of the space it
-  // was forked from, as of the fork.
+  // The newest mapping over `address` at `time_ns`; if the space has none, that of the space it was
+  // forked from, as of the fork.
   Place find(SpaceId space, uint64_t address, uint64_t time_ns);
 
  private:
   const std::vector<Space>& spaces_;
-  std::vector<std::optional<MappingIndex>> mappings_;  // once they are asked for
+  std::vector<std::optional<MappingIndex>> mappings_;  // built on first use
 };
 
 }  // namespace memflame

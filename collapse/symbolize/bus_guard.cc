@@ -9,7 +9,7 @@
 namespace memflame {
 namespace {
 
-// On this thread: the signal comes to the one that has read.
+// Per thread: the signal goes to the thread that read.
 thread_local volatile uint64_t replaced = 0;
 
 // What the process did with SIGBUS before the first guard.
@@ -26,7 +26,8 @@ Shared& shared() {
 void replace_page(int signal, siginfo_t* info, void*) {
   constexpr uintptr_t page = 4096;
   const uintptr_t address = reinterpret_cast<uintptr_t>(info->si_addr) & ~(page - 1);
-  // Only what a short file raises; a hardware error or a signal sent by someone is not ours.
+  // Only what a truncated file raises; a hardware error or a signal that a process sent is not
+  // ours.
   const bool ours = info->si_code == BUS_ADRERR &&
                     ::mmap(reinterpret_cast<void*>(address), page, PROT_READ,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED;

@@ -6,10 +6,11 @@
 
 namespace memflame {
 
-// libelf reads through mmap. Touching a page behind the end of a file that was cut short since then
-// raises SIGBUS, and any program that is watched can do that to its own files. While a guard lives,
-// such a page is replaced by zeros: the file reads as damaged, which all readers here must take
-// anyhow. There may be several guards, on several threads: the first one takes the signal over, and
+// libelf reads through mmap. Touching a page behind the end of a file that has since been truncated
+// raises SIGBUS, and any watched program can do that to its own files. While a guard lives, such a
+// page is replaced by zeros: the file reads as damaged, which all readers here must handle anyway.
+// Several guards may exist, on several threads: the first one takes the signal over, and the last
+// one gives it back.
 // the last one gives it back.
 class BusGuard {
  public:
@@ -18,7 +19,7 @@ class BusGuard {
   BusGuard(const BusGuard&) = delete;
   BusGuard& operator=(const BusGuard&) = delete;
 
-  // Pages replaced since this guard was made, in what this thread has read.
+  // Pages replaced on this thread since this guard was made.
   uint64_t pages_replaced() const;
 
  private:

@@ -6,7 +6,7 @@
 namespace memflame {
 namespace {
 
-// The kernel maps a program before the libraries that it asks for, and /proc lists it first.
+// The kernel maps a program before the libraries that it needs, and /proc lists it first.
 ModuleId program_of(const Recording& recording, const Space& space) {
   for (const Mapping& mapping : space.mappings)
     if (mapping.module && mapping.module.index < recording.modules.size() &&

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Fills Recording::code and code_of: where in which file the places of a recording are.
+// Fills Recording::code and code_of: the file and address of each place in a recording.
 #pragma once
 
 #include <optional>

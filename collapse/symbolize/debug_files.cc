@@ -35,7 +35,7 @@ uint32_t crc32_of(int fd) {
   return ~crc;
 }
 
-// Build ids are compared where both files have one; the checksum of the link is for the others.
+// Build ids are compared if both files have one; otherwise the checksum of the link decides.
 bool belongs(int fd, const DebugSearch& search, GElf_Word crc) {
   struct stat status {};
   if (::fstat(fd, &status) != 0 || status.st_ino == search.inode) return false;
@@ -44,7 +44,7 @@ bool belongs(int fd, const DebugSearch& search, GElf_Word crc) {
   return crc32_of(fd) == crc;
 }
 
-// The first file for which `is_it` holds, of all places where it may be.
+// The first file for which `is_it` holds, among all places where it may be.
 template <class IsIt>
 SharedFd find_file(FileSource& files, FileRequest request, const IsIt& is_it) {
   for (;; ++request.place) {
@@ -96,21 +96,21 @@ SharedFd find_by_build_id(FileSource& files, const std::string& build_id) {
 int find_debug_file(Dwfl_Module*, void** user_data, const char*, Dwarf_Addr, const char*,
                     const char* debuglink, GElf_Word debuglink_crc, char**) {
   DebugSearch& search = *static_cast<DebugSearch*>(*user_data);
-  // libdwfl asks here, too, for the second file that .gnu_debugaltlink names, then without a
+  // libdwfl also asks here for the second file that .gnu_debugaltlink names, then without a
   // checksum. ElfFile::attach_alternate looks for that one by its build id.
   const bool alternate = debuglink != nullptr && debuglink_crc == 0;
   int fd = -1;
-  // It also asks twice, for symbols and for DWARF, when there was nothing the first time.
+  // libdwfl asks twice, for symbols and for DWARF, if the first search found nothing.
   if (!alternate && !search.failed) {
     SharedFd file = find_by_build_id(*search.files, search.build_id);
     if (file.get() < 0 && debuglink != nullptr)
       file = find_by_link(search, debuglink, debuglink_crc);
     if (file.get() < 0) file = ask_debug_servers(search);
-    // libdwfl closes what it is given.
+    // libdwfl closes the descriptor it is given.
     fd = file.get() >= 0 ? ::fcntl(file.get(), F_DUPFD_CLOEXEC, 0) : -1;
     search.failed = fd < 0;
   }
-  // With errno set libdwfl takes a miss for an error and gives up .dynsym as well.
+  // If errno is set, libdwfl takes a miss for an error and gives up .dynsym as well.
   if (fd < 0) errno = 0;
   return fd;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Where the debug data of a stripped file is.
+// Where the debug information of a stripped file is.
 #pragma once
 
 #include <elfutils/libdwfl.h>
@@ -10,7 +10,7 @@
 
 namespace memflame {
 
-// What the search needs to know of the file; handed through libdwfl as its user data.
+// What the search must know about the file; libdwfl hands it through as user data.
 struct DebugSearch {
   FileSource* files = nullptr;
   std::string build_id;  // of the file, lower-case hex
@@ -18,20 +18,20 @@ struct DebugSearch {
   bool failed = false;   // there is no such file
 };
 
-// Lower-case hex of a build id as it stands in a file.
+// Lower-case hex of a build id's bytes.
 std::string hex(const void* bits, ssize_t size);
-// Build id of an ELF file in lower-case hex, "" when it has none or is not an ELF file.
+// Build id of an ELF file in lower-case hex; "" if it has none or is not an ELF file.
 std::string build_id_of(int fd);
 std::string build_id_of(Elf* elf);
 
-// The file /usr/lib/debug/.build-id/xx/yyyy.debug that has this very build id, in the target's root
-// or ours. Empty when there is none.
+// The file /usr/lib/debug/.build-id/xx/yyyy.debug with this very build id, in the target's root or
+// ours. Empty if there is none.
 SharedFd find_by_build_id(FileSource& files, const std::string& build_id);
 
-// Callback Dwfl_Callbacks::find_debuginfo; *user_data points to a DebugSearch. In order: by build
-// id in the target's root and in ours, by .gnu_debuglink in both, from debug servers. Written out
-// here rather than left to libdwfl because a link is a name chosen by the watched program: libdwfl
-// opens whatever it names, in our root.
+// Callback Dwfl_Callbacks::find_debuginfo; *user_data points to a DebugSearch. Searches in this
+// order: by build id in the target's root and in ours, by .gnu_debuglink in both, on debug servers.
+// libdwfl's own search is not used because a link is a name chosen by the watched program, and
+// libdwfl opens whatever it names, in our root.
 int find_debug_file(Dwfl_Module* module, void** user_data, const char* name, Dwarf_Addr base,
                     const char* file_name, const char* debuglink, GElf_Word debuglink_crc,
                     char** found_name);

@@ -28,12 +28,12 @@ struct Output {
 
 void append(const char* piece, size_t size, void* opaque) {
   Output& output = *static_cast<Output*>(opaque);
-  // The demangler keeps nothing but its own stack, so leaving it this way leaks nothing.
+  // The demangler keeps only its own stack, so leaving it this way leaks nothing.
   if (size > max_name - output.size) std::longjmp(output.too_long, 1);
   for (size_t i = 0; i < size; ++i) output.text[output.size++] = piece[i];
 }
 
-// Only plain data lives in this frame: it is jumped back to.
+// Only plain data may live in this frame, as longjmp returns to it.
 bool demangle_into(const char* mangled, Output& output) {
   output.size = 0;
   if (setjmp(output.too_long) != 0) return false;

@@ -7,9 +7,9 @@
 
 namespace memflame {
 
-// C++ (Itanium ABI) and Rust (legacy and v0) names demangled, the hash that Rust appends left out.
-// Anything else, and whatever cannot be demangled within bounds, is returned as it is: symbol names
-// come from the watched program, and a few hundred bytes can stand for gigabytes.
+// Demangles C++ (Itanium ABI) and Rust (legacy and v0) names, without the hash that Rust appends.
+// Anything else, and whatever cannot be demangled within bounds, is returned unchanged: symbol
+// names come from the watched program, and a few hundred bytes can stand for gigabytes.
 std::string demangle(std::string_view name);
 
 }  // namespace memflame

@@ -19,8 +19,8 @@ Dwarf_Word number(Dwarf_Die& die, unsigned int name) {
   return value;
 }
 
-// The path of a source file: relative ones are so to where the compiler ran. It is the watched
-// program's text, so what is endless is cut, at the front: the name of the file is at its end.
+// The path of a source file; relative ones start where the compiler ran. It is the watched
+// program's text, so it is cut to a length, at the front: the file's name is at its end.
 std::string source_path(Dwarf_Die& unit, std::string_view file) {
   constexpr size_t longest = 4096;
   std::string path(file.substr(file.size() - std::min(file.size(), longest)));
@@ -33,7 +33,7 @@ std::string source_path(Dwarf_Die& unit, std::string_view file) {
   return std::string(folder) + '/' + path;
 }
 
-// Sets file and line of the code at `address`, where the line table has them.
+// Sets file and line of the code at `address`, if the line table has them.
 void set_line(Dwarf_Die& unit, uint64_t address, SourceFrame& frame) {
   Dwarf_Line* line = dwarf_getsrc_die(&unit, address);
   if (line == nullptr) return;
@@ -108,7 +108,7 @@ struct DwarfIndex::UnitWalk {
   }
 };
 
-// Collects what is inlined into one function.
+// Collects the functions inlined into one function.
 struct DwarfIndex::FunctionWalk {
   Function& function;
 
@@ -168,7 +168,7 @@ void DwarfIndex::read(Unit& unit, IntervalIndex<uint32_t>* starts) {
   unit.ranges.build();
 }
 
-// Some compilers leave the ranges of a unit out; then its functions have to say where it is.
+// Some compilers leave out the ranges of a unit; its functions then say where it is.
 void DwarfIndex::read_units_without_ranges() {
   for (const uint32_t index : units_without_ranges_) read(units_[index], &unit_ranges_);
   units_without_ranges_.clear();
@@ -213,7 +213,7 @@ std::vector<SourceFrame> DwarfIndex::find_in(Unit& unit, uint64_t address) {
     return false;
   });
 
-  // From there outwards: each frame stands where it calls the one before it.
+  // From there outwards: each frame is at the line where it calls the one before it.
   std::vector<SourceFrame> frames;
   SourceFrame frame;
   set_line(unit_die, address, frame);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Which functions are inlined at an address, and where in the source it is.
+// Which functions are inlined at an address, and its place in the source.
 #pragma once
 
 #include <elfutils/libdw.h>
@@ -13,15 +13,15 @@
 namespace memflame {
 
 struct SourceFrame {
-  std::string function;  // demangled; empty when unknown
+  std::string function;  // demangled; empty if unknown
   std::string file;
-  uint32_t start_line = 0;  // where the function begins in the same file; 0 when unknown
+  uint32_t start_line = 0;  // where the function begins in the same file; 0 if unknown
   uint32_t line = 0;        // where it calls the next frame, or where the address itself is
 };
 
-// libdw answers such questions by walking a whole compile unit for every address
-// (dwarf_getscopes), which takes minutes for thousands of addresses of a big program. Here each
-// unit that is asked for is walked once, and each function that is asked for once more.
+// libdw answers such questions by walking a whole compile unit for every address (dwarf_getscopes),
+// which takes minutes for thousands of addresses of a big program. Here each unit that is needed is
+// walked once, and each function that is needed once more.
 class DwarfIndex {
  public:
   explicit DwarfIndex(Dwarf* dwarf);

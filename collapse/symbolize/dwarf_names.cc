@@ -31,7 +31,7 @@ const char* linkage_name(Dwarf_Die& die) {
   return nullptr;
 }
 
-// The entry that `die` refers to for what it does not say itself.
+// The entry that `die` refers to for attributes it lacks.
 bool follow(const Dwarf_Die& die, Dwarf_Die& origin) {
   Dwarf_Die from = die;
   Dwarf_Attribute attribute;
@@ -75,7 +75,7 @@ const std::string& DwarfNames::name(Dwarf_Die die) {
   const bool here = dwarf_cu_getdwarf(origin.cu) == dwarf_;
   const auto [place, added] =
       names_.try_emplace(dwarf_dieoffset(&origin) | (here ? 0 : alternate), std::string());
-  // Making the name may ask for further names and so rehash the table, but not move its values.
+  // Making the name may need further names and so rehash the table, but does not move its values.
   std::string& made = place->second;
   if (added) made = make_name(origin);
   return made;

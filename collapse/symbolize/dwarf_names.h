@@ -14,8 +14,8 @@ class DwarfNames {
  public:
   explicit DwarfNames(Dwarf* dwarf) : dwarf_(dwarf) {}
 
-  // The demangled linkage name; where there is none (in C, and for what is not visible outside its
-  // unit), the plain name behind its namespaces and classes. Empty when it has no name.
+  // The demangled linkage name; if there is none (in C, and for what is not visible outside its
+  // unit), the plain name behind its namespaces and classes. Empty if it has no name.
   const std::string& name(Dwarf_Die die);
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Walking DWARF that may be damaged or made to harm.
+// Walks DWARF that may be damaged or malicious.
 #pragma once
 
 #include <dwarf.h>
@@ -15,7 +15,7 @@ void each_range(Dwarf_Die& die, Add add) {
   Dwarf_Addr base = 0, start = 0, end = 0;
   ptrdiff_t next = 0;
   while ((next = dwarf_ranges(&die, next, &base, &start, &end)) > 0) {
-    // Linkers that drop a function leave 0 or a value near the top where its address was.
+    // Linkers that drop a function leave 0 or a value near the top in place of its address.
     if (start != 0 && start < end) add(start, end);
   }
 }
@@ -32,7 +32,7 @@ void walk_children(Dwarf_Die& parent, uint64_t& budget, int depth, uint32_t stat
     --budget;
     uint32_t inner = state;
     if (visit(die, inner)) walk_children(die, budget, depth + 1, inner, visit);
-    // DW_AT_sibling may point anywhere, also back.
+    // DW_AT_sibling may point anywhere, also backwards.
     const Dwarf_Off here = dwarf_dieoffset(&die);
     if (dwarf_siblingof(&die, &die) != 0 || dwarf_dieoffset(&die) <= here) return;
   }
@@ -41,8 +41,8 @@ void walk_children(Dwarf_Die& parent, uint64_t& budget, int depth, uint32_t stat
 }  // namespace detail
 
 // Visits the entries below `root`: visit(die, state) says whether to go below `die`, and may change
-// `state` for what is there. No entry takes less than a byte, so a walk of more steps than its unit
-// has bytes is going round in circles and ends.
+// `state` for what is there. Every entry takes at least a byte, so a walk with more steps than its
+// unit has bytes goes in circles, and ends.
 template <class Visit>
 void walk_tree(Dwarf_Die& root, Visit& visit) {
   Dwarf_Off next = 0;

@@ -19,9 +19,9 @@ const Dwfl_Callbacks callbacks{.find_elf = no_other_file,
                                .section_address = nullptr,
                                .debuginfo_path = nullptr};
 
-// Whether a file that was opened by its name is another than the one that was mapped, as far as
-// that shows without a build id: at least it has to be the same inode. A program that is linked
-// anew often gets the inode of the one before it.
+// Whether a file that was opened by its name differs from the one that was mapped, as far as that
+// shows without a build id: at least it must have the same inode. A program that is linked again
+// often gets the inode of the one before it.
 bool is_other_file(const Module& module, const struct stat& status) {
   if (module.kind == ModuleKind::vdso || module.file.get() >= 0 || !module.build_id.empty())
     return false;
@@ -83,8 +83,8 @@ ElfProblem ElfFile::open(const Module& module) {
 }
 
 const ElfFile::Segment* ElfFile::segment_of(uint64_t offset) const {
-  // The same bytes can be in two segments (linkers that save space let them overlap in a page);
-  // code is looked for, so an executable segment is preferred.
+  // The same bytes can be in two segments (linkers that save space let them overlap in a page); the
+  // search is for code, so an executable segment is preferred.
   const Segment* found = nullptr;
   for (const Segment& s : segments_)
     if (offset >= s.offset && offset - s.offset < s.size && (found == nullptr || !found->code))
@@ -116,9 +116,9 @@ uint64_t ElfFile::code_end(uint64_t address) const {
   return 0;
 }
 
-// dwz moves what several files share into one more file. Without it names and types are missing in
-// the middle of the data, so the DWARF is used with it or not at all. (Left alone, libdw would look
-// for the file when it needs it, under a name that the watched program chose.)
+// dwz moves what several files share into one more file. Without it names and types are missing
+// inside the data, so the DWARF is used with it or not at all. (libdw on its own would look for the
+// file when it needs it, under a name that the watched program chose.)
 bool ElfFile::attach_alternate(Dwarf* dwarf) {
   const char* name = nullptr;
   const void* bits = nullptr;
@@ -136,7 +136,7 @@ Dwarf* ElfFile::dwarf(Dwarf_Addr& bias) {
   Dwarf* dwarf = dwfl_module_getdwarf(dwfl_module_, &bias);
   if (dwarf == nullptr) return nullptr;
   if (!alternate_ && !attach_alternate(dwarf)) return nullptr;
-  // Ours minus this is theirs: libdwfl's bias counts from its own addresses.
+  // libdwfl's bias counts from its own addresses: ours minus this gives theirs.
   bias -= bias_;
   return dwarf;
 }

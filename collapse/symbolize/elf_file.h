@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// One mapped ELF file with its debug data, opened through libdwfl.
+// One mapped ELF file with its debug information, opened through libdwfl.
 #pragma once
 
 #include <elfutils/libdwfl.h>
@@ -15,8 +15,8 @@ enum class ElfProblem : uint8_t {
   none,
   unreadable,  // could not be opened
   not_elf,     // something else, e.g. memory files that a JIT writes its code to
-  replaced,    // the file that can be read now is not the one that was mapped
-  not_wanted,  // files are not to be opened
+  replaced,    // the file there now is not the one that was mapped
+  not_wanted,  // files must not be opened
 };
 
 // Addresses are those the linker gave ("virtual addresses" of the file), never those of a process.
@@ -37,12 +37,12 @@ class ElfFile {
   // The pages of the segment that holds that byte, as a loader maps them, and the file's build id;
   // CodeMapping::file is empty.
   std::optional<CodeMapping> mapping_of(uint64_t offset) const;
-  // End of the executable segment that holds `address`; 0 when none does.
+  // End of the executable segment that holds `address`; 0 if there is none.
   uint64_t code_end(uint64_t address) const;
 
   Elf* elf() const { return elf_; }
   Dwfl_Module* module() const { return dwfl_module_; }
-  // nullptr when there is no DWARF; else its addresses are ours minus `bias`.
+  // nullptr if there is no DWARF; its addresses are ours minus `bias`.
   Dwarf* dwarf(Dwarf_Addr& bias);
   // What libdwfl adds to the addresses of the file, in getsym_info and the like.
   Dwarf_Addr bias() const { return bias_; }

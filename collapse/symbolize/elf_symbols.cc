@@ -15,8 +15,8 @@ std::string_view without_version(std::string_view name) {
   return at == 0 ? name : name.substr(0, at);
 }
 
-// End of what a symbol at `address` may cover: its section, or its segment where a file has no
-// section headers. 0 when that is not code.
+// End of what a symbol at `address` may cover: its section, or its segment if the file has no
+// section headers. 0 if that is not code.
 uint64_t code_limit(const ElfFile& file, Elf* symbol_file, GElf_Word section, uint64_t address) {
   const uint64_t segment_end = file.code_end(address);
   GElf_Shdr header;
@@ -119,7 +119,7 @@ std::vector<Symbol> ElfSymbols::find(uint64_t address) {
   return symbols;
 }
 
-// What a file without symbols still says of a function's name.
+// A function's name in a file without symbols, as far as it can be told.
 std::string_view ElfSymbols::stripped_name(uint64_t address) {
   if (const std::optional<uint64_t> start = start_of(address)) return starts_->name_of(*start);
   if (problem() != ElfProblem::none) return {};

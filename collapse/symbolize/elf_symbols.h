@@ -18,7 +18,7 @@ namespace memflame {
 
 class ElfSymbols {
  public:
-  // With `dwarf` the inlined functions and source lines are read, too.
+  // With `dwarf` it also reads inlined functions and source lines.
   ElfSymbols(const Module& module, bool dwarf, FileSource& files);
 
   ElfProblem problem() const { return file_.problem(); }
@@ -28,14 +28,13 @@ class ElfSymbols {
   std::optional<CodeMapping> mapping_of(uint64_t offset) const { return file_.mapping_of(offset); }
 
   // The function at `address` and those inlined into it there, outermost first, names demangled,
-  // Symbol::module left empty. Empty when nothing is known.
+  // Symbol::module left empty. Empty if nothing is known.
   std::vector<Symbol> find(uint64_t address);
 
-  // Where the function that `address` is in begins, of which no name is known, by the unwind
-  // tables.
+  // The start of the function at `address` if its name is not known, by the unwind tables.
   std::optional<uint64_t> start_of(uint64_t address);
 
-  // What the symbol table alone says, as it stands there: for tests and for probes.
+  // The symbol table's own text, for tests and for probes.
   std::string_view raw_name(uint64_t address) const;
 
  private:
@@ -47,7 +46,7 @@ class ElfSymbols {
   std::deque<std::string> plt_names_;
   SymbolTable table_;
   std::unique_ptr<DwarfIndex> dwarf_;
-  std::optional<FunctionStarts> starts_;  // read when first needed
+  std::optional<FunctionStarts> starts_;  // read on first use
   std::optional<GoNames> go_;             // the same
   Dwarf_Addr dwarf_bias_ = 0;
 };

@@ -27,7 +27,7 @@ bool is_build_id(const std::string& text) {
          text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
-// A link is a plain file name; anything else wants to lead us astray.
+// A link is a plain file name; anything else tries to mislead us.
 bool is_plain_name(const std::string& text) {
   return !text.empty() && text.size() <= 255 && text.find('/') == std::string::npos &&
          text.find('\0') == std::string::npos;
@@ -49,7 +49,7 @@ std::vector<Place> places_of_link(const Module& module, const std::string& link)
   if (!is_plain_name(link) || slash == std::string::npos) return {};
   const std::string directory = module.path.substr(0, slash + 1);
   std::vector<std::string> folders{directory, directory + ".debug/", "/usr/lib/debug" + directory};
-  // Where /lib is a link to /usr/lib, packages may still file their debug data under /lib.
+  // If /lib is a link to /usr/lib, packages may still file their debug information under /lib.
   if (directory.starts_with("/usr/")) folders.push_back("/usr/lib/debug" + directory.substr(4));
   std::vector<Place> places;
   for (const std::string& root : {module.root, std::string()})
@@ -57,8 +57,8 @@ std::vector<Place> places_of_link(const Module& module, const std::string& link)
   return places;
 }
 
-// libdebuginfod (elfutils), loaded only where the user has named servers: it brings a network
-// stack. Prototypes as in debuginfod_find_debuginfo(3).
+// libdebuginfod (elfutils), loaded only if the user has named servers: it brings a network stack.
+// Prototypes as in debuginfod_find_debuginfo(3).
 class DebugServers {
  public:
   DebugServers() : library_(::dlopen("libdebuginfod.so.1", RTLD_NOW)) {

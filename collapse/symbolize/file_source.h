@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Opening the files that names are read from, apart from reading them: whoever reads them may have
-// been taken over by what is in them (namer.h).
+// Opens the files that names are read from. This is apart from reading them, because malicious
+// contents may have taken over the process that reads (namer.h).
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@ struct DebuginfodBudget {
   bool exhausted() const { return left <= left.zero(); }
 };
 
-// A file that belongs to one module, without a path: the one who opens it makes that.
+// A file that belongs to one module, without a path: the process that opens it makes the path.
 struct FileRequest {
   enum class Kind : uint8_t {
     mapped,    // the file that was mapped

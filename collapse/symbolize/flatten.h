@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Overlapping ranges of addresses made into disjoint ones.
+// Turns overlapping address ranges into disjoint ones.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,8 @@ struct Span {
 };
 
 // Sweeps over all starts and ends; between two of them the best of the owners that reach there
-// wins. `better(a, b)` is a strict order on Span. O(n log n) whatever the overlaps are, which
-// matters because symbol tables and perf maps are written by the program that is watched.
+// wins. `better(a, b)` is a strict order on Span. O(n log n) however they overlap, which matters
+// because the watched program writes symbol tables and perf maps.
 template <class Better>
 std::vector<Span> flatten(std::vector<Span> spans, Better better) {
   std::erase_if(spans, [](const Span& s) { return s.start >= s.end; });
@@ -47,7 +47,7 @@ std::vector<Span> flatten(std::vector<Span> spans, Better better) {
   return rows;
 }
 
-// The row that holds `address`, nullptr when none does. `rows` as flatten() returns them.
+// The row that holds `address`; nullptr if there is none. `rows` as flatten() returns them.
 inline const Span* find_span(const std::vector<Span>& rows, uint64_t address) {
   const auto after = std::upper_bound(rows.begin(), rows.end(), address,
                                       [](uint64_t a, const Span& s) { return a < s.start; });

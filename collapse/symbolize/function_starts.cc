@@ -40,8 +40,8 @@ size_t size_of_encoded(unsigned encoding) {
   }
 }
 
-// How the addresses in FDEs of this CIE are written ("zR", "zPLR", …); the last one would do, but
-// what stands before it has to be known. `cie`: from its length on.
+// How the addresses in FDEs of this CIE are written ("zR", "zPLR", …). The last letter would do,
+// but what stands before it must be skipped. `cie`: from its length on.
 std::optional<unsigned> encoding_of(std::span<const std::byte> cie, bool& signal_frame) {
   constexpr size_t augmentation_at = 9;  // behind length, id and version
   const auto* text = reinterpret_cast<const char*>(cie.data());
@@ -83,7 +83,8 @@ FunctionStarts::FunctionStarts(const ElfFile& file) {
     index_ = segment.p_vaddr;
     size = segment.p_filesz;
   }
-  // Version 1; where .eh_frame is, in four bytes; how many entries; and these, from the index on.
+  // Version 1; the address of .eh_frame in four bytes; the number of entries; then these, relative
+  // to the index.
   constexpr size_t table_at = 12;
   const std::span<const std::byte> head = read(index_, table_at);
   const auto is = [&](size_t at, unsigned value) { return number_at<uint8_t>(head, at) == value; };
@@ -117,7 +118,7 @@ void FunctionStarts::map_segments(Elf* elf) {
   }
 }
 
-// What is at an address, as much of it as there is.
+// The bytes at an address, as many of them as there are.
 std::span<const std::byte> FunctionStarts::read(uint64_t address, uint64_t size) const {
   for (const Mapped& part : mapped_) {
     const uint64_t into = address - part.address;
@@ -159,12 +160,12 @@ std::optional<uint64_t> FunctionStarts::start_of(uint64_t address) const {
   if (!extent || static_cast<uint64_t>(from_index - entry.start) >= extent->size)
     return std::nullopt;
   const uint64_t start = index_ + static_cast<uint64_t>(int64_t{entry.start});
-  // What a signal handler returns to is looked up one byte before it, so its entry begins there.
+  // A signal handler's return address is looked up one byte before it, so its entry begins there.
   return extent->signal_frame ? start + 1 : start;
 }
 
-// gcc's and clang's startup code hands main over in %rdi: lea main(%rip),%rdi, or mov $main,%rdi in
-// a program at a fixed address.
+// gcc's and clang's startup code passes main in %rdi: lea main(%rip),%rdi, or mov $main,%rdi in a
+// program at a fixed address.
 void FunctionStarts::find_program_start(Elf* elf) {
   GElf_Ehdr header;
   if (gelf_getehdr(elf, &header) == nullptr) return;

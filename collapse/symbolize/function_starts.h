@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Where functions begin, in a file without symbols: its unwind tables know.
+// Where functions begin in a file without symbols, by its unwind tables.
 #pragma once
 
 #include <cstdint>
@@ -16,24 +16,23 @@ namespace memflame {
 // .eh_frame.
 class FunctionStarts {
  public:
-  // Knows nothing where the file has no index of its unwind tables (.eh_frame_hdr), or one of a
-  // form that no linker writes. What is in the file may be wrong in any way. The file has to
-  // stay open.
+  // Finds nothing if the file has no index of its unwind tables (.eh_frame_hdr), or one in a form
+  // that no linker writes. The file's contents may be wrong in any way. The file must stay open.
   explicit FunctionStarts(const ElfFile& file);
 
-  // Where the function that `address` is in begins.
+  // The start of the function that holds `address`.
   std::optional<uint64_t> start_of(uint64_t address) const;
 
-  // A program says itself where it starts (_start), and hands main to the C library there. Empty
-  // for all other functions, and for libraries.
+  // A program's header gives its start (_start), and the code there hands main to the C library.
+  // Empty for all other functions, and for libraries.
   std::string_view name_of(uint64_t start) const;
 
  private:
   struct Entry {
-    int32_t start = 0;  // from the index on
+    int32_t start = 0;  // relative to the index
     int32_t fde = 0;
   };
-  struct Mapped {  // a part of the file, where the linker put it
+  struct Mapped {  // a part of the file, at the linker's address
     uint64_t address = 0;
     std::span<const std::byte> bytes;
   };

@@ -14,7 +14,7 @@ std::span<const std::byte> bytes_of(const Elf_Data* data) {
   return {static_cast<const std::byte*>(data->d_buf), data->d_size};
 }
 
-// What is at an address of the file, as much of it as there is.
+// The bytes at an address of the file, as many of them as there are.
 bool read_code(Elf* elf, uint64_t address, std::span<std::byte> to) {
   size_t count = 0;
   if (elf_getphdrnum(elf, &count) != 0) return false;

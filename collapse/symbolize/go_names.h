@@ -10,13 +10,13 @@
 
 namespace memflame {
 
-// Addresses are those of the file (see ElfFile). Inlined functions are not told.
+// Addresses are those of the file (see ElfFile). Inlined functions are not included.
 class GoNames {
  public:
-  // Knows nothing of files without .gopclntab. The file has to stay open.
+  // Finds nothing in files without .gopclntab. The file must stay open.
   explicit GoNames(const ElfFile& file);
 
-  // Empty when the address is in no function of Go.
+  // Empty if the address is in no function of Go.
   std::string_view name_of(uint64_t address) const;
 
  private:

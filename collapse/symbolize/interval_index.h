@@ -9,7 +9,7 @@
 namespace memflame {
 
 // Ranges are sorted by start; beside each stands how far it and those before it reach, so a search
-// walks back from the last start at or below the address only as long as something can reach it.
+// walks back from the last start at or below the address only while an earlier range can reach it.
 template <class T>
 class IntervalIndex {
  public:

@@ -21,11 +21,11 @@ class Kallsyms {
   Kallsyms(const Kallsyms&) = delete;  // the table holds views of the text
   Kallsyms& operator=(const Kallsyms&) = delete;
 
-  // True when the kernel hides its addresses (all are zero, see kernel.kptr_restrict) or when there
-  // is nothing in the text.
+  // True if the kernel hides its addresses (all are zero, see kernel.kptr_restrict) or the text is
+  // empty.
   bool hidden() const { return table_.size() == 0; }
 
-  // Empty names when the address is not known.
+  // Empty names if the address is not known.
   Name find(uint64_t address) const;
 
  private:
@@ -33,7 +33,7 @@ class Kallsyms {
   SymbolTable table_;
 };
 
-// Whole text of a file, "" when it cannot be read. For files of /proc, whose size is not known.
+// Whole text of a file, "" if it cannot be read. For files of /proc, whose size is not known.
 std::string read_text(const std::string& path);
 
 }  // namespace memflame

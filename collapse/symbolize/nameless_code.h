@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What to do about code that was made at run time and has no name.
+// Advice on code that was made at run time and has no name.
 #pragma once
 
 #include <string>

@@ -26,7 +26,7 @@ enum class Message : uint32_t { unfiltered, open, names, end_of_group };
 
 constexpr size_t part_bytes = size_t{1} << 20;      // names that are sent at once
 constexpr uint32_t most_bytes = uint32_t{1} << 26;  // of a message
-// What names of a place take at most, on average, with all functions inlined there.
+// What the names of a place take at most, on average, with all inlined functions.
 constexpr uint64_t bytes_per_location = 16384;
 constexpr std::chrono::seconds patience{600};  // with one group
 
@@ -49,7 +49,7 @@ bool send_message(int socket, Message type, std::string_view payload) {
          send_all(socket, payload.data(), payload.size());
 }
 
-// The answer to a request: one byte, with the descriptor when there is a file.
+// The answer to a request: one byte, with the descriptor if there is a file.
 bool send_file(int socket, const OpenedFile& opened) {
   auto found = static_cast<char>(opened.found);
   iovec part{&found, 1};
@@ -90,7 +90,7 @@ OpenedFile receive_file(int socket) {
   return opened;
 }
 
-// All of a symbol but its module, which the other side knows.
+// All of a symbol but its module, which the other process knows.
 void write_symbol(WireWriter& out, const Symbol& symbol) {
   const auto& [function, file, line, start_line, kind, module] = symbol;
   out.text(function);
@@ -111,7 +111,7 @@ Symbol read_symbol(WireReader& in) {
   return symbol;
 }
 
-// All of a place but its file, which the other side knows.
+// All of a place but its file, which the other process knows.
 void write_code(WireWriter& out, const NamedCode& code) {
   out.text(code.mapping.build_id);
   for (const uint64_t number :
@@ -150,7 +150,7 @@ Names read_names(std::string_view bytes) {
   return names;
 }
 
-// In the process that reads names: the files come from the other one.
+// In the process that reads names: asks the other one for files.
 class AskedFiles : public FileSource {
  public:
   explicit AskedFiles(int socket) : socket_(socket) {}
@@ -194,10 +194,10 @@ void send_names(int socket, const Names& names) {
   send_message(socket, Message::names, out.bytes());
 }
 
-// How it says that it failed; not what libraries end with.
+// Exit codes of a failed process; libraries do not use them.
 constexpr int out_of_memory = 65, other_failure = 66;
 
-// Never returns, and destroys nothing: the other process has it all.
+// Never returns, and destroys nothing: the other process owns it all.
 [[noreturn]] void be_namer(const NamingWork& work, size_t first, int socket) {
   int status = 0;
   try {
@@ -232,7 +232,7 @@ class Namer {
                   std::strerror(errno));
     socket_ = SharedFd(ends[0]);
     const SharedFd other(ends[1]);
-    // Nothing of this process's handlers runs in the new one.
+    // No handler of this process may run in the new one.
     sigset_t all, before;
     ::sigfillset(&all);
     ::pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -252,7 +252,7 @@ class Namer {
   Namer(const Namer&) = delete;
   Namer& operator=(const Namer&) = delete;
 
-  // The next message; false at the end. Throws Error when it takes too long.
+  // The next message; false at the end. Throws Error if it takes too long.
   bool receive(Clock::time_point until, Message& type, std::string& payload) {
     std::array<char, 8> head{};
     if (!receive_all_until(until, head.data(), head.size())) return false;
@@ -266,7 +266,7 @@ class Namer {
 
   bool answer(const OpenedFile& opened) const { return send_file(socket_.get(), opened); }
 
-  // Why it ended before its work did. One that has only closed its socket is not waited for.
+  // Why it ended before its work was done. If it only closed its socket, it is not waited for.
   std::string how_it_ended() {
     siginfo_t info{};
     const auto until = Clock::now() + std::chrono::seconds(1);
@@ -344,7 +344,7 @@ class Naming {
   }
 
  private:
-  // True when all groups are done, false when the process has ended before.
+  // True when all groups are done, false if the process ended early.
   bool serve(Namer& namer) {
     Message type{};
     std::string payload;
@@ -353,7 +353,7 @@ class Naming {
       try {
         if (!namer.receive(until, type, payload)) return false;
       } catch (const Error&) {
-        // So that many such files cannot hold up a run for hours.
+        // Shorter each time, so that many such files cannot hold up a run for hours.
         patience_ = std::max(patience_ / 4, std::chrono::seconds(1));
         throw;
       }

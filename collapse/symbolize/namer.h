@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Reads names in a process of its own, which may do nothing but that: files of watched programs,
-// their debug data and their perf maps are parsed by libraries, and whoever controls a watched
+// Reads names in a process of its own that can do nothing else: libraries parse the files of
+// watched programs, their debug information and their perf maps, and whoever controls a watched
 // program writes what they parse.
 //
-// Work comes in groups (a file, the JIT code of a process), which fail one by one: when the process
-// ends early, the group it was at stays without names, and another process goes on behind it.
+// Work comes in groups (a file, the JIT code of a process), which fail one by one: if the process
+// ends early, its current group stays without names, and another process continues behind it.
 #pragma once
 
 #include <functional>
@@ -17,37 +17,37 @@
 
 namespace memflame {
 
-// Where a location is: the file is that of the group.
+// The place of a location; its file is the group's.
 struct NamedCode {
   LocationId location;
   CodeMapping mapping;
   uint64_t address = 0;
 };
 
-// What the process says of a group. Locations may come in several parts.
+// A process's answer for a group. Locations may come in several parts.
 struct Names {
   std::vector<std::pair<LocationId, std::vector<Symbol>>> locations;
-  std::vector<NamedCode> code;     // where it was asked for; before the names of these locations
-  uint64_t unknown = 0;            // of these, how many have no name but only a place
+  std::vector<NamedCode> code;     // if requested; before the names of these locations
+  uint64_t unknown = 0;            // how many of these have only a place, not a name
   std::vector<std::string> notes;  // for Meta::notes
 };
 
 struct NamingWork {
   size_t groups = 0;
-  uint64_t locations = 0;     // of all groups; bounds what is believed
-  uint64_t memory_bytes = 0;  // that the process may take; 0 = no limit
-  // In the other process: names a group with files of `files`, and hands names to `tell` as it
-  // has them.
+  uint64_t locations = 0;     // of all groups; bounds what is accepted
+  uint64_t memory_bytes = 0;  // limit for the process; 0 = none
+  // In the other process: names a group with files of `files`, and passes names to `tell` as they
+  // come.
   std::function<void(size_t group, FileSource& files, const std::function<void(Names)>& tell)> name;
-  // In this one: opens a file for a group; takes its names, which may be anything (throws Error
-  // when they cannot be true); hears why the rest of a group stays without names.
+  // In this process: opens a file for a group; takes its names, which may be anything (throws Error
+  // if they cannot be true); learns why the rest of a group stays without names.
   std::function<OpenedFile(size_t group, const FileRequest& request)> open;
   std::function<void(size_t group, Names names)> take;
   std::function<void(size_t group, const std::string& why)> give_up;
 };
 
-// Does the work and returns true when system calls were filtered. Throws nothing of its own: where
-// a process cannot be started, all groups are given up.
+// Does the work; returns true if system calls were filtered. Throws nothing of its own: if a
+// process cannot be started, it gives up all groups.
 bool name_apart(const NamingWork& work);
 
 }  // namespace memflame

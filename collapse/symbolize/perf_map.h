@@ -10,10 +10,9 @@
 
 namespace memflame {
 
-// Lines "START SIZE name", numbers in hex. A JIT that throws code away uses the addresses again and
-// appends: where lines overlap, the last one counts. The text comes from the watched program; lines
-// that say nothing usable are passed over, and the addresses they would have named are counted as
-// unknown symbols.
+// Lines "START SIZE name", numbers in hex. A JIT that discards code reuses the addresses and
+// appends: if lines overlap, the last one counts. The text comes from the watched program; unusable
+// lines are skipped, and the addresses they would have named are counted as unknown symbols.
 class PerfMap {
  public:
   // Longer names are cut, at the end, to keep the picture usable.
@@ -22,7 +21,7 @@ class PerfMap {
   // `text` must outlive the map.
   explicit PerfMap(std::string_view text);
 
-  // Empty when nothing is known of the address.
+  // Empty if nothing is known about the address.
   std::string_view find(uint64_t address) const;
   size_t size() const { return rows_.size(); }
 
@@ -32,8 +31,7 @@ class PerfMap {
 };
 
 // V8 marks each function with the compiler that made its code: "JS:~f", "JS:^f" and "JS:*f" are one
-// function, "JS:f", while a program runs itself warm. Names of other forms are returned as they
-// are.
+// function, "JS:f", while a program warms up. Names of other forms are returned unchanged.
 std::string without_tier(std::string_view name);
 
 }  // namespace memflame

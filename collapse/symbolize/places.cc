@@ -11,8 +11,8 @@ namespace {
 
 enum class Kind : uint8_t { file, anonymous, kernel, vsyscall, unmapped };
 
-// What makes two addresses the same place. `owner` is a module for code of files, a space for other
-// code of a process, and 0 for the kernel's.
+// Equal keys mean the same place. `owner` is a module for code of files, a space for other code of
+// a process, and 0 for the kernel's.
 struct Key {
   Kind kind = Kind::unmapped;
   bool is_return = false;

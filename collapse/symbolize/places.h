@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The distinct code addresses of a recording, grouped by where their names are to be found.
+// The distinct code addresses of a recording, grouped by where their names can be found.
 #pragma once
 
 #include <map>
@@ -9,7 +9,7 @@
 
 namespace memflame {
 
-// One address to be named, and which entry of recording.locations the name goes to.
+// One address to be named, and the entry of recording.locations that gets the name.
 struct Target {
   LocationId location;
   // Offset in the file for code of files; distance from the start of the mapping otherwise.
@@ -25,11 +25,11 @@ struct Places {
   std::vector<Target> unmapped;
 };
 
-// The address to look a name up for: behind a call may be the next function.
+// The address to look up: the one behind a call may be in the next function.
 inline uint64_t lookup_address(const Pc& pc) { return pc.is_return ? pc.addr - 1 : pc.addr; }
 
-// The space whose perf map names the JIT code of `space`: a child that did not write one of its own
-// runs the code its parent made.
+// The space whose perf map names the JIT code of `space`: a child without a map of its own runs the
+// code its parent made.
 SpaceId perf_map_owner(const Recording& recording, SpaceId space);
 
 // Fills recording.frames and, without names, recording.locations.

@@ -43,8 +43,8 @@ void read_slots(const ElfFile& file, Elf_Scn* section, const GElf_Shdr& header,
   }
 }
 
-// A stub is `jmp *slot(%rip)`: ff 25 and a 32-bit distance, perhaps behind endbr64, a bnd prefix or
-// a mov. Linkers lay stubs out in steps of `step` bytes.
+// A stub is `jmp *slot(%rip)`: ff 25 and a 32-bit distance, possibly behind endbr64, a bnd prefix
+// or a mov. Linkers lay stubs out in steps of `step` bytes.
 void read_stubs(Elf_Scn* section, const GElf_Shdr& header, uint64_t step, const Slots& slots,
                 std::vector<PltStub>& stubs) {
   const Elf_Data* code = elf_getdata(section, nullptr);
@@ -87,7 +87,7 @@ std::vector<PltStub> plt_stubs(const ElfFile& file,
     const std::string_view name = string_at(elf, names, shape.sh_name);
     if (name == ".plt" || name == ".plt.sec" || name == ".iplt")
       read_stubs(s, shape, 16, slots, stubs);
-    // Slots that are not bound lazily need no more than the jump: 8 bytes, or 16 with endbr64.
+    // Slots that are not bound lazily need only the jump: 8 bytes, or 16 with endbr64.
     if (name == ".plt.got") read_stubs(s, shape, shape.sh_entsize == 16 ? 16 : 8, slots, stubs);
   }
   return stubs;

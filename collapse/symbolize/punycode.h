@@ -8,8 +8,8 @@
 
 namespace memflame {
 
-// UTF-8 for `text`, whose plain characters stand before the last `delimiter`; nothing when it is
-// not well formed.
+// UTF-8 for `text`, whose plain characters stand before the last `delimiter`; nothing if it is not
+// well formed.
 std::optional<std::string> from_punycode(std::string_view text, char delimiter);
 
 }  // namespace memflame

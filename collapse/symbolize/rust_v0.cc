@@ -10,7 +10,7 @@ namespace {
 using rust_v0::BadName;
 using rust_v0::basic_type;
 
-// Along the grammar of RFC 2603, one function per rule; each takes its part and appends its
+// Follows the grammar of RFC 2603, one function per rule; each consumes its part and appends its
 // meaning.
 class Demangler : private rust_v0::Reader {
  public:
@@ -29,8 +29,8 @@ class Demangler : private rust_v0::Reader {
     out_ += text;
   }
 
-  // Parts can refer back to earlier parts, so a short name can be deep and long when it is spelled
-  // out. Depth, length and the number of steps are bounded.
+  // Parts can refer back to earlier parts, so a short name can be deep, and long once spelled out.
+  // Depth, length and the number of steps are bounded.
   struct Level {
     explicit Level(Demangler& d) : depth(d.depth_) {
       if (++depth > 200 || ++d.steps_ > 1 << 20) throw BadName();
@@ -68,7 +68,7 @@ class Demangler : private rust_v0::Reader {
       case 'M':
       case 'X':
         disambiguator();
-        unseen_path();  // where the impl stands
+        unseen_path();  // the place of the impl
         [[fallthrough]];
       case 'Y':
         put("<");
@@ -113,7 +113,7 @@ class Demangler : private rust_v0::Reader {
     }
   }
 
-  // What stands before "E", separated by commas; returns how many there were.
+  // The items before "E", separated by commas; returns how many there were.
   template <class Rule>
   size_t list(Rule rule) {
     size_t count = 0;

@@ -8,8 +8,8 @@
 
 namespace memflame {
 
-// "_RNvCs1234_7mycrate3foo" -> "mycrate::foo"; nothing when the name is not well formed, or when
-// its plain form is longer than `max_size`. Crate hashes are left out.
+// "_RNvCs1234_7mycrate3foo" -> "mycrate::foo"; nothing if the name is not well formed, or if its
+// plain form is longer than `max_size`. Crate hashes are left out.
 std::optional<std::string> demangle_rust_v0(std::string_view name, size_t max_size);
 
 }  // namespace memflame

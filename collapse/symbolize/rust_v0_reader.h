@@ -10,7 +10,7 @@
 
 namespace memflame::rust_v0 {
 
-// Thrown where a name is not well formed, or where its plain form gets too long.
+// Thrown if a name is not well formed, or if its plain form gets too long.
 struct BadName {};
 
 // Types of one letter; empty for other letters.

@@ -45,11 +45,11 @@ constexpr bool sanitized = true;
 constexpr bool sanitized = false;
 #endif
 
-// The kernel calls them on return from a probed function (Linux 6.11) and at a probe (6.18), in the
-// probed program's name. Later kernels pass them by any filter. Newer than the headers.
+// The kernel makes a probed program call them on return from a probed function (Linux 6.11) and at
+// a probe (6.18). Later kernels pass them through any filter. Newer than the headers.
 constexpr uint32_t nr_uretprobe = 335, nr_uprobe = 336;
 
-// What reading of mapped files, memory, locks and the socket take, whatever the arguments are.
+// What reading mapped files, memory, locks and the socket take, whatever the arguments are.
 constexpr std::array<uint32_t, 29> harmless{
     SYS_read,         SYS_pread64,         SYS_write,    SYS_sendmsg,       SYS_recvmsg,
     SYS_sendto,       SYS_recvfrom,        SYS_close,    SYS_fstat,         SYS_lseek,
@@ -59,7 +59,7 @@ constexpr std::array<uint32_t, 29> harmless{
     SYS_sched_yield,  SYS_restart_syscall, nr_uretprobe, nr_uprobe,
 };
 
-// What libraries try, and do without: locales, time zones, other debug files.
+// What libraries try, and can do without: locales, time zones, other debug files.
 constexpr std::array<uint32_t, 11> refused{
     SYS_open,     SYS_openat, SYS_access,     SYS_faccessat, SYS_stat,       SYS_lstat,
     SYS_readlink, SYS_statx,  SYS_readlinkat, SYS_prlimit64, SYS_newfstatat,
@@ -77,7 +77,7 @@ class Filter {
   }
   void allow(uint32_t call) { when(call, SECCOMP_RET_ALLOW); }
   void refuse(uint32_t call) { when(call, SECCOMP_RET_ERRNO | EACCES); }
-  // Only when the lower half of an argument has none of these bits.
+  // Only if the lower half of an argument has none of these bits.
   void allow_without(uint32_t call, uint32_t argument, uint32_t bits) {
     skip_unless(BPF_JEQ, call, 4);
     load_argument(argument);
@@ -85,7 +85,7 @@ class Filter {
     answer(SECCOMP_RET_ALLOW);
     load(offsetof(seccomp_data, nr));
   }
-  // Only when the lower half of an argument is one of these.
+  // Only if the lower half of an argument is one of these.
   void allow_with(uint32_t call, uint32_t argument, std::initializer_list<uint32_t> values) {
     skip_unless(BPF_JEQ, call, static_cast<uint8_t>(2 + 2 * values.size()));
     load_argument(argument);
@@ -121,7 +121,7 @@ class Filter {
 bool filter_system_calls() {
   Filter filter;
   for (const uint32_t call : harmless) filter.allow(call);
-  // No code that was not there when the filter came.
+  // No new code after the filter is in place.
   filter.allow_without(SYS_mmap, 2, PROT_EXEC);
   filter.allow_without(SYS_mprotect, 2, PROT_EXEC);
   // fstat() of glibc 2.33 and later.
@@ -132,7 +132,7 @@ bool filter_system_calls() {
   return filter.install();
 }
 
-// Memory that is shared with memflame, and through it with the kernel: ring buffers, tables.
+// Memory shared with memflame, and through it with the kernel: ring buffers, tables.
 void unmap_shared() {
   std::ifstream maps("/proc/self/maps");
   std::vector<std::pair<uintptr_t, uintptr_t>> shared;
@@ -154,7 +154,7 @@ void write_word(const char* file, const char* word) {
   out << word;
 }
 
-// Private memory that can be written, as RLIMIT_DATA counts it.
+// Private writable memory, as RLIMIT_DATA counts it.
 uint64_t data_bytes() {
   std::ifstream status("/proc/self/status");
   uint64_t kib = 0;
@@ -179,7 +179,7 @@ void drop_capabilities() {
   ::syscall(SYS_capset, &header, none.data());
 }
 
-// Those that a mistake of this process raises stay as they are.
+// Signals raised by an error of this process itself stay unblocked.
 void block_signals() {
   sigset_t set;
   ::sigfillset(&set);
@@ -206,7 +206,7 @@ bool enter_sandbox(int socket, const SandboxLimits& limits) {
   drop_capabilities();
   ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-  // After the capabilities, whose change takes it back.
+  // Comes after the capabilities, as changing those resets it.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   return sanitized || filter_system_calls();
 }

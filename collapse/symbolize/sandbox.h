@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Gives up what a process may do, for good, before it reads what others wrote.
+// Gives up a process's rights, for good, before it reads what others wrote.
 #pragma once
 
 #include <cstdint>
@@ -7,18 +7,18 @@
 namespace memflame {
 
 struct SandboxLimits {
-  uint64_t data_bytes = 0;  // of memory beside what the process has already; 0 = no limit
+  uint64_t data_bytes = 0;  // on top of what the process already has; 0 = no limit
 };
 
-// To be called in a forked child that has one thread. What is left: the socket, which becomes
-// descriptor 0, memory, and system calls that take nothing but these. Opening files is answered
-// with EACCES, as libraries try it; any other system call ends the process by SIGSYS. Signals that
-// others send are blocked. The process ends with the thread that forked it, and is the first to go
-// when the machine runs out of memory. False: the kernel has no filters for system calls, all else
+// Call it in a forked child that has one thread. What remains: the socket, which becomes descriptor
+// 0, memory, and system calls that need only these. Opening files is answered with EACCES, as
+// libraries try it; any other system call ends the process by SIGSYS. Signals that others send are
+// blocked. The process ends with the thread that forked it, and is the first to be killed when the
+// machine runs out of memory. Returns false if the kernel has no filters for system calls; all else
 // is done.
 //
-// Builds with AddressSanitizer have neither filter nor limit of memory, as its runtime opens files
-// and maps shadow memory; stderr stays open there.
+// Builds with AddressSanitizer have neither filter nor memory limit, as its runtime opens files and
+// maps shadow memory; stderr stays open there.
 [[nodiscard]] bool enter_sandbox(int socket, const SandboxLimits& limits);
 
 }  // namespace memflame

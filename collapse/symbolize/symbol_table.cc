@@ -6,7 +6,7 @@
 namespace memflame {
 namespace {
 
-// Compilers align functions to 16 bytes; what lies between is never called, but a return address
+// Compilers align functions to 16 bytes; the bytes between are never called, but a return address
 // behind a call that does not return can point there.
 constexpr uint64_t alignment = 16;
 
@@ -60,8 +60,8 @@ SymbolTable::SymbolTable(std::vector<SymbolEntry> entries) : entries_(std::move(
   const std::vector<uint32_t> labels = unsized_starts(entries_);
   rows_.reserve(sized.size() + labels.size());
 
-  // A label inside a sized function does not take its bytes away; in the gaps between sized
-  // functions each label reaches to the next symbol of either kind.
+  // A label inside a sized function does not split it; in the gaps between sized functions each
+  // label reaches to the next symbol of either kind.
   size_t next = 0;
   const auto fill_gap = [&](uint64_t from, uint64_t to) {
     for (; next < labels.size() && entries_[labels[next]].start < to; ++next) {

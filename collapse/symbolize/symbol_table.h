@@ -19,8 +19,8 @@ struct SymbolEntry {
   bool local = false;
 };
 
-// True when `a` is the better name for an address that both start at: functions before labels,
-// fewer leading underscores (malloc, not __libc_malloc), visible names before local ones, then the
+// True if `a` is the better name for an address where both start: functions before labels, fewer
+// leading underscores (malloc, not __libc_malloc), visible names before local ones, then the
 // shorter and then the smaller name, so that the choice never depends on the order of a table.
 // Underscores count for more than visibility because static linking makes malloc local and leaves
 // __malloc.

@@ -28,7 +28,7 @@ std::string hex_address(uint64_t address) {
   return text.data();
 }
 
-// "" where a file has none.
+// True also for "", the id of a file that has none.
 bool may_be_build_id(std::string_view text) {
   constexpr size_t longest = 255;
   return text.size() <= longest &&
@@ -39,10 +39,10 @@ class NoFiles : public FileSource {
   OpenedFile open(const FileRequest&) override { return {}; }
 };
 
-// What is named together: the code of a file, or what a process has made at run time.
+// Code that is named together: of a file, or made by one process at run time.
 struct Group {
   ModuleId module;
-  SpaceId space;  // where there is no module
+  SpaceId space;  // set if there is no module
   std::vector<Target> targets;
 };
 
@@ -64,7 +64,7 @@ class Symbolizer {
       set(target, vsyscall_name(address_of(target)), FrameKind::user, "[vsyscall]");
     name_kernel(places.kernel);
     for (const Target& target : places.unmapped) {
-      // The address as it stands on the stack: there is no function to look up beside it.
+      // The address on the stack itself: there is no function to look up next to it.
       const std::string address = hex_address(location(target).pc.addr);
       location(target).symbols = {{.function = "[unmapped " + address + "]",
                                    .file = {},
@@ -82,19 +82,19 @@ class Symbolizer {
   uint64_t address_of(const Target& target) { return lookup_address(location(target).pc); }
   void note(std::string text) { recording_.meta.notes.push_back(std::move(text)); }
 
-  // Gives the place its only name, or marks it as unknown when that is empty.
+  // Gives the place its only name, or marks it as unknown if that is empty.
   void set(const Target& target, std::string_view name, FrameKind kind, const std::string& module) {
     if (name.empty()) return set_unknown(target, module, target.offset);
     location(target).symbols = {
         {.function = std::string(name), .file = {}, .kind = kind, .module = module}};
   }
 
-  // `where`: the address looked up, in the terms of its module.
+  // `where`: the looked-up address, relative to its module.
   void set_unknown(const Target& target, const std::string& module, uint64_t where) {
     set_nameless(target, module, location(target).pc.is_return ? where + 1 : where);
   }
 
-  // By where it is, or where the function begins that it is in.
+  // Names it by its address, or by the start of its function.
   void set_nameless(const Target& target, const std::string& module, uint64_t where) {
     location(target).symbols = {{.function = unnamed_code(module, where),
                                  .file = {},
@@ -103,7 +103,7 @@ class Symbolizer {
     recording_.losses.add(Loss::unknown_symbol, 1);
   }
 
-  // Without files nothing is read that has to be kept apart.
+  // Without files there is nothing untrusted to read, so no second process.
   void name_groups() {
     if (!sources_.files) {
       NoFiles none;
@@ -140,7 +140,7 @@ class Symbolizer {
       name_by_perf_map(group.space, "[anon]", group.targets);
   }
 
-  // In the process that reads names, whose recording is a copy.
+  // Runs in the process that reads names, on a copy of the recording.
   Names names_of(Group& group, FileSource& files) {
     const uint64_t unknown = recording_.losses[Loss::unknown_symbol].events;
     recording_.meta.notes.clear();
@@ -214,7 +214,7 @@ class Symbolizer {
       note(module.path +
            ": names are of the file that is there now; the input does not tell whether it is the "
            "same");
-    // In order of address libdw reads its data from front to back.
+    // In order of address, libdw reads its data from front to back.
     std::sort(targets.begin(), targets.end(),
               [](const Target& a, const Target& b) { return a.offset < b.offset; });
     for (const Target& target : targets) {
@@ -245,7 +245,7 @@ class Symbolizer {
   // same.
   void name_unreadable_file(ModuleId id, const std::vector<Target>& targets, ElfProblem problem) {
     const Module& module = recording_.modules[id.index];
-    // What a JIT writes its code to is gone with the process.
+    // The memory file of a JIT disappears with the process.
     if (code_ && problem != ElfProblem::not_elf) code_->set_offsets(id, targets);
     const uint64_t unknown = recording_.losses[Loss::unknown_symbol].events;
     std::map<SpaceId, std::vector<Target>> by_space;

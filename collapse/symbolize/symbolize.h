@@ -12,25 +12,24 @@ struct Places;  // collapse/symbolize/places.h
 
 struct SymbolSources {
   bool inlines = true;        // read DWARF: inlined functions and source lines
-  bool debug_servers = true;  // ask the servers of DEBUGINFOD_URLS, where the user has set it
+  bool debug_servers = true;  // ask the servers of DEBUGINFOD_URLS, if the user set it
   bool files = true;          // open the files that code was mapped from
   bool code = false;          // fill recording.code and code_of, too
   std::string kallsyms_path = "/proc/kallsyms";  // "": kernel addresses get no names
-  uint64_t memory_bytes = 0;  // that reading names of files may take, at most; 0 = no limit
+  uint64_t memory_bytes = 0;                     // limit for reading names of files; 0 = none
 };
 
 // Fills recording.locations and recording.frames. Every place in a file is resolved once, however
-// many stacks and processes share it, file by file, so that one file is open at a time. Addresses
-// without a name are counted in recording.losses, files that could not be used are named in
-// recording.meta.notes. To be called once per recording.
+// many stacks and processes share it, one file open at a time. Addresses without a name are counted
+// in recording.losses, unusable files are named in recording.meta.notes. Call it once per
+// recording.
 //
-// Files and perf maps are read in a process of its own without any privilege (namer.h), a copy of
-// this one that ends before this returns. When it fails at a file, that file's addresses stay
-// without names, which is counted and said.
+// A second process without any privilege reads files and perf maps (namer.h); it is a copy of this
+// one and ends before this returns. If it fails at a file, that file's addresses stay without
+// names, which is counted and reported.
 void symbolize(Recording& recording, const SymbolSources& sources);
 
-// The same for a recording that was made with its locations and frames; what is to be named is in
-// `places`.
+// The same for a recording that already has its locations and frames; `places` are to be named.
 void symbolize(Recording& recording, Places places, const SymbolSources& sources);
 
 }  // namespace memflame

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Reading of line-wise text that others wrote.
+// Reads line-based text that others wrote.
 #pragma once
 
 #include <algorithm>
@@ -19,8 +19,8 @@ inline bool next_line(std::string_view& text, std::string_view& line) {
   return true;
 }
 
-// Takes a hex number, with or without 0x, and the blanks behind it off `line`. False when there is
-// none, when it does not fit, or when something else than a blank follows it.
+// Takes a hex number, with or without 0x, and the blanks behind it off `line`. False if there is
+// none, if it does not fit, or if anything but a blank follows it.
 inline bool take_hex(std::string_view& line, uint64_t& value) {
   if (line.starts_with("0x") || line.starts_with("0X")) line.remove_prefix(2);
   const char* end = line.data() + line.size();

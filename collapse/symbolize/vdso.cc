@@ -12,8 +12,8 @@
 namespace memflame {
 namespace {
 
-// The image ends with its section headers or its last segment. What the kernel mapped is a whole
-// number of pages, so this never reads beyond it.
+// The image ends with its section headers or its last segment. The kernel mapped whole pages, so
+// this never reads beyond it.
 uint64_t image_size(const char* image) {
   const auto* header = reinterpret_cast<const Elf64_Ehdr*>(image);
   uint64_t size = header->e_shoff + uint64_t{header->e_shnum} * header->e_shentsize;

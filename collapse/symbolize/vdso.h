@@ -9,8 +9,8 @@
 
 namespace memflame {
 
-// The vdso as an ELF file. It is the same for all 64-bit processes of a running kernel, so our own
-// copy serves. Empty when there is none.
+// The vdso as an ELF file. All 64-bit processes of a running kernel have the same, so our own copy
+// serves. Empty if there is none.
 SharedFd own_vdso();
 
 // The legacy vsyscall page has three entry points at fixed addresses and no symbol table.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Values as bytes, between the two processes that naming takes. The reader believes nothing: a
-// value that is not all there is an Error.
+// Values as bytes, between the two processes of naming. The reader trusts nothing: an incomplete
+// value is an Error.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,7 @@ class WireReader {
     const auto size = number<uint32_t>();
     return std::string(take(size));
   }
-  // An enumerator, of which `last` is the last.
+  // An enumerator; `last` is the largest valid one.
   template <class Enum>
   Enum one_of(Enum last) {
     const auto value = number<std::underlying_type_t<Enum>>();

@@ -34,7 +34,8 @@ Profile tidy_allocators(Profile profile, Allocators what, const AllocatorList& l
     const Frame frame{profile.strings.intern(merged_name), {}, {}, 0, FrameKind::note};
     merged = profile.frames.intern(frame);
   }
-  // The caller of the run of allocator frames that a stack ends with; itself when it has none.
+  // The caller of the run of allocator frames at the end of a stack; the stack itself if there is
+  // none.
   for (uint32_t i = 1; i < size; ++i) {
     const StackNode node = profile.stacks[StackId{i}];
     moved.place[i] = allocator[node.frame.index] ? moved.place[node.caller.index] : StackId{i};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Which stacks, and which part of them.
+// Selects stacks, and parts of them.
 #include "collapse/tidy/rebuild.h"
 #include "collapse/tidy/tidy.h"
 
@@ -18,7 +18,7 @@ std::vector<StackId> same_places(const Profile& profile) {
   return places;
 }
 
-// Whether a frame matches, by StackId::index: of the whole path.
+// Whether any frame on the whole path matches, by StackId::index.
 Matches with_match(const Profile& profile, const Matches& matches) {
   Matches with(profile.stacks.size(), false);
   for (uint32_t i = 1; i < with.size(); ++i) {

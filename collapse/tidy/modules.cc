@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The files that code comes from, as frames.
+// Shows the files that code comes from as frames.
 #include <algorithm>
 
 #include "collapse/tidy/rebuild.h"
@@ -12,7 +12,7 @@ constexpr std::string_view kernel_name = "[kernel]";
 
 std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-// The frame of the module that each frame's code is in, or none where the input does not tell.
+// The frame of the module that each frame's code is in, or none if the input does not tell.
 std::vector<FrameId> module_frames(Profile& profile, Modules how) {
   return changed_frames(profile, [how](Profile& in, FrameId id) -> FrameId {
     const Frame frame = in.frames[id];
@@ -30,8 +30,7 @@ std::vector<FrameId> module_frames(Profile& profile, Modules how) {
   });
 }
 
-// A frame whose module is not known is taken to be in that of its caller, as a function is that the
-// compiler has put into another.
+// A frame of unknown module is taken to be in its caller's, as an inlined function is.
 Moved with_modules_between(const Profile& profile, const std::vector<FrameId>& module) {
   Moved moved;
   moved.place.resize(profile.stacks.size());

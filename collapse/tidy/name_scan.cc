@@ -11,7 +11,7 @@ constexpr std::array<std::string_view, 7> atoms{
     "(anonymous namespace)", "(anonymous class)", "(anonymous struct)", "(anonymous union)",
     "(anonymous enum)",      "(anonymous)",       "(unnamed)"};
 
-// Longest first: the first that something sensible follows is meant.
+// Longest first: the first one with a sensible continuation counts.
 constexpr std::array<std::string_view, 38> operators{
     "<=>", "<<=", ">>=", "->*", "()", "[]", "->", "++", "--", "&&", "||", "==", "!=",
     "<=",  ">=",  "<<",  ">>",  "+=", "-=", "*=", "/=", "%=", "^=", "&=", "|=", "+",
@@ -35,7 +35,7 @@ size_t named_operator(std::string_view text) {
   return word.size() + 1;
 }
 
-// The length of the operator's name that `text` begins with; 0 when there is none.
+// The length of the operator's name at the beginning of `text`; 0 if there is none.
 size_t operator_length(std::string_view text) {
   if (!text.starts_with(word)) return 0;
   const std::string_view rest = text.substr(word.size());
@@ -66,7 +66,7 @@ class Scanner {
     while (at_ < name_.size())
       if (!step()) return std::nullopt;
     if (!open_.empty()) return std::nullopt;
-    // Those taken for less-than signs.
+    // Angles that turned out to be less-than signs.
     std::erase_if(spans_, [](const Span& span) { return span.end == 0; });
     return std::move(spans_);
   }
@@ -116,7 +116,7 @@ class Scanner {
       const bool arrow = at_ > 0 && name_[at_ - 1] == '-';
       if (arrow) return true;
       if (open_.empty()) return false;
-      // Within other brackets it is a greater-than sign.
+      // Inside other brackets it is a greater-than sign.
       if (spans_[open_.back()].kind != SpanKind::angle) return true;
     }
     while (!open_.empty() && spans_[open_.back()].kind != kind) {
@@ -132,7 +132,7 @@ class Scanner {
   std::string_view name_;
   size_t at_ = 0;
   std::vector<Span> spans_;
-  std::vector<size_t> open_;  // those of spans_ that have no end yet
+  std::vector<size_t> open_;  // those of spans_ without an end yet
 };
 
 }  // namespace

@@ -17,7 +17,7 @@ enum class SpanKind : uint8_t {
   square,        // [abi:cxx11]
   curly,         // {lambda(int)#1}
   atom,          // (anonymous namespace)
-  operator_name  // operator<<, operator new[]; of a conversion "operator " without the type
+  operator_name  // operator<<, operator new[]; for a conversion "operator " without the type
 };
 
 struct Span {
@@ -25,7 +25,7 @@ struct Span {
   SpanKind kind = SpanKind::angle;
 };
 
-// In order of their beginnings: what is within a span follows it. Nothing when a bracket has no
+// In order of their beginnings: spans inside another follow it. Nothing if a bracket has no
 // partner.
 std::optional<std::vector<Span>> scan_name(std::string_view name);
 

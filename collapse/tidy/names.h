@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a frame is called.
+// Shortens frames' names.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +23,12 @@ struct Shortening {
 
 enum class Modules : uint8_t {
   none,
-  between,  // a frame of the module where it changes: main;[libz.so.1];inflate
+  between,  // a frame for the module whenever it changes: main;[libz.so.1];inflate
   only,     // in place of the functions: app;libz.so.1
 };
 
-// A name that is not understood, because its brackets do not match or it is of another language,
-// is returned as it is. "(anonymous namespace)", operators and lambdas are not taken apart.
+// A name that is not understood, because its brackets do not match or it is in another language, is
+// returned unchanged. "(anonymous namespace)", operators and lambdas are not taken apart.
 std::string shorten(std::string_view name, const Shortening& what);
 
 std::string shorten_templates(std::string_view name);
@@ -38,8 +38,8 @@ std::string shorten_java(std::string_view name, bool packages);
 std::string shorten_go(std::string_view name);
 std::string shorten_rust(std::string_view name);
 
-// Mangled names of C++ and Rust, also with what the loader and other tools put around them:
-// "_Znwm@plt", "__Z4mainv", "_ZN3foo3barEv+0x1f".
+// Mangled names of C++ and Rust, also with what the loader and other tools add: "_Znwm@plt",
+// "__Z4mainv", "_ZN3foo3barEv+0x1f".
 std::string demangle_decorated(std::string_view name);
 
 }  // namespace memflame

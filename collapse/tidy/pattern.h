@@ -15,10 +15,10 @@ class RE2;
 
 namespace memflame {
 
-// Matches some part of a frame's function, or with "module:" before it of its module.
+// Matches some part of a frame's function, or, after "module:", of its module.
 class Pattern {
  public:
-  // RE2 syntax. Throws Error (usage) with RE2's message; `option` says where it was given.
+  // RE2 syntax. Throws Error (usage) with RE2's message; `option` is the option it was given to.
   Pattern(std::string_view option, std::string_view text);
   bool matches(const Profile& profile, const Frame& frame) const;
   const std::string& option() const { return option_; }
@@ -32,14 +32,14 @@ class Pattern {
 // Which frames match one of the patterns, by FrameId::index.
 std::vector<bool> matching(const Profile& profile, const std::vector<Pattern>& patterns);
 
-// Another name for what matches: "RE=TEXT", or "s/RE/TEXT/" with any punctuation for '/', and with
-// a 'g' behind it for all matches and not the first of a name only. \1 to \9 in the text are
+// Another name for what matches: "RE=TEXT", or "s/RE/TEXT/" with any punctuation for '/'; with a
+// 'g' behind it all matches in a name are replaced, not only the first. \1 to \9 in the text are
 // groups, \0 is the match.
 class Renaming {
  public:
   // Throws Error (usage).
   explicit Renaming(std::string_view text);
-  // A name of which nothing would be left stays as it is.
+  // A name that would become empty stays unchanged.
   std::string apply(const std::string& name) const;
 
  private:

@@ -14,7 +14,7 @@ std::string note(const Profile& profile, std::string_view option, size_t stacks,
          (stacks == 1 ? " stack, " : " stacks, ") + human(sum, profile.types[profile.shown]);
 }
 
-// All but strings, frames and stacks.
+// Everything but strings, frames and stacks.
 Profile with_facts_of(const Profile& from) {
   Profile into;
   into.meta = from.meta;

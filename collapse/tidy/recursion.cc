@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Functions that call themselves, at once or by way of others.
+// Functions that call themselves, directly or through others.
 #include "collapse/tidy/rebuild.h"
 #include "collapse/tidy/tidy.h"
 
 namespace memflame {
 namespace {
 
-// Frames of one function, by FrameId::index: lines do not matter, nor that the compiler has put one
-// call into another.
+// Frames of one function, by FrameId::index: lines and inlining make no difference.
 std::vector<uint32_t> functions_of(const Profile& profile) {
   FrameTable functions;
   std::vector<uint32_t> result(profile.frames.size());
@@ -50,8 +49,8 @@ Callees callees_of(const Profile& profile) {
 }
 
 // Walks all stacks depth first and keeps the path without its cycles. A call of a function that is
-// on it cuts it back to there; what was cut off is left in place, so that going back undoes a call
-// in constant time.
+// already on it cuts it back to there; the cut-off part stays in memory, so that going back undoes
+// a call in constant time.
 class Cycles {
  public:
   explicit Cycles(const Profile& profile)
@@ -124,7 +123,7 @@ class Cycles {
   std::vector<size_t> depth_of_;  // of a function on the path, + 1; may be out of date
   Callees callees_;
   std::vector<Entry> path_;
-  size_t depth_ = 0;  // of the path; what is behind it was cut off
+  size_t depth_ = 0;  // of the path; entries behind it were cut off
   std::vector<Call> calls_;
   Moved moved_;
 };

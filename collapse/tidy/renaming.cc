@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Steps that change the names of frames only.
+// Steps that only change the names of frames.
 #include "collapse/tidy/rebuild.h"
 #include "collapse/tidy/tidy.h"
 

@@ -47,7 +47,7 @@ class WithoutArguments {
 
   std::string run() {
     for (const Span& span : spans_) {
-      if (span.begin < at_) continue;  // within one that is done
+      if (span.begin < at_) continue;  // inside one that is done
       copy_text(span.begin);
       if (is_arguments(span)) {
         at_ = qualifiers_end(name_, span.end);
@@ -59,7 +59,7 @@ class WithoutArguments {
       copy(span.end);
     }
     copy_text(name_.size());
-    // Only functions that are made from templates have their result in front.
+    // Only functions made from templates have their result in front.
     if (has_result_ && !begins_thunk(std::string_view(out_).substr(0, name_begin_)))
       out_.erase(0, name_begin_);
     return std::move(out_);
@@ -91,7 +91,7 @@ class WithoutArguments {
     return true;
   }
 
-  // "void (*f(int))(char)": a function that gives the address of one.
+  // "void (*f(int))(char)": a function that returns a function pointer.
   bool is_declarator(const Span& span) const {
     const char inside = name_[span.begin + 1];
     return span.kind == SpanKind::round && out_.ends_with(' ') && (inside == '*' || inside == '&');

@@ -15,8 +15,8 @@ struct Parts {
   std::vector<Part> parts;
 };
 
-// The parts between the "::" of the name itself. Before it there may be a result, whose own "::"
-// end with a blank.
+// The parts between the "::" of the name itself. A result may stand before it, whose own "::" end
+// with a blank.
 class Splitter {
  public:
   Splitter(std::string_view name, const std::vector<Span>& spans) : name_(name), spans_(spans) {}
@@ -62,7 +62,7 @@ class Splitter {
 
 bool is_anonymous(std::string_view part) { return part == "(anonymous namespace)"; }
 
-// Parts that say nothing without the one before them.
+// Parts that mean nothing without the one before them.
 bool is_small(std::string_view part) {
   return part.empty() || part.starts_with('{') || part.starts_with('\'') ||
          part.starts_with("$_") || part.starts_with("operator()") || is_anonymous(part);

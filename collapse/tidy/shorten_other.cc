@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Names of Java, Go and Rust, and all kinds together.
+// Shortens names of Java, Go and Rust, and combines all kinds.
 #include <algorithm>
 
 #include "collapse/symbolize/demangle.h"
@@ -26,7 +26,7 @@ bool is_class_path(std::string_view path, bool folder_needed) {
                      [](char c) { return is_identifier(c) || c == '/' || c == '-'; });
 }
 
-// "com/x/Y" and ".m", both without what the JVM puts around them; nothing when it is not Java.
+// "com/x/Y" and ".m", both without what the JVM puts around them; nothing if it is not Java.
 struct JavaName {
   std::string_view path, method;
 };
@@ -49,7 +49,7 @@ JavaName java_name(std::string_view name) {
   return is_class_path(path, true) ? JavaName{path, rest} : JavaName{};
 }
 
-// "com.example.Y.m" -> "c.e.Y.m". Two packages and a class, or it is not taken for Java.
+// "com.example.Y.m" -> "c.e.Y.m". It needs two packages and a class to be taken for Java.
 std::string short_packages(std::string_view name) {
   std::string out;
   size_t packages = 0;
@@ -70,13 +70,13 @@ std::string short_packages(std::string_view name) {
   return packages < 2 ? std::string(name) : out.append(rest);
 }
 
-// "v2", the last folder of a module's path, says nothing by itself.
+// "v2", the last folder of a module's path, means nothing by itself.
 bool is_version(std::string_view package) {
   return package.size() > 1 && package[0] == 'v' &&
          std::all_of(package.begin() + 1, package.end(), is_digit);
 }
 
-// "::h" and 16 digits, with which rustc tells equal names apart.
+// "::h" and 16 digits, by which rustc tells equal names apart.
 size_t hash_at(std::string_view name) {
   constexpr size_t digits = 16, size = digits + 3;
   const std::string_view plain = name.substr(0, name.find(".llvm."));

@@ -15,8 +15,8 @@ bool begins_with_any(std::string_view text, std::initializer_list<std::string_vi
                      [&](std::string_view w) { return text.starts_with(w); });
 }
 
-// Behind "::" there is Rust's f::<T>, but also X::<init> of Java, f()::<lambda(int)>,
-// x::<impl Trait for T>::f and names that stand in for none.
+// After "::" angles hold arguments in Rust's f::<T>, but are names in X::<init> of Java,
+// f()::<lambda(int)>, x::<impl Trait for T>::f and placeholders.
 bool is_name_in_angles(std::string_view inside) {
   return inside == "init" || inside == "clinit" ||
          begins_with_any(inside, {"impl ", "lambda", "unnamed", "anonymous", "closure"});

@@ -13,14 +13,14 @@ struct Step {
   Profile (*apply)(Profile profile, const TidyOptions& options);
 };
 
-// A step that is wanted when it has patterns.
+// A step that runs if it has patterns.
 template <std::vector<Pattern> TidyOptions::*patterns,
           Profile (*apply)(Profile, const std::vector<Pattern>&)>
 constexpr Step by_patterns{
     [](const TidyOptions& o) { return !(o.*patterns).empty(); },
     [](Profile p, const TidyOptions& o) { return apply(std::move(p), o.*patterns); }};
 
-// Names are made plain before anything looks at them, and short after everything has.
+// Names are made plain before any step looks at them, and shortened after all have.
 constexpr std::array steps{
     Step{[](const TidyOptions& o) { return o.demangle; },
          [](Profile p, const TidyOptions&) { return demangle_names(std::move(p)); }},

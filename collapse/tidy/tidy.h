@@ -32,30 +32,31 @@ enum class Allocators : uint8_t {
 struct TidyOptions {
   bool demangle = false;
 
-  // Whole stacks, by a frame that matches one of the patterns. Note what is dropped.
+  // Keep or drop whole stacks that have a matching frame. A note tells what is dropped.
   std::vector<Pattern> include, exclude;
-  // Callers off: the first match from the root becomes the root (stacks without one are dropped),
-  // or the last one (stacks without one stay).
+  // Cut callers: the first match from the root becomes the root (stacks without one are dropped),
+  // or the last match does (stacks without one stay).
   std::vector<Pattern> show_from, skip_after;
-  // Callees off, their values to the match: the first from the root, or the last.
+  // Cut callees and give their values to the match: the first from the root, or the last.
   std::vector<Pattern> prune, prune_from;
-  // Frames out, their callees to their callers. What is not shown: stacks of nothing else dropped.
+  // hide: remove matching frames; their callees go to their callers. show: remove all others, and
+  // drop stacks without a match.
   std::vector<Pattern> hide, show;
   bool no_kernel = false, only_kernel = false;
 
   Allocators allocators = Allocators::keep;
-  AllocatorList allocator_list;  // empty: that of allocators.txt
+  AllocatorList allocator_list;  // empty: use allocators.txt
 
-  std::vector<Renaming> rename;  // in this order, each on what the one before left
+  std::vector<Renaming> rename;  // in this order, each applied to the result of the one before
   Shortening shorten;
 
   Modules modules = Modules::none;
   Recursion recursion = Recursion::keep;
-  size_t top = 0;      // as many stacks, the largest; 0 = all
-  bool lines = false;  // for them, stacks that differ by source lines only are several
+  size_t top = 0;      // keep the N largest stacks; 0 = all
+  bool lines = false;  // count stacks that differ only in source lines separately for it
 };
 
-// The steps that are asked for, in the order of the fields above.
+// Runs the steps that are asked for, in the order of the fields above.
 Profile tidy(Profile profile, const TidyOptions& options);
 
 Profile demangle_names(Profile profile);
@@ -68,14 +69,14 @@ Profile skip_after(Profile profile, const std::vector<Pattern>& patterns);
 Profile prune(Profile profile, const std::vector<Pattern>& patterns);
 Profile prune_from(Profile profile, const std::vector<Pattern>& patterns);
 
-// A stack of which nothing is left becomes "[hidden]".
+// A stack without any frame left becomes "[hidden]".
 Profile hide_frames(Profile profile, const std::vector<Pattern>& patterns);
 Profile show_frames(Profile profile, const std::vector<Pattern>& patterns);
 Profile hide_kernel(Profile profile);
 Profile show_kernel(Profile profile);
 
-// The run of allocator frames at the end of each stack. A stack of nothing else becomes
-// "[allocator]".
+// Hides or merges the run of allocator frames at the end of each stack. A stack of nothing else
+// becomes "[allocator]".
 Profile tidy_allocators(Profile profile, Allocators what, const AllocatorList& list);
 
 Profile rename_frames(Profile profile, const std::vector<Renaming>& renamings);
@@ -85,8 +86,8 @@ Profile modules_as_frames(Profile profile, Modules how);
 
 Profile collapse_recursion(Profile profile, Recursion what);
 
-// The stacks with the largest values of what is shown, by size, not sign; of equal ones those that
-// came first. The others are one, "[other stacks: 1,234]".
+// Keeps the stacks with the largest shown values, by size, not sign; among equals those that came
+// first. The others become one, "[other stacks: 1,234]".
 Profile top_stacks(Profile profile, size_t count, bool lines = false);
 
 }  // namespace memflame

@@ -12,8 +12,8 @@ namespace memflame {
 
 namespace {
 
-// What stands for each stack, by StackId::index: one number for all that differ by addresses only,
-// and without `lines` for all that differ by source lines.
+// A number for each stack, by StackId::index: one for all stacks that differ in addresses only, and
+// without `lines` for all that differ in source lines only.
 std::vector<uint32_t> groups_of(const Profile& profile, bool lines) {
   std::vector<uint32_t> group(profile.stacks.size());
   std::iota(group.begin(), group.end(), 0);

@@ -35,7 +35,7 @@ class Gzip : public ByteStream {
   }
 
  private:
-  // Packed bytes to go on with; false at the end behind a whole member.
+  // Gets more packed bytes; false at the end behind a whole member.
   bool more() {
     fill();
     if (between_) skip_padding();
@@ -52,7 +52,7 @@ class Gzip : public ByteStream {
     state_.avail_in = static_cast<uInt>(packed_->read(buffer_.data(), buffer_.size()));
   }
 
-  // Zeros up to the end, which tapes and block devices leave behind a file, are nothing.
+  // Skips zeros up to the end, which tapes and block devices leave behind a file.
   void skip_padding() {
     bool any = false;
     while (state_.avail_in != 0 && *state_.next_in == 0) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// What BPF programs and user space both know: record layouts, map values, limits. Plain C.
+// What BPF programs and user space share: record layouts, map values, limits. Plain C.
 #pragma once
 
 #ifdef __cplusplus
@@ -43,15 +43,15 @@ enum {
   variance_shift = 10,      // variances are in squares of 2^this bytes
 };
 
-// Set in the addresses of a stack that are not return addresses: the leaf's, and what a signal has
-// interrupted.
+// Set in the addresses of a stack that are not return addresses: the leaf's, and those that a
+// signal interrupted.
 #define exact_address (1ULL << 63)
 
-// How stacks are taken.
+// How stacks are captured.
 enum stacks { stacks_dwarf, stacks_fp, stacks_copy };
 
-// What stands in for a stack where there is none. The key of a sum is a stack hash, with the top
-// bit set, or a note: space id << 8 | enum note.
+// Stands in for a stack if there is none. The key of a sum is a stack hash with the top bit set, or
+// a note: space id << 8 | enum note.
 enum note {
   note_none = 0,
   note_ring_full,  // the announcement of the stack did not fit the ring buffer
@@ -65,17 +65,18 @@ enum note {
 
 // Filled by user space before load; the only read-only data of an object.
 struct config {
-  u32 self;  // memflame's own tgid, in the initial PID namespace as all in the maps; never traced
+  u32 self;  // memflame's own tgid, never traced; like all in the maps, in the initial PID
+             // namespace
   u32 whole_system;
   u32 follow_children;
   u32 kernel_stacks;
-  u32 kernel_skip;    // innermost kernel frames that are the tracing's own
+  u32 kernel_skip;    // innermost kernel frames that belong to the tracing
   u32 wake_bytes;     // wake user space when the ring holds more than this
   u32 cpus;           // possible CPUs
   u32 pages;          // fault: resident pages instead of faults
-  u32 by_comm;        // processes that get this name are targets
+  u32 by_comm;        // processes that take this name are targets
   u32 by_cgroup;      // processes in one of `cgroups`, or below, are targets
-  u32 pid_level;      // of the PID namespace that memflame runs in; 0 = the initial one
+  u32 pid_level;      // level of the PID namespace that memflame runs in; 0 = the initial one
   u32 pid_namespace;  // its inode
   u32 stacks;         // enum stacks
   u32 max_depth;      // user frames, at most max_frames
@@ -85,22 +86,22 @@ struct config {
   u32 copies;
   u32 code_slots;
   u32 new_space_copies;  // see code_slot.copies
-  u32 column_bytes;      // what one of the first column is in bytes; 0 when it counts calls
+  u32 column_bytes;      // bytes in one unit of the first column; 0 when it counts calls
   char comm[comm_length];
   u32 every;                 // fault: a stack for one event in N; 0 or 1 = for each
   u32 task_storage;          // per-thread state is kept by the kernel with the task
   u32 check;                 // alloc: look for blocks that are freed twice or by the wrong function
   u32 usable;                // alloc: sizes as the allocator gives them, where that is known
   u32 trace;                 // alloc: a record for each call
-  u32 governed;              // alloc: the programs' own cost is measured
-  u32 ages;                  // alloc: when a block was allocated is kept, too
+  u32 governed;              // alloc: measure the programs' own cost
+  u32 ages;                  // alloc: keep when a block was allocated, too
   u64 min_size, max_size;    // alloc: blocks of other sizes are left out
-  u32 any_task;              // kernel: whoever allocates
+  u32 any_task;              // kernel: count allocations by any task
   u32 requested;             // kernel: sizes as asked for, not as given
   u32 no_movable;            // kernel: leave out pages the kernel may move: user memory, page cache
   u32 count_calls;           // alloc: of each declared function
   u32 own_links;             // alloc: each process has links of its own
-  u32 learns;                // programs look mappings up by themselves
+  u32 learns;                // programs look up mappings by themselves
   u64 keep[keep_steps + 1];  // see probes/alloc/sampling.h
 };
 
@@ -111,18 +112,18 @@ struct globals {
   u32 stack_table_is_full;
   u32 pad;
   u64 per_cpu_base;
-  u64 inode;  // what memflame_inode was asked for
-  // alloc: which blocks are kept; changed while the run goes on.
+  u64 inode;  // the answer of memflame_inode
+  // alloc: which blocks are kept; changes during the run.
   u32 sampling;  // enum sampling
   u32 pad2;
   u64 inverse;  // 2^32 / mean bytes between samples
-  u64 certain;  // blocks of this size or more are kept in any case
+  u64 certain;  // blocks of this size or more are always kept
   u64 one_in;   // for sampling_every: probability in 2^-keep_bits
 };
 enum sampling { sampling_none, sampling_bytes, sampling_every };
 
-// processes: tgid -> process. In records for user space, a tgid or tid is that of memflame's own
-// PID namespace (pids.h); here it is that of the initial one.
+// processes: tgid -> process. In records for user space, a tgid or tid belongs to memflame's own
+// PID namespace (pids.h); here it belongs to the initial one.
 struct process {
   u32 space;
   u32 waits_for_exec;  // our own child, before it has become the command
@@ -131,15 +132,15 @@ struct process {
   u32 from_exec;       // watched since its first instruction
 };
 
-// code_slots: which code is mapped in a space, for unwinding. Mapped by user space, which
-// publishes a new list and then changes `list`; a program takes `list` once for a whole walk.
+// code_slots: the code mapped in a space, for unwinding. Mapped by user space, which publishes a
+// new list and then changes `list`; a program reads `list` once per walk.
 struct code_slot {
   u32 space;     // 0 = free
-  s32 copies;    // stacks that met unknown code may still be copied so often; below 0 as well
+  s32 copies;    // how many stacks that met unknown code may still be copied; may fall below 0
   u64 list;      // entries in code_mappings: first | count << 24 | id << 40; 0 = none yet
   u32 unmaps;    // how often code was unmapped
-  u32 voided;    // how often what was learnt of the space became void
-  u32 learning;  // programs that learn of it at this moment
+  u32 voided;    // how often what was learnt of the space was invalidated
+  u32 learning;  // programs that are learning of it right now
   u32 pad;
 };
 enum { code_first_bits = 24, code_count_bits = 16, code_id_bits = 16 };
@@ -154,23 +155,23 @@ struct code_mapping {
   u32 pad;
 };
 enum code_rows {
-  code_frame_pointer = 0,      // no table: code made at run time, or all of it with --stacks fp
+  code_frame_pointer = 0,      // no table: code made at run time, or all code with --stacks fp
   code_no_table = 0xffffffff,  // there is a table, but it is not loaded
 };
 
-// files: address of an inode in the kernel -> where its rows are. User space keeps the file open,
-// so the address cannot become another file's.
+// files: address of an inode in the kernel -> its rows. User space keeps the file open, so the
+// address cannot become another file's.
 struct file_segment {
   u64 from, to;  // the file offsets of its pages
   u64 delta;     // base of a mapping = its start - its offset in the file + this
 };
 struct known_file {
   u32 first_row, rows;
-  struct file_segment segments[max_file_segments];  // what is not used begins at UINT64_MAX
+  struct file_segment segments[max_file_segments];  // unused ones begin at UINT64_MAX
 };
-enum { vdso_inode = 1 };  // stands for the one of the vdso, which is not a file
+enum { vdso_inode = 1 };  // stands for the inode of the vdso, which is not a file
 
-// learnt: mappings that programs have looked up by themselves.
+// learnt: mappings that programs looked up by themselves.
 struct learnt_code {
   u64 tag;  // space id << 32 | code_slot.voided at that time; 0 = none
   u64 start, end;
@@ -181,9 +182,9 @@ struct learnt_code {
 };
 
 // rules: a cache from (list id, address) to the row that holds there. The two words are written one
-// after the other, so the second says whose it is, too.
+// after the other, so the second also says which key it belongs to.
 struct cached_rule {
-  u64 key;   // id << 47 | address; of learnt mappings 1 << 63 | first row << 32 | offset
+  u64 key;   // id << 47 | address; for learnt mappings 1 << 63 | first row << 32 | offset
   u64 rule;  // upper half: check of the key; lower half: the row without its pc
 };
 
@@ -192,8 +193,8 @@ struct space {
   u64 mm;         // kernel address, identity only; 0 until seen
   u64 brk;        // last known program break; 0 until seen
   s64 rss[4];     // last known resident counters, in pages, by kernel member
-  u64 parts[4];   // where each CPU's part of them is, relative to its own data; 0 until looked up
-  s64 totals[2];  // fault: of all events, when only some are in the sample
+  u64 parts[4];   // the offset of each CPU's part in its own data; 0 until looked up
+  s64 totals[2];  // fault: of all events, if only some are sampled
 };
 
 // sums: stack hash -> values; notes: note -> values
@@ -227,7 +228,7 @@ struct stack_record {
   u64 pcs[max_kernel_frames + max_frames];
 };
 
-// Why a walk ended; in the order of StopReason (core/recording.h).
+// Why a walk ended, in the order of StopReason (core/recording.h).
 enum stop {
   stop_end,  // at the outermost frame
 #define MEMFLAME_STOP(name, label, remedy) stop_##name,
@@ -236,7 +237,7 @@ enum stop {
   stop_count,
 };
 
-// A stack to be walked in user space: registers and memory. Followed by `bytes` bytes from rsp on.
+// A stack to be walked in user space: registers and memory. `bytes` bytes from rsp on follow it.
 struct copy_record {
   u32 type;
   u32 space;
@@ -244,24 +245,24 @@ struct copy_record {
   u64 time;
   u32 tgid;
   u32 bytes;
-  u32 missing;   // bit n: the page n pages above that of rsp is not in memory
+  u32 missing;   // bit n: the page n pages above the one of rsp is not in memory
   u32 returned;  // rip is a return address: the function behind it has just ended
   u16 kernel_frames;
   u16 returns;
   u16 entry;   // rip is a function entry
-  u16 checks;  // a copy of the stack with the hash `key`, which was walked already
+  u16 checks;  // a copy of the stack with the hash `key`, which was already walked
   char comm[comm_length];
   u64 regs[17];  // in DWARF order: rax rdx rcx rbx rsi rdi rbp rsp r8 … r15 rip
   struct {
     u64 slot, address;
   } pending[max_copied_returns];  // return addresses that return probes have replaced
-  u64 unknown;  // an address in code without a known row, for which it was copied; 0 = none
+  u64 unknown;  // an address in code without a known row, the reason for the copy; 0 = none
   u64 kernel[max_kernel_frames];
   u8 stack[max_copy_bytes];
 };
 enum { dwarf_rbx = 3, dwarf_rbp = 6, dwarf_rsp = 7, dwarf_rip = 16 };  // psABI figure 3.36
 
-// Adds to one column of a stack that was copied: such stacks have no sums in the kernel.
+// Adds to one column of a copied stack: such stacks have no sums in the kernel.
 struct amount_record {
   u32 type;
   u32 column;
@@ -276,35 +277,34 @@ struct call_record {
   u64 time;
   u32 tgid, tid;
   u32 function;  // index in the run's list
-  u32 frees;     // 1: a block is given up; its size is known when it was seen to be allocated
+  u32 frees;     // 1: a block is freed; its size is known if its allocation was seen
   u64 address;   // 0: the call failed
   u64 size;
-  u64 old;  // realloc: the block that is given up; 0 = none
+  u64 old;  // realloc: the block that is freed; 0 = none
   char comm[comm_length];
 };
 
-// A free that looks wrong, for --check.
-// `marked_by` is the number of a function, and one.
+// A free that looks wrong, for --check. `marked_by` is the number of a function, plus one.
 enum candidate { candidate_double_free = 1, candidate_never_allocated, candidate_mismatched };
 struct candidate_record {
   u32 type;
   u32 space;
   u32 kind;                    // enum candidate
-  u32 allocated_by, freed_by;  // functions; the first only when there is a stack of it
-  u32 families;                // mismatched: of the block << 8 | of the free (enum call_family)
+  u32 allocated_by, freed_by;  // functions; the first only if there is a stack for it
+  u32 families;  // mismatched: family of the block << 8 | of the free (enum call_family)
   u64 address, size;
   // Never allocated: when its space began; mismatched: when it was allocated; double free: when it
-  // was freed first.
+  // was first freed.
   u64 since;
-  u32 marked_by;  // mismatched: the function whose mark said the family of the free; 0 = none
+  u32 marked_by;  // mismatched: the function whose mark set the family of the free; 0 = none
   u32 pad;
   u64 freeing;     // stack of this free
   u64 allocating;  // of the allocation; 0 when unknown
   u64 freed;       // double free: of the first free
 };
 
-// space_unmapped: a part of its code is gone, and its list with it.
-// With config.own_links only: space_borrow and space_return, a vfork child begins and ends.
+// space_unmapped: part of its code is gone, which invalidates its list. With config.own_links only:
+// space_borrow and space_return mark the begin and end of a vfork child.
 enum space_reason {
   space_fork = 1,
   space_exec,
@@ -316,7 +316,7 @@ enum space_reason {
   space_return
 };
 
-// Which thread of a process has called exec.
+// Which thread of a process called exec.
 enum exec_by { by_nobody, by_first_thread, by_another };
 
 struct space_record {
@@ -328,8 +328,8 @@ struct space_record {
   u32 reason;         // enum space_reason
   u32 has_memory;     // the memory fields below were read
   u32 exit_status;    // space_end: as wait() has it; 0 after exec
-  u32 out_of_memory;  // space_end: the kernel killed it for want of memory
-  u32 by;             // exec, and the end that it brings: enum exec_by; else 0
+  u32 out_of_memory;  // space_end: the OOM killer killed it
+  u32 by;             // exec, and the end that it causes: enum exec_by; else 0
   u32 pad;
   u64 vm_pages, stack_pages;
   u64 start_brk, brk;
@@ -338,8 +338,8 @@ struct space_record {
   char comm[comm_length];
 };
 
-// mremap() to another place, which no log of the kernel's tells of: what was at [from, from + size)
-// is at `to` now.
+// mremap() to another place, which no kernel log reports: the memory at [from, from + size) is at
+// `to` now.
 struct move_record {
   u32 type;
   u32 space;
@@ -360,7 +360,7 @@ struct event_record {
   u64 result;
 };
 
-// counters: one per-CPU array entry of this shape. Names follow core/losses.h.
+// counters: per-CPU array entries of this shape. Names follow core/losses.h.
 struct counters {
   u64 events;
   u64 amount;  // what the status line shows: bytes or pages seen
@@ -376,14 +376,14 @@ struct counters {
   u64 free_misses;                      // frees of blocks from before the start, or lost
   u64 inherited_frees;                  // frees of blocks from before a fork
   u64 unseen_frees, unseen_free_bytes;  // addresses allocated again without a free in between
-  u64 pools_cut;             // alloc: pools of whose blocks some stay live, though all were freed
+  u64 pools_cut;             // alloc: pools with blocks that stay live although the pool was freed
   u64 foreign_pages;         // resident pages changed by another task
   u64 entries, returns;      // alloc, governed: probe hits …
   u64 stepped;               // … of the entries, on instructions that the kernel single-steps
   u64 timed_runs, timed_ns;  // … one run in N, and how long it took
   u64 passed_over;           // allocations not kept, by sampling or by --min-size and --max-size
   u64 stacks, frames;        // stacks taken, and user frames in them
-  u64 copied;                // of them, left to user space
+  u64 copied;                // of these, how many were copied for user space
   u64 stops[stop_count];     // walks in BPF by enum stop
 };
 
@@ -412,14 +412,14 @@ struct block_key {
   u32 pad;
 };
 struct block {
-  u64 hash;      // of the stack that allocated it
+  u64 hash;      // of the allocating stack
   u64 size;      // bytes
   u64 weight;    // bytes that it stands for: its size, unless blocks are sampled
   u64 time_ns;   // CLOCK_MONOTONIC; 0 unless config.ages
   u32 count;     // blocks that it stands for
-  u32 function;  // which function made it: index in the run's list
+  u32 function;  // the function that allocated it: index in the run's list
   u32 family;    // enum call_family
-  u32 seed;      // random, for rounding what it brings into a sum
+  u32 seed;      // random, for rounding its share of a sum
   u64 next;      // address of the next block of its pool; 0 = none
 };
 
@@ -432,7 +432,7 @@ enum kernel_kind {
   kernel_vmalloc,
 };
 
-// kernel: what a stack ends in: the upper bits say what, the lower ones which.
+// kernel: what a stack ends in: the upper bits give the kind, the lower ones its number.
 enum kernel_leaf {
   leaf_cache = 1 << 13,    // slab cache: number in cache_names; 0 = not known
   leaf_kmalloc = 2 << 13,  // eighths of the size class

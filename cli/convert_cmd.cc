@@ -6,7 +6,7 @@
 #include "cli/options.h"
 #include "cli/tidy_options.h"
 #include "cli/written_profile.h"
-#include "render/assets.h"
+#include "render/picture/assets.h"
 
 namespace po = boost::program_options;
 

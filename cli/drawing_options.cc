@@ -13,8 +13,8 @@
 #include "cli/options.h"
 #include "cli/output_file.h"
 #include "core/error.h"
-#include "render/name_attributes.h"
-#include "render/palette.h"
+#include "render/picture/name_attributes.h"
+#include "render/picture/palette.h"
 
 namespace po = boost::program_options;
 

@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "core/units.h"
-#include "render/clean_text.h"
+#include "render/text/clean_text.h"
 
 namespace memflame {
 namespace {

@@ -14,7 +14,7 @@
 #include "core/error.h"
 #include "probes/privileges.h"
 #include "probes/probe.h"
-#include "render/clean_text.h"
+#include "render/text/clean_text.h"
 
 namespace po = boost::program_options;
 

@@ -20,7 +20,7 @@
 #include "probes/command.h"
 #include "probes/memory_plan.h"
 #include "probes/run.h"
-#include "render/clean_text.h"
+#include "render/text/clean_text.h"
 
 namespace memflame {
 namespace {

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/units.h"
-#include "render/clean_text.h"
-#include "render/source_lines.h"
+#include "render/order/source_lines.h"
+#include "render/text/clean_text.h"
 
 namespace memflame {
 namespace {

@@ -12,7 +12,7 @@
 #include "core/error.h"
 #include "core/sums.h"
 #include "core/units.h"
-#include "render/clean_text.h"
+#include "render/text/clean_text.h"
 
 namespace memflame {
 namespace {

@@ -5,7 +5,7 @@
 #include <array>
 
 #include "collapse/format_names.h"
-#include "collapse/inputs/folded_head.h"
+#include "collapse/inputs/folded/folded_head.h"
 #include "collapse/issues.h"
 #include "collapse/unread_formats.h"
 #include "core/error.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The palette files of this folder, as bytes of the program. render/palette.h reads them.
+// The palette files of this folder, as bytes of the program. render/picture/palette.h reads them.
 #pragma once
 
 #include <span>

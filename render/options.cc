@@ -3,7 +3,7 @@
 
 #include "core/difference.h"
 #include "core/error.h"
-#include "render/palette.h"
+#include "render/picture/palette.h"
 
 namespace memflame {
 namespace {

@@ -24,7 +24,7 @@ enum class Neighbours : uint8_t { by_name, by_width, by_time };
 // Which end of a name is given up where there is no room for all of it.
 enum class Elide : uint8_t { right, left, middle };
 
-// What a box has beside its name (render/name_attributes.h).
+// What a box has beside its name (render/picture/name_attributes.h).
 struct NameAttributes {
   std::string href, target, title;
 };

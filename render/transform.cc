@@ -8,8 +8,8 @@
 #include "core/merge_stacks.h"
 #include "core/secrets.h"
 #include "core/units.h"
-#include "render/frame_tree.h"
-#include "render/source_lines.h"
+#include "render/order/source_lines.h"
+#include "render/picture/frame_tree.h"
 
 namespace memflame {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "core/difference.h"
 #include "core/error.h"
-#include "render/frame_tree.h"
+#include "render/picture/frame_tree.h"
 
 namespace memflame {
 

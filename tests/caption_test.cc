@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "render/caption.h"
+#include "render/picture/caption.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "render/clean_text.h"
+#include "render/text/clean_text.h"
 
 #include <doctest/doctest.h>
 

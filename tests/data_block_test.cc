@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "render/data_block.h"
+#include "render/picture/data_block.h"
 
 #include <doctest/doctest.h>
 #include <zlib.h>

@@ -8,9 +8,9 @@
 #include <sstream>
 
 #include "core/error.h"
-#include "render/ordered_text.h"
+#include "render/order/stack_rows.h"
 #include "render/output.h"
-#include "render/stack_rows.h"
+#include "render/text/ordered_text.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 

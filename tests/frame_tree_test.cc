@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "render/frame_tree.h"
+#include "render/picture/frame_tree.h"
 
 #include <doctest/doctest.h>
 

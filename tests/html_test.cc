@@ -9,9 +9,9 @@
 #include <fstream>
 #include <sstream>
 
-#include "render/assets.h"
-#include "render/data_block.h"
 #include "render/output.h"
+#include "render/picture/assets.h"
+#include "render/picture/data_block.h"
 #include "tests/small_profile.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only

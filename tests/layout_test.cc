@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "render/layout.h"
+#include "render/picture/layout.h"
 
 #include <doctest/doctest.h>
 

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <random>
 
-#include "render/layout.h"
+#include "render/picture/layout.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "render/name_attributes.h"
+#include "render/picture/name_attributes.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "render/name_order.h"
+#include "render/order/name_order.h"
 
 #include <doctest/doctest.h>
 

@@ -8,8 +8,8 @@
 
 #include "core/error.h"
 #include "palettes/palettes.h"
-#include "render/legend.h"
-#include "render/palette.h"
+#include "render/picture/legend.h"
+#include "render/picture/palette.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 

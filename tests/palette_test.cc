@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "render/palette.h"
+#include "render/picture/palette.h"
 
 #include <doctest/doctest.h>
 

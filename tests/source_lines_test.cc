@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "render/source_lines.h"
+#include "render/order/source_lines.h"
 
 #include <doctest/doctest.h>
 
@@ -8,8 +8,8 @@
 
 #include "collapse/input.h"
 #include "collapse/tidy/tidy.h"
-#include "render/frame_tree.h"
 #include "render/output.h"
+#include "render/picture/frame_tree.h"
 #include "render/transform.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only

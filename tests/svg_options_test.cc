@@ -4,7 +4,7 @@
 #include <set>
 
 #include "core/error.h"
-#include "render/palette.h"
+#include "render/picture/palette.h"
 #include "tests/svg_fixture.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only

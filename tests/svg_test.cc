@@ -6,7 +6,7 @@
 #include <random>
 #include <set>
 
-#include "render/palette.h"
+#include "render/picture/palette.h"
 #include "tests/svg_fixture.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only

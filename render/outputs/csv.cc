@@ -3,11 +3,11 @@
 #include <cmath>
 
 #include "core/units.h"
-#include "render/clean_text.h"
-#include "render/folded_names.h"
+#include "render/order/source_lines.h"
+#include "render/order/stack_rows.h"
 #include "render/output.h"
-#include "render/source_lines.h"
-#include "render/stack_rows.h"
+#include "render/text/clean_text.h"
+#include "render/text/folded_names.h"
 
 namespace memflame {
 namespace {

@@ -7,13 +7,13 @@
 
 #include "core/difference.h"
 #include "core/units.h"
-#include "render/clean_text.h"
-#include "render/comments.h"
-#include "render/folded_names.h"
-#include "render/ordered_text.h"
+#include "render/order/source_lines.h"
+#include "render/order/stack_rows.h"
 #include "render/output.h"
-#include "render/source_lines.h"
-#include "render/stack_rows.h"
+#include "render/text/clean_text.h"
+#include "render/text/comments.h"
+#include "render/text/folded_names.h"
+#include "render/text/ordered_text.h"
 
 namespace memflame {
 namespace {

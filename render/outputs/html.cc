@@ -7,13 +7,13 @@
 
 #include "core/difference.h"
 #include "core/error.h"
-#include "render/assets.h"
-#include "render/caption.h"
-#include "render/data_block.h"
-#include "render/layout.h"
-#include "render/legend.h"
+#include "render/order/source_lines.h"
 #include "render/output.h"
-#include "render/source_lines.h"
+#include "render/picture/assets.h"
+#include "render/picture/caption.h"
+#include "render/picture/data_block.h"
+#include "render/picture/layout.h"
+#include "render/picture/legend.h"
 
 namespace memflame {
 namespace {

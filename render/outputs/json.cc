@@ -3,10 +3,10 @@
 #include <cmath>
 
 #include "core/kind_names.h"
-#include "render/clean_text.h"
-#include "render/frame_places.h"
+#include "render/order/frame_places.h"
+#include "render/order/stack_rows.h"
 #include "render/output.h"
-#include "render/stack_rows.h"
+#include "render/text/clean_text.h"
 
 namespace memflame {
 namespace {

@@ -7,12 +7,12 @@
 
 #include "core/folded.h"
 #include "core/units.h"
-#include "render/clean_text.h"
-#include "render/comments.h"
-#include "render/gzip.h"
-#include "render/ordered_stacks.h"
+#include "render/order/ordered_stacks.h"
 #include "render/output.h"
-#include "render/pprof_places.h"
+#include "render/outputs/pprof_places.h"
+#include "render/text/clean_text.h"
+#include "render/text/comments.h"
+#include "render/text/gzip.h"
 
 namespace memflame {
 namespace {

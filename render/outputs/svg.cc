@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <future>
 
-#include "render/assets.h"
-#include "render/caption.h"
-#include "render/data_block.h"
+#include "render/order/source_lines.h"
 #include "render/output.h"
 #include "render/outputs/svg_parts.h"
-#include "render/source_lines.h"
+#include "render/picture/assets.h"
+#include "render/picture/caption.h"
+#include "render/picture/data_block.h"
 
 namespace memflame {
 namespace {

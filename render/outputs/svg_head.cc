@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 
-#include "render/caption.h"
-#include "render/legend.h"
 #include "render/outputs/svg_parts.h"
+#include "render/picture/caption.h"
+#include "render/picture/legend.h"
 
 namespace memflame {
 namespace {

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "core/units.h"
-#include "render/caption.h"
+#include "render/picture/caption.h"
 
 namespace memflame {
 

@@ -10,11 +10,11 @@
 
 #include "core/difference.h"
 #include "core/profile.h"
-#include "render/clean_text.h"
-#include "render/layout.h"
 #include "render/options.h"
-#include "render/owner_shares.h"
-#include "render/palette.h"
+#include "render/picture/layout.h"
+#include "render/picture/owner_shares.h"
+#include "render/picture/palette.h"
+#include "render/text/clean_text.h"
 
 namespace memflame {
 

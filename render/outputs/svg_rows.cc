@@ -9,9 +9,9 @@
 #include <numeric>
 
 #include "core/units.h"
-#include "render/caption.h"
+#include "render/order/source_lines.h"
 #include "render/outputs/svg_parts.h"
-#include "render/source_lines.h"
+#include "render/picture/caption.h"
 
 namespace memflame {
 namespace {

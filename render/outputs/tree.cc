@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/kind_names.h"
 #include "core/units.h"
-#include "render/clean_text.h"
-#include "render/ordered_stacks.h"
+#include "render/order/ordered_stacks.h"
+#include "render/order/source_lines.h"
 #include "render/output.h"
-#include "render/source_lines.h"
+#include "render/text/clean_text.h"
 
 namespace memflame {
 namespace {

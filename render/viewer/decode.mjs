@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The data block of a picture: base64 of a gzip stream of columns of LEB128 numbers, as
-// render/data_block.h writes them.
+// render/picture/data_block.h writes them.
 import { Lines } from "./lines.mjs";
 import { Tree } from "./tree.mjs";
 

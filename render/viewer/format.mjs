@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Figures as core/units.h and render/caption.h write them. A figure is a Number, or a BigInt where
+// Figures as core/units.h and render/picture/caption.h write them. A figure is a Number, or a BigInt where
 // the profile's sums leave 2^53; those with a fraction are whole numbers of 10^-decimals.
 
 export const commas = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, ",");

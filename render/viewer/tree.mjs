@@ -9,7 +9,7 @@ export class Tree {
   // about: what the picture says of itself in JSON (see docs/pictures.md).
   // up[n]: how many levels node n + 1 is below where a callee of the node before would be.
   // own[type][n]: figures of the nodes themselves. merged[n]: frames that one box stands for.
-  // beyond: by frame, what functions have that is in no node but merged ones (render/data_block.h).
+  // beyond: by frame, what functions have that is in no node but merged ones (render/picture/data_block.h).
   constructor({ about, frames, up, frame, own, merged, beyond = null }) {
     this.about = about;
     this.frames = frames;

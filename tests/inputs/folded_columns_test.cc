@@ -5,7 +5,7 @@
 #include <random>
 #include <sstream>
 
-#include "collapse/inputs/folded_numbers.h"
+#include "collapse/inputs/folded/folded_numbers.h"
 #include "inputs/inputs.h"
 #include "render/output.h"
 #include "tests/scaled.h"

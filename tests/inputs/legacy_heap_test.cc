@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "collapse/inputs/legacy_heap.h"
+#include "collapse/inputs/heap/legacy_heap.h"
 
 #include <doctest/doctest.h>
 
 #include <cstdio>
 #include <sstream>
 
-#include "collapse/inputs/heap_columns.h"
+#include "collapse/inputs/heap/heap_columns.h"
 #include "inputs/inputs.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only

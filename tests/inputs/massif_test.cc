@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-#include "collapse/inputs/valgrind_label.h"
+#include "collapse/inputs/heap/valgrind_label.h"
 #include "inputs/inputs.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only

@@ -7,7 +7,7 @@
 #include <set>
 #include <sstream>
 
-#include "collapse/inputs/pprof_message.h"
+#include "collapse/inputs/pprof/pprof_message.h"
 #include "collapse/tidy/tidy.h"
 #include "inputs/inputs.h"
 #include "inputs/round_trip.h"

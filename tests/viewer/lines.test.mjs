@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Source lines of boxes and functions: those of a block as render/data_block.h describes it.
+// Source lines of boxes and functions: those of a block as render/picture/data_block.h describes it.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { decodeLines } from "../../render/viewer/decode.mjs";

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <algorithm>
+#include <array>
+
+#include "collapse/input.h"
+#include "collapse/inputs/folded/marked_names.h"
+#include "collapse/inputs/memflame/memflame_facts.h"
+#include "core/error.h"
+#include "core/kind_names.h"
+
+namespace memflame {
+namespace {
+
+enum JsonPlace : uint8_t {
+  place_list = MemflameFacts::first_free,
+  place_row,
+  stacks,
+  stack,
+  frames,
+  frame_places,
+  values,
+  errors,
+};
+
+constexpr std::array steps{
+    JsonStep{MemflameFacts::document, "value_types", MemflameFacts::value_types},
+    JsonStep{MemflameFacts::value_types, "", MemflameFacts::value_type},
+    JsonStep{MemflameFacts::document, "places", place_list},
+    JsonStep{place_list, "", place_row},
+    JsonStep{MemflameFacts::document, "stacks", stacks},
+    JsonStep{stacks, "", stack},
+    JsonStep{stack, "places", frame_places},
+    JsonStep{stack, "frames", frames},
+    JsonStep{stack, "values", values},
+    JsonStep{stack, "self_error", errors},
+    JsonStep{MemflameFacts::document, "reconciliation", MemflameFacts::reconciliation},
+    JsonStep{MemflameFacts::reconciliation, "", MemflameFacts::check},
+    JsonStep{MemflameFacts::document, "notes", MemflameFacts::notes},
+    JsonStep{MemflameFacts::document, "losses", MemflameFacts::losses},
+    JsonStep{MemflameFacts::losses, "*", MemflameFacts::loss},
+};
+
+// Errors have two decimals, so that variances are whole in hundredths, squared.
+constexpr int error_decimals = 2;
+constexpr double variance_unit = 1e-4;
+
+class Visitor : public MemflameFacts {
+ public:
+  Visitor(Source& source, bool lines) : MemflameFacts(source), lines_(lines) {}
+
+  Profile finish() {
+    if (format_ != "memflame-profile") source_.fail("it is not a profile of memflame's");
+    if (columns_ == 0) source_.fail("it does not say what its values are");
+    if (shown_ < columns_) profile_.shown = shown_;
+    issues_.finish(profile_);
+    return std::move(profile_);
+  }
+
+  void begin(uint8_t place, std::string_view key) override {
+    MemflameFacts::begin(place, key);
+    if (place == place_row) places_.emplace_back();
+    if (place == stack) begin_stack();
+  }
+
+  void end(uint8_t place) override {
+    MemflameFacts::end(place);
+    if (place == value_type) {
+      profile_.types.back().variance = no_column;  // errors come with the stacks instead
+      columns_ = profile_.types.size();
+    }
+    if (place == stack) add_stack();
+  }
+
+  void text(uint8_t place, std::string_view key, std::string& text) override {
+    MemflameFacts::text(place, key, text);
+    if (place == document && key == "format") format_ = text;
+    if (place == frames) frames_.push_back(text);
+    if (place == place_row) place_text(key, text);
+  }
+
+  void number(uint8_t place, std::string_view key, const JsonNumber& number) override {
+    MemflameFacts::number(place, key, number);
+    if (place == values) values_.push_back(whole(number));
+    if (place == frame_places) frame_places_.push_back(whole(number));
+    if (place == place_row && key == "line" && lines_)
+      places_.back().line =
+          static_cast<uint32_t>(std::clamp<int64_t>(whole(number), 0, UINT32_MAX));
+    if (place == errors) errors_.push_back(whole(number, error_decimals));
+    if (place == document && key == "shown") shown_ = static_cast<size_t>(whole(number));
+  }
+
+ private:
+  void place_text(std::string_view key, std::string_view text) {
+    Frame& place = places_.back();
+    if (key == "kind" && !parse_kind(text, place.kind)) issues_.add("an unknown kind", 0, text);
+    if (key == "module") place.module = profile_.strings.intern(text);
+    if (key == "file" && lines_) place.file = profile_.strings.intern(text);
+  }
+
+  void begin_stack() {
+    frames_.clear();
+    frame_places_.clear();
+    values_.clear();
+    errors_.clear();
+  }
+
+  // Without places the brackets of a name tell its kind, as in folded text.
+  Frame frame_of(size_t index) {
+    Frame frame;
+    if (frame_places_.empty()) {
+      frame.kind = bracketed_kind(frames_[index]);
+    } else {
+      const int64_t number = index < frame_places_.size() ? frame_places_[index] : -1;
+      if (number > 0 && static_cast<uint64_t>(number) <= places_.size())
+        frame = places_[static_cast<size_t>(number - 1)];
+      else if (number != 0)
+        issues_.add("a place that is not in the list", 0, frames_[index]);
+    }
+    frame.function = profile_.strings.intern(frames_[index]);
+    return frame;
+  }
+
+  StackId pushed_stack() {
+    StackId top;
+    for (size_t i = 0; i < frames_.size(); ++i)
+      top = profile_.stacks.push(top, profile_.frames.intern(frame_of(i)));
+    return top ? top : profile_.push({}, "[no stack]", FrameKind::note);
+  }
+
+  void add_stack() {
+    if (columns_ == 0) source_.fail("its stacks come before its value_types");
+    if (values_.size() != columns_) {
+      issues_.add("a stack with another number of values than there are value_types", 0,
+                  std::to_string(values_.size()));
+      return;
+    }
+    try {
+      add_variances();
+      profile_.add(pushed_stack(), values_);
+    } catch (const Error& error) {
+      source_.fail(error.what());
+    }
+  }
+
+  // Adds a column of variances for each column with an error, after the columns of values.
+  void add_variances() {
+    errors_.resize(columns_, 0);
+    for (size_t i = 0; i < columns_; ++i) {
+      ValueType& type = profile_.types[i];
+      if (errors_[i] == 0 || type.variance != no_column) continue;
+      type.variance = profile_.types.size();
+      type.variance_unit = variance_unit;
+      profile_.add_column({profile_.types[i].name + " variance", Unit::variance});
+    }
+    values_.resize(profile_.types.size(), 0);
+    for (size_t i = 0; i < columns_; ++i) {
+      const size_t variance = profile_.types[i].variance;
+      if (variance != no_column &&
+          __builtin_mul_overflow(errors_[i], errors_[i], &values_[variance]))
+        values_[variance] = INT64_MAX;
+    }
+  }
+
+  const bool lines_;
+  std::string format_;
+  size_t columns_ = 0;  // of values
+  size_t shown_ = 0;
+  std::vector<Frame> places_;  // without functions
+  std::vector<std::string> frames_;
+  std::vector<int64_t> frame_places_, values_, errors_;
+};
+
+}  // namespace
+
+bool is_memflame_json(std::string_view head) {
+  for (const std::string_view part : {"{", "\"format\"", ":", "\"memflame-profile\""}) {
+    head.remove_prefix(std::min(head.find_first_not_of(" \t\r\n"), head.size()));
+    if (!head.starts_with(part)) return false;
+    head.remove_prefix(part.size());
+  }
+  return true;
+}
+
+Profile read_memflame_json(Source& source, const ReadOptions& options) {
+  Visitor visitor(source, options.lines);
+  walk_json(source, steps, visitor);
+  return visitor.finish();
+}
+
+}  // namespace memflame

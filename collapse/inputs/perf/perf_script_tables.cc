@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "collapse/inputs/perf/perf_script_tables.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+
+namespace memflame {
+
+// The work under the lock takes less time than putting a thread to sleep and waking it.
+std::unique_lock<std::mutex> PerfTables::locked() {
+  constexpr int tries = 1000;
+  std::unique_lock lock(mutex_, std::defer_lock);
+  for (int i = 0; i < tries; ++i) {
+    if (lock.try_lock()) return lock;
+    __builtin_ia32_pause();
+  }
+  lock.lock();
+  return lock;
+}
+
+FrameId PerfTables::frame(FrameKind kind, std::string_view function, std::string_view module) {
+  const std::unique_lock lock = locked();
+  return profile.frames.intern({.function = profile.strings.intern(function),
+                                .module = profile.strings.intern(module),
+                                .file = {},
+                                .kind = kind});
+}
+
+FrameId PerfTables::at(FrameId frame, std::string_view file, uint32_t line) {
+  const std::unique_lock lock = locked();
+  Frame placed = profile.frames[frame];
+  placed.file = profile.strings.intern(file);
+  placed.line = line;
+  return profile.frames.intern(placed);
+}
+
+uint32_t PerfTables::event(std::string_view name) {
+  const std::unique_lock lock = locked();
+  const auto known = event_numbers_.find(name);
+  if (known != event_numbers_.end()) return known->second;
+  if (events.size() == max_columns) throw Error("more than 1,024 different events");
+  const auto number = static_cast<uint32_t>(events.size());
+  event_numbers_.emplace(name, number);
+  events.emplace_back(name);
+  return number;
+}
+
+uint32_t PerfTables::row(const Hash128& hash, std::span<const uint32_t> key) {
+  const std::unique_lock lock = locked();
+  if (const uint32_t known = known_rows_.find(hash); known != 0) return known;
+  constexpr size_t enough = size_t{1} << 24U;  // 64 MiB
+  if (ids_.size() >= enough) settle();
+  const uint32_t row = next_index(rows.size());
+  rows.push_back({{}, key[0]});
+  const size_t begin = ids_.size();
+  if (key[1] != 0) ids_.push_back(key[1]);
+  ids_.insert(ids_.end(), key.rbegin(), key.rend() - 2);
+  waiting_.push_back({begin, ids_.size() - begin, row});
+  known_rows_.insert(hash, row);
+  return row;
+}
+
+void PerfTables::settle() {
+  std::sort(waiting_.begin(), waiting_.end(), [&](const Waiting& a, const Waiting& b) {
+    const std::span<const uint32_t> left = path(a), right = path(b);
+    return std::lexicographical_compare(left.begin(), left.end(), right.begin(), right.end());
+  });
+  std::span<const uint32_t> before;
+  std::vector<StackId> stacks;  // of the frames of `before`
+  std::vector<uint64_t> hashes;
+  // In an empty tree all stacks that come in order are new.
+  const bool all_new = profile.stacks.size() == 1;
+  for (const Waiting& waiting : waiting_) {
+    const std::span<const uint32_t> now = path(waiting);
+    const size_t most = std::min(before.size(), now.size());
+    const auto same = static_cast<size_t>(
+        std::mismatch(now.begin(), now.begin() + static_cast<ptrdiff_t>(most), before.begin())
+            .first -
+        now.begin());
+    stacks.resize(same);
+    hashes.resize(same);
+    // All hashes first: so the tree's memory is fetched before it is needed.
+    for (size_t i = same; i < now.size(); ++i) {
+      hashes.push_back(StackTable::hash(i == 0 ? 0 : hashes.back(), FrameId{now[i]}));
+      profile.stacks.prefetch(hashes.back());
+    }
+    for (size_t i = same; i < now.size(); ++i) {
+      const StackId caller = i == 0 ? StackId{} : stacks.back();
+      stacks.push_back(all_new ? profile.stacks.append(caller, FrameId{now[i]}, hashes[i])
+                               : profile.stacks.push(caller, FrameId{now[i]}, hashes[i]));
+    }
+    rows[waiting.row].stack = stacks.back();
+    before = now;
+  }
+  waiting_.clear();
+  ids_.clear();
+}
+
+}  // namespace memflame

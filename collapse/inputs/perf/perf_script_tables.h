@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Shared by all threads that read one `perf script`.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "collapse/inputs/perf/perf_script_events.h"
+#include "core/hash_cache.h"
+#include "core/profile.h"
+
+namespace memflame {
+
+// Frames, stacks and events by number. A thread asks here only for what it has not met before.
+class PerfTables {
+ public:
+  FrameId frame(FrameKind kind, std::string_view function, std::string_view module = {});
+  // The same frame at a place of a source file.
+  FrameId at(FrameId frame, std::string_view file, uint32_t line);
+
+  // The number of an event, from 0. Throws Error if there are more than a profile can have columns.
+  uint32_t event(std::string_view name);
+
+  // The row of values for an event and a stack, from 1. `key`: the event, the root or 0, then the
+  // frames from the leaf on; `hash` is of its bytes.
+  uint32_t row(const Hash128& hash, std::span<const uint32_t> key);
+
+  // Call it when all threads have finished: fills in the stacks of all rows.
+  void settle();
+  struct Row {
+    StackId stack;
+    uint32_t event = 0;
+  };
+  Profile profile;
+  std::vector<Row> rows{1};
+  std::vector<std::string> events;
+
+ private:
+  // A stack that is not in the profile's tree yet: its frames from the root on, in ids_. Adding
+  // them in order is faster than one by one.
+  struct Waiting {
+    size_t begin = 0, size = 0;
+    uint32_t row = 0;
+  };
+  std::span<const uint32_t> path(const Waiting& waiting) const {
+    return std::span(ids_).subspan(waiting.begin, waiting.size);
+  }
+
+  std::unique_lock<std::mutex> locked();
+
+  std::mutex mutex_;
+  std::map<std::string, uint32_t, std::less<>> event_numbers_;
+  HashCache known_rows_{SIZE_MAX};
+  std::vector<Waiting> waiting_;
+  std::vector<uint32_t> ids_;
+};
+
+}  // namespace memflame

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "render/picture/assets.h"
+
+#include "core/error.h"
+#include "render/picture/data_block.h"
+
+namespace memflame {
+namespace {
+
+// As policies name a script or a style, by the hash that was made when the program was built.
+std::string hash_source(const std::string& file) {
+  const std::string_view digits = asset(file + ".sha256");
+  std::string bytes;
+  for (size_t i = 0; i + 1 < digits.size(); i += 2)
+    bytes += static_cast<char>(std::stoi(std::string(digits.substr(i, 2)), nullptr, 16));
+  return "'sha256-" + base64(bytes) + "'";
+}
+
+}  // namespace
+
+std::string_view asset(std::string_view name) {
+  for (const EmbeddedFile& file : embedded_assets())
+    if (file.name == name) return file.text;
+  throw Error("internal: " + std::string(name) + " is not part of this program");
+}
+
+std::string page_policy() {
+  return "default-src 'none'; script-src " + hash_source("viewer.js") + "; style-src " +
+         hash_source("page_all.css");
+}
+
+}  // namespace memflame

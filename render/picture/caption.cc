@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "render/picture/caption.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include "core/difference.h"
+#include "core/units.h"
+#include "render/text/clean_text.h"
+
+namespace memflame {
+namespace {
+
+constexpr size_t all_lines = 100;
+
+std::string counted(uint64_t events, int64_t bytes) {
+  std::string text = with_commas(static_cast<int64_t>(events));
+  if (bytes == 0) return text;
+  text += " (" + iec_bytes(bytes);
+  if (bytes <= -1024 || bytes >= 1024) text += ", " + with_commas(bytes) + " B";
+  return text + ")";
+}
+
+std::string seconds_text(double seconds) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), seconds < 10 ? "%.2f s" : "%.1f s", seconds);
+  return text.data();
+}
+
+void append(std::string& list, std::string_view item, std::string_view separator) {
+  if (item.empty()) return;
+  if (!list.empty()) list += separator;
+  list += item;
+}
+
+std::string origin(const Meta& meta) {
+  std::string line;
+  if (!meta.command.empty()) append(line, "memflame " + meta.command, "");
+  if (!meta.host.empty()) append(line, "on " + meta.host, " · ");
+  if (meta.seconds > 0) append(line, seconds_text(meta.seconds), " · ");
+  return line;
+}
+
+// What a width means where it is not the shown figure.
+constexpr std::string_view widths(WidthOf width) {
+  switch (width) {
+    case WidthOf::larger:
+      return "widths: the larger of before and after";
+    case WidthOf::before:
+      return "widths: before";
+    case WidthOf::after:
+      return "widths: after";
+    case WidthOf::both:
+      return "widths: before and after together";
+    case WidthOf::change:
+      return "widths: what has changed";
+    case WidthOf::size:
+      return "widths: figures without their sign";
+    case WidthOf::shown:
+      break;
+  }
+  return "";
+}
+
+std::string in_stacks(const Layout& layout) {
+  return " in " + with_commas(static_cast<int64_t>(layout.stacks)) +
+         (layout.stacks == 1 ? " stack" : " stacks");
+}
+
+// "before 5.0 KiB (5,120 B) · after 7.0 KiB (7,168 B) · change +2.0 KiB (+2,048 B), +40.0 %"
+std::string states(const Profile& profile, const Difference& columns) {
+  const ValueType& type = profile.types[columns.after];
+  const int64_t before = profile.total(columns.before), after = profile.total(columns.after);
+  std::string line = "before " + exact(before, type) + " · after " + exact(after, type);
+  int64_t change = 0;
+  if (__builtin_sub_overflow(after, before, &change)) return line;
+  const std::string sign = change > 0 ? "+" : "";
+  line += " · change " + sign + exact(change, type);
+  if (before > 0)
+    line += ", " + sign + percent(static_cast<double>(change), static_cast<double>(before));
+  return line;
+}
+
+// A note of `memflame diff` with what states() says: folded text has only that.
+bool repeats_totals(const Profile& profile, std::string_view note) {
+  const auto columns = difference_of(profile);
+  return columns &&
+         note.starts_with("before " +
+                          human(profile.total(columns->before), profile.types[columns->before]) +
+                          ", after ");
+}
+
+std::string totals(const Profile& profile, const Layout& layout) {
+  const ValueType& shown = profile.types[profile.shown];
+  const auto difference = difference_of(profile);
+  if (layout.total == 0 && !difference)
+    return "nothing was captured: the total of " + shown.name + " is 0";
+  std::string line =
+      difference
+          ? states(profile, *difference)
+          : shown.name + " " +
+                figure(profile, profile.shown,
+                       layout.width == WidthOf::shown ? layout.total : profile.total(profile.shown),
+                       profile.total_error(profile.shown));
+  line += in_stacks(layout);
+  const auto told = [&](size_t i) {
+    if (!difference) return i == profile.shown;
+    return i == difference->before || i == difference->after || profile.types[i].name == "delta";
+  };
+  for (size_t i = 0; i < profile.types.size(); ++i)
+    if (!told(i) && profile.types[i].unit != Unit::variance)
+      line += " · " + profile.types[i].name + " " +
+              figure(profile, i, profile.total(i), profile.total_error(i));
+  append(line, widths(layout.width), " · ");
+  return line;
+}
+
+std::string sampling(const Profile& profile) {
+  if (profile.meta.sampling.empty()) return "";
+  const bool errors_are_known = profile.types[profile.shown].variance != no_column;
+  return "estimated from samples (" + profile.meta.sampling + ")" +
+         (errors_are_known ? "; ± is one standard error" : "");
+}
+
+// Each figure beside the OS's, then what was lost.
+std::string reconciliation(const Meta& meta, const Losses& losses) {
+  std::string line;
+  for (const Reconciliation& row : meta.reconciliation) append(line, in_words(row), "; ");
+  append(line, "lost " + counted(losses.lost_events(), losses.lost_bytes()), "; ");
+  const LossCount cut = losses.sum(LossKind::cut);
+  if (cut.events != 0 || cut.bytes != 0)
+    append(line, counted(cut.events, cut.bytes) + have_cut_stacks(cut.events), "; ");
+  return line;
+}
+
+std::string counters(const char* what, const Losses& losses, LossKind kind) {
+  std::string line;
+  for (size_t i = 0; i < loss_info.size(); ++i) {
+    const LossCount& count = losses[static_cast<Loss>(i)];
+    if (loss_info[i].kind != kind || (count.events == 0 && count.bytes == 0)) continue;
+    std::string item = std::string(loss_info[i].label) + " " + counted(count.events, count.bytes);
+    if (!loss_info[i].remedy.empty()) item += " (" + std::string(loss_info[i].remedy) + ")";
+    append(line, item, " · ");
+  }
+  return line.empty() ? line : what + line;
+}
+
+std::string undrawn(const Profile& profile, const Layout& layout) {
+  if (layout.undrawn_stacks == 0) return "";
+  return "not drawn: " + exact(layout.undrawn, profile.types[profile.shown]) + " in " +
+         with_commas(static_cast<int64_t>(layout.undrawn_stacks)) +
+         (layout.undrawn_stacks == 1 ? " stack" : " stacks") +
+         " that gave back more than they took";
+}
+
+// Widths of Verdana and DejaVu Sans, which are wider than other sans-serif fonts.
+double em(char c) {
+  const auto one_of = [c](std::string_view letters) {
+    return letters.find(c) != std::string_view::npos;
+  };
+  if (one_of("fijlrtI .,:;|!'()[]/-")) return 0.42;
+  if (one_of("mwMW@%")) return 1.0;
+  if (one_of("+=<>~#^") || (c >= 'A' && c <= 'Z')) return 0.84;
+  return 0.64;
+}
+
+// Where to break `text`, of which the first `fits` bytes have room: behind the last separator or
+// blank there, if that leaves no more than half of the line empty.
+size_t line_end(std::string_view text, size_t fits) {
+  if (text[fits] == ' ') return fits;
+  for (const std::string_view separator : {" · ", " "}) {
+    const size_t found = text.substr(0, fits).rfind(separator);
+    if (found != std::string_view::npos && found > fits / 2) return found + separator.size();
+  }
+  return fits;
+}
+
+// The longest beginning that is not wider than `width`, but at least one letter.
+std::string_view fitting(std::string_view clean, double font_size, double width) {
+  size_t end = letter_size(clean);
+  double used = text_width(clean.substr(0, end), font_size);
+  while (end < clean.size()) {
+    const size_t next = letter_size(clean.substr(end));
+    used += text_width(clean.substr(end, next), font_size);
+    if (used > width) break;
+    end += next;
+  }
+  return clean.substr(0, end);
+}
+
+}  // namespace
+
+std::string brief(int64_t value, const ValueType& type) {
+  if (type.unit != Unit::pages) return human(value, type);
+  return human(value, {type.name, Unit::count, no_column, 1, type.decimals}) +
+         (value == 1 ? " page" : " pages");
+}
+
+std::string exact(int64_t value, const ValueType& type) {
+  std::string text = brief(value, type);
+  const bool short_of_digits = value <= -1024 || value >= 1024;
+  const ValueType count{type.name, Unit::count, no_column, 1, type.decimals};
+  if (type.unit == Unit::bytes && short_of_digits) text += " (" + human(value, count) + " B)";
+  if (type.unit == Unit::nanoseconds && short_of_digits)
+    text += " (" + human(value, count) + " ns)";
+  int64_t bytes = 0;
+  // A file may claim more pages than there are bytes in 64 bits.
+  if (type.unit == Unit::pages && type.decimals == 0 &&
+      !__builtin_mul_overflow(value, page_bytes, &bytes))
+    text += " (" + iec_bytes(bytes) + ", " + with_commas(bytes) + " B)";
+  return text;
+}
+
+std::string figure(const Profile& profile, size_t column, int64_t value, double error) {
+  const ValueType& type = profile.types[column];
+  if (type.variance == no_column) return exact(value, type);
+  return brief(value, type) + " (± " + brief(rounded_up(error), type) + ")";
+}
+
+std::string default_title(const Profile& profile, bool icicle) {
+  if (!profile.meta.title.empty()) return profile.meta.title;
+  const ValueType& shown = profile.types[profile.shown];
+  const std::string graph = icicle ? "Icicle graph" : "Flame graph";
+  const std::string unit(name(shown.unit));
+  if (difference_of(profile)) return graph + " of what has changed, in " + unit;
+  if (shown.unit == Unit::count) return shown.name == unit ? graph : graph + " of " + shown.name;
+  return graph + " of " + (shown.name == unit ? "" : shown.name + " ") + unit;
+}
+
+std::vector<Caption> captions(const Profile& profile, const Layout& layout, const Losses& losses) {
+  std::vector<Caption> lines{
+      {origin(profile.meta)},
+      {totals(profile, layout), Tone::figure},
+      {sampling(profile), Tone::figure},
+      {reconciliation(profile.meta, losses), Tone::figure},
+      {counters("lost: ", losses, LossKind::missing), Tone::warning, all_lines},
+      {counters("cut stacks: ", losses, LossKind::cut), Tone::warning, all_lines},
+      {counters("also counted: ", losses, LossKind::news), Tone::detail, all_lines},
+      {undrawn(profile, layout), Tone::warning},
+  };
+  for (const std::string& note : profile.meta.notes)
+    if (!repeats_totals(profile, note)) lines.push_back({note});
+  std::erase_if(lines, [](const Caption& line) { return line.text.empty(); });
+  return lines;
+}
+
+double text_width(std::string_view clean, double font_size) {
+  double ems = 0;
+  for (const char c : clean) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x80)
+      ems += em(c);
+    else if (byte >=
+             0xC0)  // a code point's first byte; letters outside ASCII may be two cells wide
+      ems += byte < 0xE0 ? 0.9 : 1.4;
+  }
+  return ems * font_size;
+}
+
+std::vector<std::string> wrap(std::string_view clean, double font_size, double width,
+                              size_t limit) {
+  std::vector<std::string> lines;
+  while (!clean.empty()) {
+    const bool last = lines.size() + 1 == limit;
+    if (text_width(clean, font_size) <= width) {
+      lines.emplace_back(clean);
+      break;
+    }
+    const std::string_view line = fitting(clean, font_size, width - (last ? 2 * font_size : 0));
+    if (last) {
+      lines.push_back(std::string(line) + "…");
+      break;
+    }
+    const size_t end = line_end(clean, line.size());
+    lines.emplace_back(clean.substr(0, end));
+    clean.remove_prefix(std::min(clean.find_first_not_of(' ', end), clean.size()));
+  }
+  return lines;
+}
+
+}  // namespace memflame

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What a picture says in words: figures, the title and the lines below it.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/profile.h"
+#include "render/picture/layout.h"
+
+namespace memflame {
+
+// For people and exact: "1.5 GiB (1,610,612,736 B)", "812 B", "3 pages (12.0 KiB, 12,288 B)",
+// "1,204", "1.250 s (1,250,000,000 ns)".
+std::string exact(int64_t value, const ValueType& type);
+
+// For people: "1.5 GiB", "3 pages", "1,204".
+std::string brief(int64_t value, const ValueType& type);
+
+// An estimate with its standard error: "12.3 MiB (± 0.8 MiB)". An exact figure is as exact() has
+// it.
+std::string figure(const Profile& profile, size_t column, int64_t value, double error);
+
+// The profile's own title, or one made of what is shown: "Flame graph of live bytes".
+std::string default_title(const Profile& profile, bool icicle);
+
+enum class Tone : uint8_t { detail, figure, warning };
+struct Caption {
+  std::string text;
+  Tone tone = Tone::detail;
+  size_t max_lines = 3;  // losses are listed whole; the rest of a long command is in a tooltip
+};
+
+// In this order: what was watched, totals, how they were sampled, reconciliation and losses, what
+// has no box, notes.
+std::vector<Caption> captions(const Profile& profile, const Layout& layout, const Losses& losses);
+
+// How wide a line is at most in the wider ones of the usual proportional fonts, in px.
+double text_width(std::string_view clean, double font_size);
+
+// Lines of at most `width` px, broken at blanks where there are any. No more than `limit` lines:
+// the last one then ends in "…".
+std::vector<std::string> wrap(std::string_view clean, double font_size, double width, size_t limit);
+
+}  // namespace memflame

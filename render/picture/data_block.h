@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The tree in a picture as its script reads it (viewer/decode.mjs) and as `collapse` reads it back
+// (collapse/inputs/memflame/memflame_html.cc).
+//
+// A picture has a JSON object with what is to be said of the profile (title to losses as in
+// outputs/json.cc, where there are any), and a block of data: base64 of a gzip stream of LEB128
+// numbers, figures in zigzag form:
+//   strings: count, then for each its size and bytes (as the profile has them)
+//   frames, in order of their names: count, then columns: name, module, kind, colour (0xRRGGBB)
+//   nodes: count with the root, which is the first, depth-first; then columns:
+//     for all but the root, how many levels up from a callee of the node before it is
+//     frame, as an index into frames (of the root 0)
+//     frames that are merged in it (only when the JSON has "merged": 1)
+//     for each type of figures: the node's own
+//   figures by function (only when the JSON has "functions", how many columns they are): what is
+//     beyond the nodes (FunctionFigures::beyond), a column after the other, in each a number for
+//     each frame; that of the last frame, merged boxes, is for functions that are left out
+//
+// Source lines are a second such block, of the same form, where frames have any:
+//   strings: as above
+//   places: count, then columns: file, line (0: unknown). Place 0 is none and not in the list
+//   places of functions: how many each frame has, 0 when no line of it is known
+//   places of nodes whose function has several: how many; that of others is their function's
+//   which these are: all lists, those of functions first
+//   for each type of figures: which of each list of several has most of them, from 0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/profile.h"
+#include "render/picture/frame_tree.h"
+#include "render/picture/function_figures.h"
+#include "render/picture/layout.h"
+#include "render/picture/palette.h"
+#include "render/text/clean_text.h"
+
+namespace memflame {
+
+// Depth-first.
+struct DataNodes {
+  std::vector<FrameId> frame;  // none for the root and for merged boxes
+  std::vector<uint32_t> depth;
+  std::vector<uint32_t> merged;  // empty: none is
+  std::vector<int64_t> own;      // rows of figures
+  size_t columns = 0;
+  std::optional<FunctionFigures> functions{};  // where nodes are merged
+  NodeLines lines{};                           // by node
+  NodeLines function_lines{};                  // by FrameId::index, over all nodes of the profile
+  size_t size() const { return frame.size(); }
+};
+DataNodes data_nodes(FrameTree tree, const Profile& profile);
+// layout: of the tree.
+DataNodes data_nodes(const Layout& layout, const FrameTree& tree, const Profile& profile);
+
+struct DataSource {
+  const Profile& profile;
+  const RenderOptions& options;
+  const Palette& palette;
+  const CleanStrings& names;
+};
+
+// JSON without "<", ">" and "&": fit for a script element and for XML text.
+std::string about_json(const DataSource& source, const DataNodes& nodes);
+
+// Appends base64 in lines.
+void append_data(std::string& out, const DataSource& source, const DataNodes& nodes);
+// The block of source lines; nothing when no frame has one.
+void append_lines(std::string& out, const DataSource& source, const DataNodes& nodes);
+
+// RFC 4648 with "+" and "/".
+std::string base64(std::string_view bytes);
+
+}  // namespace memflame

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Profile -> the tree that pictures are made of.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/profile.h"
+#include "render/options.h"
+#include "render/picture/node_lines.h"
+
+namespace memflame {
+
+// Node 0 is the root, which stands for everything; callers come before their callees, and what a
+// node calls, directly or not, is [node + 1, end[node]). Callees of one caller that have the same
+// function, module and kind are one node, whatever their source lines; in the order of time only
+// those that follow each other. Nodes without a figure in any column, themselves or below, are left
+// out.
+struct FrameTree {
+  std::vector<FrameId> frame;    // none for the root; else one of those that differ by lines only
+  std::vector<uint32_t> caller;  // the root's is itself
+  std::vector<uint32_t> end;
+  size_t columns = 0;
+  std::vector<int64_t> own;  // rows of `columns` figures without those of callees
+  NodeLines lines{};         // by node
+
+  size_t size() const { return frame.size(); }
+  std::span<const int64_t> row(size_t node) const {
+    return std::span(own).subspan(node * columns, columns);
+  }
+};
+
+// Throws the Error of sums that leave 64 bits.
+[[noreturn]] void sums_too_large();
+
+// How much of a node's own figures is drawn: never negative. If the profile is not a difference,
+// both states are the shown column.
+struct Width {
+  WidthOf of = WidthOf::shown;
+  size_t before = 0, after = 0;  // columns
+
+  // By a row of own figures. Throws Error when the result leaves 64 bits.
+  int64_t operator()(std::span<const int64_t> row) const;
+};
+Width width_of(const Profile& profile, WidthOf of);
+
+// Neighbours by width are the widest first, those by name in bytewise order. Throws Error when a
+// sum leaves 64 bits, and (usage) when the order of time is asked for and the profile has none.
+FrameTree frame_tree(const Profile& profile, Neighbours order, const Width& width);
+
+// Inclusive figures: rows as `own` has them, with those of all callees. Throws Error when a sum
+// leaves 64 bits.
+std::vector<int64_t> inclusive(const FrameTree& tree, const Profile& profile);
+
+}  // namespace memflame

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "render/picture/function_figures.h"
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+
+#include "core/difference.h"
+#include "core/error.h"
+#include "render/picture/data_block.h"
+#include "render/picture/looks.h"
+#include "render/text/clean_text.h"
+
+namespace memflame {
+namespace {
+
+// A function without a box costs its name: a thousand of them are some 20 KiB in a file.
+constexpr size_t most_without_box = 1000;
+
+using Row = std::span<const int64_t>;
+using WidthOfRow = std::function<int64_t(Row)>;
+
+struct Measure {
+  std::string id;
+  WidthOfRow width;
+};
+
+int64_t size_of(int64_t value) {
+  if (value == INT64_MIN) sums_too_large();
+  return value < 0 ? -value : value;
+}
+
+void add_changes(std::vector<Measure>& measures, const Difference& states) {
+  for (const WidthOf of :
+       {WidthOf::larger, WidthOf::after, WidthOf::before, WidthOf::both, WidthOf::change})
+    measures.push_back({std::string(width_id(of)), Width{of, states.before, states.after}});
+}
+
+// As measuresOf() of viewer/measure.mjs has them.
+std::vector<Measure> measures_of(const Profile& profile, const RenderOptions& options) {
+  std::vector<Measure> found;
+  const auto states = difference_of(profile);
+  if (states) add_changes(found, *states);
+  const bool net = !states && options.diff_width == WidthOf::size;
+  uint64_t replaced = 0;
+  for (size_t i = 0; i < profile.types.size(); ++i) {
+    const ValueType& type = profile.types[i];
+    const std::string id = clean_text(type.name, replaced);
+    const bool taken = std::any_of(found.begin(), found.end(),
+                                   [&](const Measure& other) { return other.id == id; });
+    const bool is_state = states && (i == states->before || i == states->after);
+    if (type.unit == Unit::variance || taken || is_state) continue;
+    found.push_back(
+        {id, [i, net](Row row) { return net ? size_of(row[i]) : std::max<int64_t>(row[i], 0); }});
+    if (const size_t variance = type.variance; variance != no_column)
+      found.push_back({id + "-error", [variance](Row row) { return row[variance]; }});
+  }
+  return found;
+}
+
+// A tree as both the profile and a picture have it; no frame: the root, or a merged box.
+struct Tree {
+  std::span<const FrameId> frame;
+  std::span<const uint32_t> caller;
+  std::span<const int64_t> own;
+  size_t columns;
+};
+
+// By FrameId::index.
+struct Sums {
+  std::vector<int64_t> own, total;
+  int64_t largest = 0;
+};
+
+int64_t sum(int64_t a, int64_t b) {
+  int64_t result = 0;
+  if (__builtin_add_overflow(a, b, &result)) sums_too_large();
+  return result;
+}
+
+Sums sums_of(const Tree& tree, const WidthOfRow& width, size_t frames) {
+  Sums out{std::vector<int64_t>(frames, 0), std::vector<int64_t>(frames, 0)};
+  const size_t size = tree.frame.size();
+  std::vector<int64_t> own(size);
+  for (size_t n = 0; n < size; ++n)
+    own[n] = width(tree.own.subspan(n * tree.columns, tree.columns));
+  std::vector<int64_t> total = own;
+  for (size_t n = size; n-- > 1;) total[tree.caller[n]] = sum(total[tree.caller[n]], total[n]);
+  std::vector<uint32_t> open(frames, 0), path;  // frames around a node, and how often they are
+  for (uint32_t n = 1; n < size; ++n) {
+    for (; !path.empty() && path.back() != tree.caller[n]; path.pop_back())
+      --open[tree.frame[path.back()].index];
+    const FrameId frame = tree.frame[n];
+    path.push_back(n);
+    const bool outermost = open[frame.index]++ == 0;
+    out.largest = std::max(out.largest, size_of(total[n]));
+    if (!frame) continue;
+    out.own[frame.index] = sum(out.own[frame.index], own[n]);
+    if (outermost) out.total[frame.index] = sum(out.total[frame.index], total[n]);
+  }
+  out.largest = std::max(out.largest, size_of(total[0]));
+  return out;
+}
+
+// Nothing when a sum leaves 64 bits.
+std::optional<std::pair<Sums, Sums>> both_sums(const Tree& all, const Tree& kept,
+                                               const WidthOfRow& width, size_t frames) {
+  try {
+    return std::pair(sums_of(all, width, frames), sums_of(kept, width, frames));
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+void subtract(std::vector<int64_t>& from, const std::vector<int64_t>& what) {
+  // Both are parts of sums that fit, but their signs may differ.
+  for (size_t i = 0; i < from.size(); ++i)
+    from[i] = static_cast<int64_t>(static_cast<uint64_t>(from[i]) - static_cast<uint64_t>(what[i]));
+}
+
+// Functions that no node is left of, those with the largest totals of `by` first.
+std::vector<FrameId> without_node(const Tree& all, const Tree& kept,
+                                  const std::vector<int64_t>& by) {
+  enum : uint8_t { unknown, listed, has_node };
+  std::vector<uint8_t> state(by.size(), unknown);
+  for (const FrameId frame : kept.frame) state[frame.index] = has_node;
+  std::vector<FrameId> found;
+  for (const FrameId frame : all.frame)
+    if (frame && state[frame.index] == unknown) {
+      state[frame.index] = listed;
+      found.push_back(frame);
+    }
+  std::stable_sort(found.begin(), found.end(),
+                   [&](FrameId a, FrameId b) { return by[a.index] > by[b.index]; });
+  return found;
+}
+
+std::vector<uint32_t> callers_of(const DataNodes& nodes) {
+  std::vector<uint32_t> callers(nodes.size(), 0), path;
+  for (uint32_t n = 0; n < nodes.size(); ++n) {
+    path.resize(nodes.depth[n]);
+    if (!path.empty()) callers[n] = path.back();
+    path.push_back(n);
+  }
+  return callers;
+}
+
+// The measure that a picture begins with: its totals say which functions are the largest.
+std::string first_measure(const Profile& profile, const RenderOptions& options) {
+  uint64_t replaced = 0;
+  return difference_of(profile) ? std::string(width_id(options.diff_width))
+                                : clean_text(profile.types[profile.shown].name, replaced);
+}
+
+}  // namespace
+
+FunctionFigures function_figures(const FrameTree& tree, const DataNodes& nodes,
+                                 const Profile& profile, const RenderOptions& options) {
+  FunctionFigures out;
+  const size_t frames = profile.frames.size();
+  const std::vector<uint32_t> callers = callers_of(nodes);
+  const Tree all{tree.frame, tree.caller, tree.own, tree.columns};
+  const Tree kept{nodes.frame, callers, nodes.own, nodes.columns};
+  std::vector<int64_t> order(frames, 0);
+  const std::string first = first_measure(profile, options);
+  for (const Measure& measure : measures_of(profile, options)) {
+    auto sums = both_sums(all, kept, measure.width, frames);
+    if (!sums) continue;
+    auto& [whole, part] = *sums;
+    if (measure.id == first || out.measures.empty()) order = whole.total;
+    out.largest = std::max({out.largest, whole.largest, part.largest});
+    subtract(whole.own, part.own);
+    subtract(whole.total, part.total);
+    out.measures.push_back(measure.id);
+    out.beyond.push_back(std::move(whole.own));
+    out.beyond.push_back(std::move(whole.total));
+  }
+  if (const auto states = difference_of(profile))
+    for (const size_t column : {states->before, states->after}) {
+      const auto sums = both_sums(
+          all, kept, [=](Row row) { return row[column]; }, frames);
+      if (!sums) return {};
+      out.largest = std::max({out.largest, sums->first.largest, sums->second.largest});
+      out.beyond.push_back(sums->first.total);
+      subtract(out.beyond.back(), sums->second.total);
+    }
+  out.more = without_node(all, kept, order);
+  for (size_t i = most_without_box; i < out.more.size(); ++i)
+    for (auto& column : out.beyond) column[0] += column[out.more[i].index];
+  out.left = out.more.size() - std::min(out.more.size(), most_without_box);
+  out.more.resize(out.more.size() - out.left);
+  return out;
+}
+
+}  // namespace memflame

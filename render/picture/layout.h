@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Profile -> boxes. Offsets and sizes are exact integers in the unit of what is drawn; pixels are
+// made of them only when a picture is written.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/profile.h"
+#include "render/picture/frame_tree.h"
+
+namespace memflame {
+
+struct LayoutOptions {
+  double min_share = 0;  // of the total; smaller frames are merged into one box per caller
+  uint32_t max_depth = UINT32_MAX;  // levels, the root's and the one of merged boxes included
+  size_t max_boxes = SIZE_MAX;      // of frames; the narrowest are merged when there are more
+  Neighbours order = Neighbours::by_name;
+  WidthOf width = WidthOf::shown;
+};
+
+// Covers [offset, offset + total). Callees lie inside their caller, one level deeper, beginning at
+// its offset, without gaps; what they leave at its end is the caller's own, `self`.
+struct Box {
+  int64_t offset = 0;
+  int64_t total = 0;
+  int64_t self = 0;
+  uint32_t depth = 0;   // 0 = the root, which stands for everything
+  FrameId frame;        // none for the root and for merged boxes
+  uint32_t merged = 0;  // frames that are in this box because they are too narrow (or too deep)
+  uint32_t node = 0;    // in the tree; of merged boxes UINT32_MAX
+};
+
+struct Layout {
+  std::vector<Box> boxes;  // depth-first: callers before callees, from left to right
+  std::vector<int64_t>
+      values;  // a row for each box: inclusive sums of all columns, with their sign
+  size_t columns = 0;
+  uint32_t depth = 0;  // levels
+  WidthOf width = WidthOf::shown;
+  int64_t total = 0;  // of what is drawn
+  size_t stacks = 0;  // distinct stacks that are drawn
+  // Stacks whose own value is negative have no width; their sum is total(shown) - this total. Where
+  // widths are made of more than one column, or of sizes, there are none.
+  int64_t undrawn = 0;
+  size_t undrawn_stacks = 0;
+
+  std::span<const int64_t> sums(size_t box) const {
+    return std::span(values).subspan(box * columns, columns);
+  }
+};
+
+// The box that each lies in, by their places in the list; the root's is its own.
+std::vector<uint32_t> callers_of(const std::vector<Box>& boxes);
+
+// Throws Error when a sum leaves 64 bits.
+Layout layout(const Profile& profile, const LayoutOptions& options);
+
+// The same of a tree that is there already, in the order that it has.
+Layout layout(const FrameTree& tree, const Profile& profile, const LayoutOptions& options);
+
+// The layout with more frames merged. Only the options on merging matter.
+Layout with_fewer_boxes(const Layout& layout, const Profile& profile, const LayoutOptions& options);
+
+}  // namespace memflame

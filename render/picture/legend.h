@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What the colours of a picture mean, and whose code takes what is drawn.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "render/picture/owner_shares.h"
+#include "render/picture/palette.h"
+
+namespace memflame {
+
+struct LegendEntry {
+  std::optional<Rgb> colour{};  // none: words only
+  std::string label{};
+  std::string tooltip{};
+};
+
+// The legend of the frames that are drawn; the first is the root, and none() stands for what is
+// merged. With `by_change` boxes are coloured by their change.
+std::vector<LegendEntry> legend(const Profile& profile, const Palette& palette,
+                                std::span<const FrameId> frames, bool by_change);
+
+// A heading, and each owner with its share, in tenths of a percent that add up to 100 %.
+std::vector<LegendEntry> owner_legend(const Profile& profile, const Palette& palette,
+                                      const OwnerShares& shares);
+
+}  // namespace memflame

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "render/text/folded_names.h"
+
+#include <algorithm>
+
+#include "core/folded.h"
+#include "render/text/clean_text.h"
+
+namespace memflame {
+namespace {
+
+std::string_view mark_of(FrameKind kind) {
+  for (const FoldedSuffix& suffix : folded_suffixes)
+    if (suffix.kind == kind) return suffix.text;
+  return {};
+}
+
+bool is_plain(std::string_view name) {
+  return std::all_of(name.begin(), name.end(),
+                     [](char c) { return c >= ' ' && c <= '~' && c != ';'; });
+}
+
+std::string written(std::string_view name, std::string_view mark) {
+  uint64_t replaced = 0;
+  std::string text = clean_text(name, replaced);
+  std::replace(text.begin(), text.end(), ';', ':');
+  return text += mark;
+}
+
+}  // namespace
+
+FoldedNames::FoldedNames(const Profile& profile, bool marks) : names_(profile.frames.size()) {
+  for (uint32_t i = 1; i < names_.size(); ++i) {
+    const Frame& frame = profile.frames[FrameId{i}];
+    const std::string_view name = profile.strings[frame.function];
+    const std::string_view mark = marks ? mark_of(frame.kind) : "";
+    names_[i] = mark.empty() && is_plain(name) ? name : kept_[kept_.intern(written(name, mark))];
+  }
+}
+
+}  // namespace memflame

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What goes wrong in the pictures of other tools, where no other test has it: docs/defects.md.
+// What goes wrong in the pictures of other tools, where no other test has it:
+// docs/development/defects.md.
 #include "tests/svg_fixture.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only

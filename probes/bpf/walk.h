@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Walking a user stack by the unwind tables of the code on it (docs/unwinding.md).
+// Walking a user stack by the unwind tables of the code on it (docs/development/unwinding.md).
 //
 // Functions that are not static are verified once, by themselves, with unknown arguments: so the
 // loop over frames costs the verifier a few instructions a turn instead of all of theirs.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What other tools get wrong, where no test of one reader shows that it goes right here; the whole
-// list, with the tests of each, is in docs/defects.md.
+// list, with the tests of each, is in docs/development/defects.md.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>

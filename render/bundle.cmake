@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# memflame_bundle(<out> <module>…): modules of the viewer as one script, in the order given, each
-# after those that it imports. Imports and the word "export" are left out, so every name at the top
-# of a module has to be its own; indentation is left out too, and comments that have a line for
-# themselves or two blanks before them, and the blanks around arrows.
+# memflame_bundle(<out> <module>…): joins modules of the viewer into one script, in the order given,
+# each after those that it imports. Imports and the word "export" are removed, so each name at the
+# top of a module must be unique. Indentation is removed too, and comments that have a line of their
+# own or two blanks before them, and the blanks around arrows.
 function(memflame_bundle out)
   set(script "(function () {\n\"use strict\";\n")
   foreach(module ${ARGN})
@@ -21,7 +21,7 @@ function(memflame_bundle out)
   memflame_hashed(${out} "${script}")
 endfunction()
 
-# memflame_joined(<out> <file>…): style sheets one after the other, without the lines of their licence.
+# memflame_joined(<out> <file>…): joins style sheets, without the lines of their licence.
 function(memflame_joined out)
   foreach(part ${ARGN})
     get_filename_component(path ${part} ABSOLUTE)
@@ -33,8 +33,8 @@ function(memflame_joined out)
   memflame_hashed(${out} "${all}")
 endfunction()
 
-# Writes a text, and its SHA-256 in hexadecimal digits beside it: for policies that name scripts and
-# styles by it.
+# Writes a text, and next to it its SHA-256 in hexadecimal digits, by which policies name scripts
+# and styles.
 function(memflame_hashed out text)
   file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/${out} "${text}")
   file(SHA256 ${CMAKE_CURRENT_BINARY_DIR}/${out} hash)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the formats have no place for.
+// Names what a format cannot hold.
 #include <algorithm>
 
 #include "core/folded.h"
@@ -14,8 +14,8 @@ bool any_frame(const Profile& profile, const auto& has) {
   return false;
 }
 
-// Whether folded text that says "f_[k]" of it would be read as f of the kernel. Where the frame has
-// a mark too, that is the one that is read.
+// Whether folded text would read a function with this name, "f_[k]", as f of the kernel. If the
+// frame has a mark too, that one is read.
 bool ends_as_marked(std::string_view name, FrameKind kind) {
   const auto marks_it = [&](const FoldedSuffix& mark) { return mark.kind == kind; };
   const auto ends_it = [&](const FoldedSuffix& mark) { return name.ends_with(mark.text); };

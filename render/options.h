@@ -12,64 +12,64 @@ namespace memflame {
 
 class Profile;
 
-// What the width of a box is: the shown column; of a difference the larger of both states, one of
-// them, their sum or what has changed; or a signed column by its size.
+// The width of a box: the shown column; for a difference the larger of both states, one of them,
+// their sum or their change; or a signed column by its size.
 enum class WidthOf : uint8_t { shown, larger, after, before, both, change, size };
 
-// What stands beside each other in a picture. By time it is a flame chart: stacks are from left to
-// right as they came (Profile::in_order), and what a frame has of its own is at the right of its
+// The order of neighbours in a picture. By time it is a flame chart: stacks are drawn from left to
+// right in order of arrival (Profile::in_order), and a frame's own share is to the right of its
 // callees.
 enum class Neighbours : uint8_t { by_name, by_width, by_time };
 
-// Which end of a name is given up where there is no room for all of it.
+// Which end of a name is cut if there is no room for all of it.
 enum class Elide : uint8_t { right, left, middle };
 
-// What a box has beside its name (render/picture/name_attributes.h).
+// A file's additions to a box (render/picture/name_attributes.h).
 struct NameAttributes {
   std::string href, target, title;
 };
 
 struct RenderOptions {
-  std::string title{};    // "" = the profile's own, else made of what is shown
-  std::string palette{};  // of palettes/, or a palette file; "" = mem, diff where signs matter
+  std::string title{};    // "" = the profile's own, else made from what is shown
+  std::string palette{};  // of palettes/, or a palette file; "" = mem, or diff if signs matter
   bool icicle = false;    // root at the top instead of the bottom
   int width = 1200;       // px at rest; in a browser the picture fills a wider window
-  // px at rest; narrower frames are merged into one box per caller. When nobody says: 0.1 in a file
-  // that is looked at as it is, and 0.7 where the script draws (viewer/layout.mjs).
+  // px at rest; narrower frames are merged into one box per caller. Default: 0.1 in a picture
+  // without script, and 0.7 if the script draws (viewer/layout.mjs).
   std::optional<double> min_width{};
   static constexpr double usual_min_width = 0.1;
   int font_size = 12;        // px
-  size_t max_boxes = 2'000;  // at once, where they are elements; the narrowest are merged
+  size_t max_boxes = 2'000;  // drawn at once as elements; the narrowest are merged
   Neighbours order = Neighbours::by_name;
   WidthOf diff_width = WidthOf::shown;  // of a difference that is the larger of both states
-  bool script = true;                   // without, a picture can be looked at only
+  bool script = true;                   // without it, a picture can only be looked at
   uint32_t max_depth = 16384;  // deeper frames are merged too: browsers draw no endless pictures
   std::string subtitle{};
   int row_height = 0;        // px; 0 = what the font needs
-  double min_percent = 0;    // of the total; as min_width is
+  double min_percent = 0;    // of the total; used like min_width
   std::string font{};        // names of fonts for everything, with commas; "" = those of the system
   std::string name_type{};   // "Function:", before names in tooltips
-  std::string count_name{};  // "samples", behind plain counts
+  std::string count_name{};  // "samples", after plain counts
   std::string background{};  // yellow, blue, green, grey or #rrggbb; "" = the palette's
   std::string colour_map{};  // path of a file with colours that names keep
   std::map<std::string, NameAttributes, std::less<>> attributes{};  // by name
   Elide elide = Elide::right;
-  bool negate = false;    // the colours of what has grown and of what has shrunk change places
-  bool fragment = false;  // to be put into a page, not a file of its own
+  bool negate = false;    // swap the colours of growth and shrinkage
+  bool fragment = false;  // to embed in a page, not a file of its own
   // Folded text:
   bool header = true;       // comment lines with unit, origin and losses
-  bool marks = true;        // "_[k]" behind names of kernel functions and the like
+  bool marks = true;        // "_[k]" after names of kernel functions and the like
   bool all_values = false;  // all columns, with TABs between them
-  bool one_value = false;   // only the shown one, also of a difference, which has before and after
+  bool one_value = false;   // only the shown one, also for a difference, which has before and after
   bool compat = false;      // names as they are, byte for byte, and no header
-  bool lines = false;    // frames are told apart by source line; in names where there is no field
-  unsigned threads = 1;  // to write it; the text does not depend on them
+  bool lines = false;       // tell frames apart by source line; in names if there is no field
+  unsigned threads = 1;     // to write with; the text does not depend on them
 };
 
-// Throws Error (usage) that names what is out of range, or a palette that cannot be had.
+// Throws Error (usage) that names the option out of range, or a palette that does not exist.
 void check_render_options(const RenderOptions& options);
 
-// With what depends on the profile filled in: palette and diff_width.
+// Fills in what depends on the profile: palette and diff_width.
 RenderOptions resolved(RenderOptions options, const Profile& profile);
 
 // px

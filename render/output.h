@@ -20,7 +20,7 @@ namespace memflame {
 #include "render/outputs.def"
 #undef OUTPUT
 
-// What a profile may have beside the figures of one column, and not every format a place for.
+// Facts of a profile beyond the values of one column, which some formats cannot hold.
 enum Holds : uint32_t {
   columns = 1,     // several
   modules = 2,     // of frames
@@ -31,7 +31,7 @@ enum Holds : uint32_t {
   large = 64,      // figures beyond 2^53 that stay exact for its usual readers
   negative = 128,  // figures
   notes = 256,     // title, notes and losses
-  marks = 512,     // that are a function's own: a name that ends as a mark of folded text does
+  marks = 512,     // a function whose own name ends in a mark of folded text
   everything = 1023,
   code = 1024,  // addresses in files
 };
@@ -46,11 +46,11 @@ struct Output {
 
 std::span<const Output> outputs();
 
-// `format` decides if it is not empty, else the suffix of `path`, else it is SVG. Throws Error
-// (usage) that lists the formats.
+// `format` decides if it is not empty, else the suffix of `path`, else SVG. Throws Error (usage)
+// that lists the formats.
 const Output& output_for(std::string_view format, std::string_view path);
 
-// What of this profile a format has no place for: "the columns calls, peak".
+// The parts of this profile that a format cannot hold: "the columns calls, peak".
 std::vector<std::string> left_out(const Output& output, const Profile& profile);
 
 }  // namespace memflame

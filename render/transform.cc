@@ -40,7 +40,7 @@ Decimal parse_decimal(const std::string& text, const char* option) {
   return out;
 }
 
-// Columns that mean the same kind of thing as the shown one.
+// Columns with the same meaning and unit as the shown one.
 bool alike(const Profile& profile, size_t column) {
   const ValueType &type = profile.types[column], &shown = profile.types[profile.shown];
   const auto difference = difference_of(profile);
@@ -55,7 +55,7 @@ int64_t product(int64_t value, int64_t factor) {
   return out;
 }
 
-// All but stacks and figures.
+// Everything but stacks and values.
 Profile emptied(Profile& profile) {
   Profile out;
   out.strings = std::move(profile.strings);
@@ -112,7 +112,7 @@ Profile reversed(Profile profile) {
   return out;
 }
 
-// The folders of source files may tell who built a program, and where.
+// The folders of source files may reveal who built a program, and where.
 Profile without_source_folders(Profile profile) {
   std::vector<FrameId> frames(profile.frames.size());
   FrameTable named;
@@ -133,7 +133,7 @@ Profile without_source_folders(Profile profile) {
   return out;
 }
 
-// A frame beside all others for what is more than the sum.
+// Adds a frame beside all others for the part above the sum.
 void widen(Profile& profile, const std::string& text, WidthOf of) {
   const Decimal wanted = parse_decimal(text, "--total");
   if (of == WidthOf::both || of == WidthOf::change)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// How wide a node is drawn.
+// The width of a node.
 #include <algorithm>
 
 #include "core/difference.h"

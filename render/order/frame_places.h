@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a frame is beside its name — kind, module, file, line — each combination once.
+// A frame without its name: kind, module, file, line; each combination once.
 #pragma once
 
 #include <cstdint>

@@ -15,8 +15,8 @@ struct Item {
 constexpr size_t key_bytes = 7;
 constexpr uint64_t more = key_bytes + 1;
 
-// Some bytes of a name and, behind them, how many there were (`more` when others follow): a name
-// comes before those that it begins.
+// Some bytes of a name followed by their number (`more` if others follow), so that a name comes
+// before those it begins.
 uint64_t key_of(std::string_view name, size_t depth) {
   const std::string_view rest = name.substr(std::min(depth, name.size()));
   uint64_t key = 0;
@@ -32,7 +32,7 @@ std::vector<uint32_t> name_order(std::span<const std::string_view> names) {
   for (uint32_t i = 0; i < items.size(); ++i) items[i].name = i;
   struct Range {
     size_t begin = 0, end = 0;
-    size_t depth = 0;  // bytes that all of them have in common
+    size_t depth = 0;  // bytes that all of them share
   };
   std::vector<Range> pending{{0, items.size(), 0}};
   while (!pending.empty()) {

@@ -9,8 +9,8 @@
 
 namespace memflame {
 
-// The places of the names, the smallest first; equal ones in any order. Fast for millions of names
-// that begin alike, where comparing two by two is not.
+// The indices of the names, smallest first; equal ones in any order. Fast for millions of names
+// with a common beginning, unlike pairwise comparison.
 std::vector<uint32_t> name_order(std::span<const std::string_view> names);
 
 }  // namespace memflame

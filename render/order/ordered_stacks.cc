@@ -8,7 +8,7 @@
 namespace memflame {
 namespace {
 
-// The place of each frame among all, by FrameId::index.
+// The rank of each frame, by FrameId::index.
 std::vector<uint32_t> frame_ranks(const Profile& profile) {
   std::vector<uint32_t> order(profile.frames.size());
   std::iota(order.begin(), order.end(), 0);
@@ -27,7 +27,7 @@ std::vector<uint32_t> frame_ranks(const Profile& profile) {
   return ranks;
 }
 
-// Whether values were added to a stack or to one that it begins, by StackId::index.
+// Whether the stack or a longer one that begins with it has values, by StackId::index.
 std::vector<bool> used_stacks(const Profile& profile) {
   std::vector<bool> used = touched_stacks(profile);
   for (size_t i = used.size() - 1; i > 0; --i)
@@ -53,13 +53,13 @@ std::vector<StackId> ordered_stacks(const Profile& profile) {
     if (used[i]) ++first[node(i).caller.index + 1];
   std::partial_sum(first.begin(), first.end(), first.begin());
   std::vector<uint32_t> callees(first.back());
-  // From the last to the first, so that first[] ends up where it has to be.
+  // From the last to the first, so that first[] ends up at the beginnings.
   for (uint32_t i = count; i-- > 1;)
     if (used[i]) callees[--first[node(i).caller.index + 1]] = i;
   first.erase(first.begin());
   first.push_back(static_cast<uint32_t>(callees.size()));
   const std::vector<uint32_t> ranks = frame_ranks(profile);
-  // Backwards: what is pushed last comes next.
+  // Backwards: the last one pushed comes next.
   for (uint32_t i = 0; i < count; ++i)
     std::sort(callees.begin() + first[i], callees.begin() + first[i + 1],
               [&](uint32_t a, uint32_t b) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The stacks of a profile in an order that does not depend on how they got there.
+// The stacks of a profile in an order that does not depend on how they were added.
 #pragma once
 
 #include <vector>
@@ -8,9 +8,9 @@
 
 namespace memflame {
 
-// Every stack that values were added to and all their callers: a caller before its callees, and
-// those by name, module, file, line, kind and address. The stack without a frame is the first, if
-// it has values. No recursion; memory is 12 bytes a stack.
+// Every stack that has values and all its callers: a caller before its callees, and those by name,
+// module, file, line, kind and address. The stack without a frame is the first, if it has values.
+// No recursion; memory is 12 bytes per stack.
 std::vector<StackId> ordered_stacks(const Profile& profile);
 
 // Whether values were added to a stack, by StackId::index.

@@ -10,7 +10,7 @@
 namespace memflame {
 namespace {
 
-// The place of each string among all.
+// The rank of each string.
 std::vector<uint32_t> string_places(const Profile& profile) {
   std::vector<std::string_view> names(profile.strings.size());
   for (uint32_t i = 0; i < names.size(); ++i) names[i] = profile.strings[StringId{i}];
@@ -28,7 +28,7 @@ PlainFrames plain_frames(const Profile& profile) {
   const auto function = [&](uint32_t i) {
     return place[profile.frames[FrameId{i}].function.index];
   };
-  // Distributed by function, of which few have more than one frame.
+  // Grouped by function, few of which have more than one frame.
   std::vector<uint32_t> first(place.size() + 1, 0);
   for (uint32_t i = 1; i < frame_count; ++i) ++first[function(i)];
   std::partial_sum(first.begin(), first.end(), first.begin());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Frames as pictures know them: without their source lines, in the order of their names.
+// Frames as pictures use them: without their source lines, in order of their names.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,7 @@
 namespace memflame {
 namespace {
 
-// All but stacks and figures.
+// Everything but stacks and values.
 Profile without_stacks(const Profile& from) {
   Profile out;
   out.strings = from.strings;
@@ -26,7 +26,7 @@ Profile without_stacks(const Profile& from) {
   return out;
 }
 
-// One of the frames that a merged stack stands for, with what it has of the shown value.
+// One of the frames that a merged stack stands for, with its share of the shown value.
 struct Share {
   uint32_t stack = 0;
   FrameId frame;
@@ -77,7 +77,7 @@ Profile by_function(const Profile& profile) {
   }
   const std::vector<FrameId> frames = main_frames(profile, std::move(shares), merged.size());
   Profile out = without_stacks(profile);
-  // Callees of one caller differ by more than lines: the numbers stay.
+  // Callees of one caller differ in more than lines, so the ids stay.
   for (uint32_t i = 1; i < merged.size(); ++i)
     out.stacks.push(merged[StackId{i}].caller, frames[i]);
   for (size_t i = 0; i < profile.rows(); ++i)

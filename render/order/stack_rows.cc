@@ -34,7 +34,7 @@ void StackOrder::list_callees() {
   const auto caller = [&](uint32_t i) { return profile_.stacks[StackId{i}].caller.index; };
   first_.assign(count + 1, 0);
   for (uint32_t i = 1; i < count; ++i) ++first_[caller(i)];
-  // From the last to the first, so that first_[] ends up where it has to be.
+  // From the last to the first, so that first_[] ends up at the beginnings.
   std::partial_sum(first_.begin(), first_.end(), first_.begin());
   callees_.resize(first_.back());
   for (uint32_t i = count; i-- > 1;) callees_[--first_[caller(i)]] = i;
@@ -53,7 +53,7 @@ StackRows::StackRows(std::shared_ptr<const StackOrder> order, char separator)
   level_ends_.push_back(1);
 }
 
-// The callees of the stacks of a depth, the first to come last.
+// The callees of the stacks at a depth, the first one at the end.
 void StackRows::list_pending(size_t depth) {
   const std::vector<uint32_t>& first = order_->first_;
   const size_t begin = pending_.size();
@@ -72,7 +72,7 @@ std::span<const StackId> StackRows::stacks(size_t depth) const {
   return std::span(levels_).subspan(begin, level_ends_[depth] - begin);
 }
 
-// What is entered or skipped at once: stacks that read the same.
+// The stacks that are entered or skipped together: those that read the same.
 std::span<const StackRows::Pending> StackRows::upcoming() const {
   const Pending& last = pending_.back();
   const uint32_t last_rank = rank(last.stack);
@@ -85,7 +85,7 @@ std::span<const StackRows::Pending> StackRows::upcoming() const {
 
 void StackRows::skip() { pending_.resize(pending_.size() - upcoming().size()); }
 
-// One frame more in the path, or another one.
+// Adds a frame to the path, or replaces the last one.
 void StackRows::enter() {
   const std::span<const Pending> stacks = upcoming();
   const size_t depth = stacks.front().depth;  // frames before this one
@@ -103,7 +103,7 @@ void StackRows::enter() {
   list_pending(depth + 1);
 }
 
-// The own values of what is in the path; false when there are none.
+// The own values of the stacks in the path; false if there are none.
 bool StackRows::take_values() {
   std::fill(values_.begin(), values_.end(), 0);
   bool any = false;

@@ -13,13 +13,13 @@
 
 namespace memflame {
 
-// What walks through the stacks have in common: several may share one. 12 bytes a stack.
+// The shared part of walks through the stacks: several may use one. 12 bytes per stack.
 class StackOrder {
  public:
   // `names` is by FrameId::index; both must outlive this.
   StackOrder(const Profile& profile, std::span<const std::string_view> names);
 
-  // How many stacks there are, the one without a frame among them.
+  // How many stacks there are, including the one without a frame.
   size_t size() const { return first_.size() - 1; }
 
  private:
@@ -32,7 +32,7 @@ class StackOrder {
   const std::span<const std::string_view> names_;
   std::vector<uint32_t> ranks_;  // places of the names among all, by FrameId::index
   std::vector<bool> touched_;    // whether it has values, by StackId::index
-  // callees_[first_[n], first_[n + 1]) are those of stack n.
+  // callees_[first_[n], first_[n + 1]) are the callees of stack n.
   std::vector<uint32_t> first_, callees_;
   std::vector<uint32_t> weights_;  // how many stacks begin with this one, itself among them
 };
@@ -45,7 +45,7 @@ class StackRows {
       : StackRows(std::make_shared<const StackOrder>(profile, names), separator) {}
   StackRows(std::shared_ptr<const StackOrder> order, char separator);
 
-  // The next row; false behind the last. Throws Error when a sum leaves 64 bits.
+  // The next row; false after the last. Throws Error if a sum does not fit in 64 bits.
   bool next() { return next_in(0, SIZE_MAX); }
 
   // The next row whose stack is at places `begin` to `end` - 1 in the order; there are
@@ -76,7 +76,7 @@ class StackRows {
 
   const std::shared_ptr<const StackOrder> order_;
   const char separator_;
-  std::vector<Pending> pending_;    // what comes next is at the end
+  std::vector<Pending> pending_;    // the next one is at the end
   std::vector<StackId> levels_;     // stacks of the path, of all depths
   std::vector<size_t> level_ends_;  // where those of each depth end
   std::vector<size_t> ends_;        // of the names in the path

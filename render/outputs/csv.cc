@@ -12,7 +12,7 @@
 namespace memflame {
 namespace {
 
-// As RFC 4180 has it: in quotes where the text holds a quote, a comma or an end of line.
+// By RFC 4180: in quotes if the text holds a quote, a comma or an end of line.
 std::string field(std::string_view text) {
   const auto is_special = [](char c) { return c == '"' || c == ',' || c == '\r' || c == '\n'; };
   if (std::none_of(text.begin(), text.end(), is_special)) return std::string(text);

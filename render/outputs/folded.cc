@@ -18,7 +18,7 @@
 namespace memflame {
 namespace {
 
-// A column's name is one word: ours are, those of a file may not be.
+// A column's name is one word: ours are, a file's may not be.
 std::string word(std::string_view name) {
   uint64_t replaced = 0;
   std::string text = clean_text(name, replaced);
@@ -46,7 +46,7 @@ std::string shortest(int64_t value, uint8_t decimals) {
   return plain(value, decimals);
 }
 
-// Behind such a name a blank and a number would look like the second of two numbers.
+// After such a name a blank and a number would look like the second of two numbers.
 bool ends_in_number(std::string_view path) {
   const size_t digits = path.find_last_not_of("0123456789.-") + 1;
   return digits < path.size() && digits > 0 && path[digits - 1] == ' ';
@@ -70,7 +70,7 @@ class FoldedWriter {
   void run() {
     if (options_.header) write_header();
     const auto order = std::make_shared<const StackOrder>(profile_, names_.views());
-    // A little text is not worth a thread. Chunks are small enough for their text to be kept.
+    // A small text is not worth a thread. Chunks are small enough to keep their text.
     constexpr size_t chunk = 256, little = 64 * chunk;
     const unsigned threads = order->size() < little ? 1 : std::max(options_.threads, 1U);
     write_in_order(out_, threads, [&](unsigned thread, OrderedText& all) {
@@ -99,7 +99,7 @@ class FoldedWriter {
     text += '\n';
   }
 
-  // What the stacks alone do not say. Grammar and reader: core/folded.h, collapse/inputs/.
+  // Facts that the stacks alone do not hold. Grammar and reader: core/folded.h, collapse/inputs/.
   void write_header() {
     const auto found = std::find(columns_.begin(), columns_.end(), profile_.shown);
     // If a difference shows another column: the state after.
@@ -163,8 +163,8 @@ Profile without_comments(const Profile& profile) {
   return out;
 }
 
-// As FlameGraph's collapsers write it, zeros and control characters too, in the order of the bytes
-// of a line.
+// As FlameGraph's collapsers write it, with zeros and control characters, in bytewise order of
+// lines.
 void write_compat(std::ostream& out, const Profile& profile) {
   std::vector<std::string_view> names(profile.frames.size());
   for (uint32_t i = 1; i < names.size(); ++i)
@@ -185,7 +185,7 @@ void write_names(std::ostream& out, const Profile& profile, const RenderOptions&
 
 }  // namespace
 
-// Stacks whose values are 0 are left out: they take nothing from the sum.
+// Stacks whose values are 0 are left out: the sum stays the same.
 void write_folded(std::ostream& out, const Profile& profile, const RenderOptions& options) {
   if (options.compat)
     write_compat(out, profile);

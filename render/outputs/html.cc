@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The whole profile as one page that needs nothing else: every frame is in it, however narrow, and
-// viewer/ draws what can be seen. Its only script and only style are the same in every page, so
-// that a policy can name them (docs/pictures.md). What is not ours — names, titles, notes — is
-// text, or JSON and base64 in elements that no browser runs.
+// viewer/ draws the visible part. Its only script and only style are the same in every page, so
+// that a policy can name them (docs/pictures.md). Foreign text (names, titles, notes) is text, or
+// JSON and base64 in elements that no browser runs.
 #include <array>
 
 #include "core/difference.h"
@@ -62,7 +62,7 @@ void append_legend(std::string& out, std::string_view label,
 
 std::string head(const DataSource& source, const FrameTree& tree, const std::string& title) {
   const Profile& profile = source.profile;
-  // Nothing is pruned here; the captions need the sums alone.
+  // Nothing is pruned here; the captions only need the sums.
   const Layout sums = layout(tree, profile, {.min_share = 2, .width = source.options.diff_width});
   Losses losses = profile.losses;
   losses.add(Loss::replaced_bytes, source.names.replaced);
@@ -115,7 +115,7 @@ void draw(std::ostream& out, const Profile& profile, const RenderOptions& wanted
   if (const std::string_view ground = ground_of(options); !ground.empty())
     ((page += " data-ground=\"") += ground) += '"';
   page += ">\n";
-  // In a page of others the style goes with the graph.
+  // Embedded in a page, the graph brings its style.
   if (options.fragment) ((page += "<style>") += asset("page_all.css")) += "</style>\n";
   page += head(source, tree, title);
   const DataNodes nodes = data_nodes(std::move(tree), profile);

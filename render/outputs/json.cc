@@ -21,7 +21,7 @@ class FrameErrors {
     if (variance_ != no_column) inclusive_ = profile.inclusive(variance_);
   }
 
-  // Those of the row that the walk is at, then of the next, and so on.
+  // The errors of the current row, then of the next, and so on.
   const std::vector<double>& next(const StackRows& rows) {
     errors_.resize(rows.kept());
     std::vector<int64_t> sums(profile_.types.size(), 0);
@@ -43,7 +43,7 @@ class FrameErrors {
   std::vector<double> errors_;
 };
 
-// Streams the document: a profile may be larger than what is left of the memory.
+// Streams the document: a profile may be larger than the free memory.
 class JsonWriter {
  public:
   JsonWriter(std::ostream& out, const Profile& profile) : out_(out), profile_(profile) {
@@ -106,8 +106,8 @@ class JsonWriter {
     out_ << "]";
   }
 
-  // What frames are beside their names. A stack that has such frames has a number for each of its
-  // frames: 0 for none, 1 for the first of this list.
+  // Frames without their names. A stack with such frames has a number for each of its frames: 0 for
+  // none, 1 for the first of this list.
   void write_places(const CleanStrings& clean) {
     const auto text = [&](std::string_view key, StringId id) {
       if (!id) return;
@@ -124,7 +124,7 @@ class JsonWriter {
     });
   }
 
-  // No name holds a control character, so one can stand between them, and another between a name
+  // No name holds a control character, so one can stand between names, and another between a name
   // and the number of its place: paths are then in the order of their frames.
   void write_stacks(const CleanStrings& clean) {
     std::vector<std::string> names(profile_.frames.size());

@@ -126,7 +126,7 @@ class PprofWriter {
   void write_functions() {
     for (uint32_t i = 1; i < places_.functions(); ++i) {
       const PprofFunction& key = places_.function(i);
-      // A place without a name would have none at all.
+      // A place without a name would otherwise have none at all.
       const int64_t plain = key.name ? text(key.name) : texts_.add("[unknown]");
       int64_t marked = plain;
       for (const FoldedSuffix& suffix : folded_suffixes)
@@ -166,14 +166,14 @@ class PprofWriter {
         mapping.add_bool(pprof::mapping_has_functions, made.functions);
         mapping.add_bool(pprof::mapping_has_filenames, made.files);
         mapping.add_bool(pprof::mapping_has_lines, made.lines);
-        // Lines and inlined functions are from the same data.
+        // Lines and inlined functions come from the same debug information.
         mapping.add_bool(pprof::mapping_has_inlined, made.lines);
       }
       send();
     }
   }
 
-  // What pprof shows of the comments are those that do not begin with '#'.
+  // pprof shows the comments that do not begin with '#'.
   void write_meta() {
     const Meta& meta = profile_.meta;
     std::ostringstream exact;

@@ -40,12 +40,12 @@ bool PprofPlaces::may_be_main(CodeMappingId mapping) const {
                        : !is_library(profile_.code[mapping].file);
 }
 
-// The program that most was measured in: that of the outermost code of each stack.
+// The program with most of the value: that of the outermost code of each stack.
 void PprofPlaces::weigh(const std::vector<FrameId>& path, int64_t value) {
   for (const FrameId id : path) {
     const CodeMappingId mapping = profile_.code[profile_.frames[id].code].mapping;
     if (!mapping || !may_be_main(mapping)) continue;
-    // The figures that are shown may all be 0, as where everything was freed.
+    // All shown values may be 0, as when everything was freed.
     constexpr double of_a_stack = 1e-3;
     weight_[mapping.index] += std::abs(static_cast<double>(value)) + of_a_stack;
     return;
@@ -81,7 +81,7 @@ void PprofPlaces::take(StackId stack, int64_t value, std::vector<uint64_t>& loca
 
 uint32_t PprofPlaces::mapping_of(const Frame& frame) {
   const CodeMappingId code = profile_.code[frame.code].mapping;
-  // Without addresses nobody looks for names, and what has no module is in none.
+  // Without addresses nobody looks up names; a frame without module has no mapping.
   if (!code && !frame.module && profile_.code.empty()) return 0;
   uint32_t& id = code ? by_code_[code.index] : by_module_[frame.module.index];
   if (id == 0) {
@@ -91,20 +91,20 @@ uint32_t PprofPlaces::mapping_of(const Frame& frame) {
   return id;
 }
 
-// Code that has no name here, but a build id by which others may have one.
+// Code without a name here, but with a build id by which others may find one.
 bool PprofPlaces::is_for_symbolizers(const Frame& frame) {
   const CodePlace& place = profile_.code[frame.code];
   const CodeMapping& mapping = profile_.code[place.mapping];
   if (frame.kind != FrameKind::unknown || mapping.build_id.empty()) return false;
   const std::optional<uint64_t> start =
       where_unnamed(profile_.strings[frame.function], mapping.file);
-  if (!start) return false;  // it was given another name
+  if (!start) return false;  // it got another name
   const auto [known, added] =
       unnamed_[mapping.build_id].start_of.try_emplace(place.address, *start);
   return added || known->second == *start;
 }
 
-// The outermost line of a location cannot say that it was inlined, nor any what kind it is.
+// The outermost line of a location cannot say that it was inlined, and no line can state its kind.
 uint32_t PprofPlaces::function_of(const Frame& frame, bool is_outermost) {
   const bool says_so = frame.kind == FrameKind::inlined && !is_outermost;
   return functions_
@@ -128,7 +128,7 @@ PprofLocation PprofPlaces::location_of(StackId chain) {
   for (StackId at = chain; at; at = chains_[at].caller) {
     const Frame& frame = frame_of(at);
     location.lines.push_back({function_of(frame, !chains_[at].caller), frame.line});
-    // There is nothing to be found where there is no address.
+    // Without an address nothing can be looked up.
     mapping.functions = mapping.functions && (!frame.code || frame.kind != FrameKind::unknown);
     mapping.files = mapping.files || frame.file;
     mapping.lines = mapping.lines || frame.line != 0;

@@ -11,13 +11,13 @@
 
 namespace memflame {
 
-// Numbers are places in a table, from 1 on, and 0 is none.
+// Numbers are indices in a table, from 1 on; 0 is none.
 
 struct PprofMapping {
-  StringId module;        // what it is of, where no code is known; none: what memflame says itself
+  StringId module;        // of code without an address; none: memflame's own notes
   CodeMappingId code;     // or this
-  bool functions = true;  // of all its locations: nobody needs to look for more
-  bool files = false, lines = false;  // of some
+  bool functions = true;  // all its locations have functions: nothing is left to look up
+  bool files = false, lines = false;  // some have these
 };
 
 struct PprofFunction {
@@ -34,7 +34,7 @@ struct PprofLine {
 struct PprofLocation {
   uint32_t mapping = 0;
   uint64_t address = 0;
-  std::vector<PprofLine> lines;  // innermost first; none where only a symbolizer can tell
+  std::vector<PprofLine> lines;  // innermost first; none if only a symbolizer can tell
 };
 
 // A location is a frame and those that were inlined into it: a short stack of its own.
@@ -42,8 +42,8 @@ class PprofPlaces {
  public:
   explicit PprofPlaces(const Profile& profile);
 
-  // Replaces `locations` by those of a stack, leaf first. `value` says how much it weighs when the
-  // main program is chosen.
+  // Replaces `locations` by those of a stack, leaf first. `value` is its weight in choosing the
+  // main program.
   void take(StackId stack, int64_t value, std::vector<uint64_t>& locations);
 
   // After the last take(): fills the tables below. The main program's mapping is the first.
@@ -52,7 +52,7 @@ class PprofPlaces {
   const std::vector<PprofLocation>& locations() const { return made_; }
   const PprofFunction& function(uint32_t i) const { return functions_[FunctionId{i}]; }
   uint32_t functions() const { return static_cast<uint32_t>(functions_.size()); }  // ids are below
-  // What code without lines is called (pprof::unnamed_comment).
+  // Names for code without lines (pprof::unnamed_comment).
   std::vector<std::string> unnamed_comments() const;
 
  private:

@@ -13,8 +13,8 @@
 namespace memflame {
 namespace {
 
-// Streams the document: a profile for each column. What the format has no place for stands beside
-// it under names that other readers pass over.
+// Streams the document: one profile per column. Facts that the format has no field for are added
+// under names that other readers skip.
 class SpeedscopeWriter {
  public:
   SpeedscopeWriter(std::ostream& out, const Profile& profile, const RenderOptions& options)

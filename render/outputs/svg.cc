@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The flame graph as one file: SVG 1.1 that can be read and printed as it is, and a script
-// (viewer/), which adds all that a click does where scripts run. What is not ours — names, titles,
-// notes — is only ever text or an attribute's value, never part of a script or a style.
+// (viewer/) that adds interaction if scripts may run. Foreign text (names, titles, notes) is only
+// ever text or an attribute's value, never part of a script or a style.
 #include <algorithm>
 #include <future>
 
@@ -15,7 +15,7 @@
 namespace memflame {
 namespace {
 
-// The script puts its controls there.
+// Room for the script's controls.
 constexpr double bar_height(const RenderOptions& options) { return options.script ? 68 : 0; }
 
 // Colours that depend on the palette. Its values are parsed numbers, so nothing needs escaping.
@@ -24,7 +24,7 @@ std::string colours(const Palette& palette, const RenderOptions& options) {
   // Its letters are checked (check_render_options).
   if (!options.font.empty())
     font = ".memflame, .memflame .frames text { font-family: " + options.font + ", sans-serif; }\n";
-  // Asked for is asked for, also by those who prefer dark.
+  // A background that the user chose is also used in dark mode.
   if (!options.background.empty()) return font;
   const std::string stop = "  .memflame:where(:not([data-ground])) .";
   return font + "@media (prefers-color-scheme: dark) {\n" + stop +
@@ -32,8 +32,7 @@ std::string colours(const Palette& palette, const RenderOptions& options) {
          "bottom { stop-color: " + hex(palette.dark_background[1]) + "; }\n}\n";
 }
 
-// Pictures in one page share the name of a gradient only where they share its colours, light and
-// dark.
+// Pictures in one page share a gradient's name only if they share its colours, light and dark.
 void append_background(std::string& out, const Palette& palette, bool given) {
   std::string id = given ? "memflame-ground" : "memflame-background";
   for (const Rgb colour : palette.background) id += "-" + hex(colour).substr(1);
@@ -80,8 +79,8 @@ void append_root(std::string& out, const SvgPicture& picture, double head, doubl
   out += "</style>\n";
 }
 
-// What is in the file beside boxes, for the script to zoom to: more frames than are drawn at once,
-// and those that are too narrow. Data cost a browser a hundredth of what elements do.
+// The data in the file, for the script to zoom to: more frames than are drawn at once, and narrower
+// ones. Data cost a browser a hundredth of what elements do.
 LayoutOptions behind(LayoutOptions at_once) {
   constexpr size_t more = 5;
   at_once.max_boxes = at_once.max_boxes > SIZE_MAX / more ? SIZE_MAX : at_once.max_boxes * more;
@@ -89,14 +88,15 @@ LayoutOptions behind(LayoutOptions at_once) {
   return at_once;
 }
 
-// A script draws what is asked for; to read as many boxes that it replaces takes longer than that.
+// The script draws the requested number of boxes; reading as many boxes that it then replaces would
+// take longer than drawing.
 LayoutOptions below_script(LayoutOptions at_once) {
   at_once.max_boxes -= at_once.max_boxes / 2;
   return at_once;
 }
 
-// What the script works with: the frames that are kept, the figures of functions that these do not
-// tell, and what is to be said of the profile.
+// The script's data: the frames that are kept, the figures of functions that these do not
+// determine, and the facts about the profile.
 void append_script(std::string& out, const SvgPicture& picture, const FrameTree& tree,
                    const Layout& kept) {
   const DataSource source{picture.profile, picture.options, picture.palette, picture.names};

@@ -25,7 +25,7 @@ constexpr std::string_view css_class(Tone tone) {
   return "detail";
 }
 
-// Lines of one text below each other; what does not fit in them is in a tooltip. Returns where the
+// Lines of one text below each other; the part that does not fit is in a tooltip. Returns where the
 // next text begins.
 double append_block(std::string& out, const SvgPicture& picture, std::string_view kind,
                     std::string_view text, double font_size, double top, size_t limit,

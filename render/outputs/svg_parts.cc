@@ -44,7 +44,7 @@ Rgb SvgPicture::colour(const Box& box, std::string_view text, std::span<const in
 
 void append_px(std::string& out, double value) {
   std::array<char, 32> text{};
-  // The shortest text of a number that has two decimals has no more than those.
+  // The shortest text of a number with two decimals has no more than those.
   const double rounded = std::round(value * 100) / 100;
   const std::to_chars_result end =
       std::to_chars(text.data(), text.data() + text.size(), rounded, std::chars_format::fixed);

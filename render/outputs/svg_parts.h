@@ -32,29 +32,29 @@ struct SvgPicture {
   static constexpr double margin = 12;  // px on each side
   double inner_width() const { return options.width - 2 * margin; }
   double row_height() const { return memflame::row_height(options); }
-  // Boxes are coloured by what has changed, or by the sign of their figures.
+  // Boxes are coloured by their change, or by the sign of their values.
   bool by_change() const { return palette.change && (difference || layout.width == WidthOf::size); }
 
-  // What a box is called and how it is coloured; `name` needs escaping.
+  // The name of a box, and its colour; `name` needs escaping.
   std::string name(const Box& box) const;
   BoxKind kind(const Box& box) const;
   Rgb colour(const Box& box, std::string_view name, std::span<const int64_t> sums) const;
 };
 
-// Title, captions and legend. Returns the height that they take; with no `out` only that.
+// Title, captions and legend. Returns their height; without `out` it only computes that.
 double write_svg_head(std::string& out, const SvgPicture& picture);
 
 // One <g class="row"> per level, the first box at `top`.
 void write_svg_rows(std::ostream& out, const SvgPicture& picture, double top);
 
-// At most two decimals: a hundredth of a pixel is not seen.
+// At most two decimals: a hundredth of a pixel is invisible.
 void append_px(std::string& out, double value);
 
 // ` name="value"`
 void append_attribute(std::string& out, std::string_view name, double value);
 void append_attribute(std::string& out, std::string_view name, std::string_view value);
 
-// <text class="…" x="…" y="…">…</text>; `text` is escaped here. No class when it is empty.
+// <text class="…" x="…" y="…">…</text>; escapes `text`. No class if it is empty.
 void append_text(std::string& out, std::string_view css_class, double x, double y,
                  std::string_view text);
 

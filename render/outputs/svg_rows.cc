@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The boxes. Each is
 //   <g data-o="offset" data-v="value"><title>name, figures</title><rect …/><text …>name</text></g>
-// for whoever runs no scripts: the figures as exact integers, and pixels. The first line of the
-// title is the whole name; merged boxes have class="merged". All in one row have the same depth, so
-// that the rows say who calls whom and no box repeats it.
+// for readers without scripts: values as exact integers, and pixels. The first line of the title is
+// the whole name; merged boxes have class="merged". All boxes in a row have the same depth, so the
+// rows show who calls whom and no box repeats it.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr double padding = 4;  // between the edges of a box and its text
 
-// How wide one letter may be in the fixed-width fonts that picture.css asks for.
+// The width of one letter in the fixed-width fonts that picture.css asks for.
 double cell_ems(std::string_view letter) {
   const auto lead = static_cast<unsigned char>(letter[0]);
   if (lead < 0x80) return 0.62;
@@ -99,7 +99,7 @@ class Rows {
     return box.frame && found != picture_.options.attributes.end() ? &found->second : nullptr;
   }
 
-  // For whoever runs no scripts; theirs zooms, and has links in a menu.
+  // For readers without scripts; the script's boxes zoom, and have links in a menu.
   void append_link(const NameAttributes& attributes) {
     buffer_ += "<a";
     append_attribute(buffer_, "href", attributes.href);
@@ -107,7 +107,8 @@ class Rows {
     buffer_ += " rel=\"noopener noreferrer\">";
   }
 
-  // What has become of a box, or which way its net figure goes: not everybody sees the colours.
+  // A mark for the change of a box, or for the sign of its net value: not everybody sees the
+  // colours.
   std::string mark(size_t index) const {
     const std::span<const int64_t> sums = picture_.layout.sums(index);
     const Box& box = picture_.layout.boxes[index];
@@ -217,13 +218,13 @@ class Rows {
     buffer_ += ')';
   }
 
-  // As much of the name as surely fits; nothing when that is not worth reading.
+  // As much of the name as certainly fits; nothing if that is not worth reading.
   std::string shortened(std::string_view name, double room) const {
     if (picture_.options.elide != Elide::right) return shortened_before_end(name, room);
     const double ems = room / picture_.options.font_size;
     double used = 0;
     size_t end = 0;      // of what fits
-    size_t shorter = 0;  // of what fits beside "…"
+    size_t shorter = 0;  // bytes that fit together with "…"
     for (size_t size = 0; end < name.size(); end += size) {
       size = letter_size(name.substr(end));
       used += ems_of(name.substr(end, size));
@@ -235,7 +236,7 @@ class Rows {
     return std::string(name.substr(0, shorter)) + "…";
   }
 
-  // With the end of the name: all of what remains, or half.
+  // With the end of the name: all of the rest, or half.
   std::string shortened_before_end(std::string_view name, double room) const {
     const double ems = room / picture_.options.font_size;
     std::vector<std::string_view> parts;

@@ -9,9 +9,9 @@
 namespace memflame {
 namespace {
 
-// Nested objects as d3-flame-graph and many others draw them: value is that of the shown column
-// with all callees, self without them; values holds all columns, with callees. Streamed, and
-// without recursion however deep the stacks are.
+// Nested objects as d3-flame-graph and others draw them: value is the shown column with all
+// callees, self without them; values holds all columns, with callees. Streamed, and without
+// recursion however deep the stacks are.
 class TreeWriter {
  public:
   TreeWriter(std::ostream& out, const Profile& profile, const RenderOptions& options)
@@ -28,7 +28,7 @@ class TreeWriter {
     const std::string& title = options_.title.empty() ? profile_.meta.title : options_.title;
     out_ << "{\"name\":" << quoted(title.empty() ? "all" : title);
     write_figures({});
-    // The stacks that are written but not closed: from the root to where the walk is.
+    // The stacks that are open: from the root to the current one.
     size_t depth = 0;
     StackId open;
     bool has_callees = false;

@@ -7,7 +7,7 @@
 namespace memflame {
 namespace {
 
-// As policies name a script or a style, by the hash that was made when the program was built.
+// The name of a script or style in a policy: its hash, made when the program was built.
 std::string hash_source(const std::string& file) {
   const std::string_view digits = asset(file + ".sha256");
   std::string bytes;

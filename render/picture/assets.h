@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What pictures carry, as bytes of the program: styles, and the modules of viewer/ as one script.
+// The parts that pictures embed, as bytes of the program: styles, and the modules of viewer/ as one
+// script.
 #pragma once
 
 #include <string>
@@ -14,7 +15,7 @@ std::span<const EmbeddedFile> embedded_assets();
 // One of them, by its file name.
 std::string_view asset(std::string_view name);
 
-// A Content-Security-Policy that lets a page run its script and use its style, and nothing else:
+// A Content-Security-Policy that allows a page's own script and style, and nothing else:
 // "default-src 'none'; script-src 'sha256-…'; style-src 'sha256-…'".
 std::string page_policy();
 

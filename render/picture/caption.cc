@@ -42,7 +42,7 @@ std::string origin(const Meta& meta) {
   return line;
 }
 
-// What a width means where it is not the shown figure.
+// The meaning of widths that are not the shown value.
 constexpr std::string_view widths(WidthOf width) {
   switch (width) {
     case WidthOf::larger:
@@ -82,7 +82,7 @@ std::string states(const Profile& profile, const Difference& columns) {
   return line;
 }
 
-// A note of `memflame diff` with what states() says: folded text has only that.
+// A note of `memflame diff` with the text of states(): folded text has only the note.
 bool repeats_totals(const Profile& profile, std::string_view note) {
   const auto columns = difference_of(profile);
   return columns &&
@@ -123,7 +123,7 @@ std::string sampling(const Profile& profile) {
          (errors_are_known ? "; ± is one standard error" : "");
 }
 
-// Each figure beside the OS's, then what was lost.
+// Each value next to the OS's, then the losses.
 std::string reconciliation(const Meta& meta, const Losses& losses) {
   std::string line;
   for (const Reconciliation& row : meta.reconciliation) append(line, in_words(row), "; ");
@@ -165,8 +165,8 @@ double em(char c) {
   return 0.64;
 }
 
-// Where to break `text`, of which the first `fits` bytes have room: behind the last separator or
-// blank there, if that leaves no more than half of the line empty.
+// Where to break `text`, the first `fits` bytes of which have room: after the last separator or
+// blank there, unless that leaves more than half of the line empty.
 size_t line_end(std::string_view text, size_t fits) {
   if (text[fits] == ' ') return fits;
   for (const std::string_view separator : {" · ", " "}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a picture says in words: figures, the title and the lines below it.
+// The words of a picture: figures, the title and the lines below it.
 #pragma once
 
 #include <string>
@@ -18,29 +18,28 @@ std::string exact(int64_t value, const ValueType& type);
 // For people: "1.5 GiB", "3 pages", "1,204".
 std::string brief(int64_t value, const ValueType& type);
 
-// An estimate with its standard error: "12.3 MiB (± 0.8 MiB)". An exact figure is as exact() has
-// it.
+// An estimate with its standard error: "12.3 MiB (± 0.8 MiB)"; an exact value as exact() prints it.
 std::string figure(const Profile& profile, size_t column, int64_t value, double error);
 
-// The profile's own title, or one made of what is shown: "Flame graph of live bytes".
+// The profile's own title, or one made from what is shown: "Flame graph of live bytes".
 std::string default_title(const Profile& profile, bool icicle);
 
 enum class Tone : uint8_t { detail, figure, warning };
 struct Caption {
   std::string text;
   Tone tone = Tone::detail;
-  size_t max_lines = 3;  // losses are listed whole; the rest of a long command is in a tooltip
+  size_t max_lines = 3;  // losses are never cut; the rest of a long command is in a tooltip
 };
 
-// In this order: what was watched, totals, how they were sampled, reconciliation and losses, what
-// has no box, notes.
+// In this order: what was watched, totals, sampling, reconciliation and losses, values without a
+// box, notes.
 std::vector<Caption> captions(const Profile& profile, const Layout& layout, const Losses& losses);
 
-// How wide a line is at most in the wider ones of the usual proportional fonts, in px.
+// The largest width of a line in the usual proportional fonts, in px.
 double text_width(std::string_view clean, double font_size);
 
-// Lines of at most `width` px, broken at blanks where there are any. No more than `limit` lines:
-// the last one then ends in "…".
+// Lines of at most `width` px, broken at blanks if possible. At most `limit` lines: the last one
+// then ends in "…".
 std::vector<std::string> wrap(std::string_view clean, double font_size, double width, size_t limit);
 
 }  // namespace memflame

@@ -16,7 +16,7 @@
 namespace memflame {
 namespace {
 
-constexpr int64_t exact_doubles = int64_t{1} << 53U;  // JavaScript's numbers up to here are whole
+constexpr int64_t exact_doubles = int64_t{1} << 53U;  // JavaScript's numbers are exact up to here
 constexpr auto merged_kind = static_cast<uint8_t>(BoxKind::merged);
 constexpr std::array order_names{"name", "width", "time"};  // by Neighbours
 using Json = nlohmann::ordered_json;
@@ -41,7 +41,7 @@ struct UsedFrames {
 };
 
 void sort_by_name(std::vector<FrameId>& frames, const Profile& profile) {
-  // Few of them are sorted sooner than all.
+  // If few are used, sorting only those is faster.
   if (frames.size() < profile.frames.size() / 8) {
     const auto key = [&](FrameId id) {
       const Frame& frame = profile.frames[id];
@@ -138,14 +138,14 @@ void append_functions(std::string& out, const UsedFrames& frames,
   }
 }
 
-// Source lines as their block has them.
+// Source lines in the form of their block.
 class LineBlock {
  public:
   LineBlock(const Profile& profile, const UsedFrames& frames, const DataNodes& nodes)
       : profile_(profile), frames_(frames), nodes_(nodes) {}
 
   std::string text() {
-    // Lists first: they say which places there are.
+    // Lists first: they determine which places exist.
     std::vector<uint32_t> several(profile_.frames.size(), 0);
     for (const FrameId frame : frames_.list)
       several[frame.index] = add(nodes_.function_lines, frame.index) > 1 ? 1 : 0;
@@ -187,7 +187,7 @@ class LineBlock {
     return known->second;
   }
 
-  // The list of an owner; how long it is, 0 when it tells of no line.
+  // Adds the list of an owner; returns its length, 0 if it has no line.
   size_t add(const NodeLines& lines, size_t owner) {
     const std::span<const FrameId> frames = lines.frames(owner);
     if (std::ranges::none_of(frames, [&](FrameId id) { return bool{profile_.frames[id].file}; })) {
@@ -212,13 +212,13 @@ class LineBlock {
 
 void append_packed(std::string& out, const std::string& columns, unsigned threads) {
   const std::string packed = gzip_packed(columns, threads);
-  constexpr size_t line = 90;  // bytes: editors dislike endless ones
+  constexpr size_t line = 90;  // bytes: editors dislike endless lines
   out.reserve(out.size() + packed.size() / 3 * 4 + packed.size() / line + line);
   for (size_t i = 0; i < packed.size(); i += line)
     (out += base64(std::string_view(packed).substr(i, line))) += '\n';
 }
 
-// What is said of a profile beside its figures; nothing of what is empty.
+// The facts about a profile; empty ones are left out.
 void add_facts(Json& about, const Profile& profile, const RenderOptions& options) {
   uint64_t replaced = 0;
   const auto add = [&](const char* key, const std::string& text) {
@@ -270,7 +270,7 @@ DataNodes data_nodes(const Layout& layout, const FrameTree& tree, const Profile&
     in_tree.push_back(box.node);
     merged = merged || box.merged != 0;
     path.resize(box.depth);
-    // Inclusive sums become own ones when those of callees are taken out; no sum leaves 64 bits.
+    // Subtracting the callees turns inclusive sums into own ones; no sum leaves 64 bits.
     for (size_t column = 0; column < out.columns && !path.empty(); ++column) {
       auto& own = reinterpret_cast<uint64_t&>(out.own[path.back() * out.columns + column]);
       own -= static_cast<uint64_t>(layout.sums(i)[column]);

@@ -12,8 +12,8 @@
 namespace memflame {
 namespace {
 
-// The profile's stacks, those that differ by source lines only as one. As there, a caller's number
-// is smaller than those of its callees. Where all frames differ nothing is copied.
+// The profile's stacks; those that differ only in source lines are one. As there, a caller's number
+// is smaller than its callees'. If all frames differ, nothing is copied.
 class Nodes {
  public:
   Nodes(const Profile& profile, const PlainFrames& frames) : profile_(profile), frames_(frames) {
@@ -61,12 +61,12 @@ class Nodes {
   std::vector<int64_t> own_;
 };
 
-// What all callees of all nodes are, in one list: those of n are [first[n], first[n + 1]).
+// The callees of all nodes in one list: those of n are [first[n], first[n + 1]).
 struct Callees {
   std::vector<uint32_t> first, node;
 };
 
-// Nodes with a figure somewhere below, in order of their numbers.
+// Nodes with a value somewhere below, in order of their numbers.
 Callees list_callees(const Profile& profile, const Nodes& nodes) {
   const auto size = static_cast<uint32_t>(nodes.size());
   std::vector<bool> used(size, false);
@@ -90,7 +90,7 @@ Callees list_callees(const Profile& profile, const Nodes& nodes) {
   return out;
 }
 
-// With all that they call.
+// Widths including callees.
 std::vector<int64_t> widths_of(const Nodes& nodes, const Width& width) {
   std::vector<int64_t> wide(nodes.size());
   for (uint32_t node = 0; node < wide.size(); ++node) wide[node] = width(nodes.own(node));
@@ -100,7 +100,7 @@ std::vector<int64_t> widths_of(const Nodes& nodes, const Width& width) {
   return wide;
 }
 
-// Callees of one caller by their names or, when `wide` is not empty, by that.
+// Sorts the callees of each caller by name or, if `wide` is not empty, by width.
 void sort_callees(Callees& callees, const Nodes& nodes, const std::vector<int64_t>& wide) {
   struct Item {
     uint64_t narrow = 0;  // the larger, the narrower
@@ -159,8 +159,8 @@ NodeLines lines_of(const Profile& profile, const Nodes& nodes, const std::vector
   return node_lines(profile, size, parts, rows);
 }
 
-// Stacks may be very deep: the walk keeps its own list of where it is. `number` gets the place in
-// the tree of each node, 0 of those that are left out.
+// Stacks may be very deep, so the walk keeps a list of its own. `number` gets the place in the tree
+// of each node, 0 if it is left out.
 FrameTree depth_first(const Nodes& nodes, const PlainFrames& frames, const Callees& callees,
                       size_t columns, std::vector<uint32_t>& number_of) {
   struct Place {

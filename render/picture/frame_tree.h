@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Profile -> the tree that pictures are made of.
+// Profile -> the tree that pictures are made from.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,10 @@
 
 namespace memflame {
 
-// Node 0 is the root, which stands for everything; callers come before their callees, and what a
-// node calls, directly or not, is [node + 1, end[node]). Callees of one caller that have the same
-// function, module and kind are one node, whatever their source lines; in the order of time only
-// those that follow each other. Nodes without a figure in any column, themselves or below, are left
-// out.
+// Node 0 is the root, which stands for everything; callers come before their callees, and the nodes
+// below n are [n + 1, end[n]). Callees of one caller with the same function, module and kind are
+// one node, whatever their source lines; in the order of time only consecutive ones. Nodes without
+// a value in any column, own or below, are left out.
 struct FrameTree {
   std::vector<FrameId> frame;    // none for the root; else one of those that differ by lines only
   std::vector<uint32_t> caller;  // the root's is itself
@@ -31,7 +30,7 @@ struct FrameTree {
   }
 };
 
-// Throws the Error of sums that leave 64 bits.
+// Throws the Error of sums that do not fit in 64 bits.
 [[noreturn]] void sums_too_large();
 
 // How much of a node's own figures is drawn: never negative. If the profile is not a difference,
@@ -40,17 +39,18 @@ struct Width {
   WidthOf of = WidthOf::shown;
   size_t before = 0, after = 0;  // columns
 
-  // By a row of own figures. Throws Error when the result leaves 64 bits.
+  // By a row of own values. Throws Error if the result does not fit in 64 bits.
   int64_t operator()(std::span<const int64_t> row) const;
 };
 Width width_of(const Profile& profile, WidthOf of);
 
-// Neighbours by width are the widest first, those by name in bytewise order. Throws Error when a
-// sum leaves 64 bits, and (usage) when the order of time is asked for and the profile has none.
+// Neighbours by width start with the widest, by name they are in bytewise order. Throws Error if a
+// sum does not fit in 64 bits, and (usage) if the order of time is requested but the profile has
+// none.
 FrameTree frame_tree(const Profile& profile, Neighbours order, const Width& width);
 
-// Inclusive figures: rows as `own` has them, with those of all callees. Throws Error when a sum
-// leaves 64 bits.
+// Inclusive values: rows like `own`, with those of all callees. Throws Error if a sum does not fit
+// in 64 bits.
 std::vector<int64_t> inclusive(const FrameTree& tree, const Profile& profile);
 
 }  // namespace memflame

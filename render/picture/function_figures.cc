@@ -14,7 +14,7 @@
 namespace memflame {
 namespace {
 
-// A function without a box costs its name: a thousand of them are some 20 KiB in a file.
+// A function without a box costs its name: a thousand of them take some 20 KiB in a file.
 constexpr size_t most_without_box = 1000;
 
 using Row = std::span<const int64_t>;
@@ -36,7 +36,7 @@ void add_changes(std::vector<Measure>& measures, const Difference& states) {
     measures.push_back({std::string(width_id(of)), Width{of, states.before, states.after}});
 }
 
-// As measuresOf() of viewer/measure.mjs has them.
+// The same as measuresOf() in viewer/measure.mjs.
 std::vector<Measure> measures_of(const Profile& profile, const RenderOptions& options) {
   std::vector<Measure> found;
   const auto states = difference_of(profile);
@@ -102,7 +102,7 @@ Sums sums_of(const Tree& tree, const WidthOfRow& width, size_t frames) {
   return out;
 }
 
-// Nothing when a sum leaves 64 bits.
+// Nothing if a sum does not fit in 64 bits.
 std::optional<std::pair<Sums, Sums>> both_sums(const Tree& all, const Tree& kept,
                                                const WidthOfRow& width, size_t frames) {
   try {
@@ -118,7 +118,7 @@ void subtract(std::vector<int64_t>& from, const std::vector<int64_t>& what) {
     from[i] = static_cast<int64_t>(static_cast<uint64_t>(from[i]) - static_cast<uint64_t>(what[i]));
 }
 
-// Functions that no node is left of, those with the largest totals of `by` first.
+// Functions without any node left, those with the largest totals of `by` first.
 std::vector<FrameId> without_node(const Tree& all, const Tree& kept,
                                   const std::vector<int64_t>& by) {
   enum : uint8_t { unknown, listed, has_node };
@@ -145,7 +145,7 @@ std::vector<uint32_t> callers_of(const DataNodes& nodes) {
   return callers;
 }
 
-// The measure that a picture begins with: its totals say which functions are the largest.
+// The measure a picture starts with: its totals decide which functions are the largest.
 std::string first_measure(const Profile& profile, const RenderOptions& options) {
   uint64_t replaced = 0;
   return difference_of(profile) ? std::string(width_id(options.diff_width))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Figures by function over all frames of a profile, for pictures that keep only the widest.
+// Values per function over all frames of a profile, for pictures that keep only the widest.
 #pragma once
 
 #include <cstddef>
@@ -15,19 +15,20 @@ namespace memflame {
 struct DataNodes;
 
 struct FunctionFigures {
-  // What widths are made of, by the names that viewer/measure.mjs has for it.
+  // What widths are made from, by the names in viewer/measure.mjs.
   std::vector<std::string> measures;
-  std::vector<FrameId> more;  // functions that no node is left of: those with the largest totals
-  size_t left = 0;            // further ones, of which only their sums are kept
-  // Own and total figures of each measure, then of a difference the totals before and after: what
-  // functions have in all frames less what they have in the nodes. By FrameId::index; [0], which is
-  // no frame, is the sum over those that are left. A function that calls itself counts once in its
+  std::vector<FrameId> more;  // functions without any node left: those with the largest totals
+  size_t left = 0;            // how many others there are; only their sums are kept
+  // Own and total values of each measure, then for a difference the totals before and after: the
+  // function's values in all frames minus those in the nodes. By FrameId::index; [0], which is not
+  // a frame, is the sum over the functions left out. A function that calls itself counts once in
+  // its totals.
   // totals.
   std::vector<std::vector<int64_t>> beyond;
   int64_t largest = 0;  // of all figures, without their sign
 };
 
-// `nodes` are what is kept of `tree`. A measure whose sums leave 64 bits has no figures.
+// `nodes` are those kept of `tree`. A measure whose sums do not fit in 64 bits has no values.
 FunctionFigures function_figures(const FrameTree& tree, const DataNodes& nodes,
                                  const Profile& profile, const RenderOptions& options);
 

@@ -13,7 +13,7 @@ int64_t sum(int64_t a, int64_t b) {
   return out;
 }
 
-// What boxes are made of, depth-first; `end` as in FrameTree.
+// The source of boxes, depth-first; `end` as in FrameTree.
 struct Nodes {
   std::span<const FrameId> frame;
   std::span<const uint32_t> caller, end;
@@ -25,7 +25,8 @@ struct Nodes {
   size_t size() const { return frame.size(); }
 };
 
-// Boxes of one caller that are merged: where the one for them goes, once all others are placed.
+// A caller whose narrow callees are merged: the place of their box, known once all others are
+// placed.
 struct Open {
   uint32_t node;
   size_t box;      // of the caller
@@ -72,7 +73,7 @@ class Placing {
  private:
   bool is_frame(uint32_t node) const { return nodes_.merged.empty() || nodes_.merged[node] == 0; }
 
-  // Asked once for each node that is met, callers before callees.
+  // Called once for each node that is met, callers before callees.
   bool narrow(uint32_t node, uint32_t depth) {
     const int64_t width = nodes_.drawn[node];
     if (static_cast<double>(width) < share_ || width < least_) return true;
@@ -82,9 +83,9 @@ class Placing {
     return false;
   }
 
-  // The smallest width of the max_boxes widest nodes, when there are more of at least the share; of
-  // those that are as wide, the outermost have room, and of one depth the first: so a deep stack
-  // does not take it from others.
+  // The smallest width among the max_boxes widest nodes, if more than that reach the share. Among
+  // equally wide ones the outermost have room, and at one depth the first: so a deep stack does not
+  // take it from others.
   void limit() {
     std::vector<int64_t> widths;
     for (uint32_t node = 1; node < nodes_.size(); ++node) {
@@ -101,7 +102,8 @@ class Placing {
     limit_depth();
   }
 
-  // Where the ties end: those of a smaller depth than tie_depth_ have room, and ties_ of that one.
+  // Where the ties end: nodes less deep than tie_depth_ have room, and ties_ of those at that
+  // depth.
   void limit_depth() {
     std::vector<uint32_t> depth(nodes_.size());
     std::vector<size_t> count;  // of ties, by depth
@@ -124,7 +126,7 @@ class Placing {
     out_.values.insert(out_.values.end(), row.begin(), row.end());
   }
 
-  // What its callees leave.
+  // The rest after its callees.
   int64_t self(uint32_t node) const {
     int64_t rest = nodes_.drawn[node];
     for (uint32_t callee = node + 1; callee < nodes_.end[node]; callee = nodes_.end[callee])
@@ -165,15 +167,15 @@ class Placing {
   const Profile& profile_;
   const LayoutOptions& options_;
   const size_t columns_;
-  const double share_;      // what is narrower is merged
-  int64_t least_ = 0;       // and this
-  uint32_t tie_depth_ = 0;  // those that wide have room if they are less deep than this
+  const double share_;      // narrower ones are merged
+  int64_t least_ = 0;       // and those below this
+  uint32_t tie_depth_ = 0;  // among nodes that wide, the less deep have room
   size_t ties_ = 0;         // nodes as deep as that
   std::vector<Open> path_;
   Layout out_;
 };
 
-// Widths of all nodes with what they call; `out` gets what is said of the whole.
+// Widths of all nodes with their callees; `out` gets the facts about the whole.
 std::vector<int64_t> widths_of(const FrameTree& tree, const Profile& profile, const Width& width,
                                Layout& out) {
   const bool signed_width = width.of == WidthOf::shown;

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Profile -> boxes. Offsets and sizes are exact integers in the unit of what is drawn; pixels are
-// made of them only when a picture is written.
+// Profile -> boxes. The idea: every box is an exact integer interval [offset, offset + total) in
+// the unit of what is drawn, callees lie inside their caller, and whatever is too narrow becomes
+// one box per caller, so boxes always add up. Pixels appear only when a picture is written.
+// Cost: one pass over the tree for sums and one for boxes, without recursion; the limit on boxes
+// takes a selection of the widest, no sort. viewer/layout.mjs does the same in shares of the zoomed
+// box.
 #pragma once
 
 #include <cstdint>
@@ -20,16 +24,16 @@ struct LayoutOptions {
   WidthOf width = WidthOf::shown;
 };
 
-// Covers [offset, offset + total). Callees lie inside their caller, one level deeper, beginning at
-// its offset, without gaps; what they leave at its end is the caller's own, `self`.
+// Covers [offset, offset + total). Callees lie inside their caller, one level deeper, from its
+// offset on, without gaps; the rest at its end is the caller's own, `self`.
 struct Box {
   int64_t offset = 0;
   int64_t total = 0;
   int64_t self = 0;
   uint32_t depth = 0;   // 0 = the root, which stands for everything
   FrameId frame;        // none for the root and for merged boxes
-  uint32_t merged = 0;  // frames that are in this box because they are too narrow (or too deep)
-  uint32_t node = 0;    // in the tree; of merged boxes UINT32_MAX
+  uint32_t merged = 0;  // frames merged into this box because they are too narrow (or too deep)
+  uint32_t node = 0;    // in the tree; UINT32_MAX for merged boxes
 };
 
 struct Layout {
@@ -41,8 +45,8 @@ struct Layout {
   WidthOf width = WidthOf::shown;
   int64_t total = 0;  // of what is drawn
   size_t stacks = 0;  // distinct stacks that are drawn
-  // Stacks whose own value is negative have no width; their sum is total(shown) - this total. Where
-  // widths are made of more than one column, or of sizes, there are none.
+  // Stacks with a negative own value have no width; their sum is total(shown) - this total. There
+  // are none if widths are made from more than one column, or from sizes.
   int64_t undrawn = 0;
   size_t undrawn_stacks = 0;
 
@@ -51,13 +55,13 @@ struct Layout {
   }
 };
 
-// The box that each lies in, by their places in the list; the root's is its own.
+// The box around each one, by index in the list; the root's is itself.
 std::vector<uint32_t> callers_of(const std::vector<Box>& boxes);
 
-// Throws Error when a sum leaves 64 bits.
+// Throws Error if a sum does not fit in 64 bits.
 Layout layout(const Profile& profile, const LayoutOptions& options);
 
-// The same of a tree that is there already, in the order that it has.
+// The same for an existing tree, in its order.
 Layout layout(const FrameTree& tree, const Profile& profile, const LayoutOptions& options);
 
 // The layout with more frames merged. Only the options on merging matter.

@@ -20,7 +20,7 @@ Rgb middle(const ColourRange& range) {
           between(range.low.blue, range.high.blue)};
 }
 
-// Which kinds, and behind them which rules of the palette, some frame is coloured by.
+// Which kinds and, after them, which rules of the palette colour some frame.
 std::vector<bool> used_colours(const Profile& profile, const Palette& palette,
                                std::span<const FrameId> frames) {
   std::vector<bool> used(box_kinds + palette.rules.size(), false);
@@ -47,15 +47,14 @@ std::vector<LegendEntry> change_legend(const Palette& palette) {
           {palette.change_colour(1), "+ new ★", ""}};
 }
 
-// Figures with signs, drawn by their size: what a box is coloured by is its net sum as a share of
-// that.
+// Signed values drawn by their size: a box's colour is its net sum as a share of that size.
 std::vector<LegendEntry> net_legend(const Palette& palette) {
   return {{palette.change_colour(-1), "− only below 0", ""},
           {palette.change_colour(0), "= as much above as below", ""},
           {palette.change_colour(1), "+ only above 0", ""}};
 }
 
-// Shares of 1,000 that add up to it: rounded down, and up for those that lose most by it.
+// Shares of 1,000 with that sum: rounded down, and up for those that lose most.
 std::array<int64_t, owner_count> thousandths(const std::array<int64_t, owner_count>& sums) {
   const Wide total = std::accumulate(sums.begin(), sums.end(), Wide{0});
   std::array<int64_t, owner_count> out{};
@@ -103,7 +102,7 @@ std::vector<LegendEntry> legend(const Profile& profile, const Palette& palette,
   };
   for (size_t i = 0; i < palette.rules.size(); ++i) {
     const ColourRule& rule = palette.rules[i];
-    // Those of owners have their share beside them.
+    // Entries of owners show their share.
     if (used[box_kinds + i] && !rule.owner && !rule.legend.empty()) add(rule.range, rule.legend);
   }
   for (size_t i = 0; i < box_kinds; ++i)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the colours of a picture mean, and whose code takes what is drawn.
+// The meaning of a picture's colours, and the shares of code by owner.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What options say of a picture's looks, for the script.
+// The options on a picture's looks, for the script.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -8,10 +8,10 @@
 
 namespace memflame {
 
-// An object with nothing but what differs from the usual; texts are clean.
+// An object with only what differs from the defaults; texts are clean.
 nlohmann::ordered_json looks_json(const DataSource& source, const DataNodes& nodes);
 
-// As measure.mjs calls them: "max", "after", …
+// The names in measure.mjs: "max", "after", …
 std::string_view width_id(WidthOf width);
 
 }  // namespace memflame

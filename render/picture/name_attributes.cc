@@ -16,8 +16,8 @@ std::string_view next_part(std::string_view& rest, char end) {
   return part;
 }
 
-// Browsers leave blanks and control characters out before they look at the scheme, so nothing of
-// the kind may be in it.
+// Browsers drop blanks and control characters before they look at the scheme, so the text must not
+// contain any.
 bool is_web_address(std::string_view text) {
   const bool web = text.starts_with("https://") || text.starts_with("http://");
   return web && std::all_of(text.begin(), text.end(),

@@ -8,7 +8,7 @@
 namespace memflame {
 namespace {
 
-// The places of frames in order of file and line, by FrameId::index.
+// The rank of frames by file and line, by FrameId::index.
 std::vector<uint32_t> line_ranks(const Profile& profile) {
   std::vector<uint32_t> order(profile.frames.size());
   std::iota(order.begin(), order.end(), 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Which source lines a box stands for: frames of a profile that differ by file and line only are
+// The source lines that a box stands for: frames of a profile that differ only in file and line are
 // drawn as one.
 #pragma once
 
@@ -28,8 +28,8 @@ struct NodeLines {
   }
 };
 
-// Figures of owners and frames in any order; several of one frame add up. A sum that leaves 64 bits
-// stops there: it only decides which line comes first.
+// Values of owners and frames in any order; several for one frame add up. A sum stops at 64 bits,
+// since it only decides which line comes first.
 struct LineParts {
   std::vector<uint32_t> owner{};
   std::vector<FrameId> frame{};
@@ -38,15 +38,15 @@ struct LineParts {
 NodeLines node_lines(const Profile& profile, size_t owners, const LineParts& parts,
                      std::span<const int64_t> figures);
 
-// Those of functions, by FrameId::index: `frame` says what each node of `lines` is drawn as.
+// The lines of functions, by FrameId::index: `frame` is what each node of `lines` is drawn as.
 NodeLines function_lines(const Profile& profile, const NodeLines& lines,
                          std::span<const FrameId> frame);
 
-// Those of some nodes, in their order; UINT32_MAX: of none.
+// The lines of some nodes, in their order; UINT32_MAX: of none.
 NodeLines picked(const NodeLines& lines, std::span<const uint32_t> nodes);
 
-// Which of an owner's frames that have a file has the most of a column, by size; the first of equal
-// ones, 0 when none has a file.
+// The index of the owner's frame that has a file and the most of a column, by size; the first among
+// equals, 0 if none has a file.
 size_t main_entry(const Profile& profile, const NodeLines& lines, size_t owner, size_t column);
 
 // For one owner, the frame with the most of a column, and how many other lines there are.

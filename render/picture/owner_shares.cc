@@ -56,7 +56,7 @@ OwnerShares owner_shares(const Profile& profile, const Width& width) {
     }
   };
   sum_up();
-  // What was lost has no owner and tells nothing about stacks.
+  // Lost values have no owner and tell nothing about stacks.
   bool others = false;
   for (size_t i = 0; i < owner_count; ++i) {
     const auto owner = static_cast<Owner>(i);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// How much of what is drawn is taken by whose code.
+// The share of each owner of code in what is drawn.
 #pragma once
 
 #include <array>
@@ -11,14 +11,14 @@ namespace memflame {
 
 struct OwnerShares {
   std::array<int64_t, owner_count> sum{};  // add up to the total of what is drawn
-  // Whose the innermost frame of each stack is; where all stacks end in functions of an allocator,
-  // whose the innermost one outside of it is.
+  // Shares count the innermost frame of each stack; if all stacks end in an allocator, the
+  // innermost one outside of it.
   bool outside_allocator = false;
-  // Some frame has a file: without, the application's functions and those of libraries look alike.
+  // Some frame has a file: otherwise the application's functions and those of libraries look alike.
   bool modules_known = false;
 };
 
-// Throws Error when a sum leaves 64 bits.
+// Throws Error if a sum does not fit in 64 bits.
 OwnerShares owner_shares(const Profile& profile, const Width& width);
 
 }  // namespace memflame

@@ -55,7 +55,7 @@ std::array<Rgb, 2> parse_pair(const Json& object, const std::string& origin,
   return {parse_colour(pair[0], origin, key), parse_colour(pair[1], origin, key)};
 }
 
-// As it is, or as much lighter as black text needs.
+// The colour, or as much lighter as black text needs.
 Rgb readable_form(Rgb colour) {
   const auto lighter = [](uint8_t channel) {
     return static_cast<uint8_t>(channel + (255 - channel + 7) / 8);
@@ -118,7 +118,7 @@ ColourRule parse_rule(const Json& json, const std::string& origin) {
   return rule;
 }
 
-// What a rule with nothing but a pattern, or with an owner, may be for.
+// The kinds for which a rule with only a pattern, or with an owner, may be.
 bool is_code(BoxKind kind) { return kind <= BoxKind::unknown; }
 
 bool fits(const ColourRule& rule, std::string_view name, BoxKind kind, Owner owner) {
@@ -182,7 +182,7 @@ Rgb Palette::colour(std::string_view frame, BoxKind kind, Owner owner) const {
   const size_t rule = rule_of(frame, kind, owner);
   const ColourRange& range =
       rule < rules.size() ? rules[rule].range : ranges[static_cast<size_t>(kind)];
-  // Mostly along the line from low to high, and a little off it: names are told apart by hue too.
+  // Mostly along the line from low to high, and a little off it: hue also tells names apart.
   const auto channel = [&](uint8_t low, uint8_t high, unsigned shift) {
     const uint64_t weight = 3 * (hash & 255U) + ((hash >> shift) & 255U);
     return static_cast<uint8_t>(low + static_cast<uint64_t>(high - low) * weight / 1020);

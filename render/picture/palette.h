@@ -35,7 +35,7 @@ struct ColourRange {
   Rgb low, high;
 };
 
-// What boxes are coloured by: the kinds of frames, and two that the picture adds.
+// What colours boxes: the kinds of frames, and two that the picture adds.
 enum class BoxKind : uint8_t { user, kernel, inlined, jit, unknown, process, note, lost, merged };
 inline constexpr size_t box_kinds = 9;
 
@@ -58,8 +58,8 @@ inline constexpr std::array<BoxKindInfo, box_kinds> box_kind_info{{
 // "[lost: …]" and "[truncated: …]" are notes that must be seen.
 BoxKind box_kind(std::string_view name, FrameKind kind);
 
-// Frames that have colours of their own: of one kind, one owner, with a name that matches, or
-// several of these. Without kind and owner a rule is for functions.
+// Frames with colours of their own: of one kind, one owner, with a matching name, or several of
+// these. Without kind and owner a rule is for functions.
 struct ColourRule {
   std::shared_ptr<const re2::RE2> match{};  // none: any name
   std::optional<Owner> owner{};
@@ -74,49 +74,49 @@ using ColourMap = std::map<std::string, Rgb, std::less<>>;
 struct Palette {
   std::string name;
   std::array<Rgb, 2> background;       // from top to bottom
-  std::array<Rgb, 2> dark_background;  // where the reader prefers dark
+  std::array<Rgb, 2> dark_background;  // in dark mode
   Rgb match;                           // found by a search
   std::array<ColourRange, box_kinds> ranges;
-  // What has shrunk, stayed and grown, of a palette for differences.
+  // Colours for shrunk, equal and grown, in a palette for differences.
   std::optional<std::array<Rgb, 3>> change{};
-  std::vector<ColourRule> rules{};  // the first that fits counts
+  std::vector<ColourRule> rules{};  // the first match counts
   bool by_owner = false;            // some rule asks for it
-  ColourMap fixed{};                // before all rules, for all but merged boxes and what is lost
+  ColourMap fixed{};                // before all rules, for all but merged boxes and losses
 
-  // The rule for a frame; rules.size() when there is none.
+  // The rule for a frame; rules.size() if there is none.
   size_t rule_of(std::string_view name, BoxKind kind, Owner owner) const;
 
   // The same name has the same colour in every picture.
   Rgb colour(std::string_view name, BoxKind kind, Owner owner = Owner::unknown) const;
   // The colour of a frame of `profile` that is called `name`.
   Rgb colour(const Profile& profile, const Frame& frame, std::string_view name) const;
-  // From -1, gone, to 1, new. Only where there is `change`.
+  // From -1, gone, to 1, new. Only if there is `change`.
   Rgb change_colour(double share) const;
 };
 
-// `text` is that of a palette file. Throws Error that says what in `origin` is wrong; also when
-// black text would not be readable (contrast below 4.5) on one of the colours.
+// `text` is a palette file's. Throws Error that names what in `origin` is wrong, also if black text
+// would not be readable (contrast below 4.5) on one of the colours.
 Palette parse_palette(std::string_view text, const std::string& origin);
 
 // Those of palettes/; the first is the default.
 std::vector<std::string> palette_names();
-// A name of palettes/, or the path of a .json file. Throws Error (usage) that lists the names.
+// A name in palettes/, or the path of a .json file. Throws Error (usage) that lists the names.
 Palette palette_by_name(std::string_view name_or_path);
 
-// The one that options ask for, with what else they say of colours: background, which end of a
-// difference is which, colours that are kept in a file. Throws Error (usage).
+// The palette that the options ask for, with their other choices of colour: background, which end
+// of a difference is which, colours kept in a file. Throws Error (usage).
 Palette palette_of(const RenderOptions& options);
 
-// What can be written on a background that the options ask for: "light" takes all that is written
-// on the palettes' own, "mid" only what is nearly black. "" where they ask for none. Pictures have
-// it as data-ground, which picture.css and page.css know.
+// Which text is readable on a background from the options: "light" takes every text that the
+// palettes' own do, "mid" only nearly black. "" if none is given. Pictures have it as data-ground,
+// which picture.css and page.css use.
 std::string_view ground_of(const RenderOptions& options);
 
-// Lines "name->rgb(r,g,b)", as flamegraph.pl keeps them; a name may have "->" in it. A file that is
-// not there is empty. Throws Error that names the line.
+// Lines "name->rgb(r,g,b)", as flamegraph.pl writes them; a name may contain "->". A missing file
+// is empty. Throws Error that names the line.
 ColourMap read_colour_map(const std::string& path);
 std::string colour_map_text(const ColourMap& map);
-// `palette.fixed` with the names of all frames that are not in it.
+// `palette.fixed` plus the names of all frames that it lacks.
 ColourMap extended_colour_map(const Palette& palette, const Profile& profile);
 
 }  // namespace memflame

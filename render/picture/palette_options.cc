@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What options say of colours.
+// The options on colours.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -41,7 +41,7 @@ std::array<Rgb, 2> background_of(const std::string& text) {
   return {colour, colour};
 }
 
-// "rgb(205,92,3)", false when it is something else.
+// "rgb(205,92,3)"; false if it is something else.
 bool parse_rgb(std::string_view text, Rgb& colour) {
   if (!text.starts_with("rgb(") || !text.ends_with(')')) return false;
   text = text.substr(4, text.size() - 5);

@@ -35,22 +35,22 @@ class TimeTree {
   }
 
  private:
-  // What is open, the root first.
+  // The open frames, the root first.
   struct Place {
     uint32_t node;
     StackId stack;
     uint32_t rank;
-    std::vector<uint64_t> begin{};  // so_far_ when it came to this stack; of lines only
+    std::vector<uint64_t> begin{};  // so_far_ when it came to this stack; only with lines
   };
 
-  // A stack names its whole path, so what is open already is found from the leaf on.
+  // A stack names its whole path, so the open part is found from the leaf on.
   void go_to(StackId stack) {
     waiting_.clear();
     for (; depth_[stack.index] >= path_.size() || path_[depth_[stack.index]].stack != stack;
          stack = profile_.stacks[stack].caller)
       waiting_.push_back(stack);
     size_t kept = depth_[stack.index] + 1;
-    // Frames that differ by their lines only stay one.
+    // Frames that differ only in lines stay one.
     for (; !waiting_.empty() && kept < path_.size() && path_[kept].rank == rank(waiting_.back());
          ++kept, waiting_.pop_back()) {
       note_line(path_[kept]);
@@ -82,7 +82,7 @@ class TimeTree {
     }
   }
 
-  // What has come since a node has its stack was at the line of that.
+  // The values since a node got its stack belong to that stack's line.
   void note_line(Place& place) {
     if (!with_lines_ || !place.stack) return;
     parts_.owner.push_back(place.node);
@@ -104,7 +104,7 @@ class TimeTree {
 
   const Profile& profile_;
   const PlainFrames& frames_;
-  std::vector<uint32_t> depth_;  // frames, by StackId::index
+  std::vector<uint32_t> depth_;  // depth in frames, by StackId::index
   std::vector<Place> path_;
   std::vector<StackId> waiting_;  // to be opened, the last one first
   FrameTree out_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A flame chart's tree.
+// The tree of a flame chart.
 #pragma once
 
 #include "render/order/plain_frames.h"
@@ -7,7 +7,7 @@
 
 namespace memflame {
 
-// As frame_tree() makes it in the order of time.
+// Like frame_tree() in the order of time.
 FrameTree time_tree(const Profile& profile, const PlainFrames& frames);
 
 }  // namespace memflame

@@ -44,7 +44,7 @@ bool is_text(uint32_t point) {
   return (point & 0xFFFEU) != 0xFFFE && !is_direction_mark(point);
 }
 
-// The commonest ones; enough not to cut an accent off its letter.
+// The most common ones; enough not to cut an accent off its letter.
 bool is_combining(uint32_t point) {
   return (point >= 0x300 && point <= 0x36F) || (point >= 0x1AB0 && point <= 0x1AFF) ||
          (point >= 0x1DC0 && point <= 0x1DFF) || (point >= 0x20D0 && point <= 0x20FF) ||

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Names come from symbol tables, perf maps and thread names: any bytes at all. Everything that is
-// written goes through here first.
+// written passes through here first.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct CleanStrings {
 };
 CleanStrings clean_strings(const Profile& profile);
 
-// Bytes of names that no output shows as they are (Loss::replaced_bytes).
+// Bytes of names that no output shows unchanged (Loss::replaced_bytes).
 uint64_t replaced_bytes(const Profile& profile);
 
 // Appends with & < > " escaped: fit for XML text and for attributes in double quotes.
@@ -34,7 +34,7 @@ void append_xml(std::string& out, std::string_view clean);
 // Appends with " and \ escaped: fit for a JSON string.
 void append_json(std::string& out, std::string_view clean);
 
-// The shortest decimal text that reads back as the same number; "0" for what is none.
+// The shortest decimal text that reads back as the same number; "0" if it is not finite.
 std::string number_text(double value);
 
 // Bytes of the first letter: a code point with the combining marks that follow it.

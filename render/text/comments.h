@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a profile says beside its stacks, as the comment lines of core/folded.h: folded text begins
-// with them, and other formats carry them where they have a place for comments.
+// A profile's facts apart from its stacks, as the comment lines of core/folded.h: folded text
+// begins with them, and other formats carry them if they have comments.
 #pragma once
 
 #include <ostream>

@@ -10,7 +10,7 @@
 
 namespace memflame {
 
-// Clean, and fit to stand between two semicolons; with the marks of their kinds if wanted. Names
+// Clean, and fit to stand between two semicolons; with the marks of their kinds if requested. Names
 // that are so already are not copied: the profile must outlive this.
 class FoldedNames {
  public:
@@ -20,7 +20,7 @@ class FoldedNames {
 
  private:
   std::vector<std::string_view> names_;
-  StringTable kept_;  // those that differ from the profile's
+  StringTable kept_;  // names that differ from the profile's
 };
 
 }  // namespace memflame

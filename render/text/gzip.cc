@@ -26,7 +26,7 @@ struct Piece {
   unsigned long crc = 0;
 };
 
-// A part of a deflate stream, which ends on a byte; `before` is what comes before it.
+// A part of a deflate stream that ends on a byte; `before` precedes it.
 Piece pack_piece(std::string_view bytes, std::string_view before, bool last, int level) {
   z_stream stream{};
   constexpr int raw_window = -15, memory = 8;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Bytes packed as gzip on their way to a stream. The same bytes give the same result: the header
+// Bytes compressed as gzip on their way to a stream. Equal bytes give an equal result: the header
 // holds neither a time nor a name.
 #pragma once
 

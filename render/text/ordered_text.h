@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Text that several threads make, written as one would have written it.
+// Text made by several threads, written as one thread would have.
 #pragma once
 
 #include <condition_variable>
@@ -13,21 +13,21 @@
 
 namespace memflame {
 
-// Takes the text of chunks 0, 1, 2, … from threads that each bring theirs from the front to the
-// back. Holds a few texts, and lets those who are too far ahead wait.
+// Takes the text of chunks 0, 1, 2, … from threads that each bring theirs in order. Holds a few
+// texts, and makes threads that are too far ahead wait.
 class OrderedText {
  public:
-  // From this length on text should be given away.
+  // Text of this length should be handed over.
   static constexpr size_t piece = size_t{512} << 10U;
 
   OrderedText(std::ostream& out, unsigned threads) : out_(out), ahead_(size_t{4} * threads) {}
 
-  // A part of a chunk, which is empty then: waits until all chunks before it have ended. False
-  // when another thread has failed.
+  // A part of a chunk, which is then empty: waits until all chunks before it have ended. False if
+  // another thread failed.
   bool add(size_t chunk, std::string& text);
   // The last part of a chunk.
   bool end(size_t chunk, std::string& text);
-  // No thread need go on.
+  // Tells all threads to stop.
   void fail();
 
  private:
@@ -39,8 +39,8 @@ class OrderedText {
   std::mutex mutex_;
   std::condition_variable changed_;
   size_t turn_ = 0;                      // the chunk that is being written
-  std::map<size_t, std::string> ended_;  // those that came early
-  std::vector<std::string> spare_;       // empty, with room that is in use already
+  std::map<size_t, std::string> ended_;  // chunks that came early
+  std::vector<std::string> spare_;       // empty, but with allocated room
   bool failed_ = false;
 };
 

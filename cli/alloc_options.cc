@@ -28,24 +28,25 @@ void read_sampling(const po::variables_map& values, ProbeOptions& options) {
   take(values, "max-overhead", options.max_overhead);
   if (values.count("sample") != 0 &&
       (options.sample_bytes == 0 || options.sample_bytes > largest_sample_bytes))
-    throw Error("--sample: it is 1 byte to 1 GiB", ExitCode::usage);
+    throw Error("--sample takes 1 byte to 1 GiB", ExitCode::usage);
   if (values.count("every") != 0 && options.every == 0)
-    throw Error("--every 0: keep one in how many? 1 keeps all", ExitCode::usage);
+    throw Error("--every must be at least 1, which keeps all, not 0", ExitCode::usage);
   if (options.every > most_every)
-    throw Error("--every: at most " + std::to_string(most_every), ExitCode::usage);
+    throw Error("--every must be at most " + std::to_string(most_every), ExitCode::usage);
   if (values.count("max-overhead") != 0 &&
       (!(options.max_overhead > 0) || !std::isfinite(options.max_overhead)))
-    throw Error("--max-overhead: a positive number of percent", ExitCode::usage);
+    throw Error("--max-overhead takes a positive number of percent", ExitCode::usage);
   if (int{options.sample_bytes != 0} + int{options.every != 0} + int{options.max_overhead > 0} > 1)
-    throw Error("--sample, --every and --max-overhead exclude each other", ExitCode::usage);
+    throw Error("--sample, --every and --max-overhead are mutually exclusive", ExitCode::usage);
 }
 
 }  // namespace
 
 uint64_t parse_bytes(const std::string& option, const std::string& text) {
   const auto refuse = [&]() -> Error {
-    return Error(option + " " + text + ": a number of bytes, like 4096, 512K, 1.5M or 2GiB",
-                 ExitCode::usage);
+    return Error(
+        option + " " + text + ": expected a number of bytes, like 4096, 512K, 1.5M or 2GiB",
+        ExitCode::usage);
   };
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -69,30 +70,30 @@ po::options_description block_options(const Probe& probe) {
   po::options_description options("Blocks");
   if (!probe.has_blocks) return options;
   options.add_options()("min-size", po::value<std::string>()->value_name("BYTES"),
-                        "leave out blocks of fewer BYTES (K, M, G)");
+                        "leave out blocks smaller than BYTES (K, M, G)");
   options.add_options()("max-size", po::value<std::string>()->value_name("BYTES"),
-                        "leave out blocks of more BYTES");
+                        "leave out blocks larger than BYTES");
   options.add_options()("max-live", po::value<uint32_t>()->value_name("N"),
-                        "blocks that can be followed at once (default: by the machine's memory)");
+                        "follow at most N blocks at once (default: by the machine's memory)");
   if (probe.name != "alloc") return options;
   options.add_options()("sample", po::value<std::string>()->value_name("BYTES"),
-                        "keep blocks at random, one for each BYTES allocated on average; figures "
-                        "are estimates then");
+                        "sample one block per BYTES allocated, on average; figures are then "
+                        "estimates");
   options.add_options()("every", po::value<uint32_t>()->value_name("N"),
-                        "keep one block in N, at random");
+                        "sample one block in N, at random");
   options.add_options()("max-overhead", po::value<double>()->value_name("PERCENT"),
-                        "sample so that memflame costs the target no more than PERCENT of its CPU "
+                        "sample so that memflame costs the target at most PERCENT of its CPU "
                         "time");
   options.add_options()("size", one_of("WHAT", {"requested", "usable"}),
-                        "requested (default), or usable: what the allocator really gives");
+                        "requested (default), or usable: what the allocator really allots");
   options.add_options()(
       "check", po::bool_switch(),
-      "look for blocks freed twice, never allocated, or by the wrong function; exit "
+      "report blocks freed twice, never allocated, or by the wrong function; exit "
       "with 5 if there are any");
   options.add_options()("alloc", po::value<std::vector<std::string>>()->value_name("SPEC"),
-                        "a function that gives blocks: 'FILE:FUNCTION(size=arg0,ptr=ret)'");
+                        "declare a function that allocates: 'FILE:FUNCTION(size=arg0,ptr=ret)'");
   options.add_options()("free", po::value<std::vector<std::string>>()->value_name("SPEC"),
-                        "a function that takes them back: 'FILE:FUNCTION(ptr=arg0)'");
+                        "declare a function that frees: 'FILE:FUNCTION(ptr=arg0)'");
   std::string names;
   for (const std::string& name : preset_names()) names += (names.empty() ? "" : ", ") + name;
   options.add_options()(
@@ -100,9 +101,9 @@ po::options_description block_options(const Probe& probe) {
       completed<std::vector<std::string>>("NAME", {Offer::words_or_files, preset_names()}),
       ("functions of a library: " + names + ", or FILE.json").c_str());
   options.add_options()("obj", po::value<std::string>()->value_name("FILE"),
-                        "only the allocator in this file (a path, name or glob)");
+                        "probe only the allocator in FILE (path, name or glob)");
   options.add_options()("symbols-prefix", po::value<std::string>()->value_name("PREFIX"),
-                        "an allocator whose functions are called PREFIXmalloc, PREFIXfree, …");
+                        "also probe functions named PREFIXmalloc, PREFIXfree, …");
   return options;
 }
 
@@ -111,14 +112,14 @@ void read_block_options(const po::variables_map& values, ProbeOptions& options) 
   take_bytes(values, "max-size", options.max_size);
   take(values, "max-live", options.max_live);
   if (options.min_size > options.max_size)
-    throw Error("--min-size is larger than --max-size: nothing is left", ExitCode::usage);
+    throw Error("--min-size is larger than --max-size: no block would be left", ExitCode::usage);
   if (values.count("max-live") != 0 && options.max_live == 0)
-    throw Error("--max-live 0: no block could be followed", ExitCode::usage);
+    throw Error("--max-live must be at least 1, not 0", ExitCode::usage);
   read_sampling(values, options);
   std::string size = "requested";
   take(values, "size", size);
   if (size != "requested" && size != "usable")
-    throw Error("--size " + size + ": it is requested or usable", ExitCode::usage);
+    throw Error("--size takes 'requested' or 'usable', not '" + size + "'", ExitCode::usage);
   options.usable_size = size == "usable";
   take(values, "check", options.check);
   // A free of a block that was passed over is not a wrong free.
@@ -126,7 +127,7 @@ void read_block_options(const po::variables_map& values, ProbeOptions& options) 
                    options.min_size == 0 && options.max_size == UINT64_MAX;
   if (options.check && !all)
     throw Error(
-        "--check has to know every block: leave out --sample, --every, --max-overhead, --min-size "
+        "--check must see every block: leave out --sample, --every, --max-overhead, --min-size "
         "and --max-size",
         ExitCode::usage);
   take(values, "alloc", options.alloc_specs);

@@ -41,14 +41,16 @@ void print_table(std::ostream& out, const NameTable& table) {
 const std::vector<ExitStatus>& exit_statuses() {
   static const std::vector<ExitStatus> all{
       {"0", "done"},
-      {"1", "failed: bad target, nothing that could be seen, unreadable input, unwritable output"},
+      {"1",
+       "run-time error: bad target, nothing could be seen, unreadable input, unwritable output"},
       {"2", "command line not understood"},
       {"3", "a privilege or a kernel feature is missing", true},
       {"4", "--strict, and something was lost, or stacks were cut"},
       {"5", "--check, and frees look wrong", true},
       {"125, 126, 127",
        "with '-- COMMAND': memflame failed; the command cannot be executed; it was not found. The "
-       "status is the command's own otherwise: its failure goes before 5, and 4 before both",
+       "status is otherwise the command's own; its failure takes precedence over 5, and 4 over "
+       "both",
        true},
   };
   return all;

@@ -44,15 +44,15 @@ CommandPage render_page() {
   CommandPage page{.name = "render", .help = "draw the stacks of any tool as a flame graph"};
   page.usages = {"[OPTIONS] [FILE...]"};
   page.description =
-      "Draws stacks of memflame or any other tool as a flame graph. Without FILE, or as '-', they\n"
-      "are read from standard input.";
+      "Draws stacks of memflame or any other tool as a flame graph. Without FILE, or with '-', it\n"
+      "reads standard input.";
   page.options =
       OptionGroups{drawing_options(), input_options(), tidy_option_list(), general_options()};
   page.options.back().add_options()(
       "print-csp", po::bool_switch(),
-      "print the Content-Security-Policy that allows pages, and nothing else");
+      "print the Content-Security-Policy that allows pages, then exit");
   page.formats = input_formats();
-  page.examples = {{"perf script | memflame render > graph.svg", "draw what perf has recorded"},
+  page.examples = {{"perf script | memflame render > graph.svg", "draw what perf recorded"},
                    {"memflame render heap.pb.gz --hide-allocator -o heap.svg",
                     "draw a profile of pprof, without malloc at the end of stacks"},
                    {"memflame render before.folded --format html -o before.html",
@@ -72,12 +72,11 @@ CommandPage collapse_page() {
   page.options = OptionGroups{drawing_options(), input_options(), tidy_option_list(),
                               compat_options(), general_options()};
   page.formats = input_formats();
-  page.examples = {
-      {"memflame collapse jeprof.1234.0.heap --list", "say which figures are in a file"},
-      {"perf script | memflame collapse --weight bytes_req --net > slab.folded",
-       "add up what was allocated less what was freed"},
-      {"memflame collapse massif.out.77 --snapshot 12..40 -o growth.pb.gz",
-       "write what was added between two snapshots, for pprof"}};
+  page.examples = {{"memflame collapse jeprof.1234.0.heap --list", "list the figures in a file"},
+                   {"perf script | memflame collapse --weight bytes_req --net > slab.folded",
+                    "add up allocations minus frees"},
+                   {"memflame collapse massif.out.77 --snapshot 12..40 -o growth.pb.gz",
+                    "write the difference of two snapshots, for pprof"}};
   page.operands = Operands::files;
   return page;
 }

@@ -24,7 +24,7 @@ po::options_description diff_options() {
   add("normalize,n", po::bool_switch(), "scale BEFORE so that both have the same total");
   add("strip-hex,s", po::bool_switch(), "0x5f3a… in names becomes 0x...");
   add("truncate", po::bool_switch(),
-      "scaled figures are cut off, as difffolded.pl does, not rounded so that they add up");
+      "truncate scaled figures, as difffolded.pl does, instead of rounding so that they add up");
   return options;
 }
 
@@ -47,7 +47,7 @@ std::pair<Profile, Profile> read_both(const po::variables_map& values) {
 
 Written as_difference(const po::variables_map& values) {
   Written written = written_as(values, "folded");
-  refuse_order_of_time(written.render, "what two inputs have in common is in that of neither");
+  refuse_order_of_time(written.render, "two inputs have no common order");
   written.render.one_value = false;  // --value is about the inputs
   return written;
 }
@@ -58,15 +58,15 @@ CommandPage diff_page() {
   CommandPage page{.name = "diff", .help = "compare two inputs, stack by stack"};
   page.usages = {"[OPTIONS] BEFORE AFTER"};
   page.description =
-      "Compares two inputs of any format, stack by stack, and writes what was there before and\n"
-      "after. Stacks that are gone and those that are new are kept.";
+      "Compares two inputs of any format, stack by stack, and writes the figures before and "
+      "after.\n"
+      "Stacks that are gone or new are kept.";
   page.options = OptionGroups{drawing_options(), diff_options(), input_options(),
                               tidy_option_list(), general_options()};
   page.formats = input_formats();
-  page.examples = {
-      {"memflame diff before.folded after.folded -o diff.svg", "draw what has changed"},
-      {"memflame diff --normalize monday.pb.gz friday.pb.gz --format json > diff.json",
-       "scale the first to the total of the second, and write both"}};
+  page.examples = {{"memflame diff before.folded after.folded -o diff.svg", "draw what changed"},
+                   {"memflame diff --normalize monday.pb.gz friday.pb.gz --format json > diff.json",
+                    "scale the first to the total of the second, and write both"}};
   page.operands = Operands::files;
   return page;
 }

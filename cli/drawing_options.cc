@@ -62,8 +62,9 @@ void take_min_width(const po::variables_map& values, RenderOptions& render) {
   double number = 0;
   const auto [read, error] = std::from_chars(text.data(), end, number);
   if (error != std::errc{} || read != end)
-    throw Error("--minwidth takes a number of pixels, or of percent: 0.5%; not '" + text + "'",
-                ExitCode::usage);
+    throw Error(
+        "--minwidth takes a number of pixels, or a percentage like 0.5%, not '" + text + "'",
+        ExitCode::usage);
   render.min_width = share ? 0 : number;
   if (share) render.min_percent = number;
 }
@@ -86,8 +87,9 @@ void take_attributes(const po::variables_map& values, RenderOptions& render) {
   ReadAttributes read = read_name_attributes(text, path);
   render.attributes = std::move(read.by_name);
   if (read.ignored != 0)
-    std::cerr << "memflame: --nameattr: " << read.ignored
-              << " attributes are not used: only title, target, and href with http or https are\n";
+    std::cerr
+        << "memflame: --nameattr: " << read.ignored
+        << " attributes were ignored: only title, target, and href with http or https are used\n";
 }
 
 // "--title" and so on take a text, the others are there or not.
@@ -104,14 +106,14 @@ constexpr std::array looks{
     Option{"palette", "NAME", "colours: a name, or a palette file (default: mem)"},
     Option{"colors", "NAME", "the same, as flamegraph.pl calls it"},
     Option{"bgcolors", "COLOUR", "background: yellow, blue, green, grey or #rrggbb"},
-    Option{"hash", nullptr, "colours by name: they always are"},
-    Option{"cp", nullptr, "names keep the colours that palette.map has, and are added to it"},
+    Option{"hash", nullptr, "ignored: colours always depend on the name"},
+    Option{"cp", nullptr, "take colours of names from palette.map, and add new names to it"},
     Option{"palette-map", "FILE", "the same with another file"},
-    Option{"negate", nullptr, "a difference: what has grown and what has shrunk change colours"},
+    Option{"negate", nullptr, "swap the colours of growth and shrinkage in a difference"},
     Option{"icicle", nullptr, "root at the top"},
     Option{"inverted", nullptr, "the same, as flamegraph.pl calls it"},
-    Option{"reverse", nullptr, "callers first: stacks are merged from the innermost function on"},
-    Option{"flamechart", nullptr, "stacks side by side in the order of the input, not merged"},
+    Option{"reverse", nullptr, "callers first: merge stacks from the innermost function on"},
+    Option{"flamechart", nullptr, "draw stacks side by side in the order of the input, unmerged"},
     Option{sort_option, "WHAT", "order of neighbours: name (default) or width"},
     Option{"widths", "WHAT",
            "of a difference: max (default), after, before, sum or delta; of figures with signs: "
@@ -119,15 +121,15 @@ constexpr std::array looks{
     Option{
         "minwidth", "PX",
         "merge narrower frames (default: 0.1, and 0.7 where a script draws); or N% of the total"},
-    Option{"fonttype", "NAME", "font, or several with commas"},
+    Option{"fonttype", "NAME", "font, or several separated by commas"},
     Option{"elide", "WHERE", "where names are cut: right (default), left or middle"},
-    Option{"countname", "TEXT", "what figures are: bytes, pages, nanoseconds, or a word"},
-    Option{"nametype", "TEXT", "what stands before names in tooltips, as 'Function:'"},
-    Option{"total", "N", "widths are shares of N; what is more than the sum is [untracked]"},
+    Option{"countname", "TEXT", "unit of the figures: bytes, pages, nanoseconds, or a word"},
+    Option{"nametype", "TEXT", "text before names in tooltips, like 'Function:'"},
+    Option{"total", "N", "draw widths as shares of N; the part above the sum is [untracked]"},
     Option{"factor", "X", "multiply figures by X"},
     Option{"nameattr", "FILE", "tooltips and links of functions: name TAB title=… TAB href=…"},
-    Option{"static", nullptr, "a picture without script"},
-    Option{"fragment", nullptr, "to be put into a page: HTML without a page around it"},
+    Option{"static", nullptr, "draw a picture without script"},
+    Option{"fragment", nullptr, "write HTML to embed in a page, without the page around it"},
 };
 
 // What shells offer for such an option.
@@ -179,7 +181,7 @@ std::vector<std::string> looks_given(const po::variables_map& values) {
 
 void warn_of_unused_looks(const po::variables_map& values, std::string_view format) {
   if (format == "html" && values.count("max-boxes") != 0)
-    std::cerr << "memflame: --max-boxes is for SVG, a page has every frame\n";
+    std::cerr << "memflame: --max-boxes is ignored: it is for SVG, a page has every frame\n";
   if (format == "svg" || format == "html") return;
   // Those that change figures, stacks and what is said of them are for every format.
   constexpr std::array<std::string_view, 7> general{"title", "notes",  "reverse", "countname",
@@ -189,7 +191,7 @@ void warn_of_unused_looks(const po::variables_map& values, std::string_view form
     if (std::find(general.begin(), general.end(), name) == general.end())
       list += (list.empty() ? "--" : ", --") + name;
   if (!list.empty())
-    std::cerr << "memflame: for pictures only, and " << format << " is none: " << list << "\n";
+    std::cerr << "memflame: ignored, as " << format << " is not a picture: " << list << "\n";
 }
 
 void take_looks(const po::variables_map& values, RenderOptions& render, bool own_sort) {
@@ -222,7 +224,7 @@ void take_looks(const po::variables_map& values, RenderOptions& render, bool own
 
 void refuse_order_of_time(const RenderOptions& render, const std::string& why) {
   if (render.order == Neighbours::by_time)
-    throw Error("--flamechart is for input in the order of time; " + why, ExitCode::usage);
+    throw Error("--flamechart needs input in the order of time; " + why, ExitCode::usage);
 }
 
 Transform transform_of(const po::variables_map& values) {

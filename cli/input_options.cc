@@ -40,7 +40,7 @@ Snapshot snapshot_of(const std::string& text) {
 ValueType type_of(const std::string& unit) {
   ValueType type{.name = unit};
   if (!parse_unit(unit, type.unit))
-    throw Error("--unit is bytes, pages, count or nanoseconds, not '" + unit + "'",
+    throw Error("--unit takes bytes, pages, count or nanoseconds, not '" + unit + "'",
                 ExitCode::usage);
   return type;
 }
@@ -100,7 +100,7 @@ void take_compat(const po::variables_map& values, ReadOptions& options) {
   }
   const auto like = values["compat"].as<std::string>();
   if (like != "flamegraph")
-    throw Error("--compat is flamegraph, not '" + like + "'", ExitCode::usage);
+    throw Error("--compat takes flamegraph, not '" + like + "'", ExitCode::usage);
   options.mark_kernel = given(values, "kernel") || given(values, "all");
   options.mark_jit = given(values, "jit") || given(values, "all");
   options.mark_inlined = given(values, "inline");
@@ -124,38 +124,37 @@ po::options_description input_options() {
   po::options_description options("Input");
   auto add = options.add_options();
   add("from", one_of("FORMAT", format_words()),
-      "format of the input (default: what it looks like)");
+      "format of the input (default: recognised by its content)");
   add("value", po::value<std::string>()->value_name("NAME"),
-      "which figures, of those that --list shows");
-  add("list", po::bool_switch(), "only say which figures there are");
+      "figures to use, one of those that --list shows");
+  add("list", po::bool_switch(), "only list the figures of the input");
   add("unit", one_of("UNIT", {"bytes", "pages", "count", "nanoseconds"}),
-      "what the numbers of a text without a unit are: bytes, pages, count, nanoseconds");
+      "unit of a text without one: bytes, pages, count, nanoseconds");
   add("columns", po::value<size_t>()->value_name("N"),
-      "how many numbers end a line of folded text (default: one, or two if all lines have two)");
+      "numbers at the end of a line of folded text (default: one, or two if all lines have two)");
   add("snapshot", po::value<std::string>()->value_name("N"),
-      "of several states in one file the N-th, or N..M: what was added between (default: the last, "
+      "the N-th of several states in one file, or N..M: their difference (default: the last, "
       "or the marked peak)");
   add("pid", po::bool_switch(), "put the process id into the root frame");
   add("tid", po::bool_switch(), "and the thread id");
   add("no-comm", po::bool_switch(), "no frame for the name of the program");
-  add("addresses", po::bool_switch(), "addresses where there is no name");
+  add("addresses", po::bool_switch(), "show addresses in place of unknown names");
   add("offsets", po::bool_switch(), "offsets into functions");
   add("no-symbols", po::bool_switch(),
-      "addresses: open none of the files that the input names to find names in");
+      "addresses: do not open the files that the input names, to look up names");
   add("event", po::value<std::vector<std::string>>()->composing()->value_name("EVENT"),
       "perf: only this event (may be given several times)");
   add("weight", po::value<std::string>()->value_name("FIELD"),
       "perf: the field of the event to add up (bytes_req)");
-  add("net", po::bool_switch(), "perf: what was allocated less what was freed");
+  add("net", po::bool_switch(), "perf: allocations minus frees");
   add("refuse-truncated", po::bool_switch(), "fail if the last stack ends in the middle");
   add("threads", po::value<unsigned>()->value_name("N"), "processor cores to use (default: all)");
-  add("strict", po::bool_switch(), "fail if anything is not understood; nothing is written then");
+  add("strict", po::bool_switch(), "fail, and write nothing, if anything is not understood");
   return options;
 }
 
 po::options_description compat_options() {
-  po::options_description options(
-      "Exactly as FlameGraph's collapsers print it, with what they lose");
+  po::options_description options("Exactly as FlameGraph's collapsers print it, with their losses");
   auto add = options.add_options();
   add("compat", one_of("TOOL", {"flamegraph"}),
       "flamegraph: as stackcollapse-perf.pl (--pid, --tid too) and stackcollapse.pl do");
@@ -165,9 +164,9 @@ po::options_description compat_options() {
   add("inline", po::bool_switch(), "ask addr2line for inlined functions");
   add("context", po::bool_switch(), "their source lines too");
   add("srcline", po::bool_switch(), "source lines that 'perf script -F +srcline' prints");
-  add("addrs", po::bool_switch(), "addresses where there is no name");
+  add("addrs", po::bool_switch(), "show addresses in place of unknown names");
   add("event-filter", po::value<std::string>()->value_name("EVENT"),
-      "only this event, not the first there is");
+      "only this event, not the first one");
   return options;
 }
 
@@ -181,7 +180,7 @@ unsigned threads_of(const po::variables_map& values) {
   unsigned threads = std::max(1U, std::thread::hardware_concurrency());
   take(values, "threads", threads);
   if (threads == 0 || threads > 1024)
-    throw Error("--threads is a number from 1 to 1024", ExitCode::usage);
+    throw Error("--threads takes a number from 1 to 1024", ExitCode::usage);
   return threads;
 }
 
@@ -277,7 +276,7 @@ std::vector<NameTable> input_formats() {
   NameTable formats{.title = "Formats for --from"};
   for (const Input& input : inputs())
     formats.rows.push_back({std::string(input.name), std::string(input.help)});
-  NameTable families{.title = "Families, of which the input tells the format"};
+  NameTable families{.title = "Families: the input tells which format it is"};
   for (const FormatFamily& family : format_families()) {
     NameRow row{.name = std::string(family.name), .meaning = {}};
     for (const std::string_view format : family.formats)

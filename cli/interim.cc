@@ -38,7 +38,7 @@ void Interim::start(Session& session, double seconds) {
   ++number_;
   Recording recording = session.so_far();
   recording.meta.seconds = seconds;
-  recording.meta.notes.emplace_back("so far: the run goes on");
+  recording.meta.notes.emplace_back("so far: the run continues");
   is_busy_ = true;
   writer_ = std::jthread([this, recording = std::move(recording)]() mutable {
     try {

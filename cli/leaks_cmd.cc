@@ -24,19 +24,19 @@ constexpr double largest_interval = 1e8;
 po::options_description leaks_options() {
   po::options_description options("Leaks");
   options.add_options()("kernel", po::bool_switch(),
-                        "the kernel's own allocations; a target is not needed then");
+                        "watch the kernel's own allocations; needs no target");
   options.add_options()("older", po::value<uint64_t>()->value_name("MS"),
-                        "only blocks at least MS milliseconds old (default: 500). 0: all of "
+                        "count blocks at least MS milliseconds old (default: 500). 0: all of "
                         "them, from sums that the kernel keeps, which is cheapest");
   options.add_options()("top", po::value<uint64_t>()->value_name("N"),
-                        "stacks to print (default: 10)");
+                        "print N stacks (default: 10)");
   options.add_options()("sort", one_of("WHAT", {"size", "count"}), "size (default) or count");
   options.add_options()("show-blocks", po::bool_switch(),
-                        "the blocks of each stack, too: address, size and age");
+                        "also print the blocks of each stack: address, size and age");
   options.add_options()("blocks-per-stack", po::value<uint64_t>()->value_name("N"),
-                        "the N oldest of these (default: 20)");
-  options.add_options()("trace", po::bool_switch(), "each call of an allocator as a line");
-  options.add_options()("bytes", po::bool_switch(), "bytes in full, not as KiB, MiB, …");
+                        "print the N oldest of these (default: 20)");
+  options.add_options()("trace", po::bool_switch(), "print each call of an allocator as a line");
+  options.add_options()("bytes", po::bool_switch(), "print bytes in full, not as KiB, MiB, …");
   return options;
 }
 
@@ -56,13 +56,16 @@ void read_places(const po::variables_map& values, LeaksOptions& options) {
   if (values.count("interval-count") == 0) return;
   const auto& words = values["interval-count"].as<std::vector<std::string>>();
   if (words.size() > 2)
-    throw Error("'" + words[2] + "' is too much: memflame leaks takes INTERVAL and COUNT",
-                ExitCode::usage);
+    throw Error(
+        "'" + words[2] + "' is one argument too many: memflame leaks takes INTERVAL and COUNT",
+        ExitCode::usage);
   if (!is_number(words[0], options.interval) || !(options.interval >= least_interval) ||
       options.interval > largest_interval)
-    throw Error("INTERVAL " + words[0] + ": a number of seconds, 0.01 or more", ExitCode::usage);
+    throw Error("INTERVAL " + words[0] + ": expected a number of seconds, at least 0.01",
+                ExitCode::usage);
   if (words.size() > 1 && (!is_number(words[1], options.count) || options.count == 0))
-    throw Error("COUNT " + words[1] + ": how many reports? 1 or more", ExitCode::usage);
+    throw Error("COUNT " + words[1] + ": expected a number of reports, at least 1",
+                ExitCode::usage);
 }
 
 // Null for text.
@@ -71,7 +74,8 @@ const Output* format_of(const std::string& named, const std::string& output) {
   if (!named.empty()) {
     const auto known = outputs();
     if (std::none_of(known.begin(), known.end(), [&](const Output& o) { return o.name == named; }))
-      throw Error("--format " + named + ": there are text, " + format_names(), ExitCode::usage);
+      throw Error("--format takes text, " + format_names() + ", not '" + named + "'",
+                  ExitCode::usage);
     return &output_for(named, output);
   }
   for (const Output& each : outputs())
@@ -83,9 +87,9 @@ const Output* format_of(const std::string& named, const std::string& output) {
 void refuse_bare_number(const std::string& output) {
   uint64_t age = 0;
   if (is_number(output, age))
-    throw Error("-o " + output + " would write a file of that name: for blocks that are at least " +
-                    output + " ms old, as with memleak, give --older " + output +
-                    "; for the file, -o ./" + output,
+    throw Error("-o " + output + " would write a file of that name: for blocks at least " + output +
+                    " ms old, as with memleak, give --older " + output + "; for the file, -o ./" +
+                    output,
                 ExitCode::usage);
 }
 
@@ -94,14 +98,15 @@ void read_options(const po::variables_map& values, LeaksOptions& options, Reques
   uint64_t older_ms = options.older_ns / 1'000'000;
   take(values, "older", older_ms);
   if (older_ms > UINT64_MAX / 1'000'000)
-    throw Error("--older " + std::to_string(older_ms) + ": no block is that old", ExitCode::usage);
+    throw Error("--older " + std::to_string(older_ms) + ": the run cannot last that long",
+                ExitCode::usage);
   options.older_ns = older_ms * 1'000'000;
   take(values, "top", options.top);
-  if (options.top == 0) throw Error("--top 0: how many stacks? 1 or more", ExitCode::usage);
+  if (options.top == 0) throw Error("--top must be at least 1, not 0", ExitCode::usage);
   std::string sort = "size";
   take(values, "sort", sort);
   if (sort != "size" && sort != "count")
-    throw Error("--sort " + sort + ": it is size or count", ExitCode::usage);
+    throw Error("--sort takes size or count, not '" + sort + "'", ExitCode::usage);
   options.by_count = sort == "count";
   take(values, "show-blocks", options.show_blocks);
   take(values, "blocks-per-stack", options.blocks_per_stack);
@@ -132,20 +137,20 @@ Extension make_extension(bool kernel, LeaksOptions& options) {
   extension.command = "leaks";
   CommandPage& page = extension.page;
   page.name = extension.command;
-  page.help = "what is outstanding, printed again and again while it runs";
+  page.help = "print outstanding memory again and again while the target runs";
   page.usages = {"-p PID[,PID...] | --comm NAME [INTERVAL [COUNT]]",
                  "--cgroup PATH | --container ID | --unit NAME [INTERVAL [COUNT]]",
                  "[INTERVAL [COUNT]] -- COMMAND ARGS", "--kernel [INTERVAL [COUNT]]"};
   page.description =
       "Every INTERVAL seconds (default: 5), COUNT times or until the target ends, prints the "
       "stacks\n"
-      "that hold most of what was allocated and not freed, and what has changed since the last\n"
-      "time. Ctrl-C ends it with a last report.";
+      "that hold most of the memory allocated and not freed, and the change since the last\n"
+      "report. Ctrl-C ends it with a last report.";
   page.examples = {{"memflame leaks -p 1234", "report on a process every 5 seconds until Ctrl-C"},
                    {"memflame leaks 60 10 -- ./server", "every minute, ten times"},
                    {"memflame leaks --kernel 10", "what the kernel itself holds"}};
   page.operands = Operands::command;
-  extension.formats = "text (default), or of the same blocks " + format_names() +
+  extension.formats = "text (default), or the same blocks as " + format_names() +
                       "; a FILE is replaced at each interval";
   extension.no_target = "; for the kernel's own allocations: memflame leaks --kernel";
   extension.visible.add(leaks_options());

@@ -129,7 +129,7 @@ void LeaksWriter::write_look(LeaksLook& look) {
   if (look.left_out != 0)
     look.notes.push_back("left out: " + std::to_string(look.left_out) +
                          (look.left_out == 1 ? " report" : " reports") +
-                         " before this one, as finding names took longer than the interval");
+                         " before this one: looking up names took longer than the interval");
   if (request_.format == nullptr)
     print(look);
   else

@@ -62,13 +62,13 @@ CommandPage main_page(const std::vector<CommandPage>& commands) {
   options.add_options()("man", one_of("COMMAND", names),
                         "print the manual page of a command, or of memflame, for 'man -l -'");
   options.add_options()("completion", one_of("SHELL", {"bash", "zsh", "fish"}),
-                        "print the script by which a shell completes memflame's options");
+                        "print the script that completes memflame's options in a shell");
   page.options = OptionGroups{options};
-  page.examples = {
-      {"memflame alloc -p 1234 -d 60 -o alloc.svg",
-       "who allocated what is not freed after a minute"},
-      {"memflame fault -d 10 -o system.svg", "who makes pages resident, in the whole system"},
-      {"perf script | memflame render > graph.svg", "draw stacks of any other tool"}};
+  page.examples = {{"memflame alloc -p 1234 -d 60 -o alloc.svg",
+                    "show which code allocated what is not freed after a minute"},
+                   {"memflame fault -d 10 -o system.svg",
+                    "show which code makes pages resident, in the whole system"},
+                   {"perf script | memflame render > graph.svg", "draw stacks of any other tool"}};
   return page;
 }
 

@@ -58,16 +58,16 @@ po::options_description drawing_options(const std::string& formats, bool own_sor
   options.add_options()("anonymise", po::bool_switch(),
                         "leave out the command line, the host's name and the folders of source "
                         "files; values that look like "
-                        "secrets are hidden in any case");
+                        "secrets are always hidden");
   add_looks(options, own_sort);
   options.add_options()("lines", po::bool_switch(),
                         "tell frames apart by source line: names are 'function file:line', boxes "
                         "are lines (default: a box is a function, and tooltips have its lines)");
   options.add_options()("all-values", po::bool_switch(),
-                        "folded text: all figures of a stack, with TABs between them");
+                        "folded text: write all figures of a stack, separated by TABs");
   options.add_options()("no-header", po::bool_switch(), "folded text: no comment lines");
   options.add_options()("no-marks", po::bool_switch(),
-                        "folded text: no _[k] behind kernel functions and the like");
+                        "folded text: no _[k] after kernel functions and the like");
   return options;
 }
 

@@ -99,7 +99,7 @@ UniqueFd open_as_it_is(const std::string& path, const Destination& to) {
   struct stat status {};
   if (!file || ::fstat(file.get(), &status) != 0) fail(path, errno);
   refuse_unfit(path, status);
-  if ((status.st_mode & S_IFMT) != to.type) fail(path, "it has just been replaced");
+  if ((status.st_mode & S_IFMT) != to.type) fail(path, "it was replaced meanwhile");
   return file;
 }
 
@@ -122,7 +122,7 @@ void write_all(const std::string& path, UniqueFd fd,
   FdStream file(std::move(fd));
   write(file);
   if (!file.buffer().close()) fail(path, file.buffer().error());
-  if (!file) fail(path, "the stream has failed");
+  if (!file) fail(path, "writing failed");
 }
 
 }  // namespace

@@ -50,12 +50,12 @@ po::options_description measure_options(const Probe& probe) {
                           "slab, pages, percpu, vmalloc or all (default: slab)");
     options.add_options()("percpu", po::bool_switch(), "the same as --kind percpu");
     options.add_options()("requested", po::bool_switch(),
-                          "bytes asked for, not those the allocator gives");
+                          "count requested bytes, not those the allocator allots");
     return options;  // its stacks are the kernel's alone
   }
   if (probe.name != "alloc")
     options.add_options()("kernel-stacks", po::bool_switch(),
-                          "kernel frames too, above the user's");
+                          "also take kernel frames, above the user's");
   if (probe.name == "fault")
     options.add_options()("every", po::value<uint32_t>()->value_name("N"),
                           "take the stack of one event in N, at random; the picture is "
@@ -64,11 +64,11 @@ po::options_description measure_options(const Probe& probe) {
                         "how stacks are taken: dwarf (unwind tables; default), fp (frame pointers) "
                         "or copy (walked in user space: slow)");
   options.add_options()("max-depth", po::value<uint32_t>()->value_name("N"),
-                        "frames of a stack, at most 1023 (default: 512)");
+                        "most frames of a stack, up to 1023 (default: 512)");
   options.add_options()("max-table", po::value<uint32_t>()->value_name("MIB"),
-                        "kernel memory for unwind tables, at most, in MiB (default: 256)");
+                        "most kernel memory for unwind tables, in MiB (default: 256)");
   options.add_options()("copy-kib", po::value<uint32_t>()->value_name("KIB"),
-                        "how much of a stack is copied where it has to be, at most 64 KiB "
+                        "how much of a stack to copy if it must be copied, at most 64 KiB "
                         "(default: 64)");
   options.add_options()("per-pid", po::bool_switch(), "tell processes of one name apart");
   return options;
@@ -78,12 +78,12 @@ po::options_description report_options() {
   po::options_description options("Report");
   options.add_options()(
       "memory", po::value<std::string>()->value_name("LIMIT"),
-      "memory for the kernel's tables and memflame's own together, at most: 64M "
+      "most memory for the kernel's tables and memflame itself together: 64M "
       "(default: what the tables need; an eighth of what is free if that is less)");
   options.add_options()("summary", po::value<std::string>()->value_name("FILE"),
                         "write totals, reconciliation and losses to FILE as JSON");
   options.add_options()("strict", po::bool_switch(), "exit with 4 if anything was lost");
-  options.add_options()("verbose,v", po::bool_switch(), "say more on stderr");
+  options.add_options()("verbose,v", po::bool_switch(), "verbose: print more on stderr");
   options.add_options()("help,h", "show this");
   options.add_options()("version", "show the version");
   return options;
@@ -121,7 +121,7 @@ std::vector<Example> examples_of(const Probe& probe) {
        "watch all processes of a name until Ctrl-C, and write stacks as text"}};
   if (probe.name == "alloc")
     examples.push_back({name + " -p 1234 --max-overhead 1 -o graph.svg",
-                        "sample, so that it costs the process one percent of its time at most"});
+                        "sample, so that it costs the process at most one percent of its time"});
   if (probe.whole_system)
     examples.push_back({name + " -d 10 -o system.svg", "watch the whole system for ten seconds"});
   return examples;
@@ -149,7 +149,7 @@ Stacks stacks_named(const std::string& name) {
   if (name.empty() || name == "dwarf") return Stacks::dwarf;
   if (name == "fp") return Stacks::fp;
   if (name == "copy") return Stacks::copy;
-  throw Error("--stacks " + name + ": it is dwarf, fp or copy", ExitCode::usage);
+  throw Error("--stacks takes dwarf, fp or copy, not '" + name + "'", ExitCode::usage);
 }
 
 // An option with a number within limits.
@@ -157,7 +157,7 @@ void take_number(const po::variables_map& values, const char* name, uint32_t lea
                  uint32_t& into) {
   take(values, name, into);
   if (into < least || into > most)
-    throw Error("--" + std::string(name) + " " + std::to_string(into) + ": it is " +
+    throw Error("--" + std::string(name) + " " + std::to_string(into) + ": expected " +
                     std::to_string(least) + " to " + std::to_string(most),
                 ExitCode::usage);
 }
@@ -180,7 +180,7 @@ void read_kind(const Probe& probe, const po::variables_map& values, ProbeOptions
   take(values, "requested", options.requested_size);
   if (values.count("percpu") == 0 || !values["percpu"].as<bool>()) return;
   if (values.count("kind") != 0 && options.kind != "percpu")
-    throw Error("--percpu and --kind " + options.kind + " exclude each other", ExitCode::usage);
+    throw Error("--percpu and --kind " + options.kind + " are mutually exclusive", ExitCode::usage);
   options.kind = "percpu";
 }
 
@@ -224,7 +224,7 @@ Request request_of(const Probe& probe, const po::variables_map& values, const Ar
   take(values, "summary", request.summary);
   request.render = render_options(values, extension != nullptr);
   request.transform = transform_of(values);
-  refuse_order_of_time(request.render, "a probe adds up as it counts");
+  refuse_order_of_time(request.render, "a probe only keeps sums");
   request.strict = values["strict"].as<bool>();
   value_named(probe, options.value);
   if (extension != nullptr) {

@@ -265,7 +265,7 @@ void write_summary_text(std::ostream& out, const Profile& profile, const RunInfo
         << fixed(1000 * info.tables.seconds, "%.0f") << " ms; " << info.stacks.deferred
         << " stacks walked in user space\n";
   if (!info.cache_problem.empty())
-    out << "memflame: unwind tables are not kept: " << info.cache_problem << "\n";
+    out << "memflame: unwind tables are not cached: " << info.cache_problem << "\n";
   out << "memflame: kernel " << info.features.release
       << (info.features.uprobe_multi ? ", uprobe_multi" : ", perf-event uprobes")
       << (info.features.exact_rss_stat ? ", exact rss_stat" : ", rss_stat batched per task")

@@ -70,7 +70,7 @@ void read_children(const Probe& probe, const po::variables_map& values, Target& 
   // What a child does before its probes come would make candidates of right frees.
   const bool check = values.count("check") != 0 && values["check"].as<bool>();
   if (check && mode == "follow")
-    throw Error("--check has to see all that a child does: --children exact or none",
+    throw Error("--check must see everything a child does: use --children exact or none",
                 ExitCode::usage);
   if (mode == "none") target.follow_children = false;
   const bool exact = mode == "exact" || (mode.empty() && (check || !target.command.empty()));
@@ -84,26 +84,25 @@ po::options_description target_options(const Probe& probe) {
   options.add_options()("pid,p", completed("PID", {Offer::pids}),
                         "processes to attach to: PID[,PID...]");
   options.add_options()("comm", completed("NAME", {Offer::comms}),
-                        "every process of this name, also those that start later");
+                        "every process of this name, including those that start later");
   options.add_options()("cgroup", po::value<std::vector<std::string>>()->value_name("PATH"),
-                        "every process in this cgroup (v2) and below, also those that come: PATH");
+                        "every process in this cgroup (v2) and below, including new ones: PATH");
   options.add_options()("container", po::value<std::vector<std::string>>()->value_name("ID"),
                         "the same for a container of docker, podman, containerd or CRI-O: ID, or "
-                        "how it begins");
+                        "its first characters");
   options.add_options()("unit", po::value<std::vector<std::string>>()->value_name("NAME"),
-                        "the same for a unit of systemd: NAME. Each of these three can be given "
+                        "the same for a systemd unit: NAME. Each of these three can be given "
                         "several times");
   options.add_options()("user", completed("NAME", {Offer::users}),
-                        "run COMMAND as this user (default: the one who called sudo, else root)");
+                        "run COMMAND as this user (default: the user who called sudo, else root)");
   options.add_options()("no-children", po::bool_switch(),
                         "do not follow processes that the target starts");
   if (!follows_functions(probe)) return options;
-  options.add_options()(
-      "children", one_of("HOW", {"follow", "exact", "none"}),
-      "follow: probe the watched processes alone, a child some ms after its start "
-      "(default with -p and --comm); exact: from its first instruction, which "
-      "slows down all processes that use the same libraries (default with "
-      "COMMAND); none: as --no-children");
+  options.add_options()("children", one_of("HOW", {"follow", "exact", "none"}),
+                        "follow: probe only the watched processes, a child some ms after its start "
+                        "(default with -p and --comm); exact: from its first instruction, which "
+                        "slows down all processes that use the same libraries (default with "
+                        "COMMAND); none: as --no-children");
   return options;
 }
 
@@ -124,7 +123,7 @@ Target read_target(const Probe& probe, const po::variables_map& values, const Ar
                    int{!target.cgroups.empty()} + int{!command.empty()};
   if (ways > 1)
     throw Error(
-        "-p, --comm, -- COMMAND and cgroups (--cgroup, --container, --unit) exclude each other",
+        "-p, --comm, -- COMMAND and cgroups (--cgroup, --container, --unit) are mutually exclusive",
         ExitCode::usage);
   if (!target.cgroups.empty() && !target.follow_children)
     throw Error("--no-children: all processes of a cgroup are watched, children too: use -p",

@@ -24,18 +24,19 @@ struct PatternOption {
   const char* help;
 };
 constexpr std::array pattern_options{
-    PatternOption{"include", &TidyOptions::include, "only stacks with a function that matches RE"},
+    PatternOption{"include", &TidyOptions::include,
+                  "keep only stacks with a function that matches RE"},
     PatternOption{"focus", &TidyOptions::include, "the same, as pprof calls it"},
-    PatternOption{"exclude", &TidyOptions::exclude, "no stacks with a function that matches RE"},
+    PatternOption{"exclude", &TidyOptions::exclude, "drop stacks with a function that matches RE"},
     PatternOption{"ignore", &TidyOptions::exclude, "the same, as pprof calls it"},
     PatternOption{"show-from", &TidyOptions::show_from,
-                  "without the callers of the first match, and without stacks that have none"},
-    PatternOption{"skip-after", &TidyOptions::skip_after, "without the callers of the last match"},
-    PatternOption{"prune", &TidyOptions::prune, "without the callees of the first match"},
-    PatternOption{"prune-from", &TidyOptions::prune_from, "without the callees of the last match"},
-    PatternOption{"hide", &TidyOptions::hide, "without the functions that match"},
+                  "remove the callers of the first match, and stacks without a match"},
+    PatternOption{"skip-after", &TidyOptions::skip_after, "remove the callers of the last match"},
+    PatternOption{"prune", &TidyOptions::prune, "remove the callees of the first match"},
+    PatternOption{"prune-from", &TidyOptions::prune_from, "remove the callees of the last match"},
+    PatternOption{"hide", &TidyOptions::hide, "remove functions that match"},
     PatternOption{"show", &TidyOptions::show,
-                  "only the functions that match, and only stacks that have some"},
+                  "keep only functions that match, and stacks that have some"},
 };
 
 struct ShorteningOption {
@@ -91,7 +92,7 @@ Words words_of(const po::variables_map& values, const char* name) {
 // Two options that ask for different things of the same frames.
 bool one_of(const po::variables_map& values, const char* one, const char* other) {
   if (values[one].as<bool>() && values[other].as<bool>())
-    throw Error(std::string("--") + one + " and --" + other + " exclude each other",
+    throw Error(std::string("--") + one + " and --" + other + " are mutually exclusive",
                 ExitCode::usage);
   return values[one].as<bool>();
 }
@@ -138,23 +139,27 @@ po::options_description tidy_option_list() {
   po::options_description options("Tidying, in this order (RE: a regular expression)");
   auto add = options.add_options();
   const auto words = [] { return po::value<Words>()->composing(); };
-  add("demangle", po::bool_switch(), "names of C++ and Rust that are still mangled");
+  add("demangle", po::bool_switch(), "demangle C++ and Rust names");
   for (const PatternOption& option : pattern_options)
     add(option.name, words()->value_name("RE"), option.help);
-  add("no-kernel", po::bool_switch(), "without the kernel's functions");
-  add("only-kernel", po::bool_switch(), "only the kernel's functions");
-  add("hide-allocator", po::bool_switch(), "without malloc and its like at the end of stacks");
-  add("merge-allocator", po::bool_switch(), "malloc and its like as one frame, [allocator]");
-  add("allocator-list", words()->value_name("FILE"), "more names of allocators' functions");
-  add("rename", words()->value_name("RE=TEXT"), "another name for what matches; or s/RE/TEXT/");
+  add("no-kernel", po::bool_switch(), "remove the kernel's functions");
+  add("only-kernel", po::bool_switch(), "keep only the kernel's functions");
+  add("hide-allocator", po::bool_switch(), "remove malloc and the like at the end of stacks");
+  add("merge-allocator", po::bool_switch(), "show malloc and the like as one frame, [allocator]");
+  add("allocator-list", words()->value_name("FILE"),
+      "read more names of allocator functions from FILE");
+  add("rename", words()->value_name("RE=TEXT"),
+      "replace matches in names by TEXT; also s/RE/TEXT/");
   add("shorten", completed<Words>("WHAT", {Offer::list, shortenings()})->composing(),
-      "names, without: templates, arguments, namespaces, java, packages, go, rust "
-      "(several with commas)");
-  add("modules", po::bool_switch(), "a frame where the stack enters another library or program");
-  add("by-module", po::bool_switch(), "libraries and programs in place of functions");
-  add("collapse-recursion", po::bool_switch(), "functions that call themselves once");
-  add("collapse-cycles", po::bool_switch(), "also those that do so by way of others");
-  add("top", po::value<std::string>()->value_name("N"), "the N largest stacks, the others as one");
+      "shorten names: templates, arguments, namespaces, java, packages, go, rust "
+      "(several separated by commas)");
+  add("modules", po::bool_switch(),
+      "add a frame where the stack enters another library or program");
+  add("by-module", po::bool_switch(), "show libraries and programs instead of functions");
+  add("collapse-recursion", po::bool_switch(), "show functions that call themselves once");
+  add("collapse-cycles", po::bool_switch(), "also those that call themselves through others");
+  add("top", po::value<std::string>()->value_name("N"),
+      "keep the N largest stacks, the others as one");
   return options;
 }
 

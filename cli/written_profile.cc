@@ -53,8 +53,8 @@ void refuse_looks_of_list(const boost::program_options::variables_map& values) {
   if (given.empty()) return;
   std::string list;
   for (const std::string& option : given) list += (list.empty() ? "--" : ", --") + option;
-  throw Error("--list only says which figures there are, and " + list +
-                  " is about how they are written: leave one of them out",
+  throw Error("--list only lists figures, and " + list +
+                  " concerns how they are written: leave one of them out",
               ExitCode::usage);
 }
 

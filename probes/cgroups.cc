@@ -224,10 +224,11 @@ std::string Cgroups::find_container(std::string id) const {
     }
   }
   if (found.empty())
-    throw Error("--container " + id + ": no such container (looked in /proc/PID/cgroup of " +
-                std::to_string(processes) +
-                " processes for an id that begins so; names are not known here: 'docker ps' and "
-                "'crictl ps' list ids)");
+    throw Error(
+        "--container " + id + ": no such container (looked in /proc/PID/cgroup of " +
+        std::to_string(processes) +
+        " processes for an id with this beginning; names are not known here: 'docker ps' and "
+        "'crictl ps' list ids)");
   if (found.size() > 1) {
     std::set<std::string> ids;
     for (const auto& [each, path] : found) ids.insert(each.substr(0, shown_length));

@@ -119,8 +119,8 @@ def columns():
     equal("diff --list -o", [out, open("both.txt").read().split("\t")[0]], ["", "before"])
     for option in (["--title", "x"], ["--palette", "mem"], ["--width", "9"], ["--sort", "name"],
                    ["--reverse"], ["--format", "json"], ["--all-values"], ["--no-marks"]):
-        refused(USAGE, f"and {option[0]} is about how", "--list", *option, "a.folded")
-    refused(USAGE, "and --title, --no-header is about how", "--list", "--title", "x", "--no-header",
+        refused(USAGE, f"and {option[0]} concerns how", "--list", *option, "a.folded")
+    refused(USAGE, "and --title, --no-header concerns how", "--list", "--title", "x", "--no-header",
             "a.folded", "b.folded", command="diff")
     equal("--value", stacks(collapse("--value", "count", "a.folded")[0]),
           ["main;f 10", "main;g 5"])
@@ -139,7 +139,7 @@ def what_is_wrong():
     refused(USAGE, "missing )", "--include", "f(", "a.folded")
     refused(USAGE, "--shorten takes", "--shorten", "all", "a.folded")
     refused(USAGE, "--top takes", "--top", "-1", "a.folded")
-    refused(USAGE, "exclude each other", "--modules", "--by-module", "a.folded")
+    refused(USAGE, "are mutually exclusive", "--modules", "--by-module", "a.folded")
     refused(USAGE, "--allocator-list goes with", "--allocator-list", "x", "a.folded")
     refused(FAILURE, "missing.txt", "--hide-allocator", "--allocator-list", "missing.txt",
             "a.folded")

@@ -108,9 +108,9 @@ for arguments, words in (
 
 # What could not be done is said.
 check("is less than the sum" in memflame("render", "--total", "5", "in.folded")[1], "a total that is too small")
-check("1 attributes are not used" in memflame("render", "--nameattr", "attr", "in.folded")[1], "links that may run")
+check("1 attributes were ignored" in memflame("render", "--nameattr", "attr", "in.folded")[1], "links that may run")
 said = memflame("collapse", "--width", "500", "--icicle", "--title", "x", "in.folded")[1]
-check("for pictures only" in said and "--width" in said and "--icicle" in said and "--title" not in said, said)
+check("ignored, as " in said and "--width" in said and "--icicle" in said and "--title" not in said, said)
 
 # Figures and stacks change whatever the format is.
 equal("reversed", [line for line in memflame("collapse", "--reverse", "--no-header", "in.folded")[0].splitlines()][-1],

@@ -151,7 +151,7 @@ std::span<const std::byte> object() { return {memflame_alloc_object, memflame_al
 extern const Probe alloc_probe;
 const Probe alloc_probe{
     .name = "alloc",
-    .help = "what was allocated and not freed (malloc family, operator new)",
+    .help = "show which code allocated and did not free (malloc family, operator new)",
     .description =
         "Watches malloc, calloc, realloc, reallocarray, posix_memalign, aligned_alloc, memalign,\n"
         "valloc, pvalloc and free of the target's libc (or another allocator with these names).\n"

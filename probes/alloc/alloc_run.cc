@@ -211,13 +211,13 @@ void AllocRun::leave_out_unsure(const bpf::counters& counters, Recording& record
     return out;
   });
   if (unsure_ != 0)
-    recording.meta.notes.push_back(
-        with_commas(static_cast<int64_t>(unsure_)) +
-        " frees may be wrong, but are not told as candidates: not all that went before was seen");
+    recording.meta.notes.push_back(with_commas(static_cast<int64_t>(unsure_)) +
+                                   " frees may be wrong, but are not reported as candidates: not "
+                                   "everything before them was seen");
   for (const std::string& file : doors)
     recording.meta.notes.push_back(
-        file + " gives out blocks by functions that are not probed: --check can only tell " +
-        "mismatched frees there, and its blocks are more than what is shown");
+        file + " allocates blocks in functions that are not probed: --check can only report " +
+        "mismatched frees there, and it has more blocks than are shown");
 }
 
 void AllocRun::on_candidate(const bpf::candidate_record& record) {
@@ -245,7 +245,7 @@ void AllocRun::say_unknown_sizes(Recording& recording) const {
   for (const std::string& name : names) unknown += (unknown.empty() ? "" : ", ") + name;
   if (!unknown.empty())
     recording.meta.notes.push_back("sizes are as requested, not as given, for blocks of " +
-                                   unknown + ": it cannot be told from outside what they give");
+                                   unknown + ": what they allot is not known from outside");
 }
 
 // Files that were loaded while the run went on: at its start that is an error.

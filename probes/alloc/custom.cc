@@ -104,12 +104,12 @@ void take_fields(Cursor& cursor, const std::array<Field, n>& fields, CustomFunct
     });
     if (field == fields.end()) cursor.fail_at(start, "one of " + names);
     bool& known = seen.at(static_cast<size_t>(field - fields.begin()));
-    if (known) cursor.fail_at(start, std::string(field->name) + " no second time");
+    if (known) cursor.fail_at(start, std::string(field->name) + " only once");
     known = true;
     field->read(cursor, function);
   } while (cursor.take(","));
   if (!cursor.take(")")) cursor.fail("',' or ')'");
-  if (cursor.at != cursor.text.size()) cursor.fail("nothing behind ')'");
+  if (cursor.at != cursor.text.size()) cursor.fail("nothing after ')'");
 }
 
 void take_offset(const Cursor& cursor, size_t column, CustomFunction& function) {
@@ -151,7 +151,7 @@ Cursor begin(std::string_view option, std::string_view text) {
   Cursor cursor{option, text};
   if (text.size() > max_text)
     throw Error(std::string(option) + ": a declaration of " + std::to_string(text.size()) +
-                    " bytes; at most " + std::to_string(max_text) + " are possible",
+                    " bytes, more than the limit of " + std::to_string(max_text),
                 ExitCode::usage);
   return cursor;
 }
@@ -186,7 +186,7 @@ CustomFunction parse_alloc(std::string_view text) {
   take_fields(cursor, alloc_fields, function);
   if (function.shape.size == 0) cursor.fail_at(fields, "size= or size32=, the bytes asked for");
   if (function.shape.always_frees != 0 && function.shape.block == 0)
-    cursor.fail_at(fields, "old= beside zero-frees, the block that size 0 frees");
+    cursor.fail_at(fields, "old= with zero-frees: the block that size 0 frees");
   if (function.shape.pool != 0 && function.shape.block != 0)
     cursor.fail_at(fields, "either old= or pool=");
   return function;

@@ -89,7 +89,7 @@ void mark_conflicts(CustomFile& file) {
       if (!hit.problem.empty() || !earlier.problem.empty() || hit.offset != earlier.offset ||
           same_shape(hit.declared->shape, earlier.declared->shape))
         continue;
-      hit.problem = "is the same code as " + earlier.name + ", which is declared otherwise ('" +
+      hit.problem = "is the same code as " + earlier.name + ", which is declared differently ('" +
                     earlier.declared->text + "')";
     }
 }
@@ -145,7 +145,7 @@ void add_go_site(FileCode& code, CustomHit& hit, Places& places) {
     hit.problem =
         "is Go code, and a probe on its return ends the program (\"unexpected return pc\"): "
         "--free can name functions of Go, --alloc cannot. What Go allocates is in its own profile "
-        "(memflame collapse heap.pb.gz); what it keeps resident shows 'memflame fault'";
+        "(memflame collapse heap.pb.gz); 'memflame fault' shows what it keeps resident";
     return;
   }
   const std::optional<uint64_t> entry = go_entry(code, hit.address, hit.size);
@@ -162,7 +162,7 @@ void add_sites(FileCode& code, CustomHit& hit, Places& places) {
   const bpf::call_shape shape = hit.declared->shape;
   const Site site = code.site(hit.address, hit.size, needed_arguments(shape));
   if (site.cost == ProbeCost::refused) {
-    hit.problem = "begins with instructions that the kernel takes no probe on";
+    hit.problem = "begins with instructions on which the kernel refuses a probe";
     return;
   }
   if (shape.own_end != 0) {

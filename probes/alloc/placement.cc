@@ -184,7 +184,7 @@ class Placement {
       ++ends;
       if (i.cost == ProbeCost::refused) return "one of its exits cannot be probed";
     }
-    if (returns == 0) return "it has no return, only a jump to where its code does not tell";
+    if (returns == 0) return "it has no return, only a jump to an unknown place";
     return ends > max_ends ? "it has too many returns" : "";
   }
 
@@ -200,11 +200,11 @@ class Placement {
     const Site site = code_.site(each.address, each.size, static_cast<uint8_t>(arguments));
     const std::string text = each.name + (site.delta == 0 ? "" : "+" + std::to_string(site.delta));
     if (site.cost == ProbeCost::refused) {
-      probes_.notes.push_back(each.name + " is not probed: the kernel takes no probe there");
+      probes_.notes.push_back(each.name + " is not probed: the kernel refuses a probe there");
       return;
     }
     if (site.cost == ProbeCost::stepped)
-      probes_.notes.push_back(text + " is single-stepped, nothing better is near");
+      probes_.notes.push_back(text + " is single-stepped: no better instruction is near");
     add(each.address + site.delta, at_site(shape, site), text);
   }
 

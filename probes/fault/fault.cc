@@ -126,7 +126,7 @@ std::span<const std::byte> object() { return {memflame_fault_object, memflame_fa
 
 const Probe fault_probe{
     .name = "fault",
-    .help = "who makes pages resident, or takes page faults",
+    .help = "show which code makes pages resident, or takes page faults",
     .description =
         "Resident pages come from the kernel's own counters, so huge pages, fault-around,\n"
         "MAP_POPULATE and faults that the kernel takes for the program (read(2) into fresh "

@@ -52,7 +52,7 @@ Kind kind_of(const ProbeOptions& options) {
   const auto* found = std::find_if(kinds.begin(), kinds.end(),
                                    [&](const KindName& row) { return row.name == options.kind; });
   if (found == kinds.end())
-    throw Error("--kind " + options.kind + ": it is slab, pages, percpu, vmalloc or all",
+    throw Error("--kind " + options.kind + ": expected slab, pages, percpu, vmalloc or all",
                 ExitCode::usage);
   return found->kind;
 }
@@ -284,7 +284,7 @@ class KernelAccounting : public Accounting {
       if (count == 0 || int64_t{count} * doubtful_share < allocations) continue;
       recording.meta.notes.push_back(
           name_of(leaf, names) + ": " + with_commas(count) + " of " + with_commas(allocations) +
-          " were freed in a way that cannot be traced, so some that are shown as live may be free");
+          " were freed in a way that cannot be traced, so some shown as live may be free");
     }
   }
 
@@ -345,8 +345,8 @@ const Probe kernel_probe{
         "per-CPU\n"
         "memory, vmalloc areas, or all of them with each byte once. Stacks are the kernel's; "
         "their\n"
-        "last frame says what was allocated. With a target, only what its tasks allocate counts,\n"
-        "whoever frees it.",
+        "last frame says what was allocated. With a target, only allocations of its tasks count,\n"
+        "whichever task frees them.",
     .nothing = "no allocation by the kernel",
     .values = values,
     .types = types,

@@ -192,7 +192,7 @@ std::span<const std::byte> object() { return {memflame_mmap_object, memflame_mma
 extern const Probe mmap_probe;
 const Probe mmap_probe{
     .name = "mmap",
-    .help = "who maps memory and keeps it mapped",
+    .help = "show which code maps memory and keeps it mapped",
     .description =
         "Every mmap, munmap, mremap and mprotect that succeeds. Mapped is not used: memory counts\n"
         "from the first touch on ('memflame fault'). PROT_NONE reservations are listed apart; the\n"

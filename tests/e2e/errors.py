@@ -48,7 +48,7 @@ for probe in ("alloc", "brk", "mmap", "fault"):
 refused(USAGE, ["-p"], "alloc")
 for sampling in (["--sample", "4K"], ["--every", "7"], ["--max-overhead", "5"], ["--min-size", "9"]):
     refused(USAGE, ["--check"], "alloc", "--check", *sampling, "--", "/bin/true")
-refused(USAGE, ["exclude"], "alloc", "--sample", "4K", "--every", "7", "--", "/bin/true")
+refused(USAGE, ["mutually exclusive"], "alloc", "--sample", "4K", "--every", "7", "--", "/bin/true")
 for option, value in (("--sample", "0"), ("--sample", "2G"), ("--sample", "x"), ("--every", "0"),
                       ("--every", "99999999"), ("--max-overhead", "-1"), ("--size", "real")):
     refused(USAGE, [option], "alloc", option, value, "--", "/bin/true")

@@ -268,8 +268,8 @@ def storm():
 
 
 def command_line():
-    for arguments, said in ((["--kind", "nonsense"], "it is slab, pages"),
-                            (["--percpu", "--kind", "slab"], "exclude each other"),
+    for arguments, said in ((["--kind", "nonsense"], "expected slab, pages"),
+                            (["--percpu", "--kind", "slab"], "are mutually exclusive"),
                             (["--per-pid"], "per-pid")):
         done = run("kernel", *arguments, "-d", "1", "-o", "/dev/null", status=USAGE)
         check(said in done.stderr, f"{arguments}: {done.stderr}")

@@ -39,7 +39,7 @@ for probe, column in (("alloc", "live"), ("brk", "outstanding"), ("mmap", "outst
     check(first.sum(column) > 0, f"{probe}: something was seen")
     equal(f"{probe}: asked twice", second.stacks, first.stacks)
     with open(first.file, encoding="utf-8") as stream:
-        check("so far: the run goes on" in stream.read(), "it says that it is not all")
+        check("so far: the run continues" in stream.read(), "it says that it is not all")
     memflame.process.send_signal(signal.SIGINT)
     memflame.wait()
     last = memflame.profile()

@@ -63,7 +63,7 @@ po::options_description all_options(const CommandPage& page) {
 }
 
 std::string title_of(const po::options_description& group) {
-  // The library tells it to nobody but a stream.
+  // The library prints it to a stream only.
   std::ostringstream text;
   text << group;
   std::string line = text.str();

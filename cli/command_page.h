@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a command says of itself. Its --help, its manual page and what shells complete are made of
-// this.
+// A command's description, from which its --help, its manual page and shell completion are made.
 #pragma once
 
 #include <boost/program_options.hpp>
@@ -28,10 +27,10 @@ struct Example {
   std::string meaning;
 };
 
-// What stands behind the options.
+// What follows the options.
 enum class Operands : uint8_t { none, files, command };
 
-// The library does not let them be assigned.
+// The library's type cannot be assigned.
 using OptionGroups = std::vector<boost::program_options::options_description>;
 
 struct CommandPage {
@@ -41,7 +40,7 @@ struct CommandPage {
   std::string description{};          // paragraphs; ends without a newline
   std::vector<NameTable> tables{};    // before the options
   OptionGroups options{};
-  std::vector<NameTable> formats{};  // behind the options
+  std::vector<NameTable> formats{};  // after the options
   std::vector<Example> examples{};
   Operands operands = Operands::none;
 };
@@ -49,20 +48,20 @@ struct CommandPage {
 struct ExitStatus {
   std::string_view codes;
   std::string_view meaning;
-  bool of_probes = false;  // only commands that watch something have it
+  bool of_probes = false;  // only for commands that watch something
 };
 const std::vector<ExitStatus>& exit_statuses();
 
 // All options in one list, to be parsed.
 boost::program_options::options_description all_options(const CommandPage& page);
-// "Target"; "" when the group has none.
+// "Target"; "" if the group has none.
 std::string title_of(const boost::program_options::options_description& group);
 
 // An option as shells and manual pages have it.
 struct OptionFacts {
   std::string long_name{};   // "--pid"
   std::string short_name{};  // "-p"; may be ""
-  std::string value{};       // "PID"; "" when it takes none
+  std::string value{};       // "PID"; "" if it takes none
   std::string help{};
   Completion completion{};
   bool takes_files = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The subcommands. Each gets its own arguments (without the program and its own name) and returns
-// the exit code; what stops it is thrown as Error.
+// the exit code; errors are thrown as Error.
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ int run_render(const Arguments& arguments);
 int run_collapse(const Arguments& arguments);
 int run_diff(const Arguments& arguments);
 
-// What they say of themselves.
+// Their descriptions.
 CommandPage probe_page(const Probe& probe);
 CommandPage leaks_page();
 CommandPage render_page();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What an option takes, for shells that complete it. Other options complete files when their value
-// is called FILE or PATH, and nothing otherwise.
+// What an option takes, for shells that complete it. Other options complete files if their value is
+// called FILE or PATH, and nothing otherwise.
 #pragma once
 
 #include <boost/program_options.hpp>
@@ -31,8 +31,8 @@ class HasCompletion {
   const Completion completion;
 };
 
-// As po::value<T>()->value_name(name), and completed. Words are offered; whether a word is right is
-// decided where the option is read.
+// As po::value<T>()->value_name(name), with completion. Words are only offered; the code that reads
+// the option decides whether one is valid.
 template <class T>
 class CompletedValue : public boost::program_options::typed_value<T>, public HasCompletion {
  public:
@@ -42,7 +42,7 @@ class CompletedValue : public boost::program_options::typed_value<T>, public Has
   }
 };
 
-// Owned by the option it is given to, as the library has it.
+// Owned by the option it is given to, as the library requires.
 template <class T = std::string>
 CompletedValue<T>* completed(const std::string& name, Completion completion) {
   return new CompletedValue<T>(name, std::move(completion));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Scripts by which shells complete memflame's command line.
+// Scripts that complete memflame's command line in shells.
 #pragma once
 
 #include <ostream>

@@ -111,7 +111,7 @@ _memflame_comms() {
 
 )sh";
 
-// As a function that compinit loads it is called at once; a script that is read names it.
+// compinit loads it as a function and calls it at once; a script that is sourced registers it.
 constexpr std::string_view tail = R"sh(if [[ $funcstack[1] == _memflame ]]; then
   _memflame "$@"
 else

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// memflame diff: what has changed between two inputs.
+// memflame diff: what changed between two inputs.
 #include <future>
 #include <iostream>
 #include <optional>
@@ -28,7 +28,7 @@ po::options_description diff_options() {
   return options;
 }
 
-// Both at the same time.
+// Reads both at the same time.
 std::pair<Profile, Profile> read_both(const po::variables_map& values) {
   const auto paths = values["input"].as<std::vector<std::string>>();
   ReadOptions options = read_options(values);
@@ -48,7 +48,7 @@ std::pair<Profile, Profile> read_both(const po::variables_map& values) {
 Written as_difference(const po::variables_map& values) {
   Written written = written_as(values, "folded");
   refuse_order_of_time(written.render, "two inputs have no common order");
-  written.render.one_value = false;  // --value is about the inputs
+  written.render.one_value = false;  // --value concerns the inputs
   return written;
 }
 
@@ -91,7 +91,7 @@ int run_diff(const Arguments& arguments) {
   take(values, "strip-hex", options.strip_hex);
   take(values, "truncate", options.truncate);
   TidyOptions tidying = tidy_options(values);
-  TidyOptions last;  // of the difference, not of each
+  TidyOptions last;  // for the difference, not for each input
   std::swap(last.top, tidying.top);
   auto [before, after] = read_both(values);
   Profile profile =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The options of everything that draws; those that flamegraph.pl has mean what they mean there.
+// The options of everything that draws; those of flamegraph.pl have the same meaning as there.
 #include "cli/drawing_options.h"
 
 #include <algorithm>
@@ -92,7 +92,7 @@ void take_attributes(const po::variables_map& values, RenderOptions& render) {
         << " attributes were ignored: only title, target, and href with http or https are used\n";
 }
 
-// "--title" and so on take a text, the others are there or not.
+// "--title" and the like take a text, the others are flags.
 struct Option {
   const char* name;
   const char* value;  // what it takes; nullptr: nothing
@@ -183,7 +183,7 @@ void warn_of_unused_looks(const po::variables_map& values, std::string_view form
   if (format == "html" && values.count("max-boxes") != 0)
     std::cerr << "memflame: --max-boxes is ignored: it is for SVG, a page has every frame\n";
   if (format == "svg" || format == "html") return;
-  // Those that change figures, stacks and what is said of them are for every format.
+  // Options that change figures, stacks and their description apply to every format.
   constexpr std::array<std::string_view, 7> general{"title", "notes",  "reverse", "countname",
                                                     "total", "factor", "hash"};
   std::string list;

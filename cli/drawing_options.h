@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a picture looks like, as options say it.
+// The look of a picture, as the options define it.
 #pragma once
 
 #include <boost/program_options.hpp>
@@ -16,21 +16,21 @@ namespace memflame {
 // With `own_sort`, --sort is an option of the command's own.
 void add_looks(boost::program_options::options_description& options, bool own_sort);
 
-// Throws Error (usage) when a word or a number is none that an option takes.
+// Throws Error (usage) if an option does not take this word or number.
 void take_looks(const boost::program_options::variables_map& values, RenderOptions& render,
                 bool own_sort);
-// The names of those that were given.
+// The names of the options that were given.
 std::vector<std::string> looks_given(const boost::program_options::variables_map& values);
-// Throws Error (usage) when that is asked for where there is none.
+// Throws Error (usage) if the order of time is requested but not available.
 void refuse_order_of_time(const RenderOptions& render, const std::string& why);
 Transform transform_of(const boost::program_options::variables_map& values);
 
-// Says which of those that were given mean nothing for a format.
+// Warns about given options that mean nothing for a format.
 void warn_of_unused_looks(const boost::program_options::variables_map& values,
                           std::string_view format);
 
-// Figures and stacks as options want them, whatever they are written as; what could not be done is
-// said on standard error.
+// The profile with values and stacks as the options want them, whatever the format; standard error
+// says what could not be done.
 Profile prepared(Profile profile, const Transform& transform, const RenderOptions& render);
 
 // Adds colours of new names to the file that keeps them. Throws Error.

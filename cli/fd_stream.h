@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A stream over a descriptor that is open already: nothing is looked up by name again.
+// A stream over an open descriptor: no name is looked up again.
 #pragma once
 
 #include <array>
@@ -17,9 +17,9 @@ class FdBuffer : public std::streambuf {
   FdBuffer(const FdBuffer&) = delete;
   FdBuffer& operator=(const FdBuffer&) = delete;
 
-  // Writes what is left and closes. False when anything could not be written.
+  // Writes the rest and closes. False if anything could not be written.
   bool close();
-  // errno of the first write that failed; 0 = none has.
+  // errno of the first failed write; 0 = none
   int error() const { return error_; }
 
  protected:

@@ -54,7 +54,7 @@ bool given(const po::variables_map& values, const char* name) {
   return values.count(name) != 0 && values[name].as<bool>();
 }
 
-// Options that say what the figures are, and that only in some formats.
+// Options that define what the figures are, and that only some formats accept.
 struct FormatOption {
   const char* name;
   std::array<std::string_view, 8> formats;
@@ -70,7 +70,7 @@ constexpr std::array format_options{
                   "dtrace", "speedscope"}},
 };
 
-// Rather than that they are ignored.
+// Refuses such an option instead of ignoring it.
 void require_format(const po::variables_map& values, std::string_view format,
                     const std::string& path) {
   for (const auto& [name, formats] : format_options) {
@@ -231,7 +231,7 @@ Profile read_input(const std::string& path, const po::variables_map& values,
   const Input& input = input_for(source, from);
   require_format(values, input.name, source.name());
   Profile profile = read_as(input, source, options);
-  // Which of several inputs it was.
+  // Adds which of several inputs it was.
   for (std::string& note : profile.meta.notes)
     if (tells_of_issue(note) && note.front() >= '0' && note.front() <= '9')
       note.insert(0, source.name() + ": ");

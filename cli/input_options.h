@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Options of everything that reads stacks: which files, in which format, and what of them.
+// Options of everything that reads stacks: which files, which format, and which parts.
 #pragma once
 
 #include <boost/program_options.hpp>
@@ -22,22 +22,22 @@ boost::program_options::options_description compat_options();
 unsigned threads_of(const boost::program_options::variables_map& values);
 ReadOptions read_options(const boost::program_options::variables_map& values);
 
-// All inputs ("-" when none is named) as one profile, with the column of --value as the shown one.
-// With `code` its frames have addresses where the input tells them.
+// All inputs ("-" if none is named) as one profile, showing the column of --value. With `code` its
+// frames have addresses if the input has them.
 Profile read_inputs(const boost::program_options::variables_map& values, bool code = false);
 
-// One of them. Notes of what was not understood name it.
+// Reads one of them. Notes on what was not understood name it.
 Profile read_input(const std::string& path, const boost::program_options::variables_map& values,
                    const ReadOptions& options);
 
-// Throws Error (lossy) when something was lost and --strict given.
+// Throws Error (lossy) if something was lost and --strict is given.
 void require_nothing_lost(const Profile& profile,
                           const boost::program_options::variables_map& values);
 
 // Shows the column of that name. Throws Error (usage) that lists the columns.
 void choose_value(Profile& profile, const std::string& value);
 
-// What --list prints: a line for each column with its name, unit, total, and the total for people.
+// Prints --list: a line for each column with its name, unit, total, and the total for people.
 void list_profile(std::ostream& out, const Profile& profile);
 
 // What --from takes.

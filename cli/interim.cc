@@ -70,7 +70,7 @@ void Interim::write(Recording& recording) const {
       (beside ? "" : ", as the output is not a file"));
 }
 
-// At once, so that lines of two threads stay apart.
+// In one write, so that lines of two threads stay apart.
 void Interim::say(const std::string& text) const {
   std::cerr << (request_.probe.status_line ? "\r\033[K" : "") + ("memflame: " + text + "\n");
 }

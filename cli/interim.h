@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Pictures of a run that goes on: SIGUSR1 asks for one.
+// Pictures of a running run: SIGUSR1 requests one.
 #pragma once
 
 #include <atomic>
@@ -9,9 +9,9 @@
 
 namespace memflame {
 
-// Writes what there is so far beside the output: heap.1.svg, heap.2.svg for heap.svg. Where the
-// output is not a file, it is memflame-PID.1.svg in the current folder. Names are looked up and the
-// file is written on a thread of their own, so that the kernel's records are read meanwhile.
+// Writes the result so far next to the output: heap.1.svg, heap.2.svg for heap.svg. If the output
+// is not a file, it is memflame-PID.1.svg in the current folder. A thread of its own looks up names
+// and writes the file, so that the kernel's records are read meanwhile.
 class Interim : public Watcher {
  public:
   explicit Interim(const Request& request) : request_(request) {}
@@ -28,7 +28,7 @@ class Interim : public Watcher {
 
   const Request& request_;
   unsigned number_ = 0;  // of the last one
-  bool again_ = false;   // asked for while one was being written
+  bool again_ = false;   // requested while one was being written
   std::atomic<bool> is_busy_ = false;
   std::jthread writer_;  // last member: it uses the others
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// memflame leaks: what bcc's memleak does; docs/leaks.md maps its options to these.
+// memflame leaks: does what bcc's memleak does; docs/leaks.md maps its options to these.
 #include <unistd.h>
 
 #include <algorithm>
@@ -128,7 +128,7 @@ void read_options(const po::variables_map& values, LeaksOptions& options, Reques
   if (options.trace && request.format != nullptr && to_stdout)
     throw Error("--trace writes its lines to standard output: add -o FILE for the picture",
                 ExitCode::usage);
-  // It would be in the way of the reports.
+  // A status line would disturb the reports.
   if (request.format == nullptr || options.trace) request.probe.status_line = false;
 }
 
@@ -173,7 +173,7 @@ const Probe& probe_named(std::string_view name) {
 
 }  // namespace
 
-// The kernel's allocators have some options that the others have not.
+// The kernel's allocators have some options that the others lack.
 CommandPage leaks_page() {
   LeaksOptions unused;
   const Extension extension = make_extension(false, unused);

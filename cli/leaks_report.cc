@@ -117,7 +117,7 @@ class Writer {
     return text;
   }
 
-  // What the stacks that are not printed have.
+  // The sum over stacks that are not printed.
   std::string rest(const Report& report) const {
     if (report.top.size() >= report.stacks) return "";
     Amount left = report.old;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What memflame leaks prints, as text: values in, lines out.
+// The text of memflame leaks: values in, lines out.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@ namespace memflame {
 
 struct ReportedStack {
   Amount amount;
-  std::optional<Amount> before;     // in the last report; none when there was no last one
-  std::string process;              // "leaky (1234)"; "" where stacks belong to none
+  std::optional<Amount> before;     // in the last report; none for the first report
+  std::string process;              // "leaky (1234)"; "" if stacks belong to no process
   std::vector<std::string> frames;  // innermost first
-  std::vector<LiveBlock> blocks;    // some of them, when they were asked for
+  std::vector<LiveBlock> blocks;    // some of them, if requested
   size_t blocks_left_out = 0;
 };
 
@@ -28,8 +28,8 @@ struct Report {
   Amount live;         // of all blocks
   std::optional<Amount> live_before;
   uint64_t older_ns = 0;
-  Amount old;         // of blocks that are that old
-  size_t stacks = 0;  // that have such
+  Amount old;         // of blocks that are old enough
+  size_t stacks = 0;  // stacks with such blocks
   std::vector<ReportedStack> top;
   bool by_count = false;
   std::string sampling;  // how it was sampled, in words; "" = all figures are exact

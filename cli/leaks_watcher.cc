@@ -66,7 +66,7 @@ bool LeaksWatcher::look(Session& session, double seconds) {
   return !is_last;
 }
 
-// Beside those of the interval, which go on as before.
+// In addition to those of the interval, which continue.
 void LeaksWatcher::asked(Session& session, double seconds) {
   if (request_.format != nullptr && (request_.output.empty() || request_.output == "-")) {
     std::cerr << "memflame: SIGUSR1: standard output gets the last picture only; add -o FILE\n";
@@ -89,7 +89,7 @@ void LeaksWatcher::end(Session& session, double seconds) {
 void LeaksWatcher::report(Session& session, double seconds, bool is_last) {
   ++reports_;
   LeaksLook look = take_look(session, seconds);
-  // The picture of the last report is made by those who have the whole recording.
+  // Code that has the whole recording draws the last report's picture.
   const bool draws = !is_last && !request_.output.empty() && request_.output != "-";
   if (request_.format == nullptr || draws)
     writer_->take(std::move(look));
@@ -122,7 +122,7 @@ LeaksLook LeaksWatcher::take_look(Session& session, double seconds) {
   return look;
 }
 
-// What the report shows, and what has to be named for it.
+// Chooses what the report shows, and what must be named for it.
 void LeaksWatcher::choose_stacks(LeaksLook& look) {
   if (request_.format != nullptr) {
     look.shown = look.unnamed = old_stacks(SIZE_MAX);

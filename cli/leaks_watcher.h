@@ -17,7 +17,7 @@ namespace memflame {
 
 class LeaksWatcher : public Watcher {
  public:
-  // With a format of the request, pictures instead of text. Both must outlive this.
+  // With a format in the request, pictures instead of text. Both must outlive this.
   LeaksWatcher(const LeaksOptions& options, const Request& request);
 
   void begin(Session& session) override;

@@ -193,7 +193,7 @@ ReportedStack LeaksWriter::describe(const LeaksLook& look, const LiveStack& stac
   return reported;
 }
 
-// Only what is printed gets names, and only once. Debug servers are not asked: an answer may take
+// Only printed stacks get names, and only once. Debug servers are not asked: an answer may take
 // longer than many reports.
 void LeaksWriter::name(LeaksLook& look) {
   if (look.forget) {
@@ -217,7 +217,7 @@ void LeaksWriter::name(LeaksLook& look) {
   }
 }
 
-// As fold() counts them in a picture of the same blocks.
+// Counts them as fold() does in a picture of the same blocks.
 void LeaksWriter::count_cut_stacks(LeaksLook& look) const {
   for (const LiveStack& stack : look.snapshot->stacks) {
     if (!is_old(stack)) continue;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Names and prints what `memflame leaks` has seen, beside the thread that reads the ring buffer.
+// Names and prints the results of `memflame leaks`, on a thread apart from the one that reads the
+// ring.
 #pragma once
 
 #include <condition_variable>
@@ -36,15 +37,15 @@ struct LeaksOptions {
 
 // One look at a run, as values: the run goes on without changing them.
 struct LeaksLook {
-  std::string lines;  // --trace: to be printed before
+  std::string lines;  // --trace: printed before
   std::string clock;
   double seconds = 0;  // since counting began
   std::shared_ptr<const Snapshot> snapshot;
   std::vector<const LiveStack*> shown;     // of the snapshot, in order
-  std::vector<const LiveStack*> unnamed;   // of these, those whose names are not known yet
+  std::vector<const LiveStack*> unnamed;   // of these, those without known names
   std::vector<const LiveStack*> unjudged;  // may be cut; only names can tell
   Recording recording;                     // spaces and files, where names are needed
-  bool forget = false;                     // the names that were known until now
+  bool forget = false;                     // the names known so far
   std::set<SpaceId> ended;
   bool sampled = false;
   std::string sampling;
@@ -56,14 +57,15 @@ struct LeaksLook {
 
 class LeaksWriter {
  public:
-  // Without a format of the request, text goes to `lines`; else pictures. All must outlive this.
+  // Without a format in the request, text goes to `lines`; otherwise pictures. All must outlive
+  // this.
   LeaksWriter(const LeaksOptions& options, const Request& request, std::ostream* lines);
   ~LeaksWriter();  // waits for the look that is being written
   LeaksWriter(const LeaksWriter&) = delete;
   LeaksWriter& operator=(const LeaksWriter&) = delete;
 
-  // All of these throw what went wrong with a look that was taken before.
-  bool is_busy();  // would take() have to wait?
+  // All of these throw the error of a look that was taken before.
+  bool is_busy();  // whether take() would have to wait
   void take(LeaksLook&& look);
   bool is_idle();                        // all is written
   void write(const std::string& lines);  // after what was taken

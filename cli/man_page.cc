@@ -29,7 +29,7 @@ uint32_t next_code(std::string_view text, size_t& at) {
   return code;
 }
 
-// What roff would take for its own, or draw as something else, is written by name.
+// Characters that roff would interpret, or draw differently, are written by name.
 std::string roff(std::string_view text) {
   std::string out;
   bool line_begins = true;

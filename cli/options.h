@@ -22,20 +22,20 @@ boost::program_options::variables_map parse(
 // "svg, folded, json, …"
 std::string format_names();
 
-// --help, of commands that watch nothing.
+// --help, for commands that watch nothing.
 boost::program_options::options_description general_options();
 
 // Options of everything that draws, with the defaults of render/output.h. `formats` is the help of
-// --format when it is not the usual.
+// --format, if it is not the usual one.
 boost::program_options::options_description drawing_options(const std::string& formats = "",
                                                             bool own_sort = false);
 
-// What of them was given.
-// --sort is another option's where `own_sort`.
+// The values of the given options.
+// With `own_sort`, --sort is another option.
 RenderOptions render_options(const boost::program_options::variables_map& values,
                              bool own_sort = false);
 
-// Sets `into` when the option was given.
+// Sets `into` if the option was given.
 template <class T>
 void take(const boost::program_options::variables_map& values, const char* name, T& into) {
   if (values.count(name) != 0) into = values[name].as<T>();

@@ -27,7 +27,7 @@ bool is_stdout(const std::string& path) { return path.empty() || path == "-"; }
 }
 [[noreturn]] void fail(const std::string& path, int error) { fail(path, std::strerror(error)); }
 
-// The caller's own descriptor that such a name means.
+// The caller's own descriptor that such a name denotes.
 std::optional<int> descriptor_named(std::string_view path) {
   if (path == "/dev/stdout") return STDOUT_FILENO;
   if (path == "/dev/stderr") return STDERR_FILENO;
@@ -41,8 +41,8 @@ std::optional<int> descriptor_named(std::string_view path) {
   return std::nullopt;
 }
 
-// Character devices that only take bytes; to open others can do more than that. The numbers are
-// those of Documentation/admin-guide/devices.txt in the kernel's sources.
+// Character devices that only take bytes; opening others can have effects. The numbers are those of
+// Documentation/admin-guide/devices.txt in the kernel's sources.
 bool is_harmless_device(dev_t device) {
   constexpr unsigned memory = 1, null = 3, zero = 5, full = 7;
   if (major(device) == memory)
@@ -53,11 +53,11 @@ bool is_harmless_device(dev_t device) {
   return major(device) >= 136 && major(device) <= 143;  // pseudo-terminals
 }
 
-// Where an output goes: to something that is written as it is, or into a folder.
+// Where an output goes: to something written in place, or into a folder.
 struct Destination {
   Place place;
   bool as_it_is = false;
-  mode_t type = 0;  // of what is there; 0 = nothing
+  mode_t type = 0;  // of the existing file; 0 = none
 };
 
 void refuse_unfit(const std::string& path, const struct stat& status) {
@@ -71,8 +71,8 @@ void refuse_unfit(const std::string& path, const struct stat& status) {
 Destination destination_of(const std::string& path) try {
   Destination to{place_of(path)};
   std::optional<struct stat> status = to.place.status();
-  // A link to a file is replaced, like the file itself. What is written as it is may be reached by
-  // a link, and a folder is refused.
+  // A link to a file is replaced, like the file itself. A link may lead to something written in
+  // place; a folder is refused.
   if (status && S_ISLNK(status->st_mode) && may_follow(to.place, *status)) {
     Place end = place_of(path, true);
     const std::optional<struct stat> there = end.status();
@@ -179,7 +179,7 @@ bool is_file(const std::string& path) {
 }
 
 std::string numbered_name(const std::string& path, std::string_view suffix, unsigned number) {
-  const size_t name = path.rfind('/') + 1;  // 0 where there is none
+  const size_t name = path.rfind('/') + 1;  // 0 if there is none
   size_t at = path.size();
   if (path.ends_with(suffix) && path.size() - name > suffix.size())
     at -= suffix.size();

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Writing results so that a failure leaves nothing half-written, and no link of another user leads
+// Writes results so that a failure leaves nothing half-written, and no link of another user leads
 // anywhere (probes/own_path.h).
 //
-// Standard output, pipes, terminals, /dev/null and the caller's own /dev/fd/N are written as they
-// are. Block devices and other devices are refused. All files belong to the caller
-// (probes/caller.h).
+// Standard output, pipes, terminals, /dev/null and the caller's own /dev/fd/N are written in place.
+// Block devices and other devices are refused. All files belong to the caller (probes/caller.h).
 #pragma once
 
 #include <functional>
@@ -15,27 +14,27 @@
 
 namespace memflame {
 
-// Who may read a file that is written: those that the umask lets, or nobody but its owner.
+// Who may read a written file: everyone the umask allows, or only its owner.
 enum class Readers : uint8_t { by_umask, owner };
 
-// Calls `write` with the stream for `path`; "" and "-" mean standard output. A file is written
-// beside its final name and renamed when complete. Throws Error.
+// Calls `write` with the stream for `path`; "" and "-" mean standard output. A file is written next
+// to its final name and renamed when complete. Throws Error.
 void write_output(const std::string& path, const std::function<void(std::ostream&)>& write,
                   Readers readers = Readers::by_umask);
 
-// A file for lines that come one after the other, there from the first one on; "" and "-" mean
-// standard output. What was there is replaced, unless it is written as it is. Throws Error.
+// A file for lines that are written one by one and visible from the first one on; "" and "-" mean
+// standard output. An existing file is replaced, unless it is written in place. Throws Error.
 std::unique_ptr<std::ostream> open_lines(const std::string& path,
                                          Readers readers = Readers::by_umask);
 
-// False for what is written as it is.
+// False for what is written in place.
 bool is_file(const std::string& path);
 
 // "heap.2.svg" for "heap.svg": the number comes before `suffix`, or before the last part of the
 // name if that is not how it ends.
 std::string numbered_name(const std::string& path, std::string_view suffix, unsigned number);
 
-// Refuses early what could only fail late: a folder that is not there or not writable.
+// Refuses early what would fail late: a missing or unwritable folder.
 void require_writable(const std::string& path);
 
 bool stdout_is_terminal();

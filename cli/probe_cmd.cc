@@ -27,7 +27,7 @@ namespace {
 
 constexpr int candidates_found = 5;  // beside those of ExitCode: no error of memflame's
 
-// What must not be found out only after an hour of measuring.
+// Checks what must not fail only after an hour of measuring.
 void check_outputs(const Request& request) {
   const bool to_stdout = request.output.empty() || request.output == "-";
   if (to_stdout && stdout_is_terminal() && request.format != nullptr &&
@@ -56,7 +56,7 @@ bool has_addresses(const Request& request) {
   return request.format != nullptr && (request.format->holds & code) != 0;
 }
 
-// Writes the picture and the summaries of a run; what was lost in it.
+// Writes the picture and the summaries of a run; returns what was lost in it.
 Losses write_results(const Request& request, Run& run) {
   Profile profile = profile_of(run.recording, request);
   if (request.format != nullptr) {
@@ -67,7 +67,7 @@ Losses write_results(const Request& request, Run& run) {
           request.readers);
       keep_colours(drawn, request.render);
     };
-    // The summary is about what was measured, not about what options made of it.
+    // The summary describes what was measured, not what options made of it.
     if (request.transform == Transform{} && !has_addresses(request))
       draw(profile);
     else
@@ -98,7 +98,7 @@ int measure(const Probe& probe, const Request& request, Command* command, Watche
   return candidates_found;
 }
 
-// With a command, memflame's exit status is the command's: its own failures must be tellable apart.
+// With a command, memflame's exit status is the command's, so its own failures need codes apart.
 int measure_command(const Probe& probe, Request& request, Watcher& watcher) {
   Target& target = request.probe.target;
   try {

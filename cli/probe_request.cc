@@ -51,7 +51,7 @@ po::options_description measure_options(const Probe& probe) {
     options.add_options()("percpu", po::bool_switch(), "the same as --kind percpu");
     options.add_options()("requested", po::bool_switch(),
                           "count requested bytes, not those the allocator allots");
-    return options;  // its stacks are the kernel's alone
+    return options;  // its stacks are kernel stacks only
   }
   if (probe.name != "alloc")
     options.add_options()("kernel-stacks", po::bool_switch(),
@@ -208,7 +208,7 @@ Request request_of(const Probe& probe, const po::variables_map& values, const Ar
   read_stack_options(values, options);
   read_block_options(values, options);
   take(values, "max-stacks", options.max_stacks);
-  // A copy is up to four thousand times the size of what a walked stack leaves in the ring.
+  // A copy is up to four thousand times as large as a walked stack's record in the ring.
   if (options.stacks == Stacks::copy) options.ring_bytes = 64U << 20;
   take(values, "ring-bytes", options.ring_bytes);
   if (values.count("memory") != 0)

@@ -29,23 +29,23 @@ struct Request {
   bool strict = false, verbose = false, pid_in_root = false;
 };
 
-// A command that is a probe and more.
+// A command built on a probe.
 struct Extension {
   std::string command;
   CommandPage page;       // without options
   std::string formats;    // help of --format
-  std::string no_target;  // what else there is when a target is missing: behind the choices
+  std::string no_target;  // the alternative if a target is missing, after the choices
   boost::program_options::options_description visible, hidden;
   const char* positional = nullptr;  // one of the hidden ones
-  // Takes its own options, and the format.
+  // Reads its own options, and the format.
   std::function<void(const boost::program_options::variables_map&, Request&)> read;
 };
 
 // With the options of the probe, and those of the extension.
 CommandPage page_of(const Probe& probe, const Extension* extension);
 
-// Reads `arguments`, and the COMMAND behind "--" with all its options. Null when they ask for the
-// help or the version, which is printed then. Throws Error(usage).
+// Reads `arguments`, and the COMMAND after "--" with all its options. Null if they ask for the help
+// or the version, which is then printed. Throws Error(usage).
 std::optional<Request> read_request(const Probe& probe, const Arguments& arguments,
                                     const Extension* extension = nullptr);
 

@@ -41,7 +41,7 @@ constexpr const char* word_for(LossKind kind) {
   return "news";
 }
 
-// What was lost, by cause, and what stacks were cut, with the likely cause and what helps.
+// Losses by cause, and cut stacks, with the likely cause and the remedy.
 void write_losses(std::ostream& out, const Losses& losses) {
   out << "memflame: lost " << with_commas(static_cast<int64_t>(losses.lost_events()));
   const LossCount cut = losses.sum(LossKind::cut);
@@ -81,7 +81,7 @@ Json frames_of(const Profile& profile, StackId stack) {
   return names;
 }
 
-// The stacks of a finding, by what was done there, outermost frame first.
+// The stacks of a finding, by role, outermost frame first.
 Json stacks_of(const Profile& profile, const Finding& finding) {
   Json stacks = Json::object();
   if (finding.freeing) stacks["freed"] = frames_of(profile, finding.freeing);
@@ -113,7 +113,7 @@ void write_findings(std::ostream& out, const Profile& profile) {
       out << "memflame:   " << role << ":";
       const char* between = " ";
       for (const FrameId id : profile.path(stack)) {
-        uint64_t replaced = 0;  // they are counted where all names are
+        uint64_t replaced = 0;  // they are counted along with all names
         const Frame& frame = profile.frames[id];
         out << between << clean_text(profile.strings[frame.function], replaced);
         if (frame.file)
@@ -219,7 +219,7 @@ void write_summary_json(std::ostream& out, const Profile& profile, const RunInfo
                     {"kernel_bytes", info.map_bytes}};
   json["notes"] = profile.meta.notes;
   json["candidates"] = findings_of(profile);
-  // Names of files may be not valid UTF-8; they must not stop the report.
+  // File names need not be valid UTF-8; they must not stop the report.
   out << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
 }
 
@@ -242,7 +242,7 @@ void write_summary_text(std::ostream& out, const Profile& profile, const RunInfo
     out << "memflame: no end figures from the OS for " << info.without_end
         << " process(es) that ended by exec or before they could be read\n";
   for (const std::string& note : profile.meta.notes) {
-    uint64_t replaced = 0;  // names of processes and files may be in it
+    uint64_t replaced = 0;  // names of processes and files may contain such bytes
     out << "memflame: " << clean_text(note, replaced) << "\n";
   }
   write_losses(out, profile.losses);

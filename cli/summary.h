@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What is said about a run beside its picture: JSON for programs, some lines for people.
+// A run's report apart from its picture: JSON for programs, some lines for people.
 #pragma once
 
 #include <ostream>
@@ -12,7 +12,7 @@ namespace memflame {
 
 void write_summary_json(std::ostream& out, const Profile& profile, const RunInfo& info);
 
-// A few lines on stderr: what was captured beside what the OS says, and every loss.
+// A few lines on stderr: captured values next to the OS's, and every loss.
 void write_summary_text(std::ostream& out, const Profile& profile, const RunInfo& info,
                         const std::string& output, bool verbose);
 

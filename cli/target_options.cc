@@ -55,8 +55,8 @@ void read_cgroups(const po::variables_map& values, Target& target) {
   }
 }
 
-// Puts probes on functions of programs; other probes see a child from its start at no cost to
-// others.
+// Whether a probe is attached to functions of programs; other probes see a child from its start
+// without cost to others.
 bool follows_functions(const Probe& probe) { return probe.name == "alloc"; }
 
 void read_children(const Probe& probe, const po::variables_map& values, Target& target) {
@@ -67,7 +67,7 @@ void read_children(const Probe& probe, const po::variables_map& values, Target& 
   if (!mode.empty() && mode != "none" && !target.follow_children)
     throw Error("--no-children and --children " + mode + " are mutually exclusive",
                 ExitCode::usage);
-  // What a child does before its probes come would make candidates of right frees.
+  // What a child does before its probes come would turn correct frees into candidates.
   const bool check = values.count("check") != 0 && values["check"].as<bool>();
   if (check && mode == "follow")
     throw Error("--check must see everything a child does: use --children exact or none",

@@ -18,7 +18,7 @@ namespace memflame {
 
 class BpfObject {
  public:
-  // Parses the object; nothing is in the kernel before load(). Throws Error.
+  // Parses the object; the kernel has nothing before load(). Throws Error.
   explicit BpfObject(std::span<const std::byte> image);
   ~BpfObject();
   BpfObject(const BpfObject&) = delete;
@@ -35,7 +35,7 @@ class BpfObject {
   int map(std::string_view name) const;
   bpf_program* program(std::string_view name) const;
 
-  // Visits every entry of a hash map, each at most once though programs go on changing it. The
+  // Visits every entry of a hash map, each at most once, although programs go on changing it. The
   // visitor must not change the map.
   template <class Key, class Value>
   void for_each(std::string_view name, const std::function<void(const Key&, const Value&)>& visit) {
@@ -62,14 +62,14 @@ class BpfObject {
   uint32_t new_space();
   bpf::globals& globals() { return *globals_; }
 
-  // The inode of the file that is mapped at `address` in memflame's own memory, by its address in
-  // the kernel; 0 when the kernel does not tell.
+  // The inode of the file mapped at `address` in memflame's own memory, by its address in the
+  // kernel; 0 if the kernel does not tell.
   uint64_t inode_at(const void* address);
 
-  // How often the kernel skipped a program because it was running on that CPU already.
+  // How often the kernel skipped a program because it was already running on that CPU.
   uint64_t skipped() const;
 
-  // Kernel memory of the maps, in bytes, as the kernel states it.
+  // Kernel memory of the maps, in bytes, as the kernel reports it.
   uint64_t map_memory() const;
 
  private:

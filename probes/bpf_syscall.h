@@ -14,7 +14,7 @@ namespace memflame {
 
 // Values of enum bpf_attach_type and of BPF_F_UPROBE_MULTI_RETURN. Since Linux 6.6.
 inline constexpr int attach_uprobe_multi = 48;
-// A program that runs at the entry and, if it asks for that, at the return. Since 6.13.
+// A program that runs at the entry and, if it requests that, at the return. Since 6.13.
 inline constexpr int attach_uprobe_session = 57;
 inline constexpr uint32_t uprobe_multi_return = 1;
 
@@ -28,7 +28,7 @@ struct MultiProbe {
   pid_t pid = 0;  // only this process; 0 = all
 };
 
-// An empty descriptor when the kernel refuses; errno says why.
+// An empty descriptor if the kernel refuses; errno says why.
 UniqueFd link_uprobe_multi(int program, const MultiProbe& probe);
 
 // Attaches a raw tracepoint through BPF_RAW_TRACEPOINT_OPEN.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Who typed the command: the user of sudo where root runs by it, else the user that memflame runs
-// as. Outputs belong to that user, and a started program runs as that user.
+// The user who typed the command: under sudo the user who called it, else the user that memflame
+// runs as. Outputs belong to that user, and a started program runs as that user.
 #pragma once
 
 #include <sys/types.h>
@@ -12,13 +12,13 @@ namespace memflame {
 struct Caller {
   uid_t uid = 0;
   gid_t gid = 0;
-  bool by_sudo = false;  // root runs for another user
+  bool by_sudo = false;  // root runs on behalf of another user
 };
 
-// SUDO_UID and SUDO_GID count only for root. Throws Error when they are not numbers.
+// SUDO_UID and SUDO_GID count only for root. Throws Error if they are not numbers.
 Caller caller();
 
-// The name of a user, or "uid N" when there is none.
+// The name of a user, or "uid N" if there is none.
 std::string name_of_user(uid_t uid);
 
 }  // namespace memflame

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What --cgroup, --container and --unit mean: folders of the hierarchy of cgroup v2.
+// Resolves --cgroup, --container and --unit to folders of the cgroup v2 hierarchy.
 #pragma once
 
 #include <sys/types.h>
@@ -16,33 +16,32 @@ namespace memflame {
 struct CgroupName {
   enum class Kind : uint8_t {
     path,       // absolute, or below the mount of cgroup v2
-    container,  // its id, or how that begins
+    container,  // its id, or the first characters of it
     unit,       // of systemd
   };
   Kind kind = Kind::path;
   std::string name;
 };
 
-// Where a hierarchy is mounted, and which of its folders that shows.
+// Where a hierarchy is mounted, and which of its folders the mount shows.
 struct CgroupMount {
   std::string point, root;
 };
 // Where cgroup v2 is mounted, by the text of /proc/self/mountinfo; the point is "" if it is not.
 CgroupMount cgroup2_mount(std::string_view mountinfo);
 
-// The id of the container that a path of cgroups leads into: 64 hexadecimal digits, "" for none.
-// Docker, podman, containerd and CRI-O put it into the last part of "/docker/ID",
-// "/system.slice/docker-ID.scope", "…-podUID.slice/cri-containerd-ID.scope" and the like. Cuts
-// `path` behind it.
+// The id of the container in a cgroup path: 64 hexadecimal digits, "" for none. Docker, podman,
+// containerd and CRI-O put it into the last part of "/docker/ID", "/system.slice/docker-ID.scope",
+// "…-podUID.slice/cri-containerd-ID.scope" and the like. Cuts `path` after it.
 std::string container_in(std::string& path);
 
-// The path of cgroup v2 in the text of /proc/PID/cgroup, its line "0::/path"; "" for none.
+// The cgroup v2 path in the text of /proc/PID/cgroup, its line "0::/path"; "" for none.
 std::string cgroup2_path(std::string_view proc_cgroup);
 
 class Cgroups {
  public:
-  // Finds what is named. Throws Error: requirement without cgroup v2, failure for what there is
-  // not.
+  // Finds the named cgroups. Throws Error: requirement without cgroup v2, failure if one does not
+  // exist.
   explicit Cgroups(const std::vector<CgroupName>& names);
 
   // As the kernel numbers them, each once.

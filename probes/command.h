@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Starting a program stopped, so that probes are there before its first instruction.
+// Starts a program stopped, so that probes are in place before its first instruction.
 #pragma once
 
 #include <sys/types.h>
@@ -16,8 +16,7 @@ class Command {
  public:
   // Forks; the child waits. It keeps terminal, stdin, environment and working directory. With a
   // user it has that user's groups, HOME, USER and LOGNAME, and none of sudo's variables. Throws
-  // Error when the user is unknown or the program cannot be found (exit code 127) or executed
-  // (126).
+  // Error if the user is unknown or the program cannot be found (exit code 127) or executed (126).
   Command(std::vector<std::string> argv, const std::string& user);
   // A child that was not released ends without running anything; a released one is left alone.
   ~Command();
@@ -25,10 +24,10 @@ class Command {
   Command& operator=(const Command&) = delete;
 
   pid_t pid() const { return pid_; }
-  // The file that will be executed.
+  // The file to be executed.
   const std::string& program() const { return program_; }
 
-  // Lets the program run. Throws Error when the kernel refuses to execute it.
+  // Lets the program run. Throws Error if the kernel refuses to execute it.
   void release();
 
   // Waits for the end. The status as a shell reports it: 0..255, or 128 + signal.
@@ -43,13 +42,13 @@ class Command {
 };
 
 // The program and the shared libraries that the dynamic loader would map for it, by asking the
-// loader with LD_PRELOAD=`preload`. The program itself does not run, but the loader is the one that
-// it names: it runs as `user`, or as memflame does when that is "".
+// loader with LD_PRELOAD=`preload`. The program itself does not run, but the loader that it names
+// does: as `user`, or as memflame's user if that is "".
 std::vector<std::string> libraries_of(const std::string& program, const std::string& preload = "",
                                       const std::string& user = "");
 
-// The same of all that a target's command may run: each of its words can be a program (env,
-// timeout, sh -c …), and `env LD_PRELOAD=FILE` is how another allocator is put before a program.
+// The same for everything that a target's command may run: each of its words can be a program (env,
+// timeout, sh -c …), and `env LD_PRELOAD=FILE` puts another allocator before a program.
 std::vector<std::string> files_of_command(const Target& target);
 
 }  // namespace memflame

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Watched processes that were killed: what a run ends with may be why.
+// Watched processes that were killed, which may explain how a run ended.
 #pragma once
 
 #include <cstdint>

@@ -15,14 +15,14 @@ namespace memflame {
 
 struct ElfFunction {
   std::string name;
-  uint64_t offset = 0;   // in the file, as uprobes want it
+  uint64_t offset = 0;   // in the file, as uprobes need it
   uint64_t address = 0;  // the linker's
-  uint64_t size = 0;     // of its code, bytes; 0: not said
+  uint64_t size = 0;     // of its code, bytes; 0: unknown
   size_t wanted = 0;     // index of the name among those looked for
 };
 
 // Names to look for. Large libraries have a hundred thousand symbols, and attaching waits for this:
-// nearly all of them are out by their first three letters.
+// nearly all are excluded by their first three letters.
 class WantedNames {
  public:
   static constexpr size_t none = SIZE_MAX;
@@ -30,8 +30,8 @@ class WantedNames {
   // The texts must outlive it. Among equal names the first counts.
   explicit WantedNames(const std::vector<std::string_view>& names);
 
-  // Index of a name, which may have a version behind it (malloc@@GLIBC_2.2.5) and ends at a zero or
-  // with the bytes; `none` when it is not wanted.
+  // Index of a name, which may carry a version (malloc@@GLIBC_2.2.5) and ends at a zero or with the
+  // bytes; `none` if it is not wanted.
   size_t find(std::string_view rest) const;
 
  private:
@@ -43,14 +43,14 @@ class WantedNames {
 };
 
 // The wanted functions that the symbol tables of `symbols` define (.dynsym and .symtab): the file
-// itself, or its separate debug file. Their code is in `elf`: what is not executable there is left
-// out. Nothing twice.
+// itself, or its separate debug file. Their code is in `elf`: symbols outside of its executable
+// parts are left out. No function appears twice.
 std::vector<ElfFunction> functions_in(const unwind::ImageBytes& symbols,
                                       const unwind::ElfImage& symbols_elf,
                                       const unwind::ElfImage& elf, const WantedNames& wanted);
 
-// Which of the wanted functions this file defines itself. Version suffixes (@GLIBC_…) are not part
-// of names. Empty for what is not an x86-64 ELF file.
+// The wanted functions that this file defines itself. Version suffixes (@GLIBC_…) are not part of
+// names. Empty if it is not an x86-64 ELF file.
 std::vector<ElfFunction> find_functions(int fd, const std::vector<std::string_view>& wanted);
 
 enum class ElfClass : uint8_t { none, x86_64, other };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Tells BPF programs where the rows of a file are, by its inode. So they can walk through its code
-// in a process that they know nothing else of.
+// Tells BPF programs where the rows of a file are, by its inode, so that they can walk its code in
+// a process about which they know nothing else.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ class KnownFiles {
  public:
   explicit KnownFiles(BpfObject& object) : object_(object) {}
 
-  // A table that has its place in the programs' memory. The module keeps its file open, which the
-  // programs depend on. What cannot be told is left out: stacks through it are copied.
+  // A table that is loaded into the programs' memory. The module keeps its file open, on which the
+  // programs depend. Files that cannot be identified are left out: stacks through them are copied.
   void tell(const Module& module, const unwind::Table& table, unwind::Tables::Place place);
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Attaching programs. A Links value owns the attachments; they are gone when it is, and the kernel
-// takes them away itself when memflame dies.
+// Attaches programs. A Links value owns the attachments; they disappear with it, and the kernel
+// removes them if memflame dies.
 #pragma once
 
 #include <sys/types.h>
@@ -37,22 +37,23 @@ class Links {
 
   void raw_tracepoint(const bpf_program* program, const char* name);
 
-  // A classic tracepoint through a perf event: it costs only those who make this very system call,
-  // where a raw one costs every system call on the machine. False when tracefs is out of reach.
+  // A classic tracepoint through a perf event: it costs only callers of this system call, while a
+  // raw one costs every system call on the machine. False if tracefs is out of reach.
   bool tracepoint(const bpf_program* program, const char* category, const char* name);
 
-  // Probes on functions of one file. `path` may be a /proc/self/fd path. `kind` is that of the
-  // program, too. Throws Error.
+  // Probes on functions of one file. `path` may be a /proc/self/fd path. `kind` is also that of the
+  // program. Throws Error.
   void uprobes(const bpf_program* program, const std::string& path,
                const std::vector<UprobeSite>& sites, UprobeKind kind, pid_t pid);
-  // The same of a program by its descriptor.
+  // The same for a program given by its descriptor.
   void uprobes(int program, const std::string& path, const std::vector<UprobeSite>& sites,
                UprobeKind kind, pid_t pid);
 
-  // Takes over what another one has attached.
+  // Takes over the attachments of another one.
   void adopt(Links& other);
 
-  // Detaches all. One perf-event probe takes the kernel about 0.1 s, so they go side by side.
+  // Detaches all. One perf-event probe takes the kernel about 0.1 s, so they are detached in
+  // parallel.
   void detach();
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Code that a process has made itself, of no file, and whose frames its bytes tell.
+// Code that a process generated itself, in no file, whose frames can be told from its bytes.
 #pragma once
 
 #include <sys/types.h>
@@ -17,7 +17,7 @@ namespace memflame {
 
 class MadeCode {
  public:
-  // Looks at the process's memory where that was not done before.
+  // Looks at the process's memory if that was not done before.
   void look(SpaceId space, pid_t pid, const Mapping& mapping, unwind::Tables& tables);
   // A part of its code was unmapped: other code may be there now.
   void forget(SpaceId space);

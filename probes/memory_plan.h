@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// How much memory memflame takes, in the kernel's tables and for itself together: as much as
-// --memory says, and little on a machine that is running out.
+// How much memory memflame takes, in the kernel's tables and for itself: as much as --memory
+// allows, and little on a machine that runs out of it.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@ namespace memflame {
 // Below this no room would be left for tables at all.
 inline constexpr uint64_t least_memory = uint64_t{24} << 20;
 
-// Sizes of the tables within a limit. A table that is full counts what it has lost, as ever.
+// Sizes of the tables within a limit. A full table counts its losses as usual.
 struct MemoryPlan {
   uint64_t limit = 0;       // bytes; 0 = none: the tables have their usual sizes
-  bool is_chosen = false;   // by plan_memory(), because little is free
+  bool is_chosen = false;   // by plan_memory(), because little memory is free
   uint64_t free = 0;        // bytes, when it was made
   uint32_t ring_bytes = 0;  // a power of two
   uint32_t copy_kib = 0;    // of a stack that is copied into the ring
@@ -28,25 +28,25 @@ struct MemoryPlan {
   uint32_t table_mib = 0;   // of unwind tables
 };
 
-// `wanted`: bytes, at least least_memory; 0 = not said: an eighth of what is free, if that is less
-// than the usual sizes need.
+// `wanted`: bytes, at least least_memory; 0 = not given: an eighth of the free memory, if that is
+// less than the usual sizes need.
 MemoryPlan plan_memory(uint64_t wanted, uint64_t free);
 
-// The options with no table larger than the plan has it.
+// The options, with no table larger than in the plan.
 ProbeOptions within(const MemoryPlan& plan, ProbeOptions options);
 
-// What a run within a plan has to say: that its tables were small, and what that has lost; "" = a
-// run without a limit.
+// The note of a run within a plan: that its tables were small, and the resulting losses; "" = a run
+// without a limit.
 std::string memory_note(const MemoryPlan& plan, const Losses& losses);
 
-// Bytes that can be had without pushing anything out: of the machine, and of the control groups
-// that memflame is in.
+// Bytes available without pushing anything out: of the machine, and of the control groups that
+// memflame is in.
 uint64_t free_memory();
 
-// Bytes that memflame has for itself, without files and without the kernel's tables.
+// Bytes of memflame's own memory, without files and without the kernel's tables.
 uint64_t own_memory();
 
-// MemAvailable of a /proc/meminfo, in bytes; UINT64_MAX when it has none.
+// MemAvailable of a /proc/meminfo, in bytes; UINT64_MAX if it has none.
 uint64_t available_in(std::string_view meminfo);
 
 }  // namespace memflame

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The files, and other things, that code of watched processes is mapped from.
+// The files, and other things, from which code of watched processes is mapped.
 #pragma once
 
 #include <sys/types.h>
@@ -18,8 +18,8 @@ namespace memflame {
 
 class Modules {
  public:
-  // One id for each file: device, inode and its generation, and path. Where the generation is not
-  // known (/proc/PID/maps does not tell) it is the last file of that inode and path.
+  // One id for each file: device, inode and its generation, and path. If the generation is not
+  // known (/proc/PID/maps does not have it), it is the last file of that inode and path.
   ModuleId intern(const MapsLine& line);
   // A program or library that is not mapped yet, opened; none when it is not such a file.
   ModuleId of_file(const std::string& path);
@@ -33,14 +33,14 @@ class Modules {
   std::vector<ModuleId> opened() { return std::exchange(opened_, {}); }
 
   const std::vector<Module>& all() const { return modules_; }  // by id
-  // All of them, by id. Nothing else may be called afterwards.
+  // All of them, by id. Call nothing afterwards.
   std::vector<Module> release() { return std::move(modules_); }
 
  private:
   std::vector<Module> modules_{Module{}};
   bool is_file_of(int fd, ModuleId id);
 
-  std::vector<uint64_t> generations_{0};  // by id; 0 = not known
+  std::vector<uint64_t> generations_{0};  // by id; 0 = unknown
   std::map<std::tuple<uint64_t, uint64_t, std::string>, std::vector<ModuleId>> ids_;
   std::vector<ModuleId> opened_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the operating system says about each watched address space at its start and at its end.
+// The operating system's figures for each watched address space at its start and at its end.
 #pragma once
 
 #include <sys/types.h>
@@ -35,14 +35,14 @@ class OsLedger {
       visit(id, *now);
     }
   }
-  // A process that is killed leaves no figures behind: keep recent ones.
+  // A process that is killed leaves no figures behind, so recent ones are kept.
   void poll();
   void read_ends();
 
-  // Both ends are known, so what was captured there can be compared.
+  // Start and end are known, so what was captured there can be compared.
   bool has_figures(SpaceId space) const;
   OsMemory growth() const;  // sum over those
-  // Spaces without figures, and those whose end was read somewhat before it came.
+  // Spaces without figures, and those whose end was read somewhat too early.
   size_t without_figures() const;
   size_t approximate() const;
 
@@ -50,7 +50,7 @@ class OsLedger {
   int64_t captured(const Recording& recording, size_t column) const;
 
   std::vector<pid_t> pids() const;
-  std::vector<pid_t> living() const;  // of them, those that have not ended
+  std::vector<pid_t> living() const;  // of these, the ones that have not ended
 
  private:
   struct Entry {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a process was started as.
+// The name under which a process was started.
 #pragma once
 
 #include <sys/types.h>
@@ -9,13 +9,13 @@
 
 namespace memflame {
 
-// That is its comm, also where it was started by a link. But the kernel has "exe" for
-// /proc/self/exe, which is how busybox starts its applets, and a number for a descriptor: then the
-// program's own word (argv[0]) counts. `arguments`: /proc/PID/cmdline, as far as it is known.
+// That is its comm, also if it was started by a link. But the kernel has "exe" for /proc/self/exe,
+// which is how busybox starts its applets, and a number for a descriptor: then the program's own
+// word (argv[0]) counts. `arguments`: /proc/PID/cmdline, as far as it is known.
 std::string started_as(std::string_view comm, std::string_view arguments);
 
-// The name of a process that has this comm now, and had the name `known` before ("": none). comm
-// where it is gone.
+// The name of a process with this comm, which had the name `known` before ("": none). Its comm if
+// it is gone.
 std::string name_of_process(pid_t pid, std::string_view comm, const std::string& known);
 
 }  // namespace memflame

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the operating system says about a process.
+// The operating system's information on a process.
 #pragma once
 
 #include <sys/types.h>
@@ -31,7 +31,7 @@ struct MapsLine {
   uint64_t start = 0, end = 0, offset = 0;
   bool readable = false, writable = false, executable = false, shared = false;
   uint64_t device = 0, inode = 0;
-  std::string path;  // with " (deleted)" and all, "" when anonymous
+  std::string path;  // with " (deleted)", "" if anonymous
 };
 
 std::string proc_path(pid_t pid, const std::string& file);  // /proc/PID/FILE
@@ -43,16 +43,16 @@ std::optional<std::vector<MapsLine>> read_maps(pid_t pid);
 // Empty for a process that is gone, a zombie, or a kernel thread.
 std::optional<OsMemory> read_memory(pid_t pid);
 
-// The same with resident figures from a walk over the page tables (smaps_rollup). Before 6.2 the
-// kernel's counters lack what tasks hold back; this has it, and takes longer.
+// The same, with resident figures from a walk over the page tables (smaps_rollup). Before 6.2 the
+// kernel's counters lack what tasks hold back; this includes it, and takes longer.
 std::optional<OsMemory> read_memory_by_walk(pid_t pid);
 
-std::string read_comm(pid_t pid);                 // "" when gone
-std::string read_file(const std::string& path);   // "" when it cannot be read
-std::optional<uid_t> user_of_process(pid_t pid);  // as whom it acts; none when gone
+std::string read_comm(pid_t pid);                 // "" if it is gone
+std::string read_file(const std::string& path);   // "" if it cannot be read
+std::optional<uid_t> user_of_process(pid_t pid);  // the user it acts as; none if it is gone
 std::vector<pid_t> all_pids();
-// Those of them that work: runnable, or with more CPU time or page faults than some ms ago. Takes
-// these ms.
+// The ones that work: runnable, or with more CPU time or page faults than some milliseconds ago.
+// Takes that long.
 std::vector<pid_t> working_processes(const std::vector<pid_t>& pids);
 bool is_alive(pid_t pid);  // not gone and not a zombie
 // Has an address space: neither gone, nor a zombie, nor a kernel thread.

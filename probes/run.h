@@ -17,21 +17,21 @@
 
 namespace memflame {
 
-// What --summary says beside the recording.
+// Facts for --summary that are not in the recording.
 struct RunInfo {
   double seconds = 0;         // counting
-  double attach_seconds = 0;  // from the start of memflame's work to the begin of counting
+  double attach_seconds = 0;  // from the start of memflame's work until counting begins
   bpf::counters counters{};
   std::vector<pid_t> pids;  // all processes that were watched
-  size_t without_end = 0;   // of them, with no OS figures at their end
+  size_t without_end = 0;   // of these, without OS figures at their end
   OsMemory os_growth;
   KernelFeatures features;
   Stacks mode = Stacks::dwarf;
   StackStatistics stacks;
   unwind::TableStatistics tables;
-  std::string cache_problem;  // why unwind tables are not kept on disk; empty when they are
+  std::string cache_problem;  // why unwind tables are not cached on disk; empty if they are
   uint64_t map_bytes = 0;     // kernel memory of memflame's tables
-  uint64_t own_bytes = 0;     // memflame's own memory, at most, while it counted
+  uint64_t own_bytes = 0;     // memflame's own memory, maximum while it counted
   MemoryPlan memory;
   std::optional<Overhead> overhead;  // alloc --max-overhead
   bool interrupted = false;          // by SIGTERM
@@ -40,7 +40,7 @@ struct RunInfo {
 class Command;
 class Session;
 
-// Somebody who looks at a run while it goes on.
+// Observes a run while it goes on.
 class Observer {
  public:
   Observer() = default;
@@ -49,11 +49,11 @@ class Observer {
   virtual ~Observer() = default;
 
   virtual void begin(Session&) {}  // everything is attached, and counting is about to begin
-  // About every 10 ms. False: enough was seen.
+  // Called about every 10 ms. False: enough was seen.
   virtual bool look(Session&, double seconds) = 0;
-  // SIGUSR1: what is there so far is wanted now.
+  // SIGUSR1: the result so far is requested.
   virtual void asked(Session&, double seconds) = 0;
-  virtual void end(Session&, double seconds) = 0;  // counting has ended, in whatever way
+  virtual void end(Session&, double seconds) = 0;  // counting has ended, for any reason
 };
 
 struct Run {
@@ -61,7 +61,7 @@ struct Run {
   RunInfo info;
 };
 
-// `command` is the started, still waiting program when options.target.command is set, else null. It
+// `command` is the started, still waiting program if options.target.command is set, else null. It
 // is running when this returns. Signals: run_signals.h. Throws Error.
 Run run_probe(const Probe& probe, const ProbeOptions& options, Command* command,
               Observer& observer);

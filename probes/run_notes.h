@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a run says in words about what its figures cover.
+// Notes on what a run's figures cover.
 #pragma once
 
 #include <string>
@@ -14,8 +14,8 @@ namespace memflame {
 // blocks out. Empty when everything counts.
 std::vector<std::string> filters_in_words(const ProbeOptions& options);
 
-// Throws Error when no process was watched. When processes were, but did nothing, says so in the
-// notes of the recording.
+// Throws Error if no process was watched. If processes were watched but did nothing, adds a note to
+// the recording.
 void judge_emptiness(const Probe& probe, const ProbeOptions& options, Run& run);
 
 }  // namespace memflame

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What signals do to a run.
+// The effect of signals on a run.
 //
 // SIGINT, SIGTERM, SIGHUP and SIGQUIT end the measurement, not memflame: its output is still
-// written. SIGUSR1 asks for what there is so far, SIGUSR2 is ignored with a word. SIGPIPE is
-// ignored: an output or a standard error that is closed fails when it is written.
+// written. SIGUSR1 requests the result so far, SIGUSR2 is ignored with a message. SIGPIPE is
+// ignored: a closed output or standard error fails when it is written.
 #pragma once
 
 #include <csignal>
@@ -15,14 +15,14 @@ namespace memflame {
 class RunSignals {
  public:
   RunSignals();
-  // Signals that stop something work as before, those that come from now on: a second Ctrl-C
-  // while the measurement was ending does not lose it. SIGUSR1 and SIGUSR2 stay blocked: they come
-  // too late for this run, and would end it while its output is written.
+  // Stop signals that come from now on work as usual: a second Ctrl-C while the measurement was
+  // ending does not lose it. SIGUSR1 and SIGUSR2 stay blocked: they come too late for this run, and
+  // would end it while its output is written.
   ~RunSignals();
   RunSignals(const RunSignals&) = delete;
   RunSignals& operator=(const RunSignals&) = delete;
 
-  // The next signal that has come, or 0.
+  // The next signal that arrived, or 0.
   int arrived() const;
 
  private:
@@ -30,9 +30,9 @@ class RunSignals {
   UniqueFd fd_;
 };
 
-// Does it end the measurement?
+// Whether it ends the measurement.
 bool is_stop(int signal);
-// Says on standard error that a signal has no meaning.
+// Prints on standard error that a signal has no meaning.
 void say_unused(int signal);
 
 }  // namespace memflame

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The kernel's own log of executable mappings, exec and exit of all processes (perf events without
-// samples), so that the code of a process that lives for a moment only can be named.
+// samples), so that the code of a process that lives only for a moment can be named.
 #pragma once
 
 #include <sys/types.h>
@@ -33,7 +33,7 @@ class Sideband {
   Sideband(const Sideband&) = delete;
   Sideband& operator=(const Sideband&) = delete;
 
-  // Hands over what has come since the last call, per CPU in order.
+  // Hands over the records since the last call, per CPU in order.
   void drain(const std::function<void(const SidebandRecord&)>& take);
   uint64_t lost() const { return lost_; }
 

@@ -1,5 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// The live table: which blocks there are, and what their stacks have.
+// The live table: every live block with the key of the stack that allocated it, and the sums per
+// stack.
+//
+// The idea: sums are kept in the kernel and change with each event, so a free subtracts exactly
+// what its allocation added, and user space need not see either. The table is keyed by (space,
+// address); whoever deletes the entry owns the block, so threads that race count once.
+// Cost: one hash insertion per allocation, one look-up and deletion per free, about 170 bytes per
+// live block, all preallocated. An address that is allocated again proves an unseen free: the old
+// block is taken out and counted.
 #pragma once
 
 #include "../bpf/capture.h"
@@ -16,7 +24,7 @@ struct {
   __type(value, struct block);
 } blocks SEC(".maps");
 
-// Blocks that are freed together: the last one of each pool; block.next leads to the others.
+// Blocks that are freed together: the last block of each pool; block.next leads to the others.
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __uint(map_flags, BPF_F_NO_PREALLOC);
@@ -42,8 +50,8 @@ ALWAYS_INLINE void add_to(struct sum* sum, u64 key, u32 column, u64 value) {
     account(key, column, value);
 }
 
-// Enters a block into the figures of a stack: into the totals when it is new, into what is live
-// when it comes into the table, out of that when it leaves.
+// Adds a block to the figures of a stack: to the totals if it is new, to the live figures when it
+// enters the table; subtracts it when it leaves.
 __attribute__((noinline)) int enter(u64 key, const struct block* block, u32 change) {
   if (!block) return 0;
   // The figures of copied stacks go to user space.
@@ -61,12 +69,12 @@ __attribute__((noinline)) int enter(u64 key, const struct block* block, u32 chan
 
 __attribute__((noinline)) int put(const struct block_key* at, const struct block* given) {
   if (!at || !given) return 0;
-  // Before 6.2 maps take no key and no value through a function's argument.
+  // Before 6.2 maps accept no key and no value from a function's argument.
   struct block_key key = *at;
   struct block block = *given;
   long error = insert(&blocks, &key, &block);
   if (error == exists) {
-    // An address that is allocated again: the free of the old block went unseen (a custom free
+    // An address that is allocated again: the free of the old block was not seen (a custom free
     // path, or a skipped probe). It cannot be live any more.
     struct block old;
     if (taken(&key, &old)) {
@@ -114,7 +122,7 @@ static int free_next(u32 turn, struct emptying* emptying) {
   return 0;
 }
 
-// Frees what belongs to a pool.
+// Frees all blocks of a pool.
 __attribute__((noinline)) int empty_pool(u32 space, u64 pool) {
   struct block_key at = {.address = pool, .space = space};
   u64* last = bpf_map_lookup_elem(&pools, &at);
@@ -122,8 +130,7 @@ __attribute__((noinline)) int empty_pool(u32 space, u64 pool) {
   struct emptying emptying = {.key = {.address = *last, .space = space}};
   bpf_map_delete_elem(&pools, &at);
   bpf_loop(1 << 23, free_next, &emptying, 0);
-  // What comes behind a block that is not in the table any more, or was never taken in, cannot be
-  // found.
+  // Blocks behind one that is no longer in the table, or never was, cannot be found.
   if (emptying.key.address) COUNT(pools_cut, 1);
   return 1;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// What a call at a probe means: its arguments, whether it is nested in another one, and how a call
+// The meaning of a call at a probe: its arguments, whether it is nested in another call, and how it
 // can end without returning.
 #pragma once
 
@@ -17,8 +17,8 @@ ALWAYS_INLINE struct call_shape shape_of(void* ctx) {
   return both.shape;
 }
 
-// The comments keep clang from making one load of it, at an offset to the context that varies: the
-// verifier allows only constant ones.
+// The comments keep clang from making one load of it, at a varying offset to the context: the
+// verifier allows only constant offsets.
 #define REGISTER(name)                       \
   ({                                         \
     u64 value_ = ctx->name;                  \
@@ -83,7 +83,7 @@ ALWAYS_INLINE u64 alignment_asked_for(struct pt_regs* ctx, struct call_shape sha
   return value & 63 ? 1ULL << (value & 63) : 0;
 }
 
-// Is the call that was recorded for this thread still on its stack?
+// Whether the call recorded for this thread is still on its stack.
 ALWAYS_INLINE int in_flight(struct probe_state* call, u32 space, u64 sp) {
   u64 slot = 0;
   if (call->space != space || sp > call->sp) return 0;  // equal after a tail call
@@ -116,15 +116,15 @@ ALWAYS_INLINE void say_call(struct process* process, u32 function, u64 frees, u6
   if (config.trace) send_call(process->space, function | frees << 32, address, size, old);
 }
 
-// The old block of a realloc() that failed, or never said what became of it, is live again.
+// The old block of a realloc() that failed, or whose end was not seen, is live again.
 ALWAYS_INLINE void put_back(struct probe_state* call) {
   struct block_key key = {.address = call->old_address, .space = call->space};
   enter(call->old.hash, &call->old, block_is_gone);
   put(&key, &call->old);
 }
 
-// The call that this thread was in ended in another way than by returning: longjmp(), exec,
-// cancellation; an exception, where that is what a function does when it fails.
+// This thread's call ended without returning: longjmp(), exec, cancellation; or an exception, if
+// the function fails by throwing.
 ALWAYS_INLINE void abandon(struct probe_state* call, u32 space) {
   if (!call->shape.own_end) COUNT(abandoned, 1);
   if (call->had_old && call->space == space) put_back(call);

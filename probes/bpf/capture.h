@@ -2,10 +2,11 @@
 // capture(): from user registers to the hash of a call stack that user space knows. Every *.bpf.c
 // includes this after its `struct probe_state` (what the probe keeps per thread).
 //
-// A distinct stack crosses the ring buffer once ("announce"); after that only its hash is used. A
-// stack that cannot be walked here, because the tables of its code are still to come or because the
-// user has asked for it, is copied instead: then each event has a key of its own, and its figures
-// go to user space one by one.
+// The idea: a distinct stack crosses the ring buffer once ("announce"); after that only its 64-bit
+// hash is used, so an event costs the walk and one addition. A stack is announced before its sum
+// exists: if the ring is full, its next event tries again. A stack that cannot be walked here,
+// because the tables of its code are not loaded yet or because the user chose copies, is copied
+// instead; each event then has a key of its own, and its figures go to user space one by one.
 #pragma once
 
 #include "copy.h"
@@ -26,9 +27,9 @@ ALWAYS_INLINE void count_walk(u32 frames, u32 stop) {
   __sync_fetch_and_add(&all->stops[stop], 1);
 }
 
-// The page that the kernel adds to a process with uprobes is faulted in like any other. There a
-// program is either at the trampoline, as a function that a return probe waits for has returned and
-// it is to go on where that was called; or it runs an instruction in whose place a breakpoint is.
+// The page that the kernel adds to a process with uprobes is faulted in like any other. A program
+// is there in two cases: at the trampoline, after a function with a pending return probe has
+// returned; or at an instruction that a breakpoint replaces.
 ALWAYS_INLINE void leave_uprobes_page(struct task_struct* task, struct walk* walk) {
   u64 page = BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr);
   if (!page || walk->at.ip < page || walk->at.ip - page >= 4096) return;
@@ -41,11 +42,11 @@ ALWAYS_INLINE void leave_uprobes_page(struct task_struct* task, struct walk* wal
   }
 }
 
-// May a stack that met code unknown here be copied? Not when the ring is filling up.
+// Whether a stack that met unknown code may be copied: not while the ring is filling up.
 ALWAYS_INLINE int may_copy(struct code_slot* slot, u32 stop) {
   if (!slot || (stop != stop_no_mapping && stop != stop_no_table)) return 0;
   if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > 2 * config.wake_bytes) return 0;
-  // User space sets `copies` anew at any time, so nothing may depend on its present value.
+  // User space resets `copies` at any time, so nothing may depend on its present value.
   return slot->copies > 0 && __sync_fetch_and_add(&slot->copies, -1) > 0;
 }
 
@@ -68,8 +69,8 @@ static int take_frame(u32 turn, struct walking* walking) {
   return !(done & step_more);
 }
 
-// Goes on with the user part of the stack; returns the hash. With bpf_loop() the verifier looks at
-// one turn only, which is most of the time that attaching takes.
+// Walks the user part of the stack; returns the hash. With bpf_loop() the verifier looks at one
+// turn only, which otherwise takes most of the time to attach.
 __attribute__((noinline)) u64 walk_user_stack(u32 number, u64 hash) {
   struct scratch* scratch = scratch_at(number);
   if (!scratch) return 0;
@@ -89,7 +90,7 @@ __attribute__((noinline)) u64 walk_user_stack(u32 number, u64 hash) {
   return walking.hash;
 }
 
-// Takes the frame in unknown code that a walk ends at; returns the hash.
+// Takes the frame in unknown code at which a walk ended; returns the hash.
 ALWAYS_INLINE u64 take_unknown(struct stack_record* stack, struct walk* walk, u64 hash) {
   u32 at = stack->kernel_frames + stack->frames;
   if (walk->at.guessed || at >= max_kernel_frames + max_frames) return hash;
@@ -120,14 +121,14 @@ __attribute__((noinline)) u64 announce(u32 number, u64 hash) {
   struct sum empty = {};
   long error = insert(&sums, &hash, &empty);
   if (error == full) globals.stack_table_is_full = 1;
-  // Another CPU may have announced the same stack just now; only a stack that is still not there
-  // has found no room.
+  // Another CPU may have announced the same stack just now; only if it is still missing was there
+  // no room.
   if (error && !bpf_map_lookup_elem(&sums, &hash))
     return note_key(stack->space, note_stack_table_full);
   return hash;
 }
 
-// The user's part of capture(): `stack` has its space and its kernel frames, whose hash is `hash`.
+// The user part of capture(): `stack` has its space and its kernel frames, whose hash is `hash`.
 __attribute__((noinline)) u64 capture_user(u32 number, u32 code, u32 entry, u64 hash) {
   struct scratch* scratch = scratch_at(number);
   if (!scratch) return 0;
@@ -136,7 +137,7 @@ __attribute__((noinline)) u64 capture_user(u32 number, u32 code, u32 entry, u64 
   struct task_struct* task = bpf_get_current_task_btf();
   struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
   struct code_slot* slot = code_of(code, space);
-  // Not on the program's own stack, of which there are 512 bytes for all functions together.
+  // Not on the program's own stack: all functions together have 512 bytes of it.
   struct walk* walk = &scratch->walk;
   walk->at.ip = regs->ip;
   walk->at.sp = regs->sp;
@@ -162,7 +163,7 @@ __attribute__((noinline)) u64 capture_user(u32 number, u32 code, u32 entry, u64 
   stack->frames = 0;
   hash = walk_user_stack(number, hash);
   if (walk->unknown) {
-    // Not within the walk, where calls are nested as deeply as they may be.
+    // Not inside the walk, where calls are already nested to the limit.
     for (int i = 0; i < most_learnt && walk->unknown && learn(number, code); ++i)
       hash = walk_user_stack(number, hash);
     if (walk->unknown) hash = take_unknown(stack, walk, hash);
@@ -183,14 +184,14 @@ __attribute__((noinline)) u64 capture_user(u32 number, u32 code, u32 entry, u64 
 }
 
 // Takes the user stack of the current task and makes sure that user space knows it. `entry`: the
-// task is at a function's first instruction. Returns the key for account(): what stands for the
-// stack, or a note when it could not be announced.
+// task is at a function's first instruction. Returns the key for account(): it stands for the
+// stack, or is a note if the stack could not be announced.
 ALWAYS_INLINE u64 capture(void* ctx, struct process* process, u32 entry) {
   u32 number = claim_scratch();
   struct scratch* scratch = scratch_at(number);
   if (!scratch) return note_key(process->space, note_no_state);
   struct stack_record* stack = &scratch->stack;
-  // Mixed like an address: else neighbouring addresses in two spaces could make one hash.
+  // Mixed like an address: otherwise neighbouring addresses in two spaces could give one hash.
   u64 hash = mix(0, process->space);
   stack->space = process->space;
   stack->leaf = 0;
@@ -207,7 +208,7 @@ ALWAYS_INLINE u64 capture(void* ctx, struct process* process, u32 entry) {
   return key;
 }
 
-// The sum of a key, made when there is none; null when there is no room.
+// The sum of a key, created if missing; null if there is no room.
 ALWAYS_INLINE struct sum* sum_in(void* map, u64 key) {
   struct sum* sum = bpf_map_lookup_elem(map, &key);
   if (sum) return sum;

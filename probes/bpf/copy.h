@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Buffers to put stacks together in, and send_copy(): a stack to be walked in user space.
+// Buffers to assemble stacks in, and send_copy(): sends a stack to be walked in user space.
 //
-// What follows is made of global functions (see walk.h), which take and return numbers: of an entry
+// The functions below are global (see walk.h); they take and return numbers: the index of an entry
 // in `scratches` or `copies`, plus one; 0 is none.
 #pragma once
 
@@ -25,8 +25,8 @@ ALWAYS_INLINE struct scratch* scratch_at(u32 number) {
   return bpf_map_lookup_elem(&scratches, &at);
 }
 
-// Registers and stack of the current task, to be walked in user space. Returns the key that stands
-// for the stack; 0 when it could not be sent.
+// Sends registers and stack of the current task, to be walked in user space. Returns the key that
+// stands for the stack; 0 if it could not be sent.
 __attribute__((noinline)) u64 send_copy(u32 number, u32 entry, u64 checks) {
   struct task_struct* task = bpf_get_current_task_btf();
   struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
@@ -84,7 +84,7 @@ __attribute__((noinline)) u64 send_copy(u32 number, u32 entry, u64 checks) {
   record->returns = returns;
   // Page by page: the stack ends somewhere, and buffers on it may never have been touched.
   u32 bytes = 0, at = 0, missing = 0, limit = config.copy_bytes;
-  // Above where the first thread's stack began are the program's arguments and environment.
+  // Above the start of the first thread's stack are the program's arguments and environment.
   u64 begin = BPF_CORE_READ(task, mm, start_stack) + 64;
   if (regs->sp < begin && begin - regs->sp < limit) limit = begin - regs->sp;
   for (int i = 0; i < max_copy_bytes / 4096 && at < limit; ++i) {

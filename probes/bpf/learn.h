@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Learning what code is at an address by asking the kernel, so that a process that has just begun
-// can be walked before user space knows anything of it. All that must be known is the file.
+// Learns what code is at an address by asking the kernel, so that a new process can be walked
+// before user space knows anything about it. Only the file must be known.
 #pragma once
 
 #include "copy.h"
@@ -23,7 +23,7 @@ static long look_at_mapping(struct task_struct* task, struct vm_area_struct* map
   return 0;
 }
 
-// Gives a mapping the rows of its file. False when they are not known.
+// Gives a mapping the rows of its file. False if they are not known.
 ALWAYS_INLINE int give_rows(struct learnt_code* code) {
   struct known_file* file = bpf_map_lookup_elem(&files, &code->inode);
   if (!file) return 0;
@@ -31,7 +31,8 @@ ALWAYS_INLINE int give_rows(struct learnt_code* code) {
   int found = 0;
   for (u32 i = 0; i < max_file_segments; ++i) {
     struct file_segment* segment = &file->segments[i];
-    // Two segments may share a page of the file: the one that begins there is meant, if any.
+    // Two segments may share a page of the file: the one that begins there is meant, if there is
+    // one.
     int begins = offset == segment->from;
     if (!begins && (found || offset < segment->from || offset >= segment->to)) continue;
     delta = segment->delta;
@@ -45,7 +46,7 @@ ALWAYS_INLINE int give_rows(struct learnt_code* code) {
   return 1;
 }
 
-// What is mapped at an address, into `code`. False when it is not code, or cannot be told now: the
+// The mapping at an address, into `code`. False if it is not code, or cannot be told now: the
 // kernel does not wait for a lock here.
 ALWAYS_INLINE int ask_kernel(struct task_struct* task, u64 address, struct learnt_code* code) {
   struct seen_mapping seen = {};
@@ -62,28 +63,28 @@ ALWAYS_INLINE int ask_kernel(struct task_struct* task, u64 address, struct learn
     code->inode = vdso_inode;
     return 1;
   }
-  // The kernel's page of return probes and displaced instructions is nobody's code.
+  // The kernel's page of return probes and displaced instructions is not the program's code.
   if (seen.start == BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr)) return 0;
   code->rows = code_frame_pointer;
   return 1;
 }
 
-// Learns the code at the frame where a walk has stopped. True when it can go on from there.
+// Learns the code at the frame where a walk stopped. True if the walk can go on from there.
 __attribute__((noinline)) int learn(u32 number, u32 code_slot) {
   struct scratch* scratch = scratch_at(number);
   struct code_slot* slot = bpf_map_lookup_elem(&code_slots, &code_slot);
   if (!config.learns || !scratch || !slot) return 0;
   struct walk* walk = &scratch->walk;
   u32 space = scratch->stack.space;
-  // As for copies: where nothing comes of it for long, it is not tried for ever.
+  // As for copies: after many failures it is not tried again.
   if (slot->space != space || slot->copies <= 0) return 0;
-  // A frame that was guessed is mostly none, unless nothing at all is known of the process yet.
+  // A guessed frame is mostly wrong, unless nothing is known of the process yet.
   if (walk->at.guessed && walk->list) return 0;
   struct learnt_set* set = learnt_of(space);
   if (!set) return 0;
   u64 address = row_address(&walk->at);
   struct learnt_code code = {};
-  // Whoever unmaps code meanwhile sees that somebody looks at it, and makes the tag void.
+  // Code that unmaps meanwhile sees that a program is learning, and invalidates the tag.
   __sync_fetch_and_add(&slot->learning, 1);
   walk->tag = tag_of(slot);
   u32 place = find_learnt(set, walk->tag, address, &code);
@@ -103,7 +104,7 @@ __attribute__((noinline)) int learn(u32 number, u32 code_slot) {
   return has_rows;
 }
 
-// Run by user space: which inode is mapped at args[0] in its own memory?
+// Run by user space: returns the inode mapped at args[0] in its own memory.
 SEC("raw_tp/sched_process_exec")
 int memflame_inode(struct bpf_raw_tracepoint_args* ctx) {
   struct seen_mapping seen = {};

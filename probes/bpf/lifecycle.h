@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Which processes are traced: fork, exec, exit and renaming, and what user space is told of them.
+// Which processes are traced: fork, exec, exit and renaming, and the records of these for user
+// space.
 #pragma once
 
 #include "capture.h"
 #include "cgroups.h"
 #include "memory.h"
 
-// `task` is one that runs in this address space: what it holds back is its space's too.
+// `task` runs in this address space: the figures it holds back belong to the space too.
 ALWAYS_INLINE void read_memory(struct task_struct* task, struct mm_struct* mm,
                                struct space_record* record) {
   record->has_memory = 1;
@@ -22,7 +23,7 @@ ALWAYS_INLINE void read_memory(struct task_struct* task, struct mm_struct* mm,
 
 enum { task_is_exiting = 4 };  // PF_EXITING of linux/sched.h
 
-// A space ends by exec too, and then its task goes on.
+// A space also ends by exec, and then its task goes on.
 ALWAYS_INLINE void read_exit(struct task_struct* task, struct space_record* record) {
   if (!(BPF_CORE_READ(task, flags) & task_is_exiting)) return;
   record->exit_status = BPF_CORE_READ(task, exit_code);
@@ -43,13 +44,13 @@ ALWAYS_INLINE void tell_space(u32 space, u32 other, enum space_reason reason,
   if (mm) read_memory(task, mm, &record);
   if (reason == space_end) read_exit(task, &record);
   BPF_CORE_READ_STR_INTO(&record.comm, task, group_leader, comm);
-  // Lives and deaths are rare and worth a wake-up: user space has to read the new maps soon.
+  // Starts and ends are rare and worth a wake-up: user space must read the new maps soon.
   if (bpf_ringbuf_output(&ring, &record, sizeof(record), BPF_RB_FORCE_WAKEUP))
     COUNT(event_drops, 1);
 }
 
 // Takes a free entry of code_slots, for a space that begins with the code of another (fork) or with
-// none known (exec). Entry 0 is never used. User space frees it when it has seen the space end.
+// no known code (exec). Entry 0 is never used. User space frees it when it has seen the space end.
 __attribute__((noinline)) u32 claim_code_slot(u32 space, u32 parent) {
   struct code_slot* from = parent ? bpf_map_lookup_elem(&code_slots, &parent) : 0;
   u64 list = from ? from->list : 0;
@@ -64,7 +65,7 @@ __attribute__((noinline)) u32 claim_code_slot(u32 space, u32 parent) {
   return 0;
 }
 
-// Begins a new incarnation for a process. Its counters start at what the kernel says now.
+// Begins a new incarnation of a process. Its counters start at the kernel's present figures.
 ALWAYS_INLINE u32 begin_space(u32 tgid, struct mm_struct* mm, u32 parent_code, u32 from_exec) {
   u32 id = __sync_fetch_and_add(&globals.next_space, 1) + 1;
   struct process process = {
@@ -97,7 +98,7 @@ ALWAYS_INLINE int has_wanted_name(struct task_struct* leader) {
   return is_wanted_name(comm);
 }
 
-// Begins to watch a process that runs another's program, or its own for a while already.
+// Begins to watch a process that runs another's program, or has run its own for a while.
 ALWAYS_INLINE void find_process(u32 tgid, struct task_struct* leader, struct mm_struct* mm) {
   u32 space = begin_space(tgid, mm, 0, 0);
   if (space) tell_space(space, 0, space_found, leader, mm);
@@ -114,7 +115,7 @@ int memflame_fork(struct bpf_raw_tracepoint_args* ctx) {
   if (!process && !config.by_cgroup) return 0;
   struct mm_struct* mm = BPF_CORE_READ(child, mm);
   int shares = mm && mm == BPF_CORE_READ(parent, mm);
-  // A child may be put into another cgroup than its parent's as it is born.
+  // A child may be born into another cgroup than its parent's.
   if (config.by_cgroup && !shares && !is_in_wanted_cgroup(child)) return 0;
   if (!process) {
     if (mm && !shares && is_visible(child)) find_process(tgid, child, mm);
@@ -122,7 +123,7 @@ int memflame_fork(struct bpf_raw_tracepoint_args* ctx) {
   }
   u32 parent_space = process->space, code = process->code;
   if (shares) {
-    // vfork: what the child does to memory, it does to its parent's.
+    // vfork: the child changes its parent's memory.
     struct process borrower = {.space = parent_space, .borrows = 1, .code = code};
     if (bpf_map_update_elem(&processes, &tgid, &borrower, BPF_ANY)) COUNT(process_full, 1);
     if (config.own_links) tell_space(parent_space, 0, space_borrow, child, 0);
@@ -135,14 +136,14 @@ int memflame_fork(struct bpf_raw_tracepoint_args* ctx) {
   return 0;
 }
 
-// Is a process that has just become another program one of the targets?
+// Whether a process that has just called exec is one of the targets.
 ALWAYS_INLINE int is_wanted_at_exec(struct process* process, struct task_struct* task) {
   if (config.by_cgroup) return is_in_wanted_cgroup(task) && is_visible(task);
   if (process) return 1;
   return (config.whole_system || has_wanted_name(task)) && is_visible(task);
 }
 
-// Runs in the process that has just become another program, at the end of the system call.
+// Runs in the process that has just called exec, at the end of the system call.
 SEC("raw_tp/sched_process_exec")
 int memflame_exec(struct bpf_raw_tracepoint_args* ctx) {
   struct task_struct* task = (void*)ctx->args[0];
@@ -181,8 +182,8 @@ int memflame_rename(struct bpf_raw_tracepoint_args* ctx) {
   return 0;
 }
 
-// A process is moved into one of the cgroups. One that is moved out of them is watched until it
-// ends or becomes another program, so that the frees of its blocks are seen.
+// A process is moved into one of the cgroups. One that is moved out is watched until it ends or
+// calls exec, so that the frees of its blocks are seen.
 SEC("raw_tp/cgroup_attach_task")
 int memflame_cgroup_attach(struct bpf_raw_tracepoint_args* ctx) {
   struct task_struct* task = (void*)ctx->args[2];
@@ -206,13 +207,13 @@ int memflame_exit_group(struct syscall_enter_args* ctx) {
   return 0;
 }
 
-// What was code at [start, end) may be something else from now on: what was learnt there is void,
-// and stacks are copied, or learn anew, until user space has looked at what is there.
+// Code at [start, end) may be something else from now on: what was learnt there is invalid, and
+// stacks are copied, or learn again, until user space has looked at the mappings.
 __attribute__((noinline)) int void_code(u64 start, u64 end) {
   struct process* process = current_process();
   struct code_slot* slot = process ? code_of(process->code, process->space) : 0;
   if (!slot) return 0;
-  // Whoever learns at this moment may not have written down yet what it saw before.
+  // A program that is learning right now may not have stored yet what it saw before.
   if (config.learns && (*(volatile u32*)&slot->learning || is_learnt(tag_of(slot), start, end)))
     __sync_fetch_and_add(&slot->voided, 1);
   if (!slot->list || !is_code(slot->list, start, end)) return 0;
@@ -227,7 +228,7 @@ ALWAYS_INLINE struct pt_regs* user_registers(void) {
   return (void*)bpf_task_pt_regs(bpf_get_current_task_btf());
 }
 
-// All at the end of the call, when nothing can be read any more that is about to go.
+// All at the end of the call, when memory that is about to go can no longer be read.
 SEC("tracepoint")
 int memflame_munmap(struct syscall_exit_args* ctx) {
   struct pt_regs* regs = user_registers();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// The maps and globals of every probe, and the few things that every program does with them. Needs
-// the `struct probe_state` that capture.h speaks of.
+// The maps and globals of every probe, and the few operations that every program needs. Needs the
+// `struct probe_state` that capture.h mentions.
 #pragma once
 
 #include "kernel.h"
@@ -15,8 +15,8 @@ struct thread {
   struct probe_state state;
 };
 
-// What is kept per thread, with the task itself; before 6.2 by pid_tgid instead, because there the
-// look-up fails when it interrupts another one on the same CPU, and programs on uprobes can be
+// State per thread, kept with the task itself. Before 6.2 it is kept by pid_tgid instead: there the
+// look-up fails if it interrupts another one on the same CPU, and programs on uprobes can be
 // preempted.
 struct {
   __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
@@ -33,7 +33,7 @@ struct {
   __type(value, struct thread);
 } threads SEC(".maps");
 
-// All zeros, to begin a thread with: the value is larger than a program's stack.
+// All zeros, the initial state of a thread: the value is larger than a program's stack.
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __uint(max_entries, 1);
@@ -57,7 +57,7 @@ struct {
   __type(value, struct space);
 } spaces SEC(".maps");
 
-// Preallocated: a stack that finds no room at its first event would be lost for nothing.
+// Preallocated: otherwise a stack that finds no room at its first event would be lost for nothing.
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __uint(max_entries, 131072);  // user space sets it before load
@@ -65,7 +65,7 @@ struct {
   __type(value, struct sum);
 } sums SEC(".maps");
 
-// All zeros, to begin a sum with: the stacks of nested functions have no room for it.
+// All zeros, the initial sum: the stacks of nested functions have no room for it.
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __uint(max_entries, 1);
@@ -73,7 +73,8 @@ struct {
   __type(value, struct sum);
 } new_sum SEC(".maps");
 
-// The sums of notes have a table of their own, so that they find room when the stacks' is full.
+// The sums of notes have a table of their own, so that they have room when the stacks' table is
+// full.
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __uint(map_flags, BPF_F_NO_PREALLOC);
@@ -82,7 +83,8 @@ struct {
   __type(value, struct sum);
 } notes SEC(".maps");
 
-// Where a stack is put together. Not per CPU: programs on uprobes can be preempted, so a buffer is
+// Where a stack is assembled. Not per CPU: programs on uprobes can be preempted, so a buffer is
+// claimed and given back.
 // claimed and given back.
 struct scratch {
   u32 busy;
@@ -145,8 +147,8 @@ ALWAYS_INLINE struct process* current_process(void) {
 
 enum { exists = -17 /* EEXIST */, full = -7 /* E2BIG */ };
 
-// Adds an entry. Apart from a full table, that fails for a moment only, when the kernel's stock of
-// map elements is used up in a burst: an interrupt that comes at once fills it up again.
+// Adds an entry. Apart from a full table, that fails only for a moment, when a burst has used up
+// the kernel's stock of map elements; an interrupt right after refills it.
 ALWAYS_INLINE long insert(void* map, const void* key, const void* value) {
   long error = 0;
   for (int attempt = 0; attempt < 8; ++attempt) {
@@ -156,7 +158,7 @@ ALWAYS_INLINE long insert(void* map, const void* key, const void* value) {
   return error;
 }
 
-// State of the running thread, or null when it has none yet.
+// State of the running thread, or null if it has none yet.
 ALWAYS_INLINE struct thread* known_thread(void) {
   if (config.task_storage)
     return bpf_task_storage_get(&task_threads, bpf_get_current_task_btf(), 0, 0);
@@ -164,7 +166,7 @@ ALWAYS_INLINE struct thread* known_thread(void) {
   return bpf_map_lookup_elem(&threads, &id);
 }
 
-// The same, made when there is none; null when there is no room.
+// The same, created if missing; null if there is no room.
 ALWAYS_INLINE struct thread* this_thread(void) {
   struct thread* thread = known_thread();
   if (thread) return thread;

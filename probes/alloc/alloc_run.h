@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What one run of the allocator probe knows: the functions it has probed, and what --check and
-// --trace have said.
+// The state of one run of the allocator probe: the functions it has probed, and the results of
+// --check and --trace.
 #pragma once
 
 #include <cstdint>
@@ -31,28 +31,28 @@ struct ProbedFunction {
   std::string file;       // as the target names it
   bool gives = false;     // blocks
   bool declared = false;  // by the user or a preset
-  uint64_t since = 0;     // when its last probe was there, CLOCK_MONOTONIC in ns; 0: not yet
+  uint64_t since = 0;     // when its last probe was in place, CLOCK_MONOTONIC in ns; 0: not yet
 };
 
 class AllocRun : public Accounting {
  public:
   explicit AllocRun(const ProbeOptions& options);
 
-  // The function's number, for call_shape.function. At most 65535 of them are told apart.
+  // The function's number, for call_shape.function. At most 65535 are distinguished.
   uint16_t number_of(const ProbedFunction& function);
   const std::vector<ProbedFunction>& functions() const { return functions_; }
-  void probed(uint16_t number);  // all of its probes are there now
+  void probed(uint16_t number);  // all of its probes are in place
   // Names of functions that were probed in several files.
   std::vector<std::string> shared_names() const;
 
-  // Files that were looked at. Returns the entry for one, made when there was none.
+  // The files examined so far. Returns the entry for one, made if missing.
   struct File {
     bool looked_at = false;
     bool allocates = false;
   };
   File& file(int fd);
 
-  // Where exceptions are thrown, to be probed once there is a call that they can end.
+  // Where exceptions are thrown; probed once there is a call that they can end.
   struct ThrowSite {
     UniqueFd file;
     AllocatorSite site;
@@ -64,7 +64,7 @@ class AllocRun : public Accounting {
 
   const CustomFunctions& custom() const { return custom_; }
   void found_custom(int fd, const std::string& path, CustomFile file);
-  // Throws Error for a declared function that is not there, or not clear.
+  // Throws Error for a declared function that is missing or ambiguous.
   void require_custom() const;
 
   void on_call(const bpf::call_record& record) override;
@@ -113,7 +113,7 @@ class AllocRun : public Accounting {
   std::vector<UniqueFd> custom_fds_;
   std::vector<CandidateFile> candidates_of_custom_;
   std::map<CandidateKey, Seen> candidates_;
-  uint64_t unsure_ = 0;  // frees that look wrong, of which not all that went before was seen
+  uint64_t unsure_ = 0;  // frees that look wrong, but not everything before them was seen
   std::map<uint32_t, uint64_t> unsure_of_;  // of never seen addresses, by the freeing function
   std::unique_ptr<Governor> governor_;
   bool saw_calls_ = false;

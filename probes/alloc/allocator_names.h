@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Names of functions that give and take blocks.
+// Names of functions that allocate and free blocks.
 #pragma once
 
 #include <cstdint>
@@ -22,23 +22,23 @@ struct AllocatorFunction {
 // A function by its full name.
 struct NamedFunction {
   std::string name;
-  // Functions of one group are one allocator, as far as names tell: malloc and free with the same
-  // prefix. Index of a prefix; 0 is that of no prefix and of operator new and delete.
+  // Functions of one group belong to one allocator, as far as names tell: malloc and free with the
+  // same prefix. Index of a prefix; 0 means no prefix, and operator new and delete.
   uint32_t group = 0;
   AllocatorFunction function;
 };
 
-// All names to look for, those first that are told when a function has several.
+// All names to look for; if a function has several, the first in this order is shown.
 std::vector<NamedFunction> allocator_functions(const std::string& symbols_prefix);
 
-// Functions of no interest but that having them tells the allocator.
+// Functions that matter only because they identify the allocator.
 struct AllocatorMark {
   std::string_view name;
   std::string_view allocator;
 };
 const std::vector<AllocatorMark>& allocator_marks();
 
-// Functions of allocators that free what no program has asked them to.
+// Functions of allocators that free blocks without a request by the program.
 std::span<const std::string_view> own_functions();
 
 // The allocator of a prefix, "" for that of the file; `group` as above.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Putting the allocator probe's programs on files.
+// Attaches the allocator probe's programs to files.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@ namespace memflame {
 
 class Session;
 
-// Every file of the targets that has an allocator, or functions that the user has declared. Throws
-// Error when there is none.
+// Attaches to every file of the targets with an allocator, or with functions that the user
+// declared. Throws Error if there is none.
 void attach_allocators(Session& session);
 
-// A file that has come into a watched space.
+// The same for a file that has come into a watched space.
 void attach_allocators_of(Session& session, const Module& module, bool late);
 
 }  // namespace memflame

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// --max-overhead: from what memflame cost in the last half second to the sampling rate to go on
-// with, or to the end of the run. Plain arithmetic; governor.h measures.
+// --max-overhead: from memflame's cost in the last half second to the next sampling rate, or to the
+// end of the run. Plain arithmetic; governor.h measures.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 namespace memflame {
 
 // Mean distances of samples, in bytes.
-inline constexpr uint64_t first_distance = 4096;  // when all blocks are too much
-inline constexpr uint64_t least_distance = 64;    // below, all blocks cost little more
+inline constexpr uint64_t first_distance = 4096;  // if all blocks are too much
+inline constexpr uint64_t least_distance = 64;    // below, keeping all blocks costs little more
 inline constexpr uint64_t largest_distance = 1ULL << 30;
 
 // The last half second.
@@ -26,14 +26,13 @@ struct Situation {
   double kept = 1;        // the share of allocations that were kept
 };
 
-// The cost in percent of what the target would have used by itself.
+// The cost in percent of what the target would have used alone.
 double overhead_percent(double cost_seconds, double cpu_seconds);
 
 // The probes alone cost more than the budget: no sampling rate changes that.
 bool is_beyond_control(const Situation& now, double budget);
 
-// The distance to go on with. Larger at once when over the budget, smaller step by step when well
-// under it.
+// The next distance: larger at once if over the budget, smaller step by step if well under it.
 uint64_t next_distance(const Situation& now, double budget);
 
 struct RateChange {
@@ -42,10 +41,10 @@ struct RateChange {
   double overhead = 0;  // percent, in the half second before
 };
 
-// What --summary says.
+// The figures for --summary.
 struct Overhead {
   double budget = 0;                     // percent
-  std::optional<double> percent;         // of the whole run; none when it was too short to tell
+  std::optional<double> percent;         // of the whole run; none if it was too short to tell
   std::optional<double> recent_percent;  // of the last half second that was judged
   std::optional<double> probes_percent;  // of it, the traps at entries alone
   TrapPrices prices;
@@ -54,11 +53,11 @@ struct Overhead {
   std::optional<double> ended_after;  // seconds: beyond control for a while, so measuring ended
 };
 
-// One look after the other.
+// Judges one interval after the other.
 class Budget {
  public:
-  // `measure` gives the prices, and throws Error where the kernel does not let us measure; so does
-  // this constructor then.
+  // `measure` returns the prices, and throws Error if the kernel does not allow measuring; this
+  // constructor then throws it too.
   Budget(double percent, std::function<TrapPrices()> measure);
 
   // `seconds` since the start of counting.
@@ -66,7 +65,7 @@ class Budget {
   void set_whole(double percent) { overhead_.percent = percent; }  // of the whole run so far
 
   uint64_t distance() const { return distance_; }  // to sample with from now on
-  // Over the budget for some looks in a row, with nothing left to change: the run has to end.
+  // Over the budget several times in a row, with nothing left to change: the run must end.
   bool is_over() const { return overhead_.ended_after.has_value(); }
   const Overhead& overhead() const { return overhead_; }
   std::string in_words() const;  // for the notes

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// What a probed function takes and gives, packed into the cookie of its probe: so a program knows
-// with no look-up what a call means, and a new allocator needs no new program. Plain C, for BPF and
+// What a probed function takes and returns, packed into the cookie of its probe: a program needs no
+// look-up to know what a call means, and a new allocator needs no new program. Plain C, for BPF and
 // user space.
 #pragma once
 
@@ -10,28 +10,28 @@
 namespace memflame::bpf {
 #endif
 
-// The number of no function: a program that speaks for itself (usdt.h).
+// Stands for no function: a program that reports its own blocks (usdt.h).
 enum { function_of_program = 0xffff };
 
 // What happens at the probe.
 enum call_action {
-  action_allocate = 1,  // a block is asked for (and, with `block`, an old one given up: realloc)
-  action_free,          // a block is given up
+  action_allocate = 1,  // a block is requested (and, with `block`, an old one freed: realloc)
+  action_free,          // a block is freed
   action_end,           // a `ret` of an allocating function that must not get a return probe
   action_throw,         // a C++ exception is thrown: no call that may throw will return any more
-  action_mark,          // with --check: says by what family the call inside of it was made
+  action_mark,          // with --check: tells the family of the call inside of it
   action_free_go,       // action_free of a function whose arguments are where Go passes them
 };
 
-// Which function a block must go back to.
+// The functions to which a block must go back.
 enum call_family { family_malloc = 1, family_new, family_new_array, family_other };
 
-// How the size that a block really has can be told from its address.
+// How to find a block's real size from its address.
 enum usable_size { usable_unknown, usable_glibc, usable_jemalloc, usable_jemalloc_flags };
 // An alignment that is not an argument.
 enum { aligned_to_page = 7 };
 
-// An argument is given by its number from 1 (the first) to 6; 0 means that there is none.
+// An argument is given by its number from 1 (the first) to 6; 0 means none.
 struct call_shape {
   u64 action : 3;  // enum call_action
   u64 family : 3;  // enum call_family
@@ -40,7 +40,7 @@ struct call_shape {
   u64 block : 3;   // the block that is freed or resized
   u64 out : 3;     // where the address is written to, if the call returns 0; else it is the result
   u64 pool : 3;    // allocate: what the block belongs to, and is freed with
-                   // free: frees all that belongs to this
+                   // free: frees everything in this pool
   u64 int_size : 1;      // size and count are 32-bit
   u64 own_end : 1;       // allocate: its end is seen by action_end, not by a return probe
   u64 forwards : 1;      // free: may call another probed function for the same block

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The functions of a file that give and take blocks, as its symbols tell.
+// The functions of a file that allocate and free blocks, by its symbols.
 #pragma once
 
 #include <string>
@@ -30,16 +30,16 @@ struct BlockFunctions {
   std::vector<std::string> allocators;
   // There is no malloc, only operator new and delete.
   bool operators_only = false;
-  std::string where;                // of the symbols, when they are not in the file itself
+  std::string where;                // of the symbols, if they are not in the file itself
   std::vector<CodeRange> own_code;  // of functions that are an allocator's own, by their names
 };
 
 // Empty unless there are functions of both kinds. Functions with the same prefix are one allocator;
-// one that only gives or only takes blocks is none.
+// one that only allocates or only frees does not count.
 BlockFunctions find_candidates(int fd, const unwind::ImageBytes& image, const unwind::ElfImage& elf,
                                const FindOptions& options);
 
-// Whether a function of this name gives or takes blocks, in whatever file.
+// Whether a function of this name allocates or frees blocks, in whatever file.
 bool is_allocator_name(std::string_view name);
 
 }  // namespace memflame

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// --check: frees that look wrong. What is found are candidates, sent with the stacks that made
-// them: an address that is freed twice, one that was never allocated, a block of new[] that free()
-// gets.
+// --check: frees that look wrong. The results are candidates, sent with their stacks: an address
+// that is freed twice, one that was never allocated, a block of new[] passed to free().
 #pragma once
 
 #include "blocks.h"
@@ -30,15 +29,15 @@ ALWAYS_INLINE void say_candidate(struct candidate_record* record) {
   if (bpf_ringbuf_output(&ring, record, sizeof(*record), wake_if_filling())) COUNT(event_drops, 1);
 }
 
-// operator new and delete that call malloc() and free() have no part in the figures; but what they
-// are called is the family of the block.
+// operator new and delete that call malloc() and free() do not count in the figures, but they
+// determine the family of the block.
 enum { farthest_mark = 512 };  // bytes of stack between such a function and the malloc() it calls
 ALWAYS_INLINE void on_mark(struct pt_regs* ctx, struct call_shape shape) {
   struct thread* thread = this_thread();
   if (!thread) return;
   struct probe_state* state = &thread->state;
   if (shape.block) {
-    // delete[] calls delete: the outermost one says what it is.
+    // delete[] calls delete: the outermost one decides.
     u64 block = ctx->di;
     if (state->marked_block == block && state->freeing_family == family_new_array) return;
     state->marked_block = block;
@@ -57,8 +56,8 @@ ALWAYS_INLINE void check_family_of_call(struct probe_state* call, u64 sp) {
   call->marked_sp = 0;
 }
 
-// Records are put together in functions of their own: programs, with all that they call, have 512
-// bytes of stack, and taking a stack needs most of them.
+// Records are assembled in functions of their own: programs, with everything they call, have 512
+// bytes of stack, and taking a stack needs most of it.
 
 __attribute__((noinline)) int remember_freed(const struct block_key* at, const struct block* block,
                                              u64 here, u32 function) {

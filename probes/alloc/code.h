@@ -26,7 +26,7 @@ struct Instruction {
   bool changes_stack = false;  // rsp, or what lies at it
   ProbeCost cost = ProbeCost::stepped;
   uint8_t arguments_written = 0;  // bit n: the register of argument n + 1
-  uint8_t copy_of = 0;            // the one that is written gets what that of this argument holds
+  uint8_t copy_of = 0;            // the register written gets the value of this argument's
   uint64_t target = 0;            // jump, conditional, call: where to; 0 when that is computed
   uint64_t slot = 0;              // … the address it is read from, for `jmp *x(%rip)`
 
@@ -34,11 +34,11 @@ struct Instruction {
   bool is_branch() const { return kind == jump || kind == conditional; }
 };
 
-// The instruction at the start of `bytes`, which lie at `address`. Empty for what is none.
-// With `long_nops` the kernel emulates nops of any length.
+// The instruction at the start of `bytes`, which lie at `address`. Empty if it is not valid. With
+// `long_nops` the kernel emulates nops of any length.
 std::optional<Instruction> decode(CodeBytes bytes, uint64_t address, bool long_nops = false);
 
-// All instructions of `bytes`, one behind the other. Empty when any of it is none.
+// All instructions of `bytes`, in order. Empty if any of them is not valid.
 std::vector<Instruction> decode_all(CodeBytes bytes, uint64_t address, bool long_nops = false);
 
 }  // namespace memflame

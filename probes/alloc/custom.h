@@ -31,17 +31,17 @@ struct CustomFunction {
 CustomFunction parse_alloc(std::string_view text);
 CustomFunction parse_free(std::string_view text);
 
-// A named list of declarations. What of it is in no file is left out, as versions differ, but not
-// all of it may be.
+// A named list of declarations. Functions that no file has are left out, as versions differ, but
+// not all of them may be missing.
 struct Preset {
   std::string name;
   std::string description;
-  std::string instead;  // what to do where the compiler has inlined its functions; may be empty
+  std::string instead;  // what to do if the compiler inlined its functions; may be empty
   std::vector<CustomFunction> functions;
 };
 
-// One of the built-in presets by its name, or a file (what has a '/' or ends in ".json"). With
-// ",later" behind it nothing of it need be there at the start.
+// One of the built-in presets by its name, or a file (a text with '/' or one that ends in ".json").
+// With ",later" behind it nothing of it need be there at the start.
 Preset read_preset(std::string_view name_or_path);
 
 // From the text of a preset file; `origin` is its name in messages.
@@ -49,7 +49,8 @@ Preset parse_preset(std::string_view json, const std::string& origin);
 
 std::vector<std::string> preset_names();
 
-// All that was declared. Throws Error (usage) also for pools that nothing frees, and the reverse.
+// Everything that was declared. Throws Error (usage) also for pools that nothing frees, and the
+// reverse.
 struct CustomFunctions {
   std::vector<CustomFunction> functions;  // of --alloc and --free, where each must be found
   std::vector<Preset> presets;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The code of an ELF file's functions: where they end, and where their jumps lead.
+// The code of an ELF file's functions: where they end, and where their jumps go.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +20,14 @@ struct Destination {
   enum Kind : uint8_t { none, known, other_file, computed };
   Kind kind = none;
   uint64_t address = 0;   // known
-  std::string_view name;  // of what goes through the linkage table, also when it is known
+  std::string_view name;  // of a target through the linkage table, even if its address is known
 };
 
-// A function with all the code that its jumps (not its calls) lead to: what the compiler moved away
-// (foo.cold), and functions that it ends in.
+// A function with all the code that its jumps (not its calls) lead to: parts that the compiler
+// moved away (foo.cold), and functions that it ends in.
 struct Body {
   std::vector<Instruction> code;  // piece by piece, the function's own first
-  std::string gap;                // why it is not all there; empty when it is
+  std::string gap;                // why it is incomplete; empty if it is whole
 };
 
 class FileCode {
@@ -35,9 +35,9 @@ class FileCode {
   // Both are kept.
   FileCode(const unwind::ImageBytes& image, const unwind::ElfImage& elf, bool long_nops);
 
-  // `size` 0: as the unwind data say. Jumps to one of `ends` (sorted) are not followed.
+  // `size` 0: use the unwind data. Jumps to one of `ends` (sorted) are not followed.
   Body body(uint64_t address, uint64_t size, const std::vector<uint64_t>& ends);
-  // The size of the function that begins here by the unwind data; 0 when they say nothing.
+  // The size of the function that begins here, by the unwind data; 0 if they do not tell.
   uint64_t size_at(uint64_t address);
   // Where a jump, a branch or a call goes, if need be through the file's own linkage table.
   Destination destination(const Instruction& instruction);

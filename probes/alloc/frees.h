@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Blocks that are given up.
+// Blocks that are freed.
 #pragma once
 
 #include "calls.h"
 
-// Is this free, of a block that is not known, a part of one that was seen before? A function that
-// hands its block on jumps to the next one or calls it, for this address or what lies around it.
+// Whether this free of an unknown block is part of one seen before. A function that passes its
+// block on jumps to the next one or calls it, for this address or for the memory around it.
 ALWAYS_INLINE int is_passed_on(struct probe_state* state, u64 sp, u32 function) {
   u64 slot = 0;
   if (!state->passed_on || sp > state->passed_on_sp) return 0;
@@ -29,8 +29,8 @@ ALWAYS_INLINE void on_miss(struct pt_regs* ctx, struct process* process, struct 
   if (is_own_call(ctx, shape)) return;
   if (thread) {
     struct probe_state* state = &thread->state;
-    // What an allocator frees inside one of its own calls is not the program's doing; realloc() has
-    // taken its old block out already.
+    // A free that an allocator makes inside one of its own calls is not the program's; realloc()
+    // has already taken its old block out.
     if (state->sp && in_flight(state, process->space, ctx->sp)) return;
     if (is_passed_on(state, ctx->sp, shape.function)) return;
     if (shape.forwards) pass_on(state, key->address, ctx->sp, shape.function);
@@ -49,7 +49,7 @@ ALWAYS_INLINE int on_free(struct pt_regs* ctx, struct process* process, struct c
   struct block_key key = {.address = address, .space = process->space};
   struct block block;
   if (!taken(&key, &block)) {
-    // Where not all blocks are kept, one that is not known is nothing to look into.
+    // If not all blocks are kept, an unknown one need not be examined.
     if (!counts_misses() && !config.check && !config.trace) return no_return;
     on_miss(ctx, process, shape.forwards ? this_thread() : known_thread(), &key, shape);
     return no_return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// All symbols of an ELF file that a declared function can mean, and what is wrong with the others.
+// All symbols of an ELF file that a declared function can match, and what is wrong with the others.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ struct FunctionSymbol {
   std::string_view problem;  // why it cannot be probed; empty when it can
 };
 
-// Calls `visit` for each defined symbol of .dynsym and .symtab, some of them twice. What lies
-// outside the file is left out, as is everything of a file that is not x86-64 ELF.
+// Calls `visit` for each defined symbol of .dynsym and .symtab, some of them twice. Symbols outside
+// of the file are left out, as is everything in a file that is not x86-64 ELF.
 void for_each_function(int fd, const std::function<void(const FunctionSymbol&)>& visit);
 
 // Where the code at an offset in the file is mapped, as the file says; none for what is not code.

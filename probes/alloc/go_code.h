@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Functions that Go's compiler made. They must never get a return probe: the runtime walks its own
-// stacks, meets the kernel's trampoline and ends the program ("unexpected return pc"). Nor would
-// the probe mean anything, as a goroutine may return on another thread and on a stack that was
+// Functions compiled by Go. They must never get a return probe: the runtime walks its own stacks,
+// meets the kernel's trampoline and ends the program ("unexpected return pc"). Nor would the probe
+// mean anything, as a goroutine may return on another thread and on a stack that was moved.
 // moved.
 //
 // Source: runtime/traceback.go, cmd/compile/abi-internal.md and cmd/internal/obj/x86 of Go 1.19.
@@ -17,7 +17,7 @@
 
 namespace memflame {
 
-// Reads the file with its first question. Both are kept.
+// Reads the file on the first question. Both arguments are kept.
 class GoCode {
  public:
   GoCode(const unwind::ImageBytes& image, const unwind::ElfImage& elf) : image_(image), elf_(elf) {}
@@ -37,9 +37,9 @@ class GoCode {
 // by the tables that the runtime itself needs.
 bool has_go_code(const unwind::ImageBytes& image, const unwind::ElfImage& elf);
 
-// Where a function of Go has its arguments, and which every call passes once: behind the check of
-// the stack's room, as a function begins again when its stack has been moved. Empty where that
-// cannot be told.
+// The place where a Go function has its arguments and which every call passes once: after the check
+// for stack space, as a function begins again after its stack was moved. Empty if that cannot be
+// told.
 std::optional<uint64_t> go_entry(FileCode& code, uint64_t address, uint64_t size);
 
 }  // namespace memflame

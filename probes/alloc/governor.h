@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// --max-overhead: how much memflame costs the target, and the sampling rate that keeps it within a
-// budget.
+// --max-overhead: measures what memflame costs the target, and sets the sampling rate that keeps it
+// within a budget.
 //
-// What it costs is how long the programs run in the target (one run in sixteen is timed), and for
-// each time the trap that leads there, whose price is measured (trap_prices.h). Not the kernel's
-// own statistics (BPF_ENABLE_STATS): these count what other processes that use the same library
-// cost, too, and slow down every program on the machine.
+// The cost is the time that the programs run in the target (one run in sixteen is timed), plus for
+// each run the trap that leads there, whose price is measured (trap_prices.h). The kernel's own
+// statistics (BPF_ENABLE_STATS) are not used: they include other processes that use the same
+// library, and slow down every program on the machine.
 #pragma once
 
 #include <sys/types.h>
@@ -21,13 +21,13 @@ namespace memflame {
 
 class Session;
 
-// User and system time in a line of /proc/PID/stat, in clock ticks; with that of children that have
-// been waited for, if these are watched, too.
+// User and system time in a line of /proc/PID/stat, in clock ticks; with `with_children` also that
+// of waited-for children.
 uint64_t cpu_ticks(std::string_view stat, bool with_children);
 
 class Governor {
  public:
-  // Measures the prices. Throws Error when the kernel does not let us measure.
+  // Measures the prices. Throws Error if the kernel does not allow measuring.
   Governor(double budget_percent, const UprobeMeans& means);
 
   // Call often; looks at the cost twice a second.

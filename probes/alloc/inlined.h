@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Functions that the compiler has copied into their callers, where no probe sees them.
+// Detects functions that the compiler has copied into their callers, where no probe sees them.
 //
-// It can be told of functions that hand on to what a pointer in the file's data leads to, like the
-// domains of CPython's allocators (Objects/obmalloc.c): each copy loads that pointer too.
+// This is possible for functions that call through a pointer in the file's data, like the domains
+// of CPython's allocators (Objects/obmalloc.c): each copy loads that pointer too.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,9 @@ struct FunctionExtent {
   uint64_t address = 0, size = 0;
 };
 
-// How many other places of the file load the pointers that each function dispatches through, in the
-// order of `functions`; places in one of them do not count. 0 for functions that use none.
+// How many other places of the file load the pointers that each function calls through, in the
+// order of `functions`; places inside one of them do not count. 0 for functions without such
+// pointers.
 std::vector<size_t> count_copies(FileCode& code, const unwind::ImageBytes& image,
                                  const unwind::ElfImage& elf,
                                  std::span<const FunctionExtent> functions);

@@ -9,7 +9,7 @@
 
 namespace memflame::unwind {
 
-// What lies beyond the end reads as zero, and makes failed() true from then on.
+// Bytes beyond the end read as zero, and make failed() true from then on.
 class ByteCursor {
  public:
   explicit ByteCursor(std::span<const std::byte> bytes)
@@ -72,7 +72,7 @@ class ByteCursor {
     at_ += size;
     return taken;
   }
-  // Up to and without a zero byte, which is passed over.
+  // The bytes up to a zero byte, which is skipped.
   std::span<const std::byte> string() {
     const void* zero = left() == 0 ? nullptr : std::memchr(at_, 0, left());
     if (zero == nullptr) {

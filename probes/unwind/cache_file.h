@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a file of the cache holds: a header with the stamp, the segments, the rows.
+// The contents of a cache file: a header with the stamp, the segments, the rows.
 #pragma once
 
 #include "probes/unwind/cache.h"
@@ -13,8 +13,8 @@ std::optional<Table> read_table(int fd, const FileStamp& stamp);
 // Into a new file.
 bool write_table(int fd, const FileStamp& stamp, const Table& table);
 
-// Against damage, not against forgery: who may write here is checked otherwise. Any change of one
-// word changes the sum, since each step can be undone. `bytes` is a multiple of 8 in size.
+// Against damage, not against forgery: other code checks who may write here. Any change of one word
+// changes the sum, since each step can be undone. The size of `bytes` is a multiple of 8.
 uint64_t checksum(uint64_t sum, const void* data, size_t bytes);
 
 }  // namespace memflame::unwind

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What code is mapped where, as BPF programs search it: a list of mappings for each space.
+// The executable mappings of each space, as lists that BPF programs search.
 //
-// A list is written beside the old one and then put in its place by one store; a walk under way
-// goes on with the old. So the room of an old list is used again only some time later, and each
-// mapping carries the number of its list, which makes a walk that is even later fail instead of
-// going wrong.
+// A new list is written beside the old one and put in its place by one store; a walk in progress
+// continues with the old one. The room of an old list is therefore reused only some time later, and
+// each mapping carries the number of its list, so that an even later walk fails instead of using
+// wrong mappings.
 #pragma once
 
 #include <cstdint>
@@ -25,13 +25,13 @@ class CodeLists {
   CodeLists(std::span<bpf::code_slot> slots, std::span<bpf::code_mapping> mappings,
             std::span<bpf::cached_rule> rules);
 
-  // The entry of a space, which begins to have one; 0 when none is free.
+  // The entry of a space, made if missing; 0 if none is free.
   uint32_t claim(SpaceId space);
-  // How often code was unmapped in a space, to be asked before a list is put together.
+  // How often code was unmapped in a space; read it before building a list.
   uint32_t unmaps(SpaceId space);
-  // Puts a list, sorted by address, in the place of the space's present one; it is not used if code
-  // was unmapped since `unmaps` was read. `copies`: how many stacks that meet unknown code may be
-  // copied from now on. False when there is no room for it.
+  // Replaces the space's list by this one, sorted by address; it is not used if code was unmapped
+  // since `unmaps` was read. `copies`: how many stacks that meet unknown code may be copied from
+  // now on. False if there is no room.
   bool publish(SpaceId space, std::vector<bpf::code_mapping> list, uint32_t unmaps, uint32_t copies,
                uint64_t now_ns);
   // The space has ended.

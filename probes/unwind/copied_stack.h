@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Walking a copied stack, by the step that BPF programs use (step.h).
+// Walks a copied stack, with the step that BPF programs use (step.h).
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ struct CopiedStack {
   bool returned = false;              // ip is a return address
   bool at_entry = false;              // ip is a function's first instruction
   std::span<const std::byte> memory;  // from sp on
-  uint32_t missing = 0;               // bit n: the page n pages above that of sp was not readable
+  uint32_t missing = 0;  // bit n: the page n pages above the one of sp was not readable
   struct Pending {
     uint64_t slot = 0, address = 0;
   };
@@ -35,7 +35,7 @@ using FindRow = std::function<FoundRow(uint64_t address)>;
 struct WalkedStack {
   std::vector<Pc> pcs;  // leaf first
   StopReason stop = StopReason::complete;
-  uint64_t unknown = 0;  // the address that has no row, when that was why
+  uint64_t unknown = 0;  // the address without a row, if that ended the walk
 };
 
 WalkedStack walk(const CopiedStack& stack, uint32_t max_depth, const FindRow& find);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Memory that holds copies of one small function and nothing else. CPython makes such memory for
-// `python -X perf` (Objects/asm_trampoline.S, Python/perf_trampoline.c of 3.12 to 3.14): each
-// Python function is called through a copy of its own, whose frame nothing describes.
+// Memory that holds only copies of one small function. CPython makes such memory for `python -X
+// perf` (Objects/asm_trampoline.S, Python/perf_trampoline.c of 3.12 to 3.14): each Python function
+// is called through a copy of its own, whose frame nothing describes.
 #pragma once
 
 #include <vector>
@@ -11,15 +11,16 @@
 
 namespace memflame::unwind {
 
-// CPython asks for so much at once, and fills it with copies from its first byte on, one behind the
-// other or at multiples of 16.
+// CPython allocates this much at once, and fills it with copies from the first byte on,
+// consecutively or at multiples of 16.
 inline constexpr uint64_t copies_bytes = 64 << 10;
 
-// Whether memory that begins so may be such memory: all but few JITs' is not, and need not be read.
+// Whether memory with this beginning may be such memory; that of nearly all JITs is not, and need
+// not be read.
 bool may_be_copies(Bytes first);
 
-// The rows of such memory, counted from its first byte; none unless all of it is copies of a
-// function whose every instruction is known, and the rest of the last one's place is zero.
+// The rows of such memory, counted from its first byte; none unless all of it is copies of one
+// function whose every instruction is known, and the rest of the last place is zero.
 std::vector<row> rows_of_copies(Bytes memory);
 
 }  // namespace memflame::unwind

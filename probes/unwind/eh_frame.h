@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Reading .eh_frame and .debug_frame: entries, and the rows that their programs make.
+// Reads .eh_frame and .debug_frame: entries, and the rows that their programs make.
 //
-// The format is DWARF 5 section 6.4 with what the Linux Standard Base adds for .eh_frame
-// (augmentations, pointer encodings). Whatever the bytes are, reading takes time and memory
-// proportional to their number.
+// The format is DWARF 5 section 6.4 plus the Linux Standard Base's additions for .eh_frame
+// (augmentations, pointer encodings). Whatever the bytes are, time and memory are proportional to
+// their number.
 #pragma once
 
 #include <cstddef>
@@ -20,9 +20,9 @@ struct FrameSection {
   std::span<const std::byte> bytes;
   uint64_t address = 0;  // virtual, of the first byte: pc-relative pointers count from it
   bool debug = false;    // .debug_frame
-  // An entry of length zero ends the section: where its size is not known.
+  // An entry of length zero ends the section, if its size is not known.
   bool ends_at_zero = false;
-  std::optional<uint64_t> text = {}, data = {};  // what text- and data-relative pointers count from
+  std::optional<uint64_t> text = {}, data = {};  // the bases of text- and data-relative pointers
 };
 
 // What a register's value, or the CFA, is computed from.
@@ -42,14 +42,14 @@ struct FrameState {
 };
 
 struct Cie {
-  FrameState initial;  // after the program that all of its FDEs begin with
+  FrameState initial;  // after the program with which all of its FDEs begin
   uint64_t code_align = 1;
   int64_t data_align = 1;
   uint64_t return_register = 0;
   uint8_t encoding = 0;    // DW_EH_PE of the addresses in FDEs
   bool augmented = false;  // FDEs have augmentation data: 'z'
   bool signal = false;     // 'S'
-  bool broken = false;     // only where the code of its FDEs is can be told
+  bool broken = false;     // only the place of its FDEs' code is known
   uint32_t section = 0;    // index in Frames::sections
 };
 
@@ -57,7 +57,7 @@ struct Fde {
   uint64_t start = 0, size = 0;  // of the code, bytes
   std::span<const std::byte> program;
   uint32_t cie = 0;     // index in Frames::cies
-  bool broken = false;  // only where its code is can be told
+  bool broken = false;  // only the place of its code is known
 };
 
 struct Frames {
@@ -70,9 +70,9 @@ struct Frames {
 // Adds the entries of a section, whose bytes must outlive the frames.
 void read_frames(const FrameSection& section, Frames& frames);
 
-// The rows of an entry, from its first instruction (row::pc 0) on, sorted by pc. False when the
-// program cannot be understood, or the entry is broken; the rows are then void. Takes at most 4 GiB
-// of code.
+// The rows of an entry, from its first instruction (row::pc 0) on, sorted by pc. False if the
+// program cannot be understood or the entry is broken; the rows are then invalid. At most 4 GiB of
+// code.
 bool fde_rows(const Frames& frames, const Fde& fde, std::vector<row>& rows);
 
 }  // namespace memflame::unwind

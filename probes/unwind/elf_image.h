@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Reading ELF files of the target: only the ranges that are needed, every one of them checked.
+// Reads ELF files of the target: only the ranges that are needed, each of them checked.
 #pragma once
 
 #include <elf.h>
@@ -18,18 +18,18 @@ namespace memflame::unwind {
 
 using Bytes = std::span<const std::byte>;
 
-// A range of an image. What comes from a file is held here, what lies in memory is not.
+// A range of an image. Bytes read from a file are held here, bytes in memory are not.
 struct Range {
-  Bytes bytes;  // empty when the image does not hold the whole range
+  Bytes bytes;  // empty if the image does not hold the whole range
   std::unique_ptr<std::byte[]> held;
 };
 
-// The bytes of an image: in memory, or in a file. A file is read with pread, not mapped: whoever
-// owns it may cut it short at any time, which then makes a range empty and raises no signal.
+// The bytes of an image: in memory, or in a file. A file is read with pread, not mapped: its owner
+// may truncate it at any time, which then makes a range empty and raises no signal.
 class ImageBytes {
  public:
   explicit ImageBytes(Bytes memory) : memory_(memory), size_(memory.size()) {}
-  explicit ImageBytes(int fd);  // not owned; anything but a regular file is empty
+  explicit ImageBytes(int fd);  // not owned; empty unless it is a regular file
 
   uint64_t size() const { return size_; }
   Range range(uint64_t offset, uint64_t size) const;
@@ -48,9 +48,9 @@ class ElfImage {
   uint64_t entry() const { return entry_; }  // e_entry, which old linkers set in libraries too
   const std::vector<Elf64_Phdr>& segments() const { return segments_; }
   const std::vector<Elf64_Shdr>& sections() const { return sections_; }
-  // nullptr when there is none of this name with bytes in the file.
+  // nullptr if there is no section of this name with bytes in the file.
   const Elf64_Shdr* section(std::string_view name) const;
-  // The PT_LOAD segment that holds the address in its file bytes; nullptr when none does.
+  // The PT_LOAD segment that holds the address in its file bytes; nullptr if there is none.
   const Elf64_Phdr* loaded(uint64_t address) const;
 
  private:
@@ -66,10 +66,10 @@ std::optional<uint64_t> dynamic_entry(const ImageBytes& image, const ElfImage& e
 // The bytes mapped as code at `address`, at most `size`.
 Range code_at(const ImageBytes& image, const ElfImage& elf, uint64_t address, uint64_t size);
 
-// The bytes of a section, inflated when they are compressed (SHF_COMPRESSED).
+// The bytes of a section, inflated if they are compressed (SHF_COMPRESSED).
 Range section_bytes(const ImageBytes& image, const Elf64_Shdr& section);
 
-// The build id (NT_GNU_BUILD_ID), at most 64 bytes; empty when there is none.
+// The build id (NT_GNU_BUILD_ID), at most 64 bytes; empty if there is none.
 std::vector<std::byte> build_id(const ImageBytes& image);
 
 // make_table of table.h, for a file that is read in pieces.

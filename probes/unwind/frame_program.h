@@ -10,13 +10,13 @@ namespace memflame::unwind {
 // Registers of x86-64 in DWARF's numbering (System V ABI, figure 3.36).
 constexpr uint64_t dwarf_rbx = 3, dwarf_rbp = 6, dwarf_rsp = 7, dwarf_rip = 16;
 
-// A pointer in one of the encodings DW_EH_PE_*. Fails for one that is indirect, or relative to what
-// is not known.
+// A pointer in one of the encodings DW_EH_PE_*. Fails if it is indirect, or relative to an unknown
+// base.
 uint64_t read_pointer(ByteCursor& in, uint8_t encoding, const FrameSection& section);
-// Only its size matters: where it points is not looked at.
+// Only its size matters; its target is not read.
 void skip_pointer(ByteCursor& in, uint8_t encoding, const FrameSection& section);
 
-// Runs the program of a CIE. False when it is malformed.
+// Runs the program of a CIE. False if it is malformed.
 bool run_initial(const Cie& cie, const FrameSection& section, ByteCursor in, FrameState& state);
 
 row make_row(const FrameState& state, bool signal);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Code that Go's own table describes: all of a Go program's without .debug_frame, and the functions
-// that begin a stack.
+// where stacks begin.
 #pragma once
 
 #include <vector>
@@ -17,7 +17,7 @@ struct GoRows {
   std::vector<KnownCode> special;
 };
 
-// Nothing for files without code of Go, and for those without section headers.
+// Nothing for files without Go code, and for those without section headers.
 GoRows go_rows(const ImageBytes& image, const ElfImage& elf);
 
 }  // namespace memflame::unwind

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Passing over machine code whose every instruction is known.
+// Skips machine code whose every instruction is known.
 #pragma once
 
 #include <algorithm>
@@ -54,7 +54,7 @@ class Instructions {
     at_ = start;
     return false;
   }
-  // What else linkers and assemblers fill gaps with, too.
+  // Other bytes with which linkers and assemblers fill gaps.
   bool padding() { return pass({0xcc}) || pass({0}) || nop(); }
 
  private:
@@ -62,7 +62,7 @@ class Instructions {
   size_t at_ = 0;
 };
 
-// Is there nothing to execute in these bytes?
+// Whether these bytes hold nothing to execute.
 inline bool is_padding(Bytes code) {
   Instructions in(code);
   while (in.padding()) continue;

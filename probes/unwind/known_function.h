@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A function that is known by its bytes: each instruction is one whose effect on the stack is
-// known, and each way through it leads to an end.
+// A function recognised by its bytes: the effect of each instruction on the stack is known, and
+// each path through it leads to an end.
 #pragma once
 
 #include <optional>
@@ -17,8 +17,8 @@ struct KnownFunction {
   bool has_flag = false;  // it has cmpb $0,x(%rip) and then movb $1,x(%rip), of the same x
 };
 
-// The one that begins with the first byte, of at most 256; there may be other code behind. Jumps
-// may leave it only at its ends.
+// The function at the first byte, of at most 256 bytes; other code may follow. Jumps may leave it
+// only at its ends.
 std::optional<KnownFunction> known_function(Bytes code);
 
 }  // namespace memflame::unwind

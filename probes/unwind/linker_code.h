@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Code that no compiler wrote and that files say nothing about: .init and .fini, which C libraries
-// begin and end (crti.o, crtn.o) and which no distribution describes, and linkage tables of linkers
-// that describe none (lld). It is known by its bytes: all that can be executed are looked at, and
-// where one is not as expected nothing is said.
+// Code that no compiler wrote and that files do not describe: .init and .fini, which C libraries
+// begin and end (crti.o, crtn.o) and no distribution describes, and linkage tables of linkers that
+// describe none (lld). It is recognised by its bytes: every byte that can be executed is checked,
+// and one unexpected byte means no rows.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +23,10 @@ std::vector<KnownCode> linker_code(const ImageBytes& image, const ElfImage& elf)
 
 // The parts, for tests. `code`: from the first instruction on.
 
-// .init or .fini, to its `ret`; code.size() is more when other code follows. Not known: no rows.
+// .init or .fini, up to its `ret`; code.size() is larger if other code follows. Not recognised: no
+// rows.
 KnownCode list_of_calls(Bytes code, uint64_t address);
-// The whole of a linkage table. Not known: no rows.
+// The whole of a linkage table. Not recognised: no rows.
 KnownCode linkage_table(Bytes code, uint64_t address);
 
 }  // namespace memflame::unwind

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The function of musl that calls main, where the stacks of such programs begin. musl describes
-// none of its code, so it is found by the bytes of what leads to it.
+// none of its code, so the function is found by the bytes that lead to it.
 //
 // Source: musl 1.2, crt/crt1.c, arch/x86_64/crt_arch.h and src/env/__libc_start_main.c.
 #pragma once
@@ -12,8 +12,8 @@
 
 namespace memflame::unwind {
 
-// libc_start_main_stage2, of the library or of a static program: it has one row, row_end. It is
-// jumped to, calls main, and hands what that returns to exit().
+// libc_start_main_stage2, of the library or of a static program; it has one row, row_end. It is
+// entered by a jump, calls main, and passes main's result to exit().
 std::optional<KnownCode> musl_start(const ImageBytes& image, const ElfImage& elf);
 
 }  // namespace memflame::unwind

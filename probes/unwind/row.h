@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // A row of an unwind table: how to find the caller's frame from one instruction on, up to the next
-// row. Plain C, for BPF programs, user space and the cache on disk alike.
+// row. Plain C, for BPF programs, user space and the cache on disk.
 //
 // x86-64: the CFA ("canonical frame address", DWARF 5 section 6.4) is what rsp was before the call
 // instruction; the return address lies right below it, at CFA-8, in every row but signal frames.
-// Only rip, rsp and rbp are followed from frame to frame, and where rbx was saved: no other
-// register is needed to find a caller in compiled code, and rbx only in the dynamic linker's
-// resolver.
+// Only rip, rsp and rbp are followed from frame to frame, and where rbx was saved: compiled code
+// needs no other register to find a caller, and rbx only in the dynamic linker's resolver.
 #pragma once
 
 #ifdef __cplusplus
@@ -33,10 +32,10 @@ enum row_kind {
   row_signal,     // signal frame: all registers from the ucontext above rsp
   row_end,        // the outermost frame: there is no return address
   row_fp,         // no information: assume a frame pointer, CFA = rbp + 16, under conditions
-  row_bad,        // information that cannot be put into a row
+  row_bad,        // information that does not fit in a row
   row_rbx,        // CFA = rbx + 8 * (signed)cfa
-  // Alignment between functions. What returns to the function behind it was never called from
-  // there: the stack was made by hand (makecontext) and begins here.
+  // Alignment between functions. A return address in it did not come from a call: the stack was
+  // made by hand (makecontext) and begins here.
   row_padding,
   row_kind_mask = 15,
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What one instruction does to the stack pointer, to rbp and rbx, and where execution goes on.
+// The effect of one instruction on the stack pointer, rbp and rbx, and where execution continues.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@ enum : uint8_t { number_rbx = 3, number_rsp = 4, number_rbp = 5, no_register = 1
 struct StackEffect {
   uint8_t length = 0;  // bytes; 0: no instruction
   enum Flow : uint8_t {
-    next,    // behind it
+    next,    // after it
     jump,    // to `target`
     branch,  // both
-    call,    // behind it, if what is called returns
-    leave,   // to an address that is not in the instruction: ret, jmp *%rax
-    stop,    // nowhere, or nobody knows
+    call,    // after it, if the called function returns
+    leave,   // to an address not in the instruction: ret, jmp *%rax
+    stop,    // nowhere, or unknown
   } flow = next;
   enum Kind : uint8_t {
     none,
-    push,          // of `reg`, if it is one
+    push,          // of `reg`, if there is one
     pop,           // also by a word
     add,           // rsp += amount
     from_rbp,      // rsp = rbp + amount
@@ -39,7 +39,7 @@ struct StackEffect {
   uint64_t number = 0;   // the number that mov $x loads
 };
 
-// The first instruction of these bytes. `address`: of it.
+// The first instruction of these bytes; `address` is its address.
 StackEffect stack_effect(Bytes code, uint64_t address);
 
 }  // namespace memflame::unwind

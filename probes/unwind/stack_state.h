@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Where rsp is below the return address, and where the caller's rbp and rbx are, at an instruction.
+// At an instruction: how far rsp is below the return address, and where the caller's rbp and rbx
+// are.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +21,13 @@ struct StackState {
   std::optional<int32_t> words = 1;  // CFA = rsp + 8 * words
   std::optional<int32_t> framed;     // CFA = rbp + 8 * framed
   Saved rbp, rbx;
-  uint8_t holder = no_register;  // where the return address is when it was popped (words = 0)
+  uint8_t holder = no_register;  // the register with the return address, if it was popped (words =
+                                 // 0)
   bool outermost = false;        // there is no caller
   bool operator==(const StackState&) const = default;
 
   void apply(const StackEffect& effect);
-  // Another way leads here as well: what differs is not known. Calls of this end: each makes less
+  // Another path leads here too: what differs becomes unknown. Repeated calls end: each makes less
   // known, or changes nothing and returns false.
   bool meet(const StackState& other);
   // row::pc is 0.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What gcc puts into every program and library (crtstuff.c of libgcc) and distributions build
-// without FDEs: deregister_tm_clones, register_tm_clones, __do_global_dtors_aux and frame_dummy,
-// one behind the other. It is known by its bytes: each instruction is one whose effect on the stack
-// is known, and each way leads to an end.
+// The functions that gcc puts into every program and library (crtstuff.c of libgcc) and
+// distributions build without FDEs: deregister_tm_clones, register_tm_clones, __do_global_dtors_aux
+// and frame_dummy, in this order. They are recognised by their bytes: the effect of each
+// instruction on the stack is known, and each path leads to an end.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace memflame::unwind {
 
-// Those of them that lie in this code, sorted; nothing when __do_global_dtors_aux does not, or is
-// not as expected. `address`: of the first byte.
+// Those that lie in this code, sorted; nothing if __do_global_dtors_aux does not, or differs.
+// `address`: of the first byte.
 std::vector<KnownCode> startup_code(Bytes code, uint64_t address);
 
 }  // namespace memflame::unwind

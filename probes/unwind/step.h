@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // One step up a stack, from a frame to its caller's, by a row of an unwind table. Plain C: BPF
-// programs walk live stacks with it, user space walks copied ones, and tests hand-made ones.
+// programs walk live stacks with it, user space walks copied ones, and tests walk hand-made ones.
 //
-// The includer defines, before it includes this:
-//   UNWIND_READ(frame, to, size, address)  copies target memory; 0 when all of it could be read
+// Define these before you include it:
+//   UNWIND_READ(frame, to, size, address)  copies target memory; 0 if all of it could be read
 //   UNWIND_RETURN(frame, slot, value)      the true return address where `value` was read at `slot`
 // and u8 … s64, struct row (row.h) and enum stop (bpf/shared.h).
 #pragma once
 
-// Where a walk is. The includer's walk begins with it.
+// The state of a walk. The includer's walk begins with it.
 struct frame {
   u64 ip, sp, bp;
   u64 bx;       // rbx, or the address where it was saved, as `bx_is` says
   u32 bx_is;    // enum bx_is
   u32 exact;    // ip is the next instruction itself, not the one behind a call
-  u32 guessed;  // found by the frame pointer rule: to be believed if it lies in known code
+  u32 guessed;  // found by the frame pointer rule: trusted only if it lies in known code
   u32 stop;     // enum stop, once a step has failed
 };
 
@@ -22,9 +22,8 @@ struct frame {
 enum bx_is { bx_value, bx_address, bx_unknown };
 
 enum {
-  // What a frame found by the frame pointer alone may span at most: where rbp is not a frame
-  // pointer
-  // it points anywhere.
+  // The farthest that a frame found by the frame pointer alone may span: where rbp is not a frame
+  // pointer, it points anywhere.
   farthest_frame_pointer = 1 << 20,
   // The kernel's frame of a signal handler (arch/x86/include/asm/sigframe.h): when the handler has
   // returned to its restorer, rsp is at the ucontext, whose uc_mcontext.gregs begin at 40.
@@ -32,12 +31,12 @@ enum {
   signal_frame_bp = 40 + 8 * 10,
 };
 
-// The instruction whose row holds. A return address may be the first byte of the next function.
+// The address whose row applies. A return address may be the first byte of the next function.
 static inline u64 row_address(const struct frame* frame) {
   return frame->ip - (frame->exact ? 0 : 1);
 }
 
-// Is the frame's address where its code begins, not behind a call? Then it is named as it is.
+// Whether the frame's address is exact, not after a call; it is then named as it is.
 static inline int is_exact(const struct frame* frame, struct row row) {
   return frame->exact || row.kind == row_padding;
 }
@@ -58,8 +57,8 @@ static inline int unwind_signal(struct frame* frame) {
   return 1;
 }
 
-// Turns `frame` into its caller's. Returns 0, with `stop` set, when there is none or it cannot be
-// told.
+// Turns `frame` into its caller's. Returns 0, with `stop` set, if there is no caller or it cannot
+// be told.
 static inline int unwind_step(struct frame* frame, struct row row) {
   u64 cfa = 0, words[2] = {0, 0}, bp = frame->bp;
   u32 rbp = row.rbp, guessed = 0, rbx = row.kind >> 4;

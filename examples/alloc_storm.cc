@@ -67,7 +67,7 @@ extern "C" {
     if (stopped.load(std::memory_order_relaxed)) break;
     const uint64_t random = next(worker.random);
     void* block = storm_allocate(worker, 16 + random % 512);
-    // Put it into some mailbox and free what lay there, whoever put that in.
+    // Puts it into some mailbox and frees the block that was there, whichever thread put it in.
     storm_free(worker, mailboxes[(random >> 32) % mailbox_count].exchange(block));
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// libc's allocator and another one beside it in one process, which is called by its own names.
+// libc's allocator and a second one in one process, which is called by its own names.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

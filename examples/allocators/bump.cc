@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// An allocator of our own for programs to bring along: memory from one reserve, never used again.
-// Compiled under several names: BUMP(malloc) is je_malloc, _rjem_malloc or malloc itself. It
-// forgives: what is freed twice, or was never allocated, is left alone. As in real
-// allocators some functions go through others, by calls and by jumps.
+// An allocator for test programs: memory from one reserve, never reused. Compiled under several
+// names: BUMP(malloc) is je_malloc, _rjem_malloc or malloc itself. It forgives: a block freed
+// twice, or never allocated, is left alone. As in real allocators some functions go through others,
+// by calls and by jumps.
 #include <sys/mman.h>
 
 #include <atomic>
@@ -53,7 +53,7 @@ char* start_of_reserve() {
   return start;
 }
 
-// Threads that race do it twice, which does no harm.
+// Threads that race do it twice, which is harmless.
 bool make_usable(char* start, size_t end) {
   const size_t before = usable.load();
   if (end <= before) return true;
@@ -85,7 +85,7 @@ void* take(size_t size, size_t alignment) {
   return block;
 }
 
-// The size of a block that this allocator gave out and has not taken back, else nothing.
+// The header of a block that this allocator gave out and did not take back, else nothing.
 Header* header_of(void* block) {
   char* const start = reserve.load(std::memory_order_acquire);
   char* const at = static_cast<char*>(block);
@@ -154,7 +154,7 @@ BUMP_API size_t BUMP(malloc_usable_size)(void* block) {
   return header == nullptr ? 0 : (header->size + unit - 1) / unit * unit;
 }
 
-// C23's, and one that is older than C.
+// C23's, and one older than C.
 BUMP_API void BUMP(free_sized)(void* block, size_t) { BUMP(free)(block); }
 BUMP_API void BUMP(free_aligned_sized)(void* block, size_t, size_t) { give_back(block); }
 BUMP_API void BUMP(cfree)(void* block) { give_back(block); }

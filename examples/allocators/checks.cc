@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What allocation profilers are known to get wrong, one function each, beyond what alloc_truth.cc
-// has: reallocation chains, calls that fail, what is left by one function and freed by another,
-// functions that reach malloc() by several ways, jumps and exceptions across callers, stacks of our
-// own, and children.
+// What allocation profilers are known to get wrong, one function each, beyond alloc_truth.cc:
+// reallocation chains, calls that fail, blocks left by one function and freed by another, functions
+// that reach malloc() in several ways, jumps and exceptions across callers, stacks of our own, and
+// children.
 #include <malloc.h>
 #include <sys/wait.h>
 #include <ucontext.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Every way to get memory from an allocator, and every way to give it back: one program, linked
-// with one allocator after the other. Each way keeps and gives back known amounts in a function of
-// its own. Compiled with WITHOUT_NEW for C libraries that no C++ library goes with.
+// Every way to allocate and to free: one program, linked with one allocator after the other. Each
+// way keeps and frees known amounts in a function of its own. Compiled with WITHOUT_NEW for C
+// libraries that no C++ library goes with.
 #include <malloc.h>
 
 #include <cstddef>
@@ -65,7 +65,7 @@ extern "C" {
 [[gnu::noinline]] void by_realloc_of_null() {
   by_sizes([](size_t size) { return realloc(nullptr, size); }, by_free);
 }
-// In place and elsewhere, up and down: the last one is what stays.
+// In place and elsewhere, up and down: the last one stays.
 [[gnu::noinline]] void by_realloc() {
   by_sizes(
       [](size_t size) {

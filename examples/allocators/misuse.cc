@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Frees what it must not, in functions that say how. Linked with an allocator that forgives it
-// (bump.cc). Sections are what memflame calls each, "correct" is what must not be taken for any.
+// Frees wrongly, in functions that say how. Linked with an allocator that forgives it (bump.cc).
+// Sections are memflame's names for each misuse; "correct" must not be reported.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -71,7 +71,7 @@ extern "C" {
     ::operator delete(hide(block));
   }
 }
-// What another function has freed long ago.
+// A block that another function freed long ago.
 void* freed_long_ago = nullptr;
 [[gnu::noinline]] void frees_first() { free(freed_long_ago = keep(malloc(64))); }
 [[gnu::noinline]] void frees_later() { free(hide(freed_long_ago)); }
@@ -108,7 +108,7 @@ void* freed_long_ago = nullptr;
   for (int i = 0; i < 4; ++i) ::operator delete(keep(::operator new[](100)));
 }
 
-// All of this is right.
+// All of this is correct.
 [[gnu::noinline]] void does_it_right() {
   for (int i = 0; i < 20; ++i) {
     free(keep(malloc(100)));
@@ -146,7 +146,7 @@ void* freed_long_ago = nullptr;
       [] {});
   free(block);
 }
-// What a child has from its parent is its own to free, whatever the parent does.
+// A child may free what it inherited from its parent, whatever the parent does.
 [[gnu::noinline]] void frees_in_child() {
   void* blocks[10];
   for (void*& block : blocks) block = keep(malloc(100));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// An allocator that gives out most of its blocks by a way that no probe sees, as one does whose
-// malloc() is inlined into operators and pools. All frees are right, and go through free().
+// An allocator that allocates most of its blocks in a way that no probe sees, like one whose
+// malloc() is inlined into operators and pools. All frees are correct, and go through free().
 #include <cstddef>
 #include <cstdint>
 #include <cstring>

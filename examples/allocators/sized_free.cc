@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Blocks given back by the functions that few C libraries have.
+// Blocks freed by functions that few C libraries have.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

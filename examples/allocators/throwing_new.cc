@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Every operator new that can throw does so three times and is caught, every one that cannot
-// returns nothing, and each gives a block before and after. Under a profiler with return probes on
+// Every operator new that can throw does so three times and is caught, every one that cannot throw
+// returns null, and each allocates a block before and after. Under a profiler with return probes on
 // one of them, the unwinder would meet the probe's trampoline and end the program.
 //
 //   throwing_new [handler]
@@ -66,8 +66,8 @@ extern "C" {
   }
 }
 
-// What comes after an exception, further down the stack than where it was thrown by any distance:
-// what is left there of the call that failed must not be taken for a call that goes on.
+// Runs after an exception, further down the stack than where it was thrown, at varying distances:
+// remains of the failed call must not be taken for a call that still runs.
 [[gnu::noinline]] void goes_on(size_t gap) {
   void* const room = __builtin_alloca(gap);
   sink = room;

@@ -340,12 +340,6 @@ void Session::on_copy(std::span<const std::byte> data) {
   }
 }
 
-bool Session::first_probe_of(int fd) {
-  struct stat status {};
-  return fd >= 0 && ::fstat(fd, &status) == 0 &&
-         probed_files_.emplace(status.st_dev, status.st_ino).second;
-}
-
 void Session::add_row(Recording& recording, uint64_t key, const std::string& group,
                       const std::vector<int64_t>& values, int64_t events) {
   recording.sums.push_back({stacks_.row(recording, key), group, values, events});

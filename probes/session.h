@@ -66,9 +66,6 @@ class Session {
   const Deaths& deaths() const { return deaths_; }
   StackStatistics stacks() const { return unwinder_.statistics(counters()); }
 
-  // True once for a file: has it got its probes already?
-  bool first_probe_of(int fd);
-  size_t probed_files() const { return probed_files_.size(); }
   // Some of the targets' figures are estimates of their own.
   void target_samples() { options_.target_samples = true; }
   void count_late_attach() { ++late_attaches_; }
@@ -116,7 +113,6 @@ class Session {
   OsLedger os_;
   Deaths deaths_;
   uint64_t next_reading_ns_ = 0;
-  std::set<std::pair<uint64_t, uint64_t>> probed_files_;  // device, inode
   uint64_t late_attaches_ = 0;
   bool armed_ = false;
 

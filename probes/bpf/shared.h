@@ -387,18 +387,6 @@ struct counters {
   u64 stops[stop_count];     // walks in BPF by enum stop
 };
 
-// alloc: the kinds of functions, passed as attach cookie.
-enum alloc_function {
-  fn_malloc = 1,      // (size)
-  fn_calloc,          // (count, size)
-  fn_realloc,         // (old, size)
-  fn_reallocarray,    // (old, count, size)
-  fn_aligned,         // (alignment, size): memalign, aligned_alloc
-  fn_posix_memalign,  // (out, alignment, size)
-  fn_valloc,          // (size): valloc, pvalloc
-  fn_free,            // (pointer)
-};
-
 // alloc: a call from the allocator's own code: own_calls.
 struct own_call {
   u32 function;  // index in the run's list

@@ -114,9 +114,6 @@ ALWAYS_INLINE u64 returned_to(struct walk* walk, u64 slot, u64 address) {
   return walk->pending.next ? true_return_address(&walk->pending, slot, address) : address;
 }
 
-// The verifier must not follow what it knows of a number into both branches of a search.
-#define OPAQUE(x) asm volatile("" : "+r"(x))
-
 ALWAYS_INLINE struct row unpack(u32 rule) {
   return (struct row){.cfa = rule >> 16, .kind = rule >> 8, .rbp = rule};
 }

@@ -9,7 +9,7 @@
 
 #include "core/recording.h"
 #include "probes/alloc/budget.h"
-#include "probes/kernel.h"
+#include "probes/kernel_features.h"
 #include "probes/memory_plan.h"
 #include "probes/probe.h"
 #include "probes/procfs.h"

@@ -13,7 +13,7 @@
 #include "core/recording.h"
 #include "probes/bpf_object.h"
 #include "probes/deaths.h"
-#include "probes/kernel.h"
+#include "probes/kernel_features.h"
 #include "probes/links.h"
 #include "probes/os_ledger.h"
 #include "probes/pids/pid_namespace.h"

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "probes/kernel.h"
+#include "probes/kernel_features.h"
 #include "probes/session.h"
 
 namespace memflame {

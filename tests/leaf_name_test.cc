@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "probes/kmem/leaf_name.h"
+#include "probes/kernel/leaf_name.h"
 
 #include <doctest/doctest.h>
 
@@ -7,8 +7,8 @@
 #include <fstream>
 
 #include "probes/bpf/shared.h"
-#include "probes/kmem/meminfo.h"
-#include "probes/kmem/slab_aliases.h"
+#include "probes/kernel/meminfo.h"
+#include "probes/kernel/slab_aliases.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 

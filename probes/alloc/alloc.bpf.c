@@ -9,7 +9,7 @@
 //
 // A block leaves the live table before free() or realloc() runs and enters it after malloc()
 // returned, so an address that another thread gets in between can never be mistaken.
-#include "../bpf/kernel.h"
+#include "../bpf/kernel_structs.h"
 #include "../bpf/shared.h"
 #include "call_shape.h"
 

@@ -2,7 +2,7 @@
 // By which of the kernel's means probes are put on functions in one run.
 #pragma once
 
-#include "probes/kernel.h"
+#include "probes/kernel_features.h"
 #include "probes/options.h"
 
 namespace memflame {

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "../unwind/row.h"
-#include "kernel.h"
+#include "kernel_structs.h"
 #include "shared.h"
 
 // Both are filled by user space through mmap.

@@ -3,7 +3,7 @@
 // `struct probe_state` that capture.h mentions.
 #pragma once
 
-#include "kernel.h"
+#include "kernel_structs.h"
 #include "shared.h"
 #include "walk.h"
 

@@ -13,7 +13,7 @@
 #pragma once
 
 #include "../unwind/row.h"
-#include "kernel.h"
+#include "kernel_structs.h"
 #include "learnt.h"
 #include "shared.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // The brk probe: who moves the program break. One event a call, with the break before and after.
-#include "../bpf/kernel.h"
+#include "../bpf/kernel_structs.h"
 #include "../bpf/shared.h"
 
 struct probe_state {

@@ -12,7 +12,7 @@
 // With --every N, each page (or fault) has a chance of 1 in N to bring in the stack of its event,
 // and stands for N; an event of N pages or more is always taken, and counts as it is. What all
 // events come to is kept per space, so that totals stay exact.
-#include "../bpf/kernel.h"
+#include "../bpf/kernel_structs.h"
 #include "../bpf/shared.h"
 
 struct probe_state {

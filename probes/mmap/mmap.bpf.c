@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // The mmap probe: every successful mmap, munmap, mremap and mprotect, as an event. Rates are low
 // enough for user space to keep the intervals (probes/mmap/intervals.h).
-#include "../bpf/kernel.h"
+#include "../bpf/kernel_structs.h"
 #include "../bpf/shared.h"
 
 struct probe_state {

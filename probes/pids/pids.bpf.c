@@ -3,7 +3,7 @@
 // one. A task iterator visits only what its reader can see.
 #include "pids.h"
 
-#include "../bpf/kernel.h"
+#include "../bpf/kernel_structs.h"
 
 char license_name[] SEC("license") = "Dual BSD/GPL";
 

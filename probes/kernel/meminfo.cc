@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "probes/kmem/meminfo.h"
+#include "probes/kernel/meminfo.h"
 
 #include <algorithm>
 #include <charconv>

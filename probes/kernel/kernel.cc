@@ -8,15 +8,15 @@
 
 #include "core/error.h"
 #include "core/units.h"
-#include "probes/kmem/kernel_code.h"
-#include "probes/kmem/leaf_name.h"
-#include "probes/kmem/meminfo.h"
-#include "probes/kmem/slab_aliases.h"
+#include "probes/kernel/kernel_code.h"
+#include "probes/kernel/leaf_name.h"
+#include "probes/kernel/meminfo.h"
+#include "probes/kernel/slab_aliases.h"
 #include "probes/session.h"
 
 extern "C" {
-extern const std::byte memflame_kmem_object[];
-extern const std::byte memflame_kmem_object_end[];
+extern const std::byte memflame_kernel_object[];
+extern const std::byte memflame_kernel_object_end[];
 }
 
 namespace memflame {
@@ -132,7 +132,7 @@ void attach(Session& session) {
       session.links().raw_tracepoint(session.object().program(row.program), row.name);
 }
 
-// struct cache of kmem.bpf.c.
+// struct cache of kernel.bpf.c.
 struct Cache {
   uint64_t name = 0;
   uint32_t size = 0, number = 0;
@@ -332,7 +332,7 @@ void reconcile(Session& session, Recording& recording) {
       " freed without a trace and allocated again");
 }
 
-std::span<const std::byte> object() { return {memflame_kmem_object, memflame_kmem_object_end}; }
+std::span<const std::byte> object() { return {memflame_kernel_object, memflame_kernel_object_end}; }
 
 }  // namespace
 

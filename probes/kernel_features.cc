@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "probes/kernel.h"
+#include "probes/kernel_features.h"
 
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>

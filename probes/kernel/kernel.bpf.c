@@ -9,7 +9,7 @@
 //
 // An allocation is announced after the memory was taken and a free before it is given back, so an
 // address that another CPU gets in between is never mistaken.
-#include "../bpf/kernel.h"
+#include "../bpf/kernel_structs.h"
 #include "../bpf/shared.h"
 
 struct probe_state {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "probes/kmem/kernel_code.h"
+#include "probes/kernel/kernel_code.h"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "probes/kmem/leaf_name.h"
+#include "probes/kernel/leaf_name.h"
 
 #include "probes/bpf/shared.h"
 

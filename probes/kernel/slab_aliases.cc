@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "probes/kmem/slab_aliases.h"
+#include "probes/kernel/slab_aliases.h"
 
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
 
-#include "probes/kmem/leaf_name.h"
+#include "probes/kernel/leaf_name.h"
 #include "probes/procfs.h"
 
 namespace memflame {

@@ -165,10 +165,11 @@ Extension make_extension(bool kernel, LeaksOptions& options) {
   return extension;
 }
 
-const Probe& probe_named(std::string_view name) {
+// The probe that follows blocks of the kernel, or of programs.
+const Probe& probe_of_blocks(bool of_kernel) {
   for (const Probe* probe : probes())
-    if (probe->name == name) return *probe;
-  throw Error("internal: no probe " + std::string(name));
+    if (probe->has_blocks && probe->user_stacks != of_kernel) return *probe;
+  throw Error("internal: no probe follows such blocks");
 }
 
 }  // namespace
@@ -177,10 +178,10 @@ const Probe& probe_named(std::string_view name) {
 CommandPage leaks_page() {
   LeaksOptions unused;
   const Extension extension = make_extension(false, unused);
-  CommandPage page = page_of(probe_named("alloc"), &extension);
+  CommandPage page = page_of(probe_of_blocks(false), &extension);
   const po::options_description known = all_options(page);
   po::options_description more("With --kernel");
-  const po::options_description of_kernel = all_options(page_of(probe_named("kernel"), &extension));
+  const po::options_description of_kernel = all_options(page_of(probe_of_blocks(true), &extension));
   for (const auto& option : of_kernel.options())
     if (known.find_nothrow(option->long_name(), false) == nullptr) more.add(option);
   page.options.push_back(std::move(more));
@@ -190,7 +191,7 @@ CommandPage leaks_page() {
 int run_leaks(const Arguments& arguments) {
   const auto own_end = std::find(arguments.begin(), arguments.end(), "--");
   const bool kernel = std::find(arguments.begin(), own_end, "--kernel") != own_end;
-  const Probe& probe = probe_named(kernel ? "kernel" : "alloc");
+  const Probe& probe = probe_of_blocks(kernel);
   LeaksOptions options;
   const Extension extension = make_extension(kernel, options);
   std::optional<Request> request = read_request(probe, arguments, &extension);

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "cli/output_file.h"
-#include "probes/alloc/rate.h"
 #include "probes/run_notes.h"
 #include "probes/session.h"
 
@@ -30,9 +29,9 @@ std::string clock_text() {
   return text.data();
 }
 
-std::string sampling_of(const ProbeOptions& options) {
-  if (!is_sampled(options)) return "";
-  const std::string words = sampling_in_words(options);
+std::string sampling_of(const Accounting& accounting) {
+  if (!accounting.is_sampled()) return "";
+  const std::string words = accounting.sampling_in_words();
   return words.empty() ? "at the rate that --max-overhead allows" : words;
 }
 
@@ -110,8 +109,8 @@ LeaksLook LeaksWatcher::take_look(Session& session, double seconds) {
     look.recording = recording_of(session, {}, options_.by_count);
   for (const LiveStack* stack : look.shown)
     if (session.spaces().has_ended(stack->stack.space)) look.ended.insert(stack->stack.space);
-  look.sampled = is_sampled(session.options());
-  look.sampling = sampling_of(session.options());
+  look.sampled = session.accounting().is_sampled();
+  look.sampling = sampling_of(session.accounting());
   look.losses = session.losses();
   look.unseen_frees = session.counters().unseen_frees;
   look.notes = filters_in_words(session.options());
@@ -167,7 +166,7 @@ bool LeaksWatcher::wants_results(Recording& recording) {
   show_live(recording, old_stacks(SIZE_MAX), options_.by_count, sampled);
   if (options_.older_ns != 0) recording.meta.notes.push_back(age_filter(options_.older_ns));
   return request_.format != nullptr || !request_.summary.empty() || request_.verbose ||
-         request_.probe.check;
+         (request_.probe.own && request_.probe.own->wants_summary());
 }
 
 void LeaksWatcher::print_call(const bpf::call_record& call, const std::string& function) {

@@ -7,9 +7,9 @@
 #include <cmath>
 #include <iostream>
 
-#include "cli/alloc_options.h"
 #include "cli/completed.h"
 #include "cli/drawing_options.h"
+#include "cli/option_rows.h"
 #include "cli/options.h"
 #include "cli/target_options.h"
 #include "cli/version.h"
@@ -37,40 +37,14 @@ po::options_description value_option(const Probe& probe) {
   return options;
 }
 
-po::options_description measure_options(const Probe& probe) {
+po::options_description measure_options(const Probe& probe, std::span<const OptionRow> rows) {
   po::options_description options("Measure");
   options.add_options()("duration,d", po::value<double>()->value_name("SECONDS"),
                         "stop measuring after this many seconds; a COMMAND runs on (default: when "
                         "the target ends, or Ctrl-C)");
-  if (probe.name == "mmap")
-    options.add_options()("kind", one_of("WHAT", {"anon", "file", "shared", "none", "all"}),
-                          "anon, file, shared, none (PROT_NONE) or all (default: all)");
-  if (probe.name == "kernel") {
-    options.add_options()("kind", one_of("WHAT", {"slab", "pages", "percpu", "vmalloc", "all"}),
-                          "slab, pages, percpu, vmalloc or all (default: slab)");
-    options.add_options()("percpu", po::bool_switch(), "the same as --kind percpu");
-    options.add_options()("requested", po::bool_switch(),
-                          "count requested bytes, not those the allocator allots");
-    return options;  // its stacks are kernel stacks only
-  }
-  if (probe.name != "alloc")
-    options.add_options()("kernel-stacks", po::bool_switch(),
-                          "also take kernel frames, above the user's");
-  if (probe.name == "fault")
-    options.add_options()("every", po::value<uint32_t>()->value_name("N"),
-                          "take the stack of one event in N, at random; the picture is "
-                          "then an estimate, totals stay exact");
-  options.add_options()("stacks", one_of("HOW", {"dwarf", "fp", "copy"}),
-                        "how stacks are taken: dwarf (unwind tables; default), fp (frame pointers) "
-                        "or copy (walked in user space: slow)");
-  options.add_options()("max-depth", po::value<uint32_t>()->value_name("N"),
-                        "most frames of a stack, up to 1023 (default: 512)");
-  options.add_options()("max-table", po::value<uint32_t>()->value_name("MIB"),
-                        "most kernel memory for unwind tables, in MiB (default: 256)");
-  options.add_options()("copy-kib", po::value<uint32_t>()->value_name("KIB"),
-                        "how much of a stack to copy if it must be copied, at most 64 KiB "
-                        "(default: 64)");
-  options.add_options()("per-pid", po::bool_switch(), "tell processes of one name apart");
+  add_rows(options, rows, OptionGroup::measure);
+  if (probe.user_stacks)
+    options.add_options()("per-pid", po::bool_switch(), "tell processes of one name apart");
   return options;
 }
 
@@ -102,10 +76,10 @@ po::options_description hidden_options() {
 
 NameTable values_of(const Probe& probe) {
   NameTable table{.title = "What --value can draw"};
+  ProbeOptions options = default_options(probe);
   for (const ProbeValue& value : probe.values) {
-    ProbeOptions options;
     options.value = value.name;
-    const ValueType type = probe.types(options)[value.column];
+    const ValueType type = probe.types(options, false)[value.column];
     table.rows.push_back({std::string(value.name),
                           std::string(value.help) + " [" + std::string(name(type.unit)) + "]"});
   }
@@ -119,9 +93,8 @@ std::vector<Example> examples_of(const Probe& probe) {
       {name + " -o graph.svg -- ./server --port 80", "run a program and watch it from its start"},
       {name + " --comm postgres --format folded > stacks.folded",
        "watch all processes of a name until Ctrl-C, and write stacks as text"}};
-  if (probe.name == "alloc")
-    examples.push_back({name + " -p 1234 --max-overhead 1 -o graph.svg",
-                        "sample, so that it costs the process at most one percent of its time"});
+  for (const ProbeExample& example : probe.examples)
+    examples.push_back({name + " " + std::string(example.arguments), std::string(example.meaning)});
   if (probe.whole_system)
     examples.push_back({name + " -d 10 -o system.svg", "watch the whole system for ten seconds"});
   return examples;
@@ -145,68 +118,32 @@ uint32_t power_of_two(uint32_t bytes) {
   return power;
 }
 
-Stacks stacks_named(const std::string& name) {
-  if (name.empty() || name == "dwarf") return Stacks::dwarf;
-  if (name == "fp") return Stacks::fp;
-  if (name == "copy") return Stacks::copy;
-  throw Error("--stacks takes dwarf, fp or copy, not '" + name + "'", ExitCode::usage);
-}
-
-// An option with a number within limits.
-void take_number(const po::variables_map& values, const char* name, uint32_t least, uint32_t most,
-                 uint32_t& into) {
-  take(values, name, into);
-  if (into < least || into > most)
-    throw Error("--" + std::string(name) + " " + std::to_string(into) + ": expected " +
-                    std::to_string(least) + " to " + std::to_string(most),
-                ExitCode::usage);
-}
-
-void read_stack_options(const po::variables_map& values, ProbeOptions& options) {
-  std::string stacks;
-  take(values, "stacks", stacks);
-  options.stacks = stacks_named(stacks);
-  take_number(values, "max-depth", 1, 1023, options.max_depth);
-  take_number(values, "max-table", 1, 16384, options.max_table_mib);
-  take_number(values, "copy-kib", 1, 64, options.copy_kib);
+void read_check_options(const po::variables_map& values, ProbeOptions& options) {
   take(values, "check-stacks", options.check_file);
   if (!options.check_file.empty()) options.check_every = 1;
   take(values, "check-every", options.check_every);
 }
 
-void read_kind(const Probe& probe, const po::variables_map& values, ProbeOptions& options) {
-  if (probe.name == "kernel") options.kind = "slab";
-  take(values, "kind", options.kind);
-  take(values, "requested", options.requested_size);
-  if (values.count("percpu") == 0 || !values["percpu"].as<bool>()) return;
-  if (values.count("kind") != 0 && options.kind != "percpu")
-    throw Error("--percpu and --kind " + options.kind + " are mutually exclusive", ExitCode::usage);
-  options.kind = "percpu";
-}
-
 Request request_of(const Probe& probe, const po::variables_map& values, const Arguments& command,
                    const Extension* extension) {
   Request request;
-  ProbeOptions& options = request.probe;
+  ProbeOptions& options = request.probe = default_options(probe);
   request.command = extension != nullptr ? extension->command : std::string(probe.name);
-  options.target = read_target(probe, values, command);
+  options.target = read_target(values, command);
   if (options.target.whole_system() && !probe.whole_system)
     throw Error("memflame " + request.command + " needs a target: " + target_choices() +
                     (extension != nullptr ? extension->no_target : ""),
                 ExitCode::usage);
   take(values, "value", options.value);
-  read_kind(probe, values, options);
   if (values.count("duration") != 0) {
     options.seconds = values["duration"].as<double>();
     if (!(*options.seconds > 0) || !std::isfinite(*options.seconds))
       throw Error("-d: the duration must be a positive number of seconds", ExitCode::usage);
   }
-  if (values.count("kernel-stacks") != 0)
-    options.kernel_stacks = values["kernel-stacks"].as<bool>();
-  if (probe.name == "fault" && values.count("every") != 0)
-    take_number(values, "every", 1, 1000000, options.every);
-  read_stack_options(values, options);
-  read_block_options(values, options);
+  read_rows(values, option_rows(probe, options));
+  settle_options(options);
+  check_target(options.target);
+  read_check_options(values, options);
   take(values, "max-stacks", options.max_stacks);
   // A copy is up to four thousand times as large as a walked stack's record in the ring.
   if (options.stacks == Stacks::copy) options.ring_bytes = 64U << 20;
@@ -242,11 +179,17 @@ Request request_of(const Probe& probe, const po::variables_map& values, const Ar
 
 CommandPage page_of(const Probe& probe, const Extension* extension) {
   CommandPage page = extension != nullptr ? extension->page : own_page(probe);
-  page.options = OptionGroups{target_options(probe)};
+  ProbeOptions defaults = default_options(probe);
+  const std::vector<OptionRow> rows = option_rows(probe, defaults);
+  page.options = OptionGroups{target_options()};
+  add_rows(page.options.back(), rows, OptionGroup::target);
   if (extension != nullptr) page.options.push_back(extension->visible);
-  page.options.push_back(measure_options(probe));
+  page.options.push_back(measure_options(probe, rows));
   if (extension == nullptr) page.options.back().add(value_option(probe));
-  if (probe.has_blocks) page.options.push_back(block_options(probe));
+  if (probe.has_blocks) {
+    page.options.emplace_back("Blocks");
+    add_rows(page.options.back(), rows, OptionGroup::blocks);
+  }
   page.options.push_back(
       drawing_options(extension != nullptr ? extension->formats : "", extension != nullptr));
   page.options.push_back(report_options());

@@ -55,31 +55,9 @@ void read_cgroups(const po::variables_map& values, Target& target) {
   }
 }
 
-// Whether a probe is attached to functions of programs; other probes see a child from its start
-// without cost to others.
-bool follows_functions(const Probe& probe) { return probe.name == "alloc"; }
-
-void read_children(const Probe& probe, const po::variables_map& values, Target& target) {
-  std::string mode;
-  take(values, "children", mode);
-  if (!mode.empty() && mode != "exact" && mode != "follow" && mode != "none")
-    throw Error("--children takes exact, follow or none, not '" + mode + "'", ExitCode::usage);
-  if (!mode.empty() && mode != "none" && !target.follow_children)
-    throw Error("--no-children and --children " + mode + " are mutually exclusive",
-                ExitCode::usage);
-  // What a child does before its probes come would turn correct frees into candidates.
-  const bool check = values.count("check") != 0 && values["check"].as<bool>();
-  if (check && mode == "follow")
-    throw Error("--check must see everything a child does: use --children exact or none",
-                ExitCode::usage);
-  if (mode == "none") target.follow_children = false;
-  const bool exact = mode == "exact" || (mode.empty() && (check || !target.command.empty()));
-  target.own_links = follows_functions(probe) && !(exact && target.follow_children);
-}
-
 }  // namespace
 
-po::options_description target_options(const Probe& probe) {
+po::options_description target_options() {
   po::options_description options("Target");
   options.add_options()("pid,p", completed("PID", {Offer::pids}),
                         "processes to attach to: PID[,PID...]");
@@ -97,12 +75,6 @@ po::options_description target_options(const Probe& probe) {
                         "run COMMAND as this user (default: the user who called sudo, else root)");
   options.add_options()("no-children", po::bool_switch(),
                         "do not follow processes that the target starts");
-  if (!follows_functions(probe)) return options;
-  options.add_options()("children", one_of("HOW", {"follow", "exact", "none"}),
-                        "follow: probe only the watched processes, a child some ms after its start "
-                        "(default with -p and --comm); exact: from its first instruction, which "
-                        "slows down all processes that use the same libraries (default with "
-                        "COMMAND); none: as --no-children");
   return options;
 }
 
@@ -110,14 +82,13 @@ std::string target_choices() {
   return "-p PID, --comm NAME, --cgroup PATH, --container ID, --unit NAME or -- COMMAND";
 }
 
-Target read_target(const Probe& probe, const po::variables_map& values, const Arguments& command) {
+Target read_target(const po::variables_map& values, const Arguments& command) {
   Target target;
   if (values.count("pid") != 0) target.pids = parse_pids(values["pid"].as<std::string>());
   take(values, "comm", target.comm);
   take(values, "user", target.user);
   target.command = command;
   target.follow_children = !values["no-children"].as<bool>();
-  read_children(probe, values, target);
   read_cgroups(values, target);
   const int ways = int{!target.pids.empty()} + int{!target.comm.empty()} +
                    int{!target.cgroups.empty()} + int{!command.empty()};
@@ -125,9 +96,6 @@ Target read_target(const Probe& probe, const po::variables_map& values, const Ar
     throw Error(
         "-p, --comm, -- COMMAND and cgroups (--cgroup, --container, --unit) are mutually exclusive",
         ExitCode::usage);
-  if (!target.cgroups.empty() && !target.follow_children)
-    throw Error("--no-children: all processes of a cgroup are watched, children too: use -p",
-                ExitCode::usage);
   if (!target.user.empty() && command.empty())
     throw Error("--user needs '-- COMMAND'", ExitCode::usage);
   // The kernel keeps 15 bytes of a name.
@@ -137,6 +105,12 @@ Target read_target(const Probe& probe, const po::variables_map& values, const Ar
                     target.comm.substr(0, 15) + "'",
                 ExitCode::usage);
   return target;
+}
+
+void check_target(const Target& target) {
+  if (!target.cgroups.empty() && !target.follow_children)
+    throw Error("--no-children: all processes of a cgroup are watched, children too: use -p",
+                ExitCode::usage);
 }
 
 std::string as_typed(const Target& target) {

@@ -7,18 +7,19 @@
 
 #include "cli/commands.h"
 #include "probes/options.h"
-#include "probes/probe.h"
 
 namespace memflame {
 
-boost::program_options::options_description target_options(const Probe& probe);
+boost::program_options::options_description target_options();
 
 // "-p PID, --comm NAME or -- COMMAND"
 std::string target_choices();
 
-// `command`: the words after "--". Throws Error(usage).
-Target read_target(const Probe& probe, const boost::program_options::variables_map& values,
-                   const Arguments& command);
+// `command`: the words behind "--". Throws Error(usage).
+Target read_target(const boost::program_options::variables_map& values, const Arguments& command);
+
+// All options were read. Throws Error(usage) where others have made the target impossible.
+void check_target(const Target& target);
 
 // " -p 12,13", " --comm NAME", …; " (whole system)" if nothing was named.
 std::string as_typed(const Target& target);

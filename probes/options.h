@@ -6,12 +6,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "probes/bpf/shared.h"
 #include "probes/cgroups.h"
+#include "probes/option_row.h"
 
 namespace memflame {
 
@@ -24,9 +26,6 @@ struct Target {
   std::string user;                  // the user to start it as, as typed; empty = not given
   std::string runs_as;               // the user it is started as; empty = memflame's own
   bool follow_children = true;
-  // alloc: probes for the watched processes only, and for a child as soon as it has started. False:
-  // for all processes that use the same files, so a child has them from the start.
-  bool own_links = false;
 
   bool whole_system() const {
     return pids.empty() && comm.empty() && cgroups.empty() && command.empty();
@@ -37,10 +36,32 @@ struct Target {
 // in user space. In the order of bpf::stacks.
 enum class Stacks : uint8_t { dwarf, fp, copy };
 
+struct ProbeOptions;
+
+// The options of one probe: each probe derives its own in its folder.
+class ProbeSettings {
+ public:
+  ProbeSettings() = default;
+  ProbeSettings(const ProbeSettings&) = delete;
+  ProbeSettings& operator=(const ProbeSettings&) = delete;
+  virtual ~ProbeSettings() = default;
+
+  // One row per option; it sets a field of this object or of `common`, which must outlive it.
+  virtual std::vector<OptionRow> rows(ProbeOptions& common) = 0;
+  // Called when the whole command line is read; may change `common`. Throws Error(usage) for
+  // options that contradict each other.
+  virtual void settle(ProbeOptions& /*common*/) {}
+  // "filtered: …" for each option that leaves something out.
+  virtual std::vector<std::string> filters_in_words() const { return {}; }
+  // True if the summary at the end is needed whatever else is written.
+  virtual bool wants_summary() const { return false; }
+};
+
+// The options of a run. These fields are for every probe.
 struct ProbeOptions {
   Target target;
-  std::string value;         // a name of Probe::values; empty = the first
-  std::string kind = "all";  // mmap, kernel: which memory
+  std::shared_ptr<ProbeSettings> own;  // of one probe; copies share it, unchanged; null = none
+  std::string value;                   // a name of Probe::values; empty = the first
   std::optional<double> seconds;
   Stacks stacks = Stacks::dwarf;
   uint32_t max_depth = 512;      // user frames, at most 1023
@@ -51,26 +72,23 @@ struct ProbeOptions {
   bool kernel_stacks = false;
   bool status_line = false;  // live line on stderr
   bool verbose = false;
-  uint64_t sample_bytes = 0;  // alloc: mean distance of samples in allocated bytes; 0 = no sampling
-  uint32_t every = 0;         // keep one event in N; 0 = all
-  double max_overhead = 0;    // alloc: percent of the target's CPU time; 0 = no limit
-  uint64_t min_size = 0, max_size = UINT64_MAX;  // alloc: sizes of the blocks that count
-  bool target_samples = false;  // alloc, detected: the target says what its blocks stand for
-  bool usable_size = false;     // alloc: as the allocator gives it
-  bool requested_size = false;  // kernel: as asked for, not as given
-  bool ages = false;            // alloc: blocks know when they were allocated
-  bool check = false;           // alloc: look for wrong frees
-  std::string symbols_prefix;   // alloc: names that begin with this, too
-  std::vector<std::string> alloc_specs, free_specs, presets;  // alloc: see alloc/custom.h
-  // alloc: gets each call, with the function's name; null = not wanted.
+  // For probes that follow blocks (Probe::has_blocks).
+  uint64_t min_size = 0, max_size = UINT64_MAX;  // sizes of the blocks that count
+  uint32_t max_live = 0;  // entries of the live table; 0 = from the machine's memory
+  bool ages = false;      // blocks know when they were allocated
+  // For probes on functions: gets each call, with the function's name; null = not wanted.
   std::function<void(const bpf::call_record&, const std::string& function)> on_call;
-  std::string object;               // alloc: only functions of files with this name or path
-  uint32_t max_live = 0;            // entries of the live table; 0 = from the machine's memory
   uint32_t max_stacks = 131072;     // about 100 bytes of kernel memory each
   uint32_t max_spaces = 262144;     // address spaces
   uint32_t ring_bytes = 16u << 20;  // a power of two
   uint64_t memory = 0;  // limit for all tables in bytes, see memory_plan.h; 0 = not given
   int ready_fd = -1;    // gets "1\n" when counting begins
 };
+
+// `options.own` as the class that the probe's `settings` made.
+template <class Settings>
+const Settings& own_options(const ProbeOptions& options) {
+  return dynamic_cast<const Settings&>(*options.own);
+}
 
 }  // namespace memflame

@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <unordered_set>
 
 #include "core/error.h"
+#include "probes/common_options.h"
+#include "probes/session.h"
 
 namespace memflame {
 
@@ -15,9 +18,33 @@ extern const Probe fault_probe;
 extern const Probe kernel_probe;
 
 std::span<const Probe* const> probes() {
-  static constexpr std::array<const Probe*, 5> all{&alloc_probe, &brk_probe, &mmap_probe,
-                                                   &fault_probe, &kernel_probe};
+  static constexpr std::array all{&alloc_probe, &brk_probe, &mmap_probe, &fault_probe,
+                                  &kernel_probe};
   return all;
+}
+
+ProbeOptions default_options(const Probe& probe) {
+  ProbeOptions options;
+  if (probe.settings != nullptr) options.own = probe.settings();
+  return options;
+}
+
+std::vector<OptionRow> option_rows(const Probe& probe, ProbeOptions& options) {
+  std::vector<OptionRow> rows;
+  const auto add = [&](std::vector<OptionRow>&& more) {
+    rows.insert(rows.end(), std::make_move_iterator(more.begin()),
+                std::make_move_iterator(more.end()));
+  };
+  if (probe.has_blocks) add(block_rows(options));
+  if (options.own) add(options.own->rows(options));
+  if (probe.user_stacks) add(stack_rows(options));
+  return rows;
+}
+
+void settle_options(ProbeOptions& options) {
+  if (options.min_size > options.max_size)
+    throw Error("--min-size is larger than --max-size: no block would be left", ExitCode::usage);
+  if (options.own) options.own->settle(options);
 }
 
 const ProbeValue& value_named(const Probe& probe, std::string_view name) {
@@ -31,6 +58,32 @@ const ProbeValue& value_named(const Probe& probe, std::string_view name) {
   throw Error("--value " + std::string(name) + ": memflame " + std::string(probe.name) +
                   " measures " + known,
               ExitCode::usage);
+}
+
+void Accounting::finish(Session& session, Recording& recording) {
+  // Where a column is in the kernel's sums: the variances have places of their own there.
+  std::vector<size_t> places;
+  size_t figures = 0;
+  size_t variances = bpf::first_variance;
+  for (const ValueType& type : recording.types)
+    places.push_back(type.unit == Unit::variance ? variances++ : figures++);
+  std::unordered_set<uint64_t> copies;
+  const auto add = [&](uint64_t key, const int64_t* sums) {
+    std::vector<int64_t> values;
+    values.reserve(places.size());
+    for (const size_t place : places) values.push_back(sums[place]);
+    const bool empty = std::all_of(values.begin(), values.end(), [](int64_t v) { return v == 0; });
+    if (empty) return;
+    // Each copy of a stack is one event, wherever its figures were added up.
+    const bool is_copy = key >> 62 == 3;
+    const int64_t events = is_copy ? int64_t{copies.insert(key).second} : events_of(sums);
+    session.add_row(recording, key, "", values, events);
+  };
+  for (const char* map : {"sums", "notes"})
+    session.object().for_each<uint64_t, bpf::sum>(
+        map, [&](const uint64_t& key, const bpf::sum& sum) { add(key, sum.value); });
+  session.stack_log().for_each_amount(
+      [&](uint64_t key, const StackLog::Values& values) { add(key, values.data()); });
 }
 
 }  // namespace memflame

@@ -8,9 +8,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/recording.h"
 #include "probes/bpf/shared.h"
+#include "probes/option_row.h"
 #include "probes/options.h"
 
 namespace memflame {
@@ -26,14 +28,25 @@ struct ProbeValue {
   size_t column;  // the one of `types` below that is drawn
 };
 
-// Turns a probe's events into rows, in user space. Sums made in the kernel need no events and use
-// the base class as it is.
+// One line of --help's examples.
+struct ProbeExample {
+  std::string_view arguments;  // what follows "memflame PROBE"
+  std::string_view meaning;
+};
+
+// One run of a probe, in user space: attaches the probe, and turns its events into rows. Sums made
+// in the kernel need no events and use most of the base class as it is.
 class Accounting {
  public:
   Accounting() = default;
   Accounting(const Accounting&) = delete;
   Accounting& operator=(const Accounting&) = delete;
   virtual ~Accounting() = default;
+
+  // Attaches the probe to the targets that exist.
+  virtual void attach(Session&) = 0;
+  // A file with code has come into a watched space; `late` if counting had begun.
+  virtual void attach_module(Session&, const Module&, bool /*late*/) {}
 
   // A space is watched from now on. A fresh one has just become another program and holds only what
   // the kernel put there; others can be read in /proc if the process still lives.
@@ -56,9 +69,16 @@ class Accounting {
   // For a look at a running run: what the stack with this key ends in, and its group. False leaves
   // the stack out, because its memory belongs to another one too.
   virtual bool place(Session&, uint64_t /*key*/, RawStack&, std::string& /*group*/) { return true; }
+  // Whether figures are estimates, and the rate in words: "1 sample per 512 KiB"; "" = not known.
+  virtual bool is_sampled() const { return false; }
+  virtual std::string sampling_in_words() const { return ""; }
   // Adds the rows, keyed by stack hash. The default takes the kernel's sums. Also called while
   // counting goes on, so it must not change what is counted.
   virtual void finish(Session&, Recording&);
+  // How many events added to a stack's sums in the kernel; for the default of finish().
+  virtual int64_t events_of(const int64_t* /*sums*/) const { return 0; }
+  // Sets recording.meta.reconciliation and notes from the rows and the figures of the OS.
+  virtual void reconcile(Session&, Recording&) {}
   // Adds losses that only this probe can have. Called twice a second for the status line.
   virtual void add_losses(Losses&) const {}
   // The recording is complete. Throws Error if nothing of its processes could be seen; may add
@@ -74,25 +94,30 @@ struct Probe {
   std::string_view description;  // for --help: what is measured, in which unit
   std::string_view nothing;      // "no call of …": printed if nothing happened
   std::span<const ProbeValue> values;
+  std::span<const ProbeExample> examples{};  // beside those that all probes have
   // Columns for options.value ("minor"/"major" for faults, pages for resident pages), and their
-  // variances if events are sampled.
-  std::vector<ValueType> (*types)(const ProbeOptions& options);
-  // How many events added to a stack's sums in the kernel; null if the accounting adds the rows.
-  int64_t (*events)(const ProbeOptions& options, const int64_t* sums) = nullptr;
+  // variances if events are `sampled`.
+  std::vector<ValueType> (*types)(const ProbeOptions& options, bool sampled);
+  // Makes the options that only this probe has; null if it has none.
+  std::unique_ptr<ProbeSettings> (*settings)() = nullptr;
   std::span<const std::byte> (*object)();
   void (*configure)(const ProbeOptions&, bpf::config&, BpfObject&);
-  void (*attach)(Session&);
-  // A file with code has come into a watched space; `late` if counting had begun. May be null.
-  void (*attach_module)(Session&, const Module&, bool late);
-  // Sets recording.meta.reconciliation and notes from the rows and session.os_growth().
-  void (*reconcile)(Session&, Recording&);
   std::unique_ptr<Accounting> (*accounting)(const ProbeOptions&);
-  bool has_blocks = false;  // follows blocks: its object has a map `blocks`
-  bool whole_system;        // can watch all processes at once
-  bool user_stacks = true;  // false: stacks are only the kernel's, and belong to no process
+  bool has_blocks = false;    // follows blocks: its object has a map `blocks`
+  bool on_functions = false;  // attaches to functions in files, also in files that come later
+  bool whole_system;          // can watch all processes at once
+  bool user_stacks = true;    // false: stacks are only the kernel's, and belong to no process
 };
 
 std::span<const Probe* const> probes();
+
+// The defaults.
+ProbeOptions default_options(const Probe& probe);
+// One row for each option that sets a field of `options`.
+std::vector<OptionRow> option_rows(const Probe& probe, ProbeOptions& options);
+// Called when all rows are set. Throws Error(usage) for options that contradict each other.
+void settle_options(ProbeOptions& options);
+
 const ProbeValue& value_named(const Probe& probe, std::string_view name);  // "" = the first
 
 }  // namespace memflame

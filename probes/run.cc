@@ -119,7 +119,7 @@ Run run_probe(const Probe& probe, const ProbeOptions& options, Command* command,
   session.attach();
   session.poll(0);
   // Files that come later may get probes. Before 6.10 some of these are perf events.
-  const bool later_events = probe.attach_module != nullptr && !session.features().uprobe_multi_pid;
+  const bool later_events = probe.on_functions && !session.features().uprobe_multi_pid;
   keep_privileges_for(later_events ? Step::counting_by_perf_events : Step::counting);
   observer.begin(session);
   session.arm();
@@ -130,7 +130,7 @@ Run run_probe(const Probe& probe, const ProbeOptions& options, Command* command,
   if (command != nullptr) command->release();
 
   {
-    StatusLine status(options.status_line, probe.types(options)[0].unit);
+    StatusLine status(options.status_line, probe.types(options, false)[0].unit);
     while (!ends.all()) {
       session.poll(poll_ms);
       const double seconds = seconds_since(armed);

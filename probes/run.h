@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "core/recording.h"
-#include "probes/alloc/budget.h"
 #include "probes/kernel_features.h"
 #include "probes/memory_plan.h"
+#include "probes/overhead.h"
 #include "probes/probe.h"
 #include "probes/procfs.h"
 #include "probes/unwinder.h"
@@ -33,7 +33,7 @@ struct RunInfo {
   uint64_t map_bytes = 0;     // kernel memory of memflame's tables
   uint64_t own_bytes = 0;     // memflame's own memory, maximum while it counted
   MemoryPlan memory;
-  std::optional<Overhead> overhead;  // alloc --max-overhead
+  std::optional<Overhead> overhead;  // where a run is kept within a budget
   bool interrupted = false;          // by SIGTERM
 };
 

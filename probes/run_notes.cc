@@ -33,8 +33,8 @@ std::vector<std::string> filters_in_words(const ProbeOptions& options) {
   std::vector<std::string> notes;
   if (options.min_size != 0 || options.max_size != UINT64_MAX)
     notes.push_back("filtered: only blocks of " + sizes_in_words(options));
-  if (!options.object.empty())
-    notes.push_back("filtered: only the allocator in " + options.object + " (--obj)");
+  if (options.own)
+    for (std::string& note : options.own->filters_in_words()) notes.push_back(std::move(note));
   return notes;
 }
 

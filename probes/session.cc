@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <unordered_set>
 
 #include "core/error.h"
 #include "core/units.h"
@@ -27,7 +26,6 @@ bpf::config make_config(const ProbeOptions& options, const KernelFeatures& featu
   config.pid_namespace = pids.inode();
   config.whole_system = options.target.whole_system();
   config.follow_children = options.target.follow_children || config.whole_system;
-  config.own_links = options.target.own_links;
   config.kernel_stacks = options.kernel_stacks;
   config.wake_bytes = options.ring_bytes / 4;
   config.cpus = features.possible_cpus;
@@ -37,7 +35,6 @@ bpf::config make_config(const ProbeOptions& options, const KernelFeatures& featu
   config.max_depth = std::min<uint32_t>(options.max_depth, bpf::max_frames);
   config.copy_bytes = std::min<uint32_t>(options.copy_kib * 1024, bpf::max_copy_bytes);
   config.check_every = options.check_every;
-  config.every = options.every;
   config.learns = features.find_vma && options.stacks == Stacks::dwarf;
   config.task_storage = features.task_storage;
   config.min_size = options.min_size;
@@ -157,7 +154,7 @@ void Session::add_present_targets() {
   for (const pid_t pid : present_targets(probe_, options_.target, cgroups_)) add_target(pid, false);
 }
 
-void Session::attach() { probe_.attach(*this); }
+void Session::attach() { accounting_->attach(*this); }
 
 void Session::arm() {
   // The counters begin at the figures the OS gives now, so the sum of all changes is what the OS
@@ -201,7 +198,7 @@ void Session::poll(int timeout_ms) {
   handling_.clear();
   unwinder_.refresh(spaces_);
   for (const ModuleId id : spaces_.new_modules())
-    if (probe_.attach_module != nullptr) probe_.attach_module(*this, spaces_.module(id), armed_);
+    accounting_->attach_module(*this, spaces_.module(id), armed_);
   if (armed_) accounting_->on_poll(*this);
   const uint64_t now = monotonic_ns();
   if (options_.target.whole_system() || now < next_reading_ns_) return;
@@ -374,14 +371,14 @@ Recording Session::sums() {
   Recording recording;
   ProbeOptions named = options_;
   named.value = value_named(probe_, options_.value).name;
-  recording.types = probe_.types(named);
+  recording.types = probe_.types(named, accounting_->is_sampled());
   recording.shown = value_named(probe_, options_.value).column;
   if (!pids_.is_initial() && options_.target.whole_system())
     recording.meta.notes.emplace_back(
         "only the processes of memflame's own PID namespace were watched: others cannot be seen "
         "from there");
   accounting_->finish(*this, recording);
-  probe_.reconcile(*this, recording);
+  accounting_->reconcile(*this, recording);
   recording.losses.add(losses());
   return recording;
 }
@@ -409,32 +406,6 @@ Recording Session::finish() {
   for (std::string& note : deaths_.notes()) notes.push_back(std::move(note));
   accounting_->judge(recording);
   return recording;
-}
-
-void Accounting::finish(Session& session, Recording& recording) {
-  // Where a column is in the kernel's sums: the variances have places of their own there.
-  std::vector<size_t> places;
-  size_t figures = 0;
-  size_t variances = bpf::first_variance;
-  for (const ValueType& type : recording.types)
-    places.push_back(type.unit == Unit::variance ? variances++ : figures++);
-  std::unordered_set<uint64_t> copies;
-  const auto add = [&](uint64_t key, const int64_t* sums) {
-    std::vector<int64_t> values;
-    values.reserve(places.size());
-    for (const size_t place : places) values.push_back(sums[place]);
-    const bool empty = std::all_of(values.begin(), values.end(), [](int64_t v) { return v == 0; });
-    if (empty) return;
-    // Each copy of a stack is one event, wherever its figures were added up.
-    const bool is_copy = key >> 62 == 3;
-    const int64_t events = is_copy ? int64_t{copies.insert(key).second} : session.events_of(sums);
-    session.add_row(recording, key, "", values, events);
-  };
-  for (const char* map : {"sums", "notes"})
-    session.object().for_each<uint64_t, bpf::sum>(
-        map, [&](const uint64_t& key, const bpf::sum& sum) { add(key, sum.value); });
-  session.stack_log().for_each_amount(
-      [&](uint64_t key, const StackLog::Values& values) { add(key, values.data()); });
 }
 
 }  // namespace memflame

@@ -4,7 +4,6 @@
 
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -66,14 +65,11 @@ class Session {
   const Deaths& deaths() const { return deaths_; }
   StackStatistics stacks() const { return unwinder_.statistics(counters()); }
 
-  // Some of the targets' figures are estimates of their own.
-  void target_samples() { options_.target_samples = true; }
   void count_late_attach() { ++late_attaches_; }
 
   // Adds to a row of the recording, by the key of a stack; used by Accounting.
   void add_row(Recording& recording, uint64_t key, const std::string& group,
                const std::vector<int64_t>& values, int64_t events);
-  int64_t events_of(const int64_t* sums) const { return probe_.events(options_, sums); }
   RawStackId row_of(Recording& recording, uint64_t key) { return stacks_.row(recording, key); }
   const StackLog& stack_log() const { return stacks_; }
 

@@ -6,8 +6,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "probes/alloc/rate.h"
 #include "probes/session.h"
+#include "probes/variance.h"
 
 namespace memflame {
 namespace {
@@ -136,8 +136,8 @@ void show_live(Recording& recording, std::span<const LiveStack* const> stacks, b
 
 Recording recording_of(Session& session, std::span<const LiveStack* const> stacks, bool by_count) {
   Recording recording;
-  show_live(recording, stacks, by_count, is_sampled(session.options()));
-  recording.meta.sampling = sampling_in_words(session.options());
+  show_live(recording, stacks, by_count, session.accounting().is_sampled());
+  recording.meta.sampling = session.accounting().sampling_in_words();
   recording.losses = session.losses();
   session.spaces().copy_to(recording);
   return recording;

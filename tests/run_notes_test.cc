@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "core/error.h"
+#include "probes/alloc/options.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 
@@ -37,7 +38,9 @@ TEST_CASE("options that leave blocks out are named with their figures") {
   CHECK(filters_in_words(options) ==
         Lines{"filtered: only blocks of 4,096 bytes or more (--min-size)"});
   options.max_size = 8192;
-  options.object = "libc.so*";
+  const auto own = std::make_shared<AllocOptions>();
+  own->object = "libc.so*";
+  options.own = own;
   CHECK(filters_in_words(options) ==
         Lines{"filtered: only blocks of 4,096 to 8,192 bytes (--min-size, --max-size)",
               "filtered: only the allocator in libc.so* (--obj)"});

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "probes/alloc/rate.h"
+#include "probes/common_options.h"
+#include "probes/variance.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 

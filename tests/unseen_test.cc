@@ -29,7 +29,7 @@ struct Maker {
         recording, {.allocates = [](const Module& module) { return module.path.find("libc") == 0; },
                     .is_go = [](const Module& module) { return module.path.find("/go/") == 0; }});
   }
-  std::string words(const ProbeOptions& options = {}) const {
+  std::string words(const AllocOptions& options = {}) const {
     try {
       return unseen_in_words(find(), options);
     } catch (const Error& error) {
@@ -70,7 +70,7 @@ TEST_CASE("where none has any, the run is an error; long lists are cut") {
   CHECK(text.find("error: nothing could be seen of go (101), go (102), go (103), go (104) and 2 "
                   "more: malloc and free were looked for in /go0, /go1, /go2, /go3 and 2 more and "
                   "not found: name its") == 0);
-  ProbeOptions options;
+  AllocOptions options;
   options.object = "libx.so";
   CHECK(m.words(options).find("error: --obj libx.so: no process that was watched, go (101)") == 0);
 }

@@ -13,6 +13,7 @@
 #include "probes/alloc/uprobe_means.h"
 #include "probes/bpf_syscall.h"
 #include "probes/session.h"
+#include "probes/variance.h"
 
 extern "C" {
 extern const std::byte memflame_alloc_object[];
@@ -29,12 +30,17 @@ constexpr std::array values{
     ProbeValue{"total-count", "all allocations, freed or not", 3},
 };
 
-std::vector<ValueType> types(const ProbeOptions& options) {
+constexpr std::array examples{
+    ProbeExample{"-p 1234 --max-overhead 1 -o graph.svg",
+                 "sample, so that it costs the process at most one percent of its time"},
+};
+
+std::vector<ValueType> types(const ProbeOptions&, bool sampled) {
   std::vector<ValueType> all{{"live", Unit::bytes},
                              {"live-count", Unit::count},
                              {"total", Unit::bytes},
                              {"total-count", Unit::count}};
-  if (!is_sampled(options)) return all;
+  if (!sampled) return all;
   for (size_t i = 0; i < bpf::first_variance; ++i) {
     all[i].variance = bpf::first_variance + i;
     all[i].variance_unit = all[i].unit == Unit::bytes ? variance_unit : 1;
@@ -42,8 +48,6 @@ std::vector<ValueType> types(const ProbeOptions& options) {
   }
   return all;
 }
-
-int64_t events(const ProbeOptions&, const int64_t* sums) { return sums[3]; }
 
 // The table's hash buckets take 16 bytes an entry from the start, its blocks about 80 bytes each as
 // they come: a bucket array of at most 1/256 of the memory, rounded down to a power of two.
@@ -68,19 +72,20 @@ std::string with_budget(double percent) {
 }
 
 void configure(const ProbeOptions& options, bpf::config& config, BpfObject& object) {
+  const AllocOptions& own = own_options<AllocOptions>(options);
   config.column_bytes = 1;
-  config.check = options.check;
-  config.usable = options.usable_size;
-  config.ages = options.ages || options.check;
-  config.governed = options.max_overhead > 0;
+  config.own_links = own.own_links;
+  config.check = own.check;
+  config.usable = own.usable_size;
+  config.ages = options.ages || own.check;
+  config.governed = own.max_overhead > 0;
   config.trace = options.on_call != nullptr;
-  config.count_calls =
-      !options.alloc_specs.empty() || !options.free_specs.empty() || !options.presets.empty();
+  config.count_calls = !own.alloc_specs.empty() || !own.free_specs.empty() || !own.presets.empty();
   if (config.count_calls != 0) object.resize("function_calls", most_counted_functions);
   fill_probabilities(config);
   object.resize("blocks", options.max_live != 0 ? options.max_live : live_entries());
-  if (options.check) object.resize("freed_blocks", freed_entries);
-  const UprobeMeans means = uprobe_means(options.target, kernel_features());
+  if (own.check) object.resize("freed_blocks", freed_entries);
+  const UprobeMeans means = uprobe_means(own.own_links, kernel_features());
   if (means.multi)
     for (const char* program : {"memflame_usdt_alloc", "memflame_usdt_free"})
       object.set_attach_type(program, attach_uprobe_multi);
@@ -90,7 +95,7 @@ void configure(const ProbeOptions& options, bpf::config& config, BpfObject& obje
     object.leave_out("memflame_alloc_session");
   for (const char* program : {"memflame_alloc_enter", "memflame_alloc_return"})
     if (means.multi) object.set_attach_type(program, attach_uprobe_multi);
-  if (!means.session || options.target.own_links) return;
+  if (!means.session || own.own_links) return;
   object.leave_out("memflame_alloc_return");
   // Go's functions must not even have the chance of a return probe.
   if (config.count_calls == 0) object.leave_out("memflame_alloc_enter");
@@ -105,25 +110,37 @@ void say_price(double entry_ns) {
                2 * entry_ns / 1000);
 }
 
-void attach(Session& session) {
-  const ProbeOptions& options = session.options();
+std::span<const std::byte> object() { return {memflame_alloc_object, memflame_alloc_object_end}; }
+
+}  // namespace
+
+void AllocRun::attach(Session& session) {
   bpf::globals& globals = session.object().globals();
-  if (options.sample_bytes != 0) set_sampling(globals, options.sample_bytes);
-  if (options.every > 1) set_every(globals, options.every);
-  auto& run = static_cast<AllocRun&>(session.accounting());
-  const UprobeMeans means = uprobe_means(options.target, session.features());
-  if (options.max_overhead > 0) run.govern(std::make_unique<Governor>(options.max_overhead, means));
-  if (options.target.own_links) return attach_allocators(session);
+  if (own_.sample_bytes != 0) set_sampling(globals, own_.sample_bytes);
+  if (own_.every > 1) set_every(globals, own_.every);
+  const UprobeMeans means = uprobe_means(own_.own_links, session.features());
+  if (own_.max_overhead > 0) governor_ = std::make_unique<Governor>(own_.max_overhead, means);
+  if (own_.own_links) return attach_allocators(*this, session);
   auto price = std::async(std::launch::async, measure_entry_price, means);
-  attach_allocators(session);
+  attach_allocators(*this, session);
   say_price(price.get());
 }
 
-void reconcile(Session& session, Recording& recording) {
+void AllocRun::attach_module(Session& session, const Module& module, bool late) {
+  attach_allocators_of(*this, session, module, late);
+}
+
+std::string AllocRun::sampling_in_words() const {
+  std::string words = memflame::sampling_in_words(own_);
+  if (!words.empty()) return words;
+  return target_samples_ ? "as the program itself does it (otel_memory)" : "";
+}
+
+void AllocRun::reconcile(Session& session, Recording& recording) {
   const bpf::counters counters = session.counters();
   const auto number = [](uint64_t n) { return with_commas(static_cast<int64_t>(n)); };
   const auto bytes = [](uint64_t n) { return iec_bytes(static_cast<int64_t>(n)); };
-  recording.meta.sampling = sampling_in_words(session.options());
+  recording.meta.sampling = sampling_in_words();
   recording.meta.reconciliation.push_back({.name = "VmRSS growth",
                                            .captured = session.os().captured(recording, 0),
                                            .os = session.os().growth().rss(),
@@ -136,17 +153,12 @@ void reconcile(Session& session, Recording& recording) {
   if (counters.passed_over != 0)
     text = "kept " + text + "; " + number(counters.passed_over) + " calls passed over";
   recording.meta.notes.push_back(text);
-  const auto& run = static_cast<const AllocRun&>(session.accounting());
-  if (const Governor* governor = run.governor()) {
+  if (governor_) {
     recording.meta.sampling =
-        "as " + with_budget(governor->budget().overhead().budget) + " of overhead allow";
-    recording.meta.notes.push_back(governor->budget().in_words());
+        "as " + with_budget(governor_->budget().overhead().budget) + " of overhead allow";
+    recording.meta.notes.push_back(governor_->budget().in_words());
   }
 }
-
-std::span<const std::byte> object() { return {memflame_alloc_object, memflame_alloc_object_end}; }
-
-}  // namespace
 
 extern const Probe alloc_probe;
 const Probe alloc_probe{
@@ -158,17 +170,16 @@ const Probe alloc_probe{
         "Bytes are those the program asked for. A block counts once, for the outermost call.",
     .nothing = "no call of an allocator",
     .values = values,
+    .examples = examples,
     .types = types,
-    .events = events,
+    .settings = []() -> std::unique_ptr<ProbeSettings> { return std::make_unique<AllocOptions>(); },
     .object = object,
     .configure = configure,
-    .attach = attach,
-    .attach_module = attach_allocators_of,
-    .reconcile = reconcile,
     .accounting = [](const ProbeOptions& options) -> std::unique_ptr<Accounting> {
       return std::make_unique<AllocRun>(options);
     },
     .has_blocks = true,
+    .on_functions = true,
     .whole_system = false,
 };
 

@@ -66,7 +66,8 @@ bool tells_usable_sizes(const std::string& allocator) {
 
 AllocRun::AllocRun(const ProbeOptions& options)
     : options_(options),
-      custom_(read_custom(options.alloc_specs, options.free_specs, options.presets)) {}
+      own_(own_options<AllocOptions>(options_)),
+      custom_(read_custom(own_.alloc_specs, own_.free_specs, own_.presets)) {}
 
 uint16_t AllocRun::number_of(const ProbedFunction& function) {
   const auto same = std::find_if(functions_.begin(), functions_.end(), [&](const auto& known) {
@@ -104,11 +105,11 @@ void AllocRun::require_custom() const {
 }
 
 void AllocRun::on_target(pid_t pid) {
-  if (options_.target.own_links) process_links_.add(pid);
+  if (own_.own_links) process_links_.add(pid);
 }
 
 void AllocRun::on_process(const bpf::space_record& record) {
-  if (options_.target.own_links) process_links_.take(record);
+  if (own_.own_links) process_links_.take(record);
 }
 
 void AllocRun::add_losses(Losses& losses) const {
@@ -134,7 +135,7 @@ void AllocRun::say_late_processes(Recording& recording) const {
 }
 
 void AllocRun::armed() {
-  if (options_.target.own_links) {
+  if (own_.own_links) {
     process_links_.armed(monotonic_ns());
     process_links_.start();
   }
@@ -283,7 +284,7 @@ void AllocRun::finish(Session& session, Recording& recording) {
   const bpf::counters counters = session.counters();
   saw_calls_ = counters.events + counters.passed_over + counters.freed + counters.free_misses != 0;
   recording.shared_names = shared_names();
-  if (options_.usable_size) say_unknown_sizes(recording);
+  if (own_.usable_size) say_unknown_sizes(recording);
   leave_out_unsure(session.counters(), recording);
   if (!custom_.empty()) {
     say_inlined(recording);
@@ -322,7 +323,7 @@ void AllocRun::judge(Recording& recording) {
       {.allocates = allocates,
        .is_go = custom_.empty() ? FileFact(is_go) : FileFact([](const Module&) { return false; })});
   if (unseen.seen == 0 && saw_calls_) unseen.seen = 1;  // by a file that is known no more
-  std::string note = unseen_in_words(unseen, options_);
+  std::string note = unseen_in_words(unseen, own_);
   if (!note.empty()) recording.meta.notes.push_back(std::move(note));
 }
 

@@ -14,7 +14,9 @@
 
 #include "probes/alloc/custom_sites.h"
 #include "probes/alloc/governor.h"
+#include "probes/alloc/options.h"
 #include "probes/alloc/process_links.h"
+#include "probes/alloc/rate.h"
 #include "probes/probe.h"
 #include "probes/unique_fd.h"
 
@@ -37,6 +39,10 @@ struct ProbedFunction {
 class AllocRun : public Accounting {
  public:
   explicit AllocRun(const ProbeOptions& options);
+
+  const AllocOptions& own() const { return own_; }
+  // Some of the targets say themselves what their blocks stand for.
+  void target_samples() { target_samples_ = true; }
 
   // The function's number, for call_shape.function. At most 65535 are distinguished.
   uint16_t number_of(const ProbedFunction& function);
@@ -67,6 +73,8 @@ class AllocRun : public Accounting {
   // Throws Error for a declared function that is missing or ambiguous.
   void require_custom() const;
 
+  void attach(Session& session) override;
+  void attach_module(Session& session, const Module& module, bool late) override;
   void on_call(const bpf::call_record& record) override;
   void on_candidate(const bpf::candidate_record& record) override;
   void on_target(pid_t pid) override;
@@ -75,15 +83,16 @@ class AllocRun : public Accounting {
   void add_losses(Losses& losses) const override;
   bool wants_end() const override { return governor_ && governor_->budget().is_over(); }
   void on_poll(Session& session) override;
+  bool is_sampled() const override { return target_samples_ || memflame::is_sampled(own_); }
+  std::string sampling_in_words() const override;
+  int64_t events_of(const int64_t* sums) const override { return sums[3]; }
   void finish(Session& session, Recording& recording) override;
+  void reconcile(Session& session, Recording& recording) override;
   void judge(Recording& recording) override;
   void describe(RunInfo& info) const override;
 
-  // With Target::own_links.
+  // With AllocOptions::own_links.
   ProcessLinks& process_links() { return process_links_; }
-
-  void govern(std::unique_ptr<Governor> governor) { governor_ = std::move(governor); }
-  const Governor* governor() const { return governor_.get(); }
 
  private:
   void say_unknown_sizes(Recording& recording) const;
@@ -104,6 +113,8 @@ class AllocRun : public Accounting {
   std::set<std::string> files_with_unseen_doors(const bpf::counters& counters) const;
 
   ProbeOptions options_;
+  const AllocOptions& own_;  // of options_
+  bool target_samples_ = false;
   std::vector<ProbedFunction> functions_;
   std::map<std::pair<uint64_t, uint64_t>, File> files_;  // by device and inode
   uint32_t usdt_sites_ = 0;

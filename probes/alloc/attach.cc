@@ -29,8 +29,6 @@ struct LookedAt {
   std::string root;  // of the target
 };
 
-AllocRun& run_of(Session& session) { return static_cast<AllocRun&>(session.accounting()); }
-
 // Functions that never call another one that is probed: of these a call that is not kept needs no
 // following. Seen in the sources of glibc 2.36, jemalloc 5.3 and gperftools 2.10; a wrong entry
 // would only let a sampled block count at a nested call.
@@ -86,8 +84,7 @@ bool is_stepped(int fd, uint64_t offset, bool long_nops) {
   return !instruction || instruction->cost != ProbeCost::emulated;
 }
 
-void number(Session& session, AllocatorProbes& probes, const LookedAt& at) {
-  AllocRun& run = run_of(session);
+void number(AllocRun& run, Session& session, AllocatorProbes& probes, const LookedAt& at) {
   for (AllocatorSite& site : probes.sites) {
     const std::string& allocator = probes.allocators.at(site.shape.allocator);
     const std::string name = function_of(site.text);
@@ -109,17 +106,16 @@ void number(Session& session, AllocatorProbes& probes, const LookedAt& at) {
 }
 
 // Puts them on the watched processes, or on all that use the file.
-void put_on(Session& session, int fd, std::vector<Put> puts) {
-  if (session.options().target.own_links)
-    return run_of(session).process_links().add(
-        {UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, 0)), std::move(puts)});
+void put_on(AllocRun& run, Session& session, int fd, std::vector<Put> puts) {
+  if (run.own().own_links)
+    return run.process_links().add({UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, 0)), std::move(puts)});
   for (const Put& put : puts)
     session.links().uprobes(put.program, "/proc/self/fd/" + std::to_string(fd), put.sites, put.kind,
                             0);
 }
 
 // Frees come before allocations in the list.
-void put_probes(Session& session, const std::vector<AllocatorSite>& sites, int fd) {
+void put_probes(AllocRun& run, Session& session, const std::vector<AllocatorSite>& sites, int fd) {
   std::vector<UprobeSite> all;
   std::vector<UprobeSite> returning;
   std::vector<UprobeSite> others;
@@ -133,25 +129,25 @@ void put_probes(Session& session, const std::vector<AllocatorSite>& sites, int f
   const auto program = [&](const char* name) {
     return bpf_program__fd(session.object().program(name));
   };
-  const Target& target = session.options().target;
-  const UprobeMeans means = uprobe_means(target, session.features());
+  const bool own_links = run.own().own_links;
+  const UprobeMeans means = uprobe_means(own_links, session.features());
   const UprobeKind returns = means.multi ? UprobeKind::multi_returns : UprobeKind::returns;
   const UprobeKind entry = means.multi ? UprobeKind::multi_entry : UprobeKind::entry;
   const int enter =
-      of_go.empty() && means.session && !target.own_links ? -1 : program("memflame_alloc_enter");
-  if (means.session && !target.own_links)
+      of_go.empty() && means.session && !own_links ? -1 : program("memflame_alloc_enter");
+  if (means.session && !own_links)
     return put_on(
-        session, fd,
+        run, session, fd,
         {{enter, entry, of_go}, {program("memflame_alloc_session"), UprobeKind::session, all}});
   const int leave = program("memflame_alloc_return");
   // Returns before entries: no call is seen to begin whose end would be missed.
   if (!means.session)
-    return put_on(session, fd,
+    return put_on(run, session, fd,
                   {{enter, entry, of_go}, {leave, returns, returning}, {enter, entry, all}});
   // A session link makes all calls return through the kernel in processes that it is not for, and a
   // C++ exception does not get through there: it takes the calls that return, and no others.
   const int both = program("memflame_alloc_session");
-  put_on(session, fd,
+  put_on(run, session, fd,
          {{enter, entry, others, PutFor::each},
           {both, UprobeKind::session, returning, PutFor::first},
           {leave, returns, returning, PutFor::others},
@@ -172,11 +168,10 @@ void note_throws(AllocRun& run, const AllocatorProbes& probes, const LookedAt& a
     run.throw_sites().push_back({UniqueFd(::fcntl(at.fd, F_DUPFD_CLOEXEC, 0)), *site});
 }
 
-void probe_throws(Session& session) {
-  AllocRun& run = run_of(session);
+void probe_throws(AllocRun& run, Session& session) {
   if (!run.has_throwing_calls) return;
   for (const AllocRun::ThrowSite& each : run.throw_sites())
-    put_probes(session, {each.site}, each.file.get());
+    put_probes(run, session, {each.site}, each.file.get());
   run.throw_sites().clear();
 }
 
@@ -195,14 +190,13 @@ void say_where(const AllocatorProbes& probes, const std::string& path) {
 
 // A program that samples its own blocks and says so costs next to nothing to watch: what it offers
 // is used instead of its allocator. Returns whether it does.
-bool attach_usdt(Session& session, const LookedAt& at) {
+bool attach_usdt(AllocRun& run, Session& session, const LookedAt& at) {
   const UsdtPair pair = find_usdt_pair(at.fd);
   if (session.options().verbose)
     for (const std::string& problem : pair.problems)
       std::fprintf(stderr, "memflame: %s: %s\n", at.path.c_str(), problem.c_str());
   if (!pair.offered()) return false;
-  AllocRun& run = run_of(session);
-  const bool multi = uprobe_means(session.options().target, session.features()).multi;
+  const bool multi = uprobe_means(run.own().own_links, session.features()).multi;
   const auto put = [&](const char* program, const std::vector<UsdtSite>& sites) {
     std::vector<UprobeSite> probes;
     for (const UsdtSite& site : sites) {
@@ -216,22 +210,21 @@ bool attach_usdt(Session& session, const LookedAt& at) {
     return Put{bpf_program__fd(session.object().program(program)),
                multi ? UprobeKind::multi_entry : UprobeKind::entry, probes};
   };
-  put_on(session, at.fd,
+  put_on(run, session, at.fd,
          {put("memflame_usdt_free", pair.free), put("memflame_usdt_alloc", pair.alloc)});
   if (session.options().verbose)
     std::fprintf(stderr, "memflame: %s samples its blocks itself (otel_memory:alloc, free)\n",
                  at.path.c_str());
-  session.target_samples();
+  run.target_samples();
   return true;
 }
 
 // Puts the probes on one file, if it has an allocator. Returns whether it has.
-bool attach_file(Session& session, const LookedAt& at) {
-  AllocRun& run = run_of(session);
+bool attach_file(AllocRun& run, Session& session, const LookedAt& at) {
   AllocRun::File& known = run.file(at.fd);
   if (known.looked_at) return known.allocates;
   known.looked_at = true;
-  const ProbeOptions& options = session.options();
+  const AllocOptions& options = run.own();
   if (!options.object.empty() && !means_file(options.object, at.fd, at.path)) return false;
   const FindOptions find{.symbols_prefix = options.symbols_prefix,
                          .check = options.check,
@@ -244,38 +237,38 @@ bool attach_file(Session& session, const LookedAt& at) {
     probes = merged(custom.probes, probes);
     run.found_custom(at.fd, at.path, std::move(custom));
   }
-  const bool speaks_for_itself = attach_usdt(session, at);
+  const bool speaks_for_itself = attach_usdt(run, session, at);
   if (speaks_for_itself) probes = {};
   known.allocates = speaks_for_itself || probes.allocates();
-  number(session, probes, at);
-  if (options.verbose) say_where(probes, at.path);
-  if (!probes.sites.empty()) put_probes(session, probes.sites, at.fd);
+  number(run, session, probes, at);
+  if (session.options().verbose) say_where(probes, at.path);
+  if (!probes.sites.empty()) put_probes(run, session, probes.sites, at.fd);
   for (const AllocatorSite& site : probes.sites) run.probed(site.shape.function);
   note_throws(run, probes, at, find);
   return known.allocates;
 }
 
-bool attach_path(Session& session, const std::string& path) {
+bool attach_path(AllocRun& run, Session& session, const std::string& path) {
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  return file && attach_file(session, {file.get(), path, ""});
+  return file && attach_file(run, session, {file.get(), path, ""});
 }
 
 // True when it has one; else `looked_at` says where none was found.
-bool attach_process(Session& session, pid_t pid, std::string& looked_at) {
+bool attach_process(AllocRun& run, Session& session, pid_t pid, std::string& looked_at) {
   bool found = false;
   for (const ModuleId id : session.spaces().modules_of(pid)) {
     const Module& module = session.spaces().module(id);
     if (module.file.get() < 0) continue;
-    found |= attach_file(session, {module.file.get(), module.path, module.root});
+    found |= attach_file(run, session, {module.file.get(), module.path, module.root});
     if (looked_at.find(module.path) == std::string::npos)
       looked_at += (looked_at.empty() ? "" : ", ") + module.path;
   }
   return found;
 }
 
-[[noreturn]] void refuse(const Session& session, pid_t pid, const std::string& looked_at) {
-  if (!session.options().object.empty())
-    throw Error("--obj " + session.options().object + ": process " + std::to_string(pid) +
+[[noreturn]] void refuse(const AllocRun& run, pid_t pid, const std::string& looked_at) {
+  if (!run.own().object.empty())
+    throw Error("--obj " + run.own().object + ": process " + std::to_string(pid) +
                 " has no such file with an allocator (it maps " + looked_at + ")");
   throw Error("process " + std::to_string(pid) +
               " has no malloc and free to probe (looked for their symbols in " + looked_at +
@@ -284,32 +277,32 @@ bool attach_process(Session& session, pid_t pid, std::string& looked_at) {
 
 }  // namespace
 
-void attach_allocators(Session& session) {
+void attach_allocators(AllocRun& run, Session& session) {
   const Target& target = session.options().target;
   for (const pid_t pid : target.pids) {
     std::string looked_at;
-    if (!attach_process(session, pid, looked_at) && run_of(session).custom().empty())
-      refuse(session, pid, looked_at);
+    if (!attach_process(run, session, pid, looked_at) && run.custom().empty())
+      refuse(run, pid, looked_at);
   }
   if (!target.command.empty())
-    for (const std::string& file : files_of_command(target)) attach_path(session, file);
+    for (const std::string& file : files_of_command(target)) attach_path(run, session, file);
   // Programs that are started later mostly use the libc that memflame uses itself.
   if (target.pids.empty())
     for (const ModuleId id : session.spaces().modules_of(::getpid())) {
       const Module& module = session.spaces().module(id);
       if (module.file.get() >= 0 && module.path.find("/libc.so") != std::string::npos)
-        attach_file(session, {module.file.get(), module.path, module.root});
+        attach_file(run, session, {module.file.get(), module.path, module.root});
     }
-  probe_throws(session);
-  run_of(session).require_custom();
+  probe_throws(run, session);
+  run.require_custom();
 }
 
-void attach_allocators_of(Session& session, const Module& module, bool late) {
+void attach_allocators_of(AllocRun& run, Session& session, const Module& module, bool late) {
   const UniqueFd file(::fcntl(module.file.get(), F_DUPFD_CLOEXEC, 0));
-  if (!file || run_of(session).file(file.get()).looked_at) return;
-  if (attach_file(session, {file.get(), module.path, module.root}) && late)
+  if (!file || run.file(file.get()).looked_at) return;
+  if (attach_file(run, session, {file.get(), module.path, module.root}) && late)
     session.count_late_attach();
-  probe_throws(session);
+  probe_throws(run, session);
 }
 
 }  // namespace memflame

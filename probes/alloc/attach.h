@@ -8,13 +8,14 @@
 
 namespace memflame {
 
+class AllocRun;
 class Session;
 
-// Attaches to every file of the targets with an allocator, or with functions that the user
-// declared. Throws Error if there is none.
-void attach_allocators(Session& session);
+// Every file of the targets that has an allocator, or functions that the user has declared. Throws
+// Error when there is none.
+void attach_allocators(AllocRun& run, Session& session);
 
-// The same for a file that has come into a watched space.
-void attach_allocators_of(Session& session, const Module& module, bool late);
+// A file that has come into a watched space.
+void attach_allocators_of(AllocRun& run, Session& session, const Module& module, bool late);
 
 }  // namespace memflame

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "probes/alloc/trap_prices.h"
+#include "probes/overhead.h"
 
 namespace memflame {
 
@@ -35,25 +35,7 @@ bool is_beyond_control(const Situation& now, double budget);
 // The next distance: larger at once if over the budget, smaller step by step if well under it.
 uint64_t next_distance(const Situation& now, double budget);
 
-struct RateChange {
-  double seconds = 0;  // since the start of counting
-  uint64_t from = 0, to = 0;
-  double overhead = 0;  // percent, in the half second before
-};
-
-// The figures for --summary.
-struct Overhead {
-  double budget = 0;                     // percent
-  std::optional<double> percent;         // of the whole run; none if it was too short to tell
-  std::optional<double> recent_percent;  // of the last half second that was judged
-  std::optional<double> probes_percent;  // of it, the traps at entries alone
-  TrapPrices prices;
-  std::vector<RateChange> changes;
-  bool beyond_control = false;
-  std::optional<double> ended_after;  // seconds: beyond control for a while, so measuring ended
-};
-
-// Judges one interval after the other.
+// One look after the other.
 class Budget {
  public:
   // `measure` returns the prices, and throws Error if the kernel does not allow measuring; this

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "probes/alloc/budget.h"
+#include "probes/alloc/trap_prices.h"
 
 namespace memflame {
 

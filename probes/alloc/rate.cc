@@ -30,16 +30,14 @@ void set_every(bpf::globals& globals, uint32_t every) {
   set(globals.sampling, uint32_t{bpf::sampling_every});
 }
 
-bool is_sampled(const ProbeOptions& options) {
-  return options.sample_bytes != 0 || options.every > 1 || options.max_overhead > 0 ||
-         options.target_samples;
+bool is_sampled(const AllocOptions& options) {
+  return options.sample_bytes != 0 || options.every > 1 || options.max_overhead > 0;
 }
 
-std::string sampling_in_words(const ProbeOptions& options) {
+std::string sampling_in_words(const AllocOptions& options) {
   if (options.sample_bytes != 0)
     return "1 sample per " + iec_bytes(static_cast<int64_t>(options.sample_bytes));
-  if (options.every > 1) return "1 in " + std::to_string(options.every) + " allocations";
-  return options.target_samples ? "as the program itself does it (otel_memory)" : "";
+  return options.every > 1 ? "1 in " + std::to_string(options.every) + " allocations" : "";
 }
 
 void fill_probabilities(bpf::config& config) {

@@ -6,15 +6,9 @@
 #include <limits>
 
 #include "probes/alloc/uprobe_means.h"
+#include "probes/overhead.h"
 
 namespace memflame {
-
-// In ns of CPU time.
-struct TrapPrices {
-  double entry = 0;    // on an instruction that the kernel emulates
-  double stepped = 0;  // on one that it has to single-step
-  double returns = 0;  // the return
-};
 
 // A busy machine makes a call longer, never shorter: what counts is the least that was ever seen,
 // so prices get better by measuring them again.

@@ -78,7 +78,7 @@ Unseen find_unseen(const Recording& recording, const FileFacts& facts) {
   return unseen;
 }
 
-std::string unseen_in_words(const Unseen& unseen, const ProbeOptions& options) {
+std::string unseen_in_words(const Unseen& unseen, const AllocOptions& options) {
   const std::string go =
       unseen.go.empty() ? "" : "the allocator of Go, in " + list(unseen.go) + ", is not probed";
   if (unseen.processes.empty()) return go.empty() ? "" : go + ": use 'memflame fault'";

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/recording.h"
-#include "probes/options.h"
+#include "probes/alloc/options.h"
 
 namespace memflame {
 
@@ -29,6 +29,6 @@ struct FileFacts {
 Unseen find_unseen(const Recording& recording, const FileFacts& facts);
 
 // What there is to say: throws Error when nothing could be seen at all; else a note, "" for none.
-std::string unseen_in_words(const Unseen& unseen, const ProbeOptions& options);
+std::string unseen_in_words(const Unseen& unseen, const AllocOptions& options);
 
 }  // namespace memflame

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "probes/kernel_features.h"
-#include "probes/options.h"
 
 namespace memflame {
 
@@ -12,9 +11,10 @@ struct UprobeMeans {
   bool session = false;  // entry and return in one
 };
 
-inline UprobeMeans uprobe_means(const Target& target, const KernelFeatures& features) {
+// `own_links`: see AllocOptions.
+inline UprobeMeans uprobe_means(bool own_links, const KernelFeatures& features) {
   UprobeMeans means;
-  means.multi = target.own_links ? features.uprobe_multi_pid : features.uprobe_multi;
+  means.multi = own_links ? features.uprobe_multi_pid : features.uprobe_multi;
   means.session = means.multi && features.uprobe_session;
   return means;
 }

@@ -3,6 +3,7 @@
 
 #include "core/units.h"
 #include "probes/brk/segments.h"
+#include "probes/common_options.h"
 #include "probes/session.h"
 #include "probes/syscall_probe.h"
 
@@ -20,12 +21,20 @@ constexpr std::array values{
     ProbeValue{"calls", "calls of brk(2) that moved the break", 2},
 };
 
-std::vector<ValueType> types(const ProbeOptions&) {
+std::vector<ValueType> types(const ProbeOptions&, bool) {
   return {{"grown", Unit::bytes}, {"outstanding", Unit::bytes}, {"calls", Unit::count}};
 }
 
+struct BrkOptions : ProbeSettings {
+  std::vector<OptionRow> rows(ProbeOptions& common) override { return {kernel_stacks_row(common)}; }
+};
+
 class BrkAccounting : public Accounting {
  public:
+  void attach(Session& session) override {
+    constexpr std::array calls{"brk"};
+    attach_syscalls(session, calls);
+  }
   void on_event(const bpf::event_record& event) override {
     const uint64_t before = event.args[0];
     const uint64_t after = event.args[1];
@@ -76,11 +85,6 @@ void configure(const ProbeOptions&, bpf::config& config, BpfObject& object) {
   choose_syscall_programs(config, object);
 }
 
-void attach(Session& session) {
-  constexpr std::array calls{"brk"};
-  attach_syscalls(session, calls);
-}
-
 std::span<const std::byte> object() { return {memflame_brk_object, memflame_brk_object_end}; }
 
 }  // namespace
@@ -96,11 +100,9 @@ const Probe brk_probe{
     .nothing = "no call that moved the program break",
     .values = values,
     .types = types,
+    .settings = []() -> std::unique_ptr<ProbeSettings> { return std::make_unique<BrkOptions>(); },
     .object = object,
     .configure = configure,
-    .attach = attach,
-    .attach_module = nullptr,
-    .reconcile = [](Session&, Recording&) {},
     .accounting = [](const ProbeOptions&) -> std::unique_ptr<Accounting> {
       return std::make_unique<BrkAccounting>();
     },

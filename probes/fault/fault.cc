@@ -2,6 +2,7 @@
 #include <array>
 
 #include "core/units.h"
+#include "probes/common_options.h"
 #include "probes/session.h"
 
 extern "C" {
@@ -24,26 +25,34 @@ bool counts_pages(std::string_view value) {
   return value_named(fault_probe, value).name == "pages";
 }
 
-bool is_sampling(const ProbeOptions& options) { return options.every > 1; }
+struct FaultOptions : ProbeSettings {
+  uint32_t every = 0;  // keep the stack of one event in N; 0 = of all
 
-std::vector<ValueType> types(const ProbeOptions& options) {
+  std::vector<OptionRow> rows(ProbeOptions& common) override {
+    return {
+        kernel_stacks_row(common),
+        every_row(every, OptionGroup::measure,
+                  "take the stack of one event in N, at random; the picture is then an estimate, "
+                  "totals stay exact")};
+  }
+};
+
+uint32_t every_of(const ProbeOptions& options) { return own_options<FaultOptions>(options).every; }
+
+std::vector<ValueType> types(const ProbeOptions& options, bool sampled) {
   std::vector<ValueType> types{{"minor", Unit::count}, {"major", Unit::count}};
   if (counts_pages(options.value)) types = {{"gained", Unit::pages}, {"released", Unit::pages}};
-  if (!is_sampling(options)) return types;
+  if (!sampled) return types;
   for (size_t i = 0; i < 2; ++i) {
     types[i].variance = types.size();
-    types[i].variance_unit = options.every;  // see add() in fault.bpf.c
+    types[i].variance_unit = every_of(options);  // see add() in fault.bpf.c
     types.push_back({types[i].name + " variance", Unit::variance});
   }
   return types;
 }
 
-// In fault.bpf.c the events of --value pages are a column behind the pages.
-int64_t events(const ProbeOptions& options, const int64_t* sums) {
-  return counts_pages(options.value) ? sums[2] : sums[0] + sums[1];
-}
-
 void configure(const ProbeOptions& options, bpf::config& config, BpfObject& object) {
+  config.every = every_of(options);
   config.pages = counts_pages(options.value);
   config.column_bytes = config.pages ? 4096 : 0;
   config.kernel_skip = raw_tracepoint_frames;
@@ -53,17 +62,6 @@ void configure(const ProbeOptions& options, bpf::config& config, BpfObject& obje
   if (!config.pages || !exact) return;
   object.leave_out("memflame_fault_user");
   object.leave_out("memflame_fault_kernel");
-}
-
-void attach(Session& session) {
-  const bool pages = counts_pages(session.options().value);
-  const auto put = [&](const char* program, const char* tracepoint) {
-    session.links().raw_tracepoint(session.object().program(program), tracepoint);
-  };
-  if (pages) put("memflame_rss", "rss_stat");
-  if (pages && session.features().exact_rss_stat) return;
-  put("memflame_fault_user", "page_fault_user");
-  put("memflame_fault_kernel", "page_fault_kernel");
 }
 
 // What the events come to, whether their stacks were taken or not.
@@ -102,23 +100,49 @@ std::string in_words(const Recording& recording, const Totals& totals) {
   return text;
 }
 
-void reconcile(Session& session, Recording& recording) {
-  const bool pages = counts_pages(session.options().value);
-  const bool sampled = is_sampling(session.options());
-  const Totals totals = sampled ? totals_of_spaces(session) : totals_of_rows(session, recording);
-  if (sampled) {
-    recording.meta.sampling =
-        "1 in " + with_commas(session.options().every) + (pages ? " pages" : " page faults");
-    recording.meta.notes.push_back("exact total of all events: " + in_words(recording, totals));
+class FaultAccounting : public Accounting {
+ public:
+  explicit FaultAccounting(const ProbeOptions& options)
+      : pages_(counts_pages(options.value)), every_(every_of(options)) {}
+
+  void attach(Session& session) override {
+    const auto put = [&](const char* program, const char* tracepoint) {
+      session.links().raw_tracepoint(session.object().program(program), tracepoint);
+    };
+    if (pages_) put("memflame_rss", "rss_stat");
+    if (pages_ && session.features().exact_rss_stat) return;
+    put("memflame_fault_user", "page_fault_user");
+    put("memflame_fault_kernel", "page_fault_kernel");
   }
-  if (!pages) return;
-  const OsMemory os = session.os().growth();
-  const int64_t net = totals.compared[0] - totals.compared[1];
-  recording.meta.reconciliation.push_back({"VmRSS growth", net * page_bytes, os.rss()});
-  recording.meta.notes.push_back((sampled ? "" : in_words(recording, totals) + "; ") +
-                                 "VmRSS grew by anon " + iec_bytes(os.rss_anon) + ", file " +
-                                 iec_bytes(os.rss_file) + ", shmem " + iec_bytes(os.rss_shmem));
-}
+
+  bool is_sampled() const override { return every_ > 1; }
+
+  // In fault.bpf.c the events of --value pages are a column behind the pages.
+  int64_t events_of(const int64_t* sums) const override {
+    return pages_ ? sums[2] : sums[0] + sums[1];
+  }
+
+  void reconcile(Session& session, Recording& recording) override {
+    const Totals totals =
+        is_sampled() ? totals_of_spaces(session) : totals_of_rows(session, recording);
+    if (is_sampled()) {
+      recording.meta.sampling =
+          "1 in " + with_commas(every_) + (pages_ ? " pages" : " page faults");
+      recording.meta.notes.push_back("exact total of all events: " + in_words(recording, totals));
+    }
+    if (!pages_) return;
+    const OsMemory os = session.os().growth();
+    const int64_t net = totals.compared[0] - totals.compared[1];
+    recording.meta.reconciliation.push_back({"VmRSS growth", net * page_bytes, os.rss()});
+    recording.meta.notes.push_back((is_sampled() ? "" : in_words(recording, totals) + "; ") +
+                                   "VmRSS grew by anon " + iec_bytes(os.rss_anon) + ", file " +
+                                   iec_bytes(os.rss_file) + ", shmem " + iec_bytes(os.rss_shmem));
+  }
+
+ private:
+  bool pages_;
+  uint32_t every_;
+};
 
 std::span<const std::byte> object() { return {memflame_fault_object, memflame_fault_object_end}; }
 
@@ -135,13 +159,12 @@ const Probe fault_probe{
     .nothing = "no page fault and no change of their resident pages",
     .values = values,
     .types = types,
-    .events = events,
+    .settings = []() -> std::unique_ptr<ProbeSettings> { return std::make_unique<FaultOptions>(); },
     .object = object,
     .configure = configure,
-    .attach = attach,
-    .attach_module = nullptr,
-    .reconcile = reconcile,
-    .accounting = [](const ProbeOptions&) { return std::make_unique<Accounting>(); },
+    .accounting = [](const ProbeOptions& options) -> std::unique_ptr<Accounting> {
+      return std::make_unique<FaultAccounting>(options);
+    },
     .whole_system = true,
 };
 

@@ -11,6 +11,7 @@
 #include "probes/kernel/kernel_code.h"
 #include "probes/kernel/leaf_name.h"
 #include "probes/kernel/meminfo.h"
+#include "probes/kernel/options.h"
 #include "probes/kernel/slab_aliases.h"
 #include "probes/session.h"
 
@@ -29,33 +30,16 @@ constexpr std::array values{
     ProbeValue{"total-count", "all allocations, freed or not", 3},
 };
 
-// The same columns whatever was asked for.
-template <class Asked>
-std::vector<ValueType> types(Asked) {
+std::vector<ValueType> types(const ProbeOptions&, bool) {
   return {{"live", Unit::bytes},
           {"live-count", Unit::count},
           {"total", Unit::bytes},
           {"total-count", Unit::count}};
 }
 
-enum class Kind : uint8_t { slab, pages, percpu, vmalloc, all };
+using Kind = KernelKind;
 
-struct KindName {
-  std::string_view name;
-  Kind kind;
-};
-constexpr std::array kinds{KindName{"slab", Kind::slab}, KindName{"pages", Kind::pages},
-                           KindName{"percpu", Kind::percpu}, KindName{"vmalloc", Kind::vmalloc},
-                           KindName{"all", Kind::all}};
-
-Kind kind_of(const ProbeOptions& options) {
-  const auto* found = std::find_if(kinds.begin(), kinds.end(),
-                                   [&](const KindName& row) { return row.name == options.kind; });
-  if (found == kinds.end())
-    throw Error("--kind " + options.kind + ": expected slab, pages, percpu, vmalloc or all",
-                ExitCode::usage);
-  return found->kind;
-}
+Kind kind_of(const ProbeOptions& options) { return own_options<KernelOptions>(options).kind(); }
 
 // What is attached for a kind of memory, frees before allocations.
 struct Tracepoint {
@@ -113,23 +97,11 @@ void configure(const ProbeOptions& options, bpf::config& config, BpfObject& obje
   // Processes are followed only where allocations are theirs.
   config.any_task = config.whole_system;
   config.whole_system = 0;
-  config.min_size = options.min_size;
-  config.max_size = options.max_size;
-  config.requested = options.requested_size;
+  config.requested = own_options<KernelOptions>(options).requested;
   config.no_movable = wanted == Kind::all;
   object.resize("blocks", options.max_live != 0 ? options.max_live : live_entries());
   for (const Tracepoint& row : tracepoints)
     if (!is_traced(wanted, row.kind)) object.leave_out(row.program);
-}
-
-void attach(Session& session) {
-  const Kind wanted = kind_of(session.options());
-  // Programs must not allocate, so what stands for lost stacks is there before they need it.
-  for (uint64_t note = 1; note < bpf::note_count; ++note)
-    session.object().update("notes", note, bpf::sum{});
-  for (const Tracepoint& row : tracepoints)
-    if (is_traced(wanted, row.kind))
-      session.links().raw_tracepoint(session.object().program(row.program), row.name);
 }
 
 // struct cache of kernel.bpf.c.
@@ -210,6 +182,15 @@ class KernelAccounting : public Accounting {
           ExitCode::requirement);
   }
 
+  void attach(Session& session) override {
+    // Programs must not allocate, so what stands for lost stacks is there before they need it.
+    for (uint64_t note = 1; note < bpf::note_count; ++note)
+      session.object().update("notes", note, bpf::sum{});
+    for (const Tracepoint& row : tracepoints)
+      if (is_traced(wanted_, row.kind))
+        session.links().raw_tracepoint(session.object().program(row.program), row.name);
+  }
+
   void armed() override { start_ = parse_meminfo(read_file("/proc/meminfo")); }
   void disarmed() override { end_ = parse_meminfo(read_file("/proc/meminfo")); }
 
@@ -230,6 +211,17 @@ class KernelAccounting : public Accounting {
       recording.meta.notes.emplace_back(
           "pages and areas of other allocators are not told apart: /proc/kallsyms hides its "
           "addresses (kernel.kptr_restrict)");
+  }
+
+  void reconcile(Session& session, Recording& recording) override {
+    const bpf::counters counters = session.counters();
+    recording.meta.notes.push_back(
+        with_commas(static_cast<int64_t>(counters.events)) + " allocations (" +
+        iec_bytes(static_cast<int64_t>(counters.amount)) + "), " +
+        with_commas(static_cast<int64_t>(counters.freed)) + " of their blocks freed (" +
+        iec_bytes(static_cast<int64_t>(counters.freed_bytes)) + "), " +
+        with_commas(static_cast<int64_t>(counters.unseen_frees)) +
+        " freed without a trace and allocated again");
   }
 
   bool place(Session& session, uint64_t key, RawStack& stack, std::string& group) override {
@@ -321,17 +313,6 @@ class KernelAccounting : public Accounting {
   int64_t left_out_ = 0;
 };
 
-void reconcile(Session& session, Recording& recording) {
-  const bpf::counters counters = session.counters();
-  recording.meta.notes.push_back(
-      with_commas(static_cast<int64_t>(counters.events)) + " allocations (" +
-      iec_bytes(static_cast<int64_t>(counters.amount)) + "), " +
-      with_commas(static_cast<int64_t>(counters.freed)) + " of their blocks freed (" +
-      iec_bytes(static_cast<int64_t>(counters.freed_bytes)) + "), " +
-      with_commas(static_cast<int64_t>(counters.unseen_frees)) +
-      " freed without a trace and allocated again");
-}
-
 std::span<const std::byte> object() { return {memflame_kernel_object, memflame_kernel_object_end}; }
 
 }  // namespace
@@ -350,11 +331,11 @@ const Probe kernel_probe{
     .nothing = "no allocation by the kernel",
     .values = values,
     .types = types,
+    .settings = []() -> std::unique_ptr<ProbeSettings> {
+      return std::make_unique<KernelOptions>();
+    },
     .object = object,
     .configure = configure,
-    .attach = attach,
-    .attach_module = nullptr,
-    .reconcile = reconcile,
     .accounting = [](const ProbeOptions& options) -> std::unique_ptr<Accounting> {
       return std::make_unique<KernelAccounting>(options);
     },

@@ -4,8 +4,8 @@
 #include <array>
 #include <map>
 
-#include "core/error.h"
 #include "core/units.h"
+#include "probes/common_options.h"
 #include "probes/mmap/intervals.h"
 #include "probes/session.h"
 #include "probes/syscall_probe.h"
@@ -24,13 +24,26 @@ constexpr std::array values{
     ProbeValue{"calls", "calls of mmap, and of mremap that map more", 2},
 };
 
-struct KindName {
-  std::string_view option, group;
-};
-constexpr std::array<KindName, 4> kind_names{
-    {{"anon", "[anon]"}, {"file", "[file]"}, {"shared", "[shared]"}, {"none", "[PROT_NONE]"}}};
+// The kinds, in the order of MapKind, and all of them.
+constexpr std::array kind_words{OptionWord{"anon"}, OptionWord{"file"}, OptionWord{"shared"},
+                                OptionWord{"none", "PROT_NONE"}, OptionWord{"all"}};
+constexpr size_t kinds = kind_words.size() - 1;
+constexpr std::array<std::string_view, kinds> groups{"[anon]", "[file]", "[shared]", "[PROT_NONE]"};
 
-std::vector<ValueType> types(const ProbeOptions&) {
+struct MmapOptions : ProbeSettings {
+  std::optional<MapKind> kind;  // none: all of them
+
+  std::vector<OptionRow> rows(ProbeOptions& common) override {
+    const auto set = [this](size_t place) {
+      kind = place < kinds ? std::optional(static_cast<MapKind>(place)) : std::nullopt;
+    };
+    return {{"kind", "WHAT", words_with_notes(kind_words) + " (default: all)",
+             option::Choice{kind_words, set}},
+            kernel_stacks_row(common)};
+  }
+};
+
+std::vector<ValueType> types(const ProbeOptions&, bool) {
   return {{"outstanding", Unit::bytes}, {"total", Unit::bytes}, {"calls", Unit::count}};
 }
 
@@ -44,7 +57,12 @@ MapKind kind_of(uint64_t flags) {
 
 class MmapAccounting : public Accounting {
  public:
-  explicit MmapAccounting(std::string kind) : kind_(std::move(kind)) {}
+  explicit MmapAccounting(std::optional<MapKind> kind) : kind_(kind) {}
+
+  void attach(Session& session) override {
+    constexpr std::array calls{"mmap", "munmap", "mremap", "mprotect"};
+    attach_syscalls(session, calls);
+  }
 
   // By the time a fresh program could be read, it has mapped its libraries; those are its own
   // events.
@@ -94,7 +112,7 @@ class MmapAccounting : public Accounting {
   }
 
   void finish(Session& session, Recording& recording) override {
-    std::array<int64_t, kind_names.size()> by_kind{};
+    std::array<int64_t, kinds> by_kind{};
     auto rows = rows_;
     int64_t net = 0;
     int64_t released_older = 0;
@@ -115,23 +133,22 @@ class MmapAccounting : public Accounting {
     if (counters.event_drops != 0)
       rows[{bpf::note_ring_full, MapKind::anon}][1] +=
           static_cast<int64_t>(counters.event_drop_bytes);
-    std::string kinds;
-    for (size_t i = 0; i < kind_names.size(); ++i) {
-      kinds += (i ? ", " : "") + std::string(kind_names[i].option) + " " + iec_bytes(by_kind[i]);
-    }
-    for (const auto& [key, row] : rows) {
-      const KindName& kind = kind_names[static_cast<size_t>(key.second)];
-      if (kind_ == "all" || kind_ == kind.option)
-        session.add_row(recording, key.first, std::string(kind.group), {row[0], row[1], row[2]},
-                        row[2]);
-    }
+    std::string of_kinds;
+    for (size_t i = 0; i < kinds; ++i)
+      of_kinds += (i ? ", " : "") + std::string(kind_words[i].name) + " " + iec_bytes(by_kind[i]);
+    for (const auto& [key, row] : rows)
+      if (!kind_ || *kind_ == key.second)
+        session.add_row(recording, key.first, std::string(groups[static_cast<size_t>(key.second)]),
+                        {row[0], row[1], row[2]}, row[2]);
     // VmSize also grows by brk and by the stack, and shrinks by what was mapped before the start.
     const OsMemory os = session.os().growth();
     recording.meta.reconciliation.push_back(
         {"VmSize growth (mmap + [heap] + stack - older mappings released)",
          net + os.heap + os.stack, os.vm_size});
-    recording.meta.notes.push_back("outstanding by kind: " + kinds);
-    if (kind_ != "all") recording.meta.notes.push_back("shown: only --kind " + kind_);
+    recording.meta.notes.push_back("outstanding by kind: " + of_kinds);
+    if (kind_)
+      recording.meta.notes.push_back("shown: only --kind " +
+                                     std::string(kind_words[static_cast<size_t>(*kind_)].name));
     if (released_older != 0)
       recording.meta.notes.push_back("mapped before the start and released since: " +
                                      iec_bytes(released_older));
@@ -166,23 +183,13 @@ class MmapAccounting : public Accounting {
     row[2] += 1;
   }
 
-  std::string kind_;
+  std::optional<MapKind> kind_;                                          // shown; none: all of them
   std::map<std::pair<uint64_t, MapKind>, std::array<int64_t, 3>> rows_;  // by stack hash and kind
   std::unordered_map<uint32_t, Watched> spaces_;
 };
 
-void configure(const ProbeOptions& options, bpf::config& config, BpfObject& object) {
-  bool known = options.kind == "all";
-  for (const KindName& kind : kind_names) known |= kind.option == options.kind;
-  if (!known)
-    throw Error("--kind " + options.kind + ": must be anon, file, shared, none or all",
-                ExitCode::usage);
+void configure(const ProbeOptions&, bpf::config& config, BpfObject& object) {
   choose_syscall_programs(config, object);
-}
-
-void attach(Session& session) {
-  constexpr std::array calls{"mmap", "munmap", "mremap", "mprotect"};
-  attach_syscalls(session, calls);
 }
 
 std::span<const std::byte> object() { return {memflame_mmap_object, memflame_mmap_object_end}; }
@@ -200,13 +207,11 @@ const Probe mmap_probe{
     .nothing = "no call of mmap, munmap or mremap",
     .values = values,
     .types = types,
+    .settings = []() -> std::unique_ptr<ProbeSettings> { return std::make_unique<MmapOptions>(); },
     .object = object,
     .configure = configure,
-    .attach = attach,
-    .attach_module = nullptr,
-    .reconcile = [](Session&, Recording&) {},
     .accounting = [](const ProbeOptions& options) -> std::unique_ptr<Accounting> {
-      return std::make_unique<MmapAccounting>(options.kind);
+      return std::make_unique<MmapAccounting>(own_options<MmapOptions>(options).kind);
     },
     .whole_system = true,
 };

@@ -268,7 +268,7 @@ def storm():
 
 
 def command_line():
-    for arguments, said in ((["--kind", "nonsense"], "expected slab, pages"),
+    for arguments, said in ((["--kind", "nonsense"], "takes slab, pages"),
                             (["--percpu", "--kind", "slab"], "are mutually exclusive"),
                             (["--per-pid"], "per-pid")):
         done = run("kernel", *arguments, "-d", "1", "-o", "/dev/null", status=USAGE)

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "probes/alloc/options.h"
+
+#include <array>
+
+#include "core/error.h"
+#include "probes/alloc/custom.h"
+#include "probes/alloc/rate.h"
+#include "probes/common_options.h"
+
+namespace memflame {
+namespace {
+
+// In the order of AllocOptions::Children.
+constexpr std::array children_words{
+    OptionWord{"follow",
+               "probe only the watched processes, a child some ms after its start (default with "
+               "-p and --comm)"},
+    OptionWord{"exact",
+               "from its first instruction, which slows down all processes that use the same "
+               "libraries (default with COMMAND)"},
+    OptionWord{"none", "as --no-children"}};
+
+// Requested, then usable.
+constexpr std::array size_words{OptionWord{"requested", "default"},
+                                OptionWord{"usable", "what the allocator really allots"}};
+
+std::string children_help() {
+  std::string text;
+  for (const OptionWord& word : children_words)
+    text += (text.empty() ? "" : "; ") + std::string(word.name) + ": " + std::string(word.note);
+  return text;
+}
+
+std::string size_help() {
+  const auto& [requested, usable] = size_words;
+  return std::string(requested.name) + " (" + std::string(requested.note) + "), or " +
+         std::string(usable.name) + ": " + std::string(usable.note);
+}
+
+std::string preset_help() {
+  std::string names;
+  for (const std::string& name : preset_names()) names += (names.empty() ? "" : ", ") + name;
+  return "functions of a library: " + names + ", or FILE.json";
+}
+
+}  // namespace
+
+std::vector<OptionRow> AllocOptions::rows(ProbeOptions&) {
+  constexpr OptionGroup blocks = OptionGroup::blocks;
+  return {
+      {"children", "HOW", children_help(), option::choice(children_words, children_),
+       OptionGroup::target},
+      {"sample", "BYTES",
+       "sample one block per BYTES allocated, on average; figures are then estimates",
+       option::Bytes{&sample_bytes, 1, largest_sample_bytes}, blocks},
+      every_row(every, blocks, "sample one block in N, at random"),
+      {"max-overhead", "PERCENT",
+       "sample so that memflame costs the target at most PERCENT of its CPU time",
+       option::Percent{&max_overhead}, blocks},
+      {"size", "WHAT", size_help(), option::choice(size_words, usable_size), blocks},
+      {"check", "",
+       "report blocks freed twice, never allocated, or by the wrong function; exit with 5 if "
+       "there are any",
+       option::Switch{&check}, blocks},
+      {"alloc", "SPEC", "declare a function that allocates: 'FILE:FUNCTION(size=arg0,ptr=ret)'",
+       option::Texts{&alloc_specs}, blocks},
+      {"free", "SPEC", "declare a function that frees: 'FILE:FUNCTION(ptr=arg0)'",
+       option::Texts{&free_specs}, blocks},
+      {"preset", "NAME", preset_help(), option::Texts{&presets, preset_names()}, blocks},
+      {"obj", "FILE", "probe only the allocator in FILE (path, name or glob)",
+       option::Text{&object}, blocks},
+      {"symbols-prefix", "PREFIX", "also probe functions named PREFIXmalloc, PREFIXfree, …",
+       option::Text{&symbols_prefix}, blocks},
+  };
+}
+
+void AllocOptions::settle_children(Target& target) {
+  if (children_ && *children_ != Children::none && !target.follow_children)
+    throw Error("--no-children and --children " +
+                    std::string(children_words.at(static_cast<size_t>(*children_)).name) +
+                    " are mutually exclusive",
+                ExitCode::usage);
+  // What a child does before its probes come would make candidates of right frees.
+  if (check && children_ == Children::follow)
+    throw Error("--check must see everything a child does: use --children exact or none",
+                ExitCode::usage);
+  if (children_ == Children::none) target.follow_children = false;
+  const bool exact =
+      children_ == Children::exact || (!children_ && (check || !target.command.empty()));
+  own_links = !(exact && target.follow_children);
+}
+
+void AllocOptions::settle(ProbeOptions& common) {
+  settle_children(common.target);
+  if (int{sample_bytes != 0} + int{every != 0} + int{max_overhead > 0} > 1)
+    throw Error("--sample, --every and --max-overhead are mutually exclusive", ExitCode::usage);
+  // A free of a block that was passed over is not a wrong free.
+  const bool all = !is_sampled(*this) && common.min_size == 0 && common.max_size == UINT64_MAX;
+  if (check && !all)
+    throw Error(
+        "--check must see every block: leave out --sample, --every, --max-overhead, --min-size "
+        "and --max-size",
+        ExitCode::usage);
+}
+
+std::vector<std::string> AllocOptions::filters_in_words() const {
+  if (object.empty()) return {};
+  return {"filtered: only the allocator in " + object + " (--obj)"};
+}
+
+}  // namespace memflame

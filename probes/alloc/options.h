@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The options of the alloc probe.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "probes/options.h"
+
+namespace memflame {
+
+class AllocOptions : public ProbeSettings {
+ public:
+  uint64_t sample_bytes = 0;   // mean distance of samples in allocated bytes; 0 = no sampling
+  uint32_t every = 0;          // keep one block in N; 0 = all
+  double max_overhead = 0;     // percent of the target's CPU time; 0 = no limit
+  bool usable_size = false;    // sizes as the allocator gives them
+  bool check = false;          // look for wrong frees
+  std::string symbols_prefix;  // names that begin with this, too
+  std::vector<std::string> alloc_specs, free_specs, presets;  // see custom.h
+  std::string object;  // only functions of files with this name or path
+  // Probes are put for the watched processes alone, for a child as soon as it has begun. False: for
+  // all processes that use the same files, so a child has them from the start.
+  bool own_links = false;
+
+  std::vector<OptionRow> rows(ProbeOptions& common) override;
+  void settle(ProbeOptions& common) override;
+  std::vector<std::string> filters_in_words() const override;
+  bool wants_summary() const override { return check; }
+
+ private:
+  enum class Children : uint8_t { follow, exact, none };
+  void settle_children(Target& target);
+
+  std::optional<Children> children_;
+};
+
+}  // namespace memflame

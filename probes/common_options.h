@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Rows of options that several probes have.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "probes/option_row.h"
+#include "probes/options.h"
+
+namespace memflame {
+
+// --every, at most. Rarer events would stand for more than sums of their squares can hold.
+inline constexpr uint32_t most_every = 1U << 24;
+
+// --every N: keeps one event in N.
+OptionRow every_row(uint32_t& into, OptionGroup group, std::string help);
+// --kernel-stacks.
+OptionRow kernel_stacks_row(ProbeOptions& options);
+// How user stacks are taken.
+std::vector<OptionRow> stack_rows(ProbeOptions& options);
+// Which blocks are followed, and how many.
+std::vector<OptionRow> block_rows(ProbeOptions& options);
+
+}  // namespace memflame

@@ -19,7 +19,7 @@ if(NOT found STREQUAL "MEMFLAME_WERROR:BOOL=OFF")
 endif()
 execute_process(COMMAND ${CMAKE_COMMAND} --build ${SCRATCH} --target help
                 OUTPUT_VARIABLE targets COMMAND_ERROR_IS_FATAL ANY)
-string(REGEX MATCHALL "\n[a-z_]*(_test|_truth|pictures|stack_oracle): phony" tests "${targets}")
+string(REGEX MATCHALL "\n[a-z_]*(_tests?|_truth|pictures|stack_oracle): phony" tests "${targets}")
 if(tests OR NOT targets MATCHES "memflame: phony" OR NOT targets MATCHES "leaky: phony")
   message(FATAL_ERROR "programs of tests (${tests}), or no program in:\n${targets}")
 endif()

@@ -8,7 +8,7 @@ import { cells, shorten, shorterNames } from "../../render/viewer/label.mjs";
 import { layOut } from "../../render/viewer/layout.mjs";
 import { at, lookOf, treeOf } from "./trees.mjs";
 
-// The examples of tests/units_test.cc and render/picture/caption.h.
+// The examples of tests/core/units_test.cc and render/picture/caption.h.
 test("figures as core/units.h writes them", () => {
   assert.deepEqual([0, 999, 1000, -123456, -(2n ** 63n)].map(commas),
     ["0", "999", "1,000", "-123,456", "-9,223,372,036,854,775,808"]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A program that says where it is mapped and which addresses its stacks would have, so that tests
 // have the truth of the kernel and the compiler to compare with. Built in many ways by
-// tests/collapse.cmake. Lines that tests look up are marked "LINE name".
+// tests/collapse/symbolize/CMakeLists.txt. Lines that tests look up are marked "LINE name".
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

@@ -2,14 +2,14 @@
 """Fifty times on and off during a storm: no impossible number, nothing left in target or kernel."""
 import signal
 
-from lib import SLOW, Memflame, Target, check, equal, wait_until
+from lib import SLOW, Memflame, Target, check, equal, own_libraries, path, wait_until
 from proc import changed_code, orphaned_programs, programs
 
 MOST, LEAST, MAILBOXES, THREADS = 527, 16, 4096, 8  # of alloc_storm
 
 with open("/proc/mounts", encoding="utf-8") as stream:
     mounts = stream.read()
-storm = Target("alloc_storm", "--forever")
+storm = Target("alloc_storm", "--forever", env=own_libraries("alloc_storm"))
 storm.begin()
 seen = 0
 for cycle in range(5 if SLOW else 50):
@@ -26,7 +26,7 @@ for cycle in range(5 if SLOW else 50):
     seen += count
 check(seen > 0, "nothing was seen in any cycle")
 
-equal("code that differs from the file", changed_code(storm.pid), [])
+equal("code that differs from the file", changed_code(storm.pid, path("own")), [])
 wait_until(lambda: not orphaned_programs(), f"programs are gone ({programs()})", 20)
 with open("/proc/mounts", encoding="utf-8") as stream:
     equal("mounts", stream.read(), mounts)

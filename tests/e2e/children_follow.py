@@ -2,36 +2,31 @@
 """--children: by default a process that is not watched has no probes, a child gets its own as soon as
 it begins, and how long it ran without them is said; exact has them in every process."""
 import os
-import shutil
 import subprocess
 import sys
-import time
 
-from lib import (LOSSY, SLOW, USAGE, Memflame, Target, check, equal, example, lossless, path, run,
+from lib import (LOSSY, USAGE, Memflame, Target, check, equal, example, lossless, own_libraries, path, run,
                  spawn, wait_until)
 from proc import changed_code
 
 BLOCKS = 500
-PAUSE = 5 if SLOW else 2  # probes reach a new process a moment after it has started
-
-
-# A libc that nobody else on this machine has probes in.
-os.mkdir(path("own"))
-with open("/proc/self/maps", encoding="utf-8") as maps:
-    LIBC = next(line.split()[5] for line in maps if "/libc.so" in line)
-shutil.copy(LIBC, path("own"))
-OWN = {**os.environ, "LD_LIBRARY_PATH": path("own")}
+OWN = own_libraries("many_stacks")
 
 
 def probed_libc(pid):
-    return [file for file in changed_code(pid) if "/libc" in file]
+    return [file for file in changed_code(pid, path("own")) if "/libc" in file]
+
+
+def wait_for_probes(pid):
+    """They reach a new process a moment after it has started."""
+    wait_until(lambda: probed_libc(pid), f"probes in process {pid}")
 
 
 def only_the_watched():
     watched, other = (Target("many_stacks", str(BLOCKS), env=OWN) for _ in range(2))
     memflame = Memflame("alloc", "-p", watched.pid)
     check(probed_libc(watched.pid), "the watched process has probes")
-    equal("code of the other process", changed_code(other.pid), [])
+    equal("code of the other process", changed_code(other.pid, path("own")), [])
     watched.work()
     other.work()
     memflame.stop()
@@ -68,12 +63,13 @@ def child_that_executes():
             "print('done', flush=True)\n"
             "os.read(0, 4)\n")
     parent = spawn([sys.executable, "-c", code, example("many_stacks"), pipe, str(BLOCKS)],
-                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=OWN)
     memflame = Memflame("alloc", "-p", parent.pid, "--strict")
     parent.stdin.write("go\n")
     parent.stdin.flush()
     with open(pipe, "w", encoding="utf-8") as stream:
-        time.sleep(PAUSE)
+        with open(f"/proc/{parent.pid}/task/{parent.pid}/children", encoding="utf-8") as children:
+            wait_for_probes(int(children.read()))
         stream.write("now\n")
     while "done\n" != (line := parent.stdout.readline()):
         check(line, "the parent waits for its child")
@@ -89,13 +85,13 @@ def thread_that_executes():
             "def go():\n os.read(0, 3)\n os.execv(sys.argv[1], sys.argv[1:])\n"
             "threading.Thread(target=go).start()\n")
     process = spawn([sys.executable, "-c", code, example("many_stacks"), str(BLOCKS), "--wait"],
-                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=OWN)
     wait_until(lambda: len(os.listdir(f"/proc/{process.pid}/task")) == 2, "a second thread")
     memflame = Memflame("alloc", "-p", process.pid)
     process.stdin.write("go\n")
     process.stdin.flush()
     equal("the program is ready", process.stdout.readline(), f"ready {process.pid}\n")
-    time.sleep(PAUSE)
+    wait_for_probes(process.pid)
     process.stdin.write("go\n")
     process.stdin.flush()
     while process.stdout.readline() != "done\n":
@@ -109,9 +105,13 @@ def thread_that_executes():
 def command_alone():
     other = Target("many_stacks", "1", env=OWN)
     memflame = Memflame("alloc", "--children", "follow", "--", "sh", "-c",
-                        f"sleep {PAUSE}; exec {example('many_stacks')} {BLOCKS}",
-                        stdout=subprocess.DEVNULL, env=OWN)
-    equal("code of the other process", changed_code(other.pid), [])
+                        f"echo $$ > {path('pid')}; read word; exec {example('many_stacks')} {BLOCKS}",
+                        stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, env=OWN)
+    wait_until(lambda: os.path.exists(path("pid")) and os.path.getsize(path("pid")), "the command runs")
+    with open(path("pid"), encoding="utf-8") as stream:
+        wait_for_probes(int(stream.read()))
+    equal("code of the other process", changed_code(other.pid, path("own")), [])
+    memflame.process.communicate(b"go\n")
     memflame.wait()
     other.end()
     equal("blocks of the command", memflame.profile().sum("live-count", "reach_leaf"), BLOCKS)

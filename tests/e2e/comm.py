@@ -3,15 +3,16 @@
 of a program that was started by a link or a descriptor."""
 import os
 import sys
-import time
 
-from lib import SLOW, Memflame, Profile, Target, equal, example, path, run
+from lib import Memflame, Profile, Target, equal, example, own_libraries, path, run, wait_until
+from proc import changed_code
 
+own = own_libraries("many_stacks")
 earlier = Target("many_stacks", "300")
 other = Target("alloc_truth")
 memflame = Memflame("alloc", "--comm", "many_stacks")
-later = Target("many_stacks", "500")
-time.sleep(3 if SLOW else 1)  # probes reach a new process a moment after it has started
+later = Target("many_stacks", "500", env=own)
+wait_until(lambda: changed_code(later.pid, path("own")), "probes in the process that began later")
 for target in (earlier, other, later):
     target.work()
 memflame.stop()

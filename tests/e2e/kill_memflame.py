@@ -3,7 +3,7 @@
 import signal
 import time
 
-from lib import Memflame, Target, check, equal, path, wait_until
+from lib import Memflame, Target, check, equal, own_libraries, path, wait_until
 from proc import changed_code, orphaned_programs, programs
 
 
@@ -12,15 +12,15 @@ def cpu_ticks(pid):
         return int(stream.read().rsplit(")", 1)[1].split()[11])
 
 
-storm = Target("alloc_storm", "--forever")
+storm = Target("alloc_storm", "--forever", env=own_libraries("alloc_storm"))
 storm.begin()
 for probe in ("alloc", "fault", "mmap", "brk"):
     memflame = Memflame(probe, "-p", storm.pid)
     time.sleep(0.3)
-    check(probe != "alloc" or changed_code(storm.pid), "probes are in the code while it runs")
+    check(probe != "alloc" or changed_code(storm.pid, path("own")), "probes are in the code while it runs")
     memflame.process.kill()
     equal("how memflame ended", memflame.process.wait(60), -signal.SIGKILL)
-    wait_until(lambda: not changed_code(storm.pid), f"the code is as it was, after {probe}", 20)
+    wait_until(lambda: not changed_code(storm.pid, path("own")), f"the code is as it was, after {probe}", 20)
     wait_until(lambda: not orphaned_programs(), f"programs are gone ({programs()})", 20)
     before = cpu_ticks(storm.pid)
     wait_until(lambda: cpu_ticks(storm.pid) > before + 5, "the target goes on", 20)

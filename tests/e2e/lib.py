@@ -8,6 +8,7 @@ the folder of the example programs, $MEMFLAME_KERNEL_BOOT is set where the CPU i
 import atexit
 import json
 import os
+import re
 import select
 import shutil
 import signal
@@ -69,6 +70,19 @@ def spawn(arguments, **options):
     process = subprocess.Popen(arguments, **options)
     _started.append(process)
     return process
+
+
+def own_libraries(program):
+    """An environment with copies of an example's libraries: other tracers may have probes in the system's own,
+    so code that differs from these files is memflame's doing."""
+    listed = subprocess.run([example(program)], env={**os.environ, "LD_TRACE_LOADED_OBJECTS": "1"},
+                            stdout=subprocess.PIPE, text=True, check=True).stdout
+    folder = path("own")
+    os.makedirs(folder, exist_ok=True)
+    for library in re.findall(r"=> (/\S+)", listed):
+        shutil.copy(library, folder)
+    check(os.listdir(folder), f"libraries of {program}: {listed}")
+    return {**os.environ, "LD_LIBRARY_PATH": folder}
 
 
 def wait_until(condition, what, seconds=PATIENCE):

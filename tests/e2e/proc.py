@@ -27,13 +27,13 @@ def resident_pages(pid):
         return int(re.search(r"^Rss:\s+(\d+) kB", stream.read(), re.M).group(1)) * 1024 // PAGE
 
 
-def changed_code(pid):
-    """Files whose code differs between memory and disk: where a breakpoint is left."""
+def changed_code(pid, folder="/"):
+    """Files in a folder whose code differs between memory and disk: where a breakpoint is, or was left."""
     changed = []
     with open(f"/proc/{pid}/maps", encoding="utf-8") as maps, open(f"/proc/{pid}/mem", "rb") as mem:
         for line in maps:
             fields = line.split()
-            if len(fields) < 6 or "x" not in fields[1] or not fields[5].startswith("/"):
+            if len(fields) < 6 or "x" not in fields[1] or not fields[5].startswith(folder):
                 continue
             start, end = (int(part, 16) for part in fields[0].split("-"))
             mem.seek(start)

@@ -131,7 +131,7 @@ TEST_CASE("what is wrong with a free, and where") {
 TEST_CASE("a declaration of a megabyte is refused without repeating it") {
   const std::string said = error_of(parse_alloc, std::string(1 << 20, 'x'));
   CHECK(said.size() < 200);
-  CHECK(said.find("at most 4096") != std::string::npos);
+  CHECK(said.find("limit of 4096") != std::string::npos);
 }
 
 TEST_CASE("pools need their end, blocks do not") {

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr ReadOptions with_code{.code = true, .lines = true};
+const ReadOptions with_code{.code = true, .lines = true};
 
 std::string unpacked(const std::string& bytes) {
   std::string text(size_t{1} << 22U, '\0');

@@ -4,6 +4,7 @@ it begins, and how long it ran without them is said; exact has them in every pro
 import os
 import subprocess
 import sys
+import time
 
 from lib import (LOSSY, USAGE, Memflame, Target, check, equal, example, lossless, own_libraries, path, run,
                  spawn, wait_until)
@@ -68,8 +69,8 @@ def child_that_executes():
     parent.stdin.write("go\n")
     parent.stdin.flush()
     with open(pipe, "w", encoding="utf-8") as stream:
-        with open(f"/proc/{parent.pid}/task/{parent.pid}/children", encoding="utf-8") as children:
-            wait_for_probes(int(children.read()))
+        # Its pages are copies of its parent's, with the breakpoints: when its own come cannot be seen.
+        time.sleep(2)
         stream.write("now\n")
     while "done\n" != (line := parent.stdout.readline()):
         check(line, "the parent waits for its child")

@@ -44,6 +44,16 @@ struct TextReader {
     profile.meta.notes.push_back("the input ends in the middle of a stack: " + told);
   }
 
+  // At the end of stacks with their values below: the last one has none, or `last` may be cut off.
+  void end_of_stacks(bool has_open_stack, const std::string& last) {
+    if (has_open_stack) {
+      bad("a stack without its value");
+      cut_off("it has no value and is left out");
+    } else if (!whole) {
+      cut_off(last + " may be cut off");
+    }
+  }
+
   // Refuses an input with nothing usable. `expected`: "stack of … followed by …".
   Profile finish(const std::string& expected) {
     if (profile.touched().empty())

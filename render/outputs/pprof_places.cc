@@ -99,8 +99,7 @@ bool PprofPlaces::is_for_symbolizers(const Frame& frame) {
   const std::optional<uint64_t> start =
       where_unnamed(profile_.strings[frame.function], mapping.file);
   if (!start) return false;  // it got another name
-  const auto [known, added] =
-      unnamed_[mapping.build_id].start_of.try_emplace(place.address, *start);
+  const auto [known, added] = unnamed_[mapping.build_id].try_emplace(place.address, *start);
   return added || known->second == *start;
 }
 
@@ -152,13 +151,13 @@ void PprofPlaces::finish() {
 
 std::vector<std::string> PprofPlaces::unnamed_comments() const {
   std::vector<std::string> comments;
-  for (const auto& [build_id, unnamed] : unnamed_) {
+  for (const auto& [build_id, start_of] : unnamed_) {
     std::set<uint64_t> starts;
-    for (const auto& [address, start] : unnamed.start_of)
+    for (const auto& [address, start] : start_of)
       if (start <= address) starts.insert(start);
     std::string& text = comments.emplace_back(std::string(pprof::unnamed_comment) + build_id);
     for (const uint64_t start : starts) append_hex(text += " ", start);
-    for (const auto& [address, start] : unnamed.start_of) {
+    for (const auto& [address, start] : start_of) {
       const auto after = starts.upper_bound(address);
       if (after != starts.begin() && *std::prev(after) == start) continue;
       append_hex(text += " ", address);

@@ -63,10 +63,8 @@ class PprofPlaces {
       return mix(names, (uint64_t{key.start_line} << 8U) | static_cast<uint64_t>(key.mark));
     }
   };
-  // Names of code without symbols, of one build id.
-  struct Unnamed {
-    std::map<uint64_t, uint64_t> start_of;  // by address
-  };
+  // Where code without symbols begins, by its address.
+  using Starts = std::map<uint64_t, uint64_t>;
 
   const Frame& frame_of(StackId chain) const { return profile_.frames[chains_[chain].frame]; }
   bool goes_on(FrameId callee, FrameId caller) const;
@@ -88,7 +86,7 @@ class PprofPlaces {
   std::vector<StackId> ends_;          // chains that are locations
   std::vector<PprofLocation> made_;
   Interner<PprofFunction, FunctionId, HashFunction> functions_;
-  std::map<std::string, Unnamed> unnamed_;  // by build id
+  std::map<std::string, Starts> unnamed_;  // by build id
 };
 
 }  // namespace memflame

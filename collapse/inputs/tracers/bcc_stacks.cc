@@ -77,12 +77,7 @@ class Reader : TextReader {
     profile.types = {options.type.value_or(ValueType{"count", Unit::count})};
     each_line([&](std::string_view line) { take(line); });
     end_allocation();
-    if (!frames_.empty()) {
-      bad("a stack without its value");
-      cut_off("it has no value and is left out");
-    } else if (!whole) {
-      cut_off("the last line may be cut off");
-    }
+    end_of_stacks(!frames_.empty(), "the last line");
     return finish("stack with a number below it");
   }
 

@@ -84,12 +84,7 @@ class Reader : TextReader {
     each_line([&](std::string_view line) { take(line); });
     end_distribution();
     if (number_) end_stack(*number_);
-    if (!frames_.empty() || !keys_.empty()) {
-      bad("a stack without its value");
-      cut_off("it has no value and is left out");
-    } else if (!whole) {
-      cut_off("the last number may be cut off");
-    }
+    end_of_stacks(!frames_.empty() || !keys_.empty(), "the last number");
     return finish("stack with a number below it");
   }
 

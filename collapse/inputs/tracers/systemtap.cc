@@ -71,12 +71,7 @@ class Reader : TextReader {
   Profile run() {
     profile.types = {options.type.value_or(ValueType{"count", Unit::count})};
     each_line([&](std::string_view line) { take(line); });
-    if (!frames_.empty()) {
-      bad("a stack without its value");
-      cut_off("it has no value and is left out");
-    } else if (!whole) {
-      cut_off("the last number may be cut off");
-    }
+    end_of_stacks(!frames_.empty(), "the last number");
     return finish("stack of lines like '0x400526 : main+0x9/0x10 [a.out]' with a number below it");
   }
 

@@ -11,7 +11,7 @@
 #include "cli/drawing_options.h"
 #include "cli/output_file.h"
 #include "core/units.h"
-#include "probes/session.h"
+#include "probes/run/session.h"
 
 namespace memflame {
 

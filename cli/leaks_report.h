@@ -9,7 +9,7 @@
 
 #include "core/losses.h"
 #include "probes/bpf/shared.h"
-#include "probes/snapshot.h"
+#include "probes/run/snapshot.h"
 
 namespace memflame {
 

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "cli/output_file.h"
-#include "probes/run_notes.h"
-#include "probes/session.h"
+#include "probes/run/run_notes.h"
+#include "probes/run/session.h"
 
 namespace memflame {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "cli/leaks_writer.h"
 #include "cli/probe_cmd.h"
-#include "probes/snapshot.h"
+#include "probes/run/snapshot.h"
 
 namespace memflame {
 

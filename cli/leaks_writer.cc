@@ -10,7 +10,7 @@
 #include "collapse/fold.h"
 #include "collapse/symbolize/symbolize.h"
 #include "core/error.h"
-#include "probes/memory_plan.h"
+#include "probes/run/memory_plan.h"
 
 namespace memflame {
 namespace {

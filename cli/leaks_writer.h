@@ -19,7 +19,7 @@
 #include "cli/leaks_report.h"
 #include "cli/probe_request.h"
 #include "core/recording.h"
-#include "probes/snapshot.h"
+#include "probes/run/snapshot.h"
 
 namespace memflame {
 

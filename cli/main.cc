@@ -12,8 +12,8 @@
 #include "cli/options.h"
 #include "cli/version.h"
 #include "core/error.h"
-#include "probes/privileges.h"
 #include "probes/probe.h"
+#include "probes/run/privileges.h"
 #include "render/text/clean_text.h"
 
 namespace po = boost::program_options;

@@ -17,9 +17,9 @@
 #include "collapse/fold.h"
 #include "collapse/symbolize/symbolize.h"
 #include "core/error.h"
-#include "probes/command.h"
-#include "probes/memory_plan.h"
-#include "probes/run.h"
+#include "probes/processes/command.h"
+#include "probes/run/memory_plan.h"
+#include "probes/run/run.h"
 #include "render/text/clean_text.h"
 
 namespace memflame {

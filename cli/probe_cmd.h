@@ -5,7 +5,7 @@
 #include "cli/probe_request.h"
 #include "core/profile.h"
 #include "core/recording.h"
-#include "probes/run.h"
+#include "probes/run/run.h"
 
 namespace memflame {
 

@@ -15,7 +15,7 @@
 #include "cli/version.h"
 #include "core/error.h"
 #include "core/units.h"
-#include "probes/memory_plan.h"
+#include "probes/run/memory_plan.h"
 
 namespace po = boost::program_options;
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "probes/caller.h"
-#include "probes/procfs.h"
+#include "probes/processes/procfs.h"
 
 namespace memflame {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/profile.h"
-#include "probes/run.h"
+#include "probes/run/run.h"
 
 namespace memflame {
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "probes/bpf/shared.h"
-#include "probes/cgroups.h"
 #include "probes/option_row.h"
+#include "probes/processes/cgroups.h"
 
 namespace memflame {
 

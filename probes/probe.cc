@@ -7,7 +7,7 @@
 
 #include "core/error.h"
 #include "probes/common_options.h"
-#include "probes/session.h"
+#include "probes/run/session.h"
 
 namespace memflame {
 

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "probes/kernel_features.h"
-#include "probes/session.h"
+#include "probes/loading/kernel_features.h"
+#include "probes/run/session.h"
 
 namespace memflame {
 

@@ -11,7 +11,7 @@
 // returned, so an address that another thread gets in between can never be mistaken.
 #include "../bpf/kernel_structs.h"
 #include "../bpf/shared.h"
-#include "call_shape.h"
+#include "bpf/call_shape.h"
 
 struct probe_state {
   u64 sp;           // of the outermost call in flight, at its entry; 0 = none
@@ -39,12 +39,12 @@ struct probe_state {
   u32 freeing_mark;  // the function that said freeing_family, and one
 };
 
-#include "origins.h"
+#include "bpf/origins.h"
 ALWAYS_INLINE void before_thread_exit(u32 space) {}
 #include "../bpf/lifecycle.h"
-#include "calls.h"
-#include "frees.h"
-#include "own_samples.h"
+#include "bpf/calls.h"
+#include "bpf/frees.h"
+#include "bpf/own_samples.h"
 
 ALWAYS_INLINE int on_allocate(struct pt_regs* ctx, struct process* process,
                               struct call_shape shape) {

@@ -8,11 +8,11 @@
 #include "core/error.h"
 #include "core/units.h"
 #include "probes/alloc/alloc_run.h"
-#include "probes/alloc/attach.h"
+#include "probes/alloc/attaching/attach.h"
+#include "probes/alloc/attaching/uprobe_means.h"
 #include "probes/alloc/rate.h"
-#include "probes/alloc/uprobe_means.h"
-#include "probes/bpf_syscall.h"
-#include "probes/session.h"
+#include "probes/loading/bpf_syscall.h"
+#include "probes/run/session.h"
 #include "probes/variance.h"
 
 extern "C" {

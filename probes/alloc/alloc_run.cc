@@ -9,12 +9,12 @@
 #include <ctime>
 
 #include "core/units.h"
-#include "probes/alloc/go_code.h"
-#include "probes/alloc/unseen.h"
-#include "probes/bpf_object.h"
-#include "probes/procfs.h"
-#include "probes/run.h"
-#include "probes/session.h"
+#include "probes/alloc/attaching/unseen.h"
+#include "probes/alloc/finding/go_code.h"
+#include "probes/loading/bpf_object.h"
+#include "probes/processes/procfs.h"
+#include "probes/run/run.h"
+#include "probes/run/session.h"
 
 namespace memflame {
 namespace {

@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "probes/alloc/custom_sites.h"
-#include "probes/alloc/governor.h"
+#include "probes/alloc/attaching/governor.h"
+#include "probes/alloc/attaching/process_links.h"
+#include "probes/alloc/custom/custom_sites.h"
 #include "probes/alloc/options.h"
-#include "probes/alloc/process_links.h"
 #include "probes/alloc/rate.h"
 #include "probes/probe.h"
 #include "probes/unique_fd.h"

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "core/error.h"
-#include "probes/alloc/custom.h"
+#include "probes/alloc/custom/custom.h"
 #include "probes/alloc/rate.h"
 #include "probes/common_options.h"
 

@@ -102,7 +102,7 @@ struct config {
   u32 count_calls;           // alloc: of each declared function
   u32 own_links;             // alloc: each process has links of its own
   u32 learns;                // programs look up mappings by themselves
-  u64 keep[keep_steps + 1];  // see probes/alloc/sampling.h
+  u64 keep[keep_steps + 1];  // see probes/alloc/bpf/sampling.h
 };
 
 // The writable globals of an object, mapped by user space.

@@ -4,7 +4,7 @@
 #include "core/units.h"
 #include "probes/brk/segments.h"
 #include "probes/common_options.h"
-#include "probes/session.h"
+#include "probes/run/session.h"
 #include "probes/syscall_probe.h"
 
 extern "C" {

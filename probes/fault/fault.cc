@@ -3,7 +3,7 @@
 
 #include "core/units.h"
 #include "probes/common_options.h"
-#include "probes/session.h"
+#include "probes/run/session.h"
 
 extern "C" {
 extern const std::byte memflame_fault_object[];

@@ -13,7 +13,7 @@
 #include "probes/kernel/meminfo.h"
 #include "probes/kernel/options.h"
 #include "probes/kernel/slab_aliases.h"
-#include "probes/session.h"
+#include "probes/run/session.h"
 
 extern "C" {
 extern const std::byte memflame_kernel_object[];

@@ -7,7 +7,7 @@
 #include "core/units.h"
 #include "probes/common_options.h"
 #include "probes/mmap/intervals.h"
-#include "probes/session.h"
+#include "probes/run/session.h"
 #include "probes/syscall_probe.h"
 
 extern "C" {

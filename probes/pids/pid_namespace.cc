@@ -16,7 +16,7 @@
 
 #include "core/error.h"
 #include "probes/pids/pids.h"
-#include "probes/procfs.h"
+#include "probes/processes/procfs.h"
 #include "probes/unique_fd.h"
 
 extern "C" {

@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-#include "probes/alloc/allocators.h"
+#include "probes/alloc/finding/allocators.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): no header
 

@@ -3,7 +3,7 @@
 // there, and lie in the bytes.
 #include <cstdlib>
 
-#include "probes/alloc/site.h"
+#include "probes/alloc/finding/site.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): no header
 

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "probes/alloc/usdt.h"
+#include "probes/alloc/custom/usdt.h"
 #include "probes/unique_fd.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "probes/cgroups.h"
+#include "probes/processes/cgroups.h"
 
 #include <doctest/doctest.h>
 

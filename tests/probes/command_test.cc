@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "probes/command.h"
+#include "probes/processes/command.h"
 
 #include <doctest/doctest.h>
 #include <pwd.h>

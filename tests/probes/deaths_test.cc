@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "probes/deaths.h"
+#include "probes/processes/deaths.h"
 
 #include <doctest/doctest.h>
 

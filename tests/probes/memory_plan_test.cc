@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "probes/memory_plan.h"
+#include "probes/run/memory_plan.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "probes/modules.h"
+#include "probes/processes/modules.h"
 
 #include <doctest/doctest.h>
 

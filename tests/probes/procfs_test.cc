@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "probes/procfs.h"
+#include "probes/processes/procfs.h"
 
 #include <doctest/doctest.h>
 #include <sys/sysmacros.h>
@@ -8,7 +8,7 @@
 
 #include <csignal>
 
-#include "probes/process_name.h"
+#include "probes/processes/process_name.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 

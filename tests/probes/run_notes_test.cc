@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "probes/run_notes.h"
+#include "probes/run/run_notes.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "probes/spaces.h"
+#include "probes/processes/spaces.h"
 
 #include <doctest/doctest.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "probes/alloc/allocators.h"
+#include "probes/alloc/finding/allocators.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 #include <array>
 #include <set>
 
-#include "probes/alloc/code.h"
+#include "probes/alloc/finding/code.h"
 #include "probes/unique_fd.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "probes/alloc/budget.h"
+#include "probes/alloc/attaching/budget.h"
 
 #include <doctest/doctest.h>
 

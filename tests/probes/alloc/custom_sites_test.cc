@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "probes/alloc/custom_sites.h"
+#include "probes/alloc/custom/custom_sites.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "probes/alloc/custom.h"
+#include "probes/alloc/custom/custom.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "probes/alloc/debug_symbols.h"
+#include "probes/alloc/finding/debug_symbols.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -8,7 +8,7 @@
 
 #include <filesystem>
 
-#include "probes/alloc/allocators.h"
+#include "probes/alloc/finding/allocators.h"
 #include "probes/unique_fd.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only

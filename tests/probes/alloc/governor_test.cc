@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "probes/alloc/governor.h"
+#include "probes/alloc/attaching/governor.h"
 
 #include <doctest/doctest.h>
 

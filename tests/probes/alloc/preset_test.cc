@@ -8,7 +8,7 @@
 #include <map>
 
 #include "core/error.h"
-#include "probes/alloc/custom.h"
+#include "probes/alloc/custom/custom.h"
 #include "probes/unique_fd.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "probes/alloc/process_links.h"
+#include "probes/alloc/attaching/process_links.h"
 
 #include <doctest/doctest.h>
 

@@ -40,7 +40,7 @@ u64 mix(u64 hash, u64 word) {
 #pragma GCC diagnostic ignored "-Wconversion"
 #pragma GCC diagnostic ignored "-Wsign-conversion"
 #define ALWAYS_INLINE inline  // NOLINT(cppcoreguidelines-macro-usage): what sampling.h asks for
-#include "probes/alloc/sampling.h"
+#include "probes/alloc/bpf/sampling.h"
 #undef ALWAYS_INLINE
 #pragma GCC diagnostic pop
 }  // namespace in_kernel

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "probes/alloc/site.h"
+#include "probes/alloc/finding/site.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "probes/alloc/unseen.h"
+#include "probes/alloc/attaching/unseen.h"
 
 #include <doctest/doctest.h>
 

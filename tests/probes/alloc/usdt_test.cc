@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "probes/alloc/usdt.h"
+#include "probes/alloc/custom/usdt.h"
 
 #include <doctest/doctest.h>
 #include <elf.h>

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "probes/procfs.h"
+#include "probes/processes/procfs.h"
 #include "probes/unique_fd.h"
 #include "probes/unwind/cache.h"
 #include "probes/vdso_image.h"

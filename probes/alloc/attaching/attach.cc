@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "probes/alloc/attaching/attach.h"
+
+#include <bpf/libbpf.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdio>
+
+#include "core/error.h"
+#include "probes/alloc/alloc_run.h"
+#include "probes/alloc/attaching/uprobe_means.h"
+#include "probes/alloc/custom/usdt.h"
+#include "probes/alloc/finding/allocators.h"
+#include "probes/alloc/finding/code.h"
+#include "probes/processes/command.h"
+#include "probes/run/session.h"
+#include "probes/unique_fd.h"
+
+namespace memflame {
+namespace {
+
+struct LookedAt {
+  int fd = -1;
+  std::string path;
+  std::string root;  // of the target
+};
+
+// Functions that never call another one that is probed: of these a call that is not kept needs no
+// following. Seen in the sources of glibc 2.36, jemalloc 5.3 and gperftools 2.10; a wrong entry
+// would only let a sampled block count at a nested call.
+bool is_leaf(const std::string& allocator, const std::string& function) {
+  constexpr std::array<std::string_view, 7> glibc{
+      "malloc", "calloc", "memalign", "aligned_alloc", "valloc", "pvalloc", "posix_memalign"};
+  if (allocator == "jemalloc" || allocator == "tcmalloc") return true;
+  if (allocator == "musl") return function == "malloc";
+  return allocator == "glibc" && std::find(glibc.begin(), glibc.end(), function) != glibc.end();
+}
+
+bpf::usable_size usable_of(const std::string& allocator, const std::string& function) {
+  if (allocator == "glibc") return bpf::usable_glibc;
+  // mallocx(), rallocx() and their prefixed names take flags.
+  if (allocator == "jemalloc")
+    return function.ends_with("allocx") ? bpf::usable_jemalloc_flags : bpf::usable_jemalloc;
+  return bpf::usable_unknown;
+}
+
+// "malloc+7" -> "malloc".
+std::string function_of(const std::string& site) { return site.substr(0, site.find('+')); }
+
+int rank(const AllocatorSite& site) {
+  constexpr std::array<int, 6> ranks{0, 3, 1, 2, 0, 0};  // by enum call_action
+  return site.shape.action < ranks.size() ? ranks.at(site.shape.action) : 0;
+}
+
+// What the user has declared goes before what was found at the same place.
+AllocatorProbes merged(AllocatorProbes custom, const AllocatorProbes& found) {
+  const size_t declared = custom.sites.size();
+  for (const AllocatorSite& site : found.sites) {
+    const auto end = custom.sites.begin() + static_cast<std::ptrdiff_t>(declared);
+    const bool known = std::any_of(custom.sites.begin(), end, [&](const AllocatorSite& other) {
+      return other.offset == site.offset;
+    });
+    if (known) continue;
+    AllocatorSite moved = site;
+    moved.shape.allocator = static_cast<uint16_t>(site.shape.allocator + custom.allocators.size());
+    custom.sites.push_back(moved);
+  }
+  custom.allocators.insert(custom.allocators.end(), found.allocators.begin(),
+                           found.allocators.end());
+  custom.notes.insert(custom.notes.end(), found.notes.begin(), found.notes.end());
+  std::stable_sort(custom.sites.begin(), custom.sites.end(),
+                   [](const auto& a, const auto& b) { return rank(a) < rank(b); });
+  return custom;
+}
+
+bool is_stepped(int fd, uint64_t offset, bool long_nops) {
+  std::array<std::byte, 16> code{};
+  if (::pread(fd, code.data(), code.size(), static_cast<off_t>(offset)) <= 0) return true;
+  const std::optional<Instruction> instruction = decode(code, offset, long_nops);
+  return !instruction || instruction->cost != ProbeCost::emulated;
+}
+
+void number(AllocRun& run, Session& session, AllocatorProbes& probes, const LookedAt& at) {
+  for (AllocatorSite& site : probes.sites) {
+    const std::string& allocator = probes.allocators.at(site.shape.allocator);
+    const std::string name = function_of(site.text);
+    const bool gives = site.shape.action == bpf::action_allocate;
+    site.shape.function = run.number_of({.name = name,
+                                         .allocator = allocator,
+                                         .file = at.path,
+                                         .gives = gives,
+                                         .declared = site.declared});
+    site.shape.stepped = is_stepped(at.fd, site.offset, session.features().emulates_long_nops);
+    site.shape.leaf = is_leaf(allocator, name);
+    site.shape.usable = static_cast<unsigned>(usable_of(allocator, name)) & 3U;
+    for (const uint64_t offset : site.own_calls) {
+      const bpf::own_call call{.function = static_cast<uint32_t>(site.shape.function),
+                               .distance = static_cast<int32_t>(offset - site.offset)};
+      session.object().update("own_calls", call, uint32_t{1});
+    }
+  }
+}
+
+// Puts them on the watched processes, or on all that use the file.
+void put_on(AllocRun& run, Session& session, int fd, std::vector<Put> puts) {
+  if (run.own().own_links)
+    return run.process_links().add({UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, 0)), std::move(puts)});
+  for (const Put& put : puts)
+    session.links().uprobes(put.program, "/proc/self/fd/" + std::to_string(fd), put.sites, put.kind,
+                            0);
+}
+
+// Frees come before allocations in the list.
+void put_probes(AllocRun& run, Session& session, const std::vector<AllocatorSite>& sites, int fd) {
+  std::vector<UprobeSite> all;
+  std::vector<UprobeSite> returning;
+  std::vector<UprobeSite> others;
+  std::vector<UprobeSite> of_go;
+  for (const AllocatorSite& site : sites) {
+    const UprobeSite probe{site.offset, std::bit_cast<uint64_t>(site.shape)};
+    (site.shape.action == bpf::action_free_go ? of_go : all).push_back(probe);
+    const bool returns = site.shape.action == bpf::action_allocate && !site.shape.own_end;
+    (returns ? returning : others).push_back(probe);
+  }
+  const auto program = [&](const char* name) {
+    return bpf_program__fd(session.object().program(name));
+  };
+  const bool own_links = run.own().own_links;
+  const UprobeMeans means = uprobe_means(own_links, session.features());
+  const UprobeKind returns = means.multi ? UprobeKind::multi_returns : UprobeKind::returns;
+  const UprobeKind entry = means.multi ? UprobeKind::multi_entry : UprobeKind::entry;
+  const int enter =
+      of_go.empty() && means.session && !own_links ? -1 : program("memflame_alloc_enter");
+  if (means.session && !own_links)
+    return put_on(
+        run, session, fd,
+        {{enter, entry, of_go}, {program("memflame_alloc_session"), UprobeKind::session, all}});
+  const int leave = program("memflame_alloc_return");
+  // Returns before entries: no call is seen to begin whose end would be missed.
+  if (!means.session)
+    return put_on(run, session, fd,
+                  {{enter, entry, of_go}, {leave, returns, returning}, {enter, entry, all}});
+  // A session link makes all calls return through the kernel in processes that it is not for, and a
+  // C++ exception does not get through there: it takes the calls that return, and no others.
+  const int both = program("memflame_alloc_session");
+  put_on(run, session, fd,
+         {{enter, entry, others, PutFor::each},
+          {both, UprobeKind::session, returning, PutFor::first},
+          {leave, returns, returning, PutFor::others},
+          {enter, entry, returning, PutFor::others}});
+}
+
+// Exceptions are thrown by the C++ library, or by a static program itself.
+void note_throws(AllocRun& run, const AllocatorProbes& probes, const LookedAt& at,
+                 const FindOptions& find) {
+  const bool may_throw =
+      std::any_of(probes.sites.begin(), probes.sites.end(),
+                  [](const AllocatorSite& site) { return site.shape.own_end != 0; });
+  run.has_throwing_calls |= may_throw;
+  const bool is_library =
+      at.path.find("libstdc++") != std::string::npos || at.path.find("libc++") != std::string::npos;
+  if (!may_throw && !is_library) return;
+  if (const std::optional<AllocatorSite> site = find_throw(at.fd, find))
+    run.throw_sites().push_back({UniqueFd(::fcntl(at.fd, F_DUPFD_CLOEXEC, 0)), *site});
+}
+
+void probe_throws(AllocRun& run, Session& session) {
+  if (!run.has_throwing_calls) return;
+  for (const AllocRun::ThrowSite& each : run.throw_sites())
+    put_probes(run, session, {each.site}, each.file.get());
+  run.throw_sites().clear();
+}
+
+// "/lib/libc.so.6 (glibc): malloc calloc free+3": the file, and where the probes are.
+void say_where(const AllocatorProbes& probes, const std::string& path) {
+  std::string text;
+  for (const std::string& allocator : probes.allocators)
+    text += (text.empty() ? " (" : ", ") + allocator;
+  text += text.empty() ? ":" : "):";
+  for (const AllocatorSite& site : probes.sites) text += " " + site.text;
+  if (!probes.sites.empty())
+    std::fprintf(stderr, "memflame: probes in %s%s\n", path.c_str(), text.c_str());
+  for (const std::string& note : probes.notes)
+    std::fprintf(stderr, "memflame: %s: %s\n", path.c_str(), note.c_str());
+}
+
+// A program that samples its own blocks and says so costs next to nothing to watch: what it offers
+// is used instead of its allocator. Returns whether it does.
+bool attach_usdt(AllocRun& run, Session& session, const LookedAt& at) {
+  const UsdtPair pair = find_usdt_pair(at.fd);
+  if (session.options().verbose)
+    for (const std::string& problem : pair.problems)
+      std::fprintf(stderr, "memflame: %s: %s\n", at.path.c_str(), problem.c_str());
+  if (!pair.offered()) return false;
+  const bool multi = uprobe_means(run.own().own_links, session.features()).multi;
+  const auto put = [&](const char* program, const std::vector<UsdtSite>& sites) {
+    std::vector<UprobeSite> probes;
+    for (const UsdtSite& site : sites) {
+      const uint32_t number = run.next_usdt_site();
+      if (number >= bpf::max_usdt_sites)
+        throw Error("the target offers more than " + std::to_string(bpf::max_usdt_sites) +
+                    " USDT probes of otel_memory");
+      session.object().update("usdt_sites", number, site.site);
+      probes.push_back({.offset = site.offset, .cookie = number, .counter = site.counter});
+    }
+    return Put{bpf_program__fd(session.object().program(program)),
+               multi ? UprobeKind::multi_entry : UprobeKind::entry, probes};
+  };
+  put_on(run, session, at.fd,
+         {put("memflame_usdt_free", pair.free), put("memflame_usdt_alloc", pair.alloc)});
+  if (session.options().verbose)
+    std::fprintf(stderr, "memflame: %s samples its blocks itself (otel_memory:alloc, free)\n",
+                 at.path.c_str());
+  run.target_samples();
+  return true;
+}
+
+// Puts the probes on one file, if it has an allocator. Returns whether it has.
+bool attach_file(AllocRun& run, Session& session, const LookedAt& at) {
+  AllocRun::File& known = run.file(at.fd);
+  if (known.looked_at) return known.allocates;
+  known.looked_at = true;
+  const AllocOptions& options = run.own();
+  if (!options.object.empty() && !means_file(options.object, at.fd, at.path)) return false;
+  const FindOptions find{.symbols_prefix = options.symbols_prefix,
+                         .check = options.check,
+                         .long_nops = session.features().emulates_long_nops,
+                         .path = at.path,
+                         .root = at.root};
+  AllocatorProbes probes = find_allocator(at.fd, find);
+  if (!run.custom().empty()) {
+    CustomFile custom = find_custom(run.custom(), at.fd, find);
+    probes = merged(custom.probes, probes);
+    run.found_custom(at.fd, at.path, std::move(custom));
+  }
+  const bool speaks_for_itself = attach_usdt(run, session, at);
+  if (speaks_for_itself) probes = {};
+  known.allocates = speaks_for_itself || probes.allocates();
+  number(run, session, probes, at);
+  if (session.options().verbose) say_where(probes, at.path);
+  if (!probes.sites.empty()) put_probes(run, session, probes.sites, at.fd);
+  for (const AllocatorSite& site : probes.sites) run.probed(site.shape.function);
+  note_throws(run, probes, at, find);
+  return known.allocates;
+}
+
+bool attach_path(AllocRun& run, Session& session, const std::string& path) {
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  return file && attach_file(run, session, {file.get(), path, ""});
+}
+
+// True when it has one; else `looked_at` says where none was found.
+bool attach_process(AllocRun& run, Session& session, pid_t pid, std::string& looked_at) {
+  bool found = false;
+  for (const ModuleId id : session.spaces().modules_of(pid)) {
+    const Module& module = session.spaces().module(id);
+    if (module.file.get() < 0) continue;
+    found |= attach_file(run, session, {module.file.get(), module.path, module.root});
+    if (looked_at.find(module.path) == std::string::npos)
+      looked_at += (looked_at.empty() ? "" : ", ") + module.path;
+  }
+  return found;
+}
+
+[[noreturn]] void refuse(const AllocRun& run, pid_t pid, const std::string& looked_at) {
+  if (!run.own().object.empty())
+    throw Error("--obj " + run.own().object + ": process " + std::to_string(pid) +
+                " has no such file with an allocator (it maps " + looked_at + ")");
+  throw Error("process " + std::to_string(pid) +
+              " has no malloc and free to probe (looked for their symbols in " + looked_at +
+              "): name its functions with --alloc and --free, or try 'memflame fault'");
+}
+
+}  // namespace
+
+void attach_allocators(AllocRun& run, Session& session) {
+  const Target& target = session.options().target;
+  for (const pid_t pid : target.pids) {
+    std::string looked_at;
+    if (!attach_process(run, session, pid, looked_at) && run.custom().empty())
+      refuse(run, pid, looked_at);
+  }
+  if (!target.command.empty())
+    for (const std::string& file : files_of_command(target)) attach_path(run, session, file);
+  // Programs that are started later mostly use the libc that memflame uses itself.
+  if (target.pids.empty())
+    for (const ModuleId id : session.spaces().modules_of(::getpid())) {
+      const Module& module = session.spaces().module(id);
+      if (module.file.get() >= 0 && module.path.find("/libc.so") != std::string::npos)
+        attach_file(run, session, {module.file.get(), module.path, module.root});
+    }
+  probe_throws(run, session);
+  run.require_custom();
+}
+
+void attach_allocators_of(AllocRun& run, Session& session, const Module& module, bool late) {
+  const UniqueFd file(::fcntl(module.file.get(), F_DUPFD_CLOEXEC, 0));
+  if (!file || run.file(file.get()).looked_at) return;
+  if (attach_file(run, session, {file.get(), module.path, module.root}) && late)
+    session.count_late_attach();
+  probe_throws(run, session);
+}
+
+}  // namespace memflame

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "probes/alloc/attaching/budget.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <utility>
+
+#include "core/error.h"
+#include "core/units.h"
+
+namespace memflame {
+namespace {
+
+// At this rate keeping allocations costs next to nothing compared with the probes.
+constexpr double next_to_nothing = 1.0 / 200;
+// Looks at a cost that cannot be helped, half a second apart or more, before the run ends.
+constexpr int most_looks_beyond = 3;
+
+std::string distance_in_words(uint64_t distance) {
+  return distance == 0 ? "all" : "1 sample per " + iec_bytes(static_cast<int64_t>(distance));
+}
+
+std::string in_percent(double value) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.3g %%", value);
+  return text.data();
+}
+
+}  // namespace
+
+double overhead_percent(double cost_seconds, double cpu_seconds) {
+  const double own = cpu_seconds - cost_seconds;
+  // The programs ran in the target's time; where clock ticks hide that, nothing is left of it.
+  return cost_seconds <= 0 ? 0 : 100 * cost_seconds / std::max(own, cpu_seconds / 100);
+}
+
+bool is_beyond_control(const Situation& now, double budget) {
+  if (now.probes > budget) return true;
+  return now.overhead > budget && now.distance != 0 &&
+         (now.distance == largest_distance || now.kept < next_to_nothing);
+}
+
+uint64_t next_distance(const Situation& now, double budget) {
+  if (is_beyond_control(now, budget)) return now.distance;
+  if (now.overhead > budget) {
+    if (now.distance == 0) return first_distance;
+    const double times = std::clamp(now.overhead / budget * 1.5, 1.5, 64.0);
+    const double next = static_cast<double>(now.distance) * times;
+    return next >= static_cast<double>(largest_distance) ? largest_distance
+                                                         : static_cast<uint64_t>(next);
+  }
+  // Half the distance is at most twice the cost.
+  if (now.overhead < budget * 0.4 && now.distance != 0)
+    return now.distance / 2 < least_distance ? 0 : now.distance / 2;
+  return now.distance;
+}
+
+Budget::Budget(double percent, std::function<TrapPrices()> measure) : measure_(std::move(measure)) {
+  overhead_.budget = percent;
+  overhead_.prices = measure_();
+}
+
+// They may be those of a moment in which the machine was slow: before they end a run they are
+// measured again.
+bool Budget::prices_were_wrong() {
+  const double before = overhead_.prices.entry;
+  try {
+    overhead_.prices = measure_();
+  } catch (const Error&) {
+    return false;  // a run with results is not lost for that
+  }
+  if (overhead_.prices.entry >= 0.9 * before) return false;
+  looks_beyond_ = 0;
+  overhead_.beyond_control = false;
+  return true;
+}
+
+void Budget::judge(const Situation& now, double seconds) {
+  overhead_.recent_percent = now.overhead;
+  overhead_.probes_percent = now.probes;
+  overhead_.beyond_control = is_beyond_control(now, overhead_.budget);
+  looks_beyond_ = overhead_.beyond_control ? looks_beyond_ + 1 : 0;
+  if (looks_beyond_ == most_looks_beyond && !prices_were_wrong() && !overhead_.ended_after)
+    overhead_.ended_after = seconds;
+  const uint64_t next = next_distance(now, overhead_.budget);
+  if (next == distance_) return;
+  overhead_.changes.push_back(
+      {.seconds = seconds, .from = distance_, .to = next, .overhead = now.overhead});
+  distance_ = next;
+}
+
+std::string Budget::in_words() const {
+  std::string text = "overhead ";
+  text += overhead_.percent ? in_percent(*overhead_.percent) : "unknown (too short a run)";
+  text += " of a budget of " + in_percent(overhead_.budget);
+  if (overhead_.beyond_control && overhead_.recent_percent)
+    text += "; the probes alone cost more than that (" + in_percent(*overhead_.recent_percent) +
+            " at the end), and no sampling rate changes it";
+  if (overhead_.ended_after) {
+    std::array<char, 96> ended{};
+    std::snprintf(ended.data(), ended.size(), ": measuring ended after %.1f s",
+                  *overhead_.ended_after);
+    text += std::string(ended.data()) + "; try 'memflame fault', or a larger budget";
+  }
+  // The summary in JSON has all of them.
+  constexpr size_t most = 12;
+  for (size_t i = 0; i < std::min(most, overhead_.changes.size()); ++i) {
+    const RateChange& change = overhead_.changes[i];
+    std::array<char, 32> at{};
+    std::snprintf(at.data(), at.size(), "%.1f s", change.seconds);
+    text += (i == 0 ? "; kept were all at first, " : ", ") + distance_in_words(change.to) +
+            " from " + at.data() + " on (" + in_percent(change.overhead) + " before)";
+  }
+  if (overhead_.changes.size() > most)
+    text += ", and " + std::to_string(overhead_.changes.size() - most) + " more changes";
+  return text;
+}
+
+}  // namespace memflame

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "probes/alloc/attaching/governor.h"
+
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <sstream>
+
+#include "probes/alloc/rate.h"
+#include "probes/processes/procfs.h"
+#include "probes/run/session.h"
+
+namespace memflame {
+namespace {
+
+constexpr double interval_seconds = 0.5;
+// CPU time that clock ticks can tell.
+constexpr double least_cpu_seconds = 0.05;
+
+}  // namespace
+
+uint64_t cpu_ticks(std::string_view stat, bool with_children) {
+  // Fields 14 to 17 (proc(5)), the second of which is a name that may hold anything.
+  const size_t name_end = stat.rfind(')');
+  if (name_end == std::string_view::npos) return 0;
+  std::istringstream fields{std::string(stat.substr(name_end + 1))};
+  std::string word;
+  for (int i = 3; i < 14; ++i) fields >> word;
+  uint64_t sum = 0;
+  uint64_t ticks = 0;
+  for (int i = 0; i < (with_children ? 4 : 2) && fields >> ticks; ++i) sum += ticks;
+  return sum;
+}
+
+Governor::Governor(double budget_percent, const UprobeMeans& means)
+    : budget_(budget_percent, [meter = PriceMeter(means)]() mutable { return meter.measure(); }) {}
+
+Governor::Reading Governor::read(Session& session, const std::vector<pid_t>& pids) const {
+  const bpf::counters counters = session.counters();
+  const auto number = [](uint64_t n) { return static_cast<double>(n); };
+  const double entries = number(counters.entries);
+  const double returns = number(counters.returns);
+  const double stepped = number(counters.stepped);
+  const double run_ns =
+      counters.timed_runs == 0 ? 0 : number(counters.timed_ns) / number(counters.timed_runs);
+  const TrapPrices& prices = budget_.overhead().prices;
+  Reading now;
+  now.seconds = number(monotonic_ns()) / 1e9;
+  now.kept = number(counters.events);
+  now.seen = now.kept + number(counters.passed_over);
+  now.trap_seconds = ((entries - stepped) * prices.entry + stepped * prices.stepped) / 1e9;
+  now.cost_seconds =
+      now.trap_seconds + ((entries + returns) * run_ns + returns * prices.returns) / 1e9;
+  static const double tick = 1.0 / static_cast<double>(::sysconf(_SC_CLK_TCK));
+  const bool with_children = session.options().target.follow_children;
+  for (const pid_t pid : pids)
+    now.cpu_seconds += tick * number(cpu_ticks(read_file("/proc/" + std::to_string(pid) + "/stat"),
+                                               with_children));
+  return now;
+}
+
+// Adds what has passed since the last reading. False when that is too little to judge.
+bool Governor::take(const Reading& now) {
+  const double cpu = now.cpu_seconds - last_.cpu_seconds;
+  // A process that has ended and was not waited for yet is missing for a while; when nobody of the
+  // watched waits for it, for good.
+  if (cpu < 0 && now.seconds - last_.seconds > 4 * interval_seconds) last_ = now;
+  if (cpu < least_cpu_seconds) return false;
+  cpu_seconds_ += cpu;
+  cost_seconds_ += now.cost_seconds - last_.cost_seconds;
+  budget_.set_whole(overhead_percent(cost_seconds_, cpu_seconds_));
+  return true;
+}
+
+// At new prices.
+void Governor::restate(const Reading& now) {
+  cpu_seconds_ += now.cpu_seconds - last_.cpu_seconds;
+  cost_seconds_ += now.cost_seconds - last_.cost_seconds;
+  last_ = now;
+}
+
+void Governor::poll(Session& session) {
+  const double seconds = static_cast<double>(monotonic_ns()) / 1e9;
+  if (started_ && seconds - last_.seconds < interval_seconds) return;
+  const Reading now = read(session, session.os().living());
+  if (!started_) {
+    started_ = true;
+    start_ = now.seconds;
+    last_ = now;
+    return;
+  }
+  const Reading before = last_;
+  if (!take(now)) return;
+  last_ = now;
+  const double seen = now.seen - before.seen;
+  const double cost = now.cost_seconds - before.cost_seconds;
+  const double cpu = now.cpu_seconds - before.cpu_seconds;
+  const double traps = now.trap_seconds - before.trap_seconds;
+  const uint64_t distance = budget_.distance();
+  const double price = budget_.overhead().prices.entry;
+  budget_.judge({.distance = distance,
+                 .overhead = overhead_percent(cost, cpu),
+                 .probes = overhead_percent(traps, cpu - cost + traps),
+                 .kept = seen > 0 ? (now.kept - before.kept) / seen : 0},
+                now.seconds - start_);
+  if (budget_.overhead().prices.entry != price) restate(read(session, session.os().living()));
+  if (budget_.distance() != distance) set_sampling(session.object().globals(), budget_.distance());
+}
+
+void Governor::finish(Session& session) {
+  if (started_) take(read(session, session.os().pids()));
+}
+
+}  // namespace memflame

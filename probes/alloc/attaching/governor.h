@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// --max-overhead: measures what memflame costs the target, and sets the sampling rate that keeps it
+// within a budget.
+//
+// The cost is the time that the programs run in the target (one run in sixteen is timed), plus for
+// each run the trap that leads there, whose price is measured (trap_prices.h). The kernel's own
+// statistics (BPF_ENABLE_STATS) are not used: they include other processes that use the same
+// library, and slow down every program on the machine.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "probes/alloc/attaching/budget.h"
+#include "probes/alloc/attaching/trap_prices.h"
+
+namespace memflame {
+
+class Session;
+
+// User and system time in a line of /proc/PID/stat, in clock ticks; with `with_children` also that
+// of waited-for children.
+uint64_t cpu_ticks(std::string_view stat, bool with_children);
+
+class Governor {
+ public:
+  // Measures the prices. Throws Error if the kernel does not allow measuring.
+  Governor(double budget_percent, const UprobeMeans& means);
+
+  // Call often; looks at the cost twice a second.
+  void poll(Session& session);
+  // The last look.
+  void finish(Session& session);
+
+  const Budget& budget() const { return budget_; }
+
+ private:
+  // All since the start of counting.
+  struct Reading {
+    double seconds = 0;         // when it was
+    double cpu_seconds = 0;     // used by the targets, with what memflame cost them
+    double cost_seconds = 0;    // of these, memflame's
+    double trap_seconds = 0;    // of these, for traps at entries
+    double seen = 0, kept = 0;  // allocations
+  };
+  Reading read(Session& session, const std::vector<pid_t>& pids) const;
+  bool take(const Reading& now);
+  void restate(const Reading& now);
+
+  Budget budget_;
+  Reading last_;
+  bool started_ = false;
+  double start_ = 0;
+  double cpu_seconds_ = 0, cost_seconds_ = 0;  // of all that could be compared
+};
+
+}  // namespace memflame

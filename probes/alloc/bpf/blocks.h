@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// The live table: every live block with the key of the stack that allocated it, and the sums per
+// stack.
+//
+// The idea: sums are kept in the kernel and change with each event, so a free subtracts exactly
+// what its allocation added, and user space need not see either. The table is keyed by (space,
+// address); whoever deletes the entry owns the block, so threads that race count once.
+// Cost: one hash insertion per allocation, one look-up and deletion per free, about 170 bytes per
+// live block, all preallocated. An address that is allocated again proves an unseen free: the old
+// block is taken out and counted.
+#pragma once
+
+#include "../../bpf/capture.h"
+#include "sampling.h"
+
+// Columns of a sum; that of the variance of each is first_variance further on.
+enum { live, live_count, total, total_count };
+
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(map_flags, BPF_F_NO_PREALLOC);
+  __uint(max_entries, 1 << 20);  // user space sets it before load
+  __type(key, struct block_key);
+  __type(value, struct block);
+} blocks SEC(".maps");
+
+// Blocks that are freed together: the last block of each pool; block.next leads to the others.
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(map_flags, BPF_F_NO_PREALLOC);
+  __uint(max_entries, 65536);
+  __type(key, struct block_key);  // the pool's address
+  __type(value, u64);
+} pools SEC(".maps");
+
+ALWAYS_INLINE int taken(struct block_key* key, struct block* block) {
+  struct block* found = bpf_map_lookup_elem(&blocks, key);
+  if (!found) return 0;
+  *block = *found;
+  // Two threads that free one address race to this delete: only the one that wins owns the block.
+  return bpf_map_delete_elem(&blocks, key) == 0;
+}
+
+enum change { block_is_new, block_is_live, block_is_gone };
+
+ALWAYS_INLINE void add_to(struct sum* sum, u64 key, u32 column, u64 value) {
+  if (sum)
+    __sync_fetch_and_add(&sum->value[column], value);
+  else
+    account(key, column, value);
+}
+
+// Adds a block to the figures of a stack: to the totals if it is new, to the live figures when it
+// enters the table; subtracts it when it leaves.
+__attribute__((noinline)) int enter(u64 key, const struct block* block, u32 change) {
+  if (!block) return 0;
+  // The figures of copied stacks go to user space.
+  struct sum* sum = key >> 62 == 3 ? 0 : sum_of(key);
+  if (!sum && key >> 62 != 3) return 0;
+  s64 sign = change == block_is_gone ? -1 : 1;
+  u32 column = change == block_is_new ? total : live;
+  add_to(sum, key, column, sign * (s64)block->weight);
+  add_to(sum, key, column + 1, sign * (s64)block->count);
+  if (block->weight == block->size && block->count == 1) return 0;
+  add_to(sum, key, first_variance + column, sign * (s64)variance_of(block));
+  add_to(sum, key, first_variance + column + 1, sign * (s64)block->count * (block->count - 1));
+  return 1;
+}
+
+__attribute__((noinline)) int put(const struct block_key* at, const struct block* given) {
+  if (!at || !given) return 0;
+  // Before 6.2 maps accept no key and no value from a function's argument.
+  struct block_key key = *at;
+  struct block block = *given;
+  long error = insert(&blocks, &key, &block);
+  if (error == exists) {
+    // An address that is allocated again: the free of the old block was not seen (a custom free
+    // path, or a skipped probe). It cannot be live any more.
+    struct block old;
+    if (taken(&key, &old)) {
+      enter(old.hash, &old, block_is_gone);
+      COUNT(unseen_frees, 1);
+      COUNT(unseen_free_bytes, old.size);
+    }
+    error = insert(&blocks, &key, &block);
+  }
+  if (error) {
+    COUNT(live_full_events, 1);
+    COUNT(live_full_bytes, block.size);
+    enter(note_key(key.space, note_live_table_full), &block, block_is_live);
+    return 0;
+  }
+  enter(block.hash, &block, block_is_live);
+  return 1;
+}
+
+ALWAYS_INLINE void count_freed(const struct block* block) {
+  COUNT(freed, 1);
+  COUNT(freed_bytes, block->size);
+  enter(block->hash, block, block_is_gone);
+}
+
+ALWAYS_INLINE void join_pool(u64 pool, struct block_key* key, struct block* block) {
+  struct block_key at = {.address = pool, .space = key->space};
+  u64* last = bpf_map_lookup_elem(&pools, &at);
+  if (last) {
+    block->next = *last;
+    *last = key->address;
+  } else if (insert(&pools, &at, &key->address)) {
+    COUNT(pools_cut, 1);
+  }
+}
+
+struct emptying {
+  struct block_key key;
+};
+static int free_next(u32 turn, struct emptying* emptying) {
+  struct block block;
+  if (!emptying->key.address || !taken(&emptying->key, &block)) return 1;
+  count_freed(&block);
+  emptying->key.address = block.next;
+  return 0;
+}
+
+// Frees all blocks of a pool.
+__attribute__((noinline)) int empty_pool(u32 space, u64 pool) {
+  struct block_key at = {.address = pool, .space = space};
+  u64* last = bpf_map_lookup_elem(&pools, &at);
+  if (!last) return 0;
+  struct emptying emptying = {.key = {.address = *last, .space = space}};
+  bpf_map_delete_elem(&pools, &at);
+  bpf_loop(1 << 23, free_next, &emptying, 0);
+  // Blocks behind one that is no longer in the table, or never was, cannot be found.
+  if (emptying.key.address) COUNT(pools_cut, 1);
+  return 1;
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "probes/alloc/finding/file_code.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "probes/unwind/frame_sections.h"
+
+namespace memflame {
+namespace {
+
+// jemalloc's realloc has 4,000 instructions with all that it jumps to, and all functions of an
+// allocator have 30,000. Files of watched programs may be made to take time and memory.
+constexpr size_t max_pieces = 32;
+constexpr uint64_t max_piece = 1 << 15;          // bytes
+constexpr size_t max_instructions = 1 << 13;     // of a body
+constexpr size_t max_decoded = size_t{1} << 18;  // instructions of all pieces
+constexpr uint64_t max_stub = 16;                // bytes of an entry of the linkage table
+constexpr uint64_t max_prologue = 128;           // bytes in which a site is looked for
+
+std::string hex(uint64_t number) {
+  char text[24];
+  std::snprintf(text, sizeof(text), "0x%llx", static_cast<unsigned long long>(number));
+  return text;
+}
+
+std::string_view text_at(unwind::Bytes texts, uint64_t at) {
+  if (at >= texts.size()) return {};
+  const char* start = reinterpret_cast<const char*>(texts.data()) + at;
+  const size_t length = ::strnlen(start, texts.size() - at);
+  return length == texts.size() - at ? std::string_view{} : std::string_view(start, length);
+}
+
+}  // namespace
+
+FileCode::FileCode(const unwind::ImageBytes& image, const unwind::ElfImage& elf, bool long_nops)
+    : image_(image), elf_(elf), long_nops_(long_nops) {}
+
+const std::vector<FileCode::Extent>& FileCode::extents() {
+  if (extents_) return *extents_;
+  extents_.emplace();
+  unwind::FoundFrames found = unwind::find_frames(image_, elf_, false);
+  if (found.section.bytes.empty()) found = unwind::find_frames(image_, elf_, true);
+  unwind::Frames frames;
+  if (!found.section.bytes.empty()) unwind::read_frames(found.section, frames);
+  for (const unwind::Fde& fde : frames.fdes)
+    if (fde.size != 0 && fde.start + fde.size > fde.start)
+      extents_->push_back({fde.start, fde.start + fde.size});
+  std::sort(extents_->begin(), extents_->end(),
+            [](const Extent& a, const Extent& b) { return a.start < b.start; });
+  return *extents_;
+}
+
+std::optional<FileCode::Extent> FileCode::extent_of(uint64_t address) {
+  const std::vector<Extent>& all = extents();
+  auto at = std::upper_bound(all.begin(), all.end(), address,
+                             [](uint64_t a, const Extent& e) { return a < e.start; });
+  if (at == all.begin() || (--at)->end <= address) return std::nullopt;
+  return *at;
+}
+
+uint64_t FileCode::size_at(uint64_t address) {
+  const std::optional<Extent> extent = extent_of(address);
+  return extent && extent->start == address ? extent->end - extent->start : 0;
+}
+
+// Empty when it is too large, or is not code.
+const std::vector<Instruction>& FileCode::decoded(Extent extent) {
+  const auto [at, added] = decoded_.try_emplace({extent.start, extent.end});
+  const uint64_t size = extent.end - extent.start;
+  if (!added || size > max_piece || decoded_count_ > max_decoded) return at->second;
+  const unwind::Range range = unwind::code_at(image_, elf_, extent.start, size);
+  if (range.bytes.size() == size) at->second = decode_all(range.bytes, extent.start, long_nops_);
+  return at->second;
+}
+
+// What the dynamic linker writes into slots: addresses of functions.
+void FileCode::read_links() {
+  links_.emplace();
+  const std::vector<Elf64_Shdr>& sections = elf_.sections();
+  for (const Elf64_Shdr& section : sections) {
+    if (section.sh_type != SHT_RELA || (section.sh_flags & SHF_ALLOC) == 0 ||
+        section.sh_link >= sections.size())
+      continue;
+    const Elf64_Shdr& table = sections[section.sh_link];
+    if (table.sh_type != SHT_DYNSYM || table.sh_link >= sections.size()) continue;
+    const unwind::Range entries = image_.range(section.sh_offset, section.sh_size);
+    const unwind::Range symbols = image_.range(table.sh_offset, table.sh_size);
+    const Elf64_Shdr& strings = sections[table.sh_link];
+    const unwind::Range texts = image_.range(strings.sh_offset, strings.sh_size);
+    Elf64_Rela entry;
+    for (auto rest = entries.bytes; rest.size() >= sizeof(entry);
+         rest = rest.subspan(sizeof(entry))) {
+      std::memcpy(&entry, rest.data(), sizeof(entry));
+      const uint64_t type = ELF64_R_TYPE(entry.r_info), index = ELF64_R_SYM(entry.r_info);
+      if ((type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) ||
+          index >= symbols.bytes.size() / sizeof(Elf64_Sym))
+        continue;
+      Elf64_Sym symbol;
+      std::memcpy(&symbol, symbols.bytes.data() + index * sizeof(symbol), sizeof(symbol));
+      const bool here = symbol.st_shndx != SHN_UNDEF && ELF64_ST_TYPE(symbol.st_info) == STT_FUNC;
+      links_->try_emplace(entry.r_offset, Link{std::string(text_at(texts.bytes, symbol.st_name)),
+                                               here ? symbol.st_value : 0});
+    }
+  }
+}
+
+const FileCode::Link* FileCode::link_at(uint64_t slot) {
+  if (!links_) read_links();
+  const auto found = links_->find(slot);
+  return found == links_->end() ? nullptr : &found->second;
+}
+
+bool FileCode::is_linked(uint64_t address) {
+  if (!links_) read_links();
+  return std::any_of(links_->begin(), links_->end(),
+                     [&](const auto& each) { return each.second.address == address; });
+}
+
+// By the bytes alone: four of them that lead to one address by chance are not to be feared.
+std::vector<uint64_t> FileCode::direct_calls(uint64_t address) const {
+  constexpr std::byte call{0xe8};
+  constexpr uint64_t length = 5;
+  constexpr uint64_t at_once = 1 << 20;
+  std::vector<uint64_t> found;
+  for (const Elf64_Phdr& segment : elf_.segments()) {
+    if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
+    for (uint64_t start = 0; start < segment.p_filesz; start += at_once) {
+      const unwind::Range code = image_.range(
+          segment.p_offset + start, std::min(at_once + length - 1, segment.p_filesz - start));
+      const std::byte* const first = code.bytes.data();
+      const std::byte* const last = first + code.bytes.size();
+      for (const std::byte* at = std::find(first, last, call); last - at >= int64_t{length};
+           at = std::find(at + 1, last, call)) {
+        int32_t distance = 0;
+        std::memcpy(&distance, at + 1, sizeof(distance));
+        const uint64_t next = segment.p_vaddr + start + static_cast<uint64_t>(at - first) + length;
+        if (next + static_cast<uint64_t>(int64_t{distance}) == address) found.push_back(next);
+      }
+    }
+  }
+  return found;
+}
+
+// The slot that an entry of the linkage table jumps through, perhaps behind endbr64; 0 when there
+// is not such an entry at the address. Slots of indirect functions have no name.
+uint64_t FileCode::slot_of_stub(uint64_t address) {
+  const auto [at, added] = stubs_.try_emplace(address, 0);
+  if (!added) return at->second;
+  const unwind::Range stub = unwind::code_at(image_, elf_, address, max_stub);
+  std::optional<Instruction> jump = decode(stub.bytes, address);
+  if (jump && jump->kind == Instruction::other && jump->length == 4)
+    jump = decode(stub.bytes.subspan(4), jump->next());
+  if (jump && jump->kind == Instruction::jump) at->second = jump->slot;
+  return at->second;
+}
+
+Destination FileCode::destination(const Instruction& instruction) {
+  if (instruction.kind != Instruction::call && !instruction.is_branch()) return {};
+  const uint64_t slot =
+      instruction.target == 0 ? instruction.slot : slot_of_stub(instruction.target);
+  if (slot == 0 && instruction.target != 0) return {Destination::known, instruction.target, {}};
+  const Link* link = slot == 0 ? nullptr : link_at(slot);
+  if (link == nullptr) return {Destination::computed, 0, {}};
+  return {link->address == 0 ? Destination::other_file : Destination::known, link->address,
+          link->name};
+}
+
+Body FileCode::body(uint64_t address, uint64_t size, const std::vector<uint64_t>& ends) {
+  Body body;
+  if (size == 0) size = size_at(address);
+  if (size == 0) {
+    body.gap = "its size is not known";
+    return body;
+  }
+  std::vector<Extent> pieces{{address, address + size}};
+  const auto inside = [&](uint64_t a) {
+    return std::any_of(pieces.begin(), pieces.end(),
+                       [&](const Extent& p) { return a >= p.start && a < p.end; });
+  };
+  for (size_t done = 0; done < pieces.size(); ++done) {
+    const std::vector<Instruction>& code = decoded(pieces[done]);
+    if (pieces.size() > max_pieces || body.code.size() + code.size() > max_instructions) {
+      body.gap = "it jumps to too much code";
+      break;
+    }
+    if (code.empty()) body.gap = "the code at " + hex(pieces[done].start) + " is not understood";
+    body.code.insert(body.code.end(), code.begin(), code.end());
+    for (const Instruction& i : code) {
+      if (!i.is_branch() || inside(i.target)) continue;
+      const Destination to = destination(i);
+      if (to.kind != Destination::known || inside(to.address) ||
+          std::binary_search(ends.begin(), ends.end(), to.address))
+        continue;
+      const std::optional<Extent> extent = extent_of(to.address);
+      if (!extent)
+        body.gap = "its jump at " + hex(i.address) + " leads to no function that is known";
+      else
+        pieces.push_back(*extent);
+    }
+  }
+  return body;
+}
+
+uint64_t FileCode::offset_of(uint64_t address) const {
+  const Elf64_Phdr* segment = elf_.loaded(address);
+  if (segment == nullptr || (segment->p_flags & PF_X) == 0) return UINT64_MAX;
+  return address - segment->p_vaddr + segment->p_offset;
+}
+
+Site FileCode::site(uint64_t address, uint64_t size, uint8_t arguments) {
+  if (size == 0) size = size_at(address);
+  const Body whole = body(address, size, {});
+  const unwind::Range entry = unwind::code_at(
+      image_, elf_, address, size == 0 ? max_prologue : std::min(size, max_prologue));
+  // What is not known may jump back to anywhere.
+  const uint64_t known = whole.gap.empty() ? size : 0;
+  return choose_site(entry.bytes, address, whole.code,
+                     {.arguments = arguments, .size = known, .long_nops = long_nops_});
+}
+
+}  // namespace memflame

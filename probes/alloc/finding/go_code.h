@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Functions compiled by Go. They must never get a return probe: the runtime walks its own stacks,
+// meets the kernel's trampoline and ends the program ("unexpected return pc"). Nor would the probe
+// mean anything, as a goroutine may return on another thread and on a stack that was moved.
+// moved.
+//
+// Source: runtime/traceback.go, cmd/compile/abi-internal.md and cmd/internal/obj/x86 of Go 1.19.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "probes/alloc/finding/file_code.h"
+#include "probes/unwind/elf_image.h"
+
+namespace memflame {
+
+// Reads the file on the first question. Both arguments are kept.
+class GoCode {
+ public:
+  GoCode(const unwind::ImageBytes& image, const unwind::ElfImage& elf) : image_(image), elf_(elf) {}
+
+  // Whether the function at this address is Go's. In a file with Go's tables every function is,
+  // unless .eh_frame describes it: C compilers write one, Go's writes none.
+  bool contains(uint64_t address);
+
+ private:
+  const unwind::ImageBytes& image_;
+  const unwind::ElfImage& elf_;
+  std::optional<bool> is_go_;
+  std::vector<std::pair<uint64_t, uint64_t>> others_;  // start and end of what is not Go's; sorted
+};
+
+// Whether the file has code of Go, by its sections, its build id note or, without section headers,
+// by the tables that the runtime itself needs.
+bool has_go_code(const unwind::ImageBytes& image, const unwind::ElfImage& elf);
+
+// The place where a Go function has its arguments and which every call passes once: after the check
+// for stack space, as a function begins again after its stack was moved. Empty if that cannot be
+// told.
+std::optional<uint64_t> go_entry(FileCode& code, uint64_t address, uint64_t size);
+
+}  // namespace memflame

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "probes/loading/kernel_features.h"
+
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <sys/utsname.h>
+
+#include <cerrno>
+#include <cstdio>
+
+#include "probes/loading/bpf_syscall.h"
+#include "probes/loading/tracefs.h"
+
+namespace memflame {
+namespace {
+
+// A link on something that is not a regular file is refused with EBADF by kernels that know the
+// link type, and with EINVAL by those that do not.
+bool has_uprobe_link(int attach_type) {
+  const UniqueFd program = load_trivial_kprobe(attach_type);
+  if (!program) return false;
+  const uint64_t offset = 0;
+  const UniqueFd link = link_uprobe_multi(
+      program.get(),
+      {.path = "/", .offsets = {&offset, 1}, .cookies = {}, .attach_type = attach_type});
+  return !link && errno == EBADF;
+}
+
+// Since 6.2 mm_struct.rss_stat is an array (of per-CPU counters), before a structure.
+bool has_exact_rss_stat() {
+  btf* kernel = btf__load_vmlinux_btf();
+  bool exact = false;
+  const int id = kernel ? btf__find_by_name_kind(kernel, "mm_struct", BTF_KIND_STRUCT) : -1;
+  if (kernel && id > 0) exact = btf__find_by_name_kind(kernel, "mm_rss_stat", BTF_KIND_STRUCT) < 0;
+  btf__free(kernel);
+  return exact;
+}
+
+KernelFeatures probe_features() {
+  KernelFeatures features;
+  utsname names{};
+  if (uname(&names) == 0) features.release = names.release;
+  features.uprobe_multi = has_uprobe_link(attach_uprobe_multi);
+  features.uprobe_session = features.uprobe_multi && has_uprobe_link(attach_uprobe_session);
+  int major = 0;
+  int minor = 0;
+  const bool known = std::sscanf(names.release, "%d.%d", &major, &minor) == 2;
+  const auto since_6 = [&](int n) { return known && (major > 6 || (major == 6 && minor >= n)); };
+  // Fixed by kernel commit 46ba0e49b642 ("bpf: fix multi-uprobe PID filtering logic").
+  features.uprobe_multi_pid = features.uprobe_multi && since_6(10);
+  // Kernel commit 0593dd34e534 ("bpf: Refactor inode/task/sk storage map_{update,delete}_elem()")
+  // and the ones around it.
+  features.find_vma =
+      libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_FUNC_find_vma, nullptr) == 1;
+  features.task_storage = since_6(2);
+  features.emulates_long_nops = since_6(18);
+  features.exact_rss_stat = has_exact_rss_stat();
+  features.syscall_tracepoints = bool{tracefs_open("events/syscalls/sys_enter_brk/id")};
+  const int cpus = libbpf_num_possible_cpus();
+  features.possible_cpus = cpus > 0 ? static_cast<unsigned>(cpus) : 1;
+  return features;
+}
+
+}  // namespace
+
+const KernelFeatures& kernel_features() {
+  static const KernelFeatures features = probe_features();
+  return features;
+}
+
+}  // namespace memflame

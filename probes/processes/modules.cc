@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "probes/processes/modules.h"
+
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <climits>
+#include <cstdio>
+#include <string_view>
+
+#include "probes/elf_functions.h"
+#include "probes/unique_fd.h"
+
+namespace memflame {
+namespace {
+
+constexpr std::string_view deleted = " (deleted)";
+
+bool is_inode(int fd, uint64_t inode) {
+  struct stat status {};
+  // Devices are not compared: an overlay shows another device in maps than in stat.
+  return fd >= 0 && ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+         (inode == 0 || status.st_ino == inode);
+}
+
+// Tells files apart that had the same inode one after the other, as deleted ones leave theirs to
+// the next. 0 where the file system does not say.
+uint64_t generation_of(int fd) {
+  unsigned int generation = 0;  // the kernel writes an int, whatever the macro says
+  return ::ioctl(fd, FS_IOC_GETVERSION, &generation) == 0 ? generation : 0;
+}
+
+}  // namespace
+
+ModuleId Modules::intern(const MapsLine& line) {
+  std::string path = line.path;
+  if (path.ends_with(deleted)) path.resize(path.size() - deleted.size());
+  std::vector<ModuleId>& known = ids_[{line.device, line.inode, path}];
+  if (line.generation == 0 && !known.empty()) return known.back();
+  for (const ModuleId each : known) {
+    uint64_t& generation = generations_[each.index];
+    if (generation == 0) generation = line.generation;
+    if (generation == line.generation) return each;
+  }
+  const ModuleId id{static_cast<uint32_t>(modules_.size())};
+  known.push_back(id);
+  generations_.push_back(line.generation);
+  Module& module = modules_.emplace_back();
+  module.path = path;
+  module.device = line.device;
+  module.inode = line.inode;
+  if (path == "[vdso]")
+    module.kind = ModuleKind::vdso;
+  else if (path.empty() || path[0] != '/' || line.inode == 0)
+    module.kind = ModuleKind::anonymous;
+  return id;
+}
+
+// A file that is opened late may be another one by then.
+bool Modules::is_file_of(int fd, ModuleId id) {
+  if (!is_inode(fd, modules_[id.index].inode)) return false;
+  const uint64_t generation = generation_of(fd);
+  uint64_t& wanted = generations_[id.index];
+  if (generation == 0 || wanted == 0) {
+    if (wanted == 0) wanted = generation;
+    return true;
+  }
+  return generation == wanted;
+}
+
+ModuleId Modules::of_file(const std::string& path) {
+  UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat status {};
+  if (!is_inode(file.get(), 0) || ::fstat(file.get(), &status) != 0) return {};
+  if (elf_class(file.get()) == ElfClass::none) return {};
+  std::array<char, PATH_MAX> name{};  // as it will be in the log of mappings
+  const ssize_t length =
+      ::readlink(("/proc/self/fd/" + std::to_string(file.get())).c_str(), name.data(), name.size());
+  if (length <= 0 || static_cast<size_t>(length) >= name.size()) return {};
+  MapsLine line;
+  line.device = status.st_dev;
+  line.inode = status.st_ino;
+  line.path.assign(name.data(), static_cast<size_t>(length));
+  const ModuleId id = intern(line);
+  Module& module = modules_[id.index];
+  if (module.file.get() >= 0 || !is_file_of(file.get(), id)) return id;
+  module.file = SharedFd(file.release());
+  opened_.push_back(id);
+  return id;
+}
+
+void Modules::open(ModuleId id, pid_t pid, uint64_t start, uint64_t end) {
+  Module& module = modules_[id.index];
+  if (module.file.get() >= 0 || module.kind != ModuleKind::file) return;
+  char range[64];
+  std::snprintf(range, sizeof(range), "map_files/%lx-%lx", start, end);
+  // The mapping itself is the surest, also for a deleted or replaced file, but needs CAP_SYS_ADMIN
+  // or CAP_CHECKPOINT_RESTORE and a process that still lives.
+  std::vector<std::string> candidates{proc_path(pid, range), proc_path(pid, "root") + module.path};
+  if (::access(proc_path(pid, "root").c_str(), F_OK) == 0 && !has_our_root(pid))
+    module.root = proc_path(pid, "root");
+  else
+    candidates.push_back(module.path);
+  for (const std::string& path : candidates) {
+    UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    if (!is_file_of(file.get(), id)) continue;
+    if (elf_class(file.get()) == ElfClass::none) {
+      module.kind = ModuleKind::anonymous;  // code written by a JIT into a file or memfd
+      return;
+    }
+    module.file = SharedFd(file.release());
+    opened_.push_back(id);
+    return;
+  }
+}
+
+}  // namespace memflame

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The files, and other things, from which code of watched processes is mapped.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "core/recording.h"
+#include "probes/processes/procfs.h"
+
+namespace memflame {
+
+class Modules {
+ public:
+  // One id for each file: device, inode and its generation, and path. If the generation is not
+  // known (/proc/PID/maps does not have it), it is the last file of that inode and path.
+  ModuleId intern(const MapsLine& line);
+  // A program or library that is not mapped yet, opened; none when it is not such a file.
+  ModuleId of_file(const std::string& path);
+  // Opens the file behind a mapping of a process, once.
+  void open(ModuleId id, pid_t pid, uint64_t start, uint64_t end);
+
+  const Module& operator[](ModuleId id) const { return modules_[id.index]; }
+  size_t size() const { return modules_.size(); }
+
+  // Files with code that were opened since the last call.
+  std::vector<ModuleId> opened() { return std::exchange(opened_, {}); }
+
+  const std::vector<Module>& all() const { return modules_; }  // by id
+  // All of them, by id. Call nothing afterwards.
+  std::vector<Module> release() { return std::move(modules_); }
+
+ private:
+  std::vector<Module> modules_{Module{}};
+  bool is_file_of(int fd, ModuleId id);
+
+  std::vector<uint64_t> generations_{0};  // by id; 0 = unknown
+  std::map<std::tuple<uint64_t, uint64_t, std::string>, std::vector<ModuleId>> ids_;
+  std::vector<ModuleId> opened_;
+};
+
+}  // namespace memflame

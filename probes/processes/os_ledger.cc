@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "probes/processes/os_ledger.h"
+
+#include <algorithm>
+#include <set>
+
+#include "core/units.h"
+
+namespace memflame {
+namespace {
+
+OsMemory from_record(const bpf::space_record& record) {
+  const auto pages = [](int64_t n) { return n * page_bytes; };
+  constexpr uint64_t mask = page_bytes - 1;
+  OsMemory memory;
+  memory.vm_size = pages(static_cast<int64_t>(record.vm_pages));
+  // The [heap] mapping begins at the page of start_brk and ends at the page after brk.
+  if (record.brk != record.start_brk)
+    memory.heap = static_cast<int64_t>((record.brk + mask) & ~mask) -
+                  static_cast<int64_t>(record.start_brk & ~mask);
+  memory.rss_file = pages(record.rss[0]);
+  memory.rss_anon = pages(record.rss[1]);
+  memory.swap = pages(record.rss[2]);
+  memory.rss_shmem = pages(record.rss[3]);
+  memory.stack = pages(static_cast<int64_t>(record.stack_pages));
+  return memory;
+}
+
+}  // namespace
+
+void OsLedger::adopt(SpaceId space, pid_t pid) { entries_[space.index].pid = pid; }
+
+void OsLedger::take(const bpf::space_record& record) {
+  Entry& entry = entries_[record.space];
+  entry.pid = static_cast<pid_t>(record.tgid);
+  if (record.has_memory) {
+    OsMemory memory = from_record(record);
+    if (record.reason == bpf::space_end || record.reason == bpf::space_ending) {
+      entry.end = memory;
+    } else {
+      // What the kernel makes resident to start a program is captured too, as [exec].
+      if (record.reason == bpf::space_exec)
+        memory.rss_anon = memory.rss_file = memory.rss_shmem = 0;
+      entry.start = memory;
+    }
+  }
+  if (record.reason != bpf::space_end) return;
+  entry.ended = true;
+  if (!entry.end && entry.last) {
+    entry.end = entry.last;
+    entry.is_approximate = true;
+  }
+}
+
+void OsLedger::poll() {
+  for (auto& [id, entry] : entries_)
+    if (!entry.ended)
+      if (const std::optional<OsMemory> now = read_now(entry.pid)) entry.last = now;
+}
+
+void OsLedger::read_ends() {
+  for (auto& [id, entry] : entries_)
+    if (!entry.ended) entry.end = read_now(entry.pid);
+}
+
+bool OsLedger::has_figures(SpaceId space) const {
+  const auto entry = entries_.find(space.index);
+  return entry != entries_.end() && entry->second.start && entry->second.end;
+}
+
+OsMemory OsLedger::growth() const {
+  OsMemory sum;
+  for (const auto& [id, entry] : entries_)
+    if (entry.start && entry.end) sum += *entry.end - *entry.start;
+  return sum;
+}
+
+size_t OsLedger::without_figures() const {
+  return static_cast<size_t>(std::count_if(entries_.begin(), entries_.end(), [](const auto& pair) {
+    return !pair.second.start || !pair.second.end;
+  }));
+}
+
+size_t OsLedger::approximate() const {
+  return static_cast<size_t>(std::count_if(entries_.begin(), entries_.end(), [](const auto& pair) {
+    return pair.second.is_approximate;
+  }));
+}
+
+int64_t OsLedger::captured(const Recording& recording, size_t column) const {
+  int64_t sum = 0;
+  for (const Aggregate& row : recording.sums)
+    if (has_figures(recording.stacks[row.stack.index].space)) sum += row.values[column];
+  return sum;
+}
+
+std::vector<pid_t> OsLedger::pids() const {
+  std::vector<pid_t> pids;
+  for (const auto& [id, entry] : entries_)
+    if (std::find(pids.begin(), pids.end(), entry.pid) == pids.end()) pids.push_back(entry.pid);
+  return pids;
+}
+
+std::vector<pid_t> OsLedger::living() const {
+  std::set<pid_t> living;
+  for (const auto& [id, entry] : entries_)
+    if (!entry.ended) living.insert(entry.pid);
+  return {living.begin(), living.end()};
+}
+
+}  // namespace memflame

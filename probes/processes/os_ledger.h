@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The operating system's figures for each watched address space at its start and at its end.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/recording.h"
+#include "probes/bpf/shared.h"
+#include "probes/processes/procfs.h"
+
+namespace memflame {
+
+class OsLedger {
+ public:
+  // `exact_counters`: the kernel's resident counters hold everything (since 6.2).
+  explicit OsLedger(bool exact_counters) : exact_counters_(exact_counters) {}
+
+  void adopt(SpaceId space, pid_t pid);
+  // From BPF: a space begins (fork, exec, found), is about to end, or ends.
+  void take(const bpf::space_record& record);
+
+  // Reads the start figures of all adopted processes; visits each with the kernel's counters.
+  template <class Visit>
+  void read_starts(Visit visit) {
+    for (auto& [id, entry] : entries_) {
+      const std::optional<OsMemory> now = entry.ended ? std::nullopt : read_memory(entry.pid);
+      if (!now) continue;
+      entry.start = exact_counters_ ? now : read_memory_by_walk(entry.pid);
+      visit(id, *now);
+    }
+  }
+  // A process that is killed leaves no figures behind, so recent ones are kept.
+  void poll();
+  void read_ends();
+
+  // Start and end are known, so what was captured there can be compared.
+  bool has_figures(SpaceId space) const;
+  OsMemory growth() const;  // sum over those
+  // Spaces without figures, and those whose end was read somewhat too early.
+  size_t without_figures() const;
+  size_t approximate() const;
+
+  // Sum of a column over the stacks of spaces with figures.
+  int64_t captured(const Recording& recording, size_t column) const;
+
+  std::vector<pid_t> pids() const;
+  std::vector<pid_t> living() const;  // of these, the ones that have not ended
+
+ private:
+  struct Entry {
+    pid_t pid = 0;
+    std::optional<OsMemory> start, end, last;
+    bool ended = false;
+    bool is_approximate = false;
+  };
+  std::optional<OsMemory> read_now(pid_t pid) const {
+    return exact_counters_ ? read_memory(pid) : read_memory_by_walk(pid);
+  }
+
+  bool exact_counters_;
+  std::map<uint32_t, Entry> entries_;  // by space
+};
+
+}  // namespace memflame

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "probes/processes/procfs.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <sstream>
+#include <string_view>
+#include <thread>
+
+#include "probes/unique_fd.h"
+
+namespace memflame {
+namespace {
+
+// "RssAnon:     123 kB" -> bytes
+int64_t status_field(std::string_view status, std::string_view name) {
+  const size_t at = status.find("\n" + std::string(name) + ":");
+  if (at == std::string_view::npos) return 0;
+  const char* digits = status.data() + at + name.size() + 2;
+  return std::strtoll(digits, nullptr, 10) * 1024;
+}
+
+// Numbers in hex, e.g. "7f00-7f10"; returns what follows.
+std::string_view take_hex(std::string_view text, uint64_t& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
+  if (error != std::errc()) value = 0;
+  return text.substr(static_cast<size_t>(end - text.data()));
+}
+
+// What a process does and has done; nothing for one that is gone.
+struct Work {
+  bool runnable = false;
+  uint64_t done = 0;  // page faults and clock ticks
+};
+
+Work work_of(pid_t pid) {
+  const std::string stat = read_file(proc_path(pid, "stat"));
+  Work work;
+  // Behind the name, which may hold anything: fields 3 and on (proc(5)).
+  const size_t name_end = stat.rfind(") ");
+  if (name_end == std::string::npos) return work;
+  std::istringstream fields(stat.substr(name_end + 2));
+  std::string state;
+  fields >> state;
+  work.runnable = state == "R";
+  int64_t value = 0;
+  for (int field = 4; field <= 15 && fields >> value; ++field)
+    if (field == 10 || field == 14 || field == 15) work.done += static_cast<uint64_t>(value);
+  return work;
+}
+
+}  // namespace
+
+std::string proc_path(pid_t pid, const std::string& file) {
+  return "/proc/" + std::to_string(pid) + "/" + file;
+}
+
+bool has_our_root(pid_t pid) {
+  struct stat own {};
+  struct stat theirs {};
+  return ::stat("/", &own) == 0 && ::stat(proc_path(pid, "root").c_str(), &theirs) == 0 &&
+         own.st_dev == theirs.st_dev && own.st_ino == theirs.st_ino;
+}
+
+OsMemory& OsMemory::operator+=(const OsMemory& other) {
+  vm_size += other.vm_size;
+  heap += other.heap;
+  rss_anon += other.rss_anon;
+  rss_file += other.rss_file;
+  rss_shmem += other.rss_shmem;
+  swap += other.swap;
+  stack += other.stack;
+  return *this;
+}
+
+OsMemory operator-(const OsMemory& a, const OsMemory& b) {
+  return {.vm_size = a.vm_size - b.vm_size,
+          .heap = a.heap - b.heap,
+          .rss_anon = a.rss_anon - b.rss_anon,
+          .rss_file = a.rss_file - b.rss_file,
+          .rss_shmem = a.rss_shmem - b.rss_shmem,
+          .swap = a.swap - b.swap,
+          .stack = a.stack - b.stack};
+}
+
+std::string read_file(const std::string& path) {
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string text;
+  if (!file) return text;
+  // Large reads: one read of a maps file is one consistent walk over that part of the address
+  // space.
+  std::string buffer(256 << 10, '\0');
+  for (ssize_t n = 0; (n = ::read(file.get(), buffer.data(), buffer.size())) > 0;)
+    text.append(buffer, 0, static_cast<size_t>(n));
+  return text;
+}
+
+std::vector<MapsLine> parse_maps(std::string_view text) {
+  std::vector<MapsLine> lines;
+  while (!text.empty()) {
+    const size_t newline = text.find('\n');
+    std::string_view line = text.substr(0, newline);
+    text.remove_prefix(newline == std::string_view::npos ? text.size() : newline + 1);
+    MapsLine entry;
+    line = take_hex(line, entry.start);
+    if (line.empty() || line[0] != '-') continue;
+    line = take_hex(line.substr(1), entry.end);
+    if (line.size() < 6) continue;
+    entry.readable = line[1] == 'r';
+    entry.writable = line[2] == 'w';
+    entry.executable = line[3] == 'x';
+    entry.shared = line[4] == 's';
+    line = take_hex(line.substr(6), entry.offset);
+    uint64_t major = 0;
+    uint64_t minor = 0;
+    if (line.empty()) continue;
+    line = take_hex(line.substr(1), major);
+    if (line.empty()) continue;
+    line = take_hex(line.substr(1), minor);
+    entry.device = makedev(static_cast<unsigned>(major), static_cast<unsigned>(minor));
+    if (line.empty()) continue;
+    const char* digits = line.data() + 1;
+    const auto [end, error] = std::from_chars(digits, line.data() + line.size(), entry.inode);
+    if (error != std::errc()) continue;
+    line.remove_prefix(static_cast<size_t>(end - line.data()));
+    const size_t name = line.find_first_not_of(' ');
+    if (name != std::string_view::npos) entry.path = line.substr(name);
+    lines.push_back(std::move(entry));
+  }
+  return lines;
+}
+
+std::optional<std::vector<MapsLine>> read_maps(pid_t pid) {
+  const std::string text = read_file(proc_path(pid, "maps"));
+  if (text.empty()) return std::nullopt;
+  return parse_maps(text);
+}
+
+std::optional<OsMemory> read_memory(pid_t pid) {
+  const std::string status = read_file(proc_path(pid, "status"));
+  if (status.find("\nVmSize:") == std::string::npos) return std::nullopt;
+  OsMemory memory{.vm_size = status_field(status, "VmSize"),
+                  .rss_anon = status_field(status, "RssAnon"),
+                  .rss_file = status_field(status, "RssFile"),
+                  .rss_shmem = status_field(status, "RssShmem"),
+                  .swap = status_field(status, "VmSwap"),
+                  .stack = status_field(status, "VmStk")};
+  const std::optional<std::vector<MapsLine>> maps = read_maps(pid);
+  if (!maps) return std::nullopt;
+  for (const MapsLine& line : *maps)
+    if (line.path == "[heap]") memory.heap += static_cast<int64_t>(line.end - line.start);
+  return memory;
+}
+
+std::optional<OsMemory> read_memory_by_walk(pid_t pid) {
+  std::optional<OsMemory> memory = read_memory(pid);
+  const std::string rollup = read_file(proc_path(pid, "smaps_rollup"));
+  if (!memory || rollup.find("\nRss:") == std::string::npos) return memory;
+  memory->rss_anon = status_field(rollup, "Anonymous");
+  memory->rss_file = status_field(rollup, "Rss") - memory->rss_anon - memory->rss_shmem;
+  return memory;
+}
+
+std::string read_comm(pid_t pid) {
+  std::string comm = read_file(proc_path(pid, "comm"));
+  while (!comm.empty() && comm.back() == '\n') comm.pop_back();
+  return comm;
+}
+
+std::optional<uid_t> user_of_process(pid_t pid) {
+  const std::string status = read_file(proc_path(pid, "status"));
+  const size_t at = status.find("\nUid:");
+  unsigned real = 0;
+  unsigned effective = 0;
+  if (at == std::string::npos ||
+      std::sscanf(status.c_str() + at, " Uid: %u %u", &real, &effective) != 2)
+    return std::nullopt;
+  return effective;
+}
+
+std::vector<pid_t> all_pids() {
+  std::vector<pid_t> pids;
+  DIR* folder = ::opendir("/proc");
+  if (folder == nullptr) return pids;
+  while (const dirent* entry = ::readdir(folder)) {
+    const std::string_view name = entry->d_name;
+    pid_t pid = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (error == std::errc() && end == name.data() + name.size()) pids.push_back(pid);
+  }
+  ::closedir(folder);
+  return pids;
+}
+
+std::vector<pid_t> working_processes(const std::vector<pid_t>& pids) {
+  constexpr auto a_while = std::chrono::milliseconds(50);  // some clock ticks
+  std::vector<Work> before;
+  before.reserve(pids.size());
+  for (const pid_t pid : pids) before.push_back(work_of(pid));
+  std::this_thread::sleep_for(a_while);
+  std::vector<pid_t> found;
+  for (size_t i = 0; i < pids.size(); ++i) {
+    const Work now = work_of(pids[i]);
+    if (now.runnable || before[i].runnable || now.done != before[i].done) found.push_back(pids[i]);
+  }
+  return found;
+}
+
+bool is_alive(pid_t pid) {
+  const std::string stat = read_file(proc_path(pid, "stat"));
+  const size_t state = stat.rfind(") ");
+  return state != std::string::npos && stat[state + 2] != 'Z' && stat[state + 2] != 'X';
+}
+
+bool has_address_space(pid_t pid) {
+  return read_file(proc_path(pid, "status")).find("\nVmSize:") != std::string::npos;
+}
+
+}  // namespace memflame

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The address spaces that are watched, and what code was mapped in them when.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <span>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "core/recording.h"
+#include "probes/bpf/shared.h"
+#include "probes/processes/modules.h"
+#include "probes/processes/sideband.h"
+
+namespace memflame {
+
+class Spaces {
+ public:
+  // A space that was there before; reads its mappings from /proc.
+  void adopt(SpaceId id, pid_t pid, uint64_t time_ns);
+  // A space that BPF announced (fork, exec, found).
+  void begin(const bpf::space_record& record);
+  // A stack of a space whose announcement was lost.
+  void expect(SpaceId id, pid_t pid, const char* comm, uint64_t time_ns);
+  // In which cgroup it began.
+  void place(SpaceId id, const std::string& cgroup) { watched(id).space.cgroup = cgroup; }
+  void end(SpaceId id, uint64_t time_ns);
+
+  void take(const SidebandRecord& record);
+  // `catch_up` hands over, by take(), what the log says up to the moment of the call.
+  void set_log(std::function<void()> catch_up) { catch_up_with_log_ = std::move(catch_up); }
+
+  // Reads /proc/PID/maps again if one of the addresses is in no mapping known so far: code that
+  // came by mprotect() is in no log.
+  void learn(SpaceId id, std::span<const Pc> pcs);
+
+  // Spaces whose code is mapped otherwise than when this was last called.
+  std::vector<SpaceId> changed();
+  // What code was mapped at that time, sorted by address, without overlaps. Valid until the next
+  // call that is not const.
+  const std::vector<Mapping>& code_of(SpaceId id, uint64_t time_ns);
+  // Live spaces in which one of these mappings' files is mapped.
+  std::vector<SpaceId> with_code(std::span<const Mapping> code) const;
+  pid_t pid_of(SpaceId id) const { return static_cast<pid_t>(spaces_[id.index].space.pid); }
+  bool has_ended(SpaceId id) const { return id.index < spaces_.size() && spaces_[id.index].ended; }
+  // Reads /proc/PID/maps again, unless that was done after `time_ns`; of a space that has ended,
+  // the log.
+  void read_again(SpaceId id, uint64_t time_ns);
+
+  // Code that was moved to another address.
+  void move(SpaceId id, const bpf::move_record& move);
+
+  // Files with code that have come into a watched space since the last call.
+  std::vector<ModuleId> new_modules() { return modules_.opened(); }
+  const Module& module(ModuleId id) const { return modules_[id]; }
+  size_t modules() const { return modules_.size(); }  // ids are below that
+  ModuleId module_of_file(const std::string& path) { return modules_.of_file(path); }
+  ModuleId vdso() { return modules_.intern(MapsLine{.path = "[vdso]"}); }
+  // Executable mappings a live process has now, as modules.
+  std::vector<ModuleId> modules_of(pid_t pid);
+
+  // Mapping of an address, or null.
+  const Mapping* find(SpaceId id, uint64_t address) const;
+
+  // Takes over what the log says of spaces that had ended before it was read.
+  void settle();
+
+  // Copies everything into the recording, which then is as if the run had ended.
+  void copy_to(Recording& recording) const;
+  // Moves everything into the recording; reads the perf maps of processes that still live.
+  void finish(Recording& recording);
+
+ private:
+  struct Seen {  // one sideband record of a pid
+    uint64_t time_ns = 0;
+    bool is_exec = false;
+    Mapping mapping;
+  };
+  struct Watched {
+    Space space;
+    SpaceId id;
+    bool from_exec = false;
+    bool ended = false;
+    bool has_anonymous_code = false;
+    bool changed = false;  // since it was last asked for
+    uint64_t end_ns = UINT64_MAX;
+    uint64_t last_read_ns = 0;
+    uint64_t changes = 0;  // of its mappings, or of what they are inherited from
+  };
+  // The result of code_of(), which is asked for with each copied stack.
+  struct CodeThen {
+    uint64_t changes = 0;                // of all spaces that it is made of
+    uint64_t from_ns = 0, until_ns = 0;  // the times that it holds for
+    std::vector<Mapping> code;
+  };
+
+  Watched& watched(SpaceId id);
+  void read_maps_of(Watched& space);
+  void add_mapping(Watched& space, const Mapping& mapping);
+  static bool is_overlaid(const Watched& space, const Mapping& mapping);
+  void mark_changed(Watched& space);
+  bool is_replaced(const Watched& space) const;
+  uint64_t changes_of(SpaceId id) const;
+  CodeThen look_up_code(SpaceId id, uint64_t time_ns) const;
+  void add_seen(Watched& space);
+  bool is_watched(pid_t pid) const;
+  static void take_perf_map(Watched& space);
+  static void sort_mappings(Space& space);
+  static void tell_cgroups_apart(std::vector<Space>& spaces);
+
+  std::vector<Watched> spaces_{Watched{}};
+  Modules modules_;
+  std::vector<SpaceId> changed_;
+  std::unordered_map<pid_t, std::vector<Seen>> seen_;
+  std::deque<std::pair<uint64_t, pid_t>> exited_;  // whose log is to be forgotten, by time
+  std::unordered_map<pid_t, SpaceId> current_;     // the live space of a pid
+  std::unordered_map<uint32_t, CodeThen> code_;    // by space
+  std::function<void()> catch_up_with_log_;
+};
+
+// What remains visible of mappings laid over each other, the newest first: sorted by address.
+std::vector<Mapping> overlay(std::span<const Mapping* const> newest_first);
+
+uint64_t monotonic_ns();
+
+}  // namespace memflame

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "probes/run/requirements.h"
+
+#include <fcntl.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "core/error.h"
+#include "probes/elf_functions.h"
+#include "probes/processes/procfs.h"
+#include "probes/unique_fd.h"
+
+namespace memflame {
+namespace {
+
+// Numbers of linux/capability.h.
+constexpr int cap_sys_admin = 21;
+constexpr int cap_perfmon = 38;
+constexpr int cap_bpf = 39;
+
+std::string field(const std::string& status, const std::string& name) {
+  const size_t at = status.find("\n" + name + ":");
+  if (at == std::string::npos) return {};
+  const size_t start = status.find_first_not_of(" \t", at + name.size() + 2);
+  return status.substr(start, status.find('\n', start) - start);
+}
+
+std::string pid_text(pid_t pid) { return "process " + std::to_string(pid); }
+
+}  // namespace
+
+void require_kernel_and_privilege() {
+  utsname names{};
+  int major = 0;
+  int minor = 0;
+  if (uname(&names) == 0 && std::sscanf(names.release, "%d.%d", &major, &minor) == 2 &&
+      (major < 6 || (major == 6 && minor < 1)))
+    throw Error(std::string("kernel ") + names.release +
+                    " is older than 6.1, the oldest that memflame was run on",
+                ExitCode::requirement);
+  const std::string mask = field(read_file("/proc/self/status"), "CapEff");
+  const uint64_t held = std::strtoull(mask.c_str(), nullptr, 16);
+  const auto has = [held](int capability) { return (held >> capability & 1) != 0; };
+  std::string missing;
+  if (!has(cap_sys_admin) && !has(cap_bpf)) missing = "CAP_BPF";
+  if (!has(cap_sys_admin) && !has(cap_perfmon))
+    missing += missing.empty() ? "CAP_PERFMON" : " and CAP_PERFMON";
+  if (!missing.empty())
+    throw Error("missing privilege " + missing +
+                    ": run as root, or give memflame CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE",
+                ExitCode::requirement);
+  if (::access("/sys/kernel/btf/vmlinux", R_OK) != 0)
+    throw Error(
+        "this kernel has no type information (/sys/kernel/btf/vmlinux): use a kernel built with "
+        "CONFIG_DEBUG_INFO_BTF, as distributions' kernels are",
+        ExitCode::requirement);
+}
+
+void require_traceable(pid_t pid) {
+  const std::string folder = "/proc/" + std::to_string(pid);
+  const std::string status = read_file(folder + "/status");
+  if (status.empty()) throw Error("there is no " + pid_text(pid));
+  if (pid == ::getpid()) throw Error(pid_text(pid) + " is memflame itself");
+  const std::string leader = field(status, "Tgid");
+  if (leader != std::to_string(pid))
+    throw Error(std::to_string(pid) + " is a thread of process " + leader + ": use -p " + leader);
+  if (field(status, "State").starts_with("Z")) throw Error(pid_text(pid) + " has already exited");
+  if (field(status, "VmSize").empty())
+    throw Error(pid_text(pid) + " is a kernel thread, which has no memory of its own");
+  if (read_file(folder + "/maps").empty())
+    throw Error(
+        "no permission to inspect " + pid_text(pid) + ": run as root, or with CAP_SYS_PTRACE",
+        ExitCode::requirement);
+  const UniqueFd program(::open((folder + "/exe").c_str(), O_RDONLY | O_CLOEXEC));
+  if (program && elf_class(program.get()) == ElfClass::other)
+    throw Error(pid_text(pid) + " is not an x86-64 program (32-bit?); memflame traces x86-64 only");
+}
+
+}  // namespace memflame

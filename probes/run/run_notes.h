@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Notes on what a run's figures cover.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "probes/options.h"
+#include "probes/run/run.h"
+
+namespace memflame {
+
+// "filtered: only blocks of 4,096 bytes or more (--min-size)": one for each option that leaves
+// blocks out. Empty when everything counts.
+std::vector<std::string> filters_in_words(const ProbeOptions& options);
+
+// Throws Error if no process was watched. If processes were watched but did nothing, adds a note to
+// the recording.
+void judge_emptiness(const Probe& probe, const ProbeOptions& options, Run& run);
+
+}  // namespace memflame

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "probes/run/snapshot.h"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+#include <utility>
+
+#include "probes/run/session.h"
+#include "probes/variance.h"
+
+namespace memflame {
+namespace {
+
+using ByStack = std::unordered_map<uint64_t, LiveStack>;
+
+// As the programs estimate it, see alloc/sampling.h.
+Amount amount_of(const bpf::block& block) {
+  const auto weight = static_cast<double>(block.weight);
+  const auto size = static_cast<double>(block.size);
+  const double count = block.count;
+  return {static_cast<int64_t>(block.weight), block.count, weight * (weight - size),
+          count * (count - 1)};
+}
+
+// The columns of a sum are those of the probes that follow blocks: live, and how many.
+Amount amount_of(const int64_t* sum) {
+  return {sum[0], sum[1], static_cast<double>(sum[bpf::first_variance]) * variance_unit,
+          static_cast<double>(sum[bpf::first_variance + 1])};
+}
+
+ByStack from_blocks(Session& session, const SnapshotOptions& options, uint64_t now) {
+  ByStack stacks;
+  session.object().for_each<bpf::block_key, bpf::block>(
+      "blocks", [&](const bpf::block_key& key, const bpf::block& block) {
+        LiveStack& stack = stacks[block.hash];
+        const Amount amount = amount_of(block);
+        const uint64_t age = now - std::min(now, block.time_ns);
+        stack.live += amount;
+        if (age < options.older_ns) return;
+        stack.old += amount;
+        if (options.blocks) stack.blocks.push_back({key.address, block.size, age});
+      });
+  return stacks;
+}
+
+ByStack from_sums(Session& session) {
+  ByStack stacks;
+  const auto add = [&](uint64_t key, const int64_t* sum) {
+    stacks[key].live += amount_of(sum);
+    stacks[key].old = stacks[key].live;
+  };
+  for (const char* map : {"sums", "notes"})
+    session.object().for_each<uint64_t, bpf::sum>(
+        map, [&](const uint64_t& key, const bpf::sum& sum) { add(key, sum.value); });
+  session.poll(0);  // what copied stacks have comes this way
+  session.stack_log().for_each_amount(
+      [&](uint64_t key, const StackLog::Values& values) { add(key, values.data()); });
+  return stacks;
+}
+
+void append(std::vector<LiveBlock>& into, std::vector<LiveBlock>&& blocks) {
+  into.insert(into.end(), blocks.begin(), blocks.end());
+}
+
+// Copies of one stack become one.
+ByStack without_copies(const StackLog& log, ByStack&& stacks) {
+  ByStack merged;
+  for (auto& [key, stack] : stacks) {
+    LiveStack& into = merged[log.known_as(key)];
+    into.live += stack.live;
+    into.old += stack.old;
+    append(into.blocks, std::move(stack.blocks));
+  }
+  return merged;
+}
+
+int64_t as_column(double value) {
+  return static_cast<int64_t>(std::clamp(std::round(value), 0.0, 9.2e18));
+}
+
+}  // namespace
+
+Amount& Amount::operator+=(const Amount& other) {
+  bytes += other.bytes;
+  blocks += other.blocks;
+  bytes_variance += other.bytes_variance;
+  blocks_variance += other.blocks_variance;
+  return *this;
+}
+
+Snapshot take_snapshot(Session& session, const SnapshotOptions& options) {
+  Snapshot snapshot;
+  snapshot.time_ns = monotonic_ns();
+  const bool by_blocks = options.older_ns != 0 || options.blocks;
+  ByStack found = by_blocks ? from_blocks(session, options, snapshot.time_ns) : from_sums(session);
+  session.poll(0);  // stacks are announced before they have blocks
+  for (auto& [key, stack] : without_copies(session.stack_log(), std::move(found))) {
+    if (stack.live.bytes == 0 && stack.live.blocks == 0) continue;
+    stack.key = key;
+    stack.stack = session.stack_log().stack_of(key);
+    if (!session.accounting().place(session, key, stack.stack, stack.group)) continue;
+    snapshot.live += stack.live;
+    snapshot.old += stack.old;
+    snapshot.stacks.push_back(std::move(stack));
+  }
+  return snapshot;
+}
+
+void show_live(Recording& recording, std::span<const LiveStack* const> stacks, bool by_count,
+               bool sampled) {
+  recording.types = {{"live", Unit::bytes}, {"live-count", Unit::count}};
+  recording.shown = by_count ? 1 : 0;
+  if (sampled) {
+    recording.types[0].variance = 2;
+    recording.types[0].variance_unit = variance_unit;
+    recording.types[1].variance = 3;
+    recording.types.push_back({"live variance", Unit::variance});
+    recording.types.push_back({"live-count variance", Unit::variance});
+  }
+  recording.sums.clear();
+  // Other stacks are of interest only where candidates refer to them.
+  if (recording.candidates.empty()) recording.stacks.assign(1, RawStack{});
+  for (const LiveStack* stack : stacks) {
+    if (stack->old.bytes == 0 && stack->old.blocks == 0) continue;
+    std::vector<int64_t> values{stack->old.bytes, stack->old.blocks};
+    if (sampled) {
+      values.push_back(as_column(stack->old.bytes_variance / variance_unit));
+      values.push_back(as_column(stack->old.blocks_variance));
+    }
+    recording.sums.push_back({RawStackId{static_cast<uint32_t>(recording.stacks.size())},
+                              stack->group, std::move(values), stack->old.blocks});
+    recording.stacks.push_back(stack->stack);
+  }
+}
+
+Recording recording_of(Session& session, std::span<const LiveStack* const> stacks, bool by_count) {
+  Recording recording;
+  show_live(recording, stacks, by_count, session.accounting().is_sampled());
+  recording.meta.sampling = session.accounting().sampling_in_words();
+  recording.losses = session.losses();
+  session.spaces().copy_to(recording);
+  return recording;
+}
+
+}  // namespace memflame

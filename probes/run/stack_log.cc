@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "probes/run/stack_log.h"
+
+#include <algorithm>
+
+namespace memflame {
+namespace {
+
+constexpr std::array<const char*, bpf::note_count> note_texts{
+    "",
+    "[lost: ring buffer full]",
+    "[lost: stack table full]",
+    "[lost: live table full]",
+    "[lost: no buffer to take the stack in]",
+    "[exec: set up by the kernel]",
+    "[by another task: reclaim, ptrace, …]",
+};
+
+// As the programs do it (mix() in bpf/maps.h), so that a stack has one hash, however it was
+// taken.
+uint64_t mix(uint64_t hash, uint64_t word) {
+  hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
+  return hash ^ hash >> 32;
+}
+
+uint64_t hash_of(const RawStack& stack) {
+  uint64_t hash = mix(0, stack.space.index);
+  for (size_t i = 0; i < stack.pcs.size(); ++i) {
+    const bool exact_user = i >= stack.kernel_pcs && !stack.pcs[i].is_return;
+    hash = mix(hash, stack.pcs[i].addr | (exact_user ? exact_address : 0));
+  }
+  return (hash | 1ULL << 63) & ~(1ULL << 62);
+}
+
+}  // namespace
+
+const RawStack* StackLog::announced(const bpf::stack_record& record, size_t size) {
+  const size_t words = size_t{record.kernel_frames} + record.frames;
+  if (size < offsetof(bpf::stack_record, pcs) + words * sizeof(uint64_t)) return nullptr;
+  if (record.leaf != 0) leaves_[record.hash] = record.leaf;
+  RawStack& stack = stacks_[record.hash];
+  stack = {};
+  stack.space = SpaceId{record.space};
+  stack.time_ns = record.time;
+  stack.kernel_pcs = record.kernel_frames;
+  stack.stop = static_cast<StopReason>(record.stop);
+  stack.pcs.reserve(words);
+  for (size_t i = 0; i < words; ++i) {
+    const uint64_t pc = record.pcs[i];
+    if (i < record.kernel_frames)
+      stack.pcs.push_back({pc, i != 0});
+    else
+      stack.pcs.push_back({pc & ~exact_address, (pc & exact_address) == 0});
+  }
+  return &stack;
+}
+
+void StackLog::copied(uint64_t key, RawStack&& stack) {
+  const uint64_t hash = hash_of(stack);
+  copies_[key] = hash;
+  stacks_.try_emplace(hash, std::move(stack));
+}
+
+void StackLog::add(const bpf::amount_record& record) {
+  if (record.column < bpf::columns) amounts_[record.key].at(record.column) += record.value;
+}
+
+uint64_t StackLog::known_as(uint64_t key) const {
+  const auto copy = copies_.find(key);
+  return copy == copies_.end() ? key : copy->second;
+}
+
+const RawStack* StackLog::find(uint64_t key) const {
+  const auto stack = stacks_.find(known_as(key));
+  return stack == stacks_.end() ? nullptr : &stack->second;
+}
+
+uint16_t StackLog::leaf_of(uint64_t key) const {
+  const auto leaf = leaves_.find(key);
+  return leaf == leaves_.end() ? 0 : leaf->second;
+}
+
+void StackLog::for_each_amount(
+    const std::function<void(uint64_t key, const Values&)>& visit) const {
+  for (const auto& [key, values] : amounts_) visit(key, values);
+}
+
+RawStackId StackLog::row(Recording& recording, uint64_t key) {
+  RawStackId& id = rows_[known_as(key)];
+  if (id) return id;
+  id = RawStackId{static_cast<uint32_t>(recording.stacks.size())};
+  recording.stacks.push_back(stack_of(key));
+  return id;
+}
+
+RawStack StackLog::stack_of(uint64_t key) const {
+  if (const RawStack* known = find(key)) return *known;
+  RawStack stack;
+  if (key >> 63 != 0) {
+    stack.note = "[lost: ring buffer full]";
+  } else {
+    stack.space = SpaceId{static_cast<uint32_t>(key >> 8)};
+    const size_t note = key & 0xff;
+    stack.note = note < note_texts.size() ? note_texts.at(note) : "[lost]";
+  }
+  return stack;
+}
+
+}  // namespace memflame

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "probes/run/unwinder.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "core/error.h"
+#include "core/units.h"
+#include "probes/processes/command.h"
+
+namespace memflame {
+namespace {
+
+constexpr uint32_t copies_per_change = 8192;  // the room in the ring is what limits them first
+
+// Room for the tables of files that are mapped later: some large libraries. What a command or the
+// whole system will map is not known at all: a 256th of the machine's memory, within limits.
+uint64_t spare_rows(bool for_anything) {
+  constexpr uint64_t least = 1 << 20;
+  constexpr uint64_t most = 4 << 20;
+  if (!for_anything) return least;
+  const auto pages = static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES));
+  return std::clamp(pages * page_bytes / 256 / sizeof(unwind::row), least, most);
+}
+
+bool is_uprobes_page(const Module& module) { return module.path.starts_with("[uprobes"); }
+
+// The one that holds an address, of mappings sorted and without overlaps; null when none does.
+const Mapping* mapping_at(std::span<const Mapping> code, uint64_t address) {
+  const auto after =
+      std::upper_bound(code.begin(), code.end(), address,
+                       [](uint64_t at, const Mapping& mapping) { return at < mapping.start; });
+  return after == code.begin() || address >= (after - 1)->end ? nullptr : &*(after - 1);
+}
+
+unwind::CopiedStack copied(const bpf::copy_record& record) {
+  unwind::CopiedStack stack;
+  stack.ip = record.regs[bpf::dwarf_rip];
+  stack.sp = record.regs[bpf::dwarf_rsp];
+  stack.bp = record.regs[bpf::dwarf_rbp];
+  stack.bx = record.regs[bpf::dwarf_rbx];
+  stack.at_entry = record.entry != 0;
+  stack.returned = record.returned != 0;
+  stack.memory = std::as_bytes(
+      std::span(record.stack).first(std::min<size_t>(record.bytes, bpf::max_copy_bytes)));
+  stack.missing = record.missing;
+  for (size_t i = 0; i < record.returns && i < bpf::max_copied_returns; ++i)
+    stack.pending.push_back({record.pending[i].slot, record.pending[i].address});
+  return stack;
+}
+
+bpf::code_mapping entry_of(const MadeCode::Block& block) {
+  bpf::code_mapping entry{};
+  entry.start = entry.base = block.start;
+  entry.end = block.start + unwind::copies_bytes;
+  entry.first_row = block.place.first;
+  entry.rows = block.place.count;
+  return entry;
+}
+
+// Code that is walked by frame pointers is one with that before it.
+void append(std::vector<bpf::code_mapping>& list, const bpf::code_mapping& next) {
+  if (!list.empty() && next.rows == bpf::code_frame_pointer &&
+      list.back().rows == bpf::code_frame_pointer && list.back().end == next.start)
+    list.back().end = next.end;
+  else
+    list.push_back(next);
+}
+
+}  // namespace
+
+Unwinder::Unwinder(const ProbeOptions& options)
+    : options_(options), eager_(!options.target.whole_system()) {}
+
+// What will be run soon, as far as that is known: files of the command, and what nearly all
+// programs need. Their stacks can be walked from the first one on.
+std::set<ModuleId> Unwinder::expected_soon(Spaces& spaces, bool programs) const {
+  std::set<ModuleId> modules{spaces.vdso()};
+  if (!programs) return modules;
+  const auto add = [&](const std::string& path) {
+    if (const ModuleId id = spaces.module_of_file(path)) modules.insert(id);
+  };
+  if (!options_.target.command.empty())
+    for (const std::string& path : files_of_command(options_.target)) add(path);
+  for (const ModuleId id : spaces.modules_of(::getpid())) {
+    const std::string& path = spaces.module(id).path;
+    if (path.find("/libc.so") != std::string::npos || path.find("/ld-linux") != std::string::npos)
+      modules.insert(id);
+  }
+  return modules;
+}
+
+void Unwinder::prepare(Spaces& spaces, const std::vector<pid_t>& pids, BpfObject& object,
+                       unsigned cpus, bpf::config& config) {
+  uint64_t expected = 0;
+  if (options_.stacks != Stacks::fp) {
+    std::set<ModuleId> soon = expected_soon(spaces, pids.empty() || !eager_);
+    // For the whole system, take the processes that run right now: their stacks come first.
+    if (!eager_)
+      for (const pid_t pid : working_processes(pids))
+        for (const ModuleId id : spaces.modules_of(pid)) soon.insert(id);
+    std::set<ModuleId> modules = soon;
+    for (const pid_t pid : pids)
+      for (const ModuleId id : spaces.modules_of(pid)) modules.insert(id);
+    std::vector<std::pair<ModuleId, const Module*>> wanted;
+    for (const ModuleId id : modules) {
+      const Module& module = spaces.module(id);
+      if (module.kind == ModuleKind::file && module.file.get() < 0) continue;
+      if (module.kind == ModuleKind::anonymous) continue;
+      if (eager_ || soon.contains(id))
+        wanted.emplace_back(id, &module);
+      else if (module.kind == ModuleKind::file)
+        expected += unwind::rows_expected(module.file.get());
+    }
+    tables_.make(wanted);
+    expected += tables_.rows_made();
+    expected += expected / 4 + spare_rows(!eager_ || pids.empty());
+  }
+  const uint64_t most = uint64_t{options_.max_table_mib} * (1 << 20) / sizeof(unwind::row);
+  rows_ = static_cast<uint32_t>(std::clamp<uint64_t>(expected, 512, std::max<uint64_t>(most, 512)));
+  slots_ = eager_ ? 16384 : 65536;
+  mappings_ = eager_ ? 32768 : 262144;
+  object.resize("rows", rows_);
+  object.resize("code_slots", slots_);
+  object.resize("code_mappings", mappings_);
+  // A buffer is held for the time of one walk only, by a program that can be preempted.
+  config.scratches = 2 * cpus + 6;
+  config.copies =
+      options_.stacks == Stacks::copy || options_.check_every != 0 ? cpus + 2 : cpus / 4 + 2;
+  object.resize("scratches", config.scratches);
+  object.resize("copies", config.copies);
+  config.code_slots = slots_;
+  config.new_space_copies = options_.stacks == Stacks::fp ? 0 : copies_per_change;
+}
+
+template <class T>
+std::span<T> Unwinder::map_array(BpfObject& object, const char* name, size_t entries) {
+  const size_t bytes = (entries * sizeof(T) + 4095) / 4096 * 4096;
+  void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, object.map(name), 0);
+  if (memory == MAP_FAILED)
+    throw Error(std::string("the BPF map ") + name + " cannot be mapped: " + std::strerror(errno));
+  mapped_.emplace_back(memory, [bytes](void* at) { ::munmap(at, bytes); });
+  return {static_cast<T*>(memory), entries};
+}
+
+void Unwinder::begin(const Spaces& spaces, BpfObject& object) {
+  tables_.move_to(map_array<unwind::row>(object, "rows", rows_));
+  if (options_.stacks == Stacks::dwarf) files_.emplace(object);
+  for (uint32_t i = 1; files_ && i < spaces.modules(); ++i)
+    if (tables_.is_made(ModuleId{i}))
+      files_->tell(spaces.module(ModuleId{i}), tables_.table(ModuleId{i}),
+                   tables_.place(ModuleId{i}));
+  lists_.emplace(map_array<bpf::code_slot>(object, "code_slots", slots_),
+                 map_array<bpf::code_mapping>(object, "code_mappings", mappings_),
+                 map_array<bpf::cached_rule>(object, "rules", size_t{1} << bpf::rule_cache_bits));
+}
+
+uint32_t Unwinder::claim(SpaceId space) { return lists_->claim(space); }
+void Unwinder::release(SpaceId space) {
+  made_code_.forget(space);
+  lists_->release(space, monotonic_ns());
+}
+
+void Unwinder::make_tables(const Spaces& spaces, std::span<const Mapping> code) {
+  std::vector<std::pair<ModuleId, const Module*>> wanted;
+  for (const Mapping& mapping : code) {
+    const Module& module = spaces.module(mapping.module);
+    const bool has_image = module.kind == ModuleKind::vdso ||
+                           (module.kind == ModuleKind::file && module.file.get() >= 0);
+    if (has_image && !tables_.is_made(mapping.module)) wanted.emplace_back(mapping.module, &module);
+  }
+  make_tables(wanted);
+}
+
+void Unwinder::make_tables(const std::vector<std::pair<ModuleId, const Module*>>& modules) {
+  tables_.make(modules);
+  for (const auto& [id, module] : modules)
+    if (files_) files_->tell(*module, tables_.table(id), tables_.place(id));
+}
+
+bpf::code_mapping Unwinder::entry(const Spaces& spaces, const Mapping& mapping) const {
+  bpf::code_mapping entry{};
+  entry.start = mapping.start;
+  entry.end = mapping.end;
+  const Module& module = spaces.module(mapping.module);
+  if (options_.stacks == Stacks::fp || module.kind == ModuleKind::anonymous) return entry;
+  entry.rows = bpf::code_no_table;
+  if (!tables_.is_made(mapping.module)) return entry;
+  const unwind::Table& table = tables_.table(mapping.module);
+  if (table.segments.empty() ||
+      !unwind::base_address(table, mapping.start, mapping.offset, entry.base)) {
+    entry.rows = bpf::code_frame_pointer;  // code in a file that is not a program
+    return entry;
+  }
+  const unwind::Tables::Place place = tables_.place(mapping.module);
+  if (place.count == 0) return entry;
+  entry.first_row = place.first;
+  entry.rows = place.count;
+  return entry;
+}
+
+// Its parts whose rows are known, and between them what frame pointers must tell.
+void Unwinder::add_made_code(const Spaces& spaces, SpaceId space, const Mapping& mapping,
+                             std::vector<bpf::code_mapping>& list) {
+  bpf::code_mapping rest = entry(spaces, mapping);
+  if (options_.stacks != Stacks::fp) {
+    made_code_.look(space, spaces.pid_of(space), mapping, tables_);
+    for (const MadeCode::Block& block : made_code_.blocks(space, mapping)) {
+      bpf::code_mapping before = rest;
+      before.end = block.start;
+      if (before.start < before.end) append(list, before);
+      append(list, entry_of(block));
+      rest.start = block.start + unwind::copies_bytes;
+    }
+  }
+  if (rest.start < rest.end) append(list, rest);
+}
+
+void Unwinder::publish(Spaces& spaces, SpaceId space) {
+  const uint32_t unmaps = lists_->unmaps(space);
+  const std::vector<Mapping>& code = spaces.code_of(space, monotonic_ns());
+  if (eager_ && options_.stacks != Stacks::fp) make_tables(spaces, code);
+  std::vector<bpf::code_mapping> list;
+  for (const Mapping& mapping : code) {
+    // The kernel's page of return probes and displaced instructions is nobody's code.
+    if (is_uprobes_page(spaces.module(mapping.module))) continue;
+    if (spaces.module(mapping.module).kind == ModuleKind::anonymous)
+      add_made_code(spaces, space, mapping, list);
+    else
+      append(list, entry(spaces, mapping));
+  }
+  if (list.empty()) return;
+  lists_->publish(space, std::move(list), unmaps,
+                  options_.stacks == Stacks::fp ? 0 : copies_per_change, monotonic_ns());
+}
+
+void Unwinder::code_unmapped(Spaces& spaces, SpaceId space, uint64_t time_ns) {
+  made_code_.forget(space);
+  spaces.read_again(space, time_ns);
+  stale_.insert(space);  // its list is gone, whatever was read
+}
+
+void Unwinder::refresh(Spaces& spaces) {
+  std::set<SpaceId> wanted = std::exchange(stale_, {});
+  for (const SpaceId id : spaces.changed()) wanted.insert(id);
+  for (const SpaceId id : wanted)
+    if (!spaces.has_ended(id)) publish(spaces, id);
+}
+
+void Unwinder::demand(Spaces& spaces, SpaceId space, uint64_t address, uint64_t time_ns) {
+  if (options_.stacks == Stacks::fp) return;
+  // The mappings at that time: by now the process may run another program.
+  const std::vector<Mapping>& code = spaces.code_of(space, time_ns);
+  const Mapping* mapping = mapping_at(code, address);
+  if (mapping == nullptr || tables_.is_made(mapping->module)) return;
+  // Where one file of a program is met, its others are not far: they come with it.
+  make_tables(spaces, code);
+  if (!tables_.is_made(mapping->module)) return;
+  for (const SpaceId id : spaces.with_code(code)) stale_.insert(id);
+}
+
+unwind::FoundRow Unwinder::find_row(std::span<const Mapping> code, const Spaces& spaces,
+                                    SpaceId space, uint64_t address) const {
+  const Mapping* mapping = mapping_at(code, address);
+  if (mapping == nullptr || is_uprobes_page(spaces.module(mapping->module)))
+    return {bpf::stop_no_mapping, {}};
+  const std::optional<MadeCode::Block> made = made_code_.find(space, address);
+  const bpf::code_mapping where = made ? entry_of(*made) : entry(spaces, *mapping);
+  if (where.rows == bpf::code_no_table) return {bpf::stop_no_table, {}};
+  if (where.rows == bpf::code_frame_pointer)
+    return {bpf::stop_end, {.pc = 0, .cfa = 0, .kind = unwind::row_fp, .rbp = 0}};
+  const uint64_t offset = address - where.base;
+  if (offset >> 32 != 0) return {bpf::stop_no_mapping, {}};
+  return {bpf::stop_end,
+          tables_.find({where.first_row, where.rows}, static_cast<uint32_t>(offset))};
+}
+
+unwind::WalkedStack Unwinder::walk_again(Spaces& spaces, const bpf::copy_record& record) const {
+  const SpaceId space{record.space};
+  const std::vector<Mapping>& code = spaces.code_of(space, record.time);
+  return unwind::walk(copied(record), options_.max_depth,
+                      [&](uint64_t address) { return find_row(code, spaces, space, address); });
+}
+
+RawStack Unwinder::walk(Spaces& spaces, const bpf::copy_record& record) {
+  const SpaceId space{record.space};
+  unwind::WalkedStack walked = walk_again(spaces, record);
+  // Code that came by a way that no log tells of, or a table that nobody has asked for yet.
+  if (walked.stop == StopReason::no_mapping) {
+    spaces.read_again(space, record.time);
+    refresh(spaces);
+    walked = walk_again(spaces, record);
+  }
+  for (int files = 0; walked.stop == StopReason::no_table && files < 64; ++files) {
+    const uint64_t unknown = walked.unknown;
+    demand(spaces, space, unknown, record.time);
+    refresh(spaces);
+    walked = walk_again(spaces, record);
+    if (walked.unknown == unknown) break;
+  }
+  ++walked_.captured;
+  ++walked_.deferred;
+  walked_.frames += walked.pcs.size();
+  ++walked_.stops[static_cast<size_t>(walked.stop)];
+
+  RawStack stack;
+  stack.space = space;
+  stack.time_ns = record.time;
+  stack.kernel_pcs = std::min<uint32_t>(record.kernel_frames, bpf::max_kernel_frames);
+  stack.stop = walked.stop;
+  for (uint32_t i = 0; i < stack.kernel_pcs; ++i) stack.pcs.push_back({record.kernel[i], i != 0});
+  stack.pcs.insert(stack.pcs.end(), walked.pcs.begin(), walked.pcs.end());
+  return stack;
+}
+
+StackStatistics Unwinder::statistics(const bpf::counters& counters) const {
+  StackStatistics sum = walked_;
+  sum.captured += counters.stacks;
+  sum.frames += counters.frames;
+  for (size_t i = 0; i < sum.stops.size(); ++i) sum.stops[i] += counters.stops[i];
+  return sum;
+}
+
+}  // namespace memflame

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Everything user space does for complete stacks: it loads the unwind tables of the files that are
+// mapped, tells the BPF programs what code is where, and walks the stacks they had to copy.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "probes/loading/bpf_object.h"
+#include "probes/options.h"
+#include "probes/processes/spaces.h"
+#include "probes/run/known_files.h"
+#include "probes/run/made_code.h"
+#include "probes/unwind/code_lists.h"
+#include "probes/unwind/copied_stack.h"
+#include "probes/unwind/tables.h"
+
+namespace memflame {
+
+// Figures of all stacks that were taken, in the kernel and here.
+struct StackStatistics {
+  uint64_t captured = 0, frames = 0;  // user frames, summed over all
+  uint64_t deferred = 0;              // of them, walked in user space
+  std::array<uint64_t, bpf::stop_count> stops{};
+};
+
+class Unwinder {
+ public:
+  explicit Unwinder(const ProbeOptions& options);
+
+  // Before load: makes the tables of the processes that are targets already, so that the programs'
+  // memory can be sized, and sizes it.
+  void prepare(Spaces& spaces, const std::vector<pid_t>& pids, BpfObject& object, unsigned cpus,
+               bpf::config& config);
+  // After load.
+  void begin(const Spaces& spaces, BpfObject& object);
+
+  // The entry in code_slots of a space that user space begins; 0 when there is none left.
+  uint32_t claim(SpaceId space);
+  void release(SpaceId space);
+
+  // A part of a space's code was unmapped at that time.
+  void code_unmapped(Spaces& spaces, SpaceId space, uint64_t time_ns);
+  // Publishes what has changed.
+  void refresh(Spaces& spaces);
+  // A stack of this space and time met code whose table is not loaded: it is worth loading.
+  void demand(Spaces& spaces, SpaceId space, uint64_t address, uint64_t time_ns);
+
+  // Walks a copied stack. `time_ns`: what is mapped must be known up to then.
+  RawStack walk(Spaces& spaces, const bpf::copy_record& record);
+  unwind::WalkedStack walk_again(Spaces& spaces, const bpf::copy_record& record) const;
+
+  StackStatistics statistics(const bpf::counters& counters) const;
+  const unwind::TableStatistics& tables() const { return tables_.statistics(); }
+  const std::string& cache_problem() const { return tables_.cache_problem(); }
+  // Spaces whose code could not be told to the programs for want of room.
+  uint64_t refused() const { return lists_ ? lists_->refused() : 0; }
+
+ private:
+  template <class T>
+  std::span<T> map_array(BpfObject& object, const char* name, size_t entries);
+  void publish(Spaces& spaces, SpaceId space);
+  std::set<ModuleId> expected_soon(Spaces& spaces, bool programs) const;
+  void make_tables(const Spaces& spaces, std::span<const Mapping> code);
+  void make_tables(const std::vector<std::pair<ModuleId, const Module*>>& modules);
+  bpf::code_mapping entry(const Spaces& spaces, const Mapping& mapping) const;
+  void add_made_code(const Spaces& spaces, SpaceId space, const Mapping& mapping,
+                     std::vector<bpf::code_mapping>& list);
+  unwind::FoundRow find_row(std::span<const Mapping> code, const Spaces& spaces, SpaceId space,
+                            uint64_t address) const;
+
+  const ProbeOptions& options_;
+  bool eager_;  // tables of all code of a space are loaded as soon as it is seen
+  unwind::Tables tables_;
+  std::optional<unwind::CodeLists> lists_;
+  std::optional<KnownFiles> files_;
+  MadeCode made_code_;
+  std::vector<std::shared_ptr<void>> mapped_;
+  uint32_t rows_ = 0, mappings_ = 0, slots_ = 0;
+  std::set<SpaceId> stale_;  // whose lists miss a table that is loaded now
+  StackStatistics walked_;   // of copied stacks
+};
+
+}  // namespace memflame

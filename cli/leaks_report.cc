@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "core/hex.h"
 #include "core/units.h"
 #include "render/text/clean_text.h"
 
@@ -16,12 +17,6 @@ namespace {
 std::string fixed(double value, int digits) {
   std::array<char, 64> text{};
   std::snprintf(text.data(), text.size(), "%.*f", digits, value);
-  return text.data();
-}
-
-std::string hex(uint64_t address) {
-  std::array<char, 24> text{};
-  std::snprintf(text.data(), text.size(), "0x%llx", static_cast<unsigned long long>(address));
   return text.data();
 }
 

@@ -7,22 +7,16 @@
 #include <string>
 
 #include "collapse/symbolize/file_source.h"
+#include "core/elf/debug_file.h"
 
 namespace memflame {
 
 // What the search must know about the file; libdwfl hands it through as user data.
 struct DebugSearch {
   FileSource* files = nullptr;
-  std::string build_id;  // of the file, lower-case hex
-  uint64_t inode = 0;    // of the file, so that it is not taken for its own debug file
-  bool failed = false;   // there is no such file
+  StrippedFile file;
+  bool failed = false;  // there is no such file
 };
-
-// Lower-case hex of a build id's bytes.
-std::string hex(const void* bits, ssize_t size);
-// Build id of an ELF file in lower-case hex; "" if it has none or is not an ELF file.
-std::string build_id_of(int fd);
-std::string build_id_of(Elf* elf);
 
 // The file /usr/lib/debug/.build-id/xx/yyyy.debug with this very build id, in the target's root or
 // ours. Empty if there is none.

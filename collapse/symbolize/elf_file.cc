@@ -9,6 +9,9 @@
 
 #include <algorithm>
 
+#include "core/elf/build_id.h"
+#include "core/hex.h"
+
 namespace memflame {
 namespace {
 
@@ -45,7 +48,8 @@ ElfProblem ElfFile::open(const Module& module) {
   if (file.get() < 0 || ::fstat(file.get(), &status) != 0) return ElfProblem::unreadable;
   if (is_other_file(module, status)) return ElfProblem::replaced;
   unchecked_ = module.any_inode && module.build_id.empty() && module.file.get() < 0;
-  search_.inode = status.st_ino;
+  search_.file.device = status.st_dev;
+  search_.file.inode = status.st_ino;
 
   dwfl_.reset(dwfl_begin(&callbacks));
   if (!dwfl_) return ElfProblem::unreadable;
@@ -68,8 +72,9 @@ ElfProblem ElfFile::open(const Module& module) {
       (header.e_type != ET_EXEC && header.e_type != ET_DYN))
     return ElfProblem::not_elf;
 
-  search_.build_id = build_id_of(elf_);
-  if (!module.build_id.empty() && search_.build_id != module.build_id) return ElfProblem::replaced;
+  search_.file.build_id = build_id_of(file.get());
+  if (!module.build_id.empty() && search_.file.build_id != module.build_id)
+    return ElfProblem::replaced;
 
   size_t count = 0;
   if (elf_getphdrnum(elf_, &count) != 0) return ElfProblem::not_elf;
@@ -104,7 +109,7 @@ std::optional<CodeMapping> ElfFile::mapping_of(uint64_t offset) const {
   const uint64_t before = std::min(segment->address, segment->offset) % code_page;
   const uint64_t end = segment->address + segment->size;
   return CodeMapping{.file = {},
-                     .build_id = search_.build_id,
+                     .build_id = search_.file.build_id,
                      .start = segment->address - before,
                      .limit = end + (code_page - end % code_page) % code_page,
                      .offset = segment->offset - before};
@@ -124,7 +129,8 @@ bool ElfFile::attach_alternate(Dwarf* dwarf) {
   const void* bits = nullptr;
   const ssize_t size = dwelf_dwarf_gnu_debugaltlink(dwarf, &name, &bits);
   if (size <= 0) return size == 0;
-  alternate_file_ = find_by_build_id(*search_.files, hex(bits, size));
+  alternate_file_ = find_by_build_id(
+      *search_.files, hex(Bytes(static_cast<const std::byte*>(bits), static_cast<size_t>(size))));
   if (alternate_file_.get() < 0) return false;
   alternate_.reset(dwarf_begin(alternate_file_.get(), DWARF_C_READ));
   if (!alternate_) return false;

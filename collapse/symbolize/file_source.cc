@@ -2,60 +2,18 @@
 #include "collapse/symbolize/file_source.h"
 
 #include <dlfcn.h>
-#include <elf.h>
 #include <unistd.h>
 
 #include <cstdlib>
-#include <cstring>
 #include <utility>
 #include <vector>
 
 #include "collapse/symbolize/vdso.h"
+#include "core/elf/debug_file.h"
 #include "core/root_file.h"
 
 namespace memflame {
 namespace {
-
-bool looks_like_elf(int fd) {
-  char magic[SELFMAG];
-  return ::pread(fd, magic, sizeof magic, 0) == sizeof magic &&
-         std::memcmp(magic, ELFMAG, sizeof magic) == 0;
-}
-
-bool is_build_id(const std::string& text) {
-  return text.size() >= 4 && text.size() <= 128 &&
-         text.find_first_not_of("0123456789abcdef") == std::string::npos;
-}
-
-// A link is a plain file name; anything else tries to mislead us.
-bool is_plain_name(const std::string& text) {
-  return !text.empty() && text.size() <= 255 && text.find('/') == std::string::npos &&
-         text.find('\0') == std::string::npos;
-}
-
-struct Place {
-  std::string root, path;
-};
-
-std::vector<Place> places_of_build_id(const Module& module, const std::string& id) {
-  if (!is_build_id(id)) return {};
-  const std::string path =
-      "/usr/lib/debug/.build-id/" + id.substr(0, 2) + "/" + id.substr(2) + ".debug";
-  return {{module.root, path}, {"", path}};
-}
-
-std::vector<Place> places_of_link(const Module& module, const std::string& link) {
-  const size_t slash = module.path.rfind('/');
-  if (!is_plain_name(link) || slash == std::string::npos) return {};
-  const std::string directory = module.path.substr(0, slash + 1);
-  std::vector<std::string> folders{directory, directory + ".debug/", "/usr/lib/debug" + directory};
-  // If /lib is a link to /usr/lib, packages may still file their debug information under /lib.
-  if (directory.starts_with("/usr/")) folders.push_back("/usr/lib/debug" + directory.substr(4));
-  std::vector<Place> places;
-  for (const std::string& root : {module.root, std::string()})
-    for (const std::string& folder : folders) places.push_back({root, folder + link});
-  return places;
-}
 
 // libdebuginfod (elfutils), loaded only if the user has named servers: it brings a network stack.
 // Prototypes as in debuginfod_find_debuginfo(3).
@@ -107,9 +65,10 @@ SharedFd OwnFiles::from_server(const std::string& build_id) {
 }
 
 OpenedFile OwnFiles::in_place(const FileRequest& request) const {
-  const std::vector<Place> places = request.kind == FileRequest::Kind::build_id
-                                        ? places_of_build_id(module_, request.text)
-                                        : places_of_link(module_, request.text);
+  const std::vector<DebugPlace> places =
+      request.kind == FileRequest::Kind::build_id
+          ? places_of_build_id(module_.root, request.text)
+          : places_of_link(module_.root, module_.path, request.text);
   if (request.place >= places.size()) return {};
   const auto& [root, path] = places[request.place];
   return {Found::file, open_in_root(root, path)};
@@ -132,7 +91,7 @@ OpenedFile OwnFiles::open(const FileRequest& request) {
   }
   if (opened.found == Found::no_place) return {};
   if (opened.file.get() < 0) return {Found::nothing, {}};
-  if (!looks_like_elf(opened.file.get())) return {Found::not_elf, {}};
+  if (elf_class(opened.file.get()) == ElfClass::none) return {Found::not_elf, {}};
   return opened;
 }
 

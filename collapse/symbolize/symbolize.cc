@@ -17,16 +17,11 @@
 #include "collapse/symbolize/perf_map.h"
 #include "collapse/symbolize/places.h"
 #include "collapse/symbolize/vdso.h"
+#include "core/hex.h"
 #include "core/unnamed.h"
 
 namespace memflame {
 namespace {
-
-std::string hex_address(uint64_t address) {
-  std::array<char, 24> text{};
-  std::snprintf(text.data(), text.size(), "0x%llx", static_cast<unsigned long long>(address));
-  return text.data();
-}
 
 // True also for "", the id of a file that has none.
 bool may_be_build_id(std::string_view text) {
@@ -65,7 +60,7 @@ class Symbolizer {
     name_kernel(places.kernel);
     for (const Target& target : places.unmapped) {
       // The address on the stack itself: there is no function to look up next to it.
-      const std::string address = hex_address(location(target).pc.addr);
+      const std::string address = hex(location(target).pc.addr);
       location(target).symbols = {{.function = "[unmapped " + address + "]",
                                    .file = {},
                                    .kind = FrameKind::unknown,
@@ -287,7 +282,7 @@ class Symbolizer {
         set(target, demangle(name.function), FrameKind::kernel, std::string(name.module));
         continue;
       }
-      const std::string address = hex_address(location(target).pc.addr);
+      const std::string address = hex(location(target).pc.addr);
       location(target).symbols = {{.function = "[kernel " + address + "]",
                                    .file = {},
                                    .kind = FrameKind::kernel,

@@ -313,8 +313,8 @@ void AllocRun::judge(Recording& recording) {
     return module.file.get() >= 0 && file(module.file.get()).allocates;
   };
   const auto is_go = [](const Module& module) {
-    const unwind::ImageBytes image(module.file.get());
-    const std::optional<unwind::ElfImage> elf = unwind::ElfImage::open(image);
+    const ImageBytes image(module.file.get());
+    const std::optional<ElfImage> elf = ElfImage::open(image);
     return elf && has_go_code(image, *elf);
   };
   // Functions of Go that the user has declared are probed.

@@ -15,8 +15,8 @@
 #include <optional>
 #include <sstream>
 
+#include "core/elf/image.h"
 #include "core/error.h"
-#include "probes/unwind/elf_image.h"
 
 namespace memflame {
 namespace {
@@ -118,12 +118,12 @@ std::string interpreter_of(const std::string& program) {
   constexpr uint64_t longest = 4096;
   const UniqueFd file(::open(program.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) return {};
-  const unwind::ImageBytes image(file.get());
-  const std::optional<unwind::ElfImage> elf = unwind::ElfImage::open(image);
+  const ImageBytes image(file.get());
+  const std::optional<ElfImage> elf = ElfImage::open(image);
   if (!elf) return {};
   for (const Elf64_Phdr& segment : elf->segments()) {
     if (segment.p_type != PT_INTERP || segment.p_filesz > longest) continue;
-    const unwind::Range text = image.range(segment.p_offset, segment.p_filesz);
+    const ImageRange text = image.range(segment.p_offset, segment.p_filesz);
     const char* name = reinterpret_cast<const char*>(text.bytes.data());
     return text.bytes.empty() ? "" : std::string(name, ::strnlen(name, text.bytes.size()));
   }

@@ -12,7 +12,7 @@
 #include <cstdio>
 #include <string_view>
 
-#include "probes/elf_functions.h"
+#include "core/elf/image.h"
 #include "probes/unique_fd.h"
 
 namespace memflame {

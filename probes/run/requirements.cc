@@ -11,8 +11,8 @@
 #include <cstring>
 #include <string>
 
+#include "core/elf/image.h"
 #include "core/error.h"
-#include "probes/elf_functions.h"
 #include "probes/processes/procfs.h"
 #include "probes/unique_fd.h"
 

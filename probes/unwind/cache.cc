@@ -13,10 +13,10 @@
 #include <memory>
 #include <system_error>
 
+#include "core/elf/build_id.h"
 #include "core/error.h"
 #include "probes/own_path.h"
 #include "probes/unwind/cache_file.h"
-#include "probes/unwind/elf_image.h"
 
 namespace memflame::unwind {
 namespace {

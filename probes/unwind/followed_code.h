@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "probes/unwind/elf_image.h"
+#include "core/elf/image.h"
 #include "probes/unwind/linker_code.h"
 
 namespace memflame::unwind {

@@ -15,7 +15,7 @@ FoundFrames frames_by_header(const ImageBytes& image, const ElfImage& elf) {
   for (const Elf64_Phdr& s : elf.segments()) {
     if (s.p_type != PT_GNU_EH_FRAME) continue;
     constexpr uint64_t header_size = 12;  // version, three encodings, a pointer of up to 8 bytes
-    const Range header = image.range(s.p_offset, std::min<uint64_t>(s.p_filesz, header_size));
+    const ImageRange header = image.range(s.p_offset, std::min<uint64_t>(s.p_filesz, header_size));
     FrameSection self{header.bytes, s.p_vaddr};
     self.data = s.p_vaddr;
     ByteCursor in(header.bytes);

@@ -2,13 +2,13 @@
 // Where an ELF file has its .eh_frame and .debug_frame.
 #pragma once
 
+#include "core/elf/image.h"
 #include "probes/unwind/eh_frame.h"
-#include "probes/unwind/elf_image.h"
 
 namespace memflame::unwind {
 
 struct FoundFrames {
-  Range range;           // holds the bytes
+  ImageRange range;      // holds the bytes
   FrameSection section;  // without bytes: there is none
 };
 

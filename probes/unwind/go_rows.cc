@@ -42,14 +42,14 @@ std::vector<row> rows_of(const GoFunctions& go, const GoFunctions::Function& fun
 }  // namespace
 
 GoRows go_rows(const ImageBytes& image, const ElfImage& elf) {
-  Range table;
+  ImageRange table;
   for (const char* name : go_sections)
     if (const Elf64_Shdr* section = elf.section(name)) table = section_bytes(image, *section);
   if (table.bytes.empty()) return {};
   const Elf64_Shdr* text = elf.section(".text");
   const GoFunctions go(table.bytes, text == nullptr ? 0 : text->sh_addr,
                        [&](uint64_t address, std::span<std::byte> to) {
-                         const Range code = code_at(image, elf, address, to.size());
+                         const ImageRange code = code_at(image, elf, address, to.size());
                          if (code.bytes.size() != to.size()) return false;
                          std::ranges::copy(code.bytes, to.begin());
                          return true;

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "probes/unwind/elf_image.h"
+#include "core/elf/image.h"
 #include "probes/unwind/linker_code.h"
 
 namespace memflame::unwind {

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <initializer_list>
 
-#include "probes/unwind/elf_image.h"
+#include "core/elf/image.h"
 
 namespace memflame::unwind {
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "probes/unwind/elf_image.h"
+#include "core/elf/image.h"
 #include "probes/unwind/row.h"
 
 namespace memflame::unwind {

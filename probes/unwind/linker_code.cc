@@ -94,7 +94,7 @@ std::vector<KnownCode> linker_code(const ImageBytes& image, const ElfImage& elf)
   const std::pair<const char*, int64_t> lists[] = {{".init", DT_INIT}, {".fini", DT_FINI}};
   for (const auto& [name, tag] : lists) {
     if (const Elf64_Shdr* s = elf.section(name)) {
-      const Range code = code_at(image, elf, s->sh_addr, std::min(s->sh_size, max_list));
+      const ImageRange code = code_at(image, elf, s->sh_addr, std::min(s->sh_size, max_list));
       KnownCode known = list_of_calls(code.bytes, s->sh_addr);
       if (known.end - known.start == s->sh_size) add(std::move(known));
     } else if (const auto address = dynamic_entry(image, elf, tag)) {
@@ -104,7 +104,7 @@ std::vector<KnownCode> linker_code(const ImageBytes& image, const ElfImage& elf)
   for (const char* name : {".plt", ".plt.got", ".plt.sec", ".iplt"}) {
     const Elf64_Shdr* s = elf.section(name);
     if (s == nullptr || s->sh_size > max_table) continue;
-    const Range code = code_at(image, elf, s->sh_addr, s->sh_size);
+    const ImageRange code = code_at(image, elf, s->sh_addr, s->sh_size);
     if (code.bytes.size() == s->sh_size) add(linkage_table(code.bytes, s->sh_addr));
   }
   std::sort(found.begin(), found.end(),

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "core/elf/symbols.h"
 #include "probes/unwind/instructions.h"
 
 namespace memflame::unwind {
@@ -24,7 +25,7 @@ class Code {
 
  private:
   uint64_t address_;
-  Range range_;
+  ImageRange range_;
 };
 
 // xor %rbp,%rbp; mov %rsp,%rdi; lea _DYNAMIC(%rip),%rsi; and $-16,%rsp; call _start_c
@@ -79,21 +80,16 @@ uint64_t size_of_stage(const Code& code) {
   return 0;
 }
 
-// The address of a function that a library exports.
-std::optional<uint64_t> exported(const ImageBytes& image, const ElfImage& elf, const char* wanted) {
-  const Elf64_Shdr *symbols = elf.section(".dynsym"), *names = elf.section(".dynstr");
-  if (symbols == nullptr || names == nullptr) return std::nullopt;
-  const Range entries = image.range(symbols->sh_offset, symbols->sh_size);
-  const Range text = image.range(names->sh_offset, names->sh_size);
-  const size_t size = std::strlen(wanted) + 1;
-  for (Bytes rest = entries.bytes; rest.size() >= sizeof(Elf64_Sym);
-       rest = rest.subspan(sizeof(Elf64_Sym))) {
-    Elf64_Sym symbol;
-    std::memcpy(&symbol, rest.data(), sizeof(symbol));
-    if (symbol.st_shndx == SHN_UNDEF || symbol.st_name > text.bytes.size() ||
-        text.bytes.size() - symbol.st_name < size)
-      continue;
-    if (std::memcmp(text.bytes.data() + symbol.st_name, wanted, size) == 0) return symbol.st_value;
+// The address of a function that a library exports. `wanted`: the name with its zero.
+std::optional<uint64_t> exported(const ImageBytes& image, const ElfImage& elf,
+                                 std::string_view wanted) {
+  const Elf64_Shdr* section = elf.section(".dynsym");
+  if (section == nullptr) return std::nullopt;
+  const SymbolSection table(image, elf, *section);
+  for (size_t i = 0; i < table.size(); ++i) {
+    const Elf64_Sym symbol = table.symbol(i);
+    if (symbol.st_shndx != SHN_UNDEF && table.names_from(symbol).starts_with(wanted))
+      return symbol.st_value;
   }
   return std::nullopt;
 }
@@ -104,7 +100,7 @@ std::optional<KnownCode> musl_start(const ImageBytes& image, const ElfImage& elf
   std::optional<uint64_t> at = start_c(Code(image, elf, elf.entry()));
   if (at) at = start_main(Code(image, elf, *at));
   // The library begins with its own start, which is of another form.
-  if (!at) at = exported(image, elf, "__libc_start_main");
+  if (!at) at = exported(image, elf, std::string_view("__libc_start_main\0", 18));
   if (at) at = second_stage(Code(image, elf, *at));
   if (!at) return std::nullopt;
   const uint64_t size = size_of_stage(Code(image, elf, *at));

@@ -7,7 +7,7 @@
 
 #include <optional>
 
-#include "probes/unwind/elf_image.h"
+#include "core/elf/image.h"
 #include "probes/unwind/linker_code.h"
 
 namespace memflame::unwind {

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "probes/unwind/elf_image.h"
+#include "core/elf/image.h"
 
 namespace memflame::unwind {
 

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
+#include "core/elf/image.h"
 #include "probes/unwind/eh_frame.h"
-#include "probes/unwind/elf_image.h"
 #include "probes/unwind/frame_sections.h"
 #include "probes/unwind/go_rows.h"
 #include "probes/unwind/instructions.h"
@@ -174,7 +174,7 @@ class Builder {
     if (const uint64_t from = std::max(code.start, text_); from < code.end) {
       const uint64_t size = std::min(code.end - from, startup_budget_);
       startup_budget_ -= size;
-      const Range range = code_at(image_, elf_, from, size);
+      const ImageRange range = code_at(image_, elf_, from, size);
       for (const KnownCode& known : startup_code(range.bytes, from)) {
         startup_budget_ = 0;
         unknown({code.start, known.start});
@@ -204,7 +204,7 @@ class Builder {
     if (size >= max_padding) return false;
     // Most of them, and reading each would take half as long as all the rest.
     if (size < function_align && code.end % function_align == 0) return true;
-    const Range range = code_at(image_, elf_, code.start, size);
+    const ImageRange range = code_at(image_, elf_, code.start, size);
     return range.bytes.size() == size && unwind::is_padding(range.bytes);
   }
 
@@ -231,7 +231,7 @@ void find_restorers(const ImageBytes& image, const std::vector<Segment>& segment
   for (uint64_t at = code.start; at + sizeof(restorer) <= code.end && budget > 0;) {
     const uint64_t size = std::min({scan_chunk, code.end - at, budget});
     budget -= size;
-    const Range range = image.range(segment->offset + (at - segment->vaddr), size);
+    const ImageRange range = image.range(segment->offset + (at - segment->vaddr), size);
     Bytes rest = range.bytes;
     while (!rest.empty() && found.size() < max_restorers) {
       const void* hit = ::memmem(rest.data(), rest.size(), restorer, sizeof(restorer));
@@ -330,7 +330,7 @@ Table make_table(const ImageBytes& image) {
   return table;
 }
 
-Table make_table(std::span<const std::byte> image) { return make_table(ImageBytes(image)); }
+Table make_table(Bytes image) { return make_table(ImageBytes(image)); }
 
 bool base_address(const Table& table, uint64_t start, uint64_t offset, uint64_t& address) {
   // Mappings begin at the page that a segment begins in. Two segments may share a page of the

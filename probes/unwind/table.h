@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "core/elf/image.h"
 #include "probes/unwind/row.h"
 
 namespace memflame::unwind {
@@ -46,7 +47,8 @@ struct Table {
 // The table of an ELF image (a mapped file, or the vdso). Never throws for what is in the image: of
 // a file that is not an x86-64 ELF the table has neither segments nor rows; of one without unwind
 // information it has one row_fp.
-Table make_table(std::span<const std::byte> image);
+Table make_table(const ImageBytes& image);
+Table make_table(Bytes image);
 
 // Where a mapping of file offset `offset` at address `start` puts the table's base; false when the
 // offset lies in none of the segments.

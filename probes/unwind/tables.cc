@@ -9,7 +9,7 @@
 #include <cstring>
 #include <thread>
 
-#include "probes/vdso_image.h"
+#include "core/elf/vdso.h"
 
 namespace memflame::unwind {
 

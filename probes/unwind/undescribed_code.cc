@@ -17,12 +17,7 @@ template <typename Entry, typename Visit>
 void each(const ImageBytes& image, const ElfImage& elf, const char* name, Visit visit) {
   const Elf64_Shdr* section = elf.section(name);
   if (section == nullptr || section->sh_size > max_entries) return;
-  const Range range = image.range(section->sh_offset, section->sh_size);
-  for (Bytes rest = range.bytes; rest.size() >= sizeof(Entry); rest = rest.subspan(sizeof(Entry))) {
-    Entry entry;
-    std::memcpy(&entry, rest.data(), sizeof(entry));
-    visit(entry);
-  }
+  for_each_in<Entry>(raw_section_bytes(image, *section).bytes, visit);
 }
 
 // Calls `visit` with where calls and jumps of these functions lead, one instruction behind the
@@ -34,7 +29,7 @@ void each_target(const ImageBytes& image, const ElfImage& elf,
   for (const CodeGap& function : functions) {
     const uint64_t size = std::min(function.end - function.start, budget);
     budget -= size;
-    const Range code = code_at(image, elf, function.start, size);
+    const ImageRange code = code_at(image, elf, function.start, size);
     for (uint64_t at = 0; at < code.bytes.size();) {
       const StackEffect effect = stack_effect(code.bytes.subspan(at), function.start + at);
       if (effect.length == 0) break;
@@ -50,7 +45,7 @@ FollowedCode follow_gaps(const ImageBytes& image, const ElfImage& elf,
                          const std::vector<CodeGap>& gaps, const std::vector<CodeGap>& described,
                          uint64_t entry) {
   UndescribedCode code;
-  std::vector<Range> held;
+  std::vector<ImageRange> held;
   uint64_t size = 0;
   for (const CodeGap& gap : gaps) {
     size += gap.end - gap.start;

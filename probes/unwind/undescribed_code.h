@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "probes/unwind/elf_image.h"
+#include "core/elf/image.h"
 #include "probes/unwind/followed_code.h"
 
 namespace memflame::unwind {

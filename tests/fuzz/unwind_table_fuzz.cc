@@ -2,8 +2,10 @@
 // ELF files of watched programs, to unwind tables. Start it with some: unwind_table_fuzz corpus/
 #include <cstdlib>
 
-#include "probes/unwind/elf_image.h"
+#include "core/elf/build_id.h"
+#include "probes/unwind/table.h"
 
+using namespace memflame;          // NOLINT(google-build-using-namespace): a program of its own
 using namespace memflame::unwind;  // NOLINT(google-build-using-namespace): a program of its own
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

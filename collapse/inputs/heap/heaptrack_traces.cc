@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/error.h"
+#include "core/hex.h"
 
 namespace memflame {
 namespace {
@@ -19,14 +20,6 @@ constexpr std::array builtin_suppressions{
 
 uint32_t line_number(uint64_t line) {
   return line <= std::numeric_limits<uint32_t>::max() ? static_cast<uint32_t>(line) : 0;
-}
-
-std::string hex(uint64_t address) {
-  constexpr int base = 16;
-  std::array<char, base> digits{};
-  const auto [end, error] =
-      std::to_chars(digits.data(), digits.data() + digits.size(), address, base);
-  return "0x" + std::string(digits.data(), end);
 }
 
 }  // namespace

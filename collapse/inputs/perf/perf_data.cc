@@ -12,8 +12,8 @@
 #include "collapse/inputs/addresses.h"
 #include "collapse/inputs/perf/perf_data_stacks.h"
 #include "collapse/issues.h"
-#include "collapse/symbolize/debug_files.h"
 #include "collapse/symbolize/kallsyms.h"
+#include "core/elf/build_id.h"
 #include "core/root_file.h"
 #include "core/units.h"
 
@@ -25,18 +25,8 @@ constexpr std::string_view kernel_file = "[kernel.kallsyms]";
 // The build id of the running kernel, "" if unknown.
 std::string kernel_build_id() {
   const std::string notes = read_text("/sys/kernel/notes");
-  for (std::string_view rest = notes; rest.size() >= 12;) {
-    PerfBytes bytes(rest);
-    const auto name_size = bytes.number<uint32_t>();
-    const auto size = bytes.number<uint32_t>();
-    const auto type = bytes.number<uint32_t>();
-    const std::string_view name = bytes.bytes((uint64_t{name_size} + 3) / 4 * 4);
-    const std::string_view text = bytes.bytes((uint64_t{size} + 3) / 4 * 4);
-    if (!bytes.good()) return {};
-    if (type == 3 && name.starts_with("GNU")) return perf_build_id(text.substr(0, size));
-    rest = bytes.rest();
-  }
-  return {};
+  const Bytes id = build_id_in(std::as_bytes(std::span(notes)), 4);
+  return perf_build_id({reinterpret_cast<const char*>(id.data()), id.size()});
 }
 
 // Address of a symbol of the running kernel; 0 if it hides them or has none of that name.

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <span>
 
 #include "collapse/inputs/perf/perf_data_file.h"
+#include "core/hex.h"
 
 namespace memflame {
 namespace {
@@ -95,14 +97,7 @@ std::string perf_build_id(std::string_view bytes) {
   if (bytes.size() == 20 && bytes.substr(16) == std::string_view("\0\0\0\0", 4))
     bytes = bytes.substr(0, 16);
   if (bytes.find_first_not_of('\0') == std::string_view::npos) return {};
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::string text;
-  for (const char byte : bytes) {
-    const auto value = static_cast<unsigned char>(byte);
-    text += digits[value >> 4U];
-    text += digits[value & 15U];
-  }
-  return text;
+  return hex(std::as_bytes(std::span(bytes)));
 }
 
 void take_perf_feature(PerfFile& file, uint64_t feature, std::string_view bytes) {

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "collapse/inputs/pprof/pprof_places.h"
 
-#include <array>
-#include <cstdio>
-
 #include "collapse/inputs/folded/marked_names.h"
 #include "core/error.h"
+#include "core/hex.h"
 #include "core/re2_text.h"
 #include "core/unnamed.h"
 
@@ -14,12 +12,6 @@ namespace {
 
 // For the whole file: a location with that many inlined frames has more bytes itself.
 constexpr size_t most_frames_a_byte = 8;
-
-std::string hex(uint64_t number) {
-  std::array<char, 24> text{};
-  std::snprintf(text.data(), text.size(), "0x%llx", static_cast<unsigned long long>(number));
-  return text.data();
-}
 
 bool is_kernel(std::string_view module) {
   return module.starts_with("[kernel") || module.starts_with("[guest.kernel") ||

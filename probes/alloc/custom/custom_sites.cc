@@ -8,17 +8,15 @@
 #include <cstdio>
 #include <cstring>
 
+#include "core/elf/image.h"
+#include "core/hex.h"
 #include "probes/alloc/finding/file_code.h"
 #include "probes/alloc/finding/function_symbols.h"
 #include "probes/alloc/finding/go_code.h"
 #include "probes/alloc/finding/inlined.h"
-#include "probes/unwind/elf_image.h"
 
 namespace memflame {
 namespace {
-
-using unwind::ElfImage;
-using unwind::ImageBytes;
 
 constexpr size_t max_hits = 1024;  // of one declaration in one file
 constexpr std::string_view several_functions = "is the name of several functions in the file";
@@ -246,11 +244,7 @@ void look_for(const std::vector<const CustomFunction*>& wanted, int fd, CustomFi
 
 }  // namespace
 
-std::string hex_offset(uint64_t offset) {
-  std::array<char, 24> text{};
-  std::snprintf(text.data(), text.size(), "+0x%llx", static_cast<unsigned long long>(offset));
-  return text.data();
-}
+std::string hex_offset(uint64_t offset) { return "+" + hex(offset); }
 
 bool means_file(const std::string& pattern, int fd, const std::string& path) {
   if (pattern.empty() || pattern == "*") return true;

@@ -9,15 +9,10 @@
 #include <cstddef>
 #include <cstring>
 
-#include "probes/unwind/elf_image.h"
+#include "core/elf/notes.h"
 
 namespace memflame {
 namespace {
-
-using unwind::Bytes;
-using unwind::ElfImage;
-using unwind::ImageBytes;
-using unwind::Range;
 
 constexpr uint32_t note_type = 3;
 constexpr uint64_t max_section = 16 << 20;
@@ -131,20 +126,10 @@ class Notes {
   }
 
   void of(std::string_view provider, std::vector<UsdtNote>& found) const {
-    Bytes rest = range_.bytes;
-    while (rest.size() >= sizeof(Elf64_Nhdr) && found.size() < bpf::max_usdt_sites) {
-      Elf64_Nhdr header;
-      std::memcpy(&header, rest.data(), sizeof(header));
-      rest = rest.subspan(sizeof(header));
-      const uint64_t name_room = (uint64_t{header.n_namesz} + 3) & ~uint64_t{3};
-      const uint64_t room = name_room + ((uint64_t{header.n_descsz} + 3) & ~uint64_t{3});
-      // The last note may lack its padding.
-      if (name_room > rest.size() || header.n_descsz > rest.size() - name_room) return;
-      if (header.n_type == note_type && header.n_namesz == owner.size() &&
-          std::memcmp(rest.data(), owner.data(), owner.size()) == 0)
-        read(rest.subspan(name_room, header.n_descsz), provider, found);
-      rest = rest.subspan(std::min<uint64_t>(room, rest.size()));
-    }
+    find_note(range_.bytes, 4, [&](const ElfNote& note) {
+      if (note.type == note_type && note.owner == owner) read(note.data, provider, found);
+      return found.size() >= bpf::max_usdt_sites;
+    });
   }
 
  private:
@@ -174,7 +159,7 @@ class Notes {
 
   const ImageBytes& image_;
   const ElfImage& elf_;
-  Range range_;
+  ImageRange range_;
   uint64_t base_ = 0;
 };
 

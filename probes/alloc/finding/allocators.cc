@@ -4,17 +4,17 @@
 #include <optional>
 
 #include "probes/alloc/finding/candidates.h"
+#include "probes/alloc/finding/elf_functions.h"
 #include "probes/alloc/finding/file_code.h"
 #include "probes/alloc/finding/go_code.h"
 #include "probes/alloc/finding/placement.h"
-#include "probes/elf_functions.h"
 
 namespace memflame {
 
 std::optional<AllocatorSite> find_throw(int fd, const FindOptions& options) {
   const std::vector<ElfFunction> found = find_functions(fd, {"__cxa_throw"});
-  const unwind::ImageBytes image(fd);
-  const std::optional<unwind::ElfImage> elf = unwind::ElfImage::open(image);
+  const ImageBytes image(fd);
+  const std::optional<ElfImage> elf = ElfImage::open(image);
   if (found.empty() || !elf) return std::nullopt;
   FileCode code(image, *elf, options.long_nops);
   const Site place = code.site(found[0].address, found[0].size, 0);
@@ -27,8 +27,8 @@ std::optional<AllocatorSite> find_throw(int fd, const FindOptions& options) {
 }
 
 AllocatorProbes find_allocator(int fd, const FindOptions& options) {
-  const unwind::ImageBytes image(fd);
-  const std::optional<unwind::ElfImage> elf = unwind::ElfImage::open(image);
+  const ImageBytes image(fd);
+  const std::optional<ElfImage> elf = ElfImage::open(image);
   if (!elf) return {};
   BlockFunctions candidates = find_candidates(fd, image, *elf, options);
   if (candidates.functions.empty()) return {};

@@ -8,13 +8,10 @@
 
 #include "probes/alloc/finding/allocator_names.h"
 #include "probes/alloc/finding/debug_symbols.h"
-#include "probes/elf_functions.h"
+#include "probes/alloc/finding/elf_functions.h"
 
 namespace memflame {
 namespace {
-
-using unwind::ElfImage;
-using unwind::ImageBytes;
 
 struct Names {
   std::vector<NamedFunction> functions;

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "core/elf/image.h"
 #include "probes/alloc/finding/allocators.h"
-#include "probes/unwind/elf_image.h"
 
 namespace memflame {
 
@@ -36,7 +36,7 @@ struct BlockFunctions {
 
 // Empty unless there are functions of both kinds. Functions with the same prefix are one allocator;
 // one that only allocates or only frees does not count.
-BlockFunctions find_candidates(int fd, const unwind::ImageBytes& image, const unwind::ElfImage& elf,
+BlockFunctions find_candidates(int fd, const ImageBytes& image, const ElfImage& elf,
                                const FindOptions& options);
 
 // Whether a function of this name allocates or frees blocks, in whatever file.

@@ -2,9 +2,10 @@
 #include "probes/alloc/finding/file_code.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 
+#include "core/elf/symbols.h"
+#include "core/hex.h"
 #include "probes/unwind/frame_sections.h"
 
 namespace memflame {
@@ -19,22 +20,9 @@ constexpr size_t max_decoded = size_t{1} << 18;  // instructions of all pieces
 constexpr uint64_t max_stub = 16;                // bytes of an entry of the linkage table
 constexpr uint64_t max_prologue = 128;           // bytes in which a site is looked for
 
-std::string hex(uint64_t number) {
-  char text[24];
-  std::snprintf(text, sizeof(text), "0x%llx", static_cast<unsigned long long>(number));
-  return text;
-}
-
-std::string_view text_at(unwind::Bytes texts, uint64_t at) {
-  if (at >= texts.size()) return {};
-  const char* start = reinterpret_cast<const char*>(texts.data()) + at;
-  const size_t length = ::strnlen(start, texts.size() - at);
-  return length == texts.size() - at ? std::string_view{} : std::string_view(start, length);
-}
-
 }  // namespace
 
-FileCode::FileCode(const unwind::ImageBytes& image, const unwind::ElfImage& elf, bool long_nops)
+FileCode::FileCode(const ImageBytes& image, const ElfImage& elf, bool long_nops)
     : image_(image), elf_(elf), long_nops_(long_nops) {}
 
 const std::vector<FileCode::Extent>& FileCode::extents() {
@@ -70,7 +58,7 @@ const std::vector<Instruction>& FileCode::decoded(Extent extent) {
   const auto [at, added] = decoded_.try_emplace({extent.start, extent.end});
   const uint64_t size = extent.end - extent.start;
   if (!added || size > max_piece || decoded_count_ > max_decoded) return at->second;
-  const unwind::Range range = unwind::code_at(image_, elf_, extent.start, size);
+  const ImageRange range = code_at(image_, elf_, extent.start, size);
   if (range.bytes.size() == size) at->second = decode_all(range.bytes, extent.start, long_nops_);
   return at->second;
 }
@@ -83,26 +71,17 @@ void FileCode::read_links() {
     if (section.sh_type != SHT_RELA || (section.sh_flags & SHF_ALLOC) == 0 ||
         section.sh_link >= sections.size())
       continue;
-    const Elf64_Shdr& table = sections[section.sh_link];
-    if (table.sh_type != SHT_DYNSYM || table.sh_link >= sections.size()) continue;
-    const unwind::Range entries = image_.range(section.sh_offset, section.sh_size);
-    const unwind::Range symbols = image_.range(table.sh_offset, table.sh_size);
-    const Elf64_Shdr& strings = sections[table.sh_link];
-    const unwind::Range texts = image_.range(strings.sh_offset, strings.sh_size);
-    Elf64_Rela entry;
-    for (auto rest = entries.bytes; rest.size() >= sizeof(entry);
-         rest = rest.subspan(sizeof(entry))) {
-      std::memcpy(&entry, rest.data(), sizeof(entry));
+    if (sections[section.sh_link].sh_type != SHT_DYNSYM) continue;
+    const SymbolSection table(image_, elf_, sections[section.sh_link]);
+    for_each_in<Elf64_Rela>(raw_section_bytes(image_, section).bytes, [&](const Elf64_Rela& entry) {
       const uint64_t type = ELF64_R_TYPE(entry.r_info), index = ELF64_R_SYM(entry.r_info);
-      if ((type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) ||
-          index >= symbols.bytes.size() / sizeof(Elf64_Sym))
-        continue;
-      Elf64_Sym symbol;
-      std::memcpy(&symbol, symbols.bytes.data() + index * sizeof(symbol), sizeof(symbol));
+      if ((type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) || index >= table.size())
+        return;
+      const Elf64_Sym symbol = table.symbol(index);
       const bool here = symbol.st_shndx != SHN_UNDEF && ELF64_ST_TYPE(symbol.st_info) == STT_FUNC;
-      links_->try_emplace(entry.r_offset, Link{std::string(text_at(texts.bytes, symbol.st_name)),
-                                               here ? symbol.st_value : 0});
-    }
+      links_->try_emplace(entry.r_offset,
+                          Link{std::string(table.name(symbol)), here ? symbol.st_value : 0});
+    });
   }
 }
 
@@ -127,7 +106,7 @@ std::vector<uint64_t> FileCode::direct_calls(uint64_t address) const {
   for (const Elf64_Phdr& segment : elf_.segments()) {
     if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
     for (uint64_t start = 0; start < segment.p_filesz; start += at_once) {
-      const unwind::Range code = image_.range(
+      const ImageRange code = image_.range(
           segment.p_offset + start, std::min(at_once + length - 1, segment.p_filesz - start));
       const std::byte* const first = code.bytes.data();
       const std::byte* const last = first + code.bytes.size();
@@ -148,7 +127,7 @@ std::vector<uint64_t> FileCode::direct_calls(uint64_t address) const {
 uint64_t FileCode::slot_of_stub(uint64_t address) {
   const auto [at, added] = stubs_.try_emplace(address, 0);
   if (!added) return at->second;
-  const unwind::Range stub = unwind::code_at(image_, elf_, address, max_stub);
+  const ImageRange stub = code_at(image_, elf_, address, max_stub);
   std::optional<Instruction> jump = decode(stub.bytes, address);
   if (jump && jump->kind == Instruction::other && jump->length == 4)
     jump = decode(stub.bytes.subspan(4), jump->next());
@@ -212,8 +191,8 @@ uint64_t FileCode::offset_of(uint64_t address) const {
 Site FileCode::site(uint64_t address, uint64_t size, uint8_t arguments) {
   if (size == 0) size = size_at(address);
   const Body whole = body(address, size, {});
-  const unwind::Range entry = unwind::code_at(
-      image_, elf_, address, size == 0 ? max_prologue : std::min(size, max_prologue));
+  const ImageRange entry =
+      code_at(image_, elf_, address, size == 0 ? max_prologue : std::min(size, max_prologue));
   // What is not known may jump back to anywhere.
   const uint64_t known = whole.gap.empty() ? size : 0;
   return choose_site(entry.bytes, address, whole.code,

@@ -9,9 +9,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/elf/image.h"
 #include "probes/alloc/finding/code.h"
 #include "probes/alloc/finding/site.h"
-#include "probes/unwind/elf_image.h"
 
 namespace memflame {
 
@@ -33,7 +33,7 @@ struct Body {
 class FileCode {
  public:
   // Both are kept.
-  FileCode(const unwind::ImageBytes& image, const unwind::ElfImage& elf, bool long_nops);
+  FileCode(const ImageBytes& image, const ElfImage& elf, bool long_nops);
 
   // `size` 0: use the unwind data. Jumps to one of `ends` (sorted) are not followed.
   Body body(uint64_t address, uint64_t size, const std::vector<uint64_t>& ends);
@@ -70,8 +70,8 @@ class FileCode {
   uint64_t slot_of_stub(uint64_t address);
   void read_links();
 
-  const unwind::ImageBytes& image_;
-  const unwind::ElfImage& elf_;
+  const ImageBytes& image_;
+  const ElfImage& elf_;
   bool long_nops_;
   std::optional<std::vector<Extent>> extents_;  // sorted; of the unwind data
   std::optional<std::unordered_map<uint64_t, Link>> links_;

@@ -5,14 +5,11 @@
 #include <array>
 #include <cstring>
 
+#include "core/elf/notes.h"
 #include "probes/unwind/frame_sections.h"
 
 namespace memflame {
 namespace {
-
-using unwind::Bytes;
-using unwind::ElfImage;
-using unwind::ImageBytes;
 
 constexpr size_t longest_check = 8;       // instructions of a stack check; 6 are usual at most
 constexpr uint64_t longest_growth = 256;  // bytes that save the arguments and ask for a stack
@@ -36,7 +33,7 @@ bool has_mark(Bytes bytes) {
 bool segment_has_mark(const ImageBytes& image, const Elf64_Phdr& segment) {
   constexpr uint64_t overlap = 32;  // longer than a mark
   for (uint64_t at = 0; at < segment.p_filesz; at += piece) {
-    const unwind::Range range =
+    const ImageRange range =
         image.range(segment.p_offset + at, std::min(piece + overlap, segment.p_filesz - at));
     if (has_mark(range.bytes)) return true;
   }
@@ -46,14 +43,13 @@ bool segment_has_mark(const ImageBytes& image, const Elf64_Phdr& segment) {
 // Notes are named "Go" with type 4: the build id that `go build` gives.
 bool has_go_note(const ImageBytes& image, const ElfImage& elf) {
   constexpr uint32_t go_build_id = 4;
+  constexpr uint64_t max_notes = 1 << 16;  // bytes
   return std::ranges::any_of(elf.segments(), [&](const Elf64_Phdr& segment) {
-    if (segment.p_type != PT_NOTE || segment.p_filesz < sizeof(Elf64_Nhdr) + 4) return false;
-    const unwind::Range range = image.range(segment.p_offset, sizeof(Elf64_Nhdr) + 4);
-    if (range.bytes.empty()) return false;
-    Elf64_Nhdr note;
-    std::memcpy(&note, range.bytes.data(), sizeof(note));
-    return note.n_type == go_build_id && note.n_namesz == 4 &&
-           std::memcmp(range.bytes.data() + sizeof(note), "Go\0", 4) == 0;
+    if (segment.p_type != PT_NOTE || segment.p_filesz > max_notes) return false;
+    const ImageRange notes = image.range(segment.p_offset, segment.p_filesz);
+    return find_note(notes.bytes, segment.p_align, [](const ElfNote& note) {
+      return note.type == go_build_id && note.owner == std::string_view("Go\0\0", 4);
+    });
   });
 }
 

@@ -12,30 +12,30 @@
 #include <utility>
 #include <vector>
 
+#include "core/elf/image.h"
 #include "probes/alloc/finding/file_code.h"
-#include "probes/unwind/elf_image.h"
 
 namespace memflame {
 
 // Reads the file on the first question. Both arguments are kept.
 class GoCode {
  public:
-  GoCode(const unwind::ImageBytes& image, const unwind::ElfImage& elf) : image_(image), elf_(elf) {}
+  GoCode(const ImageBytes& image, const ElfImage& elf) : image_(image), elf_(elf) {}
 
   // Whether the function at this address is Go's. In a file with Go's tables every function is,
   // unless .eh_frame describes it: C compilers write one, Go's writes none.
   bool contains(uint64_t address);
 
  private:
-  const unwind::ImageBytes& image_;
-  const unwind::ElfImage& elf_;
+  const ImageBytes& image_;
+  const ElfImage& elf_;
   std::optional<bool> is_go_;
   std::vector<std::pair<uint64_t, uint64_t>> others_;  // start and end of what is not Go's; sorted
 };
 
 // Whether the file has code of Go, by its sections, its build id note or, without section headers,
 // by the tables that the runtime itself needs.
-bool has_go_code(const unwind::ImageBytes& image, const unwind::ElfImage& elf);
+bool has_go_code(const ImageBytes& image, const ElfImage& elf);
 
 // The place where a Go function has its arguments and which every call passes once: after the check
 // for stack space, as a function begins again after its stack was moved. Empty if that cannot be

@@ -22,10 +22,10 @@ struct Load {
   uint64_t from = 0;
 };
 
-unsigned byte_at(unwind::Bytes code, size_t at) { return std::to_integer<unsigned>(code[at]); }
+unsigned byte_at(Bytes code, size_t at) { return std::to_integer<unsigned>(code[at]); }
 
 // `mov x(%rip), %reg`, `call *x(%rip)` and `jmp *x(%rip)`.
-std::optional<Load> load_at(unwind::Bytes code, uint64_t address) {
+std::optional<Load> load_at(Bytes code, uint64_t address) {
   constexpr unsigned rip_relative = 5, mode_and_base = 0xc7;
   Load load;
   size_t operand = 0;
@@ -47,7 +47,7 @@ std::optional<Load> load_at(unwind::Bytes code, uint64_t address) {
 }
 
 // The register that `call *%reg` or `jmp *%reg` goes to.
-std::optional<unsigned> branch_register(unwind::Bytes code) {
+std::optional<unsigned> branch_register(Bytes code) {
   const size_t prefix = !code.empty() && byte_at(code, 0) == 0x41 ? 1 : 0;
   if (code.size() < prefix + 2 || byte_at(code, prefix) != 0xff) return std::nullopt;
   const unsigned operand = byte_at(code, prefix + 1);
@@ -56,7 +56,7 @@ std::optional<unsigned> branch_register(unwind::Bytes code) {
 }
 
 // Data that the program itself may change, not what only the linker does.
-bool is_variable(const unwind::ElfImage& elf, uint64_t address) {
+bool is_variable(const ElfImage& elf, uint64_t address) {
   const auto holds = [&](const Elf64_Phdr& segment) {
     return address >= segment.p_vaddr && address - segment.p_vaddr < segment.p_memsz;
   };
@@ -70,18 +70,16 @@ bool is_variable(const unwind::ElfImage& elf, uint64_t address) {
          });
 }
 
-unwind::Range bytes_of(const unwind::ImageBytes& image, const unwind::ElfImage& elf,
-                       const Instruction& i) {
-  return unwind::code_at(image, elf, i.address, i.length);
+ImageRange bytes_of(const ImageBytes& image, const ElfImage& elf, const Instruction& i) {
+  return code_at(image, elf, i.address, i.length);
 }
 
 // The pointers that a function loads at once and goes to.
-std::set<uint64_t> dispatches(const Body& body, const unwind::ImageBytes& image,
-                              const unwind::ElfImage& elf) {
+std::set<uint64_t> dispatches(const Body& body, const ImageBytes& image, const ElfImage& elf) {
   std::map<unsigned, uint64_t> loaded;
   std::set<uint64_t> found;
   for (size_t n = 0; n < std::min(body.code.size(), first_instructions); ++n) {
-    const unwind::Range range = bytes_of(image, elf, body.code[n]);
+    const ImageRange range = bytes_of(image, elf, body.code[n]);
     const std::optional<Load> load = load_at(range.bytes, body.code[n].address);
     if (!load || !is_variable(elf, load->from)) continue;
     if (load->kind == Load::branch)
@@ -92,7 +90,7 @@ std::set<uint64_t> dispatches(const Body& body, const unwind::ImageBytes& image,
   if (loaded.empty()) return found;
   for (const Instruction& i : body.code) {
     if (i.target != 0 || (i.kind != Instruction::call && i.kind != Instruction::jump)) continue;
-    const unwind::Range range = bytes_of(image, elf, i);
+    const ImageRange range = bytes_of(image, elf, i);
     const std::optional<unsigned> reg = branch_register(range.bytes);
     if (const auto at = reg ? loaded.find(*reg) : loaded.end(); at != loaded.end())
       found.insert(at->second);
@@ -103,11 +101,11 @@ std::set<uint64_t> dispatches(const Body& body, const unwind::ImageBytes& image,
 // Calls `visit` for each load of the file's code. Bytes that are only taken for one lead nowhere
 // that matters.
 template <class Visit>
-void for_each_load(const unwind::ImageBytes& image, const unwind::ElfImage& elf, Visit visit) {
+void for_each_load(const ImageBytes& image, const ElfImage& elf, Visit visit) {
   for (const Elf64_Phdr& segment : elf.segments()) {
     if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
     for (uint64_t start = 0; start < segment.p_filesz; start += at_once) {
-      const unwind::Range code = image.range(
+      const ImageRange code = image.range(
           segment.p_offset + start, std::min(at_once + longest - 1, segment.p_filesz - start));
       const size_t end = std::min<size_t>(code.bytes.size(), at_once);
       for (size_t at = 0; at < end; ++at)
@@ -121,8 +119,7 @@ void for_each_load(const unwind::ImageBytes& image, const unwind::ElfImage& elf,
 
 }  // namespace
 
-std::vector<size_t> count_copies(FileCode& code, const unwind::ImageBytes& image,
-                                 const unwind::ElfImage& elf,
+std::vector<size_t> count_copies(FileCode& code, const ImageBytes& image, const ElfImage& elf,
                                  std::span<const FunctionExtent> functions) {
   std::map<uint64_t, size_t> loads;  // of each pointer, outside of all functions
   std::set<uint64_t> own;            // instructions of the functions

@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
+#include "core/elf/image.h"
 #include "probes/alloc/finding/file_code.h"
-#include "probes/unwind/elf_image.h"
 
 namespace memflame {
 
@@ -21,8 +21,7 @@ struct FunctionExtent {
 // How many other places of the file load the pointers that each function calls through, in the
 // order of `functions`; places inside one of them do not count. 0 for functions without such
 // pointers.
-std::vector<size_t> count_copies(FileCode& code, const unwind::ImageBytes& image,
-                                 const unwind::ElfImage& elf,
+std::vector<size_t> count_copies(FileCode& code, const ImageBytes& image, const ElfImage& elf,
                                  std::span<const FunctionExtent> functions);
 
 }  // namespace memflame

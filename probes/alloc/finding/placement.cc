@@ -2,11 +2,10 @@
 #include "probes/alloc/finding/placement.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <map>
 #include <set>
 
+#include "core/hex.h"
 #include "probes/alloc/finding/forwards.h"
 
 namespace memflame {
@@ -14,12 +13,6 @@ namespace {
 
 constexpr size_t max_ends = 256;  // `ret` of one function and what it jumps to
 constexpr int max_rounds = 8;     // two are usual
-
-std::string hex(uint64_t number) {
-  std::array<char, 24> text{};
-  std::snprintf(text.data(), text.size(), "0x%llx", static_cast<unsigned long long>(number));
-  return text.data();
-}
 
 struct Function : BlockFunction {
   enum Fate : uint8_t { probed, forwards, unprobeable, not_wanted };

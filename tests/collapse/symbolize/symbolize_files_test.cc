@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-#include "collapse/symbolize/debug_files.h"
+#include "core/elf/build_id.h"
 #include "tests/collapse/symbolize/symbolize_fixture.h"
 
 using namespace memflame;           // NOLINT(google-build-using-namespace): tests only

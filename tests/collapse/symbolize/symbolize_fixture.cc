@@ -9,7 +9,7 @@
 #include <iterator>
 #include <sstream>
 
-#include "collapse/symbolize/debug_files.h"
+#include "core/elf/build_id.h"
 
 namespace memflame::fixture {
 

@@ -14,10 +14,10 @@
 #include <string>
 #include <vector>
 
+#include "core/elf/vdso.h"
 #include "probes/processes/procfs.h"
 #include "probes/unique_fd.h"
 #include "probes/unwind/cache.h"
-#include "probes/vdso_image.h"
 
 using namespace memflame;
 using namespace memflame::unwind;

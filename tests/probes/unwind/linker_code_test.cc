@@ -12,6 +12,7 @@
 
 #include "probes/unwind/table.h"
 
+using namespace memflame;          // NOLINT(google-build-using-namespace): tests only
 using namespace memflame::unwind;  // NOLINT(google-build-using-namespace): tests only
 
 namespace {

@@ -14,6 +14,7 @@
 #include "probes/unwind/known_function.h"
 #include "probes/unwind/table.h"
 
+using namespace memflame;          // NOLINT(google-build-using-namespace): tests only
 using namespace memflame::unwind;  // NOLINT(google-build-using-namespace): tests only
 
 namespace {
@@ -240,11 +241,11 @@ TEST_CASE("this program's own startup code") {
   const Elf64_Shdr* section = elf->section(".fini_array");
   uint64_t start = 0;
   if (section != nullptr) {
-    const Range range = image.range(section->sh_offset, sizeof(start));
+    const ImageRange range = image.range(section->sh_offset, sizeof(start));
     REQUIRE(range.bytes.size() == sizeof(start));
     std::memcpy(&start, range.bytes.data(), sizeof(start));
   }
-  const Range code = code_at(image, *elf, start, 256);
+  const ImageRange code = code_at(image, *elf, start, 256);
   const std::optional<KnownFunction> destructors = known_function(code.bytes);
   if (!destructors || !destructors->has_flag) {
     MESSAGE("it is not gcc's, or the linker leaves its address out: not compared");

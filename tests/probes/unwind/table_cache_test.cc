@@ -15,7 +15,6 @@
 
 #include "probes/unwind/cache.h"
 #include "probes/unwind/cache_file.h"
-#include "probes/unwind/elf_image.h"
 
 namespace fs = std::filesystem;
 using namespace memflame;          // NOLINT(google-build-using-namespace): tests only
@@ -416,19 +415,12 @@ TEST_CASE("several threads at once") {
   CHECK(files_in(place.folder()) == 1);
 }
 
-TEST_CASE("build ids") {
+TEST_CASE("a file without a build id") {
   const Place place;
-  CHECK(build_id(ImageBytes(place.open().get())).size() == 20);
-  CHECK(build_id(ImageBytes(-1)).empty());
   std::string text = read_text(place.program());
   const size_t note = text.find(std::string("\x14\0\0\0\x03\0\0\0GNU\0", 12));
   REQUIRE(note != std::string::npos);
-  SUBCASE("longer than the notes") { text[note + 2] = 1; }
-  SUBCASE("a size that wraps around") {
-    for (size_t i = 0; i < 4; ++i) text[note + i] = static_cast<char>(0xff);
-  }
-  SUBCASE("another's note") { text[note + 8] = 'X'; }
+  text[note + 8] = 'X';
   write_text(place.program(), text);
-  CHECK(build_id(ImageBytes(place.open().get())).empty());
   CHECK(TableCache::file_name(place.stamp()).starts_with("none-"));
 }

@@ -18,8 +18,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/elf/image.h"
 #include "probes/unique_fd.h"
-#include "probes/unwind/elf_image.h"
 #include "probes/unwind/frame_sections.h"
 #include "probes/unwind/linker_code.h"
 #include "probes/unwind/startup_code.h"
@@ -99,7 +99,7 @@ std::vector<Golden> golden_of_debug(const std::vector<std::byte>& file) {
   const auto elf = ElfImage::open(ImageBytes(file));
   const Elf64_Shdr* section = elf ? elf->section(".debug_frame") : nullptr;
   REQUIRE(section != nullptr);
-  const Range range = section_bytes(ImageBytes(file), *section);
+  const ImageRange range = section_bytes(ImageBytes(file), *section);
   const std::string_view text(reinterpret_cast<const char*>(range.bytes.data()),
                               range.bytes.size());
   std::vector<Golden> expected = golden;

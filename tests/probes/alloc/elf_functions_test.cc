@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "probes/elf_functions.h"
+#include "probes/alloc/finding/elf_functions.h"
 
 #include <dlfcn.h>
 #include <doctest/doctest.h>

@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Reads ELF files of the target: only the ranges that are needed, each of them checked.
+// Reads ELF files of watched programs: only the ranges that are needed, each of them checked.
 #pragma once
 
 #include <elf.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
-#include "probes/unwind/table.h"
-
-namespace memflame::unwind {
+namespace memflame {
 
 using Bytes = std::span<const std::byte>;
 
 // A range of an image. Bytes read from a file are held here, bytes in memory are not.
-struct Range {
+struct ImageRange {
   Bytes bytes;  // empty if the image does not hold the whole range
   std::unique_ptr<std::byte[]> held;
 };
@@ -32,7 +31,7 @@ class ImageBytes {
   explicit ImageBytes(int fd);  // not owned; empty unless it is a regular file
 
   uint64_t size() const { return size_; }
-  Range range(uint64_t offset, uint64_t size) const;
+  ImageRange range(uint64_t offset, uint64_t size) const;
 
  private:
   Bytes memory_;
@@ -40,12 +39,15 @@ class ImageBytes {
   uint64_t size_ = 0;
 };
 
-// The headers of an x86-64 executable or shared object.
+// The headers of an ELF file. Those of 32-bit files are widened.
 class ElfImage {
  public:
+  // x86-64 programs and libraries only.
   static std::optional<ElfImage> open(const ImageBytes& image);
+  // Files of any machine and type, little-endian.
+  static std::optional<ElfImage> open_any(const ImageBytes& image);
 
-  uint64_t entry() const { return entry_; }  // e_entry, which old linkers set in libraries too
+  uint64_t entry() const { return header_.e_entry; }  // which old linkers set in libraries too
   const std::vector<Elf64_Phdr>& segments() const { return segments_; }
   const std::vector<Elf64_Shdr>& sections() const { return sections_; }
   // nullptr if there is no section of this name with bytes in the file.
@@ -54,25 +56,41 @@ class ElfImage {
   const Elf64_Phdr* loaded(uint64_t address) const;
 
  private:
-  uint64_t entry_ = 0;
+  template <class Ehdr, class Phdr, class Shdr>
+  bool read(const ImageBytes& image);
+  bool is_x86_64_code() const;
+
+  Elf64_Ehdr header_{};
   std::vector<Elf64_Phdr> segments_;
   std::vector<Elf64_Shdr> sections_;
-  Range names_;
+  ImageRange names_;
 };
+
+inline bool is_code(const Elf64_Phdr& segment) {
+  return segment.p_type == PT_LOAD && (segment.p_flags & PF_X) != 0;
+}
+
+enum class ElfClass : uint8_t { none, x86_64, other };
+ElfClass elf_class(int fd);
+
+// Calls `visit` with a copy of each T that the bytes hold, which need not be aligned.
+template <class T, class Visit>
+void for_each_in(Bytes bytes, Visit visit) {
+  for (T value; bytes.size() >= sizeof(T); bytes = bytes.subspan(sizeof(T))) {
+    std::memcpy(&value, bytes.data(), sizeof(T));
+    visit(value);
+  }
+}
 
 // The value of the first entry with this tag (DT_…) in PT_DYNAMIC.
 std::optional<uint64_t> dynamic_entry(const ImageBytes& image, const ElfImage& elf, int64_t tag);
 
 // The bytes mapped as code at `address`, at most `size`.
-Range code_at(const ImageBytes& image, const ElfImage& elf, uint64_t address, uint64_t size);
+ImageRange code_at(const ImageBytes& image, const ElfImage& elf, uint64_t address, uint64_t size);
 
-// The bytes of a section, inflated if they are compressed (SHF_COMPRESSED).
-Range section_bytes(const ImageBytes& image, const Elf64_Shdr& section);
+// The bytes of a section as they are in the file, and inflated if they are compressed
+// (SHF_COMPRESSED).
+ImageRange raw_section_bytes(const ImageBytes& image, const Elf64_Shdr& section);
+ImageRange section_bytes(const ImageBytes& image, const Elf64_Shdr& section);
 
-// The build id (NT_GNU_BUILD_ID), at most 64 bytes; empty if there is none.
-std::vector<std::byte> build_id(const ImageBytes& image);
-
-// make_table of table.h, for a file that is read in pieces.
-Table make_table(const ImageBytes& image);
-
-}  // namespace memflame::unwind
+}  // namespace memflame

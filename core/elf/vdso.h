@@ -2,12 +2,11 @@
 // The vdso: code that the kernel maps into every process, the same in all 64-bit ones.
 #pragma once
 
-#include <cstddef>
-#include <span>
+#include "core/elf/image.h"
 
 namespace memflame {
 
 // The image in our own process; empty when there is none.
-std::span<const std::byte> vdso_image();
+Bytes vdso_image();
 
 }  // namespace memflame

@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "probes/unwind/elf_image.h"
+#include "core/elf/image.h"
 
 namespace memflame {
 
@@ -45,15 +45,11 @@ class WantedNames {
 // The wanted functions that the symbol tables of `symbols` define (.dynsym and .symtab): the file
 // itself, or its separate debug file. Their code is in `elf`: symbols outside of its executable
 // parts are left out. No function appears twice.
-std::vector<ElfFunction> functions_in(const unwind::ImageBytes& symbols,
-                                      const unwind::ElfImage& symbols_elf,
-                                      const unwind::ElfImage& elf, const WantedNames& wanted);
+std::vector<ElfFunction> functions_in(const ImageBytes& symbols, const ElfImage& symbols_elf,
+                                      const ElfImage& elf, const WantedNames& wanted);
 
 // The wanted functions that this file defines itself. Version suffixes (@GLIBC_…) are not part of
 // names. Empty if it is not an x86-64 ELF file.
 std::vector<ElfFunction> find_functions(int fd, const std::vector<std::string_view>& wanted);
-
-enum class ElfClass : uint8_t { none, x86_64, other };
-ElfClass elf_class(int fd);
 
 }  // namespace memflame

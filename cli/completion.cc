@@ -12,7 +12,7 @@ std::vector<OptionFacts> options_of(const CommandPage& page) {
   return all;
 }
 
-std::string quoted(std::string_view text) {
+std::string shell_quoted(std::string_view text) {
   std::string out = "'";
   for (const char c : text) {
     if (c == '\'')

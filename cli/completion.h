@@ -25,7 +25,7 @@ void write_fish_completion(std::ostream& out, const std::vector<CommandPage>& pa
 // The options of a page, in its order.
 std::vector<OptionFacts> options_of(const CommandPage& page);
 // In single quotes, for a shell.
-std::string quoted(std::string_view text);
+std::string shell_quoted(std::string_view text);
 std::string joined(const std::vector<std::string>& words, std::string_view between);
 
 }  // namespace memflame

@@ -37,11 +37,11 @@ void write_actions(std::ostream& out, const std::vector<CommandPage>& pages) {
       if (option.value.empty()) continue;
       std::vector<std::string>& patterns = by_action[action_of(option)];
       for (const std::string& name : {option.long_name, option.short_name})
-        if (!name.empty()) patterns.push_back(quoted(page.name + " " + name));
+        if (!name.empty()) patterns.push_back(shell_quoted(page.name + " " + name));
     }
   out << "  case \"$command $previous\" in\n";
   for (const auto& [action, patterns] : by_action)
-    out << "    " << joined(patterns, " | \\\n    ") << ")\n      action=" << quoted(action)
+    out << "    " << joined(patterns, " | \\\n    ") << ")\n      action=" << shell_quoted(action)
         << " ;;\n";
   out << "  esac\n";
 }
@@ -69,15 +69,15 @@ void write_names(std::ostream& out, const std::vector<CommandPage>& pages) {
     if (page.operands == Operands::command) names.emplace_back("--");
     if (page.name.empty())
       for (const CommandPage& command : pages) names.push_back(command.name);
-    out << "    " << quoted(page.name) << ") rest=" << operands_of(page)
-        << " words=" << quoted(joined(names, " ")) << " ;;\n";
+    out << "    " << shell_quoted(page.name) << ") rest=" << operands_of(page)
+        << " words=" << shell_quoted(joined(names, " ")) << " ;;\n";
   }
   out << "  esac\n";
 }
 
 // The rest of the script. Bash breaks words at '=' (COMP_WORDBREAKS), so that "--format=svg" comes
 // as three.
-constexpr std::string_view head =
+constexpr std::string_view bash_head =
     R"sh(# bash completion for memflame. Made by 'memflame --completion bash'.
 _memflame() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} command='' words='' action=''
@@ -91,7 +91,7 @@ _memflame() {
     previous=${COMP_WORDS[COMP_CWORD-2]}
   fi
 )sh";
-constexpr std::string_view tail = R"sh(
+constexpr std::string_view bash_tail = R"sh(
   for ((i = 2; i < COMP_CWORD; ++i)); do
     [[ $rest == command && ${COMP_WORDS[i]} == -- ]] || continue
     if declare -F _comp_command_offset >/dev/null; then
@@ -142,10 +142,10 @@ complete -F _memflame memflame
 }  // namespace
 
 void write_bash_completion(std::ostream& out, const std::vector<CommandPage>& pages) {
-  out << head;
+  out << bash_head;
   write_names(out, pages);
   write_actions(out, pages);
-  out << tail;
+  out << bash_tail;
 }
 
 }  // namespace memflame

@@ -14,7 +14,7 @@ std::string fish_quoted(std::string_view text) {
   return out + "'";
 }
 
-std::string value_of(const OptionFacts& option) {
+std::string fish_value(const OptionFacts& option) {
   if (option.value.empty()) return "";
   const Completion& completion = option.completion;
   const std::string words = joined(completion.words, " ");
@@ -36,18 +36,18 @@ std::string value_of(const OptionFacts& option) {
   return words.empty() ? " -x" : " -x -a " + fish_quoted(words);
 }
 
-void write_page(std::ostream& out, const CommandPage& page) {
+void write_fish_page(std::ostream& out, const CommandPage& page) {
   const std::string begin =
       "complete -c memflame -n '__memflame_is" + (page.name.empty() ? "" : " " + page.name) + "'";
   for (const OptionFacts& option : options_of(page)) {
     out << begin << " -l " << option.long_name.substr(2);
     if (!option.short_name.empty()) out << " -s " << option.short_name.substr(1);
-    out << value_of(option) << " -d " << fish_quoted(option.help) << "\n";
+    out << fish_value(option) << " -d " << fish_quoted(option.help) << "\n";
   }
   if (page.operands == Operands::files) out << begin << " -F\n";
 }
 
-constexpr std::string_view head =
+constexpr std::string_view fish_head =
     R"sh(# fish completion for memflame. Made by 'memflame --completion fish'.
 # The words before the cursor: of this command (none: no command yet), and without "--".
 function __memflame_is
@@ -90,12 +90,12 @@ complete -c memflame -n __memflame_has_dashes -a '(__memflame_command)'
 }  // namespace
 
 void write_fish_completion(std::ostream& out, const std::vector<CommandPage>& pages) {
-  out << head;
+  out << fish_head;
   for (const CommandPage& page : pages)
     if (!page.name.empty())
       out << "complete -c memflame -n __memflame_is -a " << page.name << " -d "
           << fish_quoted(page.help) << "\n";
-  for (const CommandPage& page : pages) write_page(out, page);
+  for (const CommandPage& page : pages) write_fish_page(out, page);
 }
 
 }  // namespace memflame

@@ -15,7 +15,7 @@ std::string escaped(std::string_view text, std::string_view special) {
 }
 
 // ":NAME:how to complete it"
-std::string value_of(const OptionFacts& option) {
+std::string zsh_value(const OptionFacts& option) {
   if (option.value.empty()) return "";
   const Completion& completion = option.completion;
   const std::string words = joined(completion.words, " ");
@@ -43,21 +43,22 @@ std::string value_of(const OptionFacts& option) {
   return ":" + escaped(option.value, ":") + ":" + (action.empty() ? " " : action);
 }
 
-void write_option(std::ostream& out, const OptionFacts& option) {
-  const std::string rest = "[" + escaped(option.help, "[]\\") + "]" + value_of(option);
+void write_zsh_option(std::ostream& out, const OptionFacts& option) {
+  const std::string rest = "[" + escaped(option.help, "[]\\") + "]" + zsh_value(option);
   const std::string value = option.value.empty() ? "" : "=";
   if (option.short_name.empty()) {
-    out << " \\\n    " << quoted((option.repeats ? "*" : "") + option.long_name + value + rest);
+    out << " \\\n    "
+        << shell_quoted((option.repeats ? "*" : "") + option.long_name + value + rest);
     return;
   }
-  out << " \\\n    " << quoted("(" + option.short_name + " " + option.long_name + ")") << "{"
+  out << " \\\n    " << shell_quoted("(" + option.short_name + " " + option.long_name + ")") << "{"
       << option.short_name << (value.empty() ? "" : "+") << "," << option.long_name << value << "}"
-      << quoted(rest);
+      << shell_quoted(rest);
 }
 
-void write_page(std::ostream& out, const CommandPage& page) {
+void write_zsh_page(std::ostream& out, const CommandPage& page) {
   out << "_memflame_" << page.name << "() {\n  _arguments -s -S";
-  for (const OptionFacts& option : options_of(page)) write_option(out, option);
+  for (const OptionFacts& option : options_of(page)) write_zsh_option(out, option);
   if (page.operands == Operands::files) out << " \\\n    '*:file:_files'";
   if (page.operands == Operands::command) out << " \\\n    '*::command:_memflame_command'";
   out << "\n}\n\n";
@@ -69,19 +70,19 @@ void write_main(std::ostream& out, const CommandPage& page, const std::vector<Co
          "  commands=(\n";
   for (const CommandPage& command : pages)
     if (!command.name.empty())
-      out << "    " << quoted(escaped(command.name, ":") + ":" + command.help) << "\n";
+      out << "    " << shell_quoted(escaped(command.name, ":") + ":" + command.help) << "\n";
   out << "  )\n"
          "  local context state state_descr line\n"
          "  typeset -A opt_args\n"
          "  _arguments -S";
-  for (const OptionFacts& option : options_of(page)) write_option(out, option);
+  for (const OptionFacts& option : options_of(page)) write_zsh_option(out, option);
   out << " \\\n"
          "    '1:command:{ _describe command commands }' '*:: :->rest'\n"
          "  [[ $state == rest ]] && (( $+functions[_memflame_$words[1]] )) && _memflame_$words[1]\n"
          "}\n\n";
 }
 
-constexpr std::string_view head = R"sh(#compdef memflame
+constexpr std::string_view zsh_head = R"sh(#compdef memflame
 # zsh completion for memflame. Made by 'memflame --completion zsh'.
 
 _memflame_pids() {
@@ -112,7 +113,7 @@ _memflame_comms() {
 )sh";
 
 // compinit loads it as a function and calls it at once; a script that is sourced registers it.
-constexpr std::string_view tail = R"sh(if [[ $funcstack[1] == _memflame ]]; then
+constexpr std::string_view zsh_tail = R"sh(if [[ $funcstack[1] == _memflame ]]; then
   _memflame "$@"
 else
   compdef _memflame memflame
@@ -122,13 +123,13 @@ fi
 }  // namespace
 
 void write_zsh_completion(std::ostream& out, const std::vector<CommandPage>& pages) {
-  out << head;
+  out << zsh_head;
   for (const CommandPage& page : pages)
     if (page.name.empty())
       write_main(out, page, pages);
     else
-      write_page(out, page);
-  out << tail;
+      write_zsh_page(out, page);
+  out << zsh_tail;
 }
 
 }  // namespace memflame

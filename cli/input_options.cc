@@ -28,11 +28,11 @@ uint64_t number_of(std::string_view text, const std::string& whole) {
   return number;
 }
 
-Snapshot snapshot_of(const std::string& text) {
+WhichSnapshot snapshot_of(const std::string& text) {
   const size_t dots = text.find("..");
   if (dots == std::string::npos)
-    return {.kind = Snapshot::Kind::number, .first = number_of(text, text)};
-  return {.kind = Snapshot::Kind::difference,
+    return {.kind = WhichSnapshot::Kind::number, .first = number_of(text, text)};
+  return {.kind = WhichSnapshot::Kind::difference,
           .first = number_of(std::string_view(text).substr(0, dots), text),
           .second = number_of(std::string_view(text).substr(dots + 2), text)};
 }

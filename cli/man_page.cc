@@ -103,7 +103,7 @@ void write_table(std::ostream& out, const NameTable& table) {
     out << ".TP\n.B " << roff(row.name) << "\n" << roff(row.meaning) << "\n";
 }
 
-void write_option(std::ostream& out, const OptionFacts& option) {
+void write_man_option(std::ostream& out, const OptionFacts& option) {
   out << ".TP\n";
   if (!option.short_name.empty()) out << "\\fB" << roff(option.short_name) << "\\fR, ";
   out << "\\fB" << roff(option.long_name) << "\\fR";
@@ -116,7 +116,7 @@ void write_options(std::ostream& out, const CommandPage& page) {
   for (const po::options_description& group : page.options) {
     const std::string title = title_of(group);
     out << ".SS " << (title.empty() ? "General" : roff(title)) << "\n";
-    for (const auto& option : group.options()) write_option(out, facts_of(*option));
+    for (const auto& option : group.options()) write_man_option(out, facts_of(*option));
   }
   for (const NameTable& table : page.formats) write_table(out, table);
 }

@@ -174,8 +174,8 @@ TidyOptions tidy_options(const po::variables_map& values) {
   take_allocators(values, options);
   for (const std::string& text : words_of(values, "rename")) options.rename.emplace_back(text);
   for (const std::string& text : words_of(values, "shorten")) shorten_list(options.shorten, text);
-  if (one_of(values, "modules", "by-module")) options.modules = Modules::between;
-  if (one_of(values, "by-module", "modules")) options.modules = Modules::only;
+  if (one_of(values, "modules", "by-module")) options.modules = ModuleFrames::between;
+  if (one_of(values, "by-module", "modules")) options.modules = ModuleFrames::only;
   options.recursion = recursion_of(values);
   options.top = top_of(values);
   options.lines = values["lines"].as<bool>();

@@ -14,7 +14,7 @@ namespace {
 
 __extension__ using Wide = __int128;
 
-bool is_hex(char c) {
+bool is_hex_letter(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
@@ -24,7 +24,7 @@ std::string without_hex(std::string_view name) {
     const size_t at = name.find("0x");
     size_t end = at == std::string_view::npos ? at : at + 2;
     if (end != std::string_view::npos)
-      while (end < name.size() && is_hex(name[end])) ++end;
+      while (end < name.size() && is_hex_letter(name[end])) ++end;
     if (at == std::string_view::npos) return text += name;
     text += name.substr(0, at);
     text += end == at + 2 ? "0x" : "0x...";

@@ -17,7 +17,7 @@ namespace memflame {
 
 // Which of several states in one file (bcc memleak's intervals, massif's snapshots); each is
 // complete, not an increment.
-struct Snapshot {
+struct WhichSnapshot {
   enum class Kind : uint8_t {
     standard,    // the last, or the peak if the format marks one
     number,      // number `first`, from 0 as massif counts, or from 1 if the tool has no numbers
@@ -55,7 +55,7 @@ struct ReadOptions {
   // is opened.
   bool symbols = true;
 
-  Snapshot snapshot{};
+  WhichSnapshot snapshot{};
   bool refuse_truncated = false;  // a last stack that ends in the middle: refuse it, or keep it
   // The exact output of FlameGraph's collapsers, with their losses. The options have their names.
   bool compat = false;

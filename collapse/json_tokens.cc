@@ -10,7 +10,7 @@
 namespace memflame {
 namespace {
 
-constexpr unsigned replacement = 0xfffd;
+constexpr unsigned replacement_character = 0xfffd;
 
 bool is_blank(int c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
@@ -161,19 +161,19 @@ void JsonTokens::escape() {
   unsigned code = four_digits();
   while (is_high(code)) {
     // Its other half, or whatever follows it.
-    if (peek() != '\\') return append(replacement);
+    if (peek() != '\\') return append(replacement_character);
     ++at_;
     if (peek() != 'u') {
-      append(replacement);
+      append(replacement_character);
       return escape();  // not \u: does not come back here
     }
     ++at_;
     const unsigned low = four_digits();
     if (is_low(low)) return append(0x10000 + ((code - 0xd800) << 10U) + (low - 0xdc00));
-    append(replacement);
+    append(replacement_character);
     code = low;
   }
-  append(is_low(code) ? replacement : code);
+  append(is_low(code) ? replacement_character : code);
 }
 
 unsigned JsonTokens::four_digits() {

@@ -3,6 +3,7 @@
 // that is printed may depend on their order.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -25,5 +26,10 @@ inline uint64_t mix(uint64_t a, uint64_t b) {
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
   return x ^ (x >> 31);
 }
+
+// For tables whose keys are numbers of an input.
+struct NumberHash {
+  size_t operator()(int64_t number) const noexcept { return mix(static_cast<uint64_t>(number), 0); }
+};
 
 }  // namespace memflame

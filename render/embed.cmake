@@ -24,11 +24,11 @@ function(memflame_embed target symbol header)
 namespace memflame {
 namespace {
 @arrays@
-const EmbeddedFile table[] = {
+const EmbeddedFile @symbol@_files[] = {
 @rows@};
 }  // namespace
 
-std::span<const EmbeddedFile> @symbol@() { return table; }
+std::span<const EmbeddedFile> @symbol@() { return @symbol@_files; }
 }  // namespace memflame
 ]])
   target_sources(${target} PRIVATE ${source})

@@ -12,6 +12,12 @@ namespace memflame {
   throw Error("the values of this profile add up to more than 64 bits; they cannot be drawn");
 }
 
+int64_t checked_sum(int64_t a, int64_t b) {
+  int64_t sum = 0;
+  if (__builtin_add_overflow(a, b, &sum)) sums_too_large();
+  return sum;
+}
+
 Width width_of(const Profile& profile, WidthOf of) {
   const bool one = of == WidthOf::shown || of == WidthOf::size;
   const auto states = one ? std::nullopt : difference_of(profile);

@@ -11,15 +11,15 @@
 namespace memflame {
 namespace {
 
-bool is_number(std::string_view text) {
+bool is_dec_or_hex(std::string_view text) {
   return text.starts_with("0x") ? is_hex(text.substr(2)) : all_in(text, digit_bytes);
 }
 
 // "12", "0x1c", or with the size of the function: "0xb/0x10".
 bool is_offset(std::string_view text) {
   const size_t size = text.find('/');
-  return is_number(text.substr(0, size)) &&
-         (size == std::string_view::npos || is_number(text.substr(size + 1)));
+  return is_dec_or_hex(text.substr(0, size)) &&
+         (size == std::string_view::npos || is_dec_or_hex(text.substr(size + 1)));
 }
 
 constexpr std::array<std::string_view, 12> entries{"entry_SYSCALL_64_after_hwframe",
@@ -43,13 +43,6 @@ constexpr std::array<std::string_view, 6> entry_beginnings{
 std::string_view trimmed(std::string_view text) {
   text = text.substr(0, behind_last_not_in(text, blank_bytes));
   return text.substr(first_not_in(text, blank_bytes));
-}
-
-bool next_line(std::string_view& text, std::string_view& line) {
-  if (text.empty()) return false;
-  line = take_until(text, "\n");
-  if (line.ends_with('\r')) line.remove_suffix(1);
-  return true;
 }
 
 std::string_view take_until(std::string_view& text, std::string_view separator) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "collapse/input.h"
+#include "collapse/symbolize/text.h"
 
 namespace memflame {
 
@@ -22,9 +23,6 @@ struct TextFrame {
 
 // Without blanks and tabs at its ends.
 std::string_view trimmed(std::string_view text);
-
-// The next line of a text, removed from it; false at its end.
-bool next_line(std::string_view& text, std::string_view& line);
 
 // The part before the separator, both removed from `text`; all of it if there is no separator.
 std::string_view take_until(std::string_view& text, std::string_view separator);

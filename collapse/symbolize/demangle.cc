@@ -40,7 +40,7 @@ bool demangle_into(const char* mangled, Output& output) {
   return __gcclibcxx_demangle_callback(mangled, append, &output) == 0;
 }
 
-bool is_hex(std::string_view text) {
+bool is_hex_number(std::string_view text) {
   return text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
@@ -55,7 +55,7 @@ bool is_legacy_rust(std::string_view name) {
   name = without_llvm_suffix(name);
   return name.size() > hash + 4 && name.ends_with('E') &&
          name.substr(name.size() - hash - 4, 3) == "17h" &&
-         is_hex(name.substr(name.size() - hash - 1, hash));
+         is_hex_number(name.substr(name.size() - hash - 1, hash));
 }
 
 struct Escape {
@@ -70,7 +70,8 @@ bool append_escape(std::string& text, std::string_view code) {
       text += escape.text;
       return true;
     }
-  if (!code.starts_with('u') || code.size() < 2 || code.size() > 7 || !is_hex(code.substr(1)))
+  if (!code.starts_with('u') || code.size() < 2 || code.size() > 7 ||
+      !is_hex_number(code.substr(1)))
     return false;
   const unsigned long code_point = std::stoul(std::string(code.substr(1)), nullptr, 16);
   if (code_point < 0x20 || !is_code_point(code_point)) return false;

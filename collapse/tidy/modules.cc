@@ -13,7 +13,7 @@ constexpr std::string_view kernel_name = "[kernel]";
 std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 // The frame of the module that each frame's code is in, or none if the input does not tell.
-std::vector<FrameId> module_frames(Profile& profile, Modules how) {
+std::vector<FrameId> module_frames(Profile& profile, ModuleFrames how) {
   return changed_frames(profile, [how](Profile& in, FrameId id) -> FrameId {
     const Frame frame = in.frames[id];
     if (frame.kind == FrameKind::note || frame.kind == FrameKind::process) return {};
@@ -21,11 +21,11 @@ std::vector<FrameId> module_frames(Profile& profile, Modules how) {
     std::string name(file_name(in.strings[frame.module]));
     if (name.empty() && kernel) name = kernel_name;
     if (name.empty()) return {};
-    if (how == Modules::between && !name.starts_with('[')) name = "[" + name + "]";
+    if (how == ModuleFrames::between && !name.starts_with('[')) name = "[" + name + "]";
     Frame module{.function = in.strings.intern(name), .module = frame.module, .file = {}};
-    module.kind = how == Modules::between ? FrameKind::note
-                  : kernel                ? FrameKind::kernel
-                                          : FrameKind::user;
+    module.kind = how == ModuleFrames::between ? FrameKind::note
+                  : kernel                     ? FrameKind::kernel
+                                               : FrameKind::user;
     return in.frames.intern(module);
   });
 }
@@ -69,16 +69,16 @@ Moved modules_only(const Profile& profile, const std::vector<FrameId>& module) {
 
 }  // namespace
 
-Profile modules_as_frames(Profile profile, Modules how) {
-  if (how == Modules::none) return profile;
+Profile modules_as_frames(Profile profile, ModuleFrames how) {
+  if (how == ModuleFrames::none) return profile;
   const std::vector<FrameId> module = module_frames(profile, how);
   const auto known = [](FrameId frame) { return static_cast<bool>(frame); };
   if (std::none_of(module.begin(), module.end(), known)) {
     profile.meta.notes.emplace_back("the input does not say which module code is in");
     return profile;
   }
-  Moved moved = how == Modules::between ? with_modules_between(profile, module)
-                                        : modules_only(profile, module);
+  Moved moved = how == ModuleFrames::between ? with_modules_between(profile, module)
+                                             : modules_only(profile, module);
   return with_stacks(std::move(profile), std::move(moved));
 }
 

@@ -17,7 +17,7 @@ constexpr std::array<std::string_view, 38> operators{
     "<=",  ">=",  "<<",  ">>",  "+=", "-=", "*=", "/=", "%=", "^=", "&=", "|=", "+",
     "-",   "*",   "/",   "%",   "^",  "&",  "|",  "~",  "!",  "=",  "<",  ">"};
 
-constexpr std::string_view word = "operator";
+constexpr std::string_view operator_keyword = "operator";
 
 bool may_follow_operator(std::string_view rest) {
   constexpr std::string_view followers = "(< [@.:{>),_;#}";
@@ -32,20 +32,20 @@ size_t named_operator(std::string_view text) {
     if (rest.starts_with("[]")) return name.size() + 2;
     if (rest.empty() || !is_identifier(rest.front())) return name.size();
   }
-  return word.size() + 1;
+  return operator_keyword.size() + 1;
 }
 
 // The length of the operator's name at the beginning of `text`; 0 if there is none.
 size_t operator_length(std::string_view text) {
-  if (!text.starts_with(word)) return 0;
-  const std::string_view rest = text.substr(word.size());
+  if (!text.starts_with(operator_keyword)) return 0;
+  const std::string_view rest = text.substr(operator_keyword.size());
   if (rest.empty() || is_identifier(rest.front())) return 0;
   if (rest.front() == ' ') return rest.size() == 1 ? 0 : named_operator(text);
-  if (rest.front() == ',') return word.size() + 1;
-  if (rest.starts_with("\"\"")) return word.size() + 2;
+  if (rest.front() == ',') return operator_keyword.size() + 1;
+  if (rest.starts_with("\"\"")) return operator_keyword.size() + 2;
   for (const std::string_view symbol : operators)
     if (rest.starts_with(symbol) && may_follow_operator(rest.substr(symbol.size())))
-      return word.size() + symbol.size();
+      return operator_keyword.size() + symbol.size();
   return 0;
 }
 
@@ -62,12 +62,12 @@ class Scanner {
  public:
   explicit Scanner(std::string_view name) : name_(name) {}
 
-  std::optional<std::vector<Span>> run() {
+  std::optional<std::vector<NameSpan>> run() {
     while (at_ < name_.size())
       if (!step()) return std::nullopt;
     if (!open_.empty()) return std::nullopt;
     // Angles that turned out to be less-than signs.
-    std::erase_if(spans_, [](const Span& span) { return span.end == 0; });
+    std::erase_if(spans_, [](const NameSpan& span) { return span.end == 0; });
     return std::move(spans_);
   }
 
@@ -93,7 +93,8 @@ class Scanner {
   }
 
   void skip_word() {
-    const size_t length = name_[at_] == word[0] ? operator_length(name_.substr(at_)) : 0;
+    const size_t length =
+        name_[at_] == operator_keyword[0] ? operator_length(name_.substr(at_)) : 0;
     if (length != 0) {
       add(SpanKind::operator_name, length);
       return;
@@ -131,12 +132,14 @@ class Scanner {
 
   std::string_view name_;
   size_t at_ = 0;
-  std::vector<Span> spans_;
+  std::vector<NameSpan> spans_;
   std::vector<size_t> open_;  // those of spans_ without an end yet
 };
 
 }  // namespace
 
-std::optional<std::vector<Span>> scan_name(std::string_view name) { return Scanner(name).run(); }
+std::optional<std::vector<NameSpan>> scan_name(std::string_view name) {
+  return Scanner(name).run();
+}
 
 }  // namespace memflame

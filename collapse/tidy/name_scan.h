@@ -20,14 +20,14 @@ enum class SpanKind : uint8_t {
   operator_name  // operator<<, operator new[]; for a conversion "operator " without the type
 };
 
-struct Span {
+struct NameSpan {
   size_t begin = 0, end = 0;  // [begin, end) with its brackets
   SpanKind kind = SpanKind::angle;
 };
 
 // In order of their beginnings: spans inside another follow it. Nothing if a bracket has no
 // partner.
-std::optional<std::vector<Span>> scan_name(std::string_view name);
+std::optional<std::vector<NameSpan>> scan_name(std::string_view name);
 
 inline bool is_identifier(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||

@@ -21,7 +21,7 @@ struct Shortening {
   }
 };
 
-enum class Modules : uint8_t {
+enum class ModuleFrames : uint8_t {
   none,
   between,  // a frame for the module whenever it changes: main;[libz.so.1];inflate
   only,     // in place of the functions: app;libz.so.1

@@ -42,11 +42,11 @@ bool begins_thunk(std::string_view text) {
 
 class WithoutArguments {
  public:
-  WithoutArguments(std::string_view name, const std::vector<Span>& spans)
+  WithoutArguments(std::string_view name, const std::vector<NameSpan>& spans)
       : name_(name), spans_(spans) {}
 
   std::string run() {
-    for (const Span& span : spans_) {
+    for (const NameSpan& span : spans_) {
       if (span.begin < at_) continue;  // inside one that is done
       copy_text(span.begin);
       if (is_arguments(span)) {
@@ -78,7 +78,7 @@ class WithoutArguments {
     copy(end);
   }
 
-  bool is_arguments(const Span& span) {
+  bool is_arguments(const NameSpan& span) {
     if (span.kind != SpanKind::round || out_.empty()) return false;
     constexpr std::string_view ends = ">]})*&";
     const char last = out_.back();
@@ -92,13 +92,13 @@ class WithoutArguments {
   }
 
   // "void (*f(int))(char)": a function that returns a function pointer.
-  bool is_declarator(const Span& span) const {
+  bool is_declarator(const NameSpan& span) const {
     const char inside = name_[span.begin + 1];
     return span.kind == SpanKind::round && out_.ends_with(' ') && (inside == '*' || inside == '&');
   }
 
   std::string_view name_;
-  const std::vector<Span>& spans_;
+  const std::vector<NameSpan>& spans_;
   std::string out_;
   size_t at_ = 0;
   size_t operator_end_ = 0;  // of the last operator's name; 0 = none
@@ -110,7 +110,7 @@ class WithoutArguments {
 }  // namespace
 
 std::string shorten_arguments(std::string_view name) {
-  const std::optional<std::vector<Span>> spans = scan_name(name);
+  const std::optional<std::vector<NameSpan>> spans = scan_name(name);
   return spans ? WithoutArguments(name, *spans).run() : std::string(name);
 }
 

@@ -10,7 +10,7 @@ struct Part {
   size_t begin = 0, end = 0;  // without the "::" before it
 };
 
-struct Parts {
+struct NameParts {
   size_t begin = 0;  // of the first
   std::vector<Part> parts;
 };
@@ -19,10 +19,11 @@ struct Parts {
 // with a blank.
 class Splitter {
  public:
-  Splitter(std::string_view name, const std::vector<Span>& spans) : name_(name), spans_(spans) {}
+  Splitter(std::string_view name, const std::vector<NameSpan>& spans)
+      : name_(name), spans_(spans) {}
 
-  Parts run() {
-    for (const Span& span : spans_) {
+  NameParts run() {
+    for (const NameSpan& span : spans_) {
       if (span.begin < at_) continue;
       read_text(span.begin);
       const bool after_blank = span.begin > 0 && name_[span.begin - 1] == ' ';
@@ -53,19 +54,19 @@ class Splitter {
   }
 
   std::string_view name_;
-  const std::vector<Span>& spans_;
+  const std::vector<NameSpan>& spans_;
   size_t at_ = 0, part_begin_ = 0;
   bool named_ = false;          // blanks belong to the name
   bool in_conversion_ = false;  // in the type of "operator std::string"
-  Parts parts_;
+  NameParts parts_;
 };
 
-bool is_anonymous(std::string_view part) { return part == "(anonymous namespace)"; }
+bool is_unnamed(std::string_view part) { return part == "(anonymous namespace)"; }
 
 // Parts that mean nothing without the one before them.
 bool is_small(std::string_view part) {
   return part.empty() || part.starts_with('{') || part.starts_with('\'') ||
-         part.starts_with("$_") || part.starts_with("operator()") || is_anonymous(part);
+         part.starts_with("$_") || part.starts_with("operator()") || is_unnamed(part);
 }
 
 }  // namespace
@@ -73,7 +74,7 @@ bool is_small(std::string_view part) {
 std::string shorten_namespaces(std::string_view name) {
   constexpr size_t kept = 2;
   if (name.find("::") == std::string_view::npos) return std::string(name);
-  const std::optional<std::vector<Span>> spans = scan_name(name);
+  const std::optional<std::vector<NameSpan>> spans = scan_name(name);
   if (!spans) return std::string(name);
   const auto [begin, parts] = Splitter(name, *spans).run();
   const auto text = [&](const Part& part) {
@@ -84,7 +85,7 @@ std::string shorten_namespaces(std::string_view name) {
     if (!is_small(text(parts[first - 1]))) ++counted;
   std::string out(name.substr(0, begin));
   for (size_t i = 0; i < first; ++i)
-    if (is_anonymous(text(parts[i]))) out.append(text(parts[i])).append("::");
+    if (is_unnamed(text(parts[i]))) out.append(text(parts[i])).append("::");
   return out.append(first < parts.size() ? name.substr(parts[first].begin) : "");
 }
 

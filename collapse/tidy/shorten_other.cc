@@ -12,7 +12,7 @@ namespace {
 bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); }
+bool is_hash_digit(char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); }
 
 // "java/util/HashMap$Node": folders and a class, which begins with a capital.
 bool is_class_path(std::string_view path, bool folder_needed) {
@@ -82,7 +82,7 @@ size_t hash_at(std::string_view name) {
   const std::string_view plain = name.substr(0, name.find(".llvm."));
   if (plain.size() <= size) return std::string_view::npos;
   const std::string_view tail = plain.substr(plain.size() - size);
-  if (!tail.starts_with("::h") || !std::all_of(tail.begin() + 3, tail.end(), is_hex))
+  if (!tail.starts_with("::h") || !std::all_of(tail.begin() + 3, tail.end(), is_hash_digit))
     return std::string_view::npos;
   return plain.size() - size;
 }
@@ -123,7 +123,7 @@ std::string shorten_rust(std::string_view name) {
   for (size_t open = name.find('['); open != std::string_view::npos;
        open = name.find('[', open + 1)) {
     size_t close = open + 1;
-    while (close < name.size() && close - open <= 16 && is_hex(name[close])) ++close;
+    while (close < name.size() && close - open <= 16 && is_hash_digit(name[close])) ++close;
     if (close - open < 9 || !name.substr(close).starts_with("]::") || open == 0 ||
         !is_identifier(name[open - 1]))
       continue;

@@ -23,7 +23,7 @@ bool is_name_in_angles(std::string_view inside) {
 }
 
 // `operator_end`: where the last operator's name before it ends.
-bool is_template(std::string_view name, const Span& span, size_t operator_end) {
+bool is_template(std::string_view name, const NameSpan& span, size_t operator_end) {
   if (span.begin == 0) return false;
   if (operator_end == span.begin) return true;
   const char before = name[span.begin - 1];
@@ -36,11 +36,11 @@ bool is_template(std::string_view name, const Span& span, size_t operator_end) {
 }  // namespace
 
 std::string shorten_templates(std::string_view name) {
-  const std::optional<std::vector<Span>> spans = scan_name(name);
+  const std::optional<std::vector<NameSpan>> spans = scan_name(name);
   if (!spans) return std::string(name);
   std::string out;
   size_t at = 0, operator_end = 0;
-  for (const Span& span : *spans) {
+  for (const NameSpan& span : *spans) {
     if (span.begin < at) continue;
     if (span.kind == SpanKind::operator_name) operator_end = span.end;
     if (span.kind != SpanKind::angle || !is_template(name, span, operator_end)) continue;

@@ -21,7 +21,7 @@ constexpr Step by_patterns{
     [](Profile p, const TidyOptions& o) { return apply(std::move(p), o.*patterns); }};
 
 // Names are made plain before any step looks at them, and shortened after all have.
-constexpr std::array steps{
+constexpr std::array tidy_steps{
     Step{[](const TidyOptions& o) { return o.demangle; },
          [](Profile p, const TidyOptions&) { return demangle_names(std::move(p)); }},
     by_patterns<&TidyOptions::include, keep_matching>,
@@ -47,7 +47,7 @@ constexpr std::array steps{
     Step{[](const TidyOptions& o) { return o.shorten.any(); },
          [](Profile p, const TidyOptions& o) { return shorten_names(std::move(p), o.shorten); }},
     Step{
-        [](const TidyOptions& o) { return o.modules != Modules::none; },
+        [](const TidyOptions& o) { return o.modules != ModuleFrames::none; },
         [](Profile p, const TidyOptions& o) { return modules_as_frames(std::move(p), o.modules); }},
     Step{[](const TidyOptions& o) { return o.recursion != Recursion::keep; },
          [](Profile p, const TidyOptions& o) {
@@ -61,7 +61,7 @@ constexpr std::array steps{
 
 Profile tidy(Profile profile, const TidyOptions& options) {
   bool changed = false;
-  for (const Step& step : steps) {
+  for (const Step& step : tidy_steps) {
     if (!step.wanted(options)) continue;
     profile = step.apply(std::move(profile), options);
     changed = true;

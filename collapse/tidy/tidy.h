@@ -50,7 +50,7 @@ struct TidyOptions {
   std::vector<Renaming> rename;  // in this order, each applied to the result of the one before
   Shortening shorten;
 
-  Modules modules = Modules::none;
+  ModuleFrames modules = ModuleFrames::none;
   Recursion recursion = Recursion::keep;
   size_t top = 0;      // keep the N largest stacks; 0 = all
   bool lines = false;  // count stacks that differ only in source lines separately for it
@@ -82,7 +82,7 @@ Profile tidy_allocators(Profile profile, Allocators what, const AllocatorList& l
 Profile rename_frames(Profile profile, const std::vector<Renaming>& renamings);
 Profile shorten_names(Profile profile, const Shortening& what);
 
-Profile modules_as_frames(Profile profile, Modules how);
+Profile modules_as_frames(Profile profile, ModuleFrames how);
 
 Profile collapse_recursion(Profile profile, Recursion what);
 

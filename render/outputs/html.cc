@@ -94,7 +94,7 @@ std::string page_begin(const std::string& title) {
   return page;
 }
 
-void draw(std::ostream& out, const Profile& profile, const RenderOptions& wanted) {
+void draw_html(std::ostream& out, const Profile& profile, const RenderOptions& wanted) {
   const RenderOptions options = resolved(wanted, profile);
   if (!options.script)
     throw Error("a page is drawn by its script; a picture without one is an SVG", ExitCode::usage);
@@ -137,9 +137,9 @@ void draw(std::ostream& out, const Profile& profile, const RenderOptions& wanted
 
 void write_html(std::ostream& out, const Profile& profile, const RenderOptions& options) {
   if (options.lines)
-    draw(out, with_lines_in_names(profile), options);
+    draw_html(out, with_lines_in_names(profile), options);
   else
-    draw(out, profile, options);
+    draw_html(out, profile, options);
 }
 
 }  // namespace memflame

@@ -118,7 +118,7 @@ struct OfAllFrames {
   OwnerShares owners;
 };
 
-void draw(std::ostream& out, const Profile& profile, const RenderOptions& wanted) {
+void draw_svg(std::ostream& out, const Profile& profile, const RenderOptions& wanted) {
   const RenderOptions options = resolved(wanted, profile);
   const Palette palette = palette_of(options);
   // Takes about as long as finding the boxes.
@@ -168,9 +168,9 @@ void draw(std::ostream& out, const Profile& profile, const RenderOptions& wanted
 
 void write_svg(std::ostream& out, const Profile& profile, const RenderOptions& options) {
   if (options.lines)
-    draw(out, with_lines_in_names(profile), options);
+    draw_svg(out, with_lines_in_names(profile), options);
   else
-    draw(out, profile, options);
+    draw_svg(out, profile, options);
 }
 
 }  // namespace memflame

@@ -32,6 +32,7 @@ struct FrameTree {
 
 // Throws the Error of sums that do not fit in 64 bits.
 [[noreturn]] void sums_too_large();
+int64_t checked_sum(int64_t a, int64_t b);  // throws it
 
 // How much of a node's own figures is drawn: never negative. If the profile is not a difference,
 // both states are the shown column.

@@ -72,12 +72,6 @@ struct Sums {
   int64_t largest = 0;
 };
 
-int64_t sum(int64_t a, int64_t b) {
-  int64_t result = 0;
-  if (__builtin_add_overflow(a, b, &result)) sums_too_large();
-  return result;
-}
-
 Sums sums_of(const Tree& tree, const WidthOfRow& width, size_t frames) {
   Sums out{std::vector<int64_t>(frames, 0), std::vector<int64_t>(frames, 0)};
   const size_t size = tree.frame.size();
@@ -85,7 +79,8 @@ Sums sums_of(const Tree& tree, const WidthOfRow& width, size_t frames) {
   for (size_t n = 0; n < size; ++n)
     own[n] = width(tree.own.subspan(n * tree.columns, tree.columns));
   std::vector<int64_t> total = own;
-  for (size_t n = size; n-- > 1;) total[tree.caller[n]] = sum(total[tree.caller[n]], total[n]);
+  for (size_t n = size; n-- > 1;)
+    total[tree.caller[n]] = checked_sum(total[tree.caller[n]], total[n]);
   std::vector<uint32_t> open(frames, 0), path;  // frames around a node, and how often they are
   for (uint32_t n = 1; n < size; ++n) {
     for (; !path.empty() && path.back() != tree.caller[n]; path.pop_back())
@@ -95,8 +90,8 @@ Sums sums_of(const Tree& tree, const WidthOfRow& width, size_t frames) {
     const bool outermost = open[frame.index]++ == 0;
     out.largest = std::max(out.largest, size_of(total[n]));
     if (!frame) continue;
-    out.own[frame.index] = sum(out.own[frame.index], own[n]);
-    if (outermost) out.total[frame.index] = sum(out.total[frame.index], total[n]);
+    out.own[frame.index] = checked_sum(out.own[frame.index], own[n]);
+    if (outermost) out.total[frame.index] = checked_sum(out.total[frame.index], total[n]);
   }
   out.largest = std::max(out.largest, size_of(total[0]));
   return out;

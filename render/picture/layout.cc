@@ -7,14 +7,8 @@
 namespace memflame {
 namespace {
 
-int64_t sum(int64_t a, int64_t b) {
-  int64_t out = 0;
-  if (__builtin_add_overflow(a, b, &out)) sums_too_large();
-  return out;
-}
-
 // The source of boxes, depth-first; `end` as in FrameTree.
-struct Nodes {
+struct LayoutNodes {
   std::span<const FrameId> frame;
   std::span<const uint32_t> caller, end;
   std::span<const int64_t> drawn;  // width of each with all it calls
@@ -39,7 +33,8 @@ struct Open {
 class Placing {
  public:
   // out: without boxes.
-  Placing(const Nodes& nodes, const Profile& profile, const LayoutOptions& options, Layout out)
+  Placing(const LayoutNodes& nodes, const Profile& profile, const LayoutOptions& options,
+          Layout out)
       : nodes_(nodes),
         profile_(profile),
         options_(options),
@@ -163,7 +158,7 @@ class Placing {
     path_.pop_back();
   }
 
-  const Nodes nodes_;
+  const LayoutNodes nodes_;
   const Profile& profile_;
   const LayoutOptions& options_;
   const size_t columns_;
@@ -186,10 +181,10 @@ std::vector<int64_t> widths_of(const FrameTree& tree, const Profile& profile, co
     const int64_t own = tree.row(node)[profile.shown];
     if (!signed_width || own >= 0) continue;
     ++out.undrawn_stacks;
-    out.undrawn = sum(out.undrawn, own);
+    out.undrawn = checked_sum(out.undrawn, own);
   }
   for (size_t node = tree.size() - 1; node > 0; --node)
-    drawn[tree.caller[node]] = sum(drawn[tree.caller[node]], drawn[node]);
+    drawn[tree.caller[node]] = checked_sum(drawn[tree.caller[node]], drawn[node]);
   out.total = drawn[0];
   return drawn;
 }
@@ -203,7 +198,7 @@ Layout layout(const FrameTree& tree, const Profile& profile, const LayoutOptions
   const std::vector<int64_t> drawn =
       widths_of(tree, profile, width_of(profile, options.width), out);
   const std::vector<int64_t> sums = inclusive(tree, profile);
-  const Nodes nodes{tree.frame, tree.caller, tree.end, drawn, sums, {}, {}};
+  const LayoutNodes nodes{tree.frame, tree.caller, tree.end, drawn, sums, {}, {}};
   return Placing(nodes, profile, options, std::move(out)).place();
 }
 

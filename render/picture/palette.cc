@@ -16,7 +16,7 @@
 namespace memflame {
 namespace {
 
-using Json = nlohmann::json;
+using PaletteJson = nlohmann::json;
 
 constexpr double readable = 4.5;  // WCAG 2, level AA
 
@@ -32,7 +32,7 @@ double luminance(Rgb colour) {
   throw Error("palette " + origin + ": " + what, ExitCode::usage);
 }
 
-Rgb parse_colour(const Json& json, const std::string& origin, const std::string& key) {
+Rgb parse_colour(const PaletteJson& json, const std::string& origin, const std::string& key) {
   const std::string text = json.is_string() ? json.get<std::string>() : "";
   const bool digits =
       text.size() == 7 && text.find_first_not_of("0123456789abcdefABCDEF", 1) == std::string::npos;
@@ -42,15 +42,16 @@ Rgb parse_colour(const Json& json, const std::string& origin, const std::string&
           static_cast<uint8_t>(value)};
 }
 
-const Json& member(const Json& object, const std::string& origin, std::string_view key) {
+const PaletteJson& member(const PaletteJson& object, const std::string& origin,
+                          std::string_view key) {
   const auto found = object.find(key);
   if (found == object.end()) fail(origin, "'" + std::string(key) + "' is missing");
   return *found;
 }
 
-std::array<Rgb, 2> parse_pair(const Json& object, const std::string& origin,
+std::array<Rgb, 2> parse_pair(const PaletteJson& object, const std::string& origin,
                               const std::string& key) {
-  const Json& pair = member(object, origin, key);
+  const PaletteJson& pair = member(object, origin, key);
   if (!pair.is_array() || pair.size() != 2) fail(origin, "'" + key + "' needs two colours");
   return {parse_colour(pair[0], origin, key), parse_colour(pair[1], origin, key)};
 }
@@ -70,7 +71,8 @@ void require_readable(Rgb colour, const std::string& origin, const std::string& 
     fail(origin, "black text is not readable on '" + key + "' " + hex(colour) + ": lighten it");
 }
 
-ColourRange parse_range(const Json& kinds, const std::string& origin, const std::string& key) {
+ColourRange parse_range(const PaletteJson& kinds, const std::string& origin,
+                        const std::string& key) {
   const std::array<Rgb, 2> ends = parse_pair(kinds, origin, key);
   const auto [a, b] = ends;
   const ColourRange range{
@@ -80,14 +82,15 @@ ColourRange parse_range(const Json& kinds, const std::string& origin, const std:
   return range;
 }
 
-std::string parse_text(const Json& object, const std::string& origin, const std::string& key) {
+std::string parse_text(const PaletteJson& object, const std::string& origin,
+                       const std::string& key) {
   const auto found = object.find(key);
   if (found == object.end()) return "";
   if (!found->is_string()) fail(origin, "'" + key + "' needs a text");
   return found->get<std::string>();
 }
 
-std::shared_ptr<const re2::RE2> parse_pattern(const Json& rule, const std::string& origin) {
+std::shared_ptr<const re2::RE2> parse_pattern(const PaletteJson& rule, const std::string& origin) {
   const std::string text = parse_text(rule, origin, "match");
   if (text.empty()) return nullptr;
   re2::RE2::Options options;
@@ -97,7 +100,7 @@ std::shared_ptr<const re2::RE2> parse_pattern(const Json& rule, const std::strin
   return made;
 }
 
-ColourRule parse_rule(const Json& json, const std::string& origin) {
+ColourRule parse_rule(const PaletteJson& json, const std::string& origin) {
   if (!json.is_object()) fail(origin, "each of 'rules' needs an object");
   ColourRule rule{.range = parse_range(json, origin, "colours")};
   rule.match = parse_pattern(json, origin);
@@ -203,10 +206,10 @@ Rgb Palette::change_colour(double share) const {
 }
 
 Palette parse_palette(std::string_view text, const std::string& origin) {
-  const Json json = Json::parse(text, nullptr, false);
+  const PaletteJson json = PaletteJson::parse(text, nullptr, false);
   if (!json.is_object()) fail(origin, "this is not JSON with an object in it");
   Palette palette;
-  const Json& name = member(json, origin, "name");
+  const PaletteJson& name = member(json, origin, "name");
   if (!name.is_string()) fail(origin, "'name' needs a text");
   palette.name = name.get<std::string>();
   palette.background = parse_pair(json, origin, "background");
@@ -217,12 +220,12 @@ Palette parse_palette(std::string_view text, const std::string& origin) {
   for (const Rgb colour : palette.dark_background)
     if (contrast(colour, {255, 255, 255}) < readable)
       fail(origin, "white text is not readable on 'dark_background' " + hex(colour));
-  const Json& kinds = member(json, origin, "kinds");
+  const PaletteJson& kinds = member(json, origin, "kinds");
   if (!kinds.is_object()) fail(origin, "'kinds' needs an object");
   for (size_t i = 0; i < box_kinds; ++i)
     palette.ranges[i] = parse_range(kinds, origin, std::string(box_kind_info[i].key));
   if (json.contains("change")) {
-    const Json& change = json["change"];
+    const PaletteJson& change = json["change"];
     if (!change.is_array() || change.size() != 3) fail(origin, "'change' needs three colours");
     palette.change.emplace();
     for (size_t i = 0; i < change.size(); ++i) {
@@ -232,7 +235,7 @@ Palette parse_palette(std::string_view text, const std::string& origin) {
   }
   if (json.contains("rules")) {
     if (!json["rules"].is_array()) fail(origin, "'rules' needs a list");
-    for (const Json& rule : json["rules"]) palette.rules.push_back(parse_rule(rule, origin));
+    for (const PaletteJson& rule : json["rules"]) palette.rules.push_back(parse_rule(rule, origin));
   }
   for (const ColourRule& rule : palette.rules) palette.by_owner |= rule.owner.has_value();
   return palette;

@@ -45,7 +45,7 @@ ReadOptions options_of(const Choices& choices) {
   options.compat = choices.read(5);
   options.net = choices.read(6);
   if (choices.read(7))
-    options.snapshot = {.kind = Snapshot::Kind::difference, .first = 1, .second = 2};
+    options.snapshot = {.kind = WhichSnapshot::Kind::difference, .first = 1, .second = 2};
   options.mark_kernel = choices.also(0);
   options.mark_jit = choices.also(1);
   // Not mark_inlined: it starts programs that open the files named by the input.
@@ -54,7 +54,7 @@ ReadOptions options_of(const Choices& choices) {
   if (choices.also(6)) options.weight = "bytes_req";
   if (choices.also(7)) {
     options.columns = 2;
-    options.snapshot = {.kind = Snapshot::Kind::number, .first = 1};
+    options.snapshot = {.kind = WhichSnapshot::Kind::number, .first = 1};
   }
   return options;
 }

@@ -49,7 +49,7 @@ TidyOptions options_of(std::string_view bytes, std::string_view pattern) {
   options.recursion = choices.next()   ? Recursion::direct
                       : choices.next() ? Recursion::cycles
                                        : Recursion::keep;
-  options.modules = choices.next() ? Modules::only : Modules::none;
+  options.modules = choices.next() ? ModuleFrames::only : ModuleFrames::none;
   options.top = choices.next() ? 3 : 0;
   if (choices.next()) options.rename.emplace_back(pattern);
   for (std::vector<Pattern> TidyOptions::*list :

@@ -8,8 +8,8 @@
 namespace memflame {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_blank(char c) { return c == ' ' || c == '\t'; }
+bool is_decimal(char c) { return c >= '0' && c <= '9'; }
+bool is_space(char c) { return c == ' ' || c == '\t'; }
 
 // Adds a digit on the negative side, whose range is larger by one.
 void append(int64_t& negative, char digit) {
@@ -36,10 +36,10 @@ void append_fraction(int64_t& negative, std::string_view fraction, Decimal& numb
 
 // The last word of a line without the blanks after it; the line loses both and, if there is one,
 // the blank before.
-std::string_view take_word(std::string_view& line) {
-  while (!line.empty() && is_blank(line.back())) line.remove_suffix(1);
+std::string_view last_word(std::string_view& line) {
+  while (!line.empty() && is_space(line.back())) line.remove_suffix(1);
   size_t begin = line.size();
-  while (begin > 0 && !is_blank(line[begin - 1])) --begin;
+  while (begin > 0 && !is_space(line[begin - 1])) --begin;
   const std::string_view word = line.substr(begin);
   line = line.substr(0, begin);
   return word;
@@ -50,8 +50,8 @@ bool is_number(std::string_view word) {
   const size_t point = std::min(word.find('.'), word.size());
   const std::string_view whole = word.substr(0, point);
   const std::string_view fraction = point < word.size() ? word.substr(point + 1) : "";
-  return !whole.empty() && std::all_of(whole.begin(), whole.end(), is_digit) &&
-         std::all_of(fraction.begin(), fraction.end(), is_digit);
+  return !whole.empty() && std::all_of(whole.begin(), whole.end(), is_decimal) &&
+         std::all_of(fraction.begin(), fraction.end(), is_decimal);
 }
 
 }  // namespace
@@ -65,7 +65,7 @@ bool parse_decimal(std::string_view text, Decimal& number) {
     int64_t value = 0;
     const char* at = rest.data();
     const char* const end = at + rest.size();
-    for (; at != end && is_digit(*at); ++at) value = 10 * value + (*at - '0');
+    for (; at != end && is_decimal(*at); ++at) value = 10 * value + (*at - '0');
     if (at == end) {
       number.digits = minus ? -value : value;
       return true;
@@ -83,7 +83,7 @@ bool parse_decimal(std::string_view text, Decimal& number) {
 
 bool take_counts(std::string_view& line, std::span<Decimal> numbers) {
   for (size_t i = numbers.size(); i-- > 0;) {
-    const std::string_view word = take_word(line);
+    const std::string_view word = last_word(line);
     if (line.empty() || !parse_decimal(word, numbers[i])) return false;
     line.remove_suffix(1);
   }
@@ -91,11 +91,11 @@ bool take_counts(std::string_view& line, std::span<Decimal> numbers) {
 }
 
 Counts counts_of(std::string_view line) {
-  const std::string_view last = take_word(line);
+  const std::string_view last = last_word(line);
   if (line.empty() || !is_number(last)) return Counts::none;
   const bool tab = line.ends_with('\t');
   line.remove_suffix(1);
-  const std::string_view before = take_word(line);
+  const std::string_view before = last_word(line);
   // When the separator is a TAB, blanks belong to the name.
   if (line.empty() || !is_number(before) || (tab && !line.ends_with('\t'))) return Counts::one;
   return Counts::two;

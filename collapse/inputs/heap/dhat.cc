@@ -16,7 +16,7 @@
 namespace memflame {
 namespace {
 
-using Kind = JsonTokens::Kind;
+using Token = JsonTokens::Kind;
 
 struct Figure {
   std::string_view key, column;
@@ -49,8 +49,8 @@ class DhatReader {
       : source_(source), options_(options), json_(source) {}
 
   Profile run() {
-    if (json_.next() != Kind::begin_object) json_.fail("not an object of DHAT's,");
-    while (json_.next() == Kind::key) take(std::string(json_.text()));
+    if (json_.next() != Token::begin_object) json_.fail("not an object of DHAT's,");
+    while (json_.next() == Token::key) take(std::string(json_.text()));
     json_.next();
     if (points_.ends.empty()) source_.fail("no stack is in it (\"pps\" is empty or missing)");
     set_columns();
@@ -92,11 +92,11 @@ class DhatReader {
   // Calls `item` after the first token of each.
   template <class Item>
   void take_list(Item item) {
-    if (json_.next() != Kind::begin_array) {
+    if (json_.next() != Token::begin_array) {
       json_.skip();
       return issues_.add("not a list", 0, "of DHAT's");
     }
-    while (json_.next() != Kind::end_array) item();
+    while (json_.next() != Token::end_array) item();
   }
 
   void take_frame() {
@@ -109,7 +109,7 @@ class DhatReader {
   void take_point() {
     if (!is_open_object()) return;
     auto& values = points_.values.emplace_back();
-    while (json_.next() == Kind::key) {
+    while (json_.next() == Token::key) {
       const auto* figure = std::find_if(figures.begin(), figures.end(),
                                         [&](const Figure& f) { return f.key == json_.text(); });
       if (figure != figures.end()) {
@@ -125,7 +125,7 @@ class DhatReader {
   }
 
   bool is_open_object() {
-    if (json_.kind() == Kind::begin_object) return true;
+    if (json_.kind() == Token::begin_object) return true;
     json_.skip();
     issues_.add("not a stack with figures", 0, json_.text());
     return false;

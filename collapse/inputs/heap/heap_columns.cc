@@ -9,7 +9,7 @@ namespace memflame {
 namespace {
 
 // Variances of bytes are in squares of 1 KiB, as those of memflame's own samples.
-constexpr double variance_unit = 1 << 20;
+constexpr double kibibyte_squared = 1 << 20;
 
 // The chance that a block of the average size is sampled; the sum of both is never 0.
 double chance(uint64_t rate, const HeapCounts& seen) {
@@ -65,7 +65,7 @@ HeapColumns::HeapColumns(uint64_t rate, bool accumulated, const std::string& pre
   const size_t figures = types_.size();
   for (size_t i = 0; sampled() && i < figures; ++i) {
     types_[i].variance = types_.size();
-    types_[i].variance_unit = types_[i].unit == Unit::bytes ? variance_unit : 1;
+    types_[i].variance_unit = types_[i].unit == Unit::bytes ? kibibyte_squared : 1;
     types_.push_back({types_[i].name + " variance", Unit::variance});
   }
   row_.resize(types_.size());
@@ -95,7 +95,7 @@ void HeapColumns::put(size_t column, const HeapCounts& seen) {
   const double size = static_cast<double>(seen.bytes) / objects;
   const double of_count = variance(objects, chance(rate_, seen));
   of_objects = bounded(of_count);
-  of_bytes = bounded(of_count * size * size / variance_unit);
+  of_bytes = bounded(of_count * size * size / kibibyte_squared);
 }
 
 }  // namespace memflame

@@ -22,10 +22,10 @@
 namespace memflame {
 namespace {
 
-constexpr std::string_view magic = "--- heapz ";
+constexpr std::string_view heapz_magic = "--- heapz ";
 constexpr uint64_t rate = 524288;  // of all such profiles; they do not state it
 
-struct Row {
+struct HeapzRow {
   HeapCounts seen;
   size_t begin, count;  // of its frames
 };
@@ -110,7 +110,7 @@ class JavaHeapzReader {
   }
 
   bool take_row(Scan scan) {
-    Row row{};
+    HeapzRow row{};
     if (!scan.number(row.seen.bytes)) return false;
     scan.blanks();
     if (!scan.number(row.seen.objects)) return false;
@@ -135,7 +135,7 @@ class JavaHeapzReader {
   void fold() {
     profile_.types = columns_.types();
     profile_.shown = HeapColumns::shown;
-    for (const Row& row : rows_) {
+    for (const HeapzRow& row : rows_) {
       StackId top;
       for (size_t i = row.count; i-- > 0;) top = push(top, frames_[row.begin + i]);
       if (!top) top = profile_.push(top, "[no stack]", FrameKind::note);
@@ -170,7 +170,7 @@ class JavaHeapzReader {
   HeapColumns columns_;
   Profile profile_;
   Issues issues_;
-  std::vector<Row> rows_;
+  std::vector<HeapzRow> rows_;
   std::vector<uint64_t> frames_, addresses_;
   std::unordered_map<uint64_t, Name> names_;
   bool java_ = false, in_bytes_ = false;
@@ -181,7 +181,7 @@ class JavaHeapzReader {
 bool is_java_heapz(std::string_view head) {
   Scan scan{head};
   uint64_t version = 0;
-  return scan.literal(magic) && scan.hex(version) && scan.literal(" ---");
+  return scan.literal(heapz_magic) && scan.hex(version) && scan.literal(" ---");
 }
 
 Profile read_java_heapz(Source& source, const ReadOptions& options) {

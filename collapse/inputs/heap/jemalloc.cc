@@ -27,16 +27,16 @@
 namespace memflame {
 namespace {
 
-constexpr std::string_view magic = "heap_v2/";
+constexpr std::string_view jemalloc_magic = "heap_v2/";
 
-struct Row {
+struct JemallocRow {
   std::optional<uint64_t> thread;  // none for t*
   HeapCounts in_use, allocated;
   std::string_view name;  // of the thread
 };
 
 // "t*: 13: 6688 [0: 0]"
-bool parse_row(std::string_view line, Row& row) {
+bool parse_row(std::string_view line, JemallocRow& row) {
   Scan scan{line};
   scan.blanks();
   if (!scan.literal("t")) return false;
@@ -90,13 +90,13 @@ class JemallocReader {
     uint64_t rate = 0;
     if (lines_.next()) {
       Scan scan{lines_.line()};
-      if (!scan.literal(magic) || !scan.number(rate) || !scan.rest.empty())
+      if (!scan.literal(jemalloc_magic) || !scan.number(rate) || !scan.rest.empty())
         throw Error("expected 'heap_v2/' and the bytes between two samples");
     } else {
       throw Error("it is empty");
     }
     bool accumulated = false;
-    Row row;
+    JemallocRow row;
     while (lines_.next()) {
       row = {};
       if (!parse_row(lines_.line(), row)) {
@@ -117,7 +117,7 @@ class JemallocReader {
     }
     if (first_not_in(line, blank_bytes) == line.size()) return;
     if (line.starts_with('@')) return begin_stack(line);
-    Row row;
+    JemallocRow row;
     if (!in_stack_ || !parse_row(line, row)) return bad(line, "neither a stack nor its figures");
     has_row_ = true;
     if (row.thread.has_value() != options_.tid) return keep_sum(row);
@@ -133,7 +133,7 @@ class JemallocReader {
   }
 
   // Threads were requested, but a stack has none: only its sum is known.
-  void keep_sum(const Row& row) {
+  void keep_sum(const JemallocRow& row) {
     if (!row.thread) sum_ = row;
   }
 
@@ -144,7 +144,7 @@ class JemallocReader {
     sum_.reset();
   }
 
-  void add(const std::string& root, const Row& row) {
+  void add(const std::string& root, const JemallocRow& row) {
     stacks_.add(root, addresses_, columns_->values(row.in_use, row.allocated));
   }
 
@@ -165,15 +165,16 @@ class JemallocReader {
   std::unordered_map<uint64_t, std::string> names_;
   std::vector<uint64_t> addresses_;
   size_t line_of_stack_ = 0;
-  std::optional<Row> sum_;
+  std::optional<JemallocRow> sum_;
   bool in_maps_ = false, in_stack_ = false, has_row_ = false, has_own_row_ = false;
 };
 
 }  // namespace
 
 bool is_jemalloc(std::string_view head) {
-  if (!head.starts_with(magic)) return false;
-  const std::string_view rate = head.substr(magic.size(), head.find('\n') - magic.size());
+  if (!head.starts_with(jemalloc_magic)) return false;
+  const std::string_view rate =
+      head.substr(jemalloc_magic.size(), head.find('\n') - jemalloc_magic.size());
   return !rate.empty() && rate.find_first_not_of("0123456789\r") == std::string_view::npos;
 }
 

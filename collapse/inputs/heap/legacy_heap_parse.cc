@@ -25,11 +25,11 @@ bool take_counts(Scan& scan, HeapCounts& in_use, HeapCounts& allocated) {
   return scan.literal("@");
 }
 
-struct Kind {
+struct LegacyKind {
   std::string_view word, prefix, rule;
   uint64_t divisor;  // of the header's rate; 0: no sampling
 };
-constexpr std::array<Kind, 8> kinds{
+constexpr std::array<LegacyKind, 8> kinds{
     {{"heap_v2", "inuse", "", 1},
      {"heapz_v2", "inuse", "", 1},
      // Go writes twice its rate, for readers older than v2.
@@ -68,7 +68,7 @@ std::optional<LegacyHeapRow> parse_legacy_row(std::string_view line) {
 }
 
 std::optional<LegacyHeapKind> legacy_kind(const LegacyHeapHeader& header) {
-  for (const Kind& kind : kinds) {
+  for (const LegacyKind& kind : kinds) {
     if (kind.word != header.kind) continue;
     LegacyHeapKind found{.rate = kind.divisor == 0 ? 0 : header.rate / kind.divisor,
                          .prefix = std::string(kind.prefix),

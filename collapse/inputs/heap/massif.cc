@@ -145,8 +145,8 @@ class MassifReader {
                   std::to_string(sum) + " and " + std::to_string(now_.heap));
     }
     const MassifSnapshot done = std::exchange(now_, {});
-    const Snapshot& want = options_.snapshot;
-    if (want.kind == Snapshot::Kind::standard) {
+    const WhichSnapshot& want = options_.snapshot;
+    if (want.kind == WhichSnapshot::Kind::standard) {
       if (!first_ || better(done, *first_)) first_ = done;
       return;
     }
@@ -155,7 +155,7 @@ class MassifReader {
   }
 
   void choose() {
-    const Snapshot& want = options_.snapshot;
+    const WhichSnapshot& want = options_.snapshot;
     if (!header_.command.empty()) profile_.meta.title = "massif: " + header_.command;
     if (!header_.description.empty() && header_.description != "(none)")
       profile_.meta.notes.push_back("massif was run with " + header_.description);
@@ -163,7 +163,7 @@ class MassifReader {
       profile_.meta.notes.emplace_back("all pages are counted, not the heap alone");
     if (!first_) missing(want.first);
     describe(*first_);
-    if (want.kind != Snapshot::Kind::difference) return add(*first_, 1);
+    if (want.kind != WhichSnapshot::Kind::difference) return add(*first_, 1);
     if (!second_) missing(want.second);
     describe(*second_);
     add(*second_, 1);

@@ -12,7 +12,7 @@
 namespace memflame {
 namespace {
 
-constexpr std::array steps{
+constexpr std::array html_steps{
     JsonStep{MemflameFacts::document, "types", MemflameFacts::value_types},
     JsonStep{MemflameFacts::value_types, "", MemflameFacts::value_type},
     JsonStep{MemflameFacts::document, "reconciliation", MemflameFacts::reconciliation},
@@ -198,7 +198,7 @@ class PageReader : public MemflameFacts {
   Profile read() {
     const std::string page = source_.all();
     Source about = Source::of_memory(std::string(part(page, "mf-about")), source_.name());
-    walk_json(about, steps, *this);
+    walk_json(about, html_steps, *this);
     check_types();
     if (in_order_) profile_.keep_order();
     const std::string_view data = part(page, "mf-data");

@@ -14,25 +14,25 @@ namespace {
 enum JsonPlace : uint8_t {
   place_list = MemflameFacts::first_free,
   place_row,
-  stacks,
-  stack,
-  frames,
-  frame_places,
-  values,
-  errors,
+  in_stacks,
+  in_stack,
+  in_frames,
+  in_frame_places,
+  in_values,
+  in_errors,
 };
 
-constexpr std::array steps{
+constexpr std::array json_steps{
     JsonStep{MemflameFacts::document, "value_types", MemflameFacts::value_types},
     JsonStep{MemflameFacts::value_types, "", MemflameFacts::value_type},
     JsonStep{MemflameFacts::document, "places", place_list},
     JsonStep{place_list, "", place_row},
-    JsonStep{MemflameFacts::document, "stacks", stacks},
-    JsonStep{stacks, "", stack},
-    JsonStep{stack, "places", frame_places},
-    JsonStep{stack, "frames", frames},
-    JsonStep{stack, "values", values},
-    JsonStep{stack, "self_error", errors},
+    JsonStep{MemflameFacts::document, "stacks", in_stacks},
+    JsonStep{in_stacks, "", in_stack},
+    JsonStep{in_stack, "places", in_frame_places},
+    JsonStep{in_stack, "frames", in_frames},
+    JsonStep{in_stack, "values", in_values},
+    JsonStep{in_stack, "self_error", in_errors},
     JsonStep{MemflameFacts::document, "reconciliation", MemflameFacts::reconciliation},
     JsonStep{MemflameFacts::reconciliation, "", MemflameFacts::check},
     JsonStep{MemflameFacts::document, "notes", MemflameFacts::notes},
@@ -42,11 +42,11 @@ constexpr std::array steps{
 
 // Errors have two decimals, so that variances are whole in hundredths, squared.
 constexpr int error_decimals = 2;
-constexpr double variance_unit = 1e-4;
+constexpr double variance_step = 1e-4;
 
-class Visitor : public MemflameFacts {
+class JsonReader : public MemflameFacts {
  public:
-  Visitor(Source& source, bool lines) : MemflameFacts(source), lines_(lines) {}
+  JsonReader(Source& source, bool lines) : MemflameFacts(source), lines_(lines) {}
 
   Profile finish() {
     if (format_ != "memflame-profile") source_.fail("it is not a profile of memflame's");
@@ -59,7 +59,7 @@ class Visitor : public MemflameFacts {
   void begin(uint8_t place, std::string_view key) override {
     MemflameFacts::begin(place, key);
     if (place == place_row) places_.emplace_back();
-    if (place == stack) begin_stack();
+    if (place == in_stack) begin_stack();
   }
 
   void end(uint8_t place) override {
@@ -68,24 +68,24 @@ class Visitor : public MemflameFacts {
       profile_.types.back().variance = no_column;  // errors come with the stacks instead
       columns_ = profile_.types.size();
     }
-    if (place == stack) add_stack();
+    if (place == in_stack) add_stack();
   }
 
   void text(uint8_t place, std::string_view key, std::string& text) override {
     MemflameFacts::text(place, key, text);
     if (place == document && key == "format") format_ = text;
-    if (place == frames) frames_.push_back(text);
+    if (place == in_frames) frames_.push_back(text);
     if (place == place_row) place_text(key, text);
   }
 
   void number(uint8_t place, std::string_view key, const JsonNumber& number) override {
     MemflameFacts::number(place, key, number);
-    if (place == values) values_.push_back(whole(number));
-    if (place == frame_places) frame_places_.push_back(whole(number));
+    if (place == in_values) values_.push_back(whole(number));
+    if (place == in_frame_places) frame_places_.push_back(whole(number));
     if (place == place_row && key == "line" && lines_)
       places_.back().line =
           static_cast<uint32_t>(std::clamp<int64_t>(whole(number), 0, UINT32_MAX));
-    if (place == errors) errors_.push_back(whole(number, error_decimals));
+    if (place == in_errors) errors_.push_back(whole(number, error_decimals));
     if (place == document && key == "shown") shown_ = static_cast<size_t>(whole(number));
   }
 
@@ -149,7 +149,7 @@ class Visitor : public MemflameFacts {
       ValueType& type = profile_.types[i];
       if (errors_[i] == 0 || type.variance != no_column) continue;
       type.variance = profile_.types.size();
-      type.variance_unit = variance_unit;
+      type.variance_unit = variance_step;
       profile_.add_column({profile_.types[i].name + " variance", Unit::variance});
     }
     values_.resize(profile_.types.size(), 0);
@@ -182,8 +182,8 @@ bool is_memflame_json(std::string_view head) {
 }
 
 Profile read_memflame_json(Source& source, const ReadOptions& options) {
-  Visitor visitor(source, options.lines);
-  walk_json(source, steps, visitor);
+  JsonReader visitor(source, options.lines);
+  walk_json(source, json_steps, visitor);
   return visitor.finish();
 }
 

@@ -12,7 +12,7 @@
 namespace memflame {
 namespace {
 
-constexpr std::string_view magic = "PERFILE2";
+constexpr std::string_view perf_data_magic = "PERFILE2";
 constexpr size_t header_size = 104;
 constexpr size_t attr_size_min = 64;  // PERF_ATTR_SIZE_VER0
 constexpr size_t max_events = 512;
@@ -76,7 +76,7 @@ class FileReader {
     file_.blocks.push_back(std::make_unique<const std::string>(source_.all()));
     const std::string_view all = *file_.blocks.back();
     check_magic(all);
-    PerfBytes header(all.substr(magic.size()));
+    PerfBytes header(all.substr(perf_data_magic.size()));
     const auto size = header.number<uint64_t>();
     if (!header.good()) source_.fail("it ends in its header");
     if (size == 16)
@@ -92,7 +92,7 @@ class FileReader {
 
  private:
   void check_magic(std::string_view all) const {
-    if (all.starts_with(magic)) return;
+    if (all.starts_with(perf_data_magic)) return;
     if (all.starts_with("2ELIFREP"))
       source_.fail("it was written by a big-endian machine: use perf script there");
     if (all.starts_with("PERFFILE")) source_.fail("its format is that of perf before 2010");

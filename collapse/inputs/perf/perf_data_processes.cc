@@ -162,7 +162,7 @@ ModuleId PerfProcesses::module(const std::string& path, uint64_t inode, bool has
   return known->second;
 }
 
-PerfPlace PerfProcesses::find(uint32_t pid, uint64_t address) const {
+PerfCodePlace PerfProcesses::find(uint32_t pid, uint64_t address) const {
   const auto process = processes_.find(pid);
   if (process == processes_.end()) return {};
   const Areas& areas = *process->second;

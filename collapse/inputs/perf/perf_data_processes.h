@@ -13,7 +13,7 @@
 namespace memflame {
 
 // The place of an address.
-struct PerfPlace {
+struct PerfCodePlace {
   ModuleId module;      // none: in no mapping
   uint64_t offset = 0;  // in its file
 };
@@ -28,7 +28,7 @@ class PerfProcesses {
   // are skipped. Throws Error if forks copy without end.
   bool take(const PerfRecord& record);
 
-  PerfPlace find(uint32_t pid, uint64_t address) const;
+  PerfCodePlace find(uint32_t pid, uint64_t address) const;
   const std::string& comm(uint32_t pid, uint32_t tid);  // ":812" if perf did not see it
 
   // Where the kernel said its text was: the reference symbol ("_text") and its address.

@@ -44,7 +44,7 @@ LocationId PerfStacks::place(const PerfSample& sample, uint64_t address, bool ke
   Key key{.is_return = is_return, .where = address};
   if (kernel) {
     key.kind = Kind::kernel;
-  } else if (const PerfPlace found = processes_.find(sample.pid, looked_up); found.module) {
+  } else if (const PerfCodePlace found = processes_.find(sample.pid, looked_up); found.module) {
     const bool in_file = recording_.modules[found.module.index].kind != ModuleKind::anonymous;
     key = in_file ? Key{Kind::file, is_return, found.module.index, found.offset}
                   : Key{Kind::anonymous, is_return, jit_space(sample.pid).index, address};

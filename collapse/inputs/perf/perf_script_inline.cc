@@ -15,8 +15,6 @@
 
 #include "core/error.h"
 
-extern char** environ;
-
 namespace memflame {
 namespace {
 

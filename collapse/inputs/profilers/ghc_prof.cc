@@ -15,7 +15,7 @@
 namespace memflame {
 namespace {
 
-constexpr std::string_view heading = "COST CENTRE";
+constexpr std::string_view ghc_heading = "COST CENTRE";
 
 // The last word of a text, removed from it.
 std::string_view take_last(std::string_view& text) {
@@ -45,7 +45,7 @@ std::optional<int64_t> tenths(std::string_view text) {
 }
 
 bool is_tree_heading(std::string_view line) {
-  return line.starts_with(heading) && line.find(" entries") != std::string_view::npos;
+  return line.starts_with(ghc_heading) && line.find(" entries") != std::string_view::npos;
 }
 
 class Reader : TextReader {

@@ -50,7 +50,7 @@ bool is_heading(std::string_view line) {
   return line.starts_with("Bytes Used\t") && line.ends_with("Symbol Name");
 }
 
-class Reader : TextReader {
+class InstrumentsReader : TextReader {
  public:
   using TextReader::TextReader;
 
@@ -93,7 +93,7 @@ class Reader : TextReader {
 bool is_instruments(std::string_view head) { return is_heading(take_until(head, "\n")); }
 
 Profile read_instruments(Source& source, const ReadOptions& options) {
-  return Reader(source, options).run();
+  return InstrumentsReader(source, options).run();
 }
 
 }  // namespace memflame

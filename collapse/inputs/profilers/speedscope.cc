@@ -247,7 +247,7 @@ class SpeedscopeReader {
   bool rounded_ = false;
 };
 
-bool has(std::string_view head, std::string_view text) {
+bool mentions(std::string_view head, std::string_view text) {
   return head.find(text) != std::string_view::npos;
 }
 
@@ -256,8 +256,9 @@ bool has(std::string_view head, std::string_view text) {
 bool is_speedscope(std::string_view head) {
   const size_t begin = head.find_first_not_of(" \t\r\n");
   if (begin == std::string_view::npos || head[begin] != '{') return false;
-  return has(head, "speedscope.app/file-format-schema.json") ||
-         (has(head, "\"shared\"") && has(head, "\"frames\"") && has(head, "\"exporter\""));
+  return mentions(head, "speedscope.app/file-format-schema.json") ||
+         (mentions(head, "\"shared\"") && mentions(head, "\"frames\"") &&
+          mentions(head, "\"exporter\""));
 }
 
 Profile read_speedscope(Source& source, const ReadOptions& options) {

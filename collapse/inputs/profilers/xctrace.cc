@@ -15,9 +15,9 @@
 namespace memflame {
 namespace {
 
-class Reader {
+class XctraceReader {
  public:
-  Reader(Source& source, const ReadOptions& options) : source_(source), options_(options) {}
+  XctraceReader(Source& source, const ReadOptions& options) : source_(source), options_(options) {}
 
   Profile run() {
     profile_.types = {{"samples", Unit::count}, {"time", Unit::nanoseconds}};
@@ -181,7 +181,7 @@ bool is_xctrace(std::string_view head) {
 }
 
 Profile read_xctrace(Source& source, const ReadOptions& options) {
-  return Reader(source, options).run();
+  return XctraceReader(source, options).run();
 }
 
 }  // namespace memflame

@@ -19,14 +19,14 @@ namespace {
 
 constexpr ByteSet end_of_id = byte_set(" :");
 
-bool is_frame(std::string_view line) {
+bool is_eu_stack_frame(std::string_view line) {
   if (!line.starts_with('#')) return false;
   line.remove_prefix(1);
   const std::string_view number = take_until(line, " ");
   return all_in(number, digit_bytes) && trimmed(line).starts_with("0x");
 }
 
-class Reader : TextReader {
+class EuStackReader : TextReader {
  public:
   using TextReader::TextReader;
 
@@ -45,7 +45,7 @@ class Reader : TextReader {
  private:
   void take(std::string_view line) {
     if (line.starts_with("PID ") || line.starts_with("TID ")) return begin(line);
-    if (in_thread_ && is_frame(line)) return take_frame(line);
+    if (in_thread_ && is_eu_stack_frame(line)) return take_frame(line);
     if (in_thread_ && line.starts_with("    ") && have_frame_) return take_detail(trimmed(line));
     // Printed on standard error, and possibly captured with the output.
     if (line.starts_with("eu-stack: ") &&
@@ -132,14 +132,14 @@ bool is_eu_stack(std::string_view head) {
   std::string_view line;
   bool thread = false;
   while (next_line(head, line)) {
-    if (thread && is_frame(line)) return true;
+    if (thread && is_eu_stack_frame(line)) return true;
     thread = line.starts_with("TID ") && line.ends_with(':');
   }
   return false;
 }
 
 Profile read_eu_stack(Source& source, const ReadOptions& options) {
-  return Reader(source, options).run();
+  return EuStackReader(source, options).run();
 }
 
 }  // namespace memflame

@@ -15,7 +15,7 @@
 namespace memflame {
 namespace {
 
-class Reader : TextReader {
+class GdbReader : TextReader {
  public:
   using TextReader::TextReader;
 
@@ -160,7 +160,7 @@ bool is_gdb(std::string_view head) {
 }
 
 Profile read_gdb(Source& source, const ReadOptions& options) {
-  return Reader(source, options).run();
+  return GdbReader(source, options).run();
 }
 
 }  // namespace memflame

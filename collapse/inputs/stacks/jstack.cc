@@ -32,7 +32,7 @@ TextFrame parse(std::string_view line) {
   return frame;
 }
 
-class Reader : TextReader {
+class JstackReader : TextReader {
  public:
   using TextReader::TextReader;
 
@@ -98,7 +98,7 @@ bool is_jstack(std::string_view head) {
 }
 
 Profile read_jstack(Source& source, const ReadOptions& options) {
-  return Reader(source, options).run();
+  return JstackReader(source, options).run();
 }
 
 }  // namespace memflame

@@ -22,9 +22,9 @@
 namespace memflame {
 namespace {
 
-constexpr std::string_view allocated = " bytes allocated at:";
+constexpr std::string_view allocated_at = " bytes allocated at:";
 
-bool is_banner(std::string_view line) {
+bool is_bcc_banner(std::string_view line) {
   return (line.starts_with("Tracing ") || line.starts_with("Sampling at ")) &&
          (line.ends_with("Hit Ctrl-C to end.") || line.ends_with(" secs."));
 }
@@ -38,7 +38,7 @@ std::string_view without_quotes(std::string_view name) {
 
 constexpr ByteSet time_bytes = byte_set("0123456789:");
 
-bool is_time(std::string_view line) {
+bool is_clock_time(std::string_view line) {
   line = trimmed(line);
   return line.size() == 8 && line[2] == ':' && line[5] == ':' && all_in(line, time_bytes);
 }
@@ -69,7 +69,7 @@ TextFrame parse(std::string_view line, const ReadOptions& options) {
   return frame;
 }
 
-class Reader : TextReader {
+class BccReader : TextReader {
  public:
   using TextReader::TextReader;
 
@@ -94,9 +94,9 @@ class Reader : TextReader {
   }
 
   void unindented(std::string_view line) {
-    if (line.ends_with(allocated)) {
+    if (line.ends_with(allocated_at)) {
       end_allocation();
-      allocation_ = integer(line.substr(0, line.size() - allocated.size()));
+      allocation_ = integer(line.substr(0, line.size() - allocated_at.size()));
       if (allocation_ && !options.type) profile.types = {{"bytes", Unit::bytes}};
       if (allocation_) return;
     }
@@ -108,7 +108,7 @@ class Reader : TextReader {
     const bool expected = std::any_of(known.begin(), known.end(), [&](std::string_view begin) {
       return line.starts_with(begin);
     });
-    if (!expected && !is_banner(line) && !is_time(line)) bad("no line of a stack");
+    if (!expected && !is_bcc_banner(line) && !is_clock_time(line)) bad("no line of a stack");
   }
 
   void delimiter() {
@@ -175,16 +175,16 @@ class Reader : TextReader {
 bool is_bcc_stacks(std::string_view head) {
   std::string_view line;
   while (next_line(head, line)) {
-    if (is_banner(line)) return true;
-    if (line.ends_with(allocated) &&
-        first_not_in(line, digit_bytes) == line.size() - allocated.size())
+    if (is_bcc_banner(line)) return true;
+    if (line.ends_with(allocated_at) &&
+        first_not_in(line, digit_bytes) == line.size() - allocated_at.size())
       return true;
   }
   return false;
 }
 
 Profile read_bcc_stacks(Source& source, const ReadOptions& options) {
-  return Reader(source, options).run();
+  return BccReader(source, options).run();
 }
 
 }  // namespace memflame

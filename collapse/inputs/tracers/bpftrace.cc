@@ -38,7 +38,7 @@ std::optional<std::string_view> take_map(std::string_view& line) {
   return name;
 }
 
-bool is_banner(std::string_view line) {
+bool is_bpftrace_banner(std::string_view line) {
   return (line.starts_with("Attaching ") || line.starts_with("Attached ")) &&
          line.find(" probe") != std::string_view::npos;
 }
@@ -52,7 +52,7 @@ std::optional<int64_t> bucket(std::string_view line) {
   return integer(before.substr(before.find_last_of(" \t") + 1));
 }
 
-class Reader : TextReader {
+class BpftraceReader : TextReader {
  public:
   using TextReader::TextReader;
 
@@ -86,7 +86,7 @@ class Reader : TextReader {
   }
 
   void other(std::string_view line) {
-    if (!line.empty() && line != "^C" && !is_banner(line)) bad("not a map");
+    if (!line.empty() && line != "^C" && !is_bpftrace_banner(line)) bad("not a map");
   }
 
   // `rest` begins with '[' or ':'.
@@ -183,7 +183,7 @@ bool is_bpftrace(std::string_view head) {
   std::string_view line;
   while (next_line(head, line)) {
     std::string_view rest = line;
-    if (is_banner(line)) return true;
+    if (is_bpftrace_banner(line)) return true;
     if (!take_map(rest)) continue;
     if (rest.starts_with('[') && (rest.size() == 1 || rest.ends_with(", ") || rest.ends_with(',') ||
                                   rest.find(value_mark) != std::string_view::npos))
@@ -193,7 +193,7 @@ bool is_bpftrace(std::string_view head) {
 }
 
 Profile read_bpftrace(Source& source, const ReadOptions& options) {
-  return Reader(source, options).run();
+  return BpftraceReader(source, options).run();
 }
 
 }  // namespace memflame

@@ -194,7 +194,7 @@ class Handler {
   int64_t buckets_ = 0;
 };
 
-class Reader : TextReader {
+class BpftraceJsonReader : TextReader {
  public:
   using TextReader::TextReader;
 
@@ -229,7 +229,7 @@ bool is_bpftrace_json(std::string_view head) {
 }
 
 Profile read_bpftrace_json(Source& source, const ReadOptions& options) {
-  return Reader(source, options).run();
+  return BpftraceJsonReader(source, options).run();
 }
 
 }  // namespace memflame

@@ -26,7 +26,7 @@ std::optional<uint64_t> address_of(std::string_view text) {
 }
 
 // "f@/src/f.c:12"; the name of a versioned symbol has an '@' but no line.
-void take_place(TextFrame& frame) {
+void take_bpftrace_place(TextFrame& frame) {
   const size_t at = frame.function.rfind('@');
   if (at == std::string_view::npos || at == 0) return;
   std::string_view place = frame.function.substr(at + 1);
@@ -108,7 +108,7 @@ TextFrame BpftraceMaps::parse(std::string_view line) const {
     frame.function.remove_prefix(inlined.size());
     frame.kind = FrameKind::inlined;
   }
-  take_place(frame);
+  take_bpftrace_place(frame);
   if (const auto address = address_of(frame.function)) {
     if (frame.kind == FrameKind::user) frame.kind = FrameKind::unknown;
     if (is_kernel_address(*address)) frame.kind = FrameKind::kernel;

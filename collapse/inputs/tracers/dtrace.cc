@@ -46,7 +46,7 @@ bool begins_with_number(std::string_view text) {
   return digits != 0 && text.substr(digits).starts_with("  ");
 }
 
-bool is_frame(std::string_view line) {
+bool is_dtrace_frame(std::string_view line) {
   return line.find('`') != std::string_view::npos ||
          (indent(line) >= frame_indent && !begins_with_number(line)) ||
          (trimmed(line).starts_with("0x") && hex_address(trimmed(line)));
@@ -56,7 +56,7 @@ bool is_distribution(std::string_view line) {
   return line.find("- Distribution -") != std::string_view::npos;
 }
 
-TextFrame parse(std::string_view line, const ReadOptions& options) {
+TextFrame parse_dtrace_frame(std::string_view line, const ReadOptions& options) {
   constexpr std::array<std::string_view, 5> kernels{"unix", "genunix", "mach_kernel", "kernel",
                                                     "vmlinux"};
   TextFrame frame{.function = trimmed(line)};
@@ -75,7 +75,7 @@ TextFrame parse(std::string_view line, const ReadOptions& options) {
   return frame;
 }
 
-class Reader : TextReader {
+class DtraceReader : TextReader {
  public:
   using TextReader::TextReader;
 
@@ -100,7 +100,7 @@ class Reader : TextReader {
     const std::string_view text = trimmed(line);
     // A number with a frame right below it was a key; stacks begin after an empty line.
     if (number_) {
-      if (text.empty() || !is_frame(line) || integer(text))
+      if (text.empty() || !is_dtrace_frame(line) || integer(text))
         end_stack(*number_);
       else
         keys_.push_back(std::to_string(*number_));
@@ -119,7 +119,7 @@ class Reader : TextReader {
       distribution_ = 0;
       return;
     }
-    if (is_frame(line)) return take_frame(line);
+    if (is_dtrace_frame(line)) return take_frame(line);
     take_key(text);
   }
 
@@ -133,7 +133,8 @@ class Reader : TextReader {
   void take_frame(std::string_view line) {
     if (new_part_ || parts_.empty()) parts_.push_back({frames_.size(), false});
     new_part_ = false;
-    const FrameId id = frame(line, [&](std::string_view text) { return parse(text, options); });
+    const FrameId id =
+        frame(line, [&](std::string_view text) { return parse_dtrace_frame(text, options); });
     if (profile.frames[id].kind == FrameKind::kernel) parts_.back().kernel = true;
     frames_.push_back(id);
   }
@@ -232,7 +233,7 @@ bool is_dtrace(std::string_view head) {
 }
 
 Profile read_dtrace(Source& source, const ReadOptions& options) {
-  return options.compat ? read_dtrace_compat(source, options) : Reader(source, options).run();
+  return options.compat ? read_dtrace_compat(source, options) : DtraceReader(source, options).run();
 }
 
 }  // namespace memflame

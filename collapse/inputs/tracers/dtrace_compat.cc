@@ -29,28 +29,28 @@ std::string_view without_hash(std::string_view name) {
 }
 
 // The escapes in rustc's names that C++ demanglers leave.
-struct Escape {
+struct RustEscape {
   std::string_view text, meaning;
 };
-constexpr std::array<Escape, 16> escapes{{{"$SP$", "@"},
-                                          {"$BP$", "*"},
-                                          {"$RF$", "&"},
-                                          {"$LT$", "<"},
-                                          {"$GT$", ">"},
-                                          {"$LP$", "("},
-                                          {"$RP$", ")"},
-                                          {"$C$", ","},
-                                          {"$u7e$", "~"},
-                                          {"$u20$", " "},
-                                          {"$u27$", "'"},
-                                          {"$u5b$", "["},
-                                          {"$u5d$", "]"},
-                                          {"$u7b$", "{"},
-                                          {"$u7d$", "}"},
-                                          {"$u3b$", ";"}}};
+constexpr std::array<RustEscape, 16> rust_escapes{{{"$SP$", "@"},
+                                                   {"$BP$", "*"},
+                                                   {"$RF$", "&"},
+                                                   {"$LT$", "<"},
+                                                   {"$GT$", ">"},
+                                                   {"$LP$", "("},
+                                                   {"$RP$", ")"},
+                                                   {"$C$", ","},
+                                                   {"$u7e$", "~"},
+                                                   {"$u20$", " "},
+                                                   {"$u27$", "'"},
+                                                   {"$u5b$", "["},
+                                                   {"$u5d$", "]"},
+                                                   {"$u7b$", "{"},
+                                                   {"$u7d$", "}"},
+                                                   {"$u3b$", ";"}}};
 
-const Escape* escape_at(std::string_view text) {
-  for (const Escape& escape : escapes)
+const RustEscape* escape_at(std::string_view text) {
+  for (const RustEscape& escape : rust_escapes)
     if (text.starts_with(escape.text)) return &escape;
   return nullptr;
 }
@@ -62,7 +62,7 @@ std::string unescaped(std::string_view name) {
   for (size_t i = 0; i < name.size();) {
     const std::string_view rest = name.substr(i);
     const bool first = i == (tick == std::string_view::npos ? 0 : tick + 1);
-    if (const Escape* escape = escape_at(rest)) {
+    if (const RustEscape* escape = escape_at(rest)) {
       out += escape->meaning;
       i += escape->text.size();
     } else if (rest.starts_with("..")) {

@@ -18,7 +18,7 @@
 namespace memflame {
 namespace {
 
-constexpr std::string_view heading = " stacks with outstanding allocations:";
+constexpr std::string_view memleak_heading = " stacks with outstanding allocations:";
 constexpr std::string_view entry = " allocations from stack";
 constexpr std::string_view lost = "stack information lost";
 
@@ -29,31 +29,31 @@ struct Heading {
 
 // "[11:16:33] Top 10 stacks with outstanding allocations:".
 std::optional<Heading> heading_of(std::string_view line) {
-  if (!line.starts_with('[') || !line.ends_with(heading)) return std::nullopt;
-  line = line.substr(1, line.size() - 1 - heading.size());
+  if (!line.starts_with('[') || !line.ends_with(memleak_heading)) return std::nullopt;
+  line = line.substr(1, line.size() - 1 - memleak_heading.size());
   const std::string_view time = take_until(line, "] Top ");
   const auto top = integer(line);
   if (!top) return std::nullopt;
   return Heading{time, *top};
 }
 
-struct Size {
+struct BlockSize {
   int64_t bytes = 0, blocks = 0;
 };
 
 // "80 bytes in 5 allocations from stack".
-std::optional<Size> size_of(std::string_view line) {
+std::optional<BlockSize> size_of(std::string_view line) {
   line = trimmed(line);
   if (!line.ends_with(entry)) return std::nullopt;
   line.remove_suffix(entry.size());
   const auto bytes = integer(take_until(line, " bytes in "));
   const auto blocks = integer(line);
   if (!bytes || !blocks || *bytes < 0 || *blocks < 0) return std::nullopt;
-  return Size{*bytes, *blocks};
+  return BlockSize{*bytes, *blocks};
 }
 
 // "f+0x1c /src/f.c:12" of libbpf-tools, in place of the module.
-void take_place(TextFrame& frame) {
+void take_memleak_place(TextFrame& frame) {
   const size_t offset = frame.function.rfind("+0x");
   const size_t at = frame.function.find(' ', offset == std::string_view::npos ? 0 : offset);
   if (at == std::string_view::npos) return;
@@ -68,14 +68,14 @@ void take_place(TextFrame& frame) {
 // An inlined function, below its frame: "f@0x1c /src/f.c:12" or "f /src/f.c:12".
 TextFrame inlined_frame(std::string_view text) {
   TextFrame frame{.function = trimmed(text), .kind = FrameKind::inlined};
-  take_place(frame);
+  take_memleak_place(frame);
   const size_t at = frame.function.rfind("@0x");
   if (at != std::string_view::npos && at != 0) frame.function = frame.function.substr(0, at);
   frame.function = without_offset(frame.function);
   return frame;
 }
 
-class Reader : TextReader {
+class MemleakReader : TextReader {
  public:
   using TextReader::TextReader;
 
@@ -84,7 +84,8 @@ class Reader : TextReader {
     each_line([&](std::string_view line) { take(line); });
     end_stack();
     if (!whole) cut_off("its last line may be cut off");
-    if (snapshots_ == 0) lines.fail("no line like '[12:00:00] Top 10" + std::string(heading) + "'");
+    if (snapshots_ == 0)
+      lines.fail("no line like '[12:00:00] Top 10" + std::string(memleak_heading) + "'");
     check_numbers();
     for (const Row& row : rows_)
       profile.add(row.stack, std::array{row.size.bytes, row.size.blocks});
@@ -96,13 +97,13 @@ class Reader : TextReader {
  private:
   struct Row {
     StackId stack;
-    Size size;
+    BlockSize size;
   };
 
   bool wanted() const {
-    const Snapshot& asked = options.snapshot;
-    return asked.kind == Snapshot::Kind::standard || snapshots_ == asked.first ||
-           (asked.kind == Snapshot::Kind::difference && snapshots_ == asked.second);
+    const WhichSnapshot& asked = options.snapshot;
+    return asked.kind == WhichSnapshot::Kind::standard || snapshots_ == asked.first ||
+           (asked.kind == WhichSnapshot::Kind::difference && snapshots_ == asked.second);
   }
 
   void take(std::string_view line) {
@@ -136,7 +137,7 @@ class Reader : TextReader {
   void begin_snapshot(const Heading& found) {
     end_stack();
     ++snapshots_;
-    if (options.snapshot.kind == Snapshot::Kind::standard) rows_.clear();
+    if (options.snapshot.kind == WhichSnapshot::Kind::standard) rows_.clear();
     printed_ = 0;
     if (!wanted()) return;
     time_ = found.time;
@@ -178,7 +179,7 @@ class Reader : TextReader {
     }
     if (text != "[unknown]")
       if (const auto module = take_bracketed(frame.function, '[', ']')) frame.module = *module;
-    take_place(frame);
+    take_memleak_place(frame);
     if (frame.module == "kernel" || is_kernel_address(hex_address(address).value_or(0)))
       frame.kind = FrameKind::kernel;
     if (frame.function.empty() || frame.function == "[unknown]" || frame.function == "<null sym>") {
@@ -199,9 +200,9 @@ class Reader : TextReader {
       size_t end = frames_.size();
       for (size_t i = groups_.size(); i-- > 0; end = groups_[i])
         for (size_t k = groups_[i]; k < end; ++k) top = profile.stacks.push(top, frames_[k]);
-      const bool minus = options.snapshot.kind == Snapshot::Kind::difference &&
+      const bool minus = options.snapshot.kind == WhichSnapshot::Kind::difference &&
                          snapshots_ == options.snapshot.first;
-      rows_.push_back({top, minus ? Size{-size_.bytes, -size_.blocks} : size_});
+      rows_.push_back({top, minus ? BlockSize{-size_.bytes, -size_.blocks} : size_});
       all_printed_ = printed_ < top_;
     }
     frames_.clear();
@@ -209,26 +210,27 @@ class Reader : TextReader {
   }
 
   void check_numbers() const {
-    const Snapshot& asked = options.snapshot;
+    const WhichSnapshot& asked = options.snapshot;
     const auto check = [&](uint64_t number) {
       if (number == 0 || number > snapshots_)
         lines.fail("it has no snapshot " + std::to_string(number) + ": there are 1 to " +
                    std::to_string(snapshots_));
     };
-    if (asked.kind != Snapshot::Kind::standard) check(asked.first);
-    if (asked.kind == Snapshot::Kind::difference) check(asked.second);
+    if (asked.kind != WhichSnapshot::Kind::standard) check(asked.first);
+    if (asked.kind == WhichSnapshot::Kind::difference) check(asked.second);
   }
 
   void tell() {
-    const Snapshot& asked = options.snapshot;
+    const WhichSnapshot& asked = options.snapshot;
     const auto number = [](uint64_t n) { return std::to_string(n); };
-    if (asked.kind == Snapshot::Kind::difference)
+    if (asked.kind == WhichSnapshot::Kind::difference)
       profile.meta.notes.push_back("snapshot " + number(asked.second) + " minus snapshot " +
                                    number(asked.first) + " of " + number(snapshots_));
     else
       profile.meta.notes.push_back(
-          "snapshot " + number(asked.kind == Snapshot::Kind::number ? asked.first : snapshots_) +
-          " of " + number(snapshots_) + ", at " + time_);
+          "snapshot " +
+          number(asked.kind == WhichSnapshot::Kind::number ? asked.first : snapshots_) + " of " +
+          number(snapshots_) + ", at " + time_);
     if (!all_printed_)
       profile.meta.notes.push_back("only the top " + with_commas(top_) +
                                    " stacks were printed: see memleak -T");
@@ -245,7 +247,7 @@ class Reader : TextReader {
   bool open_ = false;
   bool tabs_ = false;  // its lines begin with tabs: a line that begins with a blank is not part of
                        // it
-  Size size_;
+  BlockSize size_;
   std::vector<FrameId> frames_;
   std::vector<size_t> groups_;  // where a frame with its inlined functions begins in frames_
 };
@@ -255,13 +257,14 @@ class Reader : TextReader {
 bool is_memleak(std::string_view head) {
   std::string_view line;
   while (next_line(head, line))
-    if (line.starts_with('[') && line.ends_with(heading) && line.find("] Top ") < line.size())
+    if (line.starts_with('[') && line.ends_with(memleak_heading) &&
+        line.find("] Top ") < line.size())
       return true;
   return false;
 }
 
 Profile read_memleak(Source& source, const ReadOptions& options) {
-  return Reader(source, options).run();
+  return MemleakReader(source, options).run();
 }
 
 }  // namespace memflame

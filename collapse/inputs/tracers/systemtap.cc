@@ -22,14 +22,14 @@ std::string_view without_return(std::string_view text) {
   return text;
 }
 
-bool is_frame(std::string_view text) {
+bool is_systemtap_frame(std::string_view text) {
   text = without_return(text);
   if (!text.starts_with("0x") || !hex_address(take_until(text, " "))) return false;
   return text.empty() || text.starts_with(": ") || text.starts_with("[") || text == "(inexact)";
 }
 
 // "f+0x9/0x10 at /src/a.c:12"; a name may hold " at " itself.
-void take_place(TextFrame& frame) {
+void take_systemtap_place(TextFrame& frame) {
   const size_t at = frame.function.rfind(" at ");
   if (at == std::string_view::npos) return;
   const std::string_view before = frame.function.substr(0, at);
@@ -39,7 +39,7 @@ void take_place(TextFrame& frame) {
   frame.function = before;
 }
 
-TextFrame parse(std::string_view line, const ReadOptions& options) {
+TextFrame parse_systemtap_frame(std::string_view line, const ReadOptions& options) {
   constexpr std::string_view inexact = " (inexact)";
   std::string_view text = without_return(trimmed(line));
   if (text.ends_with(inexact)) text.remove_suffix(inexact.size());
@@ -48,9 +48,9 @@ TextFrame parse(std::string_view line, const ReadOptions& options) {
   TextFrame frame{.function = trimmed(text)};
   if (frame.function.ends_with(']')) {
     frame.module = without_offset(take_bracketed(frame.function, '[', ']').value_or(""));
-    take_place(frame);
+    take_systemtap_place(frame);
   } else {
-    take_place(frame);
+    take_systemtap_place(frame);
     frame.module = without_offset(take_bracketed(frame.function, '[', ']').value_or(""));
   }
   if (frame.module == "kernel" || is_kernel_address(hex_address(address).value_or(0)))
@@ -64,7 +64,7 @@ TextFrame parse(std::string_view line, const ReadOptions& options) {
   return frame;
 }
 
-class Reader : TextReader {
+class SystemtapReader : TextReader {
  public:
   using TextReader::TextReader;
 
@@ -79,8 +79,9 @@ class Reader : TextReader {
   void take(std::string_view line) {
     const std::string_view text = trimmed(line);
     if (text.empty() || text == "0x0") return;  // a stack may end in 0
-    if (is_frame(text)) {
-      frames_.push_back(frame(line, [&](std::string_view all) { return parse(all, options); }));
+    if (is_systemtap_frame(text)) {
+      frames_.push_back(
+          frame(line, [&](std::string_view all) { return parse_systemtap_frame(all, options); }));
       return;
     }
     const auto value = integer(text);
@@ -98,13 +99,14 @@ bool is_systemtap(std::string_view head) {
   std::string_view line;
   while (next_line(head, line)) {
     const std::string_view text = trimmed(line);
-    if (is_frame(text) && (text.ends_with(']') || text.ends_with("(inexact)"))) return true;
+    if (is_systemtap_frame(text) && (text.ends_with(']') || text.ends_with("(inexact)")))
+      return true;
   }
   return false;
 }
 
 Profile read_systemtap(Source& source, const ReadOptions& options) {
-  return Reader(source, options).run();
+  return SystemtapReader(source, options).run();
 }
 
 }  // namespace memflame

@@ -22,7 +22,7 @@
 namespace memflame {
 namespace {
 
-using Kind = JsonTokens::Kind;
+using Token = JsonTokens::Kind;
 
 constexpr size_t no_field = SIZE_MAX;
 
@@ -39,11 +39,7 @@ struct Sum {
   int64_t bytes = 0, objects = 0;
 };
 
-struct NumberHash {
-  size_t operator()(int64_t number) const noexcept { return mix(static_cast<uint64_t>(number), 0); }
-};
-
-enum Column : uint8_t { inuse_space, inuse_objects, alloc_space, alloc_objects, columns };
+enum HeapColumn : uint8_t { inuse_space, inuse_objects, alloc_space, alloc_objects, heap_columns };
 
 class HeapReader {
  public:
@@ -56,8 +52,8 @@ class HeapReader {
   }
 
   Profile run() {
-    if (json_.next() != Kind::begin_object) json_.fail("not an object,");
-    while (json_.next() == Kind::key) take(std::string(json_.text()));
+    if (json_.next() != Token::begin_object) json_.fail("not an object,");
+    while (json_.next() == Token::key) take(std::string(json_.text()));
     json_.next();
     const bool traced =
         std::any_of(live_.begin(), live_.end(), [](const auto& of) { return of.first != 0; });
@@ -83,14 +79,14 @@ class HeapReader {
   }
 
   void take_header() {
-    begin(Kind::begin_object, "snapshot");
-    while (json_.next() == Kind::key) {
+    begin(Token::begin_object, "snapshot");
+    while (json_.next() == Token::key) {
       if (json_.text() != "meta") {
         json_.skip_value();
         continue;
       }
-      begin(Kind::begin_object, "meta");
-      while (json_.next() == Kind::key) {
+      begin(Token::begin_object, "meta");
+      while (json_.next() == Token::key) {
         if (json_.text() == "node_fields")
           take_layout(objects_);
         else if (json_.text() == "trace_function_info_fields")
@@ -101,17 +97,17 @@ class HeapReader {
     }
   }
 
-  void begin(Kind kind, const char* what) {
+  void begin(Token kind, const char* what) {
     if (json_.next() != kind) json_.fail(std::string("\"") + what + "\" is not what V8 writes,");
   }
 
   void take_layout(Layout& layout) {
     constexpr size_t most = 64;
-    begin(Kind::begin_array, "…_fields");
+    begin(Token::begin_array, "…_fields");
     layout.names.clear();
-    while (json_.next() == Kind::string && layout.names.size() < most)
+    while (json_.next() == Token::string && layout.names.size() < most)
       layout.names.emplace_back(json_.text());
-    if (json_.kind() != Kind::end_array) json_.fail("these are not names of fields,");
+    if (json_.kind() != Token::end_array) json_.fail("these are not names of fields,");
   }
 
   // Calls `row` with each row; a row has as many numbers as the layout has names.
@@ -119,10 +115,10 @@ class HeapReader {
   void take_rows(const Layout& layout, const char* what, Row row) {
     if (layout.names.empty())
       json_.fail(std::string("\"") + what + "\" comes before its fields are named,");
-    begin(Kind::begin_array, what);
+    begin(Token::begin_array, what);
     std::vector<int64_t> numbers(layout.names.size());
     size_t at = 0;
-    while (json_.next() != Kind::end_array) {
+    while (json_.next() != Token::end_array) {
       const auto number = json_.integer();
       if (!number) json_.fail(std::string("\"") + what + "\" has something that is not a number,");
       numbers[at++] = *number;
@@ -164,11 +160,11 @@ class HeapReader {
   }
 
   void take_strings() {
-    begin(Kind::begin_array, "strings");
+    begin(Token::begin_array, "strings");
     if (functions_.empty() && tree_.nodes().size() > 1)
       json_.fail("the strings come before the functions that use them,");
-    for (int64_t number = 0; json_.next() != Kind::end_array; ++number) {
-      if (json_.kind() != Kind::string) json_.fail("not a string among the strings,");
+    for (int64_t number = 0; json_.next() != Token::end_array; ++number) {
+      if (json_.kind() != Token::string) json_.fail("not a string among the strings,");
       const auto used = strings_.find(number);
       if (used != strings_.end()) used->second = profile_.strings.intern(json_.text());
     }
@@ -196,8 +192,8 @@ class HeapReader {
     }
   }
 
-  void add(StackId stack, const std::array<int64_t, columns>& row) {
-    if (row != std::array<int64_t, columns>{}) profile_.add(stack, row);
+  void add(StackId stack, const std::array<int64_t, heap_columns>& row) {
+    if (row != std::array<int64_t, heap_columns>{}) profile_.add(stack, row);
   }
 
   std::vector<FrameId> make_frames() {

@@ -18,11 +18,7 @@
 namespace memflame {
 namespace {
 
-using Kind = JsonTokens::Kind;
-
-struct NumberHash {
-  size_t operator()(int64_t number) const noexcept { return mix(static_cast<uint64_t>(number), 0); }
-};
+using Token = JsonTokens::Kind;
 
 struct Node {
   size_t caller = 0;  // in the list, before this; the first is its own
@@ -38,8 +34,8 @@ class HeapProfileReader {
   }
 
   Profile run() {
-    if (json_.next() != Kind::begin_object) json_.fail("not an object,");
-    while (json_.next() == Kind::key) {
+    if (json_.next() != Token::begin_object) json_.fail("not an object,");
+    while (json_.next() == Token::key) {
       if (json_.text() == "head")
         take_tree();
       else if (json_.text() == "samples")
@@ -60,23 +56,23 @@ class HeapProfileReader {
   // The children of a node are objects in its "children": where a node ends, its caller continues.
   void take_tree() {
     if (!nodes_.empty()) json_.fail("a second \"head\"");
-    if (json_.next() != Kind::begin_object) json_.fail("\"head\" is not an object,");
+    if (json_.next() != Token::begin_object) json_.fail("\"head\" is not an object,");
     nodes_.emplace_back();
     size_t at = 0;
     while (true) {
       switch (json_.next()) {
-        case Kind::key:
+        case Token::key:
           take_field(nodes_[at]);
           break;
-        case Kind::begin_object:
+        case Token::begin_object:
           nodes_.push_back({.caller = at, .frame = {}});
           at = nodes_.size() - 1;
           break;
-        case Kind::end_object:
+        case Token::end_object:
           if (at == 0) return;
           at = nodes_[at].caller;
           break;
-        case Kind::end_array:
+        case Token::end_array:
           break;
         default:
           json_.fail("not a node of the tree,");
@@ -90,7 +86,7 @@ class HeapProfileReader {
     if (key == "selfSize") return take_number(node.bytes);
     if (key == "id") return take_number(node.id);
     if (key != "children") return json_.skip_value();
-    if (json_.next() != Kind::begin_array) json_.fail("\"children\" is not a list,");
+    if (json_.next() != Token::begin_array) json_.fail("\"children\" is not a list,");
   }
 
   void take_number(int64_t& into) {
@@ -102,10 +98,10 @@ class HeapProfileReader {
   }
 
   void take_frame(Node& node) {
-    if (json_.next() != Kind::begin_object) json_.fail("\"callFrame\" is not an object,");
+    if (json_.next() != Token::begin_object) json_.fail("\"callFrame\" is not an object,");
     std::string function, url;
     int64_t line = -1;
-    while (json_.next() == Kind::key) {
+    while (json_.next() == Token::key) {
       if (json_.text() == "functionName")
         function = json_.take_string();
       else if (json_.text() == "url")
@@ -122,10 +118,10 @@ class HeapProfileReader {
 
   // One object per entry; only its position matters.
   void take_samples() {
-    if (json_.next() != Kind::begin_array) json_.fail("\"samples\" is not a list,");
-    while (json_.next() != Kind::end_array) {
-      if (json_.kind() != Kind::begin_object) json_.fail("a sample is not an object,");
-      while (json_.next() == Kind::key) {
+    if (json_.next() != Token::begin_array) json_.fail("\"samples\" is not a list,");
+    while (json_.next() != Token::end_array) {
+      if (json_.kind() != Token::begin_object) json_.fail("a sample is not an object,");
+      while (json_.next() == Token::key) {
         if (json_.text() != "nodeId") {
           json_.skip_value();
         } else if (const auto id = json_.take_integer()) {

@@ -12,21 +12,21 @@ constexpr std::array fields{&V8TraceNode::id, &V8TraceNode::function, &V8TraceNo
 }  // namespace
 
 void V8TraceTree::take(JsonTokens& json) {
-  using Kind = JsonTokens::Kind;
-  if (json.next() != Kind::begin_array) json.fail("\"trace_tree\" is not a list,");
+  using Token = JsonTokens::Kind;
+  if (json.next() != Token::begin_array) json.fail("\"trace_tree\" is not a list,");
   std::vector<Level> levels{{}};
   while (!levels.empty()) {
     Level& level = levels.back();
     switch (json.next()) {
-      case Kind::number:
+      case Token::number:
         take_number(json, level);
         break;
-      case Kind::begin_array:
+      case Token::begin_array:
         if (level.field != fields.size()) json.fail("children before their caller,");
         level.field = 0;
         levels.push_back({.caller = nodes_.size() - 1});
         break;
-      case Kind::end_array:
+      case Token::end_array:
         if (level.field != 0) json.fail("a node that is not complete,");
         levels.pop_back();
         break;

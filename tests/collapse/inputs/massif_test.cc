@@ -33,7 +33,7 @@ const std::string text =
     snapshot(2, "70", "detailed\nn1: 70" + functions + " n0: 70 0x1091F8: main (a.c:7)\n") +
     snapshot(3, "60", "empty");
 
-ReadOptions at(Snapshot::Kind kind, uint64_t first, uint64_t second = 0) {
+ReadOptions at(WhichSnapshot::Kind kind, uint64_t first, uint64_t second = 0) {
   ReadOptions options;
   options.snapshot = {kind, first, second};
   return options;
@@ -62,7 +62,7 @@ TEST_CASE("massif: the peak, callers first") {
 }
 
 TEST_CASE("massif: any snapshot by its number, and the difference of two") {
-  using Kind = Snapshot::Kind;
+  using Kind = WhichSnapshot::Kind;
   CHECK(stacks(read_text(text, {}, at(Kind::number, 2))) == Stacks{{"main", 70}});
   CHECK(stacks(read_text(text, {}, at(Kind::number, 3))) ==
         Stacks{{"[a snapshot without stacks]", 60}});
@@ -185,7 +185,7 @@ TEST_CASE("massif: public samples") {
     constexpr std::string_view key = "\nmem_heap_B=";
     for (; (found = sample.find(key, found + 1)) != std::string::npos; ++number) {
       const int64_t heap = std::stoll(sample.substr(found + key.size()));
-      const Profile p = read_text(sample, {}, at(Snapshot::Kind::number, number));
+      const Profile p = read_text(sample, {}, at(WhichSnapshot::Kind::number, number));
       CHECK(p.total(0) == heap);
       if (!has_note(p, "no stacks of it")) ++trees;
       for (const StackId stack : p.touched()) CHECK(p.values(stack)[0] > 0);

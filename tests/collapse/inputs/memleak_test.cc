@@ -31,18 +31,18 @@ TEST_CASE("the Python tool: each list is the whole, the last one counts") {
 
 TEST_CASE("another list, and what one has more than another") {
   ReadOptions options;
-  options.snapshot = {Snapshot::Kind::number, 1, 0};
+  options.snapshot = {WhichSnapshot::Kind::number, 1, 0};
   const Profile first = read_data("memleak/python.txt", "", options);
   CHECK(stacks(first) == Stacks{{"__libc_start_main;main", 80}, {"[unknown];grow", 4096}});
   CHECK(first.meta.notes[0] == "snapshot 1 of 2, at 11:16:33");
-  options.snapshot = {Snapshot::Kind::difference, 1, 2};
+  options.snapshot = {WhichSnapshot::Kind::difference, 1, 2};
   const Profile grown = read_data("memleak/python.txt", "", options);
   CHECK(stacks(grown) == Stacks{{"__libc_start_main;main", 16}, {"[unknown];grow", 4096}});
   CHECK(stacks(grown, "blocks") == Stacks{{"__libc_start_main;main", 1}, {"[unknown];grow", 1}});
   CHECK(grown.meta.notes[0] == "snapshot 2 minus snapshot 1 of 2");
-  options.snapshot = {Snapshot::Kind::difference, 2, 1};
+  options.snapshot = {WhichSnapshot::Kind::difference, 2, 1};
   CHECK(read_data("memleak/python.txt", "", options).total(0) == -4112);
-  options.snapshot = {Snapshot::Kind::number, 3, 0};
+  options.snapshot = {WhichSnapshot::Kind::number, 3, 0};
   CHECK(
       error_of(file_text(std::string(TEST_DATA) + "/inputs/memleak/python.txt"), "memleak", options)
           .find("it has no snapshot 3: there are 1 to 2") != std::string::npos);
@@ -100,7 +100,7 @@ TEST_CASE("damaged and hostile texts") {
                  "memleak")
             .starts_with("text:2: the number 9223372036854775808 leaves"));
   ReadOptions minus;
-  minus.snapshot = {Snapshot::Kind::difference, 1, 2};
+  minus.snapshot = {WhichSnapshot::Kind::difference, 1, 2};
   const std::string least = "\t-9223372036854775808 bytes in 1 allocations from stack\n\t\tf [a]\n";
   CHECK(read(heading + least + heading + one, minus).losses[Loss::input_line].events != 0);
   const std::string cut = heading + one.substr(0, one.size() - 3);

@@ -101,13 +101,13 @@ TEST_CASE("the kernel") {
 TEST_CASE("modules") {
   CHECK(lines(keep_matching(with_modules(), patterns({"module:libz"}))) ==
         Lines{{"main;run;once_[i];inflate;do_fault_[k]", 8}, {"main;run;once_[i];inflate", 4}});
-  CHECK(lines(modules_as_frames(with_modules(), Modules::between)) ==
+  CHECK(lines(modules_as_frames(with_modules(), ModuleFrames::between)) ==
         Lines{{"[app];main;run", 2},
               {"[app];main;run;once_[i];[libz.so.1];inflate", 4},
               {"[app];main;run;once_[i];[libz.so.1];inflate;[kernel];do_fault_[k]", 8}});
-  CHECK(lines(modules_as_frames(with_modules(), Modules::only)) ==
+  CHECK(lines(modules_as_frames(with_modules(), ModuleFrames::only)) ==
         Lines{{"app", 2}, {"app;libz.so.1", 4}, {"app;libz.so.1;[kernel]_[k]", 8}});
-  const Profile none = modules_as_frames(profile_of(small), Modules::only);
+  const Profile none = modules_as_frames(profile_of(small), ModuleFrames::only);
   CHECK(lines(none) == lines(profile_of(small)));
   CHECK(none.meta.notes.back() == "the input does not say which module code is in");
 }

@@ -52,7 +52,7 @@ TidyOptions everything() {
   options.demangle = true;
   options.allocators = Allocators::hide;
   options.shorten = {true, true, true, true, true, true, true};
-  options.modules = Modules::between;
+  options.modules = ModuleFrames::between;
   options.recursion = Recursion::cycles;
   options.top = 1000;
   return options;

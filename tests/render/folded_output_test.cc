@@ -30,7 +30,7 @@ Profile bytes() {
   return p;
 }
 
-void add(Profile& p, std::initializer_list<std::string_view> path, int64_t value,
+void push(Profile& p, std::initializer_list<std::string_view> path, int64_t value,
          FrameKind kind = FrameKind::user) {
   StackId stack;
   for (const std::string_view frame : path) stack = p.push(stack, frame, kind);
@@ -41,11 +41,11 @@ void add(Profile& p, std::initializer_list<std::string_view> path, int64_t value
 
 TEST_CASE("one line per stack, in bytewise order, without zeros") {
   Profile p = bytes();
-  add(p, {"b"}, 1);
-  add(p, {"a", "b"}, 2);
-  add(p, {"a", "b-c"}, 3);
-  add(p, {"a"}, -4);
-  add(p, {"zero"}, 0);
+  push(p, {"b"}, 1);
+  push(p, {"a", "b"}, 2);
+  push(p, {"a", "b-c"}, 3);
+  push(p, {"a"}, -4);
+  push(p, {"zero"}, 0);
   CHECK(folded(p) == "a -4\na;b 2\na;b-c 3\nb 1\n");
 }
 
@@ -60,10 +60,10 @@ TEST_CASE("the shown column is written") {
 
 TEST_CASE("names cannot break a line or make two frames of one") {
   Profile p = bytes();
-  add(p, {"a;b", "c\nd 5", "e\xff\r"}, 1);
-  add(p, {"# no comment", "# inside"}, 2);
-  add(p, {"#"}, 4);
-  add(p, {"#", "f"}, 8);
+  push(p, {"a;b", "c\nd 5", "e\xff\r"}, 1);
+  push(p, {"# no comment", "# inside"}, 2);
+  push(p, {"#"}, 4);
+  push(p, {"#", "f"}, 8);
   CHECK(folded(p) ==
         "#;f 8\n_ 4\n_ no comment;# inside 2\n"
         "a:b;c\xEF\xBF\xBD"
@@ -81,17 +81,17 @@ TEST_CASE("stacks that read the same are one line") {
 
 TEST_CASE("kinds are marked") {
   Profile p = bytes();
-  add(p, {"k"}, 1, FrameKind::kernel);
-  add(p, {"i"}, 1, FrameKind::inlined);
-  add(p, {"j"}, 1, FrameKind::jit);
-  add(p, {"[libc.so.6+0x10]"}, 1, FrameKind::unknown);
-  add(p, {"[lost: too many]"}, 1, FrameKind::note);
+  push(p, {"k"}, 1, FrameKind::kernel);
+  push(p, {"i"}, 1, FrameKind::inlined);
+  push(p, {"j"}, 1, FrameKind::jit);
+  push(p, {"[libc.so.6+0x10]"}, 1, FrameKind::unknown);
+  push(p, {"[lost: too many]"}, 1, FrameKind::note);
   CHECK(folded(p) == "[libc.so.6+0x10] 1\n[lost: too many] 1\ni_[i] 1\nj_[j] 1\nk_[k] 1\n");
 }
 
 TEST_CASE("the header says what the stacks do not, in comments that no tool takes for a stack") {
   Profile p = bytes();
-  add(p, {"server"}, 5120, FrameKind::process);
+  push(p, {"server"}, 5120, FrameKind::process);
   p.meta = {.title = "Of \"mine\" 3",
             .command = "alloc -p 812",
             .host = "web-3",
@@ -133,7 +133,7 @@ TEST_CASE("a title that is asked for beats the profile's") {
 TEST_CASE("a value's name that is not a word cannot break the header") {
   Profile p;
   p.types = {{"bytes \"kept\"\nf 1", Unit::bytes}};
-  add(p, {"f"}, 2);
+  push(p, {"f"}, 2);
   const Profile back = read(folded(p, true));
   CHECK(back.types[0].unit == Unit::bytes);
   CHECK(back.total(0) == 2);

@@ -31,7 +31,7 @@ Profile bytes() {
 }
 
 void push(Profile& p, std::initializer_list<std::string_view> path, int64_t value,
-         FrameKind kind = FrameKind::user) {
+          FrameKind kind = FrameKind::user) {
   StackId stack;
   for (const std::string_view frame : path) stack = p.push(stack, frame, kind);
   p.add(stack, std::array{value});

@@ -3,7 +3,6 @@
 
 #include <elfutils/libdwelf.h>
 #include <fcntl.h>
-#include <gelf.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -42,82 +41,78 @@ ElfFile::ElfFile(const Module& module, FileSource& files) {
 }
 
 ElfProblem ElfFile::open(const Module& module) {
-  const auto [found, file] = search_.files->open({});
-  if (found == Found::not_elf) return ElfProblem::not_elf;
+  const OpenedFile opened = search_.files->open({});
+  if (opened.found == Found::not_elf) return ElfProblem::not_elf;
+  file_ = opened.file;
   struct stat status {};
-  if (file.get() < 0 || ::fstat(file.get(), &status) != 0) return ElfProblem::unreadable;
+  if (file_.get() < 0 || ::fstat(file_.get(), &status) != 0) return ElfProblem::unreadable;
   if (is_other_file(module, status)) return ElfProblem::replaced;
   unchecked_ = module.any_inode && module.build_id.empty() && module.file.get() < 0;
   search_.file.device = status.st_dev;
   search_.file.inode = status.st_ino;
 
+  image_ = ImageBytes(file_.get());
+  std::optional<ElfImage> headers = ElfImage::open_any(image_);
+  if (!headers || (headers->type() != ET_EXEC && headers->type() != ET_DYN))
+    return ElfProblem::not_elf;
+  headers_ = std::move(*headers);
+  search_.file.build_id = build_id_of(file_.get());
+  if (!module.build_id.empty() && search_.file.build_id != module.build_id)
+    return ElfProblem::replaced;
+  return open_for_names(module.path) ? ElfProblem::none : ElfProblem::not_elf;
+}
+
+bool ElfFile::open_for_names(const std::string& path) {
   dwfl_.reset(dwfl_begin(&callbacks));
-  if (!dwfl_) return ElfProblem::unreadable;
+  if (!dwfl_) return false;
   dwfl_report_begin(dwfl_.get());
   // libdwfl closes the descriptor it is given.
-  const int fd = ::fcntl(file.get(), F_DUPFD_CLOEXEC, 0);
-  dwfl_module_ =
-      dwfl_report_elf(dwfl_.get(), module.path.c_str(), module.path.c_str(), fd, 0, true);
+  const int fd = ::fcntl(file_.get(), F_DUPFD_CLOEXEC, 0);
+  dwfl_module_ = dwfl_report_elf(dwfl_.get(), path.c_str(), path.c_str(), fd, 0, true);
   dwfl_report_end(dwfl_.get(), nullptr, nullptr);
   if (dwfl_module_ == nullptr) {
     ::close(fd);
-    return ElfProblem::not_elf;
+    return false;
   }
   void** user_data = nullptr;
   dwfl_module_info(dwfl_module_, &user_data, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
   *user_data = &search_;
-  elf_ = dwfl_module_getelf(dwfl_module_, &bias_);
-  GElf_Ehdr header;
-  if (elf_ == nullptr || gelf_getehdr(elf_, &header) == nullptr ||
-      (header.e_type != ET_EXEC && header.e_type != ET_DYN))
-    return ElfProblem::not_elf;
-
-  search_.file.build_id = build_id_of(file.get());
-  if (!module.build_id.empty() && search_.file.build_id != module.build_id)
-    return ElfProblem::replaced;
-
-  size_t count = 0;
-  if (elf_getphdrnum(elf_, &count) != 0) return ElfProblem::not_elf;
-  for (size_t i = 0; i < count; ++i) {
-    GElf_Phdr segment;
-    if (gelf_getphdr(elf_, static_cast<int>(i), &segment) != nullptr && segment.p_type == PT_LOAD)
-      segments_.push_back(
-          {segment.p_offset, segment.p_vaddr, segment.p_filesz, (segment.p_flags & PF_X) != 0});
-  }
-  return ElfProblem::none;
+  return dwfl_module_getelf(dwfl_module_, &bias_) != nullptr;
 }
 
-const ElfFile::Segment* ElfFile::segment_of(uint64_t offset) const {
+const Elf64_Phdr* ElfFile::segment_of(uint64_t offset) const {
   // The same bytes can be in two segments (linkers that save space let them overlap in a page); the
   // search is for code, so an executable segment is preferred.
-  const Segment* found = nullptr;
-  for (const Segment& s : segments_)
-    if (offset >= s.offset && offset - s.offset < s.size && (found == nullptr || !found->code))
+  const Elf64_Phdr* found = nullptr;
+  for (const Elf64_Phdr& s : headers_.segments())
+    if (s.p_type == PT_LOAD && offset >= s.p_offset && offset - s.p_offset < s.p_filesz &&
+        (found == nullptr || !is_code(*found)))
       found = &s;
   return found;
 }
 
 std::optional<uint64_t> ElfFile::address_of(uint64_t offset) const {
-  const Segment* segment = segment_of(offset);
+  const Elf64_Phdr* segment = segment_of(offset);
   if (segment == nullptr) return std::nullopt;
-  return segment->address + (offset - segment->offset);
+  return segment->p_vaddr + (offset - segment->p_offset);
 }
 
 std::optional<CodeMapping> ElfFile::mapping_of(uint64_t offset) const {
-  const Segment* segment = segment_of(offset);
+  const Elf64_Phdr* segment = segment_of(offset);
   if (segment == nullptr) return std::nullopt;
-  const uint64_t before = std::min(segment->address, segment->offset) % code_page;
-  const uint64_t end = segment->address + segment->size;
+  const uint64_t before = std::min(segment->p_vaddr, segment->p_offset) % code_page;
+  const uint64_t end = segment->p_vaddr + segment->p_filesz;
   return CodeMapping{.file = {},
                      .build_id = search_.file.build_id,
-                     .start = segment->address - before,
+                     .start = segment->p_vaddr - before,
                      .limit = end + (code_page - end % code_page) % code_page,
-                     .offset = segment->offset - before};
+                     .offset = segment->p_offset - before};
 }
 
 uint64_t ElfFile::code_end(uint64_t address) const {
-  for (const Segment& s : segments_)
-    if (s.code && address >= s.address && address - s.address < s.size) return s.address + s.size;
+  for (const Elf64_Phdr& s : headers_.segments())
+    if (is_code(s) && address >= s.p_vaddr && address - s.p_vaddr < s.p_filesz)
+      return s.p_vaddr + s.p_filesz;
   return 0;
 }
 

@@ -4,10 +4,11 @@
 
 #include <elfutils/libdwfl.h>
 
+#include <memory>
 #include <optional>
-#include <vector>
 
 #include "collapse/symbolize/debug_files.h"
+#include "core/elf/image.h"
 
 namespace memflame {
 
@@ -40,7 +41,9 @@ class ElfFile {
   // End of the executable segment that holds `address`; 0 if there is none.
   uint64_t code_end(uint64_t address) const;
 
-  Elf* elf() const { return elf_; }
+  // Read with pread, apart from libdwfl.
+  const ImageBytes& image() const { return image_; }
+  const ElfImage& headers() const { return headers_; }
   Dwfl_Module* module() const { return dwfl_module_; }
   // nullptr if there is no DWARF; its addresses are ours minus `bias`.
   Dwarf* dwarf(Dwarf_Addr& bias);
@@ -48,11 +51,7 @@ class ElfFile {
   Dwarf_Addr bias() const { return bias_; }
 
  private:
-  struct Segment {
-    uint64_t offset, address, size;
-    bool code;
-  };
-  const Segment* segment_of(uint64_t offset) const;
+  const Elf64_Phdr* segment_of(uint64_t offset) const;
   struct CloseDwfl {
     void operator()(Dwfl* dwfl) const { dwfl_end(dwfl); }
   };
@@ -61,16 +60,18 @@ class ElfFile {
   };
 
   ElfProblem open(const Module& module);
+  bool open_for_names(const std::string& path);  // false if libdwfl does not take it
   bool attach_alternate(Dwarf* dwarf);
 
   DebugSearch search_;
+  SharedFd file_;
+  ImageBytes image_{-1};
+  ElfImage headers_;
   SharedFd alternate_file_;
   std::unique_ptr<Dwarf, CloseDwarf> alternate_;  // outlives dwfl_, which refers to it
   std::unique_ptr<Dwfl, CloseDwfl> dwfl_;
   Dwfl_Module* dwfl_module_ = nullptr;
-  Elf* elf_ = nullptr;
   Dwarf_Addr bias_ = 0;
-  std::vector<Segment> segments_;
   ElfProblem problem_ = ElfProblem::none;
   bool unchecked_ = false;
 };

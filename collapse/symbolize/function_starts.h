@@ -4,11 +4,12 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "collapse/symbolize/elf_file.h"
+#include "core/elf/frame_entry.h"
 
 namespace memflame {
 
@@ -21,7 +22,7 @@ class FunctionStarts {
   explicit FunctionStarts(const ElfFile& file);
 
   // The start of the function that holds `address`.
-  std::optional<uint64_t> start_of(uint64_t address) const;
+  std::optional<uint64_t> start_of(uint64_t address);
 
   // A program's header gives its start (_start), and the code there hands main to the C library.
   // Empty for all other functions, and for libraries.
@@ -32,23 +33,24 @@ class FunctionStarts {
     int32_t start = 0;  // relative to the index
     int32_t fde = 0;
   };
-  struct Mapped {  // a part of the file, at the linker's address
-    uint64_t address = 0;
-    std::span<const std::byte> bytes;
-  };
-  void map_segments(Elf* elf);
-  std::span<const std::byte> read(uint64_t address, uint64_t size) const;
+  ImageRange read(uint64_t address, uint64_t size) const;
+  Bytes read_near(uint64_t address, uint64_t size);
+  const std::optional<CieHead>& cie_at(uint64_t address);
   struct Extent {
     uint64_t size = 0;
     bool signal_frame = false;
   };
-  std::optional<Extent> extent_of(uint64_t fde) const;
-  void find_program_start(Elf* elf);
+  std::optional<Extent> extent_of(uint64_t fde);
+  void read_index(const Elf64_Phdr& segment);
+  void find_program_start();
 
-  std::vector<Mapped> mapped_;
+  const ElfFile& file_;
   uint64_t index_ = 0;  // address of .eh_frame_hdr
   std::vector<Entry> entries_;
-  uint64_t entry_point_ = 0, main_ = 0;  // 0: not a program, or not known
+  ImageRange near_;  // what was read last of the entries
+  uint64_t near_start_ = 0;
+  std::unordered_map<uint64_t, std::optional<CieHead>> cies_;  // by address
+  uint64_t entry_point_ = 0, main_ = 0;                        // 0: not a program, or not known
 };
 
 }  // namespace memflame

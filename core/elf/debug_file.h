@@ -18,8 +18,8 @@ struct DebugPlace {
 // Whether it is in lower-case hex, and of a usual length.
 bool is_build_id(const std::string& text);
 
-// /usr/lib/debug/.build-id/xx/yyyy.debug in the target's root and in ours. None if it is no build
-// id.
+// /usr/lib/debug/.build-id/xx/yyyy.debug in the target's root and in ours. None if the text is not
+// a build id.
 std::vector<DebugPlace> places_of_build_id(const std::string& root, const std::string& id);
 
 // .gnu_debuglink: a name chosen by whoever made the file, and the checksum of what it names.

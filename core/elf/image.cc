@@ -111,7 +111,7 @@ std::optional<ElfImage> ElfImage::open_any(const ImageBytes& image) {
 }
 
 bool ElfImage::is_x86_64_code() const {
-  return header_.e_ident[EI_CLASS] == ELFCLASS64 && header_.e_machine == EM_X86_64 &&
+  return is_wide() && header_.e_machine == EM_X86_64 &&
          (header_.e_type == ET_EXEC || header_.e_type == ET_DYN) &&
          header_.e_phentsize == sizeof(Elf64_Phdr);
 }

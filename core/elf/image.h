@@ -47,7 +47,10 @@ class ElfImage {
   // Files of any machine and type, little-endian.
   static std::optional<ElfImage> open_any(const ImageBytes& image);
 
-  uint64_t entry() const { return header_.e_entry; }  // which old linkers set in libraries too
+  uint64_t entry() const { return header_.e_entry; }      // which old linkers set in libraries too
+  unsigned type() const { return header_.e_type; }        // ET_…
+  unsigned machine() const { return header_.e_machine; }  // EM_…
+  bool is_wide() const { return header_.e_ident[EI_CLASS] == ELFCLASS64; }
   const std::vector<Elf64_Phdr>& segments() const { return segments_; }
   const std::vector<Elf64_Shdr>& sections() const { return sections_; }
   // nullptr if there is no section of this name with bytes in the file.

@@ -26,7 +26,8 @@ std::string_view SymbolSection::names_from(const Elf64_Sym& symbol) const {
 }
 
 std::string_view SymbolSection::name(const Elf64_Sym& symbol) const {
-  const std::string_view rest = names_from(symbol);
+  constexpr size_t longest = 4096;
+  const std::string_view rest = names_from(symbol).substr(0, longest);
   const size_t end = rest.find('\0');
   return end == std::string_view::npos ? std::string_view{} : rest.substr(0, end);
 }

@@ -12,18 +12,10 @@
 #include <span>
 #include <vector>
 
+#include "core/elf/frame_entry.h"
 #include "probes/unwind/row.h"
 
 namespace memflame::unwind {
-
-struct FrameSection {
-  std::span<const std::byte> bytes;
-  uint64_t address = 0;  // virtual, of the first byte: pc-relative pointers count from it
-  bool debug = false;    // .debug_frame
-  // An entry of length zero ends the section, if its size is not known.
-  bool ends_at_zero = false;
-  std::optional<uint64_t> text = {}, data = {};  // the bases of text- and data-relative pointers
-};
 
 // What a register's value, or the CFA, is computed from.
 struct Rule {
@@ -41,16 +33,9 @@ struct FrameState {
   Rule rbp, rbx, return_address;
 };
 
-struct Cie {
-  FrameState initial;  // after the program with which all of its FDEs begin
-  uint64_t code_align = 1;
-  int64_t data_align = 1;
-  uint64_t return_register = 0;
-  uint8_t encoding = 0;    // DW_EH_PE of the addresses in FDEs
-  bool augmented = false;  // FDEs have augmentation data: 'z'
-  bool signal = false;     // 'S'
-  bool broken = false;     // only the place of its FDEs' code is known
-  uint32_t section = 0;    // index in Frames::sections
+struct Cie : CieHead {
+  FrameState initial;    // after the program with which all of its FDEs begin
+  uint32_t section = 0;  // index in Frames::sections
 };
 
 struct Fde {

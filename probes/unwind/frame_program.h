@@ -2,19 +2,12 @@
 // The programs in CIEs and FDEs (DWARF 5 section 6.4.2), and the rows they make.
 #pragma once
 
-#include "probes/unwind/byte_cursor.h"
 #include "probes/unwind/eh_frame.h"
 
 namespace memflame::unwind {
 
 // Registers of x86-64 in DWARF's numbering (System V ABI, figure 3.36).
 constexpr uint64_t dwarf_rbx = 3, dwarf_rbp = 6, dwarf_rsp = 7, dwarf_rip = 16;
-
-// A pointer in one of the encodings DW_EH_PE_*. Fails if it is indirect, or relative to an unknown
-// base.
-uint64_t read_pointer(ByteCursor& in, uint8_t encoding, const FrameSection& section);
-// Only its size matters; its target is not read.
-void skip_pointer(ByteCursor& in, uint8_t encoding, const FrameSection& section);
 
 // Runs the program of a CIE. False if it is malformed.
 bool run_initial(const Cie& cie, const FrameSection& section, ByteCursor in, FrameState& state);

@@ -3,9 +3,6 @@
 
 #include <algorithm>
 
-#include "probes/unwind/byte_cursor.h"
-#include "probes/unwind/frame_program.h"
-
 namespace memflame::unwind {
 namespace {
 

@@ -2,9 +2,8 @@
 #include "probes/unwind/go_rows.h"
 
 #include <algorithm>
-#include <cstring>
 
-#include "core/go_functions.h"
+#include "core/elf/go_table.h"
 
 namespace memflame::unwind {
 namespace {
@@ -42,18 +41,9 @@ std::vector<row> rows_of(const GoFunctions& go, const GoFunctions::Function& fun
 }  // namespace
 
 GoRows go_rows(const ImageBytes& image, const ElfImage& elf) {
-  ImageRange table;
-  for (const char* name : go_sections)
-    if (const Elf64_Shdr* section = elf.section(name)) table = section_bytes(image, *section);
-  if (table.bytes.empty()) return {};
-  const Elf64_Shdr* text = elf.section(".text");
-  const GoFunctions go(table.bytes, text == nullptr ? 0 : text->sh_addr,
-                       [&](uint64_t address, std::span<std::byte> to) {
-                         const ImageRange code = code_at(image, elf, address, to.size());
-                         if (code.bytes.size() != to.size()) return false;
-                         std::ranges::copy(code.bytes, to.begin());
-                         return true;
-                       });
+  const GoTable table = go_table(image, elf);
+  if (!table.functions) return {};
+  const GoFunctions& go = *table.functions;
   GoRows found;
   found.functions.reserve(go.functions().size());
   for (const GoFunctions::Function& function : go.functions()) {

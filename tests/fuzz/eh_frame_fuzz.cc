@@ -5,6 +5,7 @@
 #include "probes/unwind/eh_frame.h"
 #include "probes/unwind/table.h"
 
+using namespace memflame;          // NOLINT(google-build-using-namespace): a program of its own
 using namespace memflame::unwind;  // NOLINT(google-build-using-namespace): a program of its own
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

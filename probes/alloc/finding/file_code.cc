@@ -66,23 +66,15 @@ const std::vector<Instruction>& FileCode::decoded(Extent extent) {
 // What the dynamic linker writes into slots: addresses of functions.
 void FileCode::read_links() {
   links_.emplace();
-  const std::vector<Elf64_Shdr>& sections = elf_.sections();
-  for (const Elf64_Shdr& section : sections) {
-    if (section.sh_type != SHT_RELA || (section.sh_flags & SHF_ALLOC) == 0 ||
-        section.sh_link >= sections.size())
-      continue;
-    if (sections[section.sh_link].sh_type != SHT_DYNSYM) continue;
-    const SymbolSection table(image_, elf_, sections[section.sh_link]);
-    for_each_in<Elf64_Rela>(raw_section_bytes(image_, section).bytes, [&](const Elf64_Rela& entry) {
-      const uint64_t type = ELF64_R_TYPE(entry.r_info), index = ELF64_R_SYM(entry.r_info);
-      if ((type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) || index >= table.size())
-        return;
-      const Elf64_Sym symbol = table.symbol(index);
-      const bool here = symbol.st_shndx != SHN_UNDEF && ELF64_ST_TYPE(symbol.st_info) == STT_FUNC;
-      links_->try_emplace(entry.r_offset,
-                          Link{std::string(table.name(symbol)), here ? symbol.st_value : 0});
-    });
-  }
+  for_each_relocation(
+      image_, elf_, [&](const SymbolSection& symbols, const Elf64_Rela& relocation) {
+        const uint64_t index = ELF64_R_SYM(relocation.r_info);
+        if (!fills_slot(relocation) || index >= symbols.size()) return;
+        const Elf64_Sym symbol = symbols.symbol(index);
+        const bool here = symbol.st_shndx != SHN_UNDEF && ELF64_ST_TYPE(symbol.st_info) == STT_FUNC;
+        links_->try_emplace(relocation.r_offset,
+                            Link{std::string(symbols.name(symbol)), here ? symbol.st_value : 0});
+      });
 }
 
 const FileCode::Link* FileCode::link_at(uint64_t slot) {

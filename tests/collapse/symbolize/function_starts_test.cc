@@ -31,7 +31,7 @@ struct Opened {
 
 TEST_CASE("functions of a stripped program begin where its symbols said") {
   const Opened stripped(files + "stripped");
-  const FunctionStarts starts(*stripped.file);
+  FunctionStarts starts(*stripped.file);
   const std::map<std::string, uint64_t> symbols = parse_nm(files + "pie.nm");
   for (const char* name : {"main", "plain", "_start"}) {
     CAPTURE(name);
@@ -47,7 +47,7 @@ TEST_CASE("functions of a stripped program begin where its symbols said") {
 
 TEST_CASE("what is not code of the file is in no function") {
   const Opened stripped(files + "stripped");
-  const FunctionStarts starts(*stripped.file);
+  FunctionStarts starts(*stripped.file);
   for (const uint64_t address : {uint64_t{0}, uint64_t{1}, uint64_t{1} << 40, UINT64_MAX})
     CHECK_FALSE(starts.start_of(address));
   CHECK(starts.name_of(0).empty());
@@ -55,7 +55,7 @@ TEST_CASE("what is not code of the file is in no function") {
 
 TEST_CASE("a library has no main") {
   const Opened library(files + "stripped.so");
-  const FunctionStarts starts(*library.file);
+  FunctionStarts starts(*library.file);
   const std::map<std::string, uint64_t> symbols = parse_nm(files + "pie.nm");
   for (const auto& [name, start] : symbols) CHECK(starts.name_of(start).empty());
 }

@@ -44,7 +44,7 @@ TEST_CASE("a 64-bit file, and a 32-bit one as if it were of 64") {
   }
 }
 
-TEST_CASE("what is no ELF file") {
+TEST_CASE("what is not an ELF file") {
   std::string text = written_elf<Elf64>("note");
   SUBCASE("big-endian") { text[EI_DATA] = ELFDATA2MSB; }
   SUBCASE("of no known class") { text[EI_CLASS] = 3; }

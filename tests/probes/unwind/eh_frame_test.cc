@@ -7,9 +7,9 @@
 #include <initializer_list>
 #include <string_view>
 
-#include "probes/unwind/byte_cursor.h"
 #include "probes/unwind/frame_program.h"
 
+using namespace memflame;          // NOLINT(google-build-using-namespace): tests only
 using namespace memflame::unwind;  // NOLINT(google-build-using-namespace): tests only
 
 namespace {
@@ -116,26 +116,6 @@ bool only(Raw program, int kind, int cfa = 0, int saved = 0) {
 }
 
 }  // namespace
-
-TEST_CASE("numbers of any length, and those that are too long") {
-  const auto read = [](Raw raw) { return Builder().raw(raw).bytes; };
-  CHECK(ByteCursor(read({0xe5, 0x8e, 0x26})).uleb() == 624485);
-  CHECK(ByteCursor(read({0xc0, 0xbb, 0x78})).sleb() == -123456);
-  const auto all = read({0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01});
-  CHECK(ByteCursor(all).uleb() == UINT64_MAX);
-  const auto lowest = read({0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x7f});
-  CHECK(ByteCursor(lowest).sleb() == INT64_MIN);
-  for (const Raw raw : {Raw{}, Raw{0x80}, Raw{255, 255, 255, 255, 255, 255, 255, 255, 255, 2},
-                        Raw{128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 0}}) {
-    const auto bytes = read(raw);
-    ByteCursor u(bytes), s(bytes);
-    u.uleb();
-    s.sleb();
-    CHECK(u.failed());
-    CHECK(s.failed());
-    CHECK(u.left() == 0);
-  }
-}
 
 TEST_CASE("what a function does with its frame becomes rows") {
   const auto rows =

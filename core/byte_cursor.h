@@ -7,7 +7,7 @@
 #include <cstring>
 #include <span>
 
-namespace memflame::unwind {
+namespace memflame {
 
 // Bytes beyond the end read as zero, and make failed() true from then on.
 class ByteCursor {
@@ -90,4 +90,4 @@ class ByteCursor {
   bool failed_ = false;
 };
 
-}  // namespace memflame::unwind
+}  // namespace memflame

@@ -89,6 +89,7 @@ struct DwarfIndex::UnitWalk {
       case DW_TAG_class_type:
       case DW_TAG_structure_type:
       case DW_TAG_union_type:
+      case DW_TAG_enumeration_type:  // Rust's have functions
       case DW_TAG_module:
       case DW_TAG_lexical_block:
         return dwarf_haschildren(&die) > 0;

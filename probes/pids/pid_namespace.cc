@@ -96,11 +96,8 @@ void require_own_proc() {
   const std::string own = std::to_string(::getpid());
   // The numbers of memflame in each namespace from that of /proc on; kernels without namespaces do
   // not say.
-  const size_t at = status.find("\nNSpid:");
-  std::istringstream numbers(at == std::string::npos ? own : status.substr(at + 7));
-  std::string line;
-  std::getline(numbers, line);
-  std::istringstream words(line);
+  const std::string pids = status_field(status, "NSpid");
+  std::istringstream words(pids.empty() ? own : pids);
   std::string first;
   std::string second;
   words >> first >> second;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The names that a JIT gives to its code.
+// The names that a watched JIT gives to its code.
 #pragma once
 
 #include <sys/types.h>
@@ -8,9 +8,7 @@
 
 namespace memflame {
 
-// JITs write /tmp/perf-PID.map, in the process's own root and with its own view of the pid. Anybody
-// can create a file of that name, so it must belong to the process's user or to root. Empty if
-// there is none; read up to about 256 MiB.
-std::string read_perf_map(pid_t pid);
+// What the process wrote to its perf-PID.map; empty if there is none.
+std::string perf_map_of(pid_t pid);
 
 }  // namespace memflame

@@ -20,11 +20,8 @@ namespace memflame {
 namespace {
 
 // "RssAnon:     123 kB" -> bytes
-int64_t status_field(std::string_view status, std::string_view name) {
-  const size_t at = status.find("\n" + std::string(name) + ":");
-  if (at == std::string_view::npos) return 0;
-  const char* digits = status.data() + at + name.size() + 2;
-  return std::strtoll(digits, nullptr, 10) * 1024;
+int64_t status_bytes(const std::string& status, const std::string& name) {
+  return std::strtoll(status_field(status, name).c_str(), nullptr, 10) * 1024;
 }
 
 // Numbers in hex, e.g. "7f00-7f10"; returns what follows.
@@ -41,25 +38,39 @@ struct Work {
 };
 
 Work work_of(pid_t pid) {
-  const std::string stat = read_file(proc_path(pid, "stat"));
-  Work work;
-  // Behind the name, which may hold anything: fields 3 and on (proc(5)).
-  const size_t name_end = stat.rfind(") ");
-  if (name_end == std::string::npos) return work;
-  std::istringstream fields(stat.substr(name_end + 2));
-  std::string state;
-  fields >> state;
-  work.runnable = state == "R";
-  int64_t value = 0;
-  for (int field = 4; field <= 15 && fields >> value; ++field)
-    if (field == 10 || field == 14 || field == 15) work.done += static_cast<uint64_t>(value);
-  return work;
+  const ProcessStat stat = parse_stat(read_file(proc_path(pid, "stat")));
+  return {stat.state == 'R', stat.minor_faults + stat.user_ticks + stat.system_ticks};
 }
 
 }  // namespace
 
 std::string proc_path(pid_t pid, const std::string& file) {
   return "/proc/" + std::to_string(pid) + "/" + file;
+}
+
+std::string status_field(const std::string& status, const std::string& name) {
+  const size_t at = status.find("\n" + name + ":");
+  if (at == std::string::npos) return {};
+  const size_t start = status.find_first_not_of(" \t", at + name.size() + 2);
+  return start == std::string::npos ? "" : status.substr(start, status.find('\n', start) - start);
+}
+
+ProcessStat parse_stat(const std::string& line) {
+  ProcessStat stat;
+  // Behind the name, which may hold anything: fields 3 and on (proc(5)).
+  const size_t name_end = line.rfind(") ");
+  if (name_end == std::string::npos) return stat;
+  std::istringstream fields(line.substr(name_end + 2));
+  fields >> stat.state;
+  int64_t value = 0;
+  for (int field = 4; field <= 17 && fields >> value; ++field) {
+    const auto number = static_cast<uint64_t>(value);
+    if (field == 10) stat.minor_faults = number;
+    if (field == 14) stat.user_ticks = number;
+    if (field == 15) stat.system_ticks = number;
+    if (field >= 16) stat.children_ticks += number;
+  }
+  return stat;
 }
 
 bool has_our_root(pid_t pid) {
@@ -146,12 +157,12 @@ std::optional<std::vector<MapsLine>> read_maps(pid_t pid) {
 std::optional<OsMemory> read_memory(pid_t pid) {
   const std::string status = read_file(proc_path(pid, "status"));
   if (status.find("\nVmSize:") == std::string::npos) return std::nullopt;
-  OsMemory memory{.vm_size = status_field(status, "VmSize"),
-                  .rss_anon = status_field(status, "RssAnon"),
-                  .rss_file = status_field(status, "RssFile"),
-                  .rss_shmem = status_field(status, "RssShmem"),
-                  .swap = status_field(status, "VmSwap"),
-                  .stack = status_field(status, "VmStk")};
+  OsMemory memory{.vm_size = status_bytes(status, "VmSize"),
+                  .rss_anon = status_bytes(status, "RssAnon"),
+                  .rss_file = status_bytes(status, "RssFile"),
+                  .rss_shmem = status_bytes(status, "RssShmem"),
+                  .swap = status_bytes(status, "VmSwap"),
+                  .stack = status_bytes(status, "VmStk")};
   const std::optional<std::vector<MapsLine>> maps = read_maps(pid);
   if (!maps) return std::nullopt;
   for (const MapsLine& line : *maps)
@@ -163,8 +174,8 @@ std::optional<OsMemory> read_memory_by_walk(pid_t pid) {
   std::optional<OsMemory> memory = read_memory(pid);
   const std::string rollup = read_file(proc_path(pid, "smaps_rollup"));
   if (!memory || rollup.find("\nRss:") == std::string::npos) return memory;
-  memory->rss_anon = status_field(rollup, "Anonymous");
-  memory->rss_file = status_field(rollup, "Rss") - memory->rss_anon - memory->rss_shmem;
+  memory->rss_anon = status_bytes(rollup, "Anonymous");
+  memory->rss_file = status_bytes(rollup, "Rss") - memory->rss_anon - memory->rss_shmem;
   return memory;
 }
 
@@ -214,13 +225,12 @@ std::vector<pid_t> working_processes(const std::vector<pid_t>& pids) {
 }
 
 bool is_alive(pid_t pid) {
-  const std::string stat = read_file(proc_path(pid, "stat"));
-  const size_t state = stat.rfind(") ");
-  return state != std::string::npos && stat[state + 2] != 'Z' && stat[state + 2] != 'X';
+  const char state = parse_stat(read_file(proc_path(pid, "stat"))).state;
+  return state != 0 && state != 'Z' && state != 'X';
 }
 
 bool has_address_space(pid_t pid) {
-  return read_file(proc_path(pid, "status")).find("\nVmSize:") != std::string::npos;
+  return !status_field(read_file(proc_path(pid, "status")), "VmSize").empty();
 }
 
 }  // namespace memflame

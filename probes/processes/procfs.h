@@ -37,6 +37,18 @@ struct MapsLine {
 std::string proc_path(pid_t pid, const std::string& file);  // /proc/PID/FILE
 bool has_our_root(pid_t pid);                               // sees the same / as memflame
 
+// What follows "NAME:" in /proc/PID/status; "" if it is not there.
+std::string status_field(const std::string& status, const std::string& name);
+
+// From /proc/PID/stat; zeros for what the line does not have.
+struct ProcessStat {
+  char state = 0;  // 'R', 'S', 'Z', …
+  uint64_t minor_faults = 0;
+  uint64_t user_ticks = 0, system_ticks = 0;
+  uint64_t children_ticks = 0;  // both, of children that were waited for
+};
+ProcessStat parse_stat(const std::string& line);
+
 std::vector<MapsLine> parse_maps(std::string_view text);
 std::optional<std::vector<MapsLine>> read_maps(pid_t pid);
 

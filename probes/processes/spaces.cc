@@ -399,7 +399,7 @@ std::vector<ModuleId> Spaces::modules_of(pid_t pid) {
 
 void Spaces::take_perf_map(Watched& space) {
   if (space.has_anonymous_code && !space.ended)
-    space.space.perf_map = read_perf_map(static_cast<pid_t>(space.space.pid));
+    space.space.perf_map = perf_map_of(static_cast<pid_t>(space.space.pid));
 }
 
 void Spaces::settle() {

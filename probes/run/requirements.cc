@@ -24,13 +24,6 @@ constexpr int cap_sys_admin = 21;
 constexpr int cap_perfmon = 38;
 constexpr int cap_bpf = 39;
 
-std::string field(const std::string& status, const std::string& name) {
-  const size_t at = status.find("\n" + name + ":");
-  if (at == std::string::npos) return {};
-  const size_t start = status.find_first_not_of(" \t", at + name.size() + 2);
-  return status.substr(start, status.find('\n', start) - start);
-}
-
 std::string pid_text(pid_t pid) { return "process " + std::to_string(pid); }
 
 }  // namespace
@@ -44,7 +37,7 @@ void require_kernel_and_privilege() {
     throw Error(std::string("kernel ") + names.release +
                     " is older than 6.1, the oldest that memflame was run on",
                 ExitCode::requirement);
-  const std::string mask = field(read_file("/proc/self/status"), "CapEff");
+  const std::string mask = status_field(read_file("/proc/self/status"), "CapEff");
   const uint64_t held = std::strtoull(mask.c_str(), nullptr, 16);
   const auto has = [held](int capability) { return (held >> capability & 1) != 0; };
   std::string missing;
@@ -67,11 +60,12 @@ void require_traceable(pid_t pid) {
   const std::string status = read_file(folder + "/status");
   if (status.empty()) throw Error("there is no " + pid_text(pid));
   if (pid == ::getpid()) throw Error(pid_text(pid) + " is memflame itself");
-  const std::string leader = field(status, "Tgid");
+  const std::string leader = status_field(status, "Tgid");
   if (leader != std::to_string(pid))
     throw Error(std::to_string(pid) + " is a thread of process " + leader + ": use -p " + leader);
-  if (field(status, "State").starts_with("Z")) throw Error(pid_text(pid) + " has already exited");
-  if (field(status, "VmSize").empty())
+  if (status_field(status, "State").starts_with("Z"))
+    throw Error(pid_text(pid) + " has already exited");
+  if (status_field(status, "VmSize").empty())
     throw Error(pid_text(pid) + " is a kernel thread, which has no memory of its own");
   if (read_file(folder + "/maps").empty())
     throw Error(

@@ -49,6 +49,27 @@ TEST_CASE("our own process: alive, with memory; the kernel's threads and nobody:
   CHECK(read_comm(999999999).empty());
 }
 
+TEST_CASE("a line of /proc/PID/stat, as far as it goes") {
+  const ProcessStat stat =
+      parse_stat("77 (a) b (c)) S 1 77 77 0 -1 4194304 1 2 3 4 150 50 30 20 20 0 1 0 5 6 7\n");
+  CHECK(stat.state == 'S');
+  CHECK(stat.minor_faults == 1);
+  CHECK(stat.user_ticks == 150);
+  CHECK(stat.system_ticks == 50);
+  CHECK(stat.children_ticks == 50);
+  CHECK(parse_stat("").state == 0);
+  CHECK(parse_stat("77 (a").state == 0);
+  CHECK(parse_stat("77 (a) R 1").state == 'R');
+  CHECK(parse_stat("77 (a) R 1").user_ticks == 0);
+}
+
+TEST_CASE("a field of /proc/PID/status") {
+  const std::string status = "Name:\tx\nNSpid:\t77\t3\nUid:\n";
+  CHECK(status_field(status, "NSpid") == "77\t3");
+  CHECK(status_field(status, "pid").empty());
+  CHECK(status_field(status, "Uid").empty());
+}
+
 TEST_CASE("who works, and who sleeps") {
   int pipe[2];
   REQUIRE(::pipe(pipe) == 0);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // perf.data, as a file or as `perf record -o -` writes it: its samples, without perf.
-#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -14,7 +13,7 @@
 #include "collapse/issues.h"
 #include "collapse/symbolize/kallsyms.h"
 #include "core/elf/build_id.h"
-#include "core/root_file.h"
+#include "core/perf_map.h"
 #include "core/units.h"
 
 namespace memflame {
@@ -181,17 +180,11 @@ class PerfDataReader {
   void read_perf_maps() {
     if (!options_.symbols) return;
     for (const auto& [pid, space] : stacks_.with_jit()) {
-      const std::string path = "/tmp/perf-" + std::to_string(pid) + ".map";
-      const SharedFd file = open_in_root("", path);
-      struct stat status {};
-      // Anybody can create a file with that name.
-      if (file.get() < 0 || ::fstat(file.get(), &status) != 0 ||
-          (status.st_uid != 0 && status.st_uid != ::geteuid()))
-        continue;
-      recording_.spaces[space.index].perf_map =
-          read_text("/proc/self/fd/" + std::to_string(file.get()));
-      recording_.meta.notes.push_back("names of code made at run time are from " + path +
-                                      " as it is now");
+      std::optional<std::string> map = read_perf_map("", static_cast<pid_t>(pid), ::geteuid());
+      if (!map) continue;
+      recording_.spaces[space.index].perf_map = std::move(*map);
+      recording_.meta.notes.push_back("names of code made at run time are from " +
+                                      perf_map_path(static_cast<pid_t>(pid)) + " as it is now");
     }
   }
 

@@ -4,8 +4,6 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include <sstream>
-
 #include "probes/alloc/rate.h"
 #include "probes/processes/procfs.h"
 #include "probes/run/session.h"
@@ -17,20 +15,16 @@ constexpr double interval_seconds = 0.5;
 // CPU time that clock ticks can tell.
 constexpr double least_cpu_seconds = 0.05;
 
-}  // namespace
-
-uint64_t cpu_ticks(std::string_view stat, bool with_children) {
-  // Fields 14 to 17 (proc(5)), the second of which is a name that may hold anything.
-  const size_t name_end = stat.rfind(')');
-  if (name_end == std::string_view::npos) return 0;
-  std::istringstream fields{std::string(stat.substr(name_end + 1))};
-  std::string word;
-  for (int i = 3; i < 14; ++i) fields >> word;
-  uint64_t sum = 0;
-  uint64_t ticks = 0;
-  for (int i = 0; i < (with_children ? 4 : 2) && fields >> ticks; ++i) sum += ticks;
-  return sum;
+// User and system time.
+double cpu_seconds(pid_t pid, bool with_children) {
+  static const double tick = 1.0 / static_cast<double>(::sysconf(_SC_CLK_TCK));
+  const ProcessStat stat = parse_stat(read_file(proc_path(pid, "stat")));
+  const uint64_t ticks =
+      stat.user_ticks + stat.system_ticks + (with_children ? stat.children_ticks : 0);
+  return tick * static_cast<double>(ticks);
 }
+
+}  // namespace
 
 Governor::Governor(double budget_percent, const UprobeMeans& means)
     : budget_(budget_percent, [meter = PriceMeter(means)]() mutable { return meter.measure(); }) {}
@@ -51,11 +45,8 @@ Governor::Reading Governor::read(Session& session, const std::vector<pid_t>& pid
   now.trap_seconds = ((entries - stepped) * prices.entry + stepped * prices.stepped) / 1e9;
   now.cost_seconds =
       now.trap_seconds + ((entries + returns) * run_ns + returns * prices.returns) / 1e9;
-  static const double tick = 1.0 / static_cast<double>(::sysconf(_SC_CLK_TCK));
   const bool with_children = session.options().target.follow_children;
-  for (const pid_t pid : pids)
-    now.cpu_seconds += tick * number(cpu_ticks(read_file("/proc/" + std::to_string(pid) + "/stat"),
-                                               with_children));
+  for (const pid_t pid : pids) now.cpu_seconds += cpu_seconds(pid, with_children);
   return now;
 }
 

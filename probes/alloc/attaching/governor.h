@@ -12,7 +12,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "probes/alloc/attaching/budget.h"
@@ -21,10 +20,6 @@
 namespace memflame {
 
 class Session;
-
-// User and system time in a line of /proc/PID/stat, in clock ticks; with `with_children` also that
-// of waited-for children.
-uint64_t cpu_ticks(std::string_view stat, bool with_children);
 
 class Governor {
  public:

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The names that a JIT gives to its code.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+
+namespace memflame {
+
+// JITs write /tmp/perf-PID.map, in their own root ("": ours) and with their own view of the pid.
+// Anybody can create a file of that name, so it must belong to `user` or to root. Nothing if there
+// is none; read up to about 256 MiB.
+std::optional<std::string> read_perf_map(const std::string& root, pid_t pid,
+                                         std::optional<uid_t> user);
+
+// /tmp/perf-PID.map
+std::string perf_map_path(pid_t pid);
+
+}  // namespace memflame

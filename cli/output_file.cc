@@ -55,7 +55,7 @@ bool is_harmless_device(dev_t device) {
 
 // Where an output goes: to something written in place, or into a folder.
 struct Destination {
-  Place place;
+  FilePlace place;
   bool as_it_is = false;
   mode_t type = 0;  // of the existing file; 0 = none
 };
@@ -74,7 +74,7 @@ Destination destination_of(const std::string& path) try {
   // A link to a file is replaced, like the file itself. A link may lead to something written in
   // place; a folder is refused.
   if (status && S_ISLNK(status->st_mode) && may_follow(to.place, *status)) {
-    Place end = place_of(path, true);
+    FilePlace end = place_of(path, true);
     const std::optional<struct stat> there = end.status();
     if (there && !S_ISREG(there->st_mode)) {
       to.place = std::move(end);
@@ -111,7 +111,7 @@ UniqueFd duplicate(const std::string& path, int descriptor) {
   return file;
 }
 
-UniqueFd create(const std::string& path, const Place& place, Readers readers) try {
+UniqueFd create(const std::string& path, const FilePlace& place, Readers readers) try {
   return create_file(place, readers == Readers::owner ? 0600 : 0666);
 } catch (const Error& error) {
   fail(path, error.what());
@@ -141,8 +141,8 @@ void write_output(const std::string& path, const std::function<void(std::ostream
   const Destination to = destination_of(path);
   if (to.as_it_is) return write_all(path, open_as_it_is(path, to), write);
   const int folder = to.place.folder.get();
-  const Place partial{UniqueFd(::fcntl(folder, F_DUPFD_CLOEXEC, 3)),
-                      to.place.name + "." + std::to_string(::getpid()) + ".partial"};
+  const FilePlace partial{UniqueFd(::fcntl(folder, F_DUPFD_CLOEXEC, 3)),
+                          to.place.name + "." + std::to_string(::getpid()) + ".partial"};
   UniqueFd file = create(path, partial, readers);
   try {
     write_all(path, std::move(file), write);

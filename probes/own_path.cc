@@ -38,7 +38,7 @@ class Walk {
     go_on_with(path);
   }
 
-  Place run(bool follow_last) {
+  FilePlace run(bool follow_last) {
     while (!ahead_.empty()) {
       place_.name = std::move(ahead_.front());
       ahead_.pop_front();
@@ -102,21 +102,21 @@ class Walk {
 
   const std::string& path_;
   bool make_;
-  Place place_;
+  FilePlace place_;
   std::deque<std::string> ahead_;
   int links_ = 0;
 };
 
 }  // namespace
 
-std::optional<struct stat> Place::status() const {
+std::optional<struct stat> FilePlace::status() const {
   struct stat status {};
   if (::fstatat(folder.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) return status;
   if (errno != ENOENT) fail(name);
   return std::nullopt;
 }
 
-bool may_follow(const Place& place, const struct stat& link) {
+bool may_follow(const FilePlace& place, const struct stat& link) {
   if (link.st_uid == ::geteuid() || link.st_uid == caller().uid) return true;
   struct stat folder {};
   if (::fstat(place.folder.get(), &folder) != 0) return false;
@@ -124,11 +124,11 @@ bool may_follow(const Place& place, const struct stat& link) {
   return is_trusted(folder.st_uid) && (folder.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-Place place_of(const std::string& path, bool follow_last) {
+FilePlace place_of(const std::string& path, bool follow_last) {
   return Walk(path, false).run(follow_last);
 }
 
-UniqueFd create_file(const Place& place, mode_t mode) {
+UniqueFd create_file(const FilePlace& place, mode_t mode) {
   ::unlinkat(place.folder.get(), place.name.c_str(), 0);
   UniqueFd file(::openat(place.folder.get(), place.name.c_str(),
                          O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
@@ -143,7 +143,7 @@ UniqueFd create_file(const Place& place, mode_t mode) {
 }
 
 UniqueFd open_folder(const std::string& path, bool make) {
-  const Place place = Walk(path + "/", make).run(true);
+  const FilePlace place = Walk(path + "/", make).run(true);
   UniqueFd folder(::openat(place.folder.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!folder) fail(path);
   return folder;

@@ -16,7 +16,7 @@
 namespace memflame {
 
 // A name in a folder that is held open, so that nobody can move another folder under it.
-struct Place {
+struct FilePlace {
   UniqueFd folder;
   std::string name;  // "." if the path names a folder by its end: "/", "x/."
 
@@ -26,13 +26,13 @@ struct Place {
 
 // The place a path leads to. `follow_last`: also follow a link at the end. At most 40 links are
 // followed. Throws Error for a missing folder and for a link that may not be followed.
-Place place_of(const std::string& path, bool follow_last = false);
+FilePlace place_of(const std::string& path, bool follow_last = false);
 
 // Whether a link at this place may be followed.
-bool may_follow(const Place& place, const struct stat& link);
+bool may_follow(const FilePlace& place, const struct stat& link);
 
 // A new file for writing, in place of what had that name. It belongs to the caller. Throws Error.
-UniqueFd create_file(const Place& place, mode_t mode);
+UniqueFd create_file(const FilePlace& place, mode_t mode);
 
 // Opens a folder for reading. With `make`, missing ones are created (0700), but not in a folder
 // that belongs to neither root nor memflame's user. Throws Error.

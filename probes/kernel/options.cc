@@ -10,14 +10,15 @@ namespace memflame {
 namespace {
 
 // In the order of KernelKind.
-constexpr std::array kind_words{OptionWord{"slab"}, OptionWord{"pages"}, OptionWord{"percpu"},
-                                OptionWord{"vmalloc"}, OptionWord{"all"}};
+constexpr std::array kernel_kind_words{OptionWord{"slab"}, OptionWord{"pages"},
+                                       OptionWord{"percpu"}, OptionWord{"vmalloc"},
+                                       OptionWord{"all"}};
 
 }  // namespace
 
 std::vector<OptionRow> KernelOptions::rows(ProbeOptions&) {
-  return {{"kind", "WHAT", words_with_notes(kind_words) + " (default: slab)",
-           option::choice(kind_words, kind_)},
+  return {{"kind", "WHAT", words_with_notes(kernel_kind_words) + " (default: slab)",
+           option::choice(kernel_kind_words, kind_)},
           {"percpu", "", "the same as --kind percpu", option::Switch{&percpu_}},
           {"requested", "", "count requested bytes, not those the allocator allots",
            option::Switch{&requested}}};
@@ -27,7 +28,7 @@ void KernelOptions::settle(ProbeOptions&) {
   if (!percpu_) return;
   if (kind_ && *kind_ != KernelKind::percpu)
     throw Error("--percpu and --kind " +
-                    std::string(kind_words.at(static_cast<size_t>(*kind_)).name) +
+                    std::string(kernel_kind_words.at(static_cast<size_t>(*kind_)).name) +
                     " are mutually exclusive",
                 ExitCode::usage);
   kind_ = KernelKind::percpu;

@@ -11,7 +11,7 @@
 namespace memflame {
 namespace {
 
-int bpf(int command, void* attr, unsigned size) {
+int bpf_call(int command, void* attr, unsigned size) {
   return static_cast<int>(::syscall(SYS_bpf, command, attr, size));
 }
 
@@ -46,7 +46,7 @@ UniqueFd link_uprobe_multi(int program, const MultiProbe& probe) {
   attr.count = static_cast<uint32_t>(probe.offsets.size());
   attr.flags = probe.is_return ? uprobe_multi_return : 0;
   attr.pid = static_cast<uint32_t>(probe.pid);
-  return UniqueFd(bpf(BPF_LINK_CREATE, &attr, sizeof(attr)));
+  return UniqueFd(bpf_call(BPF_LINK_CREATE, &attr, sizeof(attr)));
 }
 
 UniqueFd open_raw_tracepoint(int program, const char* name) {
@@ -54,7 +54,7 @@ UniqueFd open_raw_tracepoint(int program, const char* name) {
   std::memset(&attr, 0, sizeof(attr));
   attr.raw_tracepoint.name = address_of(name);
   attr.raw_tracepoint.prog_fd = static_cast<uint32_t>(program);
-  return UniqueFd(bpf(BPF_RAW_TRACEPOINT_OPEN, &attr, sizeof(attr)));
+  return UniqueFd(bpf_call(BPF_RAW_TRACEPOINT_OPEN, &attr, sizeof(attr)));
 }
 
 UniqueFd load_trivial_kprobe(int attach_type) {
@@ -69,7 +69,7 @@ UniqueFd load_trivial_kprobe(int attach_type) {
   attr.insn_cnt = code.size();
   attr.license = address_of("GPL");
   attr.expected_attach_type = static_cast<uint32_t>(attach_type);
-  return UniqueFd(bpf(BPF_PROG_LOAD, &attr, sizeof(attr)));
+  return UniqueFd(bpf_call(BPF_PROG_LOAD, &attr, sizeof(attr)));
 }
 
 }  // namespace memflame

@@ -10,7 +10,7 @@
 namespace memflame {
 namespace {
 
-constexpr size_t most_named = 4;
+constexpr size_t most_deaths_named = 4;
 
 std::string signal_text(int signal) {
   const char* name = ::sigabbrev_np(signal);
@@ -23,7 +23,7 @@ std::string signal_text(int signal) {
 void Deaths::take(const bpf::space_record& record) {
   const auto status = static_cast<int>(record.exit_status);
   if (record.reason != bpf::space_end || !WIFSIGNALED(status)) return;
-  if (first_.size() == most_named) {
+  if (first_.size() == most_deaths_named) {
     ++others_;
     return;
   }

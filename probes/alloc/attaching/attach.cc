@@ -51,7 +51,7 @@ bpf::usable_size usable_of(const std::string& allocator, const std::string& func
 // "malloc+7" -> "malloc".
 std::string function_of(const std::string& site) { return site.substr(0, site.find('+')); }
 
-int rank(const AllocatorSite& site) {
+int attach_order(const AllocatorSite& site) {
   constexpr std::array<int, 6> ranks{0, 3, 1, 2, 0, 0};  // by enum call_action
   return site.shape.action < ranks.size() ? ranks.at(site.shape.action) : 0;
 }
@@ -73,7 +73,7 @@ AllocatorProbes merged(AllocatorProbes custom, const AllocatorProbes& found) {
                            found.allocators.end());
   custom.notes.insert(custom.notes.end(), found.notes.begin(), found.notes.end());
   std::stable_sort(custom.sites.begin(), custom.sites.end(),
-                   [](const auto& a, const auto& b) { return rank(a) < rank(b); });
+                   [](const auto& a, const auto& b) { return attach_order(a) < attach_order(b); });
   return custom;
 }
 

@@ -10,7 +10,7 @@
 namespace memflame {
 namespace {
 
-constexpr size_t max_text = 4096;
+constexpr size_t max_declaration = 4096;
 constexpr unsigned max_arguments = 6;  // those in registers
 
 // The text, and how far it is read.
@@ -149,9 +149,9 @@ void take_place(Cursor& cursor, CustomFunction& function) {
 
 Cursor begin(std::string_view option, std::string_view text) {
   Cursor cursor{option, text};
-  if (text.size() > max_text)
+  if (text.size() > max_declaration)
     throw Error(std::string(option) + ": a declaration of " + std::to_string(text.size()) +
-                    " bytes, more than the limit of " + std::to_string(max_text),
+                    " bytes, more than the limit of " + std::to_string(max_declaration),
                 ExitCode::usage);
   return cursor;
 }

@@ -176,7 +176,7 @@ void add_sites(FileCode& code, CustomHit& hit, Places& places) {
 }
 
 // No block is born whose death would be missed, no call begun whose end would be.
-int rank(const AllocatorSite& site) {
+int rank_of_action(const AllocatorSite& site) {
   switch (site.shape.action) {
     case bpf::action_free:
     case bpf::action_free_go:
@@ -223,7 +223,7 @@ void make_sites(CustomFile& file, int fd, const FindOptions& options) {
     if (!hit.problem.empty())
       file.probes.notes.push_back("'" + hit.declared->text + "': " + hit.name + " " + hit.problem);
   }
-  std::ranges::stable_sort(places.sites, {}, rank);
+  std::ranges::stable_sort(places.sites, {}, rank_of_action);
   file.probes.sites = std::move(places.sites);
   if (!file.probes.sites.empty()) file.probes.allocators.emplace_back(base_name(file.path));
 }

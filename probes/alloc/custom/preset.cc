@@ -49,7 +49,7 @@ void read_declarations(const json& document, const char* list,
   }
 }
 
-std::string read_file(const std::string& path) {
+std::string read_preset_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) throw Error("preset " + path + ": cannot be read");
   std::string text(max_file + 1, '\0');
@@ -108,7 +108,7 @@ Preset read_preset(std::string_view name_or_path) {
   const std::string name(name_or_path);
   const bool is_file = name.find('/') != std::string::npos || name.ends_with(".json");
   Preset preset =
-      is_file ? parse_preset(read_file(name), name) : parse_preset(embedded(name), name);
+      is_file ? parse_preset(read_preset_file(name), name) : parse_preset(embedded(name), name);
   if (may_come_later)
     for (CustomFunction& function : preset.functions) function.later = true;
   return preset;

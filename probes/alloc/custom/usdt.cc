@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint32_t note_type = 3;
 constexpr uint64_t max_section = 16 << 20;
-constexpr size_t max_text = 256;  // of a name, and of the arguments
+constexpr size_t max_note_text = 256;  // of a name, and of the arguments
 constexpr std::string_view owner("stapsdt\0", 8);
 
 // struct pt_regs as the kernel has it, by the order of its members.
@@ -108,7 +108,7 @@ std::string_view take_text(Bytes& bytes) {
   }
   const size_t length = static_cast<size_t>(static_cast<const char*>(end) - text);
   bytes = bytes.subspan(length + 1);
-  return length <= max_text ? std::string_view(text, length) : std::string_view();
+  return length <= max_note_text ? std::string_view(text, length) : std::string_view();
 }
 
 struct Addresses {

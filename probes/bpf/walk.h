@@ -4,7 +4,7 @@
 // The idea: user space turns .eh_frame into rows of 8 bytes, sorted by address, so one frame up is
 // a search by bisection and one or two reads of the stack. A cache from (list of mappings, address)
 // to the row makes a hot frame one hash look-up: about 45 ns a frame, as much as bpf_get_stack()
-// takes to follow a frame pointer (scripts/bench_stacks). Reads go through a window of 1 KiB, as
+// takes to follow a frame pointer (scripts/bench-stacks). Reads go through a window of 1 KiB, as
 // each costs 30 ns however small it is. One step is probes/unwind/step.h, which user space and
 // tests compile too. Source of the rules: DWARF 5, section 6.4, and the System V ABI for x86-64.
 //

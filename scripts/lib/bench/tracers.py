@@ -11,8 +11,8 @@ import time
 
 from lib import EXAMPLES, MEMFLAME, Memflame, check, path, spawn
 
-root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-built = os.path.join(os.path.dirname(EXAMPLES), "scripts/bench")
+root = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../.."))
+built = os.path.join(os.path.dirname(EXAMPLES), "scripts/lib/bench")
 FUNCTIONS = ["malloc", "calloc", "realloc", "free"]
 HEAPTRACK = "/usr/lib/heaptrack/libheaptrack_preload.so"
 
@@ -208,7 +208,7 @@ class Bpftrace(Peer):
         return "" if shutil.which("bpftrace") else "not installed: scripts/setup bench"
 
     def command(self, pid):
-        return ["bpftrace", "-p", str(pid), os.path.join(root, "scripts/bench/live.bt")]
+        return ["bpftrace", "-p", str(pid), os.path.join(root, "scripts/lib/bench/live.bt")]
 
 
 class Heaptrack(Tracer):

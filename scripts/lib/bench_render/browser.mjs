@@ -2,7 +2,7 @@
 // How long pictures take in headless Chromium, from the beginning of the page to the first paint and
 // from a change to what is painted then:
 //
-//   node scripts/bench_render/browser.mjs NODE_MODULES_FOLDER PICTURE…
+//   node scripts/lib/bench_render/browser.mjs NODE_MODULES_FOLDER PICTURE…
 //
 // where the folder is one that has playwright-core (tests/browser/run leaves one). $CHROMIUM is the
 // browser. Prints a line of milliseconds for each picture; each figure is the middle one of five.

@@ -22,7 +22,7 @@
 #include <vector>
 
 extern "C" {
-#include "scripts/bench/floor.h"
+#include "scripts/lib/bench/floor.h"
 }
 
 namespace {

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Real programs at work, for realworld and stack_table, which source this: each function starts one,
+# Real programs at work, for realworld and stack-table, which source this: each function starts one,
 # attaches memflame, has it work, stops it and checks that it did what it would have done alone.
 #
 # Before: $build, the build directory, $output, where summaries and outputs go. Changes PATH and sets:

@@ -11,7 +11,7 @@ from tracers import Breakpoints, output_of, tool
 
 
 class Pairs:
-    """scripts/bench/pairs.cc, waiting for a number."""
+    """scripts/lib/bench/pairs.cc, waiting for a number."""
 
     def __init__(self, what="malloc", depth=20, program="pairs", environment=None):
         self.process = spawn([tool(program), what, str(depth)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,

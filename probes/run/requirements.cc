@@ -48,6 +48,11 @@ void require_kernel_and_privilege() {
     throw Error("missing privilege " + missing +
                     ": run as root, or give memflame CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE",
                 ExitCode::requirement);
+  if (::access("/sys/kernel", F_OK) != 0)
+    throw Error(
+        "/sys is not mounted, where the kernel keeps its type information: "
+        "mount -t sysfs sysfs /sys, or give the container the host's /sys",
+        ExitCode::requirement);
   if (::access("/sys/kernel/btf/vmlinux", R_OK) != 0)
     throw Error(
         "this kernel has no type information (/sys/kernel/btf/vmlinux): use a kernel built with "

@@ -85,7 +85,7 @@ for file in ("/no/such/folder/x.svg", scratch):
     check(file in done.stderr, f"names the file: {done.stderr}")
 
 # A container without /sys: the kernel has its type information, but not there.
-done = subprocess.run(["unshare", "-m", "sh", "-c", 'umount -l /sys && exec "$0" alloc -- true', MEMFLAME],
+done = subprocess.run(["unshare", "-m", "sh", "-c", 'umount -l /sys && exec "$0" fault -d 1', MEMFLAME],
                       capture_output=True, text=True, check=False, cwd=scratch)
 equal(f"without /sys: {done.stderr}", done.returncode, REQUIREMENT)
 check("/sys is not mounted" in done.stderr, f"names /sys: {done.stderr}")

@@ -1,102 +1,98 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "collapse/symbolize/demangle.h"
 
+// Keeps libiberty.h from declaring basename() in another way than <string.h> does.
+#define HAVE_DECL_BASENAME 1
+#include <libiberty/demangle.h>
+
+#include <algorithm>
+#include <charconv>
 #include <csetjmp>
 #include <cstddef>
-
-#include "collapse/symbolize/rust_v0.h"
-#include "collapse/symbolize/utf8.h"
-
-// The demangler behind abi::__cxa_demangle, in the static part of libstdc++ (libsupc++). It hands
-// the text out in pieces. __cxa_demangle itself collects the whole before it returns, and 200 bytes
-// that refer back to themselves a few times make it allocate hundreds of megabytes.
-// NOLINTNEXTLINE(clang-diagnostic-reserved-identifier): the name is theirs
-extern "C" int __gcclibcxx_demangle_callback(const char* mangled,
-                                             void (*callback)(const char*, size_t, void*),
-                                             void* opaque);
+#include <cstring>
+#include <optional>
 
 namespace memflame {
 namespace {
 
 constexpr size_t max_name = 65536;  // in either form
 
+// libiberty hands the text out in pieces, so that it can be stopped: 200 bytes that refer back to
+// themselves a few times stand for hundreds of megabytes.
 struct Output {
   std::jmp_buf too_long;
-  size_t size = 0;
+  bool full;
+  size_t size;
   char text[max_name];
 };
 
+// A decoded identifier is printed from memory that libiberty frees right after, so it is stopped at
+// the next piece, where it has nothing to free.
 void append(const char* piece, size_t size, void* opaque) {
   Output& output = *static_cast<Output*>(opaque);
-  // The demangler keeps only its own stack, so leaving it this way leaks nothing.
-  if (size > max_name - output.size) std::longjmp(output.too_long, 1);
-  for (size_t i = 0; i < size; ++i) output.text[output.size++] = piece[i];
+  if (output.full) std::longjmp(output.too_long, 1);
+  output.full = size > max_name - output.size;
+  if (output.full) return;
+  std::memcpy(output.text + output.size, piece, size);
+  output.size += size;
 }
 
-// Only plain data may live in this frame, as longjmp returns to it.
-bool demangle_into(const char* mangled, Output& output) {
+using Demangler = int(const char*, int, demangle_callbackref, void*);
+
+// Only plain data may live in this frame, as longjmp returns to it. libiberty limits its recursion.
+bool demangle_into(Output& output, Demangler* demangler, const char* mangled, int options) {
+  output.full = false;
   output.size = 0;
   if (setjmp(output.too_long) != 0) return false;
-  return __gcclibcxx_demangle_callback(mangled, append, &output) == 0;
+  return demangler(mangled, options, append, &output) != 0 && !output.full;
 }
 
-bool is_hex_number(std::string_view text) {
-  return text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+std::optional<std::string> demangled_by(Demangler* demangler, const std::string& name,
+                                        int options) {
+  static thread_local Output output;
+  if (!demangle_into(output, demangler, name.c_str(), options)) return std::nullopt;
+  return std::string(output.text, output.size);
 }
 
-// LLVM appends ".llvm.1234" to names that it makes visible.
-std::string_view without_llvm_suffix(std::string_view name) {
-  return name.substr(0, name.find(".llvm."));
+void append_utf8(std::string& text, uint32_t code) {
+  const int tail = code < 0x80 ? 0 : code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+  constexpr uint32_t heads[] = {0, 0xc0, 0xe0, 0xf0};
+  text += static_cast<char>(heads[tail] | (code >> (6 * tail)));
+  for (int i = tail - 1; i >= 0; --i) text += static_cast<char>(0x80 | ((code >> (6 * i)) & 0x3f));
 }
 
-// Legacy Rust names are C++ names whose last part is a hash of 16 hex digits.
-bool is_legacy_rust(std::string_view name) {
-  constexpr size_t hash = 16;
-  name = without_llvm_suffix(name);
-  return name.size() > hash + 4 && name.ends_with('E') &&
-         name.substr(name.size() - hash - 4, 3) == "17h" &&
-         is_hex_number(name.substr(name.size() - hash - 1, hash));
-}
-
-struct Escape {
-  std::string_view code, text;
-};
-constexpr Escape escapes[] = {{"SP", "@"}, {"BP", "*"}, {"RF", "&"}, {"LT", "<"},
-                              {"GT", ">"}, {"LP", "("}, {"RP", ")"}, {"C", ","}};
-
-bool append_escape(std::string& text, std::string_view code) {
-  for (const Escape& escape : escapes)
-    if (escape.code == code) {
-      text += escape.text;
-      return true;
-    }
-  if (!code.starts_with('u') || code.size() < 2 || code.size() > 7 ||
-      !is_hex_number(code.substr(1)))
-    return false;
-  const unsigned long code_point = std::stoul(std::string(code.substr(1)), nullptr, 16);
-  if (code_point < 0x20 || !is_code_point(code_point)) return false;
-  append_utf8(text, static_cast<uint32_t>(code_point));
-  return true;
-}
-
-// "_$LT$T$u20$as$u20$Trait$GT$::f::h0123…" -> "<T as Trait>::f"
-std::string plain_rust(std::string_view name) {
-  name.remove_suffix(std::string_view("::h0123456789abcdef").size());
+// "gr$uf6$$udf$e" -> "größe": letters in Rust's legacy names that libiberty leaves as they are.
+std::string with_letters(const std::string& name) {
   std::string text;
-  while (!name.empty()) {
-    if (name.starts_with("_$") && (text.empty() || text.ends_with(':'))) name.remove_prefix(1);
-    if (name.starts_with("..")) {
-      text += "::";
-      name.remove_prefix(2);
-      continue;
+  for (size_t at = 0; at < name.size();) {
+    const size_t end = name.compare(at, 2, "$u") == 0 ? name.find('$', at + 1) : std::string::npos;
+    uint32_t code = 0;
+    if (end != std::string::npos) {
+      const char* const last = name.data() + end;
+      const auto [stop, error] = std::from_chars(name.data() + at + 2, last, code, 16);
+      if (error != std::errc() || stop != last) code = 0;
     }
-    const size_t end = name[0] == '$' ? name.find('$', 1) : std::string_view::npos;
-    if (end != std::string_view::npos && append_escape(text, name.substr(1, end - 1))) {
-      name.remove_prefix(end + 1);
-      continue;
+    if (code < 0x80 || code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) {
+      text += name[at++];
+    } else {
+      append_utf8(text, code);
+      at = end + 1;
     }
-    text += name[0];
-    name.remove_prefix(1);
+  }
+  return text;
+}
+
+// libiberty, up to that of 2025, prints constants of more than 64 bits without their first digit,
+// and with the "_" that ends them in the mangled name.
+std::string with_all_digits(std::string text, std::string_view mangled) {
+  for (size_t at = 0; at < mangled.size();) {
+    const size_t end = std::min(mangled.find_first_not_of("0123456789abcdef", at), mangled.size());
+    const std::string digits(mangled.substr(at, end - at));
+    at = end + 1;
+    if (digits.size() <= 16 || end == mangled.size() || mangled[end] != '_') continue;
+    const std::string wrong = "0x" + digits.substr(1) + "_";
+    for (size_t found = 0; (found = text.find(wrong, found)) != std::string::npos;)
+      text.replace(found, wrong.size(), "0x" + digits);
   }
   return text;
 }
@@ -104,16 +100,16 @@ std::string plain_rust(std::string_view name) {
 }  // namespace
 
 std::string demangle(std::string_view name) {
-  if (name.size() > max_name) return std::string(name);
-  if (name.starts_with("_R")) return demangle_rust_v0(name, max_name).value_or(std::string(name));
-  if (!name.starts_with("_Z")) return std::string(name);
-
-  const bool rust = is_legacy_rust(name);
-  const std::string mangled(rust ? without_llvm_suffix(name) : name);
-  static thread_local Output output;
-  if (!demangle_into(mangled.c_str(), output)) return std::string(name);
-  const std::string_view text(output.text, output.size);
-  return rust ? plain_rust(text) : std::string(text);
+  std::string mangled(name);
+  const bool may_be_cxx = name.starts_with("_Z");
+  if (name.size() > max_name || (!may_be_cxx && !name.starts_with("_R"))) return mangled;
+  // Legacy Rust names look like C++, with a hash at the end.
+  if (const auto rust = demangled_by(rust_demangle_callback, mangled, 0))
+    return may_be_cxx ? with_letters(*rust) : with_all_digits(*rust, name);
+  if (may_be_cxx)
+    if (auto cxx = demangled_by(cplus_demangle_v3_callback, mangled, DMGL_PARAMS | DMGL_ANSI))
+      return std::move(*cxx);
+  return mangled;
 }
 
 }  // namespace memflame

@@ -6,8 +6,6 @@
 #include <cstdint>
 #include <random>
 
-#include "collapse/symbolize/punycode.h"
-
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 
 namespace {
@@ -100,27 +98,15 @@ TEST_CASE("Rust, v0: types and constants") {
   CHECK(type("FG_RL0_hEQL0_h") == "for<'a> fn(&'a u8) -> &'a mut u8");
   CHECK(type("FG0_RL1_hRL0_hEu") == "for<'a, 'b> fn(&'a u8, &'b u8)");
   CHECK(type("DNtC1a1TEL_") == "dyn a::T");
-  CHECK(type("Kb1_Kb0_Kj1f_Kan5_Kc41_Kcd6_Kp") == "true, false, 31, -5, 'A', 'Ö', _");
+  CHECK(type("Kb1_Kb0_Kj1f_Kan5_Kc41_Kcd6_Kp") == "true, false, 31, -5, 'A', '\\u{d6}', _");
   CHECK(type("Ko123456789abcdef01_") == "0x123456789abcdef01");
+  CHECK(type("Knn80000000000000000000000000000000_") == "-0x80000000000000000000000000000000");
   CHECK(type("L_") == "'_");
   CHECK(type("INtC1a1VhE") == "a::V<u8>");
   CHECK(type("NtMC1aNtC1a1B1C") == "<a::B>::C");
   CHECK(type("NvXC1bNtC1a1BNtC1a1T1m") == "<a::B as a::T>::m");
-  CHECK(type("L5_").starts_with("_R"));  // a lifetime that nothing binds
   CHECK(type("lB7_") == "i32, i32");
   CHECK(type("B7_").starts_with("_R"));  // a reference to itself
-}
-
-TEST_CASE("punycode (RFC 3492, section 7.1)") {
-  CHECK(from_punycode("egbpdaj6bu4bxfgehfvwxn", '-') == "ليهمابتكلموشعربي؟");
-  CHECK(from_punycode("ihqwcrb4cv8a8dqg056pqjye", '-') == "他们为什么不说中文");
-  CHECK(from_punycode("Proprostnemluvesky-uyb24dma41a", '-') == "Pročprostěnemluvíčesky");
-  CHECK(from_punycode("2-u9tlzr9756bt3uc0v", '-') == "ひとつ屋根の下2");
-  CHECK(from_punycode("abc-", '-') == "abc");
-  CHECK(from_punycode("", '-') == "");
-  CHECK_FALSE(from_punycode("abc-A", '-'));
-  CHECK_FALSE(from_punycode("99999999", '-'));
-  CHECK_FALSE(from_punycode("abc-9", '-'));
 }
 
 TEST_CASE("names that would unfold to gigabytes stay as they are") {

@@ -103,27 +103,6 @@ struct Candidate {
   RawStackId allocating, first_freeing;  // none where unknown
 };
 
-// One captured call, for recordings with events (written by no probe yet in aggregate mode).
-enum class EventKind : uint8_t {
-  allocate,
-  release,
-  grow,
-  shrink,
-  map,
-  unmap,
-  remap,
-  protect,
-  fault
-};
-struct Event {
-  uint64_t time_ns = 0;
-  uint64_t address = 0;
-  int64_t size = 0;  // bytes
-  RawStackId stack;
-  uint32_t thread = 0;
-  EventKind kind = EventKind::allocate;
-};
-
 struct Symbol {
   std::string function;  // demangled
   std::string file;      // source file, empty when unknown
@@ -151,7 +130,6 @@ struct Recording {
   std::vector<Space> spaces{Space{}};
   std::vector<RawStack> stacks{RawStack{}};
   std::vector<Aggregate> sums;
-  std::vector<Event> events;
   std::vector<Candidate> candidates;
   // Functions (as in the symbol table) that were probed in several files: the name alone does not
   // tell which allocator they belong to.

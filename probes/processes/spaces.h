@@ -123,9 +123,6 @@ class Spaces {
   std::function<void()> catch_up_with_log_;
 };
 
-// What remains visible of mappings laid over each other, the newest first: sorted by address.
-std::vector<Mapping> overlay(std::span<const Mapping* const> newest_first);
-
 uint64_t monotonic_ns();
 
 }  // namespace memflame

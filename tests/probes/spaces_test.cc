@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "probes/processes/overlay.h"
+
 using namespace memflame;
 
 namespace {

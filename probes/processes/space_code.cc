@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Spaces: which code was mapped at a time, and at an address.
+#include <algorithm>
+
+#include "probes/processes/overlay.h"
+#include "probes/processes/spaces.h"
+
+namespace memflame {
+namespace {
+
+constexpr size_t most_code_kept = 1024;  // results of code_of()
+
+}  // namespace
+
+// Bounded, also below: a chain of forks is as long as there were processes.
+uint64_t Spaces::changes_of(SpaceId id) const {
+  uint64_t changes = 0;
+  for (int hops = 0; hops < 1024 && id && id.index < spaces_.size(); ++hops) {
+    changes += spaces_[id.index].changes;
+    id = spaces_[id.index].space.forked_from;
+  }
+  return changes;
+}
+
+const std::vector<Mapping>& Spaces::code_of(SpaceId id, uint64_t time_ns) {
+  const uint64_t changes = changes_of(id);
+  if (code_.size() >= most_code_kept && !code_.contains(id.index)) code_.clear();
+  CodeThen& kept = code_[id.index];
+  if (kept.changes != changes || time_ns < kept.from_ns || time_ns >= kept.until_ns) {
+    kept = look_up_code(id, time_ns);
+    kept.changes = changes;
+  }
+  return kept.code;
+}
+
+Spaces::CodeThen Spaces::look_up_code(SpaceId id, uint64_t time_ns) const {
+  CodeThen result;
+  result.until_ns = UINT64_MAX;
+  const uint64_t wanted_ns = time_ns;
+  uint64_t born_ns = UINT64_MAX;  // what comes to a parent after the fork is not the child's
+  const auto limit = [&](uint64_t at) {
+    if (at <= wanted_ns)
+      result.from_ns = std::max(result.from_ns, at);
+    else if (at <= born_ns)
+      result.until_ns = std::min(result.until_ns, at);
+  };
+  std::vector<const Mapping*> then;
+  std::vector<const Mapping*> later;  // what the log has missed may have been there before
+  // A child begins with its parent's code.
+  for (int hops = 0; hops < 1024 && id && id.index < spaces_.size(); ++hops) {
+    const Space& space = spaces_[id.index].space;
+    for (auto m = space.mappings.rbegin(); m != space.mappings.rend(); ++m) {
+      limit(m->from_ns);
+      limit(m->until_ns);
+      if (m->until_ns <= time_ns) continue;
+      (m->from_ns <= time_ns ? then : later).push_back(&*m);
+    }
+    time_ns = std::min(time_ns, space.from_ns);
+    born_ns = std::min(born_ns, space.from_ns);
+    id = space.forked_from;
+  }
+  then.insert(then.end(), later.begin(), later.end());
+  result.code = overlay(then);
+  return result;
+}
+
+const Mapping* Spaces::find(SpaceId id, uint64_t address) const {
+  for (int hops = 0; hops < 1024 && id && id.index < spaces_.size(); ++hops) {
+    const Space& space = spaces_[id.index].space;
+    for (auto m = space.mappings.rbegin(); m != space.mappings.rend(); ++m)
+      if (address >= m->start && address < m->end) return &*m;
+    id = space.forked_from;
+  }
+  return nullptr;
+}
+
+std::vector<SpaceId> Spaces::with_code(std::span<const Mapping> code) const {
+  std::vector<bool> wanted(modules_.size());
+  for (const Mapping& mapping : code) wanted[mapping.module.index] = true;
+  std::vector<SpaceId> found;
+  for (const Watched& space : spaces_)
+    if (!space.ended && std::any_of(space.space.mappings.begin(), space.space.mappings.end(),
+                                    [&](const Mapping& m) { return wanted[m.module.index]; }))
+      found.push_back(space.id);
+  return found;
+}
+
+}  // namespace memflame

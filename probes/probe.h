@@ -61,7 +61,8 @@ class Accounting {
   virtual void disarmed() {}
   virtual void on_event(const bpf::event_record&) {}
   virtual void on_call(const bpf::call_record&) {}
-  virtual void on_candidate(const bpf::candidate_record&) {}
+  // A record that only this probe sends: its type is bpf::record_own or above.
+  virtual void on_own_record(std::span<const std::byte> /*record*/) {}
   // About every 10 ms while counting.
   virtual void on_poll(Session&) {}
   // True if going on would do harm: counting then ends, whatever the user asked for.

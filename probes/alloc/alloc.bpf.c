@@ -12,6 +12,10 @@
 #include "../bpf/kernel_structs.h"
 #include "../bpf/shared.h"
 #include "bpf/call_shape.h"
+#include "bpf/config.h"
+
+const volatile struct alloc_config own SEC(".rodata.own") = {};
+struct rate rate SEC(".data.own") = {};
 
 struct probe_state {
   u64 sp;           // of the outermost call in flight, at its entry; 0 = none
@@ -83,7 +87,7 @@ ALWAYS_INLINE int on_allocate(struct pt_regs* ctx, struct process* process,
     COUNT(passed_over, 1);
     p = 0;
     // What this calls must not be taken for a call of the program's.
-    if (shape.leaf && !call->had_old && !config.trace) return no_return;
+    if (shape.leaf && !call->had_old && !own.trace) return no_return;
   }
   call->key = p ? capture(ctx, process, 1) : 0;
   call->probability = p;
@@ -97,14 +101,14 @@ ALWAYS_INLINE int on_allocate(struct pt_regs* ctx, struct process* process,
   call->return_slot = 0;
   if (shape.own_end)
     bpf_probe_read_user(&call->return_slot, sizeof(call->return_slot), (void*)ctx->sp);
-  if (config.check) check_family_of_call(call, ctx->sp);
+  if (own.check) check_family_of_call(call, ctx->sp);
   call->sp = ctx->sp;
   return shape.own_end ? no_return : ask_for_return;
 }
 
 // The size that a block really has, where its address tells, or the allocator's rules.
 ALWAYS_INLINE u64 real_size(struct call_shape shape, u64 address, u64 size, u64 alignment) {
-  if (!config.usable) return size;
+  if (!own.usable) return size;
   if (shape.usable == usable_glibc) {
     // malloc/malloc.c of glibc: the word before a block is the size of its chunk, with three flags.
     // A block's chunk is eight bytes larger than it, and sixteen when it is mapped on its own.
@@ -153,7 +157,7 @@ ALWAYS_INLINE void on_return(struct pt_regs* ctx, struct process* process, u64 s
                         .size = size,
                         .weight = weight_of(size, call->probability),
                         .count = count_of(call->probability),
-                        .time_ns = config.ages ? bpf_ktime_get_ns() : 0,
+                        .time_ns = own.ages ? bpf_ktime_get_ns() : 0,
                         .function = shape.function,
                         .family = shape.family};
   if (call->probability < certainly) block.seed = bpf_get_prandom_u32();
@@ -162,7 +166,7 @@ ALWAYS_INLINE void on_return(struct pt_regs* ctx, struct process* process, u64 s
   count_lost_stack(call->key, size);
   enter(call->key, &block, block_is_new);
   struct block_key key = {.address = address, .space = process->space};
-  if (config.check) forget_freed(&key);
+  if (own.check) forget_freed(&key);
   if (call->pool) join_pool(call->pool, &key, &block);
   put(&key, &block);
 }
@@ -191,7 +195,7 @@ ALWAYS_INLINE void on_throw(struct pt_regs* ctx, struct process* process) {
 // With --max-overhead: what the programs cost the target. One run in sixteen is timed.
 enum { timed_runs = 16, longest_run_ns = 500000 };
 ALWAYS_INLINE u64 start_clock(void) {
-  if (!config.governed || bpf_get_prandom_u32() % timed_runs != 0) return 0;
+  if (!own.governed || bpf_get_prandom_u32() % timed_runs != 0) return 0;
   return bpf_ktime_get_ns();
 }
 
@@ -217,7 +221,7 @@ ALWAYS_INLINE int on_action(struct pt_regs* ctx, struct process* process, struct
       on_throw(ctx, process);
       return no_return;
     case action_mark:
-      if (config.check) on_mark(ctx, shape);
+      if (own.check) on_mark(ctx, shape);
   }
   return no_return;
 }
@@ -226,11 +230,11 @@ ALWAYS_INLINE int on_entry(struct pt_regs* ctx) {
   struct process* process = current_process();
   if (!process) return no_return;
   struct call_shape shape = shape_of(ctx);
-  if (config.count_calls && shape.action != action_end) count_call(shape.function);
+  if (own.count_calls && shape.action != action_end) count_call(shape.function);
   u64 start = start_clock();
   int wanted = on_action(ctx, process, shape);
   stop_clock(start);
-  if (config.governed) {
+  if (own.governed) {
     COUNT(entries, 1);
     if (shape.stepped) COUNT(stepped, 1);
   }
@@ -243,7 +247,7 @@ ALWAYS_INLINE int on_return_probe(struct pt_regs* ctx) {
   u64 start = start_clock();
   on_return(ctx, process, ctx->sp - 8);
   stop_clock(start);
-  if (config.governed) COUNT(returns, 1);
+  if (own.governed) COUNT(returns, 1);
   return 0;
 }
 

@@ -75,14 +75,17 @@ void configure(const ProbeOptions& options, bpf::config& config, BpfObject& obje
   const AllocOptions& own = own_options<AllocOptions>(options);
   config.column_bytes = 1;
   config.own_links = own.own_links;
-  config.check = own.check;
-  config.usable = own.usable_size;
-  config.ages = options.ages || own.check;
-  config.governed = own.max_overhead > 0;
-  config.trace = options.on_call != nullptr;
-  config.count_calls = !own.alloc_specs.empty() || !own.free_specs.empty() || !own.presets.empty();
-  if (config.count_calls != 0) object.resize("function_calls", most_counted_functions);
-  fill_probabilities(config);
+  bpf::alloc_config in_kernel{};
+  in_kernel.check = own.check;
+  in_kernel.usable = own.usable_size;
+  in_kernel.ages = options.ages || own.check;
+  in_kernel.governed = own.max_overhead > 0;
+  in_kernel.trace = options.on_call != nullptr;
+  in_kernel.count_calls =
+      !own.alloc_specs.empty() || !own.free_specs.empty() || !own.presets.empty();
+  if (in_kernel.count_calls != 0) object.resize("function_calls", most_counted_functions);
+  fill_probabilities(in_kernel);
+  object.set_own(in_kernel);
   object.resize("blocks", options.max_live != 0 ? options.max_live : live_entries());
   if (own.check) object.resize("freed_blocks", freed_entries);
   const UprobeMeans means = uprobe_means(own.own_links, kernel_features());
@@ -98,7 +101,7 @@ void configure(const ProbeOptions& options, bpf::config& config, BpfObject& obje
   if (!means.session || own.own_links) return;
   object.leave_out("memflame_alloc_return");
   // Go's functions must not even have the chance of a return probe.
-  if (config.count_calls == 0) object.leave_out("memflame_alloc_enter");
+  if (in_kernel.count_calls == 0) object.leave_out("memflame_alloc_enter");
 }
 
 // What a malloc and its free cost in a process that is not watched but has the probes.
@@ -115,9 +118,9 @@ std::span<const std::byte> object() { return {memflame_alloc_object, memflame_al
 }  // namespace
 
 void AllocRun::attach(Session& session) {
-  bpf::globals& globals = session.object().globals();
-  if (own_.sample_bytes != 0) set_sampling(globals, own_.sample_bytes);
-  if (own_.every > 1) set_every(globals, own_.every);
+  auto& rate = session.object().own_data<bpf::rate>();
+  if (own_.sample_bytes != 0) set_sampling(rate, own_.sample_bytes);
+  if (own_.every > 1) set_every(rate, own_.every);
   const UprobeMeans means = uprobe_means(own_.own_links, session.features());
   if (own_.max_overhead > 0) governor_ = std::make_unique<Governor>(own_.max_overhead, means);
   if (own_.own_links) return attach_allocators(*this, session);

@@ -221,7 +221,10 @@ void AllocRun::leave_out_unsure(const bpf::counters& counters, Recording& record
         "mismatched frees there, and it has more blocks than are shown");
 }
 
-void AllocRun::on_candidate(const bpf::candidate_record& record) {
+// The only kind: a candidate. The ring has aligned it.
+void AllocRun::on_own_record(std::span<const std::byte> bytes) {
+  if (bytes.size() < sizeof(bpf::candidate_record)) return;
+  const auto& record = *reinterpret_cast<const bpf::candidate_record*>(bytes.data());
   if (!saw_enough(record)) {
     ++unsure_;
     if (record.kind == bpf::candidate_never_allocated) ++unsure_of_[record.freed_by];

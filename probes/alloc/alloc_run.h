@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -14,6 +15,7 @@
 
 #include "probes/alloc/attaching/governor.h"
 #include "probes/alloc/attaching/process_links.h"
+#include "probes/alloc/bpf/config.h"
 #include "probes/alloc/custom/custom_sites.h"
 #include "probes/alloc/options.h"
 #include "probes/alloc/rate.h"
@@ -76,7 +78,7 @@ class AllocRun : public Accounting {
   void attach(Session& session) override;
   void attach_module(Session& session, const Module& module, bool late) override;
   void on_call(const bpf::call_record& record) override;
-  void on_candidate(const bpf::candidate_record& record) override;
+  void on_own_record(std::span<const std::byte> record) override;
   void on_target(pid_t pid) override;
   void on_process(const bpf::space_record& record) override;
   void armed() override;

@@ -17,17 +17,17 @@ void set(T& field, T value) {
 
 }  // namespace
 
-void set_sampling(bpf::globals& globals, uint64_t bytes) {
-  if (bytes == 0) return set(globals.sampling, uint32_t{bpf::sampling_none});
-  set(globals.certain, bytes * 16);
-  set(globals.inverse, (uint64_t{1} << 32) / bytes);
-  set(globals.sampling, uint32_t{bpf::sampling_bytes});
+void set_sampling(bpf::rate& rate, uint64_t bytes) {
+  if (bytes == 0) return set(rate.sampling, uint32_t{bpf::sampling_none});
+  set(rate.certain, bytes * 16);
+  set(rate.inverse, (uint64_t{1} << 32) / bytes);
+  set(rate.sampling, uint32_t{bpf::sampling_bytes});
 }
 
-void set_every(bpf::globals& globals, uint32_t every) {
-  if (every <= 1) return set(globals.sampling, uint32_t{bpf::sampling_none});
-  set(globals.one_in, (uint64_t{1} << bpf::keep_bits) / every);
-  set(globals.sampling, uint32_t{bpf::sampling_every});
+void set_every(bpf::rate& rate, uint32_t every) {
+  if (every <= 1) return set(rate.sampling, uint32_t{bpf::sampling_none});
+  set(rate.one_in, (uint64_t{1} << bpf::keep_bits) / every);
+  set(rate.sampling, uint32_t{bpf::sampling_every});
 }
 
 bool is_sampled(const AllocOptions& options) {
@@ -40,7 +40,7 @@ std::string sampling_in_words(const AllocOptions& options) {
   return options.every > 1 ? "1 in " + std::to_string(options.every) + " allocations" : "";
 }
 
-void fill_probabilities(bpf::config& config) {
+void fill_probabilities(bpf::alloc_config& config) {
   for (int i = 0; i <= bpf::keep_steps; ++i)
     config.keep[i] = static_cast<uint64_t>(std::ldexp(-std::expm1(-i / 16.0), bpf::keep_bits));
 }

@@ -14,6 +14,9 @@
 // events come to is kept per space, so that totals stay exact.
 #include "../bpf/kernel_structs.h"
 #include "../bpf/shared.h"
+#include "config.h"
+
+const volatile struct fault_config own SEC(".rodata.own") = {};
 
 struct probe_state {
   u64 last;          // key of the stack of the last fault, or passed_over
@@ -32,11 +35,11 @@ enum { minor, major };                   // --value faults
 // The key of an event that is not in the sample. There is no space 0, so no note is that.
 enum { passed_over = 0xff };
 
-ALWAYS_INLINE int is_sampling(void) { return config.every > 1; }
+ALWAYS_INLINE int is_sampling(void) { return own.every > 1; }
 
 // A random number below N. By multiplying, as a remainder would prefer small numbers.
 ALWAYS_INLINE u64 draw(void) {
-  return is_sampling() ? (u64)bpf_get_prandom_u32() * config.every >> 32 : 0;
+  return is_sampling() ? (u64)bpf_get_prandom_u32() * own.every >> 32 : 0;
 }
 
 // Those that are not the program's own doing have no stack to take, so all of them are counted.
@@ -51,18 +54,18 @@ ALWAYS_INLINE int is_sampled_kind(u64 key) {
 ALWAYS_INLINE void add(struct space* space, u64 key, u32 column, u64 value, u64 size) {
   if (is_sampling() && space) __sync_fetch_and_add(&space->totals[column & 1], value);
   if (key == passed_over) return;
-  u32 counter = config.pages ? page_events : columns;
+  u32 counter = own.pages ? page_events : columns;
   if (!is_sampled_kind(key)) {
     account_event(key, column, value, counter, 1);
     return;
   }
-  if (size >= config.every) {
+  if (size >= own.every) {
     account_event(key, column, value, counter, 1);
     return;
   }
   u64 ratio = size ? value / size : 0;  // without rest, as either is 1 or both are equal
-  account_event(key, column, ratio * config.every, counter, size ? config.every / size : 1);
-  account(key, first_variance + column, ratio * ratio * (config.every - size));
+  account_event(key, column, ratio * own.every, counter, size ? own.every / size : 1);
+  account(key, first_variance + column, ratio * ratio * (own.every - size));
 }
 
 // `size`: how many pages were known when it was decided whether to take the stack.
@@ -80,7 +83,7 @@ ALWAYS_INLINE struct space* space_of(u32 id) { return bpf_map_lookup_elem(&space
 
 // What the kernel itself has made resident to start a program.
 ALWAYS_INLINE void after_exec(u32 space, struct mm_struct* mm) {
-  if (!config.pages || !globals.armed) return;
+  if (!own.pages || !globals.armed) return;
   for (u32 member = 0; member < 4; ++member)
     if (member != swap_entries)
       add_pages(space_of(space), note_key(space, note_exec), resident(mm, member), 1);
@@ -114,8 +117,8 @@ ALWAYS_INLINE void settle_major(struct task_struct* task, struct probe_state* st
     return;
   }
   // What was 1 minor fault is 1 - more now: so are the squares of that.
-  account(state->last, minor, -more * config.every);
-  account(state->last, first_variance + minor, (more - 2) * more * (config.every - 1));
+  account(state->last, minor, -more * own.every);
+  account(state->last, first_variance + minor, (more - 2) * more * (own.every - 1));
 }
 
 ALWAYS_INLINE void after_fork(u32 space, u32 parent_space) {}
@@ -124,7 +127,7 @@ ALWAYS_INLINE void before_thread_exit(u32 space) {
   struct task_struct* task = bpf_get_current_task_btf();
   struct thread* thread = known_thread();
   if (!thread || thread->state.space != space || !thread->state.last) return;
-  if (!config.pages)
+  if (!own.pages)
     settle_major(task, &thread->state);
   else if (counters_are_batched_per_task())
     settle_pages(task, &thread->state);
@@ -157,23 +160,23 @@ ALWAYS_INLINE int on_fault(void* ctx) {
   if (!thread) {
     COUNT(no_state_events, 1);
     u64 key = draw() == 0 ? note_key(process->space, note_no_state) : passed_over;
-    if (!config.pages) add(space, key, minor, 1, 1);
+    if (!own.pages) add(space, key, minor, 1, 1);
     return 0;
   }
   struct probe_state* state = &thread->state;
   if (state->space != process->space) {  // first fault of this thread, or of a new program
     __builtin_memset(state, 0, sizeof(*state));
     state->space = process->space;
-    if (config.pages && counters_are_batched_per_task())
+    if (own.pages && counters_are_batched_per_task())
       for (u32 member = 0; member < 4; ++member) state->collected[member] = collected(task, member);
-  } else if (config.pages) {
+  } else if (own.pages) {
     if (counters_are_batched_per_task()) settle_pages(task, state);
   } else {
     settle_major(task, state);
   }
   state->major_seen = task->maj_flt;
   state->last = key_of_fault(ctx, process, space, task);
-  if (!config.pages) {
+  if (!own.pages) {
     add(space, state->last, minor, 1, 1);
     COUNT(amount, 1);
     count_lost_stack(state->last, 0);
@@ -223,10 +226,10 @@ int memflame_rss(struct bpf_raw_tracepoint_args* ctx) {
   struct mm_struct* mm = (void*)ctx->args[0];
   u32 member = ctx->args[1];
   struct task_struct* task = bpf_get_current_task_btf();
-  int own = task->mm == mm;
+  int is_own = task->mm == mm;
   u32 tgid = task->tgid;
   if (member > 3 || member == swap_entries) return 0;
-  if (!own) {
+  if (!is_own) {
     // Teardown after the last user has gone is the end of the process, not a release by it.
     if (!bpf_core_field_exists(mm->owner) || BPF_CORE_READ(mm, mm_users.counter) <= 0) return 0;
     tgid = BPF_CORE_READ(mm, owner, tgid);
@@ -236,15 +239,15 @@ int memflame_rss(struct bpf_raw_tracepoint_args* ctx) {
   u32 id = process->space;
   struct space* space = space_of(id);
   if (!space) return 0;
-  if (!space->mm && own) space->mm = (u64)mm;
+  if (!space->mm && is_own) space->mm = (u64)mm;
   // During fork and exec a new mm is filled before its process is known by it.
   if (space->mm != (u64)mm) return 0;
 
-  s64 value = own ? own_resident(task, (u64)mm, space, member) : resident(mm, member);
+  s64 value = is_own ? own_resident(task, (u64)mm, space, member) : resident(mm, member);
   asm volatile("%0 &= 3" : "+r"(member));  // the verifier has forgotten the check above
   s64 delta = value - (s64)__sync_lock_test_and_set((u64*)&space->rss[member], (u64)value);
   COUNT(events, 1);
-  if (!own) {
+  if (!is_own) {
     add_pages(space, note_key(id, note_other_task), delta, 1);
     COUNT(foreign_pages, delta > 0 ? delta : -delta);
     return 0;

@@ -3,6 +3,7 @@
 
 #include "core/units.h"
 #include "probes/common_options.h"
+#include "probes/fault/config.h"
 #include "probes/run/session.h"
 
 extern "C" {
@@ -52,14 +53,14 @@ std::vector<ValueType> types(const ProbeOptions& options, bool sampled) {
 }
 
 void configure(const ProbeOptions& options, bpf::config& config, BpfObject& object) {
-  config.every = every_of(options);
-  config.pages = counts_pages(options.value);
-  config.column_bytes = config.pages ? 4096 : 0;
+  const bool pages = counts_pages(options.value);
+  object.set_own(bpf::fault_config{.pages = pages, .every = every_of(options)});
+  config.column_bytes = pages ? 4096 : 0;
   config.kernel_skip = raw_tracepoint_frames;
   // Fault events are needed to count faults, and before 6.2 to say whose the pages are.
   const bool exact = kernel_features().exact_rss_stat;
-  if (!config.pages) object.leave_out("memflame_rss");
-  if (!config.pages || !exact) return;
+  if (!pages) object.leave_out("memflame_rss");
+  if (!pages || !exact) return;
   object.leave_out("memflame_fault_user");
   object.leave_out("memflame_fault_kernel");
 }

@@ -11,6 +11,9 @@
 // address that another CPU gets in between is never mistaken.
 #include "../bpf/kernel_structs.h"
 #include "../bpf/shared.h"
+#include "config.h"
+
+const volatile struct kernel_config own SEC(".rodata.own") = {};
 
 struct probe_state {
   u32 none;
@@ -73,7 +76,7 @@ struct {
 } unseen SEC(".maps");
 
 ALWAYS_INLINE int is_ours(void) {
-  if (!config.any_task) return current_process() != 0;
+  if (!own.any_task) return current_process() != 0;
   return globals.armed && bpf_get_current_pid_tgid() >> 32 != config.self;
 }
 
@@ -201,7 +204,7 @@ ALWAYS_INLINE void allocated(void* ctx, u64 address, u32 kind, u64 size, u32 lea
 
 // Frees come from anywhere, so one that is not found is news only when everything is watched.
 ALWAYS_INLINE int all_is_watched(void) {
-  return config.any_task && !config.min_size && config.max_size == ~0ULL;
+  return own.any_task && !config.min_size && config.max_size == ~0ULL;
 }
 
 ALWAYS_INLINE void count_free(u64 bytes, int found) {
@@ -233,7 +236,7 @@ ALWAYS_INLINE u32 order_of(u64 bytes) {
 // args: caller, pointer, bytes asked for, bytes given, flags, node.
 SEC("raw_tp/kmalloc")
 int memflame_kmalloc(struct bpf_raw_tracepoint_args* ctx) {
-  u64 given = ctx->args[3], size = config.requested ? ctx->args[2] : given;
+  u64 given = ctx->args[3], size = own.requested ? ctx->args[2] : given;
   if (!is_wanted(ctx->args[1], size)) return 0;
   u32 leaf = given <= largest_class ? leaf_kmalloc | given / 8 : leaf_large | order_of(given);
   allocated(ctx, ctx->args[1], kernel_slab, size, leaf);
@@ -253,7 +256,7 @@ int memflame_cache_alloc(struct bpf_raw_tracepoint_args* ctx) {
   struct kmem_cache* cache = (void*)ctx->args[2];
   if (!is_allocation(ctx->args[1])) return 0;
   u32 given = BPF_CORE_READ(cache, size);
-  u64 size = config.requested ? BPF_CORE_READ(cache, object_size) : given;
+  u64 size = own.requested ? BPF_CORE_READ(cache, object_size) : given;
   if (!size_counts(size)) return 0;
   u32 leaf = leaf_cache | (number_of(cache, given) & leaf_which);
   allocated(ctx, ctx->args[1], kernel_slab, size, leaf);
@@ -271,7 +274,7 @@ int memflame_cache_free(struct bpf_raw_tracepoint_args* ctx) {
 SEC("raw_tp/mm_page_alloc")
 int memflame_page_alloc(struct bpf_raw_tracepoint_args* ctx) {
   u32 order = ctx->args[1], movable = (u32)ctx->args[3] == migrate_movable;
-  if (order > max_order || (movable && config.no_movable)) return 0;
+  if (order > max_order || (movable && own.no_movable)) return 0;
   u64 size = (u64)page_size << order;
   if (!is_wanted(ctx->args[0], size)) return 0;
   u32 leaf = (movable ? leaf_movable : leaf_pages) | order;
@@ -333,7 +336,7 @@ int memflame_page_free(struct bpf_raw_tracepoint_args* ctx) {
 // args: caller, reserved, atomic, size, alignment, base, offset, pointer, bytes on all CPUs, flags.
 SEC("raw_tp/percpu_alloc_percpu")
 int memflame_percpu_alloc(struct bpf_raw_tracepoint_args* ctx) {
-  u64 size = config.requested ? ctx->args[3] * config.cpus : ctx->args[8];
+  u64 size = own.requested ? ctx->args[3] * config.cpus : ctx->args[8];
   if (!is_wanted(ctx->args[7], size)) return 0;
   allocated(ctx, ctx->args[7], kernel_percpu, size, leaf_percpu);
   return 0;

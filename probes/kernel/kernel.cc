@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/units.h"
+#include "probes/kernel/config.h"
 #include "probes/kernel/kernel_code.h"
 #include "probes/kernel/leaf_name.h"
 #include "probes/kernel/meminfo.h"
@@ -95,10 +96,10 @@ void configure(const ProbeOptions& options, bpf::config& config, BpfObject& obje
   config.column_bytes = 1;
   config.kernel_skip = raw_tracepoint_frames;
   // Processes are followed only where allocations are theirs.
-  config.any_task = config.whole_system;
+  object.set_own(bpf::kernel_config{.any_task = config.whole_system,
+                                    .requested = own_options<KernelOptions>(options).requested,
+                                    .no_movable = wanted == Kind::all});
   config.whole_system = 0;
-  config.requested = own_options<KernelOptions>(options).requested;
-  config.no_movable = wanted == Kind::all;
   object.resize("blocks", options.max_live != 0 ? options.max_live : live_entries());
   for (const Tracepoint& row : tracepoints)
     if (!is_traced(wanted, row.kind)) object.leave_out(row.program);

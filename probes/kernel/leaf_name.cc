@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "probes/kernel/leaf_name.h"
 
-#include "probes/bpf/shared.h"
+#include "probes/kernel/config.h"
 
 namespace memflame {
 

@@ -50,6 +50,13 @@ std::string reason_in_log() {
   return std::string(text.substr(text.rfind('\n') + 1));
 }
 
+void* map_data(int fd, size_t bytes) {
+  void* mapped = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (mapped == MAP_FAILED)
+    throw Error(std::string("the BPF program's globals cannot be mapped: ") + std::strerror(errno));
+  return mapped;
+}
+
 }  // namespace
 
 BpfObject::BpfObject(std::span<const std::byte> image) {
@@ -63,6 +70,7 @@ BpfObject::BpfObject(std::span<const std::byte> image) {
 
 BpfObject::~BpfObject() {
   if (globals_ != nullptr) ::munmap(globals_, sizeof(bpf::globals));
+  if (own_data_ != nullptr) ::munmap(own_data_, own_bytes_);
   bpf_object__close(object_);
 }
 
@@ -77,6 +85,12 @@ void BpfObject::leave_out(std::string_view name) {
 
 void BpfObject::set_attach_type(std::string_view name, int type) {
   bpf_program__set_expected_attach_type(program(name), static_cast<bpf_attach_type>(type));
+}
+
+void BpfObject::set_own_bytes(std::span<const std::byte> block) {
+  bpf_map* section = bpf_object__find_map_by_name(object_, ".rodata.own");
+  if (section == nullptr || bpf_map__set_initial_value(section, block.data(), block.size()) != 0)
+    throw Error("internal: the probe's configuration does not fit its BPF object");
 }
 
 void BpfObject::load(const bpf::config& config) {
@@ -107,11 +121,15 @@ void BpfObject::load(const bpf::config& config) {
     throw Error("the kernel did not take the BPF program (" + why + "): " + reason_in_log(),
                 ExitCode::requirement);
   }
-  void* mapped = ::mmap(nullptr, sizeof(bpf::globals), PROT_READ | PROT_WRITE, MAP_SHARED,
-                        bpf_map__fd(bss), 0);
-  if (mapped == MAP_FAILED)
-    throw Error(std::string("the BPF program's globals cannot be mapped: ") + std::strerror(errno));
-  globals_ = static_cast<bpf::globals*>(mapped);
+  globals_ = static_cast<bpf::globals*>(map_data(bpf_map__fd(bss), sizeof(bpf::globals)));
+}
+
+void* BpfObject::map_own_data(size_t bytes) {
+  if (own_data_ == nullptr) {
+    own_data_ = map_data(map(".data.own"), bytes);
+    own_bytes_ = bytes;
+  }
+  return own_data_;
 }
 
 int BpfObject::map(std::string_view name) const {

@@ -29,6 +29,12 @@ class BpfObject {
   void leave_out(std::string_view program);
   void set_attach_type(std::string_view program, int type);
 
+  // The read-only data of one probe's programs (section .rodata.own).
+  template <class Block>
+  void set_own(const Block& block) {
+    set_own_bytes(std::as_bytes(std::span(&block, 1)));
+  }
+
   void load(const bpf::config& config);
 
   // After load(). Descriptors belong to the object.
@@ -60,7 +66,11 @@ class BpfObject {
   // The object's writable globals, in the order of their declaration in maps.h.
   void arm(bool on);
   uint32_t new_space();
-  bpf::globals& globals() { return *globals_; }
+  // The writable data of one probe's programs (section .data.own), mapped.
+  template <class Block>
+  Block& own_data() {
+    return *static_cast<Block*>(map_own_data(sizeof(Block)));
+  }
 
   // The inode of the file mapped at `address` in memflame's own memory, by its address in the
   // kernel; 0 if the kernel does not tell.
@@ -73,6 +83,8 @@ class BpfObject {
   uint64_t map_memory() const;
 
  private:
+  void set_own_bytes(std::span<const std::byte> block);
+  void* map_own_data(size_t bytes);
   void for_each_bytes(std::string_view name, size_t key_size, size_t value_size,
                       const std::function<void(const void*, const void*)>& visit);
   void walk_bytes(int fd, size_t key_size, size_t value_size,
@@ -82,6 +94,8 @@ class BpfObject {
 
   bpf_object* object_ = nullptr;
   bpf::globals* globals_ = nullptr;  // mapped .bss
+  void* own_data_ = nullptr;         // mapped .data.own
+  size_t own_bytes_ = 0;
 };
 
 }  // namespace memflame

@@ -280,8 +280,8 @@ void Session::on_record(std::span<const std::byte> record) {
     stacks_.add(*static_cast<const bpf::amount_record*>(data));
   else if (type == bpf::record_call && size >= sizeof(bpf::call_record))
     accounting_->on_call(*static_cast<const bpf::call_record*>(data));
-  else if (type == bpf::record_candidate && size >= sizeof(bpf::candidate_record))
-    accounting_->on_candidate(*static_cast<const bpf::candidate_record*>(data));
+  else if (type >= bpf::record_own)
+    accounting_->on_own_record(record);
   else if (type == bpf::record_copy)
     on_copy(record);
 }

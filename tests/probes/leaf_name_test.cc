@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "probes/bpf/shared.h"
+#include "probes/kernel/config.h"
 #include "probes/kernel/meminfo.h"
 #include "probes/kernel/slab_aliases.h"
 

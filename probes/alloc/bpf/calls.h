@@ -76,7 +76,7 @@ ALWAYS_INLINE u64 size_asked_for(struct pt_regs* ctx, struct call_shape shape) {
 }
 
 ALWAYS_INLINE u64 alignment_asked_for(struct pt_regs* ctx, struct call_shape shape) {
-  if (!config.usable) return 0;
+  if (!own.usable) return 0;
   if (shape.align == aligned_to_page) return jemalloc_page;
   u64 value = argument(ctx, shape.align);
   if (shape.usable != usable_jemalloc_flags) return value;
@@ -113,7 +113,7 @@ __attribute__((noinline)) int send_call(u32 space, u64 function_and_frees, u64 a
 
 ALWAYS_INLINE void say_call(struct process* process, u32 function, u64 frees, u64 address, u64 size,
                             u64 old) {
-  if (config.trace) send_call(process->space, function | frees << 32, address, size, old);
+  if (own.trace) send_call(process->space, function | frees << 32, address, size, old);
 }
 
 // The old block of a realloc() that failed, or whose end was not seen, is live again.
@@ -133,7 +133,7 @@ ALWAYS_INLINE void abandon(struct probe_state* call, u32 space) {
 
 // Where not all blocks are kept, a free of an unknown block means nothing.
 ALWAYS_INLINE int counts_misses(void) {
-  return globals.sampling == sampling_none && !config.min_size && config.max_size == ~0ULL;
+  return rate.sampling == sampling_none && !config.min_size && config.max_size == ~0ULL;
 }
 ALWAYS_INLINE void count_miss(const struct block_key* key) {
   if (counts_misses()) count_missing(key);

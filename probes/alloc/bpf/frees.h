@@ -37,7 +37,7 @@ ALWAYS_INLINE void on_miss(struct pt_regs* ctx, struct process* process, struct 
   }
   count_miss(key);
   say_call(process, shape.function, 1, key->address, 0, 0);
-  if (config.check) check_missed(ctx, process, key, shape);
+  if (own.check) check_missed(ctx, process, key, shape);
 }
 
 ALWAYS_INLINE int on_free(struct pt_regs* ctx, struct process* process, struct call_shape shape) {
@@ -50,15 +50,15 @@ ALWAYS_INLINE int on_free(struct pt_regs* ctx, struct process* process, struct c
   struct block block;
   if (!taken(&key, &block)) {
     // If not all blocks are kept, an unknown one need not be examined.
-    if (!counts_misses() && !config.check && !config.trace) return no_return;
+    if (!counts_misses() && !own.check && !own.trace) return no_return;
     on_miss(ctx, process, shape.forwards ? this_thread() : known_thread(), &key, shape);
     return no_return;
   }
   count_freed(&block);
   say_call(process, shape.function, 1, address, block.size, 0);
-  if (!shape.forwards && !config.check) return no_return;
+  if (!shape.forwards && !own.check) return no_return;
   struct thread* thread = this_thread();
   if (thread && shape.forwards) pass_on(&thread->state, address, ctx->sp, shape.function);
-  if (config.check) check_freed(ctx, process, thread, &key, &block, shape);
+  if (own.check) check_freed(ctx, process, thread, &key, &block, shape);
   return no_return;
 }

@@ -79,13 +79,13 @@ __attribute__((noinline)) int origin_of(const struct block_key* at, struct freed
     if (!birth || !birth->parent) return origin_unknown;
     key.space = birth->parent;
     struct block* block = bpf_map_lookup_elem(&blocks, &key);
-    if (block && (!config.ages || block->time_ns < birth->time)) {
+    if (block && (!own.ages || block->time_ns < birth->time)) {
       known->allocating = block->hash;
       known->size = block->size;
       known->allocated_by = block->function;
       return origin_inherited;
     }
-    struct freed* freed = config.check ? bpf_map_lookup_elem(&freed_blocks, &key) : 0;
+    struct freed* freed = own.check ? bpf_map_lookup_elem(&freed_blocks, &key) : 0;
     if (!freed) continue;
     *known = *freed;
     return was_freed_before(freed, birth) ? origin_freed : origin_inherited;

@@ -13,7 +13,7 @@ ALWAYS_INLINE void seen_allocation(struct pt_regs* ctx, struct process* process,
                         .size = size,
                         .weight = weight,
                         .count = size ? (weight + size / 2) / size : 1,
-                        .time_ns = config.ages ? bpf_ktime_get_ns() : 0,
+                        .time_ns = own.ages ? bpf_ktime_get_ns() : 0,
                         .function = function_of_program,
                         .seed = bpf_get_prandom_u32()};
   COUNT(events, 1);

@@ -11,22 +11,22 @@
 // BYTES bytes on average sets one into these s. Such a process has no memory, so drawing for each
 // block is the same as counting bytes down, and needs nothing kept per thread.
 //
-// Plain C: for BPF programs, and for tests. The includer defines `config`, `globals`, mix() and
-// bpf_get_prandom_u32() before this (bpf/maps.h), and the types of bpf/shared.h.
+// Plain C: for BPF programs, and for tests. The includer defines `own`, `rate`, mix() and
+// bpf_get_prandom_u32() before this (bpf/maps.h), and what alloc/bpf/config.h has.
 #pragma once
 
 enum { certainly = 1ULL << keep_bits };
 
 // The probability in 2^-keep_bits, at least one of these.
 ALWAYS_INLINE u64 probability(u64 size) {
-  if (globals.sampling == sampling_none) return certainly;
-  if (globals.sampling == sampling_every) return globals.one_in;
-  if (size >= globals.certain) return certainly;
-  u64 at = size * globals.inverse;  // size / BYTES in 2^-32; under 16
+  if (rate.sampling == sampling_none) return certainly;
+  if (rate.sampling == sampling_every) return rate.one_in;
+  if (size >= rate.certain) return certainly;
+  u64 at = size * rate.inverse;  // size / BYTES in 2^-32; under 16
   u32 step = (at >> 28) & (keep_steps - 1);
   // User space has put keep_bits of 1 - exp(-step / 16) there. A straight line between two of them
   // is at most 3 % low, which only makes samples rarer: what counts is p as it is.
-  u64 low = config.keep[step], high = config.keep[step + 1];
+  u64 low = own.keep[step], high = own.keep[step + 1];
   u64 p = low + ((high - low) * (at & ((1 << 28) - 1)) >> 28);
   return p ? p : 1;
 }

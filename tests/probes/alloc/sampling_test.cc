@@ -19,8 +19,8 @@ namespace {
 namespace in_kernel {
 using namespace bpf;  // NOLINT(google-build-using-namespace): the words of sampling.h
 
-bpf::config config;
-bpf::globals globals;
+bpf::alloc_config own;
+bpf::rate rate;
 std::mt19937 random(20230712);
 std::deque<u32> chosen;  // instead of random numbers
 
@@ -48,8 +48,8 @@ u64 mix(u64 hash, u64 word) {
 constexpr double far = 5;  // standard errors; by chance once in 1.7 million
 
 void sample(uint64_t bytes) {
-  fill_probabilities(in_kernel::config);
-  set_sampling(in_kernel::globals, bytes);
+  fill_probabilities(in_kernel::own);
+  set_sampling(in_kernel::rate, bytes);
 }
 
 double probability_of(uint64_t size) {
@@ -180,7 +180,7 @@ TEST_CASE("sampling: bytes, blocks and their variances are right on average, for
 
 TEST_CASE("sampling: one in N") {
   for (const uint32_t every : {2U, 3U, 97U, 100000U, most_every}) {
-    set_every(in_kernel::globals, every);
+    set_every(in_kernel::rate, every);
     for (const uint64_t size : {1ULL, 16ULL, 4097ULL, 1ULL << 24, 3ULL << 30, 1ULL << 38}) {
       CAPTURE(every);
       CAPTURE(size);
@@ -190,7 +190,7 @@ TEST_CASE("sampling: one in N") {
       CHECK(totals.count.agrees_with(every, 1e-4 * every, 1));
     }
   }
-  set_every(in_kernel::globals, 1);
+  set_every(in_kernel::rate, 1);
   CHECK(probability_of(7) == 1);
 }
 

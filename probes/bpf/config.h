@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// What a run is set to, and its limits.
+#pragma once
+
+#include "types.h"
+
+#ifdef __cplusplus
+namespace memflame::bpf {
+#endif
+
+enum {
+  max_frames = 1023,  // user frames of one stack
+  max_kernel_frames = 64,
+  columns = 8,  // values per stack in `sums`: four figures, then the variance of each
+  first_variance = 4,
+  comm_length = 16,
+  max_copy_bytes = 65536,   // of a stack that is copied
+  max_copied_returns = 16,  // pending return probes noted with a copy
+  rule_cache_bits = 15,     // entries of `rules`, as a power of two
+  max_mapping_steps = 16,   // bisection of a list of mappings: at most 65535
+  window_bytes = 1024,      // of a stack, read at once
+  max_row_steps = 32,       // bisection of a table
+  learnt_ways = 8,          // mappings that are learnt of one process, a power of two
+  learnt_sets = 2048,       // a power of two, too
+  most_learnt = 8,          // during one walk
+  max_files = 16384,        // that such mappings may be of
+  max_file_segments = 4,    // with code
+  variance_shift = 10,      // variances are in squares of 2^this bytes
+};
+
+// How stacks are captured.
+enum stacks { stacks_dwarf, stacks_fp, stacks_copy };
+
+// Filled by user space before load; for the programs of every probe. What only one probe needs is in
+// its own folder (config.h).
+struct config {
+  u32 self;  // memflame's own tgid, never traced; like all in the maps, in the initial PID
+             // namespace
+  u32 whole_system;
+  u32 follow_children;
+  u32 kernel_stacks;
+  u32 kernel_skip;    // innermost kernel frames that belong to the tracing
+  u32 wake_bytes;     // wake user space when the ring holds more than this
+  u32 cpus;           // possible CPUs
+  u32 by_comm;        // processes that take this name are targets
+  u32 by_cgroup;      // processes in one of `cgroups`, or below, are targets
+  u32 pid_level;      // level of the PID namespace that memflame runs in; 0 = the initial one
+  u32 pid_namespace;  // its inode
+  u32 stacks;         // enum stacks
+  u32 max_depth;      // user frames, at most max_frames
+  u32 copy_bytes;     // of a copied stack, at most max_copy_bytes
+  u32 check_every;    // also copy one walked stack in N; 0 = none
+  u32 scratches;      // entries of the maps of these names
+  u32 copies;
+  u32 code_slots;
+  u32 new_space_copies;  // see code_slot.copies
+  u32 column_bytes;      // bytes in one unit of the first column; 0 when it counts calls
+  char comm[comm_length];
+  u32 task_storage;        // per-thread state is kept by the kernel with the task
+  u64 min_size, max_size;  // blocks of other sizes are left out
+  u32 own_links;           // alloc: each process has links of its own
+  u32 learns;              // programs look up mappings by themselves
+};
+
+// The writable globals of an object, mapped by user space.
+struct globals {
+  u32 armed;  // events count only while this is set
+  u32 next_space;
+  u32 stack_table_is_full;
+  u32 pad;
+  u64 per_cpu_base;
+  u64 inode;  // the answer of memflame_inode
+};
+
+#ifdef __cplusplus
+}  // namespace memflame::bpf
+#endif

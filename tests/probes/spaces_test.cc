@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include "probes/processes/overlay.h"
 #include "probes/processes/spaces.h"
 
 #include <doctest/doctest.h>

@@ -29,12 +29,6 @@ std::string clock_text() {
   return text.data();
 }
 
-std::string sampling_of(const Accounting& accounting) {
-  if (!accounting.is_sampled()) return "";
-  const std::string words = accounting.sampling_in_words();
-  return words.empty() ? "at the rate that --max-overhead allows" : words;
-}
-
 std::string age_filter(uint64_t older_ns) {
   return "filtered: only blocks that are at least " + std::to_string(older_ns / 1'000'000) +
          " ms old (--older)";
@@ -110,7 +104,7 @@ LeaksLook LeaksWatcher::take_look(Session& session, double seconds) {
   for (const LiveStack* stack : look.shown)
     if (session.spaces().has_ended(stack->stack.space)) look.ended.insert(stack->stack.space);
   look.sampled = session.accounting().is_sampled();
-  look.sampling = sampling_of(session.accounting());
+  look.sampling = session.accounting().sampling_in_words();
   look.losses = session.losses();
   look.unseen_frees = session.counters().unseen_frees;
   look.notes = filters_in_words(session.options());

@@ -136,6 +136,7 @@ void AllocRun::attach_module(Session& session, const Module& module, bool late) 
 std::string AllocRun::sampling_in_words() const {
   std::string words = memflame::sampling_in_words(own_);
   if (!words.empty()) return words;
+  if (own_.max_overhead > 0) return "at the rate that --max-overhead allows";
   return target_samples_ ? "as the program itself does it (otel_memory)" : "";
 }
 

@@ -31,8 +31,8 @@ enum {
 // How stacks are captured.
 enum stacks { stacks_dwarf, stacks_fp, stacks_copy };
 
-// Filled by user space before load; for the programs of every probe. What only one probe needs is in
-// its own folder (config.h).
+// Filled by user space before load; for the programs of every probe. What only one probe needs is
+// in its own folder (config.h).
 struct config {
   u32 self;  // memflame's own tgid, never traced; like all in the maps, in the initial PID
              // namespace

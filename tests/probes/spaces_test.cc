@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "probes/processes/overlay.h"
 #include "probes/processes/spaces.h"
 
 #include <doctest/doctest.h>

@@ -95,7 +95,8 @@ void Governor::poll(Session& session) {
                  .kept = seen > 0 ? (now.kept - before.kept) / seen : 0},
                 now.seconds - start_);
   if (budget_.overhead().prices.entry != price) restate(read(session, session.os().living()));
-  if (budget_.distance() != distance) set_sampling(session.object().own_data<bpf::rate>(), budget_.distance());
+  if (budget_.distance() != distance)
+    set_sampling(session.object().own_data<bpf::rate>(), budget_.distance());
 }
 
 void Governor::finish(Session& session) {

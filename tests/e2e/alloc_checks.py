@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""alloc: what allocation profilers are known to get wrong, to the byte."""
+"""alloc: cases that allocation profilers are known to get wrong are exact to the byte."""
 from lib import equal, lossless, observe
 
 profile, summary, truth = observe("alloc", "alloc_checks")
-# Where the compiler puts catch blocks.
+# The compiler puts catch blocks into functions of their own.
 profile.stacks = [([frame.removesuffix(".cold") for frame in frames], values)
                   for frames, values in profile.stacks]
 profile.compare(truth["functions"])
-# What an exception costs besides is the library's, and is freed.
+# Throwing allocates in the library, too; that memory is freed.
 profile.compare(truth["catching"])
 equal("the exception", profile.sum("total", "catches") - truth["catching"]["catches"]["live"] > 0,
       True)
 lossless(profile, summary)
 equal("free misses", summary["losses"]["free_miss"]["events"], 0)
 
-# Functions that reach malloc() by several ways: each way with its own callers.
+# Functions that reach malloc() in several ways: each way has its own callers.
 LAYERS = ["layer_one", "layer_two", "layer_three", "layer_four"]
 for depth, outermost in enumerate(LAYERS):
     live = sum(values[0] for frames, values in profile.stacks
@@ -24,7 +24,7 @@ for depth in range(1, 9):
     live = sum(values[0] for frames, values in profile.stacks if frames.count("recurses") == depth)
     equal(f"at depth {depth} of a recursion", live, 11)
 
-# Who is below whom, after a jump and after an exception.
+# Callers are right after a longjmp and after an exception.
 for inner, outer in (("jumps_inner", "jumps"), ("catches_inner", "catches")):
     callers = {}
     for frames, values in profile.stacks:

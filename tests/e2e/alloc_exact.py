@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""alloc: every function of the ground truth to the byte, in all four columns; children apart."""
+"""alloc: every function of the ground truth is exact to the byte in all four columns, and children have
+their own figures."""
 from lib import equal, lossless, observe
 
 
@@ -8,11 +9,11 @@ def watch(program):
     equal("columns", profile.columns, ["live", "live-count", "total", "total-count"])
     equal("shown", profile.shown, "live")
     profile.compare(truth["functions"])
-    # Behind libstdc++, which keeps no frame pointers.
+    # Called through libstdc++, which keeps no frame pointers.
     profile.compare(truth["frameless"])
     profile.compare(truth["child"])
     lossless(profile, summary)
-    # The child also frees its copy of a block, which it may know or miss.
+    # The child also frees its copy of a block; memflame may know that block or not.
     misses = summary["losses"]["free_miss"]["events"]
     known = truth["counters"]["free_miss"]["events"]
     equal("free misses", misses in (known, known + 1), True)

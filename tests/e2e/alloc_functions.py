@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""alloc: functions that few C libraries have, and operator new that a program brings along."""
+"""alloc: functions that few C libraries have, and a program's own operator new."""
 from lib import equal, lossless, observe
 
 for program in ("sized_free", "own_new", "own_new_pool"):

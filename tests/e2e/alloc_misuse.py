@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""alloc --check: each double, wild and mismatched free is a candidate with its stack, and no other."""
+"""alloc --check: each double, wild and mismatched free is a candidate with its stack; nothing else is."""
 import subprocess
 import sys
 
@@ -32,7 +32,7 @@ def stated(truth):
             truth[kind].items()}
 
 
-# A process that was there before: what it had is not known, and no candidate.
+# In a process that ran before, older blocks are unknown; their frees are not candidates.
 target = Target("misuse")
 memflame = Memflame("alloc", "-p", target.pid, "--check")
 wanted = stated(target.work())
@@ -41,17 +41,17 @@ target.end()
 summary = memflame.summary()
 known = {key: events for key, events in wanted.items() if key[0] != KINDS[1]}
 equal("candidates", candidates(summary), known)
-# Ten that are right, and two of one block.
+# Ten correct frees, and two of one block.
 equal("frees in children", summary["frees"]["inherited"], 12)
 
 # From the first instruction on.
 memflame = Memflame("alloc", "--check", "--", example("misuse"), stdout=subprocess.DEVNULL)
 memflame.wait(CANDIDATES)
 equal("candidates of a command", candidates(memflame.summary()), wanted)
-# A command that fails says so itself.
+# A command that fails keeps its own exit code.
 run("alloc", "--check", "--", "sh", "-c", f"{example('misuse')}; exit 7", status=7)
 
-# What an allocator frees when a thread ends is not the program's doing.
+# An allocator's own frees at the end of a thread are not the program's errors.
 THREADS = """
 import threading
 threads = [threading.Thread(target=lambda: [b"x" * n for n in range(2000)]) for _ in range(60)]
@@ -63,21 +63,21 @@ summary = memflame.summary()
 equal("candidates of threads", summary["candidates"], [])
 equal("frees of blocks not seen", summary["losses"]["free_miss"]["events"], 0)
 
-# An allocator that gives out blocks unseen: what it gets back cannot be told from errors.
+# An allocator gives out blocks that no probe sees, so their frees cannot be told from errors.
 memflame = Memflame("alloc", "--check", "--", example("second_door")).wait()
 summary = memflame.summary()
 equal("candidates of an allocator with a second door", summary["candidates"], [])
 notes = " ".join(summary["notes"])
 check("2,000 frees may be wrong" in notes and "second_door allocates blocks" in notes, notes)
 
-# Programs that do nothing of the kind, with memory that is used again, threads and children.
+# Programs without errors, which use memory again, in threads and children: no candidates.
 for program, arguments in (("alloc_truth", ()), ("alloc_checks", ()), ("prefixed", ()),
                            ("prefixed_wrapped", ()),
                            ("alloc_storm", ("--operations", "30000"))):
     _, summary, _ = observe("alloc", program, "--check", arguments=arguments)
     equal(f"candidates of {program}", summary["candidates"], [])
 
-# Without --check nobody looks.
+# Without --check there are no candidates.
 target = Target("misuse")
 memflame = Memflame("alloc", "-p", target.pid)
 target.work()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""alloc --no-children: the child's blocks and frees are left out, the parent's stay exact."""
+"""alloc --no-children: a child's blocks and frees are left out; the parent's stay exact."""
 from lib import equal, lossless, observe
 
 profile, summary, truth = observe("alloc", "alloc_truth", "--no-children")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""alloc: allocators under other names, several in one process, each block counted once."""
+"""alloc: several allocators with prefixed names in one process; each block counts once."""
 import os
 
 from lib import Memflame, Target, check, equal, lossless
@@ -22,7 +22,7 @@ def watch(program, **options):
 
 
 def kept_apart(profile, leaves):
-    """The function on top of a stack says whose block it is."""
+    """The leaf function says which allocator a block belongs to."""
     for function, allocators in leaves.items():
         tops = {frames[-1] for frames, values in profile.stacks if function in frames}
         check(tops and all(any(top.startswith(name) for name in allocators) for top in tops),
@@ -36,8 +36,8 @@ kept_apart(watch("prefixed"), {
 kept_apart(watch("prefixed_wrapped"), {
     "tc_uses_malloc": ["tc_malloc"], "tc_uses_calloc": ["tc_calloc"],
     "thin_wrapper": ["je_malloc", "je_realloc"], "libc_uses_malloc": ["malloc"]})
-# Both libraries have a malloc, so the leaf names its file. Without libc before it, the other one's would
-# be everybody's malloc, and there would be nothing to tell apart.
+# Both libraries have a malloc, so the leaf names its file. libc has to come first: otherwise the other
+# library's malloc would serve the whole process.
 profile = watch("beside_libc", env=dict(os.environ, LD_PRELOAD="libc.so.6"))
 kept_apart(profile, {"own_malloc": ["malloc [libc.so.6]"], "own_new": ["malloc [libc.so.6]"],
                      "other_malloc": ["malloc [libmimalloc.so."],

@@ -17,7 +17,7 @@ FAR = 4.5
 
 
 def sizes():
-    """(size, whether it stays) of every block of alloc_sampled."""
+    """(size, whether it stays allocated) of every block of alloc_sampled."""
     state, total, index = 0x9e3779b97f4a7c15, 0, 0
 
     def draw():
@@ -41,7 +41,7 @@ BLOCKS = list(sizes())
 
 
 def truth_and_error(probability):
-    """The true sums, and the standard errors of estimates when blocks are kept by chance."""
+    """The true sums, and the standard errors that sampling should give."""
     sums, variances = dict.fromkeys(COLUMNS, 0), dict.fromkeys(COLUMNS, 0.0)
     for size, stays in BLOCKS:
         p = probability(size)
@@ -50,7 +50,7 @@ def truth_and_error(probability):
                 continue
             value = 1 if column.endswith("count") else size
             sums[column] += value
-            # A kept block counts for a whole number of blocks, 1/p on average.
+            # A sampled block stands for a whole number of blocks, 1/p on average.
             rounding = (1 / p % 1) * (1 - 1 / p % 1) * p if column.endswith("count") else 0
             variances[column] += value * value * (1 - p) / p + rounding
     return sums, {column: math.sqrt(variance) for column, variance in variances.items()}
@@ -99,7 +99,7 @@ def check_rate(options, probability):
                                   f"not {low:.2f} to {high:.2f}")
         check(0.7 < said / errors[column] < 1.4,
               f"{options} {column}: {said / errors[column]:.2f} times the error is said")
-    # The same for each part.
+    # Each part, too.
     for function in functions:
         parts = [size for size, _ in BLOCKS if function == function_of(size)]
         error = math.sqrt(sum(s * s * (1 - probability(s)) / probability(s) for s in parts) / RUNS)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""alloc: threads at once, threads that die and threads that leave things behind.
+"""alloc: threads side by side, threads that end, and blocks that outlive their thread.
 
 $MEMFLAME_THREAD_ROUNDS is how many objects each of thirty threads makes (default 100,000)."""
 import os

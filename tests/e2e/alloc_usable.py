@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""alloc --size usable: to the byte what malloc_usable_size() says, where an allocator's sizes can be
-told; where they cannot, memflame says so."""
+"""alloc --size usable: equal to malloc_usable_size() to the byte for allocators whose sizes are known;
+for others memflame says that they are not."""
 import os
 
 from lib import Memflame, Target, check, equal, lossless

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""alloc: every way to allocate, in every allocator, however it came into the program: to the byte.
+"""alloc: every allocation function of every allocator, linked in every way, is exact to the byte.
 
 Prints a table of allocators and ways of linking; a cell is the number of functions whose four figures
 are exact, or what was wrong."""
@@ -25,7 +25,7 @@ COLUMNS = ("dynamic", "preload", "archive", "static")
 
 
 def library(allocator):
-    """What the dynamic linker finds it by."""
+    """The name by which the dynamic linker finds it."""
     return example("libbump.so") if allocator == "bump" else PRELOADED[allocator]
 
 
@@ -44,7 +44,7 @@ def missing(stem, allocator, way):
 
 
 def is_used(pid, allocator, way):
-    """Is the library of a cell really in the process?"""
+    """Whether the process has really loaded a cell's library."""
     if way not in ("dynamic", "preload") or allocator in ("glibc", "musl"):
         return True
     name = os.path.basename(library(allocator))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Fifty times on and off during a storm: no impossible number, nothing left in target or kernel."""
+"""Attaches to a busy program and detaches fifty times: no impossible figure, nothing left in the target
+or the kernel."""
 import signal
 
 from lib import SLOW, Memflame, Target, check, equal, own_libraries, path, wait_until

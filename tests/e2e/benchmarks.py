@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The benchmark scripts run to their end and measure what they say. What they measure is nobody's goal here."""
+"""The benchmark scripts run to their end and print each figure. The figures themselves are not judged."""
 import os
 import re
 import subprocess
@@ -12,7 +12,7 @@ scripts = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../script
 
 
 def report(script, *arguments):
-    """Rows of its tables, by the first cell's key."""
+    """The rows of its tables by their first cell."""
     output = path(f"{script}.md")
     before, after = arguments
     done = subprocess.run([sys.executable, os.path.join(scripts, script), "-b", build, *before, output, *after],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the kernel says about BPF programs that are loaded, by the bpf() system call alone.
+"""Asks the kernel about loaded BPF programs, with the bpf() system call alone.
 
 Layouts and numbers are those of include/uapi/linux/bpf.h and btf.h, which never change.
 """
@@ -28,7 +28,7 @@ def bpf(command, attributes):
 
 
 def enable_stats():
-    """Programs count their runs and their time until the descriptor that this returns is closed."""
+    """Makes programs count their runs and their time, until the returned descriptor is closed."""
     return bpf(ENABLE_STATS, struct.pack("=I", STATS_RUN_TIME))
 
 
@@ -38,7 +38,7 @@ def _info(fd, prefilled, size):
     return buffer.raw
 
 
-# Bytes that follow the three words of a BTF type, and that follow for each of its members.
+# How many bytes follow the three words of a BTF type, and how many for each of its members.
 _BTF_EXTRA = {1: 4, 3: 12, 14: 4, 17: 4}
 _BTF_MEMBER = {4: 12, 5: 12, 6: 8, 13: 8, 15: 12, 19: 12}
 
@@ -65,7 +65,7 @@ def _btf_name(btf_id, type_id):
 
 
 class Program:
-    """As it was when asked. `verified` is how many instructions the verifier went through."""
+    """A program's state at one moment. `verified` is how many instructions the verifier visited."""
 
     def __init__(self, number):
         self.id = number
@@ -82,18 +82,18 @@ class Program:
             os.close(fd)
 
     def _full_name(self, fd, btf, record_size):
-        """Names in the info end after 15 characters; the first function's type has all of it."""
+        """The info cuts names after 15 characters; the first function's type has the whole name."""
         if not btf or record_size < 8:
             return ""
         record = ctypes.create_string_buffer(record_size)
-        # At 132: size of a record, their address, and how many there is room for.
+        # At 132: the size of a record, the address of the records, and room for how many.
         request = b"\0" * 132 + struct.pack("=IQI", record_size, ctypes.addressof(record), 1)
         _info(fd, request, 232)
         return _btf_name(btf, struct.unpack_from("=II", record.raw)[1])
 
 
 def programs_of(pid):
-    """All programs that the process has a descriptor of, by name."""
+    """All programs to which the process has a descriptor, by name."""
     numbers = set()
     for file in glob.glob(f"/proc/{pid}/fdinfo/*"):
         try:

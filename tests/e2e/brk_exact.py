@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""brk: every function to the byte, and the total is the change of [heap]."""
+"""brk: every function is exact to the byte, and the total is the change of [heap]."""
 from lib import equal, lossless, observe
 from proc import heap_bytes
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""--cgroup, --container and --unit: every process that is there, and every one that comes."""
+"""--cgroup, --container and --unit: processes that are in the group at the start, and those that come."""
 import ctypes
 import os
 import signal
@@ -55,7 +55,7 @@ def within(folder):
 
 
 def exact(probe, program):
-    """One that is there, one that is moved in, and one outside that does the same."""
+    """One process inside from the start, one moved in, and one outside that does the same."""
     there = Target(program, **within(f"{BASE}/one"))
     moved, outside = Target(program), Target(program)
     children = ["--children", "exact"] if probe == "alloc" else []
@@ -76,7 +76,7 @@ def exact(probe, program):
 
 
 def born_into(folder):
-    """A child that begins its life in another cgroup than its parent's."""
+    """A child that starts in another cgroup than its parent's."""
     into = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     arguments = (ctypes.c_uint64 * 11)(CLONE_INTO_CGROUP, 0, 0, 0, signal.SIGCHLD, 0, 0, 0, 0, 0, into)
     pid = ctypes.CDLL(None).syscall(SYS_CLONE3, arguments, ctypes.sizeof(arguments))
@@ -92,7 +92,7 @@ def children():
     target = Target("forker", **within(f"{BASE}/one"))
     memflame = Memflame("alloc", "--cgroup", f"{BASE}/one", "--children", "exact")
     truth = target.work()
-    # What has left the cgroup is watched no more as soon as it is another program.
+    # A process that has left the cgroup is watched until its next exec.
     leaver = subprocess.run(["sh", "-c", f"echo $$ > {MOUNT}/cgroup.procs; exec {example('many_stacks')} 300"],
                             stdout=subprocess.DEVNULL, check=False, **within(f"{BASE}/one"))
     equal("exit status of the one that left", leaver.returncode, 0)
@@ -155,7 +155,7 @@ def units():
 
 
 def others(unit):
-    """Where a unit of this name is on this machine beside the one of this case."""
+    """Where this machine has another unit of this name."""
     return [folder for folder, _, _ in os.walk(MOUNT)
             if os.path.basename(folder) in (unit, "_" + unit) and not folder.startswith(BASE)]
 

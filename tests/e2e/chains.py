@@ -23,7 +23,7 @@ _MARK = re.compile(r"\[(truncated|lost|no stack)")
 
 
 def plain(name):
-    """The compiler puts parts of a function elsewhere and calls them clones."""
+    """A function's name without the suffix of a clone, which is a part that the compiler put elsewhere."""
     return name.replace(" [clone .cold]", "")
 
 
@@ -65,7 +65,7 @@ class Chains:
         return name in self.names or name.startswith("chain::")
 
     def split(self, frames):
-        """(leaf, callers from the inside to the outside); None where no function is the program's."""
+        """(leaf, callers from the innermost outwards); None if no function is the program's."""
         for index in range(len(frames) - 1, -1, -1):
             if self.is_own(plain(frames[index])):
                 return plain(frames[index]), [plain(name) for name in reversed(frames[:index])]
@@ -78,10 +78,10 @@ class Chains:
         return None
 
 
-# Before 6.2 what a fault has made resident is known at the thread's next one: the last goes elsewhere.
+# Before 6.2 a fault's pages are known at the thread's next fault, so the last one counts elsewhere.
 LATE_PAGES = 2 if tuple(map(int, os.uname().release.split(".")[:2])) < (6, 2) else 0
 
-# Frames at the root of a stack that are not code: the process, and what a probe tells apart.
+# Frames at the root of a stack that are not code: the process, and a probe's own categories.
 ROOT = {"alloc": 1, "brk": 1, "mmap": 2, "fault": 1}
 
 
@@ -129,7 +129,7 @@ def compare(profile, truth, probe, others=False, at_least=False, cut=False):
 
 
 def complete(summary, least=1.0):
-    """So many of the captured stacks reach their end."""
+    """At least this share of the captured stacks is complete."""
     stacks = summary["stacks"]
     equal("stops add up to the captured stacks", sum(stacks["stops"].values()), stacks["captured"])
     check(stacks["captured"] > 0, "no stack was captured")

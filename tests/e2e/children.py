@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Children by fork are followed, three deep, and through exec; --no-children turns that off."""
+"""Forked children are followed, three generations deep and through exec; --no-children turns that off."""
 from lib import Memflame, equal, example, lossless, observe
 
 profile, summary, truth = observe("alloc", "forker", "--children", "exact")
@@ -13,7 +13,7 @@ lossless(profile, summary)
 for name in truth["children"]:
     equal(f"{name} without children", profile.has(name), False)
 
-# The same for a command, whose shell forks and executes.
+# The same for a command whose shell forks and executes.
 memflame = Memflame("alloc", "--", "sh", "-c", f"{example('short_lived')}; {example('short_lived')}")
 memflame.wait()
 profile = memflame.profile()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""--children: by default a process that is not watched has no probes, a child gets its own as soon as
-it begins, and how long it ran without them is said; exact has them in every process."""
+"""--children: by default only watched processes have probes. A child gets its own as soon as it begins,
+and memflame says how long it ran without them. `exact` puts them into every process."""
 import os
 import subprocess
 import sys
@@ -19,7 +19,7 @@ def probed_libc(pid):
 
 
 def wait_for_probes(pid):
-    """They reach a new process a moment after it has started."""
+    """Probes reach a new process a moment after it has started."""
     wait_until(lambda: probed_libc(pid), f"probes in process {pid}")
 
 
@@ -51,7 +51,7 @@ def late(memflame, processes):
 
 
 def child_that_executes():
-    """Its probes come after its fork, and go with it through exec."""
+    """A child's probes come after its fork, and stay with it through exec."""
     pipe = path("pipe")
     os.mkfifo(pipe)
     code = ("import os, sys\n"
@@ -69,7 +69,7 @@ def child_that_executes():
     parent.stdin.write("go\n")
     parent.stdin.flush()
     with open(pipe, "w", encoding="utf-8") as stream:
-        # Its pages are copies of its parent's, with the breakpoints: when its own come cannot be seen.
+        # Its pages are copies of its parent's, breakpoints included, so its own cannot be told from them.
         time.sleep(2)
         stream.write("now\n")
     while "done\n" != (line := parent.stdout.readline()):
@@ -81,7 +81,7 @@ def child_that_executes():
 
 
 def thread_that_executes():
-    """The links of a process are for its first thread, which is gone then."""
+    """The links of a process belong to its first thread, which has ended here."""
     code = ("import os, sys, threading\n"
             "def go():\n os.read(0, 3)\n os.execv(sys.argv[1], sys.argv[1:])\n"
             "threading.Thread(target=go).start()\n")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""--comm NAME: every process of that name, those that run already and those that start later; the name
-of a program that was started by a link or a descriptor."""
+"""--comm NAME: every process of that name, whether it runs already or starts later. A program started
+by a link or a descriptor has the name that it was started by."""
 import os
 import sys
 
@@ -23,7 +23,7 @@ equal("blocks of both", profile.sum("live-count", "many_stacks", "reach_leaf"), 
 equal("processes", profile.roots, {"many_stacks"})
 equal("pids", sorted(set(memflame.summary()["pids"])), sorted([earlier.pid, later.pid]))
 
-# The frame of a process is what was started, the module is the file.
+# A process's frame has the name it was started by; the module is the file.
 os.symlink(example("many_stacks"), path("by_link"))
 run("alloc", "-o", path("link.json"), "--", path("by_link"), "300")
 equal("by a link", Profile(path("link.json")).roots, {"by_link"})

@@ -13,7 +13,7 @@ STATE = """import os, sys
 print(sys.argv[1:], os.environ["COLOUR"], sys.stdin.read(), os.getcwd())
 sys.exit(7)"""
 
-# Arguments with spaces and options that look like ours, environment, input, directory, status.
+# A command keeps its arguments (with spaces, or like our options), environment, input, folder and status.
 words = ["two words", "", "-p", "--", "$HOME", "ä\n"]
 done = run("alloc", "-o", path("state.json"), "--", sys.executable, "-c", STATE, *words, status=7,
            input="line 1\nline 2", env={**os.environ, "COLOUR": "blue green"}, cwd="/usr")
@@ -43,14 +43,14 @@ alone = subprocess.run([sys.executable, "-c", files], capture_output=True, text=
 equal("descriptors", run("alloc", "-o", path("f.json"), "--", sys.executable, "-c", files).stdout,
       alone.stdout)
 
-# Exact from the first allocation on.
+# Figures are exact from the first allocation on.
 memflame = Memflame("alloc", "--", example("many_stacks"), "500", stdout=subprocess.PIPE).wait()
 profile = memflame.profile()
 equal("all of reach_leaf", profile.sum("live", "reach_leaf"), 8000)
 lossless(profile, memflame.summary())
 
-# Another user: identity, groups, and memflame's own files stay root's. (By brk, which sees static
-# programs without an allocator's symbols, as small machines have them.)
+# As another user: its identity and groups; memflame's own files stay root's. By brk, because small
+# machines have static programs without an allocator's symbols.
 nobody = pwd.getpwnam("nobody")
 done = run("brk", "--user", "nobody", "-o", path("user.json"), "--", "id")
 alone = subprocess.run(["id"], capture_output=True, text=True, check=True, user=nobody.pw_uid,
@@ -59,7 +59,7 @@ equal("who the command is", done.stdout, alone.stdout)
 equal("whose the output is", os.stat(path("user.json")).st_uid, 0)
 run("brk", "--user", "no such user", "-o", path("none.json"), "--", "id", status=COMMAND_FAILED)
 
-# Commands that cannot be run, as in a shell, and nothing is left behind.
+# Commands that cannot be run: exit codes as in a shell, and no file is left.
 with open(path("plain"), "w", encoding="utf-8") as stream:
     stream.write("no program\n")
 os.chmod(path("plain"), stat.S_IRUSR)
@@ -69,7 +69,7 @@ for command, status in (("/no/such/command", NOT_FOUND), ("no-such-command-here"
     equal(f"one line about {command}", len(done.stderr.splitlines()), 1)
     equal("output file", os.path.exists(path("none.json")), False)
 
-# -d ends the watching, not the command.
+# -d ends the run, not the command.
 done = subprocess.run([MEMFLAME, "brk", "-d", "0.2", "-o", path("d.json"), "--", "sh", "-c",
                        "sleep 1; echo to the end; exit 3"], capture_output=True, text=True,
                       timeout=PATIENCE, check=False)

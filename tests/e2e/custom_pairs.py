@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""alloc --alloc/--free/--preset: functions that the user declares, to the byte; and what is said of
-those that are not there, or are several."""
+"""alloc --alloc/--free/--preset: functions that the user declares are exact to the byte. A declaration
+that names no function, or several, is refused."""
 import json
 import os
 
@@ -39,7 +39,7 @@ def exact(*declared):
     live = profile.sum("live", "ten_and_twice_fifteen")
     equal("the custom heap", (total, total - live, live), (40, 25, 15))
     lossless(profile, summary)
-    # An exception is allocated within the call that it leaves, and freed outside.
+    # An exception is allocated inside the call that it leaves, and freed outside.
     misses = summary["losses"]["free_miss"]["events"]
     known = truth["counters"]["free_miss"]["events"]
     check(known <= misses <= known + truth["counters"]["exceptions"]["events"],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What cannot be done is said in one line that names cause and remedy, and leaves no file behind."""
+"""Each refusal is one line that names cause and remedy, and leaves no file."""
 import os
 import shutil
 import struct
@@ -22,7 +22,7 @@ def refused(status, hint, *arguments, **options):
         equal(f"{arguments}: {file} is left behind", os.path.exists(file), False)
 
 
-# The tiniest 32-bit program: pause(), for ever. No compiler for it is needed.
+# A tiny 32-bit program that calls pause() for ever; it needs no compiler.
 code = b"\xb8\x1d\0\0\0\xcd\x80\xeb\xf7"  # mov $29,%eax; int $0x80; jmp back
 base, size = 0x08048000, 84 + len(code)
 with open(path("pause32"), "wb") as stream:
@@ -55,7 +55,7 @@ for option, value in (("--sample", "0"), ("--sample", "2G"), ("--sample", "x"), 
 refused(USAGE, ["alloc", "command"], "nonsense")
 refused(USAGE, ["command"], "alloc", "--")
 
-# A program without an allocator that could be probed is alloc's problem only.
+# Only alloc refuses a program that has no allocator to probe.
 with open(path("nothing.S"), "w", encoding="utf-8") as stream:
     stream.write(".globl _start\n_start: mov $34,%eax\nsyscall\njmp _start\n")  # pause()
 if shutil.which("gcc"):
@@ -79,7 +79,7 @@ for probe in ("alloc", "brk", "mmap", "fault"):
     equal("output file", os.path.exists(path("nobody.svg")), False)
 own.kill()
 
-# An output that cannot be written is found out before the watching begins.
+# An output that cannot be written is refused before the run begins.
 for file in ("/no/such/folder/x.svg", scratch):
     done = run("brk", "-d", "30", "-o", file, "--format", "svg", status=1)
     check(file in done.stderr, f"names the file: {done.stderr}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""fault --every N: estimates are right on average, as far off as they say, and totals stay exact."""
+"""fault --every N: estimates are unbiased, their stated errors are right, and totals stay exact."""
 import json
 import re
 import statistics
@@ -25,7 +25,7 @@ def exact_totals(summary, columns):
 
 
 def error_of(document, function):
-    """What is said of a function that is called at one place only."""
+    """The figures of a function that is called in one place only."""
     said = {stack["error"][stack["frames"].index(function)] for stack in document["stacks"]
             if function in stack["frames"]}
     equal(f"errors of {function}", len(said), 1)
@@ -74,7 +74,7 @@ def check_estimates(value, column):
               f"deviation {statistics.stdev(estimates):.0f}, predicted {deviation(wanted):.0f}")
         check(abs(mean - wanted) <= 4 * deviation(wanted) / RUNS ** 0.5,
               f"{function}: on average {mean}, wanted {wanted}")
-        # With this few runs the deviation itself is known to a factor only.
+        # So few runs give the deviation itself only to within a factor.
         ratio = statistics.stdev(estimates) / deviation(wanted)
         check(0.3 < ratio < 2.2, f"{function}: spread is {ratio} of what was predicted")
     wanted = deviation(truth["write_pages"][column])
@@ -88,7 +88,7 @@ def check_estimates(value, column):
 check_estimates("pages", "gained")
 totals = check_estimates("faults", "minor")
 
-# Each fault is counted, whether its stack was taken or not: as many as without --every.
+# Each fault counts, whether its stack was taken or not, so there are as many as without --every.
 profile, summary, truth = observe("fault", "fault_truth", "--value", "faults", "--no-children")
 equal("sampling", summary["sampling"], "")
 minor = summary["totals"]["minor"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""fault: pages gained and released by every function, and the change of the resident set."""
+"""fault: pages gained and released are exact for every function, and add up to the change of VmRSS."""
 from lib import check, equal, lossless, observe
 from proc import resident_pages
 

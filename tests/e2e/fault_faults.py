@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""fault --value faults: page faults, minor and major, whoever took them: program or kernel."""
+"""fault --value faults: minor and major page faults, taken by the program or by the kernel for it."""
 from lib import equal, lossless, observe
 
 profile, summary, truth = observe("fault", "fault_truth", "--value", "faults")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A picture of a part says which part it is of."""
+"""A filtered picture says how it was filtered."""
 from lib import Memflame, Target, check, equal, path, run, spawn, wait_until, example
 import os
 import subprocess
@@ -20,7 +20,7 @@ for options, words in ((("--min-size", "4096"), "filtered: only blocks of 4,096 
         check(words in text, f"{where} says {words!r}: {text[:2000]}")
         equal(f"{where} of {options} says that it is filtered", "filtered: " in text, bool(words))
 
-# memflame leaks: the picture while it runs and that of the end, and the text.
+# memflame leaks: the pictures during the run and at its end, and the text.
 target = spawn([example("leak_steps")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 AGE = "filtered: only blocks that are at least 1 ms old (--older)"
 memflame = Memflame("leaks", "-p", target.pid, "--older", "1", "0.2", output="svg")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""SVG, folded text and JSON of one program say the same; standard output; title, notes; render."""
+"""SVG, folded text and JSON of one program agree; standard output, titles, notes and render work."""
 import json
 import re
 import subprocess
@@ -12,8 +12,8 @@ COMMAND = ["--", example("many_stacks"), "300"]
 
 files = {suffix: path(f"x.{suffix}") for suffix in ("svg", "folded", "json")}
 for file in files.values():
-    # 300 stacks that are equally wide have more frames than a picture has boxes; of these the outermost
-    # would be drawn, and what is asked for below is the innermost.
+    # 300 equally wide stacks have more frames than a picture has boxes. The outermost frames would be
+    # drawn, but the checks below look for the innermost.
     boxes = ["--max-boxes", "40000"] if file.endswith(".svg") else []
     run("alloc", "-o", file, "--title", 'Of <300> & "more"', "--summary", path("s"), *boxes, *COMMAND)
 
@@ -48,7 +48,7 @@ check(summary["events"] >= 300, "events in the summary")
 check("many_stacks" in summary["command"], "command in the summary")
 check(summary["kernel_features"], "kernel features in the summary")
 
-# Standard output: SVG unless told otherwise; the command's own output goes there too, so -p.
+# Standard output gets SVG by default. A command's own output would go there too, hence -p.
 for arguments, start in (([], "<?xml"), (["--format", "folded"], "# memflame folded"),
                          (["--format", "json"], "{")):
     target = subprocess.Popen([example("many_stacks"), "300", "--wait"], stdin=subprocess.PIPE,
@@ -64,7 +64,7 @@ for arguments, start in (([], "<?xml"), (["--format", "folded"], "# memflame fol
     if arguments[-1:] == ["folded"]:
         equal("folded on standard output", folded_sum(output, "reach_leaf"), BYTES)
 
-# --value, --palette, --icicle; the suffix of -o may be overruled.
+# --value, --palette and --icicle work; --format wins over the suffix of -o.
 run("alloc", "--value", "total-count", "-o", path("count.folded"), *COMMAND)
 with open(path("count.folded"), encoding="utf-8") as stream:
     equal("--value total-count", folded_sum(stream.read(), "reach_leaf"), 300)
@@ -80,7 +80,7 @@ for wrong in (["--value", "nonsense"], ["--palette", "nonsense"], ["--format", "
     done = run("alloc", *wrong, *COMMAND, status=USAGE)
     check(any(word in done.stderr for word in wrong), f"{wrong} is named in: {done.stderr}")
 
-# Folded text goes through collapse and render, and keeps its sum.
+# Folded text keeps its sum through collapse and render.
 collapsed = run("collapse", input=folded + folded).stdout
 equal("collapsed twice the text", folded_sum(collapsed, "reach_leaf"), 2 * BYTES)
 rendered = run("render", "--max-boxes", "40000", input=collapsed).stdout

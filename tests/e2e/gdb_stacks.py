@@ -86,7 +86,7 @@ open(OUTPUT + ".done", "w").close()
 
 
 def stacks_by_gdb(pid, work):
-    """Different stacks at malloc while `work` is done."""
+    """The distinct stacks at malloc during `work`."""
     output = path(f"gdb-{pid}")
     script = output + ".py"
     with open(script, "w", encoding="utf-8") as stream:
@@ -117,8 +117,8 @@ def stacks_by_gdb(pid, work):
 
 @functools.cache
 def functions_of(file):
-    """Start and end of each function, by readelf."""
-    # It may complain of other sections, such as links to debug files that are not there.
+    """The start and end of each function, as readelf prints them."""
+    # readelf may complain about other sections, such as links to missing debug files.
     frames = subprocess.run(["readelf", "--debug-dump=frames", file], capture_output=True, text=True,
                             check=False).stdout
     return [(int(start, 16), int(end, 16))
@@ -126,17 +126,17 @@ def functions_of(file):
 
 
 def nameless(file, address):
-    """All that memflame may call it: by where its function begins, or main and _start."""
+    """The names that memflame may give an address: its function's start, main or _start."""
     names = {f"[{os.path.basename(file)}+{start:#x}]"
              for start, end in (functions_of(file) if file else []) if start <= address - 1 < end}
-    # What a signal handler returns to begins a byte after its entry.
+    # The code that a signal handler returns to begins one byte after its entry.
     names |= {f"[{os.path.basename(file)}+{address:#x}]"}
     return sorted(names) + (["main", "_start"] if ".so" not in file else [])
 
 
 def plain(name):
-    """Without parameters and versions of symbols, which the two write differently, and without what
-    the C library adds for names of its own: of several at one address each may choose another."""
+    """The name without parameters and symbol versions, which the two tools write differently, and without
+    the C library's own prefixes: of several names at one address, each tool may choose another."""
     name = name.replace("(anonymous namespace)", "{anonymous}").split("@@")[0]
     name = re.sub(r" \[clone .*\]|\.(cold|part|constprop|isra)\b.*", "", name.split("(")[0])
     return name.removeprefix("__GI_").removesuffix("_impl").lstrip("_")
@@ -150,11 +150,11 @@ def is_same(ours, theirs):
 
 def compare(what, stacks, profile):
     check(len(stacks) >= LEAST, f"{what}: gdb saw only {len(stacks)} different stacks")
-    # From the inside out, without the process at the root.
+    # Innermost frame first, without the process at the root.
     ours = [list(reversed(frames))[:-1] for frames, _ in profile.stacks]
     missing = []
     for stack in stacks:
-        # Both begin in malloc, under whatever name.
+        # Both begin in malloc, which has several names.
         if not any(len(frames) == len(stack) and frames[0] == "malloc" and
                    all(map(is_same, frames[1:], stack[1:])) for frames in ours):
             missing.append(stack)

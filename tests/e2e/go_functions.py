@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""alloc --alloc/--free with functions of Go: no return is ever probed there, arguments are Go's, and
-the C functions of a program in both languages are as exact as everywhere."""
+"""alloc --alloc/--free with Go functions: returns are never probed, arguments are in Go's registers, and
+the C functions of a program in both languages stay exact."""
 import os
 import shutil
 import struct
@@ -13,7 +13,7 @@ if not shutil.which("go"):
     print("SKIPPED: no Go compiler")
     sys.exit(77)
 
-# Each call goes deep enough to have its stack moved, and the collector looks at all stacks.
+# Each call goes deep enough for its stack to be moved, and the garbage collector scans all stacks.
 SOURCE = """
 package main
 
@@ -81,7 +81,7 @@ var mine [40][256]byte
 //go:noinline
 func get(n int) unsafe.Pointer { return unsafe.Pointer(&mine[n-100]) }
 """}
-# A C function that calls back into Go, where the stack moves and the collector runs.
+# A C function that calls back into Go, where the stack is moved and the garbage collector runs.
 MIXED = {"import": """
 /*
 #include <stdatomic.h>
@@ -136,7 +136,7 @@ class Program:
 
 
 def offset_of(executable, function):
-    """In the file, of a function of Go; "+0x…"."""
+    """A Go function's address in the file, as "+0x…"."""
     names = subprocess.run(["nm", executable], capture_output=True, text=True, check=True).stdout
     address = [int(line.split()[0], 16) for line in names.splitlines()
                if line.endswith(" " + function)][0]
@@ -157,7 +157,7 @@ def without_sections(executable):
         data = bytearray(file.read())
     struct.pack_into("<Q", data, 40, 0)
     struct.pack_into("<HHH", data, 58, 0, 0, 0)
-    # The note that tells as well; what is left is what the runtime needs.
+    # Drops the note that also names Go; the rest is what the runtime needs.
     data = data.replace(b"\x04\0\0\0Go\0\0", b"\x04\0\0\0No\0\0")
     with open(bare, "wb") as file:
         file.write(data)
@@ -187,7 +187,7 @@ def refusals(pure):
         refused(other, "--alloc", f"{other}:{place}(size=arg0)")
     pie = build("pie", PURE, "-buildmode=pie")
     refused(pie, "--alloc", "main.rec(size=arg0)")
-    # Names that look like an allocator's.
+    # Names like those of an allocator.
     program = Program(pure)
     memflame = Memflame("alloc", "-p", program.pid, "--symbols-prefix", "main.", "--free",
                         "main.put(ptr=arg1)", "-v")
@@ -198,7 +198,7 @@ def refusals(pure):
 
 
 def frees(pure):
-    """One hit a call, though each has its stack moved, with the argument that Go passes second."""
+    """One hit per call, with the second argument, although each call's stack is moved."""
     program = Program(pure)
     memflame = Memflame("alloc", "-p", program.pid, "--free", "main.put(ptr=arg1)")
     program.work()

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Names with the marks of XML, folded text and JSON arrive whole, in well-formed output."""
+"""Names with special characters of XML, folded text and JSON stay whole, and the output well-formed."""
 import xml.etree.ElementTree as xml
 
 from lib import Memflame, check, equal, example
 
 SYMBOL = "amp&<tag>;semi colon's]]> 12"
 
-# A function in an anonymous namespace may carry more than its name: "[clone .constprop.0]".
+# A function in an unnamed namespace may have a suffix: "[clone .constprop.0]".
 wanted = {"operator<(": 1001, "hidden(char const*)": 1003, "operator bool() const": 1004}
 
 memflame = Memflame("alloc", "--", example("hostile_names")).wait()
@@ -22,7 +22,7 @@ with open(memflame.output, encoding="utf-8") as stream:
 for line in lines:
     stack, value = line.rsplit(" ", 1)
     check(int(value) >= 0 and stack, f"a folded line: {line}")
-# Its semicolon must not have made two frames of it.
+# Its semicolon must not split it into two frames.
 leaf = [line for line in lines if line.endswith(" 1005") and "amp&<tag>" in line]
 equal("lines of the hostile symbol", len(leaf), 1)
 frames = leaf[0].rsplit(" ", 1)[0].split(";")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Ctrl-C and SIGTERM end the watching, and the output is written."""
+"""Ctrl-C and SIGTERM end the run, and the output is written."""
 import os
 import signal
 import subprocess
@@ -18,7 +18,7 @@ for number in (signal.SIGINT, signal.SIGTERM):
     consistent(profile, memflame.summary())
     target.end()
 
-# From a terminal, Ctrl-C reaches the command too, and its end is memflame's.
+# From a terminal, Ctrl-C reaches the command too, and memflame ends with it.
 memflame = Memflame("alloc", "--", example("leaky"), "60", stdout=subprocess.DEVNULL,
                     start_new_session=True)
 time.sleep(1)
@@ -26,7 +26,7 @@ os.killpg(memflame.process.pid, signal.SIGINT)
 memflame.wait(128 + signal.SIGINT)
 check(memflame.profile().sum("live") > 0, "what leaked until Ctrl-C")
 
-# SIGTERM to memflame alone ends the watching at once, and leaves the command running.
+# SIGTERM to memflame alone ends the run at once, and the command runs on.
 memflame = Memflame("brk", "--", "sh", "-c", f"sleep 2; echo done > {path('went-on')}")
 time.sleep(0.5)
 memflame.process.send_signal(signal.SIGTERM)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""memflame kernel: what system calls make the kernel allocate, counted to the object, and given back."""
+"""memflame kernel: what the kernel allocates and frees for system calls, exact to the object."""
 import ctypes
 import os
 import platform
@@ -21,7 +21,7 @@ ELEMENTS = 200
 
 
 def bpf_map(kind, value_bytes, entries):
-    """BPF_MAP_CREATE: kernel memory of a known size, per CPU or by vmalloc()."""
+    """BPF_MAP_CREATE: kernel memory of known size, per CPU or from vmalloc()."""
     attributes = (ctypes.c_uint32 * 32)(kind, 4, value_bytes, entries)
     fd = ctypes.CDLL(None, use_errno=True).syscall(321, 0, attributes, 72)
     check(fd >= 0, f"a BPF map can be made: {os.strerror(ctypes.get_errno())}")
@@ -35,7 +35,7 @@ def pipe_with_pages():
 
 
 def file_cut_short():
-    """A file in the page cache, whose large folios, where there are such, are split by the cut."""
+    """A file in the page cache; truncating it splits large folios, if the kernel uses them."""
     fd = os.open(path("file"), os.O_RDWR | os.O_CREAT | os.O_TRUNC)
     os.unlink(path("file"))
     os.write(fd, b"x" * 4096 * FILE_PAGES)
@@ -54,7 +54,7 @@ WORK = {
 
 
 def target():
-    """Holds what it is told to hold, one kind after another, and lets go of it."""
+    """Allocates the kinds of memory that it is asked for, one after another, and frees them."""
     held = []
     for word in map(str.strip, sys.stdin):
         if word == "close":
@@ -79,7 +79,7 @@ class Worker:
 
 
 def seen(word, *options, close=False):
-    """The profile of a worker that does `word` while memflame watches it alone."""
+    """The profile of a worker that does `word` while memflame watches only that worker."""
     worker = Worker()
     memflame = Memflame("kernel", "-p", worker.process.pid, *options)
     worker.say(word)
@@ -90,13 +90,13 @@ def seen(word, *options, close=False):
     worker.process.kill()
     profile, summary = memflame.profile(), memflame.summary()
     consistent(profile, summary)
-    # An interrupt that allocates while a program runs is skipped, and that is said.
+    # Allocations in interrupts are skipped, and memflame says so.
     lost = losses(summary)
     check(lost.keys() <= {"probe_recursion"}, f"something was lost: {lost}")
     return profile, summary, summary["losses"]["probe_recursion"]["events"]
 
 
-# What comes with many objects now and then: accounts of them, larger tables of files and numbers.
+# Memory that comes with many objects: their accounting, and larger tables of files and numbers.
 OWN = {"alloc_slab_obj_exts", "memcg_alloc_slab_cgroups", "expand_files", "ida_alloc_range"}
 
 
@@ -155,7 +155,7 @@ def pages():
     near("pages in pipes, closed", writes(profile, "live-count"), 0, skipped)
     near("pages that were in pipes", writes(profile, "total-count"), wanted, skipped)
 
-    # Each byte once: the pages that slab objects are in are left out, the objects are there.
+    # Each byte counts once: slab objects are included, so the pages that hold them are not.
     profile, summary, skipped = seen("pipes", "--kind", "all")
     near("pages in pipes", writes(profile, "live-count"), wanted, skipped)
     near("arrays of buffers", values(profile, "live", "alloc_pipe_info", r"\[kmalloc-1024\]"),
@@ -167,7 +167,7 @@ def pages():
 
 
 def parts():
-    """Pages that are allocated together and freed in parts."""
+    """Pages allocated together and freed in parts."""
     profile, _, skipped = seen("file", "--kind", "pages")
     index = {column: at for at, column in enumerate(profile.columns)}
     rows = [row for frames, row in profile.stacks
@@ -208,7 +208,7 @@ def vmalloc():
 
 
 def whole_system():
-    """Without a target all tasks count; a table that is too small keeps the bytes in the picture."""
+    """Without a target all tasks count. If the table is too small, the bytes stay in the picture."""
     worker = Worker()
     memflame = Memflame("kernel", "--max-live", 64)
     worker.say("eventfds")
@@ -225,7 +225,7 @@ def whole_system():
 
 
 def busy():
-    """Allocates in tasks and in interrupts until it is told to stop."""
+    """Allocates in tasks and in interrupts until it is stopped."""
     print("done", flush=True)
     there, back = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2))
     back.bind(("127.0.0.1", 0))
@@ -243,7 +243,7 @@ def busy():
 
 
 def storm():
-    """Nothing hangs when every CPU allocates as fast as it can, and no block is freed twice."""
+    """Every CPU allocates as fast as it can: nothing hangs, and no block is freed twice."""
     for kind in ("slab", "all"):
         memflame = Memflame("kernel", "--kind", kind)
         workers = [spawn([sys.executable, __file__, "busy"], stdin=subprocess.PIPE,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Kernel frames on request: above the program's own, without those of the tracing itself."""
+"""Kernel frames on request: above the program's frames, without those of tracing."""
 from lib import Memflame, check, equal, example, lossless
 
 memflame = Memflame("fault", "--kernel-stacks", "--", example("fault_truth")).wait()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""kill -9 of memflame: the target goes on, and no probe is left."""
+"""kill -9 of memflame: the target runs on, and no probe is left."""
 import signal
 import time
 
@@ -30,7 +30,7 @@ storm.end()
 equal("frees of the storm", truth["counters"]["free"]["events"],
       truth["functions"]["storm_allocate"]["total_count"])
 
-# A command that memflame started goes on as well.
+# A command that memflame started runs on, too.
 memflame = Memflame("alloc", "--", "sh", "-c", f"sleep 2; echo done > {path('orphan')}")
 time.sleep(0.5)  # it is let go a moment after memflame is ready
 memflame.process.kill()

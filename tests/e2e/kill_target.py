@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A target that is killed, or ends, in the middle: memflame stops by itself and writes what it saw, and
-says that the target was killed."""
+"""A target ends or is killed during the run: memflame stops by itself, writes what it saw, and says if
+the target was killed."""
 import time
 
 from lib import Memflame, Target, check, consistent, equal
@@ -31,7 +31,7 @@ memflame.profile().compare(truth["functions"])
 equal("the target's pid", memflame.summary()["pids"][:1], [target.pid])
 check(not any("killed" in note for note in memflame.summary()["notes"]), "nobody was killed")
 
-# As a picture, and as a report.
+# In a picture, and in a report.
 for word, output in (("alloc", "svg"), ("leaks", "txt")):
     storm = Target("alloc_storm", "--forever")
     memflame = Memflame(word, "-p", storm.pid, output=output)

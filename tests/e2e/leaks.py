@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""leaks: what is outstanding, to the byte, in each of its reports; every option of it."""
+"""leaks: each report is exact to the byte; every option works."""
 import json
 import os
 import re
@@ -19,7 +19,7 @@ HEAD = re.compile(
     r"(?P<old_blocks>[\d,]+) blocks?)? on (?P<stacks>[\d,]+) stacks?(, the top \d+ by \w+)?$")
 STACK = re.compile(r"  (?P<bytes>[\d,]+) B( ± [\d,]+ B)? in (?P<blocks>[\d,]+)( ± [\d,]+)? blocks?"
                    r"(?P<change> \([^)]*\))?(, (?P<process>.*))?$")
-# The kernel skips hits of whatever process where one interrupts another, and counts them.
+# The kernel skips hits, of any process, that interrupt another hit, and counts them.
 NOT_OURS = re.compile(r"  lost (0\b|(?P<hits>[\d,]+): probe hits skipped by the kernel (?P=hits)$)")
 BLOCK = re.compile(r"    (0x[0-9a-f]+)  ([\d,]+) B, [\d.]+ m?s old$")
 
@@ -29,7 +29,7 @@ def number(text):
 
 
 class Steps:
-    """examples/leak_steps, with what it says about each step."""
+    """examples/leak_steps, with the figures that it states for each step."""
 
     def __init__(self):
         self.process = spawn([example("leak_steps")], stdin=subprocess.PIPE,
@@ -85,7 +85,7 @@ class Report:
                 self.stacks[-1].take(line)
 
     def of(self, function):
-        """Bytes, blocks and change of the one stack through that function."""
+        """Bytes, blocks and change of the only stack through that function."""
         found = [stack for stack in self.stacks if function in stack.frames]
         check(len(found) < 2, f"{function} has one stack: {self.text}")
         return (found[0].bytes, found[0].blocks, found[0].change) if found else (0, 0, "")
@@ -97,12 +97,12 @@ class Leaks(Memflame):
 
     def reports(self):
         with open(self.output, encoding="utf-8") as stream:
-            # A report ends with an empty line; one that is still being written has no such end.
+            # A report ends with an empty line, unless it is still being written.
             parts = re.split(r"^(?=\[)", stream.read(), flags=re.MULTILINE)
         return [Report(part) for part in parts if part.startswith("[") and part.endswith("\n\n")]
 
     def next(self, count=2):
-        """The report after the next one: all of it is later than now."""
+        """The report after the next one, all of which is later than now."""
         before = len(self.reports())
         wait_until(lambda: len(self.reports()) >= before + count, "reports come")
         return self.reports()[-1]
@@ -135,7 +135,7 @@ def exact():
     equal("in the end", (report.bytes, report.blocks), (70000, 12))
     equal("of leak_large", report.of("leak_large")[:2], (40000, 2))
     equal("of leak_small", report.of("leak_small")[:2], (30000, 10))
-    # Whatever fell into which report, changes add up to what there is.
+    # The changes of all reports add up to what is outstanding, whichever report has which.
     grown = 0
     for each in leaks.reports()[seen:]:
         if more := re.match(r"\((\+|-)([\d,]+) B,", each.change):
@@ -155,7 +155,7 @@ def exact():
 
 
 def eight_kinds():
-    """30,000 bytes for each kind of allocation."""
+    """30,000 bytes from each allocation function."""
     leaks = Leaks("--older", "0", "--top", "1000", "5", "--", example("alloc_truth"),
                   stdout=subprocess.DEVNULL)
     leaks.wait()
@@ -230,7 +230,7 @@ def trace():
         lines = [line for line in stream.read().splitlines() if re.match(r"\d+\.\d{6} ", line)]
     prefix = re.compile(rf"(\d+\.\d{{6}}) {target.pid}/{target.pid} leak_steps  ")
     check(all(prefix.match(line) for line in lines), f"who called and when: {lines[:3]}")
-    # aligned_alloc() is memalign() under another name, and is called by whichever was found first.
+    # aligned_alloc() is memalign() under another name; the name that is found first is shown.
     calls = [prefix.sub("", line).replace("memalign(96)", "aligned_alloc(96)") for line in lines]
     wrong = [pair for pair in zip(calls, wanted) if pair[0] != pair[1]]
     equal("every call", (len(calls), wrong[:3]), (len(wanted), []))
@@ -257,7 +257,7 @@ def counts():
 
 
 def clocks():
-    """A report has the clock of its look, not that of its names: clock and seconds go together."""
+    """A report shows the time at which it looked, not at which it found names: clock and seconds agree."""
     target = Steps()
     target.do("small")
     done = run("leaks", "-p", target.pid, "--older", "0", 1, 4)
@@ -283,7 +283,7 @@ def many():
 
 
 def losses():
-    """What does not fit is said in the report, and --strict makes it an error."""
+    """The report says what did not fit, and --strict makes that an error."""
     for options, status in (([], 0), (["--strict"], LOSSY)):
         target = Steps()
         leaks = Leaks("-p", target.pid, "--max-live", "1000", *options, "60")
@@ -301,7 +301,7 @@ def losses():
 
 
 def threads():
-    """Every call of four threads, in an order that makes sense: replayed, no block is there twice."""
+    """Every call of four threads, in a consistent order: replayed, no block is allocated twice."""
     leaks = Leaks("--older", "0", "--trace", "60", "--", example("alloc_storm"), "--threads", "4",
                   "--operations", "20000", stdout=subprocess.PIPE)
     truth = json.load(leaks.process.stdout)
@@ -441,7 +441,7 @@ def errors():
                    "--min-size", "--obj", "--symbols-prefix", "--every"):
         check(option in done.stdout, f"--help has {option}")
     check("  leaks " in run("--help").stdout, "memflame --help has a line for it")
-    # Who reads the reports is gone: no endless run.
+    # The reader of the reports is gone: the run ends.
     done = subprocess.run(["sh", "-c", f"{MEMFLAME} leaks 0.2 20 -- sleep 2 > /dev/full"],
                           capture_output=True, text=True, timeout=PATIENCE, check=False)
     equal("a full device", done.returncode, 125)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the end-to-end cases share: start a target, attach memflame, stop it, look at what it says.
+"""What the end-to-end cases share: start a target, attach memflame, stop it, read its output.
 
 A case is a script that ends normally when all is well. $MEMFLAME is the binary under test, $EXAMPLES
 the folder of the example programs, $MEMFLAME_KERNEL_BOOT is set where the CPU is emulated.
@@ -21,7 +21,7 @@ if os.geteuid() != 0:
     print("SKIPPED: BPF needs root")
     sys.exit(77)
 
-# By sudo, memflame would run commands as the user who called it.
+# Under sudo, memflame would run commands as the user who called sudo.
 for name in ("SUDO_UID", "SUDO_GID", "SUDO_USER", "SUDO_COMMAND"):
     os.environ.pop(name, None)
 
@@ -73,8 +73,8 @@ def spawn(arguments, **options):
 
 
 def own_libraries(program):
-    """An environment with copies of an example's libraries: other tracers may have probes in the system's own,
-    so code that differs from these files is memflame's doing."""
+    """An environment with copies of an example's libraries. Other tracers may have probes in the system's
+    libraries; in the copies, only memflame changes code."""
     listed = subprocess.run([example(program)], env={**os.environ, "LD_TRACE_LOADED_OBJECTS": "1"},
                             stdout=subprocess.PIPE, text=True, check=True).stdout
     folder = path("own")
@@ -108,7 +108,7 @@ class Target:
         self.process.stdin.flush()
 
     def truth(self):
-        """What the program did, once it is done with it."""
+        """The figures that the program states when its work is done."""
         text = ""
         for line in self.process.stdout:
             if line == "done\n":
@@ -140,7 +140,7 @@ class Profile:
         self.file = file
 
     def sum(self, column, *names):
-        """The sum over all stacks that have every one of these frames."""
+        """The sum over all stacks that have all of these frames."""
         index = self.columns.index(column)
         return sum(values[index] for frames, values in self.stacks
                    if all(name in frames for name in names))
@@ -149,13 +149,13 @@ class Profile:
         return any(name in frames for frames, _ in self.stacks)
 
     def marked(self, column, prefix):
-        """The sum over all stacks with a frame that begins with this, like "[lost: "."""
+        """The sum over all stacks with a frame that begins with this text, such as "[lost: "."""
         index = self.columns.index(column)
         return sum(values[index] for frames, values in self.stacks
                    if any(frame.startswith(prefix) for frame in frames))
 
     def compare(self, section, *names, columns=None):
-        """Each function of a truth section has exactly the figures that it states."""
+        """Checks that each function of a truth section has exactly the figures that the program states."""
         wrong, compared = [], 0
         for function, figures in section.items():
             for key, wanted in figures.items():
@@ -231,8 +231,8 @@ def losses(summary, kind="lost"):
 
 
 def consistent(profile, summary):
-    """Seen is shown plus lost: totals are those of the stacks, lost bytes have a frame, and cut stacks
-    are counted as what the picture has under their mark."""
+    """Checks that the books balance: totals are the sums of the stacks, lost bytes have a frame, and the
+    counted cut stacks are those under their mark in the picture."""
     for column in profile.columns:
         equal(f"total of {column}", summary["totals"][column], profile.sum(column))
     equal("kinds of losses", {count["kind"] for count in summary["losses"].values()},
@@ -256,7 +256,7 @@ def lossless(profile, summary):
 
 
 def observe(probe, program, *options, arguments=(), before=None, after=None):
-    """The whole course: the target works while memflame watches, and then both end."""
+    """A whole run: the target works while memflame watches, and then both end."""
     target = Target(program, *arguments)
     if before:
         before(target.pid)
@@ -270,7 +270,7 @@ def observe(probe, program, *options, arguments=(), before=None, after=None):
 
 
 def run(*arguments, status=0, **options):
-    """memflame to its end, with its output."""
+    """Runs memflame to its end and returns its output."""
     done = subprocess.run([MEMFLAME, *map(str, arguments)], capture_output=True, text=True,
                           timeout=PATIENCE, check=False, **options)
     equal(f"exit status of {arguments}, which said:\n{done.stderr}\n", done.returncode, status)

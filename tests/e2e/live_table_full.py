@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""alloc with a live table of 100 entries: exactly the shortfall is counted and shown."""
+"""alloc with a live table of 100 entries: the shortfall is counted exactly, and shown."""
 from lib import consistent, equal, losses, observe
 
 BLOCKS, SIZE, ROOM = 5000, 16, 100
@@ -12,6 +12,6 @@ equal("lost", (lost["events"], lost["bytes"]), (BLOCKS - ROOM, (BLOCKS - ROOM) *
 equal("shown by name", profile.sum("live", "reach_leaf"), ROOM * SIZE)
 equal("shown as lost", profile.sum("live", "[lost: live table full]"), (BLOCKS - ROOM) * SIZE)
 equal("live in all", profile.sum("live"), BLOCKS * SIZE)
-# What was allocated is known all the same.
+# The total allocated stays exact.
 profile.compare(truth["functions"], columns=["total", "total-count"])
 equal("all losses", list(losses(summary)), ["live_table_full"])

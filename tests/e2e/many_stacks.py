@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Twenty thousand different call stacks are all told apart, and a full stack table is counted."""
+"""Twenty thousand call stacks stay distinct, and losses to a full stack table are counted."""
 from lib import check, consistent, equal, lossless, observe
 
 STACKS = 20000

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""--memory is kept, by memflame's tables and its own memory together; what does not fit is counted."""
+"""--memory bounds memflame's tables and its own memory together; what does not fit is counted."""
 import contextlib
 import json
 import os
@@ -28,7 +28,7 @@ for mib in (24, 48):
     summary, said = measured("--memory", f"{mib}M")
     memory = summary["memory"]
     equal("limit", memory["limit"], mib * MIB)
-    # Before 6.4 the kernel states what a table could take when it is full.
+    # Before 6.4 the kernel states a table's size as if it were full.
     if KERNEL >= (6, 4):
         check(memory["own_bytes"] + memory["kernel_bytes"] <= mib * MIB, f"it is kept: {memory}")
     check(memory["own_bytes"] > 0 and memory["kernel_bytes"] > 0, f"both are known: {memory}")
@@ -42,7 +42,7 @@ check("larger --memory" not in said, f"nothing is lost: {said}")
 for wrong in ("1M", "0", "x", "23.9M"):
     check("--memory" in run("alloc", "--memory", wrong, "--", "true", status=USAGE).stderr, wrong)
 
-# In a control group with little memory, the tables are small by themselves.
+# In a control group with little memory, memflame makes its tables small by itself.
 groups = [("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")]
 for root, limit in groups:
     group = f"{root}/memflame-e2e-{os.getpid()}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""mmap: every function and kind to the byte, and the total is the change of VmSize."""
+"""mmap: every function and kind is exact to the byte, and the total is the change of VmSize."""
 from lib import equal, lossless, observe
 from proc import status_bytes
 
@@ -24,7 +24,7 @@ change = size[1] - size[0]
 equal("the change of VmSize", change, truth["process"]["VmSize"]["outstanding"])
 equal("all that is outstanding", profile.sum("outstanding"), change)
 
-# One kind alone is that part of the whole, and nothing else.
+# --kind shows that part of the whole, and nothing else.
 for option, kind in KINDS.items():
     part, summary, truth = observe("mmap", "mmap_truth", "--kind", option)
     part.compare(truth[kind], kind)

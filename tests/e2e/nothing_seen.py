@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where nothing can be seen, memflame says what it looked for and fails; where nothing happened, it says
-how many processes it watched."""
+"""If memflame can see nothing, it says what it looked for and fails; if nothing happened, it says how many
+processes it watched."""
 import os
 import subprocess
 
@@ -17,24 +17,24 @@ def fails(status, hints, *arguments):
     equal(f"{arguments}: a picture is left behind", os.path.exists(OUTPUT), False)
 
 
-# A static program without symbols: nothing of it can be probed.
+# A static program without symbols has no function to probe.
 WORDS = ["nothing could be seen of alloc_truth_str (", "malloc and free were looked for in " + STRIPPED,
          "--alloc", "memflame fault"]
 fails(COMMAND_FAILED, WORDS, "alloc", "--", STRIPPED)
 fails(COMMAND_FAILED, WORDS, "leaks", "--", STRIPPED)
 fails(COMMAND_FAILED, ["--obj nosuch.so", STRIPPED], "alloc", "--obj", "nosuch.so", "--", STRIPPED)
-# Beside one that can be seen, it is named.
+# Beside a program that can be seen, it is named.
 memflame = Memflame("alloc", "--", "sh", "-c", f"{STRIPPED}; exit 7", wait=False,
                     stdout=subprocess.DEVNULL).wait(7)
 check(any(note.startswith("not seen: what alloc_truth_str (") for note in memflame.summary()["notes"]),
       f"the notes name it: {memflame.summary()['notes']}")
 check(memflame.profile().sum("total", "sh") > 0, "the shell is seen")
 
-# Nobody of that name: nothing was watched.
+# No process of that name: nothing was watched.
 for probe in ("alloc", "brk", "mmap", "fault", "leaks"):
     fails(1, ["--comm nosuch", "nothing was watched"], probe, "--comm", "nosuch", "-d", "0.3")
 
-# A process that does nothing: that is a result.
+# A process that does nothing is a result, not an error.
 sleeper = spawn(["sleep", "60"])
 for probe in ("alloc", "brk", "mmap", "fault"):
     memflame = Memflame(probe, "-p", sleeper.pid, "-d", "0.3", output="svg").wait()

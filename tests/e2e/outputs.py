@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where outputs go: through no link of another user, to no device, and to whom they belong."""
+"""Outputs never go through another user's link or to a device, and have the right owner."""
 import json
 import os
 import pwd
@@ -40,7 +40,7 @@ def unharmed(what):
         equal(f"{what}: the victim", stream.read(), "kept\n")
 
 
-# A folder of another user, who puts links in the way while root writes.
+# A folder of another user, who plants links while root writes.
 folder = path("theirs")
 os.mkdir(folder)
 give_away(folder)
@@ -67,7 +67,7 @@ for _ in range(20):
 stop.set()
 planter.join()
 
-# Links at the end are replaced; those on the way are followed for their owners only.
+# A link in place of the file is replaced; links in the path are followed only for their owner.
 for name in os.listdir(folder):
     os.unlink(f"{folder}/{name}")
 os.symlink(VICTIM, f"{folder}/x.folded")
@@ -87,14 +87,14 @@ os.symlink("loop", path("loop"))
 refused(path("loop/x"), "levels of symbolic links")
 equal("a link to itself is replaced", collapse(path("loop")).returncode, 1)
 
-# leaks writes lines as they come, to a new file.
+# leaks writes its lines at once, to a new file.
 victim()
 os.symlink(VICTIM, f"{folder}/lines.txt")
 give_away(f"{folder}/lines.txt")
 run("leaks", "1", "-o", f"{folder}/lines.txt", "--", example("leaky"), "1")
 unharmed("a link in place of the reports")
 
-# Devices: those that only take bytes.
+# Devices: only those that take a stream of bytes.
 try:
     os.mknod(path("block"), stat.S_IFBLK | 0o600, os.makedev(7, 250))
     os.mknod(path("kmsg"), stat.S_IFCHR | 0o600, os.makedev(1, 11))
@@ -120,7 +120,7 @@ equal("a pipe with a name", collapse(path("fifo")).returncode, 0)
 check("a;b 20000" in reader.communicate()[0], "its reader gets all")
 refused("/dev/fd/99", "Bad file descriptor")
 
-# A full disk is said, and leaves nothing.
+# A full disk is reported, and leaves no file.
 refused("/dev/full", "No space left on device")
 disk = path("disk")
 os.mkdir(disk)
@@ -136,7 +136,7 @@ if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", disk],
         subprocess.run(["umount", disk], check=True)
 
 
-# Outputs about another user's process are for the caller alone.
+# Outputs about another user's process are readable by the caller only.
 def mode_and_owner(name):
     status = os.stat(name)
     return stat.S_IMODE(status.st_mode), status.st_uid

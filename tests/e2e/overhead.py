@@ -8,17 +8,17 @@ import math
 from lib import SLOW, Memflame, Target, check, equal, lossless, path, run
 
 FAR = 4
-# A busy machine may find itself out of its budget, and then the run ends and says so. How often it is
-# tried to see one that does not.
+# On a busy machine a run may exceed its budget; it then ends and says so. This is how many runs are tried
+# until one does not.
 TRIES = 4
 
 
 class OutOfControl(Exception):
-    """The machine was too slow for the budget for a while, so that the run ended."""
+    """Whether the run ended because the machine was too slow for the budget for a while."""
 
 
 def seconds_of(blocks, rounds):
-    """CPU seconds that the target takes without memflame."""
+    """The CPU seconds that the target takes without memflame."""
     target = Target("alloc_load", str(blocks), str(rounds))
     truth = target.work()
     target.end()
@@ -49,7 +49,7 @@ def watched(budget, blocks, rounds, *more, ends=False):
     lossless(profile, summary)
     equal("budget", overhead["budget"], budget)
     for price, nanoseconds in overhead["prices"].items():
-        # An emulated CPU's time goes by unevenly, and a return's price is a difference.
+        # An emulated CPU's clock is uneven, and the price of a return is a difference of two times.
         least = -1 if SLOW or price == "return_ns" else 100
         check(least < nanoseconds < 1e7, f"{price} of a probe: {nanoseconds}")
     at = 0
@@ -66,14 +66,14 @@ def watched(budget, blocks, rounds, *more, ends=False):
 
 
 def blocks_for(rounds, seconds):
-    """As many as take about so long, with memflame."""
+    """How many rounds take about this long with memflame."""
     per_block = seconds_of(5000, rounds) / 5000 + 8e-6 * (20 if SLOW else 1)
     return int(seconds / per_block)
 
 
 def cost_is_right():
-    """What is said is what the target's CPU time has grown by, in its order of magnitude: CPU time goes up
-    with what runs beside it. scripts/bench-alloc has the figures."""
+    """The stated cost agrees in order of magnitude with the growth of the target's CPU time, which also
+    depends on what else runs. scripts/bench-alloc has the figures."""
     rounds = 1000  # so few that the cost is as large as the work
     blocks = blocks_for(rounds, 2)
     bare = min(seconds_of(blocks, rounds) for _ in range(5))
@@ -100,13 +100,13 @@ def beyond(rounds):
 
 
 def work_just_over(budget, exact, rounds):
-    """Work for each block so that all of them cost somewhat more than the budget."""
+    """How much work per block makes watching all blocks cost a little more than the budget."""
     # The cost in percent goes down as the work goes up.
     return int(rounds * exact / (1.5 * budget))
 
 
 def controlled(*arguments):
-    """A run that did not have to end, or None after TRIES that had to."""
+    """A run that stayed within its budget, or None after TRIES that did not."""
     for _ in range(TRIES):
         try:
             return watched(*arguments)
@@ -116,8 +116,8 @@ def controlled(*arguments):
 
 
 def held(budget, scaled):
-    """Where all blocks cost more than the budget the rate changes; what is over it at the end has just made
-    the rate change once more."""
+    """If all blocks cost more than the budget, the rate changes. A cost above the budget at the end has
+    just changed the rate again."""
     result = controlled(budget, blocks_for(scaled, 6), scaled)
     if result is None:
         return
@@ -130,7 +130,7 @@ def held(budget, scaled):
 
 
 def right_on_average(runs, scaled):
-    """Some runs whose rate changes, against what the program states."""
+    """Runs whose rate changes, compared with the figures that the program states."""
     sums = {column: [0.0, 0.0] for column in ("live", "live-count", "total", "total-count")}
     changes = done = over = 0
     for _ in range(runs):
@@ -167,7 +167,7 @@ def nothing_left(scaled):
 
 
 def short():
-    """A program too short to say anything about."""
+    """A program that is too short for a verdict."""
     summary = path("short.summary")
     run("alloc", "--max-overhead", "3", "--summary", summary, "-o", path("short.svg"), "--",
         "/bin/true")

@@ -29,7 +29,7 @@ def children_of(pid):
 
 
 class Nested(Target):
-    """A target that is process 1 of a namespace below this one."""
+    """A target that is process 1 of a child namespace."""
 
     def __init__(self, program):
         self.process = spawn([*UNSHARE, example(program), "--wait"], stdin=subprocess.PIPE,
@@ -39,7 +39,7 @@ class Nested(Target):
 
 
 class Decoy:
-    """The pipes of a target outside."""
+    """The pipes of a target outside the namespace."""
 
     def __init__(self, variable):
         stdin, stdout = map(int, os.environ[variable].split())
@@ -82,7 +82,7 @@ def inside():
     lossless(profile, summary)
     check(all(pid < 1000 for pid in summary["pids"]), f"pids of children: {summary['pids']}")
 
-    # The same name outside. One that starts after memflame is found by its exec.
+    # The same name outside. A process that starts after memflame is found at its exec.
     decoy = Decoy("DECOY_ALLOC")
     earlier = Target("many_stacks", "300")
     memflame = Memflame("alloc", "--comm", "many_stacks", "--children", "exact")
@@ -101,7 +101,7 @@ def inside():
     equal("blocks of a command", memflame.profile().sum("live-count", "reach_leaf"), 500)
     lossless(memflame.profile(), memflame.summary())
 
-    # Calls of an allocator, one by one.
+    # An allocator's calls, one by one.
     target = Target("many_stacks", "20")
     with open(path("trace"), "w", encoding="utf-8") as lines:
         memflame = Memflame("leaks", "--trace", "-p", target.pid, stdout=lines)
@@ -113,7 +113,7 @@ def inside():
     check(len(calls) >= 20, f"lines of --trace: {len(calls)}")
     check(all(str(target.pid) in call[1] for call in calls), f"pids of --trace: {calls[0]}")
 
-    # Without a target: what can be seen from here, and not memflame itself.
+    # Without a target: all processes of this namespace but memflame.
     decoy = Decoy("DECOY_FAULT")
     memflame = Memflame("fault", "--per-pid")
     target = Target("fault_truth")
@@ -135,7 +135,7 @@ def inside():
 
     measure_nested()
 
-    # /proc of this namespace, seen from one below: pids would mean other processes.
+    # /proc of this namespace in a child namespace, where its pids would mean other processes.
     for words in (["alloc", "-p", "1"], ["fault"], ["leaks", "--comm", "sh"]):
         done = subprocess.run(["unshare", "-p", "-f", MEMFLAME, *words, "-d", "1", "-o", path("no.json")],
                               capture_output=True, text=True, check=False)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""pprof with addresses: `go tool pprof` shows files and lines, its own symbolizer and addr2line find the
-same at the addresses, build ids are those of the files, and a round trip changes nothing."""
+"""pprof with addresses: `go tool pprof` shows files and lines. Its own symbolizer and addr2line find the same
+lines at the addresses, build ids are those of the files, and a round trip changes nothing."""
 import json
 import os
 import re
@@ -50,7 +50,7 @@ def pprof(file, *options, symbolize="none"):
 
 
 def raw(file, symbolize="none"):
-    """The mappings, and the locations, as pprof itself understands them."""
+    """The mappings and locations as pprof itself understands them."""
     mappings, locations, section = {}, {}, ""
     for line in pprof(file, "-raw", symbolize=symbolize).splitlines():
         if line in ("Locations", "Mappings"):
@@ -73,7 +73,7 @@ def raw(file, symbolize="none"):
 
 
 def stacks(file):
-    """Frames with their lines -> figures, as memflame reads the file."""
+    """{frames with their lines: figures}, as memflame reads the file."""
     run("collapse", "--lines", file, "-o", path("stacks.json"))
     with open(path("stacks.json"), encoding="utf-8") as stream:
         document = json.load(stream)
@@ -98,7 +98,7 @@ for name, flags in (("pie", ["-fPIE", "-pie"]), ("no_pie", ["-no-pie"]),
                     ("one_segment", ["-fPIE", "-pie", "-Wl,-z,noseparate-code"])):
     program, file = path(name), path(f"{name}.pb.gz")
     output("cc", *FLAGS, *flags, "-o", program, path("parse.c"))
-    # Two processes, which have the program at different addresses.
+    # Two processes have the program at different addresses.
     run("alloc", "--children", "exact", "-o", file, "--", "sh", "-c", f"{program}; {program}")
     mappings, locations = raw(file)
     of_program = [mapping for mapping in mappings.values() if mapping["file"] == program]
@@ -131,15 +131,15 @@ for name, flags in (("pie", ["-fPIE", "-pie"]), ("no_pie", ["-no-pie"]),
     check(one[0]["lines"][0].startswith("keep "), f"innermost first: {one[0]['lines']}")
     equal(f"{name}: where keep begins", one[0]["lines"][0].split("s=")[1].split("(")[0], "4")
 
-    # What pprof shows of it.
+    # pprof's own views.
     listed = pprof(file, "-list", "^parse$")
     check(re.search(rf"B\s+{line_of('parse')}:  keep\(size\);", listed), f"-list: {listed}")
     check(f"parse.c:{line_of('keep')}" in pprof(file, "-top", "-lines"), "-lines")
     pprof(file, "-weblist", "^parse$", "-output", path("list.html"))
     with open(path("list.html"), encoding="utf-8") as stream:
         check("keep(size)" in stream.read(), "-weblist")
-    # Its own symbolizer, at the same addresses. That of `go tool pprof` knows no inlined functions: it
-    # says the outermost one, with the innermost line.
+    # pprof's own symbolizer at the same addresses. It does not know inlined functions: it names the
+    # outermost function with the innermost line.
     again = raw(file, "force:local")[1]
     looked_up = 0
     for number, location in locations.items():
@@ -158,7 +158,7 @@ for name, flags in (("pie", ["-fPIE", "-pie"]), ("no_pie", ["-no-pie"]),
     run("collapse", file, "-o", path("twice.pb.gz"))
     equal(f"{name}: by way of memflame", raw(path("twice.pb.gz")), raw(file))
 
-# Without symbols: no lines, so that a symbolizer looks for them; memflame's own names survive.
+# Without symbols there are no lines, so a symbolizer looks for them; memflame's own names survive.
 bare, file = path("bare"), path("bare.pb.gz")
 output("strip", "-o", bare, path("pie"))
 run("alloc", "-o", file, "--", bare)

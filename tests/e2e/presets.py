@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""alloc --preset: with the libraries that they are for, called by a Python program, to the byte."""
+"""alloc --preset: each preset is exact to the byte with its library, called by a Python program."""
 import os
 import subprocess
 import sys
@@ -94,7 +94,7 @@ def watch(preset, library, program, live, live_count, total, total_count):
 
 
 def inlined(python):
-    """Debian's CPython: refused, whether it is there or started."""
+    """Debian's CPython is refused, whether it runs already or is started."""
     target = spawn([python, "-c", "input()"], stdin=subprocess.PIPE)
     for who, status in ((["-p", target.pid], 1), (["--", python, "-c", "0"], 125)):
         said = run("alloc", "--preset", "python", *who, status=status).stderr

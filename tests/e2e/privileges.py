@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What memflame may still do: while it counts, while it reads names, and when a file ends the process
-that reads them. The started program keeps everything."""
+"""memflame's privileges while it counts and while it reads names, and a file that ends the process that
+reads names. The started program keeps all of its privileges."""
 import os
 import shutil
 import signal
@@ -10,13 +10,13 @@ import time
 
 from lib import MEMFLAME, Memflame, PATIENCE, Target, check, equal, example, losses, path, wait_until
 
-# Numbers of linux/capability.h.
+# The numbers are those of linux/capability.h.
 CHOWN, DAC_OVERRIDE, DAC_READ_SEARCH, FOWNER = 0, 1, 2, 3
 SYS_PTRACE, SYSLOG, PERFMON, BPF, CHECKPOINT_RESTORE = 19, 34, 38, 39, 40
 SYS_ADMIN = 21
 WRITING = {CHOWN, DAC_OVERRIDE, DAC_READ_SEARCH, FOWNER, SYS_PTRACE, SYSLOG}
 COUNTING = WRITING | {PERFMON, BPF, CHECKPOINT_RESTORE}
-# Probes that come later may be perf events there.
+# On such kernels, probes that come later may be perf events.
 if tuple(int(part) for part in os.uname().release.split(".")[:2]) < (6, 10):
     COUNTING |= {SYS_ADMIN}
 
@@ -39,7 +39,7 @@ def threads(pid):
 
 
 def namer_of(pid):
-    """The process that reads names for memflame, held still behind its last step into the sandbox."""
+    """The process that reads names for memflame, stopped right after its last step into the sandbox."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         for thread in os.listdir(f"/proc/{pid}/task"):
@@ -58,7 +58,7 @@ def namer_of(pid):
     raise SystemExit("FAILED: no process that reads names")
 
 
-# Its names take a while: the program is memflame itself, with its debug data.
+# Finding names takes a while: the program is memflame itself, with its debug information.
 def watch_memflame(*options):
     folded = path("much.folded")
     if not os.path.exists(folded):
@@ -89,7 +89,7 @@ for arguments in (("alloc", "-p", target.pid),
 target.work()
 target.end()
 
-# The program that it starts is as it would be without memflame.
+# The started program has what it would have without memflame.
 target = Memflame("fault", "--", "sh", "-c", f"cat /proc/self/status > {path('status')}",
                   wait=False).wait()
 with open(path("status"), encoding="utf-8") as stream:
@@ -104,7 +104,7 @@ if shutil.which("su"):  # with its set-user-id bit, from a user who may do nothi
     equal("exit status", done.returncode, 0)
     equal("the user that a set-user-id program runs as", done.stdout, "0\n")
 
-# While it reads names, and when it is killed there: the picture is written all the same.
+# While it reads names; if that process is killed, the picture is still written.
 for blow in (signal.SIGSEGV, signal.SIGKILL):
     memflame = watch_memflame()
     namer = namer_of(memflame.process.pid)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the system itself says: sizes of a process, its code as it is in memory, programs of BPF."""
+"""Asks the system: a process's sizes, its code in memory, and loaded BPF programs."""
 
 import ctypes
 import os
@@ -15,20 +15,20 @@ def status_bytes(pid, field):
 
 
 def heap_bytes(pid):
-    """Size of [heap], 0 while there is none. The kernel may list it in several parts."""
+    """The size of [heap]; 0 if there is none. The kernel may list it in several parts."""
     with open(f"/proc/{pid}/maps", encoding="utf-8") as stream:
         return sum(int(line.split("-")[1].split()[0], 16) - int(line.split("-")[0], 16)
                    for line in stream if line.rstrip().endswith("[heap]"))
 
 
 def resident_pages(pid):
-    """From the page tables, as statm lags behind on kernels before 6.2."""
+    """Resident pages by the page tables, because statm lags behind before Linux 6.2."""
     with open(f"/proc/{pid}/smaps_rollup", encoding="utf-8") as stream:
         return int(re.search(r"^Rss:\s+(\d+) kB", stream.read(), re.M).group(1)) * 1024 // PAGE
 
 
 def changed_code(pid, folder="/"):
-    """Files in a folder whose code differs between memory and disk: where a breakpoint is, or was left."""
+    """Files in a folder whose code differs between memory and disk, because of a breakpoint."""
     changed = []
     with open(f"/proc/{pid}/maps", encoding="utf-8") as maps, open(f"/proc/{pid}/mem", "rb") as mem:
         for line in maps:
@@ -67,7 +67,7 @@ def _program_name(number):
 
 
 def _held_programs():
-    """Ids of the programs that some process has open, itself or through a link."""
+    """Ids of the programs that any process has open, directly or through a link."""
     held = set()
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -93,6 +93,6 @@ def programs():
 
 
 def orphaned_programs():
-    """Programs of memflame that the kernel keeps although no process has them."""
+    """memflame's programs that the kernel keeps although no process has them open."""
     held = _held_programs()
     return {number: name for number, name in programs().items() if number not in held}

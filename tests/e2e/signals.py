@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""SIGUSR1 writes what there is so far, and the run goes on; no other signal loses a run."""
+"""SIGUSR1 writes the figures so far, and the run goes on; no other signal loses a run."""
 import os
 import signal
 import subprocess
@@ -24,9 +24,8 @@ def ask(memflame, file):
     return Profile(file)
 
 
-# alloc: what a program has allocated when it waits is in the picture in between, exactly, and so is
-# the same in that of the end. The sums of brk and mmap are made in user space: asking twice must
-# not count twice.
+# alloc: both the interim picture and the last one have exactly what the waiting program has allocated.
+# The sums of brk and mmap are made in user space: asking twice must not count twice.
 for probe, column in (("alloc", "live"), ("brk", "outstanding"), ("mmap", "outstanding"),
                       ("fault", "gained")):
     target = Target(f"{probe}_truth")
@@ -51,7 +50,7 @@ for probe, column in (("alloc", "live"), ("brk", "outstanding"), ("mmap", "outst
     check(f"{before}.1{suffix}" in memflame.stderr(), "it says where it is")
     target.end()
 
-# Ctrl-C twice at once ends the measurement, and does not lose it.
+# Ctrl-C twice ends the run without losing it.
 target = Target("alloc_truth")
 memflame = Memflame("alloc", "-p", target.pid)
 truth = target.work()
@@ -63,7 +62,7 @@ memflame.wait()
 memflame.profile().compare(truth["functions"])
 target.end()
 
-# A picture for standard output: the one in between goes to a file, and stderr says to which.
+# With the picture on standard output, the interim picture goes to a file, which stderr names.
 memflame = started("brk", "--format", "json", "--", "sleep", "60", stdout=subprocess.PIPE,
                    stderr=subprocess.PIPE, cwd=path("."), start_new_session=True)
 name = path(f"memflame-{memflame.pid}.1.json")
@@ -84,7 +83,7 @@ memflame.send_signal(signal.SIGINT)
 memflame.communicate(timeout=60)
 target.end()
 
-# Who reads memflame's words may go away: the run and its output stay.
+# The reader of memflame's messages may go away: the run and its output stay.
 reading, writing = os.pipe()
 memflame = started("brk", "-o", path("closed.json"), "--", "sleep", "2", stderr=writing)
 os.close(writing)

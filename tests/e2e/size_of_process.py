@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""brk and mmap together, two memflames on one process: outstanding bytes are the change of VmSize."""
+"""brk and mmap at once, two memflames on one process: outstanding bytes add up to the change of VmSize."""
 from lib import Memflame, Target, equal, lossless
 from proc import status_bytes
 

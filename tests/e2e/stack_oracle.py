@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Stacks as walked in the kernel are, frame by frame, those that elfutils' libdwfl finds in copies of
-the same registers and memory; also where another probe has replaced return addresses."""
+"""Stacks walked in the kernel equal, frame by frame, those that elfutils' libdwfl finds in copies of the
+same registers and memory, also where another probe has replaced return addresses."""
 import os
 import re
 import subprocess
 
 from lib import MEMFLAME, PATIENCE, SLOW, Memflame, Target, check, path
 
-# As built, else as in the older kernel's guest.
+# Where the build has it, or where the older kernel's guest has it.
 ORACLE = os.path.join(os.path.dirname(MEMFLAME), "../tests/stack_oracle/stack_oracle")
 if not os.path.exists(ORACLE):
     ORACLE = os.path.join(os.path.dirname(MEMFLAME), "stack_oracle")
@@ -28,7 +28,7 @@ def judge(what, dump, least):
 
 
 def observe(program, arguments, probes, least):
-    """All probes at once. Stacks are judged while the program is still there; its children are gone."""
+    """All probes at once. Stacks are checked while the program still runs; its children have ended."""
     target = Target(program, *arguments)
     watching = {}
     for probe in probes:
@@ -47,7 +47,7 @@ def observe(program, arguments, probes, least):
 for kind in ("alloc", "brk", "mmap", "fault"):
     observe("no_frame_pointer", [kind, "1" if SLOW else "10"], [kind], 10)
 observe("alloc_truth", [], ["alloc"], 300)
-# Faults inside of a probed malloc, whose return address is the kernel's trampoline.
+# Faults inside a probed malloc, whose return address is the kernel's trampoline.
 both = observe("no_frame_pointer", ["large", "1" if SLOW else "10"], ["alloc", "mmap", "fault"], 5)
 check(any("trampolines" in name for counts in both.values() for name in counts),
       f"no stack went over a return probe: {both}")

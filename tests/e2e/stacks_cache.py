@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Unwind tables are kept between runs, and only where nobody else can have written them."""
+"""Unwind tables are kept between runs, but only where no other user could have written them."""
 import os
 
 from chains import compare, complete
@@ -34,7 +34,7 @@ check(os.listdir(folder), "the cache is empty")
 for name in os.listdir(folder):
     equal(f"mode of {name}", os.stat(os.path.join(folder, name)).st_mode & 0o777, 0o600)
 
-# One that is damaged is made anew.
+# A damaged table is made anew.
 damaged = os.path.join(folder, max(os.listdir(folder)))
 with open(damaged, "r+b") as file:
     file.seek(-9, os.SEEK_END)
@@ -43,7 +43,7 @@ with open(damaged, "r+b") as file:
     file.write(bytes([byte[0] ^ 1]))
 equal("tables from a damaged cache", run(cache)["from_cache"], warm["from_cache"] - 1)
 
-# Others can write: nothing is taken from there.
+# Other users can write to the folder: nothing is read from it.
 os.chmod(folder, 0o777)
 open_to_all = run(cache)
 equal("tables from a cache that all can write", open_to_all["from_cache"], 0)

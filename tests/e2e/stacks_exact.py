@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Exact stacks of a program without frame pointers, function by function, with all four probes."""
+"""A program without frame pointers: stacks are exact, function by function, with all four probes."""
 from chains import compare, complete
 from lib import SLOW, check, lossless, observe
 
-# With alloc, 100,000 stacks; deeper than 900 frames.
+# alloc takes 100,000 stacks, some deeper than 900 frames.
 for probe, kind, rounds in [("alloc", "alloc", 40 if SLOW else 2600), ("brk", "brk", 40),
                             ("mmap", "mmap", 40), ("fault", "fault", 40), ("mmap", "large", 40),
                             ("fault", "large", 40)]:
@@ -11,7 +11,7 @@ for probe, kind, rounds in [("alloc", "alloc", 40 if SLOW else 2600), ("brk", "b
                                       arguments=(kind, str(rounds)))
     complete(summary)
     lossless(profile, summary)
-    # A page fault can come from anywhere, brk and mmap also from under malloc().
+    # A page fault can come from anywhere; brk and mmap also come from malloc().
     compare(profile, truth, probe, others=probe != "alloc", at_least=probe == "fault")
     if not SLOW and probe == "alloc":
         captured = summary["stacks"]["captured"]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Stacks of a Go program, with and without its symbols and DWARF: they end where goroutines, threads
-and the program begin, and a stripped program has the same names, by its own table."""
+"""Stacks of a Go program, with and without symbols and DWARF: they end where goroutines, threads and the
+program begin. A stripped program has the same names, from its own table."""
 import os
 import shutil
 import subprocess
@@ -51,9 +51,9 @@ func main() {
 	fmt.Scanln(&word)
 }
 """
-# The goroutine's stack, on which the function was called that runs on a thread's, is not known.
+# A function that runs on a thread's stack was called on a goroutine's stack, which is not known.
 ELSEWHERE = ("runtime.systemstack", "runtime.asmcgocall")
-# A child of clone() is on a stack on which nothing is yet.
+# A child of clone() has an empty stack.
 NOWHERE = ("runtime.clone",)
 BEGINNINGS = ("runtime.goexit", "runtime.rt0_go", "runtime.mstart", "runtime.mcall",
               "runtime.morestack", "_rt0_amd64_linux")
@@ -95,7 +95,7 @@ def observe(name, *flags):
         whole += 1
         if "main.fill" in frames:
             equal(f"{name}: main.fill", frames[:2], ["runtime.goexit", "main.main.func1"])
-            # Recursion is one frame with a note of its depth, or one frame a call.
+            # Recursion is one frame with its depth, or one frame per call.
             check(any(frame.startswith("main.grow") for frame in frames), f"{name}: {frames}")
             filled += values[pages]
     check(whole > 0, f"{name}: no stack is whole")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Code written at run time, with frame pointers and a perf map: exact, whenever it became executable."""
+"""Code made at run time, with frame pointers and a perf map, has exact stacks whenever it became executable."""
 from chains import compare, complete
 from lib import lossless, observe
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Stacks stay complete however late memflame comes to read what its programs have sent.
+"""Stacks stay complete however late memflame reads what its BPF programs have sent.
 
 Commands stop memflame, which is their parent, and let it go on when processes have come and gone.
 """
@@ -13,7 +13,7 @@ def watch(script):
     memflame = Memflame("alloc", "--value", "total", "--", "/bin/sh", "-c", script).wait()
     summary = memflame.summary()
     complete(summary)
-    # Every process of the machine writes into the kernel's log of mappings, which nobody reads meanwhile.
+    # All processes of the machine fill the kernel's log of mappings, which is not read meanwhile.
     unread = summary["losses"]["mapping_records_lost"]
     summary["lost_events"] -= unread["events"]
     unread["events"] = 0
@@ -21,13 +21,12 @@ def watch(script):
     return summary["stacks"]
 
 
-# A process becomes three programs, one after the other. When memflame looks, it is the last of them,
-# and what /proc says is of that one.
+# A process runs three programs, one after the other. When memflame looks, /proc describes the last one.
 if os.path.exists("/usr/bin/env"):
     watch("kill -STOP $PPID; exec /usr/bin/env M=$PPID /bin/sh -c 'kill -CONT $M; sleep 0.2'")
 
-# Nothing has to be copied of files met before, however many processes run them before memflame
-# looks: programs find out by themselves what is mapped.
+# Stacks through known files need no copies, however many processes run them before memflame looks: the
+# BPF programs find mappings by themselves.
 ROUNDS = 600
 stacks = watch(f"""{example("short_lived")}
                    sleep {5 if SLOW else 1}

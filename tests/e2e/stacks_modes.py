@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""--stacks: dwarf and copy give the same folded stacks, fp what frame pointers give; each says so.
+"""--stacks: dwarf and copy give the same folded stacks, fp gives those of frame pointers; each run says
+which it used.
 
-A copy has one stack: where a handler runs on another than what it interrupted, it ends there."""
+A copy holds one stack: if a signal handler runs on a stack of its own, the copy ends there."""
 from chains import compare
 from lib import Memflame, Target, check, equal, lossless, observe
 
@@ -26,12 +27,12 @@ def folded(mode):
     with open(memflame.output, encoding="utf-8") as stream:
         lines = dict(line.rsplit(" ", 1) for line in stream.read().splitlines()
                      if not line.startswith("#"))
-    # Where a timer interrupts differs from run to run.
+    # The place that a timer interrupts differs from run to run.
     return {stack: count for stack, count in lines.items() if "_tick_" not in stack}
 
 
 def ends(stacks):
-    """The innermost function of each stack that a copy cannot have, and how often it was met."""
+    """The innermost function of each stack that a copy cannot hold, and how often it occurred."""
     return sorted((stack.rsplit("chain::", 1)[1], count) for stack, count in stacks.items()
                   if crosses(stack))
 
@@ -62,12 +63,12 @@ for probe in ("alloc", "brk", "mmap", "fault"):
                           if not crosses(name)}
     compare(profile, truth, probe, others=probe != "alloc", at_least=probe == "fault")
 
-# A program that keeps frame pointers, seen by them.
+# A program that keeps frame pointers, with --stacks fp.
 profile, summary, truth = observe("alloc", "alloc_truth", "--stacks", "fp")
 equal("mode with --stacks fp", summary["stacks"]["mode"], "fp")
 profile.compare(truth["functions"])
 lossless(profile, summary)
-# One that does not: what is missing is said.
+# A program without frame pointers: the run says what is missing.
 profile, summary, truth = observe("alloc", "no_frame_pointer", "--stacks", "fp",
                                   arguments=("alloc", "20"))
 stops = summary["stacks"]["stops"]

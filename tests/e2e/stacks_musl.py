@@ -38,7 +38,7 @@ for name, flags in (("dynamic", ()), ("static", ("-static",)), ("stripped", ("-s
         profile = memflame.profile()
         whole = cut = 0
         for frames, values in profile.stacks:
-            # Only the program's own faults, which are nearly all.
+            # Only the program's own faults, which are nearly all of them.
             if frames[1].startswith("[truncated: "):
                 cut += values[profile.columns.index(profile.shown)]
             else:

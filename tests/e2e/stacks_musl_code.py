@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Stacks go through musl's own code, which nothing describes: callbacks, signal handlers, threads, system
-calls. All are complete, and are what the program says and gdb sees."""
+"""Stacks go through musl's own code, which has no unwind information: callbacks, signal handlers, threads,
+system calls. All are complete, and agree with the program's own figures and with gdb."""
 import re
 import shutil
 import subprocess
@@ -12,7 +12,7 @@ if not shutil.which("musl-gcc"):
     print("SKIPPED: no musl-gcc")
     sys.exit(77)
 
-# Each function that takes memory has one way from where its thread began.
+# Exactly one path leads from a thread's start to each function that allocates.
 SOURCE = r"""
 #include <pthread.h>
 #include <search.h>
@@ -88,7 +88,7 @@ int main(void) {
 }
 """
 ROUNDS = 50
-# Paths through the program's functions, from the outside in, and how often each occurs.
+# Paths through the program's functions, outermost first, and how often each occurs.
 WAYS = {
     ("main", "sorts", "compared"): None,  # how often qsort compares is its own
     ("main", "walks", "visited"): ROUNDS,
@@ -106,7 +106,7 @@ with open(path("program.c"), "w", encoding="utf-8") as file:
 
 
 def ways_of(profile, column):
-    """{(the program's functions from the outside in): sum}; all other frames are of musl."""
+    """{(the program's functions, outermost first): sum}; all other frames belong to musl."""
     index = profile.columns.index(column)
     found = {}
     for frames, values in profile.stacks:
@@ -130,7 +130,7 @@ def compare(probe, name):
     profile = observe(probe, name)
     column = {"alloc": "total-count", "mmap": "calls", "fault": "gained"}[probe]
     found = ways_of(profile, column)
-    # What is not the program's own is touched first at times: code, stacks.
+    # Some faults are not the program's own: first touches of code and stacks.
     is_right = int.__ge__ if probe == "fault" else int.__eq__
     sorted_by = set()
     for leaf in LEAVES[probe]:
@@ -144,14 +144,14 @@ def compare(probe, name):
                 check(is_right(got, times * each), f"{name} {probe}: {way} {leaf}: got {got}, "
                       f"wanted {times * each}")
     check(len(sorted_by) == 1 or probe == "fault", f"{name} {probe}: comparisons: {sorted_by}")
-    # No other way to these functions.
+    # No other path leads to these functions.
     for own in found:
         if "work" in own:
             check(own[:own.index("work")] in WAYS, f"{name} {probe}: {own}")
 
 
 def in_gdb(name):
-    """gdb's frames. It guesses by the code as well, but less of it, and goes wrong in qsort()."""
+    """gdb's frames. gdb reads the code, too, but less of it, and is wrong in qsort()."""
     said = subprocess.run(
         ["gdb", "-batch", "-nx", "-ex", "set debuginfod enabled off", "-ex", "handle all nostop noprint pass",
          "-ex", "break take", "-ex", "run", "-ex", "bt", path(name)],
@@ -169,7 +169,7 @@ for name, flags in (("dynamic", ()), ("static", ("-static",)), ("static_pie", ("
         seen = [frame for frame in in_gdb(name) if frame in OWN]
         check(len(seen) >= 3 and seen == wanted[:len(seen)], f"{name}: gdb's frames: {seen}")
 
-# Without symbols: where functions begin is then told by the calls of the program's own, which are described.
+# Without symbols, calls in the program's own code, which is described, show where functions begin.
 shutil.copy(path("static"), path("stripped"))
 subprocess.run(["strip", "-s", path("stripped")], check=True)
 equal("calls of mmap, stripped", observe("mmap", "stripped").sum("calls"), observe("mmap", "static").sum("calls"))

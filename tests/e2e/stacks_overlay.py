@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs on an overlay, as containers have them: their code is that of a file below, whose inode is
-another than stat() says. Run one after the other, later ones need no copied stacks."""
+"""Programs on an overlay, as in containers: the mapped file is the one below, whose inode is not the one
+that stat() returns. If several run one after the other, the later ones need no copied stacks."""
 import json
 import os
 import shutil
@@ -15,7 +15,7 @@ RUNS, ROUNDS = 20, 20
 MOUNT = 'mount -t overlay none -o "lowerdir=$0/lower,upperdir=$0/upper,workdir=$0/work" "$0/merged"'
 MOST_COPIED = 0.1  # 1 % where nothing else runs
 
-# Not itself on an overlay, which may not be put on another.
+# On a file system of its own, because one overlay cannot be the upper layer of another.
 place = path("place")
 os.mkdir(place)
 subprocess.run(["mount", "-t", "tmpfs", "none", place], check=True)
@@ -44,7 +44,7 @@ for figures in truth["functions"].values():
     for name in figures:
         figures[name] *= RUNS
 profile.stacks = [stack for stack in profile.stacks if stack[0][0] == PROGRAM[:15]]
-# Stacks of the first program may be copied, and some are deeper than a copy: they say so.
+# Stacks of the first program may be copied; those deeper than a copy are marked as cut.
 compare(profile, truth, "alloc", cut=True)
 stacks = summary["stacks"]
 print(f"{stacks['deferred']} of {stacks['captured']} stacks were copied")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Code that takes the place of other code, by mmap() over it and by mremap(): no stack is walked by
-what was there before."""
+"""Code replaces other code, by mmap() over it and by mremap(): no stack is walked with the rows of the code
+that was there before."""
 from chains import compare
 from lib import check, lossless, observe
 
@@ -8,7 +8,7 @@ ROUNDS = 50
 for probe in ("alloc", "mmap", "fault"):
     profile, summary, truth = observe(probe, "remapped", arguments=(probe, str(ROUNDS)))
     lossless(profile, summary)
-    # A stack is exact, or it says that it is not.
+    # A stack is exact, or marked as cut.
     seen = compare(profile, truth, probe, others=True, at_least=probe == "fault", cut=True)
     stacks = summary["stacks"]
     share = stacks["stops"]["complete"] / stacks["captured"]

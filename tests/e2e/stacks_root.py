@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Exact stacks of a program whose libraries only it can see: under another root, in a mount namespace,
-deleted or replaced since it started."""
+"""Stacks are exact for a program whose libraries only it can see: under another root, in a mount
+namespace, deleted or replaced since it started."""
 import os
 import re
 import shutil
@@ -12,7 +12,7 @@ PROGRAM = "no_frame_pointer"
 
 
 def mapped_files():
-    """The libraries of the program, and the dynamic linker, by the paths that it knows."""
+    """The program's libraries and its dynamic linker, by the paths that the program uses."""
     target = Target(PROGRAM, "alloc")
     with open(f"/proc/{target.pid}/maps", encoding="utf-8") as maps:
         files = {line.split()[5] for line in maps if ".so" in line}
@@ -25,15 +25,15 @@ LIBRARIES = mapped_files()
 
 
 def populate(root):
-    """The program and its libraries, not their symbols' files, under `root`."""
+    """Copies the program and its libraries, without their debug files, to `root`."""
     for file in LIBRARIES:
         os.makedirs(root + os.path.dirname(file), exist_ok=True)
         shutil.copy(file, root + file)
-        # The name that programs know is shorter, like libstdc++.so.6 of libstdc++.so.6.0.30.
+        # Programs use the shorter name, such as libstdc++.so.6 for libstdc++.so.6.0.30.
         short = re.match(r".*\.so\.\d+", file)
         if short and short[0] != file:
             os.symlink(os.path.basename(file), root + short[0])
-    # Where the program expects the dynamic linker, whatever directories are merged here.
+    # Where the program expects the dynamic linker, even if folders are merged on this system.
     os.makedirs(root + "/lib64", exist_ok=True)
     linker = next(file for file in LIBRARIES if os.path.basename(file).startswith("ld-"))
     if not os.path.exists(f"{root}/lib64/{os.path.basename(linker)}"):
@@ -58,14 +58,14 @@ for kind in ("alloc", "fault"):
     watch(Target(PROGRAM, populate(path(f"root-{kind}")), "/program", *what,
                  executable=shutil.which("chroot")), kind)
 
-    # On a file system that nobody else has.
+    # On a file system that no other process has.
     os.mkdir(path(f"unseen-{kind}"))
     script = ('mount -t tmpfs none "$0" && cp -a "$1"/* "$0" && shift && '
               'exec chroot "$0" /program "$@"')
     watch(Target(PROGRAM, "-m", "sh", "-c", script, path(f"unseen-{kind}"), path(f"root-{kind}"),
                  *what, executable=shutil.which("unshare")), kind)
 
-    # Updated while it runs: first all is gone, then there are other files.
+    # Updated during the run: first all files are gone, then there are other files.
     for replaced in (False, True):
         root = populate(path(f"gone-{kind}-{replaced}"))
         target = Target(PROGRAM, root, "/program", *what, executable=shutil.which("chroot"))

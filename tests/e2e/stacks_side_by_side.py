@@ -16,6 +16,6 @@ for kind in ("large", "alloc"):
         lossless(profile, summary)
         if summary["stacks"]["captured"]:
             complete(summary)
-        # What alloc watches makes no system calls of its own where blocks are small.
+        # For small blocks the functions that alloc watches make no system calls.
         if probe == "alloc" or kind == "large" and probe == "mmap":
             compare(profile, truth, probe, others=probe != "alloc", at_least=probe != "alloc")

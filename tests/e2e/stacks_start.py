@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""However a program is linked, its stacks go to where it starts: dynamic or static, at a fixed address
-or not, with glibc or musl."""
+"""Stacks reach the program's start however it is linked: dynamic or static, at a fixed address or not, with
+glibc or musl."""
 import os
 
 from chains import compare, complete
@@ -18,10 +18,10 @@ for variant in ("pie", "no_pie", "static", "static_pie", "high", "lld", "debug_f
             chains = truth["chains"]
             for leaf, callers in chains.items():
                 chains[leaf] = [*callers[:callers.index("main") + 1], "."]
-        # Writing the figures down, printf() touches pages of its own.
+        # printf(), which prints the figures, touches pages of its own.
         compare(profile, truth, probe, others=True)
 
-# Without section headers: the loader needs none, and nor does the dynamic linker.
+# Without section headers, which neither the kernel nor the dynamic linker needs.
 with open(example("to_the_end_pie"), "rb") as file:
     image = bytearray(file.read())
 image[0x28:0x30] = bytes(8)  # e_shoff

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The whole system: a program that starts while we watch is unwound like any other."""
+"""The whole system: a program that starts during the run is unwound like any other."""
 import json
 import subprocess
 
@@ -23,7 +23,7 @@ own = [stack for stack in own if "chain::bottom_of_900()" not in stack[0]]
 marked = [stack for stack in own if stack[0][1].startswith("[truncated")]
 everything, missing = (sum(values[index] for _, values in stacks) for stacks in (own, marked))
 check(everything >= ROUNDS * 35, f"only {everything} pages of the program")
-# Tables are made when a program is first met; until then stacks are cut, and say so.
+# Tables are made when a program is first seen; until then stacks are cut, and marked as cut.
 check(missing <= everything * 0.05, f"{missing} of {everything} pages have no complete stack")
 profile.stacks = [stack for stack in own if stack not in marked]
 truth["functions"] = {"chain::third()": {"gained": ROUNDS * 9 // 10}}

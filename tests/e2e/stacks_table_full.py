@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tables that do not fit into --max-table are counted, and their stacks say so."""
+"""Tables that do not fit into --max-table are counted, and stacks that need them are marked."""
 from lib import Memflame, check, consistent, path
 
 source = path("unit.cc")

@@ -5,7 +5,7 @@ from lib import check, equal, lossless, observe
 
 ROUNDS = 30
 
-# Deeper than the limit: the innermost frames are there, the others are cut. No deeper: nothing is.
+# A stack deeper than the limit keeps its innermost frames; a stack as deep as the limit is not cut.
 for depth in (64, 512):
     profile, summary, truth = observe("alloc", "no_frame_pointer", "--max-depth", depth,
                                       arguments=("alloc", str(ROUNDS)))
@@ -29,7 +29,7 @@ profile, summary, truth = observe("alloc", "no_frame_pointer", "--max-depth", 10
 complete(summary)
 compare(profile, truth, "alloc")
 
-# Below a function that nothing describes and that keeps no frame pointer.
+# Below a function without unwind information and frame pointer.
 for probe in ("alloc", "brk", "mmap", "fault"):
     profile, summary, truth = observe(probe, "no_frame_pointer", arguments=(probe, "10", "gap"))
     stops = summary["stacks"]["stops"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""alloc under a storm: 8 threads, blocks freed by other threads. Nothing live, nothing lost.
+"""alloc under heavy load: 8 threads free each other's blocks. Nothing stays live, nothing is lost.
 
 $MEMFLAME_STORM_OPS is the number of allocations (default 300,000)."""
 import os

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""--strict: status 4 when something was lost or stacks were cut, 0 when not; the output is written either
-way, and says how many events have a cut stack, why, and what helps."""
+"""--strict: exit code 4 if anything was lost or stacks were cut, else 0. Either way the output is written,
+and says how many events have a cut stack, why, and what helps."""
 import re
 
 from lib import LOSSY, Memflame, Target, check, equal
@@ -13,7 +13,7 @@ for room, status in ((10, LOSSY), (100000, 0)):
     target.end()
     equal("bytes in the output", memflame.profile().sum("total"), 3200)
 
-# 900 frames of 300, or 512: what is cut are events, and their bytes are in the totals.
+# 900 frames with a limit of 300 or 512: events have cut stacks, and their bytes stay in the totals.
 ROUNDS, WORDS = 30, "--max-depth: raise it"
 for options, status in ((("--strict",), LOSSY), ((), 0), (("--strict", "--max-depth", 1000), 0)):
     target = Target("no_frame_pointer", "alloc", str(ROUNDS))

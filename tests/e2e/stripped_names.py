@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs without symbols: each function has one name, which says where it begins, by readelf's
-reading of their unwind tables."""
+"""Programs without symbols: each function has one name, the address where it begins, which is also a start in
+readelf's list of the unwind tables."""
 import glob
 import os
 import re

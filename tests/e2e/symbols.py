@@ -20,27 +20,27 @@ target = Target("alloc_truth", executable=path("alloc_truth"))
 os.unlink(path("alloc_truth"))
 watch(target)
 
-# Something else stands where the program was: its names must not be taken.
+# Another file is in the program's place: its names must not be used.
 shutil.copy(example("alloc_truth"), path("alloc_truth"))
 target = Target("alloc_truth", executable=path("alloc_truth"))
 os.unlink(path("alloc_truth"))
 shutil.copy(example("brk_truth"), path("alloc_truth"))
 watch(target)
 
-# A container's view: the path that the target knows exists for nobody else.
+# As in a container: the target's path exists only for the target.
 os.mkdir(path("root"))
 shutil.copy(example("alloc_truth_static"), path("root/inside"))
 target = Target("alloc_truth_static", path("root"), "/inside", executable=shutil.which("chroot"))
 watch(target)
 
-# The same in a mount namespace of its own, with a file system that we do not see.
+# The same in a mount namespace, on a file system that memflame does not see.
 os.mkdir(path("unseen"))
 script = 'mount -t tmpfs none "$0" && cp "$1" "$0/program" && shift && exec "$0/program" "$@"'
 target = Target("alloc_truth", "-m", "sh", "-c", script, path("unseen"), example("alloc_truth"),
                 executable=shutil.which("unshare"))
 watch(target)
 
-# Stripped of everything but its dynamic symbols, beside a file with the names.
+# Stripped of all but its dynamic symbols, next to a file with the names.
 if shutil.which("objcopy"):
     whole, names, bare = path("whole"), path("bare.debug"), path("bare")
     shutil.copy(example("alloc_truth"), whole)

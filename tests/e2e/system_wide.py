@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Without a target: the whole system, a root per process name, memflame itself left out."""
+"""Without a target: the whole system but memflame, with a root frame per process name."""
 import re
 import subprocess
 
@@ -15,7 +15,7 @@ for probe, (program, column, function, wanted) in expected.items():
         equal(f"exit status of {program}", target.wait(), 0)
     memflame.wait()
     profile = memflame.profile()
-    # What a process that ended had mapped or grown is outstanding no more; what it did remains.
+    # After a process has ended, its mappings are no longer outstanding; what it did still counts.
     column = {"outstanding": "total"}.get(column, column)
     by_pid = {int(pid): root for root in profile.roots
               for pid in re.findall(r" \(pid (\d+)\)$", root)}

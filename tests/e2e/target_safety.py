@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Exceptions and longjmp() out of allocation functions behave as untraced, and figures go on."""
+"""Exceptions and longjmp() out of allocation functions behave as without probes, and figures stay right."""
 import subprocess
 
 from lib import Memflame, equal, example

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""On a terminal: no SVG is written to it, a status line runs, and the command keeps it."""
+"""On a terminal: memflame shows a status line, writes no SVG to it, and the command keeps it."""
 import os
 import pty
 import select
@@ -11,7 +11,7 @@ from lib import MEMFLAME, PATIENCE, USAGE, check, equal, example, path
 
 
 def on_terminal(*arguments, stderr=None, seconds=PATIENCE):
-    """Status and what the terminal showed."""
+    """The exit code, and what the terminal showed."""
     master, slave = pty.openpty()
     process = subprocess.Popen([MEMFLAME, *arguments], stdin=slave, stdout=slave,
                                stderr=stderr or slave, start_new_session=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Exceptions out of every operator new of every allocator, with all probes on: as if untraced."""
+"""Exceptions from every operator new of every allocator, with all probes on, behave as without probes."""
 import os
 import subprocess
 
@@ -20,12 +20,12 @@ for allocator, ways in CELLS:
             environ = environment(allocator, way)
             alone = subprocess.run([name, *arguments], capture_output=True, text=True,
                                    timeout=PATIENCE, check=False, env=environ)
-            # What memflame is given for the command is the command's alone.
+            # The command alone gets LD_PRELOAD, memflame does not.
             words = ["env", f"LD_PRELOAD={environ['LD_PRELOAD']}"] if environ else []
             memflame = Memflame("alloc", "--", *words, name, *arguments, stdout=subprocess.PIPE,
                                 text=True)
             output, _ = memflame.process.communicate(timeout=PATIENCE)
-            # memflame says death by a signal as a shell does.
+            # memflame reports death by a signal as a shell does.
             status = alone.returncode if alone.returncode >= 0 else 128 - alone.returncode
             memflame.wait(status)
             what = f"{os.path.basename(name)} {way} {arguments}"
@@ -34,12 +34,12 @@ for allocator, ways in CELLS:
                 continue
             equal(f"{what}: exceptions caught", output.count("caught 3\n"), THROWING)
             caught += 1
-            # Four blocks for each kind that throws, one for each that does not.
+            # Four blocks for each throwing function, one for each other.
             kinds = 4 * THROWING + (0 if arguments else 4)
             profile = memflame.profile()
             equal(f"{what}: bytes kept", profile.sum("live", "asks_for_little"), kinds * 4352)
             equal(f"{what}: blocks kept", profile.sum("live-count", "asks_for_little"), kinds)
-            # The exceptions themselves, and nothing of what was asked for.
+            # Only the exceptions themselves, no block that was asked for.
             equal(f"{what}: kept of what failed", profile.sum("live", "asks_for_too_much"), 0)
             check(profile.sum("total", "asks_for_too_much") < 500000, f"{what}: what failed counts")
             equal(f"{what}: freed", profile.sum("live", "gives_back"), 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How many instructions the kernel's verifier goes through per program: far from its limit.
+"""The instructions that the kernel's verifier visits per program stay far from its limit.
 
 The limit is one million (BPF_COMPLEXITY_LIMIT_INSNS); a kernel that counts more steps for the same
 code must not make us fail, so half of that is ours. The table goes to standard output.

@@ -6,7 +6,7 @@
 # Before: $build, the build directory, $output, where summaries and outputs go. Changes PATH and sets:
 #   memflame   the binary                     scratch   a directory that is removed in the end
 #   failed     1 after complain()             pid       of what start() started
-# What memflame gets besides is in the array $options; the suffix of outputs is $format.
+# The array $options has memflame's other options; the suffix of outputs is $format.
 # shellcheck disable=SC2154,SC2034  # what is set before, and what others use
 set -euo pipefail
 
@@ -15,7 +15,7 @@ for candidate in "$build/memflame" "$build/cli/memflame"; do
   [[ -n $memflame || ! -x $candidate ]] || memflame=$candidate
 done
 [[ -x $memflame ]] || { echo "${0##*/}: no memflame in $build: run scripts/build"; exit 1; }
-# Debian's packages only, whatever else is in PATH.
+# Only programs of Debian's packages, whatever else is in PATH.
 export PATH=/usr/bin:/bin:/usr/sbin:/sbin LC_ALL=C.UTF-8
 
 format=svg
@@ -110,7 +110,7 @@ redis() {
   expect 'exit status of redis' "$status" 0
 }
 
-# Works on what comes through a pipe that we hold open.
+# Works on input from a pipe that this script holds open.
 sqlite() {
   local pid status=0
   mkfifo "$scratch/sql"
@@ -159,7 +159,7 @@ sys.stdin.readline()' <"$scratch/go" >"$scratch/python.out"
   expect 'result of python' "$(tail -n 1 "$scratch/python.out")" '200000 19999900000'
 }
 
-# Compiled with and without us, the object files are the same to the byte. Arguments: probes, or all.
+# The object files are equal to the byte with and without memflame. Arguments: probes, or all.
 compiler() {
   local probe status wanted=("$@")
   (($#)) || wanted=(alloc fault brk mmap)
@@ -186,14 +186,14 @@ SOURCE
     cmp alone.o unit.o || complain "compiler $probe: another object file"
     rm -f unit.o
   done
-  # An error is the compiler's own.
+  # The compiler's errors stay its own.
   status=0
   "$memflame" alloc -o "$scratch/x.svg" -- g++ -c no-such-file.cc &>/dev/null || status=$?
   expect 'exit status of a compiler that fails' "$status" 1
   cd "$root"
 }
 
-# PostgreSQL refuses to run as root. Server processes begin while we watch and are followed. Arguments:
+# PostgreSQL refuses to run as root. Its server processes start during the run and are followed. Arguments:
 # probes, or all.
 postgresql() {
   local wanted=("$@")

@@ -45,7 +45,7 @@ const std::vector<Described> program = {
     {goexit1, "runtime.goexit1", bytes({2, 16, 0})},
 };
 
-// A table in the form with this magic; `from` is what its header says that addresses count from.
+// A table of the version with this magic; `from` is the base address in its header.
 Bytes table(uint32_t magic, uint64_t from) {
   constexpr uint32_t names = 0x100, depths = 0x200, functions = 0x300, infos = 0x400;
   const bool wide = magic == 0xfffffffb || magic == 0xfffffffa, old = magic == 0xfffffffb;

@@ -43,7 +43,7 @@ TEST_CASE("an index finds by equality among equal hashes") {
     return index.find(hash, [&](uint32_t id) { return values[id] == value; });
   };
   CHECK(find(1, 1) == 0);
-  // One hash for all, then all hashes: neither loses an entry while the table grows.
+  // All texts with one hash, then each with its own: no entry is lost while the table grows.
   for (int i = 1; i <= 300; ++i) {
     values.push_back(i);
     index.insert(i <= 100 ? ~uint64_t{0} : mix(static_cast<uint64_t>(i), 0),
@@ -98,13 +98,13 @@ TEST_CASE("stacks merge where they are the same, also when frames become one") {
   CHECK(plain.push(places[4], FrameId{3}) == places[5]);
   CHECK(plain.size() == 7);
 
-  // g is f here: main;g is main;f, and f;g is f;f.
+  // Frame g becomes f here: main;g becomes main;f, and f;g becomes f;f.
   places = merge_stacks(into, from, {{}, FrameId{1}, FrameId{2}, FrameId{2}});
   CHECK(places[6] == f);
   CHECK(into.size() == 6);
   CHECK(into.push(f, FrameId{2}) == places[3]);
 
-  // So are main;f and main;g, which are both new here.
+  // main;f and main;g, which are both new here, become one stack.
   StackTable empty;
   places = merge_stacks(empty, from, {{}, FrameId{1}, FrameId{4}, FrameId{4}});
   CHECK(places[2] == places[6]);

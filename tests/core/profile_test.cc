@@ -142,7 +142,8 @@ TEST_CASE("the errors of independent samples add up as squares") {
   CHECK(p.total_error(1) == 0);
   CHECK(p.standard_error(0, std::array<int64_t, 3>{1, 1, 4}) == 2 * 1024.0);
   CHECK(p.standard_error(1, std::array<int64_t, 3>{1, 1, 4}) == 0);
-  // Frees that race with the reading of the sums must not make a square root of less than nothing.
+  // Frees that race with the reading of the sums must not lead to the square root of a negative
+  // number.
   CHECK(p.standard_error(0, std::array<int64_t, 3>{1, 1, -4}) == 0);
 }
 
@@ -183,7 +184,7 @@ TEST_CASE("merged estimates may count their variances in different units") {
   CHECK(merged(fine, coarse).total_error(0) == 5 * 1024.0);
   CHECK(merged(coarse, fine).total_error(0) == 5 * 1024.0);
   CHECK(merged(fine, coarse).total(0) == 200);
-  // Nothing that fits in one of the units is beyond 64 bits after it.
+  // A value that fits in one unit also fits after conversion to the other.
   const Profile large = in_unit(1e6, INT64_MAX);
   CHECK(merged(fine, large).total_error(0) == doctest::Approx(large.total_error(0)));
 }

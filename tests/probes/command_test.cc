@@ -73,7 +73,7 @@ TEST_CASE("the libraries of a program, of a script, and of what is neither") {
 
 TEST_CASE("the loader that a program names runs as the program's user") {
   if (::geteuid() != 0) return skip("only root can become another user");
-  // A program of anybody can name any file; it only has to be called like the loader.
+  // Anybody's program may name any file; only the file's name has to be that of a loader.
   const std::string name = "/tmp/ld-linux-" + std::to_string(::getpid());
   const std::string standard = "/lib64/ld-linux-x86-64.so.2";
   REQUIRE(name.size() < standard.size());

@@ -9,8 +9,8 @@ namespace {
 
 constexpr uint64_t mib = 1 << 20;
 
-// What the tables of a plan come to when they are full: maps, stacks known here, and the ring's
-// records that wait.
+// The size of a plan's tables when they are full: maps, stacks known in user space, and records
+// that wait.
 uint64_t bytes_of(const MemoryPlan& plan) {
   return uint64_t{plan.ring_bytes} * 2 + plan.max_stacks * uint64_t{656} +
          plan.max_live * uint64_t{176} + plan.table_mib * mib + plan.max_spaces * uint64_t{16};

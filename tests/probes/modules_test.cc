@@ -34,7 +34,7 @@ TEST_CASE("an inode that is used again is another file") {
   CHECK(before != after);
   CHECK(modules.intern(line(5, 100)) == before);
   CHECK(modules.intern(line(5, 200)) == after);
-  // /proc does not tell the generation: the last one is what is there.
+  // /proc does not name the generation, so the last one counts.
   CHECK(modules.intern(line(5, 0)) == after);
 }
 

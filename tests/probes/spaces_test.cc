@@ -57,7 +57,7 @@ TEST_CASE("one old mapping seen between several newer ones") {
 
 namespace {
 
-// This process as a space, and a log that says what is told.
+// This process as a space, and a log with the given records.
 struct Watching {
   static constexpr SpaceId id{1};
   Spaces spaces;
@@ -153,7 +153,7 @@ TEST_CASE("a child has the code that its parent had when it was forked") {
   };
   const size_t inherited = code_of_child(child.time);
   CHECK(inherited != 0);
-  // Known late: it was mapped before the fork.
+  // memflame learns of it late: it was mapped before the fork.
   watching.log(SidebandRecord::Kind::mapping, child.time - 1, elsewhere);
   CHECK(code_of_child(child.time) == inherited + 1);
 }

@@ -132,7 +132,7 @@ TEST_CASE("long lines are broken behind separators or blanks, or anywhere") {
   CHECK(cut.size() == 2);
   CHECK(cut[1].ends_with("…"));
   for (const std::string& line : cut) CHECK(text_width(line, 12) <= width);
-  // Narrower than a letter: one letter per line, and an end.
+  // Narrower than a letter: one letter per line, and it terminates.
   CHECK(wrap("abc", 12, 1, 9) == Lines{"a", "b", "c"});
 }
 
@@ -149,7 +149,7 @@ TEST_CASE("estimates have their errors, and are not given to the last byte") {
   CHECK(figure(p, 1, 12001, 0) == "12,001");
   CHECK(figure(p, 0, 4096, 0.01) == "4.0 KiB (± 1 B)");  // an error is not said to be none
   CHECK(figure(p, 0, 4096, 0) == "4.0 KiB (± 0 B)");
-  // Folded text has kept that the figures are estimates, but not their errors.
+  // Folded text keeps that figures are estimates, but not their errors.
   p.shown = 0;
   p.types = {{"live", Unit::bytes}, {"calls", Unit::count}, {"live-count", Unit::count}};
   CHECK(lines(p)[1] == "estimated from samples (1 sample per 512 KiB)");

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What goes wrong in the pictures of other tools, where no other test has it:
-// docs/development/defects.md.
+// Defects of other tools' pictures that no other test covers; see docs/development/defects.md.
 #include "tests/render/svg_fixture.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Folded text that several threads write: one's, byte for byte.
+// Several threads write the same bytes of folded text as one.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -54,7 +54,7 @@ TEST_CASE("threads change nothing") {
   const std::string one = folded(p, 1);
   for (const unsigned threads : {2U, 3U, 8U, 100U}) CHECK(folded(p, threads) == one);
 
-  // Nothing is lost or there twice either.
+  // Nothing is lost or written twice.
   std::istringstream lines(one);
   size_t count = 0;
   for (std::string line; std::getline(lines, line); ++count) {

@@ -17,7 +17,7 @@ FrameTree tree_of(const Profile& p, Neighbours order = Neighbours::by_name) {
   return frame_tree(p, order, width_of(p, WidthOf::shown));
 }
 
-// "a 1(b 2 c 3)": a node with what is its own, and what it calls.
+// "a 1(b 2 c 3)": a node with its own value and its callees.
 std::string text(const Profile& p, const FrameTree& tree) {
   std::string out;
   std::vector<uint32_t> open;

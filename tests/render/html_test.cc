@@ -38,7 +38,7 @@ std::string between(const std::string& text, const std::string& begin, const std
   return text.substr(from + begin.size(), to - from - begin.size());
 }
 
-// As policies have it, computed by another program.
+// A hash as in content security policies, computed by another program.
 std::string sha256(const std::string& text) {
   std::string path = std::filesystem::temp_directory_path() / "memflame-html-XXXXXX";
   const int file = mkstemp(path.data());
@@ -57,7 +57,7 @@ std::string sha256(const std::string& text) {
   return "'sha256-" + base64(hash) + "'";
 }
 
-// What holds of every page: its parts, each once, and nothing that fetches or runs anything else.
+// Invariants of every page: each part occurs once, and nothing fetches or runs anything else.
 void check_page(const std::string& page) {
   CHECK(
       page.starts_with("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"));

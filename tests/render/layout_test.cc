@@ -28,8 +28,8 @@ std::string text(const Profile& p, const Layout& layout) {
   return out;
 }
 
-// What holds in every layout: callees lie in their caller side by side from its left edge, and they
-// and the caller's own part add up to it, in every column's sums too.
+// Invariants of every layout: callees lie side by side in their caller from its left edge, and
+// together with the caller's own part they add up to it, also in the sums of every column.
 void check_invariants(const Profile& p, const Layout& layout) {
   REQUIRE(!layout.boxes.empty());
   CHECK(layout.boxes[0].total == layout.total);
@@ -154,7 +154,7 @@ TEST_CASE("narrow callees become one box with all that is below them") {
         "all 0 998 0\n  main 0 998 0\n    wide 0 970 970\n    z 970 10 10\n    (4) 980 18 18\n");
   CHECK(l.sums(4)[0] == 18);
   check_invariants(p, l);
-  // Below the limit everything is merged, but nothing goes missing.
+  // Boxes below the limit are merged, and nothing is lost.
   const Layout all = layout(p, {.min_share = 0.99});
   CHECK(text(p, all) == "all 0 998 0\n  main 0 998 0\n    (6) 0 998 998\n");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What boxes are wide by, and how many there may be.
+// What decides the width of boxes, and how many there may be.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ Profile difference(uint32_t seed, size_t stacks) {
   return p;
 }
 
-// What a stack's own width is, said once more.
+// A stack's own width, computed again.
 int64_t width(WidthOf of, int64_t before, int64_t after) {
   const int64_t was = std::max<int64_t>(before, 0), is = std::max<int64_t>(after, 0);
   switch (of) {
@@ -55,7 +55,7 @@ int64_t total_width(const Profile& p, WidthOf of) {
   return sum;
 }
 
-// Callees and what is a box's own fill it, in the picture and in every column.
+// A box's callees and its own part fill it, in the picture and in every column.
 void check_boxes(const Profile& p, const Layout& l) {
   std::vector<size_t> open;
   std::vector<int64_t> filled(l.boxes.size(), 0);

@@ -83,7 +83,7 @@ TEST_CASE("names that end as marks of folded text do are told where they are rea
     p.add(p.push({}, name, kind), std::array<int64_t, 1>{1});
   };
   const auto told = [&](std::string_view format) { return left_out(output_for(format, ""), p); };
-  // What is read is the mark of the frame.
+  // The frame's mark is read.
   add("f_[k]", FrameKind::kernel);
   add("f_[k]", FrameKind::jit);
   add("f_[w]", FrameKind::user);

@@ -144,7 +144,7 @@ TEST_CASE("shares by the innermost frame, or the one outside the allocator") {
   CHECK(entries[1].label == "application 57.1 %");
   CHECK(entries[1].tooltip == "application: 3.9 KiB (4,000 B), 57.1 % of all");
   CHECK(entries[2].label == "library 42.9 %");
-  // What was lost is nobody's, and changes nothing about the stacks that are there.
+  // Lost bytes belong to no owner, and do not change the other stacks.
   p.add(p.push({}, "[lost: ring buffer full]", FrameKind::note), std::array<int64_t, 1>{16});
   shares = owner_shares(p, width_of(p, WidthOf::shown));
   CHECK(shares.outside_allocator);

@@ -81,7 +81,7 @@ TEST_CASE("contrast is that of WCAG 2") {
 TEST_CASE("a name has one colour, between the two of its kind; names differ") {
   const Palette palette = palette_by_name("mem");
   CHECK(palette.colour("malloc", BoxKind::user) == palette.colour("malloc", BoxKind::user));
-  // Pinned: pictures of two versions can be laid side by side.
+  // Pinned, so that pictures of two versions can be compared.
   CHECK(hex(palette.colour("malloc", BoxKind::user)) == "#8ad59b");
   const ColourRange range = palette.ranges[0];
   std::set<std::string> colours;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// SVG pictures as tests look at them.
+// SVG pictures in a form that tests can examine.
 #pragma once
 
 #include <doctest/doctest.h>

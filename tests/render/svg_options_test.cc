@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What options do to a picture.
+// The effect of options on a picture.
 #include <array>
 #include <set>
 
@@ -85,7 +85,7 @@ TEST_CASE("backgrounds by name and by colour, none that hides the text") {
   const Profile p = example();
   CHECK(count(svg(p, {.background = "yellow"}), "stop-color=\"#f2f2c0\"") == 1);
   CHECK(count(svg(p, {.background = "#FFEEDD"}), "stop-color=\"#ffeedd\"") == 2);
-  // The same where it is dark, whatever other pictures stand in the page.
+  // The same in dark mode, whatever other pictures are on the page.
   CHECK(count(svg(p, {.background = "#FFEEDD"}), "stop-color:") == 0);
   CHECK(count(svg(p), ".memflame:where(:not([data-ground])) .top { stop-color: ") == 1);
   CHECK(count(svg(p, {.background = "#a0a0a0"}), " data-ground=\"mid\"") == 1);
@@ -200,7 +200,7 @@ TEST_CASE("a difference: the larger of both states wide, with both figures and s
   const Palette palette = palette_by_name("diff");
   CHECK(picture.box("gone").fill == hex(palette.change_colour(-1)));
   CHECK(picture.box("come").fill == hex(palette.change_colour(1)));
-  // Callers are coloured by all that they call.
+  // A caller's colour depends on all of its callees.
   CHECK(picture.box("main").fill == hex(palette.change_colour(-2500.0 / 7700)));
 }
 

@@ -25,7 +25,7 @@ Profile random_profile(int stacks) {
   return p;
 }
 
-// What holds for every picture at rest.
+// Invariants of every picture before anything is clicked.
 void check_geometry(const Picture& picture, const RenderOptions& options) {
   bool inside = true, in_caller = true, readable = true;
   int64_t leaves = 0;
@@ -181,7 +181,7 @@ TEST_CASE("hostile names stay names in every place") {
     CHECK(picture.says(name));
   }
   CHECK(picture.head[0] == names[1]);
-  // Nothing but what we put there, and no attribute that could run or fetch something.
+  // Only our own elements, and no attribute that could run or fetch something.
   std::set<std::string> elements, attributes;
   for (const pugi::xpath_node node : picture.root().select_nodes("//*")) {
     elements.insert(node.node().name());
@@ -280,7 +280,7 @@ TEST_CASE("ten thousand frames deep") {
   StackId top;
   for (int i = 0; i < 10000; ++i) top = p.push(top, "f" + std::to_string(i % 3));
   p.add(top, std::array<int64_t, 1>{5});
-  // As many as a browser can take, the outermost, and what is merged.
+  // As many boxes as a browser can take: the outermost, and merged ones.
   CHECK(Picture(svg(p, {.script = false})).rows.size() == RenderOptions{}.max_boxes + 2);
   CHECK(Picture(svg(p)).rows.size() == RenderOptions{}.max_boxes / 2 + 2);
   CHECK(Picture(svg(p, {.max_boxes = 20001})).rows.size() == 10001);

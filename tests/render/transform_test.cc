@@ -129,7 +129,7 @@ TEST_CASE("what is not a number is refused at once") {
     CHECK(error_of({.total = wrong}).find("--total takes a number above 0") != std::string::npos);
   }
   CHECK(error_of({.factor = "0.001"}) == "no error");
-  // What is not there would count twice in a sum of two states, and not at all in a change.
+  // A remainder would count twice in the sum of two states, and not at all in a difference.
   for (const WidthOf of : {WidthOf::both, WidthOf::change})
     CHECK_THROWS_WITH_AS(transformed(example(), {.total = "40"}, of),
                          doctest::Contains("--widths sum or delta"), Error);
@@ -142,7 +142,7 @@ TEST_CASE("figures are what they are said to be") {
   CHECK(named.types[0].name == "bytes");
   CHECK(done({.count_name = "samples"}).types[0].name == "samples");
   CHECK(done({.count_name = "samples"}).types[0].unit == Unit::count);
-  // A unit that is known stays.
+  // A known unit stays.
   CHECK(done({.count_name = "pages"}, done({.count_name = "bytes"})).types[0].unit == Unit::bytes);
 }
 

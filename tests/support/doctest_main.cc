@@ -11,8 +11,8 @@ namespace {
 bool any_skipped = false;
 bool none_chosen = false;
 
-// A filter that chooses no case, as after a file was renamed, must not look like a test that
-// passed.
+// A filter that matches no case, for example after a file was renamed, must not look like a test
+// that passed.
 struct Chosen : doctest::IReporter {
   explicit Chosen(const doctest::ContextOptions&) {}
   void test_run_end(const doctest::TestRunStats& stats) override {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Sizes that show what grows faster than its input. No test measures time: what is quadratic takes
-// hours at these sizes, and ctest ends it.
+// Sizes that expose work that grows faster than its input. No test measures time: quadratic work
+// takes hours at these sizes, and ctest ends it.
 #pragma once
 
 #include <cstddef>

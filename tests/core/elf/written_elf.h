@@ -28,7 +28,7 @@ std::string as_text(const T& value) {
   return {reinterpret_cast<const char*>(&value), sizeof(value)};
 }
 
-// A note of the linker's with this build id.
+// The linker's note with this build id.
 inline std::string id_note(std::string_view id) {
   const Elf64_Nhdr head{sizeof(ELF_NOTE_GNU), static_cast<Elf64_Word>(id.size()), NT_GNU_BUILD_ID};
   return as_text(head) + std::string(ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) + std::string(id);

@@ -28,7 +28,7 @@ struct Found {
     check_contract();
   }
 
-  // The one site of an action that belongs to the function; nullptr without one.
+  // The only site of an action in the function; nullptr if there is none.
   const AllocatorSite* site(bpf::call_action action, const std::string& function) const {
     const AllocatorSite* found = nullptr;
     for (const AllocatorSite& each : probes.sites) {
@@ -68,7 +68,7 @@ struct Found {
     return *instruction;
   }
 
-  // What allocators.h promises of any file.
+  // What allocators.h promises for every file.
   void check_contract() const {
     constexpr std::array<int, 6> order{0, 3, 1, 2, 0, 0};  // by enum call_action
     std::set<uint64_t> offsets;
@@ -136,10 +136,10 @@ TEST_CASE("functions that may throw have an end at each return, and no return pr
   CHECK(found.ends("_Znwm") == 3);  // one of its own, two where it jumps to
   CHECK(found.site(bpf::action_allocate, "malloc")->shape.own_end == 0);
   CHECK(found.ends("malloc") == 0);
-  // nothrow, but it ends in one that may throw.
+  // nothrow, but it ends in a function that may throw.
   CHECK(found.site(bpf::action_allocate, "_ZnamRKSt9nothrow_t")->shape.own_end == 1);
   CHECK(found.ends("_ZnamRKSt9nothrow_t") == 1);
-  // A return, and a jump that nobody can follow.
+  // A return, and a jump that cannot be followed.
   CHECK(found.ends("_ZnamSt11align_val_t") == 1);
   CHECK(found.ends("_ZnamSt11align_val_t", true) == 1);
   CHECK(found.allocation("_ZnwmSt11align_val_t").empty());

@@ -56,7 +56,7 @@ TEST_CASE("where next to nothing is kept, sampling less does not help") {
   CHECK_FALSE(is_beyond_control(samples, 10));
   CHECK(next_distance(samples, 10) > samples.distance);
   CHECK_FALSE(is_beyond_control({.distance = 1 << 20, .overhead = 9, .kept = 0.001}, 10));
-  // Without sampling all is kept, or left out by its size.
+  // Without sampling every block is kept, unless its size leaves it out.
   CHECK_FALSE(is_beyond_control({.distance = 0, .overhead = 300, .kept = 0.001}, 10));
   CHECK(is_beyond_control({.distance = largest_distance, .overhead = 11, .kept = 1}, 10));
 }
@@ -98,7 +98,7 @@ TEST_CASE("prices of a slow moment are measured again before they end a run") {
   CHECK_FALSE(budget.is_over());
   CHECK(budget.overhead().prices.entry == 1000);
   CHECK_FALSE(budget.overhead().beyond_control);
-  // What is as dear at the price that holds ends it all the same.
+  // If it is as expensive at the measured price, the run still ends.
   for (const double seconds : {4.0, 5.0, 6.0}) budget.judge(dear, seconds);
   CHECK(budget.is_over());
 }

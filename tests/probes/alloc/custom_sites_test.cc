@@ -31,7 +31,7 @@ volatile int custom_sites_variable = 3;
 }
 [[gnu::alias("custom_sites_plain"), gnu::noinline]] int custom_sites_alias(int a) noexcept;
 
-// What they do is in a variable, which nobody changes here.
+// Their work depends on a variable, which nothing changes here.
 #define PLAIN_CODE __attribute__((noinline, used, no_sanitize("address", "undefined", "thread")))
 int (*volatile custom_sites_often)(int) = custom_sites_plane;
 int (*volatile custom_sites_rarely)(int) = custom_sites_plane;
@@ -42,7 +42,7 @@ PLAIN_CODE int dispatches_rarely(int a) { return custom_sites_rarely(a); }
 
 namespace {
 
-// As an inlined copy is: it does what the function does, without a call of it.
+// Like an inlined copy: it does the function's work without calling it.
 template <int n>
 PLAIN_CODE int copy_of_often(int a) {
   return custom_sites_often(a + n) * n;
@@ -53,7 +53,7 @@ PLAIN_CODE int copy_of_rarely(int a) {
 }
 template <int... n>
 int all_copies(std::integer_sequence<int, n...>) {
-  // Called for its sake only; no sum, as the values may be too large for one.
+  // Only the call matters; the values are not added up because the sum might overflow.
   return (copy_of_often<n>(n) ^ ...) ^ copy_of_rarely<1>(1) ^ copy_of_rarely<2>(2);
 }
 
@@ -65,11 +65,11 @@ struct Self {
     const ssize_t length = ::readlink("/proc/self/exe", text, sizeof(text));
     REQUIRE(length > 0);
     path.assign(text, static_cast<size_t>(length));
-    // So that all of them are there.
+    // Keeps all of them in the program.
     const int values = custom_sites_plain(1) ^ custom_sites_plane(2) ^ custom_sites_twin(3) ^
                        custom_sites_throws(400) ^ custom_sites_use_other(5) ^ dispatches_often(6) ^
                        dispatches_rarely(7) ^ all_copies(std::make_integer_sequence<int, 12>());
-    // Small, as it is multiplied each time.
+    // Small, because it is multiplied each time.
     custom_sites_variable = values % 1000;
   }
   CustomFile find(const CustomFunctions& custom) const {
@@ -196,7 +196,7 @@ TEST_CASE("what is several functions") {
   CHECK(said.find(self.path + ":+0x") != std::string::npos);
   CHECK(said.find("say which by FILE:+OFFSET") != std::string::npos);
 
-  // In two files, unless all of them are meant.
+  // Ambiguous in two files, unless all functions of the name are meant.
   for (const bool all : {false, true}) {
     const CustomFunctions custom =
         read_custom({std::string(all ? "*:" : "") + "custom_sites_plain(size=arg0)"}, {}, {});

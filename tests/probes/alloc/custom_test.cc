@@ -153,6 +153,6 @@ TEST_CASE("globs") {
   CHECK_FALSE(glob_matches("a?c", "ac"));
   CHECK_FALSE(glob_matches("libcuda.so", "libcuda.so.1"));
   CHECK_FALSE(glob_matches("", "a"));
-  // No more than a product of the lengths, whatever the pattern.
+  // At most the product of the two lengths, whatever the pattern.
   CHECK_FALSE(glob_matches(std::string(1000, '*') + "b", std::string(100000, 'a')));
 }

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A directory that stands for the target's root.
+// A folder that serves as the target's root.
 struct Root {
   std::string path;
 

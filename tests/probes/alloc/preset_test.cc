@@ -38,7 +38,7 @@ TEST_CASE("the built-in presets are understood") {
     CHECK(preset.name == name);
     CHECK(preset.description.size() > 10);
     CHECK(preset.functions.size() >= 2);
-    // A preset names its files, or says that any will do; and it is not about pairs of others.
+    // A preset names its files, or says that any file will do; it has no pairs of other presets.
     std::map<std::string, int> seen;
     for (const CustomFunction& function : preset.functions) {
       CHECK_FALSE(function.file.empty());

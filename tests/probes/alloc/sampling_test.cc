@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Which blocks are kept and what they stand for: the code that runs in the kernel, here with random
-// numbers from a seed.
+// Which blocks are sampled and what they stand for: the code that runs in the kernel, here with
+// seeded random numbers.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -78,8 +78,8 @@ class Mean {
   double error() const {
     return std::sqrt(std::max(0.0, squares_ / n_ - value() * value()) / (n_ - 1));
   }
-  // `unit`: values are rounded to multiples of it at random, so rarely that a sample of them may
-  // not have seen it happen.
+  // `unit`: values are rounded to multiples of it at random, so rarely that a sample may never show
+  // it.
   bool agrees_with(double truth, double slack, double unit) const {
     const double part = truth / unit - std::floor(truth / unit);
     const double rounding = unit * std::sqrt(part * (1 - part) / n_);
@@ -102,7 +102,7 @@ struct Totals {
   Mean bytes, count, bytes_variance, count_variance;
 };
 
-// What kept blocks of this size should add up to.
+// The expected sum of the sampled blocks of this size.
 Totals expected(uint64_t size) {
   Totals totals;
   for (int i = 0; i < 1000; ++i) {
@@ -162,7 +162,7 @@ TEST_CASE("sampling: bytes, blocks and their variances are right on average, for
       const double p = probability_of(size);
       const auto bytes = static_cast<double>(size);
       const Totals totals = expected(size);
-      // What is left is the last bits of random numbers and of quotients.
+      // The remaining difference is the last bits of random numbers and of quotients.
       constexpr double slack = 1e-6;
       CHECK(totals.bytes.agrees_with(bytes / p, slack * bytes / p, 1));
       CHECK(totals.count.agrees_with(1 / p, slack / p, 1));
@@ -205,7 +205,7 @@ TEST_CASE("sampling: no sampling counts what there is") {
 }
 
 TEST_CASE("sampling: sums are right on average, and as far off as said, while the rate changes") {
-  // Many small blocks and some large ones; half of them freed under another rate.
+  // Many small blocks and some large ones, half of them freed after the rate has changed.
   std::vector<uint64_t> blocks(4000);
   for (size_t i = 0; i < blocks.size(); ++i) blocks[i] = uint64_t{16} << i % 12;
   double truth = 0;

@@ -166,13 +166,13 @@ TEST_CASE("an argument may have been copied to where another one comes in") {
   CHECK(at_site(shape, again).size == 3);
   // Only 32 bits of it are copied: mov %edi,%esi.
   CHECK(is(site_in({0x89, 0xfe, 0x31, 0xff, 0xeb, 0x00}), 0, ProbeCost::stepped));
-  // What is copied is something else by then: xor %edi,%edi; mov %rdi,%rsi.
+  // The register has changed before the copy: xor %edi,%edi; mov %rdi,%rsi.
   CHECK(is(site_in({0x31, 0xff, 0x48, 0x89, 0xfe, 0xeb, 0x00}), 0, ProbeCost::stepped));
-  // The copy is gone, too.
+  // The copy is overwritten, too.
   CHECK(is(site_in({0x48, 0x89, 0xfe, 0x31, 0xff, 0x31, 0xf6, 0xeb, 0x00}), 0, ProbeCost::stepped));
-  // To where no argument comes in: mov %rdi,%rbx; xor %edi,%edi.
+  // Copied to a register that passes no argument: mov %rdi,%rbx; xor %edi,%edi.
   CHECK(is(site_in({0x48, 0x89, 0xfb, 0x31, 0xff, 0xeb, 0x00}), 0, ProbeCost::stepped));
-  // A second argument that was where the first one is copied to is lost.
+  // The copy of the first argument overwrites the second.
   CHECK(is(site_in({0x48, 0x89, 0xfe, 0xeb, 0x00}, 3), 0, ProbeCost::stepped));
 }
 

@@ -224,7 +224,7 @@ TEST_CASE("notes that lie") {
   CHECK(usdt_notes(file_with(cut).get(), "otel_memory").empty());
   CHECK(usdt_notes(file_with(std::string(100, '\0')).get(), "otel_memory").empty());
   CHECK(usdt_notes(-1, "otel_memory").empty());
-  // Words without an end.
+  // Texts without a terminating zero.
   std::string endless = bytes_of(Note{});
   std::memset(endless.data() + 44, 'x', endless.size() - 44);
   const std::vector<UsdtNote> found = usdt_notes(file_with(endless).get(), "otel_memory");

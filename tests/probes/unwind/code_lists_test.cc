@@ -58,13 +58,13 @@ TEST_CASE("the room of an old list rests before it is used again") {
   REQUIRE(m.lists.publish(SpaceId{1}, list_of(5), 0, 0, second / 2));
   CHECK(first_of(m.slots[slot].list) != first_of(old));
   CHECK(m.mappings[first_of(old)].id == id_of(old));
-  // Both halves of the room are taken: the third has to wait, and the second list stays.
+  // Both halves are taken: the third list has to wait, and the second one stays.
   const uint64_t present = m.slots[slot].list;
   CHECK_FALSE(m.lists.publish(SpaceId{1}, list_of(5), 0, 0, second));
   CHECK(m.lists.refused() == 1);
   CHECK(m.slots[slot].list == present);
   CHECK(m.lists.publish(SpaceId{1}, list_of(5), 0, 0, 3 * second));
-  // Pieces that were freed one by one make one again.
+  // Pieces that were freed one by one merge again.
   CHECK(m.lists.publish(SpaceId{1}, list_of(0), 0, 0, 5 * second));
   CHECK(m.lists.publish(SpaceId{1}, list_of(10), 0, 0, 9 * second));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The step from a frame to its caller's, by rows and hand-made stacks, and on our own stack.
+// Steps from a frame to its caller: with hand-made rows and stacks, and on the test's own stack.
 #include "probes/unwind/copied_stack.h"
 
 #include <doctest/doctest.h>
@@ -147,7 +147,7 @@ TEST_CASE("a signal frame restores all registers, and what it interrupted is exa
                {0x5fff, make(row_end)}};
   made.words[36] = 0;
   made.stack.sp = bottom;
-  // rbp + 16 has to lie above rsp: the interrupted function's frame does.
+  // rbp + 16 has to lie above rsp, as the interrupted function's frame does.
   made.words[1 + registers] = word_at(36);
   made.words[37] = 0x6000;
   const WalkedStack walked = made.walk();
@@ -266,7 +266,7 @@ _Unwind_Reason_Code note_frame(_Unwind_Context* context, void* into) {
   return _URC_NO_REASON;
 }
 
-// Everything that is mapped executable in this process, with its table.
+// All executable mappings of this process, with their tables.
 struct OwnCode {
   struct Part {
     MapsLine line;
@@ -301,7 +301,7 @@ struct OwnCode {
   }
 };
 
-// Our own stack, as another unwinder sees it and as ours does.
+// The test's own stack, by another unwinder and by ours.
 __attribute__((noinline)) void compare_own_stack(const OwnCode& code) {
   std::vector<uint64_t> wanted;
   _Unwind_Backtrace(note_frame, &wanted);
@@ -314,7 +314,7 @@ __attribute__((noinline)) void compare_own_stack(const OwnCode& code) {
   size_t size = 0;
   pthread_attr_getstack(&attributes, &low, &size);
   pthread_attr_destroy(&attributes);
-  // Through the kernel: the sanitizer has words of its own between our variables.
+  // Read through the kernel, because the sanitizer puts words of its own between variables.
   const uint64_t top = reinterpret_cast<uintptr_t>(low) + size;
   std::vector<std::byte> memory(top - stack.sp);
   const UniqueFd own(::open("/proc/self/mem", O_RDONLY | O_CLOEXEC));
@@ -329,8 +329,8 @@ __attribute__((noinline)) void compare_own_stack(const OwnCode& code) {
   std::vector<uint64_t> got = addresses(walked);
   REQUIRE(got.size() > 3);
   REQUIRE(wanted.size() > 1);
-  // The first is this function in both, at different instructions. Ours ends with the frame that
-  // says it is the last; the other may leave it out or not.
+  // The first frame is this function in both, at different instructions. Our walk ends with the
+  // frame that is marked as the last; the other unwinder may leave that one out.
   if (wanted.back() == 0) wanted.pop_back();
   CHECK(std::vector(got.begin() + 1, got.end()) == std::vector(wanted.begin() + 1, wanted.end()));
 }

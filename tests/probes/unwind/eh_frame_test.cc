@@ -56,7 +56,7 @@ std::vector<std::byte> cie(Raw program = usual, std::string_view augmentation = 
   return Builder().put(static_cast<uint32_t>(body.bytes.size())).add(body.bytes).bytes;
 }
 
-// With the bytes that they were read from.
+// Together with the bytes that they were read from.
 struct Read : Frames {
   std::vector<std::byte> bytes;
 };
@@ -66,7 +66,7 @@ struct Section {
 
   explicit Section(const std::vector<std::byte>& first = cie()) { out.add(first); }
 
-  // An FDE of the CIE at `owner`, with what stands between the CIE pointer and the program.
+  // An FDE of the CIE at `owner`, with the bytes between the CIE pointer and the program.
   Section& fde(const std::vector<std::byte>& head, Raw program, uint64_t owner = 0) {
     Builder body;
     body.put(static_cast<uint32_t>(out.bytes.size() + 4 - owner)).add(head).raw(program);
@@ -206,7 +206,7 @@ TEST_CASE("where rbx is") {
   CHECK(only({DW_CFA_val_offset, rbx, 2}, row_rsp | lost, 1));
   CHECK(only({DW_CFA_val_expression, rbx, 2, DW_OP_breg0 + rsp, 8}, row_rsp | lost, 1));
   CHECK(only({DW_CFA_expression, rbx, 2, DW_OP_breg0 + rsp, 8}, row_rsp | lost, 1));
-  // In the other kinds of rows.
+  // The same in the other kinds of rows.
   CHECK(only({DW_CFA_def_cfa, rbp, 16, DW_CFA_offset | rbp, 2, DW_CFA_offset | rbx, 3},
              row_rbp | 3 << 4, 2, 2));
   CHECK(only({DW_CFA_def_cfa_expression, 5, 0x77, 24, 0x06, 0x23, 8, DW_CFA_offset | rbx, 3},
@@ -221,7 +221,7 @@ TEST_CASE("where rbx is") {
   CHECK(only({DW_CFA_def_cfa_sf, rbx, 1, DW_CFA_offset | rbp, 2}, row_rbx, -1, 2));
   CHECK(only({DW_CFA_def_cfa, rbx, 12}, row_bad));
   CHECK(only({DW_CFA_def_cfa, rbx, 0x80, 0x80, 0x10}, row_bad));  // 8 * 0x8000
-  // A row of its own when only rbx moves.
+  // If only rbx changes, it gets a row of its own.
   const auto rows = rows_of({DW_CFA_advance_loc | 4, DW_CFA_offset | rbx, 3});
   REQUIRE(rows.size() == 2);
   CHECK(is(rows[0], 0, row_rsp, 1));
@@ -235,7 +235,7 @@ TEST_CASE("where the return address is") {
   CHECK(only({DW_CFA_register, rip, 0}, row_bad));
   CHECK(only({DW_CFA_expression, rip, 2, DW_OP_breg0 + rsp, 0}, row_bad));
   CHECK(only({DW_CFA_undefined, rip, DW_CFA_restore | rip}, row_rsp, 1));
-  // Nothing said of it at all.
+  // No rule for it at all.
   const auto rows = rows_of(Section(cie({DW_CFA_def_cfa, rsp, 8})).fde({DW_CFA_nop}).read());
   REQUIRE(rows.size() == 1);
   CHECK(is(rows[0], 0, row_bad, 0));
@@ -299,12 +299,12 @@ TEST_CASE("frames whose CFA is in memory") {
   CHECK(only({DW_CFA_def_cfa_expression, 3, 0x77, 24, 0x06}, row_bad));
   CHECK(only({DW_CFA_expression, rbp, 2, 0x76, 0, DW_CFA_def_cfa_expression, 3, 0x76, 0x78, 0x06},
              row_deref_rbp, -1));
-  // The same CFA, but rbp not where such a frame has it.
+  // The same CFA, but rbp in an unusual place.
   CHECK(only({DW_CFA_def_cfa_expression, 3, 0x76, 0x78, 0x06}, row_bad));
   CHECK(only({DW_CFA_expression, rbp, 2, 0x76, 8, DW_CFA_def_cfa_expression, 3, 0x76, 0x78, 0x06},
              row_bad));
   CHECK(only({DW_CFA_def_cfa_expression, 0}, row_bad));
-  // Back to a register; the offset is that from before, if none is said.
+  // Back to a register; without an offset of its own, the last one counts.
   CHECK(only({DW_CFA_def_cfa_offset, 56, DW_CFA_def_cfa_expression, 5, 0x77, 24, 0x06, 0x23, 56,
               DW_CFA_def_cfa_register, rbp},
              row_rbp, 7));
@@ -318,11 +318,11 @@ TEST_CASE("signal frames") {
     REQUIRE(rows.size() == 1);
     return rows[0].kind;
   };
-  // The saved rip is at rsp + 168: glibc says so by an expression, others by an offset.
+  // The saved rip is at rsp + 168: glibc uses an expression, others an offset.
   CHECK(signal({DW_CFA_def_cfa_expression, 4, 0x77, 0xa0, 1, 0x06, DW_CFA_expression, rip, 3, 0x77,
                 0xa8, 1}) == row_signal);
   CHECK(signal({DW_CFA_def_cfa, rsp, 0xb0, 1, DW_CFA_offset | rip, 1}) == row_signal);
-  // Marked, but something else.
+  // Marked as a signal frame, but different.
   CHECK(signal({DW_CFA_nop}) == row_bad);
   CHECK(signal({DW_CFA_undefined, rip}) == row_end);
   CHECK(signal({DW_CFA_expression, rip, 3, 0x77, 0xb0, 1}) == row_bad);
@@ -336,7 +336,7 @@ TEST_CASE("programs that cannot be understood") {
   CHECK(malformed({DW_CFA_advance_loc4, 1, 0}));                  // truncated
   CHECK(malformed({DW_CFA_set_loc, 0, 0, 0x40, 0, 0, 0, 0, 0}));  // backwards
   CHECK(malformed({DW_CFA_advance_loc | 8, DW_CFA_set_loc, 0, 0x10, 0x40, 0, 0, 0, 0, 0}));
-  // An offset to what is not a register, and a register when there never was an offset.
+  // An offset without a register, and a register without an earlier offset.
   CHECK(malformed({DW_CFA_def_cfa_expression, 1, 0x06, DW_CFA_def_cfa_offset, 16}));
   const Section section(
       cie({DW_CFA_def_cfa_expression, 1, 0x06, DW_CFA_def_cfa_register, rbp, DW_CFA_nop}));
@@ -389,7 +389,7 @@ TEST_CASE("each encoding of addresses") {
   }();
   REQUIRE(aligned.fdes.size() == 1);
   CHECK(aligned.fdes[0].start == code_at);
-  // Indirect, relative to a function, left out, and no such format.
+  // Indirect, relative to a function, omitted, and an unknown format.
   for (const int encoding : {0x9b, 0x40, 0xff, 0x05}) {
     CAPTURE(encoding);
     const Read frames = Section(cie(usual, "zR", {encoding})).fde({}).read();
@@ -407,7 +407,7 @@ TEST_CASE("each augmentation") {
   CHECK(cpp.malformed == 0);
   CHECK(is(rows_of(cpp).at(0), 0, row_rsp, 2));
   CHECK(Section(cie(usual, "zRB")).fde({}).read().fdes.size() == 1);
-  // No personality after all.
+  // Without a personality.
   CHECK(Section(cie(usual, "zPR", {DW_EH_PE_omit, DW_EH_PE_absptr})).fde({}).read().fdes.size() ==
         1);
   const Builder plain = Builder().put(code_at).put(uint64_t{64});

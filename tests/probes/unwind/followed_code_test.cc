@@ -87,10 +87,10 @@ TEST_CASE("ways that meet agree, or nothing is known") {
              {{0, row_rsp, 1}, {3, row_bad}});
   // A loop that pushes.
   check_rows(followed(bytes({0x50, 0xeb, 0xfd})), {{0, row_bad}});
-  // rbp is the caller's for one way, and is saved for both.
+  // On one path rbp is the caller's; it is saved on both.
   check_rows(followed(bytes({0x55, 0x74, 2, 0x31, 0xed, 0x90, 0x5d, 0xc3})),
              {{0, row_rsp, 1}, {1, row_rsp, 2, 2}, {7, row_rsp, 1}});
-  // For one way only: whether it was saved is not known.
+  // Saved on one path only, so it is not known to be saved.
   check_rows(followed(bytes({0x74, 2, 0x31, 0xed, 0x90, 0xc3})), {{0, row_rsp, 1}, {4, row_bad}});
 }
 
@@ -116,7 +116,7 @@ TEST_CASE("memory on the stack of a size that is not known") {
              {{0, row_rsp, 1}, {1, row_rsp, 2, 2}, {8, row_rbp, 2, 2}, {9, row_rsp, 1}});
   // Without a frame pointer.
   check_rows(followed(bytes({0x48, 0x29, 0xc4, 0x90, 0xc3})), {{0, row_rsp, 1}, {3, row_bad}});
-  // One that is overwritten.
+  // A frame pointer that is overwritten.
   check_rows(followed(bytes({0x55, 0x48, 0x89, 0xe5, 0x48, 0x29, 0xc4, 0x31, 0xed, 0x90, 0xf4})),
              {{0, row_rsp, 1}, {1, row_rsp, 2, 2}, {7, row_rbp, 2, 2}, {9, row_bad}});
 }
@@ -130,7 +130,7 @@ TEST_CASE("the return address in a register") {
   // As vfork() has it: pop %rdx; syscall; push %rdx; ret
   check_rows(followed(bytes({0x5a, 0x0f, 0x05, 0x52, 0xc3})),
              {{0, row_rsp, 1}, {1, row_bad}, {4, row_rsp, 1}});
-  // Another one is pushed, or it is written.
+  // Another register is pushed, or the saved one is overwritten.
   check_rows(followed(bytes({0x5a, 0x51, 0x90, 0xc3})), {{0, row_rsp, 1}, {1, row_bad}});
   check_rows(followed(bytes({0x5a, 0x31, 0xd2, 0x52, 0x90, 0xc3})),
              {{0, row_rsp, 1}, {1, row_bad}});
@@ -140,7 +140,7 @@ TEST_CASE("a call goes on behind it when what is called returns") {
   // 0: push %rax; call 8; pop %rax; ret; 8: ret
   check_rows(followed(bytes({0x50, 0xe8, 2, 0, 0, 0, 0x58, 0xc3, 0xc3})),
              {{0, row_rsp, 1}, {1, row_rsp, 2}, {7, row_rsp, 1}});
-  // 8: hlt; what lies behind the call is reached by nothing.
+  // 8: hlt; nothing reaches the code after the call.
   check_rows(followed(bytes({0x50, 0xe8, 2, 0, 0, 0, 0x58, 0xc3, 0xf4})),
              {{0, row_rsp, 1}, {1, row_rsp, 2}, {6, row_bad}, {8, row_rsp, 1}});
   // 8: jmp 8, for ever.
@@ -149,13 +149,13 @@ TEST_CASE("a call goes on behind it when what is called returns") {
   // 8: mov (%rdi),%rsp; jmp *8(%rdi), as longjmp() has it.
   check_rows(followed(bytes({0x50, 0xe8, 2, 0, 0, 0, 0x58, 0xc3, 0x48, 0x8b, 0x27, 0xff, 0x67, 8})),
              {{0, row_rsp, 1}, {1, row_rsp, 2}, {6, row_bad}, {8, row_rsp, 1}, {11, row_bad}});
-  // Two functions that call each other return only by the way out of the circle.
+  // Two functions that call each other return only through the exit from the cycle.
   check_rows(
       followed(bytes({0x50, 0xe8, 3, 0, 0, 0, 0x58, 0xc3, 0x90,     // 0
                       0x74, 6, 0xe8, 0xf0, 0xff, 0xff, 0xff, 0x90,  // 9: je 17; call 0
                       0xc3})),
       {{0, row_rsp, 1}, {1, row_rsp, 2}, {7, row_rsp, 1}, {8, row_padding}, {9, row_rsp, 1}});
-  // Out of the code that is followed, at the end of a function as its padding tells.
+  // A jump out of the code that is followed; padding shows where the function ends.
   check_rows(followed(bytes({0x50, 0xe8, 0, 0, 0x10, 0, 0x66, 0x90, 0x66, 0x90, 0x66, 0x90, 0x66,
                              0x90, 0x66, 0x90, 0x58, 0xc3})),
              {{0, row_rsp, 1}, {1, row_rsp, 2}, {6, row_bad}});
@@ -179,7 +179,7 @@ TEST_CASE("where stacks begin") {
   check_rows(followed(bytes({0x85, 0xc0, 0x75, 15,   0x31, 0xed, 0x5f, 0x41, 0xff, 0xd1,
                              0x89, 0xc7, 0x31, 0xc0, 0xb0, 60,   0x0f, 0x05, 0xf4, 0xc3})),
              {{0, row_rsp, 1}, {4, row_end}, {19, row_rsp, 1}});
-  // Another register is called: nothing says that this is a thread's start.
+  // Another register is called, so this need not be a thread's start.
   check_rows(followed(bytes({0x85, 0xc0, 0x75, 15,   0x31, 0xed, 0x5f, 0x41, 0xff, 0xd2,
                              0x89, 0xc7, 0x31, 0xc0, 0xb0, 60,   0x0f, 0x05, 0xf4, 0xc3})),
              {{0, row_rsp, 1}, {6, row_bad}, {19, row_rsp, 1}});

@@ -203,7 +203,7 @@ TEST_CASE("by section, or without section headers by PT_DYNAMIC") {
   const Table whole = make_table(image);
   check(whole);
   CHECK(is_at(whole, plt + 16, row_plt, 11));
-  // What is changed is not known any more; the rest still is.
+  // Changed code is not recognised any more; the rest still is.
   const auto change = [&](uint64_t at) {
     const Elf64_Shdr code = section(image, ".init");
     Code changed = image;

@@ -136,7 +136,7 @@ void check(const Known (&functions)[N]) {
     CHECK(found[i].end == starts[i] + functions[i].code.size());
     CHECK(is(found[i].rows, functions[i].rows));
   }
-  // The address of a gap's first byte is anything.
+  // A gap may begin at any address.
   CHECK(startup_code(Bytes(code).subspan(5), address + 5).size() == N);
 }
 
@@ -172,7 +172,7 @@ TEST_CASE("as much of it as is known") {
   CHECK(changed(47, 0xf4).size() == 2);                // there is code between them
   CHECK(changed(destructors + 64, 0xf4).size() == 3);  // frame_dummy is another
   CHECK(changed(destructors + 63, 0xf4).size() == 3);  // code before it
-  // Without __do_global_dtors_aux nothing is believed.
+  // Without __do_global_dtors_aux nothing is recognised.
   CHECK(changed(destructors + 13, 0x50).empty());  // another push
   CHECK(changed(destructors + 10, 1).empty());     // another test
   CHECK(changed(destructors + 47, 0xa6).empty());  // another flag
@@ -231,7 +231,7 @@ TEST_CASE("functions whose every way is known") {
   CHECK_FALSE(is_function(large + hex("c3")));
 }
 
-// Where the linker put it, as the C library is told.
+// Where the linker put it, which the C library is also told.
 TEST_CASE("this program's own startup code") {
   std::ifstream in("/proc/self/exe", std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
@@ -265,7 +265,7 @@ TEST_CASE("this program's own startup code") {
 
 namespace {
 
-// CPython's trampolines of 3.12 and 3.14: what distributions build has endbr64, too.
+// CPython's trampolines of 3.12 and 3.14; those of distributions also have endbr64.
 const Code trampoline = hex("4883ec08 ffd1 4883c408 c3");
 const Code framed_trampoline = hex("55 4889e5 ffd1 5d c3");
 

@@ -24,7 +24,7 @@ namespace {
 
 constexpr unsigned nobody = 65534;
 
-// A folder that goes away, with one program to make tables of.
+// A temporary folder with one program to make tables of.
 struct Place {
   std::string base;
 
@@ -176,7 +176,7 @@ TEST_CASE("damaged, forged or foreign files are not taken, and made anew") {
     REQUIRE(cache.store(other, marked));
     fs::rename(place.folder() + "/" + TableCache::file_name(other), kept);
   }
-  // With a right checksum: made by a program with an error, or by somebody's hand.
+  // With a correct checksum: written by a faulty program, or by hand.
   SUBCASE("rows out of order") {
     std::swap(marked.rows[2], marked.rows[3]);
     REQUIRE(cache.store(stamp, marked));
@@ -220,7 +220,7 @@ TEST_CASE("damaged, forged or foreign files are not taken, and made anew") {
   CHECK(!from_cache);
   CHECK(table.entries != 4711);
   CHECK(!table.rows.empty());
-  // It was put in the place of what could not be used.
+  // It has replaced the file that could not be used.
   const auto again = cache.load(stamp);
   REQUIRE(again);
   CHECK(equal(*again, table));
@@ -319,7 +319,7 @@ TEST_CASE("folders that others could write to are not used") {
   CHECK(!cache.problem().empty());
   CHECK(!cache.store(place.stamp(), Table{}));
   CHECK(!cache.load(place.stamp()));
-  // It is not an error: the table is made.
+  // This is not an error: the table is made.
   CHECK(!table_of_file(place.open().get(), &cache).table.rows.empty());
 }
 

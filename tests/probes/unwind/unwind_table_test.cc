@@ -133,7 +133,7 @@ const row& row_at(const Table& table, uint32_t pc) {
   return *(behind - 1);
 }
 
-// What holds of every table.
+// Invariants of every table.
 void check_sound(const Table& table) {
   REQUIRE(!table.rows.empty());
   CHECK(table.rows.front().pc == 0);
@@ -219,7 +219,7 @@ TEST_CASE("code whose entry cannot be understood is marked so, and not guessed a
   std::vector<Golden> expected(golden.begin() + 5, golden.end());
   expected.insert(expected.begin(), {32, row_bad});
   check_rows(table, code_offset("library.so", table), expected);
-  // .debug_frame is asked where .eh_frame cannot be understood.
+  // .debug_frame is used where .eh_frame cannot be understood.
   const Table other = damaged("both.so");
   CHECK(other.malformed == 1);
   check_rows(other, code_offset("both.so", other), golden);
@@ -269,7 +269,7 @@ TEST_CASE("without section headers the tables are the same") {
     CHECK(std::memcmp(stripped.rows.data(), whole.rows.data(), whole.rows.size() * sizeof(row)) ==
           0);
     CHECK(stripped.entries == whole.entries);
-    // And without that pointer nothing is known but that there is code.
+    // Without that pointer, only the presence of code is known.
     for (uint16_t i = 0; i < header.e_phnum; ++i) {
       auto& segment = at<Elf64_Phdr>(bytes, header.e_phoff + i * sizeof(Elf64_Phdr));
       if (segment.p_type == PT_GNU_EH_FRAME) segment.p_type = PT_NULL;
@@ -352,19 +352,19 @@ TEST_CASE("where a mapping puts the base") {
   // A part of it, as after mprotect.
   REQUIRE(base_address(table, 0x7f0000002000, 0x2000, address));
   CHECK(address == 0x7f0000001040);
-  // The page that holds the end of one and the beginning of the other is the other's.
+  // A page with the end of one segment and the beginning of the next belongs to the next.
   REQUIRE(base_address(table, 0x7f0000007000, 0x4000, address));
   CHECK(address == 0x7f0000001040);
   CHECK(!base_address(table, 0x7f0000000000, 0, address));
   CHECK(!base_address(table, 0x7f0000000000, 0x6000, address));
   CHECK(!base_address(Table{}, 0x7f0000000000, 0, address));
-  // Programs linked to a fixed address are there.
+  // Programs linked to a fixed address are mapped at that address.
   const Table no_pie = make_table(built("no_pie"));
   REQUIRE(base_address(no_pie, 0x401000, no_pie.segments.at(0).offset, address));
   CHECK(address == no_pie.base);
 }
 
-// libdw as another opinion, of every byte of code.
+// Compares every byte of code with libdw.
 namespace {
 
 struct FreeFrame {
@@ -402,9 +402,8 @@ Register rule_of(Dwarf_Frame* frame, int number) {
   return {Ops(ops, ops + count), count == 0 && ops == memory};
 }
 
-// Where rbx is, as row::kind says it; nothing when nothing is said about it, or that it is lost.
-// libdw (0.188) tells these two apart for registers that functions keep, but has rax in the place
-// of rbx there.
+// Where rbx is, in the terms of row::kind; nothing if there is no rule for it, or if it is lost.
+// libdw (0.188) distinguishes these two for callee-saved registers, but takes rax for rbx there.
 std::optional<row_u8> expected_rbx(Dwarf_Frame* frame) {
   const Register rbx = rule_of(frame, 3);
   if (rbx.undefined) return std::nullopt;
@@ -414,7 +413,7 @@ std::optional<row_u8> expected_rbx(Dwarf_Frame* frame) {
   return static_cast<row_u8>((lost ? Dwarf_Sword{row_rbx_lost} : *distance / -8) << 4);
 }
 
-// But for rbx.
+// Equal except for rbx.
 row expected_row(Dwarf_Frame* frame, bool signal) {
   const row bad{0, 0, row_bad, 0};
   const Register rip = rule_of(frame, 16), rbp = rule_of(frame, 6);
@@ -467,7 +466,7 @@ struct Comparison {
   size_t wrong_gaps = 0;  // of them, with a rule of ours that the bytes do not tell
 };
 
-// May a byte be of a nop, or fill up?
+// Whether a byte may belong to a nop or to padding.
 bool may_pad(std::byte byte) {
   constexpr unsigned char parts[] = {0x90, 0x66, 0x2e, 0x0f, 0x1f, 0x40, 0x44, 0x80, 0x84, 0, 0xcc};
   return std::find(std::begin(parts), std::end(parts), std::to_integer<int>(byte)) !=
@@ -505,7 +504,7 @@ Comparison compare(std::vector<std::byte>& image) {
         const bool after_entry = pc >= entry && pc < entry + 64 && ours.kind == row_end;
         const bool padding =
             ours.kind == row_padding && may_pad(image.at(s.offset + (pc - s.vaddr)));
-        // The rest of a function is shorter than a function's alignment.
+        // The remaining part of a function is shorter than the alignment of functions.
         const row* behind = &ours + 1;
         const bool rest = ours.kind == row_bad && behind != table.rows.data() + table.rows.size() &&
                           behind->pc - ours.pc < 16;
@@ -572,7 +571,7 @@ TEST_CASE("libdw reads the same out of libraries") {
   }
 }
 
-// Its resolver of functions is what rows by rbx are for.
+// Rows relative to rbx exist for its resolver of functions.
 TEST_CASE("libdw reads the same out of the dynamic linker") {
   auto image = read_file("/lib64/ld-linux-x86-64.so.2");
   if (image.empty()) {

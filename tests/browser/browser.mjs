@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// One headless Chromium for a test file, and what is asked of a picture in it.
+// One headless Chromium per test file, and helpers that examine a picture in it.
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -20,13 +20,13 @@ before(async () => {
 });
 after(() => browser.close());
 
-// All that the program wrote: "flame.svg", "flame.html", …
+// All files that the program wrote: "flame.svg", "flame.html", …
 export const files = () => readdirSync(path.join(work, "pictures")).sort();
 export const both = (name) => [`${name}.svg`, `${name}.html`];
 
 export const address = (file) => pathToFileURL(path.join(work, "pictures", file)).href;
 
-// Asks again and again: the pages' policy forbids playwright's own way.
+// Polls, because the pages' policy forbids playwright's own way of waiting.
 export async function until(page, question, argument) {
   for (const end = Date.now() + 30000; Date.now() < end; await new Promise((next) => { setTimeout(next, 20); }))
     if (await page.evaluate(question, argument)) return;
@@ -36,8 +36,8 @@ export async function until(page, question, argument) {
 export const ready = (page) => until(page, () =>
   [...document.querySelectorAll(".memflame")].every((one) => one.dataset.ready || !one.querySelector(".mf-data")));
 
-// Opens a picture, hands its page to `look`, and sees to it that no script fails, nothing is said in a
-// dialog or on the console and nothing is fetched but the file.
+// Opens a picture and hands its page to `look`. Checks that no script fails, that no dialog or console
+// message appears, and that only the file is fetched.
 export async function open(file, look, options = {}) {
   const { url = address(file), ...context } = options;
   const page = await browser.newPage({ viewport: { width: 1280, height: 720 }, ...context });
@@ -58,8 +58,8 @@ export async function open(file, look, options = {}) {
   }
 }
 
-// Every box as it is drawn now, row by row from the root; figures as BigInt. The n-th is what `at`
-// means in the functions below.
+// Every box that is drawn now, row by row from the root, with figures as BigInt. `at` in the functions
+// below is an index into this list.
 export async function boxes(page, selector = ".memflame") {
   const found = await page.evaluate((wanted) => {
     const { app } = document.querySelector(wanted);
@@ -74,7 +74,7 @@ export async function boxes(page, selector = ".memflame") {
   return found.map((box) => ({ ...box, total: BigInt(box.total), own: BigInt(box.own) }));
 }
 
-// What the elements of an SVG say: the same boxes in the same order.
+// The same boxes in the same order, from the elements of an SVG.
 export const elements = (page) => page.evaluate(() => [...document.querySelectorAll(".row")].flatMap((row) =>
   [...row.children].map((g) => {
     const rect = g.querySelector("rect"), text = g.querySelector("text");
@@ -88,7 +88,7 @@ export async function indexOf(page, name) {
   return at;
 }
 
-// The middle of a box in the window, where a pointer would have to be.
+// The middle of a box in the window, where a pointer would go.
 export const middleOf = async (page, name, at) => page.evaluate((n) => {
   const { app } = document.querySelector(".memflame"), box = app.rows.flat()[n];
   app.stage.reveal(box);
@@ -116,7 +116,7 @@ export async function searchFor(page, pattern) {
 
 export const searched = (page) => page.locator(".mf-bar input").evaluate((input) => input.value);
 
-// What was said of the search, without the number of the match.
+// The message about the search, without the number of the match.
 export const matched = async (page) =>
   (await page.locator(".mf-matched").textContent()).replace(/^\d+ of \d+; /, "");
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Pictures in pages of others.
+// Pictures embedded in other pages.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -75,7 +75,7 @@ test("a picture as an image shows what it shows without scripts", async () => {
   await shown.close();
 });
 
-// The page under a policy of whoever serves it, which allows what the page itself allows and no more.
+// The page under its server's content security policy, which allows only what the page itself allows.
 test("under a strict policy of the server nothing is refused", async () => {
   const text = read("flame.html");
   const hash = (element) => `'sha256-${createHash("sha256").update(new RegExp(`<${element}>([^]*?)</${element}>`).exec(text)[1]).digest("base64")}'`;

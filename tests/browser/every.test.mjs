@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What has to hold for every picture: no figure is lost, the text is well-formed, and everybody can
-// use it (axe-core's rules).
+// Invariants of every picture: no figure is lost, the text is well-formed, and it is accessible
+// (axe-core's rules).
 import assert from "node:assert/strict";
 import test from "node:test";
 import { both, boxes, files, open, require } from "./browser.mjs";

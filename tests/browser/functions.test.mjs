@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Figures by function: a picture that has boxes for a part of the frames tells what the page does
-// that has them all.
+// Figures by function: a picture with boxes for a part of the frames has the same figures as the page with
+// all of them.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { matched, open, searchFor } from "./browser.mjs";
 
-// {measure: {function: figures}}, as the table has them, and what is said below it.
+// {measure: {function: figures}} from the table, and the text below it.
 const tables = (page) => page.evaluate(() => {
   const { app } = document.querySelector(".memflame"), { tree } = app, found = {};
   for (const { id, total } of app.measures) {

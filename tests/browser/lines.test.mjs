@@ -5,7 +5,7 @@ import path from "node:path";
 import test from "node:test";
 import { both, middleOf, open, work } from "./browser.mjs";
 
-// What is said of the box with a name, where the pointer is on it.
+// The tooltip of the box with a name.
 const told = async (page, name) => {
   await page.mouse.move(...Object.values(await middleOf(page, name)));
   return page.evaluate(() => ({

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { both, boxes, files, open, searchFor, zoomTo, zoomedName, until } from "./browser.mjs";
 
-// What sticks out of its place: names out of their boxes, lines of the head out of the picture or into
-// each other, the head or the bar into the boxes, controls out of the window.
+// Finds whatever leaves its place: names outside their boxes, lines of the head outside the picture or over
+// each other, the head or the bar over boxes, controls outside the window.
 const misplaced = (page) => page.evaluate(() => {
   const wrong = [], root = document.documentElement;
   if (root.scrollWidth > window.innerWidth) wrong.push(`${root.scrollWidth} px wide`);
@@ -88,7 +88,7 @@ for (const file of both("hostile"))
     assert.equal(await page.locator("image, img, iframe, use, a").count(), 0);
   }));
 
-// On a background of the user's it is never dark.
+// With a background that the user chose, the picture is never dark.
 for (const [file, given] of [...both("losses").map((file) => [file, false]), ...both("ground").map((file) => [file, true])])
   test(`${file}: dark where the reader prefers it, and as readable`, () => open(file, async (page) => {
     const luminance = (colour) => {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Writes the pictures that the browser tests look at into a folder: pictures FOLDER.
+// Writes the pictures for the browser tests into a folder: pictures FOLDER.
 #include <array>
 #include <fstream>
 #include <iostream>
@@ -189,7 +189,7 @@ Profile deep() {
   return p;
 }
 
-// More than a double can count.
+// More than a double holds exactly.
 Profile huge() {
   Profile p;
   p.types = {{"total", Unit::bytes}};
@@ -213,8 +213,7 @@ Profile large() {
   return p;
 }
 
-// Two states of one program: something new, something gone, something grown and something as
-// before.
+// Two states of one program: new, gone, grown and unchanged stacks.
 Profile change() {
   Profile p;
   p.types = {{"before", Unit::bytes}, {"after", Unit::bytes}};
@@ -230,7 +229,7 @@ Profile change() {
   return p;
 }
 
-// The same function again and again, with something else between.
+// The same function many times, with other functions in between.
 Profile in_time() {
   Profile p;
   p.types = {{"live", Unit::bytes}, {"live-count", Unit::count}};
@@ -241,8 +240,8 @@ Profile in_time() {
   return p;
 }
 
-// About a million frames, as programs have them: some calls are far more frequent than others,
-// stacks are up to forty frames deep and functions are called from many places.
+// About a million frames, distributed as in real programs: some calls are far more frequent than
+// others, stacks are up to forty frames deep, and functions are called from many places.
 Profile million() {
   Profile p;
   p.types = {{"live", Unit::bytes}, {"live-count", Unit::count}};
@@ -314,7 +313,7 @@ void write_all(const std::string& folder) {
   write(folder, "lines", with_lines(), {});
   write(folder, "by-line", with_lines(), {.lines = true});
   write(folder + "/few.svg", large(), {.max_boxes = 60}, write_svg);
-  // With boxes for a part of the frames of the same name as HTML.
+  // With boxes for a part of the frames; the HTML page of the same name has all.
   write(folder + "/few-flame.svg", server(), {.max_boxes = 8}, write_svg);
   write(folder + "/few-change.svg", change(),
         {.palette = "diff", .max_boxes = 1, .diff_width = WidthOf::larger}, write_svg);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What helps to read a picture: other directions, figures and orders, the table, menus, copying.
+// Aids for reading a picture: directions, figures, orders, the table, menus, copying.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { both, boxes, choose, click, current, middleOf, open, searchFor, until, zoomTo, zoomedName } from "./browser.mjs";

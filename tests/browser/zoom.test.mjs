@@ -6,8 +6,8 @@ import { address, both, boxes, choose, click, current, elements, indexOf, middle
 
 const margin = 12, gap = (width) => Math.min(0.8, width / 8);
 
-// What is drawn is exactly what belongs to `name`, each at the place and in the width that its figure
-// gives it, with the callers around it in all of the width; and an SVG draws it where it says.
+// Exactly the boxes of `name` are drawn, each at the place and width of its figure, below callers in full
+// width; in an SVG, the elements are where the boxes say.
 async function checkZoomed(page, name) {
   const all = await boxes(page), zoomed = all.find((box) => box.name === name && !box.caller);
   assert.ok(zoomed, `${name} is not drawn`);

@@ -185,7 +185,7 @@ TEST_CASE("stacks that end early say so, and are counted with all their events a
   CHECK(profile.losses[Loss::truncated_no_frame_pointer].events == 2);
   CHECK(profile.losses[Loss::truncated_no_frame_pointer].bytes == 41);
   CHECK(profile.losses[Loss::truncated_unreadable].events == 1);
-  // The bytes are all there, but a strict run fails.
+  // No byte is missing, but a strict run fails.
   CHECK(profile.losses.lost_events() == 0);
   CHECK(profile.losses.sum(LossKind::cut).events == 7);
   CHECK(profile.losses.sum(LossKind::cut).bytes == 182);

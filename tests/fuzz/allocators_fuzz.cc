@@ -12,7 +12,7 @@ using namespace memflame;  // NOLINT(google-build-using-namespace): no header
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const int file = ::memfd_create("input", MFD_CLOEXEC);
   if (file < 0 || ::write(file, data, size) != static_cast<ssize_t>(size)) std::abort();
-  // A root without anything: debug files are looked for, and none is found.
+  // In an empty root: debug files are searched for, and none is found.
   const AllocatorProbes probes = find_allocator(
       file,
       {.symbols_prefix = "toy_", .check = true, .path = "/lib/x", .root = "/proc/self/fdinfo"});

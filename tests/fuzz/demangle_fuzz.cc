@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Symbol names: bounded, and never empty where the name was not.
+// Symbol names: the result is bounded, and is empty only if the name was.
 #include <cstdint>
 #include <cstdlib>
 

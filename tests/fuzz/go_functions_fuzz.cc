@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// .gopclntab of watched programs. All code is said to be runtime.goexit's: the call's target is
-// what the last four bytes say.
+// .gopclntab of watched programs. All code belongs to runtime.goexit, and the last four bytes are
+// the call's target.
 #include <algorithm>
 #include <array>
 #include <cstdlib>

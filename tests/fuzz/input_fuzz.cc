@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// libFuzzer for the readers of inputs.def: any bytes are read or refused, what is read adds up, and
-// goes through folded text without losing a byte of its sum. The name of the program says which
-// reader: perf-script_fuzz.
+// libFuzzer for the readers of inputs.def: any bytes are read or refused, sums are right, and
+// folded text keeps them to the byte. The program's name chooses the reader: perf-script_fuzz.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -24,8 +23,8 @@ void require(bool condition, const char* what) {
   std::abort();
 }
 
-// What the last bytes of an input choose: all options are tried, and all that is written of a
-// profile. The input itself is what is before them, so that seeds keep their beginning.
+// The last bytes of an input choose options and outputs. They come last so that seeds keep their
+// beginning.
 struct Choices {
   static constexpr size_t bytes = 3;
   uint8_t reading = 0, more = 0, writing = 0;
@@ -59,7 +58,7 @@ ReadOptions options_of(const Choices& choices) {
   return options;
 }
 
-// Takes any profile, though a format may have no place for some.
+// Takes any profile, even if the format cannot hold all of it.
 void write(const Profile& profile, uint8_t choice) {
   if (choice == 0) return;
   std::ostringstream out;
@@ -70,7 +69,7 @@ void write(const Profile& profile, uint8_t choice) {
   }
 }
 
-// The total of the shown column; figures may need fewer decimals than those they are the sum of.
+// The total of the shown column; a sum may need fewer decimals than its parts.
 std::string shown_total(const Profile& profile) {
   int64_t total = profile.total(profile.shown);
   uint8_t decimals = profile.types[profile.shown].decimals;

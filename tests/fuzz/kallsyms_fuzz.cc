@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Kernel symbols: names and modules are parts of the text, and no address has a name from above it.
+// Kernel symbols: names and modules are parts of the text, and a name's address is not above the
+// one asked for.
 #include <cstdlib>
 
 #include "collapse/symbolize/kallsyms.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Perf maps: whatever the text is, an address has the name that the last line over it gives.
+// Perf maps: for any text, an address has the name of the last line that covers it.
 #include <cstdlib>
 #include <string>
 
@@ -8,7 +8,7 @@
 
 namespace {
 
-// The same by the plainest means: all lines are looked at for every address.
+// The same in the simplest way: looks at all lines for every address.
 std::string_view last_line_over(std::string_view text, uint64_t address) {
   std::string_view line, name;
   while (memflame::next_line(text, line)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Any bytes as the code of a function: a site must be behind its entry, be one of the instructions
-// there, and lie in the bytes.
+// Any bytes as the code of a function: a site must come after the entry, be the start of an
+// instruction, and lie within the bytes.
 #include <cstdlib>
 
 #include "probes/alloc/finding/site.h"
@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       {.arguments = arguments, .size = known ? code.size() : 0, .long_nops = long_nops});
   if (site.delta >= code.size()) std::abort();
   if (site.delta != 0 && !known) std::abort();
-  // All that is passed over changes nothing that is needed.
+  // The skipped instructions change nothing that the probe needs.
   uint64_t delta = 0;
   while (delta < site.delta) {
     const std::optional<Instruction> passed = decode(code.subspan(delta), address + delta);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// libFuzzer for tidying: the first line chooses the steps and is a pattern, what follows is folded
-// text. Sums stay unless stacks are dropped, and doing it again changes nothing more.
+// libFuzzer for tidying: the first line chooses the steps and is a pattern, the rest is folded
+// text. Sums stay unless stacks are dropped, and a second run changes nothing.
 #include <cstdint>
 #include <cstdlib>
 #include <iostream>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// libFuzzer for what inputs are packed in: the text is the same however it is asked for, and lines
-// and blocks are all of it. The last byte chooses the size of the pieces.
+// libFuzzer for compressed inputs: every way of reading gives the same text, and lines and blocks
+// are all of it. The last byte chooses the size of the pieces.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -22,7 +22,7 @@ void require(bool condition, const char* what) {
   std::abort();
 }
 
-// Nothing when it is damaged.
+// Nothing if the input is damaged.
 std::optional<std::string> text_of(const std::string& bytes, size_t piece) {
   try {
     Source source = Source::of_memory(bytes);

@@ -10,7 +10,7 @@
 namespace memflame::oracle {
 namespace {
 
-// Beyond this a walk of the other unwinder is not followed.
+// Longer walks of the other unwinder are not followed.
 constexpr size_t frames_beyond = 2000;
 
 std::string stop_name(uint32_t stop) {
@@ -59,7 +59,7 @@ Verdict unexplained(std::string name, size_t frames) {
   return {"UNEXPLAINED: " + std::move(name), false, frames};
 }
 
-// Where libdwfl knows nothing, what the kernel side found has no second opinion.
+// Where libdwfl knows nothing, the kernel's walk cannot be checked.
 bool libdwfl_is_blind(Code code) { return code == Code::gap || code == Code::no_file; }
 
 Verdict same_frames(const DumpedStack& stack, const Walk& walk, Code code) {
@@ -78,7 +78,7 @@ Verdict same_frames(const DumpedStack& stack, const Walk& walk, Code code) {
   return unexplained("complete where libdwfl fails (" + walk.error + ")", frames);
 }
 
-// To be believed if it got to the outermost frame: a wrong step would not.
+// A walk that reaches the outermost frame is trusted, because a wrong step would not lead there.
 Verdict goes_on(const DumpedStack& stack, const Walk& walk, Code code) {
   const size_t frames = walk.pcs.size();
   if (walk.end == WalkEnd::copy_ended)
@@ -93,9 +93,8 @@ Verdict goes_on(const DumpedStack& stack, const Walk& walk, Code code) {
   return unexplained("libdwfl fails (" + walk.error + ") in " + code_name(code), frames);
 }
 
-// In a gap libdwfl follows rbp, and leaves out the direct caller where no frame was set up. That
-// ours has one frame more, agrees with the rest and gets to the outermost frame says which is
-// right.
+// In a gap libdwfl follows rbp, and leaves out the direct caller if no frame was set up. Our walk
+// is right if it has one frame more, agrees in the rest, and reaches the outermost frame.
 bool leaves_out_one(const DumpedStack& stack, const Walk& walk, size_t equal) {
   return stack.stop == bpf::stop_end && stack.pcs.size() == walk.pcs.size() + 1 &&
          std::equal(walk.pcs.begin() + static_cast<ptrdiff_t>(equal), walk.pcs.end(),
@@ -136,7 +135,7 @@ std::string side_by_side(const DumpedStack& stack, Process& process) {
     return i < pcs.size() ? pcs[i] : 0;
   };
   while (equal < most && pc(stack.pcs, equal) == pc(walk.pcs, equal)) ++equal;
-  // What is equal is of interest just before the difference.
+  // Only the equal frames just before the difference matter.
   for (size_t i = equal > 4 ? equal - 4 : 0; i < std::min(most, equal + 6); ++i) {
     const std::string ours = i < stack.pcs.size() ? process.place(stack.pcs[i]) : "-";
     const std::string theirs = i < walk.pcs.size() ? process.place(walk.pcs[i]) : "-";

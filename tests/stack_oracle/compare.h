@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Says whether a dumped stack is what the independent unwinder finds, and if not, why.
+// Compares a dumped stack with that of the independent unwinder, and names the reason for a
+// difference.
 #pragma once
 
 #include <string>

@@ -65,7 +65,7 @@ bool parse(const std::vector<std::string>& words, Arguments& arguments) {
   return !arguments.dump.empty();
 }
 
-// What is known of each process, read once.
+// The mappings of each process, read once.
 class Processes {
  public:
   explicit Processes(const Arguments& arguments) : arguments_(arguments) {}

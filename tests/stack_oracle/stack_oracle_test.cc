@@ -19,7 +19,7 @@
 using namespace memflame;          // NOLINT(google-build-using-namespace): tests only
 using namespace memflame::oracle;  // NOLINT(google-build-using-namespace): tests only
 
-// In section .fini, of which unwind information says nothing.
+// In section .fini, which has no unwind information.
 extern "C" void _fini();  // NOLINT(clang-diagnostic-reserved-identifier): the linker's name
 
 namespace {
@@ -57,7 +57,7 @@ __attribute__((no_sanitize("address"))) void copy_memory(DumpedStack& stack, siz
     stack.memory[i] = reinterpret_cast<const uint8_t*>(stack.rsp())[i];
 }
 
-// The stack of its caller, and its callers, as it is now.
+// The current stack of its caller.
 __attribute__((noinline)) DumpedStack snapshot(size_t most) {
   DumpedStack stack;
   stack.pid = static_cast<uint32_t>(::getpid());
@@ -170,7 +170,7 @@ TEST_CASE("each kind of wrong stack is found") {
 
 TEST_CASE("in a gap libdwfl follows rbp, which may leave out the caller") {
   const DumpedStack below = at_depth(5, all);
-  // As if snapshot() had called something that called _fini(), with rbp set up in between.
+  // As if snapshot() had called a function that sets up rbp and calls _fini().
   DumpedStack stack = below;
   const uint64_t caller = below.pcs[3], rsp = below.rsp() - 32;
   const uint64_t words[] = {caller, 0, below.registers[reg_rbp], below.pcs[0]};
@@ -196,8 +196,8 @@ TEST_CASE("a return probe's trampoline stands for an address behind a call, and 
   DumpedStack stack = at_depth(10, all);
   Process process(::getpid(),
                   own_maps() + "700000000000-700000001000 r-xp 00000000 00:00 0 [uprobes]\n");
-  // at_depth() calls itself: the same return address many times over, and also where earlier calls
-  // left it. The first word is taken that a walk meets.
+  // at_depth() calls itself: the same return address occurs many times, also left over from earlier
+  // calls. The first such word that a walk meets counts.
   const std::vector<uint8_t> memory = stack.memory;
   const uint64_t trampoline = 0x700000000000;
   bool replaced = false;
@@ -239,7 +239,7 @@ TEST_CASE("damaged dumps give what comes before the damage") {
     CHECK(parse_dump(std::string_view(bytes).substr(0, cut)).stacks.empty());
     CHECK_FALSE(parse_dump(std::string_view(bytes).substr(0, cut)).damage.empty());
   }
-  // Each of the eight numbers of the head, made wrong.
+  // Each of the eight numbers of the head is corrupted in turn.
   for (const size_t field : {0U, 1U, 3U, 5U}) {
     for (const uint32_t value : {0U, 1U, 0x7fffffffU, 0xffffffffU}) {
       std::string wrong = bytes + bytes;

@@ -30,12 +30,12 @@ std::string hex(uint64_t value) {
 
 // The vdso is the kernel's and the same in all processes.
 Elf* own_vdso(uint64_t size) {
-  // getauxval() is how its address is had (getauxval(3)).
+  // getauxval(3) gives its address.
   char* image = reinterpret_cast<char*>(::getauxval(AT_SYSINFO_EHDR));
   return image == nullptr ? nullptr : elf_memory(image, size);
 }
 
-// Without the " (deleted)" of a file that was replaced.
+// Without the " (deleted)" that marks a replaced file.
 std::string clean(const std::string& path) { return path.substr(0, path.find(" (deleted)")); }
 
 // The bytes before a return address end in a call instruction: e8 rel32, or ff /2 with its operand

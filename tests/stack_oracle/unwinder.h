@@ -30,7 +30,7 @@ struct Walk {
   int trampolines = 0;
 };
 
-// What is known of the code at an address.
+// The code at an address.
 enum class Code { unwind_information, gap, no_file, vdso, trampoline };
 
 struct Session;
@@ -43,7 +43,7 @@ class Process {
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
-  // False where nothing can be walked: the process is gone and its mappings were not saved.
+  // False if the process has ended and its mappings were not saved, so nothing can be walked.
   bool has_mappings() const;
 
   // `most` bounds the frames.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The script in pictures is all modules in one, without their imports: what that asks of them.
+// The script in pictures is all modules in one file, without imports. These are the rules that this needs.
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import path from "node:path";
@@ -38,7 +38,7 @@ test("the script parses, and can stand in any document", () => {
     assert.equal((source.match(/`[^`]*`/g) ?? []).find((one) => one.includes("\n")), undefined, `${name}: a text on several lines`);
     assert.ok(source.trimEnd().split("\n").length <= 300, `${name} is long`);
   }
-  // As bundle.cmake does it.
+  // Like bundle.cmake.
   const script = order.map((name) => `\n${text(`${name}.mjs`)}`.replace(/\nimport [^\n]*/g, "\n").replace(/\nexport /g, "\n")
     .replace(/\n *\/\/[^\n]*/g, "\n").replace(/  \/\/ [^\n]*/g, "").replace(/\n[ \n]*/g, "\n").replaceAll(" => ", "=>")).join("");
   new vm.Script(`(function () {\n"use strict";\n${script}})();`);

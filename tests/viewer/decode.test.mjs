@@ -17,7 +17,7 @@ function leb(value) {
 const zigzag = (value) => leb(BigInt.asUintN(64, (BigInt(value) << 1n) ^ (BigInt(value) >> 63n)));
 const text = (string) => [...leb(Buffer.byteLength(string)), ...Buffer.from(string)];
 
-// As render/picture/data_block.h describes it.
+// The format is described in render/picture/data_block.h.
 function encode(about, { names, kinds, up, frame, own, merged }) {
   const strings = ["", ...names];
   return Uint8Array.from([

@@ -9,7 +9,7 @@ const random = (below) => (seed = Math.imul(seed, 48271) >>> 1) % below;
 const program = Array.from({ length: 300 }, () =>
   `${Array.from({ length: 1 + random(7) }, () => `f${random(9)}`).join(";")} ${random(1000)}`).join("\n");
 
-// Boxes fill what their caller leaves for them, without gaps, and no figure is lost.
+// Boxes fill the space that their caller leaves, without gaps, and no figure is lost.
 function check(rows, whole) {
   for (const boxes of rows) for (const box of boxes) {
     if (!box.view || box.role === "caller") continue;

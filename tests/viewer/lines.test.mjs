@@ -10,7 +10,7 @@ import { at, lookOf, treeOf } from "./trees.mjs";
 const types = [{ name: "live", unit: "bytes" }, { name: "calls", unit: "count" }];
 const text = (string) => [string.length, ...Buffer.from(string)];
 
-// main calls f in line 10 and g in line 12; of h nothing is known, of g only the file.
+// main calls f in line 10 and g in line 12. Nothing is known about h, and only the file about g.
 function example() {
   const tree = treeOf("main;f 8 1\nmain;f;h 2 0\nmain;g 3 5", { types });
   assert.deepEqual(tree.frames.name, ["f", "g", "h", "main"]);

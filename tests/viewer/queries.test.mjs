@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Searches, the table of functions, measures, and what an address keeps.
+// Searches, the table of functions, measures, and the state in the address.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { functionsOf, functionsOfViews, inOrder } from "../../render/viewer/functions.mjs";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Trees for tests, made of folded text.
+// Trees for tests, made from folded text.
 import { Tree } from "../../render/viewer/tree.mjs";
 import { firstMeasure, measuresOf } from "../../render/viewer/measure.mjs";
 import { Look } from "../../render/viewer/view.mjs";
@@ -52,7 +52,7 @@ export function treeOf(text, rest = {}) {
   });
 }
 
-// A look at a tree; `hidden` and `focus` are names.
+// A view of a tree; `hidden` and `focus` are names.
 export function lookOf(tree, { hidden = [], focus = null, value = null, ...rest } = {}) {
   const measures = measuresOf(tree), frame = (name) => tree.frames.name.indexOf(name);
   const measure = measures.find(({ id }) => id === value) ?? firstMeasure(tree, measures);
@@ -61,7 +61,7 @@ export function lookOf(tree, { hidden = [], focus = null, value = null, ...rest 
 
 export const nameOf = (view) => (view.frame < 0 ? "all" : view.look.tree.frames.name[view.frame]);
 
-// Everything that is reached from a view: {"all;a;b": total}.
+// Everything reachable from a view: {"all;a;b": total}.
 export function pathsOf(view) {
   const found = {}, pending = [[view, nameOf(view)]];
   while (pending.length) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What is written: figures, names that are cut, tooltips, copied text.
+// Texts: figures, shortened names, tooltips, copied text.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { figuresOf, foldedText, labelOf, nameOf, stackText } from "../../render/viewer/figures.mjs";

@@ -148,7 +148,7 @@ TEST_CASE("hostile mappings") {
   CHECK(stacks(with("0-ffffffffffffffff r-xp 0 00:00 1 /a\n")).begin()->first.find("[a+0x1801]") !=
         std::string::npos);
   CHECK(stacks(with("1000-2000 r-xp ffffffffffffffff 00:00 1 /a\n")).size() == 1);
-  // The first of two that overlap stays.
+  // The first of two overlapping mappings stays.
   const Profile two = with("1000-2000 r-xp 0 00:00 1 /first\n1800-3000 r-xp 0 00:00 1 /second\n");
   CHECK(stacks(two).begin()->first.find("[first+0x801]") != std::string::npos);
   CHECK(two.losses[Loss::input_line].events == 1);

@@ -14,7 +14,7 @@ using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 
 namespace {
 
-// What the blocks hold, in order.
+// The contents of the blocks, in order.
 std::vector<std::string> blocks_of(const std::string& text, size_t size, unsigned threads = 1,
                                    BlockCut cut = whole_lines) {
   Source source = Source::of_memory(text, "text");
@@ -95,7 +95,7 @@ TEST_CASE("behind what could not be cut there is no block, for no thread") {
 }
 
 TEST_CASE("of several failures that of the earliest block is told, whoever met it") {
-  // The second block fails only when the first, on any thread, has been begun, and before it fails.
+  // The second block fails after the first has begun, on any thread, and before the first fails.
   for (int i = 0; i < 20; ++i) {
     Source source = Source::of_memory("a\nb\n");
     Blocks blocks(source, whole_lines, 2);

@@ -60,11 +60,11 @@ TEST_CASE("keys are root frames; the kernel's stack is on top of the user's, whe
   CHECK(of("@[\n" + user + ", bash, \n" + kernel + "]: 2\n") == expected);
   CHECK(of("@[bash,\n" + user + ",\n" + kernel + "]: 2\n") == expected);  // blanks lost
   CHECK(of("@[12, \n" + user + ", a b, 7]: 2\n") == Stacks{{"12;a b;7;main;memset", 2}});
-  // One of both is empty.
+  // One of the two stacks is empty.
   CHECK(of("@[, \n" + user + ", bash]: 2\n") == Stacks{{"bash;main;memset", 2}});
   CHECK(of("@[\n" + kernel + ", ]: 2\n") ==
         Stacks{{"asm_exc_page_fault_[k];do_anonymous_page_[k]", 2}});
-  // Nothing tells: the first is the kernel's, unless another entry said otherwise.
+  // Ambiguous: the first is taken for the kernel's, unless another entry shows otherwise.
   CHECK(of("@[\n    a+1\n, \n    b+1\n]: 2\n") == Stacks{{"b;a_[k]", 2}});
   CHECK(of("@[\n" + user + ", \n" + kernel + "]: 1\n@[\n    a+1\n, \n    b+1\n]: 2\n")
             .at("a;b_[k]") == 2);
@@ -194,7 +194,7 @@ TEST_CASE("JSON output: the same maps") {
 }
 
 TEST_CASE("JSON output: names may hold any bytes") {
-  // A comm is bytes that a program chose; bpftrace prints them as they are.
+  // A comm holds any bytes that a program chose, and bpftrace prints them unchanged.
   const std::string line =
       "{\"type\": \"map\", \"data\": {\"@bytes\": {\"\\n    f+1\\n,a\xff\": 5, "
       "\"\\n    f+1\\n,\\ud800b\": 7, \"\\n    f+1\\n,c\": 9}}}\n";

@@ -109,7 +109,7 @@ TEST_CASE("scaled figures add up to the other total") {
   CHECK(p.meta.notes.front() == "before is scaled by 10 / 3, so that both totals are the same");
   CHECK(folded(difference("a 1\nb 1\nc 1\n", "a 10\n", {.normalize = true, .truncate = true})) ==
         "a 3 10\nb 3 0\nc 3 0\n");
-  // Beyond doubles, and negative ones.
+  // Numbers beyond the precision of doubles, and negative ones.
   const std::string large = "a 9007199254740993\nb -3\nc 1\n";
   CHECK(stacks(difference(large, "a 9007199254740991\n", {.normalize = true}), "before") ==
         Stacks{{"a", 9007199254740993}, {"b", -3}, {"c", 1}});
@@ -142,7 +142,7 @@ TEST_CASE("public samples") {
   expect("before.txt", "default.expected.txt", {});
   expect("before.txt", "strip_hex.expected.txt", {.strip_hex = true});
   expect("before.txt", "normalize.expected.txt", {.normalize = true, .truncate = true});
-  // Exact where the public tool cuts fractions off.
+  // Exact, whereas FlameGraph's tool truncates fractions.
   const Profile exact = difference(text("before_fractionals.txt"), text("after.txt"));
   CHECK(lines(std::regex_replace(folded(exact), std::regex("\\.[0-9]+"), "")) ==
         lines(text("fractionals.expected.txt")));

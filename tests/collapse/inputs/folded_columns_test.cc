@@ -28,7 +28,7 @@ std::string folded(const Profile& profile, const RenderOptions& options = {.head
   return out.str();
 }
 
-// "12.5 1" for what a text is read as.
+// The figures that a text is read as, like "12.5 1".
 std::string number(const std::string& text) {
   Decimal parsed;
   if (!parse_decimal(text, parsed)) return "none";
@@ -110,9 +110,9 @@ TEST_CASE("a text of mixed lines has one number a line, and says so") {
   const Profile two = read("main 1\nmain;worker 12 345\n", {.columns = 2});
   CHECK(stacks(two, "before") == Stacks{{"main;worker", 12}});
   CHECK(two.losses[Loss::input_line].events == 1);
-  // A TAB leaves no doubt.
+  // A TAB is unambiguous.
   CHECK(stacks(read("main;worker 12\t345\n")) == Stacks{{"main;worker 12", 345}});
-  // Behind the beginning that the number of columns is guessed from.
+  // After the part from which the number of columns is guessed.
   std::string text;
   for (int i = 0; i < 20000; ++i) text += "a;b 1 2\n";
   CHECK(refusal(text + "a;c 5\n") ==
@@ -159,7 +159,7 @@ TEST_CASE("an array's length is a part of a Rust name") {
   CHECK(frames("f]; 8] 1") == 2);
   CHECK(frames("[unknown]; 8] 1") == 2);
   CHECK(frames("f[; 8") == 2);
-  // Also when the line before has half of it.
+  // Also if the line before has half of the stack.
   const Profile p = read("a[x;y 1\na[x; 8] 2\na[x; 8];z 4\na[x;y 8\na[x 16\n");
   CHECK(p.touched().size() == 4);
   CHECK(p.stacks.size() == 5);

@@ -207,7 +207,7 @@ TEST_CASE("a line of a megabyte, ten thousand frames, and a line without an end"
 }
 
 TEST_CASE("lines end with or without a carriage return, or with the text") {
-  // Longer than the buffer, so that lines are put together of several reads.
+  // Longer than the buffer, so that a line comes from several reads.
   const std::string filler(3 << 20, 'y');
   Source source = Source::of_memory("a\r\n\n" + filler + "\nlast");
   Lines lines(source);

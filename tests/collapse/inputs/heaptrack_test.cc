@@ -12,7 +12,7 @@ using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 
 namespace {
 
-// main calls make, into which the compiler merged grow; a library has no names.
+// main calls make, into which grow was inlined; a library has no names.
 const std::string tables =
     "v 10400 3\nX ./server --port 80\nI 1000 3e8\n"
     "s 8 ./server\ns 4 main\ns 4 make\ns 4 grow\ns 6 srv.cc\ns c /lib/libx.so\n"
@@ -133,7 +133,7 @@ TEST_CASE("heaptrack: what is damaged is counted; what follows keeps its number"
       read_text(tables + "a\nt 99 0\nt 1 99\ns 999 x\ni zz\n+ 63\n- 0\n- x\n? 1\n+\na 7 2\n+ 4\n");
   CHECK(stacks(p) == Stacks{{"main;make;grow", 7}});
   CHECK(p.losses[Loss::input_line].events == 10);
-  // Blocks of a record that is not understood are counted, without a size and a stack.
+  // Blocks of an unknown record are counted without size and stack.
   CHECK(stacks(read_text(tables + "a 5\n+ 3\n"), "allocations") == Stacks{{"[unknown]", 1}});
   CHECK(error_of(tables + "a 8000000000000000 1\n").find("64 bits") != std::string::npos);
   CHECK(error_of(tables + "a 10000000000000000 1\n").find("64 bits") != std::string::npos);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Small inputs that ask for much: what is said once may be referred to from everywhere. All of
-// these took minutes or gigabytes before there was a limit, or an operation that leaves 64 bits.
+// Small inputs with a huge meaning: they refer to one part from everywhere. Before there were
+// limits, each of these took minutes or gigabytes, or overflowed 64 bits.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -86,7 +86,7 @@ TEST_CASE("bpftrace-json: names of maps and keys in front of many entries") {
   CHECK(error_of(R"({"type": "map", "data": {"@)" + long_name + R"(": {)" + entries + "}}}\n",
                  "bpftrace-json")
             .find("so long a name") != std::string::npos);
-  // The keys of one map are not those of another.
+  // Maps do not share keys.
   const std::string keys = R"({"type": "map", "data": {"@a": {")" + long_name +
                            R"(": 1}, "@a": [)" + times(many, "1, ") + "1]}}\n";
   const Profile p = read_text(keys, "bpftrace-json");
@@ -123,7 +123,7 @@ TEST_CASE("perf script: pages freed one by one of more than there can be") {
   const std::string freed = "a 1 [0] 2.0: 1 kmem:mm_page_free: pfn=0x100 order=0\n  1 f (x)\n\n";
   const int64_t pages = int64_t{8388607} << 40U;
   CHECK(read_text(allocated + freed, "perf-script", {.net = true}).total(0) == pages - 1);
-  // All that is left of it goes by its parts.
+  // The rest is read by its parts.
   const Profile p =
       read_text("a 1 [0] 1.0: 3 kmem:mm_page_alloc: pfn=0x100 order=1\n  1 f (x)\n\n" + freed +
                     "a 1 [0] 3.0: 1 kmem:mm_page_free: pfn=0x101 order=0\n"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Reading other tools' stacks, as the tests of collapse/inputs/ see it.
+// Reads other tools' stacks for the tests of collapse/inputs/.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace memflame {
 
 using Stacks = std::map<std::string, int64_t>;
 
-// Reads a text as the format of that name, or as what it looks like.
+// Reads a text as the format of that name, or recognises the format.
 Profile read_text(const std::string& text, std::string_view from = {},
                   const ReadOptions& options = {});
 

@@ -92,7 +92,7 @@ TEST_CASE("a file that is cut off keeps what it has, and says so") {
     CHECK(error_of(two_stacks.substr(0, size), "jemalloc", {.refuse_truncated = true}) ==
           "text: it ends in the middle");
   }
-  // Half a number is none.
+  // A truncated number is rejected.
   const std::string half = two_stacks.substr(0, two_stacks.find("6688 [3: 3072]\n  t0: 12") + 2);
   CHECK(error_of(half, "jemalloc").find("no stack") != std::string::npos);
   const Profile head = read("heap_v2/524288\n  t*: 0: 0 [0: 0]\n\nMAPPED_LIBRARIES:\n");

@@ -42,7 +42,7 @@ std::vector<Expected> expected(const std::string& text) {
   return rows;
 }
 
-// The sums that stacks must have in a profile that joins rows of one stack.
+// The expected sums of stacks when rows of one stack are joined.
 std::vector<int64_t> sums(const std::vector<Expected>& rows) {
   std::map<std::string, int64_t> by_stack;
   for (const Expected& row : rows) by_stack[row.locations] += row.bytes;

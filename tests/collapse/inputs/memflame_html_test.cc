@@ -24,7 +24,7 @@ std::string folded(const Profile& profile) {
   return out.str();
 }
 
-// All that can be hard: two states, signs, sums beyond 2^53, kinds, lines, names that are not text.
+// Difficult profiles: two states, signs, sums beyond 2^53, kinds, lines, names that are not UTF-8.
 Profile hardest() {
   Profile p;
   p.types = {{"before", Unit::bytes},
@@ -170,7 +170,7 @@ TEST_CASE("damaged pages are refused") {
         std::string::npos);
   CHECK(error_of(replaced(page, "\"variance\":3", "\"variance\":1")).find("columns of errors") !=
         std::string::npos);
-  // One column more than there are figures of.
+  // One column more than the figures have.
   CHECK(error_of(replaced(page, "\"types\":[", "\"types\":[{\"name\":\"x\",\"unit\":\"count\"},"))
             .find("columns of errors") != std::string::npos);
   CHECK(error_of(replaced(page, "\"merged\":0", "\"merged\":1")).find("data") != std::string::npos);

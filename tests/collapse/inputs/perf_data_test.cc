@@ -76,7 +76,7 @@ std::string file(const std::string& records, const std::vector<Attr>& attrs = {{
   return bytes;
 }
 
-// What ends records that are not samples: pid, tid, time, id.
+// The end of records that are not samples: pid, tid, time, id.
 std::string trailer(uint64_t time) { return u64(0) + u64(time) + u64(1); }
 
 std::string sample(uint64_t time, uint64_t period, const std::vector<uint64_t>& chain,
@@ -115,7 +115,7 @@ TEST_CASE("samples with their periods, root first, the leaf exact and callers be
   const Profile p = read_text(file(process + sample(5, 3, {in_user, 0x2000, 0x2000}) +
                                    sample(6, 4, {in_user, 0x2000, 0x2000}) +
                                    sample(7, 1, {in_kernel, 0xffffffff81000010, in_user, 0x1010})));
-  // 0x2000 as a return address is of the call before it, which is in the other file.
+  // 0x2000 is a return address; the call before it is in the other file.
   CHECK(stacks(p, {}, true) ==
         Stacks{{"worker;[program+0x1000];[libfoo.so+0x5000]", 7},
                {"worker;[program+0x10];[kernel 0xffffffff81000010]_[k]", 1}});
@@ -144,7 +144,7 @@ TEST_CASE("an address is looked up in what was mapped at its time") {
   CHECK(stacks(p) == Stacks{{at + "[libfoo.so+0x5000]", 1},
                             {at + "[new+0x800]", 10},
                             {at + "[libfoo.so+0x5900]", 4}});
-  // A child has what its parent had, until it execs.
+  // A child has its parent's mappings until it execs.
   const Profile q = read_text(
       file(process + fork(6, 9, 7) + map(7, 9, 0x2000, 0x1000, 0, "/no/such/childs") +
            sample(8, 1, {in_user, 0x2000}, 1, 9, 9) + sample(8, 2, {in_user, 0x1000}, 1, 9, 9) +
@@ -189,7 +189,7 @@ TEST_CASE("through a pipe, and packed") {
   const std::string samples = sample(5, 3, {in_user, 0x2000}) + sample(6, 4, {in_user, 0x1000});
   CHECK(stacks(read_text(pipe + samples), "faults") ==
         Stacks{{"worker;[libfoo.so+0x5000]", 3}, {"worker;[program+0x0]", 4}});
-  // One stream, cut where no record ends.
+  // One stream, cut in the middle of a record.
   std::string packed(ZSTD_compressBound(samples.size()), '\0');
   packed.resize(ZSTD_compress(packed.data(), packed.size(), samples.data(), samples.size(), 1));
   std::string blocks;
@@ -270,7 +270,7 @@ TEST_CASE("names from the file that was mapped") {
   const std::string names =
       "pie;int shapes::Box::hold<int>(int);shapes::inner(int);(anonymous namespace)::hidden;plain";
   CHECK(stacks(read_text(file(records))) == Stacks{{names, 64}});
-  // The build id that perf notes at the end tells more than the inode.
+  // The build id, which perf writes at the end, counts more than the inode.
   const auto with_id = [&](std::string id) {
     id.resize(24, '\0');
     id[20] = 20;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// perf script as FlameGraph's stackcollapse-perf.pl reads it. What is expected here was printed by
-// that script (commit 57207afb).
+// perf script as FlameGraph's stackcollapse-perf.pl reads it. The expected text was printed by that
+// script (commit 57207afb).
 #include <doctest/doctest.h>
 
 #include <array>

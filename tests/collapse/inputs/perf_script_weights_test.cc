@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the events of `perf script` weigh, allocations less frees, and input that is damaged.
+// Weights of `perf script` events, allocations minus frees, and damaged input.
 #include <doctest/doctest.h>
 
 #include "collapse/input.h"
@@ -69,7 +69,7 @@ TEST_CASE("any field may be the weight") {
   CHECK(stacks(weighed("syscalls:sys_enter_mmap: addr: 0x00000000, len: 0x00001000, prot: 0x1",
                        "len")) == Stacks{{"app;f", 4096}});
   CHECK(stacks(weighed("x:y: delta=-5", "delta")) == Stacks{{"app;f", -5}});
-  // A sample stands for as many events as its period says.
+  // A sample stands for as many events as its period.
   const Profile scaled = weighed("10 x:y: size=5", "size");
   CHECK(stacks(scaled) == Stacks{{"app;f", 50}});
   CHECK(scaled.meta.notes.size() == 1);
@@ -122,7 +122,7 @@ TEST_CASE("allocations less frees") {
         "text: no event tells a block that was allocated or freed (ptr=, pfn=); it has cycles");
   // Nothing is left.
   CHECK(stacks(read(alloc("0xa", 64, "f") + kfree("0xa"), net)).empty());
-  // What is freed needs no figure of its own.
+  // A free needs no figure of its own.
   net.weight = "bytes_req";
   const Profile requested = read(alloc("0xa", 64, "f") + alloc("0xb", 64, "f") + kfree("0xa"), net);
   CHECK(stacks(requested) == Stacks{{"app;f", 1}});

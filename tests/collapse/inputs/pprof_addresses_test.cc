@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Addresses, mappings and lines of what is written as pprof, by a reader of the tables themselves.
+// Addresses, mappings and lines in pprof output, read from its tables directly.
 #include <doctest/doctest.h>
 #include <zlib.h>
 
@@ -41,7 +41,7 @@ std::string packed(const Profile& profile) {
   return out.str();
 }
 
-// A profile as it is written, with what has to hold for each.
+// A profile as it is written, with checks that hold for every profile.
 struct Written {
   explicit Written(const Profile& profile) : bytes(packed(profile)), message(unpacked(bytes)) {
     tables = pprof::read_tables(message);
@@ -102,7 +102,7 @@ std::string heap_of(const fixture::Run& ran) {
   return text;
 }
 
-// Two files and a note: code of a program that is mapped wherever, of a library without a name.
+// Two files and a note: code of a program without a fixed address, and of a library without a name.
 struct Made {
   Made() {
     profile.types = {{"live", Unit::bytes}};
@@ -198,7 +198,7 @@ TEST_CASE("the main program first, inlined functions in one location, notes besi
     locations.insert(std::string(w.text(w.mapping_of(location).file)) + " " +
                      hex_of(location.address) + " " + w.lines(location));
   }
-  // Nothing here knows what is at 1fff; a reader with the library's symbols may.
+  // The name of 1fff is unknown here; a reader with the library's symbols may find it.
   CHECK(locations == std::set<std::string>{"[memflame] 0 server :0<0",
                                            "[memflame] 0 [truncated: x] :0<0", "/lib/liba.so 1fff ",
                                            "/bin/server 401010 inner a.c:5<3, main a.c:9<3",
@@ -231,7 +231,7 @@ TEST_CASE("a tidied profile says what is left of it, where it was") {
 TEST_CASE("names of code without symbols survive, wherever it is called from") {
   Made m;
   const CodeMappingId library = m.profile.code[m.start].mapping;
-  // Two functions, an address behind its own name, and one that a rule has named.
+  // Two functions, an address past its symbol, and an address that a rule has named.
   for (const auto& [name, address] :
        std::vector<std::pair<std::string, uint64_t>>{{"[liba.so+0x1100]", 0x1104},
                                                      {"[liba.so+0x1100]", 0x1108},

@@ -16,7 +16,7 @@ using protozero::pbf_writer;
 using Numbers = std::vector<uint64_t>;
 using Values = std::vector<int64_t>;
 
-// A profile by hand, in the field numbers of the format's description.
+// A profile made by hand, with the field numbers of the format's definition.
 struct Builder {
   std::string bytes;
   std::vector<std::string> texts{""};
@@ -245,7 +245,7 @@ TEST_CASE("damaged profiles are refused") {
   CHECK(error_of(many.done()).find("1,024") != std::string::npos);
 }
 
-// One short sample may name a location many times, and that hold many lines.
+// One short sample may name a location many times, and the location may hold many lines.
 TEST_CASE("a small file does not unfold to a large profile") {
   Builder b;
   b.type("space", "bytes");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What is taken for folded text, which has no mark of its own, and what is refused by name.
+// What is recognised as folded text, which has no signature, and which formats are refused by name.
 #include <doctest/doctest.h>
 
 #include <protozero/pbf_writer.hpp>
@@ -50,7 +50,7 @@ TEST_CASE(
           "it is not folded text: 2 lines not understood (no number at its end), the first "
           "is line 2: 'x', and only 1 have the form",
           "folded");
-  // Behind the beginning that recognises it.
+  // After the part that recognises it.
   std::string late;
   for (int i = 0; i < 10000; ++i) late += "main;function" + std::to_string(i) + " 1\n";
   for (int i = 0; i < 10001; ++i) late += "no number\n";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Profiles made up at random, and all that a format may keep of one.
+// Random profiles, and the parts of a profile that a format may keep.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct Whims {
   uint8_t decimals = 0;  // of the second column
 };
 
-// The same one for a seed, wherever it runs.
+// A seed gives the same profile on every machine.
 Profile random_profile(uint32_t seed, const Whims& whims = {});
 
 // The frames of each stack with kind, module, file and line -> its figures, without variances.

@@ -60,7 +60,7 @@ std::string failure(const std::string& bytes) {
   return "";
 }
 
-// Longer than every buffer on the way, and not to be packed to nothing.
+// Longer than every buffer, and hard to compress.
 std::string long_text() {
   std::string text;
   uint32_t random = 1;
@@ -114,7 +114,7 @@ TEST_CASE("UTF-16 becomes UTF-8") {
                       "a\0\xE9\0\xAC\x20\x3D\xD8\x00\xDE\n\0"s) == "aé€😀\n");
   CHECK(unpacked_text("\xFE\xFF"
                       "\0a\0\xE9\x20\xAC\xD8\x3D\xDE\x00"s) == "aé€😀");
-  // Halves of pairs, and half a unit at the end.
+  // Lone surrogates, and half a code unit at the end.
   CHECK(unpacked_text("\xFF\xFE"
                       "\x00\xDE"
                       "\x3D\xD8"

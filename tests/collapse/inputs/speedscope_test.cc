@@ -14,7 +14,7 @@ using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 
 namespace {
 
-// A document around frames f0, f1, … and the given profiles.
+// A document with frames f0, f1, … and the given profiles.
 std::string document(const std::string& profiles) {
   return R"({"$schema":"https://www.speedscope.app/file-format-schema.json","profiles":[)" +
          profiles +

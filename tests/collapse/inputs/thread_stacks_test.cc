@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Texts with a stack a thread: eu-stack, gdb, jstack.
+// Texts with one stack per thread: eu-stack, gdb, jstack.
 #include <doctest/doctest.h>
 
 #include "tests/collapse/inputs/inputs.h"
@@ -52,7 +52,7 @@ TEST_CASE("eu-stack: modules, source lines, inlined functions") {
   CHECK(leaf.line == 57);
   for (const FrameId id : std::vector(path.begin(), path.end() - 1))
     CHECK(p.frames[id].kind == FrameKind::user);
-  // Calls of itself from one place have one address, but are not inlined.
+  // Recursive calls from one place have the same address, but are not inlined.
   for (const FrameId id : p.path(p.touched()[1])) CHECK(p.frames[id].kind == FrameKind::user);
 }
 

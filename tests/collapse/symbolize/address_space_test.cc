@@ -17,7 +17,7 @@ std::vector<Space> space_of(std::vector<Mapping> mappings) {
   return spaces;
 }
 
-// The same by the plainest means.
+// The same, in the simplest way.
 const Mapping* newest(const std::vector<Mapping>& mappings, uint64_t address, uint64_t time_ns) {
   const Mapping* found = nullptr;
   for (const Mapping& m : mappings)
@@ -50,7 +50,7 @@ TEST_CASE("the newest mapping is found as if all were looked at") {
 }
 
 TEST_CASE("mappings over each other are as quickly found as others") {
-  // Every address is in half of them: looking at each would take hours.
+  // Every address is in half of them: a search through all of them would take hours.
   constexpr uint64_t count = scaled(200'000);
   std::vector<Mapping> mappings(count);
   for (uint64_t i = 0; i < count; ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Source lines against those that binutils' addr2line prints, for addresses all over the code of
-// programs of several compilers and kinds of debug information.
+// Compares source lines with those of binutils' addr2line, for addresses all over the code of
+// programs of several compilers and with several kinds of debug information.
 #include <doctest/doctest.h>
 #include <elf.h>
 
@@ -25,7 +25,7 @@ struct Code {
   uint64_t address = 0, offset = 0, size = 0;
 };
 
-// What of an ELF file the test needs: its executable sections, and where functions are.
+// The parts of an ELF file that the test needs: its executable sections, and its functions.
 struct Elf {
   std::vector<Code> code;
   std::vector<Code> functions;  // without their offsets
@@ -116,7 +116,7 @@ struct Result {
   size_t addresses = 0, known = 0;
 };
 
-// At most some 4,000 addresses all over the functions. `symbols`: a file that lists them.
+// At most about 4,000 addresses all over the functions, which the file `symbols` lists.
 std::vector<uint64_t> addresses_of(const std::string& symbols) {
   uint64_t bytes = 0;
   const Elf elf = elf_of(symbols);

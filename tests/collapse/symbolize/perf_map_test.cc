@@ -80,7 +80,8 @@ TEST_CASE("the code of one JavaScript function has one name, whatever compiler m
     CHECK(without_tier(name) == "JS:leaf /a.js:1:14");
   CHECK(without_tier("LazyCompile:*f /a.js:1") == "LazyCompile:f /a.js:1");
   CHECK(without_tier("JS:*") == "JS:");
-  // Only the mark itself: a function may be called so, and others write perf maps, too.
+  // Only the mark itself counts: a function may have such a name, and other programs write perf
+  // maps, too.
   CHECK(without_tier("JS:**f") == "JS:*f");
   CHECK(without_tier("BytecodeHandler:Star0") == "BytecodeHandler:Star0");
   CHECK(without_tier("*operator") == "*operator");

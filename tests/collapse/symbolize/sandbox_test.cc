@@ -81,7 +81,7 @@ std::string field(pid_t pid, const std::string& name) {
   return "";
 }
 
-// Until the child waits for a byte, or for the one that it sends.
+// Waits until the child waits for a byte, or until it sends one.
 void exchange(const Child& child) {
   char byte = 0;
   REQUIRE(::recv(child.socket(), &byte, 1, 0) == 1);
@@ -152,7 +152,7 @@ TEST_CASE("opening is refused, anything else ends the process") {
   CHECK(is_killed([] { return static_cast<int>(::ptrace(PTRACE_TRACEME, 0, 0, 0)); }));
   CHECK(is_killed([] { return ::unlink("/nothing"); }));
   CHECK(is_killed([] { return ::setuid(0); }));
-  // Signals by way of a descriptor, and code.
+  // Signals through a descriptor, and code.
   CHECK(is_killed([] { return ::fcntl(0, F_SETOWN, ::getpid()); }));
   CHECK(is_killed([] {
     return ::mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) ==

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Which file the names are read from: debug files, deleted, replaced and unreachable ones.
+// Which file names are read from: debug files, and files that are deleted, replaced or unreachable.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
@@ -139,7 +139,8 @@ TEST_CASE("a file that was not opened in time is opened by name, if it is still 
   }
 }
 
-// dwz puts what two files share into a third one, and its name and build id into both.
+// dwz moves debug information that two files share into a third, and writes its name and build id
+// into both.
 TEST_CASE("DWARF that refers to a second file is used with it or not at all") {
   Scratch scratch;
   const std::string id = build_id_of(open_file(files + "dwarf4").get());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Recordings of real processes, without eBPF: from what /proc and the fixture programs say.
+// Recordings of real processes without eBPF, from /proc and the output of fixture programs.
 #pragma once
 
 #include <filesystem>
@@ -19,7 +19,7 @@ struct MapLine {
 };
 std::vector<MapLine> parse_maps(const std::string& text);
 
-// What a run of data/symbols/program.cc printed.
+// The output of a run of data/symbols/program.cc.
 struct Run {
   std::vector<MapLine> maps;
   std::map<std::string, uint64_t> at;
@@ -36,7 +36,7 @@ Recording record(const std::vector<MapLine>& maps);
 // Adds a stack (leaf first) and returns its id.
 RawStackId add_stack(Recording& recording, std::vector<Pc> pcs, uint32_t kernel_pcs = 0);
 
-// The names of what is at the leaf of the only stack, outermost first.
+// The names at the leaf of the only stack, outermost first.
 std::vector<Symbol> name(Recording& recording, Pc pc, const SymbolSources& sources = {});
 
 // Index of the module of that file; none when the recording has no such module.
@@ -55,7 +55,7 @@ inline uint64_t count(const Recording& recording, Loss loss) {
   return recording.losses[loss].events;
 }
 
-// A folder for the files of one test, removed with them.
+// A temporary folder for the files of one test.
 struct Scratch {
   Scratch();
   ~Scratch() { std::filesystem::remove_all(path); }
@@ -68,7 +68,7 @@ struct Scratch {
 struct Case {
   explicit Case(const std::string& program);
   Module& module() { return recording.modules[own.index]; }
-  // The names at the return address that the program calls so.
+  // The names at the return address that the program prints under this name.
   std::vector<Symbol> at(const std::string& place, const SymbolSources& sources = {}) {
     return name(recording, {ran.at.at(place), true}, sources);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a watched program could put in our way: nothing of it may crash, hang or fill the memory.
-// Worth most in the build with sanitizers.
+// Hostile files of a watched program must not crash memflame, hang it or fill the memory. These
+// tests find most in the build with sanitizers.
 #include <doctest/doctest.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -28,7 +28,7 @@ SharedFd memory_file(const std::string& bytes) {
   return file;
 }
 
-// Asks for every 16th byte of the file, so that all readers are used; returns how many had names.
+// Asks for every 16th byte of the file, which uses all readers; returns how many had names.
 size_t name_all(const SharedFd& file, uint64_t size) {
   Module module;
   module.path = "/damaged";
@@ -67,7 +67,7 @@ TEST_CASE("single bytes changed anywhere in a file with DWARF") {
   corrupt(bytes, code_end, 1200, random, bytes.size());
   corrupt(bytes, code_end, 400, random, 0x400);  // headers, notes
   corrupt(read_file(files + "dwarf4"), code_end, 400, random, read_file(files + "dwarf4").size());
-  // Where functions begin is read of the unwind tables, too.
+  // Starts of functions are read from the unwind tables, too.
   name_all(memory_file(read_file(files + "stripped")), code_end);
   corrupt(read_file(files + "stripped"), code_end, 1200, random,
           read_file(files + "stripped").size());
@@ -132,7 +132,7 @@ TEST_CASE("guards on several threads share the signal") {
     auto first = std::make_unique<BusGuard>();
     const BusGuard second;
     REQUIRE((handler() != before));
-    // The one that took the signal over goes first, on a thread of its own.
+    // The guard that took over the signal ends first, on a thread of its own.
     std::thread([&] {
       CHECK(bytes[0] == 0);
       first.reset();
@@ -153,7 +153,7 @@ TEST_CASE("a file that was cut short is named in the notes") {
   std::vector<Pc> pcs;
   for (uint64_t address = 0x1000; address < 0x9000; address += 16) pcs.push_back({address, false});
   add_stack(recording, pcs);
-  // Cut before it is opened, and nothing but a stump is left.
+  // Truncated before it is opened; only its beginning is left.
   REQUIRE(::ftruncate(file.get(), 64) == 0);
   symbolize(recording, {});
   CHECK(recording.losses[Loss::unknown_symbol].events == pcs.size());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// This very process as the target: addresses that the C library and the compiler tell us are
-// compared with the names that are found for them.
+// The test itself as the target: addresses known from the C library and the compiler are compared
+// with the names that are found for them.
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 
@@ -70,7 +70,7 @@ TEST_CASE("functions of the C library have their plain names") {
     const std::vector<Symbol> symbols = name(recording, {address, false});
     REQUIRE_FALSE(symbols.empty());
     const std::string& found = symbols.front().function;
-    // Several names at one address are all right ones (mmap64), but not the internal ones.
+    // If an address has several names, each public one is right (mmap64); an internal one is not.
     CHECK(address_in("libc.so.6", found.c_str()) == address);
     CHECK_FALSE(found.starts_with("_"));
     CHECK(symbols.front().module.find("libc") != std::string::npos);

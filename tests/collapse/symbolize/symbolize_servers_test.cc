@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Debug servers (DEBUGINFOD_URLS): one that answers, one that never does, one that lies. Versions
-// of libdw differ in when they look at the variable, so ctest sets it before this program starts.
+// Debug servers (DEBUGINFOD_URLS): one answers, one never does, one lies. Versions of libdw read
+// the variable at different times, so ctest sets it before this program starts.
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <doctest/doctest.h>

@@ -29,7 +29,8 @@ TEST_CASE("inlined frames, lines and scopes, in every layout a linker makes") {
     const std::vector<Symbol> hold = c.at("hold");
     Names names = functions(hold);
     REQUIRE(names.size() == 3);
-    // clang writes a linkage name, with parameters, for functions that are not visible; GCC none.
+    // For functions with internal linkage clang writes a linkage name with parameters, GCC writes
+    // none.
     if (names[2].ends_with("()")) names[2].resize(names[2].size() - 2);
     CHECK(names == Names{"int shapes::Box::hold<int>(int)", "shapes::inner(int)",
                          "(anonymous namespace)::hidden"});
@@ -59,13 +60,13 @@ TEST_CASE("an address is looked up as it is, a return address one byte before") 
   const uint64_t entry = c.ran.at.at("plain_entry");
   CHECK(functions(name(c.recording, {entry, false})) == Names{"plain"});
   CHECK(functions(name(c.recording, {entry, true})) != Names{"plain"});
-  // last_call() ends with a call: the return address is in what follows it.
+  // last_call() ends with a call, so the return address is in the next function.
   const std::map<std::string, uint64_t> symbols = parse_nm(files + "pie.nm");
   const uint64_t last = c.ran.at.at("last_call_entry");
   uint64_t next = UINT64_MAX;
   for (const auto& [symbol, address] : symbols)
     if (address > symbols.at("last_call")) next = std::min(next, address);
-  // endbr64, sub, call: whatever it is, it fits in 16 bytes, and a return address is behind it.
+  // endbr64, sub, call: at most 16 bytes, and the return address follows.
   CHECK(functions(name(c.recording, {last + 1, true})) == Names{"last_call"});
   CHECK(next - symbols.at("last_call") <= 32);
 }
@@ -138,7 +139,7 @@ TEST_CASE("mappings count while they are there, the newest first") {
   CHECK(count(c.recording, Loss::unmapped_address) == 2);
   CHECK(count(c.recording, Loss::unknown_symbol) == 0);
 
-  // Something else is mapped over it later, by MAP_FIXED.
+  // Another file is mapped over it later, by MAP_FIXED.
   space.mappings.push_back(
       {pc.addr & ~uint64_t{4095}, (pc.addr & ~uint64_t{4095}) + 4096, 0, {}, 150, UINT64_MAX});
   CHECK(name_at(149) == "plain");
@@ -191,7 +192,7 @@ TEST_CASE("JIT code is named by the perf map, in children too") {
   symbolize(recording, {});
   CHECK(recording.locations[1].symbols[0].function == "second");
 
-  // A file in memory that is not an ELF file is treated alike.
+  // So is a file in memory that is not an ELF file.
   Scratch scratch;
   write_file(scratch.path / "doublemapper", "\x90\x90\x90");
   Module& module = recording.modules.emplace_back();
@@ -290,7 +291,7 @@ TEST_CASE("much code without a name: what to do is said by what the process is")
   CHECK(says(advice("libruby-3.3.so.3.3", 2), "--yjit-perf=map"));
   CHECK(says(advice("node_exporter", 2), "/tmp/perf-77.map names it"));
   CHECK(says(advice("node", 2, "50000 10 other"), "perf map does not have"));
-  // A tenth is not more than a tenth; of Java one frame is enough, without a map.
+  // A tenth is not more than a tenth; for Java, without a map, one frame is enough.
   CHECK(advice("node", 1).empty());
   CHECK(advice("libjvm.so", 0).empty());
   CHECK(says(advice("libjvm.so", 1), "jcmd 77 Compiler.perfmap"));

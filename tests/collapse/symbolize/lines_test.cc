@@ -26,12 +26,12 @@ struct Code {
 };
 
 // The parts of an ELF file that the test needs: its executable sections, and its functions.
-struct Elf {
+struct ElfCode {
   std::vector<Code> code;
   std::vector<Code> functions;  // without their offsets
 };
 
-Elf elf_of(const std::string& path) {
+ElfCode elf_of(const std::string& path) {
   const std::string bytes = read_file(path);
   const auto at = [&]<class T>(uint64_t offset, T) {
     T value;
@@ -40,7 +40,7 @@ Elf elf_of(const std::string& path) {
     return value;
   };
   const auto header = at(0, Elf64_Ehdr{});
-  Elf elf;
+  ElfCode elf;
   for (size_t i = 0; i < header.e_shnum; ++i) {
     const auto section = at(header.e_shoff + i * sizeof(Elf64_Shdr), Elf64_Shdr{});
     if ((section.sh_flags & SHF_EXECINSTR) != 0)
@@ -119,7 +119,7 @@ struct Result {
 // At most about 4,000 addresses all over the functions, which the file `symbols` lists.
 std::vector<uint64_t> addresses_of(const std::string& symbols) {
   uint64_t bytes = 0;
-  const Elf elf = elf_of(symbols);
+  const ElfCode elf = elf_of(symbols);
   for (const Code& function : elf.functions) bytes += function.size;
   const uint64_t step = bytes / 4000 + 1;
   std::set<uint64_t> addresses;

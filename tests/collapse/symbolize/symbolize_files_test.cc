@@ -35,7 +35,7 @@ TEST_CASE("debug files are found by build id, also below the root of a container
     fs::create_symlink("/data/x", file);
   }
   CHECK(c.at("hold").size() == 3);
-  CHECK(functions(c.at("local")) == Names{"local_only(int)"});
+  CHECK(functions(c.at("local")) == NameList{"local_only(int)"});
   CHECK(c.at("plain")[0].line == line_of(source, "plain"));
 }
 
@@ -87,8 +87,8 @@ TEST_CASE("debug links are looked for in the root of the target") {
 
 TEST_CASE("MiniDebugInfo names local functions" * doctest::skip(!fs::exists(files + "mini"))) {
   Case c(files + "mini");
-  CHECK(functions(c.at("plain")) == Names{"plain"});
-  CHECK(functions(c.at("local")) == Names{"local_only(int)"});
+  CHECK(functions(c.at("plain")) == NameList{"plain"});
+  CHECK(functions(c.at("local")) == NameList{"local_only(int)"});
   CHECK(c.at("hold")[0].kind == FrameKind::unknown);  // was left out of the table
 }
 
@@ -129,13 +129,14 @@ TEST_CASE("a file that was not opened in time is opened by name, if it is still 
     fs::copy_file(files + "dwarf4", path);
     CHECK(c.at("hold")[0].kind == FrameKind::unknown);
     CHECK(c.recording.meta.notes ==
-          Names{path + ": names unknown, the file was replaced since it was mapped"});
+          NameList{path + ": names unknown, the file was replaced since it was mapped"});
     CHECK(count(c.recording, Loss::unknown_symbol) == 1);
   }
   SUBCASE("gone") {
     fs::remove(path);
     CHECK(c.at("hold")[0].kind == FrameKind::unknown);
-    CHECK(c.recording.meta.notes == Names{path + ": names unknown, the file could not be opened"});
+    CHECK(c.recording.meta.notes ==
+          NameList{path + ": names unknown, the file could not be opened"});
   }
 }
 
@@ -158,7 +159,7 @@ TEST_CASE("DWARF that refers to a second file is used with it or not at all") {
 
   Case c(program);
   c.module().root = scratch.path;
-  CHECK(functions(c.at("hold")) == Names{"int shapes::Box::hold<int>(int)"});
+  CHECK(functions(c.at("hold")) == NameList{"int shapes::Box::hold<int>(int)"});
   const fs::path debug = scratch.path / "usr/lib/debug/.build-id" / id.substr(0, 2);
   fs::create_directories(debug);
   fs::copy_file(files + "dwarf4", debug / (id.substr(2) + ".debug"));
@@ -176,11 +177,11 @@ TEST_CASE("files that dwz has worked on" * doctest::skip(!fs::exists(files + "dw
     fs::remove(file);
     Case c(files + name);
     c.module().root = scratch.path;
-    CHECK(functions(c.at("hold")) == Names{"int shapes::Box::hold<int>(int)"});
+    CHECK(functions(c.at("hold")) == NameList{"int shapes::Box::hold<int>(int)"});
     fs::copy_file(files + "dwz/shared", file);
     const std::vector<Symbol> hold = c.at("hold");
-    CHECK(functions(hold) == Names{"int shapes::Box::hold<int>(int)", "shapes::inner(int)",
-                                   "(anonymous namespace)::hidden"});
+    CHECK(functions(hold) == NameList{"int shapes::Box::hold<int>(int)", "shapes::inner(int)",
+                                      "(anonymous namespace)::hidden"});
     CHECK(hold.back().line == line_of(source, "hidden"));
   }
 }

@@ -131,8 +131,8 @@ std::map<std::string, uint64_t> parse_nm(const std::string& path) {
   return addresses;
 }
 
-Names functions(const std::vector<Symbol>& symbols) {
-  Names names;
+NameList functions(const std::vector<Symbol>& symbols) {
+  NameList names;
   names.reserve(symbols.size());
   for (const Symbol& symbol : symbols) names.push_back(symbol.function);
   return names;

@@ -48,8 +48,8 @@ uint32_t line_of(const std::string& source_path, const std::string& mark);
 // Addresses by name, as nm printed them.
 std::map<std::string, uint64_t> parse_nm(const std::string& path);
 
-using Names = std::vector<std::string>;
-Names functions(const std::vector<Symbol>& symbols);
+using NameList = std::vector<std::string>;
+NameList functions(const std::vector<Symbol>& symbols);
 
 inline uint64_t count(const Recording& recording, Loss loss) {
   return recording.losses[loss].events;

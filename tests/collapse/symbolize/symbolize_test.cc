@@ -27,13 +27,13 @@ TEST_CASE("inlined frames, lines and scopes, in every layout a linker makes") {
     CAPTURE(layout);
     Case c(files + layout);
     const std::vector<Symbol> hold = c.at("hold");
-    Names names = functions(hold);
+    NameList names = functions(hold);
     REQUIRE(names.size() == 3);
     // For functions with internal linkage clang writes a linkage name with parameters, GCC writes
     // none.
     if (names[2].ends_with("()")) names[2].resize(names[2].size() - 2);
-    CHECK(names == Names{"int shapes::Box::hold<int>(int)", "shapes::inner(int)",
-                         "(anonymous namespace)::hidden"});
+    CHECK(names == NameList{"int shapes::Box::hold<int>(int)", "shapes::inner(int)",
+                            "(anonymous namespace)::hidden"});
     CHECK(hold[0].kind == FrameKind::user);
     CHECK(hold[1].kind == FrameKind::inlined);
     CHECK(hold[2].kind == FrameKind::inlined);
@@ -44,12 +44,12 @@ TEST_CASE("inlined frames, lines and scopes, in every layout a linker makes") {
       CHECK(symbol.file.ends_with("program.cc"));
       CHECK(symbol.module == files + layout);
     }
-    CHECK(functions(c.at("plain")) == Names{"plain"});
+    CHECK(functions(c.at("plain")) == NameList{"plain"});
     CHECK(c.at("plain")[0].line == line_of(source, "plain"));
-    CHECK(functions(c.at("local")) == Names{"local_only(int)"});
+    CHECK(functions(c.at("local")) == NameList{"local_only(int)"});
     CHECK(functions(c.at("lambda")).back().find("lambda") != std::string::npos);
     CHECK(c.at("lambda").back().line == line_of(source, "lambda"));
-    CHECK(functions(c.at("plain_entry")) != Names{});
+    CHECK(functions(c.at("plain_entry")) != NameList{});
     CHECK(count(c.recording, Loss::unknown_symbol) == 0);
     CHECK(c.recording.meta.notes.empty());
   }
@@ -58,8 +58,8 @@ TEST_CASE("inlined frames, lines and scopes, in every layout a linker makes") {
 TEST_CASE("an address is looked up as it is, a return address one byte before") {
   Case c(files + "pie");
   const uint64_t entry = c.ran.at.at("plain_entry");
-  CHECK(functions(name(c.recording, {entry, false})) == Names{"plain"});
-  CHECK(functions(name(c.recording, {entry, true})) != Names{"plain"});
+  CHECK(functions(name(c.recording, {entry, false})) == NameList{"plain"});
+  CHECK(functions(name(c.recording, {entry, true})) != NameList{"plain"});
   // last_call() ends with a call, so the return address is in the next function.
   const std::map<std::string, uint64_t> symbols = parse_nm(files + "pie.nm");
   const uint64_t last = c.ran.at.at("last_call_entry");
@@ -67,14 +67,14 @@ TEST_CASE("an address is looked up as it is, a return address one byte before") 
   for (const auto& [symbol, address] : symbols)
     if (address > symbols.at("last_call")) next = std::min(next, address);
   // endbr64, sub, call: at most 16 bytes, and the return address follows.
-  CHECK(functions(name(c.recording, {last + 1, true})) == Names{"last_call"});
+  CHECK(functions(name(c.recording, {last + 1, true})) == NameList{"last_call"});
   CHECK(next - symbols.at("last_call") <= 32);
 }
 
 TEST_CASE("without DWARF there are names, without inlined frames and lines") {
   Case c(files + "no_debug");
   const std::vector<Symbol> hold = c.at("hold");
-  REQUIRE(functions(hold) == Names{"int shapes::Box::hold<int>(int)"});
+  REQUIRE(functions(hold) == NameList{"int shapes::Box::hold<int>(int)"});
   CHECK(hold[0].line == 0);
   CHECK(hold[0].file.empty());
   Case with(files + "pie");
@@ -86,8 +86,8 @@ TEST_CASE("split DWARF: the .dwo file, though it is there, is not opened; names 
   // GCC names it after the program, clang after the source.
   const bool there = fs::exists(files + "split-program.dwo") || fs::exists(files + "program.dwo");
   REQUIRE(there);
-  CHECK(functions(c.at("plain")) == Names{"plain"});
-  CHECK(functions(c.at("hold")) == Names{"int shapes::Box::hold<int>(int)"});
+  CHECK(functions(c.at("plain")) == NameList{"plain"});
+  CHECK(functions(c.at("hold")) == NameList{"int shapes::Box::hold<int>(int)"});
   CHECK(count(c.recording, Loss::unknown_symbol) == 0);
 }
 

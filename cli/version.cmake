@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Writes OUTPUT, a version.cc (version.h), if it would change. The commit is that of git where SOURCE is the top of
-# a repository, else that of commit.txt, which git archive fills in (.gitattributes), else there is none.
+# Writes OUTPUT, a version.cc (version.h), if its text has changed. The commit comes from git if SOURCE is the
+# top of a repository, else from commit.txt, which git archive fills in (.gitattributes); else there is none.
 #   cmake -DSOURCE=… -DVERSION=… -DOUTPUT=… -P version.cmake
 set(commit "")
 set(date "")
@@ -10,7 +10,7 @@ if(line MATCHES "^([0-9a-f]+) ([-0-9]+)$")
   set(date ${CMAKE_MATCH_2})
 else()
   find_program(git git)
-  # Without the lock, as somebody may work in the repository.
+  # Without git's lock, because somebody may be working in the repository.
   set(git ${git} --no-optional-locks -C ${SOURCE})
   execute_process(COMMAND ${git} rev-parse --show-prefix
                   OUTPUT_VARIABLE prefix ERROR_QUIET RESULT_VARIABLE failed OUTPUT_STRIP_TRAILING_WHITESPACE)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Threads allocate and free as fast as they can, and mostly free what another thread allocated:
+// Threads allocate and free as fast as they can, and mostly free blocks of other threads:
 // blocks change hands in mailboxes without a lock. Every block is freed in the end.
 //
 //   alloc_storm [--threads N] [--operations M] [--forever] [--wait]
@@ -67,7 +67,7 @@ extern "C" {
     if (stopped.load(std::memory_order_relaxed)) break;
     const uint64_t random = next(worker.random);
     void* block = storm_allocate(worker, 16 + random % 512);
-    // Puts it into some mailbox and frees the block that was there, whichever thread put it in.
+    // Puts it into a mailbox and frees the block that was there, whichever thread put it in.
     storm_free(worker, mailboxes[(random >> 32) % mailbox_count].exchange(block));
   }
 }

@@ -12,7 +12,7 @@ constexpr size_t largest = 1 << 20;
 alignas(16) char arena[1 << 20];
 size_t used = 0;
 
-// Nothing is used again: an address is a block for good.
+// No address is used again, so each belongs to one block for ever.
 [[gnu::noinline]] void* take(size_t size) {
   const size_t room = (size + 31) & ~size_t{15};
   if (size > largest || room > sizeof arena - used) return nullptr;

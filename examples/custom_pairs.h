@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Allocators that no profiler can know of, each with another way to say what it gives. All memory
-// is from one arena in the library, so that nothing of it is an allocation of another kind.
+// Allocators that no profiler knows, each with another way to return its blocks. All memory comes
+// from one arena in the library, so none of it counts as another kind of allocation.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 CUSTOM_PAIR void* custom_alloc(size_t size);
 CUSTOM_PAIR void custom_free(void* block);
 
-// Blocks of `count` objects; null when that is too much.
+// A block of `count` objects; null if that is too much.
 CUSTOM_PAIR void* custom_array(size_t count, size_t size);
 CUSTOM_PAIR void* custom_array32(int count, int size);
 
@@ -32,7 +32,7 @@ CUSTOM_PAIR void* custom_pool_alloc(CustomPool* pool, size_t size);
 CUSTOM_PAIR void custom_pool_clear(CustomPool* pool);
 CUSTOM_PAIR void custom_pool_destroy(CustomPool* pool);  // clears it, too
 
-// Two that are not the same, under one name; see custom_pairs.cc and custom_twin.cc.
+// Two different functions with one name; see custom_pairs.cc and custom_twin.cc.
 CUSTOM_PAIR void* custom_call_twins(size_t size);
 CUSTOM_PAIR void* custom_call_other_twin(size_t size);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Uses the allocators of custom_pairs.h in named functions, for a profiler that is told about them.
-// Bytes are what the caller asked for.
+// Uses the allocators of custom_pairs.h in named functions, for a profiler to which they are
+// declared. Bytes are what the caller asked for.
 #include <cstdint>
 #include <new>
 
@@ -51,8 +51,7 @@ extern "C" {
   for (int i = 0; i < 5; ++i) keep(custom_array(7, 100));
   expect_null(custom_array(impossible, impossible));
 }
-// Only the lower halves of the arguments count; what else is in the registers is not a part of
-// them.
+// Only the lower halves of the argument registers count.
 [[gnu::noinline]] void arrays_of_ints() {
   const auto with_whole_registers = reinterpret_cast<void* (*)(long, long)>(ints);
   for (int i = 0; i < 3; ++i) custom_free(keep(with_whole_registers(0x700000000 + 11, 10)));
@@ -137,7 +136,7 @@ constexpr Site sites[] = {
 int main(int argc, char** argv) {
   older = keep(custom_alloc(111));
   keep(custom_call_twins(5));
-  // What the C++ library allocates at its first exception is before "ready".
+  // The C++ library allocates at its first exception; that happens before "ready".
   try {
     custom_throwing(impossible);
   } catch (const std::bad_alloc&) {

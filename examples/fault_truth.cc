@@ -38,7 +38,7 @@ int64_t expect(int64_t result) {
   const int64_t bytes = pages * page;
   char* start = truth::pointer(
       expect(truth::raw_syscall(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE, flags, file, 0)));
-  // One page per fault, whatever the machine prefers.
+  // One page per fault, whatever the machine's setting for huge pages.
   if ((flags & MAP_ANONYMOUS) != 0)
     truth::raw_syscall(SYS_madvise, truth::number(start), bytes, MADV_NOHUGEPAGE);
   return start;
@@ -73,7 +73,7 @@ extern "C" {
   truth::raw_syscall(SYS_madvise, aligned, 4 * huge_page, MADV_HUGEPAGE);
   write_each(truth::pointer(aligned), 4 * huge_page / page);
 }
-// Reading what was never written shows the shared zero page, which belongs to nobody.
+// Reading memory that was never written maps the shared zero page, which counts for no process.
 [[gnu::noinline]] void read_untouched() { read_each(map(100), 100); }
 
 [[gnu::noinline]] void read_private_file() {
@@ -84,7 +84,7 @@ extern "C" {
   around = map(file_pages, MAP_PRIVATE, disk_file);
   read_each(around + 200 * page, 1);
 }
-// Copies of file pages: each replaces the file's page, if that was there, by one of our own.
+// Copies of file pages: each replaces the file's page, if that was mapped, by a private one.
 [[gnu::noinline]] void write_private_file() {
   write_each(map(file_pages, MAP_PRIVATE, disk_file), file_pages);
 }
@@ -163,7 +163,7 @@ int64_t read_number(const char* path, const char* label) {
   return std::strtoll(found + std::strlen(label), nullptr, 10);
 }
 
-// Resident pages as the page tables have them. Kernels before 6.2 keep some back from statm.
+// Resident pages by the page tables. Before Linux 6.2, statm lags behind.
 int64_t resident() { return read_number("/proc/self/smaps_rollup", "Rss:") * 1024 / page; }
 int64_t resident_in_statm() { return read_number("/proc/self/statm", " "); }
 

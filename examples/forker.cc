@@ -43,7 +43,7 @@ constexpr Generation generations[] = {
 };
 constexpr size_t generation_count = sizeof generations / sizeof generations[0];
 
-// Allocates, has the next generation do so, and returns when that has ended.
+// Allocates, starts the next generation, and returns when that has ended.
 void live(size_t index) {
   generations[index].allocate();
   if (index + 1 == generation_count) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Leaks what it is told to, step by step. For each word on standard input it does the step of that
-// name, then prints each block concerned as "ADDRESS SIZE", or for `calls` each call it made, and
-// "done". Nothing besides the steps allocates.
+// Leaks on command, step by step. For each word on standard input it does the step of that name,
+// then prints each of its blocks as "ADDRESS SIZE", or for `calls` each call, and "done". Nothing
+// but the steps allocates.
 //
 //   small   10 blocks of 3,000 bytes, in leak_small()
 //   large   2 blocks of 20,000 bytes, in leak_large()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The demo: a small server, simulated, whose memory grows for four reasons that look alike from
-// outside and are told apart by a flame graph.
+// The demo: a simulated small server whose memory grows for four reasons. They look alike from
+// outside; a flame graph tells them apart.
 //
 //   leaky [SECONDS]      (default 5)
 //
@@ -86,7 +86,7 @@ class SessionCache {
   [[gnu::noinline]] static Transcript* log_in(uint64_t sequence) {
     return transcript_create(2000 + sequence % 3000);
   }
-  // The leak: the transcript goes with the entry that knew it.
+  // The leak: the entry that owned the transcript is erased, the transcript is not deleted.
   [[gnu::noinline]] void log_out(uint64_t session) { sessions_.erase(session); }
 
   std::unordered_map<uint64_t, Transcript*> sessions_;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Maps, cuts, overlays, moves and protects known amounts of memory in named functions. Amounts are
-// pages; a section per kind of mapping says which pages belong to whom in the end. A page belongs
-// to the code that mapped it: an overlay takes pages over, mremap() owns what it adds, and a
-// reserved page that becomes accessible belongs to the code that made it so. Only a profiler that
-// unwinds without frame pointers can name the "frameless" functions, as mremap() keeps none.
+// pages; a section per kind of mapping states which function each page belongs to at the end. A
+// page belongs to the code that mapped it: an overlay takes pages over, mremap() owns what it adds,
+// and a reserved page that becomes accessible belongs to the code that made it so. Only a profiler
+// that unwinds without frame pointers can name the "frameless" functions, as mremap() keeps none.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -129,7 +129,7 @@ extern "C" {
   expect_error(unmap(below, 0), EINVAL);
 }
 
-// Islands in 16 TiB of nothing, and one behind them that stays.
+// Islands in 16 TiB of reserved addresses, and one after them that stays.
 [[gnu::noinline]] void map_islands() {
   for (int64_t i = 0; i <= 4; ++i)
     map(5, readable, anonymous | MAP_FIXED_NOREPLACE, -1, sparse_start + i * 4 * terabyte);

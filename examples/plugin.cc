@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A library for loader, built twice with another NAME and SIZE: the same address is something else
-// in each.
+// A library for loader, built twice with different NAME and SIZE: the same address means different
+// code in each.
 #include "examples/chains/event.h"
 
 #define JOIN_NOW(a, b) a##b
@@ -31,7 +31,7 @@ OWN_FRAME void JOIN(NAME, _calls_back)(char* (*back)(char*)) {
 
 }  // namespace chain
 
-// What dlsym() finds. Returns the page that was not written to yet.
+// The function for dlsym(). Returns the page that was not written to yet.
 extern "C" __attribute__((visibility("default"))) OWN_FRAME char* run_plugin(chain::Kind wanted,
                                                                              char* page,
                                                                              char* (*back)(char*)) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Replaces code by other code at the same address without unmapping it: by mmap() with MAP_FIXED
-// and by mremap(). What lies there has another frame each time, so a stack is only complete when it
-// is known what is there now.
+// and by mremap(). Each code has another frame layout, so a stack is complete only if the profiler
+// knows which code is there now.
 //
 //   remapped alloc|brk|mmap|fault [ROUNDS] [--wait]
 #include <dlfcn.h>
@@ -28,7 +28,7 @@ char* aside = nullptr;  // where some comes from
 
 using Through = void (*)(void (*)());
 
-// A function of a library, and where its code is in the file.
+// A function of a library, and the offset of its code in the file.
 struct Code {
   int fd = -1;
   off_t offset = 0;

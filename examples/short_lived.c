@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Allocates, touches and is gone: names must have been learnt while it lived.
+// Allocates memory, touches it and ends: a profiler has to learn names while it runs.
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# CPack runs this on the installed tree before it makes the package: the forms that Debian's policy wants.
+# CPack runs this on the installed tree before it makes the package, to meet Debian's policy.
 cmake_path(SET doc ${CPACK_TEMPORARY_DIRECTORY}/usr/share/doc/memflame)
 file(REMOVE ${doc}/LICENSE ${doc}/LICENSE.GPL-2)  # copyright has them
 file(COPY ${CPACK_MEMFLAME_SOURCE}/copyright DESTINATION ${doc})
 
-# The day of the commit where scripts/package says which that is (SOURCE_DATE_EPOCH).
+# The day of the commit, if scripts/package has set it (SOURCE_DATE_EPOCH).
 string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)
 file(WRITE ${doc}/changelog.Debian
      "memflame (${CPACK_PACKAGE_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}) unstable; urgency=medium\n\n"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What is installed beside the program, its manual pages and its completion (cli/), and Debian's package of it.
+# Installs documentation and licences (cli/ installs the program, its manual pages and completion), and defines
+# Debian's package.
 install(FILES README.md CHANGELOG.md LICENSE LICENSE.GPL-2 DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES SECURITY.md CONTRIBUTING.md DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -33,7 +33,7 @@ function(memflame_joined out)
   memflame_hashed(${out} "${all}")
 endfunction()
 
-# Writes a text, and next to it its SHA-256 in hexadecimal digits, by which policies name scripts
+# Writes a text, and next to it its SHA-256 in hexadecimal, by which content security policies name scripts
 # and styles.
 function(memflame_hashed out text)
   file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/${out} "${text}")

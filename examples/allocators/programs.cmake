@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Programs with other allocators than libc's, and allocators of our own for them to bring along.
+# Programs with other allocators than libc's, and allocators of our own for these programs.
 
-# Compiled as allocators are: no frame pointers, and calls turned into jumps where that can be.
+# Compiled like allocators: no frame pointers, and tail calls turned into jumps.
 function(memflame_bump name type)
   add_library(${name} ${type} allocators/bump.cc)
   target_link_libraries(${name} PRIVATE memflame_packaged)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Longer than what could be taken for padding between functions.
+// Longer than padding between functions could be.
   .text
   .p2align 6
   .globl by_hand_with_frame_pointer

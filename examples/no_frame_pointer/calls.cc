@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Calls of all kinds: direct, virtual, through std::function, as a jump, back from the C and C++
-// libraries.
+// Calls of all kinds: direct, virtual, through std::function, as a jump, and back from the C and
+// C++ libraries.
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
@@ -132,7 +132,7 @@ constexpr Site list[] = {
     {"chain::behind_function(int)",
      "+;chain::calls(std::function<void (int)> const&);chain::calls_function()" TO_MAIN,
      calls_function, 1},
-    // The copy of what the lambda captured.
+    // The copy of the lambda's captures.
     {"chain::calls_function()", "chain::one_round();main;+;_start", nullptr, 0},
     {"chain::tail_called()", "chain::calls_tail_caller()" TO_MAIN, calls_tail_caller, 1},
     {"chain::compare(void const*, void const*)",

@@ -25,7 +25,7 @@ struct Generator {
   std::coroutine_handle<promise_type> handle;
 };
 
-// A task that hands over to whoever waits for it, without going through who resumed it.
+// A task that resumes its waiter directly, not through the code that resumed the task.
 struct Task {
   struct promise_type {
     std::coroutine_handle<> waiting = std::noop_coroutine();

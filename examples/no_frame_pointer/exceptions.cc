@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Events while exceptions fly: where they are thrown, in destructors on the way, where they are
-// caught and asked.
+// Events while exceptions fly: where they are thrown, in destructors on the way, and where they are
+// caught and examined.
 #include <exception>
 #include <utility>
 
@@ -70,7 +70,7 @@ OWN_FRAME void catches_by_value() {
   keep();
 }
 
-// Kept for later and thrown again by the library.
+// Kept as an exception_ptr and thrown again by the library.
 OWN_FRAME void in_later_catch() { event(); }
 OWN_FRAME void throws_later(std::exception_ptr problem) {
   std::rethrow_exception(std::move(problem));
@@ -102,7 +102,7 @@ constexpr Site list[] = {
      "chain::in_outer_catch(std::exception const&);chain::catches()" TO_MAIN, nullptr, 1},
     {"chain::Copied::Copied(chain::Copied const&)", "chain::catches_by_value()" TO_MAIN,
      catches_by_value, 1},
-    // Thrown for two who catch.
+    // Thrown once, caught twice.
     {"chain::throws_copied()", "chain::catches_by_value()|chain::catches_later()" TO_MAIN, nullptr,
      0},
     {"chain::in_later_catch()", "chain::catches_later()" TO_MAIN, catches_later, 1},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Frames of all kinds: deep recursion, of variable size, realigned, no way back, none by the book.
+// Frames of all kinds: deep recursion, variable size, realigned, in functions that never return,
+// and by hand.
 #include <alloca.h>
 
 #include <csetjmp>
@@ -28,7 +29,7 @@ OWN_FRAME void descends_900() {
   keep();
 }
 
-// The size of the frame is known when it runs, so its start is kept in rbp.
+// The frame's size is known only at run time, so its start is kept in rbp.
 OWN_FRAME void under_variable_frame(char* block, size_t size) {
   event();
   std::memset(block, 1, size);
@@ -43,8 +44,8 @@ OWN_FRAME void calls_variable_frame() {
   keep();
 }
 
-// The stack is aligned to more than its callers keep it, and arguments lie on it: their place is
-// kept in a register of its own, and in the frame (DW_CFA_def_cfa_expression).
+// The stack is aligned more strictly than by its callers, and arguments lie on it: their address is
+// kept in a register, and in the frame (DW_CFA_def_cfa_expression).
 struct alignas(64) Line {
   char bytes[64];
 };
@@ -63,7 +64,7 @@ OWN_FRAME void calls_realigned() {
   sum = sum + 1;
 }
 
-// The return address lies behind the end of the function that calls.
+// The return address lies past the end of the calling function.
 std::jmp_buf way_out;
 [[noreturn]] OWN_FRAME void never_returns() {
   event();
@@ -75,7 +76,7 @@ OWN_FRAME void is_jumped_to() {
   keep();
 }
 
-// Assembly without any information about frames, with a frame pointer.
+// Assembly with a frame pointer, without unwind information.
 OWN_FRAME void under_assembly() { event(); }
 OWN_FRAME void calls_assembly() {
   by_hand_with_frame_pointer(under_assembly);

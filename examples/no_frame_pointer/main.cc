@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Events from functions compiled as distributions compile theirs: no frame pointers, calls turned
-// into jumps where that can be. For every place where an event comes from it states the exact chain
-// of callers.
+// Events from functions compiled as in distributions: no frame pointers, tail calls turned into
+// jumps. For every site of an event the program states the exact chain of callers.
 //
 //   no_frame_pointer alloc|brk|mmap|fault|large [ROUNDS] [gap] [--wait]
 //
-// With "gap" the events come from under a function that nothing can be known about.
+// With "gap" the events come from below a function without unwind information and frame pointer.
 #include <cstdlib>
 #include <cstring>
 
@@ -24,7 +23,7 @@ OWN_FRAME void calls_gap() {
 
 namespace {
 
-// What is above the gap is known, and nothing below.
+// Frames above the gap are known, those below are not.
 constexpr Site gap_sites[] = {{"chain::under_gap()", "by_hand_without_anything", calls_gap, 1}};
 
 std::span<const Site> gap() { return gap_sites; }

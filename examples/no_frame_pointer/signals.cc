@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Handlers of signals that the program raises itself: on the stack in use and on one of their own,
-// inside each other, left by a jump.
+// Handlers of signals that the program raises itself: on the current stack and on one of their own,
+// nested, and left by a jump.
 #include <sys/mman.h>
 #include <ucontext.h>
 
@@ -28,7 +28,7 @@ OWN_FRAME void raises_usr2() {
   keep();
 }
 
-// The interrupted instruction is movb $1, (%rdi), three bytes long: goes on behind it.
+// The interrupted instruction is movb $1, (%rdi), three bytes long: continues after it.
 OWN_FRAME void on_segv(int, siginfo_t*, void* context) {
   event();
   static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP] += 3;
@@ -115,7 +115,7 @@ constexpr Site list[] = {
     {"chain::on_usr2(int, siginfo_t*, void*)", "+;chain::raises_usr2()" TO_MAIN, raises_usr2, 1},
     {"chain::on_segv(int, siginfo_t*, void*)",
      "+;chain::writes_to_guard(char*);chain::is_interrupted()" TO_MAIN, is_interrupted, 1},
-    // Faults as such.
+    // Counts the faults themselves.
     {"chain::writes_to_guard(char*)", "chain::is_interrupted()" TO_MAIN, nullptr, 0},
     {"chain::on_innermost(int)",
      "+;chain::on_middle(int);+;chain::on_outermost(int);+;chain::raises_outermost()" TO_MAIN,

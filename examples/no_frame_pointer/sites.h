@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The places of no_frame_pointer where events come from: each file has one list.
+// The sites of no_frame_pointer's events: each file has one list.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct Site {
   int64_t events;       // in each round; 0: left open
 };
 
-// How the stack of every site goes on that the main thread runs.
+// The rest of the stack, for every site that the main thread runs.
 #define TO_MAIN ";chain::one_round();main;+;_start"
 
 std::span<const Site> call_sites();

@@ -60,7 +60,7 @@ OWN_FRAME void switches_contexts() {
 }
 
 namespace {
-// A thread's stack ends in the C library, a context's where that starts it.
+// A thread's stack ends in the C library; a context's stack ends where the library starts it.
 constexpr Site list[] = {
     {"chain::in_std_thread(int)", "+", starts_std_thread, 1},
     {"chain::starts_std_thread()", "chain::one_round();main;+;_start", nullptr, 0},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Handlers that come at any instruction: in prologues and epilogues, in linkage table entries, in
-// code that the kernel provides. What is interrupted never allocates, so the handlers may.
+// Signal handlers at any instruction: in prologues and epilogues, in linkage table entries, in code
+// that the kernel provides. The interrupted code never allocates, so the handlers may.
 #include <cstdlib>
 #include <ctime>
 
@@ -26,7 +26,7 @@ OWN_FRAME void on_tick_in_vdso(int) {
   ticked = 1;
 }
 
-// Some time within the next 60 microseconds, which takes another instruction each round.
+// Fires within the next 60 microseconds, at another instruction each round.
 OWN_FRAME void tick(timer_t timer) {
   static unsigned state = 1;
   state = state * 1664525 + 1013904223;
@@ -36,7 +36,7 @@ OWN_FRAME void tick(timer_t timer) {
   if (timer_settime(timer, 0, &when, nullptr) != 0) truth::fail("no timer");
 }
 
-// Enough registers in use that it has to save some.
+// Uses so much that it has to save registers.
 OWN_FRAME long spun(long a, long b, long c) {
   long sums[6] = {a, b, c, a + b, b + c, a + c};
   for (long i = 0; i < 3; ++i) {
@@ -78,7 +78,7 @@ void prepare_ticks() {
 }
 
 namespace {
-// A tick can be early, when the call that set it has not returned.
+// A tick can be early, before the call that set the timer has returned.
 constexpr Site list[] = {
     {"chain::on_tick_in_function(int)",
      "+;?chain::spun(long, long, long);?chain::tick(void*);chain::spins()" TO_MAIN, spins, 1},

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a ground-truth program says about itself: exact figures per function, as JSON on standard
-// output. Nothing here allocates, maps or grows anything, so the figures stay those of the program;
-// that is why this is not a std::map and an ostream.
+// A ground-truth program's own figures: exact, per function, as JSON on standard output. Nothing
+// here allocates, maps or grows anything, so that the figures stay those of the program; therefore
+// it uses no std::map and no ostream.
 #pragma once
 
 #include <cstdint>
 
 namespace truth {
 
-// Handles `--wait`: says "ready PID" and waits for a line, so that a profiler can attach before the
-// work begins. Without it the work begins at once. Touches all memory of the program first, so that
-// running a function for the first time does not fault.
+// Handles `--wait`: prints "ready PID" and waits for a line, so that a profiler can attach before
+// the work begins. Without it the work begins at once. Touches all of the program's memory first,
+// so that the first call of a function does not fault.
 void begin(int argc, char** argv);
 
 // States that `column` of `name` in `section` is `value`; a second statement adds to the first.

@@ -2,7 +2,7 @@
 # A libFuzzer program for the readers of collapse/inputs/ (see watched.cmake), with a name for each that
 # chooses it; seeded from tests/data/inputs/<name>/ and the public samples where they are. To search
 # longer: scripts/fuzz -t 3600 perf-script_fuzz
-# Folders of the public samples that are not called as the format is.
+# Folders of the public samples whose name is not that of the format.
 set(samples_folded folded recursive diff)
 set(samples_java-heapz pprof)
 set(samples_tcmalloc pprof)
@@ -38,7 +38,7 @@ foreach(row ${rows})
   set_tests_properties(${name}_fuzz PROPERTIES LABELS fuzz)
 endforeach()
 
-# What is done with profiles, whatever they were read from, and with what inputs are packed in.
+# Stages after reading, and compressed inputs.
 foreach(name tidy unpack)
   add_executable(${name}_fuzz fuzz/${name}_fuzz.cc)
   target_compile_options(${name}_fuzz PRIVATE ${fuzz_flags})

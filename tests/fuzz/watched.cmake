@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# libFuzzer programs for what is read from watched programs. Built with -DMEMFLAME_FUZZ=ON
+# libFuzzer programs for readers of watched programs' files. Built with -DMEMFLAME_FUZZ=ON
 # and clang++; each is also a test that runs for a few seconds. To search longer:
 #   tests/perf_map_fuzz -max_total_time=3600
 # Nothing else is built with them: the libraries that they link are instrumented.

@@ -86,7 +86,7 @@ ALWAYS_INLINE int on_allocate(struct pt_regs* ctx, struct process* process,
   if (!p || !is_kept(p)) {
     COUNT(passed_over, 1);
     p = 0;
-    // What this calls must not be taken for a call of the program's.
+    // Calls that this function makes must not be taken for the program's.
     if (shape.leaf && !call->had_old && !own.trace) return no_return;
   }
   call->key = p ? capture(ctx, process, 1) : 0;
@@ -106,7 +106,7 @@ ALWAYS_INLINE int on_allocate(struct pt_regs* ctx, struct process* process,
   return shape.own_end ? no_return : ask_for_return;
 }
 
-// The size that a block really has, where its address tells, or the allocator's rules.
+// A block's real size, if the word before it or the allocator's rules tell it.
 ALWAYS_INLINE u64 real_size(struct call_shape shape, u64 address, u64 size, u64 alignment) {
   if (!own.usable) return size;
   if (shape.usable == usable_glibc) {
@@ -173,7 +173,7 @@ ALWAYS_INLINE void on_return(struct pt_regs* ctx, struct process* process, u64 s
 
 ALWAYS_INLINE void on_end(struct pt_regs* ctx, struct process* process, struct call_shape shape) {
   if (!shape.own_end) return on_return(ctx, process, ctx->sp);
-  // Beyond this jump nothing is probed, so it cannot be seen what the call gives.
+  // Nothing is probed beyond this jump, so the call's result cannot be seen.
   struct thread* thread = known_thread();
   if (!thread || thread->state.sp != ctx->sp) return;
   struct probe_state* call = &thread->state;
@@ -182,8 +182,8 @@ ALWAYS_INLINE void on_end(struct pt_regs* ctx, struct process* process, struct c
   call->sp = 0;
 }
 
-// What is thrown inside of such a call ends it: its frame is about to be left, and what remains of
-// it on the stack must not be taken for a call that goes on.
+// An exception inside such a call ends it: its frame is about to be left, and its remains on the stack
+// must not be taken for an open call.
 ALWAYS_INLINE void on_throw(struct pt_regs* ctx, struct process* process) {
   struct thread* thread = known_thread();
   if (!thread) return;
@@ -192,7 +192,7 @@ ALWAYS_INLINE void on_throw(struct pt_regs* ctx, struct process* process) {
     abandon(call, process->space);
 }
 
-// With --max-overhead: what the programs cost the target. One run in sixteen is timed.
+// With --max-overhead: the programs' cost to the target. One run in sixteen is timed.
 enum { timed_runs = 16, longest_run_ns = 500000 };
 ALWAYS_INLINE u64 start_clock(void) {
   if (!own.governed || bpf_get_prandom_u32() % timed_runs != 0) return 0;

@@ -100,11 +100,11 @@ void configure(const ProbeOptions& options, bpf::config& config, BpfObject& obje
     if (means.multi) object.set_attach_type(program, attach_uprobe_multi);
   if (!means.session || own.own_links) return;
   object.leave_out("memflame_alloc_return");
-  // Go's functions must not even have the chance of a return probe.
+  // A Go function must never get a return probe.
   if (in_kernel.count_calls == 0) object.leave_out("memflame_alloc_enter");
 }
 
-// What a malloc and its free cost in a process that is not watched but has the probes.
+// The cost of a malloc and its free in a process that has the probes but is not watched.
 void say_price(double entry_ns) {
   std::fprintf(stderr,
                "memflame: children are seen from their first instruction (--children exact): until "

@@ -174,8 +174,8 @@ bool AllocRun::saw_enough(const bpf::candidate_record& record) const {
   }
 }
 
-// Files whose allocator gives out blocks in ways that are not probed, as a browser's does: it gets
-// back too many addresses it never gave. That many real errors would have ended the program.
+// Files whose allocator also gives out blocks through functions without probes, as in browsers: too
+// many addresses come back that no probe saw. So many real errors would have ended the program.
 std::set<std::string> AllocRun::files_with_unseen_doors(const bpf::counters& counters) const {
   const auto share_of_frees = [&](uint64_t percent, uint64_t least) {
     return std::max(least, counters.freed / 100 * percent);
@@ -195,8 +195,8 @@ std::set<std::string> AllocRun::files_with_unseen_doors(const bpf::counters& cou
   return files;
 }
 
-// Where calls were missed, an address that was never seen to be allocated may have been, and one
-// that is freed twice may have been given again.
+// If calls were missed, an address without a known allocation may be valid, and an address that is
+// freed twice may have been allocated again in between.
 void AllocRun::leave_out_unsure(const bpf::counters& counters, Recording& recording) {
   const std::set<std::string> doors = files_with_unseen_doors(counters);
   const bool missed = counters.live_full_events + counters.no_state_events +
@@ -252,7 +252,7 @@ void AllocRun::say_unknown_sizes(Recording& recording) const {
                                    unknown + ": what they allot is not known from outside");
 }
 
-// Files that were loaded while the run went on: at its start that is an error.
+// Files loaded during the run; at its start the same problem is an error.
 void AllocRun::say_inlined(Recording& recording) const {
   std::set<std::string> known;
   for (const CustomFile& file : custom_files_)
@@ -262,7 +262,7 @@ void AllocRun::say_inlined(Recording& recording) const {
                                        hit.problem);
 }
 
-// A function that nobody has called says why a picture is empty.
+// A function that was never called explains an empty picture.
 void AllocRun::say_calls(const BpfObject& object, Recording& recording) const {
   constexpr size_t most_listed = 64;
   std::string text;

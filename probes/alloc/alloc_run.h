@@ -43,7 +43,7 @@ class AllocRun : public Accounting {
   explicit AllocRun(const ProbeOptions& options);
 
   const AllocOptions& own() const { return own_; }
-  // Some of the targets say themselves what their blocks stand for.
+  // Some targets sample their blocks themselves and state each block's weight.
   void target_samples() { target_samples_ = true; }
 
   // The function's number, for call_shape.function. At most 65535 are distinguished.

@@ -81,7 +81,7 @@ void AllocOptions::settle_children(Target& target) {
                     std::string(children_words.at(static_cast<size_t>(*children_)).name) +
                     " are mutually exclusive",
                 ExitCode::usage);
-  // What a child does before its probes come would make candidates of right frees.
+  // A child runs for a moment before its probes come; its correct frees would become candidates.
   if (check && children_ == Children::follow)
     throw Error("--check must see everything a child does: use --children exact or none",
                 ExitCode::usage);
@@ -95,7 +95,7 @@ void AllocOptions::settle(ProbeOptions& common) {
   settle_children(common.target);
   if (int{sample_bytes != 0} + int{every != 0} + int{max_overhead > 0} > 1)
     throw Error("--sample, --every and --max-overhead are mutually exclusive", ExitCode::usage);
-  // A free of a block that was passed over is not a wrong free.
+  // A free of a block that was not sampled is not a wrong free.
   const bool all = !is_sampled(*this) && common.min_size == 0 && common.max_size == UINT64_MAX;
   if (check && !all)
     throw Error(

@@ -8,8 +8,8 @@
 namespace memflame {
 namespace {
 
-// The programs may run meanwhile; any mixture of old and new fields is a rate like any other, as
-// what a block stands for follows from the probability that it was kept with.
+// The programs may run meanwhile. Any mixture of old and new fields is a valid rate, because a
+// block's weight follows from the probability with which it was sampled.
 template <class T>
 void set(T& field, T value) {
   __atomic_store_n(&field, value, __ATOMIC_SEQ_CST);

@@ -29,9 +29,9 @@ struct LookedAt {
   std::string root;  // of the target
 };
 
-// Functions that never call another one that is probed: of these a call that is not kept needs no
-// following. Seen in the sources of glibc 2.36, jemalloc 5.3 and gperftools 2.10; a wrong entry
-// would only let a sampled block count at a nested call.
+// Functions that never call another probed function: if a call of these is not sampled, its end
+// need not be followed. Read in the sources of glibc 2.36, jemalloc 5.3 and gperftools 2.10; a
+// wrong entry would only let a sampled block count at a nested call.
 bool is_leaf(const std::string& allocator, const std::string& function) {
   constexpr std::array<std::string_view, 7> glibc{
       "malloc", "calloc", "memalign", "aligned_alloc", "valloc", "pvalloc", "posix_memalign"};
@@ -56,7 +56,7 @@ int attach_order(const AllocatorSite& site) {
   return site.shape.action < ranks.size() ? ranks.at(site.shape.action) : 0;
 }
 
-// What the user has declared goes before what was found at the same place.
+// The user's declarations come before functions found at the same place.
 AllocatorProbes merged(AllocatorProbes custom, const AllocatorProbes& found) {
   const size_t declared = custom.sites.size();
   for (const AllocatorSite& site : found.sites) {
@@ -140,7 +140,7 @@ void put_probes(AllocRun& run, Session& session, const std::vector<AllocatorSite
         run, session, fd,
         {{enter, entry, of_go}, {program("memflame_alloc_session"), UprobeKind::session, all}});
   const int leave = program("memflame_alloc_return");
-  // Returns before entries: no call is seen to begin whose end would be missed.
+  // Returns before entries, so that the end of every call that is seen to begin is seen, too.
   if (!means.session)
     return put_on(run, session, fd,
                   {{enter, entry, of_go}, {leave, returns, returning}, {enter, entry, all}});
@@ -188,8 +188,8 @@ void say_where(const AllocatorProbes& probes, const std::string& path) {
     std::fprintf(stderr, "memflame: %s: %s\n", path.c_str(), note.c_str());
 }
 
-// A program that samples its own blocks and says so costs next to nothing to watch: what it offers
-// is used instead of its allocator. Returns whether it does.
+// A program that samples its own blocks and reports them is cheap to watch: its probes are used
+// instead of those on its allocator. Returns whether it has such probes.
 bool attach_usdt(AllocRun& run, Session& session, const LookedAt& at) {
   const UsdtPair pair = find_usdt_pair(at.fd);
   if (session.options().verbose)
@@ -253,7 +253,7 @@ bool attach_path(AllocRun& run, Session& session, const std::string& path) {
   return file && attach_file(run, session, {file.get(), path, ""});
 }
 
-// True when it has one; else `looked_at` says where none was found.
+// True if it has one; otherwise `looked_at` names the file without one.
 bool attach_process(AllocRun& run, Session& session, pid_t pid, std::string& looked_at) {
   bool found = false;
   for (const ModuleId id : session.spaces().modules_of(pid)) {

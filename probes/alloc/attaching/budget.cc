@@ -12,9 +12,9 @@
 namespace memflame {
 namespace {
 
-// At this rate keeping allocations costs next to nothing compared with the probes.
+// At this rate, sampled allocations cost almost nothing compared with the probes.
 constexpr double next_to_nothing = 1.0 / 200;
-// Looks at a cost that cannot be helped, half a second apart or more, before the run ends.
+// How many looks, at least half a second apart, must find an unavoidable cost before the run ends.
 constexpr int most_looks_beyond = 3;
 
 std::string distance_in_words(uint64_t distance) {
@@ -31,7 +31,7 @@ std::string in_percent(double value) {
 
 double overhead_percent(double cost_seconds, double cpu_seconds) {
   const double own = cpu_seconds - cost_seconds;
-  // The programs ran in the target's time; where clock ticks hide that, nothing is left of it.
+  // The programs ran in the target's CPU time. If clock ticks hide that, the rest is zero.
   return cost_seconds <= 0 ? 0 : 100 * cost_seconds / std::max(own, cpu_seconds / 100);
 }
 
@@ -61,8 +61,8 @@ Budget::Budget(double percent, std::function<TrapPrices()> measure) : measure_(s
   overhead_.prices = measure_();
 }
 
-// They may be those of a moment in which the machine was slow: before they end a run they are
-// measured again.
+// Prices may have been measured while the machine was slow, so they are measured again before they
+// end a run.
 bool Budget::prices_were_wrong() {
   const double before = overhead_.prices.entry;
   try {

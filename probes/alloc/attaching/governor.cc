@@ -12,7 +12,7 @@ namespace memflame {
 namespace {
 
 constexpr double interval_seconds = 0.5;
-// CPU time that clock ticks can tell.
+// The least CPU time that clock ticks can measure.
 constexpr double least_cpu_seconds = 0.05;
 
 // User and system time.
@@ -50,11 +50,11 @@ Governor::Reading Governor::read(Session& session, const std::vector<pid_t>& pid
   return now;
 }
 
-// Adds what has passed since the last reading. False when that is too little to judge.
+// Adds the time since the last reading. False if that is too little to judge.
 bool Governor::take(const Reading& now) {
   const double cpu = now.cpu_seconds - last_.cpu_seconds;
-  // A process that has ended and was not waited for yet is missing for a while; when nobody of the
-  // watched waits for it, for good.
+  // A process that has ended is missing until its parent waits for it; if no watched process does,
+  // it stays missing.
   if (cpu < 0 && now.seconds - last_.seconds > 4 * interval_seconds) last_ = now;
   if (cpu < least_cpu_seconds) return false;
   cpu_seconds_ += cpu;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// --max-overhead: measures what memflame costs the target, and sets the sampling rate that keeps it
-// within a budget.
+// --max-overhead: measures memflame's cost to the target, and sets the sampling rate that keeps the
+// cost within a budget.
 //
 // The cost is the time that the programs run in the target (one run in sixteen is timed), plus for
 // each run the trap that leads there, whose price is measured (trap_prices.h). The kernel's own

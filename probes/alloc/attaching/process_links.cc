@@ -76,7 +76,7 @@ void ProcessLinks::take(const bpf::space_record& record) {
   const auto waits = [pid](const Job& job) {
     return job.pid == pid && (job.kind == Job::begin || job.kind == Job::again);
   };
-  // Only what has not begun to be probed has never been.
+  // Only a process whose probes have not begun counts as never probed.
   while (const std::optional<Job> waiting = jobs_.withdraw(waits))
     if (waiting->kind == Job::begin) count(waiting->since, record.time, late_.never);
   jobs_.put({.kind = Job::end, .pid = pid, .since = 0, .puts = {}});
@@ -157,7 +157,7 @@ void ProcessLinks::count(uint64_t since, uint64_t until, uint64_t& processes) {
   late_.longest_ns = std::max(late_.longest_ns, ns);
 }
 
-// A process that is gone needs no probes; its end is on its way.
+// A process that has ended needs no probes; the record of its end will come.
 void ProcessLinks::fail(pid_t pid, const std::string& why, uint64_t since) {
   if (!is_alive(pid)) return count(since, monotonic_ns(), late_.never);
   const std::lock_guard lock(late_mutex_);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Probes for each watched process alone, so that no other process runs into them.
+// Probes for each watched process alone, so that no other process hits them.
 //
 // The kernel puts a breakpoint into the memory of the processes that a link names, and into no
 // other (uprobe_filter: perf events by pid; uprobe_multi with a pid since 6.10). A fork copies the
@@ -65,12 +65,12 @@ class ProcessLinks {
   // that; throws Error.
   void add(FilePuts file);
   void add(pid_t pid);
-  // From now on also what take() was told.
+  // From now on the processes that take() announced also get probes.
   void start();
 
   // A process has begun, become another program, or ended.
   void take(const bpf::space_record& record);
-  // What processes did before `now` was not to be seen in any case.
+  // Whatever processes did before `now` is outside of the run.
   void armed(uint64_t now) { armed_ns_ = now; }
 
   // Up to now.

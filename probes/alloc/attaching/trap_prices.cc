@@ -54,7 +54,7 @@ double cpu_ns() {
   return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
 }
 
-// The least of many short rounds: what else goes on in the machine makes some of them slower.
+// The least of many short rounds, because other load on the machine makes some of them slower.
 double nanoseconds_per_call(void (*function)()) {
   constexpr int calls = 100;
   double best = std::numeric_limits<double>::max();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the kernel takes for one hit of a uprobe, beside the program that it runs: measured on
-// functions of memflame's own with probes that do nothing.
+// The kernel's time for one hit of a uprobe, without the program that it runs: measured on
+// memflame's own functions with probes that do nothing.
 #pragma once
 
 #include <limits>
@@ -10,8 +10,8 @@
 
 namespace memflame {
 
-// A busy machine makes a call longer, never shorter: what counts is the least that was ever seen,
-// so prices get better by measuring them again.
+// A busy machine makes a call longer, never shorter, so the least time ever measured counts, and
+// prices get better with each measurement.
 class PriceMeter {
  public:
   explicit PriceMeter(const UprobeMeans& means) : means_(means) {}

@@ -18,17 +18,18 @@ struct Unseen {
   std::vector<std::string> go;  // processes with code of Go, which has an allocator of its own
 };
 
-// What was found out about the files with code.
+// Findings about the files with code.
 using FileFact = std::function<bool(const Module&)>;
 struct FileFacts {
   FileFact allocates;  // functions to probe were found
   FileFact is_go;      // see go_code.h
 };
 
-// A process of which no file is known, or nothing but its loader, is in no list.
+// A process without known files, or with its loader only, is in no list.
 Unseen find_unseen(const Recording& recording, const FileFacts& facts);
 
-// What there is to say: throws Error when nothing could be seen at all; else a note, "" for none.
+// Throws Error if nothing could be seen at all; otherwise returns a note, or "" if there is nothing
+// to say.
 std::string unseen_in_words(const Unseen& unseen, const AllocOptions& options);
 
 }  // namespace memflame

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// By which of the kernel's means probes are put on functions in one run.
+// The kernel's interface that a run uses to put probes on functions.
 #pragma once
 
 #include "probes/loading/kernel_features.h"

@@ -224,7 +224,7 @@ bool is_glob(std::string_view pattern) {
   return pattern.find_first_of("*?") != std::string_view::npos;
 }
 
-// Back to the last '*' and no further: so it takes no more than pattern times name steps.
+// Backtracks to the last '*' only, so it takes at most pattern times name steps.
 bool glob_matches(std::string_view pattern, std::string_view name) {
   size_t p = 0, n = 0, star = std::string_view::npos, star_name = 0;
   while (n < name.size()) {

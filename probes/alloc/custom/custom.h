@@ -41,7 +41,7 @@ struct Preset {
 };
 
 // One of the built-in presets by its name, or a file (a text with '/' or one that ends in ".json").
-// With ",later" behind it nothing of it need be there at the start.
+// With ",later" appended, none of its functions has to exist at the start.
 Preset read_preset(std::string_view name_or_path);
 
 // From the text of a preset file; `origin` is its name in messages.
@@ -49,8 +49,8 @@ Preset parse_preset(std::string_view json, const std::string& origin);
 
 std::vector<std::string> preset_names();
 
-// Everything that was declared. Throws Error (usage) also for pools that nothing frees, and the
-// reverse.
+// All declarations. Throws Error (usage) also if there are pools but no function that frees them,
+// or the reverse.
 struct CustomFunctions {
   std::vector<CustomFunction> functions;  // of --alloc and --free, where each must be found
   std::vector<Preset> presets;
@@ -61,7 +61,7 @@ CustomFunctions read_custom(const std::vector<std::string>& allocs,
                             const std::vector<std::string>& frees,
                             const std::vector<std::string>& presets);
 
-// Whether a name is one of the names that a glob with '*' and '?' stands for.
+// Whether a name matches a glob with '*' and '?'.
 bool is_glob(std::string_view pattern);
 bool glob_matches(std::string_view pattern, std::string_view name);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What to say where a declared function is not there, or not clear.
+// Messages about declared functions that are missing or ambiguous.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -156,7 +156,7 @@ void require(const CustomFunction& declared, std::span<const CustomFile> found,
   require_probeable(declared, places);
 }
 
-// What is seen of an inlined function is an unknown part of what it does.
+// Probes see only an unknown part of the calls of an inlined function.
 void require_calls(const Preset& preset, std::span<const CustomFile> found) {
   std::string text;
   for (const CustomFunction& declared : preset.functions)

@@ -23,8 +23,8 @@ constexpr std::string_view several_functions = "is the name of several functions
 
 std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-// Libraries are declared by the name that programs are linked with, and mapped by one with more of
-// the version: libapr-1.so is libapr-1.so.0.7.2.
+// Users declare a library by the name that programs are linked with; the mapped file's name has
+// more of the version: libapr-1.so is libapr-1.so.0.7.2.
 bool same_but_version(std::string_view name, std::string_view mapped) {
   if (!mapped.starts_with(name)) return false;
   const std::string_view rest = mapped.substr(name.size());
@@ -62,7 +62,7 @@ void add_address(CustomFile& file, const CustomFunction& declared, int fd) {
   file.hits.push_back(std::move(hit));
 }
 
-// A name of several functions says nothing, unless it is a pattern.
+// A name that several functions share is ambiguous, unless it is a pattern.
 void mark_ambiguous(CustomFile& file) {
   for (CustomHit& hit : file.hits) {
     if (!hit.problem.empty() || is_glob(hit.declared->function)) continue;
@@ -175,7 +175,7 @@ void add_sites(FileCode& code, CustomHit& hit, Places& places) {
              hit.name + (site.delta == 0 ? "" : "+" + std::to_string(site.delta)));
 }
 
-// No block is born whose death would be missed, no call begun whose end would be.
+// The order in which no free of a seen block and no end of a seen call is missed.
 int rank_of_action(const AllocatorSite& site) {
   switch (site.shape.action) {
     case bpf::action_free:

@@ -2,8 +2,8 @@
 // The probes that a program offers for its own blocks: otel_memory:alloc(ptr, size, weighted_bytes)
 // and otel_memory:free(ptr), from an allocator that samples itself.
 //
-// They are notes in the ELF file (section .note.stapsdt): the address of a nop and, in assembler's
-// words, where the arguments are at it. Whatever a file has there is possible; nothing is thrown.
+// They are notes in the ELF file (section .note.stapsdt): the address of a nop and, in assembler
+// syntax, where the arguments are. A file may hold anything there; nothing is thrown.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +37,8 @@ struct UsdtSite {
 
 struct UsdtPair {
   std::vector<UsdtSite> alloc, free;
-  // For -v: what is there and cannot be used. A pair without one of its sites would be wrong, so
-  // there are none then.
+  // For -v: probes that cannot be used. A pair needs both of its sites, so if one is unusable there
+  // are none.
   std::vector<std::string> problems;
 
   bool offered() const { return !alloc.empty() && !free.empty(); }

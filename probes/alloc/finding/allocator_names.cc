@@ -94,7 +94,7 @@ constexpr std::array operators{
     taker("_ZdaPvSt11align_val_tRKSt9nothrow_t", array_family),
 };
 
-// C functions of gperftools: what operator new and delete are made of.
+// C functions of gperftools that implement operator new and delete.
 constexpr std::array tcmalloc{
     giver("malloc_skip_new_handler", {.size = 1}),
     throws(giver("new", {.size = 1}, new_family)),
@@ -208,7 +208,7 @@ constexpr std::array prefixes{
     Prefix{"mi_", "mimalloc", mimalloc},
     Prefix{"scalable_", "tbbmalloc", tbb},
     Prefix{"rp", "rpmalloc", rpmalloc},
-    // Other names of those without a prefix, in glibc and in what takes its place.
+    // Other names of functions without a prefix, in glibc and in its replacements.
     Prefix{"__libc_", ""},
 };
 
@@ -229,7 +229,7 @@ std::vector<NamedFunction> allocator_functions(const std::string& symbols_prefix
   }
   if (!symbols_prefix.empty()) {
     add(all, symbols_prefix, prefixes.size(), any_prefix);
-    // Whose they are is unknown, and names of several allocators may have been given this prefix.
+    // Their allocator is unknown: several allocators may have been built with this prefix.
     for (const Prefix& prefix : prefixes)
       if (prefix.text.empty() || prefix.allocator != "rpmalloc")
         add(all, symbols_prefix, prefixes.size(), prefix.more);
@@ -245,7 +245,8 @@ std::span<const std::string_view> own_functions() {
 }
 
 const std::vector<AllocatorMark>& allocator_marks() {
-  // The more special first: allocators define functions of the libc whose place they take.
+  // The most specific first, because allocators also define functions of the libc that they
+  // replace.
   static const std::vector<AllocatorMark> marks{
       {"mi_version", "mimalloc"},
       {"mi_malloc", "mimalloc"},

@@ -33,7 +33,7 @@ bool is_cxx(const std::string& name) { return name.starts_with("_Z"); }
 
 enum Kinds : unsigned { gives = 1, takes = 2, both = 3 };
 
-// What the file has, by groups; operators apart.
+// The file's functions by group, with operators separate.
 struct Present {
   std::map<uint32_t, unsigned> kinds;
   unsigned cxx = 0;
@@ -93,7 +93,7 @@ uint32_t index_of(std::vector<std::string>& allocators, const std::string& name)
   return index;
 }
 
-// What one address is by several names must be right for all of them.
+// If an address has several names, its role must be right for all of them.
 void add_name(BlockFunction& candidate, const NamedFunction& named) {
   const AllocatorFunction& function = named.function;
   candidate.throws |= function.throws;

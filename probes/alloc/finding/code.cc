@@ -36,7 +36,7 @@ bool has_prefix(const ZydisDecodedInstruction& instruction, std::initializer_lis
       [&](const auto& p) { return std::find(any.begin(), any.end(), p.value) != any.end(); });
 }
 
-// Instructions that the kernel has no probe for: they act on the system, or trap themselves.
+// Instructions that the kernel does not probe: they act on the system, or trap themselves.
 bool is_privileged(const ZydisDecodedInstruction& instruction) {
   switch (instruction.meta.category) {
     case ZYDIS_CATEGORY_INTERRUPT:
@@ -89,7 +89,7 @@ Instruction::Kind kind_of(const ZydisDecodedInstruction& instruction) {
       return Instruction::call;
     case ZYDIS_CATEGORY_RET:
       return Instruction::ret;
-    // A system call is called too: it may not come back, or start a thread.
+    // A system call counts as a call: it may not return, or may start a thread.
     case ZYDIS_CATEGORY_SYSCALL:
       return Instruction::call;
     default:

@@ -63,7 +63,7 @@ const std::vector<Instruction>& FileCode::decoded(Extent extent) {
   return at->second;
 }
 
-// What the dynamic linker writes into slots: addresses of functions.
+// The function addresses that the dynamic linker writes into slots.
 void FileCode::read_links() {
   links_.emplace();
   for_each_relocation(
@@ -89,7 +89,8 @@ bool FileCode::is_linked(uint64_t address) {
                      [&](const auto& each) { return each.second.address == address; });
 }
 
-// By the bytes alone: four of them that lead to one address by chance are not to be feared.
+// Looks at the bytes alone: four bytes that point to the address by chance are too unlikely to
+// matter.
 std::vector<uint64_t> FileCode::direct_calls(uint64_t address) const {
   constexpr std::byte call{0xe8};
   constexpr uint64_t length = 5;
@@ -185,7 +186,7 @@ Site FileCode::site(uint64_t address, uint64_t size, uint8_t arguments) {
   const Body whole = body(address, size, {});
   const ImageRange entry =
       code_at(image_, elf_, address, size == 0 ? max_prologue : std::min(size, max_prologue));
-  // What is not known may jump back to anywhere.
+  // Unknown code may jump back to any place.
   const uint64_t known = whole.gap.empty() ? size : 0;
   return choose_site(entry.bytes, address, whole.code,
                      {.arguments = arguments, .size = known, .long_nops = long_nops_});

@@ -7,7 +7,7 @@
 namespace memflame {
 namespace {
 
-// A walk over all ways that do not lead through what is accepted.
+// Walks all paths that avoid accepted calls.
 class Walk {
  public:
   Walk(FileCode& file, const Body& body, const Accepts& accepts)
@@ -55,7 +55,7 @@ class Walk {
       if (i.kind == Instruction::call && accepted) return;
     }
     if (i.kind == Instruction::jump) return;
-    // Behind the last instruction of a piece there is a call that does not come back.
+    // The last instruction of a piece is a call that does not return.
     if (i.kind != Instruction::call || index_.contains(i.next())) visit(i.next());
   }
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Functions compiled by Go. They must never get a return probe: the runtime walks its own stacks,
 // meets the kernel's trampoline and ends the program ("unexpected return pc"). Nor would the probe
-// mean anything, as a goroutine may return on another thread and on a stack that was moved.
-// moved.
+// mean anything, because a goroutine may return on another thread and on a stack that was moved.
 //
 // Source: runtime/traceback.go, cmd/compile/abi-internal.md and cmd/internal/obj/x86 of Go 1.19.
 #pragma once

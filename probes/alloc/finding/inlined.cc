@@ -55,7 +55,7 @@ std::optional<unsigned> branch_register(Bytes code) {
   return (operand & 7U) | (prefix << 3);
 }
 
-// Data that the program itself may change, not what only the linker does.
+// Data that the program itself may change, not only the linker.
 bool is_variable(const ElfImage& elf, uint64_t address) {
   const auto holds = [&](const Elf64_Phdr& segment) {
     return address >= segment.p_vaddr && address - segment.p_vaddr < segment.p_memsz;
@@ -74,7 +74,7 @@ ImageRange bytes_of(const ImageBytes& image, const ElfImage& elf, const Instruct
   return code_at(image, elf, i.address, i.length);
 }
 
-// The pointers that a function loads at once and goes to.
+// The pointers that a function loads and then calls.
 std::set<uint64_t> dispatches(const Body& body, const ImageBytes& image, const ElfImage& elf) {
   std::map<unsigned, uint64_t> loaded;
   std::set<uint64_t> found;
@@ -98,7 +98,7 @@ std::set<uint64_t> dispatches(const Body& body, const ImageBytes& image, const E
   return found;
 }
 
-// Calls `visit` for each load of the file's code. Bytes that are only taken for one lead nowhere
+// Calls `visit` for each load in the file's code. Bytes that only look like a load lead nowhere
 // that matters.
 template <class Visit>
 void for_each_load(const ImageBytes& image, const ElfImage& elf, Visit visit) {

@@ -95,7 +95,7 @@ class Placement {
     return found == by_address_.end() ? nullptr : &all_[found->second];
   }
 
-  // What ends in a jump to a function that may throw may throw itself.
+  // A function that ends in a jump to one that may throw may throw itself.
   void spread_exceptions() {
     for (bool changed = true; changed;) {
       changed = false;
@@ -157,7 +157,7 @@ class Placement {
     return code_.body(of.address, of.size, ends);
   }
 
-  // Where a call's end is: a return, or a jump to where nobody knows.
+  // Where a call ends: a return, or a jump to an unknown place.
   bool is_end(const Instruction& i) {
     if (i.kind == Instruction::ret) return true;
     if (i.kind != Instruction::jump) return false;
@@ -229,9 +229,9 @@ class Placement {
     });
   }
 
-  // Where calls of the allocator's own code return to. Where others can take a function's place,
-  // the file's callers go through the linkage table, and only its allocator does not: so it is in
-  // glibc. In a static program all calls are direct, and its symbols have to say who calls.
+  // Where calls of the allocator's own code return to. If another file can replace a function, the
+  // file's callers go through the linkage table, and only its allocator calls directly, as in
+  // glibc. In a static program all calls are direct, so symbols have to tell who calls.
   std::vector<uint64_t> own_calls(const Function& of) {
     const bool is_linked = code_.is_linked(of.address);
     if (!is_linked && own_code_.empty()) return {};

@@ -33,7 +33,7 @@ Site site_at(uint64_t delta, ProbeCost cost, const Holders& holders) {
   return site;
 }
 
-// Whether code behind the entry up to `last` is reached from elsewhere than from the entry.
+// Whether code after the entry, up to `last`, can be reached without passing the entry.
 bool jumped_into(std::span<const Instruction> body, uint64_t entry, uint64_t last) {
   return std::any_of(body.begin(), body.end(),
                      [&](const Instruction& i) { return i.target > entry && i.target <= last; });

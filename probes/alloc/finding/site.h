@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The cheapest instruction of a function for a probe that is to see its arguments.
+// The cheapest instruction of a function at which a probe still sees its arguments.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ struct Site {
   std::array<uint8_t, 6> holder{1, 2, 3, 4, 5, 6};
 };
 
-// The shape of a function as it is at the site: its arguments where they are by then.
+// The shape of a function at the site, with its arguments where they are there.
 bpf::call_shape at_site(bpf::call_shape shape, const Site& site);
 
 // `entry` is the code from the function's first instruction on, which lies at `address`; `body` is

@@ -85,7 +85,6 @@ struct {
 
 // Where a stack is assembled. Not per CPU: programs on uprobes can be preempted, so a buffer is
 // claimed and given back.
-// claimed and given back.
 struct scratch {
   u32 busy;
   u32 returned;  // as in copy_record

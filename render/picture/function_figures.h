@@ -23,7 +23,6 @@ struct FunctionFigures {
   // function's values in all frames minus those in the nodes. By FrameId::index; [0], which is not
   // a frame, is the sum over the functions left out. A function that calls itself counts once in
   // its totals.
-  // totals.
   std::vector<std::vector<int64_t>> beyond;
   int64_t largest = 0;  // of all figures, without their sign
 };

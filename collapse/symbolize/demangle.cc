@@ -32,7 +32,7 @@ void append(const char* piece, size_t size, void* opaque) {
   Output& output = *static_cast<Output*>(opaque);
   if (output.full) std::longjmp(output.too_long, 1);
   output.full = size > max_name - output.size;
-  if (output.full) return;
+  if (output.full || size == 0) return;  // an empty piece may be null
   std::memcpy(output.text + output.size, piece, size);
   output.size += size;
 }

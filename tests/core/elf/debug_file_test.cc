@@ -15,6 +15,7 @@ namespace {
 
 std::vector<std::string> texts_of(const std::vector<DebugPlace>& places) {
   std::vector<std::string> texts;
+  texts.reserve(places.size());
   for (const DebugPlace& place : places) texts.push_back(place.root + ":" + place.path);
   return texts;
 }

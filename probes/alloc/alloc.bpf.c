@@ -182,8 +182,8 @@ ALWAYS_INLINE void on_end(struct pt_regs* ctx, struct process* process, struct c
   call->sp = 0;
 }
 
-// An exception inside such a call ends it: its frame is about to be left, and its remains on the stack
-// must not be taken for an open call.
+// An exception inside such a call ends it: its frame is about to be left, and its remains on the
+// stack must not be taken for an open call.
 ALWAYS_INLINE void on_throw(struct pt_regs* ctx, struct process* process) {
   struct thread* thread = known_thread();
   if (!thread) return;

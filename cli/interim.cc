@@ -11,32 +11,32 @@
 #include "cli/drawing_options.h"
 #include "cli/output_file.h"
 #include "core/units.h"
-#include "probes/run/session.h"
+#include "probes/run/live_run.h"
 
 namespace memflame {
 
-bool Interim::look(Session& session, double seconds) {
-  if (again_ && !is_busy_) start(session, seconds);
+bool Interim::look(LiveRun& run, double seconds) {
+  if (again_ && !is_busy_) start(run, seconds);
   return true;
 }
 
-void Interim::asked(Session& session, double seconds) {
+void Interim::asked(LiveRun& run, double seconds) {
   if (is_busy_) {
     again_ = true;
     return say("SIGUSR1: another picture follows when this one is written");
   }
-  start(session, seconds);
+  start(run, seconds);
 }
 
-void Interim::end(Session&, double) {
+void Interim::end(LiveRun&, double) {
   if (writer_.joinable()) writer_.join();
 }
 
-void Interim::start(Session& session, double seconds) {
-  end(session, seconds);
+void Interim::start(LiveRun& run, double seconds) {
+  end(run, seconds);
   again_ = false;
   ++number_;
-  Recording recording = session.so_far();
+  Recording recording = run.so_far();
   recording.meta.seconds = seconds;
   recording.meta.notes.emplace_back("so far: the run continues");
   is_busy_ = true;

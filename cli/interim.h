@@ -16,13 +16,13 @@ class Interim : public Watcher {
  public:
   explicit Interim(const Request& request) : request_(request) {}
 
-  bool look(Session& session, double seconds) override;
-  void asked(Session& session, double seconds) override;
-  void end(Session&, double) override;
+  bool look(LiveRun& run, double seconds) override;
+  void asked(LiveRun& run, double seconds) override;
+  void end(LiveRun&, double) override;
   bool wants_results(Recording&) override { return true; }
 
  private:
-  void start(Session& session, double seconds);
+  void start(LiveRun& run, double seconds);
   void write(Recording& recording) const;
   void say(const std::string& text) const;
 

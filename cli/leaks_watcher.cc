@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "cli/output_file.h"
+#include "probes/run/live_run.h"
 #include "probes/run/run_notes.h"
-#include "probes/run/session.h"
 
 namespace memflame {
 namespace {
@@ -39,14 +39,14 @@ std::string age_filter(uint64_t older_ns) {
 LeaksWatcher::LeaksWatcher(const LeaksOptions& options, const Request& request)
     : options_(options), request_(request), next_(options.interval) {}
 
-void LeaksWatcher::begin(Session&) {
+void LeaksWatcher::begin(LiveRun&) {
   start_ns_ = monotonic_ns();
   if (request_.format == nullptr || options_.trace)
     lines_ = open_lines(request_.format == nullptr ? request_.output : "", request_.readers);
   writer_.emplace(options_, request_, lines_.get());
 }
 
-bool LeaksWatcher::look(Session& session, double seconds) {
+bool LeaksWatcher::look(LiveRun& run, double seconds) {
   if (!calls_.empty() && (writer_->is_idle() || calls_.size() > most_waiting_text))
     writer_->write(std::exchange(calls_, {}));
   if (seconds < next_) return true;
@@ -54,13 +54,13 @@ bool LeaksWatcher::look(Session& session, double seconds) {
   if (!is_last && writer_->is_busy())
     ++left_out_;
   else
-    report(session, seconds, is_last);
+    report(run, seconds, is_last);
   while (next_ <= seconds) next_ += options_.interval;
   return !is_last;
 }
 
 // In addition to those of the interval, which continue.
-void LeaksWatcher::asked(Session& session, double seconds) {
+void LeaksWatcher::asked(LiveRun& run, double seconds) {
   if (request_.format != nullptr && (request_.output.empty() || request_.output == "-")) {
     std::cerr << "memflame: SIGUSR1: standard output gets the last picture only; add -o FILE\n";
     return;
@@ -69,19 +69,19 @@ void LeaksWatcher::asked(Session& session, double seconds) {
     std::cerr << "memflame: SIGUSR1: a report is being written; send it again\n";
     return;
   }
-  report(session, seconds, false);
+  report(run, seconds, false);
   --reports_;
 }
 
-void LeaksWatcher::end(Session& session, double seconds) {
-  if (options_.count == 0 || reports_ < options_.count) report(session, seconds, true);
+void LeaksWatcher::end(LiveRun& run, double seconds) {
+  if (options_.count == 0 || reports_ < options_.count) report(run, seconds, true);
   writer_->wait();
   if (!calls_.empty()) writer_->write(std::exchange(calls_, {}));
 }
 
-void LeaksWatcher::report(Session& session, double seconds, bool is_last) {
+void LeaksWatcher::report(LiveRun& run, double seconds, bool is_last) {
   ++reports_;
-  LeaksLook look = take_look(session, seconds);
+  LeaksLook look = take_look(run, seconds);
   // Code that has the whole recording draws the last report's picture.
   const bool draws = !is_last && !request_.output.empty() && request_.output != "-";
   if (request_.format == nullptr || draws)
@@ -90,27 +90,22 @@ void LeaksWatcher::report(Session& session, double seconds, bool is_last) {
     calls_ = std::move(look.lines);
 }
 
-LeaksLook LeaksWatcher::take_look(Session& session, double seconds) {
+LeaksLook LeaksWatcher::take_look(LiveRun& run, double seconds) {
   LeaksLook look;
   look.clock = clock_text();
   look.seconds = seconds;
   snapshot_ = std::make_shared<const Snapshot>(
-      take_snapshot(session, {.older_ns = options_.older_ns, .blocks = options_.show_blocks}));
+      run.snapshot({.older_ns = options_.older_ns, .blocks = options_.show_blocks}));
   look.snapshot = snapshot_;
   look.lines = std::exchange(calls_, {});
   choose_stacks(look);
   if (request_.format != nullptr || !look.unnamed.empty() || !look.unjudged.empty())
-    look.recording = recording_of(session, {}, options_.by_count);
-  for (const LiveStack* stack : look.shown)
-    if (session.spaces().has_ended(stack->stack.space)) look.ended.insert(stack->stack.space);
-  look.sampled = session.accounting().is_sampled();
-  look.sampling = session.accounting().sampling_in_words();
-  look.losses = session.losses();
-  look.unseen_frees = session.counters().unseen_frees;
-  look.notes = filters_in_words(session.options());
+    look.recording = run.recording_of({}, options_.by_count);
+  look.losses = snapshot_->losses;
+  look.notes = filters_in_words(request_.probe);
   if (request_.format != nullptr && options_.older_ns != 0)
     look.notes.push_back(age_filter(options_.older_ns));
-  for (std::string& note : session.deaths().notes()) look.notes.push_back(std::move(note));
+  for (const std::string& note : snapshot_->deaths) look.notes.push_back(note);
   look.left_out = std::exchange(left_out_, 0);
   return look;
 }

@@ -20,17 +20,17 @@ class LeaksWatcher : public Watcher {
   // With a format in the request, pictures instead of text. Both must outlive this.
   LeaksWatcher(const LeaksOptions& options, const Request& request);
 
-  void begin(Session& session) override;
-  bool look(Session& session, double seconds) override;
-  void asked(Session& session, double seconds) override;
-  void end(Session& session, double seconds) override;
+  void begin(LiveRun& run) override;
+  bool look(LiveRun& run, double seconds) override;
+  void asked(LiveRun& run, double seconds) override;
+  void end(LiveRun& run, double seconds) override;
   bool wants_results(Recording& recording) override;
 
   void print_call(const bpf::call_record& call, const std::string& function);
 
  private:
-  void report(Session& session, double seconds, bool is_last);
-  LeaksLook take_look(Session& session, double seconds);
+  void report(LiveRun& run, double seconds, bool is_last);
+  LeaksLook take_look(LiveRun& run, double seconds);
   void choose_stacks(LeaksLook& look);
   std::vector<const LiveStack*> old_stacks(size_t most) const;
 

@@ -149,9 +149,9 @@ void LeaksWriter::print(LeaksLook& look) {
                 .stacks = 0,
                 .top = {},
                 .by_count = options_.by_count,
-                .sampling = look.sampling,
+                .sampling = look.snapshot->sampling,
                 .losses = look.losses,
-                .unseen_frees = look.unseen_frees,
+                .unseen_frees = look.snapshot->unseen_frees,
                 .notes = look.notes};
   for (const LiveStack* stack : look.shown) report.top.push_back(describe(look, *stack));
   before_.clear();
@@ -180,7 +180,7 @@ ReportedStack LeaksWriter::describe(const LeaksLook& look, const LiveStack& stac
     reported.process = names->second.process;
     reported.frames = names->second.frames;
   }
-  if (!reported.process.empty() && look.ended.contains(stack.stack.space))
+  if (!reported.process.empty() && look.snapshot->ended.contains(stack.stack.space))
     reported.process += ", which has ended";
   std::sort(reported.blocks.begin(), reported.blocks.end(),
             [](const LiveBlock& a, const LiveBlock& b) {
@@ -204,7 +204,7 @@ void LeaksWriter::name(LeaksLook& look) {
   stacks.insert(stacks.end(), look.unjudged.begin(), look.unjudged.end());
   if (stacks.empty()) return;
   Recording& recording = look.recording;
-  show_live(recording, stacks, options_.by_count, look.sampled);
+  show_live(recording, stacks, options_.by_count, look.snapshot->sampled);
   symbolize(recording, {.debug_servers = false, .memory_bytes = free_memory()});
   const std::vector<Aggregate> sums = std::move(recording.sums);
   for (size_t i = 0; i < stacks.size(); ++i) {
@@ -234,9 +234,9 @@ void LeaksWriter::draw(LeaksLook& look) const {
     lines_->flush();
   }
   Recording& recording = look.recording;
-  show_live(recording, look.shown, options_.by_count, look.sampled);
+  show_live(recording, look.shown, options_.by_count, look.snapshot->sampled);
   recording.meta.seconds = look.seconds;
-  recording.meta.sampling = look.sampling;
+  recording.meta.sampling = look.snapshot->sampling;
   recording.meta.notes = look.notes;
   const Profile profile =
       drawn_profile(recording, profile_of(recording, request_, false), request_);

@@ -46,11 +46,7 @@ struct LeaksLook {
   std::vector<const LiveStack*> unjudged;  // may be cut; only names can tell
   Recording recording;                     // spaces and files, where names are needed
   bool forget = false;                     // the names known so far
-  std::set<SpaceId> ended;
-  bool sampled = false;
-  std::string sampling;
   Losses losses;
-  uint64_t unseen_frees = 0;
   std::vector<std::string> notes;
   uint64_t left_out = 0;  // looks before this one that were due while the writer was busy
 };

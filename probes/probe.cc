@@ -7,7 +7,8 @@
 
 #include "core/error.h"
 #include "probes/common_options.h"
-#include "probes/run/session.h"
+#include "probes/loading/loaded_probe.h"
+#include "probes/run/rows.h"
 
 namespace memflame {
 
@@ -60,12 +61,12 @@ const ProbeValue& value_named(const Probe& probe, std::string_view name) {
               ExitCode::usage);
 }
 
-void Accounting::finish(Session& session, Recording& recording) {
+void Accounting::finish(const LoadedProbe& probe, Rows& rows) {
   // Where a column is in the kernel's sums: the variances have places of their own there.
   std::vector<size_t> places;
   size_t figures = 0;
   size_t variances = bpf::first_variance;
-  for (const ValueType& type : recording.types)
+  for (const ValueType& type : rows.recording().types)
     places.push_back(type.unit == Unit::variance ? variances++ : figures++);
   std::unordered_set<uint64_t> copies;
   const auto add = [&](uint64_t key, const int64_t* sums) {
@@ -77,12 +78,12 @@ void Accounting::finish(Session& session, Recording& recording) {
     // Each copy of a stack is one event, wherever its figures were added up.
     const bool is_copy = key >> 62 == 3;
     const int64_t events = is_copy ? int64_t{copies.insert(key).second} : events_of(sums);
-    session.add_row(recording, key, "", values, events);
+    rows.add(key, "", values, events);
   };
   for (const char* map : {"sums", "notes"})
-    session.object().for_each<uint64_t, bpf::sum>(
+    probe.object.for_each<uint64_t, bpf::sum>(
         map, [&](const uint64_t& key, const bpf::sum& sum) { add(key, sum.value); });
-  session.stack_log().for_each_amount(
+  rows.log().for_each_amount(
       [&](uint64_t key, const StackLog::Values& values) { add(key, values.data()); });
 }
 

@@ -18,7 +18,11 @@
 namespace memflame {
 
 class BpfObject;
-class Session;
+class OsLedger;
+class Rows;
+class Spaces;
+class StackLog;
+struct LoadedProbe;
 struct RunInfo;
 
 // One word after --value.
@@ -43,10 +47,10 @@ class Accounting {
   Accounting& operator=(const Accounting&) = delete;
   virtual ~Accounting() = default;
 
-  // Attaches the probe to the targets that exist.
-  virtual void attach(Session&) = 0;
-  // A file with code has come into a watched space; `late` if counting had begun.
-  virtual void attach_module(Session&, const Module&, bool /*late*/) {}
+  // Attaches the probe. Which processes are targets is known, and what they have mapped.
+  virtual void attach(LoadedProbe&, Spaces&) = 0;
+  // A file with code has come into a watched space. True if functions in it are probed now.
+  virtual bool attach_module(LoadedProbe&, const Module&) { return false; }
 
   // A space is watched from now on. A fresh one has just become another program and holds only what
   // the kernel put there; others can be read in /proc if the process still lives.
@@ -64,22 +68,25 @@ class Accounting {
   // A record that only this probe sends: its type is bpf::record_own or above.
   virtual void on_own_record(std::span<const std::byte> /*record*/) {}
   // About every 10 ms while counting.
-  virtual void on_poll(Session&) {}
+  virtual void on_poll(LoadedProbe&, const OsLedger&) {}
   // True if going on would do harm: counting then ends, whatever the user asked for.
   virtual bool wants_end() const { return false; }
   // For a look at a running run: what the stack with this key ends in, and its group. False leaves
   // the stack out, because its memory belongs to another one too.
-  virtual bool place(Session&, uint64_t /*key*/, RawStack&, std::string& /*group*/) { return true; }
+  virtual bool place(const LoadedProbe&, const StackLog&, uint64_t /*key*/, RawStack&,
+                     std::string& /*group*/) {
+    return true;
+  }
   // Whether figures are estimates, and the rate in words: "1 sample per 512 KiB"; "" = not known.
   virtual bool is_sampled() const { return false; }
   virtual std::string sampling_in_words() const { return ""; }
-  // Adds the rows, keyed by stack hash. The default takes the kernel's sums. Also called while
-  // counting goes on, so it must not change what is counted.
-  virtual void finish(Session&, Recording&);
+  // Adds the rows. The default takes the kernel's sums, and those of copied stacks. Also called
+  // while counting goes on, so it must not change what is counted.
+  virtual void finish(const LoadedProbe&, Rows&);
   // How many events added to a stack's sums in the kernel; for the default of finish().
   virtual int64_t events_of(const int64_t* /*sums*/) const { return 0; }
   // Sets recording.meta.reconciliation and notes from the rows and the figures of the OS.
-  virtual void reconcile(Session&, Recording&) {}
+  virtual void reconcile(const LoadedProbe&, const OsLedger&, Recording&) {}
   // Adds losses that only this probe can have. Called twice a second for the status line.
   virtual void add_losses(Losses&) const {}
   // The recording is complete. Throws Error if nothing of its processes could be seen; may add

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "probes/loading/kernel_features.h"
-#include "probes/run/session.h"
+#include "core/error.h"
+#include "probes/loading/loaded_probe.h"
 
 namespace memflame {
 
@@ -15,10 +15,10 @@ void choose_syscall_programs(bpf::config& config, BpfObject& object) {
   object.leave_out(classic ? "memflame_raw_leave" : "memflame_leave");
 }
 
-void attach_syscalls(Session& session, std::span<const char* const> calls) {
-  BpfObject& object = session.object();
-  Links& links = session.links();
-  if (!session.features().syscall_tracepoints) {
+void attach_syscalls(LoadedProbe& probe, std::span<const char* const> calls) {
+  BpfObject& object = probe.object;
+  Links& links = probe.links;
+  if (!probe.features.syscall_tracepoints) {
     links.raw_tracepoint(object.program("memflame_raw_leave"), "sys_exit");
     links.raw_tracepoint(object.program("memflame_raw_enter"), "sys_enter");
     return;

@@ -11,13 +11,13 @@
 namespace memflame {
 
 class BpfObject;
-class Session;
+struct LoadedProbe;
 
 // Keeps one of the two pairs of programs memflame_enter/_leave and memflame_raw_enter/_leave.
 void choose_syscall_programs(bpf::config& config, BpfObject& object);
 
 // Attaches that pair to the calls of these names ("brk"); the legs that leave first, which ignore
 // calls whose entry was not seen.
-void attach_syscalls(Session& session, std::span<const char* const> calls);
+void attach_syscalls(LoadedProbe& probe, std::span<const char* const> calls);
 
 }  // namespace memflame

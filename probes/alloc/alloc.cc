@@ -12,7 +12,8 @@
 #include "probes/alloc/attaching/uprobe_means.h"
 #include "probes/alloc/rate.h"
 #include "probes/loading/bpf_syscall.h"
-#include "probes/run/session.h"
+#include "probes/loading/loaded_probe.h"
+#include "probes/processes/os_ledger.h"
 #include "probes/variance.h"
 
 extern "C" {
@@ -117,20 +118,22 @@ std::span<const std::byte> object() { return {memflame_alloc_object, memflame_al
 
 }  // namespace
 
-void AllocRun::attach(Session& session) {
-  auto& rate = session.object().own_data<bpf::rate>();
+void AllocRun::attach(LoadedProbe& probe, Spaces& spaces) {
+  auto& rate = probe.object.own_data<bpf::rate>();
   if (own_.sample_bytes != 0) set_sampling(rate, own_.sample_bytes);
   if (own_.every > 1) set_every(rate, own_.every);
-  const UprobeMeans means = uprobe_means(own_.own_links, session.features());
-  if (own_.max_overhead > 0) governor_ = std::make_unique<Governor>(own_.max_overhead, means);
-  if (own_.own_links) return attach_allocators(*this, session);
+  const UprobeMeans means = uprobe_means(own_.own_links, probe.features);
+  if (own_.max_overhead > 0)
+    governor_ =
+        std::make_unique<Governor>(own_.max_overhead, means, options_.target.follow_children);
+  if (own_.own_links) return attach_allocators(*this, probe, spaces);
   auto price = std::async(std::launch::async, measure_entry_price, means);
-  attach_allocators(*this, session);
+  attach_allocators(*this, probe, spaces);
   say_price(price.get());
 }
 
-void AllocRun::attach_module(Session& session, const Module& module, bool late) {
-  attach_allocators_of(*this, session, module, late);
+bool AllocRun::attach_module(LoadedProbe& probe, const Module& module) {
+  return attach_allocators_of(*this, probe, module);
 }
 
 std::string AllocRun::sampling_in_words() const {
@@ -140,14 +143,14 @@ std::string AllocRun::sampling_in_words() const {
   return target_samples_ ? "as the program itself does it (otel_memory)" : "";
 }
 
-void AllocRun::reconcile(Session& session, Recording& recording) {
-  const bpf::counters counters = session.counters();
+void AllocRun::reconcile(const LoadedProbe& probe, const OsLedger& os, Recording& recording) {
+  const bpf::counters counters = probe.object.counters();
   const auto number = [](uint64_t n) { return with_commas(static_cast<int64_t>(n)); };
   const auto bytes = [](uint64_t n) { return iec_bytes(static_cast<int64_t>(n)); };
   recording.meta.sampling = sampling_in_words();
   recording.meta.reconciliation.push_back({.name = "VmRSS growth",
-                                           .captured = session.os().captured(recording, 0),
-                                           .os = session.os().growth().rss(),
+                                           .captured = os.captured(recording, 0),
+                                           .os = os.growth().rss(),
                                            .captured_is = "allocated and not freed"});
   std::string text = number(counters.events) + " allocations (" + bytes(counters.amount) + "), " +
                      number(counters.freed) + " of their blocks freed (" +
@@ -158,6 +161,7 @@ void AllocRun::reconcile(Session& session, Recording& recording) {
     text = "kept " + text + "; " + number(counters.passed_over) + " calls passed over";
   recording.meta.notes.push_back(text);
   if (governor_) {
+    if (!counting_) governor_->finish(probe, os);
     recording.meta.sampling =
         "as " + with_budget(governor_->budget().overhead().budget) + " of overhead allow";
     recording.meta.notes.push_back(governor_->budget().in_words());

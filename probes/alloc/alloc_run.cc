@@ -12,9 +12,11 @@
 #include "probes/alloc/attaching/unseen.h"
 #include "probes/alloc/finding/go_code.h"
 #include "probes/loading/bpf_object.h"
+#include "probes/loading/loaded_probe.h"
+#include "probes/processes/os_ledger.h"
 #include "probes/processes/procfs.h"
+#include "probes/run/rows.h"
 #include "probes/run/run.h"
-#include "probes/run/session.h"
 
 namespace memflame {
 namespace {
@@ -135,6 +137,7 @@ void AllocRun::say_late_processes(Recording& recording) const {
 }
 
 void AllocRun::armed() {
+  counting_ = true;
   if (own_.own_links) {
     process_links_.armed(monotonic_ns());
     process_links_.start();
@@ -237,8 +240,8 @@ void AllocRun::on_own_record(std::span<const std::byte> bytes) {
   seen.freed_by = record.freed_by;
 }
 
-void AllocRun::on_poll(Session& session) {
-  if (governor_) governor_->poll(session);
+void AllocRun::on_poll(LoadedProbe& probe, const OsLedger& os) {
+  if (governor_) governor_->poll(probe, os);
 }
 
 void AllocRun::say_unknown_sizes(Recording& recording) const {
@@ -279,23 +282,21 @@ void AllocRun::say_calls(const BpfObject& object, Recording& recording) const {
                                               : "calls of declared functions: " + text);
 }
 
-void AllocRun::finish(Session& session, Recording& recording) {
-  late_ = session.is_armed() ? process_links_.so_far() : process_links_.stop();
+void AllocRun::finish(const LoadedProbe& probe, Rows& rows) {
+  Recording& recording = rows.recording();
+  late_ = counting_ ? process_links_.so_far() : process_links_.stop();
   say_late_processes(recording);
-  Accounting::finish(session, recording);
-  if (governor_ && !session.is_armed()) governor_->finish(session);
-  const bpf::counters counters = session.counters();
+  Accounting::finish(probe, rows);
+  const bpf::counters counters = probe.object.counters();
   saw_calls_ = counters.events + counters.passed_over + counters.freed + counters.free_misses != 0;
   recording.shared_names = shared_names();
   if (own_.usable_size) say_unknown_sizes(recording);
-  leave_out_unsure(session.counters(), recording);
+  leave_out_unsure(counters, recording);
   if (!custom_.empty()) {
     say_inlined(recording);
-    say_calls(session.object(), recording);
+    say_calls(probe.object, recording);
   }
-  const auto row = [&](uint64_t key) {
-    return key == 0 ? RawStackId{} : session.row_of(recording, key);
-  };
+  const auto row = [&](uint64_t key) { return key == 0 ? RawStackId{} : rows.stack(key); };
   for (const auto& [key, seen] : candidates_) {
     const auto& [kind, families, freeing, allocating, freed] = key;
     Candidate& candidate = recording.candidates.emplace_back();

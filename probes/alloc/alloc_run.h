@@ -42,6 +42,7 @@ class AllocRun : public Accounting {
  public:
   explicit AllocRun(const ProbeOptions& options);
 
+  const ProbeOptions& options() const { return options_; }
   const AllocOptions& own() const { return own_; }
   // Some targets sample their blocks themselves and state each block's weight.
   void target_samples() { target_samples_ = true; }
@@ -75,21 +76,22 @@ class AllocRun : public Accounting {
   // Throws Error for a declared function that is missing or ambiguous.
   void require_custom() const;
 
-  void attach(Session& session) override;
-  void attach_module(Session& session, const Module& module, bool late) override;
+  void attach(LoadedProbe& probe, Spaces& spaces) override;
+  bool attach_module(LoadedProbe& probe, const Module& module) override;
   void on_call(const bpf::call_record& record) override;
   void on_own_record(std::span<const std::byte> record) override;
   void on_target(pid_t pid) override;
   void on_process(const bpf::space_record& record) override;
   void armed() override;
+  void disarmed() override { counting_ = false; }
   void add_losses(Losses& losses) const override;
   bool wants_end() const override { return governor_ && governor_->budget().is_over(); }
-  void on_poll(Session& session) override;
+  void on_poll(LoadedProbe& probe, const OsLedger& os) override;
   bool is_sampled() const override { return target_samples_ || memflame::is_sampled(own_); }
   std::string sampling_in_words() const override;
   int64_t events_of(const int64_t* sums) const override { return sums[3]; }
-  void finish(Session& session, Recording& recording) override;
-  void reconcile(Session& session, Recording& recording) override;
+  void finish(const LoadedProbe& probe, Rows& rows) override;
+  void reconcile(const LoadedProbe& probe, const OsLedger& os, Recording& recording) override;
   void judge(Recording& recording) override;
   void describe(RunInfo& info) const override;
 
@@ -116,6 +118,7 @@ class AllocRun : public Accounting {
 
   ProbeOptions options_;
   const AllocOptions& own_;  // of options_
+  bool counting_ = false;
   bool target_samples_ = false;
   std::vector<ProbedFunction> functions_;
   std::map<std::pair<uint64_t, uint64_t>, File> files_;  // by device and inode

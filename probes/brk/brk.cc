@@ -4,7 +4,10 @@
 #include "core/units.h"
 #include "probes/brk/segments.h"
 #include "probes/common_options.h"
-#include "probes/run/session.h"
+#include "probes/loading/loaded_probe.h"
+#include "probes/probe.h"
+#include "probes/processes/os_ledger.h"
+#include "probes/run/rows.h"
 #include "probes/syscall_probe.h"
 
 extern "C" {
@@ -31,44 +34,47 @@ struct BrkOptions : ProbeSettings {
 
 class BrkAccounting : public Accounting {
  public:
-  void attach(Session& session) override {
+  void attach(LoadedProbe& probe, Spaces&) override {
     constexpr std::array calls{"brk"};
-    attach_syscalls(session, calls);
+    attach_syscalls(probe, calls);
   }
   void on_event(const bpf::event_record& event) override {
     const uint64_t before = event.args[0];
     const uint64_t after = event.args[1];
     if (after == before) return;  // a query, or a call that failed
-    auto& [grown, outstanding, calls] = rows_[event.hash];
+    auto& [grown, outstanding, calls] = figures_[event.hash];
     calls += 1;
     grown += static_cast<int64_t>(after) - static_cast<int64_t>(before);
     heaps_[event.space].move(before, after, event.hash);
     net_ += static_cast<int64_t>(after) - static_cast<int64_t>(before);
   }
 
-  void finish(Session& session, Recording& recording) override {
-    auto rows = rows_;
-    int64_t net_pages = 0;
-    int64_t older = 0;
+  void finish(const LoadedProbe& probe, Rows& rows) override {
+    auto figures = figures_;
     for (const auto& [id, heap] : heaps_) {
       const uint32_t space = id;
       heap.for_each([&](uint64_t owner, int64_t bytes) {
-        rows[owner != 0 ? owner : uint64_t{space} << 8 | bpf::note_ring_full][1] += bytes;
+        figures[owner != 0 ? owner : uint64_t{space} << 8 | bpf::note_ring_full][1] += bytes;
       });
+    }
+    const bpf::counters counters = probe.object.counters();
+    if (counters.event_drops != 0)
+      figures[bpf::note_ring_full][0] += static_cast<int64_t>(counters.event_drop_bytes);
+    for (const auto& [hash, row] : figures) rows.add(hash, "", {row[0], row[1], row[2]}, row[2]);
+  }
+
+  void reconcile(const LoadedProbe&, const OsLedger& os, Recording& recording) override {
+    int64_t net_pages = 0;
+    int64_t older = 0;
+    for (const auto& [space, heap] : heaps_) {
       // [heap] is made of whole pages, the break is not.
       const auto page_up = [](uint64_t address) { return (address + 4095) & ~uint64_t{4095}; };
       const auto rounded = static_cast<int64_t>(page_up(heap.last_break())) -
                            static_cast<int64_t>(page_up(heap.first_break()));
-      if (session.os().has_figures(SpaceId{space})) net_pages += rounded;
+      if (os.has_figures(SpaceId{space})) net_pages += rounded;
       older += static_cast<int64_t>(heap.released_older());
     }
-    const bpf::counters counters = session.counters();
-    if (counters.event_drops != 0)
-      rows[bpf::note_ring_full][0] += static_cast<int64_t>(counters.event_drop_bytes);
-    for (const auto& [hash, row] : rows)
-      session.add_row(recording, hash, "", {row[0], row[1], row[2]}, row[2]);
-    recording.meta.reconciliation.push_back(
-        {"[heap] growth", net_pages, session.os().growth().heap});
+    recording.meta.reconciliation.push_back({"[heap] growth", net_pages, os.growth().heap});
     recording.meta.notes.push_back("net change of the break " + iec_bytes(net_) + " (" +
                                    with_commas(net_) + " bytes)");
     if (older != 0)
@@ -76,8 +82,8 @@ class BrkAccounting : public Accounting {
   }
 
  private:
-  std::unordered_map<uint64_t, std::array<int64_t, 3>> rows_;  // by stack hash
-  std::unordered_map<uint32_t, Segments> heaps_;               // by space
+  std::unordered_map<uint64_t, std::array<int64_t, 3>> figures_;  // by stack hash
+  std::unordered_map<uint32_t, Segments> heaps_;                  // by space
   int64_t net_ = 0;
 };
 

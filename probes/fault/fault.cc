@@ -4,7 +4,10 @@
 #include "core/units.h"
 #include "probes/common_options.h"
 #include "probes/fault/config.h"
-#include "probes/run/session.h"
+#include "probes/loading/loaded_probe.h"
+#include "probes/probe.h"
+#include "probes/processes/os_ledger.h"
+#include "probes/run/rows.h"
 
 extern "C" {
 extern const std::byte memflame_fault_object[];
@@ -71,25 +74,25 @@ struct Totals {
   std::array<int64_t, 2> compared{};  // in spaces for which there are figures of the OS
 };
 
-Totals totals_of_rows(Session& session, const Recording& recording) {
+Totals totals_of_rows(const OsLedger& os, const Recording& recording) {
   Totals totals;
   for (size_t i = 0; i < totals.all.size(); ++i) {
     for (const Aggregate& row : recording.sums) totals.all.at(i) += row.values[i];
-    totals.compared.at(i) = session.os().captured(recording, i);
+    totals.compared.at(i) = os.captured(recording, i);
   }
   return totals;
 }
 
-Totals totals_of_spaces(Session& session) {
+Totals totals_of_spaces(const LoadedProbe& probe, const OsLedger& os) {
   Totals totals;
-  session.object().for_each<uint32_t, bpf::space>("spaces",
-                                                  [&](const uint32_t& id, const bpf::space& space) {
-                                                    for (size_t i = 0; i < totals.all.size(); ++i) {
-                                                      totals.all.at(i) += space.totals[i];
-                                                      if (session.os().has_figures(SpaceId{id}))
-                                                        totals.compared.at(i) += space.totals[i];
-                                                    }
-                                                  });
+  probe.object.for_each<uint32_t, bpf::space>("spaces",
+                                              [&](const uint32_t& id, const bpf::space& space) {
+                                                for (size_t i = 0; i < totals.all.size(); ++i) {
+                                                  totals.all.at(i) += space.totals[i];
+                                                  if (os.has_figures(SpaceId{id}))
+                                                    totals.compared.at(i) += space.totals[i];
+                                                }
+                                              });
   return totals;
 }
 
@@ -106,12 +109,12 @@ class FaultAccounting : public Accounting {
   explicit FaultAccounting(const ProbeOptions& options)
       : pages_(counts_pages(options.value)), every_(every_of(options)) {}
 
-  void attach(Session& session) override {
+  void attach(LoadedProbe& probe, Spaces&) override {
     const auto put = [&](const char* program, const char* tracepoint) {
-      session.links().raw_tracepoint(session.object().program(program), tracepoint);
+      probe.links.raw_tracepoint(probe.object.program(program), tracepoint);
     };
     if (pages_) put("memflame_rss", "rss_stat");
-    if (pages_ && session.features().exact_rss_stat) return;
+    if (pages_ && probe.features.exact_rss_stat) return;
     put("memflame_fault_user", "page_fault_user");
     put("memflame_fault_kernel", "page_fault_kernel");
   }
@@ -123,21 +126,22 @@ class FaultAccounting : public Accounting {
     return pages_ ? sums[2] : sums[0] + sums[1];
   }
 
-  void reconcile(Session& session, Recording& recording) override {
+  void reconcile(const LoadedProbe& probe, const OsLedger& os, Recording& recording) override {
     const Totals totals =
-        is_sampled() ? totals_of_spaces(session) : totals_of_rows(session, recording);
+        is_sampled() ? totals_of_spaces(probe, os) : totals_of_rows(os, recording);
     if (is_sampled()) {
       recording.meta.sampling =
           "1 in " + with_commas(every_) + (pages_ ? " pages" : " page faults");
       recording.meta.notes.push_back("exact total of all events: " + in_words(recording, totals));
     }
     if (!pages_) return;
-    const OsMemory os = session.os().growth();
+    const OsMemory growth = os.growth();
     const int64_t net = totals.compared[0] - totals.compared[1];
-    recording.meta.reconciliation.push_back({"VmRSS growth", net * page_bytes, os.rss()});
+    recording.meta.reconciliation.push_back({"VmRSS growth", net * page_bytes, growth.rss()});
     recording.meta.notes.push_back((is_sampled() ? "" : in_words(recording, totals) + "; ") +
-                                   "VmRSS grew by anon " + iec_bytes(os.rss_anon) + ", file " +
-                                   iec_bytes(os.rss_file) + ", shmem " + iec_bytes(os.rss_shmem));
+                                   "VmRSS grew by anon " + iec_bytes(growth.rss_anon) + ", file " +
+                                   iec_bytes(growth.rss_file) + ", shmem " +
+                                   iec_bytes(growth.rss_shmem));
   }
 
  private:

@@ -14,7 +14,10 @@
 #include "probes/kernel/meminfo.h"
 #include "probes/kernel/options.h"
 #include "probes/kernel/slab_aliases.h"
-#include "probes/run/session.h"
+#include "probes/loading/loaded_probe.h"
+#include "probes/probe.h"
+#include "probes/processes/procfs.h"
+#include "probes/run/rows.h"
 
 extern "C" {
 extern const std::byte memflame_kernel_object[];
@@ -112,17 +115,17 @@ struct Cache {
 };
 
 // The name of every cache that was met, by number, with the names merged into it.
-std::map<uint32_t, std::string> cache_labels(Session& session) {
+std::map<uint32_t, std::string> cache_labels(const LoadedProbe& probe) {
   std::map<uint32_t, uint32_t> sizes;
-  session.object().for_each<uint64_t, Cache>(
+  probe.object.for_each<uint64_t, Cache>(
       "caches", [&](const uint64_t&, const Cache& cache) { sizes[cache.number] = cache.size; });
   const SlabAliases aliases("/sys/kernel/slab");
   std::map<uint32_t, std::string> labels;
   uint32_t count = 0;
-  session.object().lookup("cache_count", uint32_t{0}, count);
+  probe.object.lookup("cache_count", uint32_t{0}, count);
   for (uint32_t number = 1; number <= count && number < bpf::max_caches; ++number) {
     std::array<char, bpf::cache_name_length> text{};
-    if (!session.object().lookup("cache_names", number, text)) continue;
+    if (!probe.object.lookup("cache_names", number, text)) continue;
     // A cache that is gone has left its address to another: what is in the folder is not about it.
     const std::string name = clean_cache_name({text.data(), text.size()});
     const auto size = sizes.find(number);
@@ -175,7 +178,9 @@ constexpr int64_t doubtful_share = 50;  // more than one free in this many
 class KernelAccounting : public Accounting {
  public:
   explicit KernelAccounting(const ProbeOptions& options)
-      : wanted_(kind_of(options)), code_(needs_code(wanted_) ? read_file("/proc/kallsyms") : "") {
+      : wanted_(kind_of(options)),
+        all_tasks_(options.target.whole_system()),
+        code_(needs_code(wanted_) ? read_file("/proc/kallsyms") : "") {
     if (wanted_ == Kind::all && !code_.is_known())
       throw Error(
           "--kind all: /proc/kallsyms hides its addresses (kernel.kptr_restrict), and so the pages "
@@ -183,39 +188,37 @@ class KernelAccounting : public Accounting {
           ExitCode::requirement);
   }
 
-  void attach(Session& session) override {
+  void attach(LoadedProbe& probe, Spaces&) override {
     // Programs must not allocate, so what stands for lost stacks is there before they need it.
     for (uint64_t note = 1; note < bpf::note_count; ++note)
-      session.object().update("notes", note, bpf::sum{});
+      probe.object.update("notes", note, bpf::sum{});
     for (const Tracepoint& row : tracepoints)
       if (is_traced(wanted_, row.kind))
-        session.links().raw_tracepoint(session.object().program(row.program), row.name);
+        probe.links.raw_tracepoint(probe.object.program(row.program), row.name);
   }
 
   void armed() override { start_ = parse_meminfo(read_file("/proc/meminfo")); }
   void disarmed() override { end_ = parse_meminfo(read_file("/proc/meminfo")); }
 
-  void finish(Session& session, Recording& recording) override {
-    labels_ = cache_labels(session);
-    const std::map<uint32_t, std::string>& names = labels_;
+  void finish(const LoadedProbe& probe, Rows& rows) override {
+    Recording& recording = rows.recording();
+    labels_ = cache_labels(probe);
     live_.clear();
     allocations_.clear();
     left_out_ = 0;
     for (const char* map : {"sums", "notes"})
-      session.object().for_each<uint64_t, bpf::sum>(map,
-                                                    [&](const uint64_t& key, const bpf::sum& sum) {
-                                                      add(session, recording, names, key, sum);
-                                                    });
-    compare(session, recording);
-    say_doubtful(session, recording, names);
+      probe.object.for_each<uint64_t, bpf::sum>(
+          map, [&](const uint64_t& key, const bpf::sum& sum) { add(rows, key, sum); });
+    compare(recording);
+    say_doubtful(probe, recording);
     if (needs_code(wanted_) && !code_.is_known())
       recording.meta.notes.emplace_back(
           "pages and areas of other allocators are not told apart: /proc/kallsyms hides its "
           "addresses (kernel.kptr_restrict)");
   }
 
-  void reconcile(Session& session, Recording& recording) override {
-    const bpf::counters counters = session.counters();
+  void reconcile(const LoadedProbe& probe, const OsLedger&, Recording& recording) override {
+    const bpf::counters counters = probe.object.counters();
     recording.meta.notes.push_back(
         with_commas(static_cast<int64_t>(counters.events)) + " allocations (" +
         iec_bytes(static_cast<int64_t>(counters.amount)) + "), " +
@@ -225,14 +228,15 @@ class KernelAccounting : public Accounting {
         " freed without a trace and allocated again");
   }
 
-  bool place(Session& session, uint64_t key, RawStack& stack, std::string& group) override {
-    const uint16_t leaf = session.stack_log().leaf_of(key);
+  bool place(const LoadedProbe& probe, const StackLog& stacks, uint64_t key, RawStack& stack,
+             std::string& group) override {
+    const uint16_t leaf = stacks.leaf_of(key);
     if (leaf == 0) return true;
     const Place place = place_of(leaf, code_.user_of(stack.pcs), wanted_);
     if (wanted_ == Kind::all && place.counted_elsewhere) return false;
     group = place.group;
     if ((leaf & ~bpf::leaf_which) == bpf::leaf_cache && !labels_.contains(leaf & bpf::leaf_which))
-      labels_ = cache_labels(session);
+      labels_ = cache_labels(probe);
     stack.leaf = name_of(leaf, labels_);
     return true;
   }
@@ -242,13 +246,13 @@ class KernelAccounting : public Accounting {
     return kind == Kind::all || kind == Kind::pages || kind == Kind::vmalloc;
   }
 
-  void add(Session& session, Recording& recording, const std::map<uint32_t, std::string>& names,
-           uint64_t key, const bpf::sum& sum) {
+  void add(Rows& rows, uint64_t key, const bpf::sum& sum) {
+    Recording& recording = rows.recording();
     const std::vector<int64_t> row(sum.value, sum.value + recording.types.size());
     if (std::all_of(row.begin(), row.end(), [](int64_t v) { return v == 0; })) return;
-    const uint16_t leaf = session.stack_log().leaf_of(key);
-    if (leaf == 0) return session.add_row(recording, key, "", row, row[3]);
-    const RawStack* stack = session.stack_log().find(key);
+    const uint16_t leaf = rows.log().leaf_of(key);
+    if (leaf == 0) return rows.add(key, "", row, row[3]);
+    const RawStack* stack = rows.log().find(key);
     const MemoryUser user = code_.user_of(stack->pcs);
     const Place place = place_of(leaf, user, wanted_);
     if (wanted_ == Kind::all && place.counted_elsewhere) {
@@ -258,8 +262,8 @@ class KernelAccounting : public Accounting {
     allocations_[leaf] += row[3];
     const Kind kind = kind_of_leaf(leaf);
     if (kind != Kind::vmalloc || !place.counted_elsewhere) live_[kind] += row[0];
-    session.add_row(recording, key, place.group, row, row[3]);
-    recording.stacks[recording.sums.back().stack.index].leaf = name_of(leaf, names);
+    rows.add(key, place.group, row, row[3]);
+    recording.stacks[recording.sums.back().stack.index].leaf = name_of(leaf, labels_);
   }
 
   static std::string name_of(uint16_t leaf, const std::map<uint32_t, std::string>& names) {
@@ -269,25 +273,23 @@ class KernelAccounting : public Accounting {
   }
 
   // Where many frees were not seen, some of what is still to be allocated again is free, too.
-  void say_doubtful(Session& session, Recording& recording,
-                    const std::map<uint32_t, std::string>& names) const {
+  void say_doubtful(const LoadedProbe& probe, Recording& recording) const {
     for (const auto& [leaf, allocations] : allocations_) {
       uint32_t count = 0;
-      if (!session.object().lookup("unseen", uint32_t{leaf}, count)) continue;
+      if (!probe.object.lookup("unseen", uint32_t{leaf}, count)) continue;
       if (count == 0 || int64_t{count} * doubtful_share < allocations) continue;
       recording.meta.notes.push_back(
-          name_of(leaf, names) + ": " + with_commas(count) + " of " + with_commas(allocations) +
+          name_of(leaf, labels_) + ": " + with_commas(count) + " of " + with_commas(allocations) +
           " were freed in a way that cannot be traced, so some shown as live may be free");
     }
   }
 
-  void compare(const Session& session, Recording& recording) {
-    const bool all_tasks = session.options().target.whole_system();
+  void compare(Recording& recording) const {
     const auto row = [&](Kind kind, const char* what, int64_t growth) {
       if (is_traced(wanted_, kind))
         recording.meta.reconciliation.push_back(
-            {.name = std::string(what) + (all_tasks ? "" : " of the whole system"),
-             .captured = live_[kind],
+            {.name = std::string(what) + (all_tasks_ ? "" : " of the whole system"),
+             .captured = live_.contains(kind) ? live_.at(kind) : 0,
              .os = growth,
              .captured_is = "allocated and not freed"});
     };
@@ -305,6 +307,7 @@ class KernelAccounting : public Accounting {
   }
 
   Kind wanted_;
+  bool all_tasks_;
   KernelCode code_;
   KernelMemory start_, end_;
   std::map<uint32_t, std::string> labels_;  // of caches, as far as they were met

@@ -147,7 +147,7 @@ bpf_program* BpfObject::program(std::string_view name) const {
 // In batches: a table of a million entries takes a fraction of a second, and going on from a key
 // that has just been deleted would begin anew.
 void BpfObject::for_each_bytes(std::string_view name, size_t key_size, size_t value_size,
-                               const std::function<void(const void*, const void*)>& visit) {
+                               const std::function<void(const void*, const void*)>& visit) const {
   const int fd = map(name);
   uint32_t room = first_batch;
   std::vector<std::byte> keys(room * key_size);
@@ -181,7 +181,7 @@ void BpfObject::for_each_bytes(std::string_view name, size_t key_size, size_t va
 
 // For maps that know no batches.
 void BpfObject::walk_bytes(int fd, size_t key_size, size_t value_size,
-                           const std::function<void(const void*, const void*)>& visit) {
+                           const std::function<void(const void*, const void*)>& visit) const {
   std::vector<std::byte> key(key_size);
   std::vector<std::byte> next(key_size);
   std::vector<std::byte> value(value_size);

@@ -44,7 +44,8 @@ class BpfObject {
   // Visits every entry of a hash map, each at most once, although programs go on changing it. The
   // visitor must not change the map.
   template <class Key, class Value>
-  void for_each(std::string_view name, const std::function<void(const Key&, const Value&)>& visit) {
+  void for_each(std::string_view name,
+                const std::function<void(const Key&, const Value&)>& visit) const {
     for_each_bytes(name, sizeof(Key), sizeof(Value), [&](const void* key, const void* value) {
       visit(*static_cast<const Key*>(key), *static_cast<const Value*>(value));
     });
@@ -86,9 +87,9 @@ class BpfObject {
   void set_own_bytes(std::span<const std::byte> block);
   void* map_own_data(size_t bytes);
   void for_each_bytes(std::string_view name, size_t key_size, size_t value_size,
-                      const std::function<void(const void*, const void*)>& visit);
+                      const std::function<void(const void*, const void*)>& visit) const;
   void walk_bytes(int fd, size_t key_size, size_t value_size,
-                  const std::function<void(const void*, const void*)>& visit);
+                  const std::function<void(const void*, const void*)>& visit) const;
   void update_bytes(std::string_view name, const void* key, const void* value);
   bool lookup_bytes(std::string_view name, const void* key, void* value) const;
 

@@ -6,8 +6,13 @@
 
 #include "core/units.h"
 #include "probes/common_options.h"
+#include "probes/loading/loaded_probe.h"
 #include "probes/mmap/intervals.h"
-#include "probes/run/session.h"
+#include "probes/probe.h"
+#include "probes/processes/os_ledger.h"
+#include "probes/processes/procfs.h"
+#include "probes/processes/spaces.h"
+#include "probes/run/rows.h"
 #include "probes/syscall_probe.h"
 
 extern "C" {
@@ -59,9 +64,9 @@ class MmapAccounting : public Accounting {
  public:
   explicit MmapAccounting(std::optional<MapKind> kind) : kind_(kind) {}
 
-  void attach(Session& session) override {
+  void attach(LoadedProbe& probe, Spaces&) override {
     constexpr std::array calls{"mmap", "munmap", "mremap", "mprotect"};
-    attach_syscalls(session, calls);
+    attach_syscalls(probe, calls);
   }
 
   // By the time a fresh program could be read, it has mapped its libraries; those are its own
@@ -111,40 +116,47 @@ class MmapAccounting : public Accounting {
     }
   }
 
-  void finish(Session& session, Recording& recording) override {
+  void finish(const LoadedProbe& probe, Rows& rows) override {
+    auto figures = figures_;
+    for (const auto& [id, space] : spaces_)
+      space.intervals.for_each([&](uint64_t start, uint64_t end, const Intervals::Part& part) {
+        if (part.owner == Intervals::before_start) return;
+        figures[{part.owner, part.kind}][0] += static_cast<int64_t>(end - start);
+      });
+    const bpf::counters counters = probe.object.counters();
+    if (counters.event_drops != 0)
+      figures[{bpf::note_ring_full, MapKind::anon}][1] +=
+          static_cast<int64_t>(counters.event_drop_bytes);
+    for (const auto& [key, row] : figures)
+      if (!kind_ || *kind_ == key.second)
+        rows.add(key.first, std::string(groups[static_cast<size_t>(key.second)]),
+                 {row[0], row[1], row[2]}, row[2]);
+  }
+
+  void reconcile(const LoadedProbe&, const OsLedger& os, Recording& recording) override {
     std::array<int64_t, kinds> by_kind{};
-    auto rows = rows_;
     int64_t net = 0;
     int64_t released_older = 0;
     for (const auto& [id, space] : spaces_) {
       const auto released = static_cast<int64_t>(space.intervals.released_older());
-      const bool compared = session.os().has_figures(SpaceId{id});
+      const bool compared = os.has_figures(SpaceId{id});
       released_older += released;
       if (compared) net -= released;
       space.intervals.for_each([&](uint64_t start, uint64_t end, const Intervals::Part& part) {
         if (part.owner == Intervals::before_start) return;
         const auto bytes = static_cast<int64_t>(end - start);
-        rows[{part.owner, part.kind}][0] += bytes;
         by_kind[static_cast<size_t>(part.kind)] += bytes;
         if (compared) net += bytes;
       });
     }
-    const bpf::counters counters = session.counters();
-    if (counters.event_drops != 0)
-      rows[{bpf::note_ring_full, MapKind::anon}][1] +=
-          static_cast<int64_t>(counters.event_drop_bytes);
     std::string of_kinds;
     for (size_t i = 0; i < kinds; ++i)
       of_kinds += (i ? ", " : "") + std::string(kind_words[i].name) + " " + iec_bytes(by_kind[i]);
-    for (const auto& [key, row] : rows)
-      if (!kind_ || *kind_ == key.second)
-        session.add_row(recording, key.first, std::string(groups[static_cast<size_t>(key.second)]),
-                        {row[0], row[1], row[2]}, row[2]);
     // VmSize also grows by brk and by the stack, and shrinks by what was mapped before the start.
-    const OsMemory os = session.os().growth();
+    const OsMemory growth = os.growth();
     recording.meta.reconciliation.push_back(
         {"VmSize growth (mmap + [heap] + stack - older mappings released)",
-         net + os.heap + os.stack, os.vm_size});
+         net + growth.heap + growth.stack, growth.vm_size});
     recording.meta.notes.push_back("outstanding by kind: " + of_kinds);
     if (kind_)
       recording.meta.notes.push_back("shown: only --kind " +
@@ -178,13 +190,14 @@ class MmapAccounting : public Accounting {
   }
 
   void count(uint64_t hash, MapKind kind, uint64_t bytes) {
-    auto& row = rows_[{hash, kind}];
+    auto& row = figures_[{hash, kind}];
     row[1] += static_cast<int64_t>(bytes);
     row[2] += 1;
   }
 
-  std::optional<MapKind> kind_;                                          // shown; none: all of them
-  std::map<std::pair<uint64_t, MapKind>, std::array<int64_t, 3>> rows_;  // by stack hash and kind
+  std::optional<MapKind> kind_;  // shown; none: all of them
+  // By stack hash and kind.
+  std::map<std::pair<uint64_t, MapKind>, std::array<int64_t, 3>> figures_;
   std::unordered_map<uint32_t, Watched> spaces_;
 };
 

@@ -76,7 +76,7 @@ class StatusLine {
                  with_commas(static_cast<int64_t>(c.events)).c_str(),
                  human(static_cast<int64_t>(c.amount), {"", unit_}).c_str(),
                  with_commas(static_cast<int64_t>(lost)).c_str(),
-                 iec_bytes(static_cast<int64_t>(own + session.object().map_memory())).c_str());
+                 iec_bytes(static_cast<int64_t>(own + session.map_memory())).c_str());
     shown_ = true;
   }
 
@@ -135,7 +135,7 @@ Run run_probe(const Probe& probe, const ProbeOptions& options, Command* command,
       session.poll(poll_ms);
       const double seconds = seconds_since(armed);
       if (options.seconds && seconds >= *options.seconds) break;
-      if (session.accounting().wants_end()) break;
+      if (session.wants_end()) break;
       const int signal = signals.arrived();
       if (is_stop(signal)) {
         run.info.interrupted = signal == SIGTERM;
@@ -152,20 +152,9 @@ Run run_probe(const Probe& probe, const ProbeOptions& options, Command* command,
   session.disarm();
   run.info.seconds = seconds_since(armed);
   observer.end(session, run.info.seconds);
-  run.info.counters = session.counters();
-  run.info.features = session.features();
-  run.info.map_bytes = session.object().map_memory();
   run.recording = session.finish();
   keep_privileges_for(Step::writing);
-  run.info.counters = session.counters();
-  run.info.mode = options.stacks;
-  run.info.stacks = session.stacks();
-  run.info.tables = session.unwinder().tables();
-  run.info.cache_problem = session.unwinder().cache_problem();
-  run.info.pids = session.os().pids();
-  run.info.os_growth = session.os().growth();
-  session.accounting().describe(run.info);
-  run.info.without_end = session.os().without_figures();
+  session.describe(run.info);
   run.recording.meta.seconds = run.info.seconds;
   if (const std::string note = memory_note(run.info.memory, run.recording.losses); !note.empty())
     run.recording.meta.notes.push_back(note);

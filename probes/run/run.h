@@ -38,7 +38,7 @@ struct RunInfo {
 };
 
 class Command;
-class Session;
+class LiveRun;
 
 // Observes a run while it goes on.
 class Observer {
@@ -48,12 +48,12 @@ class Observer {
   Observer& operator=(const Observer&) = delete;
   virtual ~Observer() = default;
 
-  virtual void begin(Session&) {}  // everything is attached, and counting is about to begin
+  virtual void begin(LiveRun&) {}  // everything is attached, and counting is about to begin
   // Called about every 10 ms. False: enough was seen.
-  virtual bool look(Session&, double seconds) = 0;
+  virtual bool look(LiveRun&, double seconds) = 0;
   // SIGUSR1: the result so far is requested.
-  virtual void asked(Session&, double seconds) = 0;
-  virtual void end(Session&, double seconds) = 0;  // counting has ended, for any reason
+  virtual void asked(LiveRun&, double seconds) = 0;
+  virtual void end(LiveRun&, double seconds) = 0;  // counting has ended, for any reason
 };
 
 struct Run {

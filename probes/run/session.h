@@ -1,46 +1,28 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// One run of one probe: the loaded object, its attachments, and what has come in so far.
+// One run of one probe: says in which order its parts act. The parts are the probe in the kernel,
+// the processes it watches, the ring of records, the stacks, and the probe's own accounting.
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <span>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "core/recording.h"
-#include "probes/loading/bpf_object.h"
-#include "probes/loading/kernel_features.h"
-#include "probes/loading/links.h"
-#include "probes/pids/pid_namespace.h"
+#include "probes/loading/loaded_probe.h"
+#include "probes/loading/ring.h"
 #include "probes/probe.h"
-#include "probes/processes/deaths.h"
-#include "probes/processes/os_ledger.h"
-#include "probes/processes/sideband.h"
-#include "probes/processes/spaces.h"
-#include "probes/run/stack_dump.h"
-#include "probes/run/stack_log.h"
-#include "probes/run/unwinder.h"
-
-struct ring_buffer;
+#include "probes/processes/processes.h"
+#include "probes/run/live_run.h"
+#include "probes/run/rows.h"
+#include "probes/run/stack_intake.h"
 
 namespace memflame {
 
-class Session {
+class Session : public LiveRun {
  public:
   // Loads the probe's object and starts watching processes come and go. Throws Error.
   Session(const Probe& probe, const ProbeOptions& options);
-  ~Session();
-  Session(const Session&) = delete;
-  Session& operator=(const Session&) = delete;
-
-  const ProbeOptions& options() const { return options_; }
-  const KernelFeatures& features() const { return features_; }
-  BpfObject& object() { return object_; }
-  Links& links() { return links_; }
-  Spaces& spaces() { return spaces_; }
-  Accounting& accounting() { return *accounting_; }
+  ~Session() override;
 
   // Makes a process a target. One that waits for exec counts from the program's first instruction.
   void add_target(pid_t pid, bool waits_for_exec);
@@ -51,68 +33,42 @@ class Session {
   void arm();     // counting begins
   void disarm();  // counting ends, at once
   void poll(int timeout_ms);
+  // True if going on would do harm.
+  bool wants_end() const { return accounting_->wants_end(); }
+
+  Snapshot snapshot(const SnapshotOptions& options) override;
+  Recording recording_of(std::span<const LiveStack* const> stacks, bool by_count) override;
+  Recording so_far() override;
 
   // Everything seen, as a value; the session is used up.
   Recording finish();
-  // What was seen so far, while counting goes on: without the figures of the OS, and without notes.
-  Recording so_far();
-  bool is_armed() const { return armed_; }
+  // Adds the facts that are not in the recording.
+  void describe(RunInfo& info) const;
 
-  bpf::counters counters() const { return object_.counters(); }
+  const KernelFeatures& features() const { return loaded_.features; }
+  bpf::counters counters() const { return loaded_.object.counters(); }
+  uint64_t map_memory() const { return loaded_.object.map_memory(); }
   Losses losses() const;  // up to now
-  const OsLedger& os() const { return os_; }
-  const Unwinder& unwinder() const { return unwinder_; }
-  const Deaths& deaths() const { return deaths_; }
-  StackStatistics stacks() const { return unwinder_.statistics(counters()); }
-
-  void count_late_attach() { ++late_attaches_; }
-
-  // Adds to a row of the recording, by the key of a stack; used by Accounting.
-  void add_row(Recording& recording, uint64_t key, const std::string& group,
-               const std::vector<int64_t>& values, int64_t events);
-  RawStackId row_of(Recording& recording, uint64_t key) { return stacks_.row(recording, key); }
-  const StackLog& stack_log() const { return stacks_; }
 
  private:
-  void read_log();
-  Recording sums();
-  void look_at_mappings();
-  void look_at_ring();
+  std::vector<pid_t> targets_now() const;
+  void prepare(bpf::config& config);
   void meet(std::span<const std::byte> record);
-  static int keep_record(void* session, void* data, size_t size);
   void on_record(std::span<const std::byte> record);
   void on_space(const bpf::space_record& record);
-  void place(SpaceId space, uint64_t cgroup);
-  void on_stack(const bpf::stack_record& record, size_t size);
-  void on_copy(std::span<const std::byte> data);
+  void look_at_mappings();
+  Recording sums();
 
   const Probe& probe_;
   ProbeOptions options_;
-  KernelFeatures features_;
-  PidNamespace pids_;
-  BpfObject object_;
-  Sideband sideband_;
-  Spaces spaces_;
+  LoadedProbe loaded_;
+  Processes processes_;
   std::unique_ptr<Accounting> accounting_;
-  ring_buffer* ring_ = nullptr;
-
-  Unwinder unwinder_;
-  StackLog stacks_;
-  // Taken from the ring, but not looked at before the log of mappings has been: then whatever a
-  // record speaks of is known.
-  std::vector<std::byte> waiting_;
-  std::vector<std::byte> handling_;         // of it, those that are looked at now
-  std::unique_ptr<bpf::copy_record> copy_;  // the one looked at
+  StackIntake stacks_;
+  std::unique_ptr<Ring> ring_;  // there when the object is loaded
   uint64_t looked_at_mappings_ns_ = 0;
-  std::optional<StackDump> dump_;
-  std::optional<Cgroups> cgroups_;  // that are watched
-  OsLedger os_;
-  Deaths deaths_;
-  uint64_t next_reading_ns_ = 0;
   uint64_t late_attaches_ = 0;
   bool armed_ = false;
-
-  Links links_;  // last member: detached first
 };
 
 }  // namespace memflame

@@ -6,7 +6,10 @@
 #include <unordered_map>
 #include <utility>
 
-#include "probes/run/session.h"
+#include "probes/loading/loaded_probe.h"
+#include "probes/probe.h"
+#include "probes/processes/processes.h"
+#include "probes/run/stack_log.h"
 #include "probes/variance.h"
 
 namespace memflame {
@@ -29,9 +32,9 @@ Amount amount_of(const int64_t* sum) {
           static_cast<double>(sum[bpf::first_variance + 1])};
 }
 
-ByStack from_blocks(Session& session, const SnapshotOptions& options, uint64_t now) {
+ByStack from_blocks(const BpfObject& object, const SnapshotOptions& options, uint64_t now) {
   ByStack stacks;
-  session.object().for_each<bpf::block_key, bpf::block>(
+  object.for_each<bpf::block_key, bpf::block>(
       "blocks", [&](const bpf::block_key& key, const bpf::block& block) {
         LiveStack& stack = stacks[block.hash];
         const Amount amount = amount_of(block);
@@ -44,17 +47,17 @@ ByStack from_blocks(Session& session, const SnapshotOptions& options, uint64_t n
   return stacks;
 }
 
-ByStack from_sums(Session& session) {
+ByStack from_sums(const SnapshotSource& source) {
   ByStack stacks;
   const auto add = [&](uint64_t key, const int64_t* sum) {
     stacks[key].live += amount_of(sum);
     stacks[key].old = stacks[key].live;
   };
   for (const char* map : {"sums", "notes"})
-    session.object().for_each<uint64_t, bpf::sum>(
+    source.probe.object.for_each<uint64_t, bpf::sum>(
         map, [&](const uint64_t& key, const bpf::sum& sum) { add(key, sum.value); });
-  session.poll(0);  // what copied stacks have comes this way
-  session.stack_log().for_each_amount(
+  source.catch_up();  // what copied stacks have comes this way
+  source.stacks.for_each_amount(
       [&](uint64_t key, const StackLog::Values& values) { add(key, values.data()); });
   return stacks;
 }
@@ -89,21 +92,29 @@ Amount& Amount::operator+=(const Amount& other) {
   return *this;
 }
 
-Snapshot take_snapshot(Session& session, const SnapshotOptions& options) {
+Snapshot take_snapshot(const SnapshotSource& source, const SnapshotOptions& options) {
   Snapshot snapshot;
   snapshot.time_ns = monotonic_ns();
   const bool by_blocks = options.older_ns != 0 || options.blocks;
-  ByStack found = by_blocks ? from_blocks(session, options, snapshot.time_ns) : from_sums(session);
-  session.poll(0);  // stacks are announced before they have blocks
-  for (auto& [key, stack] : without_copies(session.stack_log(), std::move(found))) {
+  ByStack found =
+      by_blocks ? from_blocks(source.probe.object, options, snapshot.time_ns) : from_sums(source);
+  source.catch_up();  // stacks are announced before they have blocks
+  for (auto& [key, stack] : without_copies(source.stacks, std::move(found))) {
     if (stack.live.bytes == 0 && stack.live.blocks == 0) continue;
     stack.key = key;
-    stack.stack = session.stack_log().stack_of(key);
-    if (!session.accounting().place(session, key, stack.stack, stack.group)) continue;
+    stack.stack = source.stacks.stack_of(key);
+    if (!source.accounting.place(source.probe, source.stacks, key, stack.stack, stack.group))
+      continue;
+    if (source.processes.spaces().has_ended(stack.stack.space))
+      snapshot.ended.insert(stack.stack.space);
     snapshot.live += stack.live;
     snapshot.old += stack.old;
     snapshot.stacks.push_back(std::move(stack));
   }
+  snapshot.sampled = source.accounting.is_sampled();
+  snapshot.sampling = source.accounting.sampling_in_words();
+  snapshot.unseen_frees = source.probe.object.counters().unseen_frees;
+  snapshot.deaths = source.processes.deaths().notes();
   return snapshot;
 }
 
@@ -132,15 +143,6 @@ void show_live(Recording& recording, std::span<const LiveStack* const> stacks, b
                               stack->group, std::move(values), stack->old.blocks});
     recording.stacks.push_back(stack->stack);
   }
-}
-
-Recording recording_of(Session& session, std::span<const LiveStack* const> stacks, bool by_count) {
-  Recording recording;
-  show_live(recording, stacks, by_count, session.accounting().is_sampled());
-  recording.meta.sampling = session.accounting().sampling_in_words();
-  recording.losses = session.losses();
-  session.spaces().copy_to(recording);
-  return recording;
 }
 
 }  // namespace memflame

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -11,7 +13,10 @@
 
 namespace memflame {
 
-class Session;
+class Accounting;
+class Processes;
+class StackLog;
+struct LoadedProbe;
 
 struct Amount {
   int64_t bytes = 0, blocks = 0;
@@ -45,17 +50,29 @@ struct Snapshot {
   uint64_t time_ns = 0;  // CLOCK_MONOTONIC
   Amount live, old;      // the sums of all stacks
   std::vector<LiveStack> stacks;
+  std::set<SpaceId> ended;  // of those the stacks belong to
+  bool sampled = false;
+  std::string sampling;  // the rate in words; "" = all blocks, or not known
+  Losses losses;         // up to now
+  uint64_t unseen_frees = 0;
+  std::vector<std::string> deaths;  // notes on watched processes that were killed
+};
+
+// What a snapshot is taken from.
+struct SnapshotSource {
+  const LoadedProbe& probe;
+  Accounting& accounting;
+  const StackLog& stacks;
+  const Processes& processes;
+  std::function<void()> catch_up;  // takes the records that BPF programs have sent up to now
 };
 
 // Nothing is stopped meanwhile: a block that comes or goes while the table is read is in the
 // snapshot or not, with all of its figures. Without ages and blocks, sums of the kernel are taken,
 // and the table need not be read.
-Snapshot take_snapshot(Session& session, const SnapshotOptions& options);
+Snapshot take_snapshot(const SnapshotSource& source, const SnapshotOptions& options);
 
 // Makes the old blocks of some stacks, as bytes and as a number, what a recording is about.
 void show_live(Recording& recording, std::span<const LiveStack* const> stacks, bool by_count,
                bool sampled);
-// The same as a recording of its own, of a run that had ended then.
-Recording recording_of(Session& session, std::span<const LiveStack* const> stacks, bool by_count);
-
 }  // namespace memflame

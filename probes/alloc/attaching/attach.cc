@@ -16,8 +16,9 @@
 #include "probes/alloc/custom/usdt.h"
 #include "probes/alloc/finding/allocators.h"
 #include "probes/alloc/finding/code.h"
+#include "probes/loading/loaded_probe.h"
 #include "probes/processes/command.h"
-#include "probes/run/session.h"
+#include "probes/processes/spaces.h"
 #include "probes/unique_fd.h"
 
 namespace memflame {
@@ -84,7 +85,7 @@ bool is_stepped(int fd, uint64_t offset, bool long_nops) {
   return !instruction || instruction->cost != ProbeCost::emulated;
 }
 
-void number(AllocRun& run, Session& session, AllocatorProbes& probes, const LookedAt& at) {
+void number(AllocRun& run, LoadedProbe& probe, AllocatorProbes& probes, const LookedAt& at) {
   for (AllocatorSite& site : probes.sites) {
     const std::string& allocator = probes.allocators.at(site.shape.allocator);
     const std::string name = function_of(site.text);
@@ -94,60 +95,60 @@ void number(AllocRun& run, Session& session, AllocatorProbes& probes, const Look
                                          .file = at.path,
                                          .gives = gives,
                                          .declared = site.declared});
-    site.shape.stepped = is_stepped(at.fd, site.offset, session.features().emulates_long_nops);
+    site.shape.stepped = is_stepped(at.fd, site.offset, probe.features.emulates_long_nops);
     site.shape.leaf = is_leaf(allocator, name);
     site.shape.usable = static_cast<unsigned>(usable_of(allocator, name)) & 3U;
     for (const uint64_t offset : site.own_calls) {
       const bpf::own_call call{.function = static_cast<uint32_t>(site.shape.function),
                                .distance = static_cast<int32_t>(offset - site.offset)};
-      session.object().update("own_calls", call, uint32_t{1});
+      probe.object.update("own_calls", call, uint32_t{1});
     }
   }
 }
 
 // Puts them on the watched processes, or on all that use the file.
-void put_on(AllocRun& run, Session& session, int fd, std::vector<Put> puts) {
+void put_on(AllocRun& run, LoadedProbe& probe, int fd, std::vector<Put> puts) {
   if (run.own().own_links)
     return run.process_links().add({UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, 0)), std::move(puts)});
   for (const Put& put : puts)
-    session.links().uprobes(put.program, "/proc/self/fd/" + std::to_string(fd), put.sites, put.kind,
-                            0);
+    probe.links.uprobes(put.program, "/proc/self/fd/" + std::to_string(fd), put.sites, put.kind, 0);
 }
 
 // Frees come before allocations in the list.
-void put_probes(AllocRun& run, Session& session, const std::vector<AllocatorSite>& sites, int fd) {
+void put_probes(AllocRun& run, LoadedProbe& probe, const std::vector<AllocatorSite>& sites,
+                int fd) {
   std::vector<UprobeSite> all;
   std::vector<UprobeSite> returning;
   std::vector<UprobeSite> others;
   std::vector<UprobeSite> of_go;
   for (const AllocatorSite& site : sites) {
-    const UprobeSite probe{site.offset, std::bit_cast<uint64_t>(site.shape)};
-    (site.shape.action == bpf::action_free_go ? of_go : all).push_back(probe);
+    const UprobeSite where{site.offset, std::bit_cast<uint64_t>(site.shape)};
+    (site.shape.action == bpf::action_free_go ? of_go : all).push_back(where);
     const bool returns = site.shape.action == bpf::action_allocate && !site.shape.own_end;
-    (returns ? returning : others).push_back(probe);
+    (returns ? returning : others).push_back(where);
   }
   const auto program = [&](const char* name) {
-    return bpf_program__fd(session.object().program(name));
+    return bpf_program__fd(probe.object.program(name));
   };
   const bool own_links = run.own().own_links;
-  const UprobeMeans means = uprobe_means(own_links, session.features());
+  const UprobeMeans means = uprobe_means(own_links, probe.features);
   const UprobeKind returns = means.multi ? UprobeKind::multi_returns : UprobeKind::returns;
   const UprobeKind entry = means.multi ? UprobeKind::multi_entry : UprobeKind::entry;
   const int enter =
       of_go.empty() && means.session && !own_links ? -1 : program("memflame_alloc_enter");
   if (means.session && !own_links)
     return put_on(
-        run, session, fd,
+        run, probe, fd,
         {{enter, entry, of_go}, {program("memflame_alloc_session"), UprobeKind::session, all}});
   const int leave = program("memflame_alloc_return");
   // Returns before entries, so that the end of every call that is seen to begin is seen, too.
   if (!means.session)
-    return put_on(run, session, fd,
+    return put_on(run, probe, fd,
                   {{enter, entry, of_go}, {leave, returns, returning}, {enter, entry, all}});
   // A session link makes all calls return through the kernel in processes that it is not for, and a
   // C++ exception does not get through there: it takes the calls that return, and no others.
   const int both = program("memflame_alloc_session");
-  put_on(run, session, fd,
+  put_on(run, probe, fd,
          {{enter, entry, others, PutFor::each},
           {both, UprobeKind::session, returning, PutFor::first},
           {leave, returns, returning, PutFor::others},
@@ -168,10 +169,10 @@ void note_throws(AllocRun& run, const AllocatorProbes& probes, const LookedAt& a
     run.throw_sites().push_back({UniqueFd(::fcntl(at.fd, F_DUPFD_CLOEXEC, 0)), *site});
 }
 
-void probe_throws(AllocRun& run, Session& session) {
+void probe_throws(AllocRun& run, LoadedProbe& probe) {
   if (!run.has_throwing_calls) return;
   for (const AllocRun::ThrowSite& each : run.throw_sites())
-    put_probes(run, session, {each.site}, each.file.get());
+    put_probes(run, probe, {each.site}, each.file.get());
   run.throw_sites().clear();
 }
 
@@ -190,13 +191,13 @@ void say_where(const AllocatorProbes& probes, const std::string& path) {
 
 // A program that samples its own blocks and reports them is cheap to watch: its probes are used
 // instead of those on its allocator. Returns whether it has such probes.
-bool attach_usdt(AllocRun& run, Session& session, const LookedAt& at) {
+bool attach_usdt(AllocRun& run, LoadedProbe& probe, const LookedAt& at) {
   const UsdtPair pair = find_usdt_pair(at.fd);
-  if (session.options().verbose)
+  if (run.options().verbose)
     for (const std::string& problem : pair.problems)
       std::fprintf(stderr, "memflame: %s: %s\n", at.path.c_str(), problem.c_str());
   if (!pair.offered()) return false;
-  const bool multi = uprobe_means(run.own().own_links, session.features()).multi;
+  const bool multi = uprobe_means(run.own().own_links, probe.features).multi;
   const auto put = [&](const char* program, const std::vector<UsdtSite>& sites) {
     std::vector<UprobeSite> probes;
     for (const UsdtSite& site : sites) {
@@ -204,15 +205,15 @@ bool attach_usdt(AllocRun& run, Session& session, const LookedAt& at) {
       if (number >= bpf::max_usdt_sites)
         throw Error("the target offers more than " + std::to_string(bpf::max_usdt_sites) +
                     " USDT probes of otel_memory");
-      session.object().update("usdt_sites", number, site.site);
+      probe.object.update("usdt_sites", number, site.site);
       probes.push_back({.offset = site.offset, .cookie = number, .counter = site.counter});
     }
-    return Put{bpf_program__fd(session.object().program(program)),
+    return Put{bpf_program__fd(probe.object.program(program)),
                multi ? UprobeKind::multi_entry : UprobeKind::entry, probes};
   };
-  put_on(run, session, at.fd,
+  put_on(run, probe, at.fd,
          {put("memflame_usdt_free", pair.free), put("memflame_usdt_alloc", pair.alloc)});
-  if (session.options().verbose)
+  if (run.options().verbose)
     std::fprintf(stderr, "memflame: %s samples its blocks itself (otel_memory:alloc, free)\n",
                  at.path.c_str());
   run.target_samples();
@@ -220,7 +221,7 @@ bool attach_usdt(AllocRun& run, Session& session, const LookedAt& at) {
 }
 
 // Puts the probes on one file, if it has an allocator. Returns whether it has.
-bool attach_file(AllocRun& run, Session& session, const LookedAt& at) {
+bool attach_file(AllocRun& run, LoadedProbe& probe, const LookedAt& at) {
   AllocRun::File& known = run.file(at.fd);
   if (known.looked_at) return known.allocates;
   known.looked_at = true;
@@ -228,7 +229,7 @@ bool attach_file(AllocRun& run, Session& session, const LookedAt& at) {
   if (!options.object.empty() && !means_file(options.object, at.fd, at.path)) return false;
   const FindOptions find{.symbols_prefix = options.symbols_prefix,
                          .check = options.check,
-                         .long_nops = session.features().emulates_long_nops,
+                         .long_nops = probe.features.emulates_long_nops,
                          .path = at.path,
                          .root = at.root};
   AllocatorProbes probes = find_allocator(at.fd, find);
@@ -237,29 +238,30 @@ bool attach_file(AllocRun& run, Session& session, const LookedAt& at) {
     probes = merged(custom.probes, probes);
     run.found_custom(at.fd, at.path, std::move(custom));
   }
-  const bool speaks_for_itself = attach_usdt(run, session, at);
+  const bool speaks_for_itself = attach_usdt(run, probe, at);
   if (speaks_for_itself) probes = {};
   known.allocates = speaks_for_itself || probes.allocates();
-  number(run, session, probes, at);
-  if (session.options().verbose) say_where(probes, at.path);
-  if (!probes.sites.empty()) put_probes(run, session, probes.sites, at.fd);
+  number(run, probe, probes, at);
+  if (run.options().verbose) say_where(probes, at.path);
+  if (!probes.sites.empty()) put_probes(run, probe, probes.sites, at.fd);
   for (const AllocatorSite& site : probes.sites) run.probed(site.shape.function);
   note_throws(run, probes, at, find);
   return known.allocates;
 }
 
-bool attach_path(AllocRun& run, Session& session, const std::string& path) {
+bool attach_path(AllocRun& run, LoadedProbe& probe, const std::string& path) {
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  return file && attach_file(run, session, {file.get(), path, ""});
+  return file && attach_file(run, probe, {file.get(), path, ""});
 }
 
 // True if it has one; otherwise `looked_at` names the file without one.
-bool attach_process(AllocRun& run, Session& session, pid_t pid, std::string& looked_at) {
+bool attach_process(AllocRun& run, LoadedProbe& probe, Spaces& spaces, pid_t pid,
+                    std::string& looked_at) {
   bool found = false;
-  for (const ModuleId id : session.spaces().modules_of(pid)) {
-    const Module& module = session.spaces().module(id);
+  for (const ModuleId id : spaces.modules_of(pid)) {
+    const Module& module = spaces.module(id);
     if (module.file.get() < 0) continue;
-    found |= attach_file(run, session, {module.file.get(), module.path, module.root});
+    found |= attach_file(run, probe, {module.file.get(), module.path, module.root});
     if (looked_at.find(module.path) == std::string::npos)
       looked_at += (looked_at.empty() ? "" : ", ") + module.path;
   }
@@ -277,32 +279,32 @@ bool attach_process(AllocRun& run, Session& session, pid_t pid, std::string& loo
 
 }  // namespace
 
-void attach_allocators(AllocRun& run, Session& session) {
-  const Target& target = session.options().target;
+void attach_allocators(AllocRun& run, LoadedProbe& probe, Spaces& spaces) {
+  const Target& target = run.options().target;
   for (const pid_t pid : target.pids) {
     std::string looked_at;
-    if (!attach_process(run, session, pid, looked_at) && run.custom().empty())
+    if (!attach_process(run, probe, spaces, pid, looked_at) && run.custom().empty())
       refuse(run, pid, looked_at);
   }
   if (!target.command.empty())
-    for (const std::string& file : files_of_command(target)) attach_path(run, session, file);
+    for (const std::string& file : files_of_command(target)) attach_path(run, probe, file);
   // Programs that are started later mostly use the libc that memflame uses itself.
   if (target.pids.empty())
-    for (const ModuleId id : session.spaces().modules_of(::getpid())) {
-      const Module& module = session.spaces().module(id);
+    for (const ModuleId id : spaces.modules_of(::getpid())) {
+      const Module& module = spaces.module(id);
       if (module.file.get() >= 0 && module.path.find("/libc.so") != std::string::npos)
-        attach_file(run, session, {module.file.get(), module.path, module.root});
+        attach_file(run, probe, {module.file.get(), module.path, module.root});
     }
-  probe_throws(run, session);
+  probe_throws(run, probe);
   run.require_custom();
 }
 
-void attach_allocators_of(AllocRun& run, Session& session, const Module& module, bool late) {
+bool attach_allocators_of(AllocRun& run, LoadedProbe& probe, const Module& module) {
   const UniqueFd file(::fcntl(module.file.get(), F_DUPFD_CLOEXEC, 0));
-  if (!file || run.file(file.get()).looked_at) return;
-  if (attach_file(run, session, {file.get(), module.path, module.root}) && late)
-    session.count_late_attach();
-  probe_throws(run, session);
+  if (!file || run.file(file.get()).looked_at) return false;
+  const bool found = attach_file(run, probe, {file.get(), module.path, module.root});
+  probe_throws(run, probe);
+  return found;
 }
 
 }  // namespace memflame

@@ -9,13 +9,14 @@
 namespace memflame {
 
 class AllocRun;
-class Session;
+class Spaces;
+struct LoadedProbe;
 
 // Every file of the targets that has an allocator, or functions that the user has declared. Throws
 // Error when there is none.
-void attach_allocators(AllocRun& run, Session& session);
+void attach_allocators(AllocRun& run, LoadedProbe& probe, Spaces& spaces);
 
-// A file that has come into a watched space.
-void attach_allocators_of(AllocRun& run, Session& session, const Module& module, bool late);
+// A file that has come into a watched space. True if it has an allocator, and had no probes before.
+bool attach_allocators_of(AllocRun& run, LoadedProbe& probe, const Module& module);
 
 }  // namespace memflame

@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include "probes/alloc/rate.h"
+#include "probes/loading/loaded_probe.h"
+#include "probes/processes/os_ledger.h"
 #include "probes/processes/procfs.h"
-#include "probes/run/session.h"
+#include "probes/processes/spaces.h"
 
 namespace memflame {
 namespace {
@@ -26,11 +28,12 @@ double cpu_seconds(pid_t pid, bool with_children) {
 
 }  // namespace
 
-Governor::Governor(double budget_percent, const UprobeMeans& means)
-    : budget_(budget_percent, [meter = PriceMeter(means)]() mutable { return meter.measure(); }) {}
+Governor::Governor(double budget_percent, const UprobeMeans& means, bool with_children)
+    : budget_(budget_percent, [meter = PriceMeter(means)]() mutable { return meter.measure(); }),
+      with_children_(with_children) {}
 
-Governor::Reading Governor::read(Session& session, const std::vector<pid_t>& pids) const {
-  const bpf::counters counters = session.counters();
+Governor::Reading Governor::read(const LoadedProbe& probe, const std::vector<pid_t>& pids) const {
+  const bpf::counters counters = probe.object.counters();
   const auto number = [](uint64_t n) { return static_cast<double>(n); };
   const double entries = number(counters.entries);
   const double returns = number(counters.returns);
@@ -45,8 +48,7 @@ Governor::Reading Governor::read(Session& session, const std::vector<pid_t>& pid
   now.trap_seconds = ((entries - stepped) * prices.entry + stepped * prices.stepped) / 1e9;
   now.cost_seconds =
       now.trap_seconds + ((entries + returns) * run_ns + returns * prices.returns) / 1e9;
-  const bool with_children = session.options().target.follow_children;
-  for (const pid_t pid : pids) now.cpu_seconds += cpu_seconds(pid, with_children);
+  for (const pid_t pid : pids) now.cpu_seconds += cpu_seconds(pid, with_children_);
   return now;
 }
 
@@ -70,10 +72,10 @@ void Governor::restate(const Reading& now) {
   last_ = now;
 }
 
-void Governor::poll(Session& session) {
+void Governor::poll(LoadedProbe& probe, const OsLedger& os) {
   const double seconds = static_cast<double>(monotonic_ns()) / 1e9;
   if (started_ && seconds - last_.seconds < interval_seconds) return;
-  const Reading now = read(session, session.os().living());
+  const Reading now = read(probe, os.living());
   if (!started_) {
     started_ = true;
     start_ = now.seconds;
@@ -94,13 +96,13 @@ void Governor::poll(Session& session) {
                  .probes = overhead_percent(traps, cpu - cost + traps),
                  .kept = seen > 0 ? (now.kept - before.kept) / seen : 0},
                 now.seconds - start_);
-  if (budget_.overhead().prices.entry != price) restate(read(session, session.os().living()));
+  if (budget_.overhead().prices.entry != price) restate(read(probe, os.living()));
   if (budget_.distance() != distance)
-    set_sampling(session.object().own_data<bpf::rate>(), budget_.distance());
+    set_sampling(probe.object.own_data<bpf::rate>(), budget_.distance());
 }
 
-void Governor::finish(Session& session) {
-  if (started_) take(read(session, session.os().pids()));
+void Governor::finish(const LoadedProbe& probe, const OsLedger& os) {
+  if (started_) take(read(probe, os.pids()));
 }
 
 }  // namespace memflame

@@ -19,17 +19,19 @@
 
 namespace memflame {
 
-class Session;
+class OsLedger;
+struct LoadedProbe;
 
 class Governor {
  public:
-  // Measures the prices. Throws Error if the kernel does not allow measuring.
-  Governor(double budget_percent, const UprobeMeans& means);
+  // Measures the prices. `with_children`: the CPU time of processes includes that of their children
+  // that have ended. Throws Error if the kernel does not allow measuring.
+  Governor(double budget_percent, const UprobeMeans& means, bool with_children);
 
   // Call often; looks at the cost twice a second.
-  void poll(Session& session);
+  void poll(LoadedProbe& probe, const OsLedger& os);
   // The last look.
-  void finish(Session& session);
+  void finish(const LoadedProbe& probe, const OsLedger& os);
 
   const Budget& budget() const { return budget_; }
 
@@ -42,11 +44,12 @@ class Governor {
     double trap_seconds = 0;    // of these, for traps at entries
     double seen = 0, kept = 0;  // allocations
   };
-  Reading read(Session& session, const std::vector<pid_t>& pids) const;
+  Reading read(const LoadedProbe& probe, const std::vector<pid_t>& pids) const;
   bool take(const Reading& now);
   void restate(const Reading& now);
 
   Budget budget_;
+  bool with_children_;
   Reading last_;
   bool started_ = false;
   double start_ = 0;

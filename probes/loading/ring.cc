@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "probes/loading/ring.h"
+
+#include <bpf/libbpf.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "core/error.h"
+
+namespace memflame {
+
+Ring::Ring(int map, uint64_t most_waiting, Handler meet)
+    : ring_(ring_buffer__new(map, keep, this, nullptr)),
+      most_waiting_(most_waiting),
+      meet_(std::move(meet)) {
+  if (ring_ == nullptr)
+    throw Error(std::string("the ring buffer cannot be mapped: ") + std::strerror(errno));
+}
+
+Ring::~Ring() { ring_buffer__free(ring_); }
+
+int Ring::keep(void* ring, void* data, size_t size) {
+  auto& self = *static_cast<Ring*>(ring);
+  self.meet_({static_cast<const std::byte*>(data), size});
+  const auto append = [&](const void* from, size_t count) {
+    const auto* bytes = static_cast<const std::byte*>(from);
+    self.waiting_.insert(self.waiting_.end(), bytes, bytes + count);
+  };
+  size = (size + 7) / 8 * 8;
+  append(&size, sizeof(size));
+  append(data, size);
+  return 0;
+}
+
+void Ring::fetch(int timeout_ms) {
+  ring_buffer__poll(ring_, waiting_.empty() ? timeout_ms : 0);
+  // Wake-ups are only asked for when the ring fills: take what is there in any case.
+  ring_buffer__consume(ring_);
+}
+
+void Ring::fetch_more() {
+  if (waiting_.size() + handling_.size() < most_waiting_) ring_buffer__consume(ring_);
+}
+
+void Ring::handle(const Handler& handle) {
+  std::swap(waiting_, handling_);
+  for (std::span<const std::byte> rest = handling_; !rest.empty();) {
+    size_t size = 0;
+    std::memcpy(&size, rest.data(), sizeof(size));
+    handle(rest.subspan(sizeof(size), size));
+    rest = rest.subspan(sizeof(size) + size);
+  }
+  handling_.clear();
+}
+
+}  // namespace memflame

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "probes/processes/processes.h"
+
+#include <unistd.h>
+
+#include "probes/processes/procfs.h"
+
+namespace memflame {
+namespace {
+
+constexpr uint64_t os_reading_interval_ns = 200'000'000;
+
+}  // namespace
+
+Processes::Processes(const Target& target, bool exact_counters)
+    : target_(target), os_(exact_counters) {
+  spaces_.set_log([this] { read_log(); });
+  if (!target.cgroups.empty()) cgroups_.emplace(target.cgroups);
+}
+
+std::vector<pid_t> Processes::present() const {
+  if (!target_.whole_system() && target_.comm.empty() && !cgroups_) return target_.pids;
+  std::vector<pid_t> pids;
+  for (const pid_t pid : cgroups_ ? cgroups_->pids() : all_pids())
+    if (pid != ::getpid() && (target_.comm.empty() || read_comm(pid) == target_.comm) &&
+        has_address_space(pid))
+      pids.push_back(pid);
+  return pids;
+}
+
+std::vector<uint64_t> Processes::cgroup_ids() const {
+  return cgroups_ ? cgroups_->ids() : std::vector<uint64_t>{};
+}
+
+void Processes::adopt(SpaceId space, pid_t pid) {
+  spaces_.adopt(space, pid, monotonic_ns());
+  if (cgroups_) place(space, cgroups_->id_of(pid));
+  os_.adopt(space, pid);
+}
+
+void Processes::begin(const bpf::space_record& record) {
+  read_log();
+  spaces_.begin(record);
+}
+
+void Processes::take(const bpf::space_record& record) {
+  const SpaceId id{record.space};
+  os_.take(record);
+  deaths_.take(record);
+  if (record.reason == bpf::space_ending) return;
+  if (record.reason == bpf::space_end) return spaces_.end(id, record.time);
+  if (cgroups_) place(id, record.cgroup);
+}
+
+void Processes::place(SpaceId space, uint64_t cgroup) {
+  if (cgroup != 0) spaces_.place(space, cgroups_->name(cgroup));
+}
+
+void Processes::read_log() {
+  sideband_.drain([this](const SidebandRecord& record) { spaces_.take(record); });
+}
+
+void Processes::poll_os() {
+  const uint64_t now = monotonic_ns();
+  if (target_.whole_system() || now < next_reading_ns_) return;
+  next_reading_ns_ = now + os_reading_interval_ns;
+  os_.poll();
+}
+
+}  // namespace memflame

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "probes/run/stack_intake.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace memflame {
+
+StackIntake::StackIntake(const ProbeOptions& options) : unwinder(options) {
+  if (!options.check_file.empty()) dump_.emplace(options.check_file);
+}
+
+void StackIntake::announced(Spaces& spaces, const bpf::stack_record& record, size_t size) {
+  const RawStack* stack = log.announced(record, size);
+  if (stack == nullptr || !stack->space) return;  // a stack of the kernel alone
+  spaces.expect(stack->space, static_cast<pid_t>(record.tgid), record.comm, record.time);
+  const auto user = std::span(stack->pcs).subspan(stack->kernel_pcs);
+  spaces.learn(stack->space, user);
+  if (stack->stop == StopReason::no_table && !user.empty())
+    unwinder.demand(spaces, stack->space, user.back().addr - (user.back().is_return ? 1 : 0),
+                    record.time);
+}
+
+void StackIntake::copied(Spaces& spaces, std::span<const std::byte> data) {
+  constexpr size_t head = offsetof(bpf::copy_record, stack);
+  if (data.size() < head || data.size() > sizeof(bpf::copy_record)) return;
+  // What lies beyond the copied bytes is never looked at.
+  if (!copy_) copy_ = std::make_unique<bpf::copy_record>();
+  std::memcpy(copy_.get(), data.data(), data.size());
+  bpf::copy_record& record = *copy_;
+  record.bytes = std::min(record.bytes, static_cast<uint32_t>(data.size() - head));
+  if (record.checks == 0) {
+    spaces.expect(SpaceId{record.space}, static_cast<pid_t>(record.tgid), record.comm, record.time);
+    log.copied(record.key, unwinder.walk(spaces, record));
+  } else if (const RawStack* walked = log.find(record.key); walked != nullptr && dump_) {
+    dump_->write(record, *walked);
+  }
+}
+
+}  // namespace memflame

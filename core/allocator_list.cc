@@ -53,7 +53,7 @@ uint8_t first_byte(std::string_view text) { return static_cast<uint8_t>(text.fro
 }  // namespace
 
 void AllocatorList::add(std::string_view text, const std::string& origin) {
-  constexpr size_t longest = 4096;  // keeps matching linear in the length of names
+  constexpr size_t longest = 4096;  // bounds the cost of matching per byte of a name
   size_t number = 0;
   while (!text.empty()) {
     const size_t end = std::min(text.find('\n'), text.size());

@@ -36,7 +36,7 @@ class CodePlaces {
  public:
   CodeMappingId add(const CodeMapping& mapping) { return mappings_.intern(mapping); }
   CodeId add(const CodePlace& place) { return places_.intern(place); }
-  // A process was started from this file.
+  // Records that a process was started from this file.
   void mark_program(CodeMappingId mapping) {
     if (is_program_.size() <= mapping.index) is_program_.resize(mapping.index + size_t{1}, false);
     is_program_[mapping.index] = true;

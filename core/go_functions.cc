@@ -70,7 +70,8 @@ std::optional<GoFunctions::Layout> GoFunctions::layout() const {
   return found;
 }
 
-// Pairs of a start address and a place; behind the last pair, the end address.
+// The table has pairs: a start address, and the offset of the description. An end address follows
+// the last pair.
 std::vector<GoFunctions::Function> GoFunctions::read_functions(const Layout& layout,
                                                                uint64_t text) const {
   const uint64_t size = layout.wide ? 8 : 4;
@@ -136,7 +137,7 @@ bool GoFunctions::take_number(uint64_t& at, uint32_t& value) const {
   return false;
 }
 
-// Pairs of differences: of the depth, and of the address up to which it holds.
+// The table has pairs: the change of the depth, and for how many bytes of code the new depth holds.
 std::vector<GoFunctions::Depth> GoFunctions::depths(const Function& function) const {
   const auto offset = number<uint32_t>(function.info + (layout_.wide ? 20 : 16));
   uint64_t at = layout_.depths + offset.value_or(0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The functions of a Go program, from the table that its runtime needs: .gopclntab, which stripping
-// leaves in place. It has each function's name, its place, and how far its instructions have moved
-// the stack pointer.
+// leaves in place. It has each function's name and addresses, and for each of its instructions how
+// far the stack pointer has moved.
 //
 // Source: debug/gosym/pclntab.go, runtime/symtab.go and cmd/internal/obj/pcln.go of Go 1.2 to 1.25;
 // the forms of 1.2, 1.16, 1.18 and 1.20.
@@ -24,7 +24,7 @@ inline constexpr std::initializer_list<const char*> go_sections = {".gopclntab",
 
 class GoFunctions {
  public:
-  // Fills `to` with the file's code at an address; false if there is less.
+  // Fills `to` with the file's code at an address; false if the file has fewer bytes there.
   using ReadCode = std::function<bool(uint64_t address, std::span<std::byte> to)>;
 
   // `table`: the section's bytes, which must outlive this. `text`: where the section .text begins,
@@ -45,7 +45,7 @@ class GoFunctions {
   std::string_view name(const Function& function) const;
 
   struct Depth {
-    uint64_t start = 0;  // virtual address, up to the next one's
+    uint64_t start = 0;  // virtual address; the depth holds up to the next entry
     uint32_t bytes = 0;  // how far the stack pointer is below the return address
   };
   // For the whole function, starting at its first byte; empty if the table does not say.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Hash -> number, for values met again and again: a shortcut that may forget.
+// Hash -> number, for values that come again and again. A shortcut: it may forget its entries.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace memflame {
 // hash's 128 bits.
 class HashCache {
  public:
-  // Forgets everything when it has more entries than `most`.
+  // Holds at most `most` entries; the next one makes it forget all of them.
   explicit HashCache(size_t most = size_t{1} << 20U) : most_(most) {}
 
   // The number of a hash; 0 if it is not known.

@@ -9,8 +9,9 @@
 
 namespace memflame {
 
-// Open addressing with linear probing; 8 bytes a slot. The upper bits of the hash choose the place
-// and the slot keeps the upper 32, so the index can grow without the values.
+// Open addressing with linear probing; 8 bytes a slot, at most three quarters full. The upper bits
+// of the hash choose the place and the slot keeps the upper 32, so the index can grow without the
+// values.
 class HashIndex {
  public:
   // The id for which `same(id)` holds, among those with this hash; 0 if there is none.
@@ -72,7 +73,7 @@ class HashIndex {
 
   HugeVector<Slot> slots_;
   size_t used_ = 0;
-  uint32_t shift_ = 32;  // of a tag, to its place
+  uint32_t shift_ = 32;  // a tag >> shift_ is its place
 };
 
 }  // namespace memflame

@@ -18,13 +18,13 @@ struct HugePages {
   using value_type = T;
   HugePages() = default;
   template <class U>
-  HugePages(const HugePages<U>&) {}  // NOLINT(google-explicit-constructor): allocators are so
+  HugePages(const HugePages<U>&) {}  // NOLINT(google-explicit-constructor): allocators convert
 
   T* allocate(size_t count) {
     constexpr size_t worth = size_t{2} << 20U, page = 4096;
     const size_t size = count * sizeof(T);
     T* const memory = std::allocator<T>{}.allocate(count);
-    // Other data on the first page may come to lie in a large one too.
+    // madvise() takes whole pages; other data on the first page may move to a large page, too.
     const size_t before = reinterpret_cast<uintptr_t>(memory) % page;
     if (size >= worth)
       madvise(reinterpret_cast<char*>(memory) - before, before + size, MADV_HUGEPAGE);

@@ -22,8 +22,8 @@ bool are_distinct(const std::vector<FrameId>& frames) {
 
 std::vector<StackId> merge_stacks(StackTable& into, const StackTable& from,
                                   const std::vector<FrameId>& frames) {
-  // A hash covers the frames only, so it is known, and memory can be fetched, before the callers
-  // have been found.
+  // A hash covers frames only. So it is known before the ids of the callers are, and memory can be
+  // fetched ahead.
   constexpr size_t ahead = 32;
   const size_t count = from.size();
   std::vector<uint64_t> hashes(count, 0);
@@ -33,8 +33,8 @@ std::vector<StackId> merge_stacks(StackTable& into, const StackTable& from,
     into.prefetch(hashes[i]);
   };
   for (size_t i = 1; i < std::min(ahead + 1, count); ++i) prepare(i);
-  // A callee of a stack that has just been added cannot be here yet, so it is not looked for; and
-  // since all of them differ, the others need not find it.
+  // If the caller has just been added, its callee cannot be in `into` yet and is not looked up. All
+  // stacks of `from` stay distinct, so none has to find another, and append() may skip the index.
   const bool distinct = are_distinct(frames);
   into.make_index();
   const size_t before = into.size();

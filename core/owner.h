@@ -15,9 +15,9 @@ inline constexpr size_t owner_count = 6;
 inline constexpr std::array<std::string_view, owner_count> owner_names{
     "application", "library", "allocator", "kernel", "JIT", "unknown"};
 
-// Decided by the frame's kind, by allocators.txt, and by the file it is mapped from: what is not a
-// shared object is the application's, and so is a function without a known file. Processes and
-// notes have no owner: unknown.
+// Depends on the frame's kind, on allocators.txt, and on the file that its code is mapped from.
+// Code outside shared objects belongs to the application, and so does a function without a known
+// file. Processes and notes have no owner: unknown.
 Owner owner_of(const Profile& profile, const Frame& frame);
 
 }  // namespace memflame

@@ -9,9 +9,9 @@
 
 namespace memflame {
 
-// JITs write /tmp/perf-PID.map, in their own root ("": ours) and with their own view of the pid.
-// Anybody can create a file of that name, so it must belong to `user` or to root. Nothing if there
-// is none; read up to about 256 MiB.
+// Reads /tmp/perf-PID.map, which a JIT writes in its own root directory ("": ours) and with the pid
+// of its own namespace. Anybody can create a file of that name, so it must belong to `user` or to
+// root. Returns nothing if there is none. Reads at most about 256 MiB.
 std::optional<std::string> read_perf_map(const std::string& root, pid_t pid,
                                          std::optional<uid_t> user);
 

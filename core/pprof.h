@@ -52,8 +52,8 @@ inline constexpr std::string_view own_mapping = "[memflame]";
 
 // A comment on code without names: "# unnamed BUILD-ID START… ADDRESS=START…", in hex. Its
 // locations have no lines, so that a profile store looks for names. The comment keeps the names
-// memflame gives them: by the last START that is not behind the address, or by that of exactly this
-// ADDRESS.
+// that memflame gives them: an address has the START of its ADDRESS=START, else the last START that
+// is not behind it.
 inline constexpr std::string_view unnamed_comment = "# unnamed ";
 
 enum LineField : uint32_t { line_function_id = 1, line_line = 2 };

@@ -173,7 +173,7 @@ Frame frame_from(Profile& into, const Profile& from, FrameId id) {
 
 namespace {
 
-// Texts of one origin are stated once, of several origins all of them.
+// States equal texts once and joins different ones.
 void join(std::string& into, const std::string& value) {
   if (into.empty())
     into = value;

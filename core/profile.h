@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Profile: what every stage after collecting works on: a tree of named stacks with columns of
-// values. Folded text is only one of its inputs and outputs.
+// Profile: the value that every stage after collecting works on. It is a tree of named stacks with
+// columns of values. Folded text is only one of its inputs and outputs.
 #pragma once
 
 #include <cstdint>
@@ -111,9 +111,8 @@ class Profile {
             std::span(cells).subspan(i * stride_, types.size())};
   }
 
-  // Adds a column, 0 for all stacks so far; returns its index. It copies all values now and
-  // then, a few times in all for any number of columns. Throws Error if there are max_columns
-  // already.
+  // Adds a column, 0 for all stacks so far; returns its index. Rows get room for half as many
+  // columns again, so few calls copy all values. Throws Error if there are max_columns already.
   size_t add_column(ValueType type);
 
   // Multiplies a column by a power of ten and records that in its type. Throws Error if a value no

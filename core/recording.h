@@ -90,7 +90,7 @@ struct Aggregate {
   RawStackId stack;
   std::string group;            // a frame between the process and the stack ("[anon]"), or ""
   std::vector<int64_t> values;  // one per Recording::types
-  int64_t events = 0;           // that brought them
+  int64_t events = 0;           // number of events that brought the values
 };
 
 // A free that looks wrong, and its stacks (alloc --check).

@@ -140,7 +140,7 @@ class Hiding {
   }
 
  private:
-  // The mark for a secret that may go on in further words, up to the closing quote.
+  // The mark for a secret. A quoted secret goes on in further words, up to the closing quote.
   std::string secret(const std::string& word) {
     if (next_after_colon_) {
       next_after_colon_ = false;

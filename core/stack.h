@@ -61,7 +61,7 @@ class StackTable {
   // `caller` is the caller's hash, 0 for none.
   static uint64_t hash(uint64_t caller, FrameId frame) { return mix(caller, frame.index); }
   [[gnu::always_inline]] void prefetch(uint64_t hash) const { index_.prefetch(hash); }
-  // The same for the stack itself, once the above has arrived.
+  // Fetches the stack's node. To be called when the memory that prefetch() asked for has arrived.
   [[gnu::always_inline]] void prefetch_node(uint64_t hash) const {
     __builtin_prefetch(&nodes_[index_.find(hash, [](uint32_t) { return true; })]);
   }

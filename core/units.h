@@ -15,7 +15,7 @@ std::string with_commas(int64_t value);          // 1234567 -> "1,234,567"
 std::string iec_bytes(int64_t bytes);            // 124675686 -> "118.9 MiB"; below 1 KiB "812 B"
 std::string percent(double part, double whole);  // "98.8 %"; "-" when the whole is 0
 
-// An error as a number, rounded up.
+// A standard error as a whole number, rounded up.
 int64_t rounded_up(double error);
 
 // "118.9 MiB", "30,826 pages (120.4 MiB)", "1.25 s", and plain counts "12"; with a fraction if the

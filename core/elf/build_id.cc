@@ -7,7 +7,7 @@
 namespace memflame {
 namespace {
 
-constexpr uint64_t max_notes = 1 << 16;  // bytes; a build id takes 36 of them
+constexpr uint64_t max_notes = 1 << 16;  // bytes; the note of a build id takes 36
 constexpr uint64_t max_build_id = 64;    // bytes; sha1 has 20, sha256 32
 
 std::vector<std::byte> read_id(const ImageBytes& image, uint64_t offset, uint64_t size,

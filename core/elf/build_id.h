@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The number that the linker gave to a file, which is as good as its contents.
+// The number with which the linker identifies the contents of a file.
 #pragma once
 
 #include <string>
@@ -9,12 +9,13 @@
 
 namespace memflame {
 
-// NT_GNU_BUILD_ID, at most 64 bytes; empty if there is none, or if it is not an ELF file.
+// The data of NT_GNU_BUILD_ID, at most 64 bytes; empty if there is none, or if the image is not an
+// ELF file.
 std::vector<std::byte> build_id(const ImageBytes& image);
 // The same in lower-case hex.
 std::string build_id_of(int fd);
 
-// Among notes; empty if it is not there.
+// The build id among `notes`; empty if there is none.
 Bytes build_id_in(Bytes notes, uint64_t align);
 
 }  // namespace memflame

@@ -15,7 +15,7 @@ struct DebugPlace {
   std::string root, path;
 };
 
-// Whether it is in lower-case hex, and of a usual length.
+// Whether the text is lower-case hex of a usual length.
 bool is_build_id(const std::string& text);
 
 // /usr/lib/debug/.build-id/xx/yyyy.debug in the target's root and in ours. None if the text is not

@@ -24,7 +24,7 @@ bool read_augmentation(std::string_view letters, ByteCursor& data, const FrameSe
         break;
       case 'L':
         data.byte();
-        break;  // of the pointer to exception tables
+        break;  // the encoding of pointers to exception tables
       case 'P': {
         const uint8_t encoding = data.byte();
         skip_pointer(data, encoding, section);
@@ -34,7 +34,7 @@ bool read_augmentation(std::string_view letters, ByteCursor& data, const FrameSe
         cie.signal = true;
         break;
       case 'B':
-        break;  // how return addresses are signed, on another processor
+        break;  // AArch64: the key that signs return addresses
       default:
         cie.broken = cie.augmented && encoded && !data.failed();
         return cie.broken;

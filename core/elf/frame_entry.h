@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What entries of .eh_frame and .debug_frame begin with, and the pointers in them: DWARF 5
-// section 6.4 plus the Linux Standard Base's additions for .eh_frame (augmentations, pointer
+// The heads of entries in .eh_frame and .debug_frame, and the pointers in them. Source: DWARF 5
+// section 6.4, and the Linux Standard Base's additions for .eh_frame (augmentations, pointer
 // encodings).
 #pragma once
 
@@ -25,9 +25,9 @@ struct FrameSection {
 // A pointer in one of the encodings DW_EH_PE_*. Fails if it is indirect, or relative to an unknown
 // base.
 uint64_t read_pointer(ByteCursor& in, uint8_t encoding, const FrameSection& section);
-// The number alone, whatever it is relative to.
+// The encoded number alone; nothing is added to it.
 uint64_t read_encoded(ByteCursor& in, uint8_t encoding);
-// Only its size matters; its target is not read.
+// Skips a pointer, also an indirect one or one relative to an unknown base.
 void skip_pointer(ByteCursor& in, uint8_t encoding, const FrameSection& section);
 
 struct CieHead {
@@ -40,7 +40,7 @@ struct CieHead {
   bool broken = false;     // only the place of its FDEs' code is known
 };
 
-// From the version on, up to the program. False if it cannot be read.
+// Reads from the version up to the initial instructions. False if that fails.
 bool read_cie_head(ByteCursor& in, const FrameSection& section, CieHead& cie);
 
 }  // namespace memflame

@@ -47,7 +47,7 @@ class ElfImage {
   // Files of any machine and type, little-endian.
   static std::optional<ElfImage> open_any(const ImageBytes& image);
 
-  uint64_t entry() const { return header_.e_entry; }      // which old linkers set in libraries too
+  uint64_t entry() const { return header_.e_entry; }      // old linkers set it in libraries too
   unsigned type() const { return header_.e_type; }        // ET_…
   unsigned machine() const { return header_.e_machine; }  // EM_…
   bool is_wide() const { return header_.e_ident[EI_CLASS] == ELFCLASS64; }

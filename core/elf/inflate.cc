@@ -12,7 +12,7 @@ namespace {
 constexpr uint64_t max_inflated = 1 << 28;  // bytes; .debug_frame of the largest programs: 50 MB
 constexpr uint64_t max_memory = uint64_t{128} << 20;  // bytes, for inflating xz
 
-// section, and two section headers. What else the target's file holds is not shown to libelf.
+// Makes an ELF file of this section alone, so libelf does not see the rest of the target's file.
 std::vector<std::byte> wrap(Bytes section) {
   Elf64_Ehdr header{};
   std::memcpy(header.e_ident, ELFMAG, SELFMAG);

@@ -8,10 +8,10 @@
 
 namespace memflame {
 
-// What a section with SHF_COMPRESSED stands for; empty if it is damaged or too large.
+// The contents of a section with SHF_COMPRESSED; empty if they are damaged or too large.
 ImageRange inflate_section(Bytes section);
 
-// The inflated xz data; empty if they are broken, or inflate to more than `limit` bytes.
+// The contents of xz data; empty if they are damaged, or larger than `limit` bytes.
 std::vector<std::byte> inflate_xz(Bytes data, size_t limit);
 
 }  // namespace memflame

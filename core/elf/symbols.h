@@ -16,16 +16,16 @@ class SymbolSection {
   Elf64_Sym symbol(size_t index) const;  // index < size()
   // The bytes from where its name begins, up to the end of all names; empty if there is none.
   std::string_view names_from(const Elf64_Sym& symbol) const;
-  // Its name, which may have a version ("malloc@@GLIBC_2.2.5"); empty if its end is missing, or
-  // kilobytes away.
+  // Its name, which may have a version ("malloc@@GLIBC_2.2.5"); empty if it has no end within 4096
+  // bytes.
   std::string_view name(const Elf64_Sym& symbol) const;
 
  private:
   ImageRange symbols_, names_;
 };
 
-// A file has two symbol tables, and as many of relocations. A hostile one may have thousands, all
-// in the same bytes.
+// An ordinary file has two symbol tables and two tables of relocations. A hostile one may have
+// thousands, all in the same bytes.
 constexpr int max_tables = 8;
 
 // Calls visit(table, symbol) with all defined symbols of .dynsym and .symtab.
@@ -42,8 +42,9 @@ void for_each_symbol(const ImageBytes& image, const ElfImage& elf, Visit visit) 
   }
 }
 
-// Calls visit(symbols, relocation) for what the dynamic linker does, as far as a file has section
-// headers. `symbols` is the table that a relocation's index counts in; empty if it needs none.
+// Calls visit(symbols, relocation) for each relocation that the dynamic linker makes and a section
+// header describes. `symbols` is the table that a relocation's index counts in; empty if it needs
+// none.
 template <class Visit>
 void for_each_relocation(const ImageBytes& image, const ElfImage& elf, Visit visit) {
   int tables = 0;

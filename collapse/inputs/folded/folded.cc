@@ -71,7 +71,7 @@ class FoldedReader {
       : source_(source),
         refuse_truncated_(options.refuse_truncated),
         layout_(layout_of(source, options)) {
-    // Not more threads than the text is worth.
+    // A small text is not worth several threads, and the order of the input needs a single one.
     const bool small = source.head().size() < Source::head_size;
     const bool alone = small || options.in_order;
     for (unsigned i = 0; i < (alone ? 1 : std::max(1U, options.threads)); ++i)
@@ -98,7 +98,7 @@ class FoldedReader {
   }
 
  private:
-  // Blocks arrive here in the order of the text.
+  // Called for the blocks in the order of the text.
   void finish(const FoldedBlock& result) {
     for (const FoldedBlock::Line& comment : result.comments) {
       bool good = false;
@@ -149,7 +149,7 @@ class FoldedReader {
     return what.empty() ? "" : "; it looks like " + what;
   }
 
-  // A header may come later, as that of the second of two concatenated texts.
+  // A header may come later: texts can be concatenated, and only the second may have one.
   void name_columns(Profile& profile) const {
     if (!comments_.any() || comments_.types() == layout_.types) return;
     if (comments_.types().size() != profile.types.size()) {

@@ -35,7 +35,7 @@ std::optional<std::string> unquote(std::string_view& text) {
   return std::nullopt;
 }
 
-// Texts of one origin are stated once, of several origins all of them.
+// States equal texts once and joins different ones.
 void join(std::string& into, const std::string& value) {
   if (into.empty())
     into = value;

@@ -26,7 +26,8 @@ class FoldedComments {
   const std::vector<ValueType>& types() const { return types_; }
   size_t shown() const { return shown_; }
 
-  // Moves everything into the profile; adds a note if its total differs from the announced one.
+  // Moves everything into the profile. Adds a note if the profile's total differs from the
+  // announced one.
   void finish(Profile& profile);
 
  private:

@@ -61,8 +61,8 @@ LineCounts count_lines(std::string_view head) {
   return lines;
 }
 
-// Most lines end in a number, and a good part of these have frames. If hardly any has, it may be
-// any list or table: then each line must be a name and a number.
+// Most lines end in a number, and at least a quarter of these have frames. With fewer frames the
+// text may be any list or table; then each line must be a stack, or a name and a number.
 bool is_folded(std::string_view head) {
   if (head.starts_with(folded_comment)) return true;
   if (is_part_of_a_line(head)) return true;

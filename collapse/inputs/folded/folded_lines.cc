@@ -45,7 +45,7 @@ ptrdiff_t open_brackets(std::string_view text) {
 // "f<[u8; 32]>" is one name.
 size_t name_end(std::string_view stack, size_t begin) {
   ptrdiff_t open = 0;
-  size_t counted = begin;  // the brackets before it
+  size_t counted = begin;  // the brackets before this are in `open`
   for (size_t at = begin;; ++at) {
     at = stack.find(';', at);
     if (at == std::string_view::npos) return stack.size();
@@ -137,7 +137,7 @@ void FoldedLines::take_line(std::string_view line, size_t common, FoldedBlock& r
   if (pending_.size() == pending_lines || names_.size() >= pending_names) flush();
 }
 
-// Keeps them as rows for Profile::add().
+// Keeps the numbers as a row for Profile::add().
 void FoldedLines::keep_values() {
   for (size_t i = 0; i < numbers_.size(); ++i) {
     const Decimal& number = numbers_[i];
@@ -181,7 +181,7 @@ void FoldedLines::split(std::string_view stack, size_t common, size_t number) {
   pending_.push_back({number, kept, names_.size()});
 }
 
-// Puts the waiting lines into the profile. If that fails, the first of them is to blame.
+// Puts the waiting lines into the profile. Throws the first line that fails.
 void FoldedLines::flush() {
   size_t begin = 0;
   std::vector<uint64_t>& hashes = path_hashes_;

@@ -32,7 +32,7 @@ struct FoldedBlock {
     std::string text;
   };
   size_t lines = 0;
-  size_t stacks = 0, dropped = 0;  // of the lines: read, and not understood
+  size_t stacks = 0, dropped = 0;  // lines with a stack, and lines that were not understood
   Issues issues;
   std::vector<Line> comments;   // memflame's own
   std::optional<Line> error{};  // where and why reading stopped
@@ -78,7 +78,7 @@ class FoldedLines {
   std::vector<Pending> pending_;
   std::vector<Name> names_;
   std::vector<int64_t> values_;        // one row per line
-  std::vector<StackId> path_;          // the frames of the last line added
+  std::vector<StackId> path_;          // the last line added: the stack of each of its frames
   std::vector<uint64_t> path_hashes_;  // and their hashes
   HashCache known_;                    // frames, by a hash that stands for their name
   std::vector<Decimal> numbers_;

@@ -15,7 +15,7 @@ struct Decimal {
   static constexpr uint8_t max_decimals = 9;
   int64_t digits = 0;
   uint8_t decimals = 0;
-  bool rounded = false;  // there were more decimals; half to even
+  bool rounded = false;  // there were more decimals; rounded half to even
 };
 
 // "12", "-12.5", "20."; false for anything else, also "+3", "1e9", ".5". Throws Error if the digits

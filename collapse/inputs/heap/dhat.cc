@@ -22,8 +22,8 @@ struct Figure {
   std::string_view key, column;
   Unit unit;
 };
-// "max" is a maximum of each stack, at a moment of its own; "peak" is at the moment of the highest
-// sum. "lifetime" is the sum of all blocks' lifetimes, in what "tu" names.
+// "max" is each stack's own maximum, whenever it was; "peak" is the value at the moment of the
+// highest sum. "lifetime" is the sum of all blocks' lifetimes, in the unit that "tu" names.
 constexpr std::array<Figure, 11> figures{{{"tb", "total", Unit::bytes},
                                           {"tbk", "total_blocks", Unit::count},
                                           {"mb", "max", Unit::bytes},
@@ -36,7 +36,7 @@ constexpr std::array<Figure, 11> figures{{{"tb", "total", Unit::bytes},
                                           {"wb", "written", Unit::bytes},
                                           {"tl", "lifetime", Unit::count}}};
 
-// Program points, flat: some have millions.
+// All program points in flat arrays: some files have millions.
 struct Points {
   std::vector<uint32_t> frames;  // leaf first, of one point after the other
   std::vector<size_t> ends;      // in frames
@@ -89,7 +89,7 @@ class DhatReader {
                    "; known is 2 (valgrind 3.17 and later)");
   }
 
-  // Calls `item` after the first token of each.
+  // Calls `item` for each element, whose first token has been taken.
   template <class Item>
   void take_list(Item item) {
     if (json_.next() != Token::begin_array) {
@@ -138,7 +138,7 @@ class DhatReader {
     seen_[index] = true;
   }
 
-  // Checked once all names are known; those come last.
+  // add_all() checks the number: the names come last in the file.
   void take_frame_number() {
     constexpr int64_t none = std::numeric_limits<uint32_t>::max();
     const int64_t number = json_.integer().value_or(none);

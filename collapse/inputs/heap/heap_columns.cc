@@ -8,14 +8,15 @@
 namespace memflame {
 namespace {
 
-// Variances of bytes are in squares of 1 KiB, as those of memflame's own samples.
+// Variances of bytes are in squares of 1 KiB, like those of memflame's own samples.
 constexpr double kibibyte_squared = 1 << 20;
 
-// The chance that a block of the average size is sampled; the sum of both is never 0.
+// The chance that a block of the average size is sampled. It is never 0; `seen` can be scaled.
 double chance(uint64_t rate, const HeapCounts& seen) {
   const double size = static_cast<double>(seen.bytes) / static_cast<double>(seen.objects);
   const double part = size / static_cast<double>(rate);
-  // `usual` is what others compute, to the last digit; it is 0 for very small parts.
+  // Other tools compute `usual`, so estimates equal theirs to the last digit. It is 0 for very
+  // small parts.
   const double usual = 1 - std::exp(-part);
   return usual > 0 ? usual : -std::expm1(-part);
 }

@@ -167,7 +167,7 @@ class HeaptrackReader {
     milliseconds_ = *now;
   }
 
-  // The peak's time is the last one before it.
+  // The time of the peak is that of the last timestamp before it.
   void note_peak() {
     if (events_.peak() > noted_peak_) peak_milliseconds_ = milliseconds_;
     noted_peak_ = events_.peak();

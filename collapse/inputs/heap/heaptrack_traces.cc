@@ -30,7 +30,7 @@ HeaptrackTraces::HeaptrackTraces(Profile& profile, Issues& issues, const ReadOpt
   traces_.push_back({.stack = profile.push({}, "[unknown]", FrameKind::unknown)});
 }
 
-// Since version 3 the length precedes it.
+// Since version 3 the length precedes the text.
 void HeaptrackTraces::string(const HexFields& fields, uint64_t version, size_t line) {
   constexpr uint64_t first_with_length = 3;
   HexFields rest = fields;

@@ -32,8 +32,8 @@ class HeaptrackTraces {
 
   // heaptrack's own suppressions, and those of the file.
   LeakPatterns patterns;
-  // By trace: true if a suppression matches a function, module or source file in it. Empty if there
-  // are none.
+  // By trace: true if a suppression matches a function, module or source file in it. Empty if no
+  // suppression matches anything.
   std::vector<bool> suppressed() const;
 
  private:
@@ -68,7 +68,7 @@ class HeaptrackTraces {
   std::vector<FrameId> frames_;
   std::vector<StringId> files_;  // of frames_; suppressions may name them
   std::vector<Trace> traces_;
-  uint64_t bytes_ = 0, unfolded_ = 0;  // records of traces, and their frames
+  uint64_t bytes_ = 0, unfolded_ = 0;  // the records of traces: their length, and their frames
 };
 
 }  // namespace memflame

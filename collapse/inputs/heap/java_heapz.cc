@@ -23,7 +23,7 @@ namespace memflame {
 namespace {
 
 constexpr std::string_view heapz_magic = "--- heapz ";
-constexpr uint64_t rate = 524288;  // of all such profiles; they do not state it
+constexpr uint64_t rate = 524288;  // the usual one; these profiles do not state theirs
 
 struct HeapzRow {
   HeapCounts seen;

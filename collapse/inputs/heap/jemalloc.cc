@@ -11,8 +11,8 @@
 //   MAPPED_LIBRARIES:
 //   (as /proc/self/maps)
 //
-// t* is the sum over all threads. Since 5.3 the values are prepared (opt.prof_unbias) so that
-// scaling by average size gives the right estimate; it is therefore always applied.
+// t* is the sum over all threads. Since 5.3 jemalloc adjusts the values (opt.prof_unbias) so that
+// scaling by the average size gives the right estimate. Therefore that scaling is always applied.
 #include <optional>
 #include <unordered_map>
 

@@ -10,13 +10,13 @@
 
 namespace memflame {
 
-// A piece must follow the one before, at its first occurrence; LeakSanitizer does not try a later
-// one, so neither does this.
+// Each piece of a pattern is looked for once, behind the piece before it. Like LeakSanitizer, this
+// takes the first occurrence and tries no later one.
 bool matches_leak_pattern(std::string_view pattern, std::string_view text);
 
 class LeakPatterns {
  public:
-  // More, or longer ones, are refused: each name is compared with each pattern.
+  // add_line() refuses more or longer patterns, because each name is compared with each pattern.
   static constexpr size_t max_patterns = 256, max_length = 1024;
 
   // "leak:PATTERN"; false if it is something else, or one too many.

@@ -20,7 +20,7 @@
 namespace memflame {
 namespace {
 
-// Stacks that bring their own names.
+// A frame whose name is in the input.
 struct NamedFrame {
   uint64_t address;
   std::string function, file;
@@ -94,8 +94,8 @@ class LegacyHeapReader {
     frames_.push_back({frame->address, std::move(function), std::string(frame->file), frame->line});
   }
 
-  // Go leaves out runtime frames at the leaf, and the callers of main: those without a line of
-  // their own.
+  // Go writes no line for runtime.goexit and for runtime functions at the leaf, so a stack with
+  // names lacks these frames.
   void end_stack() {
     if (pending_.empty()) return;
     if (frames_.empty())
@@ -124,7 +124,7 @@ class LegacyHeapReader {
     return top;
   }
 
-  // Stacks that brought their names, and those that were looked up.
+  // Joins the stacks whose names are in the input with those whose names were looked up.
   Profile joined() {
     if (stacks_.empty()) return std::move(direct_);
     Profile profile = stacks_.take(options_, issues_);

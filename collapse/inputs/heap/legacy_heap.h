@@ -34,7 +34,7 @@ std::optional<LegacyHeapRow> parse_legacy_row(std::string_view line);
 struct LegacyHeapKind {
   uint64_t rate = 0;   // bytes between two samples, 0 = no sampling
   std::string prefix;  // of the columns
-  std::string rule;    // why that rate, "" if the header states it
+  std::string rule;    // how the rate was derived, "" if the header states it
 };
 // Empty for an unknown word.
 std::optional<LegacyHeapKind> legacy_kind(const LegacyHeapHeader& header);

@@ -50,7 +50,8 @@ constexpr std::array<std::pair<std::string_view, int64_t MassifSnapshot::*>, 4> 
      {"mem_heap_extra_B", &MassifSnapshot::extra},
      {"mem_stacks_B", &MassifSnapshot::stacks}}};
 
-// Which of two to show: the highest peak; else any tree, else the sum.
+// Whether to show snapshot `a` rather than the earlier `b`. The highest peak is shown, else the
+// last snapshot with a tree, else the last one.
 bool better(const MassifSnapshot& a, const MassifSnapshot& b) {
   const auto rank = [](const MassifSnapshot& s) {
     return s.tree == "peak" ? 2 : s.tree == "detailed" ? 1 : 0;

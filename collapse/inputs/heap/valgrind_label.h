@@ -26,8 +26,8 @@ struct ValgrindFrame {
   uint64_t address = 0;  // 0 = unknown
 };
 
-// As a frame of the profile: without its address (but see ReadOptions), and without file and line
-// unless options.lines.
+// As a frame of the profile. It has file and line only with options.lines, and an address in place
+// of a missing name only with options.addresses.
 ValgrindFrame valgrind_frame(Profile& profile, std::string_view text, const ReadOptions& options);
 
 // The stack of these frames, root first. If several frames have one address, the first is the

@@ -13,7 +13,7 @@ double real(const JsonNumber& number) {
                              : digits * std::pow(10.0, number.exponent);
 }
 
-// Events may need one more bit.
+// Events are unsigned: a number beyond int64_t becomes the largest one.
 uint64_t events(const JsonNumber& number) {
   int64_t value = 0;
   bool rounded = false;

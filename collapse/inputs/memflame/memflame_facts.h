@@ -36,7 +36,7 @@ class MemflameFacts : public JsonVisitor {
   void number(uint8_t place, std::string_view key, const JsonNumber& number) override;
 
  protected:
-  // Throws Error if it does not fit in 64 bits.
+  // Throws Error if the number does not fit in 64 bits.
   int64_t whole(const JsonNumber& number, int decimals = 0) const;
 
   Source& source_;

@@ -22,7 +22,7 @@ constexpr std::array html_steps{
     JsonStep{MemflameFacts::losses, "*", MemflameFacts::loss},
 };
 
-// Kinds of frames in pictures: those of frames and two more.
+// Pictures have two kinds of frames more than FrameKind.
 constexpr uint64_t lost_kind = 7, merged_kind = 8;
 
 // The bytes of the data's base64; blanks are skipped.
@@ -43,7 +43,7 @@ class Base64 : public ByteStream {
   }
 
  private:
-  // Six bits more; false at the end.
+  // Takes six more bits; false at the end.
   bool take() {
     for (; !text_.empty(); text_.remove_prefix(1)) {
       const char c = text_.front();
@@ -142,7 +142,7 @@ struct SourcePlace {
   uint32_t line = 0;
 };
 
-// Where nodes are in the source, by the block of source lines; empty where there is none. A box
+// The source places of nodes, from the block of source lines; none if there is no such block. A box
 // that stands for several lines has no place: which line led to which callee is not known.
 // `frame`: the frames of `nodes` nodes; there are `frames` different ones.
 std::vector<SourcePlace> places_of_nodes(const std::string& block, StringTable& strings,
@@ -213,7 +213,8 @@ class PageReader : public MemflameFacts {
   }
 
  private:
-  // The text of the element with that class. No other element has "<" in it, and no text a quote.
+  // The text of the element with that class. It holds no "<", and text in the page cannot hold the
+  // mark of the class, because quotes in text are escaped.
   static std::string begin_of(const std::string& css_class) {
     return "class=\"" + css_class + "\">";
   }
@@ -249,7 +250,7 @@ class PageReader : public MemflameFacts {
     Numbers merged = merged_ ? numbers.column(size) : Numbers{};
     std::vector<Numbers> own;
     for (size_t i = 0; i < profile_.types.size(); ++i) own.push_back(numbers.column(size));
-    // Sums per function, which the frames below do not determine.
+    // Skips the sums per function, which are not needed here.
     for (int64_t i = 0; i < functions_ && !numbers.rest.empty(); ++i)
       numbers.column(frames_.size());
     if (!numbers.rest.empty()) throw Error("its data are damaged");
@@ -289,7 +290,7 @@ class PageReader : public MemflameFacts {
     numbers.column(frames_.size());  // colours
   }
 
-  // Frames for which a picture has no room have no names in it.
+  // A picture merges the frames that it has no room for, and drops their names.
   FrameId frame_of(uint64_t place, uint64_t boxes, const SourcePlace& source) {
     if (place >= frames_.size()) throw Error("its data are damaged");
     if (boxes == 0) {

@@ -40,7 +40,7 @@ constexpr std::array json_steps{
     JsonStep{MemflameFacts::losses, "*", MemflameFacts::loss},
 };
 
-// Errors have two decimals, so that variances are whole in hundredths, squared.
+// Errors have two decimals, so variances are whole numbers in units of 0.01 squared.
 constexpr int error_decimals = 2;
 constexpr double variance_step = 1e-4;
 

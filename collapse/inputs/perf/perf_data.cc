@@ -164,8 +164,8 @@ class PerfDataReader {
     return kernel.address != 0 && kernel_symbol(kernel.symbol) == kernel.address;
   }
 
-  // perf writes the build ids of files with samples at the end, by name: of the file that had it
-  // then.
+  // At its end perf writes the build ids of files with samples, by name: a build id is that of the
+  // file that has the name then.
   void identify_modules() {
     std::map<std::string_view, size_t> of_name;
     for (const Module& module : recording_.modules) ++of_name[module.path];

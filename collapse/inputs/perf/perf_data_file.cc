@@ -18,7 +18,7 @@ constexpr size_t attr_size_min = 64;  // PERF_ATTR_SIZE_VER0
 constexpr size_t max_events = 512;
 constexpr size_t max_unpacked = size_t{4} << 30U;
 
-// Records that perf adds itself (the kernel's end below these numbers).
+// Types of records that perf itself adds; those of the kernel are smaller numbers.
 enum UserRecord : uint32_t {
   user_record_start = 64,
   header_attr = 64,
@@ -123,7 +123,7 @@ class FileReader {
     take_records(records);
   }
 
-  // attributes, each with the place of its ids
+  // Takes the attributes; each row ends with the place of its ids.
   void take_attrs(std::string_view all, uint64_t attr_size, Section section) {
     if (attr_size < attr_size_min + sizeof(Section) || attr_size > 4096)
       source_.fail("its attributes are of an unknown size");

@@ -82,7 +82,7 @@ struct PerfFile {
 
   std::vector<std::unique_ptr<const std::string>> blocks;
 
-  // The event of an id; the only event if records have no ids. SIZE_MAX: unknown.
+  // The event of a sample, by its id; the first event if records have no ids. SIZE_MAX: unknown.
   size_t event_of(const PerfRecord& sample) const;
 };
 
@@ -92,7 +92,7 @@ std::string perf_build_id(std::string_view bytes);
 // Throws Error if it is not such a file, or one that cannot be read here.
 PerfFile read_perf_file(Source& source);
 
-// Takes one feature: part of the header or, in a pipe, a record of its own.
+// Takes one feature, which is a part of the header or, in a pipe, a record of its own.
 void take_perf_feature(PerfFile& file, uint64_t feature, std::string_view bytes);
 void take_perf_attr(PerfFile& file, std::string_view attr, std::string_view ids);
 void name_perf_events(PerfFile& file);  // those without a name so far

@@ -83,7 +83,7 @@ bool PerfProcesses::take_map(const PerfRecord& record) {
   return true;
 }
 
-// Removes what was there before.
+// Maps an area in place of whatever was mapped there.
 void PerfProcesses::map(uint32_t pid, uint64_t start, uint64_t length, Area area) {
   if (length == 0) return;
   area.end = __builtin_add_overflow(start, length, &area.end) ? UINT64_MAX : area.end;

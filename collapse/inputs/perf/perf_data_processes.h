@@ -55,9 +55,9 @@ class PerfProcesses {
 
   Recording& recording_;
   int64_t unchanged_since_ns_;
-  std::unordered_map<uint32_t, std::shared_ptr<Areas>> processes_;  // shared after a fork until
-                                                                    // changed
-  std::unordered_map<uint32_t, std::string> comms_;                 // by thread
+  // A child shares its parent's areas until one of them changes its own.
+  std::unordered_map<uint32_t, std::shared_ptr<Areas>> processes_;
+  std::unordered_map<uint32_t, std::string> comms_;  // by thread
   std::map<std::tuple<std::string, uint64_t, std::string>, ModuleId> modules_;
   Kernel kernel_;
   size_t copied_ = 0;

@@ -31,7 +31,7 @@ void take_chain(std::string_view chain, bool in_kernel, PerfSample& sample) {
       if (into != nullptr) into->push_back(entry);
       continue;
     }
-    into = nullptr;  // of a guest, or not known
+    into = nullptr;  // addresses of a guest, or unknown ones
     if (entry == static_cast<uint64_t>(PERF_CONTEXT_KERNEL)) into = &sample.kernel;
     if (entry == static_cast<uint64_t>(PERF_CONTEXT_USER)) into = &sample.user;
   }

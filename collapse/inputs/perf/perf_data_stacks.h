@@ -26,7 +26,7 @@ class PerfStacks {
 
   // The places to be named.
   Places take() { return std::move(places_); }
-  // Processes with code in no file, by their space in the recording.
+  // Processes with code that is in no file: pid -> their space in the recording.
   const std::unordered_map<uint32_t, SpaceId>& with_jit() const { return jit_spaces_; }
 
  private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What `perf script` prints: samples of a header line, one line per frame from the leaf on, and an
+// What `perf script` prints. A sample is a header line, one line per frame from the leaf on, and an
 // empty line. Options of perf script and of `perf record` decide which columns the lines have.
+// Blocks of whole samples are parsed by several threads, which share tables of names and stacks.
 #include <algorithm>
 #include <memory>
 
@@ -94,7 +95,7 @@ ValueType type_of(const PerfWorker::Event& event, const ReadOptions& options) {
   return type;
 }
 
-// The column to show: the one that is memory, if there are several.
+// The column to show: the first in bytes, else the first in pages, else the first.
 size_t shown_of(const std::vector<ValueType>& types) {
   for (const Unit unit : {Unit::bytes, Unit::pages})
     for (size_t i = 0; i < types.size(); ++i)

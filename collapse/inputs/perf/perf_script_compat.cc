@@ -15,7 +15,7 @@
 namespace memflame {
 namespace {
 
-// Perl's classes of bytes in regular expressions.
+// The patterns of the Perl script, with \s, \S, \d and \w as Perl matches them in bytes.
 constexpr const char* header_pattern =
     R"(^([^\t\n\v\f\r ].+?)[\t\n\v\f\r ]+([0-9]+)/*([0-9]+)*[\t\n\v\f\r ]+)";
 constexpr const char* event_pattern =
@@ -35,7 +35,7 @@ bool has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-// Runs of the same line reuse the last answer.
+// Takes the same steps as the Perl script, line by line.
 class Collapser {
  public:
   Collapser(Source& source, const ReadOptions& options)
@@ -176,7 +176,7 @@ class Collapser {
     }
   }
 
-  // The line below a frame.
+  // Appends the source place, which is on the line below the frame.
   void add_source(std::string& name) {
     if (!lines_.next()) return;
     std::string place(lines_.line());

@@ -34,8 +34,8 @@ PerfWeight perf_weight(std::string_view event, std::string_view field);
 // does not fit in 64 bits.
 std::optional<int64_t> weigh(const PerfWeight& weight, const PerfHeader& header);
 
-// Whether it is one of these (of --event), with or without its modifiers. If none is named, all
-// are.
+// Whether the event is one of `names` (of --event), with or without its modifiers. Without names
+// every event is wanted.
 bool is_wanted(std::string_view event, std::span<const std::string> names);
 
 }  // namespace memflame

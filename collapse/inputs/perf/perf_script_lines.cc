@@ -10,7 +10,7 @@ namespace memflame {
 namespace {
 
 constexpr bool is_blank(char c) { return c == ' ' || c == '\t'; }
-// Objects instead of functions: all_of() is instantiated for each, and calls nothing.
+// Objects instead of functions, so that all_of() is instantiated for each and can inline it.
 constexpr auto digits = [](char c) { return c >= '0' && c <= '9'; };
 constexpr auto hex_digits = [](char c) { return digits(c) || (c >= 'a' && c <= 'f'); };
 
@@ -94,7 +94,7 @@ bool parse_tail(std::string_view tail, PerfHeader& header) {
   return header.placed && (tail.empty() || parse_perf_single_frame(tail));
 }
 
-// The bracket that the end of the text closes, or npos.
+// The position of the bracket that the last byte of the text closes, or npos.
 size_t opening_of_last(std::string_view text) {
   size_t depth = 0;
   for (size_t at = text.size(); at-- > 0;) {

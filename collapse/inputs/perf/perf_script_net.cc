@@ -8,7 +8,8 @@
 namespace memflame {
 namespace {
 
-// "0xffff8881", "ffff8881", "(null)"; in base 10 if it lacks 0x.
+// "0xffff8881", "ffff8881", "(null)". Without 0x the number is in the base given; 0 if there is no
+// number.
 uint64_t address_of(std::string_view text, int base) {
   if (text.starts_with("0x")) {
     text.remove_prefix(2);
@@ -40,7 +41,7 @@ std::optional<PerfBlockEvent> perf_block_event(const PerfHeader& header) {
       event.address = address_of(*text, 10);
       return event;
     }
-    // The difference of these addresses is between two descriptions, not two pages.
+    // These are addresses of page descriptors, which cannot be counted on by numbers of pages.
     event.is_pages = false;
     text = perf_field(header.rest, "page");
   } else {

@@ -46,7 +46,8 @@ class PerfNet {
     if (known == blocks_.end()) return false;
     const Block block = known->second;
     blocks_.erase(known);
-    // Pages that were allocated together may be freed one by one: the rest stays, in halves.
+    // Pages that were allocated together may be freed one by one. The rest stays alive, split into
+    // halves like the kernel's buddy allocator does.
     if (!event.is_pages || weight <= 0 || weight >= block.weight) weight = block.weight;
     give(block.row, weight);
     int64_t half = weight, rest = block.weight - weight;

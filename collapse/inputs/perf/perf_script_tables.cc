@@ -80,7 +80,7 @@ void PerfTables::settle() {
         now.begin());
     stacks.resize(same);
     hashes.resize(same);
-    // All hashes first: so the tree's memory is fetched before it is needed.
+    // All hashes come first, so that the tree's memory is fetched before it is needed.
     for (size_t i = same; i < now.size(); ++i) {
       hashes.push_back(StackTable::hash(i == 0 ? 0 : hashes.back(), FrameId{now[i]}));
       profile.stacks.prefetch(hashes.back());

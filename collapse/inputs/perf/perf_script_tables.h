@@ -42,7 +42,7 @@ class PerfTables {
 
  private:
   // A stack that is not in the profile's tree yet: its frames from the root on, in ids_. Adding
-  // them in order is faster than one by one.
+  // many stacks in sorted order is faster than adding each at once.
   struct Waiting {
     size_t begin = 0, size = 0;
     uint32_t row = 0;

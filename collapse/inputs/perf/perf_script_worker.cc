@@ -21,7 +21,7 @@ std::string unknown_name(const PerfFrame& frame, bool addresses) {
   return name + "]";
 }
 
-// In a key, after the event and the root.
+// Where frames begin in key_: after the event and the root.
 constexpr size_t first_frame = 2;
 
 }  // namespace
@@ -94,7 +94,8 @@ void PerfWorker::take_frame(std::string_view line, const Hash128& hash) {
   key_.push_back(frame);
 }
 
-// The frame on a line; 0 if it is not worth remembering.
+// Takes a line that is not known. Returns its frame; 0 if the line is something else or several
+// frames, which are not remembered.
 uint32_t PerfWorker::learn(std::string_view line) {
   if (const std::optional<PerfSource> source = parse_perf_source(line)) {
     if (options_.lines && !source->file.empty() && key_.size() > first_frame)
@@ -102,7 +103,7 @@ uint32_t PerfWorker::learn(std::string_view line) {
     return 0;
   }
   const std::optional<PerfFrame> frame = parse_perf_frame(line);
-  // A tab and a file in brackets: no thread's name, and nothing after it, looks like that.
+  // Only a frame has a TAB and ends with a file in brackets; no header does.
   if (frame && line.front() == '\t' && !frame->module.empty()) return learn_frame(*frame);
   if (const auto header = parse_perf_header(line); header && (header->placed || !frame)) {
     end();
@@ -121,7 +122,8 @@ uint32_t PerfWorker::learn_frame(const PerfFrame& frame) {
   std::string name(frame.symbol);
   if (name.empty()) name = unknown_name(frame, options_.addresses);
   if (options_.offsets) name += frame.offset;
-  // Code made at run time is in a file of its own process: no two functions would be equal.
+  // Code made at run time is in a file of its process. With that module, no two processes would
+  // share a function.
   const std::string_view module = frame.kind == FrameKind::jit ? "" : frame.module;
   return tables_.frame(frame.kind, name, module).index;
 }
@@ -140,7 +142,7 @@ uint32_t PerfWorker::push_inlined(const PerfFrame& frame) {
   }
 }
 
-// The lines that `--show-lost-events` and the like put between the samples.
+// Skips the lines that options such as `--show-lost-events` put between the samples.
 bool PerfWorker::skip_record(std::string_view line) {
   const size_t record = line.find(" PERF_RECORD_");
   if (record == std::string_view::npos) return false;
@@ -239,7 +241,7 @@ void PerfWorker::add(uint32_t row, int64_t value) {
   if (options_.in_order) sequence.push_back({row, value});
 }
 
-// Takes back what was added before.
+// Subtracts what was added before.
 void PerfWorker::subtract(uint32_t row, int64_t value) {
   if (__builtin_sub_overflow(sums[row], value, &sums[row])) fail_sum();
   if (!options_.in_order) return;

@@ -48,7 +48,7 @@ class PerfWorker {
   // The results; read them when the thread is done.
   std::optional<Failure> failure;
   std::vector<std::pair<size_t, size_t>> lines;   // block and its lines
-  std::vector<std::pair<size_t, Issues>> issues;  // also only where there are any
+  std::vector<std::pair<size_t, Issues>> issues;  // by block, only where there are any
   std::vector<Event> events;
   std::vector<int64_t> sums;  // by row of the tables
   struct Sample {

@@ -19,7 +19,7 @@ namespace {
 
 using pprof::Tables;
 
-// A text may be referred to as often as there are bytes, so copies are bounded.
+// Many messages may refer to one long text, so copies of it are cut to this length.
 constexpr size_t longest_name = 255;
 
 class PprofReader {
@@ -96,7 +96,7 @@ class PprofReader {
       else if (!line.empty() && !line.starts_with('#'))
         plain.emplace_back(line);
     }
-    // The other comments of memflame repeat the same for people.
+    // memflame's other comments repeat the same for people.
     std::vector<std::string>& notes = profile_.meta.notes;
     if (!is_ours) notes.insert(notes.end(), plain.begin(), plain.end());
     comments_.finish(profile_);

@@ -208,7 +208,7 @@ bool looks_like_profile(std::string_view head) {
       has_types = true;
     });
   } catch (const protozero::exception&) {
-    // Ends the known part, in the middle of a field.
+    // `head` ends in the middle of a field.
   }
   return good && has_types;
 }

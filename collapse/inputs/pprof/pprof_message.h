@@ -72,7 +72,7 @@ struct Tables {
 Tables read_tables(std::string_view message);
 void read_sample(std::string_view message, Sample& sample);
 
-// Whether a message, which may be cut anywhere, can only be such a profile.
+// Whether a message that begins like this can only be such a profile. `head` may end anywhere.
 bool looks_like_profile(std::string_view head);
 
 }  // namespace memflame::pprof

@@ -10,7 +10,8 @@
 namespace memflame::pprof {
 namespace {
 
-// For the whole file: a location with that many inlined frames has more bytes itself.
+// A limit for all stacks together: samples of a few bytes may all name a location with thousands of
+// inlined frames.
 constexpr size_t most_frames_a_byte = 8;
 
 bool is_kernel(std::string_view module) {
@@ -101,7 +102,7 @@ const Places::Named& Places::function_of(const Line& line) {
     named.start_line = static_cast<uint32_t>(function.start_line);
   named.kind = bracketed_kind(profile_.strings[named.name]);
   named.dropped = drop_ && !name.empty() && is_dropped(name);
-  // memflame writes a frame's kind as the suffix of folded text.
+  // memflame appends the suffix of folded text to the system name, for the frame's kind.
   if (name.empty() || marked.size() <= name.size()) return named;
   const FrameKind kind = take_mark(marked);
   if (marked == name) named.kind = kind;
@@ -122,8 +123,8 @@ StringId Places::module_of(const Location& location) {
   return text(file) == own_mapping ? StringId{} : interned(file);
 }
 
-// The place of a location, if its mapping can be trusted. A mapping without a range holds whatever
-// its locations say.
+// The place of a location, if its mapping can be trusted. A mapping without a range contains every
+// address.
 CodeId Places::code_of(const Location& location) {
   const Mapping& mapping = mapping_of(location);
   const bool has_range = mapping.start != 0 || mapping.limit != 0;
@@ -137,7 +138,7 @@ CodeId Places::code_of(const Location& location) {
                             .start = mapping.start,
                             .limit = mapping.limit,
                             .offset = mapping.offset});
-    // By convention the first is the main program.
+    // By convention the first mapping is the main program.
     if (&mapping == tables_.mappings.data()) profile_.code.mark_program(id);
   }
   return profile_.code.add({id, location.address});
@@ -149,7 +150,7 @@ FrameId Places::unknown_frame(const Location& location) {
   std::string name = options_.addresses ? hex(location.address) : "[unknown]";
   const std::optional<uint64_t> start =
       module ? unnamed_.start_of(text(mapping.build_id), location.address) : std::nullopt;
-  // The file tells how many there were when memflame wrote it.
+  // A profile that memflame wrote already states the number of names that are unknown.
   if (!start) ++nameless_;
   if (module) {
     const uint64_t offset = location.address - mapping.start + mapping.offset;
@@ -195,7 +196,7 @@ void Places::make(const Location& location, Place& place) {
   const size_t count = location.last_line - location.first_line;
   size_t kept = kept_lines(location);
   place.callees_dropped = kept < count;
-  // A location that would vanish as a whole stays if only its like call it.
+  // A location whose lines would all be dropped stays if no kept location calls it.
   place.dropped = place.callees_dropped && kept == 0;
   if (place.dropped) kept = count;
   if (count == 0) frames_.push_back(unknown_frame(location));

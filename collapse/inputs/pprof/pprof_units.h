@@ -11,7 +11,7 @@ namespace memflame {
 
 struct NamedUnit {
   Unit unit = Unit::count;
-  int64_t factor = 1;  // one of it in `unit`
+  int64_t factor = 1;  // how many of `unit` it stands for
   bool known = true;   // false: taken as a count
 };
 

@@ -113,7 +113,7 @@ class SpeedscopeReader {
   }
 
   static void measure(const SpeedscopeProfile& profile, Column& column) {
-    // Nothing fits beyond this.
+    // No number beyond this fits in 64 bits.
     constexpr long double huge = 1e30L;
     const auto size_of = [&](const JsonNumber& number) {
       const int power = number.exponent + column.power;
@@ -122,7 +122,8 @@ class SpeedscopeReader {
       return std::min(huge, std::abs(digits * std::pow(10.0L, power)));
     };
     for (const JsonNumber& weight : profile.weights) column.sum += size_of(weight);
-    // Values are differences of these times: together no more than between the first and the last.
+    // Values are differences of these times, so they add up to the distance of the first from the
+    // last at most.
     long double farthest = 0;
     for (const SpeedscopeEvent& event : profile.events)
       farthest = std::max(farthest, size_of(event.at));

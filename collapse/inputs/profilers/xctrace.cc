@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// XML of "xctrace export" with backtraces (Time Profiler and others): one row per sample. Rows
-// refer back: <frame ref="12"/> is the <frame id="12" …> of an earlier row. A sample weighs
-// nanoseconds (<weight>) or, with the CPU Profiler, cycles (<cycle-weight>).
+// XML of "xctrace export" with backtraces (Time Profiler and others): one row per sample. An
+// element may stand for an earlier one: <frame ref="12"/> is the <frame id="12" …> of an earlier
+// row. A sample weighs nanoseconds (<weight>) or, with the CPU Profiler, cycles (<cycle-weight>).
 #include <array>
 #include <optional>
 #include <pugixml.hpp>
@@ -104,8 +104,8 @@ class XctraceReader {
     return is;
   }
 
-  // The value that a node stands for. It may be long and be referred to from everywhere, so it is
-  // computed once.
+  // The value that a node stands for. A node may be long, and many others may refer to it, so its
+  // value is computed once.
   template <class Value>
   using Known = std::unordered_map<size_t, Value>;  // by the address of the node
   template <class Value, class Make>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// eu-stack of elfutils (and pstack if it is elfutils'): the stack of each thread of a process or
-// core.
+// The output of elfutils' eu-stack (and pstack if that is elfutils'): the stack of each thread of a
+// process or core.
 //
 //   PID 8776 - process
 //   TID 8778:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// gdb's "bt" and "thread apply all bt" (and a pstack made of them): one stack per thread.
+// The output of gdb's "bt" and "thread apply all bt" (and of a pstack that runs gdb): one stack per
+// thread.
 //
 //   Thread 2 (Thread 0x7f8bd2fde6c0 (LWP 8778) "worker"):
 //   #0  0x00007f8bd30b5df2 in __libc_pause () at ./pause.c:29

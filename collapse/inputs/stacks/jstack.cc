@@ -64,7 +64,7 @@ class JstackReader : TextReader {
     name_ = line.substr(1, line.rfind('"') - 1);
   }
 
-  // A thread without Java frames belongs to the virtual machine itself.
+  // A thread without Java frames belongs to the virtual machine itself, and is left out.
   void end_thread() {
     if (!frames_.empty()) {
       StackId top;

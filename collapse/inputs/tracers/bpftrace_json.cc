@@ -105,7 +105,7 @@ class Handler {
   }
 
   void add() {
-    // The name stands once for all entries.
+    // The input has the name once, but each entry uses it.
     constexpr size_t longest_name = 255;
     if (map().size() > longest_name) return bad_.push_back("a map with so long a name");
     tell_keys(keys_[entry_level]);

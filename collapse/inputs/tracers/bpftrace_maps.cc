@@ -155,8 +155,8 @@ FrameId BpftraceMaps::as_kernel(FrameId id) {
   return stacks_.profile.frames.intern(frame);
 }
 
-// The output does not say which key is the kernel's stack. It is told by its functions or
-// addresses, else by its position in other entries of the map, else the first of several counts.
+// The output does not say which key is the kernel's stack. Its functions or addresses tell, else
+// its position in other entries of the map; else the first of several stacks is taken for it.
 void BpftraceMaps::order_stacks() {
   const auto is_kernel = [](const Stack& stack) { return stack.kernel; };
   const auto found = std::find_if(entry_stacks_.begin(), entry_stacks_.end(), is_kernel);

@@ -5,8 +5,9 @@
 
 namespace memflame {
 
-// Reads DTrace's output as FlameGraph's stackcollapse.pl does, and Rust names as inferno does:
-// three lines are a header, arguments of C++ names are cut, what is not a number is a frame.
+// Reads DTrace's output as FlameGraph's stackcollapse.pl does, and Rust names as inferno does. The
+// first three lines are a header, arguments of C++ names are cut, and each line that is not a
+// number is a frame.
 Profile read_dtrace_compat(Source& source, const ReadOptions& options);
 
 }  // namespace memflame

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// bcc's memleak, both the Python tool and the one of libbpf-tools: what is allocated and not freed,
-// printed again and again, each time in full.
+// The output of bcc's memleak, both the Python tool and the one of libbpf-tools: outstanding
+// allocations, printed at intervals and each time in full.
 //
 //   [11:16:33] Top 10 stacks with outstanding allocations:
 //   ⇥80 bytes in 5 allocations from stack              80 bytes in 5 allocations from stack
 //   ⇥⇥0x000055d0 <TAB> main+0x6d [allocs]                ⇥0 [<000055d0>] main+0x6d [allocs]
 //   ⇥⇥__libc_start_main+0xf0 [libc-2.21.so]              ⇥⇥inlined_into_main file.c:12
 //
-// Mails and web pages have blanks for the tabs.
+// In mails and web pages the tabs have become blanks.
 #include <algorithm>
 #include <array>
 
@@ -245,8 +245,7 @@ class MemleakReader : TextReader {
 
   // The stack being read.
   bool open_ = false;
-  bool tabs_ = false;  // its lines begin with tabs: a line that begins with a blank is not part of
-                       // it
+  bool tabs_ = false;  // its lines begin with tabs, so a line with a blank is not part of it
   BlockSize size_;
   std::vector<FrameId> frames_;
   std::vector<size_t> groups_;  // where a frame with its inlined functions begins in frames_

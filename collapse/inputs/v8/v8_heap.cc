@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// V8's heap snapshots (.heapsnapshot, .heaptimeline), as far as they tell who allocated: a tree of
-// allocation stacks with their allocations, and each object's node in that tree. Objects are summed
-// up as they pass; of the strings, which come last, only names of functions and scripts are kept:
-// memory is that of the tree.
-// functions and scripts are kept: memory is that of the tree.
+// V8's heap snapshots (.heapsnapshot, .heaptimeline) that record allocation stacks: a tree of
+// stacks with their allocations, and each object's node in that tree. Objects are summed up as they
+// pass. The strings come last, and only names of functions and scripts are kept. So memory is that
+// of the tree.
 #include <algorithm>
 #include <array>
 #include <limits>

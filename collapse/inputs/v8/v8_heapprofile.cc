@@ -21,7 +21,7 @@ namespace {
 using Token = JsonTokens::Kind;
 
 struct Node {
-  size_t caller = 0;  // in the list, before this; the first is its own
+  size_t caller = 0;  // index in the list, smaller than this node's; the root is its own caller
   FrameId frame;      // none for the root
   int64_t id = 0, bytes = 0;
 };
@@ -147,7 +147,7 @@ class HeapProfileReader {
     add_lost_samples();
   }
 
-  // V8 lists samples of nodes that appeared after it had written the tree.
+  // V8 also lists samples of nodes that it added after it had written the tree.
   void add_lost_samples() {
     int64_t lost = 0;
     for (const auto& [id, count] : samples_) lost += count;

@@ -11,17 +11,17 @@
 namespace memflame {
 
 struct V8TraceNode {
-  size_t caller = 0;  // in the list, before this
+  size_t caller = 0;  // index in the list, smaller than this node's
   int64_t id = 0, function = 0;
   int64_t objects = 0, bytes = 0;  // allocated here, not in children
 };
 
 class V8TraceTree {
  public:
-  // The next value. Throws Error if it is not such a tree.
+  // Takes the next value, which is the tree. Throws Error if it is something else.
   void take(JsonTokens& json);
 
-  // The root is the first.
+  // The root comes first.
   const std::vector<V8TraceNode>& nodes() const { return nodes_; }
 
  private:

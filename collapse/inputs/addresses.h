@@ -21,7 +21,8 @@ namespace memflame {
 // "[libfoo.so+0x1234]", and a note names the file.
 Profile named(Recording recording, const ReadOptions& options);
 
-// The same for the places given; kernel addresses get names only if they are of this boot.
+// The same for the given places. Kernel addresses get names only if `same_kernel`: they are
+// addresses of this boot.
 Profile named(Recording recording, Places places, const ReadOptions& options, bool same_kernel);
 
 // The addresses of a line: " 0x40152 0x7f00…", also without "0x". False if there is anything else;
@@ -31,13 +32,13 @@ bool take_addresses(std::string_view text, std::vector<uint64_t>& addresses);
 // Stacks of one process at one time, with its mappings.
 class AddressStacks {
  public:
-  // Files changed after the source was written do not count as the process's.
+  // A file that changed after the source was written is not the one that the process had mapped.
   explicit AddressStacks(const Source& source);
 
   // Columns; set before the first add().
   std::vector<ValueType> types;
 
-  // One line of the list of mappings.
+  // Takes one line of the list of mappings.
   void map(std::string_view line, size_t number, Issues& issues);
 
   // `addresses`: leaf first, all of them return addresses, as glibc's backtrace() and libunwind
@@ -47,7 +48,7 @@ class AddressStacks {
 
   bool empty() const { return recording_.sums.empty(); }
 
-  // The stacks in names; call nothing afterwards.
+  // Returns the stacks with names. The object cannot be used afterwards.
   Profile take(const ReadOptions& options, Issues& issues);
 
  private:

@@ -15,7 +15,7 @@ class HexFields {
  public:
   explicit HexFields(std::string_view text) : rest_(text) {}
 
-  // Nothing at the end, and nothing more after something that is not a number. Throws Error if a
+  // Returns nothing at the end, and from the first field on that is not a number. Throws Error if a
   // number does not fit in 64 bits.
   std::optional<uint64_t> next() {
     constexpr int hex = 16;

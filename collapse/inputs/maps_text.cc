@@ -74,7 +74,7 @@ MapsText::Line MapsText::take(std::string_view line, MapsRow& row) {
   scan.blanks();
   std::string_view path = scan.rest.substr(0, max_path);
   path = path.substr(0, behind_last_not_in(path, blank_bytes));
-  // "/lib/libc.so.6 (@1000)", as some write the offset
+  // "/lib/libc.so.6 (@1000)": some tools write the offset like this
   if (const size_t at = path.rfind(" (@"); brief && at != std::string_view::npos) {
     Scan offset{path.substr(at + 3)};
     if (offset.hex(row.offset) && offset.rest == ")") path = path.substr(0, at);

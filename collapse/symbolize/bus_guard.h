@@ -11,7 +11,6 @@ namespace memflame {
 // page is replaced by zeros: the file reads as damaged, which all readers here must handle anyway.
 // Several guards may exist, on several threads: the first one takes the signal over, and the last
 // one gives it back.
-// the last one gives it back.
 class BusGuard {
  public:
   BusGuard();

@@ -14,11 +14,11 @@ class CodeOf {
  public:
   explicit CodeOf(Recording& recording);
 
-  // The place of a location, given the mapping its byte is in and the address there. Nothing is
-  // kept if the mapping does not hold the address, as in a damaged file.
+  // Sets the place of a location: the mapping that its byte is in, and the address there. Does
+  // nothing if the mapping does not hold the address, as in a damaged file.
   void set(LocationId location, ModuleId module, const CodeMapping& mapping, uint64_t address);
 
-  // The places of a file that could not be read: their offsets, in the pages that hold them.
+  // Sets the places in a file that could not be read: offsets, in one mapping of all their pages.
   void set_offsets(ModuleId module, const std::vector<Target>& targets);
 
  private:

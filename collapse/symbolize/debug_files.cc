@@ -10,7 +10,7 @@
 namespace memflame {
 namespace {
 
-// The first file for which `is_it` holds, among all places where it may be.
+// The file in the first place for which `is_it` holds.
 template <class IsIt>
 SharedFd find_file(FileSource& files, FileRequest request, const IsIt& is_it) {
   for (;; ++request.place) {

@@ -15,7 +15,7 @@ namespace memflame {
 struct DebugSearch {
   FileSource* files = nullptr;
   StrippedFile file;
-  bool failed = false;  // there is no such file
+  bool failed = false;  // a search has found no file
 };
 
 // The file /usr/lib/debug/.build-id/xx/yyyy.debug with this very build id, in the target's root or

@@ -26,8 +26,8 @@ struct Output {
   char text[max_name];
 };
 
-// A decoded identifier is printed from memory that libiberty frees right after, so it is stopped at
-// the next piece, where it has nothing to free.
+// libiberty prints a decoded identifier from memory that it frees right after. So it is not stopped
+// at the piece that is too long, but at the next one, where it has nothing to free.
 void append(const char* piece, size_t size, void* opaque) {
   Output& output = *static_cast<Output*>(opaque);
   if (output.full) std::longjmp(output.too_long, 1);

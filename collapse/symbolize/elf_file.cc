@@ -21,9 +21,9 @@ const Dwfl_Callbacks callbacks{.find_elf = no_other_file,
                                .section_address = nullptr,
                                .debuginfo_path = nullptr};
 
-// Whether a file that was opened by its name differs from the one that was mapped, as far as that
-// shows without a build id: at least it must have the same inode. A program that is linked again
-// often gets the inode of the one before it.
+// Whether a file that was opened by its name differs from the one that was mapped, if there is no
+// build id to compare. It must have the same inode, and must not have changed since: a program that
+// is linked again often gets the inode of the old one.
 bool is_other_file(const Module& module, const struct stat& status) {
   if (module.kind == ModuleKind::vdso || module.file.get() >= 0 || !module.build_id.empty())
     return false;

@@ -29,7 +29,7 @@ class ElfFile {
   ElfFile& operator=(const ElfFile&) = delete;
 
   ElfProblem problem() const { return problem_; }
-  // Nothing told whether this is the file that was mapped.
+  // True if nothing tells whether this is the file that was mapped.
   bool unchecked() const { return unchecked_; }
 
   // The address of the byte at `offset` in the file, by the program headers. Nothing is guessed

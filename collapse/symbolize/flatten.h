@@ -16,9 +16,9 @@ struct Span {
   friend bool operator==(const Span&, const Span&) = default;
 };
 
-// Sweeps over all starts and ends; between two of them the best of the owners that reach there
-// wins. `better(a, b)` is a strict order on Span. O(n log n) however they overlap, which matters
-// because the watched program writes symbol tables and perf maps.
+// Sweeps over all starts and ends; between two of them the best of the spans that reach there wins.
+// `better(a, b)` is a strict order on Span. O(n log n) however they overlap, which matters because
+// the watched program writes symbol tables and perf maps.
 template <class Better>
 std::vector<Span> flatten(std::vector<Span> spans, Better better) {
   std::erase_if(spans, [](const Span& s) { return s.start >= s.end; });

@@ -9,7 +9,7 @@ namespace memflame {
 namespace {
 
 constexpr uint64_t most_functions = 16 << 20;
-constexpr size_t start_code = 64;  // bytes of _start in which main is handed over
+constexpr size_t start_code = 64;  // bytes of _start in which main is passed
 
 }  // namespace
 
@@ -22,8 +22,8 @@ FunctionStarts::FunctionStarts(const ElfFile& file) : file_(file) {
   if (const auto index = segment_of(PT_GNU_EH_FRAME); index != none) read_index(*index);
 }
 
-// Version 1; the address of .eh_frame in four bytes; the number of entries; then these, relative to
-// the index.
+// The index has version 1, the address of .eh_frame in four bytes, the number of entries, and the
+// entries, whose addresses are relative to the index.
 void FunctionStarts::read_index(const Elf64_Phdr& segment) {
   constexpr size_t table_at = 12;
   index_ = segment.p_vaddr;
@@ -43,7 +43,7 @@ void FunctionStarts::read_index(const Elf64_Phdr& segment) {
   if (!std::ranges::is_sorted(entries_, {}, &Entry::start)) entries_.clear();
 }
 
-// The bytes at an address, as many of them as there are.
+// The bytes at an address; fewer than `size` at the end of a segment.
 ImageRange FunctionStarts::read(uint64_t address, uint64_t size) const {
   const Elf64_Phdr* segment = file_.headers().loaded(address);
   if (segment == nullptr) return {};
@@ -51,7 +51,8 @@ ImageRange FunctionStarts::read(uint64_t address, uint64_t size) const {
   return file_.image().range(segment->p_offset + into, std::min(size, segment->p_filesz - into));
 }
 
-// Addresses are looked up in their order, and entries lie in theirs.
+// Reads a piece at a time: addresses are looked up in ascending order, and their entries lie in the
+// same order.
 Bytes FunctionStarts::read_near(uint64_t address, uint64_t size) {
   constexpr uint64_t piece = 4096;
   uint64_t into = address - near_start_;
@@ -63,14 +64,14 @@ Bytes FunctionStarts::read_near(uint64_t address, uint64_t size) {
   return near_.bytes.subspan(into, std::min<uint64_t>(size, near_.bytes.size() - into));
 }
 
-// Few, and most entries have the same one.
+// CIEs are kept: a file has few, and most entries share one.
 const std::optional<CieHead>& FunctionStarts::cie_at(uint64_t address) {
   constexpr size_t most_of_cie = 128;
   const auto [known, added] = cies_.try_emplace(address);
   if (!added) return known->second;
   const ImageRange range = read(address, most_of_cie);
   ByteCursor in(range.bytes);
-  in.number<uint64_t>();  // its length, and what makes it a CIE
+  in.number<uint64_t>();  // its length, and the 0 that marks a CIE
   CieHead cie;
   if (read_cie_head(in, {.bytes = range.bytes, .address = address}, cie)) known->second = cie;
   return known->second;
@@ -80,7 +81,7 @@ std::optional<FunctionStarts::Extent> FunctionStarts::extent_of(uint64_t fde) {
   constexpr size_t enough = 8 + 2 * 8;  // length, where the CIE is, start and size
   ByteCursor in(read_near(fde, enough));
   const auto length = in.number<uint32_t>(), back = in.number<uint32_t>();
-  // 0 ends the section, UINT32_MAX is the form of 64 bits, which nobody needs.
+  // 0 ends the section; UINT32_MAX marks the 64-bit format, which nobody needs.
   if (length == 0 || length == UINT32_MAX || back == 0) return std::nullopt;
   const std::optional<CieHead>& cie = cie_at(fde + 4 - back);
   if (!cie) return std::nullopt;

@@ -24,8 +24,8 @@ class FunctionStarts {
   // The start of the function that holds `address`.
   std::optional<uint64_t> start_of(uint64_t address);
 
-  // A program's header gives its start (_start), and the code there hands main to the C library.
-  // Empty for all other functions, and for libraries.
+  // Names two functions of a program: its header has the address of _start, and the code there
+  // passes main to the C library. Empty for all other functions, and for libraries.
   std::string_view name_of(uint64_t start) const;
 
  private:
@@ -47,7 +47,7 @@ class FunctionStarts {
   const ElfFile& file_;
   uint64_t index_ = 0;  // address of .eh_frame_hdr
   std::vector<Entry> entries_;
-  ImageRange near_;  // what was read last of the entries
+  ImageRange near_;  // the part of the entries that was read last
   uint64_t near_start_ = 0;
   std::unordered_map<uint64_t, std::optional<CieHead>> cies_;  // by address
   uint64_t entry_point_ = 0, main_ = 0;                        // 0: not a program, or not known

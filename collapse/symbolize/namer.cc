@@ -26,7 +26,7 @@ enum class Message : uint32_t { unfiltered, open, names, end_of_group };
 
 constexpr size_t part_bytes = size_t{1} << 20;      // names that are sent at once
 constexpr uint32_t most_bytes = uint32_t{1} << 26;  // of a message
-// What the names of a place take at most, on average, with all inlined functions.
+// How many bytes the names of a place, with all inlined functions, may take on average.
 constexpr uint64_t bytes_per_location = 16384;
 constexpr std::chrono::seconds patience{600};  // with one group
 
@@ -353,7 +353,7 @@ class Naming {
       try {
         if (!namer.receive(until, type, payload)) return false;
       } catch (const Error&) {
-        // Shorter each time, so that many such files cannot hold up a run for hours.
+        // The next groups get less time, so that many slow files cannot hold up a run for hours.
         patience_ = std::max(patience_ / 4, std::chrono::seconds(1));
         throw;
       }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Reads names in a process of its own that can do nothing else: libraries parse the files of
-// watched programs, their debug information and their perf maps, and whoever controls a watched
-// program writes what they parse.
+// Reads names in a process of its own that can do nothing else. The reason: libraries parse the
+// files of watched programs, their debug information and their perf maps, and whoever controls a
+// watched program may have written these.
 //
 // Work comes in groups (a file, the JIT code of a process), which fail one by one: if the process
 // ends early, its current group stays without names, and another process continues behind it.

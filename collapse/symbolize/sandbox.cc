@@ -49,7 +49,7 @@ constexpr bool sanitized = false;
 // a probe (6.18). Later kernels pass them through any filter. Newer than the headers.
 constexpr uint32_t nr_uretprobe = 335, nr_uprobe = 336;
 
-// What reading mapped files, memory, locks and the socket take, whatever the arguments are.
+// System calls for mapped files, memory, locks and the socket; harmless whatever the arguments are.
 constexpr std::array<uint32_t, 29> harmless{
     SYS_read,         SYS_pread64,         SYS_write,    SYS_sendmsg,       SYS_recvmsg,
     SYS_sendto,       SYS_recvfrom,        SYS_close,    SYS_fstat,         SYS_lseek,
@@ -59,7 +59,7 @@ constexpr std::array<uint32_t, 29> harmless{
     SYS_sched_yield,  SYS_restart_syscall, nr_uretprobe, nr_uprobe,
 };
 
-// What libraries try, and can do without: locales, time zones, other debug files.
+// System calls that libraries try and can do without: locales, time zones, other debug files.
 constexpr std::array<uint32_t, 11> refused{
     SYS_open,     SYS_openat, SYS_access,     SYS_faccessat, SYS_stat,       SYS_lstat,
     SYS_readlink, SYS_statx,  SYS_readlinkat, SYS_prlimit64, SYS_newfstatat,
@@ -68,7 +68,7 @@ constexpr std::array<uint32_t, 11> refused{
 class Filter {
  public:
   Filter() {
-    // 32-bit calls have other numbers; those of x32 are not among these.
+    // 32-bit calls have other numbers. x32 calls need no test: their numbers match no rule.
     load(offsetof(seccomp_data, arch));
     skip_unless(BPF_JEQ, AUDIT_ARCH_X86_64, 1);
     skip(1);

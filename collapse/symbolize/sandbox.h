@@ -11,7 +11,7 @@ struct SandboxLimits {
 };
 
 // Call it in a forked child that has one thread. What remains: the socket, which becomes descriptor
-// 0, memory, and system calls that need only these. Opening files is answered with EACCES, as
+// 0, memory, and system calls that need only these. Opening a file fails with EACCES, because
 // libraries try it; any other system call ends the process by SIGSYS. Signals that others send are
 // blocked. The process ends with the thread that forked it, and is the first to be killed when the
 // machine runs out of memory. Returns false if the kernel has no filters for system calls; all else

@@ -89,7 +89,7 @@ class Symbolizer {
     set_nameless(target, module, location(target).pc.is_return ? where + 1 : where);
   }
 
-  // Names it by its address, or by the start of its function.
+  // Names a place by its address, or by the start of its function.
   void set_nameless(const Target& target, const std::string& module, uint64_t where) {
     location(target).symbols = {{.function = unnamed_code(module, where),
                                  .file = {},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Values as bytes, between the two processes of naming. The reader trusts nothing: an incomplete
-// value is an Error.
+// Values as bytes, for the socket between memflame and the process that reads names. The reader
+// trusts nothing: it throws Error on an incomplete value.
 #pragma once
 
 #include <cstdint>

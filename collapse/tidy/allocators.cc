@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The allocator's frames at the end of stacks.
+// Hides or merges the allocator's frames at the leaf end of stacks.
 #include <algorithm>
 
 #include "collapse/tidy/rebuild.h"

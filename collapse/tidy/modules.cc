@@ -30,7 +30,7 @@ std::vector<FrameId> module_frames(Profile& profile, ModuleFrames how) {
   });
 }
 
-// A frame of unknown module is taken to be in its caller's, as an inlined function is.
+// A frame whose module is unknown, such as an inlined function, is taken to be in its caller's.
 Moved with_modules_between(const Profile& profile, const std::vector<FrameId>& module) {
   Moved moved;
   moved.place.resize(profile.stacks.size());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The brackets of a C++ or Rust name, found by a scanner that knows what only looks like one:
-// operator<, operator->, (1)<(2) between parentheses, "->" before a result.
+// Finds the brackets of a C++ or Rust name, in one pass with a stack of open brackets. It knows
+// what only looks like a bracket: operator<, operator->, (1)<(2) between parentheses, "->" before a
+// result.
 #pragma once
 
 #include <cstddef>

@@ -32,9 +32,9 @@ class Pattern {
 // Which frames match one of the patterns, by FrameId::index.
 std::vector<bool> matching(const Profile& profile, const std::vector<Pattern>& patterns);
 
-// Another name for what matches: "RE=TEXT", or "s/RE/TEXT/" with any punctuation for '/'; with a
-// 'g' behind it all matches in a name are replaced, not only the first. \1 to \9 in the text are
-// groups, \0 is the match.
+// Replaces what matches in a name: "RE=TEXT", or "s/RE/TEXT/" with other punctuation allowed for
+// '/'. With a 'g' behind it all matches in a name are replaced, not only the first. \1 to \9 in the
+// text are groups, \0 is the match.
 class Renaming {
  public:
   // Throws Error (usage).

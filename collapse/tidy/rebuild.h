@@ -22,15 +22,15 @@ struct Moved {
 Profile with_stacks(Profile from, Moved moved, std::string_view option = {},
                     std::string_view emptied = "[hidden]");
 
-// Another frame for each, or none to remove it. Called once per frame; it may add frames and
-// strings to the profile.
+// Returns another frame for a frame, or none to remove it. Called once per frame; it may add frames
+// and strings to the profile.
 using FrameChange = std::function<FrameId(Profile&, FrameId)>;
 std::vector<FrameId> changed_frames(Profile& profile, const FrameChange& change);
 
 // The profile with frames[i] in place of frame i.
 Profile with_frames(Profile from, const std::vector<FrameId>& frames);
 
-// Another name for each function, and if requested for each process. memflame's own notes stay.
+// Changes the name of each function, and of each process if requested. memflame's own notes stay.
 using NameChange = std::function<std::string(std::string_view)>;
 Profile with_names(Profile from, const NameChange& change, bool processes = false);
 

@@ -34,7 +34,7 @@ class Blocks {
   static constexpr size_t max_size = size_t{1} << 31U;
 
   Blocks(Source& source, BlockCut cut, size_t size = usual_size)
-      // A short input is there already, all of it.
+      // All of a short input has been read already, so a small buffer does.
       : source_(source),
         cut_(cut),
         size_(source.head().size() < Source::head_size ? std::min(size, source.head().size() + 1)
@@ -61,7 +61,6 @@ class Blocks {
 // threads - 1. If it returns false no further blocks are started, but those before it are finished.
 // Once all threads are done, the exception of the earliest block is rethrown here; an error of
 // reading counts as behind all blocks.
-// ended; those of reading count as behind all blocks.
 void for_each_block(Blocks& blocks, unsigned threads,
                     const std::function<bool(unsigned worker, const Block& block)>& work);
 

@@ -23,7 +23,7 @@ inline constexpr ByteSet hex_bytes = byte_set("0123456789abcdefABCDEF");
 
 constexpr bool has(const ByteSet& set, char c) { return set[static_cast<unsigned char>(c)]; }
 
-// The first byte that is in the set, or is not; text.size() if there is none.
+// The position of the first byte that is in the set, or is not in it; text.size() if there is none.
 constexpr size_t first_in(std::string_view text, const ByteSet& set) {
   size_t at = 0;
   while (at < text.size() && !has(set, text[at])) ++at;

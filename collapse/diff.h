@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Two profiles of the same thing -> what has changed.
+// Two profiles of the same thing -> what has changed. The result takes over the tables of `after`,
+// and the stacks of `before` are merged into them: one look-up per stack. Scaled values are rounded
+// by the largest-remainder method, so that they add up to the exact total.
 #pragma once
 
 #include "core/profile.h"

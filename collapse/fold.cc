@@ -101,7 +101,7 @@ Extent extent_of(const Recording& recording, RawStackId id) {
   const std::vector<LocationId>& locations = locations_of(recording, id);
   Extent extent{.depth = depth_of_code(recording, stack, locations), .cut = loss_of(stack.stop)};
   if (extent.depth < locations.size()) extent.cut = Loss::truncated_not_code;
-  // At the first function the stack is complete, whatever the walk made of what lies below.
+  // A stack that reaches a first function is complete, whatever the walk found beyond it.
   if (begins_at_the_first(recording, locations, extent.depth)) extent.cut.reset();
   return extent;
 }
@@ -259,8 +259,7 @@ class Folder {
   const Recording& recording_;
   const FoldOptions& options_;
   std::vector<std::vector<FrameId>> frames_;          // by location
-  std::map<uint32_t, std::vector<FrameId>> leaf_of_;  // the same, for stacks with a leaf of their
-                                                      // own
+  std::map<uint32_t, std::vector<FrameId>> leaf_of_;  // the same for leaves with ambiguous names
   Profile profile_;
 };
 

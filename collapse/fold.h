@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Recording -> Profile: addresses become frames, stacks that read the same become one.
+// Recording -> Profile: addresses become frames, and stacks with the same frames become one. The
+// frames of a location are interned once; after that each frame of a stack costs one look-up.
 #pragma once
 
 #include <optional>
@@ -22,7 +23,7 @@ struct FoldOptions {
 };
 
 // Needs symbolize() to have run. The profile holds every value of recording.sums, so the totals of
-// each column are equal; a defect of a stack gets a frame of its own and is counted.
+// each column are equal. A cut stack gets a frame that says why it is cut, and is counted.
 Profile fold(const Recording& recording, const FoldOptions& options);
 
 // Why a stack ends before its first frame, as fold() marks and counts it; none if it is complete.

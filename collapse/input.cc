@@ -64,7 +64,7 @@ std::string folded_hint(std::string_view head) {
 }
 
 // Refuses a profile that lost all its stacks during reading: only names of programs and notes are
-// left, and at least as much was not understood.
+// left, and the parts that were not understood are at least as many.
 void require_stacks(const Profile& profile, const Source& source) {
   const uint64_t dropped = profile.losses[Loss::input_line].events;
   if (dropped < std::max<uint64_t>(profile.touched().size(), 1)) return;

@@ -160,12 +160,12 @@ void JsonTokens::escape() {
   }
   unsigned code = four_digits();
   while (is_high(code)) {
-    // Its other half, or whatever follows it.
+    // The low half should follow; anything else is read for itself.
     if (peek() != '\\') return append(replacement_character);
     ++at_;
     if (peek() != 'u') {
       append(replacement_character);
-      return escape();  // not \u: does not come back here
+      return escape();  // not \u, so this recurses only once
     }
     ++at_;
     const unsigned low = four_digits();

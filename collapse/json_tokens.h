@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// JSON as a stream of tokens, for inputs of hundreds of megabytes of which a fraction is kept.
-// Memory is the longest string and a byte for each open bracket.
+// JSON (RFC 8259) as a stream of tokens, for inputs of hundreds of megabytes of which only a
+// fraction is kept. Memory is the longest string and a byte for each open bracket.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@
 
 namespace memflame {
 
-// Whether a text begins like this, blanks ignored. `begin` has none.
+// Whether a text begins with `begin`. Blanks in the text are ignored; `begin` has none.
 bool begins_as_json(std::string_view text, std::string_view begin);
 
-// Strings may hold any bytes; half a surrogate pair becomes U+FFFD, since other programs write
-// such. Everything else must be JSON: next() throws Error, "NAME: … at byte N", if it is not, also
-// if the input ends in the middle; a text has no name.
+// Strings may hold any bytes. Half a surrogate pair becomes U+FFFD, because some programs write
+// one. Everything else must be JSON, up to the end: otherwise next() throws Error, "NAME: … at byte
+// N" (a text has no NAME).
 class JsonTokens {
  public:
   enum class Kind : uint8_t {
@@ -46,7 +46,7 @@ class JsonTokens {
   // The value of a number that is an integer; also "1.2e3". Throws Error beyond 64 bits.
   std::optional<int64_t> integer() const;
 
-  // Skips to the end of what has just begun; does nothing after a scalar.
+  // Skips to the end of the object or array that has just begun; does nothing after a scalar.
   void skip();
   // Skips the whole next value.
   void skip_value() {

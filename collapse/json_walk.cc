@@ -18,7 +18,7 @@ uint8_t next_place(std::span<const JsonStep> steps, uint8_t place, std::string_v
 
 void walk_json(Source& source, std::span<const JsonStep> steps, JsonVisitor& visitor) {
   JsonTokens tokens(source);
-  std::vector<uint8_t> places;  // of what is open
+  std::vector<uint8_t> places;  // of the open objects and arrays
   std::string key, text;
   JsonNumber number;
   while (true) {
@@ -28,7 +28,7 @@ void walk_json(Source& source, std::span<const JsonStep> steps, JsonVisitor& vis
       case JsonTokens::Kind::begin_object:
       case JsonTokens::Kind::begin_array: {
         const uint8_t inside = places.empty() ? uint8_t{1} : next_place(steps, place, key);
-        // Values that nobody asks for may be long.
+        // A skipped value may be long: its keys are not looked up.
         if (inside == 0) {
           tokens.skip();
         } else {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // JSON of any length, one value at a time: a table of steps says what a reader asks for, and the
-// rest is skipped. No recursion, no tree of the document.
+// rest is skipped. There is no recursion and no tree of the document; memory is one byte for each
+// open place, and what JsonTokens needs.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +14,8 @@
 
 namespace memflame {
 
-// Inside place `from`, the object or array at `key` is place `to`; "" for each one in an array, "*"
-// for any key. Place 0 is what nobody asks for, 1 the document itself.
+// Inside place `from`, the object or array at `key` is place `to`. The key "" stands for each
+// element of an array, "*" for any key. Place 1 is the document itself; place 0 is skipped.
 struct JsonStep {
   uint8_t from;
   std::string_view key;

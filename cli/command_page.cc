@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t line_length = 100;
 
-// Words as they fit, each line but the first indented.
+// Breaks the text into lines and indents all but the first.
 void print_wrapped(std::ostream& out, const std::string& text, size_t indent) {
   std::istringstream words(text);
   size_t column = indent;

@@ -30,7 +30,7 @@ struct Example {
 // What follows the options.
 enum class Operands : uint8_t { none, files, command };
 
-// The library's type cannot be assigned.
+// options_description cannot be assigned; a vector of it can.
 using OptionGroups = std::vector<boost::program_options::options_description>;
 
 struct CommandPage {

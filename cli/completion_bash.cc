@@ -6,7 +6,7 @@
 namespace memflame {
 namespace {
 
-// What the script does with an option's value: a word of the script's, then words.
+// What the script does with an option's value: the name of an action, then the words to offer.
 std::string action_of(const OptionFacts& option) {
   const Completion& completion = option.completion;
   const std::string words = joined(completion.words, " ");
@@ -28,8 +28,8 @@ std::string action_of(const OptionFacts& option) {
   return words.empty() ? "nothing" : "words " + words;
 }
 
-// "'alloc --format' | 'brk --format') action='words svg html' ;;", one line for what is completed
-// alike.
+// "'alloc --format' | 'brk --format') action='words svg html' ;;", one for all options that are
+// completed alike.
 void write_actions(std::ostream& out, const std::vector<CommandPage>& pages) {
   std::map<std::string, std::vector<std::string>> by_action;
   for (const CommandPage& page : pages)
@@ -75,8 +75,8 @@ void write_names(std::ostream& out, const std::vector<CommandPage>& pages) {
   out << "  esac\n";
 }
 
-// The rest of the script. Bash breaks words at '=' (COMP_WORDBREAKS), so that "--format=svg" comes
-// as three.
+// The rest of the script. Bash breaks words at '=' (COMP_WORDBREAKS), so "--format=svg" comes as
+// three words.
 constexpr std::string_view bash_head =
     R"sh(# bash completion for memflame. Made by 'memflame --completion bash'.
 _memflame() {

@@ -4,7 +4,7 @@
 namespace memflame {
 namespace {
 
-// Within a specification of _arguments.
+// Escapes text for a specification of _arguments.
 std::string escaped(std::string_view text, std::string_view special) {
   std::string out;
   for (const char c : text) {

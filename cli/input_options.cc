@@ -231,7 +231,7 @@ Profile read_input(const std::string& path, const po::variables_map& values,
   const Input& input = input_for(source, from);
   require_format(values, input.name, source.name());
   Profile profile = read_as(input, source, options);
-  // Adds which of several inputs it was.
+  // There may be several inputs, so the note names its own.
   for (std::string& note : profile.meta.notes)
     if (tells_of_issue(note) && note.front() >= '0' && note.front() <= '9')
       note.insert(0, source.name() + ": ");

@@ -12,10 +12,10 @@
 
 namespace memflame {
 
-// For the usage text, and the files as a hidden option "input".
+// The options that the usage text shows; input_files() has the files as a hidden option "input".
 boost::program_options::options_description input_options();
 boost::program_options::options_description input_files();
-// Those of collapse's compatible mode, which a command need not have.
+// The options of the compatible mode, which only collapse has.
 boost::program_options::options_description compat_options();
 
 // Processor cores to use. Both throw Error (usage) when a value is not understood.
@@ -26,7 +26,7 @@ ReadOptions read_options(const boost::program_options::variables_map& values);
 // frames have addresses if the input has them.
 Profile read_inputs(const boost::program_options::variables_map& values, bool code = false);
 
-// Reads one of them. Notes on what was not understood name it.
+// Reads one input. Notes on what was not understood name the input.
 Profile read_input(const std::string& path, const boost::program_options::variables_map& values,
                    const ReadOptions& options);
 

@@ -59,7 +59,7 @@ bool LeaksWatcher::look(LiveRun& run, double seconds) {
   return !is_last;
 }
 
-// In addition to those of the interval, which continue.
+// SIGUSR1: a report in addition to those of the interval, which continue.
 void LeaksWatcher::asked(LiveRun& run, double seconds) {
   if (request_.format != nullptr && (request_.output.empty() || request_.output == "-")) {
     std::cerr << "memflame: SIGUSR1: standard output gets the last picture only; add -o FILE\n";

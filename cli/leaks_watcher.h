@@ -38,7 +38,7 @@ class LeaksWatcher : public Watcher {
   const Request& request_;
   std::unique_ptr<std::ostream> lines_;
   std::string calls_;  // --trace: not printed yet
-  // Keys of the stacks whose names the writer has, or knows to be cut or not.
+  // Keys of the stacks whose names the writer has, and of those that it has judged: cut or not.
   std::unordered_set<uint64_t> named_, judged_;
   std::shared_ptr<const Snapshot> snapshot_;  // the last one
   uint64_t start_ns_ = 0;

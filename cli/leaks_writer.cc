@@ -217,7 +217,7 @@ void LeaksWriter::name(LeaksLook& look) {
   }
 }
 
-// Counts them as fold() does in a picture of the same blocks.
+// Counts cut stacks as fold() does in a picture of the same blocks.
 void LeaksWriter::count_cut_stacks(LeaksLook& look) const {
   for (const LiveStack& stack : look.snapshot->stacks) {
     if (!is_old(stack)) continue;

@@ -45,7 +45,7 @@ struct LeaksLook {
   std::vector<const LiveStack*> unnamed;   // of these, those without known names
   std::vector<const LiveStack*> unjudged;  // may be cut; only names can tell
   Recording recording;                     // spaces and files, where names are needed
-  bool forget = false;                     // the names known so far
+  bool forget = false;                     // drop the names known so far
   Losses losses;
   std::vector<std::string> notes;
   uint64_t left_out = 0;  // looks before this one that were due while the writer was busy

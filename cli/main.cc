@@ -72,7 +72,7 @@ CommandPage main_page(const std::vector<CommandPage>& commands) {
   return page;
 }
 
-// With its own in front.
+// The pages of all commands; the program's own comes first.
 std::vector<CommandPage> all_pages() {
   std::vector<CommandPage> pages = command_pages();
   std::vector<CommandPage> all{main_page(pages)};

@@ -22,7 +22,7 @@ std::vector<std::string> names_of(std::span<const OptionWord> words) {
   return names;
 }
 
-// What the parser takes for a value; owned by the option it is given to, as the library has it.
+// What the parser takes for a value; owned by the option it is given to, as the library requires.
 struct Semantic {
   const std::string& name;  // of the value
 

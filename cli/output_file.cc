@@ -27,7 +27,7 @@ bool is_stdout(const std::string& path) { return path.empty() || path == "-"; }
 }
 [[noreturn]] void fail(const std::string& path, int error) { fail(path, std::strerror(error)); }
 
-// The caller's own descriptor that such a name denotes.
+// The caller's own descriptor, if the path names one.
 std::optional<int> descriptor_named(std::string_view path) {
   if (path == "/dev/stdout") return STDOUT_FILENO;
   if (path == "/dev/stderr") return STDERR_FILENO;

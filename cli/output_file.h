@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Writes results so that a failure leaves nothing half-written, and no link of another user leads
-// anywhere (probes/own_path.h).
+// Writes results so that a failure leaves nothing half-written, and no link of another user is
+// followed (probes/own_path.h).
 //
 // Standard output, pipes, terminals, /dev/null and the caller's own /dev/fd/N are written in place.
 // Block devices and other devices are refused. All files belong to the caller (probes/caller.h).

@@ -25,7 +25,7 @@
 namespace memflame {
 namespace {
 
-constexpr int candidates_found = 5;  // beside those of ExitCode: no error of memflame's
+constexpr int candidates_found = 5;  // not in ExitCode, because memflame did not fail
 
 // Checks what must not fail only after an hour of measuring.
 void check_outputs(const Request& request) {

@@ -16,11 +16,12 @@ class Watcher : public Observer {
   virtual bool wants_results(Recording& recording) = 0;
 };
 
-// Names the code, then the stacks. Without debug servers it takes as long as the local files take.
+// Names the recording's code and folds it. Without debug servers the time depends on local files
+// only.
 Profile profile_of(Recording& recording, const Request& request, bool debug_servers = true);
 
-// What is written in the request's format, given profile_of() the recording: transformed, and with
-// addresses if the format can hold them.
+// The profile to write in the request's format: `profile`, which is profile_of() the recording, as
+// the options transform it. It has addresses if the format can hold them.
 Profile drawn_profile(const Recording& recording, const Profile& profile, const Request& request);
 
 // Runs the probe and returns the exit code; sets who may read the outputs. Without a watcher,

@@ -63,7 +63,7 @@ po::options_description report_options() {
   return options;
 }
 
-// For tests: small tables, and a sign that counting has begun.
+// For tests: small tables, a sign that counting has begun, and a check of walked stacks.
 po::options_description hidden_options() {
   po::options_description options;
   options.add_options()("max-stacks", po::value<uint32_t>());

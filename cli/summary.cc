@@ -145,7 +145,7 @@ Json overhead_json(const Overhead& overhead) {
   return json;
 }
 
-// By function, as they are drawn.
+// Counts stacks by function, as pictures draw them.
 size_t stacks_in(const Profile& profile) {
   return has_lines(profile) ? by_function(profile).touched().size() : profile.touched().size();
 }

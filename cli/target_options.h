@@ -18,7 +18,7 @@ std::string target_choices();
 // `command`: the words behind "--". Throws Error(usage).
 Target read_target(const boost::program_options::variables_map& values, const Arguments& command);
 
-// All options were read. Throws Error(usage) where others have made the target impossible.
+// To be called when all options are read. Throws Error(usage) if others contradict the target.
 void check_target(const Target& target);
 
 // " -p 12,13", " --comm NAME", …; " (whole system)" if nothing was named.

@@ -89,7 +89,7 @@ Words words_of(const po::variables_map& values, const char* name) {
   return words;
 }
 
-// Two options that want different things of the same frames.
+// Whether `one` was given. Throws Error (usage) if both were given, as they contradict each other.
 bool one_of(const po::variables_map& values, const char* one, const char* other) {
   if (values[one].as<bool>() && values[other].as<bool>())
     throw Error(std::string("--") + one + " and --" + other + " are mutually exclusive",
@@ -102,7 +102,7 @@ Recursion recursion_of(const po::variables_map& values) {
   return values["collapse-recursion"].as<bool>() ? Recursion::direct : Recursion::keep;
 }
 
-// Read as a string, since the library takes "-1" for a large number.
+// Read as a string, because the library takes "-1" for a large number.
 size_t top_of(const po::variables_map& values) {
   std::string text;
   take(values, "top", text);

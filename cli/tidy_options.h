@@ -15,8 +15,8 @@ boost::program_options::options_description tidy_option_list();
 // read.
 TidyOptions tidy_options(const boost::program_options::variables_map& values);
 
-// tidy(), and a line on standard error for each option that dropped stacks. Throws Error when none
-// is left of a profile that had some.
+// tidy(), and one line on standard error about the stacks that options dropped. Throws Error if the
+// profile had stacks and none is left.
 Profile tidied(Profile profile, const TidyOptions& options);
 
 }  // namespace memflame

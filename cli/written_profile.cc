@@ -19,11 +19,11 @@ namespace {
 
 void warn_of_left_out(const Written& written, const Profile& profile) {
   Output output = written.format;
-  // Folded text may hold more than one column; what has changed is told by before and after.
+  // Folded text may hold more than one column; before and after tell what has changed.
   if (output.name == "folded" &&
       (written.render.all_values || (difference_of(profile) && !written.render.one_value)))
     output.holds |= columns;
-  if (written.render.compat) output.holds |= marks;  // as they are wanted, and nothing else
+  if (written.render.compat) output.holds |= marks;  // the user chose which marks it has
   std::string list;
   for (const std::string& what : left_out(output, profile))
     list += (list.empty() ? "" : "; ") + what;
@@ -87,7 +87,7 @@ Written written_as(const boost::program_options::variables_map& values,
 
 void write_profile(Profile profile, Written written) {
   profile = prepared(std::move(profile), written.transform, written.render);
-  require_sums(profile);  // of several inputs, or multiplied
+  require_sums(profile);  // adding up inputs, or --factor, may have made them too large
   write_output(written.path,
                [&](std::ostream& out) { written.format.write(out, profile, written.render); });
   keep_colours(profile, written.render);

@@ -18,22 +18,21 @@ struct Written {
   Transform transform{};
 };
 
-// Throws Error when an option is wrong or the file cannot be written. `standard` is the format when
+// Throws Error if an option is wrong or the file cannot be written. `standard` is the format if
 // neither an option nor the file's name says one.
 Written written_as(const boost::program_options::variables_map& values,
                    const std::string& standard);
 
-// Throws Error (usage) when an option of drawing_options() says how to write what --list does not.
+// Throws Error (usage) if an option of drawing_options() concerns what --list does not write.
 void refuse_looks_of_list(const boost::program_options::variables_map& values);
 
-// What --list prints, to where --output says, and on standard error what was lost.
+// Writes what --list prints to the file of --output, and says on standard error what was lost.
 void write_list(const Profile& profile, const boost::program_options::variables_map& values);
 
-// Says on standard error what was lost, and of an input's text the first of each kind that was not
-// understood.
+// Says on standard error what was lost, and which parts of an input were not understood.
 void warn_of_losses(const Profile& profile);
 
-// Writes it and says on standard error what was lost.
+// Writes the profile, and says on standard error what was lost.
 void write_profile(Profile profile, Written written);
 
 }  // namespace memflame

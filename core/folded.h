@@ -2,7 +2,7 @@
 // The folded text format, which collapse reads and render writes:
 //
 //   # memflame folded unit=bytes value=live total=5120
-//   # memflame title="Of my server"
+//   # memflame title="my server"
 //   main;parse;operator new(unsigned long) 4096
 //   main;[lost: ring buffer full] 1024
 //

@@ -45,7 +45,7 @@ int64_t rounded_up(double error) {
 
 namespace {
 
-// 1250000 -> "1.25 ms", at most three decimals.
+// 1250000 -> "1.250 ms"; nanoseconds have no decimals.
 std::string seconds(int64_t nanoseconds) {
   constexpr std::array<const char*, 4> suffix{"ns", "µs", "ms", "s"};
   double amount = static_cast<double>(nanoseconds);

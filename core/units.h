@@ -18,7 +18,7 @@ std::string percent(double part, double whole);  // "98.8 %"; "-" when the whole
 // A standard error as a whole number, rounded up.
 int64_t rounded_up(double error);
 
-// "118.9 MiB", "30,826 pages (120.4 MiB)", "1.25 s", and plain counts "12"; with a fraction if the
+// "118.9 MiB", "30,826 pages (120.4 MiB)", "1.250 s", and plain counts "12"; with a fraction if the
 // type has decimals and the fraction is not 0: "12.5".
 std::string human(int64_t value, const ValueType& type);
 

@@ -25,8 +25,8 @@ Profile named(Recording recording, const ReadOptions& options);
 // addresses of this boot.
 Profile named(Recording recording, Places places, const ReadOptions& options, bool same_kernel);
 
-// The addresses of a line: " 0x40152 0x7f00…", also without "0x". False if there is anything else;
-// those before it are in `addresses`, which is emptied first.
+// Sets `addresses` to those of a line: " 0x40152 0x7f00…", also without "0x". False if there is
+// anything else; `addresses` then has those before it.
 bool take_addresses(std::string_view text, std::vector<uint64_t>& addresses);
 
 // Stacks of one process at one time, with its mappings.

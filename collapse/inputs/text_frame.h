@@ -46,7 +46,7 @@ std::optional<int64_t> integer(std::string_view text);
 // On x86-64 and arm64 the upper half is the kernel's.
 inline bool is_kernel_address(uint64_t address) { return address >> 63U != 0; }
 
-// Whether the kernel is entered through this function, or through one that only a kernel has.
+// Whether only a kernel has a function of this name: mostly those through which it is entered.
 bool is_kernel_entry(std::string_view function);
 
 // The frame in the profile; file and line only when options.lines.

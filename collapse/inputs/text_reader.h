@@ -44,7 +44,8 @@ struct TextReader {
     profile.meta.notes.push_back("the input ends in the middle of a stack: " + told);
   }
 
-  // At the end of stacks with their values below: the last one has none, or `last` may be cut off.
+  // To be called at the end of an input that has a value below each stack. The last stack may lack
+  // its value, or `last` may be cut off.
   void end_of_stacks(bool has_open_stack, const std::string& last) {
     if (has_open_stack) {
       bad("a stack without its value");

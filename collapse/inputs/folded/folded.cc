@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
+// Folded text (core/folded.h). Each thread reads blocks of lines into a profile of its own, and
+// these profiles are merged in the end. Comments, issues and errors are taken in the order of the
+// text.
 #include "core/folded.h"
 
 #include <algorithm>

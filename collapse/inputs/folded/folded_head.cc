@@ -11,7 +11,7 @@
 namespace memflame {
 namespace {
 
-// Whether it is the beginning of one very deep stack.
+// Whether the text is a part of one very long line: of a very deep stack.
 bool is_part_of_a_line(std::string_view head) {
   return head.size() == Source::head_size && head.find(';') != std::string_view::npos &&
          !head.starts_with('{') && !head.starts_with('<') &&

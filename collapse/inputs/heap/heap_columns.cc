@@ -11,7 +11,7 @@ namespace {
 // Variances of bytes are in squares of 1 KiB, like those of memflame's own samples.
 constexpr double kibibyte_squared = 1 << 20;
 
-// The chance that a block of the average size is sampled. It is never 0; `seen` can be scaled.
+// The chance that a block of the average size is sampled; never 0. Needs can_be_scaled().
 double chance(uint64_t rate, const HeapCounts& seen) {
   const double size = static_cast<double>(seen.bytes) / static_cast<double>(seen.objects);
   const double part = size / static_cast<double>(rate);

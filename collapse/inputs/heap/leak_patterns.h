@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Patterns of known leaks to leave out, as LeakSanitizer has them: "foo" is a part of the name, '*'
-// any text, '^' and '$' its ends.
+// Patterns of known leaks to leave out, as LeakSanitizer has them: "foo" matches within a name, '*'
+// matches any text, '^' and '$' the ends of the name.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
+// memflame's own JSON (render/outputs/json.cc), read as a stream: one stack at a time, with its
+// frames and the places they refer to, its values and their errors. Errors become columns of
+// variances.
 #include <algorithm>
 #include <array>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// perf.data, as a file or as `perf record -o -` writes it: its samples, without perf.
+// Reads the samples of perf.data without perf, from a file or as `perf record -o -` writes it to a
+// pipe.
 #include <sys/utsname.h>
 #include <unistd.h>
 

@@ -86,7 +86,7 @@ struct PerfFile {
   size_t event_of(const PerfRecord& sample) const;
 };
 
-// Lower-case hex of a build id; those of less than 20 bytes are padded with zeros.
+// Lower-case hex of a build id, without the zeros that pad an id of 16 bytes to 20.
 std::string perf_build_id(std::string_view bytes);
 
 // Throws Error if it is not such a file, or one that cannot be read here.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// One thread that reads blocks of `perf script`.
+// One thread that reads blocks of `perf script`. Lines and stacks repeat, so a line is parsed only
+// when it is new: the hash of its bytes finds its frame, and the hash of a stack's frames finds its
+// row of values. The tables that all threads share are locked for new frames and stacks only.
 #pragma once
 
 #include <array>

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
+// Profiles in pprof's format (core/pprof.h). A first pass over the message notes where the tables'
+// entries and the samples lie in it. Then samples are decoded one by one, and a location becomes
+// frames when a sample uses it for the first time.
 #include <array>
 #include <ctime>
 #include <optional>

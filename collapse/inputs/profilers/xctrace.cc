@@ -59,7 +59,8 @@ class XctraceReader {
     return up_and_on(node, root);
   }
 
-  // Stores nodes with an id, resolves a ref; an unknown ref is an empty node.
+  // Keeps a node that has an id. Returns the node that a ref stands for, an empty one for an
+  // unknown ref, and any other node itself.
   pugi::xml_node resolved(const pugi::xml_node& node) {
     if (const pugi::xml_attribute id = node.attribute("id")) nodes_.emplace(id.value(), node);
     const pugi::xml_attribute ref = node.attribute("ref");

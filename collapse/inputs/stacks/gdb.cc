@@ -24,7 +24,7 @@ class GdbReader : TextReader {
     profile.types = {{"threads", Unit::count}};
     each_line([&](std::string_view line) { take(line); });
     end_thread();
-    // Nothing else is known about a core if no stacks were asked for.
+    // If no stacks were asked for, the place where a core stopped is all that is known.
     if (profile.touched().empty() && location_)
       profile.add(profile.stacks.push({}, location_), std::array{int64_t{1}});
     if (!whole) cut_off("its last line may be cut off");

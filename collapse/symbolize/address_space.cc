@@ -26,7 +26,7 @@ MappingIndex::MappingIndex(const std::vector<Mapping>& mappings) : mappings_(map
   for (std::vector<Span>& node : nodes_) node = flatten(std::move(node), newer);
 }
 
-// Adds it to the fewest nodes that make up the leaves [first, last).
+// Adds a mapping to the fewest nodes that make up the leaves [first, last).
 void MappingIndex::add(size_t first, size_t last, Span times) {
   for (first += edges_.size(), last += edges_.size(); first < last; first /= 2, last /= 2) {
     if (first % 2 != 0) nodes_[first++].push_back(times);

@@ -26,8 +26,8 @@ Shared& shared() {
 void replace_page(int signal, siginfo_t* info, void*) {
   constexpr uintptr_t page = 4096;
   const uintptr_t address = reinterpret_cast<uintptr_t>(info->si_addr) & ~(page - 1);
-  // Only what a truncated file raises; a hardware error or a signal that a process sent is not
-  // ours.
+  // Handles only what a truncated file raises, not a hardware error or a signal that a process
+  // sent.
   const bool ours = info->si_code == BUS_ADRERR &&
                     ::mmap(reinterpret_cast<void*>(address), page, PROT_READ,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED;

@@ -107,7 +107,7 @@ Symbol read_symbol(WireReader& in) {
   symbol.line = in.number<uint32_t>();
   symbol.start_line = in.number<uint32_t>();
   symbol.kind = in.one_of(FrameKind::unknown);
-  if (symbol.kind == FrameKind::kernel) WireReader::fail();  // that is not asked of it
+  if (symbol.kind == FrameKind::kernel) WireReader::fail();  // it is not asked for kernel names
   return symbol;
 }
 
@@ -266,7 +266,7 @@ class Namer {
 
   bool answer(const OpenedFile& opened) const { return send_file(socket_.get(), opened); }
 
-  // Why it ended before its work was done. If it only closed its socket, it is not waited for.
+  // Why the process ended early. If it has only closed its socket, this waits a second at most.
   std::string how_it_ended() {
     siginfo_t info{};
     const auto until = Clock::now() + std::chrono::seconds(1);

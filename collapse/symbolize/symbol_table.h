@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Sorted names of code addresses.
+// Sorted names of code addresses. Symbols may overlap, and a hostile file may have any number of
+// them: flatten() makes disjoint ranges of them once, in O(n log n), and a look-up is a binary
+// search.
 #pragma once
 
 #include <cstdint>

@@ -15,8 +15,8 @@ struct NameParts {
   std::vector<Part> parts;
 };
 
-// The parts between the "::" of the name itself. A result may stand before it, whose own "::" end
-// with a blank.
+// Splits the name itself at its "::". A result type, with "::" of its own, may stand before the
+// name; a blank ends it.
 class Splitter {
  public:
   Splitter(std::string_view name, const std::vector<NameSpan>& spans)

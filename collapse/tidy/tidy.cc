@@ -20,7 +20,8 @@ constexpr Step by_patterns{
     [](const TidyOptions& o) { return !(o.*patterns).empty(); },
     [](Profile p, const TidyOptions& o) { return apply(std::move(p), o.*patterns); }};
 
-// Names are made plain before any step looks at them, and shortened after all have.
+// Names are demangled before any step looks at them, and shortened when all patterns have been
+// used.
 constexpr std::array tidy_steps{
     Step{[](const TidyOptions& o) { return o.demangle; },
          [](Profile p, const TidyOptions&) { return demangle_names(std::move(p)); }},

@@ -53,7 +53,7 @@ struct TidyOptions {
   ModuleFrames modules = ModuleFrames::none;
   Recursion recursion = Recursion::keep;
   size_t top = 0;      // keep the N largest stacks; 0 = all
-  bool lines = false;  // count stacks that differ only in source lines separately for it
+  bool lines = false;  // for `top`, stacks that differ only in source lines are different stacks
 };
 
 // Runs the steps that are asked for, in the order of the fields above.

@@ -188,7 +188,7 @@ Profile diff(Profile before, Profile after, const DiffOptions& options) {
   std::vector<StackId> places;
   if (options.strip_hex) {
     places = stacks_in(out, after, true);
-  } else {  // its tables belong to the result
+  } else {  // the result takes over its tables
     out.strings = std::move(after.strings);
     out.frames = std::move(after.frames);
     out.code = std::move(after.code);

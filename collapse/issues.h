@@ -17,7 +17,7 @@ class Issues {
   // `why` completes "not understood: …": "no number at its end". `line` 0 = the format has none.
   void add(std::string_view why, size_t line, std::string_view text);
 
-  // Those of a later part of the same input, which begins behind `lines_before` lines.
+  // Adds the issues of a later part of the same input, which begins behind `lines_before` lines.
   void add(const Issues& later, size_t lines_before);
 
   bool any() const { return !kinds_.empty(); }

@@ -18,7 +18,7 @@ struct JsonNumber {
   bool scaled(int decimals, int64_t& value, bool& was_rounded) const;
 };
 
-// Accepts the grammar of JSON ("-12.5e-3"); false for anything else.
+// Accepts the grammar of JSON ("-12.5e-3"), and leading zeros; false for anything else.
 bool parse_json_number(std::string_view text, JsonNumber& number);
 
 }  // namespace memflame

@@ -37,7 +37,7 @@ class JsonVisitor {
   virtual void nothing(uint8_t /*place*/, std::string_view /*key*/) {}  // true, false and null
 };
 
-// Throws Error, as JsonTokens does, if it is not JSON.
+// Throws Error, as JsonTokens does, if the source is not JSON.
 void walk_json(Source& source, std::span<const JsonStep> steps, JsonVisitor& visitor);
 
 }  // namespace memflame

@@ -63,7 +63,7 @@ po::options_description all_options(const CommandPage& page) {
 }
 
 std::string title_of(const po::options_description& group) {
-  // The library prints it to a stream only.
+  // The library cannot be asked for it, but prints it to a stream.
   std::ostringstream text;
   text << group;
   std::string line = text.str();

@@ -20,7 +20,7 @@ int run_render(const Arguments& arguments);
 int run_collapse(const Arguments& arguments);
 int run_diff(const Arguments& arguments);
 
-// Their descriptions.
+// The commands' descriptions.
 CommandPage probe_page(const Probe& probe);
 CommandPage leaks_page();
 CommandPage render_page();

@@ -29,8 +29,8 @@ Transform transform_of(const boost::program_options::variables_map& values);
 void warn_of_unused_looks(const boost::program_options::variables_map& values,
                           std::string_view format);
 
-// The profile with values and stacks as the options want them, whatever the format; standard error
-// says what could not be done.
+// Applies the options that change values and stacks, whatever the format. Says on standard error
+// what could not be done.
 Profile prepared(Profile profile, const Transform& transform, const RenderOptions& render);
 
 // Adds colours of new names to the file that keeps them. Throws Error.

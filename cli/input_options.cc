@@ -70,7 +70,7 @@ constexpr std::array format_options{
                   "dtrace", "speedscope"}},
 };
 
-// Refuses such an option instead of ignoring it.
+// Refuses an option that the format does not accept, instead of ignoring it.
 void require_format(const po::variables_map& values, std::string_view format,
                     const std::string& path) {
   for (const auto& [name, formats] : format_options) {

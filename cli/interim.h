@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Pictures of a running run: SIGUSR1 requests one.
+// Pictures while a run goes on: SIGUSR1 requests one.
 #pragma once
 
 #include <atomic>
@@ -10,8 +10,8 @@
 namespace memflame {
 
 // Writes the result so far next to the output: heap.1.svg, heap.2.svg for heap.svg. If the output
-// is not a file, it is memflame-PID.1.svg in the current folder. A thread of its own looks up names
-// and writes the file, so that the kernel's records are read meanwhile.
+// is not a file, the picture is memflame-PID.1.svg in the current folder. A thread of its own looks
+// up names and writes the file, so that the kernel's records are read meanwhile.
 class Interim : public Watcher {
  public:
   explicit Interim(const Request& request) : request_(request) {}

@@ -68,7 +68,7 @@ void read_places(const po::variables_map& values, LeaksOptions& options) {
                 ExitCode::usage);
 }
 
-// Null for text.
+// nullptr for text.
 const Output* format_of(const std::string& named, const std::string& output) {
   if (named == "text") return nullptr;
   if (!named.empty()) {
@@ -83,7 +83,7 @@ const Output* format_of(const std::string& named, const std::string& output) {
   return nullptr;
 }
 
-// memleak's -o is an age.
+// memleak's -o takes an age, so a bare number is probably one.
 void refuse_bare_number(const std::string& output) {
   uint64_t age = 0;
   if (is_number(output, age))

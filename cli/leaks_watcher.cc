@@ -82,7 +82,7 @@ void LeaksWatcher::end(LiveRun& run, double seconds) {
 void LeaksWatcher::report(LiveRun& run, double seconds, bool is_last) {
   ++reports_;
   LeaksLook look = take_look(run, seconds);
-  // Code that has the whole recording draws the last report's picture.
+  // The last report's picture is drawn from the whole recording, after the run (probe_cmd.cc).
   const bool draws = !is_last && !request_.output.empty() && request_.output != "-";
   if (request_.format == nullptr || draws)
     writer_->take(std::move(look));

@@ -27,7 +27,7 @@ void write_output(const std::string& path, const std::function<void(std::ostream
 std::unique_ptr<std::ostream> open_lines(const std::string& path,
                                          Readers readers = Readers::by_umask);
 
-// False for what is written in place.
+// False if the output is written in place.
 bool is_file(const std::string& path);
 
 // "heap.2.svg" for "heap.svg": the number comes before `suffix`, or before the last part of the

@@ -27,7 +27,7 @@ namespace {
 
 constexpr int candidates_found = 5;  // not in ExitCode, because memflame did not fail
 
-// Checks what must not fail only after an hour of measuring.
+// Finds now what would otherwise fail after an hour of measuring.
 void check_outputs(const Request& request) {
   const bool to_stdout = request.output.empty() || request.output == "-";
   if (to_stdout && stdout_is_terminal() && request.format != nullptr &&
@@ -98,7 +98,7 @@ int measure(const Probe& probe, const Request& request, Command* command, Watche
   return candidates_found;
 }
 
-// With a command, memflame's exit status is the command's, so its own failures need codes apart.
+// With a command, memflame's exit status is the command's, so its own failures have other codes.
 int measure_command(const Probe& probe, Request& request, Watcher& watcher) {
   Target& target = request.probe.target;
   try {

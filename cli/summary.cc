@@ -113,7 +113,7 @@ void write_findings(std::ostream& out, const Profile& profile) {
       out << "memflame:   " << role << ":";
       const char* between = " ";
       for (const FrameId id : profile.path(stack)) {
-        uint64_t replaced = 0;  // they are counted along with all names
+        uint64_t replaced = 0;  // replaced_bytes() counts those of all names
         const Frame& frame = profile.frames[id];
         out << between << clean_text(profile.strings[frame.function], replaced);
         if (frame.file)

@@ -8,7 +8,7 @@
 namespace memflame {
 namespace {
 
-// The letters become part of a style.
+// Only these, because the names become part of a style.
 constexpr std::string_view font_letters =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 ,-_";
 

@@ -24,7 +24,7 @@ enum class Neighbours : uint8_t { by_name, by_width, by_time };
 // Which end of a name is cut if there is no room for all of it.
 enum class Elide : uint8_t { right, left, middle };
 
-// A file's additions to a box (render/picture/name_attributes.h).
+// What a file adds to a box (render/picture/name_attributes.h).
 struct NameAttributes {
   std::string href, target, title;
 };
@@ -41,13 +41,13 @@ struct RenderOptions {
   int font_size = 12;        // px
   size_t max_boxes = 2'000;  // drawn at once as elements; the narrowest are merged
   Neighbours order = Neighbours::by_name;
-  WidthOf diff_width = WidthOf::shown;  // of a difference that is the larger of both states
-  bool script = true;                   // without it, a picture can only be looked at
-  uint32_t max_depth = 16384;  // deeper frames are merged too: browsers draw no endless pictures
+  WidthOf diff_width = WidthOf::shown;  // for a difference, `shown` becomes `larger` (resolved())
+  bool script = true;                   // false: the picture does not react to clicks
+  uint32_t max_depth = 16384;  // deeper frames are merged too: browsers limit the size of pictures
   std::string subtitle{};
   int row_height = 0;        // px; 0 = what the font needs
   double min_percent = 0;    // of the total; used like min_width
-  std::string font{};        // names of fonts for everything, with commas; "" = those of the system
+  std::string font{};        // names of fonts for all text, with commas; "" = the system's
   std::string name_type{};   // "Function:", before names in tooltips
   std::string count_name{};  // "samples", after plain counts
   std::string background{};  // yellow, blue, green, grey or #rrggbb; "" = the palette's
@@ -60,10 +60,10 @@ struct RenderOptions {
   bool header = true;       // comment lines with unit, origin and losses
   bool marks = true;        // "_[k]" after names of kernel functions and the like
   bool all_values = false;  // all columns, with TABs between them
-  bool one_value = false;   // only the shown one, also for a difference, which has before and after
+  bool one_value = false;   // only the shown one; else a difference has before and after
   bool compat = false;      // names as they are, byte for byte, and no header
-  bool lines = false;       // tell frames apart by source line; in names if there is no field
-  unsigned threads = 1;     // to write with; the text does not depend on them
+  bool lines = false;    // tell frames apart by source line; in names if there is no field for it
+  unsigned threads = 1;  // to write with; the text does not depend on them
 };
 
 // Throws Error (usage) that names the option out of range, or a palette that does not exist.

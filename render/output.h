@@ -28,7 +28,7 @@ enum Holds : uint32_t {
   kinds = 8,       // kernel, inlined, jit
   errors = 16,     // of estimates
   fractions = 32,  // of figures
-  large = 64,      // figures beyond 2^53 that stay exact for its usual readers
+  large = 64,      // figures beyond 2^53, exact for the format's usual readers
   negative = 128,  // figures
   notes = 256,     // title, notes and losses
   marks = 512,     // a function whose own name ends in a mark of folded text

@@ -133,7 +133,7 @@ Profile without_source_folders(Profile profile) {
   return out;
 }
 
-// Adds a frame beside all others for the part above the sum.
+// Adds a frame at the root for the part of the total that is above the sum.
 void widen(Profile& profile, const std::string& text, WidthOf of) {
   const Decimal wanted = parse_decimal(text, "--total");
   if (of == WidthOf::both || of == WidthOf::change)

@@ -24,7 +24,7 @@ struct Transform {
 void check_transform(const Transform& transform);
 
 // Secrets in the command line are always hidden (core/secrets.h). Values stay exact: a factor with
-// a fraction gives values with decimals. A note tells what could not be done. Throws Error if a
+// a fraction gives values with decimals. A note says what could not be done. Throws Error if a
 // value does not fit in 64 bits.
 Profile transformed(Profile profile, const Transform& transform, WidthOf width);
 

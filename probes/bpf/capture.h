@@ -27,9 +27,10 @@ ALWAYS_INLINE void count_walk(u32 frames, u32 stop) {
   __sync_fetch_and_add(&all->stops[stop], 1);
 }
 
-// The page that the kernel adds to a process with uprobes is faulted in like any other. A program
-// is there in two cases: at the trampoline, after a function with a pending return probe has
-// returned; or at an instruction that a breakpoint replaces.
+// If the program is in the page that the kernel adds to processes with uprobes, finds the address
+// in its own code; the page can fault like any other. The program is there in two cases: at the
+// trampoline, after a function with a pending return probe has returned; or at a copy of an
+// instruction that a breakpoint replaces.
 ALWAYS_INLINE void leave_uprobes_page(struct task_struct* task, struct walk* walk) {
   u64 page = BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr);
   if (!page || walk->at.ip < page || walk->at.ip - page >= 4096) return;
@@ -70,7 +71,7 @@ static int take_frame(u32 turn, struct walking* walking) {
 }
 
 // Walks the user part of the stack; returns the hash. With bpf_loop() the verifier looks at one
-// turn only, which otherwise takes most of the time to attach.
+// turn only; looking at all of them would take most of the time to attach.
 __attribute__((noinline)) u64 walk_user_stack(u32 number, u64 hash) {
   struct scratch* scratch = scratch_at(number);
   if (!scratch) return 0;
@@ -121,8 +122,8 @@ __attribute__((noinline)) u64 announce(u32 number, u64 hash) {
   struct sum empty = {};
   long error = insert(&sums, &hash, &empty);
   if (error == full) globals.stack_table_is_full = 1;
-  // Another CPU may have announced the same stack just now; only if it is still missing was there
-  // no room.
+  // Another CPU may have added the same stack just now. There was no room only if it is still
+  // missing.
   if (error && !bpf_map_lookup_elem(&sums, &hash))
     return note_key(stack->space, note_stack_table_full);
   return hash;
@@ -237,8 +238,8 @@ ALWAYS_INLINE void account_copied(u64 key, u32 column, s64 value) {
   if (column == 0 && value > 0) COUNT(event_drop_bytes, value * config.column_bytes);
 }
 
-// Adds to one column of a stack, and `events` to another unless that is `columns`. Each copy of a
-// stack is one event, so user space counts those.
+// Adds to one column of a stack, and `events` to column `counter` unless that is `columns`. A
+// copied stack is a single event, so user space counts these itself.
 ALWAYS_INLINE void account_event(u64 key, u32 column, s64 value, u32 counter, u64 events) {
   if (key >> 62 == 3) {
     account_copied(key, column, value);

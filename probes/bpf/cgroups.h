@@ -4,7 +4,7 @@
 
 #include "maps.h"
 
-// Those that are watched, with all below them: id -> anything.
+// The watched cgroups, as a set: id -> anything. All cgroups below them are watched too.
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __uint(max_entries, 1);  // user space sets it before load

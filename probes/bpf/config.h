@@ -20,22 +20,22 @@ enum {
   max_mapping_steps = 16,   // bisection of a list of mappings: at most 65535
   window_bytes = 1024,      // of a stack, read at once
   max_row_steps = 32,       // bisection of a table
-  learnt_ways = 8,          // mappings that are learnt of one process, a power of two
-  learnt_sets = 2048,       // a power of two, too
-  most_learnt = 8,          // during one walk
-  max_files = 16384,        // that such mappings may be of
-  max_file_segments = 4,    // with code
+  learnt_ways = 8,          // learnt mappings in one entry of `learnt`, a power of two
+  learnt_sets = 2048,       // entries of `learnt`, a power of two
+  most_learnt = 8,          // mappings learnt during one walk
+  max_files = 16384,        // files that learnt mappings may belong to
+  max_file_segments = 4,    // segments with code of such a file
   variance_shift = 10,      // variances are in squares of 2^this bytes
 };
 
 // How stacks are captured.
 enum stacks { stacks_dwarf, stacks_fp, stacks_copy };
 
-// Filled by user space before load; for the programs of every probe. What only one probe needs is
-// in its own folder (config.h).
+// Settings for the programs of every probe, filled by user space before load. The settings of one
+// probe are in config.h of its folder.
 struct config {
-  u32 self;  // memflame's own tgid, never traced; like all in the maps, in the initial PID
-             // namespace
+  // memflame's own tgid, never traced; in the initial PID namespace, like all tgids in maps
+  u32 self;
   u32 whole_system;
   u32 follow_children;
   u32 kernel_stacks;

@@ -82,7 +82,8 @@ __attribute__((noinline)) u64 send_copy(u32 number, u32 entry, u64 checks) {
     pending.next = (u64)BPF_CORE_READ(instance, next);
   }
   record->returns = returns;
-  // Page by page: the stack ends somewhere, and buffers on it may never have been touched.
+  // Page by page: reading fails beyond the end of the stack, and in buffers that were never
+  // touched.
   u32 bytes = 0, at = 0, missing = 0, limit = config.copy_bytes;
   // Above the start of the first thread's stack are the program's arguments and environment.
   u64 begin = BPF_CORE_READ(task, mm, start_stack) + 64;

@@ -8,7 +8,7 @@
 namespace memflame::bpf {
 #endif
 
-// counters: per-CPU array entries of this shape. Names follow core/losses.h.
+// counters: per-CPU array entries of this shape. Names follow core/losses.def.
 struct counters {
   u64 events;
   u64 amount;  // what the status line shows: bytes or pages seen
@@ -21,7 +21,7 @@ struct counters {
   u64 out_pointer_unread;
   u64 abandoned;
   u64 freed, freed_bytes;               // blocks that left the live table
-  u64 free_misses;                      // frees of blocks from before the start, or lost
+  u64 free_misses;                      // frees of blocks allocated before the start, or lost
   u64 inherited_frees;                  // frees of blocks from before a fork
   u64 unseen_frees, unseen_free_bytes;  // addresses allocated again without a free in between
   u64 pools_cut;             // alloc: pools with blocks that stay live although the pool was freed

@@ -5,7 +5,7 @@
 
 #include <linux/bpf.h>
 #include <linux/types.h>
-// linux/bpf.h first.
+// Include linux/bpf.h first.
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
@@ -24,7 +24,7 @@ struct pt_regs {
 };
 
 struct bpf_array {
-  void* pptrs[0];  // per-CPU arrays: one per-CPU pointer an element
+  void* pptrs[0];  // per-CPU arrays: one per-CPU pointer per element
 };
 
 struct xol_area {
@@ -96,18 +96,18 @@ struct signal_struct {
 };
 
 struct return_instance {
-  unsigned long stack;           // where the return address was taken from
-  unsigned long orig_ret_vaddr;  // and what it was
+  unsigned long stack;           // the stack slot of the return address
+  unsigned long orig_ret_vaddr;  // the true return address
   struct return_instance* next;
 };
 
 struct uprobe_task {
-  unsigned long vaddr;  // of the breakpoint whose instruction is run elsewhere
+  unsigned long vaddr;  // of the breakpoint whose instruction runs in the xol_area
   struct return_instance* return_instances;
 };
 
 struct kmem_cache {
-  unsigned int size, object_size;  // what an object takes, and what of it is used
+  unsigned int size, object_size;  // bytes an object takes, and bytes of it for its user
   const char* name;
 };
 
@@ -123,7 +123,7 @@ struct pid_namespace {
   struct ns_common ns;
 };
 
-// What a process is called in one PID namespace.
+// The number of a process in one PID namespace.
 struct upid {
   int nr;
   struct pid_namespace* ns;

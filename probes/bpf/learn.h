@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Learns what code is at an address by asking the kernel, so that a new process can be walked
-// before user space knows anything about it. Only the file must be known.
+// before user space knows anything about it. Only the rows of the file must be loaded (`files`).
 #pragma once
 
 #include "copy.h"
@@ -46,8 +46,8 @@ ALWAYS_INLINE int give_rows(struct learnt_code* code) {
   return 1;
 }
 
-// The mapping at an address, into `code`. False if it is not code, or cannot be told now: the
-// kernel does not wait for a lock here.
+// Stores the mapping at an address in `code`. False if it is not code, or if the lock of the
+// mappings is taken: bpf_find_vma() does not wait for it.
 ALWAYS_INLINE int ask_kernel(struct task_struct* task, u64 address, struct learnt_code* code) {
   struct seen_mapping seen = {};
   if (bpf_find_vma(task, address, look_at_mapping, &seen, 0) || !seen.executable) return 0;
@@ -76,7 +76,7 @@ __attribute__((noinline)) int learn(u32 number, u32 code_slot) {
   if (!config.learns || !scratch || !slot) return 0;
   struct walk* walk = &scratch->walk;
   u32 space = scratch->stack.space;
-  // As for copies: after many failures it is not tried again.
+  // Like copying, learning ends when `copies` is used up.
   if (slot->space != space || slot->copies <= 0) return 0;
   // A guessed frame is mostly wrong, unless nothing is known of the process yet.
   if (walk->at.guessed && walk->list) return 0;
@@ -84,7 +84,7 @@ __attribute__((noinline)) int learn(u32 number, u32 code_slot) {
   if (!set) return 0;
   u64 address = row_address(&walk->at);
   struct learnt_code code = {};
-  // Code that unmaps meanwhile sees that a program is learning, and invalidates the tag.
+  // If code is unmapped meanwhile, void_code() sees `learning` and invalidates the tag.
   __sync_fetch_and_add(&slot->learning, 1);
   walk->tag = tag_of(slot);
   u32 place = find_learnt(set, walk->tag, address, &code);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Rows for an address: searched in the table of its file, and remembered. What programs have learnt
-// by themselves of the code in a process (learn.h) is looked up here.
+// Finds the row for an address in the table of its file, through a cache; and looks up the mappings
+// that programs have learnt by themselves (learn.h).
 #pragma once
 
 #include "../unwind/row.h"
 #include "kernel_structs.h"
 #include "shared.h"
 
-// Both are filled by user space through mmap.
+// User space maps both: it fills `rows`, and empties `rules`, the programs' cache, when ids repeat.
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __uint(map_flags, BPF_F_MMAPABLE);
@@ -33,7 +33,7 @@ struct {
 } files SEC(".maps");
 
 struct learnt_set {
-  u32 next;  // whose turn it is to be written
+  u32 next;  // counts writes; modulo learnt_ways, the entry to write next
   u32 pad;
   struct learnt_code codes[learnt_ways];
 };
@@ -49,7 +49,7 @@ ALWAYS_INLINE u64 mix(u64 hash, u64 word) {
   return hash ^ hash >> 32;
 }
 
-// Row for `offset` in rows[first, first + count), packed without its pc; 0 when there is none.
+// Row for `offset` in rows[first, first + count), packed without its pc; 0 if there is none.
 __attribute__((noinline)) u64 find_row(u32 first, u32 count, u32 offset) {
   u32 low = first, high = first + count;  // the row is at low or before high
   for (int i = 0; i < max_row_steps && low + 1 < high; ++i) {
@@ -85,7 +85,7 @@ ALWAYS_INLINE void remember(struct cached_rule* place, u64 key, u64 hash, u64 fo
   *(volatile u64*)&place->key = key;
 }
 
-// Two programs may write one entry at once: what has come out of both is nobody's.
+// Two programs may write one entry at once; a mixture of both fails this check.
 ALWAYS_INLINE u64 check_of(const struct learnt_code* code) {
   u64 check = mix(mix(mix(code->tag, code->start), code->end), code->base);
   return mix(mix(check, code->inode), (u64)code->first_row << 32 | code->rows);
@@ -100,7 +100,7 @@ ALWAYS_INLINE struct learnt_set* learnt_of(u32 space) {
   return bpf_map_lookup_elem(&learnt, &at);
 }
 
-// Which entry holds an address; learnt_ways = none. It is copied to `code`.
+// The index of the entry that holds an address, which is copied to `code`; learnt_ways = none.
 ALWAYS_INLINE u32 find_learnt(struct learnt_set* set, u64 tag, u64 address,
                               struct learnt_code* code) {
   for (u32 i = 0; i < learnt_ways; ++i) {
@@ -114,8 +114,8 @@ ALWAYS_INLINE u32 find_learnt(struct learnt_set* set, u64 tag, u64 address,
   return learnt_ways;
 }
 
-// As search() in walk.h, in what was learnt under this tag. The cache's keys are places in files
-// here, so they hold for all processes and for good.
+// Like search() in walk.h, but in the mappings learnt under this tag. The cache's keys are here
+// places in tables, which never move, so they are valid in all processes and for the whole run.
 __attribute__((noinline)) u64 learnt_rule(u64 tag, u64 address) {
   u64 none = (u64)stop_no_mapping << 32;
   struct learnt_code code;
@@ -137,7 +137,7 @@ __attribute__((noinline)) u64 learnt_rule(u64 tag, u64 address) {
   return found;
 }
 
-// Was a part of [start, end) learnt?
+// Whether a part of [start, end) was learnt.
 __attribute__((noinline)) int is_learnt(u64 tag, u64 start, u64 end) {
   struct learnt_set* set = learnt_of(tag >> 32);
   for (u32 i = 0; set && i < learnt_ways; ++i) {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Which processes are traced: fork, exec, exit and renaming, and the records of these for user
-// space.
+// Decides which processes are traced. Follows fork, exec, exit, renaming, moves between cgroups and
+// changes of mapped code, and sends records of these to user space.
 #pragma once
 
 #include "capture.h"
 #include "cgroups.h"
 #include "memory.h"
 
-// `task` runs in this address space: the figures it holds back belong to the space too.
+// `task` runs in this address space, so the counts that it holds back before 6.2 belong to the
+// space.
 ALWAYS_INLINE void read_memory(struct task_struct* task, struct mm_struct* mm,
                                struct space_record* record) {
   record->has_memory = 1;
@@ -23,7 +24,7 @@ ALWAYS_INLINE void read_memory(struct task_struct* task, struct mm_struct* mm,
 
 enum { task_is_exiting = 4 };  // PF_EXITING of linux/sched.h
 
-// A space also ends by exec, and then its task goes on.
+// A space also ends by exec; its task then has no exit status.
 ALWAYS_INLINE void read_exit(struct task_struct* task, struct space_record* record) {
   if (!(BPF_CORE_READ(task, flags) & task_is_exiting)) return;
   record->exit_status = BPF_CORE_READ(task, exit_code);
@@ -98,7 +99,8 @@ ALWAYS_INLINE int has_wanted_name(struct task_struct* leader) {
   return is_wanted_name(comm);
 }
 
-// Begins to watch a process that runs another's program, or has run its own for a while.
+// Begins to watch a process that already runs: the child of an unwatched process, or one that was
+// renamed or moved to another cgroup.
 ALWAYS_INLINE void find_process(u32 tgid, struct task_struct* leader, struct mm_struct* mm) {
   u32 space = begin_space(tgid, mm, 0, 0);
   if (space) tell_space(space, 0, space_found, leader, mm);
@@ -228,7 +230,8 @@ ALWAYS_INLINE struct pt_regs* user_registers(void) {
   return (void*)bpf_task_pt_regs(bpf_get_current_task_btf());
 }
 
-// All at the end of the call, when memory that is about to go can no longer be read.
+// All of these run when the call ends: by then the old memory can no longer be read, or learnt
+// again.
 SEC("tracepoint")
 int memflame_munmap(struct syscall_exit_args* ctx) {
   struct pt_regs* regs = user_registers();

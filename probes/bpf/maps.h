@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// The maps and globals of every probe, and the few operations that every program needs. Needs the
-// `struct probe_state` that capture.h mentions.
+// The maps and globals of every probe, and the few operations that every program needs. Define
+// `struct probe_state` first (capture.h).
 #pragma once
 
 #include "kernel_structs.h"
@@ -57,7 +57,8 @@ struct {
   __type(value, struct space);
 } spaces SEC(".maps");
 
-// Preallocated: otherwise a stack that finds no room at its first event would be lost for nothing.
+// Preallocated: otherwise adding a stack can fail although the table has room (see insert()), and
+// its first event would be lost.
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __uint(max_entries, 131072);  // user space sets it before load

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// What the kernel itself says about an address space.
+// The kernel's own figures of an address space.
 #pragma once
 
 #include "capture.h"
@@ -31,7 +31,7 @@ struct {
 
 // Where a CPU's copy of per-CPU data lies relative to the per-CPU pointer. The kernel's own
 // variable is only visible with CONFIG_KALLSYMS_ALL; a per-CPU map of ours, whose pointer and whose
-// address on that CPU are both known, tells the same.
+// address on that CPU are both known, gives the same.
 ALWAYS_INLINE u64 per_cpu_offset(u32 cpu) {
   u32 zero = 0;
   u64* known = bpf_map_lookup_elem(&cpu_offsets, &cpu);
@@ -83,9 +83,9 @@ static __attribute__((noinline)) s64 percpu_resident(u64 mm_address, u32 member)
   return percpu_sum(first + (second - first) * (member & 3));
 }
 
-// The same of the running task's own memory, much cheaper: reading its fields needs no calls. What
-// lies per CPU is at the same address as long as the memory lives. A function for each member, as
-// the verifier allows no computed offset in the kernel's structures.
+// The same for the running task's own memory, much cheaper: its fields are read without helper
+// calls. The parts of each CPU stay at the same address as long as the memory lives. Each member
+// has its own function, because the verifier allows no computed offset into kernel structures.
 #define OWN_RESIDENT(member)                                                                \
   static __attribute__((noinline))                                                          \
   s64 own_##member(struct task_struct* task, u64 mm_address, u64* parts) {                  \
@@ -98,14 +98,14 @@ static __attribute__((noinline)) s64 percpu_resident(u64 mm_address, u32 member)
 OWN_RESIDENT(anon_pages)
 OWN_RESIDENT(file_pages)
 
-// Resident pages of one kind, exact up to what running threads still hold back on kernels
+// Resident pages of one kind, exact except for what running threads still hold back on kernels
 // before 6.2.
 ALWAYS_INLINE s64 resident(struct mm_struct* mm, u32 member) {
   return counters_are_batched_per_task() ? batched_resident((u64)mm, member)
                                          : percpu_resident((u64)mm, member);
 }
 
-// The same of the running task's own memory, at `mm_address`, which is that of `space`.
+// The same for the running task's own memory, which is at `mm_address` and belongs to `space`.
 ALWAYS_INLINE s64 own_resident(struct task_struct* task, u64 mm_address, struct space* space,
                                u32 member) {
   if (counters_are_batched_per_task()) return batched_resident(mm_address, member);
@@ -114,8 +114,8 @@ ALWAYS_INLINE s64 own_resident(struct task_struct* task, u64 mm_address, struct 
   return percpu_resident(mm_address, member);
 }
 
-// What a task has collected and not yet moved to its process, before 6.2. Not inlined, as the field
-// does not exist later.
+// What a task has collected and not yet moved to its process, before 6.2. Not inlined, because
+// later kernels do not have the field.
 static __attribute__((noinline)) s64 collected(struct task_struct* task, u32 member) {
   int counts[4] = {};
   struct task_struct___batched* old = (void*)task;

@@ -79,7 +79,7 @@ struct space {
   u64 mm;         // kernel address, identity only; 0 until seen
   u64 brk;        // last known program break; 0 until seen
   s64 rss[4];     // last known resident counters, in pages, by kernel member
-  u64 parts[4];   // the offset of each CPU's part in its own data; 0 until looked up
+  u64 parts[4];   // per-CPU pointers of these counters; 0 until looked up
   s64 totals[2];  // fault: of all events, if only some are sampled
 };
 

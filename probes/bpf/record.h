@@ -30,6 +30,7 @@ struct sum {
   s64 value[columns];
 };
 
+// The first field of every record in the ring.
 enum record_type {
   record_stack = 1,
   record_space,
@@ -41,7 +42,7 @@ enum record_type {
   record_own,  // and above: what only one probe sends
 };
 
-// First field of every ring record.
+// Announces a stack: sent once, before its hash is used.
 struct stack_record {
   u32 type;
   u32 space;
@@ -65,7 +66,8 @@ enum stop {
   stop_count,
 };
 
-// A stack to be walked in user space: registers and memory. `bytes` bytes from rsp on follow it.
+// A stack to be walked in user space: registers and memory. `stack` holds `bytes` bytes from rsp
+// on.
 struct copy_record {
   u32 type;
   u32 space;

@@ -19,7 +19,7 @@
 
 extern const volatile struct config config;
 
-// Both are filled by user space through mmap.
+// User space maps both, and publishes lists through them.
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __uint(map_flags, BPF_F_MMAPABLE);
@@ -71,7 +71,7 @@ ALWAYS_INLINE long read_stack(struct walk* walk, void* to, u32 size, u64 address
 struct walk {
   struct frame at;
   u64 list;      // of code mappings
-  u64 tag;       // of mappings learnt apart from it; 0 = none
+  u64 tag;       // of learnt mappings, looked up if the list has no row; 0 = none
   u64 address;   // of the frame that the last step passed; see exact_address
   u32 at_entry;  // the leaf is at a function entry: its return address is on top
   u32 filled;    // bytes of the window
@@ -81,7 +81,7 @@ struct walk {
   u8 window[window_bytes + 8];
 };
 
-// Where `size` bytes of memory are in the window; they are moved there if need be.
+// The offset of `size` bytes of memory in the window; reads them into it if necessary.
 enum { window_unreadable = 1 << 16, not_in_window };
 __attribute__((noinline)) u32 in_window(struct walk* walk, u64 address, u32 size) {
   if (!walk) return not_in_window;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// The brk probe: who moves the program break. One event a call, with the break before and after.
+// The brk probe: who moves the program break. One event per call, with the break before and after.
 #include "../bpf/kernel_structs.h"
 #include "../bpf/shared.h"
 

@@ -5,8 +5,8 @@ namespace memflame {
 
 void Segments::move(uint64_t before, uint64_t after, uint64_t owner) {
   if (first_ == 0) first_ = last_ = base_ = before;
-  // A move that starts elsewhere than the last one ended means that one was lost in between: what
-  // was grown without us belongs to nobody (owner 0), what was shrunk is gone.
+  // A move that starts elsewhere than the last one ended means that a move in between was lost:
+  // what it grew belongs to nobody (owner 0), what it shrank is gone.
   if (before != last_) {
     last_ = before;
     if (!segments_.empty() && segments_.back().end < before) segments_.push_back({before, 0});

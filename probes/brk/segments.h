@@ -17,7 +17,7 @@ class Segments {
   // Bytes each owner still has.
   void for_each(const std::function<void(uint64_t owner, int64_t bytes)>& visit) const;
 
-  // The break before the first and after the last move seen; both 0 when there was none.
+  // The break before the first and after the last move seen; both 0 if there was none.
   uint64_t first_break() const { return first_; }
   uint64_t last_break() const { return last_; }
   // Bytes below the first break that were given back: grown before we watched.

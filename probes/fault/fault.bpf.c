@@ -32,25 +32,26 @@ struct probe_state {
 enum { gained, released, page_events };  // --value pages
 enum { minor, major };                   // --value faults
 
-// The key of an event that is not in the sample. There is no space 0, so no note is that.
+// The key of an event that is not in the sample. No note has this key, because spaces count from 1.
 enum { passed_over = 0xff };
 
 ALWAYS_INLINE int is_sampling(void) { return own.every > 1; }
 
-// A random number below N. By multiplying, as a remainder would prefer small numbers.
+// A random number below N. It is made by multiplication, because a remainder would prefer small
+// numbers.
 ALWAYS_INLINE u64 draw(void) {
   return is_sampling() ? (u64)bpf_get_prandom_u32() * own.every >> 32 : 0;
 }
 
-// Those that are not the program's own doing have no stack to take, so all of them are counted.
+// Events that are not the program's own doing have no stack to take, so all of them are counted.
 ALWAYS_INLINE int is_sampled_kind(u64 key) {
   u64 note = key >> 63 ? note_none : key & 0xff;
   return is_sampling() && note != note_exec && note != note_other_task;
 }
 
-// Adds `value`, whose stack was taken with a chance of `size` in N. What is added then is 1 /
-// chance of it, and the variance of that, estimated without bias, is value² (1 - chance) / chance².
-// User space knows that it is in units of N.
+// Adds `value`, whose stack was taken with a chance of `size` in N. Then value / chance is added;
+// an unbiased estimate of its variance is value² (1 - chance) / chance². The column of variances is
+// in units of N, which user space knows.
 ALWAYS_INLINE void add(struct space* space, u64 key, u32 column, u64 value, u64 size) {
   if (is_sampling() && space) __sync_fetch_and_add(&space->totals[column & 1], value);
   if (key == passed_over) return;
@@ -63,7 +64,7 @@ ALWAYS_INLINE void add(struct space* space, u64 key, u32 column, u64 value, u64 
     account_event(key, column, value, counter, 1);
     return;
   }
-  u64 ratio = size ? value / size : 0;  // without rest, as either is 1 or both are equal
+  u64 ratio = size ? value / size : 0;  // exact: one of them is 1, or both are equal
   account_event(key, column, ratio * own.every, counter, size ? own.every / size : 1);
   account(key, first_variance + column, ratio * ratio * (own.every - size));
 }
@@ -116,7 +117,7 @@ ALWAYS_INLINE void settle_major(struct task_struct* task, struct probe_state* st
     account(state->last, minor, -more);
     return;
   }
-  // What was 1 minor fault is 1 - more now: so are the squares of that.
+  // What was 1 minor fault is 1 - more now, so its square changes by (more - 2) * more.
   account(state->last, minor, -more * own.every);
   account(state->last, first_variance + minor, (more - 2) * more * (own.every - 1));
 }
@@ -135,8 +136,8 @@ ALWAYS_INLINE void before_thread_exit(u32 space) {
 
 #include "../bpf/lifecycle.h"
 
-// Is the kernel filling the memory of a program that is only about to begin? The registers are
-// still those of the one that called exec(), whose stack is gone.
+// Whether the kernel is filling the memory of a program before its start. The registers are still
+// those of the program that called exec(), whose stack is gone.
 ALWAYS_INLINE int is_starting(struct space* space, struct task_struct* task) {
   if (!space) return 0;
   if (!space->mm) space->mm = (u64)task->mm;
@@ -196,8 +197,8 @@ int memflame_fault_kernel(struct bpf_raw_tracepoint_args* ctx) {
   return on_fault(ctx);
 }
 
-// Before 6.2: a counter has changed by `delta`. Gives the last fault what is its own of that, and
-// returns what belongs to the running call.
+// Before 6.2: a counter has changed by `delta`. Gives the last fault its share of that, and returns
+// the share of the running call.
 ALWAYS_INLINE s64 settle_batch(struct task_struct* task, struct probe_state* state,
                                struct space* space, u32 id, u32 member, s64 delta) {
   if (state->space != id) {
@@ -240,7 +241,7 @@ int memflame_rss(struct bpf_raw_tracepoint_args* ctx) {
   struct space* space = space_of(id);
   if (!space) return 0;
   if (!space->mm && is_own) space->mm = (u64)mm;
-  // During fork and exec a new mm is filled before its process is known by it.
+  // During fork and exec a new mm is filled before its process uses it.
   if (space->mm != (u64)mm) return 0;
 
   s64 value = is_own ? own_resident(task, (u64)mm, space, member) : resident(mm, member);
@@ -260,7 +261,7 @@ int memflame_rss(struct bpf_raw_tracepoint_args* ctx) {
   u64 size = own_pages > 0 ? own_pages : -own_pages, drawn = draw();
   u64 key = drawn < size ? capture(ctx, process, 0) : passed_over;
   add_pages(space, key, own_pages, size);
-  // Pages that it may still collect are not known yet, so their chance is 1 in N.
+  // How many pages the call may still collect is unknown, so their chance is 1 in N.
   if (thread && thread->state.filling) thread->state.last = drawn == 0 ? key : passed_over;
   return 0;
 }

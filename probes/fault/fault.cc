@@ -68,7 +68,7 @@ void configure(const ProbeOptions& options, bpf::config& config, BpfObject& obje
   object.leave_out("memflame_fault_kernel");
 }
 
-// What the events come to, whether their stacks were taken or not.
+// Totals of all events, whether their stacks were taken or not.
 struct Totals {
   std::array<int64_t, 2> all{};
   std::array<int64_t, 2> compared{};  // in spaces for which there are figures of the OS

@@ -15,8 +15,8 @@ struct kernel_config {
   u32 no_movable;  // leave out pages the kernel may move: user memory, page cache
 };
 
-// The kinds of memory, which are `space` in a block's key; its address is then a pointer,
-// or that of the first page's struct page.
+// The kinds of memory, which take the place of `space` in a block's key. The key's address is a
+// pointer, or that of the first page's struct page.
 enum kernel_kind {
   kernel_slab = 1,
   kernel_pages,
@@ -27,7 +27,7 @@ enum kernel_kind {
 // What a stack ends in: the upper bits give the kind, the lower ones its number.
 enum kernel_leaf {
   leaf_cache = 1 << 13,    // slab cache: number in cache_names; 0 = not known
-  leaf_kmalloc = 2 << 13,  // eighths of the size class
+  leaf_kmalloc = 2 << 13,  // size class / 8
   leaf_large = 3 << 13,    // kmalloc() of whole pages: order
   leaf_pages = 4 << 13,    // order
   leaf_movable = 5 << 13,  // order

@@ -27,7 +27,7 @@ ALWAYS_INLINE void before_thread_exit(u32 space) {}
 
 enum { live, live_count, total, total_count };
 enum { page_size = 4096, max_order = 10, largest_class = 8192, migrate_movable = 1 };
-enum { zero_size_pointer = 16 };  // what kmalloc(0) gives; below it is null
+enum { zero_size_pointer = 16 };  // what kmalloc(0) gives; NULL means failure
 
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
@@ -36,7 +36,8 @@ struct {
   __type(value, struct block);
 } blocks SEC(".maps");
 
-// Slab caches that were met, by address. A cache that goes may leave its address to another one.
+// Slab caches that were met, by address. After a cache is destroyed, another one may get its
+// address.
 struct cache {
   u64 name;  // address
   u32 size;
@@ -67,7 +68,8 @@ struct {
   __type(value, u32);
 } cache_count SEC(".maps");
 
-// By kernel_leaf: frees that no tracepoint told of. Where there are many, what is left is doubtful.
+// Frees that no tracepoint reported, by kernel_leaf. Where there are many, the live figures are
+// doubtful.
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __uint(max_entries, 1 << 16);
@@ -80,7 +82,7 @@ ALWAYS_INLINE int is_ours(void) {
   return globals.armed && bpf_get_current_pid_tgid() >> 32 != config.self;
 }
 
-// Is this an allocation, and ours?
+// Whether this is an allocation, and ours.
 ALWAYS_INLINE int is_allocation(u64 address) { return address > zero_size_pointer && is_ours(); }
 
 ALWAYS_INLINE int size_counts(u64 size) {
@@ -93,7 +95,8 @@ ALWAYS_INLINE int is_wanted(u64 address, u64 size) {
   return is_allocation(address) && size_counts(size);
 }
 
-// Names a cache that is met for the first time. Its name is there before its number is found.
+// Numbers a cache that is met for the first time. Its name is stored before others can find the
+// number.
 __attribute__((noinline)) u32 name_cache(u64 address, u64 name, u32 size) {
   u32 zero = 0;
   u32* count = bpf_map_lookup_elem(&cache_count, &zero);
@@ -114,7 +117,7 @@ ALWAYS_INLINE u32 number_of(struct kmem_cache* slab_cache, u32 size) {
   return name_cache(address, name, size);
 }
 
-// The kernel's stack, which belongs to no process: one is one, whoever runs it.
+// Takes the kernel's stack. It belongs to no process, so equal stacks of two processes are one.
 ALWAYS_INLINE u64 capture_kernel(void* ctx, u32 leaf) {
   u32 number = claim_scratch();
   struct scratch* scratch = scratch_at(number);
@@ -165,7 +168,7 @@ ALWAYS_INLINE void free_unseen(struct block_key* key) {
   if (count) __sync_fetch_and_add(count, 1);
 }
 
-// Puts a block into the live table; false when there is no room. An address that is allocated again
+// Puts a block into the live table; false if there is no room. An address that is allocated again
 // was freed without a tracepoint: in bulk, by RCU, or while a program could not run.
 __attribute__((noinline)) int put(u64 address, u32 kind, u32 leaf, u64 size, u64 hash) {
   struct block_key key = {.address = address, .space = kind};
@@ -202,7 +205,7 @@ ALWAYS_INLINE void allocated(void* ctx, u64 address, u32 kind, u64 size, u32 lea
   __sync_fetch_and_add(&sum->value[live_count], 1);
 }
 
-// Frees come from anywhere, so one that is not found is news only when everything is watched.
+// Any task may free, so an unknown free is a miss only if everything is watched.
 ALWAYS_INLINE int all_is_watched(void) {
   return own.any_task && !config.min_size && config.max_size == ~0ULL;
 }
@@ -286,8 +289,8 @@ int memflame_page_alloc(struct bpf_raw_tracepoint_args* ctx) {
 // a multiple of 1 GiB, so the first page of a block is found from any other.
 ALWAYS_INLINE u64 page_step(void) { return bpf_core_type_size(struct page); }
 
-// Takes the pages from `page` on out of the block of `order` at `head`. What is left of it are
-// blocks of smaller orders.
+// Takes 2^order pages at `page` out of the larger block at `head`. The rest of it becomes blocks of
+// smaller orders.
 __attribute__((noinline)) int release_part(u64 head, u64 page, u32 order) {
   struct block_key key = {.address = head, .space = kernel_pages};
   struct block block;

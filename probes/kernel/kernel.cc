@@ -98,7 +98,7 @@ void configure(const ProbeOptions& options, bpf::config& config, BpfObject& obje
                 ExitCode::requirement);
   config.column_bytes = 1;
   config.kernel_skip = raw_tracepoint_frames;
-  // Processes are followed only where allocations are theirs.
+  // If all tasks count, no processes need to be followed.
   object.set_own(bpf::kernel_config{.any_task = config.whole_system,
                                     .requested = own_options<KernelOptions>(options).requested,
                                     .no_movable = wanted == Kind::all});
@@ -126,7 +126,8 @@ std::map<uint32_t, std::string> cache_labels(const LoadedProbe& probe) {
   for (uint32_t number = 1; number <= count && number < bpf::max_caches; ++number) {
     std::array<char, bpf::cache_name_length> text{};
     if (!probe.object.lookup("cache_names", number, text)) continue;
-    // A cache that is gone has left its address to another: what is in the folder is not about it.
+    // If another cache has its address by now, this one is gone, and the folder does not describe
+    // it.
     const std::string name = clean_cache_name({text.data(), text.size()});
     const auto size = sizes.find(number);
     labels[number] = size == sizes.end() ? name : aliases.label(name, size->second);
@@ -148,7 +149,7 @@ Kind kind_of_leaf(uint16_t leaf) {
   }
 }
 
-// Where a row goes in the graph, and whether it is memory that no other row has, too.
+// Where a row goes in the graph, and whether another row counts the same memory.
 struct Place {
   std::string group;
   bool counted_elsewhere = false;
@@ -173,7 +174,7 @@ Place place_of(uint16_t leaf, MemoryUser user, Kind wanted) {
   }
 }
 
-constexpr int64_t doubtful_share = 50;  // more than one free in this many
+constexpr int64_t doubtful_share = 50;  // if one block in this many was freed unseen
 
 class KernelAccounting : public Accounting {
  public:
@@ -189,7 +190,7 @@ class KernelAccounting : public Accounting {
   }
 
   void attach(LoadedProbe& probe, Spaces&) override {
-    // Programs must not allocate, so what stands for lost stacks is there before they need it.
+    // Programs must not allocate, so the notes for lost stacks are made in advance.
     for (uint64_t note = 1; note < bpf::note_count; ++note)
       probe.object.update("notes", note, bpf::sum{});
     for (const Tracepoint& row : tracepoints)
@@ -272,7 +273,8 @@ class KernelAccounting : public Accounting {
     return leaf_name(leaf, is_cache ? name->second : "");
   }
 
-  // Where many frees were not seen, some of what is still to be allocated again is free, too.
+  // Where many frees were not seen, some blocks that look live are free and not yet allocated
+  // again.
   void say_doubtful(const LoadedProbe& probe, Recording& recording) const {
     for (const auto& [leaf, allocations] : allocations_) {
       uint32_t count = 0;

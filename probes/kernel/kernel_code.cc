@@ -14,8 +14,9 @@ struct Row {
   MemoryUser user;
 };
 
-// Functions of mm/slub.c, mm/percpu*.c and mm/vmalloc.c between which and the page allocator there
-// is no other. Which of them are inlined differs between kernels, and names got "_noprof" in 6.10.
+// Functions of mm/slub.c, mm/percpu*.c and mm/vmalloc.c that get pages for these allocators: no
+// other user of pages lies between them and the page allocator. Which of them are inlined differs
+// between kernels, and names got "_noprof" in 6.10.
 constexpr std::array rows{
     Row{"allocate_slab", MemoryUser::slab},
     Row{"alloc_slab_page", MemoryUser::slab},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// For whom the kernel's page allocator works. Other allocators get their memory from it, so what
-// they hand out would be counted twice; their code in the stack tells.
+// Finds out for which allocator the kernel's page allocator works. The other allocators get their
+// memory from it, so that memory would be counted twice; their functions are in the stack.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ class KernelCode {
   // Text in the form of /proc/kallsyms, in any order.
   explicit KernelCode(std::string_view kallsyms);
 
-  // False when the addresses are hidden (kernel.kptr_restrict): then every user is `other`.
+  // False if the addresses are hidden (kernel.kptr_restrict): then every user is `other`.
   bool is_known() const { return !functions_.empty(); }
   // The innermost allocator in a stack of kernel addresses, leaf first.
   MemoryUser user_of(std::span<const Pc> stack) const;

@@ -8,7 +8,7 @@ namespace memflame {
 std::string clean_cache_name(std::string_view bytes) {
   std::string text(bytes.substr(0, bytes.find('\0')));
   for (char& c : text)
-    // A semicolon parts the frames of folded stacks, a bracket ends the name here.
+    // A semicolon separates the frames of folded stacks, and a bracket ends the name here.
     if (c <= ' ' || c > '~' || c == ';' || c == '[' || c == ']') c = '?';
   return text;
 }

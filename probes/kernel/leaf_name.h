@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a stack of the kernel's memory ends in, in words.
+// The last frame of a stack of kernel memory, which says what was allocated.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace memflame {
 
-// A slab cache's name as the kernel holds it: bytes that are not plain text become '?', the end is
-// where the kernel's string ends.
+// A slab cache's name as the kernel holds it: it ends at the first zero byte, and bytes that are
+// not plain text become '?'.
 std::string clean_cache_name(std::string_view bytes);
 
 // "[slab dentry]", "[kmalloc-64]", "[kmalloc order 2]", "[pages order 3]", …; `leaf` is a

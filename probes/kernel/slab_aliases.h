@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Slab caches that the kernel keeps as one because their objects are alike.
+// Slab caches that the kernel has merged because their objects are alike.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,9 @@ class SlabAliases {
   // `folder`: /sys/kernel/slab, where each name of a merged cache is a link to the cache's folder.
   explicit SlabAliases(std::string folder);
 
-  // "dentry", or "dentry (merged: a, b)" with the other names of that cache. `size`: what one of
-  // its objects takes; where the folder says otherwise it is of another cache, and tells nothing.
+  // "dentry", or "dentry (merged: a, b)" with the other names of that cache. `size`: bytes that one
+  // of its objects takes; if the folder has another size, it belongs to another cache, and is
+  // ignored.
   std::string label(const std::string& cache, uint32_t size) const;
 
  private:

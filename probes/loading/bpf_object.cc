@@ -19,7 +19,7 @@
 namespace memflame {
 namespace {
 
-// libbpf explains itself in many lines; the last ones are kept for the case that loading fails.
+// What libbpf has printed about the current object: many lines, of which errors quote one.
 std::string libbpf_log;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 
 __attribute__((format(printf, 2, 0))) int keep_log(enum libbpf_print_level level,
@@ -37,7 +37,7 @@ __attribute__((format(printf, 2, 0))) int keep_log(enum libbpf_print_level level
   return 0;
 }
 
-// Entries that are asked for at once.
+// Entries asked for in one call.
 constexpr uint32_t first_batch = 1 << 13;
 constexpr uint32_t largest_batch = 1 << 24;
 
@@ -112,7 +112,8 @@ void BpfObject::load(const bpf::config& config) {
   bpf_map__set_initial_value(rodata, section.data(), size);
   if (const int error = bpf_object__load(object_)) {
     const std::string why = std::strerror(-error);
-    // EACCES with statistics in the log is the verifier's word on the program, not on our rights.
+    // EACCES with statistics in the log comes from the verifier: it rejects the program, not our
+    // rights.
     if ((error == -EPERM || error == -EACCES) &&
         libbpf_log.find("\nprocessed ") == std::string::npos)
       throw Error("the kernel refused the BPF program (" + why +
@@ -144,8 +145,8 @@ bpf_program* BpfObject::program(std::string_view name) const {
   return found;
 }
 
-// In batches: a table of a million entries takes a fraction of a second, and going on from a key
-// that has just been deleted would begin anew.
+// Reads in batches: a million entries take a fraction of a second, and a deleted key does not make
+// the kernel start again from the beginning, as it would key by key.
 void BpfObject::for_each_bytes(std::string_view name, size_t key_size, size_t value_size,
                                const std::function<void(const void*, const void*)>& visit) const {
   const int fd = map(name);
@@ -179,7 +180,7 @@ void BpfObject::for_each_bytes(std::string_view name, size_t key_size, size_t va
   }
 }
 
-// For maps that know no batches.
+// For kinds of maps without batches.
 void BpfObject::walk_bytes(int fd, size_t key_size, size_t value_size,
                            const std::function<void(const void*, const void*)>& visit) const {
   std::vector<std::byte> key(key_size);
@@ -235,7 +236,7 @@ uint64_t BpfObject::inode_at(const void* address) {
   options.ctx_in = context.data();
   options.ctx_size_in = sizeof(context);
   const int fd = bpf_program__fd(program("memflame_inode"));
-  // The kernel does not wait for another thread that maps something at this moment.
+  // It fails while another thread changes mappings: the kernel does not wait for the lock.
   for (int attempt = 0; attempt < 8; ++attempt) {
     if (bpf_prog_test_run_opts(fd, &options) != 0) return 0;
     const uint64_t inode = __atomic_load_n(&globals_->inode, __ATOMIC_SEQ_CST);

@@ -18,7 +18,7 @@ namespace memflame {
 
 class BpfObject {
  public:
-  // Parses the object; the kernel has nothing before load(). Throws Error.
+  // Parses the object; nothing reaches the kernel before load(). Throws Error.
   explicit BpfObject(std::span<const std::byte> image);
   ~BpfObject();
   BpfObject(const BpfObject&) = delete;
@@ -73,8 +73,8 @@ class BpfObject {
     return *static_cast<Block*>(map_own_data(sizeof(Block)));
   }
 
-  // The inode of the file mapped at `address` in memflame's own memory, by its address in the
-  // kernel; 0 if the kernel does not tell.
+  // The kernel's address of the inode of the file mapped at `address` in memflame's own memory; 0
+  // if it cannot be found.
   uint64_t inode_at(const void* address);
 
   // How often the kernel skipped a program because it was already running on that CPU.

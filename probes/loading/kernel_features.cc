@@ -48,10 +48,10 @@ KernelFeatures probe_features() {
   const auto since_6 = [&](int n) { return known && (major > 6 || (major == 6 && minor >= n)); };
   // Fixed by kernel commit 46ba0e49b642 ("bpf: fix multi-uprobe PID filtering logic").
   features.uprobe_multi_pid = features.uprobe_multi && since_6(10);
-  // Kernel commit 0593dd34e534 ("bpf: Refactor inode/task/sk storage map_{update,delete}_elem()")
-  // and the ones around it.
   features.find_vma =
       libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_FUNC_find_vma, nullptr) == 1;
+  // Kernel commit 0593dd34e534 ("bpf: Refactor inode/task/sk storage map_{update,delete}_elem()")
+  // and the ones around it.
   features.task_storage = since_6(2);
   features.emulates_long_nops = since_6(18);
   features.exact_rss_stat = has_exact_rss_stat();

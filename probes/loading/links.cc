@@ -82,7 +82,7 @@ void Links::perf_uprobe(int program, const std::string& path, const UprobeSite& 
     throw Error("this kernel has no uprobes (CONFIG_UPROBE_EVENTS)", ExitCode::requirement);
   perf_event_attr attr{};
   attr.type = static_cast<uint32_t>(type);
-  // Where the counter is begins at bit 32 (/sys/bus/event_source/devices/uprobe/format).
+  // The offset of the counter begins at bit 32 (/sys/bus/event_source/devices/uprobe/format).
   attr.config = (is_return ? 1ULL << bit : 0) | site.counter << 32;
   attr.uprobe_path = reinterpret_cast<uintptr_t>(path.c_str());
   attr.probe_offset = site.offset;

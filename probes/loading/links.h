@@ -18,7 +18,7 @@ namespace memflame {
 struct UprobeSite {
   uint64_t offset = 0;  // in the file
   uint64_t cookie = 0;
-  uint64_t counter = 0;  // of a USDT probe: in the file; the kernel keeps it above 0. 0 = none
+  uint64_t counter = 0;  // of a USDT probe: file offset; the kernel keeps it above 0. 0 = none
 };
 
 enum class UprobeKind : uint8_t { entry, returns, multi_entry, multi_returns, session };
@@ -41,8 +41,8 @@ class Links {
   // raw one costs every system call on the machine. False if tracefs is out of reach.
   bool tracepoint(const bpf_program* program, const char* category, const char* name);
 
-  // Probes on functions of one file. `path` may be a /proc/self/fd path. `kind` is also that of the
-  // program. Throws Error.
+  // Probes on functions of one file. `path` may be a /proc/self/fd path. The program must be loaded
+  // for this `kind`. Throws Error.
   void uprobes(const bpf_program* program, const std::string& path,
                const std::vector<UprobeSite>& sites, UprobeKind kind, pid_t pid);
   // The same for a program given by its descriptor.

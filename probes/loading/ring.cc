@@ -37,7 +37,7 @@ int Ring::keep(void* ring, void* data, size_t size) {
 
 void Ring::fetch(int timeout_ms) {
   ring_buffer__poll(ring_, waiting_.empty() ? timeout_ms : 0);
-  // Wake-ups are only asked for when the ring fills: take what is there in any case.
+  // Most records wake nobody before the ring fills, so take what is there in any case.
   ring_buffer__consume(ring_);
 }
 

@@ -18,13 +18,13 @@ class Ring {
   using Handler = std::function<void(std::span<const std::byte> record)>;
 
   // `map`: the descriptor of the ring's map. `meet` is called with each record when it is taken
-  // from the ring. Of more than `most_waiting` bytes fetch_more() takes no more. Throws Error.
+  // from the ring. If `most_waiting` bytes wait here, fetch_more() takes no more. Throws Error.
   Ring(int map, uint64_t most_waiting, Handler meet);
   ~Ring();
   Ring(const Ring&) = delete;
   Ring& operator=(const Ring&) = delete;
 
-  // Takes what is there; waits for it if nothing is waiting here.
+  // Takes what is in the ring. If no record waits here, waits for one first, at most `timeout_ms`.
   void fetch(int timeout_ms);
   // While records are handled: takes what has come since. If much is waiting, it stays in the ring,
   // which keeps the programs from copying more stacks.

@@ -6,7 +6,7 @@
 
 namespace memflame {
 
-// Opens a file below tracefs for reading; empty when it cannot be reached.
+// Opens a file below tracefs for reading; empty if it cannot be reached.
 UniqueFd tracefs_open(const char* path);
 
 // The id of a tracepoint ("syscalls", "sys_enter_brk") for perf_event_open, or -1.

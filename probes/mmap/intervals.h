@@ -42,7 +42,7 @@ class Intervals {
   // Kind of the memory at an address; anon where nothing is mapped.
   MapKind kind_at(uint64_t address) const;
 
-  // All parts become older than the start, as a forked child inherits them.
+  // A copy for a forked child, in which everything was mapped before the start.
   Intervals inherited() const;
 
   void for_each(const std::function<void(uint64_t start, uint64_t end, const Part&)>& visit) const;

@@ -44,8 +44,8 @@ ALWAYS_INLINE struct probe_state* state_for(u32 call) {
   return &thread->state;
 }
 
-// The leg that leaves takes only what the entering leg of the same call has left for it: calls that
-// began before we watched are ignored.
+// The end of a call takes only what the beginning of the same call has stored: calls that began
+// before we watched are ignored.
 ALWAYS_INLINE int on_leave(void* ctx, s64 number, s64 result) {
   u32 call = call_of(number);
   struct process* process = call ? current_process() : 0;

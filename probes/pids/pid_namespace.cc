@@ -59,7 +59,7 @@ bool runs_in_initial_namespace() {
 
 void PidNamespace::look() {
   if (runs_in_initial_namespace()) return;
-  // What libbpf has to say of a failure is many lines; the error is one.
+  // libbpf prints many lines about a failure; the error is one line.
   const Silence silence;
   const size_t size = static_cast<size_t>(memflame_pids_object_end - memflame_pids_object);
   const std::unique_ptr<bpf_object, Closer> object(
@@ -70,7 +70,7 @@ void PidNamespace::look() {
   const UniqueFd rows(link ? bpf_iter_create(bpf_link__fd(link.get())) : -1);
   if (!rows) refuse(errno);
   initial_.clear();
-  // A read gives whole rows, as all of them are of one size.
+  // A read returns whole rows, because all of them have the same size.
   std::array<bpf::pid_row, 256> some{};
   for (ssize_t n = 0; (n = ::read(rows.get(), some.data(), sizeof(some))) != 0;) {
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) continue;
@@ -94,8 +94,8 @@ pid_t PidNamespace::initial(pid_t pid) const {
 void require_own_proc() {
   const std::string status = read_file("/proc/self/status");
   const std::string own = std::to_string(::getpid());
-  // The numbers of memflame in each namespace from that of /proc on; kernels without namespaces do
-  // not say.
+  // memflame's numbers in the namespaces from that of /proc down to its own; kernels without PID
+  // namespaces do not list them.
   const std::string pids = status_field(status, "NSpid");
   std::istringstream words(pids.empty() ? own : pids);
   std::string first;

@@ -16,14 +16,14 @@ class PidNamespace {
  public:
   PidNamespace() { look(); }
 
-  // Sees the processes that there are now. Throws Error(requirement) when the kernel does not tell.
+  // Lists the processes that exist now. Throws Error(requirement) if the kernel does not allow it.
   void look();
 
   bool is_initial() const { return level_ == 0; }
   uint32_t level() const { return level_; }
   uint32_t inode() const { return inode_; }
 
-  // The number in the initial namespace of a process that was seen; 0 when there was none.
+  // The number of a listed process in the initial namespace; 0 if it was not listed.
   pid_t initial(pid_t pid) const;
 
  private:

@@ -50,8 +50,8 @@ bool is_id(std::string_view text) {
          });
 }
 
-// "docker-ID.scope" -> "ID". The process that podman and CRI-O keep beside a container is in a
-// scope of its own, which is not the container.
+// "docker-ID.scope" -> "ID". conmon, which podman and CRI-O run beside a container, has a scope of
+// its own, which is not the container.
 std::string_view id_of(std::string_view part) {
   if (part.ends_with(".scope")) part.remove_suffix(6);
   const size_t dash = part.rfind('-');
@@ -66,8 +66,8 @@ uint64_t id_of_folder(const std::string& folder) {
   return ::stat(folder.c_str(), &status) == 0 ? status.st_ino : 0;
 }
 
-// Visits the folder and those below it. One that goes away meanwhile ends its own part of that
-// only.
+// Visits a folder and all folders below it. If a folder disappears meanwhile, only its own part is
+// skipped.
 template <class Visit>
 void walk(const std::string& folder, const Visit& visit) {
   visit(folder);
@@ -108,7 +108,7 @@ CgroupMount cgroup2_mount(std::string_view mountinfo) {
     std::string skipped;
     CgroupMount mount;
     words >> skipped >> skipped >> skipped >> mount.root >> mount.point;
-    // The same hierarchy may be mounted more than once: the one that shows most of it.
+    // The same hierarchy may be mounted more than once: take the mount that shows most of it.
     if (best.point.empty() || mount.root.size() < best.root.size())
       best = {.point = unescaped(mount.point), .root = unescaped(mount.root)};
   }
@@ -116,7 +116,7 @@ CgroupMount cgroup2_mount(std::string_view mountinfo) {
 }
 
 std::string container_in(std::string& path) {
-  // The innermost one: containers are started in containers.
+  // From the end of the path: containers run in containers, and the innermost is meant.
   for (size_t end = path.size(); end != 0 && end != std::string::npos;) {
     const size_t slash = path.rfind('/', end - 1);
     const size_t begin = slash == std::string::npos ? 0 : slash + 1;
@@ -209,7 +209,7 @@ std::string Cgroups::find_container(std::string id) const {
   for (const pid_t pid : all_pids()) {
     ++processes;
     for (const std::string& line : lines_of(read_file(proc_path(pid, "cgroup")))) {
-      // "4:memory:/path", and "0::/path" for v2. A container's own may have others in it.
+      // "4:memory:/path", and "0::/path" for v2. A container may have others in it.
       const size_t slash = line.find('/');
       if (slash == std::string::npos) continue;
       std::string path = line.substr(slash);

@@ -44,12 +44,12 @@ class Cgroups {
   // exist.
   explicit Cgroups(const std::vector<CgroupName>& names);
 
-  // As the kernel numbers them, each once.
+  // The kernel's ids, each once.
   const std::vector<uint64_t>& ids() const { return ids_; }
-  // The processes that are in them and below now.
+  // The processes that are in these cgroups, or below, now.
   std::vector<pid_t> pids() const;
 
-  // The id of the cgroup that a process is in; 0 if that cannot be told.
+  // The id of the cgroup that a process is in; 0 if it is unknown.
   uint64_t id_of(pid_t pid) const;
 
   // For people: "container 0123456789ab", or the path below the mount.

@@ -83,7 +83,7 @@ User find_user(const std::string& name) {
   return user;
 }
 
-// The environment as a login of the user would change it, and without what sudo says of the caller.
+// The environment with the HOME, USER and LOGNAME of the user, and without sudo's variables.
 std::vector<std::string> environment_of(const User& user) {
   constexpr std::array<std::string_view, 7> own{
       "HOME=", "USER=", "LOGNAME=", "SUDO_UID=", "SUDO_GID=", "SUDO_USER=", "SUDO_COMMAND="};
@@ -99,7 +99,7 @@ std::vector<std::string> environment_of(const User& user) {
   return variables;
 }
 
-// Only async-signal-safe calls. False, with errno set, when it is not allowed.
+// Only async-signal-safe calls. False, with errno set, if it is not allowed.
 bool become(const User& user) {
   return ::setgroups(user.groups.size(), user.groups.data()) == 0 && ::setgid(user.gid) == 0 &&
          ::setuid(user.uid) == 0;
@@ -113,7 +113,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   return pointers;
 }
 
-// PT_INTERP of a dynamically linked program; "" for a static one or what is not an ELF file.
+// PT_INTERP of a dynamically linked program; "" for a static one, or for a file that is not ELF.
 std::string interpreter_of(const std::string& program) {
   constexpr uint64_t longest = 4096;
   const UniqueFd file(::open(program.c_str(), O_RDONLY | O_CLOEXEC));
@@ -130,7 +130,8 @@ std::string interpreter_of(const std::string& program) {
   return {};
 }
 
-// "#!interpreter args" scripts run their interpreter.
+// The program that a script begins with ("#!interpreter args"), also by env; "" if it is not a
+// script.
 std::string script_interpreter(const std::string& program) {
   const UniqueFd file(::open(program.c_str(), O_RDONLY | O_CLOEXEC));
   std::array<char, 256> head{};
@@ -247,8 +248,8 @@ std::vector<std::string> libraries_of(const std::string& program, const std::str
   for (ssize_t n = 0; (n = ::read(output.read.get(), buffer.data(), buffer.size())) > 0;)
     text.append(buffer.data(), static_cast<size_t>(n));
   ::waitpid(child, nullptr, 0);
-  // "	libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f…)"; without an arrow what was named
-  // by its path, or preloaded.
+  // "\tlibc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f…)"; files that were named by
+  // their path, or preloaded, have no arrow.
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     const size_t arrow = line.find("=> /");
@@ -271,7 +272,7 @@ std::vector<std::string> files_of_command(const Target& target) {
     try {
       programs.push_back(find_program(argv[i]));
     } catch (const Error&) {
-      continue;  // a word like any other
+      continue;  // this word is not a program
     }
   }
   std::vector<std::string> files;

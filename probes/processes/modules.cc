@@ -27,8 +27,8 @@ bool is_inode(int fd, uint64_t inode) {
          (inode == 0 || status.st_ino == inode);
 }
 
-// Tells files apart that had the same inode one after the other, as deleted ones leave theirs to
-// the next. 0 where the file system does not say.
+// Tells apart files that had the same inode one after the other: a deleted file's inode is used
+// again. 0 if the file system does not say.
 uint64_t generation_of(int fd) {
   unsigned int generation = 0;  // the kernel writes an int, whatever the macro says
   return ::ioctl(fd, FS_IOC_GETVERSION, &generation) == 0 ? generation : 0;
@@ -60,7 +60,7 @@ ModuleId Modules::intern(const MapsLine& line) {
   return id;
 }
 
-// A file that is opened late may be another one by then.
+// A path that is opened late may lead to another file by then.
 bool Modules::is_file_of(int fd, ModuleId id) {
   if (!is_inode(fd, modules_[id.index].inode)) return false;
   const uint64_t generation = generation_of(fd);

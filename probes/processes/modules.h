@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The files, and other things, from which code of watched processes is mapped.
+// The files from which code of watched processes is mapped; also the vdso and memory without a
+// file.
 #pragma once
 
 #include <sys/types.h>
@@ -18,10 +19,10 @@ namespace memflame {
 
 class Modules {
  public:
-  // One id for each file: device, inode and its generation, and path. If the generation is not
-  // known (/proc/PID/maps does not have it), it is the last file of that inode and path.
+  // One id for each file: device, inode and its generation, and path. If the generation is unknown
+  // (/proc/PID/maps does not have it), the last file with that inode and path is meant.
   ModuleId intern(const MapsLine& line);
-  // A program or library that is not mapped yet, opened; none when it is not such a file.
+  // Opens a program or library that is not mapped yet; an empty id if it is neither.
   ModuleId of_file(const std::string& path);
   // Opens the file behind a mapping of a process, once.
   void open(ModuleId id, pid_t pid, uint64_t start, uint64_t end);

@@ -39,9 +39,9 @@ class OsLedger {
   void poll();
   void read_ends();
 
-  // Start and end are known, so what was captured there can be compared.
+  // Whether start and end are known, so that what was captured there can be compared.
   bool has_figures(SpaceId space) const;
-  OsMemory growth() const;  // sum over those
+  OsMemory growth() const;  // sum over the spaces with figures
   // Spaces without figures, and those whose end was read somewhat too early.
   size_t without_figures() const;
   size_t approximate() const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Mappings that are laid over each other.
+// Which parts of mappings stay visible when they are laid over each other.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace memflame {
 
-// What remains visible of them, the newest first: sorted by address.
+// The visible parts, sorted by address. A mapping hides the ones after it in `newest_first`.
 std::vector<Mapping> overlay(std::span<const Mapping* const> newest_first);
 
 }  // namespace memflame

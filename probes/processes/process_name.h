@@ -10,8 +10,8 @@
 namespace memflame {
 
 // That is its comm, also if it was started by a link. But the kernel has "exe" for /proc/self/exe,
-// which is how busybox starts its applets, and a number for a descriptor: then the program's own
-// word (argv[0]) counts. `arguments`: /proc/PID/cmdline, as far as it is known.
+// which is how busybox starts its applets, and a number for a descriptor: then argv[0] counts.
+// `arguments`: /proc/PID/cmdline, as far as it is known.
 std::string started_as(std::string_view comm, std::string_view arguments);
 
 // The name of a process with this comm, which had the name `known` before ("": none). Its comm if

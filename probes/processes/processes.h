@@ -35,10 +35,10 @@ class Processes {
   OsLedger& os() { return os_; }
   const OsLedger& os() const { return os_; }
   const Deaths& deaths() const { return deaths_; }
-  // Of the cgroups that the target names; none if it names none.
+  // The ids of the cgroups that the target names; empty if it names none.
   std::vector<uint64_t> cgroup_ids() const;
 
-  // A process that was there before, in a space of this number.
+  // Takes up a process that existed before the run, in the space with this number.
   void adopt(SpaceId space, pid_t pid);
   // BPF says that a process begins; called as soon as the record is taken from the ring.
   void begin(const bpf::space_record& record);

@@ -31,7 +31,7 @@ std::string_view take_hex(std::string_view text, uint64_t& value) {
   return text.substr(static_cast<size_t>(end - text.data()));
 }
 
-// What a process does and has done; nothing for one that is gone.
+// Whether a process can run, and what it has done; zeros if it is gone.
 struct Work {
   bool runnable = false;
   uint64_t done = 0;  // page faults and clock ticks

@@ -40,7 +40,7 @@ bool has_our_root(pid_t pid);                               // sees the same / a
 // What follows "NAME:" in /proc/PID/status; "" if it is not there.
 std::string status_field(const std::string& status, const std::string& name);
 
-// From /proc/PID/stat; zeros for what the line does not have.
+// From /proc/PID/stat; fields that the line does not have are 0.
 struct ProcessStat {
   char state = 0;  // 'R', 'S', 'Z', …
   uint64_t minor_faults = 0;
@@ -63,8 +63,8 @@ std::string read_comm(pid_t pid);                 // "" if it is gone
 std::string read_file(const std::string& path);   // "" if it cannot be read
 std::optional<uid_t> user_of_process(pid_t pid);  // the user it acts as; none if it is gone
 std::vector<pid_t> all_pids();
-// The ones that work: runnable, or with more CPU time or page faults than some milliseconds ago.
-// Takes that long.
+// The processes that are working: runnable, or with more CPU time or page faults than some
+// milliseconds ago. Waits that long.
 std::vector<pid_t> working_processes(const std::vector<pid_t>& pids);
 bool is_alive(pid_t pid);  // not gone and not a zombie
 // Has an address space: neither gone, nor a zombie, nor a kernel thread.

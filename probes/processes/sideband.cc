@@ -106,7 +106,7 @@ void Sideband::drain(Ring& ring, const std::function<void(const SidebandRecord&)
   const uint64_t head = __atomic_load_n(&control->data_head, __ATOMIC_ACQUIRE);
   uint64_t tail = control->data_tail;
   while (tail < head) {
-    // A record may go over the end of the ring: copy it byte ranges at a time.
+    // A record may wrap around the end of the ring: copy it in two pieces.
     const auto copy = [&](uint64_t from, size_t size, std::byte* to) {
       const size_t at = from % ring_bytes;
       const size_t first = std::min(size, ring_bytes - at);

@@ -33,7 +33,7 @@ class Sideband {
   Sideband(const Sideband&) = delete;
   Sideband& operator=(const Sideband&) = delete;
 
-  // Hands over the records since the last call, per CPU in order.
+  // Hands over the records since the last call. They are in order only within each CPU.
   void drain(const std::function<void(const SidebandRecord&)>& take);
   uint64_t lost() const { return lost_; }
 

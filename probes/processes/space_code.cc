@@ -12,7 +12,7 @@ constexpr size_t most_code_kept = 1024;  // results of code_of()
 
 }  // namespace
 
-// Bounded, also below: a chain of forks is as long as there were processes.
+// Bounded, also below: a chain of forks can be as long as there were processes.
 uint64_t Spaces::changes_of(SpaceId id) const {
   uint64_t changes = 0;
   for (int hops = 0; hops < 1024 && id && id.index < spaces_.size(); ++hops) {
@@ -37,7 +37,7 @@ Spaces::CodeThen Spaces::look_up_code(SpaceId id, uint64_t time_ns) const {
   CodeThen result;
   result.until_ns = UINT64_MAX;
   const uint64_t wanted_ns = time_ns;
-  uint64_t born_ns = UINT64_MAX;  // what comes to a parent after the fork is not the child's
+  uint64_t born_ns = UINT64_MAX;  // a child has only what its parent had before the fork
   const auto limit = [&](uint64_t at) {
     if (at <= wanted_ns)
       result.from_ns = std::max(result.from_ns, at);
@@ -45,7 +45,7 @@ Spaces::CodeThen Spaces::look_up_code(SpaceId id, uint64_t time_ns) const {
       result.until_ns = std::min(result.until_ns, at);
   };
   std::vector<const Mapping*> then;
-  std::vector<const Mapping*> later;  // what the log has missed may have been there before
+  std::vector<const Mapping*> later;  // may have been there before they were noticed
   // A child begins with its parent's code.
   for (int hops = 0; hops < 1024 && id && id.index < spaces_.size(); ++hops) {
     const Space& space = spaces_[id.index].space;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Spaces: what comes to the mappings of a space, from the log, from /proc and from mremap().
+// Spaces: changes of a space's mappings, by the log, by /proc and by mremap().
 #include <algorithm>
 #include <optional>
 
@@ -16,7 +16,8 @@ void Spaces::add_mapping(Watched& space, const Mapping& mapping) {
   modules_.open(mapping.module, static_cast<pid_t>(space.space.pid), mapping.start, mapping.end);
   const bool anonymous = modules_[mapping.module].kind == ModuleKind::anonymous;
   if (anonymous) space.has_anonymous_code = true;
-  // Programs that make code map and protect it piece by piece: what lies within is nothing new.
+  // Programs that generate code map and protect it piece by piece: a piece of a known mapping is
+  // not new.
   std::vector<Mapping>& mappings = space.space.mappings;
   const auto known = std::find_if(mappings.begin(), mappings.end(), [&](const Mapping& m) {
     if (m.module != mapping.module || m.until_ns != UINT64_MAX) return false;
@@ -24,8 +25,9 @@ void Spaces::add_mapping(Watched& space, const Mapping& mapping) {
     return m.start == mapping.start && m.end == mapping.end && m.offset == mapping.offset;
   });
   if (known != mappings.end() && !is_overlaid(space, mapping)) {
-    // What was read from /proc first may have been there for longer, unless something else was
-    // there in between: then this is an older record of a library that has come back.
+    // A mapping that was read from /proc may have been there for longer, as this record shows. But
+    // if another mapping was there in between, this is an older record of a library that has come
+    // back.
     const bool came_back = std::any_of(mappings.begin(), mappings.end(), [&](const Mapping& m) {
       return m.module != mapping.module && m.start < mapping.end && mapping.start < m.end &&
              m.from_ns >= mapping.from_ns && m.from_ns <= known->from_ns;
@@ -43,7 +45,7 @@ void Spaces::add_mapping(Watched& space, const Mapping& mapping) {
   mark_changed(space);
 }
 
-// Has a later mapping taken a part of this one's addresses?
+// Whether a later mapping has taken a part of this one's addresses.
 bool Spaces::is_overlaid(const Watched& space, const Mapping& mapping) {
   for (auto m = space.space.mappings.rbegin(); m != space.space.mappings.rend(); ++m)
     if (m->until_ns == UINT64_MAX && m->start < mapping.end && mapping.start < m->end)
@@ -75,7 +77,7 @@ void Spaces::read_maps_of(Watched& space) {
                      .offset = line.offset,
                      .module = modules_.intern(line),
                      .from_ns = from});
-  // What was mapped and is no longer there was unmapped, which no log says.
+  // Mappings that are no longer there were unmapped, which no log reports.
   for (Mapping& old : space.space.mappings) {
     const bool there = std::any_of(now.begin(), now.end(), [&](const Mapping& m) {
       return m.module == old.module && m.start < old.end && old.start < m.end;
@@ -85,7 +87,7 @@ void Spaces::read_maps_of(Watched& space) {
     mark_changed(space);
   }
   for (Mapping& mapping : now) {
-    // Where something else was, the log, or what BPF tells of moves, is more exact than this look.
+    // Where another mapping was, the log and BPF's records of moves are more exact than /proc.
     uint64_t other_from = 0;
     bool other = false;
     for (const Mapping& m : space.space.mappings) {
@@ -119,7 +121,7 @@ void Spaces::learn(SpaceId id, std::span<const Pc> pcs) {
 
 void Spaces::move(SpaceId id, const bpf::move_record& move) {
   const uint64_t end = move.from + move.size;
-  // Nearly all that is moved is not code, which is in some mapping that is known.
+  // Nearly all memory that is moved is not code; code lies in a known mapping.
   const auto touches = [&](const Mapping& m) { return m.start < end && move.from < m.end; };
   if (catch_up_with_log_) catch_up_with_log_();
   std::vector<Mapping> moved;
@@ -138,7 +140,8 @@ void Spaces::move(SpaceId id, const bpf::move_record& move) {
     mapping.offset += cut;
     mapping.from_ns = move.time;
     mapping.until_ns = UINT64_MAX;
-    // The log may tell of what came later already; of two the one behind counts.
+    // The log may already have reported later mappings. The last of two in this list counts, so
+    // this one goes before those.
     std::vector<Mapping>& all = space.space.mappings;
     const auto last = std::find_if(all.rbegin(), all.rend(),
                                    [&](const Mapping& m) { return m.from_ns <= move.time; });

@@ -64,7 +64,7 @@ void Spaces::expect(SpaceId id, pid_t pid, const char* comm, uint64_t time_ns) {
   space.space.pid = static_cast<uint32_t>(pid);
   space.space.from_ns = time_ns;
   ++space.changes;
-  // News of processes is not taken in the order of their stacks.
+  // Announcements of spaces and their stacks do not come in order.
   SpaceId& now = current_[pid];
   if (!now || spaces_[now.index].space.from_ns < time_ns) now = id;
   add_seen(space);
@@ -85,8 +85,8 @@ void Spaces::end(SpaceId id, uint64_t time_ns) {
 void Spaces::take(const SidebandRecord& record) {
   const auto now = current_.find(record.pid);
   if (record.kind == SidebandRecord::Kind::exit) {
-    // This log and BPF's records come on different ways: a process that is long gone here may only
-    // be about to be announced there. Logs are forgotten some seconds later.
+    // This log and BPF's records arrive independently: a process that is long gone here may be
+    // announced there only later. Its log is therefore kept for some seconds.
     exited_.emplace_back(record.time_ns, record.pid);
     while (!exited_.empty() && exited_.front().first + keep_log_ns < record.time_ns) {
       const auto [time, pid] = exited_.front();
@@ -127,8 +127,8 @@ void Spaces::add_seen(Watched& space) {
       add_mapping(space, seen.mapping);
 }
 
-// Is its process another program by now? The kernel logs an exec before it lets anybody read the
-// new program's mappings.
+// Whether its process runs another program by now. The kernel logs an exec before it lets anybody
+// read the new program's mappings.
 bool Spaces::is_replaced(const Watched& space) const {
   const auto log = seen_.find(static_cast<pid_t>(space.space.pid));
   return log != seen_.end() &&

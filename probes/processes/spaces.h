@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The address spaces that are watched, and what code was mapped in them when.
+// The address spaces that are watched, and what code was mapped in them when. Mappings come from
+// /proc, from the kernel's log (sideband.h), which has those of short-lived processes too, and from
+// BPF's records of mremap(). Each mapping has the time from and until which it was there, so a
+// stack is named by what was mapped when it was taken. A forked space begins with its parent's
+// mappings. spaces.cc has the life of spaces, space_mappings.cc the changes of their mappings,
+// space_code.cc the look-up.
 #pragma once
 
 #include <sys/types.h>
@@ -21,13 +26,13 @@ namespace memflame {
 
 class Spaces {
  public:
-  // A space that was there before; reads its mappings from /proc.
+  // A space that existed before the run; reads its mappings from /proc.
   void adopt(SpaceId id, pid_t pid, uint64_t time_ns);
   // A space that BPF announced (fork, exec, found).
   void begin(const bpf::space_record& record);
-  // A stack of a space whose announcement was lost.
+  // A stack of this space has come; begins the space if its announcement is missing.
   void expect(SpaceId id, pid_t pid, const char* comm, uint64_t time_ns);
-  // In which cgroup it began.
+  // Sets the cgroup in which a space began.
   void place(SpaceId id, const std::string& cgroup) { watched(id).space.cgroup = cgroup; }
   void end(SpaceId id, uint64_t time_ns);
 
@@ -39,7 +44,7 @@ class Spaces {
   // came by mprotect() is in no log.
   void learn(SpaceId id, std::span<const Pc> pcs);
 
-  // Spaces whose code is mapped otherwise than when this was last called.
+  // Spaces whose mapped code has changed since the last call.
   std::vector<SpaceId> changed();
   // What code was mapped at that time, sorted by address, without overlaps. Valid until the next
   // call that is not const.
@@ -48,8 +53,8 @@ class Spaces {
   std::vector<SpaceId> with_code(std::span<const Mapping> code) const;
   pid_t pid_of(SpaceId id) const { return static_cast<pid_t>(spaces_[id.index].space.pid); }
   bool has_ended(SpaceId id) const { return id.index < spaces_.size() && spaces_[id.index].ended; }
-  // Reads /proc/PID/maps again, unless that was done after `time_ns`; of a space that has ended,
-  // the log.
+  // Reads /proc/PID/maps again, unless that was done after `time_ns`; for a space that has ended,
+  // takes over the log.
   void read_again(SpaceId id, uint64_t time_ns);
 
   // Code that was moved to another address.
@@ -87,10 +92,10 @@ class Spaces {
     bool from_exec = false;
     bool ended = false;
     bool has_anonymous_code = false;
-    bool changed = false;  // since it was last asked for
+    bool changed = false;  // since the last call of changed()
     uint64_t end_ns = UINT64_MAX;
     uint64_t last_read_ns = 0;
-    uint64_t changes = 0;  // of its mappings, or of what they are inherited from
+    uint64_t changes = 0;  // of its mappings, and of where they are inherited from
   };
   // The result of code_of(), which is asked for with each copied stack.
   struct CodeThen {

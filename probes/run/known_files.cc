@@ -11,7 +11,7 @@
 namespace memflame {
 namespace {
 
-// Found by mapping it: file systems that lie over others show another inode, or device, in stat().
+// Found by mapping the file: overlay file systems show another inode, or device, in stat().
 uint64_t inode_of(BpfObject& object, const Module& module) {
   if (module.kind == ModuleKind::vdso) return bpf::vdso_inode;
   void* mapped = ::mmap(nullptr, page_bytes, PROT_READ, MAP_PRIVATE, module.file.get(), 0);

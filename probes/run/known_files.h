@@ -15,8 +15,9 @@ class KnownFiles {
  public:
   explicit KnownFiles(BpfObject& object) : object_(object) {}
 
-  // A table that is loaded into the programs' memory. The module keeps its file open, on which the
-  // programs depend. Files that cannot be identified are left out: stacks through them are copied.
+  // A table that is loaded into the programs' memory. The module must keep its file open, so that
+  // the inode that identifies it stays its own. Files that cannot be identified are left out:
+  // stacks through them are copied.
   void tell(const Module& module, const unwind::Table& table, unwind::Tables::Place place);
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A run that goes on, as those see it who look at it meanwhile.
+// A run in progress, as its observers see it.
 #pragma once
 
 #include <span>
@@ -16,7 +16,7 @@ class LiveRun {
   LiveRun& operator=(const LiveRun&) = delete;
   virtual ~LiveRun() = default;
 
-  // What is outstanding now; of probes that follow blocks.
+  // What is outstanding now. Only for probes that follow blocks.
   virtual Snapshot snapshot(const SnapshotOptions& options) = 0;
   // Some stacks of a snapshot as a recording, as if the run had ended then: see show_live().
   virtual Recording recording_of(std::span<const LiveStack* const> stacks, bool by_count) = 0;

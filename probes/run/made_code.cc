@@ -14,7 +14,7 @@ namespace {
 
 // A Python program with 100,000 functions has 2 MiB of such code; what is larger is a JIT's.
 constexpr uint64_t largest_mapping = 16 << 20;
-// Versions of CPython in one run that build the function in different ways.
+// Different forms of the function in one run: each build of CPython has its own.
 constexpr size_t most_kinds = 8;
 
 constexpr size_t longest_function = 256;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Code that a process generated itself, in no file, whose frames can be told from its bytes.
+// Code that a process generated itself, in no file, whose frames follow from its bytes
+// (probes/unwind/copies.h).
 #pragma once
 
 #include <sys/types.h>
@@ -28,7 +29,7 @@ class MadeCode {
   };
   // The block with rows that holds an address.
   std::optional<Block> find(SpaceId space, uint64_t address) const;
-  // Those of a mapping, by address.
+  // The blocks of a mapping that have rows, by address.
   std::vector<Block> blocks(SpaceId space, const Mapping& mapping) const;
 
  private:

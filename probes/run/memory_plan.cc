@@ -23,7 +23,7 @@ constexpr uint64_t usual_bytes = 210 * mib;
 constexpr uint64_t block_bytes = 176;  // an element with the kernel's own fields, and its bucket
 constexpr uint64_t stack_bytes = 656;  // 136 in the kernel, 40 frames here
 
-// A number behind a word in the text of a file of the kernel; UINT64_MAX when it is not there.
+// The number behind a word in the text of a kernel file; UINT64_MAX if there is none.
 uint64_t number_behind(std::string_view text, std::string_view word) {
   const size_t at = text.find(word);
   uint64_t number = UINT64_MAX;
@@ -36,8 +36,8 @@ uint64_t number_behind(std::string_view text, std::string_view word) {
 
 uint64_t number_in(const std::string& file) { return number_behind(read_file(file), ""); }
 
-// What a control group may still take; UINT64_MAX without a limit. Cached files that are not in use
-// make room when they must.
+// Bytes that a control group may still take; UINT64_MAX without a limit. Inactive cached files
+// count as free, because the kernel drops them when it needs the room.
 uint64_t free_in_group(const std::string& folder, const char* limit, const char* usage) {
   const std::string text = read_file(folder + limit);
   if (text.empty() || text.starts_with("max")) return UINT64_MAX;
@@ -49,7 +49,7 @@ uint64_t free_in_group(const std::string& folder, const char* limit, const char*
   return most - std::min(most, kept);
 }
 
-// A group and all above it.
+// The least of a group and all groups above it.
 uint64_t free_in_groups(const std::string& root, std::string path, const char* limit,
                         const char* usage) {
   uint64_t least = UINT64_MAX;
@@ -103,7 +103,8 @@ MemoryPlan plan_memory(uint64_t wanted, uint64_t free) {
     plan.is_chosen = true;
   }
   const uint64_t room = std::max(plan.limit, least_memory) - fixed_bytes;
-  // A ring is taken twice: what was read from it is kept until the log of mappings has been.
+  // The ring's size counts twice: records read from it are kept until the log of mappings was read
+  // too.
   plan.ring_bytes = as_count(std::bit_floor(std::clamp<uint64_t>(room / 6, 256 << 10, 16 * mib)));
   // Programs that start have their stacks copied: many small copies keep more of them whole than
   // few large ones.
@@ -122,7 +123,7 @@ ProbeOptions within(const MemoryPlan& plan, ProbeOptions options) {
   options.max_stacks = std::min(options.max_stacks, plan.max_stacks);
   options.max_spaces = std::min(options.max_spaces, plan.max_spaces);
   options.max_table_mib = std::min(options.max_table_mib, plan.table_mib);
-  // 0: as many as the machine's memory suggests, which a plan knows better.
+  // 0: a default by the size of the machine's memory, but the plan knows how much is free.
   options.max_live =
       options.max_live == 0 ? plan.max_live : std::min(options.max_live, plan.max_live);
   options.max_live = std::min<uint32_t>(options.max_live, 4U << 20);

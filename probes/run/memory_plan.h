@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // How much memory memflame takes, in the kernel's tables and for itself: as much as --memory
-// allows, and little on a machine that runs out of it.
+// allows, or little on a machine with little free memory.
 #pragma once
 
 #include <cstdint>
@@ -39,8 +39,7 @@ ProbeOptions within(const MemoryPlan& plan, ProbeOptions options);
 // without a limit.
 std::string memory_note(const MemoryPlan& plan, const Losses& losses);
 
-// Bytes available without pushing anything out: of the machine, and of the control groups that
-// memflame is in.
+// Bytes available without evicting anything, on the machine and in the control groups of memflame.
 uint64_t free_memory();
 
 // Bytes of memflame's own memory, without files and without the kernel's tables.

@@ -38,7 +38,8 @@ uint64_t needed_for(Step step) {
 
 void keep_privileges_for(Step step) {
   const uint64_t kept = needed_for(step);
-  // While CAP_SETPCAP is still there. Without it nothing is started that could use the set.
+  // Needs CAP_SETPCAP, so it comes first. If it fails, no program is started that could use the
+  // set.
   for (int capability = 0; capability < 64; ++capability)
     ::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
   ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);

@@ -13,7 +13,7 @@ namespace memflame {
 
 class Rows {
  public:
-  // Both must outlive this. One value at a time for each log.
+  // Both must outlive this object. Make only one at a time for each log.
   Rows(Recording& recording, StackLog& log) : recording_(recording), log_(log) {
     log.begin_recording();
   }

@@ -11,7 +11,7 @@
 namespace memflame {
 
 // "filtered: only blocks of 4,096 bytes or more (--min-size)": one for each option that leaves
-// blocks out. Empty when everything counts.
+// blocks out. Empty if everything counts.
 std::vector<std::string> filters_in_words(const ProbeOptions& options);
 
 // Throws Error if no process was watched. If processes were watched but did nothing, adds a note to

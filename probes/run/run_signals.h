@@ -15,9 +15,9 @@ namespace memflame {
 class RunSignals {
  public:
   RunSignals();
-  // Stop signals that come from now on work as usual: a second Ctrl-C while the measurement was
-  // ending does not lose it. SIGUSR1 and SIGUSR2 stay blocked: they come too late for this run, and
-  // would end it while its output is written.
+  // Discards the signals that arrived: a second Ctrl-C while the measurement was ending does not
+  // lose the result. Stop signals that come later work as usual. SIGUSR1 and SIGUSR2 stay blocked:
+  // they come too late for this run, and would end it while its output is written.
   ~RunSignals();
   RunSignals(const RunSignals&) = delete;
   RunSignals& operator=(const RunSignals&) = delete;

@@ -16,7 +16,7 @@ constexpr std::array<const char*, bpf::note_count> note_texts{
     "[by another task: reclaim, ptrace, …]",
 };
 
-// As the programs do it (mix() in bpf/maps.h), so that a stack has one hash, however it was
+// The same as mix() of the programs (bpf/learnt.h), so that a stack has one hash, however it was
 // taken.
 uint64_t mix(uint64_t hash, uint64_t word) {
   hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;

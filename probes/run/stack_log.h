@@ -19,7 +19,7 @@ class StackLog {
  public:
   using Values = std::array<int64_t, bpf::columns>;
 
-  // Keeps an announced stack; null when the record is damaged.
+  // Keeps an announced stack; null if the record is damaged.
   const RawStack* announced(const bpf::stack_record& record, size_t size);
   // Keeps a copied stack, once for all copies of it.
   void copied(uint64_t key, RawStack&& stack);
@@ -31,9 +31,9 @@ class StackLog {
   uint16_t leaf_of(uint64_t key) const;
   // The figures of all copied stacks.
   void for_each_amount(const std::function<void(uint64_t key, const Values&)>& visit) const;
-  // From now on rows are those of another recording.
+  // Begins another recording, whose rows are made anew.
   void begin_recording() { rows_.clear(); }
-  // The row of a stack, or of what stands in for one, in the recording; made when there is none.
+  // The row of a stack, or of what stands in for one, in the recording; made if missing.
   RawStackId row(Recording& recording, uint64_t key);
   // The stack itself, or what stands in for it.
   RawStack stack_of(uint64_t key) const;

@@ -15,10 +15,10 @@
 namespace memflame {
 namespace {
 
-constexpr uint32_t copies_per_change = 8192;  // the room in the ring is what limits them first
+constexpr uint32_t copies_per_change = 8192;  // the room in the ring limits them first
 
-// Room for the tables of files that are mapped later: some large libraries. What a command or the
-// whole system will map is not known at all: a 256th of the machine's memory, within limits.
+// Rows for files that are mapped later: enough for some large libraries. What a command or the
+// whole system will map is unknown, so these get a 256th of the machine's memory, within limits.
 uint64_t spare_rows(bool for_anything) {
   constexpr uint64_t least = 1 << 20;
   constexpr uint64_t most = 4 << 20;
@@ -29,7 +29,7 @@ uint64_t spare_rows(bool for_anything) {
 
 bool is_uprobes_page(const Module& module) { return module.path.starts_with("[uprobes"); }
 
-// The one that holds an address, of mappings sorted and without overlaps; null when none does.
+// The mapping that holds an address; null if none does. `code` is sorted, without overlaps.
 const Mapping* mapping_at(std::span<const Mapping> code, uint64_t address) {
   const auto after =
       std::upper_bound(code.begin(), code.end(), address,
@@ -62,7 +62,7 @@ bpf::code_mapping entry_of(const MadeCode::Block& block) {
   return entry;
 }
 
-// Code that is walked by frame pointers is one with that before it.
+// Adds an entry. Adjacent code that is walked by frame pointers becomes one entry.
 void append(std::vector<bpf::code_mapping>& list, const bpf::code_mapping& next) {
   if (!list.empty() && next.rows == bpf::code_frame_pointer &&
       list.back().rows == bpf::code_frame_pointer && list.back().end == next.start)
@@ -76,8 +76,8 @@ void append(std::vector<bpf::code_mapping>& list, const bpf::code_mapping& next)
 Unwinder::Unwinder(const ProbeOptions& options)
     : options_(options), eager_(!options.target.whole_system()) {}
 
-// What will be run soon, as far as that is known: files of the command, and what nearly all
-// programs need. Their stacks can be walked from the first one on.
+// Files whose code is expected to run soon: those of the command, and those that nearly all
+// programs need. With their tables made in advance, stacks can be walked from the first one on.
 std::set<ModuleId> Unwinder::expected_soon(Spaces& spaces, bool programs) const {
   std::set<ModuleId> modules{spaces.vdso()};
   if (!programs) return modules;
@@ -203,7 +203,8 @@ bpf::code_mapping Unwinder::entry(const Spaces& spaces, const Mapping& mapping) 
   return entry;
 }
 
-// Its parts whose rows are known, and between them what frame pointers must tell.
+// Adds the parts of generated code whose rows are known, and the code between them, which is walked
+// by frame pointers.
 void Unwinder::add_made_code(const Spaces& spaces, SpaceId space, const Mapping& mapping,
                              std::vector<bpf::code_mapping>& list) {
   bpf::code_mapping rest = entry(spaces, mapping);
@@ -257,7 +258,7 @@ void Unwinder::demand(Spaces& spaces, SpaceId space, uint64_t address, uint64_t 
   const std::vector<Mapping>& code = spaces.code_of(space, time_ns);
   const Mapping* mapping = mapping_at(code, address);
   if (mapping == nullptr || tables_.is_made(mapping->module)) return;
-  // Where one file of a program is met, its others are not far: they come with it.
+  // Stacks are likely to meet the program's other files next, so their tables are made too.
   make_tables(spaces, code);
   if (!tables_.is_made(mapping->module)) return;
   for (const SpaceId id : spaces.with_code(code)) stale_.insert(id);
@@ -289,7 +290,7 @@ unwind::WalkedStack Unwinder::walk_again(Spaces& spaces, const bpf::copy_record&
 RawStack Unwinder::walk(Spaces& spaces, const bpf::copy_record& record) {
   const SpaceId space{record.space};
   unwind::WalkedStack walked = walk_again(spaces, record);
-  // Code that came by a way that no log tells of, or a table that nobody has asked for yet.
+  // Either the code came in a way that no log reports, or its table was not asked for yet.
   if (walked.stop == StopReason::no_mapping) {
     spaces.read_again(space, record.time);
     refresh(spaces);

@@ -38,7 +38,7 @@ class Unwinder {
   // After load.
   void begin(const Spaces& spaces, BpfObject& object);
 
-  // The entry in code_slots of a space that user space begins; 0 when there is none left.
+  // The entry in code_slots of a space that user space begins; 0 if none is left.
   uint32_t claim(SpaceId space);
   void release(SpaceId space);
 
@@ -46,17 +46,17 @@ class Unwinder {
   void code_unmapped(Spaces& spaces, SpaceId space, uint64_t time_ns);
   // Publishes what has changed.
   void refresh(Spaces& spaces);
-  // A stack of this space and time met code whose table is not loaded: it is worth loading.
+  // A stack of this space and time met code without a table at `address`: makes the table.
   void demand(Spaces& spaces, SpaceId space, uint64_t address, uint64_t time_ns);
 
-  // Walks a copied stack. `time_ns`: what is mapped must be known up to then.
+  // Walks a copied stack. The mappings must be known up to `record.time`.
   RawStack walk(Spaces& spaces, const bpf::copy_record& record);
   unwind::WalkedStack walk_again(Spaces& spaces, const bpf::copy_record& record) const;
 
   StackStatistics statistics(const bpf::counters& counters) const;
   const unwind::TableStatistics& tables() const { return tables_.statistics(); }
   const std::string& cache_problem() const { return tables_.cache_problem(); }
-  // Spaces whose code could not be told to the programs for want of room.
+  // How often there was no room to tell the programs about a space's code.
   uint64_t refused() const { return lists_ ? lists_->refused() : 0; }
 
  private:

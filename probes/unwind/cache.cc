@@ -31,8 +31,8 @@ std::string reason(const char* what, const std::string& path) {
   return path + ": " + what + ": " + std::generic_category().message(errno);
 }
 
-// Opens a folder of ours, making it when it is missing. Another user may neither own it nor be able
-// to write to it, or he could put his files into it.
+// Opens one of our folders, and makes it if it is missing. Refuses a folder that another user owns
+// or may write to: that user could put files into it.
 UniqueFd open_own(int parent, const char* name, const std::string& path, std::string& problem) {
   ::mkdirat(parent, name, 0700);
   UniqueFd fd(::openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -70,7 +70,7 @@ TableCache::TableCache(const std::string& base, CacheLimits limits) : limits_(li
   UniqueFd top;
   struct stat status {};
   try {
-    // None is made in another user's: what root leaves there the user cannot use.
+    // Makes no folder inside another user's: that user could not use a folder that root owns.
     top = open_folder(base, true);
   } catch (const Error& error) {
     problem_ = error.what();
@@ -80,7 +80,7 @@ TableCache::TableCache(const std::string& base, CacheLimits limits) : limits_(li
     problem_ = reason("cannot be opened", base);
     return;
   }
-  // As root with the environment of somebody else: his folder is left alone.
+  // Root with another user's environment: leave that user's folder alone.
   if (status.st_uid != ::geteuid()) {
     problem_ = base + ": belongs to another user";
     return;
@@ -119,7 +119,7 @@ std::optional<Table> TableCache::load(const FileStamp& stamp) const {
     return std::nullopt;
   std::optional<Table> table = read_table(file.get(), stamp);
   if (!table) return std::nullopt;
-  ::futimens(file.get(), nullptr);  // used now: trim() takes others first
+  ::futimens(file.get(), nullptr);  // marks it as used, so that trim() removes others first
   return table;
 }
 
@@ -179,7 +179,7 @@ FileTable table_of_file(int fd, const TableCache* cache) {
   if (stamp)
     if (std::optional<Table> kept = cache->load(*stamp)) return {std::move(*kept), true};
   Table table = make_table(ImageBytes(fd));
-  // Not when somebody wrote to the file meanwhile, and not for what is not a program.
+  // Do not store the table if the file was written to meanwhile, or is not a program.
   if (stamp && !table.segments.empty() && file_stamp(fd) == stamp) cache->store(*stamp, table);
   return {std::move(table), false};
 }

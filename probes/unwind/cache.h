@@ -26,7 +26,7 @@ struct FileStamp {
   bool operator==(const FileStamp&) const = default;
 };
 
-// std::nullopt for files that need not be kept: not regular, or without a name any more.
+// std::nullopt for files that are not cached: files that are not regular, or have been deleted.
 std::optional<FileStamp> file_stamp(int fd);
 
 // If the folder holds more, the least recently used files are removed.
@@ -41,13 +41,13 @@ class TableCache {
   // `base`: an absolute path, the user's folder for caches. Missing folders below it are created. A
   // cache that cannot be used is empty and stores nothing.
   explicit TableCache(const std::string& base, CacheLimits limits = {});
-  // At the place that the environment names.
+  // In the folder that XDG_CACHE_HOME or HOME names.
   static TableCache of_user();
 
   // Why it cannot be used; empty if it can.
   const std::string& problem() const { return problem_; }
 
-  // The table kept for this file; only exactly what was stored is returned.
+  // The table stored for this file; std::nullopt if there is none, or if it is damaged.
   std::optional<Table> load(const FileStamp& stamp) const;
   // False if it could not be stored.
   bool store(const FileStamp& stamp, const Table& table) const;
@@ -62,8 +62,8 @@ class TableCache {
   std::string problem_;
 };
 
-// The table of a file: from the cache if possible, else made and stored there. From any thread.
-// Reads with pread only: the file may shrink meanwhile.
+// The table of a file: from the cache if possible, else made and stored there. Any thread may call
+// it. It reads with pread only, because the file may shrink meanwhile.
 struct FileTable {
   Table table;
   bool from_cache = false;

@@ -12,13 +12,14 @@
 namespace memflame::unwind {
 namespace {
 
-// To be raised whenever other rows are made of the same file, or the layout changes.
+// Increase it whenever the rows made from a file change, or the layout does.
 constexpr uint32_t version = 12;
 constexpr char magic[8] = {'m', 'f', 'u', 'n', 'w', 'i', 'n', 'd'};
 constexpr uint32_t max_segments = 1 << 16;  // as many as ELF can count
 constexpr size_t max_build_id = 64;         // bytes
 
-// A file: this, the segments, the rows. Numbers are of this machine, as nothing else reads them.
+// A file: this header, the segments, the rows. Numbers have native byte order, because only this
+// machine reads them.
 struct FileHeader {
   char magic[8];
   uint32_t version;

@@ -7,7 +7,7 @@
 namespace memflame::unwind {
 namespace {
 
-// Far longer than a walk takes, also one that is preempted.
+// Far longer than any walk takes, even if it is preempted.
 constexpr uint64_t rest_ns = 1'000'000'000;
 constexpr uint32_t probes = 64;  // as in claim_code_slot(), bpf/lifecycle.h
 
@@ -69,7 +69,7 @@ bool CodeLists::publish(SpaceId space, std::vector<bpf::code_mapping> list, uint
   std::copy(list.begin(), list.end(), mappings_.begin() + range.first);
   __atomic_store_n(&slot->copies, static_cast<int32_t>(copies), __ATOMIC_RELAXED);
   __atomic_store_n(&slot->list, list_word(range.first, count, id), __ATOMIC_SEQ_CST);
-  // Code was unmapped since the list was put together: what it says may be wrong.
+  // Code was unmapped since the list was made, so it may be wrong.
   if (__atomic_load_n(&slot->unmaps, __ATOMIC_SEQ_CST) != unmaps)
     __atomic_store_n(&slot->list, uint64_t{0}, __ATOMIC_SEQ_CST);
   Range& present = of_space_[space.index];
@@ -127,7 +127,7 @@ void CodeLists::reuse(uint64_t now_ns) {
   }
 }
 
-// Numbers come again after 2^17 lists; what the cache knows of the old ones goes before that.
+// Ids repeat after 2^16 lists, so the cache of rules, which has them in its keys, is emptied first.
 uint32_t CodeLists::next_id() {
   if (++last_id_ >> bpf::code_id_bits != 0) {
     last_id_ = 1;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The executable mappings of each space, as lists that BPF programs search.
+// The executable mappings of each space, as sorted lists that BPF programs search.
 //
-// A new list is written beside the old one and put in its place by one store; a walk in progress
-// continues with the old one. The room of an old list is therefore reused only some time later, and
-// each mapping carries the number of its list, so that an even later walk fails instead of using
+// A new list is written beside the old one and published by one store; a walk in progress continues
+// with the old one. The memory of an old list is therefore not reused for a second (rest_ns). Each
+// mapping also carries the id of its list, so a walk that takes even longer fails instead of using
 // wrong mappings.
 #pragma once
 
@@ -25,7 +25,7 @@ class CodeLists {
   CodeLists(std::span<bpf::code_slot> slots, std::span<bpf::code_mapping> mappings,
             std::span<bpf::cached_rule> rules);
 
-  // The entry of a space, made if missing; 0 if none is free.
+  // Takes a free entry for a space, once per space; 0 if none is free.
   uint32_t claim(SpaceId space);
   // How often code was unmapped in a space; read it before building a list.
   uint32_t unmaps(SpaceId space);

@@ -19,7 +19,7 @@ struct CopiedStack {
   bool returned = false;              // ip is a return address
   bool at_entry = false;              // ip is a function's first instruction
   std::span<const std::byte> memory;  // from sp on
-  uint32_t missing = 0;  // bit n: the page n pages above the one of sp was not readable
+  uint32_t missing = 0;               // bit n: the page n pages above sp's page was not readable
   struct Pending {
     uint64_t slot = 0, address = 0;
   };

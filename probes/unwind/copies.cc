@@ -15,7 +15,7 @@ bool is_empty(Bytes bytes) {
   return std::ranges::all_of(bytes, [](std::byte b) { return b == std::byte{}; });
 }
 
-// Copies every `distance` bytes. `size`: without what lies between them.
+// Whether the memory repeats its first `size` bytes every `distance` bytes, with zeros elsewhere.
 bool repeats(Bytes memory, size_t size, size_t distance) {
   const Bytes first = memory.first(size);
   Bytes rest = memory;

@@ -15,12 +15,12 @@ namespace memflame::unwind {
 // consecutively or at multiples of 16.
 inline constexpr uint64_t copies_bytes = 64 << 10;
 
-// Whether memory with this beginning may be such memory; that of nearly all JITs is not, and need
-// not be read.
+// Whether memory that begins like this may be such memory. Nearly all memory of JIT compilers is
+// not, so the rest of it need not be read.
 bool may_be_copies(Bytes first);
 
-// The rows of such memory, counted from its first byte; none unless all of it is copies of one
-// function whose every instruction is known, and the rest of the last place is zero.
+// The rows of such memory; row::pc counts from its first byte. Empty unless all of it is copies of
+// one function whose every instruction is known, followed by zeros.
 std::vector<row> rows_of_copies(Bytes memory);
 
 }  // namespace memflame::unwind

@@ -8,13 +8,13 @@
 namespace memflame::unwind {
 namespace {
 
-// Bytes; real ones have some dozens. FDEs of a hostile file may name as many CIEs as it has FDEs,
-// all of them in the same bytes.
+// Bytes; real ones have some dozens. In a hostile file each FDE may name a CIE of its own, all of
+// them in the same bytes.
 constexpr size_t max_cie = 1024;
 constexpr uint32_t no_cie = UINT32_MAX;  // a CIE that could not be read
 
-// Reads entry after entry. CIEs are read when an FDE asks for one first: in .debug_frame they may
-// come after it.
+// Reads one entry after another. A CIE is read when the first FDE refers to it: in .debug_frame it
+// may come later.
 class Reader {
  public:
   Reader(const FrameSection& section, Frames& frames)

@@ -2,8 +2,8 @@
 // Reads .eh_frame and .debug_frame: entries, and the rows that their programs make.
 //
 // The format is DWARF 5 section 6.4 plus the Linux Standard Base's additions for .eh_frame
-// (augmentations, pointer encodings). Whatever the bytes are, time and memory are proportional to
-// their number.
+// (augmentations, pointer encodings). Time and memory are proportional to the number of bytes,
+// whatever they are.
 #pragma once
 
 #include <cstddef>

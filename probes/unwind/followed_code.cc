@@ -13,9 +13,9 @@
 namespace memflame::unwind {
 namespace {
 
-// What is followed at most: bytes of code, 4 bytes of memory for each, and instructions, of some
-// 100 bytes each. musl has 0.4 MB and 100,000. A state changes a few times at most, so this bounds
-// the time as well.
+// Limits: bytes of code, each of which takes 4 bytes of memory, and instructions, each of which
+// takes about 100. musl has 0.4 MB of code with 100,000 instructions. A state changes at most a few
+// times, so the limits bound the time too.
 constexpr uint64_t max_code = 16 << 20;
 constexpr size_t max_nodes = 1 << 20, max_pointers = 1 << 20;
 constexpr uint64_t function_align = 16, max_padding = 64, page_size = 4096;
@@ -25,7 +25,7 @@ constexpr uint32_t nothing = UINT32_MAX;
 // child of musl's __clone, where threads begin.
 constexpr unsigned char thread_start[] = {0x31, 0xed, 0x5f, 0x41, 0xff, 0xd1, 0x89,
                                           0xc7, 0x31, 0xc0, 0xb0, 60,   0x0f, 0x05};
-// mov $SYS_rt_sigreturn,%rax; syscall: it does not come back, and table.cc makes its rows.
+// mov $SYS_rt_sigreturn,%rax; syscall: it never returns, and table.cc makes its rows.
 constexpr unsigned char restorer[] = {0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05};
 constexpr unsigned char syscall[] = {0x0f, 0x05};
 // mov $SYS_exit,%eax and mov $SYS_exit_group,%eax, before a syscall.
@@ -41,10 +41,10 @@ struct Node {  // an instruction
   StackEffect effect;
   StackState state;  // before it
   bool reached = false, queued = false;
-  bool linked = false, passed = false;  // the edges to where it jumps, and behind, are there
-  bool returns = false;                 // ways go on from here to where its function returns
-  uint32_t edge = nothing;              // the first of those that lead here
-  uint32_t callers = nothing;           // first of the calls that lead here
+  bool linked = false, passed = false;  // has an edge to the jump's target, to what is behind it
+  bool returns = false;                 // a path leads from here to a return
+  uint32_t edge = nothing;              // the first of the edges that lead here
+  uint32_t callers = nothing;           // the first of the calls that lead here
 };
 
 struct Edge {
@@ -109,7 +109,7 @@ class Follower {
       returning_.pop_back();
       for (uint32_t e = nodes_[at].edge; e != nothing; e = edges_[e].next)
         mark_returning(edges_[e].from);
-      // Calls go on behind.
+      // If this is where a function begins, its calls return: follow the code behind them.
       for (uint32_t e = nodes_[at].callers; e != nothing; e = edges_[e].next) queue(edges_[e].from);
     }
   }
@@ -172,7 +172,7 @@ class Follower {
     returning_.push_back(at);
   }
 
-  // A way leads to `address`.
+  // A path leads to `address`, with this state.
   void reach(uint64_t address, const StackState& state) {
     const uint32_t at = node(address);
     if (at == nothing) return;
@@ -187,7 +187,7 @@ class Follower {
     queue(at);
   }
 
-  // Where `to` returns, `from` does. `is_known`: that was said before.
+  // If the code at `to` returns, so does `from`. `is_known`: the edge exists already.
   void link(uint32_t from, uint64_t to, bool is_known) {
     if (is_known) return;
     const uint32_t at = node(to);
@@ -198,7 +198,7 @@ class Follower {
 
   bool is_start(uint64_t address) const { return std::ranges::binary_search(starts_, address); }
 
-  // Is this system call the program's or the thread's last?
+  // Whether this system call ends the thread or the program.
   bool exits_at(uint64_t address) const {
     const UndescribedCode::Part& part = code_.parts[part_of(address)];
     const uint64_t offset = address - part.start;
@@ -208,7 +208,7 @@ class Follower {
     return std::ranges::any_of(exits, [&](const auto& e) { return begins_with(before, e); });
   }
 
-  // Does a function end before this address, as far as its bytes tell?
+  // Whether a function ends before this address, as far as the bytes there tell.
   bool ends_before(uint64_t address) const {
     const size_t part = part_of(address);
     if (part == code_.parts.size() || is_start(address)) return true;
@@ -218,8 +218,8 @@ class Follower {
     return (address + in.at()) % function_align == 0;
   }
 
-  // Does the function called here return? One that is not followed is taken to do so, unless the
-  // call ends a function.
+  // Whether the function called here returns. A function that is not followed counts as returning,
+  // unless a function ends with the call.
   bool comes_back(uint32_t at) {
     const uint64_t behind = nodes_[at].address + nodes_[at].effect.length;
     const uint64_t target = nodes_[at].effect.target;
@@ -235,7 +235,7 @@ class Follower {
       pointers_.push_back(address);
   }
 
-  // Is the instruction behind this one executed after it?
+  // Whether the next instruction is executed after this one.
   bool goes_on(uint32_t at) {
     const StackEffect::Flow flow = nodes_[at].effect.flow;
     if (flow == StackEffect::call) return comes_back(at);
@@ -249,14 +249,15 @@ class Follower {
     StackState state = nodes_[at].state;
     state.apply(effect);
     note_pointer(effect.pointer);
-    // Round numbers are more often sizes.
+    // Multiples of a page are more often sizes than addresses.
     if (code_.absolute && effect.number % page_size != 0) note_pointer(effect.number);
     const bool jumps = effect.flow == StackEffect::jump || effect.flow == StackEffect::branch;
     if (jumps) {
       link(at, effect.target, nodes_[at].linked);
       reach(effect.target, state);
     }
-    // With a stack of its own it goes elsewhere, as longjmp() does.
+    // If the height is unknown, this switches to another stack, as longjmp() does, and is not a
+    // return.
     if (effect.flow == StackEffect::leave && (state.words || state.framed)) mark_returning(at);
     if (goes_on(at)) {
       link(at, behind, nodes_[at].passed);
@@ -283,7 +284,7 @@ class Follower {
         const size_t end = std::min(at + nodes_[found].effect.length, part.bytes.size());
         add(at, nodes_[found].state.rule());
         ++at;
-        // Another way may lead into the middle of an instruction.
+        // Another path may lead into the middle of an instruction.
         while (at < end && (nodes[at] == nothing || !nodes_[nodes[at]].reached)) ++at;
         continue;
       }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Rows of code that nothing describes, made by following its instructions from where functions
 // begin. At each instruction reached, the distance of rsp from the return address is known, and
-// where rbp and rbx were saved. If it is not known, if paths with different heights meet, or if
-// nothing leads to the code, it gets a row_bad: nothing is guessed.
+// where rbp and rbx were saved. An instruction gets a row_bad if this is unknown, if paths with
+// different heights meet there, or if no path leads to it: nothing is guessed. At most 16 MiB of
+// code and 2^20 instructions are followed.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +21,11 @@ struct UndescribedCode {
   };
   std::vector<Part> parts;         // sorted, without overlaps and empty ones
   std::vector<uint64_t> starts;    // where functions begin
-  std::vector<uint64_t> pointers;  // code addresses that code loads, where nothing else leads to
+  std::vector<uint64_t> pointers;  // code addresses in data, tried where no path leads
   uint64_t entry = 0;              // the program's first instruction; 0: not here
-  // Code loads addresses: those within [text, text_end) are candidates.
+  // Addresses that instructions load are tried too if they lie within [text, text_end).
   uint64_t text = 0, text_end = 0;
-  bool absolute = false;  // numbers in instructions may be such addresses too
+  bool absolute = false;  // immediate operands may be such addresses too
 };
 
 struct FollowedCode {

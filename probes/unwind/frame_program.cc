@@ -49,14 +49,14 @@ class Run {
   void emit(const FrameState& state) {
     row made = make_row(state, cie_.signal);
     made.pc = static_cast<uint32_t>(at_);
-    // A row for no instructions is replaced by the next.
+    // A row that covers no instruction is replaced by the next.
     if (!rows_->empty() && rows_->back().pc == made.pc) rows_->pop_back();
     const bool repeated = !rows_->empty() && rows_->back().cfa == made.cfa &&
                           rows_->back().kind == made.kind && rows_->back().rbp == made.rbp;
     if (!repeated) rows_->push_back(made);
   }
 
-  // What lies behind the end of the FDE's code is not looked at.
+  // The program is not run beyond the end of the FDE's code.
   void move(ByteCursor& in, const FrameState& state, uint64_t to) {
     if (rows_ == nullptr || to < at_) return in.fail();
     emit(state);
@@ -72,7 +72,7 @@ class Run {
     move(in, state, to);
   }
 
-  // Which rule is that of a register; nullptr for those that are not followed.
+  // The rule of a register; nullptr if the register is not followed.
   Rule FrameState::*rule_of(uint64_t reg) const {
     if (reg == cie_.return_register) return &FrameState::return_address;
     if (reg == dwarf_rbp) return &FrameState::rbp;
@@ -108,8 +108,8 @@ class Run {
         return true;
       }
       case DW_CFA_def_cfa_register: {
-        // After an expression the offset from before it holds: DWARF does not say so, but libgcc
-        // does it, and libgcrypt's assembler code needs it.
+        // After an expression, the offset from before the expression applies. DWARF does not say
+        // so, but libgcc does it, and libgcrypt's assembler code needs it.
         const bool has_offset = relative || state.cfa_register != UINT64_MAX;
         define_cfa(state, in.uleb(), state.cfa_offset);
         return has_offset;

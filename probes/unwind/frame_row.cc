@@ -29,7 +29,8 @@ bool only_based(std::span<const std::byte> code, uint64_t reg, int64_t offset) {
   return based(in, reg, n) && n == offset && in.left() == 0;
 }
 
-// rsp + 8 + ((rip & 15) >= k) * 8, as linkers describe their tables. 0 if it is something else.
+// The k of rsp + 8 + ((rip & 15) >= k) * 8, by which linkers describe their tables; 0 for any other
+// code.
 uint16_t plt_threshold(std::span<const std::byte> code) {
   ByteCursor in(code);
   int64_t n = 0;
@@ -67,9 +68,9 @@ row expression_row(std::span<const std::byte> code, bool rbp_at_rbp, uint8_t rbp
   return threshold == 0 ? bad : row{0, threshold, row_plt, rbp};
 }
 
-// A handler's return address is a restorer, and below it rsp points to the ucontext: that the saved
-// rip is at rsp + 40 + 8 * 16 there (linux: asm/sigcontext.h) tells such a frame from what else is
-// marked 'S'.
+// Whether a rule marked 'S' is that of a restorer, to which signal handlers return. There rsp
+// points to the ucontext, so the saved rip is at rsp + 40 + 8 * 16 (linux: asm/sigcontext.h). Other
+// code marked 'S' has it elsewhere.
 bool is_ucontext(const FrameState& state) {
   constexpr int64_t saved_rip = 40 + 8 * 16;
   const Rule& ra = state.return_address;
@@ -79,7 +80,7 @@ bool is_ucontext(const FrameState& state) {
          place == saved_rip;
 }
 
-// enum row_rbx_slot. That rbx cannot be followed does not spoil a row: next to none needs it.
+// An enum row_rbx_slot. A row is still good if rbx cannot be followed: hardly any row needs it.
 unsigned rbx_slot(const Rule& rbx) {
   if (rbx.how == Rule::unset || rbx.how == Rule::same) return row_rbx_unchanged;
   const bool in_reach = rbx.how == Rule::offset && rbx.distance < 0 &&
@@ -87,7 +88,7 @@ unsigned rbx_slot(const Rule& rbx) {
   return in_reach ? static_cast<unsigned>(rbx.distance / -8) : unsigned{row_rbx_lost};
 }
 
-// All of a row but where rbx is.
+// A row without the place of rbx.
 row frame_row(const FrameState& state, bool signal) {
   const Rule& ra = state.return_address;
   if (ra.how == Rule::undefined) return {0, 0, row_end, 0};

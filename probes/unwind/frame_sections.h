@@ -9,10 +9,11 @@ namespace memflame::unwind {
 
 struct FoundFrames {
   ImageRange range;      // holds the bytes
-  FrameSection section;  // without bytes: there is none
+  FrameSection section;  // its bytes are empty if the file has none
 };
 
-// .eh_frame, or with `debug` .debug_frame. A file without section headers has the first only.
+// Finds .eh_frame, or with `debug` .debug_frame. Without section headers only .eh_frame can be
+// found.
 FoundFrames find_frames(const ImageBytes& image, const ElfImage& elf, bool debug);
 
 }  // namespace memflame::unwind

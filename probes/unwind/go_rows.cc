@@ -12,11 +12,11 @@ struct Special {
   std::string_view name;
   row_kind kind;
 };
-// runtime/asm_amd64.s and rt0_linux_amd64.s. What is marked TOPFRAME there, and what runs on a
-// thread's own stack and never returns to the goroutine that has called it (mcall, morestack), is
-// the beginning of a stack. systemstack and asmcgocall do return, to a goroutine's stack, which
-// only the runtime's own variables tell: their callers are not known. All of them are described as
-// if what they were called by lay on the same stack.
+// runtime/asm_amd64.s and rt0_linux_amd64.s. Stacks begin in the functions marked TOPFRAME there,
+// and in those that run on a thread's own stack and never return to the goroutine that called them
+// (mcall, morestack). systemstack and asmcgocall do return to a goroutine's stack, but only the
+// runtime's variables say where it is, so their callers are unknown. Go's table describes all of
+// these functions as if their caller were on the same stack.
 constexpr Special special[] = {
     {"runtime.goexit", row_end},      {"runtime.mstart", row_end},
     {"runtime.rt0_go", row_end},      {"_rt0_amd64_linux", row_end},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Code that Go's own table describes: all of a Go program's without .debug_frame, and the functions
-// where stacks begin.
+// Rows from Go's own table of functions (core/elf/go_table.h). They are used for all Go code of
+// programs without .debug_frame, and in every Go program for the functions where stacks begin.
 #pragma once
 
 #include <vector>
@@ -12,12 +12,12 @@ namespace memflame::unwind {
 
 struct GoRows {
   std::vector<KnownCode> functions;  // all of Go's, sorted by address, without overlaps
-  // Functions where a stack begins, or where the goroutine's stack is left for another one. What
-  // .debug_frame says of these is wrong.
+  // Functions where a stack begins, or that leave the goroutine's stack for another one.
+  // .debug_frame describes these wrongly.
   std::vector<KnownCode> special;
 };
 
-// Nothing for files without Go code, and for those without section headers.
+// Empty for files without Go code or without section headers.
 GoRows go_rows(const ImageBytes& image, const ElfImage& elf);
 
 }  // namespace memflame::unwind

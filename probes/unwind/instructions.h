@@ -17,7 +17,8 @@ class Instructions {
 
   size_t at() const { return at_; }
   bool at_end() const { return at_ == code_.size(); }
-  // One instruction: these bytes, and as many of any value as `operand` says.
+  // Passes one instruction: these bytes, then `operand` bytes of any value. False if other bytes
+  // follow, or too few.
   bool pass(std::initializer_list<int> bytes, size_t operand = 0) {
     if (code_.size() - at_ < bytes.size() + operand) return false;
     const auto is = [](int a, std::byte b) { return a == std::to_integer<int>(b); };
@@ -28,7 +29,7 @@ class Instructions {
   }
   // The next byte; -1 at the end.
   int peek() const { return at_end() ? -1 : std::to_integer<int>(code_[at_]); }
-  // Bytes of any value. `size`: 0 to 8.
+  // Skips `size` bytes of any value.
   bool skip(size_t size) { return pass({}, size); }
   // The signed number of `size` bytes, 1 or 4, that ends `behind` bytes before the current
   // position.
@@ -41,7 +42,7 @@ class Instructions {
   }
 
   bool landing() { return pass({0xf3, 0x0f, 0x1e, 0xfa}); }  // endbr64
-  // jmp *x(%rip), with or without the prefix for bounds
+  // jmp *x(%rip), with or without the prefix bnd (MPX)
   bool jump() { return pass({0xff, 0x25}, 4) || pass({0xf2, 0xff, 0x25}, 4); }
   // Any form of nop, the longest 15 bytes.
   bool nop() {
@@ -54,7 +55,8 @@ class Instructions {
     at_ = start;
     return false;
   }
-  // Other bytes with which linkers and assemblers fill gaps.
+  // One piece of the padding that linkers and assemblers put into gaps: int3, a zero byte, or a
+  // nop.
   bool padding() { return pass({0xcc}) || pass({0}) || nop(); }
 
  private:

@@ -16,7 +16,7 @@ constexpr size_t max_size = 256, max_instructions = 64;
 struct State {
   uint16_t words = 1;        // CFA = rsp + 8 * words
   uint8_t rbp = 0, rbx = 0;  // slots; 0: unchanged
-  uint16_t framed = 0;       // rbp is what rsp was at this many words; 0: it is not
+  uint16_t framed = 0;       // CFA = rbp + 8 * framed; 0: rbp is not a frame pointer
   bool operator==(const State&) const = default;
 };
 
@@ -70,7 +70,7 @@ bool calls(Instructions& in) {
          in.pass({0xff, 0x14, 0xc2});                       // call *(%rdx,%rax,8)
 }
 
-// A jump that is taken at times. `target`: where to.
+// A conditional jump. `target`: the offset that it leads to.
 bool branches(Instructions& in, size_t& target) {
   Instructions next = in;
   next.pass({0xf2});
@@ -82,7 +82,7 @@ bool branches(Instructions& in, size_t& target) {
   return true;
 }
 
-// The last instruction of a way.
+// The last instruction of a path.
 bool leaves(Instructions& in) {
   return in.pass({0xc3}) || in.pass({0xf3, 0xc3}) || in.pass({0xf2, 0xc3}) ||  // ret
          in.pass({0xff, 0xe0}) || in.pass({0x3e, 0xff, 0xe0}) ||               // jmp *%rax
@@ -90,7 +90,8 @@ bool leaves(Instructions& in) {
          in.pass({0xe9}, 4) || in.pass({0xeb}, 1) || in.pass({0xf2, 0xe9}, 4);
 }
 
-// An instruction that moves rsp or rbp. False: it is none, or not one that may come here.
+// Passes an instruction that moves rsp or rbp. False if it is another one, or is wrong in this
+// state.
 bool moves(Instructions& in, State& state) {
   if (in.pass({0x55})) {  // push %rbp
     ++state.words;
@@ -130,7 +131,7 @@ row rule(const Point& p) {
           static_cast<row_u8>(row_rsp | p.state.rbx << 4), p.state.rbp};
 }
 
-// Follows each way from the first byte.
+// Follows each path from the first byte.
 class Reader {
  public:
   explicit Reader(Bytes code) : in_(code.first(std::min(code.size(), max_size))) {}
@@ -153,7 +154,7 @@ class Reader {
   }
 
  private:
-  // Ways that meet here must agree; none may lead into the middle of an instruction.
+  // Paths that meet here must agree; none may lead into the middle of an instruction.
   bool meet(std::optional<State>& state) {
     for (auto jump = ahead_.begin(); jump != ahead_.end();) {
       if (jump->at < in_.at()) return false;
@@ -184,7 +185,7 @@ class Reader {
   }
 
   bool jump(Point to) {
-    if (to.at >= max_size) return false;  // before the first byte as well
+    if (to.at >= max_size) return false;  // unsigned: also if before the first byte
     if (to.at >= in_.at()) {
       ahead_.push_back(to);
       return true;

@@ -18,7 +18,7 @@ struct KnownFunction {
 };
 
 // The function at the first byte, of at most 256 bytes; other code may follow. Jumps may leave it
-// only at its ends.
+// only at its ends. std::nullopt if it is not recognised.
 std::optional<KnownFunction> known_function(Bytes code);
 
 }  // namespace memflame::unwind

@@ -13,8 +13,8 @@ constexpr uint64_t max_list = 1024;       // bytes; real ones have 9 to 40
 constexpr uint64_t max_table = 16 << 20;  // bytes; a million functions
 constexpr uint64_t large_entry = 16, small_entry = 8;
 
-// What .init and .fini hold between their ends, none of which moves rsp: calls, and that of
-// __gmon_start__ if there is one.
+// An instruction between the beginning and the end of .init or .fini. These make calls, one of them
+// to __gmon_start__ if that exists, and none of them moves rsp.
 bool part_of_list(Instructions& in) {
   return in.pass({0xe8}, 4) ||              // call x
          in.pass({0x67, 0xe8}, 4) ||        // what linkers make of call *x(%rip)
@@ -30,10 +30,10 @@ bool part_of_list(Instructions& in) {
 
 struct Entry {
   uint64_t size = 0;
-  uint16_t pushed = 0;  // from this byte on a word has been pushed; 0: none is
+  uint16_t pushed = 0;  // from this byte on a word has been pushed; 0: never
 };
 
-// jmp *x(%rip); push $n; jmp x, or a part of it. What comes behind the last jump is not executed.
+// jmp *x(%rip); push $n; jmp x, or a part of it. Bytes behind the last jump are not executed.
 std::optional<Entry> table_entry(Bytes code) {
   Instructions in(code.first(std::min<uint64_t>(code.size(), large_entry)));
   const bool landing = in.landing(), jumps = in.jump();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Code that no compiler wrote and that files do not describe: .init and .fini, which C libraries
-// begin and end (crti.o, crtn.o) and no distribution describes, and linkage tables of linkers that
-// describe none (lld). It is recognised by its bytes: every byte that can be executed is checked,
-// and one unexpected byte means no rows.
+// Code that no compiler wrote and that has no FDEs: .init and .fini, whose beginning and end come
+// from the C library (crti.o, crtn.o), and the linkage tables of linkers that do not describe them
+// (lld). It is recognised by its bytes: every byte that can be executed is checked, and one
+// unexpected byte means no rows.
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,7 @@ class Code {
       : address_(address), range_(code_at(image, elf, address, max_size)) {}
 
   Bytes bytes() const { return range_.bytes; }
-  // What the four bytes before `at` lead to, as a distance from there.
+  // The address that the four bytes before `at` give as a distance from `at`.
   uint64_t target(const Instructions& at) const {
     return address_ + at.at() + static_cast<uint64_t>(at.number(4));
   }
@@ -69,7 +69,7 @@ std::optional<uint64_t> second_stage(const Code& code) {
   return std::nullopt;
 }
 
-// call *%reg; mov %eax,%edi; call exit: bytes up to behind that, 0 when it is not so.
+// call *%reg; mov %eax,%edi; call exit: how many bytes up to the end of that; 0 if it is not found.
 uint64_t size_of_stage(const Code& code) {
   for (size_t at = 0; at < code.bytes().size(); ++at) {
     Instructions in(code.bytes().subspan(at));
@@ -80,7 +80,7 @@ uint64_t size_of_stage(const Code& code) {
   return 0;
 }
 
-// The address of a function that a library exports. `wanted`: the name with its zero.
+// The address of a function that a library exports. `wanted`: the name with its final zero byte.
 std::optional<uint64_t> exported(const ImageBytes& image, const ElfImage& elf,
                                  std::string_view wanted) {
   const Elf64_Shdr* section = elf.section(".dynsym");
@@ -99,7 +99,7 @@ std::optional<uint64_t> exported(const ImageBytes& image, const ElfImage& elf,
 std::optional<KnownCode> musl_start(const ImageBytes& image, const ElfImage& elf) {
   std::optional<uint64_t> at = start_c(Code(image, elf, elf.entry()));
   if (at) at = start_main(Code(image, elf, *at));
-  // The library begins with its own start, which is of another form.
+  // The library's entry point is not _start but its own, which looks different.
   if (!at) at = exported(image, elf, std::string_view("__libc_start_main\0", 18));
   if (at) at = second_stage(Code(image, elf, *at));
   if (!at) return std::nullopt;

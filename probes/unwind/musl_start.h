@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The function of musl that calls main, where the stacks of such programs begin. musl describes
-// none of its code, so the function is found by the bytes that lead to it.
+// The function of musl that calls main, where the stacks of programs linked with musl begin. musl
+// has no FDEs, so the function is found by the bytes that lead to it.
 //
 // Source: musl 1.2, crt/crt1.c, arch/x86_64/crt_arch.h and src/env/__libc_start_main.c.
 #pragma once

@@ -3,9 +3,9 @@
 // row. Plain C, for BPF programs, user space and the cache on disk.
 //
 // x86-64: the CFA ("canonical frame address", DWARF 5 section 6.4) is what rsp was before the call
-// instruction; the return address lies right below it, at CFA-8, in every row but signal frames.
-// Only rip, rsp and rbp are followed from frame to frame, and where rbx was saved: compiled code
-// needs no other register to find a caller, and rbx only in the dynamic linker's resolver.
+// instruction; the return address lies right below it, at CFA-8, in every row but signal frames. A
+// walk follows rip, rsp and rbp from frame to frame, and the place where rbx was saved. Compiled
+// code needs no other register to find a caller; only the dynamic linker's resolver needs rbx.
 #pragma once
 
 #ifdef __cplusplus

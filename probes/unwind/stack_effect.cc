@@ -61,7 +61,7 @@ StackEffect::Flow flow_of(const ZydisDecodedInstruction& instruction, bool has_t
 }
 
 void note_operands(const Decoded& decoded, StackEffect& effect, bool& writes_rsp) {
-  const uint64_t next = effect.target + effect.length;  // the target still is the address
+  const uint64_t next = effect.target + effect.length;  // `target` still holds the address
   effect.target = 0;
   for (size_t i = 0; i < decoded.instruction.operand_count; ++i) {
     const ZydisDecodedOperand& operand = decoded.operands[i];
@@ -85,13 +85,13 @@ void note_operands(const Decoded& decoded, StackEffect& effect, bool& writes_rsp
   }
 }
 
-// rsp or rbp, and a number: the operand of lea.
+// Whether an operand of lea is `base` plus a number.
 bool is_based(const ZydisDecodedOperand& operand, ZydisRegister base) {
   return operand.type == ZYDIS_OPERAND_TYPE_MEMORY && operand.mem.base == base &&
          operand.mem.index == ZYDIS_REGISTER_NONE;
 }
 
-// Writes to rsp, and of rsp to rbp.
+// Notes writes to rsp, and copies of rsp to rbp.
 void note_stack(const Decoded& decoded, StackEffect& effect, bool writes_rsp) {
   const auto& [instruction, operands] = decoded;
   const auto set = [&](StackEffect::Kind kind, int64_t amount) {
@@ -157,7 +157,7 @@ StackEffect stack_effect(Bytes code, uint64_t address) {
   bool writes_rsp = false;
   note_operands(decoded, effect, writes_rsp);
   effect.flow = flow_of(decoded.instruction, effect.target != 0);
-  // What is called takes its return address back.
+  // A call leaves rsp as it was: the called function pops its return address.
   if (effect.flow == StackEffect::next) note_stack(decoded, effect, writes_rsp);
   return effect;
 }

@@ -23,8 +23,8 @@ struct StackEffect {
   } flow = next;
   enum Kind : uint8_t {
     none,
-    push,          // of `reg`, if there is one
-    pop,           // also by a word
+    push,          // one word; `reg`, if it is a register
+    pop,           // one word, into `reg` if it is a register
     add,           // rsp += amount
     from_rbp,      // rsp = rbp + amount
     restore,       // leave: rsp = rbp; pop %rbp
@@ -32,7 +32,7 @@ struct StackEffect {
     unknown_stack  // any other write to rsp
   } kind = none;
   uint8_t reg = no_register;
-  uint16_t written = 0;  // bits of registers by number, without rsp
+  uint16_t written = 0;  // one bit per register by number, never that of rsp
   int64_t amount = 0;    // bytes
   uint64_t target = 0;   // of a jump, branch or call; 0: not in the instruction
   uint64_t pointer = 0;  // the address that lea x(%rip) loads

@@ -36,7 +36,7 @@ void pushed(StackState::Saved& saved, std::optional<int32_t> words) {
 
 }  // namespace
 
-// What lies below rsp is no longer there; nor is the return address when rsp is above it.
+// Slots below rsp are lost, and so is the return address once rsp is above it.
 void StackState::set_height(std::optional<int32_t> height) {
   words = height;
   if (!words) return;
@@ -61,7 +61,7 @@ void StackState::move(const StackEffect& effect) {
     case StackEffect::pop: {
       Saved* saved = with(effect.reg);
       const bool restores = saved != nullptr && saved->slot != 0 && words == saved->slot;
-      // Not in rax, which system calls write.
+      // A copy in rax does not count: system calls write rax.
       if (words == 1 && effect.reg != 0) holder = effect.reg;
       set_height(words == 0 ? std::optional(-1) : less(words, effect.amount));
       if (restores) *saved = {};
@@ -109,7 +109,7 @@ bool StackState::meet(const StackState& other) {
     changed = true;
   }
   if (outermost == other.outermost) return changed;
-  // An end for one, and not for another.
+  // The stack begins here on one path, but not on the other.
   changed |= words || framed || outermost;
   words.reset();
   framed.reset();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// At an instruction: how far rsp is below the return address, and where the caller's rbp and rbx
-// are.
+// The state before an instruction: how far rsp is below the return address, and where the caller's
+// rbp and rbx are.
 #pragma once
 
 #include <cstdint>
@@ -27,10 +27,10 @@ struct StackState {
   bool operator==(const StackState&) const = default;
 
   void apply(const StackEffect& effect);
-  // Another path leads here too: what differs becomes unknown. Repeated calls end: each makes less
-  // known, or changes nothing and returns false.
+  // Merges the state of another path that leads here: what differs becomes unknown. Returns false
+  // if that changed nothing. Each change makes less known, so repeated merging ends.
   bool meet(const StackState& other);
-  // row::pc is 0.
+  // The row for this state, with pc 0.
   row rule() const;
 
  private:

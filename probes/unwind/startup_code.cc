@@ -12,7 +12,7 @@
 namespace memflame::unwind {
 namespace {
 
-constexpr uint64_t align = 16;  // of each function; libgcc builds this file with -O2 always
+constexpr uint64_t align = 16;  // of each function; libgcc always builds this file with -O2
 // From deregister_tm_clones to __do_global_dtors_aux: 96 to 160 bytes.
 constexpr uint64_t max_before = 256;
 
@@ -48,7 +48,7 @@ class Code {
   uint64_t address_;
 };
 
-// The two functions that end where another begins, which lies at `end`.
+// The two functions right before the one that begins at `end`; empty if they are not there.
 std::vector<KnownCode> two_before(const Code& code, uint64_t begin, uint64_t end) {
   const uint64_t farthest =
       end - begin < max_before ? (begin + align - 1) & ~(align - 1) : end - max_before;

@@ -13,8 +13,8 @@
 
 namespace memflame::unwind {
 
-// Those that lie in this code, sorted; nothing if __do_global_dtors_aux does not, or differs.
-// `address`: of the first byte.
+// Those that lie in this code, sorted; empty if __do_global_dtors_aux is missing or has other
+// bytes. `address`: of the first byte.
 std::vector<KnownCode> startup_code(Bytes code, uint64_t address);
 
 }  // namespace memflame::unwind

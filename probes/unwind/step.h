@@ -18,12 +18,12 @@ struct frame {
   u32 stop;     // enum stop, once a step has failed
 };
 
-// rbx is needed so rarely that it is read only when it is.
+// rbx is read only when a row needs it, which is rare.
 enum bx_is { bx_value, bx_address, bx_unknown };
 
 enum {
-  // The farthest that a frame found by the frame pointer alone may span: where rbp is not a frame
-  // pointer, it points anywhere.
+  // The largest frame that is accepted by the frame pointer alone: if rbp is not a frame pointer,
+  // it may point anywhere.
   farthest_frame_pointer = 1 << 20,
   // The kernel's frame of a signal handler (arch/x86/include/asm/sigframe.h): when the handler has
   // returned to its restorer, rsp is at the ucontext, whose uc_mcontext.gregs begin at 40.
@@ -36,7 +36,8 @@ static inline u64 row_address(const struct frame* frame) {
   return frame->ip - (frame->exact ? 0 : 1);
 }
 
-// Whether the frame's address is exact, not after a call; it is then named as it is.
+// Whether the frame's address is exact rather than a return address. Exact addresses are named as
+// they are.
 static inline int is_exact(const struct frame* frame, struct row row) {
   return frame->exact || row.kind == row_padding;
 }
@@ -58,7 +59,7 @@ static inline int unwind_signal(struct frame* frame) {
 }
 
 // Turns `frame` into its caller's. Returns 0, with `stop` set, if there is no caller or it cannot
-// be told.
+// be found.
 static inline int unwind_step(struct frame* frame, struct row row) {
   u64 cfa = 0, words[2] = {0, 0}, bp = frame->bp;
   u32 rbp = row.rbp, guessed = 0, rbx = row.kind >> 4;

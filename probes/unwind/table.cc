@@ -20,10 +20,10 @@ namespace {
 
 constexpr uint64_t reach = uint64_t{1} << 32;  // what row::pc can count
 constexpr uint64_t page_size = 4096;
-// Compilers begin functions at multiples of 16, so no function lies in a smaller gap; assemblers
-// do at up to 64.
+// Compilers align functions to 16 bytes, so no function lies in a smaller gap; assemblers align to
+// at most 64.
 constexpr uint64_t function_align = 16, max_padding = 64;
-constexpr uint64_t entry_size = 64;  // bytes of code that may be the program's first
+constexpr uint64_t entry_size = 64;  // bytes at the entry point that count as the first function
 constexpr uint64_t scan_chunk = 1 << 20;
 // Bytes of code without FDEs that are searched for a restorer, and restorers marked. musl has
 // 0.6 MB of code and one restorer; all code of a browser would take a tenth of a second.
@@ -67,8 +67,9 @@ std::vector<Segment> code_segments(const ElfImage& elf) {
   return segments;
 }
 
-// Where the kernel starts this file, or a dynamic linker that it is; 0 for a library, whose e_entry
-// means nothing. Programs name an interpreter, or need no library (static ones, and linkers).
+// Where the kernel starts this file, a program or a dynamic linker; 0 for a library, whose e_entry
+// means nothing. A program names an interpreter, or needs no library if it is static; a dynamic
+// linker needs no library either.
 uint64_t start_address(const ImageBytes& image, const ElfImage& elf) {
   const bool interpreted = std::any_of(elf.segments().begin(), elf.segments().end(),
                                        [](const Elf64_Phdr& s) { return s.p_type == PT_INTERP; });
@@ -88,10 +89,10 @@ std::vector<KnownCode> together(std::vector<KnownCode> known, const std::vector<
   return known;
 }
 
-// Puts rows of FDEs and of the gaps between them together.
+// Combines the rows of FDEs and of the gaps between them.
 class Builder {
  public:
-  // `known`: what code is that has no FDEs, sorted, without overlaps.
+  // `known`: recognised code without FDEs, sorted, without overlaps.
   Builder(const ImageBytes& image, const ElfImage& elf, Table& table, const Frames& frames,
           const std::vector<KnownCode>& known)
       : image_(image),
@@ -109,7 +110,8 @@ class Builder {
     for (const Fde& fde : frames_.fdes)
       if (fde.size > 0) order.push_back(&fde);
     const auto before = [](const Fde* a, const Fde* b) { return a->start < b->start; };
-    // If two rows have one address the first counts, which is the one of .eh_frame.
+    // If two FDEs have the same address, the first counts; it is from .eh_frame, which was read
+    // first.
     if (!std::is_sorted(order.begin(), order.end(), before))
       std::stable_sort(order.begin(), order.end(), before);
     size_t next = 0;
@@ -141,9 +143,9 @@ class Builder {
     }
   }
 
-  // Code that nothing is known about, padding left out.
+  // Code that is neither described nor recognised, without padding.
   const std::vector<Extent>& gaps() const { return gaps_; }
-  // The code at the entry point, when nothing is said about it.
+  // The code at the entry point, if it is neither described nor recognised.
   Extent first_code() const { return first_code_; }
 
  private:
@@ -168,8 +170,8 @@ class Builder {
     search(code);
   }
 
-  // Looks for gcc's startup code, in .text: old linkers put what is not code, and may be large,
-  // into the first segment of code.
+  // Looks for gcc's startup code, from .text on: old linkers put read-only data, which may be
+  // large, before it into the same segment.
   void search(Extent code) {
     if (const uint64_t from = std::max(code.start, text_); from < code.end) {
       const uint64_t size = std::min(code.end - from, startup_budget_);
@@ -202,7 +204,7 @@ class Builder {
   bool is_padding(Extent code) const {
     const uint64_t size = code.end - code.start;
     if (size >= max_padding) return false;
-    // Most of them, and reading each would take half as long as all the rest.
+    // This is true of most gaps; reading each would take half as long as everything else.
     if (size < function_align && code.end % function_align == 0) return true;
     const ImageRange range = code_at(image_, elf_, code.start, size);
     return range.bytes.size() == size && unwind::is_padding(range.bytes);
@@ -245,7 +247,8 @@ void find_restorers(const ImageBytes& image, const std::vector<Segment>& segment
   }
 }
 
-// Puts one row over [from, to), counted from the base; what was there goes on at `to`.
+// Puts one row over [from, to), counted from the base; with `goes_on`, the row that was there
+// continues at `to`.
 void overlay(std::vector<row>& rows, uint32_t from, uint32_t to, row_kind kind, bool goes_on) {
   const auto behind = [](uint32_t pc, const row& r) { return pc < r.pc; };
   const auto first = std::upper_bound(rows.begin(), rows.end(), from, behind);
@@ -284,7 +287,7 @@ Table make_table(const ImageBytes& image) {
   Frames frames;
   const FoundFrames eh_frame = find_frames(image, *elf, false);
   if (!eh_frame.section.bytes.empty()) read_frames(eh_frame.section, frames);
-  // Go writes .debug_frame for its own code; .eh_frame is then only of the C parts.
+  // Go writes .debug_frame for its own code; .eh_frame then describes only the C parts.
   const FoundFrames debug_frame = find_frames(image, *elf, true);
   const size_t eh_entries = frames.fdes.size();
   if (!debug_frame.section.bytes.empty()) read_frames(debug_frame.section, frames);
@@ -310,8 +313,8 @@ Table make_table(const ImageBytes& image) {
     builder.emplace(image, *elf, table, frames, known).build();
   }
   table.malformed += frames.malformed + (followed.given_up ? 1 : 0);
-  // .eh_frame marks the return from signal handlers, by 'S'. Go's assembler and musl's do not do so
-  // in .debug_frame, whose word is not taken for it, nor do Go's own tables.
+  // .eh_frame marks restorers by 'S'. Go's and musl's .debug_frame does not, nor does Go's own
+  // table, so code described by these is searched for restorers as well.
   std::vector<Extent> unknown = builder->gaps();
   if (frames.fdes.size() > eh_entries || !go.functions.empty() || !followed.known.empty()) {
     unknown.clear();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Unwind tables: what a file with code says about finding callers, as rows sorted by address.
+// Unwind tables: how to find callers in the code of one file, as rows sorted by address.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace memflame::unwind {
 
-// Kinds of rows that say where rbx was saved.
+// Whether rows of this kind say where rbx was saved.
 constexpr bool may_save_rbx(unsigned kind) {
   return kind == row_rsp || kind == row_rbp || kind == row_deref_rsp || kind == row_deref_rbp ||
          kind == row_rbx;
@@ -31,11 +31,11 @@ struct Segment {
 
 struct Table {
   // Virtual address that row::pc counts from: the lowest executable one. Executable addresses reach
-  // at most 4 GiB beyond it; what lies higher has no rows.
+  // at most 4 GiB beyond it; code that lies higher has no rows.
   uint64_t base = 0;
-  // Sorted by pc, no two with one pc, no row like the one before it. The first has pc 0; every
-  // executable address is covered, by row_fp where the file says nothing and its bytes tell
-  // nothing, or by row_bad where these are too few to be a function.
+  // Sorted by pc. No two have the same pc, and no row equals the one before it. The first has pc 0,
+  // so every executable address is covered: by row_fp where neither unwind information nor the
+  // bytes tell anything, by row_bad where a gap is too small for a function.
   std::vector<row> rows;
   std::vector<Segment> segments;
   uint32_t entries = 0;  // FDEs read
@@ -44,9 +44,9 @@ struct Table {
   uint32_t malformed = 0;
 };
 
-// The table of an ELF image (a mapped file, or the vdso). Never throws for what is in the image: of
-// a file that is not an x86-64 ELF the table has neither segments nor rows; of one without unwind
-// information it has one row_fp.
+// The table of an ELF image (a mapped file, or the vdso). Never throws because of the image's
+// contents. The table of a file that is not an x86-64 ELF has neither segments nor rows; a file
+// without unwind information gets a single row_fp, unless its bytes are recognised.
 Table make_table(const ImageBytes& image);
 Table make_table(Bytes image);
 

@@ -94,8 +94,8 @@ row Tables::find(Place place, uint32_t offset) const {
 }
 
 uint64_t rows_expected(int fd) {
-  // Eight bytes of .eh_frame make about one row; its size is not in the program headers, but that
-  // of its index is: eight bytes an entry, each of which makes about ten rows.
+  // The size of .eh_frame is not in the program headers, but the size of its index is: eight bytes
+  // per entry, and an entry makes about ten rows.
   Elf64_Ehdr header{};
   if (::pread(fd, &header, sizeof(header), 0) != sizeof(header)) return 0;
   if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return 0;

@@ -19,32 +19,34 @@ struct TableStatistics {
   uint64_t built = 0, from_cache = 0;
   uint64_t no_room = 0;    // tables that did not fit into it
   uint64_t malformed = 0;  // entries of files that could not be read
-  double seconds = 0;      // spent on all that, as the clock on the wall says
+  double seconds = 0;      // of wall-clock time spent making them
 };
 
 class Tables {
  public:
   Tables();
 
-  // Makes the tables of these files, side by side.
+  // Makes the tables of these files in parallel.
   void make(const std::vector<std::pair<ModuleId, const Module*>>& modules);
   bool is_made(ModuleId id) const { return id.index < entries_.size() && entries_[id.index].made; }
   // Rows of all tables made so far.
   uint64_t rows_made() const { return rows_made_; }
 
-  // Where the programs' rows are, once they are loaded: tables move there, as many as fit.
+  // Call it once the programs are loaded: `memory` holds their rows. Tables move there, as many as
+  // fit.
   void move_to(std::span<row> memory);
 
   // A made table; its rows are empty once they are in the programs' memory.
   const Table& table(ModuleId id) const { return entries_[id.index].table; }
-  // Where its rows are in that memory; `count` is 0 when there was no room for them.
+  // Where its rows are in that memory; `count` is 0 if there was no room for them.
   struct Place {
     uint32_t first = 0, count = 0;
   };
   Place place(ModuleId id) const { return entries_[id.index].place; }
-  // Where rows of no file are, once they are loaded; `count` is 0 when there was no room for them.
+  // Adds rows that belong to no file, once the programs are loaded; `count` is 0 if there was no
+  // room.
   Place add(std::vector<row> rows);
-  // The row for an offset from a table's base; row_none when there is none.
+  // The row for an offset from a table's base; row_none if there is none.
   row find(Place place, uint32_t offset) const;
 
   const TableStatistics& statistics() const { return statistics_; }
@@ -66,8 +68,8 @@ class Tables {
   TableStatistics statistics_;
 };
 
-// How many rows the table of a file will have, roughly and at once, from the size of its unwind
-// information; 0 when it has none.
+// A quick estimate of how many rows the table of a file will have, from the size of its unwind
+// information; 0 if it has none.
 uint64_t rows_expected(int fd);
 
 }  // namespace memflame::unwind

@@ -20,8 +20,7 @@ void each(const ImageBytes& image, const ElfImage& elf, const char* name, Visit 
   for_each_in<Entry>(raw_section_bytes(image, *section).bytes, visit);
 }
 
-// Calls `visit` with where calls and jumps of these functions lead, one instruction behind the
-// other.
+// Calls `visit` with the targets of all calls and jumps in these functions, decoded in order.
 template <typename Visit>
 void each_target(const ImageBytes& image, const ElfImage& elf,
                  const std::vector<CodeGap>& functions, Visit visit) {

@@ -15,9 +15,9 @@ struct CodeGap {
   uint64_t start = 0, end = 0;  // virtual addresses
 };
 
-// `gaps`: what nothing is known about, sorted, without overlaps and empty ones. `described`: other
-// functions, whose calls lead there; they are read where there are no symbols. `entry`: where the
-// kernel starts the file, 0 for none.
+// `gaps`: code that is neither described nor recognised, sorted, without overlaps and empty ones.
+// `described`: functions with FDEs, whose calls lead into the gaps; they are read only if the file
+// has no symbols. `entry`: where the kernel starts the file; 0 for none.
 FollowedCode follow_gaps(const ImageBytes& image, const ElfImage& elf,
                          const std::vector<CodeGap>& gaps, const std::vector<CodeGap>& described,
                          uint64_t entry);

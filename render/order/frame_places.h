@@ -14,8 +14,9 @@ struct FramePlaces {
   std::vector<uint32_t> of_frame{};  // by FrameId::index: 1 + the index in the list, 0 = none
 };
 
-// Places of the frames of stacks with values. A user frame of which nothing else is known has one
-// only if its name begins with '[': readers would otherwise take that for a function's name.
+// Places of the frames of stacks with values. A user frame without module, file and line has a
+// place only if its name begins with '[': without a kind, readers would take such a name for a note
+// or for unknown code.
 FramePlaces frame_places(const Profile& profile);
 
 }  // namespace memflame

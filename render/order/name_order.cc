@@ -15,8 +15,8 @@ struct Item {
 constexpr size_t key_bytes = 7;
 constexpr uint64_t more = key_bytes + 1;
 
-// Some bytes of a name followed by their number (`more` if others follow), so that a name comes
-// before those it begins.
+// Seven bytes of a name from `depth` on, then how many bytes are left (`more`: more than these), so
+// that a name comes before the names it begins.
 uint64_t key_of(std::string_view name, size_t depth) {
   const std::string_view rest = name.substr(std::min(depth, name.size()));
   uint64_t key = 0;

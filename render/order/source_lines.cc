@@ -77,7 +77,7 @@ Profile by_function(const Profile& profile) {
   }
   const std::vector<FrameId> frames = main_frames(profile, std::move(shares), merged.size());
   Profile out = without_stacks(profile);
-  // Callees of one caller differ in more than lines, so the ids stay.
+  // Merged callees of one caller differ in more than lines, so the ids are those of `merged`.
   for (uint32_t i = 1; i < merged.size(); ++i)
     out.stacks.push(merged[StackId{i}].caller, frames[i]);
   for (size_t i = 0; i < profile.rows(); ++i)
@@ -103,7 +103,7 @@ Profile with_lines_in_names(const Profile& profile) {
     if (frame.file)
       frame.function = out.strings.intern(std::string(out.strings[frame.function]) + ' ' +
                                           short_place(out.strings[frame.file], frame.line));
-    frames.intern(frame);  // all differ as before: those of two files by these
+    frames.intern(frame);  // no two become equal: their files and lines still differ
   }
   out.frames = std::move(frames);
   return out;

@@ -28,7 +28,7 @@ StackOrder::StackOrder(const Profile& profile, std::span<const std::string_view>
   weigh();
 }
 
-// Sorted by their callers.
+// Lists the callees of all stacks, grouped by caller.
 void StackOrder::list_callees() {
   const auto count = static_cast<uint32_t>(profile_.stacks.size());
   const auto caller = [&](uint32_t i) { return profile_.stacks[StackId{i}].caller.index; };
@@ -53,7 +53,8 @@ StackRows::StackRows(std::shared_ptr<const StackOrder> order, char separator)
   level_ends_.push_back(1);
 }
 
-// The callees of the stacks at a depth, the first one at the end.
+// Adds the callees of the stacks at a depth to pending_, in reverse order: the next one is the
+// last.
 void StackRows::list_pending(size_t depth) {
   const std::vector<uint32_t>& first = order_->first_;
   const size_t begin = pending_.size();
@@ -62,7 +63,7 @@ void StackRows::list_pending(size_t depth) {
       pending_.push_back({StackId{order_->callees_[i]}, static_cast<uint32_t>(depth)});
   std::sort(pending_.begin() + static_cast<ptrdiff_t>(begin), pending_.end(),
             [&](const Pending& a, const Pending& b) { return rank(a.stack) > rank(b.stack); });
-  // Its name is read when this row is written.
+  // The next name is read once this row is written.
   if (!pending_.empty())
     __builtin_prefetch(order_->names_[frame(pending_.back().stack).index].data());
 }

@@ -13,7 +13,8 @@
 
 namespace memflame {
 
-// The shared part of walks through the stacks: several may use one. 12 bytes per stack.
+// The part that walks through the stacks share; several walks, on several threads, may use one. It
+// takes 12 bytes per stack.
 class StackOrder {
  public:
   // `names` is by FrameId::index; both must outlive this.

@@ -18,7 +18,7 @@
 namespace memflame {
 namespace {
 
-// A column's name is one word: ours are, a file's may not be.
+// Makes one word of a column's name: memflame's own names are one, names from files may not be.
 std::string word(std::string_view name) {
   uint64_t replaced = 0;
   std::string text = clean_text(name, replaced);
@@ -46,7 +46,7 @@ std::string shortest(int64_t value, uint8_t decimals) {
   return plain(value, decimals);
 }
 
-// After such a name a blank and a number would look like the second of two numbers.
+// After such a path, a blank and a number would look like a second number.
 bool ends_in_number(std::string_view path) {
   const size_t digits = path.find_last_not_of("0123456789.-") + 1;
   return digits < path.size() && digits > 0 && path[digits - 1] == ' ';
@@ -102,7 +102,7 @@ class FoldedWriter {
   // Facts that the stacks alone do not hold. Grammar and reader: core/folded.h, collapse/inputs/.
   void write_header() {
     const auto found = std::find(columns_.begin(), columns_.end(), profile_.shown);
-    // If a difference shows another column: the state after.
+    // A difference may show another column; then the state after is named.
     const size_t told = found != columns_.end() ? profile_.shown : columns_.back();
     const std::vector<std::string> names = words(profile_, columns_);
     const auto at = std::find(columns_.begin(), columns_.end(), told) - columns_.begin();
@@ -125,7 +125,8 @@ class FoldedWriter {
   std::vector<size_t> columns_;
 };
 
-// Whether a line that begins with this frame would be a comment; "#" is one only by itself.
+// Whether a line that begins with this frame would be a comment. "#" makes one only as the whole
+// path.
 bool begins_comment(const Profile& profile, FrameId frame) {
   const std::string_view name = profile.strings[profile.frames[frame].function];
   return name == "#" || name.starts_with("# ");

@@ -38,7 +38,7 @@ constexpr std::string_view paragraph(Tone tone) {
   return "<p class=\"detail\">";
 }
 
-// Colours are attributes, not styles: a strict policy forbids those.
+// Colours are attributes, not styles, because a strict policy forbids inline styles.
 void append_legend(std::string& out, std::string_view label,
                    const std::vector<LegendEntry>& entries) {
   if (entries.empty()) return;
@@ -62,7 +62,7 @@ void append_legend(std::string& out, std::string_view label,
 
 std::string head(const DataSource& source, const FrameTree& tree, const std::string& title) {
   const Profile& profile = source.profile;
-  // Nothing is pruned here; the captions only need the sums.
+  // This layout is only for the captions, which need its sums; the page itself has every frame.
   const Layout sums = layout(tree, profile, {.min_share = 2, .width = source.options.diff_width});
   Losses losses = profile.losses;
   losses.add(Loss::replaced_bytes, source.names.replaced);
@@ -115,7 +115,7 @@ void draw_html(std::ostream& out, const Profile& profile, const RenderOptions& w
   if (const std::string_view ground = ground_of(options); !ground.empty())
     ((page += " data-ground=\"") += ground) += '"';
   page += ">\n";
-  // Embedded in a page, the graph brings its style.
+  // Embedded in another page, the graph brings its own style.
   if (options.fragment) ((page += "<style>") += asset("page_all.css")) += "</style>\n";
   page += head(source, tree, title);
   const DataNodes nodes = data_nodes(std::move(tree), profile);

@@ -21,7 +21,7 @@ class FrameErrors {
     if (variance_ != no_column) inclusive_ = profile.inclusive(variance_);
   }
 
-  // The errors of the current row, then of the next, and so on.
+  // The errors of the current row; to be called for every row.
   const std::vector<double>& next(const StackRows& rows) {
     errors_.resize(rows.kept());
     std::vector<int64_t> sums(profile_.types.size(), 0);
@@ -106,8 +106,8 @@ class JsonWriter {
     out_ << "]";
   }
 
-  // Frames without their names. A stack with such frames has a number for each of its frames: 0 for
-  // none, 1 for the first of this list.
+  // The places of frames: kind, module, file and line. A stack whose frames have places lists one
+  // number per frame: 0 for none, 1 for the first of this list.
   void write_places(const CleanStrings& clean) {
     const auto text = [&](std::string_view key, StringId id) {
       if (!id) return;

@@ -126,7 +126,7 @@ class PprofWriter {
   void write_functions() {
     for (uint32_t i = 1; i < places_.functions(); ++i) {
       const PprofFunction& key = places_.function(i);
-      // A place without a name would otherwise have none at all.
+      // A function must have a name.
       const int64_t plain = key.name ? text(key.name) : texts_.add("[unknown]");
       int64_t marked = plain;
       for (const FoldedSuffix& suffix : folded_suffixes)

@@ -40,7 +40,7 @@ bool PprofPlaces::may_be_main(CodeMappingId mapping) const {
                        : !is_library(profile_.code[mapping].file);
 }
 
-// The program with most of the value: that of the outermost code of each stack.
+// Adds the value to the program of a stack: the outermost code in it that may be a program.
 void PprofPlaces::weigh(const std::vector<FrameId>& path, int64_t value) {
   for (const FrameId id : path) {
     const CodeMappingId mapping = profile_.code[profile_.frames[id].code].mapping;
@@ -103,7 +103,8 @@ bool PprofPlaces::is_for_symbolizers(const Frame& frame) {
   return added || known->second == *start;
 }
 
-// The outermost line of a location cannot say that it was inlined, and no line can state its kind.
+// The place of a line in its location says that it was inlined, except for the outermost line. All
+// other kinds need a mark.
 uint32_t PprofPlaces::function_of(const Frame& frame, bool is_outermost) {
   const bool says_so = frame.kind == FrameKind::inlined && !is_outermost;
   return functions_

@@ -15,7 +15,7 @@ namespace memflame {
 
 struct PprofMapping {
   StringId module;        // of code without an address; none: memflame's own notes
-  CodeMappingId code;     // or this
+  CodeMappingId code;     // set if its address is known
   bool functions = true;  // all its locations have functions: nothing is left to look up
   bool files = false, lines = false;  // some have these
 };

@@ -80,7 +80,7 @@ void append_root(std::string& out, const SvgPicture& picture, double head, doubl
 }
 
 // The data in the file, for the script to zoom to: more frames than are drawn at once, and narrower
-// ones. Data cost a browser a hundredth of what elements do.
+// ones. Data cost a browser a hundredth of what the same number of elements would.
 LayoutOptions behind(LayoutOptions at_once) {
   constexpr size_t more = 5;
   at_once.max_boxes = at_once.max_boxes > SIZE_MAX / more ? SIZE_MAX : at_once.max_boxes * more;
@@ -88,8 +88,8 @@ LayoutOptions behind(LayoutOptions at_once) {
   return at_once;
 }
 
-// The script draws the requested number of boxes; reading as many boxes that it then replaces would
-// take longer than drawing.
+// With a script, the file has half the requested boxes. The script replaces them by the requested
+// number; reading that many from the file would take a browser longer than drawing them.
 LayoutOptions below_script(LayoutOptions at_once) {
   at_once.max_boxes -= at_once.max_boxes / 2;
   return at_once;
@@ -121,7 +121,7 @@ struct OfAllFrames {
 void draw_svg(std::ostream& out, const Profile& profile, const RenderOptions& wanted) {
   const RenderOptions options = resolved(wanted, profile);
   const Palette palette = palette_of(options);
-  // Takes about as long as finding the boxes.
+  // Takes about as long as finding the boxes, so another thread does it meanwhile.
   const auto launch = options.threads > 1 ? std::launch::async : std::launch::deferred;
   std::future<OfAllFrames> told = std::async(launch, [&] {
     return OfAllFrames{clean_strings(profile),

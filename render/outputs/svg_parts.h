@@ -32,7 +32,7 @@ struct SvgPicture {
   static constexpr double margin = 12;  // px on each side
   double inner_width() const { return options.width - 2 * margin; }
   double row_height() const { return memflame::row_height(options); }
-  // Boxes are coloured by their change, or by the sign of their values.
+  // Whether boxes are coloured by their change, or by the sign of their values.
   bool by_change() const { return palette.change && (difference || layout.width == WidthOf::size); }
 
   // The name of a box, and its colour; `name` needs escaping.
@@ -41,7 +41,7 @@ struct SvgPicture {
   Rgb colour(const Box& box, std::string_view name, std::span<const int64_t> sums) const;
 };
 
-// Title, captions and legend. Returns their height; without `out` it only computes that.
+// Title, captions and legend. Returns where the boxes begin, in px.
 double write_svg_head(std::string& out, const SvgPicture& picture);
 
 // One <g class="row"> per level, the first box at `top`.

@@ -236,7 +236,7 @@ class Rows {
     return std::string(name.substr(0, shorter)) + "…";
   }
 
-  // With the end of the name: all of the rest, or half.
+  // Keeps the end of the name: as much as fits, or for Elide::middle half of that.
   std::string shortened_before_end(std::string_view name, double room) const {
     const double ems = room / picture_.options.font_size;
     std::vector<std::string_view> parts;

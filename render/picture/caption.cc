@@ -82,7 +82,8 @@ std::string states(const Profile& profile, const Difference& columns) {
   return line;
 }
 
-// A note of `memflame diff` with the text of states(): folded text has only the note.
+// Whether a note of `memflame diff` repeats states(). It is there for folded text, which has only
+// notes.
 bool repeats_totals(const Profile& profile, std::string_view note) {
   const auto columns = difference_of(profile);
   return columns &&
@@ -165,7 +166,7 @@ double em(char c) {
   return 0.64;
 }
 
-// Where to break `text`, the first `fits` bytes of which have room: after the last separator or
+// Where to break `text`, whose first `fits` bytes fit into the line: after the last separator or
 // blank there, unless that leaves more than half of the line empty.
 size_t line_end(std::string_view text, size_t fits) {
   if (text[fits] == ' ') return fits;

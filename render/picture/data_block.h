@@ -2,27 +2,28 @@
 // The tree in a picture as its script reads it (viewer/decode.mjs) and as `collapse` reads it back
 // (collapse/inputs/memflame/memflame_html.cc).
 //
-// A picture has a JSON object with what is to be said of the profile (title to losses as in
-// outputs/json.cc, where there are any), and a block of data: base64 of a gzip stream of LEB128
+// A picture has a JSON object with the facts about the profile (title to losses as in
+// outputs/json.cc, but without empty ones), and a block of data: base64 of a gzip stream of LEB128
 // numbers, figures in zigzag form:
 //   strings: count, then for each its size and bytes (as the profile has them)
 //   frames, in order of their names: count, then columns: name, module, kind, colour (0xRRGGBB)
-//   nodes: count with the root, which is the first, depth-first; then columns:
-//     for all but the root, how many levels up from a callee of the node before it is
-//     frame, as an index into frames (of the root 0)
-//     frames that are merged in it (only when the JSON has "merged": 1)
+//   nodes, depth-first, the root first: count, then columns:
+//     for all but the root: how many levels it is above a callee of the node before
+//     frame, as an index into frames (0 for the root)
+//     how many frames are merged in the node (only if the JSON has "merged": 1)
 //     for each type of figures: the node's own
-//   figures by function (only when the JSON has "functions", how many columns they are): what is
-//     beyond the nodes (FunctionFigures::beyond), a column after the other, in each a number for
-//     each frame; that of the last frame, merged boxes, is for functions that are left out
+//   figures by function (only if the JSON has "functions", the number of their columns): what
+//     functions have beyond the nodes (FunctionFigures::beyond), one column after the other, each
+//     with a number for each frame; the number of the last frame, merged boxes, is for functions
+//     that are left out
 //
-// Source lines are a second such block, of the same form, where frames have any:
+// If any frame has a source line, a second block of the same form has the lines:
 //   strings: as above
 //   places: count, then columns: file, line (0: unknown). Place 0 is none and not in the list
-//   places of functions: how many each frame has, 0 when no line of it is known
-//   places of nodes whose function has several: how many; that of others is their function's
-//   which these are: all lists, those of functions first
-//   for each type of figures: which of each list of several has most of them, from 0
+//   places of functions: how many each frame has, 0 if no line of it is known
+//   places of nodes whose function has several: how many; other nodes have their function's
+//   the lists of these places, those of functions first
+//   for each type of figures, for each list of several: which entry has most of them, from 0
 #pragma once
 
 #include <cstdint>

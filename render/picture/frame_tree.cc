@@ -12,8 +12,8 @@
 namespace memflame {
 namespace {
 
-// The profile's stacks; those that differ only in source lines are one. As there, a caller's number
-// is smaller than its callees'. If all frames differ, nothing is copied.
+// The profile's stacks; those that differ only in source lines are one. As in the profile, a
+// caller's number is smaller than its callees'. If all frames differ, nothing is copied.
 class Nodes {
  public:
   Nodes(const Profile& profile, const PlainFrames& frames) : profile_(profile), frames_(frames) {
@@ -82,7 +82,7 @@ Callees list_callees(const Profile& profile, const Nodes& nodes) {
     used[caller] = true;
     ++out.first[caller];
   }
-  // Where those of a node end; filled from there, so that in the end it is where they begin.
+  // Now `first` is where each node's callees end. Filling from there moves it to where they begin.
   std::partial_sum(out.first.begin(), out.first.end(), out.first.begin());
   out.node.resize(out.first.back());
   for (uint32_t node = size - 1; node > 0; --node)
@@ -141,7 +141,7 @@ std::vector<int64_t> inclusive_rows(const Profile& profile) {
   return rows;
 }
 
-// number: in the tree, of each node.
+// number: the place in the tree of each node.
 NodeLines lines_of(const Profile& profile, const Nodes& nodes, const std::vector<uint32_t>& number,
                    size_t size) {
   if (!has_lines(profile)) return {};

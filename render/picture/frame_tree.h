@@ -34,8 +34,8 @@ struct FrameTree {
 [[noreturn]] void sums_too_large();
 int64_t checked_sum(int64_t a, int64_t b);  // throws it
 
-// How much of a node's own figures is drawn: never negative. If the profile is not a difference,
-// both states are the shown column.
+// The width that a node's own figures are drawn with, never negative. If the profile is not a
+// difference, `before` and `after` are both the shown column.
 struct Width {
   WidthOf of = WidthOf::shown;
   size_t before = 0, after = 0;  // columns

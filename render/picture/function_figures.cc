@@ -81,7 +81,7 @@ Sums sums_of(const Tree& tree, const WidthOfRow& width, size_t frames) {
   std::vector<int64_t> total = own;
   for (size_t n = size; n-- > 1;)
     total[tree.caller[n]] = checked_sum(total[tree.caller[n]], total[n]);
-  std::vector<uint32_t> open(frames, 0), path;  // frames around a node, and how often they are
+  std::vector<uint32_t> open(frames, 0), path;  // how often each frame is open; the open nodes
   for (uint32_t n = 1; n < size; ++n) {
     for (; !path.empty() && path.back() != tree.caller[n]; path.pop_back())
       --open[tree.frame[path.back()].index];
@@ -108,12 +108,12 @@ std::optional<std::pair<Sums, Sums>> both_sums(const Tree& all, const Tree& kept
 }
 
 void subtract(std::vector<int64_t>& from, const std::vector<int64_t>& what) {
-  // Both are parts of sums that fit, but their signs may differ.
+  // Modulo 2^64: both fit, but if their signs differ, their difference may not.
   for (size_t i = 0; i < from.size(); ++i)
     from[i] = static_cast<int64_t>(static_cast<uint64_t>(from[i]) - static_cast<uint64_t>(what[i]));
 }
 
-// Functions without any node left, those with the largest totals of `by` first.
+// Functions without a node in `kept`, those with the largest totals in `by` first.
 std::vector<FrameId> without_node(const Tree& all, const Tree& kept,
                                   const std::vector<int64_t>& by) {
   enum : uint8_t { unknown, listed, has_node };

@@ -15,10 +15,10 @@ namespace memflame {
 struct DataNodes;
 
 struct FunctionFigures {
-  // What widths are made from, by the names in viewer/measure.mjs.
+  // The figures that widths can be made from, by their ids in viewer/measure.mjs.
   std::vector<std::string> measures;
-  std::vector<FrameId> more;  // functions without any node left: those with the largest totals
-  size_t left = 0;            // how many others there are; only their sums are kept
+  std::vector<FrameId> more;  // functions without a node: those with the largest totals
+  size_t left = 0;            // how many more there are; only their sums are kept
   // Own and total values of each measure, then for a difference the totals before and after: the
   // function's values in all frames minus those in the nodes. By FrameId::index; [0], which is not
   // a frame, is the sum over the functions left out. A function that calls itself counts once in

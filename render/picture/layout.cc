@@ -11,11 +11,11 @@ namespace {
 struct LayoutNodes {
   std::span<const FrameId> frame;
   std::span<const uint32_t> caller, end;
-  std::span<const int64_t> drawn;  // width of each with all it calls
+  std::span<const int64_t> drawn;  // widths, callees included
   std::span<const int64_t> sums;   // rows, inclusive
   std::span<const uint32_t>
-      merged;  // frames that it stands for, 0 of a frame; empty: all are frames
-  std::span<const uint32_t> in_tree;  // their numbers there; empty: the same
+      merged;  // frames that a merged box stands for, 0: it is a frame; empty: all are
+  std::span<const uint32_t> in_tree;  // numbers in the tree; empty: the same
   size_t size() const { return frame.size(); }
 };
 
@@ -32,7 +32,7 @@ struct Open {
 
 class Placing {
  public:
-  // out: without boxes.
+  // `out` has no boxes yet.
   Placing(const LayoutNodes& nodes, const Profile& profile, const LayoutOptions& options,
           Layout out)
       : nodes_(nodes),
@@ -79,8 +79,8 @@ class Placing {
   }
 
   // The smallest width among the max_boxes widest nodes, if more than that reach the share. Among
-  // equally wide ones the outermost have room, and at one depth the first: so a deep stack does not
-  // take it from others.
+  // equally wide nodes the outermost get boxes, and at one depth the first ones, so that a deep
+  // stack does not take boxes from others.
   void limit() {
     std::vector<int64_t> widths;
     for (uint32_t node = 1; node < nodes_.size(); ++node) {
@@ -97,8 +97,8 @@ class Placing {
     limit_depth();
   }
 
-  // Where the ties end: nodes less deep than tie_depth_ have room, and ties_ of those at that
-  // depth.
+  // Decides between equally wide nodes: those less deep than tie_depth_ get boxes, and
+  // ties_ of those at that depth.
   void limit_depth() {
     std::vector<uint32_t> depth(nodes_.size());
     std::vector<size_t> count;  // of ties, by depth
@@ -121,7 +121,7 @@ class Placing {
     out_.values.insert(out_.values.end(), row.begin(), row.end());
   }
 
-  // The rest after its callees.
+  // The width that its callees leave.
   int64_t self(uint32_t node) const {
     int64_t rest = nodes_.drawn[node];
     for (uint32_t callee = node + 1; callee < nodes_.end[node]; callee = nodes_.end[callee])
@@ -163,14 +163,14 @@ class Placing {
   const LayoutOptions& options_;
   const size_t columns_;
   const double share_;      // narrower ones are merged
-  int64_t least_ = 0;       // and those below this
-  uint32_t tie_depth_ = 0;  // among nodes that wide, the less deep have room
-  size_t ties_ = 0;         // nodes as deep as that
+  int64_t least_ = 0;       // and those narrower than this
+  uint32_t tie_depth_ = 0;  // of nodes that wide, those less deep get boxes
+  size_t ties_ = 0;         // and this many at that depth
   std::vector<Open> path_;
   Layout out_;
 };
 
-// Widths of all nodes with their callees; `out` gets the facts about the whole.
+// Widths of all nodes with their callees; also sets the totals and counts in `out`.
 std::vector<int64_t> widths_of(const FrameTree& tree, const Profile& profile, const Width& width,
                                Layout& out) {
   const bool signed_width = width.of == WidthOf::shown;

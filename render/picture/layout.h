@@ -55,7 +55,7 @@ struct Layout {
   }
 };
 
-// The box around each one, by index in the list; the root's is itself.
+// The caller of each box, by index in the list; the root's is itself.
 std::vector<uint32_t> callers_of(const std::vector<Box>& boxes);
 
 // Throws Error if a sum does not fit in 64 bits.

@@ -18,8 +18,8 @@ struct LegendEntry {
   std::string tooltip{};
 };
 
-// The legend of the frames that are drawn; the first is the root, and none() stands for what is
-// merged. With `by_change` boxes are coloured by their change.
+// The legend of the frames that are drawn; the first is the root, and empty ids stand for merged
+// boxes. With `by_change` boxes are coloured by their change.
 std::vector<LegendEntry> legend(const Profile& profile, const Palette& palette,
                                 std::span<const FrameId> frames, bool by_change);
 

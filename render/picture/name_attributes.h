@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A file's additions to functions: the target of a click, and a text for the tooltip.
+// What a file adds to functions: the target of a click, and a text for the tooltip.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace memflame {
 
 struct ReadAttributes {
   std::map<std::string, NameAttributes, std::less<>> by_name{};
-  size_t ignored = 0;  // attributes that are never used from a file, and links that are not http
+  size_t ignored = 0;  // attributes that are never taken from a file, and links that are not http
 };
 
 // Lines "name TAB attribute=value TAB …", as flamegraph.pl takes them. Only the attributes title,

@@ -38,11 +38,12 @@ struct LineParts {
 NodeLines node_lines(const Profile& profile, size_t owners, const LineParts& parts,
                      std::span<const int64_t> figures);
 
-// The lines of functions, by FrameId::index: `frame` is what each node of `lines` is drawn as.
+// The lines of functions, by FrameId::index: `frame` has the frame that each node of `lines` is
+// drawn as.
 NodeLines function_lines(const Profile& profile, const NodeLines& lines,
                          std::span<const FrameId> frame);
 
-// The lines of some nodes, in their order; UINT32_MAX: of none.
+// The lines of some nodes, in their order; UINT32_MAX: a node without lines.
 NodeLines picked(const NodeLines& lines, std::span<const uint32_t> nodes);
 
 // The index of the owner's frame that has a file and the most of a column, by size; the first among

@@ -14,7 +14,8 @@ struct OwnerShares {
   // Shares count the innermost frame of each stack; if all stacks end in an allocator, the
   // innermost one outside of it.
   bool outside_allocator = false;
-  // Some frame has a file: otherwise the application's functions and those of libraries look alike.
+  // Whether any frame has a module. Without modules, application and libraries cannot be told
+  // apart.
   bool modules_known = false;
 };
 

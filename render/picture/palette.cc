@@ -56,7 +56,7 @@ std::array<Rgb, 2> parse_pair(const PaletteJson& object, const std::string& orig
   return {parse_colour(pair[0], origin, key), parse_colour(pair[1], origin, key)};
 }
 
-// The colour, or as much lighter as black text needs.
+// The colour, made lighter until black text is readable on it.
 Rgb readable_form(Rgb colour) {
   const auto lighter = [](uint8_t channel) {
     return static_cast<uint8_t>(channel + (255 - channel + 7) / 8);
@@ -121,7 +121,8 @@ ColourRule parse_rule(const PaletteJson& json, const std::string& origin) {
   return rule;
 }
 
-// The kinds for which a rule with only a pattern, or with an owner, may be.
+// The kinds of frames that have an owner: rules with an owner and without a kind apply only to
+// these.
 bool is_code(BoxKind kind) { return kind <= BoxKind::unknown; }
 
 bool fits(const ColourRule& rule, std::string_view name, BoxKind kind, Owner owner) {

@@ -30,7 +30,7 @@ std::string hex(Rgb colour);  // "#40c080"
 // As WCAG 2 defines it: 1 (same colour) to 21 (black on white).
 double contrast(Rgb a, Rgb b);
 
-// Each frame gets a colour between the two, channel by channel, by its name.
+// A frame gets a colour between the two, channel by channel, that depends on its name.
 struct ColourRange {
   Rgb low, high;
 };
@@ -58,8 +58,8 @@ inline constexpr std::array<BoxKindInfo, box_kinds> box_kind_info{{
 // "[lost: …]" and "[truncated: …]" are notes that must be seen.
 BoxKind box_kind(std::string_view name, FrameKind kind);
 
-// Frames with colours of their own: of one kind, one owner, with a matching name, or several of
-// these. Without kind and owner a rule is for functions.
+// Colours for some frames: those of a kind, of an owner, with a matching name, or a combination of
+// these. A rule without kind and owner applies to user functions.
 struct ColourRule {
   std::shared_ptr<const re2::RE2> match{};  // none: any name
   std::optional<Owner> owner{};
@@ -80,7 +80,7 @@ struct Palette {
   // Colours for shrunk, equal and grown, in a palette for differences.
   std::optional<std::array<Rgb, 3>> change{};
   std::vector<ColourRule> rules{};  // the first match counts
-  bool by_owner = false;            // some rule asks for it
+  bool by_owner = false;            // some rule has an owner
   ColourMap fixed{};                // before all rules, for all but merged boxes and losses
 
   // The rule for a frame; rules.size() if there is none.
@@ -103,13 +103,13 @@ std::vector<std::string> palette_names();
 // A name in palettes/, or the path of a .json file. Throws Error (usage) that lists the names.
 Palette palette_by_name(std::string_view name_or_path);
 
-// The palette that the options ask for, with their other choices of colour: background, which end
-// of a difference is which, colours kept in a file. Throws Error (usage).
+// The palette that the options ask for, with their other choices of colour: background, which
+// colour of a difference means growth, colours kept in a file. Throws Error (usage).
 Palette palette_of(const RenderOptions& options);
 
-// Which text is readable on a background from the options: "light" takes every text that the
-// palettes' own do, "mid" only nearly black. "" if none is given. Pictures have it as data-ground,
-// which picture.css and page.css use.
+// Which text is readable on a background from the options: on "light" every text that is readable
+// on the palettes' own backgrounds, on "mid" only nearly black text. "" if none is given. Pictures
+// have it as data-ground, which picture.css and page.css use.
 std::string_view ground_of(const RenderOptions& options);
 
 // Lines "name->rgb(r,g,b)", as flamegraph.pl writes them; a name may contain "->". A missing file

@@ -40,7 +40,7 @@ class TimeTree {
     uint32_t node;
     StackId stack;
     uint32_t rank;
-    std::vector<uint64_t> begin{};  // so_far_ when it came to this stack; only with lines
+    std::vector<uint64_t> begin{};  // so_far_ when this stack became the node's; only with lines
   };
 
   // A stack names its whole path, so the open part is found from the leaf on.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Names come from symbol tables, perf maps and thread names: any bytes at all. Everything that is
-// written passes through here first.
+// Names come from symbol tables, perf maps and thread names: they may hold any bytes. Everything
+// that is written passes through here first.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,7 @@
 namespace memflame {
 
 // Clean, and fit to stand between two semicolons; with the marks of their kinds if requested. Names
-// that are so already are not copied: the profile must outlive this.
+// that need no change are not copied, so the profile must outlive this.
 class FoldedNames {
  public:
   FoldedNames(const Profile& profile, bool marks);

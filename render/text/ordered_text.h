@@ -13,8 +13,8 @@
 
 namespace memflame {
 
-// Takes the text of chunks 0, 1, 2, … from threads that each bring theirs in order. Holds a few
-// texts, and makes threads that are too far ahead wait.
+// Takes the text of chunks 0, 1, 2, … from threads, each of which delivers its own chunks in order.
+// A thread that is too far ahead waits, so at most 4 texts per thread are held.
 class OrderedText {
  public:
   // Text of this length should be handed over.
@@ -22,8 +22,8 @@ class OrderedText {
 
   OrderedText(std::ostream& out, unsigned threads) : out_(out), ahead_(size_t{4} * threads) {}
 
-  // A part of a chunk, which is then empty: waits until all chunks before it have ended. False if
-  // another thread failed.
+  // Writes a part of a chunk and empties `text`. Waits until all chunks before it have ended. False
+  // if another thread failed.
   bool add(size_t chunk, std::string& text);
   // The last part of a chunk.
   bool end(size_t chunk, std::string& text);
@@ -44,8 +44,8 @@ class OrderedText {
   bool failed_ = false;
 };
 
-// Calls `work(thread, text)` on `threads` threads, this one among them; rethrows here what the
-// first of them threw, once all are done.
+// Calls `work(thread, text)` on `threads` threads, this one among them; once all are done, rethrows
+// here what one of them threw.
 void write_in_order(std::ostream& out, unsigned threads,
                     const std::function<void(unsigned thread, OrderedText& text)>& work);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// One picture: what is looked at, and how it comes from one state to another. For tests and those
-// who put pictures into pages, `element.app` is this: `rows` are the boxes as they are drawn
-// (layout.mjs), `state` is what is looked at (state.mjs), `change()` looks at something else.
+// One picture: its state, and how it comes from one state to another. Tests, and pages that embed
+// pictures, find it as `element.app`: `rows` are the boxes as they are drawn (layout.mjs), `state`
+// says what is looked at (state.mjs), `change()` changes that.
 import { fills } from "./colour.mjs";
 import { Menu, Tip, makeControls, tell } from "./controls.mjs";
 import { figuresOf, foldedText, labelOf, nameOf, nameOfView, stackText, titleOf } from "./figures.mjs";
@@ -66,7 +66,7 @@ export class App {
   get upwards() { return (this.state.root || this.tree.about.root) === "bottom"; }
   get upright() { return this.upwards && !this.around; }  // as it is drawn
 
-  // Looks are kept: to go back costs nothing.
+  // Looks are kept, so going back costs nothing.
   look(flow, focus, hidden = this.state.hidden) {
     const { measure, order } = this, key = [measure.id, order, flow, focus, ...hidden].join();
     if (!this.looks.has(key)) {
@@ -87,7 +87,7 @@ export class App {
       : { rows: layOut(this.zoomed, ...limits), middle: this.zoomed.depth };
   }
 
-  // The view with a hash: mostly the one that is there already, perhaps with other figures.
+  // The view with a hash. Mostly it is the one shown already, perhaps with other figures.
   known(look, hash) {
     const same = (view) => view.hash[0] === hash[0] && view.hash[1] === hash[1];
     const last = this.zoomed && same(this.zoomed) ? this.zoomed : null;
@@ -140,7 +140,7 @@ export class App {
 
   placeControls() { this.stage.placeControls(this.host, this.bar); }  // where they are in sight
 
-  // What is said below or above the boxes: of the box, or of all that is there.
+  // Shows the text below or above the boxes: about a box, or about the whole picture.
   say(box) {
     const { state, tree, zoomed, controls } = this, hidden = state.hidden.map((frame) => tree.frames.name[frame]).join(", ");
     if (box) return tell(controls.info, nameOf(box), figuresOf(box, zoomed, { paths: true }));
@@ -153,11 +153,11 @@ export class App {
 
   // ---- from one state to another
 
-  // replace: instead of the step before, as it is more of the same.
+  // replace: the change replaces the step before, which it continues.
   change(changes, { replace = false } = {}) {
     if (!replace) this.trail.push(this.state);
     this.state = { ...this.state, ...changes };
-    this.show();  // which leaves out of the state what there is not
+    this.show();  // which drops from the state what does not exist
     this.record(replace ? "replaceState" : "pushState");
     if (!replace) this.announce(this.spoken.say(this.middle));
   }
@@ -167,7 +167,7 @@ export class App {
     try {
       history[how](null, "", "#" + writeState(this.state, this.tree));
     } catch (error) {
-      // A page in a sandbox has no history; the picture works without.
+      // A page in a sandbox has no history; the picture works without it.
     }
   }
 
@@ -198,7 +198,8 @@ export class App {
     else this.change({ zoom: view === view.look.root ? null : view.hash });
   }
 
-  // Boxes that are too narrow are wider where their caller is the whole; else they are listed.
+  // A box of narrow ones zooms to their caller, where they are wider; if that is zoomed already,
+  // they are listed.
   choose(box) {
     if (box.view) this.zoom(box.view);
     else if (box.caller === this.zoomed || !box.caller.parent) this.listNarrow(box);

@@ -11,8 +11,9 @@ function between(from, to, share) {
   return channel(16) | channel(8) | channel(0);
 }
 
-// A function from boxes to colours. `change` are the colours of what has shrunk, stayed and grown:
-// there the colour tells how much all of the box has changed. hit(box): how much of a match it is.
+// Returns a function from boxes to colours. If the picture has `change`, the colours of what has
+// shrunk, stayed and grown, a colour tells how much the whole box has changed. hit(box): how much
+// of a match it is, as Matches.of() says.
 export function fills(tree, hit) {
   const { match, mergedColour } = tree.about, own = colours(tree);
   const some = hex(between(mergedColour, parseInt(match.slice(1), 16), 0.5));

@@ -17,7 +17,7 @@ class Reader {
     return count;
   }
 
-  // Up to 2^53; `value` and `scale` are what the bytes before it had.
+  // Up to 2^53; `value` and `scale` come from bytes that were read before.
   number(value = 0, scale = 1) {
     for (;; scale *= 128) {
       this.need(1);
@@ -27,8 +27,8 @@ class Reader {
     }
   }
 
-  // Zigzag: 0, -1, 1, -2, … The lowest bit is the sign and no part of the number, which would need
-  // one bit more than numbers have.
+  // Zigzag: 0, -1, 1, -2, … The lowest bit is read as the sign: as a part of the number it would
+  // need one bit more than a Number has.
   signed() {
     this.need(1);
     const part = this.bytes[this.at++], low = (part & 126) / 2;
@@ -76,7 +76,7 @@ class Reader {
   }
 }
 const utf8 = new TextDecoder(), beyondAscii = /[^ -~]/;
-// As clean_text.h: control characters, what is not a character, marks that turn the direction of writing.
+// As in clean_text.h: control characters, non-characters, marks that turn the writing direction.
 const unreadable = /[\0-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\p{NChar}]/gu;
 
 // about: the JSON beside the data; bytes: the data, inflated.
@@ -103,7 +103,7 @@ export function decodeTree(about, bytes) {
   return new Tree({ about, frames, up, frame, own, merged, beyond });
 }
 
-// Where lists begin that are as long as `counts` say, and where the last one ends.
+// Where lists with the lengths `counts` begin, and where the last one ends.
 function firstOf(counts, begin) {
   const first = new Int32Array(counts.length + 1).fill(begin);
   counts.forEach((count, i) => { first[i + 1] = first[i] + count; });
@@ -122,7 +122,7 @@ export function decodeLines(tree, bytes) {
   const frameFirst = firstOf(ofFrame, 0), nodeFirst = firstOf(ofNode, frameFirst.at(-1)), end = nodeFirst.at(-1);
   const places = reader.numbers(Int32Array, end);
   if (places.some((place) => place >>> 0 >= file.length)) throw new Error("a source line is missing");
-  // Where the first entry of a list is, which of it has most.
+  // The place with most of each list, at the index of the list's first entry.
   const most = about.types.map(() => new Int32Array(end));
   for (const column of most)
     for (const first of [frameFirst, nodeFirst])

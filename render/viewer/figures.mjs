@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What is said of a box: lines of text.
+// The text about a box.
 import { brief, commas, human, inPages, percent, plain } from "./format.mjs";
 import { wholeOf } from "./functions.mjs";
 import { placeText, placesOf, placesOfFrame } from "./lines.mjs";
@@ -18,8 +18,8 @@ export function nameOfView(view) {
   return mergedName(view.look.frames(view), view.total, measure);
 }
 
-// What is written into a box. In a difference, what has grown, shrunk, come and gone is told by a
-// sign too, and else which way net figures go: not everybody sees the colours.
+// The text in a box. It begins with a mark for what has grown, shrunk, come or gone in a
+// difference, or for the sign of net figures: not everybody sees the colours.
 export function labelOf(box) {
   const { difference, net, shown } = (box.view || box.caller).look.tree.about;
   if (!box.view || !(difference || net)) return nameOf(box);
@@ -30,7 +30,7 @@ export function labelOf(box) {
   return sign + nameOf(box);
 }
 
-// What a file says of a function: {href, title}.
+// What a file adds to a function: {href, title}.
 export function attributesOf(view) {
   const known = view && view.frame >= 0 && view.look.tree.about.attributes, name = known && nameOfView(view);
   return known && Object.hasOwn(known, name) ? known[name] : null;
@@ -41,7 +41,8 @@ export function titleOf(box) {
   return nameType ? `${nameType} ${nameOf(box)}` : nameOf(box);
 }
 
-// The lines below the name. zoomed: what fills the width. paths: source files with their folders.
+// The lines below the name. zoomed: the view that fills the width. paths: source files with their
+// folders.
 export function figuresOf(box, zoomed, { paths = false } = {}) {
   const view = box.view || box.caller, { look } = view, { measure, tree } = look;
   const whole = box.view && wholeOfRoot(view);
@@ -68,7 +69,7 @@ export function figuresOf(box, zoomed, { paths = false } = {}) {
   return lines;
 }
 
-// All of the function that is looked at, where the picture has boxes for a part of it only.
+// All of the function that is looked at, if the picture has boxes for only a part of it; else null.
 function wholeOfRoot(view) {
   const { look } = view;
   return view === look.root && look.focus >= 0 && look.tree.beyond && !look.hidden.size ? wholeOf(look, look.focus) : null;
@@ -121,8 +122,8 @@ export function stackText(view) {
   return `${names.join("\n")}\n${view.look.measure.human(view.total)}\n`;
 }
 
-// Everything below a view as folded text, with what is around it: "a;b;c 4096". A ";" in a name
-// would end the frame.
+// Everything below a view as folded text, with the whole path in each line: "a;b;c 4096". A ";" in
+// a name would end the frame.
 export function foldedText(view) {
   const { flow, measure } = view.look, lines = [];
   const longer = (path, one) => {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Figures as core/units.h and render/picture/caption.h write them. A figure is a Number, or a BigInt where
-// the profile's sums leave 2^53; those with a fraction are whole numbers of 10^-decimals.
+// Figures as core/units.h and render/picture/caption.h write them. A figure is a Number, or a
+// BigInt if the profile's sums exceed 2^53. Figures with a fraction are whole multiples of
+// 10^-decimals.
 
 export const commas = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, ",");
 
@@ -50,7 +51,8 @@ export function brief(n, { unit, decimals = 0, word }) {
   return digits(n, decimals) + (unit !== "pages" ? "" : String(n) === "1" ? " page" : " pages");
 }
 
-// And exact: "118.9 MiB (124,675,686 B)", "3 pages (12.0 KiB, 12,288 B)", "1.250 s (1,250,000,000 ns)".
+// For people and exact: "118.9 MiB (124,675,686 B)", "3 pages (12.0 KiB, 12,288 B)", "1.250 s
+// (1,250,000,000 ns)".
 export function human(n, type) {
   const { unit, decimals = 0 } = type, text = brief(n, type), short = n > -1024 && n < 1024;
   if (unit === "bytes" && !short) return `${text} (${digits(n, decimals)} B)`;
@@ -64,7 +66,7 @@ export function percent(part, all) {
   return Number(all) === 0 ? "-" : ((100 * Number(part)) / Number(all)).toFixed(1) + " %";
 }
 
-// How many pages of memory that many bytes are: "30,439 pages of 4 KiB".
+// The pages of memory that n bytes take: "30,439 pages of 4 KiB".
 export function inPages(n) {
   const pages = typeof n === "bigint" ? (n + 4095n) / 4096n : Math.ceil(n / 4096);
   return `${commas(pages)} ${String(pages) === "1" ? "page" : "pages"} of 4 KiB`;

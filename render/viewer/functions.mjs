@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Figures by function, for the table and for all that is said of a function as a whole.
+// Figures by function, for the table and for text about a whole function.
 import { commas } from "./format.mjs";
 
-// What functions have beyond the nodes, in the measure of a look: {own, total, before, after, left},
-// by frame; `left` is what those have that are in no list. null where the nodes are all there is to
-// go by: below a focus, where functions are hidden, and of figures too large to be added up.
+// What functions have beyond the nodes, by frame, in the measure of a look: {own, total, before,
+// after, left}; `left` is the sum of functions in no list. null if only the nodes are known: below
+// a focus, if functions are hidden, and for figures too large to be added up.
 export function beyondOf({ tree, measure, hidden, focus }) {
   const { beyond, about } = tree, at = beyond && about.functionMeasures.indexOf(measure.id);
   if (!beyond || at < 0 || hidden.size || focus >= 0) return null;
@@ -13,7 +13,7 @@ export function beyondOf({ tree, measure, hidden, focus }) {
   return { own, total, before, after, left: own[own.length - 1] };
 }
 
-// What the rows of a look do not tell, in words; "" where they are of all frames and all functions.
+// What the rows of a look leave out, in words; "" if they cover all frames and all functions.
 export function gapsOf(look) {
   const { tree, measure } = look, more = beyondOf(look), count = tree.about.functionsLeft;
   if (!tree.merged) return "";
@@ -21,15 +21,15 @@ export function gapsOf(look) {
   return count ? `${commas(count)} smaller functions are not listed; their self is ${measure.human(more.left)}` : "";
 }
 
-// [{frame, own, total, before, after}]: what functions that are not hidden have, below what is
-// looked at. What is hidden is its caller's own; a function that calls itself is counted once in
-// its totals. `before` and `after` are those of a difference.
+// [{frame, own, total, before, after}]: the figures of functions that are not hidden, below the
+// root of the look. The figures of a hidden function are its caller's own. A function that calls
+// itself counts once in its totals. `before` and `after` are those of a difference.
 export function functionsOf(look) {
   const { tree, measure, hidden, focus } = look, { own, total } = measure, { difference } = tree.about;
   const before = difference && tree.total(difference.before), after = difference && tree.total(difference.after);
   const rows = tree.frames.name.map((_, frame) =>
     ({ frame, own: tree.zero, total: tree.zero, before: tree.zero, after: tree.zero }));
-  const open = new Int32Array(rows.length);  // how many of the callers around are this frame
+  const open = new Int32Array(rows.length);  // how many open callers have this frame
   const path = [];
   const leave = (n) => { while (path.length && tree.end[path[path.length - 1]] <= n) --open[tree.frame[path.pop()]]; };
   const whole = focus >= 0 && look.flow === "callees" ? look.root.nodes : [0];
@@ -65,7 +65,7 @@ export function functionsOf(look) {
   return rows.filter((row) => row.total > 0 && !hidden.has(row.frame) && !tree.isMerged(row.frame));
 }
 
-// {own, total} of a function in all frames of the profile, where hidden ones are in their place.
+// {own, total} of a function in all frames of the profile, with none hidden.
 export function wholeOf({ tree, measure }, frame) {
   const known = (tree.functionRows ??= new Map());
   if (!known.has(measure.id))
@@ -73,7 +73,7 @@ export function wholeOf({ tree, measure }, frame) {
   return known.get(measure.id).find((row) => row.frame === frame) ?? { frame, own: tree.zero, total: tree.zero };
 }
 
-// The same of some views, for those that share a box.
+// The same for views that share a box.
 export const functionsOfViews = (views) => views.map((view) => {
   const { difference } = view.look.tree.about, figure = (column) => view.look.figure(view, column);
   return { frame: view.frame, view, own: view.own, total: view.total,
@@ -82,7 +82,7 @@ export const functionsOfViews = (views) => views.map((view) => {
 
 const compare = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
 
-// How rows are in order of a column: the largest figures come first.
+// The orders of rows by a column: the largest figures come first.
 const byTotal = (a, b) => compare(b.total, a.total) || a.frame - b.frame;
 const orders = new Map([
   ["name", (a, b) => a.frame - b.frame],
@@ -90,7 +90,7 @@ const orders = new Map([
   ["change", (a, b) => compare(b.after - b.before, a.after - a.before) || a.frame - b.frame],
 ]);
 
-// sort: a column, with "-" before it for the other way round.
+// sort: a column, with "-" before it for the reverse order.
 export function inOrder(rows, sort) {
   const back = sort.startsWith("-"), order = orders.get(back ? sort.slice(1) : sort) || byTotal;
   return rows.slice().sort(back ? (a, b) => order(b, a) : order);

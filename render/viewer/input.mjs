@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What is done with mouse, fingers and keys.
+// Mouse, touch and keys.
 import { actions } from "./keys.mjs";
 import { neighbour } from "./spoken.mjs";
 

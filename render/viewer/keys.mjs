@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What keys do, and what help says of them: [keys, as help shows them, what, act(app, box)].
+// What keys do, and what help says about them: [keys, as help shows them, what, act(app, box)].
 const keys = [
   [["Enter"], "Click, Enter", "zoom into a box; a caller around it zooms out", (app, box) => app.choose(box)],
   [[" ", "ContextMenu"], "Right click, long touch, Space", "what else can be done with a box", (app, box) => app.openMenuAt(box)],

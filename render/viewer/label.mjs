@@ -8,7 +8,7 @@ const segments = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 const split = (text) =>
   /^[ -~]*$/.test(text) ? text : Array.from(segments.segment(text), (one) => one.segment);
 
-// Which end to give up: names of C++ functions begin alike, those of paths and packages too.
+// Which end to cut: names of C++ functions often begin alike, and so do paths and packages.
 const cut = {
   right: (letters, fits) => join(letters.slice(0, fits - 1)) + "…",
   left: (letters, fits) => "…" + join(letters.slice(letters.length - fits + 1)),
@@ -19,7 +19,7 @@ const cut = {
 };
 const join = (letters) => (typeof letters === "string" ? letters : letters.join(""));
 
-// Wide letters of East Asia take two cells, marks none: how many cells letters take.
+// How many cells letters take: wide letters of East Asia take two, combining marks none.
 const wide = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}]/u;
 export function cells(text) {
   const letters = split(text);
@@ -27,8 +27,8 @@ export function cells(text) {
   return letters.reduce((sum, letter) => sum + (wide.test(letter) ? 2 : 1), 0);
 }
 
-// `name` shortened to `fits` cells: first what a C++ name says of its types, then letters at the
-// end that `side` names. "" when nothing worth reading is left.
+// `name` shortened to `fits` cells: first without the types in a C++ name, then without letters at
+// the end that `side` names. "" if nothing worth reading is left.
 export function shorten(name, fits, side = "right") {
   if (cells(name) <= fits) return name;
   if (fits < 3) return "";
@@ -44,7 +44,7 @@ export function shorten(name, fits, side = "right") {
 }
 
 // Ever shorter forms of a C++ or Rust name: without arguments, without template arguments, without
-// the namespaces around the class, and without that.
+// the namespaces around the class, and without the class.
 export function shorterNames(name) {
   // "(+37 frames, 2.1 MiB)" and "(no name)" are not functions with arguments.
   if (!/[(<:]/.test(name) || /^\((?!anonymous namespace\))/.test(name)) return [];
@@ -55,7 +55,7 @@ export function shorterNames(name) {
   add(noTypes);
   const operator = noTypes.indexOf("::operator"), parts = noTypes.slice(0, operator < 0 ? undefined : operator).split("::");
   if (operator >= 0) parts.push(noTypes.slice(operator + 2));
-  // Brackets without their other half say that "::" may be within them.
+  // An unpaired bracket means that a "::" may lie within brackets.
   const around = parts.slice(0, -1).join("").replace(/\(anonymous namespace\)|<…>|\(\)/g, "");
   if (parts.length < 2 || /[()<>]/.test(around)) return forms;
   if (parts.length > 2) add("…::" + parts.slice(-2).join("::"));

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Where boxes lie. Everything is in shares of the width that is zoomed, [0, 1]; pixels are made by
-// who draws.
+// Where boxes lie. Everything is in shares of the zoomed width, [0, 1]; the stages turn these into
+// pixels.
 
 // layOut's limits, from the stage's width and what the picture says: px, or percent of the zoomed
 // box.
 export const limitsOf = ({ width, most }, { least = 0.7, leastPercent = 0 }) =>
   [Math.max(least / Math.max(1, width), leastPercent / 100), most];
 
-// A box: {view, x, width, row, role}; role is "caller" for callers of the zoomed box. What is too
-// narrow is one box per caller: {view: null, caller, narrow, total, frames, x, width, row}, where
-// `narrow` lists its views; so the boxes of a caller and its own share fill it.
+// A box: {view, x, width, row, role}; role is "caller" for callers of the zoomed box. Views that
+// are too narrow become one box per caller: {view: null, caller, narrow, total, frames, x, width,
+// row}, where `narrow` lists its views; so the boxes of a caller and its own share fill it.
 //
 // zoomed: a View. least: the smallest share that gets a box of its own. most: at most this many
 // views have one; beyond it the narrowest have none, and among equally wide ones the innermost.

@@ -3,7 +3,7 @@
 // of it: the one with most of what is drawn comes first.
 import { commas } from "./format.mjs";
 
-// Lists of places, of frames and of those nodes whose frame has several.
+// Lists of places: one for each frame, and one for each node whose frame has several.
 export class Lines {
   // file[place], line[place]: place 0 is none. Lists: places in [first[n], first[n + 1]) of `places`;
   // nodeFirst is by node. most[type]: the place with most, by where a list of several begins.
@@ -18,18 +18,18 @@ export class Lines {
     return list[1] - list[0] > 1 ? [this.nodeFirst[node], this.nodeFirst[node + 1]] : list;
   }
 
-  // The one of a list that has most of a measure; of a difference, of what is there after.
+  // The place of a list with most of a measure; in a difference, with most of the state after.
   first(measure, [begin, end]) {
     const column = measure.column ?? this.tree.about.difference.after;
     return end - begin > 1 ? this.most[column][begin] : this.places[begin];
   }
 }
 
-// Those with most come first.
+// The places with their sums in order, the largest first.
 const ordered = (sums) => [...sums].filter(([place]) => place > 0)
   .sort(([a, m], [b, n]) => (m > n ? -1 : m < n ? 1 : a - b)).map(([place]) => place);
 
-// A list is `amount` of what is drawn, for its first place.
+// Adds the places of a list; `amount`, of what is drawn, counts for its first place.
 function add(sums, { lines, zero }, measure, list, amount) {
   for (let i = list[0]; i < list[1]; ++i) if (!sums.has(lines.places[i])) sums.set(lines.places[i], zero);
   const first = lines.first(measure, list);
@@ -43,8 +43,8 @@ export function placesOfFrame({ tree, measure }, frame) {
   return ordered(sums);
 }
 
-// Those of a box, which may stand for many nodes. `open`: it is a caller that has several, and it is
-// not known which of them leads here.
+// The places of a box, which may stand for many nodes. `open`: the box is a caller with several
+// places, and it is unknown which of them leads here.
 export function placesOf(view) {
   const { look, frame } = view, { tree, measure } = look, sums = new Map();
   if (!tree.lines || frame < 0 || tree.isMerged(frame)) return [];
@@ -58,8 +58,8 @@ export function placesOf(view) {
   return (view.places = Object.assign(ordered(sums), { open }));
 }
 
-// "reader.cc:37, 2 more lines" or "reader.cc, one of 3 lines"; whole: with the file's path. "" of no
-// places.
+// "reader.cc:37, 2 more lines" or "reader.cc, one of 3 lines"; whole: with the file's path. "" if
+// there are no places.
 export function placeText({ lines }, places, whole = false) {
   if (!places.length) return "";
   const [first] = places, more = places.length - 1;

@@ -29,13 +29,13 @@ async function start(root) {
   window.addEventListener("resize", () => scrollable(root.querySelector(".mf-head")));
 }
 
-// Keys have to reach what is out of sight.
+// A part that scrolls must be reachable by keys.
 function scrollable(part) {
   if (part) part.tabIndex = part.scrollHeight > part.clientHeight ? 0 : -1;
 }
 
-// Boxes that are there for those who run no scripts are not worth being laid out now; they come back
-// where the data cannot be read.
+// The boxes in the file are for readers without scripts. They are hidden, so that the browser does
+// not lay them out, and come back if the data cannot be read.
 const root = document.currentScript.closest(".memflame"), still = root.querySelector(".frames");
 still?.setAttribute("display", "none");
 start(root).then(() => still?.removeAttribute("display"), (error) => {

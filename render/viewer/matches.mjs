@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The search in a picture: what it finds, what is said of it, and the way from match to match.
+// The search in a picture: what it finds, its text, and the way from match to match.
 import { percent } from "./format.mjs";
 import { covered, coveredAround, coveredInAll, findFrames, hasHit, mergedIn } from "./search.mjs";
 
@@ -7,7 +7,7 @@ export class Matches {
   constructor(app) {
     this.app = app;
     this.found = null;
-    this.boxes = [];  // those that are drawn and are a match or have one in them
+    this.boxes = [];  // drawn boxes that are a match or contain one
   }
 
   update() {

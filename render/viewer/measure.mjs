@@ -15,8 +15,8 @@ const ofDifference = [
 ];
 
 // All measures of a tree: {id, label, type, column, own, total}. `own` and `total` are what widths
-// are made of: never negative, and made when first asked for. `column` is that of the figures, or
-// null for what is made of two.
+// are made of: never negative, and made at the first use. `column` is the column of the figures, or
+// null if they are made of two.
 export function measuresOf(tree) {
   const { types, difference } = tree.about;
   const found = difference
@@ -43,7 +43,7 @@ export function measuresOf(tree) {
 // One standard error, of a sum of variances.
 export const rootOf = (sum, type) => Math.ceil(Math.sqrt(Number(sum) * type.varianceUnit));
 
-// Net figures are drawn by their size; otherwise what is negative has no width.
+// Net figures are drawn by their size; otherwise negative figures have no width.
 function widths(tree, own) {
   if (!own.some((n) => n < 0)) return own;
   return tree.about.net ? own.map(size) : own.map(positive);

@@ -4,7 +4,7 @@ import { attributesOf, nameOfView } from "./figures.mjs";
 
 const literal = (text) => "^" + text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&") + "$";
 
-// What a file says is looked at again: only pages of the web are opened.
+// A link from a file is checked again here: only web pages are opened.
 export function linkOf(view) {
   const href = attributesOf(view)?.href || "";
   return /^https?:\/\/\S+$/.test(href) ? href : "";

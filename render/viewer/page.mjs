@@ -3,7 +3,7 @@
 
 export const xhtml = "http://www.w3.org/1999/xhtml", svgSpace = "http://www.w3.org/2000/svg";
 
-// A key that is an attribute's name with "-" or "role" is set as that, others as properties.
+// Keys with "-", and "role", are set as attributes, others as properties.
 export function element(name, properties = {}, ...children) {
   const made = document.createElementNS(xhtml, name);
   for (const [key, value] of Object.entries(properties)) {
@@ -28,7 +28,7 @@ export function unusedPrefix() {
   return `memflame-${i}`;
 }
 
-// Where scripts may not write to the clipboard, `show` has to offer the text.
+// If scripts may not write to the clipboard, `show` offers the text.
 export async function copyText(text, show) {
   try {
     await navigator.clipboard.writeText(text);

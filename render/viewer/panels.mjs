@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What opens beside or above the boxes: the table of functions, help, text to be copied by hand.
+// The panels beside or above the boxes: the table of functions, help, text to be copied by hand.
 import { element } from "./page.mjs";
 import { brief, percent } from "./format.mjs";
 import { inOrder } from "./functions.mjs";
@@ -23,8 +23,8 @@ function panel(host, className, title, close) {
 const heads = [["name", "Function"], ["own", "Self"], ["total", "Total"], ["change", "Change"]];
 const shownRows = 200;
 
-// Functions with their figures. choose(row): one was clicked. sort(order): what to be in order of;
-// without, the table sees to it itself.
+// Functions with their figures. choose(row): one was clicked. sort(order): another order was
+// chosen; without it, the table sorts itself.
 export class Table {
   constructor(host, title, close, { choose, sort = (order) => this.show(this.look, this.all, order) }) {
     Object.assign(this, panel(host, "mf-table", title, close));
@@ -43,7 +43,7 @@ export class Table {
       element("thead", {}, element("tr", {}, ...this.heads.values())), this.rows), this.more);
   }
 
-  // rows: those of functions.mjs. gaps: what they do not tell, in words.
+  // rows: from functions.mjs. gaps: what they leave out, in words.
   show(look, rows, order, gaps = "") {
     const same = this.all === rows && this.order === order && !this.element.hidden;
     Object.assign(this, { look, all: rows, order, gaps });

@@ -2,8 +2,8 @@
 // Which frames a pattern finds, and how much lies in them.
 import { beyondOf, functionsOf } from "./functions.mjs";
 
-// {hit: one byte per frame, wrong: true when the pattern is not a regular expression}, or null
-// without one. What is merged has no names to be found; the root has none either.
+// {hit: one byte per frame, wrong: true if the pattern is not a regular expression}, or null
+// without a pattern. Merged boxes and the root have no names to be found.
 export function findFrames(tree, pattern, sameCase) {
   if (!pattern) return null;
   const { name } = tree.frames, hit = new Uint8Array(name.length);
@@ -17,15 +17,15 @@ export function findFrames(tree, pattern, sameCase) {
   return { hit, wrong: false };
 }
 
-// What of a view lies in a frame with a hit: below or above another one it is not counted again.
+// How much of a view lies in frames with a hit. A hit below or above another one is not counted
+// again.
 export function covered(view, hit) {
   for (let around = view; around; around = around.parent)
     if (around.frame >= 0 && hit[around.frame]) return view.total;
   return view.look.flow === "callers" ? coveredAbove(view, hit) : coveredBelow(view, hit);
 }
 
-// The same of a function with its callers: `view` has its callees, and what is called from a hit
-// counts too.
+// The same for a function that is shown with its callers: what a hit calls counts too.
 export function coveredAround({ look, nodes }, hit) {
   const within = nodesWithin(look, hit);
   return nodes.reduce((sum, node) =>
@@ -59,8 +59,8 @@ function nodesWithin({ tree, hidden }, hit) {
   return within;
 }
 
-// Whether a view or something that is reached through it is a hit: a function of views. So what is
-// too narrow to be seen can still be pointed out.
+// Returns a function of views: whether the view, or one that is reached through it, is a hit. So a
+// hit that is too narrow to be seen can still be pointed out.
 export function hasHit(look, hit) {
   const { tree, hidden, flow } = look;
   if (flow === "callers") {
@@ -73,8 +73,9 @@ export function hasHit(look, hit) {
   return (view) => view.nodes.some((n) => before[tree.end[n]] > before[n]);
 }
 
-// {sum, sure}: what of a look lies in hits, merged boxes considered. Not sure: it may be more, as the
-// picture does not tell which hits call each other there, nor what functions without names do.
+// {sum, sure}: how much of a look lies in hits, merged boxes included. Not sure: it may be more,
+// because the picture does not say which hits call each other there, nor what functions without
+// names do.
 export function coveredInAll(look, hit) {
   const { tree } = look, inNodes = covered(look.root, hit), more = beyondOf(look);
   if (!more) return { sum: inNodes, sure: !tree.merged };
@@ -85,7 +86,7 @@ export function coveredInAll(look, hit) {
   return { sum, sure: told && !tree.about.functionsLeft };
 }
 
-// What lies in merged boxes, whose names nobody knows.
+// How much lies in merged boxes, whose names are unknown.
 export function mergedIn(view) {
   const { tree } = view.look, hit = new Uint8Array(tree.frames.name.length);
   for (let i = 0; i < hit.length; ++i) hit[i] = tree.isMerged(i) ? 1 : 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The boxes for keyboards and screen readers: a tree of which only the part around the current box
-// exists, as a picture may have a million.
+// The boxes for keyboards and screen readers: a tree of elements. Only the part around the current
+// box exists, because a picture may have a million boxes.
 import { element } from "./page.mjs";
 
 const most = 100;  // siblings and callees that are listed

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Boxes on a canvas that is as large as what can be seen of it; so a picture may be as deep as it
-// likes.
+// Boxes on a canvas that is only as large as its visible part, so a picture may be of any depth.
 import { element } from "./page.mjs";
 import { padding, shorten } from "./label.mjs";
 

@@ -21,7 +21,8 @@ export class SvgStage {
     this.fit(0);
   }
 
-  // The width of one letter. What was drawn before would only be laid out once more.
+  // The width of one letter. The boxes of the file are removed first, as the browser would lay them
+  // out once more.
   letterWidth() {
     this.element.replaceChildren();
     this.element.removeAttribute("display");
@@ -31,7 +32,7 @@ export class SvgStage {
     return width || this.fontSize * 0.62;
   }
 
-  // Where the picture has a window of its own it fills that; it is high enough for its rows.
+  // A picture with a window of its own fills it, and is high enough for its rows.
   fit(rows) {
     const { svg, size } = this;
     const needed = this.head + rows * this.rowHeight + this.bar;
@@ -87,14 +88,14 @@ export class SvgStage {
     this.boxes.get(box)?.classList.add("current");
   }
 
-  // The title, where it may be out of sight.
+  // The title, if it may be out of sight.
   get caption() { return this.alone && this.whole.height > window.innerHeight ? this.svg.querySelector("title").textContent : ""; }
 
   reveal(box) { this.boxes.get(box)?.scrollIntoView({ block: "nearest", inline: "nearest" }); }
 
   boxAt(event) { return event.target.closest?.(".row > g")?.box || null; }
 
-  // The layer of controls covers the picture; they are at the lower edge of what can be seen.
+  // The layer of controls covers the picture; they are at the lower edge of its visible part.
   placeControls(host, bar) {
     if (bar.offsetHeight > this.bar) {  // in a narrow window
       this.bar = bar.offsetHeight;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What is looked at as text in the address, and back:
+// The state as text in the address, and back:
 //   zoom=<hash of the path>&search=<pattern>&case=1&value=<measure>&view=callers|around
 //   &focus=<hash of a frame>&hide=<hash>,<hash>&order=width&root=top&cut=left&table=<its order>
 // Hashes are those of names, so that an address fits every picture of the same program.
@@ -13,7 +13,7 @@ export const initialState = () => ({
   cut: "", table: "",
 });
 
-// What keys with words may have; "" is as the picture has it.
+// The values of keys with words; "" is the picture's own choice.
 const words = {
   value: /./s, view: /^(callers|around)$/, order: /^(name|width)$/, root: /^(top|bottom)$/,
   cut: /^(left|middle|right)$/, table: /^-?(name|own|total|change)$/,

@@ -3,11 +3,11 @@
 //
 // Node 0 is the root and stands for everything; node n's callees are the nodes in [n + 1, end[n])
 // whose parent is n, in the order of the picture. Frames are in order of their names, so that their
-// numbers compare as these do. Figures are Numbers, or BigInts where sums leave 2^53.
+// numbers compare as their names do. Figures are Numbers, or BigInts if sums exceed 2^53.
 
 export class Tree {
   // about: what the picture says of itself in JSON (see docs/pictures.md).
-  // up[n]: how many levels node n + 1 is below where a callee of the node before would be.
+  // up[n]: how many levels above a callee of node n, node n + 1 is; 0: it is such a callee.
   // own[type][n]: figures of the nodes themselves. merged[n]: frames that one box stands for.
   // beyond: by frame, what functions have that is in no node but merged ones (render/picture/data_block.h).
   constructor({ about, frames, up, frame, own, merged, beyond = null }) {
@@ -17,7 +17,7 @@ export class Tree {
     this.own = own;
     this.merged = merged;
     this.beyond = beyond;
-    this.lines = null;  // where it is in the source (lines.mjs), where that is known
+    this.lines = null;  // source lines (lines.mjs), if known
     this.size = frame.length;
     this.zero = about.big ? 0n : 0;
     this.inOrderOfTime = about.order === "time";

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What of the tree is looked at, and how: a tree of views over it that is made where it is looked
-// at. A view stands for all nodes with one path of frames after frames were hidden or the direction
-// was changed; so nothing is copied and a change costs what it shows.
+// What is looked at, and how: a tree of views over the profile's tree, made on demand. A view
+// stands for all nodes with the same path of frames, after frames were hidden or the direction was
+// changed. Nothing is copied, so a change costs only what it shows.
 import { hashFrame, hashPath } from "./tree.mjs";
 
 const hashStep = (above, own, nth) => (nth ? hashPath(hashPath(above, own), [nth, nth]) : hashPath(above, own));
 
 // flow "callees": `nodes` are the nodes that it stands for.
-// flow "callers": `nodes` are where the way towards the root has come to, each for the node in
-// `from` with the same index, which is where it began and whose figures count.
+// flow "callers": `nodes` are where the paths towards the root have come to. `from` has, at the
+// same index, the node where each path began; the figures of these count.
 class View {
   constructor(look, parent, frame, nodes, from = nodes) {
     this.look = look;
@@ -24,7 +24,7 @@ class View {
 
   get callees() { return (this.made ??= this.look.expand(this)); }
 
-  // What no callee has.
+  // What its callees leave.
   get own() { return this.callees.reduce((rest, callee) => rest - callee.total, this.total); }
 
   get hash() {
@@ -51,12 +51,13 @@ class View {
 }
 
 export class Look {
-  // measure: see measure.js. hidden: set of frames that are left out; their callers call what they
+  // measure: see measure.mjs. hidden: set of frames that are left out; their callers call what they
   // call. focus: a frame that is the root, wherever it is called, or -1. order: "name" or "width".
   // flow: "callees" or "callers".
   constructor(tree, { measure, hidden = new Set(), focus = -1, order = "name", flow = "callees" }) {
     Object.assign(this, { tree, measure, hidden, focus, order, flow });
-    // Callers-first, a path has what its last function itself has; below a focus, all of it.
+    // With callers first, a path counts the own figures of the function where it begins; with a
+    // focus, its totals.
     this.amount = flow === "callers" && focus < 0 ? measure.own : measure.total;
     this.root = this.makeRoot();
   }
@@ -75,7 +76,7 @@ export class Look {
     return new View(this, null, -1, from);
   }
 
-  // Nodes of a frame that are not below another one of it.
+  // Nodes of a frame that are not below another node of the same frame.
   outermost(frame) {
     const { tree } = this, found = [];
     for (let n = 1; n < tree.size; n = tree.frame[n] === frame ? tree.end[n] : n + 1)
@@ -102,7 +103,7 @@ export class Look {
     }
   }
 
-  // Calls of hidden frames are those of their caller.
+  // Callees of hidden frames are callees of their caller.
   below(view) {
     const { tree, hidden, measure } = this, groups = new Map(), apart = [];
     const once = view.nodes.length === 1;
@@ -140,7 +141,7 @@ export class Look {
     return Array.from(groups, ([frame, [nodes, from]]) => new View(this, view, frame, nodes, from));
   }
 
-  // Figures of a view in a column: all of it, or what is not its callees'.
+  // Figures of a view in a column: totals, or with callers first and without a focus own figures.
   figure(view, column) {
     const own = this.flow === "callers" && this.focus < 0;
     return this.sum(own ? this.tree.own[column] : this.tree.total(column), view.from);
@@ -153,8 +154,8 @@ export class Look {
     return count;
   }
 
-  // The view with the same frames on its path as one of another look has, of those that are not
-  // hidden here; or as far as there are any.
+  // The view whose path has these frames, except for those hidden here; the last one on the way if
+  // there is no such view.
   follow(frames) {
     let view = this.root;
     for (const frame of frames) {
@@ -173,7 +174,7 @@ export class Look {
     return same(found) ? found : null;
   }
 
-  // By the hashes of all paths, which costs less than views of all of them would.
+  // Compares the hashes of all paths, which costs less than making views of all of them.
   findBelow([wantedA, wantedB]) {
     const { tree, hidden, root } = this, { parent, frame } = tree;
     const a = new Int32Array(tree.size), b = new Int32Array(tree.size), seen = new Map();
@@ -188,7 +189,7 @@ export class Look {
     return null;
   }
 
-  // The view that a node below one of the root's is in.
+  // The view of a node below `top`, which is one of the root's nodes.
   viewOf(node, top) {
     const { tree, hidden } = this, path = [];
     for (let n = node; n !== top; n = tree.parent[n]) path.push(n);
@@ -213,7 +214,7 @@ export class Look {
   }
 }
 
-// How many calls of the same function its caller has made before. seen: those that were counted.
+// How many calls of the same function its caller has made before. seen: the counts so far.
 function nthCall(tree, seen, n) {
   const key = tree.parent[n] * tree.frames.name.length + tree.frame[n], nth = seen.get(key) ?? 0;
   seen.set(key, nth + 1);

@@ -46,7 +46,10 @@ struct Reconciliation {
 // What a reader must know to judge the picture.
 struct Meta {
   std::string title;
-  std::string command;  // probe and target, as the user asked
+  // The probe and its target as the user asked: "alloc -p 812". For an input of another tool, the
+  // tool and what it ran: "perf record -g ./server". Command lines belong in no other field,
+  // because transformed() hides the secrets in this one, and leaves it out for --anonymise.
+  std::string command;
   std::string host;
   double seconds = 0;      // how long the run watched; 0 if unknown
   std::string sampling{};  // "1 in 97 faults" when values are estimates; empty = all are exact

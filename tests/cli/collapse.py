@@ -70,6 +70,18 @@ def inputs():
         equal(f"{arguments}: standard error", said, "")
 
 
+def command_lines():
+    text = (b"desc: --massif-out-file=/home/me/x\ncmd: ./server --password=hunter2 shownword\ntime_unit: i\n"
+            b"#-----------\nsnapshot=0\n#-----------\ntime=0\nmem_heap_B=7\nmem_heap_extra_B=0\n"
+            b"mem_stacks_B=0\nheap_tree=empty\n")
+    for options, shown in (([], True), (["--anonymise"], False)):
+        for form in ("folded", "json", "svg"):
+            out, _ = collapse("--format", form, *options, stdin=text)
+            equal(f"{form} {options}: the secret", "hunter2" in out, False)
+            for word in ("shownword", "/home/me"):
+                equal(f"{form} {options}: {word}", word in out, shown)
+
+
 def packed():
     write("a.gz", gzip.compress(A))
     write("a.xz", lzma.compress(A))
@@ -263,7 +275,7 @@ write("b.folded", b"main;h 2\nmain;f 1\n")
 write("empty.folded", b"")
 write("junk.txt", b"what is this?\nnobody knows\n" * 20)
 try:
-    for case in (inputs, packed, sums, columns, what_is_wrong, strict, tidying, memory, broken_pipe):
+    for case in (inputs, command_lines, packed, sums, columns, what_is_wrong, strict, tidying, memory, broken_pipe):
         case()
 finally:
     os.chdir("/")

@@ -182,7 +182,8 @@ class DhatReader {
 
   void describe() {
     Meta& meta = profile_.meta;
-    if (!command_.empty()) meta.title = "dhat: " + command_;
+    meta.title = "dhat";
+    if (!command_.empty()) meta.command = "dhat " + command_;
     if (peak_time_ != 0)
       meta.notes.push_back("'peak' is at " + with_commas(peak_time_) + " of " +
                            with_commas(end_time_) + " " + time_unit_ +

@@ -98,7 +98,8 @@ class HeaptrackReader {
       case 'v':
         return version(fields);
       case 'X':
-        profile_.meta.title = "heaptrack: " + std::string(fields.rest());
+        profile_.meta.title = "heaptrack";
+        profile_.meta.command = "heaptrack " + std::string(fields.rest());
         return;
       case 'A':
         attached_ = true;

@@ -157,9 +157,11 @@ class MassifReader {
 
   void choose() {
     const WhichSnapshot& want = options_.snapshot;
-    if (!header_.command.empty()) profile_.meta.title = "massif: " + header_.command;
-    if (!header_.description.empty() && header_.description != "(none)")
-      profile_.meta.notes.push_back("massif was run with " + header_.description);
+    profile_.meta.title = profile_.meta.command = "massif";
+    // The description is massif's options.
+    if (header_.description == "(none)") header_.description.clear();
+    for (const std::string* text : {&header_.description, &header_.command})
+      if (!text->empty()) profile_.meta.command += " " + *text;
     if (tree_.allocated_by().starts_with("(page"))
       profile_.meta.notes.emplace_back("all pages are counted, not the heap alone");
     if (!first_) missing(want.first);

@@ -49,7 +49,8 @@ TEST_CASE("dhat: all figures of a stack") {
   CHECK(stacks(p, "written") == Stacks{{first, 50}, {second, 10}});
   CHECK(stacks(p, "lifetime") == Stacks{{first, 101626}, {second, 9}});
   CHECK(p.types[column(p, "lifetime")].unit == Unit::count);
-  CHECK(p.meta.title == "dhat: ./a -x");
+  CHECK(p.meta.title == "dhat");
+  CHECK(p.meta.command == "dhat ./a -x");
   CHECK(has_note(p, "'peak' is at 1,533 of 1,596 instrs"));
   CHECK(p.losses.lost_events() == 0);
 }

@@ -44,7 +44,8 @@ TEST_CASE("heaptrack: what is left, the peak, and what was freed at once") {
         Stacks{{"main;make;grow", 200}, {"main;[libx.so]", 20}, {"[unknown]", 255}});
   CHECK(stacks(p, "temporary") == Stacks{{"main;[libx.so]", 1}});
   CHECK(p.types[p.shown] == ValueType{"leaked", Unit::bytes});
-  CHECK(p.meta.title == "heaptrack: ./server --port 80");
+  CHECK(p.meta.title == "heaptrack");
+  CHECK(p.meta.command == "heaptrack ./server --port 80");
   CHECK(p.meta.seconds == 0.01);
   CHECK(has_note(p, "the peak of 455 B was reached after 5 ms"));
   CHECK(has_note(p, "the highest RSS was 65,536 B"));

@@ -54,8 +54,8 @@ TEST_CASE("massif: the peak, callers first") {
                             {"[libx.so.1]", 900},
                             {"[below massif's threshold]", 100}});
   CHECK(p.types == std::vector<ValueType>{{"heap", Unit::bytes}});
-  CHECK(p.meta.title == "massif: ./server -x");
-  CHECK(has_note(p, "massif was run with --depth=9"));
+  CHECK(p.meta.title == "massif");
+  CHECK(p.meta.command == "massif --depth=9 ./server -x");
   CHECK(has_note(p, "snapshot 1 of 4, the peak, at 1,000 instructions: 5,000,000,000 B"));
   CHECK(has_note(p, "beside it 7 B of the heap's own administration; beside it 9 B of stacks"));
   CHECK(p.losses.lost_events() == 0);

@@ -48,6 +48,11 @@ TEST_CASE("what was watched, totals, reconciliation, notes") {
                                   "live 118.9 MiB (124,675,686 B) in 1 stack · live-count 12,001",
                                   "captured 118.9 MiB of 120.4 MiB VmRSS growth (98.8 %); lost 0",
                                   "a note"});
+  Profile other = example();
+  other.meta.command = "perf record -g ./alloc";
+  CHECK(lines(other)[0] == "perf record -g ./alloc · on web-3 · 60.0 s");
+  other.meta.command = "alloc";
+  CHECK(lines(other)[0] == "memflame alloc · on web-3 · 60.0 s");
   Profile bare;
   bare.types = {{"count", Unit::count}};
   bare.add(bare.push({}, "main"), std::array<int64_t, 1>{7});

@@ -68,14 +68,25 @@ void MemflameFacts::number(uint8_t place, std::string_view key, const JsonNumber
     if (key == "decimals")
       type_.decimals = static_cast<uint8_t>(std::clamp<int64_t>(whole(number), 0, 18));
     if (key == "variance") type_.variance = static_cast<size_t>(whole(number));
-    if (key == "varianceUnit") type_.variance_unit = real(number);
+    if (key == "varianceUnit") type_.variance_unit = variance_unit(number);
   }
-  if (place == document && key == "seconds") profile_.meta.seconds = real(number);
+  if (place == document && key == "seconds") {
+    profile_.meta.seconds = real(number);
+    if (!std::isfinite(profile_.meta.seconds)) source_.fail("its seconds are not a finite number");
+  }
   if (place == loss && key == "bytes") loss_.bytes = whole(number);
   if (place == loss && key == "events") loss_.events = events(number);
   if (place == check && key == "captured")
     profile_.meta.reconciliation.back().captured = whole(number);
   if (place == check && key == "os") profile_.meta.reconciliation.back().os = whole(number);
+}
+
+double MemflameFacts::variance_unit(const JsonNumber& number) const {
+  // Within these limits products with any variance and with the square of any --factor are finite.
+  constexpr double least = 1e-100, most = 1e100;
+  const double unit = real(number);
+  if (!(unit >= least && unit <= most)) source_.fail("its columns of errors are damaged");
+  return unit;
 }
 
 int64_t MemflameFacts::whole(const JsonNumber& number, int decimals) const {

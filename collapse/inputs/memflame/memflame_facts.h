@@ -45,6 +45,8 @@ class MemflameFacts : public JsonVisitor {
   bool variances_are_columns_ = false;
 
  private:
+  double variance_unit(const JsonNumber& number) const;
+
   std::string loss_name_;
   LossCount loss_;
   ValueType type_;

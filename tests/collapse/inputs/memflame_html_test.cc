@@ -170,6 +170,12 @@ TEST_CASE("damaged pages are refused") {
         std::string::npos);
   CHECK(error_of(replaced(page, "\"variance\":3", "\"variance\":1")).find("columns of errors") !=
         std::string::npos);
+  for (const char* unit : {"0", "-1", "1e999", "0e999"})
+    CHECK(error_of(replaced(page, "\"varianceUnit\":4.5", std::string("\"varianceUnit\":") + unit))
+              .find("columns of errors") != std::string::npos);
+  for (const char* seconds : {"1e999", "0e999"})
+    CHECK(error_of(replaced(page, "\"seconds\":0.3", std::string("\"seconds\":") + seconds))
+              .find("seconds") != std::string::npos);
   // One column more than the figures have.
   CHECK(error_of(replaced(page, "\"types\":[", "\"types\":[{\"name\":\"x\",\"unit\":\"count\"},"))
             .find("columns of errors") != std::string::npos);

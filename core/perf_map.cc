@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/perf_map.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/recording.h"
+#include "core/root_file.h"
 
 namespace memflame {
 
@@ -14,10 +13,9 @@ std::string perf_map_path(pid_t pid) { return "/tmp/perf-" + std::to_string(pid)
 std::optional<std::string> read_perf_map(const std::string& root, pid_t pid,
                                          std::optional<uid_t> user) {
   constexpr size_t longest = 256u << 20;
-  const std::string path = root + perf_map_path(pid);
-  const SharedFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  const SharedFd file = open_in_root(root, perf_map_path(pid), LastLink::refuse);
   struct stat status {};
-  if (file.get() < 0 || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
+  if (file.get() < 0 || ::fstat(file.get(), &status) != 0 ||
       (status.st_uid != 0 && status.st_uid != user))
     return std::nullopt;
   std::string text;

@@ -9,14 +9,15 @@
 
 namespace memflame {
 
-SharedFd open_in_root(const std::string& root, const std::string& path) {
+SharedFd open_in_root(const std::string& root, const std::string& path, LastLink link) {
   const SharedFd directory(
       ::open(root.empty() ? "/" : root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (directory.get() < 0) return {};
   // O_PATH finds the file without opening it: merely opening some devices has effects, and opening
   // a pipe waits for its other end.
   open_how how{};
-  how.flags = O_PATH | O_CLOEXEC;
+  // With O_NOFOLLOW O_PATH finds the link itself, which is not a regular file.
+  how.flags = O_PATH | O_CLOEXEC | (link == LastLink::refuse ? O_NOFOLLOW : 0);
   how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
   const long found = ::syscall(SYS_openat2, directory.get(), path.c_str(), &how, sizeof how);
   const SharedFd place(static_cast<int>(found));

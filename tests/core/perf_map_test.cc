@@ -28,3 +28,19 @@ TEST_CASE("a perf map must be a file of its user's, or of root's") {
   }
   std::filesystem::remove_all(root);
 }
+
+TEST_CASE("links to the folder of a perf map stay in the root") {
+  char root[] = "/tmp/memflame-perf-map-XXXXXX";
+  char host[] = "/var/tmp/memflame-perf-map-XXXXXX";
+  REQUIRE(::mkdtemp(root) != nullptr);
+  REQUIRE(::mkdtemp(host) != nullptr);
+  std::filesystem::create_directory(host + std::string("/tmp"));
+  std::ofstream(host + perf_map_path(12)) << "10 20 host\n";
+  std::filesystem::create_symlink(host + std::string("/tmp"), root + std::string("/tmp"));
+  CHECK_FALSE(read_perf_map(root, 12, ::geteuid()));
+  std::filesystem::create_directories(root + std::string(host) + "/tmp");
+  std::ofstream(root + std::string(host) + perf_map_path(12)) << "10 20 f\n";
+  CHECK(read_perf_map(root, 12, ::geteuid()) == "10 20 f\n");
+  std::filesystem::remove_all(root);
+  std::filesystem::remove_all(host);
+}

@@ -12,6 +12,7 @@
 
 #include "collapse/symbolize/bus_guard.h"
 #include "collapse/symbolize/elf_symbols.h"
+#include "collapse/symbolize/nameless_code.h"
 #include "tests/collapse/symbolize/symbolize_fixture.h"
 
 using namespace memflame;           // NOLINT(google-build-using-namespace): tests only
@@ -194,4 +195,10 @@ TEST_CASE("a perf map of overlapping lines takes no more than a little longer") 
   recording.spaces[1].perf_map = text;
   CHECK(name(recording, {50, false})[0].function == "f50");
   CHECK(name(recording, {900000, false})[0].function == "f99999");
+}
+
+TEST_CASE("advice on nameless code is given before a damaged recording is refused") {
+  Recording recording;
+  recording.sums.push_back({.stack = {uint32_t{1} << 30U}, .group = "", .values = {1}});
+  CHECK(advice_on_nameless_code(recording).empty());
 }

@@ -13,15 +13,14 @@ constexpr int32_t far_away = 10000;  // an exponent that no value needs
 constexpr ByteSet exponent_bytes = byte_set("eE");
 
 // "e-3", "E+12"; exponents far out of range are all alike.
-bool parse_exponent(std::string_view text, int32_t& exponent) {
+int32_t exponent_of(std::string_view text) {
   text.remove_prefix(1);
   const bool negative = text.starts_with('-');
   if (negative || text.starts_with('+')) text.remove_prefix(1);
-  if (!all_in(text, digit_bytes)) return false;
+  int32_t exponent = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), exponent);
   if (error != std::errc{} || exponent > far_away) exponent = far_away;
-  if (negative) exponent = -exponent;
-  return true;
+  return negative ? -exponent : exponent;
 }
 
 }  // namespace
@@ -48,22 +47,42 @@ bool JsonNumber::scaled(int decimals, int64_t& value, bool& was_rounded) const {
   return true;
 }
 
+bool is_json_number(std::string_view text) {
+  const auto take = [&](std::string_view part) {
+    const bool there = text.starts_with(part);
+    if (there) text.remove_prefix(part.size());
+    return there;
+  };
+  const auto take_digits = [&] {
+    const size_t begin = text.size();
+    while (!text.empty() && text[0] >= '0' && text[0] <= '9') text.remove_prefix(1);
+    return text.size() != begin;
+  };
+  take("-");
+  if (!take("0") && !take_digits()) return false;
+  if (take(".") && !take_digits()) return false;
+  if (take("e") || take("E")) {
+    if (!take("+")) take("-");
+    if (!take_digits()) return false;
+  }
+  return text.empty();
+}
+
 bool parse_json_number(std::string_view text, JsonNumber& number) {
   number = {};
+  if (!is_json_number(text)) return false;
   const bool negative = text.starts_with('-');
   if (negative) text.remove_prefix(1);
   const size_t e = first_in(text, exponent_bytes);
-  if (e != text.size() && !parse_exponent(text.substr(e), number.exponent)) return false;
+  if (e != text.size()) number.exponent = exponent_of(text.substr(e));
   text = text.substr(0, e);
   const size_t point = text.find('.');
   const std::string_view whole = text.substr(0, point);
   const std::string_view part =
       point == std::string_view::npos ? std::string_view{} : text.substr(point + 1);
-  if (whole.empty() || (point != std::string_view::npos && part.empty())) return false;
   bool is_integer = true, is_full = false;
   for (const std::string_view digits : {whole, part}) {
     for (const char c : digits) {
-      if (c < '0' || c > '9') return false;
       int64_t longer = 0;
       is_full = is_full || __builtin_mul_overflow(number.digits, 10, &longer) ||
                 __builtin_add_overflow(longer, negative ? '0' - c : c - '0', &longer);

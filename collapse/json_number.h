@@ -18,7 +18,10 @@ struct JsonNumber {
   bool scaled(int decimals, int64_t& value, bool& was_rounded) const;
 };
 
-// Accepts the grammar of JSON ("-12.5e-3"), and leading zeros; false for anything else.
+// Whether it is a number in the grammar of JSON: "-12.5e-3", not "+1", "01" or "1.".
+bool is_json_number(std::string_view text);
+
+// False if it is not a JSON number.
 bool parse_json_number(std::string_view text, JsonNumber& number);
 
 }  // namespace memflame

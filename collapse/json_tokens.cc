@@ -2,9 +2,9 @@
 #include "collapse/json_tokens.h"
 
 #include <charconv>
-#include <cmath>
 #include <utility>
 
+#include "collapse/json_number.h"
 #include "core/error.h"
 
 namespace memflame {
@@ -118,6 +118,7 @@ JsonTokens::Kind JsonTokens::number() {
     while (at_ < buffer_.size() && is_number_part(static_cast<unsigned char>(buffer_[at_]))) ++at_;
     text_.append(buffer_, begin, at_ - begin);
   }
+  if (!is_json_number(text_)) fail("this is not JSON: '" + text_.substr(0, 40) + "'");
   return Kind::number;
 }
 
@@ -218,13 +219,11 @@ std::optional<int64_t> JsonTokens::integer() const {
   const auto [end, error] = std::from_chars(text_.data(), last, value);
   if (error == std::errc::result_out_of_range) fail("a number is beyond 64 bits,");
   if (error == std::errc{} && end == last) return value;
-  double fraction = 0;
-  const auto [rest, bad] = std::from_chars(text_.data(), last, fraction);
-  constexpr double beyond = 9223372036854775808.0;
-  if (bad == std::errc::result_out_of_range || std::abs(fraction) >= beyond)
-    fail("a number is beyond 64 bits,");
-  if (bad != std::errc{} || rest != last || fraction != std::floor(fraction)) return std::nullopt;
-  return static_cast<int64_t>(fraction);
+  JsonNumber number;
+  bool rounded = false;
+  if (!parse_json_number(text_, number)) return std::nullopt;
+  if (!number.scaled(0, value, rounded)) fail("a number is beyond 64 bits,");
+  return rounded ? std::nullopt : std::optional(value);
 }
 
 void JsonTokens::skip() {

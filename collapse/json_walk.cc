@@ -50,7 +50,7 @@ void walk_json(Source& source, std::span<const JsonStep> steps, JsonVisitor& vis
         if (place != 0) visitor.text(place, key, text);
         break;
       case JsonTokens::Kind::number:
-        parse_json_number(tokens.text(), number);
+        static_cast<void>(parse_json_number(tokens.text(), number));  // JsonTokens checked it
         if (place != 0) visitor.number(place, key, number);
         break;
       case JsonTokens::Kind::word:

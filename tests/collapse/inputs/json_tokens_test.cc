@@ -90,7 +90,9 @@ TEST_CASE("integers of JSON") {
   CHECK_FALSE(integer("1.5").has_value());
   CHECK_FALSE(integer("\"1\"").has_value());
   CHECK_FALSE(integer("[1]").has_value());
-  CHECK_FALSE(integer("1-2").has_value());
+  CHECK_FALSE(integer("1e-400").has_value());
+  CHECK(integer("0e999") == 0);
+  CHECK(integer("9007199254740993.0") == 9007199254740993);
   CHECK_THROWS_AS(integer("9223372036854775808"), Error);
   CHECK_THROWS_AS(integer("1e19"), Error);
   CHECK_THROWS_AS(integer("1e999"), Error);
@@ -105,6 +107,14 @@ TEST_CASE("what is not JSON is refused where it is wrong") {
         "[,1]",    "[1}",      "{]",        "[1]]",       "1 2",   "nul",
         "truee",   "{\"a\":}", "{\"a\",1}", "\xff",       "[tru",  "{\"a\":1 \"b\"}"})
     CHECK_MESSAGE(!refusal(text).empty(), text);
+}
+
+TEST_CASE("what is not a number of JSON is refused") {
+  CHECK(refusal("[1-2]") == "text: this is not JSON: '1-2' at byte 4");
+  for (const char* text : {"1.2.3", "-", "1.", "1e", "1e+", "--1", "01", "-01", "1+1", "1e1.5"})
+    CHECK_MESSAGE(!refusal(text).empty(), text);
+  for (const char* text : {"0", "-0", "0.5", "10", "-1.5e-3", "1E+05", "0e0"})
+    CHECK(tokens(text) == std::string(text) + " ");
 }
 
 TEST_CASE("values can be skipped, and depth costs no stack") {

@@ -213,6 +213,7 @@ TEST_CASE("numbers of JSON") {
   CHECK(scaled("-9223372036854775809", 0) == "too large");
   CHECK(scaled("9223372036854775807.9", 0) == "9223372036854775807~");
   JsonNumber number;
-  for (const char* text : {"", "-", "1.", ".5", "1e", "0x1", "+1", "1e+", "nan", "1 "})
+  for (const char* text :
+       {"", "-", "1.", ".5", "1e", "0x1", "+1", "1e+", "nan", "1 ", "01", "1-2", "1.2.3"})
     CHECK_MESSAGE(!parse_json_number(text, number), text);
 }

@@ -35,7 +35,11 @@ class PprofReader {
 
   Profile run() {
     columns();
-    take_comments();
+    try {
+      take_comments();
+    } catch (const Error& error) {
+      source_.fail(error.what());
+    }
     describe();
     pprof::Places places(tables_, unnamed_, options_, profile_, issues_,
                          comments_.roots_are_processes(), bytes_.size());

@@ -13,7 +13,14 @@ bool UnnamedCode::take(std::string_view comment) {
   const size_t end = comment.find(' ');
   if (end == 0 || end > longest_id) return false;
   Functions& functions = by_build_id_[std::string(comment.substr(0, end))];
-  Scan scan{comment.substr(end)};
+  // Addresses before a damage count; look-ups need them sorted.
+  const bool good = take_addresses(comment.substr(end), functions);
+  std::sort(functions.starts.begin(), functions.starts.end());
+  return good;
+}
+
+bool UnnamedCode::take_addresses(std::string_view text, Functions& functions) {
+  Scan scan{text};
   for (scan.blanks(); !scan.rest.empty(); scan.blanks()) {
     uint64_t address = 0, start = 0;
     if (!scan.hex(address)) return false;
@@ -24,7 +31,6 @@ bool UnnamedCode::take(std::string_view comment) {
     else
       return false;
   }
-  std::sort(functions.starts.begin(), functions.starts.end());
   return true;
 }
 

@@ -27,6 +27,8 @@ class UnnamedCode {
     std::vector<uint64_t> starts;  // sorted
     std::unordered_map<uint64_t, uint64_t> start_of;
   };
+  static bool take_addresses(std::string_view text, Functions& functions);
+
   std::map<std::string, Functions, std::less<>> by_build_id_;
 };
 

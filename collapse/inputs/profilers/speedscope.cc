@@ -41,11 +41,11 @@ class SpeedscopeReader {
     columns();
     frames();
     for (size_t i = 0; i < document_.profiles.size(); ++i) add(document_.profiles[i], columns_[i]);
-    FoldedComments comments;
-    for (const std::string& line : document_.comments)
-      if (!line.starts_with(folded_comment) || !comments.take(line))
-        issues_.add("a damaged comment of memflame's", 0, line);
-    comments.finish(profile_);
+    try {
+      take_comments();
+    } catch (const Error& error) {
+      source_.fail(error.what());
+    }
     if (profile_.meta.title.empty() && !is_ours_) profile_.meta.title = document_.name;
     if (rounded_) profile_.meta.notes.emplace_back("figures with more digits were rounded");
     issues_.finish(profile_);
@@ -53,6 +53,14 @@ class SpeedscopeReader {
   }
 
  private:
+  void take_comments() {
+    FoldedComments comments;
+    for (const std::string& line : document_.comments)
+      if (!line.starts_with(folded_comment) || !comments.take(line))
+        issues_.add("a damaged comment of memflame's", 0, line);
+    comments.finish(profile_);
+  }
+
   // The column of a profile, and the meaning of its numbers there.
   struct Column {
     size_t index = 0;

@@ -4,6 +4,7 @@
 #include <protozero/pbf_writer.hpp>
 #include <sstream>
 
+#include "collapse/inputs/pprof/pprof_unnamed.h"
 #include "render/output.h"
 #include "tests/collapse/inputs/inputs.h"
 #include "tests/collapse/inputs/round_trip.h"
@@ -235,6 +236,20 @@ TEST_CASE("what is not there is counted, and the figures stay") {
 }
 
 TEST_CASE("damaged profiles are refused") {
+TEST_CASE("a damaged comment on code without names keeps what precedes the damage") {
+  pprof::UnnamedCode code;
+  CHECK_FALSE(code.take("# unnamed aa11 20 10 30 x"));
+  CHECK(code.start_of("aa11", 0x15) == 0x10);
+  CHECK(code.start_of("aa11", 0x2f) == 0x20);
+}
+
+TEST_CASE("comments that contradict each other") {
+  Builder b = example();
+  b.number(13, b.text("# memflame folded unit=bytes value=live total=1"));
+  b.number(13, b.text("# memflame folded unit=pages value=gained total=1"));
+  CHECK(error_of(b.done()).starts_with("text: texts of live"));
+}
+
   const std::string whole = example().done();
   for (size_t size = whole.size() - 1; size > whole.size() - 3; --size)
     CHECK(error_of(whole.substr(0, size), "pprof").find("was it cut off?") != std::string::npos);

@@ -92,6 +92,13 @@ TEST_CASE("events that do not fit are counted") {
     CHECK_MESSAGE(has_note(p, text), text);
 }
 
+TEST_CASE("comments that contradict each other") {
+  const std::string text = document(sampled("bytes", "[[0]]", "[1]"));
+  const std::string comments = R"({"memflame":["# memflame folded unit=bytes value=live total=1",)"
+                               R"("# memflame folded unit=pages value=gained total=1"],)";
+  CHECK(error_of(comments + text.substr(1)).starts_with("text: texts of live"));
+}
+
 TEST_CASE("several profiles: each has its root; several units: each has its column") {
   const Profile p = read_text(document(sampled("bytes", "[[0]]", "[1]", "thread 1") + "," +
                                        sampled("bytes", "[[0]]", "[2]", "thread 2") + "," +

@@ -43,6 +43,16 @@ int64_t rescaled(int64_t variance, double factor) {
 
 }  // namespace
 
+void join(std::string& list, const std::string& text) {
+  constexpr std::string_view between = " + ";
+  const auto bounded = [&](const std::string& part) {
+    return std::string(between).append(part).append(between);
+  };
+  if (text.empty() || bounded(list).find(bounded(text)) != std::string::npos) return;
+  if (!list.empty()) list += between;
+  list += text;
+}
+
 std::string_view name(Unit unit) { return unit_names[static_cast<size_t>(unit)]; }
 
 bool add_to(int64_t& sum, int64_t value, Unit unit) {
@@ -172,14 +182,6 @@ Frame frame_from(Profile& into, const Profile& from, FrameId id) {
 }
 
 namespace {
-
-// States equal texts once and joins different ones.
-void join(std::string& into, const std::string& value) {
-  if (into.empty())
-    into = value;
-  else if (!value.empty() && into.find(value) == std::string::npos)
-    into += " + " + value;
-}
 
 void merge_meta(Meta& into, const Meta& from) {
   join(into.title, from.title);

@@ -57,6 +57,9 @@ struct Meta {
   std::vector<std::string> notes;  // further lines, for example what was released or left out
 };
 
+// Adds a text to a list "A + B", unless the list has it.
+void join(std::string& list, const std::string& text);
+
 // What a probe found apart from its values: a free that looks wrong, and the stacks that show it.
 struct Finding {
   std::string kind, detail;

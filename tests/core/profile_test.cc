@@ -94,6 +94,20 @@ TEST_CASE("merge keeps totals and losses, and refuses other columns") {
   CHECK_THROWS_AS(merge(a, b), Error);
 }
 
+TEST_CASE("merge states each title once") {
+  Profile a = two_columns(), b = two_columns();
+  a.meta.title = "server 12";
+  b.meta.title = "server 1";
+  merge(a, b);
+  CHECK(a.meta.title == "server 12 + server 1");
+  merge(a, b);
+  CHECK(a.meta.title == "server 12 + server 1");
+  b.meta.title = "";
+  merge(b, a);
+  merge(b, a);
+  CHECK(b.meta.title == "server 12 + server 1");
+}
+
 TEST_CASE("merge brings columns together by their names") {
   Profile a, b;
   a.types = {{"live", Unit::bytes}};

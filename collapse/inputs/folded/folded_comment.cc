@@ -35,14 +35,6 @@ std::optional<std::string> unquote(std::string_view& text) {
   return std::nullopt;
 }
 
-// States equal texts once and joins different ones.
-void join(std::string& into, const std::string& value) {
-  if (into.empty())
-    into = value;
-  else if (into != value)
-    into += " + " + value;
-}
-
 }  // namespace
 
 // `word key=value key="text"`: the first may be a word without a value.

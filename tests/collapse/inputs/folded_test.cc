@@ -155,6 +155,8 @@ TEST_CASE("texts of one unit add up, also in what they lost; others are refused"
   CHECK(p.meta.seconds == 0);
   CHECK(p.meta.notes.empty());
   CHECK(read(first + first).meta.host == "a");
+  CHECK(read(first + second + second + first).meta.host == "a + b");
+  CHECK(read(first + "# memflame host=\"\"\n").meta.host == "a");
   CHECK(refusal(first + "# memflame folded unit=pages value=gained total=1\n") ==
         "text:6: texts of live (bytes) and gained (pages) do not add up; collapse "
         "them one by one");

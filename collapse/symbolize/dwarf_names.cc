@@ -55,6 +55,7 @@ struct DwarfNames::ScopeWalk {
       case DW_TAG_class_type:
       case DW_TAG_structure_type:
       case DW_TAG_union_type:
+      case DW_TAG_enumeration_type:  // Rust's have functions
       case DW_TAG_module:
         break;
       default:

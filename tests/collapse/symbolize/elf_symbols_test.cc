@@ -5,8 +5,10 @@
 #include <elf.h>
 
 #include <cstring>
+#include <memory>
 #include <sstream>
 
+#include "collapse/symbolize/dwarf_index.h"
 #include "collapse/symbolize/vdso.h"
 #include "tests/collapse/symbolize/symbolize_fixture.h"
 
@@ -67,6 +69,16 @@ TEST_CASE("sizes: the innermost function, padding, gaps, symbols without a size"
   CHECK(edges.name(at.at("after") - 1) == "unsized_two");
   CHECK(edges.name(at.at("after")) == "after");
   CHECK(edges.name(at.at("after") + 4096).empty());
+}
+
+TEST_CASE("a function of an enumeration has its scope") {
+  const std::map<std::string, uint64_t> at = parse_nm(files + "enumeration.so.nm");
+  const SharedFd file = open_file(files + "enumeration.so");
+  const std::unique_ptr<Dwarf, decltype(&dwarf_end)> dwarf(dwarf_begin(file.get(), DWARF_C_READ),
+                                                           dwarf_end);
+  const std::vector<SourceFrame> frames = DwarfIndex(dwarf.get()).find(at.at("overflow"));
+  REQUIRE(frames.size() == 1);
+  CHECK(frames[0].function == "Number::overflow");
 }
 
 TEST_CASE("a stripped library: only what it exports, and nothing called by a neighbour's name") {

@@ -22,6 +22,7 @@ abbreviations:
         .uleb128 0, 0
         .uleb128 2, 0x04        // enumeration type, with children
         .byte   1
+        .uleb128 0x03, 0x08     // name: string
         .uleb128 0, 0
         .uleb128 3, 0x2e        // function
         .byte   0
@@ -42,6 +43,7 @@ unit:
         .quad   overflow, end - overflow
         .long   lines
         .uleb128 2
+        .string "Number"
         .uleb128 3
         .string "overflow"
         .quad   overflow, end - overflow

@@ -135,8 +135,9 @@ po::options_description input_options() {
   add("snapshot", po::value<std::string>()->value_name("N"),
       "the N-th of several states in one file, or N..M: their difference (default: the last, "
       "or the marked peak)");
-  add("pid", po::bool_switch(), "put the process id into the root frame");
-  add("tid", po::bool_switch(), "and the thread id");
+  add("pid", po::bool_switch(), "put the process id into the root frame: name-pid");
+  add("tid", po::bool_switch(),
+      "put the process id and the thread id into the root frame: name-pid/tid");
   add("no-comm", po::bool_switch(), "no frame for the name of the program");
   add("addresses", po::bool_switch(), "show addresses in place of unknown names");
   add("offsets", po::bool_switch(), "offsets into functions");

@@ -36,8 +36,8 @@ struct ReadOptions {
 
   // Frames at the root of each stack, if the input has them.
   bool comm = true;  // name of the program
-  bool pid = false;  // "name-pid" as the tools write it; with tid "name-pid/tid"
-  bool tid = false;
+  bool pid = false;  // "name-pid" as the tools write it
+  bool tid = false;  // "name-pid/tid", whether or not pid is set
 
   // Parts of frame names, if the input has them.
   bool addresses = false;  // an address in place of "[unknown]"

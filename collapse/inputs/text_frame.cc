@@ -132,8 +132,9 @@ StackId push_process(Profile& profile, std::string_view name, std::string_view p
     if (!text.empty()) text += separator;
     text += id;
   };
-  if (options.pid) append("-", pid);
-  if (options.tid) append(options.pid && !pid.empty() ? "/" : "-", tid);
+  const bool with_tid = options.tid && !tid.empty();
+  if (options.pid || with_tid) append("-", pid);
+  if (with_tid) append(pid.empty() ? "-" : "/", tid);
   return text.empty() ? StackId{} : profile.push({}, text, FrameKind::process);
 }
 

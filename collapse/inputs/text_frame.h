@@ -55,8 +55,8 @@ FrameId intern(Profile& profile, const TextFrame& frame, const ReadOptions& opti
 // The same frame as code of another kind.
 FrameId with_kind(Profile& profile, FrameId frame, FrameKind kind);
 
-// The root frame of a process or thread as the options want it: "bash", "bash-12", "bash-12/13", or
-// none. Empty texts mean unknown.
+// The root frame of a process or thread as the options want it: "bash", "bash-12", "bash-12/13"
+// ("bash-13" if the process is unknown), or none. Empty texts mean unknown.
 StackId push_process(Profile& profile, std::string_view name, std::string_view pid,
                      std::string_view tid, const ReadOptions& options);
 

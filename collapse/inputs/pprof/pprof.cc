@@ -12,6 +12,7 @@
 #include "collapse/inputs/folded/folded_comment.h"
 #include "collapse/inputs/pprof/pprof_places.h"
 #include "collapse/inputs/pprof/pprof_units.h"
+#include "collapse/inputs/text_frame.h"
 #include "collapse/issues.h"
 #include "core/error.h"
 #include "core/folded.h"
@@ -142,16 +143,14 @@ class PprofReader {
       };
       if (key == "comm" && options_.comm)
         comm = value();
-      else if (key == "pid" && options_.pid)
+      else if (key == "pid" && (options_.pid || options_.tid))
         pid = value();
       else if (key == "tid" && options_.tid)
         tid = value();
       else if (constexpr size_t most = 8; other_labels_.size() < most)
         other_labels_.insert(label.key);
     }
-    if (!pid.empty()) comm += (comm.empty() ? "" : "-") + pid;
-    if (!tid.empty()) comm += (comm.empty() ? "" : "/") + tid;
-    return comm.empty() ? StackId{} : profile_.push({}, comm, FrameKind::process);
+    return push_process(profile_, comm, pid, tid, options_);
   }
 
   void note_labels() {

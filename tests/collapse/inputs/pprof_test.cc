@@ -212,6 +212,7 @@ TEST_CASE("labels: the program where options want it") {
   b.sample({10}, {1, 1}, true, {{"comm", "srv"}, {"pid", "12"}, {"tid", "13"}, {"span", "x"}});
   CHECK(stacks(read_text(b.done()))["srv;main"] == 1);
   CHECK(stacks(read_text(b.done(), {}, {.pid = true, .tid = true}))["srv-12/13;main"] == 1);
+  CHECK(stacks(read_text(b.done(), {}, {.tid = true}))["srv-12/13;main"] == 1);
   CHECK(stacks(read_text(b.done(), {}, {.comm = false}))["main"] == 1);
   CHECK(has_note(read_text(b.done(), {}, {.pid = true, .tid = true}), "not used: span"));
 }
@@ -235,7 +236,6 @@ TEST_CASE("what is not there is counted, and the figures stay") {
     CHECK_MESSAGE(has_note(p, text), text);
 }
 
-TEST_CASE("damaged profiles are refused") {
 TEST_CASE("a damaged comment on code without names keeps what precedes the damage") {
   pprof::UnnamedCode code;
   CHECK_FALSE(code.take("# unnamed aa11 20 10 30 x"));
@@ -250,6 +250,7 @@ TEST_CASE("comments that contradict each other") {
   CHECK(error_of(b.done()).starts_with("text: texts of live"));
 }
 
+TEST_CASE("damaged profiles are refused") {
   const std::string whole = example().done();
   for (size_t size = whole.size() - 1; size > whole.size() - 3; --size)
     CHECK(error_of(whole.substr(0, size), "pprof").find("was it cut off?") != std::string::npos);

@@ -36,7 +36,8 @@ TEST_CASE("eu-stack: a stack a thread") {
   CHECK(p.losses.lost_events() == 0);
   CHECK(stacks(read_data("eu-stack/plain.txt", "", {.pid = true, .tid = true}))
             .count("8776/8776;" + futex) == 1);
-  CHECK(stacks(read_data("eu-stack/plain.txt", "", {.tid = true})).count("8776;" + futex) == 1);
+  CHECK(stacks(read_data("eu-stack/plain.txt", "", {.tid = true})).count("8776/8776;" + futex) ==
+        1);
 }
 
 TEST_CASE("eu-stack: modules, source lines, inlined functions") {

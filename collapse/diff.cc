@@ -153,8 +153,11 @@ void merge_meta(Profile& out, const Profile& before, const Profile& after) {
   out.meta.seconds = 0;
   out.meta.reconciliation.clear();  // each concerns only one of the two
   for (const auto field : {&Meta::title, &Meta::command, &Meta::host, &Meta::sampling}) {
-    const std::string& old = before.meta.*field;
-    if (!old.empty() && old != after.meta.*field) out.meta.*field = old + " → " + after.meta.*field;
+    const std::string &old = before.meta.*field, &now = after.meta.*field;
+    if (now.empty())
+      out.meta.*field = old;
+    else if (!old.empty() && old != now)
+      out.meta.*field = old + " → " + now;
   }
   out.meta.notes.clear();
   for (const auto& [profile, when] :

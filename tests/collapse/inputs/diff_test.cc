@@ -57,6 +57,14 @@ TEST_CASE("a difference is the union of the stacks, with what was before and aft
         std::vector<std::string>{"before 9, after 10: +1 (+11.1 %)", "gone: 3 in 1 stack"});
 }
 
+TEST_CASE("titles of both sides; one that a side lacks is not half empty") {
+  const std::string a = "# memflame title=\"A\"\na 1\n", b = "# memflame title=\"B\"\na 1\n";
+  CHECK(difference(a, b).meta.title == "A → B");
+  CHECK(difference(a, a).meta.title == "A");
+  CHECK(difference(a, "a 1\n").meta.title == "A");
+  CHECK(difference("a 1\n", b).meta.title == "B");
+}
+
 TEST_CASE("stacks that are there twice add up on both sides") {
   const Profile p = difference("a;b 5\na;c 1\na;b 5\n", "a;b 1\na;b 2\na;b 4\n");
   CHECK(folded(p) == "a;b 10 7\na;c 1 0\n");

@@ -188,6 +188,12 @@ std::string numbered_name(const std::string& path, std::string_view suffix, unsi
   return path.substr(0, at) + "." + std::to_string(number) + path.substr(at);
 }
 
-bool stdout_is_terminal() { return ::isatty(STDOUT_FILENO) != 0; }
+void refuse_svg_on_terminal(const std::string& path, std::string_view format) {
+  if (is_stdout(path) && format == "svg" && ::isatty(STDOUT_FILENO) != 0)
+    throw Error(
+        "an SVG is not for a terminal: add -o graph.svg, or redirect with '> graph.svg' (or use "
+        "--format folded)",
+        ExitCode::usage);
+}
 
 }  // namespace memflame

@@ -37,6 +37,7 @@ std::string numbered_name(const std::string& path, std::string_view suffix, unsi
 // Refuses early what would fail late: a missing or unwritable folder.
 void require_writable(const std::string& path);
 
-bool stdout_is_terminal();
+// Throws Error (usage) if an SVG would be written to a terminal.
+void refuse_svg_on_terminal(const std::string& path, std::string_view format);
 
 }  // namespace memflame

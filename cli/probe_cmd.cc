@@ -29,13 +29,7 @@ constexpr int candidates_found = 5;  // not in ExitCode, because memflame did no
 
 // Finds now what would otherwise fail after an hour of measuring.
 void check_outputs(const Request& request) {
-  const bool to_stdout = request.output.empty() || request.output == "-";
-  if (to_stdout && stdout_is_terminal() && request.format != nullptr &&
-      request.format->name == "svg")
-    throw Error(
-        "an SVG is not for a terminal: add -o graph.svg, or redirect with '> graph.svg' (or "
-        "use --format folded)",
-        ExitCode::usage);
+  if (request.format != nullptr) refuse_svg_on_terminal(request.output, request.format->name);
   require_writable(request.output);
   require_writable(request.summary);
   check_render_options(request.render);

@@ -78,9 +78,7 @@ Written written_as(const boost::program_options::variables_map& values,
   written.render.threads = threads_of(values);
   written.render.compat = values.count("compat") != 0;
   check_render_options(written.render);
-  if (path.empty() && stdout_is_terminal() && written.format.name == "svg")
-    throw Error("an SVG is not for a terminal: add -o graph.svg, or redirect with '> graph.svg'",
-                ExitCode::usage);
+  refuse_svg_on_terminal(path, written.format.name);
   require_writable(path);
   return written;
 }

@@ -4,6 +4,7 @@
 $MEMFLAME is the binary under test. Needs no privilege.
 """
 import os
+import pty
 import re
 import shutil
 import subprocess
@@ -138,6 +139,16 @@ equal("the map", read("palette.map"), kept)
 render("--palette-map", "other.map", "--colors", "red")
 check("main->rgb(" in read("other.map"), "--palette-map makes the file")
 check(render("--palette-map", "other.map") != plain, "colours of another palette")
+
+# An SVG is not written to a terminal, whatever names it.
+other_end, terminal = pty.openpty()
+for output in ([], ["-o", "-"]):
+    done = subprocess.run([MEMFLAME, "render", "--format", "svg", *output, "in.folded"], stdout=terminal,
+                          stderr=subprocess.PIPE, timeout=120, check=False)
+    equal(f"status on a terminal, {output}", done.returncode, USAGE)
+    check(b"not for a terminal" in done.stderr, f"said: {done.stderr}")
+os.close(terminal)
+os.close(other_end)
 
 # Differences.
 diff = memflame("diff", "before.folded", "after.folded", "--format", "svg")[0]

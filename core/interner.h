@@ -11,6 +11,7 @@
 #include <cstring>
 #include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
@@ -26,21 +27,17 @@ inline uint32_t next_index(size_t size) {
   return static_cast<uint32_t>(size);
 }
 
-// Interns strings. Views returned stay valid as long as the table lives, even if it is moved. The
-// empty string has id 0.
+// Interns strings. Views returned stay valid as long as the table lives, even if it is moved. A
+// table that was moved from is empty. The empty string has id 0.
 class StringTable {
  public:
   StringTable() : strings_(1) {}
   StringTable(const StringTable& other) : strings_(1) {
     for (size_t i = 1; i < other.size(); ++i) add(hash_bytes(other.strings_[i]), other.strings_[i]);
   }
-  StringTable(StringTable&&) = default;
+  StringTable(StringTable&& other) noexcept : StringTable() { swap(other); }
   StringTable& operator=(StringTable other) noexcept {
-    strings_ = std::move(other.strings_);
-    index_ = std::move(other.index_);
-    blocks_ = std::move(other.blocks_);
-    room_ = other.room_;
-    left_ = other.left_;
+    swap(other);
     return *this;
   }
   ~StringTable() = default;
@@ -55,6 +52,14 @@ class StringTable {
   size_t size() const { return strings_.size(); }
 
  private:
+  void swap(StringTable& other) noexcept {
+    std::swap(strings_, other.strings_);
+    std::swap(index_, other.index_);
+    std::swap(blocks_, other.blocks_);
+    std::swap(room_, other.room_);
+    std::swap(left_, other.left_);
+  }
+
   StringId add(uint64_t hash, std::string_view text) {
     const StringId id{next_index(strings_.size())};
     strings_.push_back(keep(text));

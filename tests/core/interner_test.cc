@@ -36,6 +36,23 @@ TEST_CASE("strings are kept once and stay where they are") {
   CHECK(copy.intern("f7") == StringId{9});
 }
 
+TEST_CASE("a table that was moved from is empty, and does not write into the moved texts") {
+  StringTable table;
+  const StringId first = table.intern("main");
+  StringTable moved = std::move(table);
+  CHECK(table.size() == 1);  // NOLINT(bugprone-use-after-move)
+  const StringId other = table.intern("other");
+  const StringId second = moved.intern("second");
+  CHECK(table[other] == "other");
+  CHECK(moved[first] == "main");
+  CHECK(moved[second] == "second");
+  table = std::move(moved);
+  const StringId later = moved.intern("later");  // NOLINT(bugprone-use-after-move)
+  table.intern("third");
+  CHECK(moved[later] == "later");
+  CHECK(table[first] == "main");
+}
+
 TEST_CASE("an index finds by equality among equal hashes") {
   HashIndex index;
   std::vector<int> values{0};

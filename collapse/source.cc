@@ -73,9 +73,11 @@ Source Source::open(const std::string& path) {
   if (path == "-") return {"standard input", std::make_unique<File>(STDIN_FILENO, false)};
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) throw Error("cannot read " + path + ": " + std::strerror(errno));
-  Source source(path, std::make_unique<File>(fd, true));
+  auto file = std::make_unique<File>(fd, true);
   struct stat status {};
-  if (::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode))
+  const bool is_regular = ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
+  Source source(path, std::move(file));
+  if (is_regular)
     source.changed_ns_ = int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
   return source;
 }

@@ -43,8 +43,9 @@ Profile with_stacks(Profile from, Moved moved, std::string_view option, std::str
     const auto [stack, values] = from.row(i);
     if (is_dropped(stack)) {
       ++dropped;
-      if (into.shown < values.size() && !add_to(sum, values[into.shown], Unit::variance))
-        sum = INT64_MAX;
+      // Only for the note: a sum of variances stops at the largest number.
+      if (into.shown < values.size())
+        static_cast<void>(add_to(sum, values[into.shown], Unit::variance));
       continue;
     }
     StackId place = moved.place[stack.index];

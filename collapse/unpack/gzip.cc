@@ -19,6 +19,7 @@ class Gzip : public ByteStream {
   ~Gzip() override { inflateEnd(&state_); }
 
   size_t read(char* into, size_t size) override {
+    if (size == 0) return 0;
     state_.next_out = reinterpret_cast<Bytef*>(into);
     state_.avail_out = static_cast<uInt>(std::min(size, size_t{1} << 30U));
     const uInt room = state_.avail_out;

@@ -19,6 +19,7 @@ class Xz : public ByteStream {
   ~Xz() override { lzma_end(&state_); }
 
   size_t read(char* into, size_t size) override {
+    if (size == 0) return 0;
     state_.next_out = reinterpret_cast<uint8_t*>(into);
     state_.avail_out = size;
     while (state_.avail_out == size && !ended_) {

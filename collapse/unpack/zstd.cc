@@ -18,6 +18,7 @@ class Zstd : public ByteStream {
   }
 
   size_t read(char* into, size_t size) override {
+    if (size == 0) return 0;
     ZSTD_outBuffer out{into, size, 0};
     while (out.pos == 0) {
       if (in_.pos == in_.size)

@@ -9,6 +9,7 @@
 #include <array>
 
 #include "collapse/lines.h"
+#include "collapse/unpack/unpack.h"
 #include "core/error.h"
 #include "tests/collapse/inputs/inputs.h"
 
@@ -72,6 +73,16 @@ std::string long_text() {
 }
 
 }  // namespace
+
+TEST_CASE("nothing is read where nothing is asked for") {
+  char byte = 0;
+  for (auto* pack : {gzip, zstd, xz}) {
+    const auto stream = unpacked(pack("text"), nullptr);
+    CHECK(stream->read(&byte, 0) == 0);
+    CHECK(stream->read(&byte, 1) == 1);
+    CHECK(byte == 't');
+  }
+}
 
 TEST_CASE("packed inputs are read as they are") {
   const std::string text = long_text();

@@ -56,7 +56,7 @@ void AddressStacks::map(std::string_view line, size_t number, Issues& issues) {
   MapsRow row;
   const MapsText::Line found = text_.take(line, row);
   if (found == MapsText::Line::damaged)
-    return issues.add("no mapping, as in /proc/PID/maps", number, line);
+    return issues.add("not a mapping as in /proc/PID/maps", number, line);
   if (found == MapsText::Line::nothing) return;
   mapped_ = true;
   if (!row.executable || row.path == "[vsyscall]") return;

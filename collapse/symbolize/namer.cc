@@ -272,14 +272,14 @@ class Namer {
     const auto until = Clock::now() + std::chrono::seconds(1);
     while (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
            info.si_pid == 0) {
-      if (Clock::now() > until) return "the process that reads names stopped to answer";
+      if (Clock::now() > until) return "the process that reads names stopped answering";
       ::usleep(1000);
     }
     const int status = wait();
     if (WIFSIGNALED(status))
       return "the process that reads names ended by " + signal_name(WTERMSIG(status));
     if (WEXITSTATUS(status) == out_of_memory)
-      return "the process that reads names had not enough memory";
+      return "the process that reads names ran out of memory";
     return "the process that reads names failed";
   }
 

@@ -128,7 +128,7 @@ class JemallocReader {
   void begin_stack(std::string_view line) {
     end_stack();
     in_stack_ = take_addresses(line.substr(1), addresses_);
-    if (!in_stack_) bad(line, "an address that is none");
+    if (!in_stack_) bad(line, "not an address");
     line_of_stack_ = lines_.number();
   }
 

@@ -79,7 +79,7 @@ class LegacyHeapReader {
     const std::optional<LegacyHeapRow> row = parse_legacy_row(scan.rest);
     if (!row) return bad(line, "not of the form '1: 4096 [1: 4096] @ 0x1234'");
     end_stack();
-    if (!take_addresses(row->addresses, addresses_)) return bad(line, "an address that is none");
+    if (!take_addresses(row->addresses, addresses_)) return bad(line, "not an address");
     if (__builtin_add_overflow(seen_.objects, row->in_use.objects, &seen_.objects) ||
         __builtin_add_overflow(seen_.bytes, row->in_use.bytes, &seen_.bytes))
       throw Error("the figures of all stacks leave the range of 64 bits");

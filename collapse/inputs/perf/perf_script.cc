@@ -111,8 +111,9 @@ void add_notes(Profile& profile, const PerfWorker::Event& event) {
                     event.name + " have no number in a field '" + event.weight.field +
                     "' and are left out");
   if (event.scaled)
-    notes.push_back(event.name + ": each sample is multiplied by its period, as it stands for so " +
-                    "many events");
+    notes.push_back(event.name +
+                    ": each sample is multiplied by its period, because it stands for that many "
+                    "events");
   const bool wants_period =
       event.weight.unit == Unit::pages || event.weight.unit == Unit::nanoseconds;
   if (wants_period && event.weight.from == PerfWeight::From::period && event.without_period != 0 &&

@@ -98,7 +98,7 @@ class PprofReader {
       if (!seen.insert(comment).second) continue;
       const std::string_view line = text(comment);
       if (line.starts_with(pprof::unnamed_comment) && !unnamed_.take(line))
-        issues_.add("names of code that has none", 0, line);
+        issues_.add("a damaged comment on code without names", 0, line);
       else if (line.starts_with(folded_comment) && comments_.take(line))
         is_ours = true;
       else if (!line.empty() && !line.starts_with('#'))

@@ -96,7 +96,7 @@ class Reader : TextReader {
     const std::string_view name = take_first(text);
     const std::string_view module = take_first(text);
     if (!time || !alloc || !numbers || module.empty() || depth > path_.size())
-      return bad("no line of the tree");
+      return bad("not a line of the tree");
     // Everything is below MAIN; mails and web pages may have lost the indentation.
     if (depth == 0 && !path_.empty())
       throw Error("the tree has a second root: its indentation is lost");

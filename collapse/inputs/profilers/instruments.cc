@@ -77,7 +77,7 @@ class InstrumentsReader : TextReader {
     take_until(rest, "\t");  // an icon
     const size_t indent = rest.find_first_not_of(' ');
     if (!bytes || !count || *count < 0 || indent == std::string_view::npos)
-      return bad("no line of a call tree");
+      return bad("not a line of a call tree");
     while (!path_.empty() && path_.back().indent >= indent) path_.pop_back();
     const StackId caller = path_.empty() ? StackId{} : path_.back().stack;
     path_.push_back({indent, profile.push(caller, trimmed(rest))});

@@ -208,7 +208,8 @@ class SpeedscopeReader {
       const int64_t now = value_of(at, column);
       int64_t spent = 0;
       if (last && (now < *last || __builtin_sub_overflow(now, *last, &spent)))
-        return issues_.add("an event before the one in front of it", 0, std::to_string(now));
+        return issues_.add("an event that is earlier than the one before it", 0,
+                           std::to_string(now));
       if (spent != 0 && !path.empty()) add_value(open, spent, column);
       last = now;
     };

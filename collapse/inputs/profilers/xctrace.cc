@@ -25,7 +25,7 @@ class XctraceReader {
     pugi::xml_document document;
     const pugi::xml_parse_result result = document.load_buffer_inplace(text.data(), text.size());
     if (!result)
-      source_.fail(std::string("no XML: ") + result.description() + " at byte " +
+      source_.fail(std::string("not valid XML: ") + result.description() + " at byte " +
                    std::to_string(result.offset));
     // Walks without recursion: rows are found at any depth, but not inside each other.
     for (pugi::xml_node node = document.first_child(); node;) {

@@ -52,7 +52,7 @@ class EuStackReader : TextReader {
         line.find("shown max number of frames") != std::string_view::npos)
       ++stopped_;
     else if (!trimmed(line).empty())
-      bad("no line of a stack");
+      bad("not a line of a stack");
   }
 
   void begin(std::string_view line) {

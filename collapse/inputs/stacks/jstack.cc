@@ -54,7 +54,7 @@ class JstackReader : TextReader {
     } else if (text.starts_with(frame_mark)) {
       frames_.push_back(frame(line, [](std::string_view all) { return parse(all); }));
     } else if (!text.starts_with("- ") && line.starts_with(' ')) {
-      bad("no line of a thread");
+      bad("not a line of a thread");
     }
   }
 

@@ -108,7 +108,7 @@ class BccReader : TextReader {
     const bool expected = std::any_of(known.begin(), known.end(), [&](std::string_view begin) {
       return line.starts_with(begin);
     });
-    if (!expected && !is_bcc_banner(line) && !is_clock_time(line)) bad("no line of a stack");
+    if (!expected && !is_bcc_banner(line) && !is_clock_time(line)) bad("not a line of a stack");
   }
 
   void delimiter() {

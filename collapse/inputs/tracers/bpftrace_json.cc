@@ -25,7 +25,7 @@ class Handler {
       if (tokens.kind() == JsonTokens::Kind::end) return true;
       take(tokens.kind(), tokens.text());
     }
-    bad_.push_back("no JSON");
+    bad_.push_back("not valid JSON");
     return false;
   }
 
@@ -124,7 +124,7 @@ class Handler {
 
   void number(std::string_view text) {
     JsonNumber parsed;
-    if (!parse_json_number(text, parsed)) return bad_.push_back("no JSON");
+    if (!parse_json_number(text, parsed)) return bad_.push_back("not valid JSON");
     if (depth_ == 1 || !maps_of_data_) return;
     if (text.find_first_of(".eE") != std::string_view::npos) {
       int64_t near = 0;

@@ -131,7 +131,7 @@ class MemleakReader : TextReader {
     const bool known = std::any_of(banners.begin(), banners.end(), [&](std::string_view banner) {
       return line.starts_with(banner);
     });
-    if (!line.empty() && line != "^C" && !known) bad("not of a list of stacks");
+    if (!line.empty() && line != "^C" && !known) bad("not part of a list of stacks");
   }
 
   void begin_snapshot(const Heading& found) {

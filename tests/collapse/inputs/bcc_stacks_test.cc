@@ -88,7 +88,7 @@ TEST_CASE("bcc: cut off, empty, hostile, recognition") {
         "text:5: the input ends in the middle of a stack");
   CHECK(error_of(header).find("no stack with a number below it") != std::string::npos);
   CHECK(error_of(header + "  f\n    9223372036854775808\n").find("64 bits") != std::string::npos);
-  CHECK(noted(read_text(header + "lost\n  f\n    1\n"), "no line of a stack"));
+  CHECK(noted(read_text(header + "lost\n  f\n    1\n"), "not a line of a stack"));
   CHECK(recognised(header) == "bcc-stacks");
   CHECK(recognised("tar;main;-;submit_bio 3\n") == "folded");
   CHECK(stacks(read_text("tar;main;-;submit_bio 3\n")) == Stacks{{"tar;main;-;submit_bio", 3}});

@@ -92,7 +92,7 @@ TEST_CASE("xctrace: rows refer to what was said before") {
   CHECK(p.strings[p.frames[path[0]].module] == "app");
   CHECK(stacks(read_data("xctrace/time.xml", "", {.addresses = true}), "samples")
             .count("main;0x30") == 1);
-  CHECK(error_of("<trace-query-result><row>").find("no XML") != std::string::npos);
+  CHECK(error_of("<trace-query-result><row>").find("not valid XML") != std::string::npos);
   CHECK(error_of("<trace-query-result></trace-query-result>").find("no <row>") !=
         std::string::npos);
   CHECK(recognised("<?xml version=\"1.0\"?>\n<trace-query-result>\n") == "xctrace");

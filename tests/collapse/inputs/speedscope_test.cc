@@ -87,7 +87,7 @@ TEST_CASE("events that do not fit are counted") {
                        "," + event('X', 1, "15") + "," + event('O', 7, "30"))));
   CHECK(stacks(p) == Stacks{{"main", 10}, {"main;f", 10}, {"main;f;[unknown]", 70}});
   for (const char* text :
-       {"closes while another", "before the one in front", "neither open nor close",
+       {"closes while another", "earlier than the one before", "neither open nor close",
         "a frame that is not there", "still open at the end"})
     CHECK_MESSAGE(has_note(p, text), text);
 }

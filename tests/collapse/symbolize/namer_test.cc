@@ -77,7 +77,7 @@ TEST_CASE("a group that ends the process costs its own names only") {
   CHECK(result.taken.size() == 3);
   REQUIRE(result.given_up.size() == 2);
   CHECK(result.given_up.at(1) == "the process that reads names ended by SIGKILL");
-  CHECK(result.given_up.at(3) == "the process that reads names had not enough memory");
+  CHECK(result.given_up.at(3) == "the process that reads names ran out of memory");
 }
 
 TEST_CASE("what was named before the process ended stays") {

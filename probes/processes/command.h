@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "probes/options.h"
 #include "probes/unique_fd.h"
 
 namespace memflame {
@@ -40,15 +39,5 @@ class Command {
   UniqueFd go_;      // one byte lets the child run; closing it ends the child
   UniqueFd failed_;  // errno of a failed execve; closed by a successful one
 };
-
-// The program and the shared libraries that the dynamic loader would map for it, by asking the
-// loader with LD_PRELOAD=`preload`. The program itself does not run, but the loader that it names
-// does: as `user`, or as memflame's user if that is "".
-std::vector<std::string> libraries_of(const std::string& program, const std::string& preload = "",
-                                      const std::string& user = "");
-
-// The same for everything that a target's command may run: each of its words can be a program (env,
-// timeout, sh -c …), and `env LD_PRELOAD=FILE` puts another allocator before a program.
-std::vector<std::string> files_of_command(const Target& target);
 
 }  // namespace memflame

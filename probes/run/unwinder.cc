@@ -10,7 +10,7 @@
 
 #include "core/error.h"
 #include "core/units.h"
-#include "probes/processes/command.h"
+#include "probes/processes/program_files.h"
 
 namespace memflame {
 namespace {

@@ -17,7 +17,7 @@
 #include "probes/alloc/finding/allocators.h"
 #include "probes/alloc/finding/code.h"
 #include "probes/loading/loaded_probe.h"
-#include "probes/processes/command.h"
+#include "probes/processes/program_files.h"
 #include "probes/processes/spaces.h"
 #include "probes/unique_fd.h"
 

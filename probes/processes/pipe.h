@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A pipe whose ends are closed by exec.
+#pragma once
+
+#include "probes/unique_fd.h"
+
+namespace memflame {
+
+struct Pipe {
+  UniqueFd read, write;
+};
+
+// Throws Error.
+Pipe make_pipe();
+
+}  // namespace memflame

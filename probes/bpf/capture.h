@@ -169,7 +169,7 @@ __attribute__((noinline)) u64 capture_user(u32 number, u32 code, u32 entry, u64 
       hash = walk_user_stack(number, hash);
     if (walk->unknown) hash = take_unknown(stack, walk, hash);
   }
-  hash = (hash | 1ULL << 63) & ~(1ULL << 62);
+  hash = stack_key(hash);
   if (may_copy(slot, stack->stop)) {
     u64 key = send_copy(number, entry, 0);
     if (key) {
@@ -241,7 +241,7 @@ ALWAYS_INLINE void account_copied(u64 key, u32 column, s64 value) {
 // Adds to one column of a stack, and `events` to column `counter` unless that is `columns`. A
 // copied stack is a single event, so user space counts these itself.
 ALWAYS_INLINE void account_event(u64 key, u32 column, s64 value, u32 counter, u64 events) {
-  if (key >> 62 == 3) {
+  if (is_copy_key(key)) {
     account_copied(key, column, value);
     return;
   }

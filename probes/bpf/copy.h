@@ -42,8 +42,7 @@ __attribute__((noinline)) u64 send_copy(u32 number, u32 entry, u64 checks) {
   struct copy_record* record = &copy->record;
   u64 key = checks;
   if (!key)
-    key = mix(mix(bpf_ktime_get_ns(), bpf_get_current_pid_tgid()), bpf_get_prandom_u32()) |
-          3ULL << 62;
+    key = copy_key(mix(mix(bpf_ktime_get_ns(), bpf_get_current_pid_tgid()), bpf_get_prandom_u32()));
   record->type = record_copy;
   record->space = stack->space;
   record->key = key;

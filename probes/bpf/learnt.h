@@ -44,11 +44,6 @@ struct {
   __type(value, struct learnt_set);
 } learnt SEC(".maps");
 
-ALWAYS_INLINE u64 mix(u64 hash, u64 word) {
-  hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
-  return hash ^ hash >> 32;
-}
-
 // Row for `offset` in rows[first, first + count), packed without its pc; 0 if there is none.
 __attribute__((noinline)) u64 find_row(u32 first, u32 count, u32 offset) {
   u32 low = first, high = first + count;  // the row is at low or before high

@@ -6,5 +6,6 @@
 #include "block.h"
 #include "config.h"
 #include "counters.h"
+#include "hash.h"
 #include "process.h"
 #include "record.h"

@@ -134,7 +134,7 @@ ALWAYS_INLINE u64 capture_kernel(void* ctx, u32 leaf) {
   if (bytes > 0) stack->kernel_frames = (u64)bytes / sizeof(u64);
   for (int i = 0; i < max_kernel_frames && i < stack->kernel_frames; ++i)
     hash = mix(hash, stack->pcs[i]);
-  hash = (hash | 1ULL << 63) & ~(1ULL << 62);
+  hash = stack_key(hash);
   u64 key = bpf_map_lookup_elem(&sums, &hash) ? hash : announce(number, hash);
   scratch->busy = 0;
   return key;

@@ -11,25 +11,19 @@ constexpr std::array<const char*, bpf::note_count> note_texts{
     "[lost: ring buffer full]",
     "[lost: stack table full]",
     "[lost: live table full]",
-    "[lost: no buffer to take the stack in]",
+    "[lost: no buffer for the stack]",
     "[exec: set up by the kernel]",
     "[by another task: reclaim, ptrace, …]",
 };
 
-// The same as mix() of the programs (bpf/learnt.h), so that a stack has one hash, however it was
-// taken.
-uint64_t mix(uint64_t hash, uint64_t word) {
-  hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
-  return hash ^ hash >> 32;
-}
-
+// As the programs take it, so that a stack has one hash, however it was taken.
 uint64_t hash_of(const RawStack& stack) {
-  uint64_t hash = mix(0, stack.space.index);
+  uint64_t hash = bpf::mix(0, stack.space.index);
   for (size_t i = 0; i < stack.pcs.size(); ++i) {
     const bool exact_user = i >= stack.kernel_pcs && !stack.pcs[i].is_return;
-    hash = mix(hash, stack.pcs[i].addr | (exact_user ? exact_address : 0));
+    hash = bpf::mix(hash, stack.pcs[i].addr | (exact_user ? exact_address : 0));
   }
-  return (hash | 1ULL << 63) & ~(1ULL << 62);
+  return bpf::stack_key(hash);
 }
 
 }  // namespace

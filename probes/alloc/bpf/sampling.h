@@ -11,7 +11,7 @@
 // BYTES bytes on average sets one into these s. Such a process has no memory, so drawing for each
 // block is the same as counting bytes down, and needs nothing kept per thread.
 //
-// Plain C: for BPF programs, and for tests. The includer defines `own`, `rate`, mix() and
+// Plain C: for BPF programs, and for tests. The includer defines `own`, `rate` and
 // bpf_get_prandom_u32() before this (bpf/maps.h), and what alloc/bpf/config.h has.
 #pragma once
 

@@ -31,11 +31,6 @@ u32 bpf_get_prandom_u32() {
   return number;
 }
 
-u64 mix(u64 hash, u64 word) {
-  hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
-  return hash ^ hash >> 32;
-}
-
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wconversion"
 #pragma GCC diagnostic ignored "-Wsign-conversion"

@@ -13,7 +13,7 @@
 namespace memflame {
 
 Ring::Ring(int map, uint64_t most_waiting, Handler meet)
-    : ring_(ring_buffer__new(map, keep, this, nullptr)),
+    : ring_(ring_buffer__new(map, take, this, nullptr)),
       most_waiting_(most_waiting),
       meet_(std::move(meet)) {
   if (ring_ == nullptr)
@@ -22,17 +22,30 @@ Ring::Ring(int map, uint64_t most_waiting, Handler meet)
 
 Ring::~Ring() { ring_buffer__free(ring_); }
 
-int Ring::keep(void* ring, void* data, size_t size) {
+// Called by libbpf, which is C: no exception may pass through it.
+int Ring::take(void* ring, void* data, size_t size) {
   auto& self = *static_cast<Ring*>(ring);
-  self.meet_({static_cast<const std::byte*>(data), size});
-  const auto append = [&](const void* from, size_t count) {
-    const auto* bytes = static_cast<const std::byte*>(from);
-    self.waiting_.insert(self.waiting_.end(), bytes, bytes + count);
-  };
-  size = (size + 7) / 8 * 8;
-  append(&size, sizeof(size));
-  append(data, size);
-  return 0;
+  try {
+    self.keep({static_cast<const std::byte*>(data), size});
+    return 0;
+  } catch (...) {
+    self.failure_ = std::current_exception();
+    return -1;
+  }
+}
+
+void Ring::keep(std::span<const std::byte> record) {
+  meet_(record);
+  const size_t padded = (record.size() + 7) / 8 * 8;
+  const auto size = std::as_bytes(std::span(&padded, 1));
+  waiting_.insert(waiting_.end(), size.begin(), size.end());
+  waiting_.insert(waiting_.end(), record.begin(), record.end());
+  waiting_.resize(waiting_.size() + padded - record.size());
+}
+
+void Ring::consume() {
+  ring_buffer__consume(ring_);
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
 void Ring::fetch(int timeout_ms) {
@@ -42,7 +55,7 @@ void Ring::fetch(int timeout_ms) {
 }
 
 void Ring::fetch_more() {
-  if (waiting_.size() + handling_.size() < most_waiting_) ring_buffer__consume(ring_);
+  if (waiting_.size() + handling_.size() < most_waiting_) consume();
 }
 
 void Ring::handle(const Handler& handle) {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <span>
 #include <vector>
@@ -33,11 +34,14 @@ class Ring {
   void handle(const Handler& handle);
 
  private:
-  static int keep(void* ring, void* data, size_t size);
+  static int take(void* ring, void* data, size_t size);
+  void keep(std::span<const std::byte> record);
+  void consume();
 
   ring_buffer* ring_ = nullptr;
   uint64_t most_waiting_;
   Handler meet_;
+  std::exception_ptr failure_;  // of meet_, which libbpf's code calls
   // Each record behind its size, both padded to 8 bytes: records are aligned in the kernel's ring,
   // and stay so.
   std::vector<std::byte> waiting_;

@@ -44,9 +44,10 @@ Piece pack_piece(std::string_view bytes, std::string_view before, bool last, int
   stream.avail_in = static_cast<uInt>(bytes.size());
   stream.next_out = reinterpret_cast<Bytef*>(piece.packed.data());
   stream.avail_out = static_cast<uInt>(piece.packed.size());
-  deflate(&stream, last ? Z_FINISH : Z_SYNC_FLUSH);
+  const int result = deflate(&stream, last ? Z_FINISH : Z_SYNC_FLUSH);
   piece.packed.resize(piece.packed.size() - stream.avail_out);
   deflateEnd(&stream);
+  if (result != (last ? Z_STREAM_END : Z_OK)) throw Error("internal: zlib could not pack the text");
   return piece;
 }
 
@@ -115,7 +116,8 @@ void Gzip::pack(int flush) {
   do {
     stream.next_out = reinterpret_cast<Bytef*>(state_->packed.data());
     stream.avail_out = static_cast<uInt>(state_->packed.size());
-    deflate(&stream, flush);
+    if (deflate(&stream, flush) == Z_STREAM_ERROR)
+      throw Error("internal: zlib could not pack the text");
     out_.write(state_->packed.data(),
                static_cast<std::streamsize>(state_->packed.size() - stream.avail_out));
   } while (stream.avail_out == 0);

@@ -37,7 +37,7 @@ void check_outputs(const Request& request) {
 
 std::string as_typed(const Request& request) {
   const std::string& value = request.probe.value;
-  return request.command + (value.empty() ? "" : " --value " + value) +
+  return "memflame " + request.command + (value.empty() ? "" : " --value " + value) +
          as_typed(request.probe.target);
 }
 

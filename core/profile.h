@@ -46,8 +46,8 @@ struct Reconciliation {
 // What a reader must know to judge the picture.
 struct Meta {
   std::string title;
-  // The probe and its target as the user asked: "alloc -p 812". For an input of another tool, the
-  // tool and what it ran: "perf record -g ./server". Command lines belong in no other field,
+  // As the user asked: "memflame alloc -p 812", or for an input of another tool "perf record -g
+  // ./server". Command lines belong in no other field,
   // because transformed() hides the secrets in this one, and leaves it out for --anonymise.
   std::string command;
   std::string host;

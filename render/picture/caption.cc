@@ -34,16 +34,9 @@ void append(std::string& list, std::string_view item, std::string_view separator
   list += item;
 }
 
-// Whether memflame itself was run with this command, and not the tool that wrote an input.
-bool is_own(std::string_view command) {
-  constexpr std::array<std::string_view, 6> own{"alloc", "brk", "mmap", "fault", "kernel", "leaks"};
-  const std::string_view first = command.substr(0, command.find(' '));
-  return std::find(own.begin(), own.end(), first) != own.end();
-}
-
 std::string origin(const Meta& meta) {
   std::string line;
-  append(line, (is_own(meta.command) ? "memflame " : "") + meta.command, "");
+  append(line, meta.command, "");
   if (!meta.host.empty()) append(line, "on " + meta.host, " · ");
   if (meta.seconds > 0) append(line, seconds_text(meta.seconds), " · ");
   return line;

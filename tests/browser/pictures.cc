@@ -29,7 +29,7 @@ void add(Profile& profile, const Path& path, int64_t bytes, int64_t blocks) {
 Profile server() {
   Profile p;
   p.types = {{"live", Unit::bytes}, {"live-count", Unit::count}};
-  p.meta.command = "alloc -p 812";
+  p.meta.command = "memflame alloc -p 812";
   p.meta.host = "web-3";
   p.meta.seconds = 60.02;
   p.meta.reconciliation = {{"VmRSS growth", 124675686, 126249103}};
@@ -105,7 +105,7 @@ Profile pages() {
   Profile p;
   p.types = {{"gained", Unit::pages}, {"released", Unit::pages}};
   p.shown = 0;
-  p.meta.command = "fault --comm postgres -d 10";
+  p.meta.command = "memflame fault --comm postgres -d 10";
   p.meta.host = "db-1";
   p.meta.seconds = 10;
   p.meta.reconciliation = {{"VmRSS growth", 126263296, 127107072}};
@@ -131,7 +131,7 @@ Profile pages() {
 Profile nothing() {
   Profile p;
   p.types = {{"live", Unit::bytes}};
-  p.meta.command = "alloc -- true";
+  p.meta.command = "memflame alloc -- true";
   p.meta.host = "web-3";
   p.meta.seconds = 0.03;
   p.losses.add(Loss::live_table_full, 17, 4096);
@@ -144,7 +144,7 @@ Profile many_losses() {
     p.losses.add(static_cast<Loss>(i), 1000 * (i + 1), 123457 * static_cast<int64_t>(i + 1));
   p.meta.reconciliation = {{"VmSize growth", 98000000, 120000000},
                            {"[heap] growth", 8000000, 8000000}};
-  p.meta.command = "alloc -- ./server";
+  p.meta.command = "memflame alloc -- ./server";
   for (int i = 0; i < 60; ++i) p.meta.command += " --option-" + std::to_string(i) + "=WWWWWWWW";
   return p;
 }
@@ -174,7 +174,7 @@ Profile hostile() {
     add(p, {{"root", process}, {name, user}, {name, inlined}, {"leaf", user}}, size + 1, 1);
     size += 5000;
   }
-  p.meta.command = "alloc -- '<script>alert(\"command\")</script>' ]]>";
+  p.meta.command = "memflame alloc -- '<script>alert(\"command\")</script>' ]]>";
   p.meta.host = "\"><script>alert('host')</script>";
   p.meta.notes = {"</text><script>alert('note')</script>\x03"};
   return p;

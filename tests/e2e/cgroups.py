@@ -128,7 +128,7 @@ def containers():
               profile.sum("live-count", f"container {ident[:12]}", "many_stacks", "reach_leaf"), count)
     equal("a single container needs no frame", one.profile().roots, {"many_stacks"})
     equal("blocks in it", one.profile().sum("live-count", "reach_leaf"), 500)
-    equal("as typed", one.summary()["command"], f"alloc --container {ID_B[:12]}")
+    equal("as typed", one.summary()["command"], f"memflame alloc --container {ID_B[:12]}")
     done = run("alloc", "--container", "a1b", "-d", "1", status=1)
     check("2 containers" in done.stderr and ID_A[:12] in done.stderr, f"ambiguous: {done.stderr}")
     for target in (first, second, beside):

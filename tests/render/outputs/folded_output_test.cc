@@ -93,7 +93,7 @@ TEST_CASE("the header says what the stacks do not, in comments that no tool take
   Profile p = bytes();
   push(p, {"server"}, 5120, FrameKind::process);
   p.meta = {.title = "Of \"mine\" 3",
-            .command = "alloc -p 812",
+            .command = "memflame alloc -p 812",
             .host = "web-3",
             .seconds = 12.5,
             .sampling = "1 in 97 faults",
@@ -105,7 +105,7 @@ TEST_CASE("the header says what the stacks do not, in comments that no tool take
   CHECK(text ==
         "# memflame folded unit=bytes value=live total=5120\n"
         "# memflame title=\"Of \\\"mine\\\" 3\"\n"
-        "# memflame command=\"alloc -p 812\"\n"
+        "# memflame command=\"memflame alloc -p 812\"\n"
         "# memflame host=\"web-3\"\n"
         "# memflame seconds=\"12.5\"\n"
         "# memflame sampling=\"1 in 97 faults\"\n"

@@ -27,7 +27,7 @@ Profile example() {
   p.add(p.push(main, "f", FrameKind::user, "lib", "a.c", 1), std::array<int64_t, 2>{4096, 2});
   p.add(p.push(main, "f", FrameKind::user, "lib", "a.c", 2), std::array<int64_t, 2>{1, 1});
   p.meta = {.title = "T",
-            .command = "alloc -p 1",
+            .command = "memflame alloc -p 1",
             .host = "h",
             .seconds = 0.25,
             .reconciliation = {{"VmRSS growth", INT64_MAX, INT64_MIN}},
@@ -43,7 +43,7 @@ TEST_CASE("the document is as promised") {
   CHECK(json["format"] == "memflame-profile");
   CHECK(json["version"] == 1);
   CHECK(json["title"] == "T");
-  CHECK(json["command"] == "alloc -p 1");
+  CHECK(json["command"] == "memflame alloc -p 1");
   CHECK(json["host"] == "h");
   CHECK(json["seconds"] == 0.25);
   CHECK(json["shown"] == 0);

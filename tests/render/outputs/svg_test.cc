@@ -136,7 +136,7 @@ TEST_CASE("the root is at the bottom of a flame graph and at the top of an icicl
 TEST_CASE("title, subtitle and losses") {
   Profile p = bytes();
   add(p, {"main"}, 124675686);
-  p.meta.command = "alloc -p 812";
+  p.meta.command = "memflame alloc -p 812";
   p.meta.host = "web-3";
   p.meta.seconds = 60;
   p.meta.reconciliation = {{"VmRSS growth", 124675686, 126249103}};
@@ -324,7 +324,7 @@ TEST_CASE("golden: a small picture without its script and style") {
   Profile p;
   p.types = {{"live", Unit::bytes}, {"live-count", Unit::count}};
   p.meta = {.title = "Golden",
-            .command = "alloc -p 1",
+            .command = "memflame alloc -p 1",
             .host = "host",
             .seconds = 1.5,
             .reconciliation = {{"VmRSS growth", 5000, 5120}},

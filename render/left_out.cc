@@ -75,7 +75,7 @@ std::vector<std::string> left_out(const Output& output, const Profile& profile) 
                  f.kind == FrameKind::jit;
         });
       },
-      "which frames are of the kernel, inlined or made at run time");
+      "which frames are kernel, inlined or JIT code");
   check(
       marks,
       [&] {
@@ -88,7 +88,7 @@ std::vector<std::string> left_out(const Output& output, const Profile& profile) 
   check(
       errors,
       [&] { return any_type(profile, [](const ValueType& t) { return t.variance != no_column; }); },
-      "how far off estimates may be");
+      "the errors of estimates");
   check(
       fractions,
       [&] { return any_type(profile, [](const ValueType& t) { return t.decimals != 0; }); },

@@ -22,7 +22,7 @@ void check_render_options(const RenderOptions& options) {
   require(options.font_size >= 6 && options.font_size <= 48, "the font size must be 6 to 48 px");
   require(options.min_width.value_or(0) >= 0 && options.min_width.value_or(0) < options.width,
           "the smallest width of a frame must be 0 to that of the picture, in px");
-  require(options.max_depth >= 2, "at least 2 levels must be drawn");
+  require(options.max_depth >= 2, "a picture must have room for at least 2 levels");
   require(options.row_height == 0 ||
               (options.row_height >= options.font_size && options.row_height <= 200),
           "the height of a frame must be that of the font to 200 px");

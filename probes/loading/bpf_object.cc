@@ -119,7 +119,7 @@ void BpfObject::load(const bpf::config& config) {
       throw Error("the kernel refused the BPF program (" + why +
                       "): run as root, or with CAP_BPF and CAP_PERFMON",
                   ExitCode::requirement);
-    throw Error("the kernel did not take the BPF program (" + why + "): " + reason_in_log(),
+    throw Error("the kernel rejected the BPF program (" + why + "): " + reason_in_log(),
                 ExitCode::requirement);
   }
   globals_ = static_cast<bpf::globals*>(map_data(bpf_map__fd(bss), sizeof(bpf::globals)));
@@ -196,7 +196,7 @@ void BpfObject::walk_bytes(int fd, size_t key_size, size_t value_size,
 
 void BpfObject::update_bytes(std::string_view name, const void* key, const void* value) {
   if (bpf_map_update_elem(map(name), key, value, BPF_ANY) != 0)
-    throw Error("the kernel did not take an entry of the table " + std::string(name) + ": " +
+    throw Error("no entry could be written to the table " + std::string(name) + ": " +
                 std::strerror(errno));
 }
 

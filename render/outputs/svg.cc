@@ -71,9 +71,8 @@ void append_root(std::string& out, const SvgPicture& picture, double head, doubl
                                                     : picture.options.title,
                       replaced));
   out +=
-      "</title>\n<desc>Boxes are functions; the width of each is its share of the total, and from "
-      "the "
-      "root on each lies within the width of the one before it.</desc>\n<style>\n";
+      "</title>\n<desc>Boxes are functions; the width of each is its share of the total, and each "
+      "box lies within the width of its caller.</desc>\n<style>\n";
   out += asset(picture.options.script ? "picture_all.css" : "picture.css");
   out += colours(picture.palette, picture.options);
   out += "</style>\n";

@@ -208,7 +208,7 @@ Rgb Palette::change_colour(double share) const {
 
 Palette parse_palette(std::string_view text, const std::string& origin) {
   const PaletteJson json = PaletteJson::parse(text, nullptr, false);
-  if (!json.is_object()) fail(origin, "this is not JSON with an object in it");
+  if (!json.is_object()) fail(origin, "this is not a JSON object");
   Palette palette;
   const PaletteJson& name = member(json, origin, "name");
   if (!name.is_string()) fail(origin, "'name' needs a text");

@@ -198,8 +198,7 @@ export class App {
     else this.change({ zoom: view === view.look.root ? null : view.hash });
   }
 
-  // A box of narrow ones zooms to their caller, where they are wider; if that is zoomed already,
-  // they are listed.
+  // A box of narrow ones zooms to their caller, where they are wider; at their caller it lists them.
   choose(box) {
     if (box.view) this.zoom(box.view);
     else if (box.caller === this.zoomed || !box.caller.parent) this.listNarrow(box);

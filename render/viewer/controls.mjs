@@ -20,9 +20,9 @@ export function makeControls(host, { measures, inOrderOfTime }) {
       type: "search", placeholder: "Search (regular expression)", spellcheck: false,
       title: "Find frames by regular expression (/)", "aria-label": "search for frames by regular expression",
     }),
-    sameCase: button("Aa", "Capital letters matter (c)", { "aria-pressed": "false" }),
+    sameCase: button("Aa", "Match case (c)", { "aria-pressed": "false" }),
     matched: element("span", { className: "mf-matched", role: "status" }),
-    previous: button("‹", "The match before (N)", { "aria-label": "the match before" }),
+    previous: button("‹", "Previous match (N)", { "aria-label": "previous match" }),
     next: button("›", "The next match (n)", { "aria-label": "the next match" }),
     measure: choice("what widths mean (m)", measures.map(({ id, label }) => [id, label])),
     direction: choice("direction of stacks (v)", inOrderOfTime

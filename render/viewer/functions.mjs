@@ -17,7 +17,7 @@ export function beyondOf({ tree, measure, hidden, focus }) {
 export function gapsOf(look) {
   const { tree, measure } = look, more = beyondOf(look), count = tree.about.functionsLeft;
   if (!tree.merged) return "";
-  if (!more) return "only of the boxes in this picture: what is merged has no names";
+  if (!more) return "only the boxes in this picture; merged frames have no names";
   return count ? `${commas(count)} smaller functions are not listed; their self is ${measure.human(more.left)}` : "";
 }
 

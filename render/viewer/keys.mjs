@@ -2,7 +2,7 @@
 // What keys do, and what help says about them: [keys, as help shows them, what, act(app, box)].
 const keys = [
   [["Enter"], "Click, Enter", "zoom into a box; a caller around it zooms out", (app, box) => app.choose(box)],
-  [[" ", "ContextMenu"], "Right click, long touch, Space", "what else can be done with a box", (app, box) => app.openMenuAt(box)],
+  [[" ", "ContextMenu"], "Right click, long touch, Space", "open the menu of a box", (app, box) => app.openMenuAt(box)],
   [[], "Arrow keys", "go to callers, callees and neighbours", null],
   [["Home"], "Home", "go to the zoomed box", (app) => app.goTo(app.middle)],
   [["Escape"], "Esc", "close what is open, else back one step", (app) => app.closeOrBack()],
@@ -11,7 +11,7 @@ const keys = [
   [["n"], "n, N", "next and previous match", (app) => app.matches.step(1)],
   [["N"], "", "", (app) => app.matches.step(-1)],
   [["c"], "c", "capital letters matter in searches", (app) => app.controls.sameCase.click()],
-  [["m"], "m", "other figures as widths", (app) => app.cycle("measure")],
+  [["m"], "m", "change what widths mean", (app) => app.cycle("measure")],
   [["v"], "v", "callers first: what reaches the last functions of stacks", (app) => app.cycle("direction")],
   [["s"], "s", "callers and callees of the function", (app, box) => app.lookAround(frameOf(box))],
   [["h"], "h", "hide the function: its callees become its callers'", (app, box) => app.hide(frameOf(box))],

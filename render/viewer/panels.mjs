@@ -34,7 +34,7 @@ export class Table {
     this.filter.addEventListener("input", () => this.fill());
     this.rows = element("tbody");
     this.heads = new Map(heads.map(([id, text]) => {
-      const button = element("button", { type: "button", title: "sort; again for the other way round" }, text);
+      const button = element("button", { type: "button", title: "sort; click again to reverse" }, text);
       button.addEventListener("click", () => sort(this.order === id ? `-${id}` : id));
       return [id, element("th", { scope: "col" }, button)];
     }));

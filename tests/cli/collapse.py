@@ -71,14 +71,14 @@ def inputs():
 
 
 def command_lines():
-    text = (b"desc: --massif-out-file=/home/me/x\ncmd: ./server --password=hunter2 shownword\ntime_unit: i\n"
+    text = (b"desc: --massif-out-file=/srv/me/x\ncmd: ./server --password=hunter2 shownword\ntime_unit: i\n"
             b"#-----------\nsnapshot=0\n#-----------\ntime=0\nmem_heap_B=7\nmem_heap_extra_B=0\n"
             b"mem_stacks_B=0\nheap_tree=empty\n")
     for options, shown in (([], True), (["--anonymise"], False)):
         for form in ("folded", "json", "svg"):
             out, _ = collapse("--format", form, *options, stdin=text)
             equal(f"{form} {options}: the secret", "hunter2" in out, False)
-            for word in ("shownword", "/home/me"):
+            for word in ("shownword", "/srv/me"):
                 equal(f"{form} {options}: {word}", word in out, shown)
 
 

@@ -71,7 +71,7 @@ TEST_CASE("what a format has no place for is told") {
   p.add(p.push({}, "f", FrameKind::kernel, "ext4", "a.c", 1), std::array<int64_t, 3>{-1, 2, 3});
   CHECK(told("svg").empty());
   CHECK(told("pprof") ==
-        std::vector<std::string>{"how far off estimates may be", "fractions: figures are rounded"});
+        std::vector<std::string>{"the errors of estimates", "fractions: figures are rounded"});
   CHECK(told("json").empty());
   CHECK(told("csv") == std::vector<std::string>{"the modules of frames"});
 }

@@ -115,8 +115,8 @@ class Collapser {
     RE2::Replace(&raw, offset_, "");
     if (raw.starts_with('(')) return;
     std::vector<std::string> parts = split(raw);
-    // Each part is compared with the module's name and may take it, and parts times the length of the name
-    // may be too much.
+    // Each part is compared with the module's name and may take it, and parts times the length of
+    // the name may be too much.
     constexpr size_t most_bytes = size_t{1} << 28U;
     if (parts.size() > most_bytes / (module.size() + pc.size() + 1))
       lines_.fail("a frame of too many functions in a module of so long a name");

@@ -117,8 +117,8 @@ TEST_CASE("a palette by its name, by its file, and neither") {
 }
 
 TEST_CASE("errors say what is wrong, and where") {
-  CHECK(error_of("{") == "palette my.json: this is not JSON with an object in it");
-  CHECK(error_of("[]") == "palette my.json: this is not JSON with an object in it");
+  CHECK(error_of("{") == "palette my.json: this is not a JSON object");
+  CHECK(error_of("[]") == "palette my.json: this is not a JSON object");
   CHECK(error_of("{}") == "palette my.json: 'name' is missing");
   CHECK(error_of(with(mem(), "\"match\": \"#", "\"match\": \"")) ==
         "palette my.json: 'match' needs colours like \"#40c080\"");

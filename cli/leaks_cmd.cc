@@ -26,8 +26,9 @@ po::options_description leaks_options() {
   options.add_options()("kernel", po::bool_switch(),
                         "watch the kernel's own allocations; needs no target");
   options.add_options()("older", po::value<uint64_t>()->value_name("MS"),
-                        "count blocks at least MS milliseconds old (default: 500). 0: all of "
-                        "them, from sums that the kernel keeps, which is cheapest");
+                        "count blocks at least MS milliseconds old (default: 500), and those that "
+                        "ended processes left. 0: all of them, from sums that the kernel keeps, "
+                        "which is cheapest");
   options.add_options()("top", po::value<uint64_t>()->value_name("N"),
                         "print N stacks (default: 10)");
   options.add_options()("sort", one_of("WHAT", {"size", "count"}), "size (default) or count");

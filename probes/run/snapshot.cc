@@ -32,15 +32,18 @@ Amount amount_of(const int64_t* sum) {
           static_cast<double>(sum[bpf::first_variance + 1])};
 }
 
-ByStack from_blocks(const BpfObject& object, const SnapshotOptions& options, uint64_t now) {
+// What a process has not freed when it ends is of interest at any age.
+ByStack from_blocks(const SnapshotSource& source, const SnapshotOptions& options, uint64_t now) {
+  source.catch_up();  // which processes have ended comes this way
+  const Spaces& spaces = source.processes.spaces();
   ByStack stacks;
-  object.for_each<bpf::block_key, bpf::block>(
+  source.probe.object.for_each<bpf::block_key, bpf::block>(
       "blocks", [&](const bpf::block_key& key, const bpf::block& block) {
         LiveStack& stack = stacks[block.hash];
         const Amount amount = amount_of(block);
         const uint64_t age = now - std::min(now, block.time_ns);
         stack.live += amount;
-        if (age < options.older_ns) return;
+        if (age < options.older_ns && !spaces.has_ended(SpaceId{key.space})) return;
         stack.old += amount;
         if (options.blocks) stack.blocks.push_back({key.address, block.size, age});
       });
@@ -96,8 +99,7 @@ Snapshot take_snapshot(const SnapshotSource& source, const SnapshotOptions& opti
   Snapshot snapshot;
   snapshot.time_ns = monotonic_ns();
   const bool by_blocks = options.older_ns != 0 || options.blocks;
-  ByStack found =
-      by_blocks ? from_blocks(source.probe.object, options, snapshot.time_ns) : from_sums(source);
+  ByStack found = by_blocks ? from_blocks(source, options, snapshot.time_ns) : from_sums(source);
   source.catch_up();  // stacks are announced before they have blocks
   for (auto& [key, stack] : without_copies(source.stacks, std::move(found))) {
     if (stack.live.bytes == 0 && stack.live.blocks == 0) continue;

@@ -42,8 +42,9 @@ struct LiveStack {
 };
 
 struct SnapshotOptions {
-  uint64_t older_ns = 0;  // blocks of this age or more are of interest
-  bool blocks = false;    // each of them, not only their sums
+  // Blocks of this age or more are of interest, and those of ended processes at any age.
+  uint64_t older_ns = 0;
+  bool blocks = false;  // each of them, not only their sums
 };
 
 struct Snapshot {

@@ -249,6 +249,11 @@ def counts():
     target.end()
     done = run("leaks", "--older", "0", "60", "--", "sh", "-c", "exit 7", status=7)
     equal("a last report when the command ends", done.stdout.count(" live in "), 1)
+    # What a process leaves when it ends is outstanding, however short the process was.
+    done = run("leaks", "60", "--", example("alloc_truth"))
+    head = next(filter(None, map(HEAD.match, done.stdout.splitlines())))
+    check(head["blocks"] != "0", done.stdout)
+    equal("of an ended process all", (head["old_bytes"], head["old_blocks"]), (head["bytes"], head["blocks"]))
     # SIGTERM ends it, too.
     sleeper = Leaks("60", "--", "sleep", "5", stdout=subprocess.DEVNULL)
     sleeper.process.send_signal(signal.SIGTERM)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Attaches to a busy program and detaches fifty times: no impossible figure, nothing left in the target
+"""Attaches to a busy program and detaches ten times (in long tests fifty): no impossible figure, nothing left in the target
 or the kernel."""
 import signal
 
-from lib import SLOW, Memflame, Target, check, equal, own_libraries, path, wait_until
+from lib import LONG, SLOW, Memflame, Target, check, equal, own_libraries, path, wait_until
 from proc import changed_code, orphaned_programs, programs
 
 MOST, LEAST, MAILBOXES, THREADS = 527, 16, 4096, 8  # of alloc_storm
@@ -13,7 +13,7 @@ with open("/proc/mounts", encoding="utf-8") as stream:
 storm = Target("alloc_storm", "--forever", env=own_libraries("alloc_storm"))
 storm.begin()
 seen = 0
-for cycle in range(5 if SLOW else 50):
+for cycle in range(50 if LONG else 5 if SLOW else 10):
     memflame = Memflame("alloc", "-p", storm.pid, "-d", "0.05").wait()
     profile = memflame.profile()
     total, count = profile.sum("total"), profile.sum("total-count")

@@ -28,6 +28,7 @@ for name in ("SUDO_UID", "SUDO_GID", "SUDO_USER", "SUDO_COMMAND"):
 MEMFLAME = os.path.abspath(os.environ["MEMFLAME"])
 EXAMPLES = os.path.abspath(os.environ["EXAMPLES"])
 SLOW = "MEMFLAME_KERNEL_BOOT" in os.environ
+LONG = "MEMFLAME_LONG_TESTS" in os.environ  # scripts/test full
 PATIENCE = 300 if SLOW else 60  # seconds until something is taken for hanging
 
 USAGE, REQUIREMENT, LOSSY, COMMAND_FAILED, NOT_EXECUTABLE, NOT_FOUND = 2, 3, 4, 125, 126, 127

@@ -7,55 +7,87 @@
 #include <cstdio>
 #include <exception>
 #include <iostream>
+#include <utility>
 
 #include "cli/drawing_options.h"
 #include "cli/output_file.h"
+#include "core/error.h"
 #include "core/units.h"
 #include "probes/run/live_run.h"
 
 namespace memflame {
 
+Interim::Interim(const Request& request) : request_(request), triggers_(request.conditions) {}
+
+void Interim::begin(LiveRun& run) {
+  if (triggers_.asks_for(Condition::Figure::pressure) && !run.memory_pressure())
+    throw Error(
+        "--when pressure: this kernel does not tell it (/proc/pressure/memory, or the control "
+        "group's memory.pressure, cannot be read)",
+        ExitCode::requirement);
+}
+
 bool Interim::look(LiveRun& run, double seconds) {
-  if (again_ && !is_busy_) start(run, seconds);
+  if (again_ && !is_busy_) start(run, seconds, *std::exchange(again_, std::nullopt));
+  const std::string why = due(run, seconds);
+  if (why.empty()) return true;
+  if (is_busy_)
+    again_ = why;
+  else
+    start(run, seconds, why);
   return true;
+}
+
+std::string Interim::due(LiveRun& run, double seconds) {
+  std::string why = triggers_.due(seconds);
+  if (!triggers_.wants_reading(seconds)) return why;
+  const std::string condition =
+      triggers_.due(Reading{.seconds = seconds,
+                            .rss = static_cast<double>(run.resident_bytes()),
+                            .pressure = run.memory_pressure().value_or(0)});
+  return why.empty() || condition.empty() ? why + condition : condition + ", " + why;
 }
 
 void Interim::asked(LiveRun& run, double seconds) {
   if (is_busy_) {
-    again_ = true;
+    again_ = "SIGUSR1";
     return say("SIGUSR1: another picture follows when this one is written");
   }
-  start(run, seconds);
+  start(run, seconds, "SIGUSR1");
 }
 
 void Interim::end(LiveRun&, double) {
   if (writer_.joinable()) writer_.join();
 }
 
-void Interim::start(LiveRun& run, double seconds) {
+void Interim::start(LiveRun& run, double seconds, const std::string& why) {
   end(run, seconds);
-  again_ = false;
-  ++number_;
   Recording recording = run.so_far();
   recording.meta.seconds = seconds;
   recording.meta.notes.emplace_back("so far: the run continues");
+  if (why != "SIGUSR1") recording.meta.notes.push_back("written because of " + why);
   is_busy_ = true;
-  writer_ = std::jthread([this, recording = std::move(recording)]() mutable {
-    try {
-      write(recording);
-    } catch (const std::exception& error) {
-      say(std::string("SIGUSR1: ") + error.what());
-    }
-    is_busy_ = false;
-  });
+  writer_ =
+      std::jthread([this, number = ++number_, why, recording = std::move(recording)]() mutable {
+        try {
+          write(recording, number, why);
+        } catch (const std::exception& error) {
+          say(why + ": " + error.what());
+        }
+        is_busy_ = false;
+      });
 }
 
-void Interim::write(Recording& recording) const {
-  const bool beside = is_file(request_.output);
-  const std::string path = numbered_name(
-      beside ? request_.output
-             : "memflame-" + std::to_string(::getpid()) + std::string(request_.format->suffix),
-      request_.format->suffix, number_);
+// Beside the output, or in the current folder if that is not a file.
+std::string Interim::path_of(unsigned number) const {
+  const std::string path = is_file(request_.output) ? request_.output
+                                                    : "memflame-" + std::to_string(::getpid()) +
+                                                          std::string(request_.format->suffix);
+  return numbered_name(path, request_.format->suffix, number);
+}
+
+void Interim::write(Recording& recording, unsigned number, const std::string& why) const {
+  const std::string path = path_of(number);
   std::array<char, 32> seconds{};
   std::snprintf(seconds.data(), seconds.size(), "%.1f", recording.meta.seconds);
   const Profile profile =
@@ -64,10 +96,13 @@ void Interim::write(Recording& recording) const {
       path, [&](std::ostream& out) { request_.format->write(out, profile, request_.render); },
       request_.readers);
   const ValueType& type = profile.types[profile.shown];
-  say("so far, after " + std::string(seconds.data()) + " s: " + type.name + " " +
+  say("so far, after " + std::string(seconds.data()) + " s (" + why + "): " + type.name + " " +
       human(profile.total(profile.shown), type) + " on " +
       std::to_string(profile.touched().size()) + " stacks -> " + path +
-      (beside ? "" : ", as the output is not a file"));
+      (is_file(request_.output) ? "" : ", as the output is not a file"));
+  // The one before is complete only now, so there are never fewer than --keep.
+  if (request_.keep != 0 && number > request_.keep)
+    ::unlink(path_of(number - request_.keep).c_str());
 }
 
 // In one write, so that lines of two threads stay apart.

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Pictures while a run goes on: SIGUSR1 requests one.
+// Pictures while a run goes on: at SIGUSR1, and when triggers ask for one.
 #pragma once
 
 #include <atomic>
 #include <thread>
 
 #include "cli/probe_cmd.h"
+#include "cli/triggers.h"
 
 namespace memflame {
 
@@ -14,21 +15,26 @@ namespace memflame {
 // up names and writes the file, so that the kernel's records are read meanwhile.
 class Interim : public Watcher {
  public:
-  explicit Interim(const Request& request) : request_(request) {}
+  explicit Interim(const Request& request);
 
+  // Throws Error if a figure that a condition needs is not to be had.
+  void begin(LiveRun& run) override;
   bool look(LiveRun& run, double seconds) override;
   void asked(LiveRun& run, double seconds) override;
   void end(LiveRun&, double) override;
   bool wants_results(Recording&) override { return true; }
 
  private:
-  void start(LiveRun& run, double seconds);
-  void write(Recording& recording) const;
+  std::string due(LiveRun& run, double seconds);
+  void start(LiveRun& run, double seconds, const std::string& why);
+  void write(Recording& recording, unsigned number, const std::string& why) const;
+  std::string path_of(unsigned number) const;
   void say(const std::string& text) const;
 
   const Request& request_;
-  unsigned number_ = 0;  // of the last one
-  bool again_ = false;   // requested while one was being written
+  Triggers triggers_;
+  unsigned number_ = 0;               // of the last one
+  std::optional<std::string> again_;  // requested while one was being written; why
   std::atomic<bool> is_busy_ = false;
   std::jthread writer_;  // last member: it uses the others
 };

@@ -48,6 +48,35 @@ po::options_description measure_options(const Probe& probe, std::span<const Opti
   return options;
 }
 
+po::options_description trigger_options() {
+  po::options_description options("While it runs");
+  options.add_options()(
+      "when", po::value<std::vector<std::string>>()->composing()->value_name("CONDITION"),
+      "write a numbered picture of the run so far when CONDITION becomes true: 'every 10m', 'rss > "
+      "2G', 'growth > 100M/h' (of resident memory, over ten minutes), 'pressure > 10' (percent of "
+      "time in which tasks wait for memory). Can be repeated");
+  options.add_options()("keep", po::value<unsigned>()->value_name("N"),
+                        "keep only the newest N of these pictures (default: all)");
+  return options;
+}
+
+void read_trigger_options(const po::variables_map& values, Request& request) {
+  if (values.count("when") != 0)
+    for (const std::string& text : values["when"].as<std::vector<std::string>>())
+      request.conditions.push_back(parse_condition(text));
+  const bool by_processes = std::any_of(request.conditions.begin(), request.conditions.end(),
+                                        [](const Condition& condition) {
+                                          return condition.figure == Condition::Figure::rss ||
+                                                 condition.figure == Condition::Figure::growth;
+                                        });
+  if (by_processes && request.probe.target.whole_system())
+    throw Error("--when rss and growth are about processes: name them, " + target_choices(),
+                ExitCode::usage);
+  take(values, "keep", request.keep);
+  if (values.count("keep") != 0 && request.keep == 0)
+    throw Error("--keep 0: at least one picture is kept", ExitCode::usage);
+}
+
 po::options_description report_options() {
   po::options_description options("Report");
   options.add_options()(
@@ -168,6 +197,7 @@ Request request_of(const Probe& probe, const po::variables_map& values, const Ar
     extension->read(values, request);
     return request;
   }
+  read_trigger_options(values, request);
   std::string format;
   take(values, "format", format);
   request.format = &output_for(format, request.output);
@@ -192,6 +222,7 @@ CommandPage page_of(const Probe& probe, const Extension* extension) {
   }
   page.options.push_back(
       drawing_options(extension != nullptr ? extension->formats : "", extension != nullptr));
+  if (extension == nullptr) page.options.push_back(trigger_options());
   page.options.push_back(report_options());
   return page;
 }

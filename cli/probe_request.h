@@ -10,6 +10,7 @@
 #include "cli/command_page.h"
 #include "cli/commands.h"
 #include "cli/output_file.h"
+#include "cli/triggers.h"
 #include "probes/options.h"
 #include "probes/probe.h"
 #include "render/output.h"
@@ -26,6 +27,8 @@ struct Request {
   const Output* format = nullptr;  // null: no picture
   std::string output, summary;
   Readers readers = Readers::by_umask;  // of both; run_request() sets it
+  std::vector<Condition> conditions;    // that ask for a picture of the run so far
+  unsigned keep = 0;                    // the newest of them that are kept; 0 = all
   bool strict = false, verbose = false, pid_in_root = false;
 };
 

@@ -140,7 +140,8 @@ Cgroups::Cgroups(const std::vector<CgroupName>& names)
     : mount_(cgroup2_mount(read_file("/proc/self/mountinfo"))) {
   if (mount_.point.empty())
     throw Error(
-        "cgroup v2 is not mounted here, and processes are told apart by it: mount it (mount -t "
+        "cgroup v2 is not mounted here, and memflame tells processes apart by it: mount it (mount "
+        "-t "
         "cgroup2 cgroup2 /sys/fs/cgroup), or name processes with -p",
         ExitCode::requirement);
   for (const CgroupName& wanted : names) {
@@ -153,15 +154,15 @@ Cgroups::Cgroups(const std::vector<CgroupName>& names)
   learn_names();
 }
 
-// The folder of a path as /proc/PID/cgroup has it.
-std::string Cgroups::folder_of(const std::string& path) const {
-  const bool is_part = mount_.root != "/" && path.starts_with(mount_.root);
-  return mount_.point + (is_part ? path.substr(mount_.root.size()) : path);
+std::string folder_of(const CgroupMount& mount, const std::string& path) {
+  const bool is_part =
+      mount.root != "/" && (path == mount.root || path.starts_with(mount.root + "/"));
+  return mount.point + (is_part ? path.substr(mount.root.size()) : path);
 }
 
 uint64_t Cgroups::id_of(pid_t pid) const {
   const std::string path = cgroup2_path(read_file(proc_path(pid, "cgroup")));
-  return path.empty() ? 0 : id_of_folder(folder_of(path));
+  return path.empty() ? 0 : id_of_folder(folder_of(mount_, path));
 }
 
 std::string Cgroups::find(const CgroupName& wanted) const {
@@ -237,12 +238,13 @@ std::string Cgroups::find_container(std::string id) const {
   }
   const auto& [whole, path] = *found.begin();
   if (path.empty())
-    throw Error("--container " + id +
-                    ": it is in a cgroup of v1 alone, which is not followed: name its processes "
-                    "instead, -p " +
-                    listed(pids[whole]),
-                ExitCode::requirement);
-  return find_path(folder_of(path));
+    throw Error(
+        "--container " + id +
+            ": it is only in a cgroup of v1, which memflame does not follow: name its processes "
+            "instead, -p " +
+            listed(pids[whole]),
+        ExitCode::requirement);
+  return find_path(folder_of(mount_, path));
 }
 
 std::string Cgroups::find_unit(const std::string& name) const {

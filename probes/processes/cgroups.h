@@ -38,6 +38,9 @@ std::string container_in(std::string& path);
 // The cgroup v2 path in the text of /proc/PID/cgroup, its line "0::/path"; "" for none.
 std::string cgroup2_path(std::string_view proc_cgroup);
 
+// The folder of such a path.
+std::string folder_of(const CgroupMount& mount, const std::string& path);
+
 class Cgroups {
  public:
   // Finds the named cgroups. Throws Error: requirement without cgroup v2, failure if one does not
@@ -48,6 +51,7 @@ class Cgroups {
   const std::vector<uint64_t>& ids() const { return ids_; }
   // The processes that are in these cgroups, or below, now.
   std::vector<pid_t> pids() const;
+  const std::vector<std::string>& folders() const { return folders_; }
 
   // The id of the cgroup that a process is in; 0 if it is unknown.
   uint64_t id_of(pid_t pid) const;
@@ -56,7 +60,6 @@ class Cgroups {
   std::string name(uint64_t id);
 
  private:
-  std::string folder_of(const std::string& path) const;
   std::string find(const CgroupName& wanted) const;
   std::string find_path(const std::string& name) const;
   std::string find_container(std::string id) const;

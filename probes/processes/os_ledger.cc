@@ -101,6 +101,12 @@ std::vector<pid_t> OsLedger::pids() const {
   return pids;
 }
 
+int64_t OsLedger::resident_bytes() const {
+  int64_t bytes = 0;
+  for (const pid_t pid : living()) bytes += parse_resident(read_file(proc_path(pid, "statm")));
+  return bytes;
+}
+
 std::vector<pid_t> OsLedger::living() const {
   std::set<pid_t> living;
   for (const auto& [id, entry] : entries_)

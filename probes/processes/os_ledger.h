@@ -50,6 +50,7 @@ class OsLedger {
   int64_t captured(const Recording& recording, size_t column) const;
 
   std::vector<pid_t> pids() const;
+  int64_t resident_bytes() const;     // of those that live, now; pages they share count for each
   std::vector<pid_t> living() const;  // of these, the ones that have not ended
 
  private:

@@ -60,6 +60,16 @@ void Processes::read_log() {
   sideband_.drain([this](const SidebandRecord& record) { spaces_.take(record); });
 }
 
+std::optional<double> Processes::memory_pressure() const {
+  if (!cgroups_) return parse_pressure(read_file("/proc/pressure/memory"));
+  std::optional<double> most;
+  for (const std::string& folder : cgroups_->folders()) {
+    const std::optional<double> here = parse_pressure(read_file(folder + "/memory.pressure"));
+    if (here && here > most) most = here;
+  }
+  return most;
+}
+
 void Processes::poll_os() {
   const uint64_t now = monotonic_ns();
   if (target_.whole_system() || now < next_reading_ns_) return;

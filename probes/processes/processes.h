@@ -49,6 +49,8 @@ class Processes {
   // Takes over what has been mapped up to now.
   void read_log();
   uint64_t log_records_lost() const { return sideband_.lost(); }
+  // See LiveRun.
+  std::optional<double> memory_pressure() const;
   // Keeps recent figures of the OS, because a process that is killed leaves none.
   void poll_os();
 

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <thread>
 
+#include "core/units.h"
 #include "probes/unique_fd.h"
 
 namespace memflame {
@@ -71,6 +72,22 @@ ProcessStat parse_stat(const std::string& line) {
     if (field >= 16) stat.children_ticks += number;
   }
   return stat;
+}
+
+int64_t parse_resident(const std::string& statm) {
+  std::istringstream fields(statm);
+  int64_t size = 0;
+  int64_t resident = 0;
+  return fields >> size >> resident ? resident * page_bytes : 0;
+}
+
+std::optional<double> parse_pressure(const std::string& text) {
+  constexpr std::string_view before = "some avg10=";
+  if (!text.starts_with(before)) return std::nullopt;
+  std::istringstream number(text.substr(before.size()));
+  double percent = 0;
+  if (!(number >> percent)) return std::nullopt;
+  return percent;
 }
 
 bool has_our_root(pid_t pid) {

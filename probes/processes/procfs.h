@@ -49,6 +49,12 @@ struct ProcessStat {
 };
 ProcessStat parse_stat(const std::string& line);
 
+// Bytes that are resident, by the text of /proc/PID/statm; 0 if the process is gone.
+int64_t parse_resident(const std::string& statm);
+// Percent of the last ten seconds in which some task waited, by the text of /proc/pressure/memory
+// or a control group's memory.pressure; none if there is no such text.
+std::optional<double> parse_pressure(const std::string& text);
+
 std::vector<MapsLine> parse_maps(std::string_view text);
 std::optional<std::vector<MapsLine>> read_maps(pid_t pid);
 

@@ -2,6 +2,8 @@
 // A run in progress, as its observers see it.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <span>
 
 #include "core/recording.h"
@@ -22,6 +24,12 @@ class LiveRun {
   virtual Recording recording_of(std::span<const LiveStack* const> stacks, bool by_count) = 0;
   // What was seen so far: without the figures of the OS, and without notes.
   virtual Recording so_far() = 0;
+
+  // Resident memory of all watched processes together, now, in bytes.
+  virtual int64_t resident_bytes() const = 0;
+  // Percent of the last ten seconds in which some task waited for memory: the most of the watched
+  // control groups, else of the system. None if the kernel does not tell (CONFIG_PSI).
+  virtual std::optional<double> memory_pressure() const = 0;
 };
 
 }  // namespace memflame

@@ -39,6 +39,8 @@ class Session : public LiveRun {
   Snapshot snapshot(const SnapshotOptions& options) override;
   Recording recording_of(std::span<const LiveStack* const> stacks, bool by_count) override;
   Recording so_far() override;
+  int64_t resident_bytes() const override { return processes_.os().resident_bytes(); }
+  std::optional<double> memory_pressure() const override { return processes_.memory_pressure(); }
 
   // Everything seen, as a value; the session is used up.
   Recording finish();

@@ -62,3 +62,10 @@ TEST_CASE("a process's path in cgroup v2 is that of its line 0") {
   CHECK(cgroup2_path("0::/\n") == "/");
   CHECK(cgroup2_path("4:memory:/b\n").empty());
 }
+
+TEST_CASE("the folder of a path, below a mount that shows a part of the hierarchy") {
+  CHECK(folder_of({"/sys/fs/cgroup", "/"}, "/a/b") == "/sys/fs/cgroup/a/b");
+  CHECK(folder_of({"/cg", "/a"}, "/a/b") == "/cg/b");
+  CHECK(folder_of({"/cg", "/a"}, "/a") == "/cg");
+  CHECK(folder_of({"/cg", "/a"}, "/ab/c") == "/cg/ab/c");  // another one's, whose name begins alike
+}

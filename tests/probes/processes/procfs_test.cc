@@ -105,3 +105,12 @@ TEST_CASE("a process is called what it was started as") {
   CHECK(name_of_process(::getpid(), "exe", "sed") == "sed");
   CHECK(name_of_process(::getpid(), "12", "") == "12");  // this is another program
 }
+
+TEST_CASE("resident memory and pressure, by the kernel's texts") {
+  CHECK(parse_resident("2500 700 300 10 0 400 0\n") == 700 * 4096);
+  CHECK(parse_resident("") == 0);
+  CHECK(parse_pressure("some avg10=1.25 avg60=0.10 avg300=0.00 total=12\nfull avg10=0.5\n") ==
+        1.25);
+  CHECK(parse_pressure("") == std::nullopt);
+  CHECK(parse_pressure("full avg10=0.5\n") == std::nullopt);
+}

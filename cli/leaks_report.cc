@@ -65,7 +65,8 @@ class Writer {
                        " s: " + amount(report.live, "live in") +
                        change(report.live, report.live_before);
     if (report.older_ns != 0)
-      text += "; older than " + age_text(report.older_ns) + ": " + amount(report.old);
+      text += "; older than " + age_text(report.older_ns) +
+              (report.has_ended ? " or of ended processes: " : ": ") + amount(report.old);
     text += " on " + with_commas(static_cast<int64_t>(report.stacks)) +
             (report.stacks == 1 ? " stack" : " stacks");
     if (report.top.size() < report.stacks)

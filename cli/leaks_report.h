@@ -28,8 +28,9 @@ struct Report {
   Amount live;         // of all blocks
   std::optional<Amount> live_before;
   uint64_t older_ns = 0;
-  Amount old;         // of blocks that are old enough
-  size_t stacks = 0;  // stacks with such blocks
+  bool has_ended = false;  // some of `old` is of ended processes, at any age
+  Amount old;              // of blocks that are old enough
+  size_t stacks = 0;       // stacks with such blocks
   std::vector<ReportedStack> top;
   bool by_count = false;
   std::string sampling;  // how it was sampled, in words; "" = all figures are exact

@@ -145,6 +145,7 @@ void LeaksWriter::print(LeaksLook& look) {
                 .live = snapshot.live,
                 .live_before = live_before_,
                 .older_ns = options_.older_ns,
+                .has_ended = !snapshot.ended.empty(),
                 .old = snapshot.old,
                 .stacks = 0,
                 .top = {},

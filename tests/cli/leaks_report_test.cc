@@ -75,6 +75,9 @@ TEST_CASE("blocks of an age are set apart from all") {
       text.starts_with("[16:30:01] 5.0 s: 33.3 KiB live in 11 blocks; older than 500 ms: 29.3 KiB "
                        "in 10 blocks on 1 stack\n"));
   CHECK(text.find("more stack") == std::string::npos);
+  report.has_ended = true;
+  CHECK(report_text(report, false).find("older than 500 ms or of ended processes: 29.3 KiB") !=
+        std::string::npos);
 }
 
 TEST_CASE("estimates have their standard error, rounded up") {

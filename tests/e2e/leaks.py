@@ -15,8 +15,9 @@ from lib import (LOSSY, MEMFLAME, PATIENCE, USAGE, Memflame, Profile, check, equ
 TICK = 0.3  # seconds between two reports
 HEAD = re.compile(
     r"\[\d\d:\d\d:\d\d\] (?P<seconds>[\d.]+) s: (?P<bytes>[\d,]+) B live in (?P<blocks>[\d,]+) blocks?"
-    r"(?P<change> \([^)]*\))?(; older than (?P<age>\d+ m?s|[\d.]+ s): (?P<old_bytes>[\d,]+) B in "
-    r"(?P<old_blocks>[\d,]+) blocks?)? on (?P<stacks>[\d,]+) stacks?(, the top \d+ by \w+)?$")
+    r"(?P<change> \([^)]*\))?(; older than (?P<age>\d+ m?s|[\d.]+ s)( or of ended processes)?: "
+    r"(?P<old_bytes>[\d,]+) B in (?P<old_blocks>[\d,]+) blocks?)? on (?P<stacks>[\d,]+) stacks?"
+    r"(, the top \d+ by \w+)?$")
 STACK = re.compile(r"  (?P<bytes>[\d,]+) B( ± [\d,]+ B)? in (?P<blocks>[\d,]+)( ± [\d,]+)? blocks?"
                    r"(?P<change> \([^)]*\))?(, (?P<process>.*))?$")
 # The kernel skips hits, of any process, that interrupt another hit, and counts them.
@@ -250,7 +251,7 @@ def counts():
     done = run("leaks", "--older", "0", "60", "--", "sh", "-c", "exit 7", status=7)
     equal("a last report when the command ends", done.stdout.count(" live in "), 1)
     # What a process leaves when it ends is outstanding, however short the process was.
-    done = run("leaks", "60", "--", example("alloc_truth"))
+    done = run("leaks", "--bytes", "60", "--", example("alloc_truth"))
     head = next(filter(None, map(HEAD.match, done.stdout.splitlines())))
     check(head["blocks"] != "0", done.stdout)
     equal("of an ended process all", (head["old_bytes"], head["old_blocks"]), (head["bytes"], head["blocks"]))

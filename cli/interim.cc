@@ -32,7 +32,7 @@ bool Interim::look(LiveRun& run, double seconds) {
   const std::string why = due(run, seconds);
   if (why.empty()) return true;
   if (is_busy_)
-    again_ = why;
+    ask_again(why);
   else
     start(run, seconds, why);
   return true;
@@ -50,10 +50,17 @@ std::string Interim::due(LiveRun& run, double seconds) {
 
 void Interim::asked(LiveRun& run, double seconds) {
   if (is_busy_) {
-    again_ = "SIGUSR1";
+    ask_again("SIGUSR1");
     return say("SIGUSR1: another picture follows when this one is written");
   }
   start(run, seconds, "SIGUSR1");
+}
+
+void Interim::ask_again(const std::string& why) {
+  if (!again_)
+    again_ = why;
+  else if (again_->find(why) == std::string::npos)
+    *again_ += ", " + why;
 }
 
 void Interim::end(LiveRun&, double) {
@@ -101,8 +108,7 @@ void Interim::write(Recording& recording, unsigned number, const std::string& wh
       std::to_string(profile.touched().size()) + " stacks -> " + path +
       (is_file(request_.output) ? "" : ", as the output is not a file"));
   // The one before is complete only now, so there are never fewer than --keep.
-  if (request_.keep != 0 && number > request_.keep)
-    ::unlink(path_of(number - request_.keep).c_str());
+  if (request_.keep != 0 && number > request_.keep) remove_output(path_of(number - request_.keep));
 }
 
 // In one write, so that lines of two threads stay apart.

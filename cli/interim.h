@@ -28,6 +28,7 @@ class Interim : public Watcher {
   std::string due(LiveRun& run, double seconds);
   void start(LiveRun& run, double seconds, const std::string& why);
   void write(Recording& recording, unsigned number, const std::string& why) const;
+  void ask_again(const std::string& why);
   std::string path_of(unsigned number) const;
   void say(const std::string& text) const;
 

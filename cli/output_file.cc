@@ -154,6 +154,11 @@ void write_output(const std::string& path, const std::function<void(std::ostream
   }
 }
 
+void remove_output(const std::string& path) {
+  const Destination to = destination_of(path);
+  if (to.type == S_IFREG) ::unlinkat(to.place.folder.get(), to.place.name.c_str(), 0);
+}
+
 std::unique_ptr<std::ostream> open_lines(const std::string& path, Readers readers) {
   if (is_stdout(path)) return std::make_unique<std::ostream>(std::cout.rdbuf());
   if (const std::optional<int> descriptor = descriptor_named(path))

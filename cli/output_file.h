@@ -34,6 +34,9 @@ bool is_file(const std::string& path);
 // name if that is not how it ends.
 std::string numbered_name(const std::string& path, std::string_view suffix, unsigned number);
 
+// Removes a file that write_output() has made; does nothing if there is none.
+void remove_output(const std::string& path);
+
 // Refuses early what would fail late: a missing or unwritable folder.
 void require_writable(const std::string& path);
 

@@ -76,7 +76,7 @@ void Accounting::finish(const LoadedProbe& probe, Rows& rows) {
     const bool empty = std::all_of(values.begin(), values.end(), [](int64_t v) { return v == 0; });
     if (empty) return;
     // Each copy of a stack is one event, wherever its figures were added up.
-    const bool is_copy = bpf::is_copy_key(key) != 0;
+    const bool is_copy = is_copy_key(key);
     const int64_t events = is_copy ? int64_t{copies.insert(key).second} : events_of(sums);
     rows.add(key, "", values, events);
   };

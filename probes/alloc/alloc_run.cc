@@ -76,7 +76,7 @@ uint16_t AllocRun::number_of(const ProbedFunction& function) {
     return known.name == function.name && known.file == function.file;
   });
   if (same != functions_.end()) return static_cast<uint16_t>(same - functions_.begin());
-  if (functions_.size() > UINT16_MAX) return UINT16_MAX;
+  if (functions_.size() >= bpf::function_of_program) return UINT16_MAX;
   functions_.push_back(function);
   return static_cast<uint16_t>(functions_.size() - 1);
 }

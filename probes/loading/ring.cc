@@ -51,7 +51,7 @@ void Ring::consume() {
 void Ring::fetch(int timeout_ms) {
   ring_buffer__poll(ring_, waiting_.empty() ? timeout_ms : 0);
   // Most records wake nobody before the ring fills, so take what is there in any case.
-  ring_buffer__consume(ring_);
+  consume();
 }
 
 void Ring::fetch_more() {

@@ -74,7 +74,8 @@ void Governor::restate(const Reading& now) {
 
 void Governor::poll(LoadedProbe& probe, const OsLedger& os) {
   const double seconds = static_cast<double>(monotonic_ns()) / 1e9;
-  if (started_ && seconds - last_.seconds < interval_seconds) return;
+  if (started_ && seconds - looked_ < interval_seconds) return;
+  looked_ = seconds;
   const Reading now = read(probe, os.living());
   if (!started_) {
     started_ = true;

@@ -51,6 +51,7 @@ class Governor {
   Budget budget_;
   bool with_children_;
   Reading last_;
+  double looked_ = 0;  // when poll() last read anything
   bool started_ = false;
   double start_ = 0;
   double cpu_seconds_ = 0, cost_seconds_ = 0;  // of all that could be compared

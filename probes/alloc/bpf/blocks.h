@@ -56,7 +56,8 @@ __attribute__((noinline)) int enter(u64 key, const struct block* block, u32 chan
   if (!block) return 0;
   // The figures of copied stacks go to user space.
   struct sum* sum = is_copy_key(key) ? 0 : sum_of(key);
-  if (!sum && !is_copy_key(key)) return 0;
+  // The verifier of 6.1 rejects what clang makes of "!is_copy_key(key)".
+  if (!sum && key >> 62 != 3) return 0;
   s64 sign = change == block_is_gone ? -1 : 1;
   u32 column = change == block_is_new ? total : live;
   add_to(sum, key, column, sign * (s64)block->weight);

@@ -16,7 +16,7 @@ namespace {
 constexpr size_t max_pieces = 32;
 constexpr uint64_t max_piece = 1 << 15;          // bytes
 constexpr size_t max_instructions = 1 << 13;     // of a body
-constexpr size_t max_decoded = size_t{1} << 18;  // instructions of all pieces
+constexpr size_t max_decoded = size_t{1} << 20;  // instructions of all pieces
 constexpr uint64_t max_stub = 16;                // bytes of an entry of the linkage table
 constexpr uint64_t max_prologue = 128;           // bytes in which a site is looked for
 
@@ -60,6 +60,7 @@ const std::vector<Instruction>& FileCode::decoded(Extent extent) {
   if (!added || size > max_piece || decoded_count_ > max_decoded) return at->second;
   const ImageRange range = code_at(image_, elf_, extent.start, size);
   if (range.bytes.size() == size) at->second = decode_all(range.bytes, extent.start, long_nops_);
+  decoded_count_ += at->second.size();
   return at->second;
 }
 

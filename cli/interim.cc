@@ -85,7 +85,7 @@ void Interim::start(LiveRun& run, double seconds, const std::string& why) {
       });
 }
 
-// Beside the output, or in the current folder if that is not a file.
+// Next to the output, or in the current folder if the output is not a file.
 std::string Interim::path_of(unsigned number) const {
   const std::string path = is_file(request_.output) ? request_.output
                                                     : "memflame-" + std::to_string(::getpid()) +
@@ -107,11 +107,11 @@ void Interim::write(Recording& recording, unsigned number, const std::string& wh
       human(profile.total(profile.shown), type) + " on " +
       std::to_string(profile.touched().size()) + " stacks -> " + path +
       (is_file(request_.output) ? "" : ", as the output is not a file"));
-  // The one before is complete only now, so there are never fewer than --keep.
+  // Delete an old picture only now that the new one is complete: there are never fewer than --keep.
   if (request_.keep != 0 && number > request_.keep) remove_output(path_of(number - request_.keep));
 }
 
-// In one write, so that lines of two threads stay apart.
+// Makes a single write, so that lines of two threads do not mix.
 void Interim::say(const std::string& text) const {
   std::cerr << (request_.probe.status_line ? "\r\033[K" : "") + ("memflame: " + text + "\n");
 }

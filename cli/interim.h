@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Pictures while a run goes on: at SIGUSR1, and when triggers ask for one.
+// Writes pictures while a run goes on: at SIGUSR1, and when a condition of --when becomes true.
 #pragma once
 
 #include <atomic>
@@ -10,14 +10,14 @@
 
 namespace memflame {
 
-// Writes the result so far next to the output: heap.1.svg, heap.2.svg for heap.svg. If the output
-// is not a file, the picture is memflame-PID.1.svg in the current folder. A thread of its own looks
-// up names and writes the file, so that the kernel's records are read meanwhile.
+// The result so far goes next to the output: heap.1.svg, heap.2.svg for heap.svg. If the output is
+// not a file, the picture is memflame-PID.1.svg in the current folder. A thread of its own finds
+// names and writes the file, so that the kernel's records are read meanwhile.
 class Interim : public Watcher {
  public:
   explicit Interim(const Request& request);
 
-  // Throws Error if a figure that a condition needs is not to be had.
+  // Throws Error if the kernel does not give a figure that a condition needs.
   void begin(LiveRun& run) override;
   bool look(LiveRun& run, double seconds) override;
   void asked(LiveRun& run, double seconds) override;
@@ -34,10 +34,10 @@ class Interim : public Watcher {
 
   const Request& request_;
   Triggers triggers_;
-  unsigned number_ = 0;               // of the last one
-  std::optional<std::string> again_;  // requested while one was being written; why
+  unsigned number_ = 0;               // of the last picture
+  std::optional<std::string> again_;  // why another picture was requested while one was written
   std::atomic<bool> is_busy_ = false;
-  std::jthread writer_;  // last member: it uses the others
+  std::jthread writer_;  // last member, so that it ends before the members that it uses
 };
 
 }  // namespace memflame

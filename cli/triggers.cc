@@ -16,7 +16,7 @@ namespace memflame {
 namespace {
 
 constexpr double growth_window = 600;  // seconds
-constexpr double least_window = 60;    // growth over less than that is mostly how a program starts
+constexpr double least_window = 60;    // seconds; a program that starts grows quickly at first
 constexpr double quiet_before_next = 60;
 
 struct TimeUnit {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The user who typed the command: under sudo the user who called it, else the user that memflame
+// The user who typed the command: under sudo the user who called sudo, else the user that memflame
 // runs as. Outputs belong to that user, and a started program runs as that user.
 #pragma once
 
@@ -15,10 +15,10 @@ struct Caller {
   bool by_sudo = false;  // root runs on behalf of another user
 };
 
-// SUDO_UID and SUDO_GID count only for root. Throws Error if they are not numbers.
+// Reads SUDO_UID and SUDO_GID, but only as root. Throws Error if they are not numbers.
 Caller caller();
 
-// The name of a user, or "uid N" if there is none.
+// The name of a user, or "uid N" if it has none.
 std::string name_of_user(uid_t uid);
 
 }  // namespace memflame

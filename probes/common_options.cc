@@ -7,7 +7,7 @@
 namespace memflame {
 namespace {
 
-// In the order of Stacks.
+// In the order of enum Stacks.
 constexpr std::array stacks_words{OptionWord{"dwarf", "unwind tables; default"},
                                   OptionWord{"fp", "frame pointers"},
                                   OptionWord{"copy", "walked in user space: slow"}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Rows of options that several probes have.
+// Rows of options that several probes share.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,11 @@
 
 namespace memflame {
 
-// --every, at most. Rarer events would stand for more than sums of their squares can hold.
+// The largest N of --every. With a larger N the sums of squared weights would overflow.
 inline constexpr uint32_t most_every = 1U << 24;
 
 // --every N: keeps one event in N.
 OptionRow every_row(uint32_t& into, OptionGroup group, std::string help);
-// --kernel-stacks.
 OptionRow kernel_stacks_row(ProbeOptions& options);
 // How user stacks are taken.
 std::vector<OptionRow> stack_rows(ProbeOptions& options);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // An option of a probe as a row: its name, its value, its help, and the field that it sets. The
-// command line's parser, --help, the manual page and shell completion are all made of the rows.
+// command line's parser, --help, the manual page and shell completion are all made from the rows.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace memflame {
 
-// A word that an option takes, and what it means; "" where the word says it.
+// A word that an option takes, and its meaning; "" if the word explains itself.
 struct OptionWord {
   std::string_view name;
   std::string_view note{};
@@ -22,7 +22,8 @@ struct OptionWord {
 
 namespace option {
 
-// What an option takes. `into` is written when the option is given, and only within its limits.
+// The values that an option takes. If the option is given and its value is within the limits, the
+// parser writes it to `into`.
 struct Switch {
   bool* into;
 };
@@ -40,17 +41,17 @@ struct Percent {
 struct Text {
   std::string* into;
 };
-struct Texts {  // can be given several times
+struct Texts {  // the option may be repeated
   std::vector<std::string>* into;
-  std::vector<std::string> names{};  // that stand for a file
+  std::vector<std::string> names{};  // for completion: words that are accepted besides file names
 };
 struct Choice {
   std::span<const OptionWord> words;
-  std::function<void(size_t)> set;  // gets the place of the word
+  std::function<void(size_t)> set;  // gets the index of the word
 };
 using Value = std::variant<Switch, Number, Bytes, Percent, Text, Texts, Choice>;
 
-// Sets an enum whose values are in the order of the words.
+// Sets an enum. Its values must be in the order of the words.
 template <class Enum>
 Choice choice(std::span<const OptionWord> words, Enum& into) {
   return {words, [&into](size_t place) { into = static_cast<Enum>(place); }};
@@ -62,7 +63,7 @@ Choice choice(std::span<const OptionWord> words, std::optional<Enum>& into) {
 
 }  // namespace option
 
-// Under which heading an option is listed.
+// The heading that an option is listed under.
 enum class OptionGroup : uint8_t { target, measure, blocks };
 
 struct OptionRow {
@@ -73,7 +74,7 @@ struct OptionRow {
   OptionGroup group = OptionGroup::measure;
 };
 
-// "slab, pages or all"; with notes "dwarf (unwind tables), fp (frame pointers) or copy".
+// "slab, pages or all", and with notes "dwarf (unwind tables), fp (frame pointers) or copy".
 std::string words_without_notes(std::span<const OptionWord> words);
 std::string words_with_notes(std::span<const OptionWord> words);
 

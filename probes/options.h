@@ -17,11 +17,12 @@
 
 namespace memflame {
 
-// At most one of pids, comm, cgroups and command is set; none of them means the whole system.
+// At most one of pids, comm, cgroups and command is set. If none is set, the target is the whole
+// system.
 struct Target {
   std::vector<pid_t> pids;
-  std::string comm;                  // every process of that name, at most 15 bytes
-  std::vector<CgroupName> cgroups;   // every process in one of them or below
+  std::string comm;                  // every process of this name, at most 15 bytes
+  std::vector<CgroupName> cgroups;   // every process in one of these, or in a cgroup below it
   std::vector<std::string> command;  // argv of a program to start
   std::string user;                  // the user to start it as, as typed; empty = not given
   std::string runs_as;               // the user it is started as; empty = memflame's own
@@ -32,8 +33,8 @@ struct Target {
   }
 };
 
-// How user stacks are taken: by unwind tables, by frame pointers only, or as copies that are walked
-// in user space. In the order of bpf::stacks.
+// How user stacks are taken: by unwind tables, by frame pointers only, or as copies that memflame
+// walks in user space. In the order of bpf::stacks.
 enum class Stacks : uint8_t { dwarf, fp, copy };
 
 struct ProbeOptions;
@@ -46,10 +47,10 @@ class ProbeSettings {
   ProbeSettings& operator=(const ProbeSettings&) = delete;
   virtual ~ProbeSettings() = default;
 
-  // One row per option; it sets a field of this object or of `common`, which must outlive it.
+  // One row per option. A row sets a field of this object or of `common`; both must outlive it.
   virtual std::vector<OptionRow> rows(ProbeOptions& common) = 0;
-  // Called when the whole command line is read; may change `common`. Throws Error(usage) for
-  // options that contradict each other.
+  // Called when the whole command line has been read; may change `common`. Throws Error(usage) if
+  // options contradict each other.
   virtual void settle(ProbeOptions& /*common*/) {}
   // "filtered: …" for each option that leaves something out.
   virtual std::vector<std::string> filters_in_words() const { return {}; }
@@ -57,16 +58,16 @@ class ProbeSettings {
   virtual bool wants_summary() const { return false; }
 };
 
-// The options of a run. These fields are for every probe.
+// The options of a run, as far as they are for every probe.
 struct ProbeOptions {
   Target target;
-  std::shared_ptr<ProbeSettings> own;  // of one probe; copies share it, unchanged; null = none
+  std::shared_ptr<ProbeSettings> own;  // the probe's own options, shared by copies; null = none
   std::string value;                   // a name of Probe::values; empty = the first
   std::optional<double> seconds;
   Stacks stacks = Stacks::dwarf;
   uint32_t max_depth = 512;      // user frames, at most 1023
-  uint32_t max_table_mib = 256;  // of unwind tables, at most
-  uint32_t copy_kib = 64;        // of a copied stack, at most 64
+  uint32_t max_table_mib = 256;  // maximum for all unwind tables
+  uint32_t copy_kib = 64;        // maximum of a stack to copy, at most 64
   uint32_t check_every = 0;      // for tests: one walked stack in N goes to check_file, too
   std::string check_file;        // see stack_dump.h
   bool kernel_stacks = false;
@@ -75,9 +76,10 @@ struct ProbeOptions {
   // For probes that follow blocks (Probe::has_blocks).
   uint64_t min_size = 0, max_size = UINT64_MAX;  // sizes of the blocks that count
   uint32_t max_live = 0;  // entries of the live table; 0 = from the machine's memory
-  bool ages = false;      // blocks know when they were allocated
+  bool ages = false;      // keep the time at which each block was allocated
   // For probes on functions: gets each call, with the function's name; null = not wanted.
   std::function<void(const bpf::call_record&, const std::string& function)> on_call;
+  // The sizes of tables.
   uint32_t max_stacks = 131072;     // about 100 bytes of kernel memory each
   uint32_t max_spaces = 262144;     // address spaces
   uint32_t ring_bytes = 16u << 20;  // a power of two

@@ -18,7 +18,7 @@
 namespace memflame {
 namespace {
 
-constexpr int most_links = 40;  // as the kernel follows at once
+constexpr int most_links = 40;  // the kernel's own limit for a path (MAXSYMLINKS)
 constexpr int folder_flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
 
 [[noreturn]] void fail(const std::string& path) { throw Error(path + ": " + std::strerror(errno)); }
@@ -30,7 +30,7 @@ bool is_on_procfs(int folder) {
   return ::fstatfs(folder, &status) == 0 && status.f_type == PROC_SUPER_MAGIC;
 }
 
-// Walks along a path; what is ahead changes when a link is followed.
+// Walks along a path. When it follows a link, the link's target replaces it in the path ahead.
 class Walk {
  public:
   Walk(const std::string& path, bool make) : path_(path), make_(make) {
@@ -78,7 +78,7 @@ class Walk {
       errno = ELOOP;
       fail(path_);
     }
-    // What such a link says is not where it leads.
+    // The kernel resolves a link of procfs to an open file or process, not by the link's text.
     if (is_on_procfs(place_.folder.get())) return enter(0);
     std::array<char, PATH_MAX> target{};
     const ssize_t length =

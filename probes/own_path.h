@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Resolves paths step by step, so that a link of another user leads nowhere: memflame runs as root,
-// and others may write to the folder of its output.
+// Resolves paths step by step and refuses links of other users: memflame runs as root, and other
+// users may be able to write to the folder of its output.
 //
-// A link is followed if its owner is memflame's user or the caller (caller.h), if it is root's in a
-// folder of root's, or if nobody else can write to its folder.
+// A link is followed in three cases: memflame's user or the caller (caller.h) owns it; root owns
+// the link and its folder; only root, memflame's user or the caller can write to its folder.
 #pragma once
 
 #include <sys/stat.h>
@@ -15,27 +15,28 @@
 
 namespace memflame {
 
-// A name in a folder that is held open, so that nobody can move another folder under it.
+// A name in a folder. The folder is held open, so nobody can put another folder in its place.
 struct FilePlace {
   UniqueFd folder;
-  std::string name;  // "." if the path names a folder by its end: "/", "x/."
+  std::string name;  // "." if the path ends in a slash or a dot: "/", "x/", "x/."
 
   // The entry itself, not the target of a link; none if it does not exist. Throws Error.
   std::optional<struct stat> status() const;
 };
 
-// The place a path leads to. `follow_last`: also follow a link at the end. At most 40 links are
-// followed. Throws Error for a missing folder and for a link that may not be followed.
+// The place that a path leads to. `follow_last`: also follow a link at the end. Throws Error if a
+// folder is missing, a link may not be followed, or there are more than 40 links.
 FilePlace place_of(const std::string& path, bool follow_last = false);
 
 // Whether a link at this place may be followed.
 bool may_follow(const FilePlace& place, const struct stat& link);
 
-// A new file for writing, in place of what had that name. It belongs to the caller. Throws Error.
+// Creates a file for writing and replaces an existing one of that name. The file belongs to the
+// caller. Throws Error.
 UniqueFd create_file(const FilePlace& place, mode_t mode);
 
-// Opens a folder for reading. With `make`, missing ones are created (0700), but not in a folder
-// that belongs to neither root nor memflame's user. Throws Error.
+// Opens a folder for reading. With `make`, creates missing folders (0700), but only inside of
+// folders that belong to root or memflame's user. Throws Error.
 UniqueFd open_folder(const std::string& path, bool make);
 
 }  // namespace memflame

@@ -62,7 +62,7 @@ const ProbeValue& value_named(const Probe& probe, std::string_view name) {
 }
 
 void Accounting::finish(const LoadedProbe& probe, Rows& rows) {
-  // Where a column is in the kernel's sums: the variances have places of their own there.
+  // The place of each column in the kernel's sums, which keep all variances behind the figures.
   std::vector<size_t> places;
   size_t figures = 0;
   size_t variances = bpf::first_variance;
@@ -75,7 +75,7 @@ void Accounting::finish(const LoadedProbe& probe, Rows& rows) {
     for (const size_t place : places) values.push_back(sums[place]);
     const bool empty = std::all_of(values.begin(), values.end(), [](int64_t v) { return v == 0; });
     if (empty) return;
-    // Each copy of a stack is one event, wherever its figures were added up.
+    // Each copy of a stack is one event, even if its figures are in several tables.
     const bool is_copy = is_copy_key(key);
     const int64_t events = is_copy ? int64_t{copies.insert(key).second} : events_of(sums);
     rows.add(key, "", values, events);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A probe: one BPF object, how it is attached, and what becomes of its records. The table of all
-// probes is in probe.cc; a new probe is a folder and a row there.
+// A probe: one BPF object, how it is attached, and how its records become rows. probe.cc has the
+// table of all probes; a new probe is a folder and a row there.
 #pragma once
 
 #include <cstddef>
@@ -29,17 +29,17 @@ struct RunInfo;
 struct ProbeValue {
   std::string_view name;
   std::string_view help;
-  size_t column;  // the one of `types` below that is drawn
+  size_t column;  // index in Probe::types of the column that is drawn
 };
 
 // One line of --help's examples.
 struct ProbeExample {
-  std::string_view arguments;  // what follows "memflame PROBE"
+  std::string_view arguments;  // the words behind "memflame PROBE"
   std::string_view meaning;
 };
 
-// One run of a probe, in user space: attaches the probe, and turns its events into rows. Sums made
-// in the kernel need no events and use most of the base class as it is.
+// One run of a probe, in user space: attaches the probe, and turns its events into rows. A probe
+// whose sums are made in the kernel gets no events, and uses most of this class as it is.
 class Accounting {
  public:
   Accounting() = default;
@@ -47,32 +47,31 @@ class Accounting {
   Accounting& operator=(const Accounting&) = delete;
   virtual ~Accounting() = default;
 
-  // Attaches the probe. Which processes are targets is known, and what they have mapped.
+  // Attaches the probe. The targets and their mappings are already known.
   virtual void attach(LoadedProbe&, Spaces&) = 0;
   // A file with code has come into a watched space. True if functions in it are probed now.
   virtual bool attach_module(LoadedProbe&, const Module&) { return false; }
 
-  // A space is watched from now on. A fresh one has just become another program and holds only what
-  // the kernel put there; others can be read in /proc if the process still lives.
+  // A space is watched from now on. If `fresh`, exec has just made it and it holds only what the
+  // kernel put there. Otherwise /proc shows what it holds, if the process still lives.
   virtual void begin(SpaceId, pid_t, bool /*fresh*/) {}
   virtual void fork(SpaceId /*parent*/, SpaceId /*child*/) {}
-  // A process is watched, from before the probe is attached or from later on.
+  // A process is a target. Called before attach(), for each process that exists by then.
   virtual void on_target(pid_t) {}
-  // Called as soon as the record is read.
+  // A process has begun, changed or ended. Called as soon as the record is read from the ring.
   virtual void on_process(const bpf::space_record&) {}
-  // Counting has begun; counting has ended.
-  virtual void armed() {}
-  virtual void disarmed() {}
+  virtual void armed() {}     // counting has begun
+  virtual void disarmed() {}  // counting has ended
   virtual void on_event(const bpf::event_record&) {}
   virtual void on_call(const bpf::call_record&) {}
   // A record that only this probe sends: its type is bpf::record_own or above.
   virtual void on_own_record(std::span<const std::byte> /*record*/) {}
   // About every 10 ms while counting.
   virtual void on_poll(LoadedProbe&, const OsLedger&) {}
-  // True if going on would do harm: counting then ends, whatever the user asked for.
+  // True if the run must end because it would do harm. Counting ends then in any case.
   virtual bool wants_end() const { return false; }
-  // For a look at a running run: what the stack with this key ends in, and its group. False leaves
-  // the stack out, because its memory belongs to another one too.
+  // For a snapshot: adds what the stack with this key ends in, and its group. False leaves the
+  // stack out, because its memory belongs to another stack, too.
   virtual bool place(const LoadedProbe&, const StackLog&, uint64_t /*key*/, RawStack&,
                      std::string& /*group*/) {
     return true;
@@ -80,19 +79,19 @@ class Accounting {
   // Whether figures are estimates, and the rate in words: "1 sample per 512 KiB"; "" = not known.
   virtual bool is_sampled() const { return false; }
   virtual std::string sampling_in_words() const { return ""; }
-  // Adds the rows. The default takes the kernel's sums, and those of copied stacks. Also called
+  // Adds the rows. The default takes the kernel's sums and the sums of copied stacks. Also called
   // while counting goes on, so it must not change what is counted.
   virtual void finish(const LoadedProbe&, Rows&);
-  // How many events added to a stack's sums in the kernel; for the default of finish().
+  // The number of events that a stack's sums in the kernel contain; for the default of finish().
   virtual int64_t events_of(const int64_t* /*sums*/) const { return 0; }
   // Sets recording.meta.reconciliation and notes from the rows and the figures of the OS.
   virtual void reconcile(const LoadedProbe&, const OsLedger&, Recording&) {}
-  // Adds losses that only this probe can have. Called twice a second for the status line.
+  // Adds losses that only this probe can have. Called twice a second if there is a status line.
   virtual void add_losses(Losses&) const {}
-  // The recording is complete. Throws Error if nothing of its processes could be seen; may add
-  // notes.
+  // Called when the recording is complete. May add notes; throws Error if nothing of the processes
+  // could be seen.
   virtual void judge(Recording&) {}
-  // Adds facts that only this probe knows.
+  // Adds facts for --summary that only this probe knows.
   virtual void describe(RunInfo&) const {}
 };
 
@@ -102,9 +101,8 @@ struct Probe {
   std::string_view description;  // for --help: what is measured, in which unit
   std::string_view nothing;      // "no call of …": printed if nothing happened
   std::span<const ProbeValue> values;
-  std::span<const ProbeExample> examples{};  // beside those that all probes have
-  // Columns for options.value ("minor"/"major" for faults, pages for resident pages), and their
-  // variances if events are `sampled`.
+  std::span<const ProbeExample> examples{};  // besides those that all probes have
+  // The columns for options.value, and their variances if events are `sampled`.
   std::vector<ValueType> (*types)(const ProbeOptions& options, bool sampled);
   // Makes the options that only this probe has; null if it has none.
   std::unique_ptr<ProbeSettings> (*settings)() = nullptr;
@@ -112,18 +110,17 @@ struct Probe {
   void (*configure)(const ProbeOptions&, bpf::config&, BpfObject&);
   std::unique_ptr<Accounting> (*accounting)(const ProbeOptions&);
   bool has_blocks = false;    // follows blocks: its object has a map `blocks`
-  bool on_functions = false;  // attaches to functions in files, also in files that come later
+  bool on_functions = false;  // attaches to functions in files, also in files mapped later
   bool whole_system;          // can watch all processes at once
-  bool user_stacks = true;    // false: stacks are only the kernel's, and belong to no process
+  bool user_stacks = true;    // false: takes only kernel stacks, which belong to no process
 };
 
 std::span<const Probe* const> probes();
 
-// The defaults.
 ProbeOptions default_options(const Probe& probe);
 // One row for each option that sets a field of `options`.
 std::vector<OptionRow> option_rows(const Probe& probe, ProbeOptions& options);
-// Called when all rows are set. Throws Error(usage) for options that contradict each other.
+// Call it when all rows are set. Throws Error(usage) if options contradict each other.
 void settle_options(ProbeOptions& options);
 
 const ProbeValue& value_named(const Probe& probe, std::string_view name);  // "" = the first

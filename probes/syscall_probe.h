@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Probes on system calls: the classic tracepoints where tracefs can be reached, since they cost
-// only those who make these very calls, else the raw ones, which every system call on the machine
-// passes.
+// Attaches probes to system calls. Classic tracepoints cost only the processes that make these
+// calls, but need tracefs. Without tracefs the raw tracepoints are used, which every system call on
+// the machine passes.
 #pragma once
 
 #include <span>
@@ -16,8 +16,8 @@ struct LoadedProbe;
 // Keeps one of the two pairs of programs memflame_enter/_leave and memflame_raw_enter/_leave.
 void choose_syscall_programs(bpf::config& config, BpfObject& object);
 
-// Attaches that pair to the calls of these names ("brk"); the legs that leave first, which ignore
-// calls whose entry was not seen.
+// Attaches that pair to the calls of these names ("brk"). The programs on exits come first: they
+// ignore calls whose entry was not seen.
 void attach_syscalls(LoadedProbe& probe, std::span<const char* const> calls);
 
 }  // namespace memflame

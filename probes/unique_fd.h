@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A file descriptor that is closed when its owner goes.
+// A file descriptor that its owner closes when it is destroyed.
 #pragma once
 
 #include <unistd.h>

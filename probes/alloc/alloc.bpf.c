@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // The allocator probe: which stacks own the blocks that were allocated and not freed.
 //
-// What a probed function takes and gives is in the cookie of its probe (call_shape.h). The
-// outermost call of a thread is the one that counts: calloc() that calls malloc() is one block. It
-// is recognised by the stack alone: a call is nested while an earlier one's return address still
-// lies above it, and a return belongs to the call that it pops. So neither a missed return nor a
-// longjmp() out of an allocator can unbalance anything.
+// What a probed function takes and returns is in the cookie of its probe (call_shape.h). The
+// outermost call of a thread counts: a calloc() that calls malloc() is one block. The outermost
+// call is recognised by the stack alone: a call is nested while an earlier call's return address
+// still lies above it, and a return belongs to the call whose return address it pops. So neither a
+// missed return nor a longjmp() out of an allocator can unbalance anything.
 //
-// A block leaves the live table before free() or realloc() runs and enters it after malloc()
-// returned, so an address that another thread gets in between can never be mistaken.
+// A block leaves the live table before free() or realloc() runs, and enters it after malloc() has
+// returned. So if another thread gets the address in between, the two blocks are not mixed up.
 #include "../bpf/kernel_structs.h"
 #include "../bpf/shared.h"
 #include "bpf/call_shape.h"
@@ -19,28 +19,28 @@ struct rate rate SEC(".data.own") = {};
 
 struct probe_state {
   u64 sp;           // of the outermost call in flight, at its entry; 0 = none
-  u64 return_slot;  // what lay there, for a call without a return probe; 0 = the trampoline
-  u64 size;         // what it asks for
-  u64 probability;  // that such a block is kept; 0 = this one is not
-  u64 alignment;    // what it asks for, when sizes are to be as given
-  u64 out;          // where the pointer goes; 0 = it is returned
-  u64 pool;         // what the block will belong to; 0 = nothing
-  u64 key;          // stack
+  u64 return_slot;  // without a return probe: the return address at sp; 0 = the trampoline
+  u64 size;         // requested
+  u64 probability;  // with which such a block is kept; 0 = this one is not
+  u64 alignment;    // requested; only for usable sizes
+  u64 out;          // the address that the pointer is written to; 0 = it is returned
+  u64 pool;         // that the block will belong to; 0 = none
+  u64 key;          // of the stack
   u64 old_address;  // realloc: the block that was taken out of the table
   struct block old;
   u32 had_old, old_missed;
   u32 space;
-  u32 cleared;  // realloc of a kind that frees for size 0, whatever it returns
+  u32 cleared;  // a realloc() that frees its block because size is 0, whatever it returns
   struct call_shape shape;
-  // The last call of a function that may hand the block it frees on to another one.
-  u64 passed_on;         // 0 = none
-  u64 passed_on_sp;      // at its entry
-  u64 passed_on_return;  // what lay there
-  u64 passed_on_by;      // which function
+  // The last call of a function that may pass the block it frees on to another function.
+  u64 passed_on;         // the block's address; 0 = none
+  u64 passed_on_sp;      // at the call's entry
+  u64 passed_on_return;  // the return address that lay there
+  u64 passed_on_by;      // the function
   u64 marked_sp;         // see on_mark()
   u64 marked_block;
   u32 marked_family, freeing_family;
-  u32 freeing_mark;  // the function that said freeing_family, and one
+  u32 freeing_mark;  // the function whose mark set freeing_family, plus one
 };
 
 #include "bpf/origins.h"
@@ -61,8 +61,8 @@ ALWAYS_INLINE int on_allocate(struct pt_regs* ctx, struct process* process,
   if (call->sp) {
     int nested = in_flight(call, process->space, ctx->sp);
     if (nested && ctx->sp == call->sp && call->return_slot) {
-      // The same call again: the one before has thrown. Another function: the one before has jumped
-      // to it, and if this one can have a return probe, it is this one that returns.
+      // The same function at the same rsp: the earlier call has thrown. Another function: the
+      // earlier call has jumped to it; if it can have a return probe, its return ends the call.
       if (call->shape.function == shape.function) {
         nested = 0;
       } else if (!shape.own_end) {
@@ -86,7 +86,8 @@ ALWAYS_INLINE int on_allocate(struct pt_regs* ctx, struct process* process,
   if (!p || !is_kept(p)) {
     COUNT(passed_over, 1);
     p = 0;
-    // Calls that this function makes must not be taken for the program's.
+    // Follow the call all the same: calls inside of it must not count as the program's. A leaf
+    // makes none.
     if (shape.leaf && !call->had_old && !own.trace) return no_return;
   }
   call->key = p ? capture(ctx, process, 1) : 0;
@@ -106,12 +107,12 @@ ALWAYS_INLINE int on_allocate(struct pt_regs* ctx, struct process* process,
   return shape.own_end ? no_return : ask_for_return;
 }
 
-// A block's real size, if the word before it or the allocator's rules tell it.
+// A block's usable size, if the word before it or the allocator's rules tell it.
 ALWAYS_INLINE u64 real_size(struct call_shape shape, u64 address, u64 size, u64 alignment) {
   if (!own.usable) return size;
   if (shape.usable == usable_glibc) {
-    // malloc/malloc.c of glibc: the word before a block is the size of its chunk, with three flags.
-    // A block's chunk is eight bytes larger than it, and sixteen when it is mapped on its own.
+    // glibc, malloc/malloc.c: the word before a block is the size of its chunk, with three flags. A
+    // chunk is 8 bytes larger than its block, or 16 bytes if it has a mapping of its own.
     u64 chunk = 0;
     if (bpf_probe_read_user(&chunk, sizeof(chunk), (void*)(address - 8))) return size;
     return (chunk & ~7ULL) - (chunk & 2 ? 16 : 8);
@@ -120,12 +121,12 @@ ALWAYS_INLINE u64 real_size(struct call_shape shape, u64 address, u64 size, u64 
   return size;
 }
 
-// `sp`: at the entry of the call that returns.
+// `sp` is that at the entry of the call that returns.
 ALWAYS_INLINE void on_return(struct pt_regs* ctx, struct process* process, u64 sp) {
   struct thread* thread = known_thread();
   if (!thread) return;
   struct probe_state* call = &thread->state;
-  if (!call->sp || sp != call->sp) return;  // nested, or began before we watched
+  if (!call->sp || sp != call->sp) return;  // nested, or began before memflame watched
   call->sp = 0;
 
   struct call_shape shape = call->shape;
@@ -173,7 +174,7 @@ ALWAYS_INLINE void on_return(struct pt_regs* ctx, struct process* process, u64 s
 
 ALWAYS_INLINE void on_end(struct pt_regs* ctx, struct process* process, struct call_shape shape) {
   if (!shape.own_end) return on_return(ctx, process, ctx->sp);
-  // Nothing is probed beyond this jump, so the call's result cannot be seen.
+  // Nothing is probed behind this jump, so the call's result is not seen.
   struct thread* thread = known_thread();
   if (!thread || thread->state.sp != ctx->sp) return;
   struct probe_state* call = &thread->state;
@@ -182,8 +183,8 @@ ALWAYS_INLINE void on_end(struct pt_regs* ctx, struct process* process, struct c
   call->sp = 0;
 }
 
-// An exception inside such a call ends it: its frame is about to be left, and its remains on the
-// stack must not be taken for an open call.
+// An exception ends an open call that may throw: its frame is about to be left, and what remains on
+// the stack must not look like an open call.
 ALWAYS_INLINE void on_throw(struct pt_regs* ctx, struct process* process) {
   struct thread* thread = known_thread();
   if (!thread) return;
@@ -192,7 +193,7 @@ ALWAYS_INLINE void on_throw(struct pt_regs* ctx, struct process* process) {
     abandon(call, process->space);
 }
 
-// With --max-overhead: the programs' cost to the target. One run in sixteen is timed.
+// With --max-overhead: measures what the programs cost the target. One run in sixteen is timed.
 enum { timed_runs = 16, longest_run_ns = 500000 };
 ALWAYS_INLINE u64 start_clock(void) {
   if (!own.governed || bpf_get_prandom_u32() % timed_runs != 0) return 0;
@@ -260,8 +261,8 @@ int memflame_alloc_enter(struct pt_regs* ctx) {
 SEC("uretprobe")
 int memflame_alloc_return(struct pt_regs* ctx) { return on_return_probe(ctx); }
 
-// Both in one, where the kernel has session probes: what it returns at the entry says whether the
-// return is wanted. At the entry the instruction is the one that is probed.
+// Entry and return in one program, where the kernel has session probes. Its result at the entry
+// says whether the return is wanted. At the entry rip is the probed address.
 SEC("uprobe")
 int memflame_alloc_session(struct pt_regs* ctx) {
   if (ctx->ip == bpf_get_func_ip(ctx)) return on_entry(ctx);

@@ -50,8 +50,9 @@ std::vector<ValueType> types(const ProbeOptions&, bool sampled) {
   return all;
 }
 
-// The table's hash buckets take 16 bytes an entry from the start, its blocks about 80 bytes each as
-// they come: a bucket array of at most 1/256 of the memory, rounded down to a power of two.
+// The table's hash buckets take 16 bytes per possible entry from the start; the entries themselves
+// are allocated as blocks come. So the number of entries is a power of two whose buckets take at
+// most 1/256 of the memory.
 uint32_t live_entries() {
   std::ifstream file("/proc/meminfo");
   std::string word;
@@ -62,7 +63,7 @@ uint32_t live_entries() {
   return static_cast<uint32_t>(entries);
 }
 
-// Blocks of which --check knows that they were freed.
+// The number of freed blocks that --check remembers.
 constexpr uint32_t freed_entries = 1 << 16;
 
 // "3 %"
@@ -105,7 +106,7 @@ void configure(const ProbeOptions& options, bpf::config& config, BpfObject& obje
   if (in_kernel.count_calls == 0) object.leave_out("memflame_alloc_enter");
 }
 
-// The cost of a malloc and its free in a process that has the probes but is not watched.
+// Says what a malloc and its free cost in a process that has the probes but is not watched.
 void say_price(double entry_ns) {
   std::fprintf(stderr,
                "memflame: children are seen from their first instruction (--children exact): until "

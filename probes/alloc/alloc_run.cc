@@ -58,8 +58,9 @@ std::string candidate_kind(uint32_t kind) {
   }
 }
 
-// Allocators whose blocks have sizes that are known from outside: by the word before a block, by
-// size classes, or (musl 1.2.1 and later) because a block is as large as was asked for.
+// Whether the usable sizes of an allocator's blocks are known from outside: by the word before a
+// block (glibc), by size classes (jemalloc), or because a block's usable size is the requested one
+// (musl 1.2.1 and later).
 bool tells_usable_sizes(const std::string& allocator) {
   return allocator == "glibc" || allocator == "jemalloc" || allocator == "musl";
 }
@@ -161,7 +162,8 @@ void AllocRun::probed(uint16_t number) {
       static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
-// The allocator of a program that has just begun may be probed a moment after its first calls.
+// Whether the function was probed before the event that the candidate refers to. The allocator of a
+// program that has just begun may get its probes a moment after its first calls.
 bool AllocRun::saw_enough(const bpf::candidate_record& record) const {
   const auto probed_by = [&](uint64_t number, uint64_t time) {
     return number < functions_.size() && functions_[number].since != 0 &&
@@ -177,14 +179,15 @@ bool AllocRun::saw_enough(const bpf::candidate_record& record) const {
   }
 }
 
-// Files whose allocator also gives out blocks through functions without probes, as in browsers: too
-// many addresses come back that no probe saw. So many real errors would have ended the program.
+// Files whose allocator also allocates blocks in functions without probes, as in browsers. They are
+// recognised by the number of freed addresses that no probe saw: as many real errors would have
+// ended the program.
 std::set<std::string> AllocRun::files_with_unseen_doors(const bpf::counters& counters) const {
   const auto share_of_frees = [&](uint64_t percent, uint64_t least) {
     return std::max(least, counters.freed / 100 * percent);
   };
   std::map<std::string, uint64_t> never_given;  // by file
-  std::map<std::string, uint64_t> unsure;       // may be from before the probes: more are needed
+  std::map<std::string, uint64_t> unsure;       // blocks may be older than the probes: needs more
   for (const auto& [key, seen] : candidates_)
     if (std::get<0>(key) == bpf::candidate_never_allocated && seen.freed_by < functions_.size())
       never_given[functions_[seen.freed_by].file] += seen.events;
@@ -198,8 +201,8 @@ std::set<std::string> AllocRun::files_with_unseen_doors(const bpf::counters& cou
   return files;
 }
 
-// If calls were missed, an address without a known allocation may be valid, and an address that is
-// freed twice may have been allocated again in between.
+// Leaves out candidates that unseen calls may explain: an address without a known allocation may be
+// valid, and an address that was freed twice may have been allocated again in between.
 void AllocRun::leave_out_unsure(const bpf::counters& counters, Recording& recording) {
   const std::set<std::string> doors = files_with_unseen_doors(counters);
   const bool missed = counters.live_full_events + counters.no_state_events +
@@ -224,7 +227,7 @@ void AllocRun::leave_out_unsure(const bpf::counters& counters, Recording& record
         "mismatched frees there, and it has more blocks than are shown");
 }
 
-// The only kind: a candidate. The ring has aligned it.
+// The only kind of record is a candidate. The ring has aligned it.
 void AllocRun::on_own_record(std::span<const std::byte> bytes) {
   if (bytes.size() < sizeof(bpf::candidate_record)) return;
   const auto& record = *reinterpret_cast<const bpf::candidate_record*>(bytes.data());
@@ -255,7 +258,7 @@ void AllocRun::say_unknown_sizes(Recording& recording) const {
                                    unknown + ": what they allot is not known from outside");
 }
 
-// Files loaded during the run; at its start the same problem is an error.
+// For files that were loaded during the run; at its start the same problem is an error.
 void AllocRun::say_inlined(Recording& recording) const {
   std::set<std::string> known;
   for (const CustomFile& file : custom_files_)
@@ -265,7 +268,7 @@ void AllocRun::say_inlined(Recording& recording) const {
                                        hit.problem);
 }
 
-// A function that was never called explains an empty picture.
+// Lists the calls of each declared function: one that was never called explains an empty picture.
 void AllocRun::say_calls(const BpfObject& object, Recording& recording) const {
   constexpr size_t most_listed = 64;
   std::string text;
@@ -321,12 +324,12 @@ void AllocRun::judge(Recording& recording) {
     const std::optional<ElfImage> elf = ElfImage::open(image);
     return elf && has_go_code(image, *elf);
   };
-  // Functions of Go that the user has declared are probed.
+  // If the user has declared functions, they may be Go's, and those are probed.
   Unseen unseen = find_unseen(
       recording,
       {.allocates = allocates,
        .is_go = custom_.empty() ? FileFact(is_go) : FileFact([](const Module&) { return false; })});
-  if (unseen.seen == 0 && saw_calls_) unseen.seen = 1;  // by a file that is known no more
+  if (unseen.seen == 0 && saw_calls_) unseen.seen = 1;  // in a file that is no longer known
   std::string note = unseen_in_words(unseen, own_);
   if (!note.empty()) recording.meta.notes.push_back(std::move(note));
 }

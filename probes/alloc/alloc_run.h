@@ -26,14 +26,14 @@ namespace memflame {
 
 class BpfObject;
 
-// Declared functions whose calls are counted, at most.
+// Calls are counted only for functions with a number below this.
 inline constexpr uint32_t most_counted_functions = 4096;
 
 struct ProbedFunction {
   std::string name;       // "malloc"
   std::string allocator;  // "glibc", or the file's name
   std::string file;       // as the target names it
-  bool gives = false;     // blocks
+  bool gives = false;     // allocates blocks
   bool declared = false;  // by the user or a preset
   uint64_t since = 0;     // when its last probe was in place, CLOCK_MONOTONIC in ns; 0: not yet
 };
@@ -44,24 +44,24 @@ class AllocRun : public Accounting {
 
   const ProbeOptions& options() const { return options_; }
   const AllocOptions& own() const { return own_; }
-  // Some targets sample their blocks themselves and state each block's weight.
+  // Called if a target samples its blocks itself and states each block's weight.
   void target_samples() { target_samples_ = true; }
 
-  // The function's number, for call_shape.function. At most 65535 are distinguished.
+  // The function's number, for call_shape.function. Functions beyond 16 bits share the last number.
   uint16_t number_of(const ProbedFunction& function);
   const std::vector<ProbedFunction>& functions() const { return functions_; }
-  void probed(uint16_t number);  // all of its probes are in place
+  void probed(uint16_t number);  // all probes of the function are in place
   // Names of functions that were probed in several files.
   std::vector<std::string> shared_names() const;
 
-  // The files examined so far. Returns the entry for one, made if missing.
+  // The files examined so far, by device and inode. file() makes a missing entry.
   struct File {
     bool looked_at = false;
     bool allocates = false;
   };
   File& file(int fd);
 
-  // Where exceptions are thrown; probed once there is a call that they can end.
+  // Where exceptions are thrown. Probed as soon as a probed function may throw.
   struct ThrowSite {
     UniqueFd file;
     AllocatorSite site;
@@ -73,7 +73,7 @@ class AllocRun : public Accounting {
 
   const CustomFunctions& custom() const { return custom_; }
   void found_custom(int fd, const std::string& path, CustomFile file);
-  // Throws Error for a declared function that is missing or ambiguous.
+  // Throws Error if a declared function is missing or ambiguous.
   void require_custom() const;
 
   void attach(LoadedProbe& probe, Spaces& spaces) override;
@@ -95,7 +95,7 @@ class AllocRun : public Accounting {
   void judge(Recording& recording) override;
   void describe(RunInfo& info) const override;
 
-  // With AllocOptions::own_links.
+  // Used only with AllocOptions::own_links.
   ProcessLinks& process_links() { return process_links_; }
 
  private:
@@ -106,7 +106,7 @@ class AllocRun : public Accounting {
   void leave_out_unsure(const bpf::counters& counters, Recording& recording);
   void say_late_processes(Recording& recording) const;
 
-  // Kind, and the keys of the stacks that freed, allocated, and freed first.
+  // Kind, families, and the keys of three stacks: of the free, the allocation, and the first free.
   using CandidateKey = std::tuple<uint32_t, uint32_t, uint64_t, uint64_t, uint64_t>;
   struct Seen {
     uint64_t events = 0;
@@ -130,7 +130,7 @@ class AllocRun : public Accounting {
   std::vector<CandidateFile> candidates_of_custom_;
   std::map<CandidateKey, Seen> candidates_;
   uint64_t unsure_ = 0;  // frees that look wrong, but not everything before them was seen
-  std::map<uint32_t, uint64_t> unsure_of_;  // of never seen addresses, by the freeing function
+  std::map<uint32_t, uint64_t> unsure_of_;  // those of never seen addresses, by freeing function
   std::unique_ptr<Governor> governor_;
   bool saw_calls_ = false;
   ProcessLinks process_links_;

@@ -21,7 +21,7 @@ constexpr std::array children_words{
                "libraries (default with COMMAND)"},
     OptionWord{"none", "as --no-children"}};
 
-// Requested, then usable.
+// In the order of AllocOptions::usable_size: false, then true.
 constexpr std::array size_words{OptionWord{"requested", "default"},
                                 OptionWord{"usable", "what the allocator really allots"}};
 
@@ -81,7 +81,7 @@ void AllocOptions::settle_children(Target& target) {
                     std::string(children_words.at(static_cast<size_t>(*children_)).name) +
                     " are mutually exclusive",
                 ExitCode::usage);
-  // A child runs for a moment before its probes come; its correct frees would become candidates.
+  // A child runs for a moment before its probes come, so its correct frees would look wrong.
   if (check && children_ == Children::follow)
     throw Error("--check must see everything a child does: use --children exact or none",
                 ExitCode::usage);

@@ -16,13 +16,13 @@ class AllocOptions : public ProbeSettings {
   uint64_t sample_bytes = 0;   // mean distance of samples in allocated bytes; 0 = no sampling
   uint32_t every = 0;          // keep one block in N; 0 = all
   double max_overhead = 0;     // percent of the target's CPU time; 0 = no limit
-  bool usable_size = false;    // sizes as the allocator gives them
+  bool usable_size = false;    // count usable sizes instead of requested ones
   bool check = false;          // look for wrong frees
-  std::string symbols_prefix;  // names that begin with this, too
+  std::string symbols_prefix;  // also probe PREFIXmalloc, PREFIXfree, …; "" = none
   std::vector<std::string> alloc_specs, free_specs, presets;  // see custom.h
-  std::string object;  // only functions of files with this name or path
-  // Probes are put for the watched processes alone, for a child as soon as it has begun. False: for
-  // all processes that use the same files, so a child has them from the start.
+  std::string object;  // probe only files with this name or path
+  // True: only the watched processes get probes, a child soon after its start. False: all processes
+  // that use the same files get probes, so a child has them from its first instruction.
   bool own_links = false;
 
   std::vector<OptionRow> rows(ProbeOptions& common) override;

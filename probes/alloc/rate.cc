@@ -8,8 +8,8 @@
 namespace memflame {
 namespace {
 
-// The programs may run meanwhile. Any mixture of old and new fields is a valid rate, because a
-// block's weight follows from the probability with which it was sampled.
+// The programs may run meanwhile and see old and new fields mixed. Any mixture is a valid rate,
+// because a block's weight follows from the probability with which it was sampled.
 template <class T>
 void set(T& field, T value) {
   __atomic_store_n(&field, value, __ATOMIC_SEQ_CST);

@@ -31,7 +31,8 @@ void attach_process_programs(const bpf::config& config, LoadedProbe& probe) {
   const auto attach = [&](const char* program, const char* tracepoint) {
     probe.links.raw_tracepoint(probe.object.program(program), tracepoint);
   };
-  // Exit before exec before fork: a process that is born while we attach is seen to end, too.
+  // Attach exit first, then exec, then fork: the end of every process whose fork is seen is seen,
+  // too.
   attach("memflame_exit", "sched_process_exit");
   if (probe.features.syscall_tracepoints)
     for (const SyscallEnd& row : syscall_ends)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A probe in the kernel: its object, and what the object's programs are attached to.
+// A probe in the kernel: its BPF object, and the links that attach the object's programs.
 #pragma once
 
 #include <cstddef>
@@ -16,11 +16,11 @@ struct LoadedProbe {
 
   const KernelFeatures& features = kernel_features();
   BpfObject object;
-  Links links;  // last member: detached first
+  Links links;  // last member, so that it is destroyed first and detaches before the object goes
 };
 
-// The programs with which all probes follow processes (bpf/lifecycle.h).
-// Before load(): leaves out those that the configuration or the kernel has no use for.
+// Two functions for the programs with which all probes follow processes (bpf/lifecycle.h).
+// Before load(): leaves out programs that the configuration does not need or the kernel lacks.
 void choose_process_programs(const bpf::config& config, LoadedProbe& probe);
 // After load(). From here on the kernel announces processes that begin and end.
 void attach_process_programs(const bpf::config& config, LoadedProbe& probe);

@@ -50,7 +50,7 @@ void Ring::consume() {
 
 void Ring::fetch(int timeout_ms) {
   ring_buffer__poll(ring_, waiting_.empty() ? timeout_ms : 0);
-  // Most records wake nobody before the ring fills, so take what is there in any case.
+  // Most records do not wake poll() before the ring fills, so take what is there in any case.
   consume();
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A pipe whose ends are closed by exec.
+// A pipe with close-on-exec ends.
 #pragma once
 
 #include "probes/unique_fd.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The processes that a run watches: which ones, their address spaces and code, what the OS says of
-// their memory, and how they ended.
+// The processes that a run watches: which ones they are, their address spaces and code, the OS's
+// figures of their memory, and how they ended.
 #pragma once
 
 #include <sys/types.h>
@@ -22,10 +22,11 @@ namespace memflame {
 
 class Processes {
  public:
-  // Finds the named cgroups, and begins to log what code processes map. Throws Error.
+  // Finds the named cgroups, and begins to log the code that processes map. Throws Error.
   Processes(const Target& target, bool exact_counters);
 
-  // The processes that the target names, or all, as far as they exist now.
+  // The processes that the target names by pid, name or cgroup, or those of the whole system. By
+  // name, cgroup or whole system: only processes that exist now, without memflame itself.
   std::vector<pid_t> present() const;
 
   PidNamespace& pids() { return pids_; }
@@ -35,23 +36,23 @@ class Processes {
   OsLedger& os() { return os_; }
   const OsLedger& os() const { return os_; }
   const Deaths& deaths() const { return deaths_; }
-  // The ids of the cgroups that the target names; empty if it names none.
+  // The ids of the cgroups that the target names.
   std::vector<uint64_t> cgroup_ids() const;
 
-  // Takes up a process that existed before the run, in the space with this number.
+  // Watches a process that existed before the run, in the space with this number.
   void adopt(SpaceId space, pid_t pid);
-  // BPF says that a process begins; called as soon as the record is taken from the ring.
+  // A process begins. Called as soon as the record is taken from the ring.
   void begin(const bpf::space_record& record);
-  // The same, or that it ends; called in the record's turn, when all that was mapped before is
-  // known.
+  // A process begins or ends. Called when the record is handled: all code that was mapped before is
+  // known by then.
   void take(const bpf::space_record& record);
 
-  // Takes over what has been mapped up to now.
+  // Reads the log of what has been mapped up to now.
   void read_log();
   uint64_t log_records_lost() const { return sideband_.lost(); }
   // See LiveRun.
   std::optional<double> memory_pressure() const;
-  // Keeps recent figures of the OS, because a process that is killed leaves none.
+  // Reads the OS's figures every 200 ms, because a process that is killed leaves none.
   void poll_os();
 
  private:

@@ -22,8 +22,8 @@
 namespace memflame {
 namespace {
 
-// Programs that run one of their arguments, whatever the others say. Not gdb, perf or busybox:
-// these also read a program without running it.
+// Programs that run one of their arguments in any case. gdb, perf and busybox are left out, because
+// they may also read a program without running it.
 constexpr std::array<std::string_view, 43> wrappers{
     "ash",     "bash",      "catchsegv", "ccache",  "chroot",   "chrt",        "dash",
     "doas",    "eatmydata", "env",       "exec",    "fakeroot", "flock",       "heaptrack",
@@ -39,7 +39,7 @@ bool runs_its_arguments(std::string_view program) {
   return std::find(wrappers.begin(), wrappers.end(), program) != wrappers.end();
 }
 
-// PT_INTERP of a dynamically linked program; "" for a static one, or for a file that is not ELF.
+// The PT_INTERP of a dynamically linked program; "" for a static program or a file that is not ELF.
 std::string interpreter_of(const std::string& program) {
   constexpr uint64_t longest = 4096;
   const UniqueFd file(::open(program.c_str(), O_RDONLY | O_CLOEXEC));
@@ -56,8 +56,8 @@ std::string interpreter_of(const std::string& program) {
   return {};
 }
 
-// The program that a script begins with ("#!interpreter args"), also by env; "" if it is not a
-// script.
+// The interpreter that a script names ("#!interpreter args"), also one named through env; "" if the
+// file is not a script.
 std::string script_interpreter(const std::string& program) {
   const UniqueFd file(::open(program.c_str(), O_RDONLY | O_CLOEXEC));
   std::array<char, 256> head{};
@@ -109,7 +109,7 @@ std::vector<std::string> libraries_of(const std::string& program, const std::str
                                       const std::string& user) {
   std::vector<std::string> libraries;
   std::string file = program;
-  // A script's interpreter may be a script itself; the kernel follows four of them.
+  // A script's interpreter may be a script itself; the kernel follows a chain of four.
   for (int depth = 0; depth < 4; ++depth) {
     const std::string next = script_interpreter(file);
     if (next.empty()) break;
@@ -117,7 +117,7 @@ std::vector<std::string> libraries_of(const std::string& program, const std::str
   }
   libraries.push_back(file);
   const std::string loader = interpreter_of(file);
-  // Only glibc's loader knows --list; any other (musl's) is a library with an allocator itself.
+  // Only glibc's loader knows --list. musl's loader is the libc itself, with the allocator.
   if (loader.empty()) return libraries;
   libraries.push_back(loader);
   if (loader.find("/ld-linux") == std::string::npos) return libraries;
@@ -142,8 +142,8 @@ std::vector<std::string> libraries_of(const std::string& program, const std::str
   for (ssize_t n = 0; (n = ::read(output.read.get(), buffer.data(), buffer.size())) > 0;)
     text.append(buffer.data(), static_cast<size_t>(n));
   ::waitpid(child, nullptr, 0);
-  // "\tlibc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f…)"; files that were named by
-  // their path, or preloaded, have no arrow.
+  // "\tlibc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f…)". Files that were preloaded or
+  // named by their path have no arrow.
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     const size_t arrow = line.find("=> /");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The files that a command will map: its programs, their scripts' interpreters, loaders and
-// libraries.
+// Finds the files that a command will map: its programs, the interpreters of scripts, loaders and
+// libraries. They are looked for before the command runs, so that probes are attached first.
 #pragma once
 
 #include <string>
@@ -10,22 +10,24 @@
 
 namespace memflame {
 
-// The file that a command of this name runs, as execvp finds it: a name with a slash as it is,
-// others along PATH. Throws Error if there is none (exit code 127), or it cannot be run (126).
+// The file that a command of this name runs, as execvp finds it: a name with a slash is a path,
+// others are looked up in PATH. Throws Error if there is none (exit code 127) or it cannot be
+// executed (126).
 std::string find_program(const std::string& name);
 
-// The program and the shared libraries that the dynamic loader would map for it, by asking the
-// loader with LD_PRELOAD=`preload`. The program itself does not run, but the loader that it names
-// does: as `user`, or as memflame's user if that is "".
+// The program and the shared libraries that the dynamic loader would map for it. Asks the loader
+// with LD_PRELOAD=`preload`: the program itself does not run, but the loader that it names does, as
+// `user` (memflame's user if that is "").
 std::vector<std::string> libraries_of(const std::string& program, const std::string& preload = "",
                                       const std::string& user = "");
 
-// The words of a command that will run as programs: the first, and behind one that runs its
-// arguments (env, timeout, sh …) the next that is a program. Other words may name programs too, as
-// in `objdump -d FILE`, and nothing that those say may run.
+// The words of a command that will run as programs: the first, and behind a program that runs its
+// arguments (env, timeout, sh …) the next that is a program. A later word may name a program that
+// will not run, as in `objdump -d FILE`; its loader must not run either.
 std::vector<std::string> programs_of(const std::vector<std::string>& argv);
 
-// The libraries of all of these. `env LD_PRELOAD=FILE` puts another allocator before a program.
+// The files of all programs of the target's command, each once. Honours `env LD_PRELOAD=FILE`,
+// which puts another allocator before a program.
 std::vector<std::string> files_of_command(const Target& target);
 
 }  // namespace memflame

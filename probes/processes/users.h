@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The user that a command runs as.
+// Runs a command as another user.
 #pragma once
 
 #include <sys/types.h>
@@ -16,14 +16,14 @@ struct User {
   std::vector<gid_t> groups;
 };
 
-// Throws Error if there is none of that name.
+// Throws Error if there is no user of that name.
 User find_user(const std::string& name);
 
-// memflame's environment with the HOME, USER and LOGNAME of the user, and without sudo's variables.
+// memflame's environment with HOME, USER and LOGNAME of this user, and without sudo's variables.
 std::vector<std::string> environment_of(const User& user);
 
-// Makes the process that of the user. For a forked child: only async-signal-safe calls. False, with
-// errno set, if it is not allowed.
+// Changes the process's user, group and groups to those of `user`. Safe in a forked child: makes
+// only async-signal-safe calls. False, with errno set, if it is not allowed.
 bool become(const User& user);
 
 }  // namespace memflame

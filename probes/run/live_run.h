@@ -18,17 +18,17 @@ class LiveRun {
   LiveRun& operator=(const LiveRun&) = delete;
   virtual ~LiveRun() = default;
 
-  // What is outstanding now. Only for probes that follow blocks.
+  // The blocks that are outstanding now. Only for probes that follow blocks.
   virtual Snapshot snapshot(const SnapshotOptions& options) = 0;
   // Some stacks of a snapshot as a recording, as if the run had ended then: see show_live().
   virtual Recording recording_of(std::span<const LiveStack* const> stacks, bool by_count) = 0;
-  // What was seen so far: without the figures of the OS, and without notes.
+  // The result so far, without the OS's figures; its only notes are those on filters.
   virtual Recording so_far() = 0;
 
   // Resident memory of all watched processes together, now, in bytes.
   virtual int64_t resident_bytes() const = 0;
-  // Percent of the last ten seconds in which some task waited for memory: the most of the watched
-  // control groups, else of the system. None if the kernel does not tell (CONFIG_PSI).
+  // The percentage of the last ten seconds in which some task waited for memory: the maximum of the
+  // watched cgroups, else that of the system. None if the kernel does not tell (CONFIG_PSI).
   virtual std::optional<double> memory_pressure() const = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the BPF programs could not count, as losses.
+// Makes losses from the counters of the BPF programs.
 #pragma once
 
 #include "core/recording.h"

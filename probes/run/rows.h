@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A recording in the making. Probes know stacks by their keys; here a key becomes a row.
+// A recording while it is made. Probes know stacks by their keys; this class turns keys into rows.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,13 @@ namespace memflame {
 
 class Rows {
  public:
-  // Both must outlive this object. Make only one at a time for each log.
+  // Both must outlive this object. A log serves one Rows at a time.
   Rows(Recording& recording, StackLog& log) : recording_(recording), log_(log) {
     log.begin_recording();
   }
 
-  // Adds figures to a stack, in the order of the recording's types. The group is drawn below it.
+  // Adds figures to a stack, in the order of the recording's types. The group is drawn below the
+  // stack.
   void add(uint64_t key, const std::string& group, const std::vector<int64_t>& values,
            int64_t events) {
     recording_.sums.push_back({stack(key), group, values, events});

@@ -35,7 +35,7 @@ class Ends {
     any_ = true;
     fds_.emplace_back(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   }
-  // All of them have ended; never true when none was added.
+  // Whether all of them have ended; false if none was added.
   bool all() {
     std::erase_if(fds_, [](const UniqueFd& fd) {
       pollfd entry{.fd = fd.get(), .events = POLLIN, .revents = 0};
@@ -61,7 +61,7 @@ class StatusLine {
     shown_ = false;
   }
 
-  // memflame's own memory, the most that update() has seen.
+  // The maximum of memflame's own memory that update() has seen.
   uint64_t own_bytes() const { return own_bytes_; }
 
   void update(double seconds, Session& session) {
@@ -118,7 +118,7 @@ Run run_probe(const Probe& probe, const ProbeOptions& options, Command* command,
   add_targets(session, options.target, command, ends);
   session.attach();
   session.poll(0);
-  // Files that come later may get probes. Before 6.10 some of these are perf events.
+  // Files that are mapped later may get probes, which before 6.10 may be perf events.
   const bool later_events = probe.on_functions && !session.features().uprobe_multi_pid;
   keep_privileges_for(later_events ? Step::counting_by_perf_events : Step::counting);
   observer.begin(session);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// run_probe(): from options to a recording. The order of steps is the contract: nothing counts
-// before everything is attached, and a started command runs only then.
+// run_probe() turns options into a recording. The order of its steps is the contract: nothing
+// counts before everything is attached, and a command that memflame starts runs only after that.
 #pragma once
 
 #include <optional>
@@ -23,7 +23,7 @@ struct RunInfo {
   double attach_seconds = 0;  // from the start of memflame's work until counting begins
   bpf::counters counters{};
   std::vector<pid_t> pids;  // all processes that were watched
-  size_t without_end = 0;   // of these, without OS figures at their end
+  size_t without_end = 0;   // watched processes without OS figures at their end
   OsMemory os_growth;
   KernelFeatures features;
   Stacks mode = Stacks::dwarf;
@@ -31,9 +31,9 @@ struct RunInfo {
   unwind::TableStatistics tables;
   std::string cache_problem;  // why unwind tables are not cached on disk; empty if they are
   uint64_t map_bytes = 0;     // kernel memory of memflame's tables
-  uint64_t own_bytes = 0;     // memflame's own memory, maximum while it counted
+  uint64_t own_bytes = 0;     // maximum of memflame's own memory while it counted
   MemoryPlan memory;
-  std::optional<Overhead> overhead;  // where a run is kept within a budget
+  std::optional<Overhead> overhead;  // with --max-overhead
   bool interrupted = false;          // by SIGTERM
 };
 
@@ -61,8 +61,9 @@ struct Run {
   RunInfo info;
 };
 
-// `command` is the started, still waiting program if options.target.command is set, else null. It
-// is running when this returns. Signals: run_signals.h. Throws Error.
+// `command` is the program of options.target.command, started but still waiting, or null. It is let
+// go when counting begins, and may still run when this returns. For signals see run_signals.h.
+// Throws Error.
 Run run_probe(const Probe& probe, const ProbeOptions& options, Command* command,
               Observer& observer);
 

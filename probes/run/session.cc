@@ -42,7 +42,7 @@ bpf::config make_config(const ProbeOptions& options, const KernelFeatures& featu
   return config;
 }
 
-// Stacks of the kernel need no unwind tables of programs.
+// Kernel stacks need no unwind tables of programs.
 ProbeOptions options_for(const Probe& probe, const ProbeOptions& options) {
   ProbeOptions result = options;
   if (!probe.user_stacks) result.stacks = Stacks::fp;
@@ -95,14 +95,14 @@ void Session::prepare(bpf::config& config) {
 
 Session::~Session() { loaded_.links.detach(); }
 
-// What belongs to no process is not followed through all of them.
+// A probe whose stacks belong to no process need not follow all processes of the system.
 std::vector<pid_t> Session::targets_now() const {
   if (options_.target.whole_system() && !probe_.user_stacks) return {};
   return processes_.present();
 }
 
 void Session::add_target(pid_t pid, bool waits_for_exec) {
-  if (waits_for_exec) processes_.pids().look();  // it is new
+  if (waits_for_exec) processes_.pids().look();  // the process is new
   const auto tgid = static_cast<uint32_t>(processes_.pids().initial(pid));
   if (tgid == 0) return;  // it has ended
   BpfObject& object = loaded_.object;
@@ -130,8 +130,8 @@ void Session::add_present_targets() {
 void Session::attach() { accounting_->attach(loaded_, processes_.spaces()); }
 
 void Session::arm() {
-  // The counters begin at the figures the OS gives now, so the sum of all changes is what the OS
-  // says at the end, whatever happens between this reading and the first event.
+  // Each space's counters begin at the figures that the OS gives now. So the sum of all changes is
+  // the OS's figure at the end, whatever happens between this reading and the first event.
   processes_.os().read_starts([this](uint32_t id, const OsMemory& now) {
     bpf::space space{};
     if (!loaded_.object.lookup("spaces", id, space)) return;
@@ -159,8 +159,8 @@ void Session::poll(int timeout_ms) {
   ring_->handle([this](std::span<const std::byte> record) {
     on_record(record);
     if (monotonic_ns() - looked_at_mappings_ns_ <= mappings_interval_ns) return;
-    // Many copied stacks take a while, in which processes begin and more is mapped: the sooner the
-    // programs know, the fewer have to be copied.
+    // Many copied stacks take a while. Meanwhile processes begin and map more code: the sooner the
+    // programs have its tables, the fewer stacks they have to copy.
     processes_.read_log();
     ring_->fetch_more();
     look_at_mappings();
@@ -179,9 +179,9 @@ void Session::look_at_mappings() {
   looked_at_mappings_ns_ = monotonic_ns();
 }
 
-// A process that begins is looked at as soon as its record is there, and so is a file of which no
-// table is loaded: until its code is known its stacks are copied. What these speak of depends on
-// their time, not on the order of records.
+// Handles some records as soon as they are taken from the ring: of a process that begins, of code
+// that moves, and of code without an unwind table. Until the programs have the tables, they copy
+// stacks. These records may overtake others, because their times tell what they refer to.
 void Session::meet(std::span<const std::byte> data) {
   uint32_t type = 0;
   if (data.size() < sizeof(type)) return;
@@ -267,7 +267,7 @@ Losses Session::losses() const {
   losses.add(Loss::late_attach, late_attaches_);
   losses.add(Loss::unwind_table_full, stacks_.unwinder.tables().no_room);
   losses.add(Loss::code_list_full, stacks_.unwinder.refused());
-  // Whatever interrupts one of the kernel's allocators may allocate itself.
+  // An interrupt inside of one of the kernel's allocators may allocate, too: programs are skipped.
   if (!probe_.user_stacks) losses.add(Loss::probe_recursion, loaded_.object.skipped());
   accounting_->add_losses(losses);
   return losses;

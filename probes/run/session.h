@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// One run of one probe: says in which order its parts act. The parts are the probe in the kernel,
-// the processes it watches, the ring of records, the stacks, and the probe's own accounting.
+// One run of one probe. A session decides the order in which the parts of the run act: the probe in
+// the kernel, the processes it watches, the ring of records, the stacks, and the probe's own
+// accounting. The parts do not know the session.
 #pragma once
 
 #include <memory>
@@ -20,20 +21,21 @@ namespace memflame {
 
 class Session : public LiveRun {
  public:
-  // Loads the probe's object and starts watching processes come and go. Throws Error.
+  // Loads the probe's object, and begins to watch processes begin and end. Throws Error.
   Session(const Probe& probe, const ProbeOptions& options);
   ~Session() override;
 
-  // Makes a process a target. One that waits for exec counts from the program's first instruction.
+  // Makes a process a target. One that waits for exec is watched from its program's first
+  // instruction on.
   void add_target(pid_t pid, bool waits_for_exec);
-  // All that exist now, of those the options name by pid or name, or all there are.
+  // Adds all processes of the target that exist now.
   void add_present_targets();
 
   void attach();  // the probe itself
   void arm();     // counting begins
-  void disarm();  // counting ends, at once
+  void disarm();  // counting ends at once
   void poll(int timeout_ms);
-  // True if going on would do harm.
+  // True if the run must end because it would do harm.
   bool wants_end() const { return accounting_->wants_end(); }
 
   Snapshot snapshot(const SnapshotOptions& options) override;
@@ -42,7 +44,7 @@ class Session : public LiveRun {
   int64_t resident_bytes() const override { return processes_.os().resident_bytes(); }
   std::optional<double> memory_pressure() const override { return processes_.memory_pressure(); }
 
-  // Everything seen, as a value; the session is used up.
+  // Everything that was seen. The session cannot be used after that.
   Recording finish();
   // Adds the facts that are not in the recording.
   void describe(RunInfo& info) const;
@@ -67,7 +69,7 @@ class Session : public LiveRun {
   Processes processes_;
   std::unique_ptr<Accounting> accounting_;
   StackIntake stacks_;
-  std::unique_ptr<Ring> ring_;  // there when the object is loaded
+  std::unique_ptr<Ring> ring_;  // made when the object is loaded
   uint64_t looked_at_mappings_ns_ = 0;
   uint64_t late_attaches_ = 0;
   bool armed_ = false;

@@ -17,7 +17,7 @@ namespace {
 
 using ByStack = std::unordered_map<uint64_t, LiveStack>;
 
-// As the programs estimate it, see alloc/sampling.h.
+// The same estimate as in the BPF programs: alloc/bpf/sampling.h.
 Amount amount_of(const bpf::block& block) {
   const auto weight = static_cast<double>(block.weight);
   const auto size = static_cast<double>(block.size);
@@ -26,15 +26,15 @@ Amount amount_of(const bpf::block& block) {
           count * (count - 1)};
 }
 
-// The columns of a sum are those of the probes that follow blocks: live, and how many.
+// For probes that follow blocks, the first two columns of a sum are live bytes and live blocks.
 Amount amount_of(const int64_t* sum) {
   return {sum[0], sum[1], static_cast<double>(sum[bpf::first_variance]) * variance_unit,
           static_cast<double>(sum[bpf::first_variance + 1])};
 }
 
-// What a process has not freed when it ends is of interest at any age.
+// Blocks that an ended process has not freed count as old at any age.
 ByStack from_blocks(const SnapshotSource& source, const SnapshotOptions& options, uint64_t now) {
-  source.catch_up();  // which processes have ended comes this way
+  source.catch_up();  // has_ended() needs the records of processes that ended
   const Spaces& spaces = source.processes.spaces();
   ByStack stacks;
   source.probe.object.for_each<bpf::block_key, bpf::block>(
@@ -59,7 +59,7 @@ ByStack from_sums(const SnapshotSource& source) {
   for (const char* map : {"sums", "notes"})
     source.probe.object.for_each<uint64_t, bpf::sum>(
         map, [&](const uint64_t& key, const bpf::sum& sum) { add(key, sum.value); });
-  source.catch_up();  // what copied stacks have comes this way
+  source.catch_up();  // the figures of copied stacks come as records
   source.stacks.for_each_amount(
       [&](uint64_t key, const StackLog::Values& values) { add(key, values.data()); });
   return stacks;
@@ -69,7 +69,7 @@ void append(std::vector<LiveBlock>& into, std::vector<LiveBlock>&& blocks) {
   into.insert(into.end(), blocks.begin(), blocks.end());
 }
 
-// Copies of one stack become one.
+// Merges copies of the same stack.
 ByStack without_copies(const StackLog& log, ByStack&& stacks) {
   ByStack merged;
   for (auto& [key, stack] : stacks) {
@@ -100,7 +100,7 @@ Snapshot take_snapshot(const SnapshotSource& source, const SnapshotOptions& opti
   snapshot.time_ns = monotonic_ns();
   const bool by_blocks = options.older_ns != 0 || options.blocks;
   ByStack found = by_blocks ? from_blocks(source, options, snapshot.time_ns) : from_sums(source);
-  source.catch_up();  // stacks are announced before they have blocks
+  source.catch_up();  // a stack is announced before it has blocks, so now all are known
   for (auto& [key, stack] : without_copies(source.stacks, std::move(found))) {
     if (stack.live.bytes == 0 && stack.live.blocks == 0) continue;
     stack.key = key;
@@ -132,7 +132,7 @@ void show_live(Recording& recording, std::span<const LiveStack* const> stacks, b
     recording.types.push_back({"live-count variance", Unit::variance});
   }
   recording.sums.clear();
-  // Other stacks are of interest only where candidates refer to them.
+  // Other stacks matter only if candidates refer to them.
   if (recording.candidates.empty()) recording.stacks.assign(1, RawStack{});
   for (const LiveStack* stack : stacks) {
     if (stack->old.bytes == 0 && stack->old.blocks == 0) continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What is outstanding at one moment of a run that goes on: live blocks, summed by stack.
+// A snapshot of a run that goes on: the outstanding blocks at one moment, summed by stack.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct LoadedProbe;
 
 struct Amount {
   int64_t bytes = 0, blocks = 0;
-  // If blocks are a sample: squares of bytes, and of blocks.
+  // If blocks are sampled: variances in squared bytes, and in squared blocks.
   double bytes_variance = 0, blocks_variance = 0;
 
   Amount& operator+=(const Amount& other);
@@ -37,21 +37,21 @@ struct LiveStack {
   RawStack stack;
   std::string group;
   Amount live;
-  Amount old;                     // of it, in blocks that are old enough
-  std::vector<LiveBlock> blocks;  // those, when they were asked for
+  Amount old;                     // the part of `live` in blocks that are old enough
+  std::vector<LiveBlock> blocks;  // the old blocks, with SnapshotOptions::blocks
 };
 
 struct SnapshotOptions {
-  // Blocks of this age or more are of interest, and those of ended processes at any age.
+  // Blocks of this age or more are old. Blocks of ended processes are old at any age.
   uint64_t older_ns = 0;
-  bool blocks = false;  // each of them, not only their sums
+  bool blocks = false;  // list each old block, not only the sums
 };
 
 struct Snapshot {
   uint64_t time_ns = 0;  // CLOCK_MONOTONIC
   Amount live, old;      // the sums of all stacks
   std::vector<LiveStack> stacks;
-  std::set<SpaceId> ended;  // of those the stacks belong to
+  std::set<SpaceId> ended;  // the spaces of `stacks` whose processes have ended
   bool sampled = false;
   std::string sampling;  // the rate in words; "" = all blocks, or not known
   Losses losses;         // up to now
@@ -59,7 +59,7 @@ struct Snapshot {
   std::vector<std::string> deaths;  // notes on watched processes that were killed
 };
 
-// What a snapshot is taken from.
+// The parts of a run that a snapshot is taken from.
 struct SnapshotSource {
   const LoadedProbe& probe;
   Accounting& accounting;
@@ -68,12 +68,12 @@ struct SnapshotSource {
   std::function<void()> catch_up;  // takes the records that BPF programs have sent up to now
 };
 
-// Nothing is stopped meanwhile: a block that comes or goes while the table is read is in the
-// snapshot or not, with all of its figures. Without ages and blocks, sums of the kernel are taken,
-// and the table need not be read.
+// Nothing is stopped meanwhile. A block that comes or goes while the table is read is either in the
+// snapshot with all of its figures, or not at all. If neither ages nor blocks are needed, the
+// kernel's sums are taken and the table of blocks is not read.
 Snapshot take_snapshot(const SnapshotSource& source, const SnapshotOptions& options);
 
-// Makes the old blocks of some stacks, as bytes and as a number, what a recording is about.
+// Replaces the sums of a recording by the old blocks of some stacks: their bytes and their number.
 void show_live(Recording& recording, std::span<const LiveStack* const> stacks, bool by_count,
                bool sampled);
 }  // namespace memflame

@@ -24,7 +24,7 @@ void StackIntake::announced(Spaces& spaces, const bpf::stack_record& record, siz
 void StackIntake::copied(Spaces& spaces, std::span<const std::byte> data) {
   constexpr size_t head = offsetof(bpf::copy_record, stack);
   if (data.size() < head || data.size() > sizeof(bpf::copy_record)) return;
-  // The buffer is not cleared, because nothing reads beyond the copied bytes.
+  // The buffer is reused without clearing, because nothing reads beyond record.bytes.
   if (!copy_) copy_ = std::make_unique<bpf::copy_record>();
   std::memcpy(copy_.get(), data.data(), data.size());
   bpf::copy_record& record = *copy_;

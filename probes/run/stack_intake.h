@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Takes the stacks that BPF programs send: those they have walked, and those they had to copy,
-// which are walked here.
+// Takes the stacks that BPF programs send. Some were walked by the programs; the others had to be
+// copied and are walked here.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ namespace memflame {
 
 class StackIntake {
  public:
-  // Creates the file of --check-stacks, if there is one. Throws Error.
+  // Creates the file of --check-stacks, if the option is given. Throws Error.
   explicit StackIntake(const ProbeOptions& options);
 
   void announced(Spaces& spaces, const bpf::stack_record& record, size_t size);
@@ -29,7 +29,7 @@ class StackIntake {
 
  private:
   std::optional<StackDump> dump_;
-  std::unique_ptr<bpf::copy_record> copy_;  // the one being walked
+  std::unique_ptr<bpf::copy_record> copy_;  // the copied stack that is being walked
 };
 
 }  // namespace memflame

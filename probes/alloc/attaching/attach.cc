@@ -27,12 +27,12 @@ namespace {
 struct LookedAt {
   int fd = -1;
   std::string path;
-  std::string root;  // of the target
+  std::string root;  // the target's root directory
 };
 
-// Functions that never call another probed function: if a call of these is not sampled, its end
-// need not be followed. Read in the sources of glibc 2.36, jemalloc 5.3 and gperftools 2.10; a
-// wrong entry would only let a sampled block count at a nested call.
+// Functions that never call another probed function. If a call of these is not sampled, its end
+// need not be followed. Sources: the code of glibc 2.36, jemalloc 5.3 and gperftools 2.10. If an
+// entry is wrong, a call nested in one that is not sampled counts as the program's.
 bool is_leaf(const std::string& allocator, const std::string& function) {
   constexpr std::array<std::string_view, 7> glibc{
       "malloc", "calloc", "memalign", "aligned_alloc", "valloc", "pvalloc", "posix_memalign"};
@@ -57,7 +57,7 @@ int attach_order(const AllocatorSite& site) {
   return site.shape.action < ranks.size() ? ranks.at(site.shape.action) : 0;
 }
 
-// The user's declarations come before functions found at the same place.
+// A function that the user declared replaces one found at the same place.
 AllocatorProbes merged(AllocatorProbes custom, const AllocatorProbes& found) {
   const size_t declared = custom.sites.size();
   for (const AllocatorSite& site : found.sites) {
@@ -106,7 +106,7 @@ void number(AllocRun& run, LoadedProbe& probe, AllocatorProbes& probes, const Lo
   }
 }
 
-// Puts them on the watched processes, or on all that use the file.
+// Attaches the probes to the watched processes, or to all that use the file.
 void put_on(AllocRun& run, LoadedProbe& probe, int fd, std::vector<Put> puts) {
   if (run.own().own_links)
     return run.process_links().add({UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, 0)), std::move(puts)});
@@ -114,7 +114,7 @@ void put_on(AllocRun& run, LoadedProbe& probe, int fd, std::vector<Put> puts) {
     probe.links.uprobes(put.program, "/proc/self/fd/" + std::to_string(fd), put.sites, put.kind, 0);
 }
 
-// Frees come before allocations in the list.
+// `sites` are in the order to attach them (allocators.h): each list made of them keeps it.
 void put_probes(AllocRun& run, LoadedProbe& probe, const std::vector<AllocatorSite>& sites,
                 int fd) {
   std::vector<UprobeSite> all;
@@ -141,12 +141,14 @@ void put_probes(AllocRun& run, LoadedProbe& probe, const std::vector<AllocatorSi
         run, probe, fd,
         {{enter, entry, of_go}, {program("memflame_alloc_session"), UprobeKind::session, all}});
   const int leave = program("memflame_alloc_return");
-  // Returns before entries, so that the end of every call that is seen to begin is seen, too.
+  // Returns are attached before entries, so that the end of every call that is seen to begin is
+  // seen, too.
   if (!means.session)
     return put_on(run, probe, fd,
                   {{enter, entry, of_go}, {leave, returns, returning}, {enter, entry, all}});
-  // A session link makes all calls return through the kernel in processes that it is not for, and a
-  // C++ exception does not get through there: it takes the calls that return, and no others.
+  // A session link makes all calls return through the kernel, also in processes that it is not for.
+  // A C++ exception cannot pass there, so a session link gets only the functions with a return
+  // probe.
   const int both = program("memflame_alloc_session");
   put_on(run, probe, fd,
          {{enter, entry, others, PutFor::each},
@@ -155,7 +157,8 @@ void put_probes(AllocRun& run, LoadedProbe& probe, const std::vector<AllocatorSi
           {enter, entry, returning, PutFor::others}});
 }
 
-// Exceptions are thrown by the C++ library, or by a static program itself.
+// Remembers where the file throws exceptions. __cxa_throw is in the C++ library, or in a static
+// program itself.
 void note_throws(AllocRun& run, const AllocatorProbes& probes, const LookedAt& at,
                  const FindOptions& find) {
   const bool may_throw =
@@ -176,7 +179,7 @@ void probe_throws(AllocRun& run, LoadedProbe& probe) {
   run.throw_sites().clear();
 }
 
-// "/lib/libc.so.6 (glibc): malloc calloc free+3": the file, and where the probes are.
+// "/lib/libc.so.6 (glibc): malloc calloc free+3".
 void say_where(const AllocatorProbes& probes, const std::string& path) {
   std::string text;
   for (const std::string& allocator : probes.allocators)
@@ -189,8 +192,8 @@ void say_where(const AllocatorProbes& probes, const std::string& path) {
     std::fprintf(stderr, "memflame: %s: %s\n", path.c_str(), note.c_str());
 }
 
-// A program that samples its own blocks and reports them is cheap to watch: its probes are used
-// instead of those on its allocator. Returns whether it has such probes.
+// A program that samples its own blocks and reports them (usdt.h) is cheap to watch, so its probes
+// replace those on its allocator. Returns whether it has such probes.
 bool attach_usdt(AllocRun& run, LoadedProbe& probe, const LookedAt& at) {
   const UsdtPair pair = find_usdt_pair(at.fd);
   if (run.options().verbose)
@@ -220,7 +223,7 @@ bool attach_usdt(AllocRun& run, LoadedProbe& probe, const LookedAt& at) {
   return true;
 }
 
-// Puts the probes on one file, if it has an allocator. Returns whether it has.
+// Attaches the probes to one file. Returns whether it has an allocator.
 bool attach_file(AllocRun& run, LoadedProbe& probe, const LookedAt& at) {
   AllocRun::File& known = run.file(at.fd);
   if (known.looked_at) return known.allocates;
@@ -254,7 +257,7 @@ bool attach_path(AllocRun& run, LoadedProbe& probe, const std::string& path) {
   return file && attach_file(run, probe, {file.get(), path, ""});
 }
 
-// True if it has one; otherwise `looked_at` names the file without one.
+// True if a file of the process has an allocator. Adds the files that were searched to `looked_at`.
 bool attach_process(AllocRun& run, LoadedProbe& probe, Spaces& spaces, pid_t pid,
                     std::string& looked_at) {
   bool found = false;
@@ -288,7 +291,7 @@ void attach_allocators(AllocRun& run, LoadedProbe& probe, Spaces& spaces) {
   }
   if (!target.command.empty())
     for (const std::string& file : files_of_command(target)) attach_path(run, probe, file);
-  // Programs that are started later mostly use the libc that memflame uses itself.
+  // Programs that start later mostly use the same libc as memflame.
   if (target.pids.empty())
     for (const ModuleId id : spaces.modules_of(::getpid())) {
       const Module& module = spaces.module(id);

@@ -12,11 +12,12 @@ class AllocRun;
 class Spaces;
 struct LoadedProbe;
 
-// Every file of the targets that has an allocator, or functions that the user has declared. Throws
-// Error when there is none.
+// Attaches to every file of the targets that has an allocator or functions that the user declared.
+// Throws Error if a process has neither, or a declared function is missing.
 void attach_allocators(AllocRun& run, LoadedProbe& probe, Spaces& spaces);
 
-// A file that has come into a watched space. True if it has an allocator, and had no probes before.
+// Attaches to a file that a watched space has mapped during the run. True if the file has an
+// allocator and was not searched before.
 bool attach_allocators_of(AllocRun& run, LoadedProbe& probe, const Module& module);
 
 }  // namespace memflame

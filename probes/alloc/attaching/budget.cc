@@ -14,7 +14,8 @@ namespace {
 
 // At this rate, sampled allocations cost almost nothing compared with the probes.
 constexpr double next_to_nothing = 1.0 / 200;
-// How many looks, at least half a second apart, must find an unavoidable cost before the run ends.
+// The run ends after this many looks in a row, at least half a second apart, that find an
+// unavoidable cost above the budget.
 constexpr int most_looks_beyond = 3;
 
 std::string distance_in_words(uint64_t distance) {
@@ -31,7 +32,8 @@ std::string in_percent(double value) {
 
 double overhead_percent(double cost_seconds, double cpu_seconds) {
   const double own = cpu_seconds - cost_seconds;
-  // The programs ran in the target's CPU time. If clock ticks hide that, the rest is zero.
+  // The target's CPU time includes the cost. It is counted in clock ticks, so the difference may be
+  // zero or less.
   return cost_seconds <= 0 ? 0 : 100 * cost_seconds / std::max(own, cpu_seconds / 100);
 }
 
@@ -50,7 +52,7 @@ uint64_t next_distance(const Situation& now, double budget) {
     return next >= static_cast<double>(largest_distance) ? largest_distance
                                                          : static_cast<uint64_t>(next);
   }
-  // Half the distance is at most twice the cost.
+  // Half the distance costs at most twice as much, which is still within the budget.
   if (now.overhead < budget * 0.4 && now.distance != 0)
     return now.distance / 2 < least_distance ? 0 : now.distance / 2;
   return now.distance;
@@ -61,14 +63,14 @@ Budget::Budget(double percent, std::function<TrapPrices()> measure) : measure_(s
   overhead_.prices = measure_();
 }
 
-// Prices may have been measured while the machine was slow, so they are measured again before they
-// end a run.
+// A price may have been measured while the machine was slow, so prices are measured again before
+// they end a run.
 bool Budget::prices_were_wrong() {
   const double before = overhead_.prices.entry;
   try {
     overhead_.prices = measure_();
   } catch (const Error&) {
-    return false;  // a run with results is not lost for that
+    return false;  // the run already has results, so keep the old prices
   }
   if (overhead_.prices.entry >= 0.9 * before) return false;
   looks_beyond_ = 0;
@@ -103,7 +105,7 @@ std::string Budget::in_words() const {
                   *overhead_.ended_after);
     text += std::string(ended.data()) + "; try 'memflame fault', or a larger budget";
   }
-  // The summary in JSON has all of them.
+  // The JSON summary lists all changes.
   constexpr size_t most = 12;
   for (size_t i = 0; i < std::min(most, overhead_.changes.size()); ++i) {
     const RateChange& change = overhead_.changes[i];

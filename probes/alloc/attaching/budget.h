@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// --max-overhead: from memflame's cost in the last half second to the next sampling rate, or to the
-// end of the run. Plain arithmetic; governor.h measures.
+// --max-overhead: decides from memflame's cost in the last half second which sampling rate is next,
+// or that the run must end. The idea: a rate that costs too much is left at once, and a finer one
+// is tried only while the cost is under 40 % of the budget. Plain arithmetic; governor.h measures.
 #pragma once
 
 #include <cstdint>
@@ -14,37 +15,39 @@
 namespace memflame {
 
 // Mean distances of samples, in bytes.
-inline constexpr uint64_t first_distance = 4096;  // if all blocks are too much
+inline constexpr uint64_t first_distance = 4096;  // tried first if keeping all blocks is too much
 inline constexpr uint64_t least_distance = 64;    // below, keeping all blocks costs little more
 inline constexpr uint64_t largest_distance = 1ULL << 30;
 
-// The last half second.
+// What happened in the last half second.
 struct Situation {
   uint64_t distance = 0;  // 0: all blocks are kept
   double overhead = 0;    // percent
-  double probes = 0;      // percent, the traps at entries alone: no sampling rate avoids these
+  double probes = 0;      // percent, for traps at entries alone, which no sampling rate avoids
   double kept = 1;        // the share of allocations that were kept
 };
 
-// The cost in percent of what the target would have used alone.
+// The cost in percent of the CPU time that the target would have used without memflame.
 double overhead_percent(double cost_seconds, double cpu_seconds);
 
-// The probes alone cost more than the budget: no sampling rate changes that.
+// The cost is above the budget and no sampling rate helps: the traps alone cost too much, or hardly
+// any block is kept already.
 bool is_beyond_control(const Situation& now, double budget);
 
-// The next distance: larger at once if over the budget, smaller step by step if well under it.
+// The next distance: larger at once if the cost is over the budget, smaller step by step if it is
+// well under the budget.
 uint64_t next_distance(const Situation& now, double budget);
 
-// One look after the other.
+// Judges one look after another.
 class Budget {
  public:
-  // `measure` returns the prices, and throws Error if the kernel does not allow measuring; this
-  // constructor then throws it too.
+  // `measure` returns the prices. It throws Error if the kernel does not allow measuring, and so
+  // does this constructor.
   Budget(double percent, std::function<TrapPrices()> measure);
 
   // `seconds` since the start of counting.
   void judge(const Situation& now, double seconds);
-  void set_whole(double percent) { overhead_.percent = percent; }  // of the whole run so far
+  void set_whole(double percent) { overhead_.percent = percent; }  // the run's overhead so far
 
   uint64_t distance() const { return distance_; }  // to sample with from now on
   // Over the budget several times in a row, with nothing left to change: the run must end.

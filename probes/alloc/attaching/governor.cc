@@ -52,11 +52,11 @@ Governor::Reading Governor::read(const LoadedProbe& probe, const std::vector<pid
   return now;
 }
 
-// Adds the time since the last reading. False if that is too little to judge.
+// Adds the times since the last reading. False if they are too short to judge.
 bool Governor::take(const Reading& now) {
   const double cpu = now.cpu_seconds - last_.cpu_seconds;
-  // A process that has ended is missing until its parent waits for it; if no watched process does,
-  // it stays missing.
+  // The CPU time of a process that ended is missing until its parent waits for it. If the parent is
+  // not watched, it stays missing, so start again from here.
   if (cpu < 0 && now.seconds - last_.seconds > 4 * interval_seconds) last_ = now;
   if (cpu < least_cpu_seconds) return false;
   cpu_seconds_ += cpu;
@@ -65,7 +65,7 @@ bool Governor::take(const Reading& now) {
   return true;
 }
 
-// At new prices.
+// Corrects the sums: `now` is the last reading with new prices.
 void Governor::restate(const Reading& now) {
   cpu_seconds_ += now.cpu_seconds - last_.cpu_seconds;
   cost_seconds_ += now.cost_seconds - last_.cost_seconds;

@@ -22,7 +22,7 @@ class Mailbox {
     arrived_.notify_one();
   }
 
-  // Waits for the next one; none once the thread is asked to stop.
+  // Waits for the next message; none once the thread is asked to stop.
   std::optional<Message> take(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     if (!arrived_.wait(lock, stop, [this] { return !messages_.empty(); }) || stop.stop_requested())
@@ -32,13 +32,13 @@ class Mailbox {
     return first;
   }
 
-  // All that are there now.
+  // All messages that are waiting now.
   std::deque<Message> take_all() {
     const std::lock_guard lock(mutex_);
     return std::exchange(messages_, {});
   }
 
-  // The first message for which `wanted` holds, out of turn.
+  // Takes out the first message for which `wanted` holds.
   template <class Predicate>
   std::optional<Message> withdraw(Predicate wanted) {
     const std::lock_guard lock(mutex_);

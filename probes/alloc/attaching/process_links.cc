@@ -57,15 +57,15 @@ void ProcessLinks::take(const bpf::space_record& record) {
       told_.insert(pid);
       return jobs_.put({.kind = Job::begin, .pid = pid, .since = record.time, .puts = {}});
     case bpf::space_exec: {
-      // A link is for the process's first thread. Another thread that calls exec takes its place,
-      // and leaves the link with nothing.
+      // A link belongs to the process's first thread. If another thread calls exec, it takes the
+      // place of the first one, and the process needs new links.
       const bool first_word = told_.insert(pid).second;
       const Job::Kind kind = record.by == bpf::by_another ? Job::renew : Job::again;
       return jobs_.put(
           {.kind = first_word ? Job::begin : kind, .pid = pid, .since = record.time, .puts = {}});
     }
     case bpf::space_end:
-      if (record.by != bpf::by_nobody) return;  // goes on as another program
+      if (record.by != bpf::by_nobody) return;  // exec: the process goes on as another program
       break;
     case bpf::space_return:
       break;
@@ -76,7 +76,7 @@ void ProcessLinks::take(const bpf::space_record& record) {
   const auto waits = [pid](const Job& job) {
     return job.pid == pid && (job.kind == Job::begin || job.kind == Job::again);
   };
-  // Only a process whose probes have not begun counts as never probed.
+  // A process counts as never probed only if its `begin` was still waiting.
   while (const std::optional<Job> waiting = jobs_.withdraw(waits))
     if (waiting->kind == Job::begin) count(waiting->since, record.time, late_.never);
   jobs_.put({.kind = Job::end, .pid = pid, .since = 0, .puts = {}});
@@ -100,7 +100,7 @@ void ProcessLinks::handle(Job job) {
       if (links_.count(job.pid) == 0) attach(job.pid, job.since);
       return;
     case Job::renew:
-      // At once: the old links would run beside the new ones.
+      // Detach now and not in the closer, or the old links would run beside the new ones.
       if (const auto it = links_.find(job.pid); it != links_.end()) it->second.detach();
       return attach(job.pid, job.since);
     case Job::end:
@@ -165,7 +165,8 @@ void ProcessLinks::fail(pid_t pid, const std::string& why, uint64_t since) {
   late_.failure = why;
 }
 
-// A perf event's filter goes by the memory of the task that it was opened for.
+// A perf event's filter compares the memory of the task that it was opened for, and a thread that
+// has ended has none.
 uint64_t ProcessLinks::count_headless() const {
   const bool by_event = std::any_of(files_.begin(), files_.end(), [](const FilePuts& file) {
     return std::any_of(file.puts.begin(), file.puts.end(),

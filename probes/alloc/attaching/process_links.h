@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Probes for each watched process alone, so that no other process hits them.
+// Attaches probes to each watched process separately, so that no other process hits them.
 //
-// The kernel puts a breakpoint into the memory of the processes that a link names, and into no
-// other (uprobe_filter: perf events by pid; uprobe_multi with a pid since 6.10). A fork copies the
+// The kernel puts a breakpoint only into the memory of the process that a link names
+// (uprobe_filter: perf events by pid; uprobe_multi with a pid since 6.10). A fork copies the
 // breakpoints, but the parent's links do not run in the child, so a child needs links of its own.
-// Making the first one takes the kernel some 10 ms (it waits for an RCU grace period), removing one
-// some 40 ms; both happen on threads of their own, beside the reader. How long each process ran
-// before its probes came is summed up. A link goes with its process through exec.
+// A link stays with its process through exec.
+// Cost: the kernel takes some 10 ms to make the first link (it waits for an RCU grace period) and
+// some 40 ms to remove one, so each happens on a thread of its own beside the reader. The time that
+// a process runs without probes is summed up and reported.
 #pragma once
 
 #include <sys/types.h>
@@ -26,9 +27,10 @@
 
 namespace memflame {
 
-// Which processes get a program. A session link asks for a return on behalf of every process that
-// traps, also those it is not for (6.13 to 6.18), and with several of them each return is longer:
-// one process has session links, the others have separate ones for entry and return.
+// Which processes get a program. A session link makes the calls of every process that traps return
+// through the kernel, also of processes that it is not for (6.13 to 6.18), and each further session
+// link makes such a return longer. So one process has session links, and the others have separate
+// links for entry and return.
 enum class PutFor : uint8_t { each, first, others };
 
 struct Put {
@@ -45,12 +47,12 @@ struct FilePuts {
 
 // Processes whose probes came after their first instruction.
 struct LateProcesses {
-  uint64_t probed = 0;      // got them while they ran
-  uint64_t never = 0;       // ended first
-  uint64_t ns = 0;          // in all, from their start to their probes, or to their end
-  uint64_t longest_ns = 0;  // of one process
-  uint64_t failed = 0;      // the kernel refused
-  std::string failure;      // why, for one of them
+  uint64_t probed = 0;      // got their probes while they ran
+  uint64_t never = 0;       // ended before their probes came
+  uint64_t ns = 0;          // without probes, sum over all processes
+  uint64_t longest_ns = 0;  // without probes, maximum of one process
+  uint64_t failed = 0;      // the kernel refused their probes
+  std::string failure;      // why, for one of the failed
   uint64_t headless = 0;    // lost their probes when their first thread ended (perf events)
 };
 
@@ -61,8 +63,8 @@ class ProcessLinks {
   ProcessLinks(const ProcessLinks&) = delete;
   ProcessLinks& operator=(const ProcessLinks&) = delete;
 
-  // Processes are added before files. A file gets its probes at once before start(), and soon after
-  // that; throws Error.
+  // Before start(), add processes before files; a file gets its probes at once, or Error is thrown.
+  // After start(), the worker attaches them soon.
   void add(FilePuts file);
   void add(pid_t pid);
   // From now on the processes that take() announced also get probes.
@@ -70,20 +72,19 @@ class ProcessLinks {
 
   // A process has begun, become another program, or ended.
   void take(const bpf::space_record& record);
-  // Whatever processes did before `now` is outside of the run.
+  // Counting begins at `now`: time without probes before that does not count.
   void armed(uint64_t now) { armed_ns_ = now; }
 
-  // Up to now.
   LateProcesses so_far();
   // Removes all probes.
   LateProcesses stop();
 
  private:
   struct Job {
-    // again: a process that had its `begin` has become another program, and keeps its links.
+    // again: a process has become another program and keeps its links. renew: it needs new links.
     enum Kind : uint8_t { begin, again, renew, end, file } kind = begin;
     pid_t pid = 0;
-    uint64_t since = 0;  // begin, again, renew: runs without probes from then on
+    uint64_t since = 0;  // begin, again, renew: when the process began to run without probes
     FilePuts puts;
   };
 
@@ -99,11 +100,11 @@ class ProcessLinks {
   uint64_t unprobed_ns(uint64_t since, uint64_t until) const;
 
   std::vector<FilePuts> files_;
-  std::set<pid_t> told_;  // whose `begin` is on its way or handled
+  std::set<pid_t> told_;  // processes with a `begin` that is queued or handled
   std::map<pid_t, Links> links_;
-  pid_t first_ = 0;                    // has the session links
+  pid_t first_ = 0;                    // the process with the session links
   std::atomic<uint64_t> armed_ns_{0};  // 0: not yet
-  LateProcesses late_;                 // of the worker; of the caller once it has stopped
+  LateProcesses late_;                 // under late_mutex_ while the worker runs
   std::mutex late_mutex_;
   bool running_ = false;
   Mailbox<Job> jobs_;

@@ -40,7 +40,7 @@ memflame_price_stepped:
 namespace memflame {
 namespace {
 
-// Where a function of ours is in /proc/self/exe.
+// The offset of one of memflame's functions in /proc/self/exe.
 uint64_t file_offset(void (*function)()) {
   const uint64_t address = reinterpret_cast<uintptr_t>(function);
   for (const MapsLine& line : read_maps(::getpid()).value_or(std::vector<MapsLine>{}))
@@ -54,7 +54,7 @@ double cpu_ns() {
   return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
 }
 
-// The least of many short rounds, because other load on the machine makes some of them slower.
+// The minimum of many short rounds, because other load on the machine makes some of them slower.
 double nanoseconds_per_call(void (*function)()) {
   constexpr int calls = 100;
   double best = std::numeric_limits<double>::max();
@@ -66,7 +66,7 @@ double nanoseconds_per_call(void (*function)()) {
   return best;
 }
 
-// The same with a probe that does nothing.
+// The time of a call with a probe that does nothing.
 double nanoseconds_with_probe(void (*function)(), UprobeKind kind) {
   const bool multi = kind == UprobeKind::multi_entry || kind == UprobeKind::multi_returns;
   const UniqueFd program = load_trivial_kprobe(kind == UprobeKind::session ? attach_uprobe_session
@@ -100,7 +100,7 @@ TrapPrices PriceMeter::measure() {
     const UprobeKind entry = entry_kind(means_);
     keep_least(emulated_entry_, nanoseconds_with_probe(memflame_price_entry, entry));
     keep_least(stepped_entry_, nanoseconds_with_probe(memflame_price_stepped, entry));
-    // A return probe traps at the entry, too.
+    // A return probe traps at the entry, too, so its price is the difference to an entry probe.
     keep_least(emulated_both_, nanoseconds_with_probe(memflame_price_entry, return_kind(means_)));
   }
   return {.entry = std::max(0.0, emulated_entry_ - emulated_),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The kernel's time for one hit of a uprobe, without the program that it runs: measured on
-// memflame's own functions with probes that do nothing.
+// Measures the kernel's time for one hit of a uprobe, without the program that it runs: on
+// memflame's own functions, with probes that do nothing.
 #pragma once
 
 #include <limits>
@@ -10,13 +10,13 @@
 
 namespace memflame {
 
-// A busy machine makes a call longer, never shorter, so the least time ever measured counts, and
+// Keeps the minimum of all measurements: a busy machine makes a call longer, never shorter. So
 // prices get better with each measurement.
 class PriceMeter {
  public:
   explicit PriceMeter(const UprobeMeans& means) : means_(means) {}
 
-  // Takes some 200 ms. Throws Error when the kernel does not let us measure.
+  // Takes some 200 ms. Throws Error if the kernel does not allow measuring.
   TrapPrices measure();
 
  private:
@@ -28,7 +28,7 @@ class PriceMeter {
   double stepped_ = unknown, stepped_entry_ = unknown;
 };
 
-// Nanoseconds for one entry of a probe that does nothing. Takes some 60 ms. Throws Error.
+// The price of one entry, in ns. Takes some 60 ms. Throws Error if the kernel does not allow it.
 double measure_entry_price(const UprobeMeans& means);
 
 }  // namespace memflame

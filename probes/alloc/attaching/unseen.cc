@@ -24,8 +24,8 @@ void add(std::vector<std::string>& list, const std::string& item) {
   if (std::find(list.begin(), list.end(), item) == list.end()) list.push_back(item);
 }
 
-// A dynamic program that has only itself and its loader mapped has not loaded its libraries, and
-// has not allocated anything.
+// A dynamic program that has mapped only itself and its loader has not loaded its libraries yet, so
+// it has not allocated anything.
 bool is_starting(const Recording& recording, const Space& space) {
   std::vector<std::string> files;
   for (const Mapping& mapping : space.mappings) {

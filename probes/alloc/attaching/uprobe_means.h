@@ -8,7 +8,7 @@ namespace memflame {
 
 struct UprobeMeans {
   bool multi = false;    // uprobe_multi links; else perf events
-  bool session = false;  // entry and return in one
+  bool session = false;  // session links: one probe for entry and return
 };
 
 // `own_links`: see AllocOptions.

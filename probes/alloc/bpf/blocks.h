@@ -4,16 +4,16 @@
 //
 // The idea: sums are kept in the kernel and change with each event, so a free subtracts exactly
 // what its allocation added, and user space need not see either. The table is keyed by (space,
-// address); whoever deletes the entry owns the block, so threads that race count once.
-// Cost: one hash insertion per allocation, one look-up and deletion per free, about 170 bytes per
-// live block, all preallocated. An address that is allocated again proves an unseen free: the old
-// block is taken out and counted.
+// address). The thread that deletes an entry owns the block, so threads that race count it once.
+// An address that is allocated again proves an unseen free: the old block is taken out and counted.
+// Cost: one hash insertion per allocation, one look-up and one deletion per free, and for each live
+// block an entry with 72 bytes of key and value, which the kernel makes when the block comes.
 #pragma once
 
 #include "../../bpf/capture.h"
 #include "sampling.h"
 
-// Columns of a sum; that of the variance of each is first_variance further on.
+// Columns of a sum. The variance of column n is in column first_variance + n.
 enum { live, live_count, total, total_count };
 
 struct {
@@ -24,7 +24,7 @@ struct {
   __type(value, struct block);
 } blocks SEC(".maps");
 
-// Blocks that are freed together: the last block of each pool; block.next leads to the others.
+// Pools, whose blocks are freed together: the last block of each; block.next leads to the others.
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __uint(map_flags, BPF_F_NO_PREALLOC);
@@ -33,11 +33,11 @@ struct {
   __type(value, u64);
 } pools SEC(".maps");
 
+// Takes a block out of the table. False if there is none, or another thread was faster.
 ALWAYS_INLINE int taken(struct block_key* key, struct block* block) {
   struct block* found = bpf_map_lookup_elem(&blocks, key);
   if (!found) return 0;
   *block = *found;
-  // Two threads that free one address race to this delete: only the one that wins owns the block.
   return bpf_map_delete_elem(&blocks, key) == 0;
 }
 
@@ -50,8 +50,8 @@ ALWAYS_INLINE void add_to(struct sum* sum, u64 key, u32 column, u64 value) {
     account(key, column, value);
 }
 
-// Adds a block to the figures of a stack: to the totals if it is new, to the live figures when it
-// enters the table; subtracts it when it leaves.
+// Adds a block to the totals of a stack if it is new, and to the live figures when it enters the
+// table. Subtracts it from the live figures when it leaves the table.
 __attribute__((noinline)) int enter(u64 key, const struct block* block, u32 change) {
   if (!block) return 0;
   // The figures of copied stacks go to user space.
@@ -70,13 +70,13 @@ __attribute__((noinline)) int enter(u64 key, const struct block* block, u32 chan
 
 __attribute__((noinline)) int put(const struct block_key* at, const struct block* given) {
   if (!at || !given) return 0;
-  // Before 6.2 maps accept no key and no value from a function's argument.
+  // Before 6.2 the verifier accepts neither a key nor a value behind a function's argument: copy.
   struct block_key key = *at;
   struct block block = *given;
   long error = insert(&blocks, &key, &block);
   if (error == exists) {
-    // An address that is allocated again: the free of the old block was not seen (a custom free
-    // path, or a skipped probe). It cannot be live any more.
+    // The address is allocated again, so the old block is not live any more: its free was not seen
+    // (a custom free path, or a skipped probe).
     struct block old;
     if (taken(&key, &old)) {
       enter(old.hash, &old, block_is_gone);
@@ -131,7 +131,7 @@ __attribute__((noinline)) int empty_pool(u32 space, u64 pool) {
   struct emptying emptying = {.key = {.address = *last, .space = space}};
   bpf_map_delete_elem(&pools, &at);
   bpf_loop(1 << 23, free_next, &emptying, 0);
-  // Blocks behind one that is no longer in the table, or never was, cannot be found.
+  // A block that is not in the table cuts the chain: the blocks behind it cannot be found.
   if (emptying.key.address) COUNT(pools_cut, 1);
   return 1;
 }

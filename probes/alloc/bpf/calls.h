@@ -17,8 +17,8 @@ ALWAYS_INLINE struct call_shape shape_of(void* ctx) {
   return both.shape;
 }
 
-// The comments keep clang from making one load of it, at a varying offset to the context: the
-// verifier allows only constant offsets.
+// The verifier allows only loads at constant offsets from the context. A different comment in each
+// asm statement keeps clang from merging the loads into one at a varying offset.
 #define REGISTER(name)                       \
   ({                                         \
     u64 value_ = ctx->name;                  \
@@ -44,7 +44,7 @@ ALWAYS_INLINE u64 argument(struct pt_regs* ctx, u32 number) {
   return 0;
 }
 
-// ABIInternal of Go (cmd/compile/abi-internal.md).
+// The registers of Go's ABIInternal (cmd/compile/abi-internal.md).
 ALWAYS_INLINE u64 go_argument(struct pt_regs* ctx, u32 number) {
   switch (number) {
     case 1:
@@ -71,7 +71,7 @@ ALWAYS_INLINE u64 size_asked_for(struct pt_regs* ctx, struct call_shape shape) {
   if (shape.int_size) count = (u32)count;
   u64 product = size * count;
   asm volatile("" : "+r"(product));  // keep clang from making it a 128-bit product
-  // A product beyond 64 bits makes the call fail; any size will do then.
+  // If the product overflows, the call fails, so any size will do.
   return count && size && product / count != size ? ~0ULL : product;
 }
 
@@ -83,7 +83,9 @@ ALWAYS_INLINE u64 alignment_asked_for(struct pt_regs* ctx, struct call_shape sha
   return value & 63 ? 1ULL << (value & 63) : 0;
 }
 
-// Whether the call recorded for this thread is still on its stack.
+// Whether the call recorded for this thread is still on its stack: its slot still holds its return
+// address or, with a return probe, that of the kernel's trampoline, which is at the start of the
+// process's xol_area.
 ALWAYS_INLINE int in_flight(struct probe_state* call, u32 space, u64 sp) {
   u64 slot = 0;
   if (call->space != space || sp > call->sp) return 0;  // equal after a tail call
@@ -92,7 +94,7 @@ ALWAYS_INLINE int in_flight(struct probe_state* call, u32 space, u64 sp) {
   return slot == BPF_CORE_READ(bpf_get_current_task_btf(), mm, uprobes_state.xol_area, vaddr);
 }
 
-// A function of its own for its stack, as in check.h.
+// A function of its own, so that the record has a stack frame of its own (see check.h).
 __attribute__((noinline)) int send_call(u32 space, u64 function_and_frees, u64 address, u64 size,
                                         u64 old) {
   struct task_struct* task = bpf_get_current_task_btf();
@@ -116,22 +118,22 @@ ALWAYS_INLINE void say_call(struct process* process, u32 function, u64 frees, u6
   if (own.trace) send_call(process->space, function | frees << 32, address, size, old);
 }
 
-// The old block of a realloc() that failed, or whose end was not seen, is live again.
+// Makes the old block of a realloc() live again, if the call failed or its end was not seen.
 ALWAYS_INLINE void put_back(struct probe_state* call) {
   struct block_key key = {.address = call->old_address, .space = call->space};
   enter(call->old.hash, &call->old, block_is_gone);
   put(&key, &call->old);
 }
 
-// This thread's call ended without returning: longjmp(), exec, cancellation; or an exception, if
-// the function fails by throwing.
+// This thread's call ended without returning: by longjmp(), exec or cancellation, or by an
+// exception. An exception is how a function with own_end fails, so it does not count as abandoned.
 ALWAYS_INLINE void abandon(struct probe_state* call, u32 space) {
   if (!call->shape.own_end) COUNT(abandoned, 1);
   if (call->had_old && call->space == space) put_back(call);
   call->sp = 0;
 }
 
-// Where not all blocks are kept, a free of an unknown block means nothing.
+// If not all blocks are kept, a free of an unknown block means nothing.
 ALWAYS_INLINE int counts_misses(void) {
   return rate.sampling == sampling_none && !config.min_size && config.max_size == ~0ULL;
 }

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// --check: frees that look wrong. The results are candidates, sent with their stacks: an address
-// that is freed twice, one that was never allocated, a block of new[] passed to free().
+// --check: finds frees that look wrong: an address that is freed twice, an address that was never
+// allocated, a block of new[] that is passed to free(). Each is sent with its stacks, as a
+// candidate: user space leaves out those that an unseen call may explain.
 #pragma once
 
 #include "blocks.h"
 
-// What was freed last. The least recently used entry makes room for a new one, so a second free is
-// found only if it comes before the table has turned over once.
+// The blocks that were freed last. The table evicts the least recently used entry, so a second free
+// is found only if it comes before the entry of the first one is evicted.
 struct freed {
-  u64 allocating, freeing;  // stacks
+  u64 allocating, freeing;  // keys of stacks
   u64 size;
   u32 allocated_by, freed_by;
   u64 time;
@@ -29,8 +30,8 @@ ALWAYS_INLINE void say_candidate(struct candidate_record* record) {
   if (bpf_ringbuf_output(&ring, record, sizeof(*record), wake_if_filling())) COUNT(event_drops, 1);
 }
 
-// operator new and delete that call malloc() and free() do not count in the figures, but they
-// determine the family of the block.
+// Marks operator new and delete that only call malloc() and free(): they do not count in the
+// figures, but determine the family of the block.
 enum { farthest_mark = 512 };  // bytes of stack between such a function and the malloc() it calls
 ALWAYS_INLINE void on_mark(struct pt_regs* ctx, struct call_shape shape) {
   struct thread* thread = this_thread();
@@ -56,13 +57,13 @@ ALWAYS_INLINE void check_family_of_call(struct probe_state* call, u64 sp) {
   call->marked_sp = 0;
 }
 
-// Records are assembled in functions of their own: programs, with everything they call, have 512
-// bytes of stack, and taking a stack needs most of it.
+// Records are assembled in functions of their own: a program and the functions it calls share 512
+// bytes of stack, and capture() needs most of it.
 
 __attribute__((noinline)) int remember_freed(const struct block_key* at, const struct block* block,
                                              u64 here, u32 function) {
   if (!at || !block) return 0;
-  struct block_key key = *at;  // as in put()
+  struct block_key key = *at;  // copied as in put()
   struct freed freed = {.allocating = block->hash,
                         .freeing = here,
                         .size = block->size,

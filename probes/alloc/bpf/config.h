@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// What only alloc's programs and their user space share. Plain C.
+// What the programs of alloc share with their user space, and no other probe needs. Plain C.
 #pragma once
 
 #include "../../bpf/shared.h"
@@ -9,18 +9,18 @@ namespace memflame::bpf {
 #endif
 
 enum {
-  keep_steps = 256,  // of the table of probabilities
-  keep_bits = 40,    // of a probability
+  keep_steps = 256,  // steps of the table of probabilities
+  keep_bits = 40,    // bits of a probability
 };
 
 // Filled by user space before load.
 struct alloc_config {
   u32 check;                 // look for blocks that are freed twice or by the wrong function
-  u32 usable;                // sizes as the allocator gives them, where that is known
-  u32 trace;                 // a record for each call
+  u32 usable;                // count usable sizes instead of requested ones, where they are known
+  u32 trace;                 // send a record for each call
   u32 governed;              // measure the programs' own cost
-  u32 ages;                  // keep when a block was allocated, too
-  u32 count_calls;           // of each declared function
+  u32 ages;                  // keep the time at which a block was allocated
+  u32 count_calls;           // count the calls of each probed function
   u64 keep[keep_steps + 1];  // see sampling.h
 };
 
@@ -34,10 +34,10 @@ struct rate {
 };
 enum sampling { sampling_none, sampling_bytes, sampling_every };
 
-// A call from the allocator's own code: own_calls.
+// Key of own_calls: a call from the allocator's own code.
 struct own_call {
   u32 function;  // index in the run's list
-  s32 distance;  // from the probe to where the call returns, bytes
+  s32 distance;  // bytes from the probe to the call's return address
 };
 
 enum { record_candidate = record_own };
@@ -48,17 +48,17 @@ struct candidate_record {
   u32 type;
   u32 space;
   u32 kind;                    // enum candidate
-  u32 allocated_by, freed_by;  // functions; the first only if there is a stack for it
-  u32 families;  // mismatched: family of the block << 8 | of the free (enum call_family)
+  u32 allocated_by, freed_by;  // functions; allocated_by only if `allocating` is set
+  u32 families;  // mismatched: family of the block << 8 | family of the free (enum call_family)
   u64 address, size;
   // Never allocated: when its space began; mismatched: when it was allocated; double free: when it
   // was first freed.
   u64 since;
   u32 marked_by;  // mismatched: the function whose mark set the family of the free; 0 = none
   u32 pad;
-  u64 freeing;     // stack of this free
-  u64 allocating;  // of the allocation; 0 when unknown
-  u64 freed;       // double free: of the first free
+  u64 freeing;     // key of the stack of this free
+  u64 allocating;  // key of the allocation's stack; 0 = unknown
+  u64 freed;       // double free: key of the first free's stack
 };
 
 #ifdef __cplusplus

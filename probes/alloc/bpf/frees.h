@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Blocks that are freed.
+// Handles calls that free a block or a pool.
 #pragma once
 
 #include "calls.h"
 
-// Whether this free of an unknown block is part of one seen before. A function that passes its
-// block on jumps to the next one or calls it, for this address or for the memory around it.
+// Whether this free of an unknown block is part of a free that was seen before. A function with
+// `forwards` passes its block on: it calls the next function or jumps to it, with the block's
+// address or that of the memory around it.
 ALWAYS_INLINE int is_passed_on(struct probe_state* state, u64 sp, u32 function) {
   u64 slot = 0;
   if (!state->passed_on || sp > state->passed_on_sp) return 0;
@@ -15,7 +16,7 @@ ALWAYS_INLINE int is_passed_on(struct probe_state* state, u64 sp, u32 function) 
 }
 
 ALWAYS_INLINE void pass_on(struct probe_state* state, u64 address, u64 sp, u32 function) {
-  if (is_passed_on(state, sp, function)) return;  // the outermost one is the one to remember
+  if (is_passed_on(state, sp, function)) return;  // remember the outermost call
   state->passed_on_return = 0;
   bpf_probe_read_user(&state->passed_on_return, sizeof(state->passed_on_return), (void*)sp);
   state->passed_on = address;
@@ -23,14 +24,14 @@ ALWAYS_INLINE void pass_on(struct probe_state* state, u64 address, u64 sp, u32 f
   state->passed_on_by = function;
 }
 
-// A free of a block that is not known.
+// A free of a block that is not in the table.
 ALWAYS_INLINE void on_miss(struct pt_regs* ctx, struct process* process, struct thread* thread,
                            struct block_key* key, struct call_shape shape) {
   if (is_own_call(ctx, shape)) return;
   if (thread) {
     struct probe_state* state = &thread->state;
-    // A free that an allocator makes inside one of its own calls is not the program's; realloc()
-    // has already taken its old block out.
+    // The allocator calls free() inside one of its own calls, so this is not the program's free. A
+    // realloc() has already taken its old block out.
     if (state->sp && in_flight(state, process->space, ctx->sp)) return;
     if (is_passed_on(state, ctx->sp, shape.function)) return;
     if (shape.forwards) pass_on(state, key->address, ctx->sp, shape.function);
@@ -49,7 +50,7 @@ ALWAYS_INLINE int on_free(struct pt_regs* ctx, struct process* process, struct c
   struct block_key key = {.address = address, .space = process->space};
   struct block block;
   if (!taken(&key, &block)) {
-    // If not all blocks are kept, an unknown one need not be examined.
+    // If not all blocks are kept, an unknown block means nothing.
     if (!counts_misses() && !own.check && !own.trace) return no_return;
     on_miss(ctx, process, shape.forwards ? this_thread() : known_thread(), &key, shape);
     return no_return;

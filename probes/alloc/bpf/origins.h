@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Frees of blocks that a process has from its parent, and frees that an allocator makes of its own.
+// Explains frees of blocks that are not in the table: blocks that a process inherited from its
+// parent, and frees by the allocator's own code. The rest is counted, or sent as a candidate.
 #pragma once
 
 #include "check.h"
 
-// Whose memory a space began with: births: space -> birth. The least recently used ones make room.
+// births: space -> birth, which tells whose memory the space began with. The table evicts the least
+// recently used entry.
 struct birth {
-  u32 parent;  // 0: none, it began with exec
-  u32 forker;  // thread that called fork()
+  u32 parent;  // the space that was copied; 0: none, this one began with exec
+  u32 forker;  // the thread that called fork()
   u64 time;
 };
 struct {
@@ -17,15 +19,16 @@ struct {
   __type(value, struct birth);
 } births SEC(".maps");
 
-// Calls of a function from the code of its own allocator. User space finds them when it attaches.
+// Calls of a function from the code of its own allocator, two in each glibc. User space finds them
+// when it attaches.
 struct {
-  __uint(type, BPF_MAP_TYPE_LRU_HASH);  // a glibc has two of them
+  __uint(type, BPF_MAP_TYPE_LRU_HASH);
   __uint(max_entries, 1024);
   __type(key, struct own_call);
   __type(value, u32);
 } own_calls SEC(".maps");
 
-// How often each probed function was called, by its number.
+// The number of calls of each probed function, by the function's number.
 struct {
   __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
   __uint(max_entries, 1);  // user space sets it before load
@@ -48,8 +51,9 @@ ALWAYS_INLINE void after_fork(u32 space, u32 parent_space) {
   bpf_map_update_elem(&births, &space, &birth, BPF_ANY);
 }
 
-// glibc's free() gets all that a thread's cache still holds when the thread ends: blocks that the
-// program has freed long ago, and the cache itself, which nobody has asked for.
+// Whether the allocator's own code calls. When a thread ends, glibc passes all that the thread's
+// cache still holds to free(): blocks that the program freed long ago, and the cache itself, which
+// the program never allocated.
 ALWAYS_INLINE int is_own_call(struct pt_regs* ctx, struct call_shape shape) {
   u64 caller = 0;
   if (bpf_probe_read_user(&caller, sizeof(caller), (void*)ctx->sp)) return 0;
@@ -60,16 +64,16 @@ ALWAYS_INLINE int is_own_call(struct pt_regs* ctx, struct call_shape shape) {
 enum { most_ancestors = 8, longest_fork_ns = 1000000000 };
 enum origin { origin_unknown, origin_inherited, origin_freed };
 
-// Whether what was freed was so before the fork. The copy of the memory is older than the event
-// that tells of it, so what other threads of the parent did shortly before may have been done after
-// it.
+// Whether a block was freed before the fork. fork() copies the memory some time before its event
+// comes. So a free by another thread of the parent shortly before the event may have come after the
+// copy.
 ALWAYS_INLINE int was_freed_before(const struct freed* freed, const struct birth* birth) {
   if (freed->thread == birth->forker) return freed->time < birth->time;
   return freed->time + longest_fork_ns < birth->time;
 }
 
-// What the ancestors of a process know of an address that it frees, and has not allocated itself.
-// `known` is filled in unless the result is origin_unknown.
+// What the ancestors of a process know of an address that the process frees but did not allocate.
+// Fills in `known` unless the result is origin_unknown.
 __attribute__((noinline)) int origin_of(const struct block_key* at, struct freed* known) {
   if (!at || !known) return origin_unknown;
   struct block_key key = *at;
@@ -105,7 +109,7 @@ __attribute__((noinline)) int count_missing(const struct block_key* at) {
   return 0;
 }
 
-// `freed`: by whom before; null when it was never allocated.
+// `freed` tells of the first free; without a stack in it, the address was never allocated.
 __attribute__((noinline)) int say_missed(const struct block_key* at, const struct freed* freed,
                                          u64 here, u32 function, u64 since) {
   if (!at) return 0;
@@ -127,8 +131,8 @@ __attribute__((noinline)) int say_missed(const struct block_key* at, const struc
   return 1;
 }
 
-// Whether something is to be said of a free of what is in no table. Only of a program that was
-// watched from its first instruction on an address that nobody knows is remarkable.
+// Whether a free of an address that is not in the live table should be reported. An address that
+// no table knows is remarkable only in a program that was watched from its first instruction on.
 __attribute__((noinline)) int is_remarkable(const struct block_key* at, u32 from_exec) {
   if (!at) return 0;
   struct block_key key = *at;
@@ -137,8 +141,9 @@ __attribute__((noinline)) int is_remarkable(const struct block_key* at, u32 from
   return origin_of(&key, &known) != origin_unknown;
 }
 
-// Says what it was: freed already, from before a fork or the run, or no block at all. On a stack of
-// its own, as the program that calls it takes the stack of the free, too.
+// Sends what the address was: freed already, or never allocated. An inherited block is only
+// remembered as freed. A function of its own, so that it does not share a stack frame with
+// capture().
 __attribute__((noinline)) int tell_missed(const struct block_key* at, u64 here, u32 function) {
   if (!at) return 0;
   struct block_key key = *at;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Programs that sample their blocks themselves and say so (usdt.h).
+// Blocks of programs that sample their own blocks and report them by USDT probes (usdt.h).
 #pragma once
 
 #include "calls.h"
 
-// Blocks that the program's own allocator has sampled: each stands for `weight` bytes.
+// The program's own allocator has sampled a block that stands for `weight` bytes.
 ALWAYS_INLINE void seen_allocation(struct pt_regs* ctx, struct process* process, u64 address,
                                    u64 size, u64 weight) {
   if (weight < size) weight = size;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// The probes that a program offers for its own blocks, see usdt.h. Included by alloc.bpf.c behind
-// capture.h; the cookie of a probe is the number of its site in usdt_sites.
+// The probes that a program offers for its own blocks (usdt.h). own_samples.h includes this file.
+// The cookie of a probe is the number of its site in usdt_sites.
 //
-// Not libbpf's usdt.bpf.h: its side in user space makes one perf event and one link a site, each of
-// which takes the kernel 0.1 s to take away, and reads the watched program's file without bounds.
+// libbpf's usdt.bpf.h is not used: its user space makes one perf event and one link per site, each
+// of which takes the kernel 0.1 s to remove, and reads the watched program's file without bounds.
 #pragma once
 
 #include "usdt_site.h"
@@ -15,7 +15,7 @@ struct {
   __type(value, struct usdt_site);
 } usdt_sites SEC(".maps");
 
-// The kernel's registers, as programs may not read a context at an offset that they compute.
+// Reads the registers as kernel memory: programs may not read the context at a computed offset.
 ALWAYS_INLINE u64 usdt_read_register(struct pt_regs* ctx, u8 offset) {
   u64 value = 0;
   if (offset <= sizeof(*ctx) - sizeof(value))
@@ -23,14 +23,14 @@ ALWAYS_INLINE u64 usdt_read_register(struct pt_regs* ctx, u8 offset) {
   return value;
 }
 
-// Cuts off what lies above the argument's bytes, or repeats its sign there.
+// Extends a value of `bytes` bytes to 64 bits, by its sign or by zeros.
 ALWAYS_INLINE u64 usdt_resized(u64 value, const struct usdt_argument* argument) {
   u32 unused = (8 - (argument->bytes & 7)) * 8 & 63;
   value <<= unused;
   return argument->is_signed ? (u64)((s64)value >> unused) : value >> unused;
 }
 
-// False where memory could not be read.
+// False if memory could not be read.
 ALWAYS_INLINE int usdt_value(struct pt_regs* ctx, const struct usdt_argument* argument,
                              u64* value) {
   u64 found = argument->value;

@@ -11,9 +11,9 @@ namespace memflame {
 namespace {
 
 constexpr size_t max_declaration = 4096;
-constexpr unsigned max_arguments = 6;  // those in registers
+constexpr unsigned max_arguments = 6;  // only arguments in registers
 
-// The text, and how far it is read.
+// The text of a declaration, and how far it has been read.
 struct Cursor {
   std::string_view option, text;
   size_t at = 0;
@@ -37,7 +37,7 @@ struct Cursor {
   }
 };
 
-// "arg0" is 1, as 0 stands for no argument.
+// Returns 1 for "arg0", because 0 means no argument.
 unsigned take_argument(Cursor& cursor) {
   const size_t start = cursor.at;
   if (!cursor.take("arg")) cursor.fail("arg0 to arg5");
@@ -69,7 +69,7 @@ void take_pool(Cursor& cursor, CustomFunction& function) {
 }
 
 struct Field {
-  std::string_view name;  // with '=' when a value follows
+  std::string_view name;  // with '=' if a value follows
   void (*read)(Cursor&, CustomFunction&);
 };
 
@@ -156,7 +156,8 @@ Cursor begin(std::string_view option, std::string_view text) {
   return cursor;
 }
 
-// Blocks may be freed by functions that need not be declared, like free(); pools cannot.
+// Pools need both an allocating and a freeing declaration. Blocks do not: a function that need not
+// be declared may free them, like free().
 void require_pairs(const std::vector<CustomFunction>& functions, const std::string& what) {
   bool allocates = false, frees = false;
   for (const CustomFunction& function : functions)
@@ -224,7 +225,7 @@ bool is_glob(std::string_view pattern) {
   return pattern.find_first_of("*?") != std::string_view::npos;
 }
 
-// Backtracks to the last '*' only, so it takes at most pattern times name steps.
+// Backtracks only to the last '*', so it takes at most pattern.size() * name.size() steps.
 bool glob_matches(std::string_view pattern, std::string_view name) {
   size_t p = 0, n = 0, star = std::string_view::npos, star_name = 0;
   while (n < name.size()) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Allocation functions that the user declares, as `--alloc`, `--free` and `--preset` take them:
+// Reads the allocation functions that the user declares with --alloc, --free and --preset:
 //
 //   --alloc '[FILE:]FUNCTION(size=arg0,ptr=ret)'      --free '[FILE:]FUNCTION(ptr=arg0)'
 //
-// docs/custom-allocators.md has the grammar. This file is about the text; custom_sites.h finds the
+// docs/custom-allocators.md has the grammar. This file parses the text; custom_sites.h finds the
 // functions in files.
 #pragma once
 
@@ -20,19 +20,19 @@ namespace memflame {
 struct CustomFunction {
   std::string option;              // "--alloc", "--free" or "--preset NAME", for messages
   std::string text;                // as written
-  std::string file;                // a path, a base name or a glob; empty = the one that has it
+  std::string file;                // a path, base name or glob; empty = the only file that has it
   std::string function;            // a symbol or a glob; empty = the code at `offset`
   std::optional<uint64_t> offset;  // in the file
   bpf::call_shape shape{};
-  bool later = false;  // its file need not be there at the start
+  bool later = false;  // its file may be loaded later
 };
 
-// Throws Error (usage): the declaration, the column, and what is expected there.
+// Both throw Error (usage) with the declaration, the column and what is expected there.
 CustomFunction parse_alloc(std::string_view text);
 CustomFunction parse_free(std::string_view text);
 
-// A named list of declarations. Functions that no file has are left out, as versions differ, but
-// not all of them may be missing.
+// A named list of declarations. Versions of a library differ, so functions that no file has are
+// ignored, but at least one that allocates must be there.
 struct Preset {
   std::string name;
   std::string description;
@@ -40,28 +40,28 @@ struct Preset {
   std::vector<CustomFunction> functions;
 };
 
-// One of the built-in presets by its name, or a file (a text with '/' or one that ends in ".json").
-// With ",later" appended, none of its functions has to exist at the start.
+// Reads a built-in preset by its name, or a file if the text contains '/' or ends in ".json". With
+// ",later" appended, none of its functions has to exist at the start.
 Preset read_preset(std::string_view name_or_path);
 
-// From the text of a preset file; `origin` is its name in messages.
+// Parses the text of a preset file. Messages call it `origin`.
 Preset parse_preset(std::string_view json, const std::string& origin);
 
 std::vector<std::string> preset_names();
 
-// All declarations. Throws Error (usage) also if there are pools but no function that frees them,
-// or the reverse.
 struct CustomFunctions {
-  std::vector<CustomFunction> functions;  // of --alloc and --free, where each must be found
+  std::vector<CustomFunction> functions;  // of --alloc and --free; each of them must be found
   std::vector<Preset> presets;
 
   bool empty() const { return functions.empty() && presets.empty(); }
 };
+// Reads all declarations. Throws Error (usage) also if a function allocates from pools and none
+// frees them, or the reverse.
 CustomFunctions read_custom(const std::vector<std::string>& allocs,
                             const std::vector<std::string>& frees,
                             const std::vector<std::string>& presets);
 
-// Whether a name matches a glob with '*' and '?'.
+// Globs know '*' and '?'.
 bool is_glob(std::string_view pattern);
 bool glob_matches(std::string_view pattern, std::string_view name);
 

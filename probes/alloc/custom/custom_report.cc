@@ -14,9 +14,9 @@ namespace memflame {
 namespace {
 
 constexpr size_t most_candidates = 8;
-constexpr size_t longest_name = 512;  // that is compared
-constexpr size_t part_of_a_name = 2;  // the distance of a name that the other one contains
-constexpr size_t least_part = 4;      // letters that make such a part worth a mention
+constexpr size_t longest_name = 512;  // longer names are not compared
+constexpr size_t part_of_a_name = 2;  // the distance of two names if one contains the other …
+constexpr size_t least_part = 4;      // … and the shorter one has at least this many letters
 
 using Functions = std::vector<CustomFunction>;
 
@@ -47,7 +47,7 @@ struct Candidate {
   bool operator<(const Candidate& other) const { return order() < other.order(); }
 };
 
-// The nearest functions of all files; also those that FILE leaves out.
+// The nearest functions of all files, also of those that FILE excludes.
 std::set<Candidate> nearest(const std::string& wanted, std::span<const CandidateFile> files) {
   std::set<Candidate> best;
   for (const CandidateFile& file : files)
@@ -102,7 +102,7 @@ struct Place {
   const CustomHit* hit;
 };
 
-// In the order of the files, each of which counts once.
+// In the order of the files. A file that was found twice counts once.
 std::vector<Place> places_of(const CustomFunction& declared, std::span<const CustomFile> found) {
   std::vector<Place> places;
   std::set<std::pair<uint64_t, uint64_t>> seen;
@@ -156,7 +156,7 @@ void require(const CustomFunction& declared, std::span<const CustomFile> found,
   require_probeable(declared, places);
 }
 
-// Probes see only an unknown part of the calls of an inlined function.
+// Throws if a function was inlined, because its probes see only an unknown part of its calls.
 void require_calls(const Preset& preset, std::span<const CustomFile> found) {
   std::string text;
   for (const CustomFunction& declared : preset.functions)

@@ -18,13 +18,13 @@
 namespace memflame {
 namespace {
 
-constexpr size_t max_hits = 1024;  // of one declaration in one file
+constexpr size_t max_hits = 1024;  // per declaration and file
 constexpr std::string_view several_functions = "is the name of several functions in the file";
 
 std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-// Users declare a library by the name that programs are linked with; the mapped file's name has
-// more of the version: libapr-1.so is libapr-1.so.0.7.2.
+// Users name a library as programs are linked with it. The mapped file's name has more of the
+// version: libapr-1.so is libapr-1.so.0.7.2.
 bool same_but_version(std::string_view name, std::string_view mapped) {
   if (!mapped.starts_with(name)) return false;
   const std::string_view rest = mapped.substr(name.size());
@@ -62,7 +62,7 @@ void add_address(CustomFile& file, const CustomFunction& declared, int fd) {
   file.hits.push_back(std::move(hit));
 }
 
-// A name that several functions share is ambiguous, unless it is a pattern.
+// A name that several functions of the file share is ambiguous; a glob may match several.
 void mark_ambiguous(CustomFile& file) {
   for (CustomHit& hit : file.hits) {
     if (!hit.problem.empty() || is_glob(hit.declared->function)) continue;
@@ -78,7 +78,7 @@ bool same_shape(const bpf::call_shape& a, const bpf::call_shape& b) {
   return std::memcmp(&a, &b, sizeof(a)) == 0;
 }
 
-// One address has one meaning. The same one twice, by two names, is fine.
+// One address has one meaning. Two names that declare the same meaning are fine.
 void mark_conflicts(CustomFile& file) {
   for (size_t i = 0; i < file.hits.size(); ++i)
     for (size_t j = 0; j < i; ++j) {
@@ -100,7 +100,7 @@ uint8_t needed_arguments(const bpf::call_shape& shape) {
   return static_cast<uint8_t>(bits);
 }
 
-// Where a function that may throw returns: by `ret`s, all of which must be known.
+// The `ret`s of a function that may throw. All of its exits must be known, else it has a problem.
 std::vector<uint64_t> returns_of(FileCode& code, CustomHit& hit) {
   std::vector<uint64_t> returns;
   const Body body = code.body(hit.address, hit.size, {});
@@ -125,7 +125,7 @@ struct Places {
   const ElfImage& elf;
   std::vector<AllocatorSite> sites;
 
-  // The first one at an address stays.
+  // The first site at an address is kept.
   void add(uint64_t address, bpf::call_shape shape, std::string text) {
     const Elf64_Phdr* segment = elf.loaded(address);
     if (segment == nullptr) return;
@@ -136,7 +136,7 @@ struct Places {
   }
 };
 
-// Go's functions are probed at their entry only: see go_code.h.
+// Go functions are probed at their entry only; see go_code.h.
 void add_go_site(FileCode& code, CustomHit& hit, Places& places) {
   bpf::call_shape shape = hit.declared->shape;
   if (shape.action == bpf::action_allocate) {
@@ -166,7 +166,7 @@ void add_sites(FileCode& code, CustomHit& hit, Places& places) {
   if (shape.own_end != 0) {
     bpf::call_shape end = shape;
     end.action = bpf::action_end;
-    end.own_end = 0;  // at a `ret`, not at a jump to elsewhere
+    end.own_end = 0;  // it is a `ret`, not a jump to an unknown place (allocators.h)
     for (const uint64_t address : returns_of(code, hit))
       places.add(address, end, hit.name + "+end@" + hex_offset(address).substr(1));
     if (!hit.problem.empty()) return;
@@ -175,7 +175,8 @@ void add_sites(FileCode& code, CustomHit& hit, Places& places) {
              hit.name + (site.delta == 0 ? "" : "+" + std::to_string(site.delta)));
 }
 
-// The order in which no free of a seen block and no end of a seen call is missed.
+// The order to attach sites: the free of every block that is seen, and the end of every call that
+// is seen, are seen, too.
 int rank_of_action(const AllocatorSite& site) {
   switch (site.shape.action) {
     case bpf::action_free:
@@ -188,7 +189,8 @@ int rank_of_action(const AllocatorSite& site) {
   }
 }
 
-// CPython reads each of its pointers in up to four other places, to replace or to ask for them.
+// More loads than this mean inlined copies. CPython itself reads each of its pointers in up to four
+// other places, to replace or to return it.
 constexpr size_t most_copies = 8;
 
 void mark_inlined(CustomFile& file, FileCode& code, const ImageBytes& image, const ElfImage& elf) {

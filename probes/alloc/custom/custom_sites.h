@@ -2,7 +2,7 @@
 // Finds the declared functions in the target's files.
 //
 // The code that attaches calls find_custom() once per file, and require_custom() after the last
-// one, which throws if a declaration matches nothing, or more than one thing.
+// file: it throws if a declaration matches nothing, or is ambiguous.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +23,9 @@ struct CustomHit {
   std::string name;  // as the file has it
   uint64_t address = 0;
   uint64_t offset = 0;
-  uint64_t size = 0;    // 0 when it is not known
+  uint64_t size = 0;    // 0: unknown
   std::string problem;  // why it cannot be probed; empty if it can
-  size_t copies = 0;    // that the compiler has made of it elsewhere in the file, when that is why
+  size_t copies = 0;    // if it was inlined: the number of copies elsewhere in the file
 };
 
 // The declared functions of one file.
@@ -33,12 +33,12 @@ struct CustomFile {
   std::string path;
   uint64_t device = 0, inode = 0;
   std::vector<CustomHit> hits;
-  // Sites of those that can be probed, by the contract of allocators.h; the allocator is the file.
-  // A declared address takes precedence over one that find_allocator() finds there.
+  // The sites of functions that can be probed, by the contract of allocators.h. The allocator is
+  // named after the file. A site replaces one that find_allocator() finds at the same address.
   AllocatorProbes probes;
 };
 
-// `custom` is kept in the result's hits.
+// `custom` must outlive the result, whose hits point into it.
 CustomFile find_custom(const CustomFunctions& custom, int fd, const FindOptions& options);
 
 struct CandidateFile {
@@ -46,15 +46,15 @@ struct CandidateFile {
   std::string path;
 };
 
-// Throws Error: a declared function that is in none of the files (with similar names), that is
-// several ones, or that cannot be probed. `files` are those examined.
+// Throws Error if a declared function is in none of `files` (the message names similar ones), is
+// ambiguous, or cannot be probed. `files` are all files that were examined.
 void require_custom(const CustomFunctions& custom, std::span<const CustomFile> found,
                     std::span<const CandidateFile> files);
 
-// Whether FILE of a declaration matches a file.
+// Whether a declaration's FILE matches a file; an empty one and "*" match all.
 bool means_file(const std::string& pattern, int fd, const std::string& path);
 
-// "+0x1a40", as a declaration has it.
+// "+0x1a40", as in a declaration.
 std::string hex_offset(uint64_t offset);
 
 // How much a name differs from the wanted one; none if they are not similar.

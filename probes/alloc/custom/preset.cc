@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Presets: lists of declarations with a name, as JSON.
+// Reads presets: named lists of declarations in JSON.
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The files of presets/, as bytes of the program. preset.cc reads them.
+// The files of presets/, embedded in the program. preset.cc reads them.
 #pragma once
 
 #include <span>
@@ -8,7 +8,7 @@
 namespace memflame {
 
 struct EmbeddedFile {
-  std::string_view name;  // without its folder
+  std::string_view name;  // "NAME.json", without the folder
   std::string_view text;
 };
 

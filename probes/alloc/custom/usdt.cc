@@ -16,10 +16,10 @@ namespace {
 
 constexpr uint32_t note_type = 3;
 constexpr uint64_t max_section = 16 << 20;
-constexpr size_t max_note_text = 256;  // of a name, and of the arguments
+constexpr size_t max_note_text = 256;  // bytes of a name, or of the arguments
 constexpr std::string_view owner("stapsdt\0", 8);
 
-// struct pt_regs as the kernel has it, by the order of its members.
+// The offsets of registers in the kernel's struct pt_regs, by the order of its members.
 struct Register {
   std::array<std::string_view, 4> names;  // of 8, 4, 2 and 1 bytes
   uint8_t offset;
@@ -58,7 +58,7 @@ bool take_number(std::string_view& text, T& value) {
   return true;
 }
 
-// "%rdi"; in an address only whole registers.
+// "%rdi". `whole`: only a 64-bit register, as in an address.
 bool take_register(std::string_view& text, bool whole, uint8_t& offset) {
   if (!take(text, "%")) return false;
   const std::string_view name = text.substr(0, text.find_first_of(",)"));
@@ -73,7 +73,7 @@ bool take_register(std::string_view& text, bool whole, uint8_t& offset) {
   return false;
 }
 
-// "-4@": the size in bytes, negative for signed values.
+// "-4@": the size in bytes, negative for signed values; 8 bytes if there is no size.
 bool take_size(std::string_view& text, bpf::usdt_argument& argument) {
   argument.bytes = 8;
   if (text.find('@') == std::string_view::npos) return true;
@@ -121,7 +121,7 @@ class Notes {
     const Elf64_Shdr* section = elf.section(".note.stapsdt");
     if (section != nullptr && section->sh_size <= max_section)
       range_ = image.range(section->sh_offset, section->sh_size);
-    // Where the section lies now; notes say where it lay before the file was prelinked.
+    // The address of this section now. Each note has its address before the file was prelinked.
     if (const Elf64_Shdr* base = elf.section(".stapsdt.base")) base_ = base->sh_addr;
   }
 
@@ -149,7 +149,7 @@ class Notes {
     found.push_back(std::move(result));
   }
 
-  // Where in the file this address is; false unless it may be used like that.
+  // The file offset of an address. False unless its segment has the permission `use`.
   bool place(uint64_t address, uint32_t use, uint64_t& offset) const {
     const Elf64_Phdr* segment = elf_.loaded(address);
     if (segment == nullptr || (segment->p_flags & use) == 0) return false;
@@ -163,7 +163,7 @@ class Notes {
   uint64_t base_ = 0;
 };
 
-// Exactly as many arguments as are needed, or more.
+// Reads the first `needed` arguments and ignores the rest; none if there are fewer.
 std::optional<bpf::usdt_site> parse_arguments(std::string_view text, size_t needed) {
   bpf::usdt_site site{};
   for (size_t i = 0; i < needed; ++i) {

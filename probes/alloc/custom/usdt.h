@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The probes that a program offers for its own blocks: otel_memory:alloc(ptr, size, weighted_bytes)
-// and otel_memory:free(ptr), from an allocator that samples itself.
+// Finds the probes that a program with a sampling allocator offers for its own blocks:
+// otel_memory:alloc(ptr, size, weighted_bytes) and otel_memory:free(ptr).
 //
-// They are notes in the ELF file (section .note.stapsdt): the address of a nop and, in assembler
-// syntax, where the arguments are. A file may hold anything there; nothing is thrown.
+// They are notes in the ELF file (section .note.stapsdt): each has the address of a nop and, in
+// assembler syntax, the places of the arguments. The notes may hold anything; nothing is thrown.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,14 @@ struct UsdtNote {
   std::string provider, name;
   std::string arguments;  // "8@%rdi -4@$16 8@-24(%rbp)"
   uint64_t offset = 0;    // of the nop, in the file
-  uint64_t counter = 0;   // of the semaphore, in the file; 0 = none. Not 0 while a probe is there
+  uint64_t counter = 0;   // of the semaphore, in the file; 0 = none
 };
 
-// Those of one provider that lie in code. At most bpf::max_usdt_sites.
+// The notes of one provider whose nop lies in code, at most bpf::max_usdt_sites.
 std::vector<UsdtNote> usdt_notes(int fd, std::string_view provider);
 
-// One argument, like "8@%rdi"; empty for what BPF cannot read: floating point, names of variables.
+// Parses one argument, like "8@%rdi". Empty if BPF cannot read it: a floating-point value, or a
+// variable's name.
 std::optional<bpf::usdt_argument> parse_usdt_argument(std::string_view text);
 
 struct UsdtSite {
@@ -37,8 +38,7 @@ struct UsdtSite {
 
 struct UsdtPair {
   std::vector<UsdtSite> alloc, free;
-  // For -v: probes that cannot be used. A pair needs both of its sites, so if one is unusable there
-  // are none.
+  // For -v: why the probes cannot be used. A single unusable probe makes the whole pair unusable.
   std::vector<std::string> problems;
 
   bool offered() const { return !alloc.empty() && !free.empty(); }

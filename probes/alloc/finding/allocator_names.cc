@@ -45,7 +45,7 @@ constexpr AllocatorFunction taker(std::string_view name, unsigned family = mallo
   return {name, shape(bpf::action_free, {.block = 1}, family)};
 }
 
-// With any prefix. reallocf() also frees the block when it fails, which is not seen here.
+// These names occur with any prefix. A reallocf() that fails frees its block, which is not seen.
 constexpr std::array any_prefix{
     giver("malloc", {.size = 1}),
     giver("calloc", {.size = 2, .count = 1}),
@@ -61,7 +61,8 @@ constexpr std::array any_prefix{
     taker("cfree"),
     taker("free_sized"),
     taker("free_aligned_sized"),
-    // jemalloc. Its xallocx() gives no address, so the block keeps the size it had.
+    // jemalloc. xallocx() is left out: it returns no address, so a block it resizes keeps its old
+    // size here.
     aligned("mallocx", {.size = 1, .align = 2}),
     aligned("rallocx", {.size = 2, .block = 1, .align = 3}),
     taker("dallocx"),
@@ -208,7 +209,7 @@ constexpr std::array prefixes{
     Prefix{"mi_", "mimalloc", mimalloc},
     Prefix{"scalable_", "tbbmalloc", tbb},
     Prefix{"rp", "rpmalloc", rpmalloc},
-    // Other names of functions without a prefix, in glibc and in its replacements.
+    // Aliases in glibc and its replacements: __libc_malloc is malloc.
     Prefix{"__libc_", ""},
 };
 
@@ -229,7 +230,7 @@ std::vector<NamedFunction> allocator_functions(const std::string& symbols_prefix
   }
   if (!symbols_prefix.empty()) {
     add(all, symbols_prefix, prefixes.size(), any_prefix);
-    // Their allocator is unknown: several allocators may have been built with this prefix.
+    // The prefix does not tell the allocator: several may have been built with it.
     for (const Prefix& prefix : prefixes)
       if (prefix.text.empty() || prefix.allocator != "rpmalloc")
         add(all, symbols_prefix, prefixes.size(), prefix.more);
@@ -238,15 +239,16 @@ std::vector<NamedFunction> allocator_functions(const std::string& symbols_prefix
 }
 
 std::span<const std::string_view> own_functions() {
-  // malloc/arena.c and malloc/malloc.c of glibc: what a thread's cache holds when the thread ends.
+  // glibc, malloc/arena.c and malloc/malloc.c: they free what a thread's cache still holds when the
+  // thread ends.
   static constexpr std::array<std::string_view, 2> names{"__malloc_arena_thread_freeres",
                                                          "tcache_thread_shutdown"};
   return names;
 }
 
 const std::vector<AllocatorMark>& allocator_marks() {
-  // The most specific first, because allocators also define functions of the libc that they
-  // replace.
+  // The most specific marks come first, because allocators also define functions of the libc that
+  // they replace.
   static const std::vector<AllocatorMark> marks{
       {"mi_version", "mimalloc"},
       {"mi_malloc", "mimalloc"},
@@ -263,7 +265,7 @@ const std::vector<AllocatorMark>& allocator_marks() {
       {"__libc_memalign", "glibc"},
       {"__libc_malloc_impl", "musl"},
       {"__dls2b", "musl"},
-      {"__libc_start_main", "musl"},  // with a malloc, and without what glibc has
+      {"__libc_start_main", "musl"},  // glibc defines it too, but its marks come first
   };
   return marks;
 }

@@ -19,29 +19,29 @@ struct AllocatorFunction {
   bool aligned = false;  // takes an alignment, or has one of its own
 };
 
-// A function by its full name.
+// A function with its full name, prefix included.
 struct NamedFunction {
   std::string name;
-  // Functions of one group belong to one allocator, as far as names tell: malloc and free with the
-  // same prefix. Index of a prefix; 0 means no prefix, and operator new and delete.
+  // The index of the prefix. Functions with the same prefix belong to one allocator, as far as
+  // names tell. 0: no prefix; operator new and delete are in this group, too.
   uint32_t group = 0;
   AllocatorFunction function;
 };
 
-// All names to look for; if a function has several, the first in this order is shown.
+// All names to look for. If one function has several of them, the first in this order is shown.
 std::vector<NamedFunction> allocator_functions(const std::string& symbols_prefix);
 
-// Functions that matter only because they identify the allocator.
+// A function that is not probed, but identifies the allocator.
 struct AllocatorMark {
   std::string_view name;
   std::string_view allocator;
 };
 const std::vector<AllocatorMark>& allocator_marks();
 
-// Functions of allocators that free blocks without a request by the program.
+// Functions of allocators that call free() although the program did not ask for it.
 std::span<const std::string_view> own_functions();
 
-// The allocator of a prefix, "" for that of the file; `group` as above.
+// The allocator that a group's prefix names; "" if only the file can tell (allocator_marks()).
 std::string_view allocator_of_group(uint32_t group);
 
 }  // namespace memflame

@@ -33,7 +33,7 @@ bool is_cxx(const std::string& name) { return name.starts_with("_Z"); }
 
 enum Kinds : unsigned { gives = 1, takes = 2, both = 3 };
 
-// The file's functions by group, with operators separate.
+// The kinds of functions of each group. Operators count separately: a file may have only these.
 struct Present {
   std::map<uint32_t, unsigned> kinds;
   unsigned cxx = 0;
@@ -59,7 +59,7 @@ Present present_in(const std::vector<ElfFunction>& found, const Names& names) {
   return present;
 }
 
-// Symbols of the file, or those that were stripped from it when it shows no allocator.
+// The file's symbols. If they show no allocator, those that were stripped from the file.
 std::vector<ElfFunction> read_symbols(int fd, const ImageBytes& image, const ElfImage& elf,
                                       const FindOptions& options, const Names& names,
                                       std::string& where) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The functions of a file that allocate and free blocks, by its symbols.
+// Finds the functions that allocate and free blocks by the symbols of a file.
 #pragma once
 
 #include <string>
@@ -13,10 +13,10 @@ namespace memflame {
 // One function, with all its names.
 struct BlockFunction {
   std::string name;
-  uint64_t address = 0, size = 0;  // the linker's; size 0: not said
-  bpf::call_shape shape{};         // `allocator` is filled in
+  uint64_t address = 0, size = 0;  // link-time; size 0: unknown
+  bpf::call_shape shape{};         // `allocator` is an index in BlockFunctions::allocators
   bool throws = false, aligned = false;
-  bool cxx = false;  // operator new or delete, by one of its names
+  bool cxx = false;  // one of its names is operator new or delete
 
   bool allocates() const { return shape.action == bpf::action_allocate; }
 };
@@ -30,16 +30,16 @@ struct BlockFunctions {
   std::vector<std::string> allocators;
   // There is no malloc, only operator new and delete.
   bool operators_only = false;
-  std::string where;                // of the symbols, if they are not in the file itself
-  std::vector<CodeRange> own_code;  // of functions that are an allocator's own, by their names
+  std::string where;                // where the symbols are from; "" for the file itself
+  std::vector<CodeRange> own_code;  // the code of own_functions() (allocator_names.h)
 };
 
-// Empty unless there are functions of both kinds. Functions with the same prefix are one allocator;
-// one that only allocates or only frees does not count.
+// Functions with the same prefix are one allocator, which counts only if it both allocates and
+// frees. Empty if the file has no such allocator.
 BlockFunctions find_candidates(int fd, const ImageBytes& image, const ElfImage& elf,
                                const FindOptions& options);
 
-// Whether a function of this name allocates or frees blocks, in whatever file.
+// Whether this is the name of a function that allocates or frees blocks, in any file.
 bool is_allocator_name(std::string_view name);
 
 }  // namespace memflame

@@ -36,7 +36,7 @@ bool has_prefix(const ZydisDecodedInstruction& instruction, std::initializer_lis
       [&](const auto& p) { return std::find(any.begin(), any.end(), p.value) != any.end(); });
 }
 
-// Instructions that the kernel does not probe: they act on the system, or trap themselves.
+// The kernel refuses probes on these instructions: they act on the system, or trap themselves.
 bool is_privileged(const ZydisDecodedInstruction& instruction) {
   switch (instruction.meta.category) {
     case ZYDIS_CATEGORY_INTERRUPT:
@@ -71,7 +71,7 @@ ProbeCost probe_cost(const ZydisDecodedInstruction& instruction, bool long_nops)
          instruction.raw.rex.R == 0 && instruction.raw.rex.X == 0);
     return short_form ? ProbeCost::emulated : ProbeCost::stepped;
   }
-  // With a 66 prefix kernels disagree; 41 90 is not a nop, though some take it for one.
+  // Kernels differ on 66 90. 41 90 is xchg %r8d,%eax, though some kernels take it for a nop.
   if (one_byte && opcode == 0x90)
     return instruction.length == 1 ? ProbeCost::emulated : ProbeCost::stepped;
   if (long_nops && two_bytes && opcode == 0x1f && instruction.raw.modrm.reg == 0)
@@ -89,7 +89,7 @@ Instruction::Kind kind_of(const ZydisDecodedInstruction& instruction) {
       return Instruction::call;
     case ZYDIS_CATEGORY_RET:
       return Instruction::ret;
-    // A system call counts as a call: it may not return, or may start a thread.
+    // A system call may not return, or may start a thread, so it counts as a call.
     case ZYDIS_CATEGORY_SYSCALL:
       return Instruction::call;
     default:
@@ -98,7 +98,8 @@ Instruction::Kind kind_of(const ZydisDecodedInstruction& instruction) {
   return is_privileged(instruction) ? Instruction::stops : Instruction::other;
 }
 
-// Through a register: `mov %rdi,8(%rsp)` is above the return address, a red zone below it.
+// Whether a write may change the return address at [rsp]: `mov %rdi,8(%rsp)` writes above it, and
+// the red zone lies below. With an index register the address is unknown.
 bool writes_at_stack(const ZydisDecodedOperand& operand) {
   return operand.type == ZYDIS_OPERAND_TYPE_MEMORY && operand.mem.base == ZYDIS_REGISTER_RSP &&
          (operand.mem.index != ZYDIS_REGISTER_NONE || operand.mem.disp.value > -8) &&
@@ -121,7 +122,7 @@ void note_writes(const Decoded& decoded, Instruction& instruction) {
   }
 }
 
-// `mov %rdi,%rsi`, of all 64 bits.
+// `mov %rdi,%rsi`: all 64 bits of an argument's register go to that of another argument.
 void note_copy(const Decoded& decoded, Instruction& instruction) {
   const ZydisDecodedOperand& to = decoded.operands[0];
   const ZydisDecodedOperand& from = decoded.operands[1];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Machine code of x86-64, as far as placing probes needs it.
+// Decodes x86-64 machine code, as far as placing probes needs it.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ using CodeBytes = std::span<const std::byte>;
 
 // What the kernel does with a probe on an instruction.
 enum class ProbeCost : uint8_t {
-  refused,   // it cannot have one
-  stepped,   // executed elsewhere with a trap behind it: 13 us in a virtual machine
+  refused,   // does not accept it
+  stepped,   // single-steps a copy of the instruction: 13 us in a virtual machine
   emulated,  // 0.7 us
 };
 
@@ -23,12 +23,12 @@ struct Instruction {
   uint64_t address = 0;
   uint8_t length = 0;
   Kind kind = other;
-  bool changes_stack = false;  // rsp, or what lies at it
+  bool changes_stack = false;  // rsp, or the return address that lies there on entry
   ProbeCost cost = ProbeCost::stepped;
   uint8_t arguments_written = 0;  // bit n: the register of argument n + 1
-  uint8_t copy_of = 0;            // the register written gets the value of this argument's
-  uint64_t target = 0;            // jump, conditional, call: where to; 0 when that is computed
-  uint64_t slot = 0;              // … the address it is read from, for `jmp *x(%rip)`
+  uint8_t copy_of = 0;            // the argument whose register is copied, from 1; 0: none
+  uint64_t target = 0;            // of a jump, conditional jump or call; 0: computed
+  uint64_t slot = 0;              // for `jmp *x(%rip)`: the address that the target is read from
 
   uint64_t next() const { return address + length; }
   bool is_branch() const { return kind == jump || kind == conditional; }

@@ -12,10 +12,10 @@
 namespace memflame {
 namespace {
 
-constexpr size_t max_inflated = size_t{64} << 20;  // bytes; of a large program: 5 MB
+constexpr size_t max_inflated = size_t{64} << 20;  // bytes; a large program has 5 MB
 constexpr uint64_t max_packed = uint64_t{64} << 20;
 
-// The first of these files that belongs to the stripped one.
+// The first of these places with a file that belongs to the stripped one.
 DebugSymbols first_of(const std::vector<DebugPlace>& places, const StrippedFile& stripped,
                       std::optional<uint32_t> checksum) {
   for (const DebugPlace& place : places) {

@@ -12,17 +12,18 @@
 namespace memflame {
 
 struct DebugSymbols {
-  std::string where;  // for messages; "" when there are none
+  std::string where;  // for messages; "" if there are no symbols
   SharedFd file;
-  std::vector<std::byte> bytes;  // without a file
+  std::vector<std::byte> bytes;  // used if there is no file
 
   ImageBytes image() const { return file.get() >= 0 ? ImageBytes(file.get()) : ImageBytes(bytes); }
 };
 
-// In this order: the file named by the build id under /usr/lib/debug, the one that .gnu_debuglink
-// names (next to the file, in .debug/ there, and under /usr/lib/debug), each in the target's root
-// and in ours; .gnu_debugdata in the file itself. A file is accepted only if its build id is the
-// same or, if one of them has none, if its checksum is the link's.
+// Looks in three places, in this order: the file under /usr/lib/debug that the build id names; the
+// file that .gnu_debuglink names (next to the stripped file, in .debug/ there, and under
+// /usr/lib/debug); .gnu_debugdata in the file itself. Files are looked for in the target's root and
+// in memflame's. A file is accepted only if its build id is the same or, if either file has none,
+// if its checksum is the link's.
 DebugSymbols find_debug_symbols(int fd, const ImageBytes& image, const ElfImage& elf,
                                 const std::string& root, const std::string& path);
 

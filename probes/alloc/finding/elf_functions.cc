@@ -8,7 +8,7 @@
 namespace memflame {
 namespace {
 
-// Link-time address -> file offset, by the segment that is mapped as code. UINT64_MAX for none.
+// The file offset of a link-time address; UINT64_MAX if no segment maps it as code.
 uint64_t code_offset(const ElfImage& elf, uint64_t address) {
   for (const Elf64_Phdr& s : elf.segments())
     if (is_code(s) && address >= s.p_vaddr && address - s.p_vaddr < s.p_filesz)

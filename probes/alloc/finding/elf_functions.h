@@ -16,22 +16,22 @@ namespace memflame {
 struct ElfFunction {
   std::string name;
   uint64_t offset = 0;   // in the file, as uprobes need it
-  uint64_t address = 0;  // the linker's
-  uint64_t size = 0;     // of its code, bytes; 0: unknown
+  uint64_t address = 0;  // link-time
+  uint64_t size = 0;     // bytes of code; 0: unknown
   size_t wanted = 0;     // index of the name among those looked for
 };
 
-// Names to look for. Large libraries have a hundred thousand symbols, and attaching waits for this:
-// nearly all are excluded by their first three letters.
+// The names to look for. Attaching waits for the search, and large libraries have 100,000 symbols:
+// a bit set of three-letter beginnings excludes nearly all of them without a hash look-up.
 class WantedNames {
  public:
   static constexpr size_t none = SIZE_MAX;
 
-  // The texts must outlive it. Among equal names the first counts.
+  // The texts must outlive this object. The first of equal names counts.
   explicit WantedNames(const std::vector<std::string_view>& names);
 
-  // Index of a name, which may carry a version (malloc@@GLIBC_2.2.5) and ends at a zero or with the
-  // bytes; `none` if it is not wanted.
+  // The index of the name that `rest` begins with; `none` if it is not wanted. The name ends at a
+  // zero byte or at its version (malloc@@GLIBC_2.2.5).
   size_t find(std::string_view rest) const;
 
  private:
@@ -42,9 +42,9 @@ class WantedNames {
   size_t longest_ = 0;
 };
 
-// The wanted functions that the symbol tables of `symbols` define (.dynsym and .symtab): the file
-// itself, or its separate debug file. Their code is in `elf`: symbols outside of its executable
-// parts are left out. No function appears twice.
+// The wanted functions that .dynsym and .symtab of `symbols` define. `symbols` is the file itself
+// or its separate debug file; the code is in `elf`. Symbols outside of its executable segments are
+// left out. No function appears twice.
 std::vector<ElfFunction> functions_in(const ImageBytes& symbols, const ElfImage& symbols_elf,
                                       const ElfImage& elf, const WantedNames& wanted);
 

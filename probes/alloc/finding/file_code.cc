@@ -11,8 +11,8 @@
 namespace memflame {
 namespace {
 
-// jemalloc's realloc has 4,000 instructions with all that it jumps to, and all functions of an
-// allocator have 30,000. Files of watched programs may be made to take time and memory.
+// Limits, because a watched program's file may be made to take time and memory. jemalloc's realloc
+// has 4,000 instructions with all code that it jumps to; all functions of an allocator have 30,000.
 constexpr size_t max_pieces = 32;
 constexpr uint64_t max_piece = 1 << 15;          // bytes
 constexpr size_t max_instructions = 1 << 13;     // of a body
@@ -53,7 +53,7 @@ uint64_t FileCode::size_at(uint64_t address) {
   return extent && extent->start == address ? extent->end - extent->start : 0;
 }
 
-// Empty when it is too large, or is not code.
+// Empty if the extent is too large, or is not code.
 const std::vector<Instruction>& FileCode::decoded(Extent extent) {
   const auto [at, added] = decoded_.try_emplace({extent.start, extent.end});
   const uint64_t size = extent.end - extent.start;
@@ -90,8 +90,8 @@ bool FileCode::is_linked(uint64_t address) {
                      [&](const auto& each) { return each.second.address == address; });
 }
 
-// Looks at the bytes alone: four bytes that point to the address by chance are too unlikely to
-// matter.
+// Tries every byte as the opcode of a call, without decoding: four bytes that point to the address
+// by chance are too unlikely to matter.
 std::vector<uint64_t> FileCode::direct_calls(uint64_t address) const {
   constexpr std::byte call{0xe8};
   constexpr uint64_t length = 5;
@@ -116,8 +116,8 @@ std::vector<uint64_t> FileCode::direct_calls(uint64_t address) const {
   return found;
 }
 
-// The slot that an entry of the linkage table jumps through, perhaps behind endbr64; 0 when there
-// is not such an entry at the address. Slots of indirect functions have no name.
+// The slot that an entry of the linkage table jumps through, perhaps behind endbr64; 0 if the
+// address has no such entry. Slots of indirect functions have no name.
 uint64_t FileCode::slot_of_stub(uint64_t address) {
   const auto [at, added] = stubs_.try_emplace(address, 0);
   if (!added) return at->second;
@@ -187,7 +187,7 @@ Site FileCode::site(uint64_t address, uint64_t size, uint8_t arguments) {
   const Body whole = body(address, size, {});
   const ImageRange entry =
       code_at(image_, elf_, address, size == 0 ? max_prologue : std::min(size, max_prologue));
-  // Unknown code may jump back to any place.
+  // Code that is unknown may jump back into the function, so its size counts as unknown, too.
   const uint64_t known = whole.gap.empty() ? size : 0;
   return choose_site(entry.bytes, address, whole.code,
                      {.arguments = arguments, .size = known, .long_nops = long_nops_});

@@ -20,11 +20,11 @@ struct Destination {
   enum Kind : uint8_t { none, known, other_file, computed };
   Kind kind = none;
   uint64_t address = 0;   // known
-  std::string_view name;  // of a target through the linkage table, even if its address is known
+  std::string_view name;  // if it goes through the linkage table, even if its address is known
 };
 
 // A function with all the code that its jumps (not its calls) lead to: parts that the compiler
-// moved away (foo.cold), and functions that it ends in.
+// moved away (foo.cold), and functions that it tail-calls.
 struct Body {
   std::vector<Instruction> code;  // piece by piece, the function's own first
   std::string gap;                // why it is incomplete; empty if it is whole
@@ -32,26 +32,26 @@ struct Body {
 
 class FileCode {
  public:
-  // Both are kept.
+  // `image` and `elf` must outlive this object.
   FileCode(const ImageBytes& image, const ElfImage& elf, bool long_nops);
 
-  // `size` 0: use the unwind data. Jumps to one of `ends` (sorted) are not followed.
+  // `size` 0: take the size from the unwind data. Jumps to one of `ends` (sorted) are not followed.
   Body body(uint64_t address, uint64_t size, const std::vector<uint64_t>& ends);
-  // The size of the function that begins here, by the unwind data; 0 if they do not tell.
+  // The size of the function that begins here, from the unwind data; 0: unknown.
   uint64_t size_at(uint64_t address);
-  // Where a jump, a branch or a call goes, if need be through the file's own linkage table.
+  // Where a jump or a call goes, also through the file's own linkage table.
   Destination destination(const Instruction& instruction);
 
   // Whether the file's own calls of this function go through its linkage table, so that another
-  // file can take its place.
+  // file can replace the function.
   bool is_linked(uint64_t address);
   // Where direct calls of this function return to.
   std::vector<uint64_t> direct_calls(uint64_t address) const;
 
-  // In the file; UINT64_MAX for what is not code.
+  // The offset in the file; UINT64_MAX if the address is not code.
   uint64_t offset_of(uint64_t address) const;
 
-  // choose_site for the function at this address. `arguments`: bit n for argument n + 1.
+  // choose_site() for the function at this address. `arguments`: bit n for argument n + 1.
   Site site(uint64_t address, uint64_t size, uint8_t arguments);
 
  private:
@@ -73,7 +73,7 @@ class FileCode {
   const ImageBytes& image_;
   const ElfImage& elf_;
   bool long_nops_;
-  std::optional<std::vector<Extent>> extents_;  // sorted; of the unwind data
+  std::optional<std::vector<Extent>> extents_;  // from the unwind data, sorted
   std::optional<std::unordered_map<uint64_t, Link>> links_;
   std::unordered_map<uint64_t, uint64_t> stubs_;
   std::map<std::pair<uint64_t, uint64_t>, std::vector<Instruction>> decoded_;

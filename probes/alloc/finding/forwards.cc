@@ -55,7 +55,7 @@ class Walk {
       if (i.kind == Instruction::call && accepted) return;
     }
     if (i.kind == Instruction::jump) return;
-    // The last instruction of a piece is a call that does not return.
+    // A call at the end of a piece does not return.
     if (i.kind != Instruction::call || index_.contains(i.next())) visit(i.next());
   }
 

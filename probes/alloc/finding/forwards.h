@@ -10,12 +10,12 @@ namespace memflame {
 
 using Accepts = std::function<bool(const Destination&)>;
 
-// Whether every path from the first instruction of the body to a return, or out of it, goes through
-// a call that `accepts` accepts, or ends in a jump to such a function. False if that cannot be
-// told.
+// Whether every path from the first instruction to a return, or out of the body, passes a call that
+// `accepts` accepts or ends in such a jump. False if the code does not tell. The cost is one visit
+// per instruction.
 bool always_passes(FileCode& file, const Body& body, const Accepts& accepts);
 
-// Whether there is such a call or jump at all.
+// Whether the body has such a call or jump at all.
 bool may_pass(FileCode& file, const Body& body, const Accepts& accepts);
 
 }  // namespace memflame

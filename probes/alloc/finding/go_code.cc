@@ -12,11 +12,12 @@ namespace memflame {
 namespace {
 
 constexpr size_t longest_check = 8;       // instructions of a stack check; 6 are usual at most
-constexpr uint64_t longest_growth = 256;  // bytes that save the arguments and ask for a stack
+constexpr uint64_t longest_growth = 256;  // bytes of code that saves arguments and gets a stack
 constexpr uint64_t piece = 1 << 20;
 
-// debug/gosym: magics of Go 1.2, 1.16, 1.18 and 1.20, two zeros, the quantum of x86, and the size
-// of a pointer. debug/buildinfo: the blob that each program has.
+// Go's debug/gosym: the table of functions begins with a magic (of Go 1.2, 1.16, 1.18 or 1.20), two
+// zeros, the instruction quantum of x86 (1) and the size of a pointer (8). debug/buildinfo: the
+// blob that every program has.
 bool has_mark(Bytes bytes) {
   constexpr std::array<char, 7> tail{'\xff', '\xff', '\xff', 0, 0, 1, 8};
   constexpr std::string_view blob = "\xff Go buildinf:";
@@ -40,7 +41,7 @@ bool segment_has_mark(const ImageBytes& image, const Elf64_Phdr& segment) {
   return false;
 }
 
-// Notes are named "Go" with type 4: the build id that `go build` gives.
+// The build id that `go build` writes: a note of owner "Go" and type 4.
 bool has_go_note(const ImageBytes& image, const ElfImage& elf) {
   constexpr uint32_t go_build_id = 4;
   constexpr uint64_t max_notes = 1 << 16;  // bytes

@@ -11,7 +11,7 @@
 namespace memflame {
 namespace {
 
-constexpr size_t first_instructions = 16;  // in which a function loads its pointer
+constexpr size_t first_instructions = 16;  // a function loads its pointer within these
 constexpr uint64_t at_once = 1 << 20;
 constexpr uint64_t longest = 7;  // bytes of a load
 
@@ -55,7 +55,7 @@ std::optional<unsigned> branch_register(Bytes code) {
   return (operand & 7U) | (prefix << 3);
 }
 
-// Data that the program itself may change, not only the linker.
+// Whether the program may change the data at this address. RELRO data only the dynamic linker can.
 bool is_variable(const ElfImage& elf, uint64_t address) {
   const auto holds = [&](const Elf64_Phdr& segment) {
     return address >= segment.p_vaddr && address - segment.p_vaddr < segment.p_memsz;
@@ -98,8 +98,8 @@ std::set<uint64_t> dispatches(const Body& body, const ImageBytes& image, const E
   return found;
 }
 
-// Calls `visit` for each load in the file's code. Bytes that only look like a load lead nowhere
-// that matters.
+// Calls `visit` for each load in the file's code, found by its bytes without decoding. Bytes that
+// look like a load by chance hardly ever hit one of the few pointers that matter.
 template <class Visit>
 void for_each_load(const ImageBytes& image, const ElfImage& elf, Visit visit) {
   for (const Elf64_Phdr& segment : elf.segments()) {
@@ -121,8 +121,8 @@ void for_each_load(const ImageBytes& image, const ElfImage& elf, Visit visit) {
 
 std::vector<size_t> count_copies(FileCode& code, const ImageBytes& image, const ElfImage& elf,
                                  std::span<const FunctionExtent> functions) {
-  std::map<uint64_t, size_t> loads;  // of each pointer, outside of all functions
-  std::set<uint64_t> own;            // instructions of the functions
+  std::map<uint64_t, size_t> loads;  // by pointer: loads outside of all functions
+  std::set<uint64_t> own;            // addresses of the functions' own instructions
   std::vector<std::set<uint64_t>> pointers;
   for (const FunctionExtent& each : functions) {
     const Body body = code.body(each.address, each.size, {});

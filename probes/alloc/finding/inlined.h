@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Detects functions that the compiler has copied into their callers, where no probe sees them.
+// Detects functions that the compiler has inlined into their callers, where no probe sees them.
 //
-// This is possible for functions that call through a pointer in the file's data, like the domains
-// of CPython's allocators (Objects/obmalloc.c): each copy loads that pointer too.
+// The idea: some functions call through a pointer in the file's data, like CPython's allocators of
+// each domain (Objects/obmalloc.c). An inlined copy loads the same pointer, so such loads elsewhere
+// show the copies. The cost is one pass over the bytes of the file's code.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +19,9 @@ struct FunctionExtent {
   uint64_t address = 0, size = 0;
 };
 
-// How many other places of the file load the pointers that each function calls through, in the
-// order of `functions`; places inside one of them do not count. 0 for functions without such
-// pointers.
+// For each function, in the order of `functions`: how many other places of the file load the
+// pointer that it calls through. Places inside of `functions` do not count. 0 for a function
+// without such a pointer.
 std::vector<size_t> count_copies(FileCode& code, const ImageBytes& image, const ElfImage& elf,
                                  std::span<const FunctionExtent> functions);
 

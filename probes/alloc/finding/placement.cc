@@ -11,15 +11,14 @@
 namespace memflame {
 namespace {
 
-constexpr size_t max_ends = 256;  // `ret` of one function and what it jumps to
+constexpr size_t max_ends = 256;  // exits of one function, with the code that it jumps to
 constexpr int max_rounds = 8;     // two are usual
 
 struct Function : BlockFunction {
   enum Fate : uint8_t { probed, forwards, unprobeable, not_wanted };
   Fate fate = probed;
   std::string problem;
-  // Without the code of functions that are candidates themselves.
-  Body body;
+  Body body;  // ends where it jumps to another candidate
 
   explicit Function(const BlockFunction& function) : BlockFunction(function) {}
 };
@@ -41,7 +40,7 @@ class Placement {
     }
   }
 
-  // Whether operator new of a file without malloc calls functions of another file.
+  // Whether the operator new of a file without malloc calls an allocator of another file.
   bool operators_forward() {
     return std::any_of(all_.begin(), all_.end(), [&](const Function& each) {
       return each.allocates() && may_pass(code_, each.body, [&](const Destination& to) {
@@ -54,7 +53,7 @@ class Placement {
     for (Function& each : all_) each.fate = Function::not_wanted;
   }
 
-  // Which functions are not probed depends on which others are.
+  // Whether a function is probed depends on which others are, hence the rounds.
   void decide() {
     spread_exceptions();
     for (int round = 0; round < max_rounds; ++round) {
@@ -95,7 +94,7 @@ class Placement {
     return found == by_address_.end() ? nullptr : &all_[found->second];
   }
 
-  // A function that ends in a jump to one that may throw may throw itself.
+  // A function may throw if it ends in a jump to one that may.
   void spread_exceptions() {
     for (bool changed = true; changed;) {
       changed = false;
@@ -111,8 +110,8 @@ class Placement {
     }
   }
 
-  // Operators, and functions with an alignment, that only call another one here: that one is
-  // probed, and a call costs one probe instead of two.
+  // Operators and functions with an alignment often only call another candidate. Then only that
+  // one is probed, and a call costs one probe instead of two.
   void find_forwarders() {
     for (Function& each : all_)
       if (each.fate == Function::forwards) each.fate = Function::probed;
@@ -133,8 +132,8 @@ class Placement {
     return inner.aligned == outer.aligned && inner.shape.block == 0 && inner.shape.count == 0;
   }
 
-  // Functions without a return probe need all of their exits. Returns whether there is a new one
-  // that cannot be probed.
+  // A function that may throw gets no return probe, so all of its exits must be known. Returns
+  // whether another function turned out unprobeable.
   bool find_unprobeable() {
     bool found = false;
     for (Function& each : all_) {
@@ -147,7 +146,7 @@ class Placement {
     return found;
   }
 
-  // All code that a call may end in, up to functions that have an end of their own.
+  // All code that a call may end in, except that of other functions that get probes for their ends.
   Body full_body(const Function& of) {
     std::vector<uint64_t> ends;
     for (const Function& each : all_)
@@ -229,8 +228,8 @@ class Placement {
     });
   }
 
-  // Where calls of the allocator's own code return to. If another file can replace a function, the
-  // file's callers go through the linkage table, and only its allocator calls directly, as in
+  // Where calls from the allocator's own code return to. If another file can replace the function,
+  // only the allocator itself calls it directly and all others go through the linkage table, as in
   // glibc. In a static program all calls are direct, so symbols have to tell who calls.
   std::vector<uint64_t> own_calls(const Function& of) {
     const bool is_linked = code_.is_linked(of.address);

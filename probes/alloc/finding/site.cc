@@ -8,7 +8,8 @@
 namespace memflame {
 namespace {
 
-// Which registers hold which argument: bit r of [n] for register r + 1 and argument n + 1.
+// Which registers hold which argument. Bit r of [n]: the register of argument r + 1 holds argument
+// n + 1.
 using Holders = std::array<uint8_t, 6>;
 
 void follow(const Instruction& i, Holders& holders) {
@@ -33,13 +34,14 @@ Site site_at(uint64_t delta, ProbeCost cost, const Holders& holders) {
   return site;
 }
 
-// Whether code after the entry, up to `last`, can be reached without passing the entry.
+// Whether a jump leads to code behind the entry, up to `last`, so that the entry is not passed.
 bool jumped_into(std::span<const Instruction> body, uint64_t entry, uint64_t last) {
   return std::any_of(body.begin(), body.end(),
                      [&](const Instruction& i) { return i.target > entry && i.target <= last; });
 }
 
-// A computed jump may go anywhere in its own function; one through a slot of the linker leaves it.
+// Whether the function has a computed jump, which may go anywhere in it. A jump through a slot of
+// the linker leaves the function.
 bool jumps_anywhere(std::span<const Instruction> body, uint64_t entry, uint64_t size) {
   return std::any_of(body.begin(), body.end(), [&](const Instruction& i) {
     return i.kind == Instruction::jump && i.target == 0 && i.slot == 0 && i.address - entry < size;

@@ -57,8 +57,7 @@ TEST_CASE("what is not a condition is refused") {
                            "every 10x",
                            "every nan",
                            "every inf",
-                           "every 10m "
-                           "rss > 2G"}) {
+                           "every 10m rss > 2G"}) {
     CAPTURE(text);
     CHECK(is_refused(text));
   }

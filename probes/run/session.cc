@@ -246,6 +246,7 @@ Snapshot Session::snapshot(const SnapshotOptions& options) {
                                      .accounting = *accounting_,
                                      .stacks = stacks_.log,
                                      .processes = processes_,
+                                     .has_spaces = probe_.user_stacks,
                                      .catch_up = [this] { poll(0); }},
                                     options);
   snapshot.losses = losses();

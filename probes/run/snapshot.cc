@@ -43,7 +43,8 @@ ByStack from_blocks(const SnapshotSource& source, const SnapshotOptions& options
         const Amount amount = amount_of(block);
         const uint64_t age = now - std::min(now, block.time_ns);
         stack.live += amount;
-        if (age < options.older_ns && !spaces.has_ended(SpaceId{key.space})) return;
+        const bool is_left = source.has_spaces && spaces.has_ended(SpaceId{key.space});
+        if (age < options.older_ns && !is_left) return;
         stack.old += amount;
         if (options.blocks) stack.blocks.push_back({key.address, block.size, age});
       });

@@ -65,6 +65,7 @@ struct SnapshotSource {
   Accounting& accounting;
   const StackLog& stacks;
   const Processes& processes;
+  bool has_spaces = true;  // keys of blocks name an address space, not a kind of kernel memory
   std::function<void()> catch_up;  // takes the records that BPF programs have sent up to now
 };
 

@@ -413,6 +413,11 @@ def kernel():
     worker.kill()
     done = run("leaks", "--kernel", "0.5", "2")
     equal("the whole system, twice", done.stdout.count(" live in "), 2)
+    # Kernel memory is not left by the process that asked for it.
+    done = run("leaks", "--kernel", "--older", "600000", "--bytes", "60", "--", "sh", "-c", "ls / >/dev/null")
+    head = next(filter(None, map(HEAD.match, done.stdout.splitlines())))
+    check(head["blocks"] != "0", done.stdout)
+    equal("kernel memory older than ten minutes", head["old_bytes"], "0")
 
 
 def errors():

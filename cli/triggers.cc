@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cli/option_rows.h"
+#include "collapse/inputs/text_frame.h"
 #include "core/error.h"
 #include "core/units.h"
 
@@ -29,12 +30,6 @@ const TimeUnit* time_unit(char letter) {
   const auto* found = std::find_if(time_units.begin(), time_units.end(),
                                    [&](const TimeUnit& unit) { return unit.letter == letter; });
   return found == time_units.end() ? nullptr : found;
-}
-
-std::string trimmed(std::string_view text) {
-  const size_t from = text.find_first_not_of(' ');
-  if (from == std::string_view::npos) return {};
-  return std::string(text.substr(from, text.find_last_not_of(' ') - from + 1));
 }
 
 [[noreturn]] void refuse(const std::string& text) {
@@ -80,11 +75,11 @@ Condition parse_condition(const std::string& text) {
   constexpr std::string_view every = "every ";
   if (text.starts_with(every))
     return {Condition::Figure::time,
-            seconds(trimmed(std::string_view(text).substr(every.size())), text), text};
+            seconds(std::string(trimmed(std::string_view(text).substr(every.size()))), text), text};
   const size_t sign = text.find('>');
   if (sign == std::string::npos) refuse(text);
-  const std::string figure = trimmed(std::string_view(text).substr(0, sign));
-  std::string limit = trimmed(std::string_view(text).substr(sign + 1));
+  const std::string_view figure = trimmed(std::string_view(text).substr(0, sign));
+  std::string limit(trimmed(std::string_view(text).substr(sign + 1)));
   if (limit.empty()) refuse(text);
   if (figure == "rss") return {Condition::Figure::rss, bytes(limit), text};
   if (figure == "pressure") return {Condition::Figure::pressure, percent(limit, text), text};
@@ -92,7 +87,8 @@ Condition parse_condition(const std::string& text) {
   if (figure != "growth" || unit == nullptr || limit.size() < 3 || limit[limit.size() - 2] != '/')
     refuse(text);
   limit.resize(limit.size() - 2);
-  return {Condition::Figure::growth, bytes(trimmed(limit)) * 3600 / unit->seconds, text};
+  return {Condition::Figure::growth, bytes(std::string(trimmed(limit))) * 3600 / unit->seconds,
+          text};
 }
 
 Triggers::Triggers(const std::vector<Condition>& conditions) {

@@ -61,12 +61,17 @@ const ProbeValue& value_named(const Probe& probe, std::string_view name) {
               ExitCode::usage);
 }
 
-void Accounting::finish(const LoadedProbe& probe, Rows& rows) {
+void Accounting::finish(const LoadedProbe& probe, RecordingRows& rows) {
+  add_figures(probe, rows.recording().types, rows);
+}
+
+void Accounting::add_figures(const LoadedProbe& probe, std::span<const ValueType> types,
+                             Rows& rows) {
   // The place of each column in the kernel's sums, which keep all variances behind the figures.
   std::vector<size_t> places;
   size_t figures = 0;
   size_t variances = bpf::first_variance;
-  for (const ValueType& type : rows.recording().types)
+  for (const ValueType& type : types)
     places.push_back(type.unit == Unit::variance ? variances++ : figures++);
   std::unordered_set<uint64_t> copies;
   const auto add = [&](uint64_t key, const int64_t* sums) {

@@ -19,6 +19,7 @@ namespace memflame {
 
 class BpfObject;
 class OsLedger;
+class RecordingRows;
 class Rows;
 class Spaces;
 class StackLog;
@@ -79,10 +80,13 @@ class Accounting {
   // Whether figures are estimates, and the rate in words: "1 sample per 512 KiB"; "" = not known.
   virtual bool is_sampled() const { return false; }
   virtual std::string sampling_in_words() const { return ""; }
-  // Adds the rows. The default takes the kernel's sums and the sums of copied stacks. Also called
-  // while counting goes on, so it must not change what is counted.
-  virtual void finish(const LoadedProbe&, Rows&);
-  // The number of events that a stack's sums in the kernel contain; for the default of finish().
+  // Adds the figures of all stacks as they are now, with a value for each of the types. The default
+  // takes the kernel's sums and the sums of copied stacks. Also called while counting goes on, so
+  // it must not change what is counted.
+  virtual void add_figures(const LoadedProbe&, std::span<const ValueType>, Rows&);
+  // The same for a recording, with what else belongs there: candidates, notes.
+  virtual void finish(const LoadedProbe&, RecordingRows&);
+  // The number of events that a stack's sums in the kernel contain; for the default of add_figures().
   virtual int64_t events_of(const int64_t* /*sums*/) const { return 0; }
   // Sets recording.meta.reconciliation and notes from the rows and the figures of the OS.
   virtual void reconcile(const LoadedProbe&, const OsLedger&, Recording&) {}

@@ -285,7 +285,7 @@ void AllocRun::say_calls(const BpfObject& object, Recording& recording) const {
                                               : "calls of declared functions: " + text);
 }
 
-void AllocRun::finish(const LoadedProbe& probe, Rows& rows) {
+void AllocRun::finish(const LoadedProbe& probe, RecordingRows& rows) {
   Recording& recording = rows.recording();
   late_ = counting_ ? process_links_.so_far() : process_links_.stop();
   say_late_processes(recording);

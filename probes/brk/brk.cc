@@ -49,7 +49,7 @@ class BrkAccounting : public Accounting {
     net_ += static_cast<int64_t>(after) - static_cast<int64_t>(before);
   }
 
-  void finish(const LoadedProbe& probe, Rows& rows) override {
+  void add_figures(const LoadedProbe& probe, std::span<const ValueType>, Rows& rows) override {
     auto figures = figures_;
     for (const auto& [id, heap] : heaps_) {
       const uint32_t space = id;

@@ -201,15 +201,20 @@ class KernelAccounting : public Accounting {
   void armed() override { start_ = parse_meminfo(read_file("/proc/meminfo")); }
   void disarmed() override { end_ = parse_meminfo(read_file("/proc/meminfo")); }
 
-  void finish(const LoadedProbe& probe, Rows& rows) override {
-    Recording& recording = rows.recording();
+  void add_figures(const LoadedProbe& probe, std::span<const ValueType> types,
+                   Rows& rows) override {
     labels_ = cache_labels(probe);
     live_.clear();
     allocations_.clear();
     left_out_ = 0;
     for (const char* map : {"sums", "notes"})
       probe.object.for_each<uint64_t, bpf::sum>(
-          map, [&](const uint64_t& key, const bpf::sum& sum) { add(rows, key, sum); });
+          map, [&](const uint64_t& key, const bpf::sum& sum) { add(rows, key, sum, types.size()); });
+  }
+
+  void finish(const LoadedProbe& probe, RecordingRows& rows) override {
+    Recording& recording = rows.recording();
+    add_figures(probe, recording.types, rows);
     compare(recording);
     say_doubtful(probe, recording);
     if (needs_code(wanted_) && !code_.is_known())
@@ -247,9 +252,8 @@ class KernelAccounting : public Accounting {
     return kind == Kind::all || kind == Kind::pages || kind == Kind::vmalloc;
   }
 
-  void add(Rows& rows, uint64_t key, const bpf::sum& sum) {
-    Recording& recording = rows.recording();
-    const std::vector<int64_t> row(sum.value, sum.value + recording.types.size());
+  void add(Rows& rows, uint64_t key, const bpf::sum& sum, size_t columns) {
+    const std::vector<int64_t> row(sum.value, sum.value + columns);
     if (std::all_of(row.begin(), row.end(), [](int64_t v) { return v == 0; })) return;
     const uint16_t leaf = rows.log().leaf_of(key);
     if (leaf == 0) return rows.add(key, "", row, row[3]);
@@ -263,8 +267,7 @@ class KernelAccounting : public Accounting {
     allocations_[leaf] += row[3];
     const Kind kind = kind_of_leaf(leaf);
     if (kind != Kind::vmalloc || !place.counted_elsewhere) live_[kind] += row[0];
-    rows.add(key, place.group, row, row[3]);
-    recording.stacks[recording.sums.back().stack.index].leaf = name_of(leaf, labels_);
+    rows.add(key, place.group, row, row[3], name_of(leaf, labels_));
   }
 
   static std::string name_of(uint16_t leaf, const std::map<uint32_t, std::string>& names) {

@@ -116,7 +116,7 @@ class MmapAccounting : public Accounting {
     }
   }
 
-  void finish(const LoadedProbe& probe, Rows& rows) override {
+  void add_figures(const LoadedProbe& probe, std::span<const ValueType>, Rows& rows) override {
     auto figures = figures_;
     for (const auto& [id, space] : spaces_)
       space.intervals.for_each([&](uint64_t start, uint64_t end, const Intervals::Part& part) {

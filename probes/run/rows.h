@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A recording while it is made. Probes know stacks by their keys; this class turns keys into rows.
+// Where a probe's figures go. Probes know stacks by their keys; whoever takes the figures turns
+// keys into stacks.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "core/recording.h"
@@ -13,25 +15,39 @@ namespace memflame {
 
 class Rows {
  public:
-  // Both must outlive this object. A log serves one Rows at a time.
-  Rows(Recording& recording, StackLog& log) : recording_(recording), log_(log) {
-    log.begin_recording();
-  }
+  // The log must outlive this object.
+  explicit Rows(const StackLog& log) : log_(log) {}
+  Rows(const Rows&) = delete;
+  Rows& operator=(const Rows&) = delete;
+  virtual ~Rows() = default;
 
   // Adds figures to a stack, in the order of the recording's types. The group is drawn below the
-  // stack.
-  void add(uint64_t key, const std::string& group, const std::vector<int64_t>& values,
-           int64_t events) {
-    recording_.sums.push_back({stack(key), group, values, events});
-  }
-  RawStackId stack(uint64_t key) { return log_.row(recording_, key); }
+  // stack, the leaf is its last frame (RawStack::leaf).
+  virtual void add(uint64_t key, const std::string& group, const std::vector<int64_t>& values,
+                   int64_t events, const std::string& leaf = "") = 0;
 
-  Recording& recording() { return recording_; }
   const StackLog& log() const { return log_; }
 
  private:
+  const StackLog& log_;
+};
+
+// The rows of a recording while it is made.
+class RecordingRows : public Rows {
+ public:
+  // Both must outlive this object.
+  RecordingRows(Recording& recording, const StackLog& log) : Rows(log), recording_(recording) {}
+
+  void add(uint64_t key, const std::string& group, const std::vector<int64_t>& values,
+           int64_t events, const std::string& leaf = "") override;
+  // The row of a stack, or of what stands in for one; made if missing.
+  RawStackId stack(uint64_t key);
+
+  Recording& recording() { return recording_; }
+
+ private:
   Recording& recording_;
-  StackLog& log_;
+  std::unordered_map<uint64_t, RawStackId> stacks_;  // by the key that all copies share
 };
 
 }  // namespace memflame

@@ -79,14 +79,6 @@ void StackLog::for_each_amount(
   for (const auto& [key, values] : amounts_) visit(key, values);
 }
 
-RawStackId StackLog::row(Recording& recording, uint64_t key) {
-  RawStackId& id = rows_[known_as(key)];
-  if (id) return id;
-  id = RawStackId{static_cast<uint32_t>(recording.stacks.size())};
-  recording.stacks.push_back(stack_of(key));
-  return id;
-}
-
 RawStack StackLog::stack_of(uint64_t key) const {
   if (const RawStack* known = find(key)) return *known;
   RawStack stack;

@@ -31,10 +31,6 @@ class StackLog {
   uint16_t leaf_of(uint64_t key) const;
   // The figures of all copied stacks.
   void for_each_amount(const std::function<void(uint64_t key, const Values&)>& visit) const;
-  // Begins another recording, whose rows are made anew.
-  void begin_recording() { rows_.clear(); }
-  // The row of a stack, or of what stands in for one, in the recording; made if missing.
-  RawStackId row(Recording& recording, uint64_t key);
   // The stack itself, or what stands in for it.
   RawStack stack_of(uint64_t key) const;
   // One key for all copies of a stack.
@@ -45,7 +41,6 @@ class StackLog {
   std::unordered_map<uint64_t, uint16_t> leaves_;  // by hash
   std::unordered_map<uint64_t, uint64_t> copies_;  // key -> hash
   std::unordered_map<uint64_t, Values> amounts_;   // by key, as they come
-  std::unordered_map<uint64_t, RawStackId> rows_;  // by hash or note
 };
 
 }  // namespace memflame

@@ -101,6 +101,16 @@ std::vector<pid_t> OsLedger::pids() const {
   return pids;
 }
 
+std::optional<OsMemory> OsLedger::last_reading() const {
+  std::optional<OsMemory> sum;
+  for (const auto& [id, entry] : entries_) {
+    if (entry.ended || !entry.last) continue;
+    if (!sum) sum = OsMemory{};
+    *sum += *entry.last;
+  }
+  return sum;
+}
+
 int64_t OsLedger::resident_bytes() const {
   int64_t bytes = 0;
   for (const pid_t pid : living()) bytes += parse_resident(read_file(proc_path(pid, "statm")));

@@ -50,6 +50,8 @@ class OsLedger {
   int64_t captured(const Recording& recording, size_t column) const;
 
   std::vector<pid_t> pids() const;
+  // The sum over the spaces that live, as poll() has read it last; none if it has read nothing.
+  std::optional<OsMemory> last_reading() const;
   int64_t resident_bytes() const;     // of those that live, now; pages they share count for each
   std::vector<pid_t> living() const;  // of these, the ones that have not ended
 

@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <charconv>
+
 #include "probes/processes/procfs.h"
 
 namespace memflame {
@@ -68,6 +70,19 @@ std::optional<double> Processes::memory_pressure() const {
     if (here && here > most) most = here;
   }
   return most;
+}
+
+std::optional<int64_t> Processes::cgroup_bytes() const {
+  if (!cgroups_) return std::nullopt;
+  int64_t sum = 0;
+  for (const std::string& folder : cgroups_->folders()) {
+    const std::string text = read_file(folder + "/memory.current");
+    int64_t bytes = 0;
+    if (std::from_chars(text.data(), text.data() + text.size(), bytes).ec != std::errc{})
+      return std::nullopt;
+    sum += bytes;
+  }
+  return sum;
 }
 
 void Processes::poll_os() {

@@ -52,6 +52,8 @@ class Processes {
   uint64_t log_records_lost() const { return sideband_.lost(); }
   // See LiveRun.
   std::optional<double> memory_pressure() const;
+  // What the watched cgroups use, in bytes; none if no cgroup is watched, or one cannot be read.
+  std::optional<int64_t> cgroup_bytes() const;
   // Reads the OS's figures every 200 ms, because a process that is killed leaves none.
   void poll_os();
 

@@ -187,11 +187,11 @@ void Spaces::tell_cgroups_apart(std::vector<Space>& spaces) {
       space.cgroup = "[unknown cgroup]";
 }
 
-void Spaces::copy_to(Recording& recording) const {
+void Spaces::copy_to(Recording& recording, bool perf_maps) const {
   recording.modules = modules_.all();
   recording.spaces.clear();
   for (Watched space : spaces_) {
-    if (space.space.pid != 0 && !space.ended) take_perf_map(space);
+    if (perf_maps && space.space.pid != 0 && !space.ended) take_perf_map(space);
     sort_mappings(space.space);
     recording.spaces.push_back(std::move(space.space));
   }

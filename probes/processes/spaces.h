@@ -75,8 +75,9 @@ class Spaces {
   // Takes over what the log says of spaces that had ended before it was read.
   void settle();
 
-  // Copies everything into the recording, which then is as if the run had ended.
-  void copy_to(Recording& recording) const;
+  // Copies everything into the recording, which then is as if the run had ended. Perf maps may be
+  // long, and are read again each time.
+  void copy_to(Recording& recording, bool perf_maps = true) const;
   // Moves everything into the recording; reads the perf maps of processes that still live.
   void finish(Recording& recording);
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 
+#include "core/history.h"
 #include "core/recording.h"
 #include "probes/run/snapshot.h"
 
@@ -22,6 +23,11 @@ class LiveRun {
   virtual Snapshot snapshot(const SnapshotOptions& options) = 0;
   // Some stacks of a snapshot as a recording, as if the run had ended then: see show_live().
   virtual Recording recording_of(std::span<const LiveStack* const> stacks, bool by_count) = 0;
+  // What is new since the look before, and the tables that it refers to: Looks::take(). Give it the
+  // same history each time.
+  virtual Look look(History& history, bool survey) = 0;
+  // The track of a stack of a snapshot; none if no look has seen it.
+  virtual TrackId track_of(uint64_t key) const = 0;
   // The result so far, without the OS's figures; its only notes are those on filters.
   virtual Recording so_far() = 0;
 

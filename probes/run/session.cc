@@ -140,6 +140,7 @@ void Session::arm() {
     space.rss[3] = now.rss_shmem / page_bytes;
     loaded_.object.update("spaces", id, space);
   });
+  armed_ns_ = monotonic_ns();
   loaded_.object.arm(true);
   armed_ = true;
   accounting_->armed();
@@ -241,14 +242,33 @@ void Session::on_space(const bpf::space_record& record) {
     accounting_->begin(id, static_cast<pid_t>(record.tgid), record.reason == bpf::space_exec);
 }
 
+SnapshotSource Session::snapshot_source() {
+  return {.probe = loaded_,
+          .accounting = *accounting_,
+          .stacks = stacks_.log,
+          .processes = processes_,
+          .has_spaces = probe_.user_stacks,
+          .catch_up = [this] { poll(0); }};
+}
+
+Look Session::look(History& history, bool survey) {
+  if (!looks_) {
+    looks_.emplace(types(), armed_ns_);
+    history.recording.types = types();
+    history.recording.shown = value_named(probe_, options_.value).column;
+    history.gauges = os_gauges();
+  }
+  Look look = looks_->take(snapshot_source(), history, survey && probe_.has_blocks);
+  processes_.spaces().copy_to(history.recording, false);
+  return look;
+}
+
+TrackId Session::track_of(uint64_t key) const {
+  return looks_ ? looks_->track_of(stacks_.log, key) : TrackId{};
+}
+
 Snapshot Session::snapshot(const SnapshotOptions& options) {
-  Snapshot snapshot = take_snapshot({.probe = loaded_,
-                                     .accounting = *accounting_,
-                                     .stacks = stacks_.log,
-                                     .processes = processes_,
-                                     .has_spaces = probe_.user_stacks,
-                                     .catch_up = [this] { poll(0); }},
-                                    options);
+  Snapshot snapshot = take_snapshot(snapshot_source(), options);
   snapshot.losses = losses();
   return snapshot;
 }
@@ -274,17 +294,21 @@ Losses Session::losses() const {
   return losses;
 }
 
-Recording Session::sums() {
-  Recording recording;
+std::vector<ValueType> Session::types() const {
   ProbeOptions named = options_;
   named.value = value_named(probe_, options_.value).name;
-  recording.types = probe_.types(named, accounting_->is_sampled());
+  return probe_.types(named, accounting_->is_sampled());
+}
+
+Recording Session::sums() {
+  Recording recording;
+  recording.types = types();
   recording.shown = value_named(probe_, options_.value).column;
   if (!processes_.pids().is_initial() && options_.target.whole_system())
     recording.meta.notes.emplace_back(
         "only the processes of memflame's own PID namespace were watched: others cannot be seen "
         "from there");
-  Rows rows(recording, stacks_.log);
+  RecordingRows rows(recording, stacks_.log);
   accounting_->finish(loaded_, rows);
   accounting_->reconcile(loaded_, processes_.os(), recording);
   recording.losses.add(losses());

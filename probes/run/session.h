@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "probes/probe.h"
 #include "probes/processes/processes.h"
 #include "probes/run/live_run.h"
+#include "probes/run/looks.h"
 #include "probes/run/rows.h"
 #include "probes/run/stack_intake.h"
 
@@ -40,6 +42,8 @@ class Session : public LiveRun {
 
   Snapshot snapshot(const SnapshotOptions& options) override;
   Recording recording_of(std::span<const LiveStack* const> stacks, bool by_count) override;
+  Look look(History& history, bool survey) override;
+  TrackId track_of(uint64_t key) const override;
   Recording so_far() override;
   int64_t resident_bytes() const override { return processes_.os().resident_bytes(); }
   std::optional<double> memory_pressure() const override { return processes_.memory_pressure(); }
@@ -61,6 +65,8 @@ class Session : public LiveRun {
   void on_record(std::span<const std::byte> record);
   void on_space(const bpf::space_record& record);
   void look_at_mappings();
+  std::vector<ValueType> types() const;
+  SnapshotSource snapshot_source();
   Recording sums();
 
   const Probe& probe_;
@@ -70,7 +76,9 @@ class Session : public LiveRun {
   std::unique_ptr<Accounting> accounting_;
   StackIntake stacks_;
   std::unique_ptr<Ring> ring_;  // made when the object is loaded
+  std::optional<Looks> looks_;  // made by the first look
   uint64_t looked_at_mappings_ns_ = 0;
+  uint64_t armed_ns_ = 0;
   uint64_t late_attaches_ = 0;
   bool armed_ = false;
 };

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "probes/run/looks.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <tuple>
+
+#include "probes/loading/loaded_probe.h"
+#include "probes/probe.h"
+#include "probes/processes/processes.h"
+#include "probes/run/rows.h"
+#include "probes/run/stack_log.h"
+
+namespace memflame {
+namespace {
+
+// Stands for all stacks whose announcements are missing: an announcement that was dropped is sent
+// again with the stack's next event, and then the stack has a track of its own.
+constexpr uint64_t unknown_key = UINT64_MAX;
+
+struct BirthKey {
+  uint64_t key = 0;
+  uint32_t stretch = 0;
+  friend bool operator==(const BirthKey&, const BirthKey&) = default;
+};
+struct BirthHash {
+  size_t operator()(const BirthKey& at) const { return at.key ^ (at.stretch * 0x9e3779b97f4a7c15); }
+};
+
+std::vector<int64_t> read_gauges(const Processes& processes) {
+  const std::optional<OsMemory> memory = processes.os().last_reading();
+  const auto figure = [&](int64_t value) { return memory ? value : no_reading; };
+  const OsMemory now = memory.value_or(OsMemory{});
+  const std::optional<double> pressure = processes.memory_pressure();
+  return {figure(now.rss()),
+          figure(now.rss_anon),
+          figure(now.rss_file),
+          figure(now.rss_shmem),
+          figure(now.swap),
+          figure(now.vm_size),
+          figure(now.heap),
+          processes.cgroup_bytes().value_or(no_reading),
+          pressure ? std::llround(*pressure * 100) : no_reading};
+}
+
+}  // namespace
+
+std::vector<Gauge> os_gauges() {
+  return {{"resident"},         {"resident, anonymous"}, {"resident, files"},
+          {"resident, shared"}, {"swapped out"},         {"virtual"},
+          {"[heap]"},           {"control group"},       {"pressure, %", Unit::count, 2}};
+}
+
+// Keeps the figures until the records that announce their stacks are read.
+class Looks::Collector : public Rows {
+ public:
+  explicit Collector(const StackLog& log) : Rows(log) {}
+  void add(uint64_t key, const std::string& group, const std::vector<int64_t>& values, int64_t,
+           const std::string& leaf) override {
+    figures.push_back({key, group, leaf, values});
+  }
+  std::vector<Figures> figures;
+};
+
+Looks::Looks(std::vector<ValueType> types, uint64_t start_ns)
+    : types_(std::move(types)), start_ns_(start_ns) {}
+
+Look Looks::take(const SnapshotSource& source, History& history, bool survey) {
+  source.catch_up();
+  const uint64_t now_ns = std::max(monotonic_ns(), start_ns_);
+  Look look;
+  look.time_ns = now_ns - start_ns_;
+  look.gauges = read_gauges(source.processes);
+  Collector collector(source.stacks);
+  source.accounting.add_figures(source.probe, types_, collector);
+  source.catch_up();  // a stack is announced before it has figures, so now all are known
+  std::vector<int64_t> sums;
+  for (const Figures& figures : collector.figures) {
+    const TrackId id = track(source.stacks, figures, history);
+    sums.resize(history.tracks.size() * types_.size());
+    int64_t* sum = &sums[id.index * types_.size()];
+    for (size_t i = 0; i < types_.size(); ++i)
+      if (__builtin_add_overflow(sum[i], figures.values[i], &sum[i])) sum[i] = INT64_MAX;
+  }
+  sums.resize(history.tracks.size() * types_.size());
+  add_changes(std::move(sums), look);
+  if (survey) add_survivors(source, now_ns, look);
+  add_ended(source, history, look);
+  return look;
+}
+
+TrackId Looks::track_of(const StackLog& log, uint64_t key) const {
+  const auto found = track_of_key_.find(log.known_as(key));
+  return found == track_of_key_.end() ? TrackId{} : found->second;
+}
+
+TrackId Looks::track(const StackLog& log, const Figures& figures, History& history) {
+  const uint64_t key = log.find(figures.key) != nullptr || figures.key >> 63 == 0
+                           ? log.known_as(figures.key)
+                           : unknown_key;
+  RawStackId& stack = stacks_[key];
+  std::vector<RawStack>& stacks = history.recording.stacks;
+  if (!stack) {
+    stack = RawStackId{static_cast<uint32_t>(stacks.size())};
+    stacks.push_back(log.stack_of(key));
+    stacks.back().leaf = figures.leaf;
+  }
+  TrackId& track = tracks_[{stack, figures.group}];
+  if (!track) {
+    track = TrackId{static_cast<uint32_t>(history.tracks.size())};
+    history.tracks.push_back({stack, stacks[stack.index].space, figures.group});
+    track_of_key_[key] = track;
+  }
+  return track;
+}
+
+void Looks::add_changes(std::vector<int64_t>&& sums, Look& look) {
+  last_.resize(sums.size());
+  const size_t columns = types_.size();
+  for (size_t at = 0; at < sums.size(); at += columns) {
+    const std::span<const int64_t> now(&sums[at], columns);
+    if (std::equal(now.begin(), now.end(), &last_[at])) continue;
+    const TrackId track{static_cast<uint32_t>(at / columns)};
+    look.rows.push_back({track, {now.begin(), now.end()}});
+  }
+  last_ = std::move(sums);
+}
+
+void Looks::add_survivors(const SnapshotSource& source, uint64_t now_ns, Look& look) {
+  std::unordered_map<BirthKey, Look::Cell, BirthHash> cells;
+  source.probe.object.for_each<bpf::block_key, bpf::block>(
+      "blocks", [&](const bpf::block_key&, const bpf::block& block) {
+        if (block.time_ns >= now_ns) return;  // came while the table was read: for the next survey
+        const uint64_t born = block.time_ns - std::min(block.time_ns, start_ns_);
+        const BirthKey at{source.stacks.known_as(block.hash), stretches_.of(born)};
+        Look::Cell& cell = cells[at];
+        cell.bytes += static_cast<int64_t>(block.weight);
+        cell.blocks += block.count;
+        ++cell.samples;
+      });
+  look.stretches.assign(stretches_.starts().begin(), stretches_.starts().end());
+  for (auto& [at, cell] : cells) {
+    const auto track = track_of_key_.find(at.key);
+    if (track == track_of_key_.end()) continue;  // its memory belongs to another stack: see place()
+    cell.track = track->second;
+    cell.stretch = at.stretch;
+    look.cells.push_back(cell);
+  }
+  std::sort(look.cells.begin(), look.cells.end(), [](const Look::Cell& a, const Look::Cell& b) {
+    return std::tuple(a.track, a.stretch) < std::tuple(b.track, b.stretch);
+  });
+  stretches_.begin(look.time_ns);
+}
+
+void Looks::add_ended(const SnapshotSource& source, const History& history, Look& look) {
+  for (; tracks_seen_ < history.tracks.size(); ++tracks_seen_) {
+    const SpaceId space = history.tracks[tracks_seen_].space;
+    if (space && !ended_.contains(space.index)) living_.insert(space.index);
+  }
+  const Spaces& spaces = source.processes.spaces();
+  std::erase_if(living_, [&](uint32_t space) {
+    if (!spaces.has_ended(SpaceId{space})) return false;
+    ended_.insert(space);
+    look.ended.push_back(SpaceId{space});
+    return true;
+  });
+  std::sort(look.ended.begin(), look.ended.end());
+}
+
+}  // namespace memflame

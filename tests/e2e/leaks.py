@@ -1,112 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """leaks: each report is exact to the byte; every option works."""
-import json
 import os
 import re
 import signal
 import subprocess
 import sys
 import time
-import xml.etree.ElementTree as xml
 
-from lib import (LOSSY, MEMFLAME, PATIENCE, USAGE, Memflame, Profile, check, equal, example, path, run,
-                 spawn, wait_until)
-
-TICK = 0.3  # seconds between two reports
-HEAD = re.compile(
-    r"\[\d\d:\d\d:\d\d\] (?P<seconds>[\d.]+) s: (?P<bytes>[\d,]+) B live in (?P<blocks>[\d,]+) blocks?"
-    r"(?P<change> \([^)]*\))?(; older than (?P<age>\d+ m?s|[\d.]+ s)( or of ended processes)?: "
-    r"(?P<old_bytes>[\d,]+) B in (?P<old_blocks>[\d,]+) blocks?)? on (?P<stacks>[\d,]+) stacks?"
-    r"(, the top \d+ by \w+)?$")
-STACK = re.compile(r"  (?P<bytes>[\d,]+) B( ± [\d,]+ B)? in (?P<blocks>[\d,]+)( ± [\d,]+)? blocks?"
-                   r"(?P<change> \([^)]*\))?(, (?P<process>.*))?$")
-# The kernel skips hits, of any process, that interrupt another hit, and counts them.
-NOT_OURS = re.compile(r"  lost (0\b|(?P<hits>[\d,]+): probe hits skipped by the kernel (?P=hits)$)")
-BLOCK = re.compile(r"    (0x[0-9a-f]+)  ([\d,]+) B, [\d.]+ m?s old$")
-
-
-def number(text):
-    return int(text.replace(",", ""))
-
-
-class Steps:
-    """examples/leak_steps, with the figures that it states for each step."""
-
-    def __init__(self):
-        self.process = spawn([example("leak_steps")], stdin=subprocess.PIPE,
-                             stdout=subprocess.PIPE, text=True)
-        self.pid = self.process.pid
-
-    def do(self, word):
-        self.process.stdin.write(word + "\n")
-        self.process.stdin.flush()
-        return list(iter(self.process.stdout.readline, "done\n"))
-
-    def end(self):
-        self.process.communicate(timeout=PATIENCE)
-        equal("exit status of the target", self.process.returncode, 0)
-
-
-class Stack:
-    def __init__(self, line):
-        match = STACK.match(line)
-        check(match, f"a stack begins as it should: {line!r}")
-        self.bytes, self.blocks = number(match["bytes"]), number(match["blocks"])
-        self.change, self.process = (match["change"] or "").strip(), match["process"]
-        self.frames, self.shown, self.left_out = [], [], 0
-
-    def take(self, line):
-        if line.startswith("      "):
-            self.frames.append(line.split()[0])
-        elif block := BLOCK.match(line):
-            self.shown.append((block[1], number(block[2])))
-        elif more := re.match(r"    and ([\d,]+) more blocks?$", line):
-            self.left_out = number(more[1])
-        else:
-            check(False, f"a line that is none: {line!r}")
-
-
-class Report:
-    def __init__(self, text):
-        lines = text.splitlines()
-        match = HEAD.match(lines[0])
-        check(match, f"a head of a report: {lines[0]!r}")
-        self.bytes, self.blocks = number(match["bytes"]), number(match["blocks"])
-        self.change = (match["change"] or "").strip()
-        self.old = (number(match["old_bytes"]), number(match["old_blocks"])) if match["age"] else None
-        self.stack_count = number(match["stacks"])
-        self.text, self.stacks, self.rest = text, [], None
-        check(any(NOT_OURS.match(line) for line in lines), f"nothing was lost: {text}")
-        for line in lines[1:]:
-            if line.startswith("  and "):
-                self.rest = line.strip()
-            elif re.match(r"  \d", line):
-                self.stacks.append(Stack(line))
-            elif line.startswith("    "):
-                self.stacks[-1].take(line)
-
-    def of(self, function):
-        """Bytes, blocks and change of the only stack through that function."""
-        found = [stack for stack in self.stacks if function in stack.frames]
-        check(len(found) < 2, f"{function} has one stack: {self.text}")
-        return (found[0].bytes, found[0].blocks, found[0].change) if found else (0, 0, "")
-
-
-class Leaks(Memflame):
-    def __init__(self, *arguments, **options):
-        super().__init__("leaks", "--bytes", *arguments, output="txt", **options)
-
-    def reports(self):
-        with open(self.output, encoding="utf-8") as stream:
-            # A report ends with an empty line, unless it is still being written.
-            parts = re.split(r"^(?=\[)", stream.read(), flags=re.MULTILINE)
-        return [Report(part) for part in parts if part.startswith("[") and part.endswith("\n\n")]
-
-    def next(self, count=2):
-        """The report after the next one, all of which is later than now."""
-        before = len(self.reports())
-        wait_until(lambda: len(self.reports()) >= before + count, "reports come")
-        return self.reports()[-1]
+from leaks_lib import HEAD, TICK, Leaks, Steps, number
+from lib import LOSSY, MEMFLAME, PATIENCE, USAGE, check, equal, example, path, run, spawn, wait_until
 
 
 def exact():
@@ -222,25 +124,6 @@ def blocks():
     target.end()
 
 
-def trace():
-    target = Steps()
-    leaks = Leaks("-p", target.pid, "--older", "0", "--trace", "60")
-    wanted = [line.strip() for _ in range(50) for line in target.do("calls")]
-    leaks.stop()
-    with open(leaks.output, encoding="utf-8") as stream:
-        lines = [line for line in stream.read().splitlines() if re.match(r"\d+\.\d{6} ", line)]
-    prefix = re.compile(rf"(\d+\.\d{{6}}) {target.pid}/{target.pid} leak_steps  ")
-    check(all(prefix.match(line) for line in lines), f"who called and when: {lines[:3]}")
-    # aligned_alloc() is memalign() under another name; the name that is found first is shown.
-    calls = [prefix.sub("", line).replace("memalign(96)", "aligned_alloc(96)") for line in lines]
-    wrong = [pair for pair in zip(calls, wanted) if pair[0] != pair[1]]
-    equal("every call", (len(calls), wrong[:3]), (len(wanted), []))
-    times = [float(line.split()[0]) for line in lines]
-    equal("in order", times, sorted(times))
-    equal("nothing is left", (leaks.reports()[-1].bytes, leaks.reports()[-1].blocks), (0, 0))
-    target.end()
-
-
 def counts():
     target = Steps()
     done = run("leaks", "-p", target.pid, TICK, 3)
@@ -306,28 +189,6 @@ def losses():
         equal("seen is live and lost", number(live[1]) + number(match[2]), 200000)
 
 
-def threads():
-    """Every call of four threads, in a consistent order: replayed, no block is allocated twice."""
-    leaks = Leaks("--older", "0", "--trace", "60", "--", example("alloc_storm"), "--threads", "4",
-                  "--operations", "20000", stdout=subprocess.PIPE)
-    truth = json.load(leaks.process.stdout)
-    leaks.wait()
-    wanted = truth["functions"]["storm_allocate"]
-    live, count, total, frees = {}, 0, 0, 0
-    with open(leaks.output, encoding="utf-8") as stream:
-        for line in stream:
-            if made := re.search(r"  malloc\((\d+)\) = (0x[0-9a-f]+)$", line):
-                check(made[2] not in live, f"allocated twice: {line}")
-                live[made[2]] = int(made[1])
-                count, total = count + 1, total + int(made[1])
-            elif freed := re.search(r"  free\((0x[0-9a-f]+)\) (\d+)$", line):
-                if freed[1] in live:
-                    equal(f"size in {line}", int(freed[2]), live.pop(freed[1]))
-                    frees += 1
-    equal("allocations", (count, total), (wanted["total_count"], wanted["total"]))
-    equal("frees", (frees, live), (count, {}))
-
-
 def samples():
     target = Steps()
     leaks = Leaks("-p", target.pid, "--older", "1", "--every", "10", "10")
@@ -342,52 +203,6 @@ def samples():
     blocks, error = number(match[1]), number(match[2])
     check(abs(blocks - 200000) < 6 * error and 500 < error < 3000, f"{blocks} ± {error} of 200,000")
     target.end()
-
-
-def formats():
-    target = Steps()
-    for suffix in ("json", "folded", "svg", "html", "csv", "pb.gz", "speedscope.json", "tree.json"):
-        file = path(f"leaks.{suffix}")
-        watcher = spawn([MEMFLAME, "leaks", "-p", str(target.pid), "--older", "0", "-o", file,
-                         str(TICK)], stderr=subprocess.PIPE, text=True)
-        wait_until(lambda f=file: os.path.exists(f), "a first picture")
-        time.sleep(2 * TICK)
-        target.do("small")
-        target.do("large")
-        age = os.stat(file).st_ino
-        wait_until(lambda f=file, a=age: os.stat(f).st_ino != a, "it is replaced")
-        watcher.send_signal(signal.SIGINT)
-        _, errors = watcher.communicate(timeout=PATIENCE)
-        equal("exit status", watcher.returncode, 0)
-        check("lost 0" in errors, f"what is said at the end: {errors}")
-        if suffix == "json":
-            profile = Profile(file)
-            equal("columns", profile.columns, ["live", "live-count"])
-            equal("leak_small", (profile.sum("live", "leak_small"),
-                                 profile.sum("live-count", "leak_small")), (30000, 10))
-            equal("leak_large", profile.sum("live", "leak_large"), 40000)
-        with open(file, "rb") as stream:
-            begin = stream.read(16)
-        wanted = {"json": b"{", "folded": b"# memflame folded", "svg": b"<", "html": b"<",
-                  "csv": b"stack,", "pb.gz": b"\x1f\x8b", "speedscope.json": b"{",
-                  "tree.json": b"{"}[suffix]
-        check(begin.startswith(wanted[:16]), f"{suffix} by the suffix: {begin}")
-        if suffix == "pb.gz":
-            continue
-        with open(file, encoding="utf-8") as stream:
-            text = stream.read()
-        if suffix == "csv":
-            rows = [row for row in text.splitlines() if ";leak_large;" in row]
-            check(any(",40000," in row for row in rows), f"csv: {rows}")
-        if suffix == "folded":
-            sums = [int(line.rsplit(" ", 1)[1]) for line in text.splitlines()
-                    if ";leak_small;" in line]
-            equal("folded", sum(sums), 30000)
-        if suffix == "svg":
-            check("leak_large" in " ".join(xml.fromstring(text).itertext()), "drawn")
-    target.end()
-    done = run("leaks", "--format", "json", "--older", "0", "--", "true")
-    check(done.stdout.startswith("{"), "a picture to standard output, at the end")
 
 
 def kernel():
@@ -460,8 +275,7 @@ def errors():
 
 
 if __name__ == "__main__":
-    cases = [exact, eight_kinds, ages, order, blocks, trace, threads, counts, clocks, many, losses, samples,
-             formats, kernel, errors]
+    cases = [exact, eight_kinds, ages, order, blocks, counts, clocks, many, losses, samples, kernel, errors]
     for case in cases:
         if len(sys.argv) < 2 or case.__name__ in sys.argv[1:]:
             case()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Code with one row kind after the other, at fixed offsets from `begin`: unwind_table_test.cc knows
-// them. It is read, not run.
+// Code with one row kind after the other, at fixed offsets from `begin`, which table_fixture.cc
+// and unwind_table_test.cc know. It is read, not run.
 //   -DDEBUG_FRAME   .debug_frame, no .eh_frame
 //   -DBOTH_FRAMES  both
 //   -DBARE_START    nothing is said about the entry point

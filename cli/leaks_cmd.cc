@@ -113,6 +113,7 @@ void read_options(const po::variables_map& values, LeaksOptions& options, Reques
   take(values, "blocks-per-stack", options.blocks_per_stack);
   if (values.count("blocks-per-stack") != 0) options.show_blocks = true;
   take(values, "trace", options.trace);
+  request.probe.calls = options.trace;
   take(values, "bytes", options.exact);
   request.probe.ages = options.older_ns != 0 || options.show_blocks;
   std::string format;
@@ -198,10 +199,6 @@ int run_leaks(const Arguments& arguments) {
   std::optional<Request> request = read_request(probe, arguments, &extension);
   if (!request) return 0;
   LeaksWatcher watcher(options, *request);
-  if (options.trace)
-    request->probe.on_call = [&](const bpf::call_record& call, const std::string& function) {
-      watcher.print_call(call, function);
-    };
   return run_request(probe, *request, &watcher);
 }
 

@@ -158,7 +158,7 @@ bool LeaksWatcher::wants_results(Recording& recording) {
          (request_.probe.own && request_.probe.own->wants_summary());
 }
 
-void LeaksWatcher::print_call(const bpf::call_record& call, const std::string& function) {
+void LeaksWatcher::called(const bpf::call_record& call, const std::string& function) {
   calls_ += call_text(call, function, start_ns_);
 }
 

@@ -21,12 +21,11 @@ class LeaksWatcher : public Watcher {
   LeaksWatcher(const LeaksOptions& options, const Request& request);
 
   void begin(LiveRun& run) override;
+  void called(const bpf::call_record& call, const std::string& function) override;
   bool look(LiveRun& run, double seconds) override;
   void asked(LiveRun& run, double seconds) override;
   void end(LiveRun& run, double seconds) override;
   bool wants_results(Recording& recording) override;
-
-  void print_call(const bpf::call_record& call, const std::string& function);
 
  private:
   void report(LiveRun& run, double seconds, bool is_last);

@@ -5,7 +5,6 @@
 #include <sys/types.h>
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -77,8 +76,7 @@ struct ProbeOptions {
   uint64_t min_size = 0, max_size = UINT64_MAX;  // sizes of the blocks that count
   uint32_t max_live = 0;  // entries of the live table; 0 = from the machine's memory
   bool ages = false;      // keep the time at which each block was allocated
-  // For probes on functions: gets each call, with the function's name; null = not wanted.
-  std::function<void(const bpf::call_record&, const std::string& function)> on_call;
+  bool calls = false;     // for probes on functions: each call goes to Observer::called()
   // The sizes of tables.
   uint32_t max_stacks = 131072;     // about 100 bytes of kernel memory each
   uint32_t max_spaces = 262144;     // address spaces

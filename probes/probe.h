@@ -64,7 +64,8 @@ class Accounting {
   virtual void armed() {}     // counting has begun
   virtual void disarmed() {}  // counting has ended
   virtual void on_event(const bpf::event_record&) {}
-  virtual void on_call(const bpf::call_record&) {}
+  // The name of the function that was called. With ProbeOptions::calls.
+  virtual std::string function_of(const bpf::call_record&) const { return ""; }
   // A record that only this probe sends: its type is bpf::record_own or above.
   virtual void on_own_record(std::span<const std::byte> /*record*/) {}
   // About every 10 ms while counting.

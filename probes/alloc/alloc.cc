@@ -82,7 +82,7 @@ void configure(const ProbeOptions& options, bpf::config& config, BpfObject& obje
   in_kernel.usable = own.usable_size;
   in_kernel.ages = options.ages || own.check;
   in_kernel.governed = own.max_overhead > 0;
-  in_kernel.trace = options.on_call != nullptr;
+  in_kernel.trace = options.calls;
   in_kernel.count_calls =
       !own.alloc_specs.empty() || !own.free_specs.empty() || !own.presets.empty();
   if (in_kernel.count_calls != 0) object.resize("function_calls", most_counted_functions);

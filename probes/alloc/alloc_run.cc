@@ -147,11 +147,8 @@ void AllocRun::armed() {
   candidates_of_custom_.clear();
 }
 
-void AllocRun::on_call(const bpf::call_record& record) {
-  if (options_.on_call) {
-    const size_t number = record.function;
-    options_.on_call(record, number < functions_.size() ? functions_[number].name : "?");
-  }
+std::string AllocRun::function_of(const bpf::call_record& record) const {
+  return record.function < functions_.size() ? functions_[record.function].name : "?";
 }
 
 void AllocRun::probed(uint16_t number) {

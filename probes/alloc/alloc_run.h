@@ -78,7 +78,7 @@ class AllocRun : public Accounting {
 
   void attach(LoadedProbe& probe, Spaces& spaces) override;
   bool attach_module(LoadedProbe& probe, const Module& module) override;
-  void on_call(const bpf::call_record& record) override;
+  std::string function_of(const bpf::call_record& record) const override;
   void on_own_record(std::span<const std::byte> record) override;
   void on_target(pid_t pid) override;
   void on_process(const bpf::space_record& record) override;

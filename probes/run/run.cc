@@ -113,7 +113,7 @@ Run run_probe(const Probe& probe, const ProbeOptions& options, Command* command,
   const RunSignals signals;
   Run run;
   run.info.memory = plan_memory(options.memory, free_memory());
-  Session session(probe, within(run.info.memory, options));
+  Session session(probe, within(run.info.memory, options), observer);
   Ends ends;
   add_targets(session, options.target, command, ends);
   session.attach();

@@ -49,6 +49,9 @@ class Observer {
   virtual ~Observer() = default;
 
   virtual void begin(LiveRun&) {}  // everything is attached, and counting is about to begin
+  // A function was called: for each call, in order, if ProbeOptions::calls is set. Some calls are
+  // read from the ring only after end().
+  virtual void called(const bpf::call_record&, const std::string& /*function*/) {}
   // Called about every 10 ms. False: enough was seen.
   virtual bool look(LiveRun&, double seconds) = 0;
   // SIGUSR1: the result so far is requested.

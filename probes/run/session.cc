@@ -55,9 +55,10 @@ bool begins(uint32_t reason) {
 
 }  // namespace
 
-Session::Session(const Probe& probe, const ProbeOptions& options)
+Session::Session(const Probe& probe, const ProbeOptions& options, Observer& observer)
     : probe_(probe),
       options_(options_for(probe, options)),
+      observer_(observer),
       loaded_(probe.object()),
       processes_(options.target, loaded_.features.exact_rss_stat),
       accounting_(probe.accounting(options)),
@@ -222,11 +223,15 @@ void Session::on_record(std::span<const std::byte> record) {
   else if (type == bpf::record_amount && size >= sizeof(bpf::amount_record))
     stacks_.log.add(*static_cast<const bpf::amount_record*>(data));
   else if (type == bpf::record_call && size >= sizeof(bpf::call_record))
-    accounting_->on_call(*static_cast<const bpf::call_record*>(data));
+    on_call(*static_cast<const bpf::call_record*>(data));
   else if (type >= bpf::record_own)
     accounting_->on_own_record(record);
   else if (type == bpf::record_copy)
     stacks_.copied(processes_.spaces(), record);
+}
+
+void Session::on_call(const bpf::call_record& record) {
+  observer_.called(record, accounting_->function_of(record));
 }
 
 void Session::on_space(const bpf::space_record& record) {

@@ -21,10 +21,13 @@
 
 namespace memflame {
 
+class Observer;
+
 class Session : public LiveRun {
  public:
   // Loads the probe's object, and begins to watch processes begin and end. Throws Error.
-  Session(const Probe& probe, const ProbeOptions& options);
+  // `observer` gets calls of functions, and must outlive this.
+  Session(const Probe& probe, const ProbeOptions& options, Observer& observer);
   ~Session() override;
 
   // Makes a process a target. One that waits for exec is watched from its program's first
@@ -63,6 +66,7 @@ class Session : public LiveRun {
   void prepare(bpf::config& config);
   void meet(std::span<const std::byte> record);
   void on_record(std::span<const std::byte> record);
+  void on_call(const bpf::call_record& record);
   void on_space(const bpf::space_record& record);
   void look_at_mappings();
   std::vector<ValueType> types() const;
@@ -71,6 +75,7 @@ class Session : public LiveRun {
 
   const Probe& probe_;
   ProbeOptions options_;
+  Observer& observer_;
   LoadedProbe loaded_;
   Processes processes_;
   std::unique_ptr<Accounting> accounting_;

@@ -2,11 +2,14 @@
 // How a profile is drawn. The defaults here are the documented ones; `--help` prints them.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 
 namespace memflame {
 
@@ -24,6 +27,32 @@ enum class Neighbours : uint8_t { by_name, by_width, by_time };
 // Which end of a name is cut if there is no room for all of it.
 enum class Elide : uint8_t { right, left, middle };
 
+// The words for these, on the command line and in what the viewer gets. The order of time has an
+// option of its own, --flamechart.
+template <class T>
+struct RenderWord {
+  std::string_view name;
+  T value;
+};
+inline constexpr std::array order_words{RenderWord<Neighbours>{"name", Neighbours::by_name},
+                                        RenderWord<Neighbours>{"width", Neighbours::by_width},
+                                        RenderWord<Neighbours>{"time", Neighbours::by_time}};
+inline constexpr std::array elide_words{RenderWord<Elide>{"right", Elide::right},
+                                        RenderWord<Elide>{"left", Elide::left},
+                                        RenderWord<Elide>{"middle", Elide::middle}};
+inline constexpr std::array width_words{
+    RenderWord<WidthOf>{"max", WidthOf::larger},    RenderWord<WidthOf>{"after", WidthOf::after},
+    RenderWord<WidthOf>{"before", WidthOf::before}, RenderWord<WidthOf>{"sum", WidthOf::both},
+    RenderWord<WidthOf>{"delta", WidthOf::change},  RenderWord<WidthOf>{"size", WidthOf::size}};
+
+// "" for a value without a word.
+template <class T>
+constexpr std::string_view word_for(std::span<const RenderWord<T>> words, T value) {
+  for (const RenderWord<T>& word : words)
+    if (word.value == value) return word.name;
+  return "";
+}
+
 // What a file adds to a box (render/picture/name_attributes.h).
 struct NameAttributes {
   std::string href, target, title;
@@ -34,10 +63,10 @@ struct RenderOptions {
   std::string palette{};  // of palettes/, or a palette file; "" = mem, or diff if signs matter
   bool icicle = false;    // root at the top instead of the bottom
   int width = 1200;       // px at rest; in a browser the picture fills a wider window
-  // px at rest; narrower frames are merged into one box per caller. Default: 0.1 in a picture
-  // without script, and 0.7 if the script draws (viewer/layout.mjs).
+  // px at rest; narrower frames are merged into one box per caller. The script has a default of
+  // its own in viewer/layout.mjs; tests/viewer/layout.test.mjs compares it with this one.
   std::optional<double> min_width{};
-  static constexpr double usual_min_width = 0.1;
+  static constexpr double usual_min_width = 0.1, script_min_width = 0.7;
   int font_size = 12;        // px
   size_t max_boxes = 2'000;  // drawn at once as elements; the narrowest are merged
   Neighbours order = Neighbours::by_name;

@@ -2,7 +2,6 @@
 #include "render/picture/data_block.h"
 
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 #include <tuple>
 #include <unordered_map>
@@ -18,7 +17,6 @@ namespace {
 
 constexpr int64_t exact_doubles = int64_t{1} << 53U;  // JavaScript's numbers are exact up to here
 constexpr auto merged_kind = static_cast<uint8_t>(BoxKind::merged);
-constexpr std::array order_names{"name", "width", "time"};  // by Neighbours
 using Json = nlohmann::ordered_json;
 
 void append_number(std::string& out, uint64_t value) {
@@ -302,7 +300,7 @@ std::string about_json(const DataSource& source, const DataNodes& nodes) {
              {"shown", profile.shown},
              {"big", big(nodes)},
              {"merged", nodes.merged.empty() ? 0 : 1},
-             {"order", order_names[static_cast<size_t>(options.order)]},
+             {"order", word_for<Neighbours>(order_words, options.order)},
              {"mergedKind", merged_kind},
              {"root", options.icicle ? "top" : "bottom"},
              {"fontSize", options.font_size},

@@ -8,21 +8,8 @@ namespace memflame {
 using Json = nlohmann::ordered_json;
 
 std::string_view width_id(WidthOf width) {
-  switch (width) {
-    case WidthOf::before:
-      return "before";
-    case WidthOf::after:
-      return "after";
-    case WidthOf::both:
-      return "sum";
-    case WidthOf::change:
-      return "delta";
-    case WidthOf::shown:
-    case WidthOf::larger:
-    case WidthOf::size:
-      break;
-  }
-  return "max";
+  const bool plain = width == WidthOf::shown || width == WidthOf::size;
+  return word_for<WidthOf>(width_words, plain ? WidthOf::larger : width);
 }
 
 Json looks_json(const DataSource& source, const DataNodes& nodes) {
@@ -32,8 +19,7 @@ Json looks_json(const DataSource& source, const DataNodes& nodes) {
   const auto text = [&](const char* key, const std::string& value) {
     if (!value.empty()) about[key] = clean_text(value, replaced);
   };
-  if (options.elide != Elide::right)
-    about["elide"] = options.elide == Elide::left ? "left" : "middle";
+  if (options.elide != Elide::right) about["elide"] = word_for<Elide>(elide_words, options.elide);
   about["boxes"] = options.max_boxes;
   if (options.min_width) about["least"] = *options.min_width;
   if (options.min_percent > 0) about["leastPercent"] = options.min_percent;

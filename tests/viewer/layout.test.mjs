@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import test from "node:test";
 import { layOut, layOutAround, limitsOf } from "../../render/viewer/layout.mjs";
 import { at, lookOf, nameOf, treeOf } from "./trees.mjs";
@@ -73,6 +74,12 @@ test("how narrow a box may be: pixels, or percent of what is zoomed", () => {
   assert.deepEqual(limitsOf({ width: 1000, most: 5 }, {}), [0.0007, 5]);
   assert.deepEqual(limitsOf({ width: 1000 }, { least: 3 }), [0.003, undefined]);
   assert.deepEqual(limitsOf({ width: 1000 }, { least: 0, leastPercent: 5 }), [0.05, undefined]);
+});
+
+test("the width of the narrowest box is the one that --help tells", () => {
+  const options = readFileSync(new URL("../../render/options.h", import.meta.url), "utf8");
+  const [, told] = options.match(/script_min_width = ([\d.]+)/);
+  assert.equal(limitsOf({ width: 1 }, {})[0], Number(told));
 });
 
 test("a profile of nothing is its root", () => {

@@ -76,7 +76,7 @@ std::string with_budget(double percent) {
 void configure(const ProbeOptions& options, bpf::config& config, BpfObject& object) {
   const AllocOptions& own = own_options<AllocOptions>(options);
   config.column_bytes = 1;
-  config.own_links = own.own_links;
+  config.tell_borrows = own.own_links;
   bpf::alloc_config in_kernel{};
   in_kernel.check = own.check;
   in_kernel.usable = own.usable_size;

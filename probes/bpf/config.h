@@ -58,7 +58,7 @@ struct config {
   char comm[comm_length];
   u32 task_storage;        // per-thread state is kept by the kernel with the task
   u64 min_size, max_size;  // blocks of other sizes are left out
-  u32 own_links;           // alloc: each process has links of its own
+  u32 tell_borrows;        // user space hears when a vfork child begins and ends to borrow
   u32 learns;              // programs look up mappings by themselves
 };
 

@@ -128,7 +128,7 @@ int memflame_fork(struct bpf_raw_tracepoint_args* ctx) {
     // vfork: the child changes its parent's memory.
     struct process borrower = {.space = parent_space, .borrows = 1, .code = code};
     if (bpf_map_update_elem(&processes, &tgid, &borrower, BPF_ANY)) COUNT(process_full, 1);
-    if (config.own_links) tell_space(parent_space, 0, space_borrow, child, 0);
+    if (config.tell_borrows) tell_space(parent_space, 0, space_borrow, child, 0);
     return 0;
   }
   u32 space = begin_space(tgid, mm, code, 0);
@@ -284,7 +284,7 @@ int memflame_exit(struct bpf_raw_tracepoint_args* ctx) {
   // Since 6.16 this runs before the memory is given back, so the last figures can be read here.
   if (!process->borrows && process->space)
     tell_space(process->space, 0, space_end, task, BPF_CORE_READ(task, mm));
-  if (process->borrows && config.own_links) tell_space(process->space, 0, space_return, task, 0);
+  if (process->borrows && config.tell_borrows) tell_space(process->space, 0, space_return, task, 0);
   bpf_map_delete_elem(&processes, &tgid);
   return 0;
 }

@@ -114,8 +114,8 @@ struct call_record {
   char comm[comm_length];
 };
 
-// space_unmapped: part of its code is gone, which invalidates its list. With config.own_links only:
-// space_borrow and space_return mark the begin and end of a vfork child.
+// space_unmapped: part of its code is gone, which invalidates its list. With config.tell_borrows
+// only: space_borrow and space_return mark the begin and end of a vfork child.
 enum space_reason {
   space_fork = 1,
   space_exec,

@@ -159,8 +159,8 @@ void put_probes(AllocRun& run, LoadedProbe& probe, const std::vector<AllocatorSi
 
 // Remembers where the file throws exceptions. __cxa_throw is in the C++ library, or in a static
 // program itself.
-void note_throws(AllocRun& run, const AllocatorProbes& probes, const LookedAt& at,
-                 const FindOptions& find) {
+void remember_throws(AllocRun& run, const AllocatorProbes& probes, const LookedAt& at,
+                     const FindOptions& find) {
   const bool may_throw =
       std::any_of(probes.sites.begin(), probes.sites.end(),
                   [](const AllocatorSite& site) { return site.shape.own_end != 0; });
@@ -248,7 +248,7 @@ bool attach_file(AllocRun& run, LoadedProbe& probe, const LookedAt& at) {
   if (run.options().verbose) say_where(probes, at.path);
   if (!probes.sites.empty()) put_probes(run, probe, probes.sites, at.fd);
   for (const AllocatorSite& site : probes.sites) run.probed(site.shape.function);
-  note_throws(run, probes, at, find);
+  remember_throws(run, probes, at, find);
   return known.allocates;
 }
 

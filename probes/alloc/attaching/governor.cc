@@ -53,7 +53,7 @@ Governor::Reading Governor::read(const LoadedProbe& probe, const std::vector<pid
 }
 
 // Adds the times since the last reading. False if they are too short to judge.
-bool Governor::take(const Reading& now) {
+bool Governor::add(const Reading& now) {
   const double cpu = now.cpu_seconds - last_.cpu_seconds;
   // The CPU time of a process that ended is missing until its parent waits for it. If the parent is
   // not watched, it stays missing, so start again from here.
@@ -84,7 +84,7 @@ void Governor::poll(LoadedProbe& probe, const OsLedger& os) {
     return;
   }
   const Reading before = last_;
-  if (!take(now)) return;
+  if (!add(now)) return;
   last_ = now;
   const double seen = now.seen - before.seen;
   const double cost = now.cost_seconds - before.cost_seconds;
@@ -103,7 +103,7 @@ void Governor::poll(LoadedProbe& probe, const OsLedger& os) {
 }
 
 void Governor::finish(const LoadedProbe& probe, const OsLedger& os) {
-  if (started_) take(read(probe, os.pids()));
+  if (started_) add(read(probe, os.pids()));
 }
 
 }  // namespace memflame

@@ -45,7 +45,7 @@ class Governor {
     double seen = 0, kept = 0;  // allocations
   };
   Reading read(const LoadedProbe& probe, const std::vector<pid_t>& pids) const;
-  bool take(const Reading& now);
+  bool add(const Reading& now);
   void restate(const Reading& now);
 
   Budget budget_;

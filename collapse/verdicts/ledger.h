@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Looks at a run -> which stacks leak. The idea: a leak is not memory that grows but blocks that
+// outlive all others from their stack. Each survey says how many blocks of each stretch of birth
+// times still live. From its fall between surveys follow the lengths of lives that have ended;
+// survivors that are much older than those, and come from all parts of the run, leak. judge.h has
+// the rules. Cost: add() is linear in the rows and in the stored births; memory is bounded for runs
+// of any length (track_record.h).
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "collapse/verdicts/stretches.h"
+#include "collapse/verdicts/track_record.h"
+#include "collapse/verdicts/verdict.h"
+#include "core/history.h"
+
+namespace memflame {
+
+class Ledger {
+ public:
+  // The columns of the rows. Throws Error if they are not those of blocks.
+  explicit Ledger(std::span<const ValueType> types);
+
+  // In the order of time. `tracks` may have grown since the look before. Throws Error if the look
+  // does not fit them, or is earlier than the one before.
+  void add(const Look& look, std::span<const Track> tracks);
+  void end(uint64_t time_ns);  // the run is over
+
+  // One per track that ever had a block, the most wrong first.
+  std::vector<Verdict> verdicts(const VerdictOptions& options) const;
+  // None if the track never had a block.
+  std::optional<Verdict> verdict(TrackId track, const VerdictOptions& options) const;
+  // Judges several tracks as one: a named stack in several processes. What ended processes left
+  // makes a leak, whatever the others do.
+  std::optional<Verdict> verdict(std::span<const TrackId> tracks,
+                                 const VerdictOptions& options) const;
+
+ private:
+  void start_bin(uint64_t time_ns);
+  void add_row(const Look::Row& row, uint64_t time_ns);
+  void add_survey(const Look& look, std::span<const SpaceId> ended);
+  void survey_track(TrackRecord& record, std::span<const Look::Cell> cells, bool is_ending);
+  Births& births_of(TrackRecord& record, uint32_t stretch) const;
+  void settle(TrackRecord& record, uint64_t time_ns) const;
+  std::optional<Verdict> judged(const TrackRecord& record, const VerdictOptions& options) const;
+
+  BlockColumns columns_;
+  size_t width_ = 0;
+  std::vector<TrackRecord> records_;  // by TrackId::index
+  Stretches stretches_;
+  std::vector<uint64_t> bins_;  // the end of each bin of the points
+  uint64_t looks_ = 0, looks_per_bin_ = 1;
+  uint64_t now_ns_ = 0;
+  bool is_over_ = false;
+};
+
+}  // namespace memflame

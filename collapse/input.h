@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "collapse/history/views.h"
 #include "collapse/source.h"
 #include "core/profile.h"
 
@@ -56,6 +57,7 @@ struct ReadOptions {
   bool symbols = true;
 
   WhichSnapshot snapshot{};
+  HistoryRange history{};         // recordings of memflame: which time
   bool refuse_truncated = false;  // a last stack that ends in the middle: refuse it, or keep it
   // The exact output of FlameGraph's collapsers, with their losses. The options have their names.
   bool compat = false;

@@ -38,8 +38,8 @@ foreach(row ${rows})
   set_tests_properties(${name}_fuzz PROPERTIES LABELS fuzz)
 endforeach()
 
-# Stages after reading, and compressed inputs.
-foreach(name tidy unpack)
+# Recordings behind their checksums, stages after reading, and compressed inputs.
+foreach(name recording tidy unpack)
   add_executable(${name}_fuzz fuzz/${name}_fuzz.cc)
   target_compile_options(${name}_fuzz PRIVATE ${fuzz_flags})
   target_link_libraries(${name}_fuzz PRIVATE memflame_collapse memflame_core memflame_warnings)

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The names of a symbolized recording as chunks, and back. They are written once, at the end: with
+// them a recording is read on machines that do not have the files of the traced one.
+//
+// Frames are a trie again, of locations: which function an address belongs to depends on the
+// process and on the time, so the trie of addresses does not tell.
+#pragma once
+
+#include <vector>
+
+#include "collapse/history/table_codec.h"
+
+namespace memflame {
+
+// None if the recording was not symbolized.
+std::vector<Chunk> name_chunks(const Recording& recording, TextWriter& texts);
+
+class NameReader {
+ public:
+  NameReader(Recording& recording, TextReader& texts, MemoryBudget& budget)
+      : recording_(recording), texts_(texts), budget_(budget) {}
+  // Takes a chunk if it is one of names. Throws DamagedChunk.
+  bool take(ChunkKind kind, ByteReader& in);
+  // Whether all stacks have their names.
+  bool is_complete() const {
+    return stacks_ != 0 && stacks_ == recording_.stacks.size() &&
+           recording_.frames.size() == recording_.stacks.size();
+  }
+
+ private:
+  struct Node {
+    uint32_t caller = 0, depth = 0;
+    LocationId location;
+  };
+  void symbols(ByteReader& in);
+  void locations(ByteReader& in);
+  void nodes(ByteReader& in);
+  void stacks(ByteReader& in);
+
+  Recording& recording_;
+  TextReader& texts_;
+  MemoryBudget& budget_;
+  std::vector<Symbol> symbols_{Symbol{}};
+  std::vector<Node> nodes_{Node{}};
+  size_t stacks_ = 0;
+};
+
+}  // namespace memflame

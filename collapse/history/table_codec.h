@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The tables of a recording as chunks, and back: texts, modules, processes, mappings, stacks,
+// tracks.
+//
+// Each text is stored once. Stacks are a trie: a node is an address and the node of its caller, so
+// callers that many stacks share are stored once, too. A chunk is a sequence of groups of rows, a
+// group a sequence of columns, and rows are told against those before them in the table, not in
+// the chunk: chunks of one kind can be joined by joining their bytes, which keeps a long recording
+// small. Tables grow at their end; rows of modules, processes and mappings may also replace earlier
+// ones.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "collapse/history/chunks.h"
+#include "core/history.h"
+#include "core/interner.h"
+
+namespace memflame {
+
+using AddressNodeId = Id<struct AddressNodeTag>;
+
+struct AddressNode {
+  AddressNodeId caller;
+  Pc pc;
+  friend bool operator==(const AddressNode&, const AddressNode&) = default;
+};
+
+struct AddressNodeHash {
+  size_t operator()(const AddressNode& node) const noexcept {
+    return mix(node.pc.addr, (uint64_t{node.caller.index} << 1U) | (node.pc.is_return ? 1U : 0U));
+  }
+};
+
+// Chunks that are being made. A chunk that has grown large is closed, and another one begun.
+class ChunkList {
+ public:
+  void add(ChunkKind kind, ByteWriter group);
+  bool empty() const { return chunks_.empty(); }
+  std::vector<Chunk> take() { return std::move(chunks_); }
+
+ private:
+  std::vector<Chunk> chunks_;
+};
+
+class TextWriter {
+ public:
+  // Very long texts are cut.
+  uint64_t id(std::string_view text);
+  // Adds the texts that are new.
+  void add_to(ChunkList& chunks);
+
+ private:
+  StringTable texts_;
+  size_t written_ = 1;
+};
+
+class TableWriter {
+ public:
+  // Adds what is new or has changed since the last call. Time grows with what is new, and with the
+  // number of modules and mappings, which are compared with what was written.
+  std::vector<Chunk> changes(const Recording& recording, std::span<const Track> tracks);
+
+  TextWriter& texts() { return texts_; }
+
+ private:
+  struct SpaceSeen {
+    uint64_t hash = 0;
+    std::vector<uint64_t> mappings;
+  };
+  void modules(std::span<const Module> all, ChunkList& out);
+  void spaces(std::span<const Space> all, ChunkList& out);
+  void mappings(std::span<const Space> all, ChunkList& out);
+  void stacks(std::span<const RawStack> all, ChunkList& out);
+  void nodes(ChunkList& out);
+  void tracks(std::span<const Track> all, ChunkList& out);
+
+  TextWriter texts_;
+  std::vector<uint64_t> modules_{0};
+  std::vector<SpaceSeen> spaces_{SpaceSeen{}};
+  Interner<AddressNode, AddressNodeId, AddressNodeHash> nodes_;
+  size_t nodes_written_ = 1, stacks_written_ = 1, tracks_written_ = 1;
+  uint64_t address_ = 0, time_ns_ = 0;  // of the last node, of the last stack
+};
+
+class TextReader {
+ public:
+  explicit TextReader(MemoryBudget& budget) : budget_(budget) {}
+  void take(ByteReader& in);
+  const std::string& at(uint64_t id) const;
+  // The text of the next number.
+  const std::string& text(ByteReader& in) const { return at(in.number()); }
+
+ private:
+  MemoryBudget& budget_;
+  std::vector<std::string> texts_{std::string()};
+};
+
+class TableReader {
+ public:
+  TableReader(History& history, TextReader& texts, MemoryBudget& budget)
+      : recording_(history.recording), tracks_(history.tracks), texts_(texts), budget_(budget) {}
+  // Takes a chunk if it is one of a table. Throws DamagedChunk.
+  bool take(ChunkKind kind, ByteReader& in);
+
+ private:
+  void modules(ByteReader& in);
+  void spaces(ByteReader& in);
+  void mappings(ByteReader& in);
+  void nodes(ByteReader& in);
+  void stacks(ByteReader& in);
+  void tracks(ByteReader& in);
+
+  Recording& recording_;
+  std::vector<Track>& tracks_;
+  TextReader& texts_;
+  MemoryBudget& budget_;
+  std::vector<AddressNode> nodes_{AddressNode{}};
+  std::vector<uint32_t> depths_{0};  // of the nodes
+  uint64_t address_ = 0, time_ns_ = 0;
+};
+
+}  // namespace memflame

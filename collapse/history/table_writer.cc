@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "collapse/history/table_codec.h"
+
+namespace memflame {
+namespace {
+
+constexpr size_t rows_of_a_group = 8192;
+
+// Files of this recording that have no build id are used for names only if they have not changed
+// since they were mapped.
+int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+uint64_t hash_of(const Module& module) {
+  const uint64_t file = mix(mix(module.device, module.inode), static_cast<uint64_t>(module.kind));
+  return mix(mix(hash_bytes(module.path), hash_bytes(module.build_id)), file);
+}
+
+uint64_t hash_of(const Space& space) {
+  const uint64_t names = mix(hash_bytes(space.comm), hash_bytes(space.cgroup));
+  return mix(mix(names, space.from_ns), (uint64_t{space.pid} << 32U) | space.forked_from.index);
+}
+
+uint64_t hash_of(const Mapping& mapping) {
+  const uint64_t range = mix(mix(mapping.start, mapping.end), mapping.offset);
+  return mix(mix(range, mapping.module.index), mix(mapping.from_ns, mapping.until_ns));
+}
+
+// Adds the rows in groups; `write` gets a group's rows.
+template <class Row, class Write>
+void in_groups(std::span<const Row> rows, ChunkKind kind, ChunkList& out, Write write) {
+  while (!rows.empty()) {
+    const auto group = rows.first(std::min(rows.size(), rows_of_a_group));
+    rows = rows.subspan(group.size());
+    ByteWriter bytes;
+    bytes.number(group.size());
+    write(group, bytes);
+    out.add(kind, std::move(bytes));
+  }
+}
+
+}  // namespace
+
+void ChunkList::add(ChunkKind kind, ByteWriter group) {
+  if (chunks_.empty() || chunks_.back().kind != kind ||
+      chunks_.back().content.size() + group.size() > usual_chunk)
+    chunks_.push_back({kind, {}});
+  chunks_.back().content += group.take();
+}
+
+uint64_t TextWriter::id(std::string_view text) {
+  constexpr size_t longest = size_t{256} << 10U;
+  return texts_.intern(text.substr(0, longest)).index;
+}
+
+void TextWriter::add_to(ChunkList& chunks) {
+  constexpr size_t texts_of_a_group = 64;
+  while (written_ < texts_.size()) {
+    const size_t end = std::min(texts_.size(), written_ + texts_of_a_group);
+    ByteWriter bytes;
+    bytes.number(end - written_);
+    for (; written_ < end; ++written_)
+      bytes.text(texts_[StringId{static_cast<uint32_t>(written_)}]);
+    chunks.add(ChunkKind::texts, std::move(bytes));
+  }
+}
+
+std::vector<Chunk> TableWriter::changes(const Recording& recording, std::span<const Track> all) {
+  ChunkList tables, texts;
+  modules(recording.modules, tables);
+  spaces(recording.spaces, tables);
+  mappings(recording.spaces, tables);
+  stacks(recording.stacks, tables);
+  tracks(all, tables);
+  texts_.add_to(texts);
+  std::vector<Chunk> chunks = texts.take();
+  std::vector<Chunk> rest = tables.take();
+  std::move(rest.begin(), rest.end(), std::back_inserter(chunks));
+  return chunks;
+}
+
+void TableWriter::modules(std::span<const Module> all, ChunkList& out) {
+  std::vector<uint32_t> changed;
+  modules_.resize(std::max(modules_.size(), all.size()), 0);
+  for (uint32_t i = 1; i < all.size(); ++i)
+    if (const uint64_t hash = hash_of(all[i]); std::exchange(modules_[i], hash) != hash)
+      changed.push_back(i);
+  in_groups<uint32_t>(changed, ChunkKind::modules, out, [&](auto rows, ByteWriter& bytes) {
+    for (const uint32_t i : rows) bytes.number(i);
+    for (const uint32_t i : rows) bytes.number(texts_.id(all[i].path));
+    for (const uint32_t i : rows) bytes.number(static_cast<uint64_t>(all[i].kind));
+    for (const uint32_t i : rows) bytes.number(all[i].device);
+    for (const uint32_t i : rows) bytes.number(all[i].inode);
+    for (const uint32_t i : rows) bytes.number(texts_.id(all[i].build_id));
+    const int64_t now = now_ns();
+    for (const uint32_t i : rows) bytes.signed_number(std::min(all[i].unchanged_since_ns, now));
+  });
+}
+
+void TableWriter::spaces(std::span<const Space> all, ChunkList& out) {
+  std::vector<uint32_t> changed;
+  spaces_.resize(std::max(spaces_.size(), all.size()));
+  for (uint32_t i = 1; i < all.size(); ++i)
+    if (const uint64_t hash = hash_of(all[i]); std::exchange(spaces_[i].hash, hash) != hash)
+      changed.push_back(i);
+  in_groups<uint32_t>(changed, ChunkKind::spaces, out, [&](auto rows, ByteWriter& bytes) {
+    for (const uint32_t i : rows) bytes.number(i);
+    for (const uint32_t i : rows) bytes.number(all[i].pid);
+    for (const uint32_t i : rows) bytes.number(texts_.id(all[i].comm));
+    for (const uint32_t i : rows) bytes.number(texts_.id(all[i].cgroup));
+    for (const uint32_t i : rows) bytes.number(all[i].forked_from.index);
+    for (const uint32_t i : rows) bytes.number(all[i].from_ns);
+  });
+}
+
+void TableWriter::mappings(std::span<const Space> all, ChunkList& out) {
+  struct Changed {
+    uint32_t space = 0, place = 0;
+  };
+  std::vector<Changed> changed;
+  for (uint32_t s = 1; s < all.size(); ++s) {
+    const std::vector<Mapping>& mappings = all[s].mappings;
+    std::vector<uint64_t>& seen = spaces_[s].mappings;
+    seen.resize(std::max(seen.size(), mappings.size()), 0);
+    for (uint32_t i = 0; i < mappings.size(); ++i)
+      if (const uint64_t hash = hash_of(mappings[i]); std::exchange(seen[i], hash) != hash)
+        changed.push_back({s, i});
+  }
+  in_groups<Changed>(changed, ChunkKind::mappings, out, [&](auto rows, ByteWriter& bytes) {
+    const auto column = [&](auto write) {
+      for (const Changed& row : rows) write(all[row.space].mappings[row.place]);
+    };
+    for (const Changed& row : rows) bytes.number(row.space);
+    for (const Changed& row : rows) bytes.number(row.place);
+    uint64_t before = 0;
+    column([&](const Mapping& mapping) {
+      bytes.step(std::exchange(before, mapping.start), mapping.start);
+    });
+    column([&](const Mapping& mapping) { bytes.step(mapping.start, mapping.end); });
+    column([&](const Mapping& mapping) { bytes.number(mapping.offset); });
+    column([&](const Mapping& mapping) { bytes.number(mapping.module.index); });
+    before = 0;
+    column([&](const Mapping& mapping) {
+      bytes.step(std::exchange(before, mapping.from_ns), mapping.from_ns);
+    });
+    // UINT64_MAX, which most have, takes one byte.
+    column([&](const Mapping& mapping) { bytes.number(mapping.until_ns + 1); });
+  });
+}
+
+void TableWriter::stacks(std::span<const RawStack> all, ChunkList& out) {
+  const std::span<const RawStack> added = all.subspan(std::min(stacks_written_, all.size()));
+  stacks_written_ = all.size();
+  std::vector<uint32_t> leaves;
+  leaves.reserve(added.size());
+  for (const RawStack& stack : added) {
+    AddressNodeId node;
+    for (size_t i = stack.pcs.size(); i-- > 0;) node = nodes_.intern({node, stack.pcs[i]});
+    leaves.push_back(node.index);
+  }
+  nodes(out);
+  in_groups<RawStack>(added, ChunkKind::stacks, out, [&](auto rows, ByteWriter& bytes) {
+    const auto first = static_cast<size_t>(rows.data() - added.data());
+    for (const RawStack& stack : rows) bytes.number(stack.space.index);
+    for (const RawStack& stack : rows)
+      bytes.step(std::exchange(time_ns_, stack.time_ns), stack.time_ns);
+    uint64_t before = 0;
+    for (size_t i = first; i < first + rows.size(); ++i)
+      bytes.step(std::exchange(before, leaves[i]), leaves[i]);
+    for (const RawStack& stack : rows) bytes.number(stack.kernel_pcs);
+    for (const RawStack& stack : rows) bytes.number(static_cast<uint64_t>(stack.stop));
+    for (const RawStack& stack : rows) bytes.number(texts_.id(stack.note));
+    for (const RawStack& stack : rows) bytes.number(texts_.id(stack.leaf));
+  });
+}
+
+void TableWriter::nodes(ChunkList& out) {
+  std::vector<uint32_t> added;
+  for (; nodes_written_ < nodes_.size(); ++nodes_written_)
+    added.push_back(static_cast<uint32_t>(nodes_written_));
+  in_groups<uint32_t>(added, ChunkKind::nodes, out, [&](auto rows, ByteWriter& bytes) {
+    const auto node = [&](uint32_t i) { return nodes_[AddressNodeId{i}]; };
+    for (const uint32_t i : rows)
+      bytes.number(uint64_t{i - node(i).caller.index} << 1U | (node(i).pc.is_return ? 1U : 0U));
+    for (const uint32_t i : rows)
+      bytes.step(std::exchange(address_, node(i).pc.addr), node(i).pc.addr);
+  });
+}
+
+void TableWriter::tracks(std::span<const Track> all, ChunkList& out) {
+  const std::span<const Track> added = all.subspan(std::min(tracks_written_, all.size()));
+  tracks_written_ = all.size();
+  in_groups<Track>(added, ChunkKind::tracks, out, [&](auto rows, ByteWriter& bytes) {
+    uint64_t before = 0;
+    for (const Track& track : rows)
+      bytes.step(std::exchange(before, track.stack.index), uint64_t{track.stack.index});
+    for (const Track& track : rows) bytes.number(track.space.index);
+    for (const Track& track : rows) bytes.number(texts_.id(track.group));
+  });
+}
+
+}  // namespace memflame

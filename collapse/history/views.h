@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Pictures of a recording: the figures of one instant, of a stretch of time, or what is left of the
+// blocks that were allocated in it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "core/history.h"
+
+namespace memflame {
+
+enum class HistoryView : uint8_t {
+  standard,  // growth between two times, else live, or what the probe shows if it has no blocks
+  live,
+  total,
+  growth,
+  survivors,
+};
+
+bool parse_view(std::string_view text, HistoryView& view);  // false if it is not one of these
+
+// In nanoseconds since counting began.
+struct HistoryRange {
+  std::optional<uint64_t> at_ns{}, from_ns{}, until_ns{};
+  HistoryView view = HistoryView::standard;
+  friend bool operator==(const HistoryRange&, const HistoryRange&) = default;
+};
+
+// The recording of that instant or stretch: sums, columns, and notes on the times that were used.
+// The looks at or before the given times are taken; without a time, the last look, or the begin.
+// Throws Error if there is no such look, or if the run's probe has no such figures.
+Recording recording_at(const History& history, const HistoryRange& range);
+// The same without a copy of the tables.
+Recording recording_at(History&& history, const HistoryRange& range);
+
+}  // namespace memflame

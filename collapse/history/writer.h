@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Writes a recording while the run goes on.
+//
+// Chunks are only appended, each in one write, so the file can be read at any time and survives the
+// end of memflame at any place. When it would exceed its limit it is rewritten next to itself with
+// fewer looks (thin.h) and then renamed. A look costs time and bytes for what is new and for the
+// tracks that changed.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "collapse/history/chunks.h"
+#include "collapse/history/file.h"
+#include "collapse/history/look_codec.h"
+#include "collapse/history/table_codec.h"
+#include "core/history.h"
+
+namespace memflame {
+
+struct HistoryLimits {
+  uint64_t max_bytes = 0;  // 0 = none
+};
+
+// A write that fails throws Error, and leaves the file as it was. What could not be written is
+// kept, and is written by the next call if that succeeds.
+class HistoryWriter {
+ public:
+  HistoryWriter(std::unique_ptr<HistoryFile> file, const Meta& meta,
+                std::span<const ValueType> types, size_t shown, std::span<const Gauge> gauges,
+                HistoryLimits limits = {});
+
+  // Adds a look; what is new in the tables of `so_far` is written first. Its tables of the calls
+  // before must be a prefix of these, but modules, spaces and mappings may have changed.
+  void add(const History& so_far, const Look& look);
+  void mark(const Mark& mark);
+
+  // Ends the file. `run` is symbolized and has its meta and losses. Names are left out, with a
+  // note, if they do not fit.
+  void finish(const History& run);
+
+  uint64_t bytes() const { return size_ + pending_.size(); }
+
+ private:
+  void append(std::span<const Chunk> chunks);
+  uint64_t packed_size(std::span<const Chunk> chunks);
+  bool makes_room(uint64_t more);
+  [[noreturn]] void refuse_stacks() const;
+  bool compact(uint64_t target);
+  void flush();
+
+  std::unique_ptr<HistoryFile> file_;
+  const HistoryLimits limits_;
+  const size_t columns_, gauges_;
+  int fd_ = -1;
+  uint64_t size_ = 0;    // written; all of it whole chunks
+  std::string pending_;  // whole chunks that are not written yet
+  uint16_t chunks_ = 0;  // wraps, like ChunkHead::number
+  size_t looks_ = 0;
+  uint64_t last_ns_ = 0;  // of the last look that was written
+  ChunkPacker packer_;
+  TableWriter tables_;
+  LookEncoder encoder_;
+};
+
+}  // namespace memflame

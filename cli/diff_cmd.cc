@@ -28,19 +28,37 @@ po::options_description diff_options() {
   return options;
 }
 
+// Two inputs, or two times of one recording.
+bool has_two_sides(const po::variables_map& values) {
+  const size_t files =
+      values.count("input") == 0 ? 0 : values["input"].as<std::vector<std::string>>().size();
+  const size_t times = times_of(values);
+  if (files == 1 && times == 2) return true;
+  if (times > 1 && files != 0)
+    throw Error("diff takes two times, --at T --at T, with one recording: memflame diff FILE",
+                ExitCode::usage);
+  return files == 2;
+}
+
 // Reads both at the same time.
 std::pair<Profile, Profile> read_both(const po::variables_map& values) {
-  const auto paths = values["input"].as<std::vector<std::string>>();
+  auto paths = values["input"].as<std::vector<std::string>>();
+  const bool is_one_file = paths.size() == 1;
+  if (is_one_file && paths[0] == "-")
+    throw Error("two times of a recording need a file, not standard input", ExitCode::usage);
+  if (is_one_file) paths.push_back(paths[0]);
   ReadOptions options = read_options(values);
   options.threads = (options.threads + 1) / 2;
   // Two versions of a program seldom have a function on the same lines.
   options.lines = values["lines"].as<bool>();
+  ReadOptions options_after = options;
+  if (is_one_file) options_after.history = read_options(values, 1).history;
   const auto later =
       options.threads == 1 && values.count("threads") != 0 && values["threads"].as<unsigned>() == 1
           ? std::launch::deferred
           : std::launch::async;
   std::future<Profile> after =
-      std::async(later, [&] { return read_input(paths[1], values, options); });
+      std::async(later, [&] { return read_input(paths[1], values, options_after); });
   Profile before = read_input(paths[0], values, options);
   return {std::move(before), after.get()};
 }
@@ -56,7 +74,7 @@ Written as_difference(const po::variables_map& values) {
 
 CommandPage diff_page() {
   CommandPage page{.name = "diff", .help = "compare two inputs, stack by stack"};
-  page.usages = {"[OPTIONS] BEFORE AFTER"};
+  page.usages = {"[OPTIONS] BEFORE AFTER", "[OPTIONS] --at TIME --at TIME RECORDING"};
   page.description =
       "Compares two inputs of any format, stack by stack, and writes the figures before and "
       "after.\n"
@@ -79,7 +97,7 @@ int run_diff(const Arguments& arguments) {
     print_help(std::cout, page);
     return 0;
   }
-  if (values.count("input") == 0 || values["input"].as<std::vector<std::string>>().size() != 2)
+  if (!has_two_sides(values))
     throw Error("diff needs two inputs: memflame diff BEFORE AFTER", ExitCode::usage);
   std::optional<Written> written;
   if (values["list"].as<bool>())

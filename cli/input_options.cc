@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <optional>
 #include <ostream>
 #include <thread>
 
 #include "cli/completed.h"
+#include "cli/durations.h"
 #include "cli/options.h"
 #include "collapse/format_names.h"
 #include "collapse/issues.h"
@@ -37,6 +39,39 @@ WhichSnapshot snapshot_of(const std::string& text) {
           .second = number_of(std::string_view(text).substr(dots + 2), text)};
 }
 
+uint64_t time_of(std::string_view text, const char* option, const std::string& whole) {
+  constexpr double most_seconds = 1e9;
+  const std::optional<double> seconds = parse_duration(text);
+  if (!seconds || *seconds > most_seconds)
+    throw Error(std::string(option) + " '" + whole +
+                    "': expected a time since the run began, like 90, 1m30s or 2h",
+                ExitCode::usage);
+  return static_cast<uint64_t>(*seconds * 1e9);
+}
+
+// Which time of a recording; `which` of them if --at names several.
+HistoryRange range_of(const po::variables_map& values, size_t which) {
+  HistoryRange range;
+  std::vector<std::string> at;
+  std::string between, view;
+  take(values, "at", at);
+  take(values, "between", between);
+  take(values, "view", view);
+  if (!at.empty() && !between.empty())
+    throw Error("--at and --between are mutually exclusive", ExitCode::usage);
+  if (which < at.size()) range.at_ns = time_of(at[which], "--at", at[which]);
+  if (const size_t dots = between.find(".."); dots != std::string::npos) {
+    range.from_ns = time_of(std::string_view(between).substr(0, dots), "--between", between);
+    range.until_ns = time_of(std::string_view(between).substr(dots + 2), "--between", between);
+  } else if (!between.empty()) {
+    throw Error("--between takes two times, T..T, not '" + between + "'", ExitCode::usage);
+  }
+  if (!view.empty() && !parse_view(view, range.view))
+    throw Error("--view takes live, total, growth or survivors, not '" + view + "'",
+                ExitCode::usage);
+  return range;
+}
+
 ValueType type_of(const std::string& unit) {
   ValueType type{.name = unit};
   if (!parse_unit(unit, type.unit))
@@ -61,6 +96,9 @@ struct FormatOption {
 };
 constexpr std::array format_options{
     FormatOption{"snapshot", {"massif", "memleak"}},
+    FormatOption{"at", {"memflame-recording"}},
+    FormatOption{"between", {"memflame-recording"}},
+    FormatOption{"view", {"memflame-recording"}},
     FormatOption{"columns", {"folded"}},
     FormatOption{"event", {"perf-script", "perf-data"}},
     FormatOption{"weight", {"perf-script", "perf-data"}},
@@ -135,6 +173,13 @@ po::options_description input_options() {
   add("snapshot", po::value<std::string>()->value_name("N"),
       "the N-th of several states in one file, or N..M: their difference (default: the last, "
       "or the marked peak)");
+  add("at", po::value<std::vector<std::string>>()->composing()->value_name("TIME"),
+      "recordings: the figures at this time of the run (90, 1m30s, 2h; default: at its end)");
+  add("between", po::value<std::string>()->value_name("TIME..TIME"),
+      "recordings: what changed from one time to another");
+  add("view", one_of("VIEW", {"live", "total", "growth", "survivors"}),
+      "recordings: live or total at a time; growth in a stretch of time; survivors: what was "
+      "allocated in it and is still live");
   add("pid", po::bool_switch(), "put the process id into the root frame: name-pid");
   add("tid", po::bool_switch(),
       "put the process id and the thread id into the root frame: name-pid/tid");
@@ -185,8 +230,13 @@ unsigned threads_of(const po::variables_map& values) {
   return threads;
 }
 
-ReadOptions read_options(const po::variables_map& values) {
+size_t times_of(const po::variables_map& values) {
+  return values.count("at") == 0 ? 0 : values["at"].as<std::vector<std::string>>().size();
+}
+
+ReadOptions read_options(const po::variables_map& values, size_t time) {
   ReadOptions options;
+  options.history = range_of(values, time);
   std::string unit, snapshot;
   take(values, "unit", unit);
   take(values, "snapshot", snapshot);
@@ -254,6 +304,9 @@ void require_nothing_lost(const Profile& profile, const po::variables_map& value
 }
 
 Profile read_inputs(const po::variables_map& values, bool code) {
+  if (times_of(values) > 1)
+    throw Error("--at takes one time here; memflame diff FILE --at T --at T compares two",
+                ExitCode::usage);
   const std::vector<std::string> paths = paths_of(values);
   ReadOptions options = read_options(values);
   options.code = code;

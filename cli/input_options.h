@@ -18,9 +18,13 @@ boost::program_options::options_description input_files();
 // The options of the compatible mode, which only collapse has.
 boost::program_options::options_description compat_options();
 
-// Processor cores to use. Both throw Error (usage) when a value is not understood.
+// How often --at is given.
+size_t times_of(const boost::program_options::variables_map& values);
+
+// Processor cores to use. Both throw Error (usage) when a value is not understood. `time`: which of
+// several --at.
 unsigned threads_of(const boost::program_options::variables_map& values);
-ReadOptions read_options(const boost::program_options::variables_map& values);
+ReadOptions read_options(const boost::program_options::variables_map& values, size_t time = 0);
 
 // All inputs ("-" if none is named) as one profile, showing the column of --value. With `code` its
 // frames have addresses if the input has them.

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "cli/durations.h"
 #include "cli/option_rows.h"
 #include "collapse/inputs/text_frame.h"
 #include "core/error.h"
@@ -19,18 +20,6 @@ namespace {
 constexpr double growth_window = 600;  // seconds
 constexpr double least_window = 60;    // seconds; a program that starts grows quickly at first
 constexpr double quiet_before_next = 60;
-
-struct TimeUnit {
-  char letter;
-  double seconds;
-};
-constexpr std::array<TimeUnit, 4> time_units{{{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}}};
-
-const TimeUnit* time_unit(char letter) {
-  const auto* found = std::find_if(time_units.begin(), time_units.end(),
-                                   [&](const TimeUnit& unit) { return unit.letter == letter; });
-  return found == time_units.end() ? nullptr : found;
-}
 
 [[noreturn]] void refuse(const std::string& text) {
   throw Error("--when '" + text +
@@ -48,17 +37,11 @@ double percent(const std::string& text, const std::string& whole) {
 
 double bytes(const std::string& text) { return static_cast<double>(parse_bytes("--when", text)); }
 
-// "90", "90s", "10m", "6h" or "1d"; at least a second.
+// At least a second.
 double seconds(const std::string& text, const std::string& whole) {
-  char* end = nullptr;
-  double value = std::strtod(text.c_str(), &end);
-  const TimeUnit* unit = end == text.c_str() || *end == '\0' ? nullptr : time_unit(*end);
-  if (unit != nullptr) {
-    value *= unit->seconds;
-    ++end;
-  }
-  if (end == text.c_str() || *end != '\0' || !(value >= 1) || !std::isfinite(value)) refuse(whole);
-  return value;
+  const std::optional<double> value = parse_duration(text);
+  if (!value || !(*value >= 1)) refuse(whole);
+  return *value;
 }
 
 std::string iec(double bytes) { return iec_bytes(static_cast<int64_t>(bytes)); }
@@ -83,12 +66,11 @@ Condition parse_condition(const std::string& text) {
   if (limit.empty()) refuse(text);
   if (figure == "rss") return {Condition::Figure::rss, bytes(limit), text};
   if (figure == "pressure") return {Condition::Figure::pressure, percent(limit, text), text};
-  const TimeUnit* unit = time_unit(limit.back());
-  if (figure != "growth" || unit == nullptr || limit.size() < 3 || limit[limit.size() - 2] != '/')
+  const std::optional<double> unit = seconds_of_unit(limit.back());
+  if (figure != "growth" || !unit || limit.size() < 3 || limit[limit.size() - 2] != '/')
     refuse(text);
   limit.resize(limit.size() - 2);
-  return {Condition::Figure::growth, bytes(std::string(trimmed(limit))) * 3600 / unit->seconds,
-          text};
+  return {Condition::Figure::growth, bytes(std::string(trimmed(limit))) * 3600 / *unit, text};
 }
 
 Triggers::Triggers(const std::vector<Condition>& conditions) {

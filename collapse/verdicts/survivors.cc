@@ -59,7 +59,7 @@ bool is_spread(std::span<const Brood> broods, const Survivors& survivors) {
   return stretches >= 3 && filled >= 3 && parts[3] >= 0.35 * mean - 2 * std::sqrt(mean);
 }
 
-// Far fewer have come since the last birth than before: strays, where at least six would be
+// Far fewer have come since the last birth than before: strays, where more than ten would be
 // expected. The silence is also long for the gaps that there were before.
 bool has_stopped(std::span<const Brood> broods, const Survivors& survivors) {
   double gap = 0, before = survivors.from, strays = 0;
@@ -75,7 +75,7 @@ bool has_stopped(std::span<const Brood> broods, const Survivors& survivors) {
   const double active = std::max(survivors.last_birth - survivors.from, 1e-3);
   const double silence = survivors.until - survivors.last_birth;
   const double expected = silence * (survivors.samples - strays) / active;
-  return expected > 6 && strays < 0.2 * expected && silence > 3 * gap;
+  return expected > 10 && strays < 0.2 * expected && silence > 3 * gap;
 }
 
 }  // namespace

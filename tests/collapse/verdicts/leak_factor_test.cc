@@ -65,6 +65,7 @@ TEST_CASE("bytes at the limits of 64 bits have a class") {
 
 TEST_CASE("noise has no class, and few births do not bend a line") {
   std::vector<int64_t> slices;
+  slices.reserve(60);
   for (int i = 0; i < 60; ++i) slices.push_back(100000 + (i * 7919) % 1000 + i);
   const LeakFactor noisy = leak_factor(slices);
   CHECK(noisy.growth != constant);

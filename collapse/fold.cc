@@ -120,11 +120,14 @@ class Folder {
       if (shared.has(recording.locations[i])) leaf_of_[i] = {};
   }
 
-  Profile run() {
+  Profile run(std::vector<StackId>* stack_of_sum) {
     for (const Aggregate& sum : recording_.sums) {
       if (sum.stack.index >= recording_.stacks.size())
         throw Error("the recording is damaged: a value belongs to a stack that is not in it");
-      add(sum);
+      if (stack_of_sum != nullptr)
+        stack_of_sum->push_back(add(sum));
+      else if (has_values(sum))
+        add(sum);
     }
     for (const Candidate& candidate : recording_.candidates)
       profile_.findings.push_back({.kind = candidate.kind,
@@ -146,11 +149,15 @@ class Folder {
     return top_of({.stack = id, .group = {}, .values = {}});
   }
 
-  void add(const Aggregate& sum) {
-    if (std::all_of(sum.values.begin(), sum.values.end(), [](int64_t v) { return v == 0; }) &&
-        sum.values.size() == profile_.types.size())
-      return;
-    profile_.add(top_of(sum), sum.values);
+  bool has_values(const Aggregate& sum) const {
+    return sum.values.size() != profile_.types.size() ||
+           std::any_of(sum.values.begin(), sum.values.end(), [](int64_t v) { return v != 0; });
+  }
+
+  StackId add(const Aggregate& sum) {
+    const StackId top = top_of(sum);
+    if (has_values(sum)) profile_.add(top, sum.values);
+    return top;
   }
 
   StackId top_of(const Aggregate& sum) {
@@ -269,8 +276,10 @@ std::optional<Loss> why_cut(const Recording& recording, RawStackId stack) {
   return extent_of(recording, stack).cut;
 }
 
-Profile fold(const Recording& recording, const FoldOptions& options) {
-  return Folder(recording, options).run();
+Profile fold(const Recording& recording, const FoldOptions& options,
+             std::vector<StackId>* stack_of_sum) {
+  if (stack_of_sum != nullptr) stack_of_sum->clear();
+  return Folder(recording, options).run(stack_of_sum);
 }
 
 }  // namespace memflame

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "core/profile.h"
 #include "core/recording.h"
@@ -24,7 +25,9 @@ struct FoldOptions {
 
 // Needs symbolize() to have run. The profile holds every value of recording.sums, so the totals of
 // each column are equal. A cut stack gets a frame that says why it is cut, and is counted.
-Profile fold(const Recording& recording, const FoldOptions& options);
+// `stack_of_sum` gets the stack of each of recording.sums, also of those whose values are all 0.
+Profile fold(const Recording& recording, const FoldOptions& options,
+             std::vector<StackId>* stack_of_sum = nullptr);
 
 // Why a stack ends before its first frame, as fold() marks and counts it; none if it is complete.
 // Needs symbolize() to have run.

@@ -88,6 +88,21 @@ TEST_CASE("process, group, then the frames from the root on") {
   CHECK(profile.strings[profile.frames[path[2]].module] == "m");
 }
 
+TEST_CASE("a caller learns which stack each sum became") {
+  Maker m;
+  const LocationId leaf = m.location("malloc"), root = m.location("main");
+  m.add(m.stack({leaf, root}), 100);
+  m.add(m.stack({root}), 0, 0);
+  m.add(m.stack({leaf, root}), 7);
+  std::vector<StackId> stack_of_sum{StackId{99}};
+  const Profile profile = fold(m.recording, {}, &stack_of_sum);
+  REQUIRE(stack_of_sum.size() == 3);
+  CHECK(text_of(profile, stack_of_sum[0]) == "redis-server;main;malloc");
+  CHECK(text_of(profile, stack_of_sum[1]) == "redis-server;main");
+  CHECK(stack_of_sum[2] == stack_of_sum[0]);
+  CHECK(lines(profile) == Lines{"redis-server;main;malloc 107"});
+}
+
 TEST_CASE("inlined functions are frames of their own, below their caller") {
   Maker m;
   const LocationId place = m.location("outer");

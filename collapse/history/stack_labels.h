@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Short names for stacks that are listed beside each other.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/profile.h"
+
+namespace memflame {
+
+// The innermost function of the program's own code outside of the allocator; without one, the
+// innermost outside of the allocator; else the innermost. Stacks that would have the same label get
+// the frame that tells them apart as well: "grow ← load", "grow → std::vector::reserve".
+std::vector<std::string> stack_labels(const Profile& profile, std::span<const StackId> stacks);
+
+}  // namespace memflame

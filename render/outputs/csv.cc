@@ -7,19 +7,11 @@
 #include "render/order/stack_rows.h"
 #include "render/output.h"
 #include "render/text/clean_text.h"
+#include "render/text/csv_field.h"
 #include "render/text/folded_names.h"
 
 namespace memflame {
 namespace {
-
-// By RFC 4180: in quotes if the text holds a quote, a comma or an end of line.
-std::string field(std::string_view text) {
-  const auto is_special = [](char c) { return c == '"' || c == ',' || c == '\r' || c == '\n'; };
-  if (std::none_of(text.begin(), text.end(), is_special)) return std::string(text);
-  std::string out = "\"";
-  for (const char c : text) (c == '"' ? out += '"' : out) += c;
-  return out + "\"";
-}
 
 // "/src/reader.cc:37", as it is in the profile.
 std::string place_text(const Profile& profile, const Frame& frame) {
@@ -47,15 +39,15 @@ void write_rows(std::ostream& out, const Profile& profile, bool places) {
   for (const ValueType& type : profile.types) {
     if (type.unit == Unit::variance) continue;
     const std::string unit = " (" + std::string(name(type.unit)) + ")";
-    out << ',' << field(clean_text(type.name, replaced) + unit);
+    out << ',' << csv_field(clean_text(type.name, replaced) + unit);
     if (type.variance != no_column)
-      out << ',' << field(clean_text(type.name, replaced) + " ±" + unit);
+      out << ',' << csv_field(clean_text(type.name, replaced) + " ±" + unit);
   }
   out << (places ? ",source\r\n" : "\r\n");
   const FoldedNames names(profile, true);
   for (StackRows rows(profile, names.views(), ';'); rows.next();) {
     const std::span<const int64_t> values = rows.values();
-    out << field(rows.path());
+    out << csv_field(rows.path());
     for (size_t i = 0; i < values.size(); ++i) {
       const ValueType& type = profile.types[i];
       if (type.unit == Unit::variance) continue;
@@ -63,7 +55,7 @@ void write_rows(std::ostream& out, const Profile& profile, bool places) {
       if (type.variance != no_column)
         out << ',' << number_text(std::round(profile.standard_error(i, values) * 100) / 100);
     }
-    if (places) out << ',' << field(places_of(profile, rows));
+    if (places) out << ',' << csv_field(places_of(profile, rows));
     out << "\r\n";
   }
 }

@@ -26,25 +26,7 @@ std::string colours(const Palette& palette, const RenderOptions& options) {
     font = ".memflame, .memflame .frames text { font-family: " + options.font + ", sans-serif; }\n";
   // A background that the user chose is also used in dark mode.
   if (!options.background.empty()) return font;
-  const std::string stop = "  .memflame:where(:not([data-ground])) .";
-  return font + "@media (prefers-color-scheme: dark) {\n" + stop +
-         "top { stop-color: " + hex(palette.dark_background[0]) + "; }\n" + stop +
-         "bottom { stop-color: " + hex(palette.dark_background[1]) + "; }\n}\n";
-}
-
-// Pictures in one page share a gradient's name only if they share its colours, light and dark.
-void append_background(std::string& out, const Palette& palette, bool given) {
-  std::string id = given ? "memflame-ground" : "memflame-background";
-  for (const Rgb colour : palette.background) id += "-" + hex(colour).substr(1);
-  out += "<defs><linearGradient id=\"" + id + "\" x1=\"0\" y1=\"0\" x2=\"0\" y2=\"1\">";
-  out += "<stop class=\"top\" offset=\"0\"";
-  append_attribute(out, "stop-color", hex(palette.background[0]));
-  out += "/><stop class=\"bottom\" offset=\"1\"";
-  append_attribute(out, "stop-color", hex(palette.background[1]));
-  out +=
-      "/></linearGradient></defs>\n"
-      "<rect width=\"100%\" height=\"100%\" fill=\"url(#" +
-      id + ")\"/>\n";
+  return font + dark_colours(palette);
 }
 
 // The root element with what the script needs, and a description for readers who cannot see it.

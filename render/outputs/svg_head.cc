@@ -11,44 +11,7 @@ namespace memflame {
 namespace {
 
 constexpr size_t title_lines = 2;
-constexpr double bold = 1.15;  // how much wider bold letters are
-
-constexpr std::string_view css_class(Tone tone) {
-  switch (tone) {
-    case Tone::figure:
-      return "figure";
-    case Tone::warning:
-      return "warning";
-    case Tone::detail:
-      break;
-  }
-  return "detail";
-}
-
-// Lines of one text below each other; the part that does not fit is in a tooltip. Returns where the
-// next text begins.
-double append_block(std::string& out, const SvgPicture& picture, std::string_view kind,
-                    std::string_view text, double font_size, double top, size_t limit,
-                    double weight = 1) {
-  uint64_t replaced = 0;
-  const std::string clean = clean_text(text, replaced);
-  const std::vector<std::string> lines =
-      wrap(clean, font_size * weight, picture.inner_width(), limit);
-  out += "<g";
-  append_attribute(out, "font-size", font_size);
-  out += ">";
-  if (lines.size() == limit && !clean.ends_with(lines.back())) {
-    out += "<title>";
-    append_xml(out, clean);
-    out += "</title>";
-  }
-  for (const std::string& line : lines) {
-    append_text(out, kind, SvgPicture::margin, top + font_size, line);
-    top += font_size + 6;
-  }
-  out += "</g>\n";
-  return top;
-}
+constexpr double bold_letters = 1.15;
 
 void append_swatch(std::string& out, double x, double y, double size, Rgb colour) {
   out += "<rect";
@@ -100,14 +63,15 @@ double write_svg_head(std::string& out, const SvgPicture& picture) {
   Losses losses = profile.losses;
   losses.add(Loss::replaced_bytes, picture.names.replaced);
   out += "<g class=\"head\">\n";
-  double y =
-      append_block(out, picture, "title", title, font + 7, SvgPicture::margin, title_lines, bold) +
-      2;
+  const double width = picture.inner_width();
+  double y = append_block(out, {"title", font + 7, width, title_lines, bold_letters}, title,
+                          SvgPicture::margin) +
+             2;
   if (!picture.options.subtitle.empty())
-    y = append_block(out, picture, "subtitle", picture.options.subtitle, font + 2, y, title_lines);
+    y = append_block(out, {"subtitle", font + 2, width, title_lines}, picture.options.subtitle, y);
   for (const Caption& caption : captions(profile, picture.layout, losses))
-    y = append_block(out, picture, css_class(caption.tone), caption.text, font, y,
-                     caption.max_lines);
+    y = append_block(out, {css_class(caption.tone), font, width, caption.max_lines}, caption.text,
+                     y);
   out += "</g>\n";
   if (picture.layout.total == 0) return y + 12;
   std::vector<FrameId> frames;

@@ -42,6 +42,61 @@ Rgb SvgPicture::colour(const Box& box, std::string_view text, std::span<const in
   return palette.change_colour(larger == 0 ? 0 : (after - before) / larger);
 }
 
+std::string_view css_class(Tone tone) {
+  switch (tone) {
+    case Tone::figure:
+      return "figure";
+    case Tone::warning:
+      return "warning";
+    case Tone::detail:
+      break;
+  }
+  return "detail";
+}
+
+double append_block(std::string& out, const TextBlock& block, std::string_view text, double top) {
+  uint64_t replaced = 0;
+  const std::string clean = clean_text(text, replaced);
+  const std::vector<std::string> lines =
+      wrap(clean, block.font_size * block.weight, block.width, block.limit);
+  out += "<g";
+  append_attribute(out, "font-size", block.font_size);
+  out += ">";
+  if (lines.size() == block.limit && !clean.ends_with(lines.back())) {
+    out += "<title>";
+    append_xml(out, clean);
+    out += "</title>";
+  }
+  for (const std::string& line : lines) {
+    append_text(out, block.css_class, SvgPicture::margin, top + block.font_size, line);
+    top += block.font_size + 6;
+  }
+  out += "</g>\n";
+  return top;
+}
+
+std::string dark_colours(const Palette& palette) {
+  const std::string stop = "  .memflame:where(:not([data-ground])) .";
+  return "@media (prefers-color-scheme: dark) {\n" + stop +
+         "top { stop-color: " + hex(palette.dark_background[0]) + "; }\n" + stop +
+         "bottom { stop-color: " + hex(palette.dark_background[1]) + "; }\n}\n";
+}
+
+// Pictures in one page share a gradient's name only if they share its colours, light and dark.
+void append_background(std::string& out, const Palette& palette, bool given) {
+  std::string id = given ? "memflame-ground" : "memflame-background";
+  for (const Rgb colour : palette.background) id += "-" + hex(colour).substr(1);
+  out += "<defs><linearGradient id=\"" + id + "\" x1=\"0\" y1=\"0\" x2=\"0\" y2=\"1\">";
+  out += "<stop class=\"top\" offset=\"0\"";
+  append_attribute(out, "stop-color", hex(palette.background[0]));
+  out += "/><stop class=\"bottom\" offset=\"1\"";
+  append_attribute(out, "stop-color", hex(palette.background[1]));
+  out +=
+      "/></linearGradient></defs>\n"
+      "<rect width=\"100%\" height=\"100%\" fill=\"url(#" +
+      id + ")\"/>\n";
+}
+
 void append_px(std::string& out, double value) {
   std::array<char, 32> text{};
   // The shortest text of a number with two decimals has no more than those.

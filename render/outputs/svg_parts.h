@@ -11,6 +11,7 @@
 #include "core/difference.h"
 #include "core/profile.h"
 #include "render/options.h"
+#include "render/picture/caption.h"
 #include "render/picture/layout.h"
 #include "render/picture/owner_shares.h"
 #include "render/picture/palette.h"
@@ -43,6 +44,25 @@ struct SvgPicture {
 
 // Title, captions and legend. Returns where the boxes begin, in px.
 double write_svg_head(std::string& out, const SvgPicture& picture);
+
+// Lines of one text below each other, at most `limit`; what does not fit is in a tooltip. Returns
+// where the next text begins.
+struct TextBlock {
+  std::string_view css_class;
+  double font_size = 12, width = 0;
+  size_t limit = 1;
+  double weight = 1;  // how much wider the letters are than usual ones
+};
+double append_block(std::string& out, const TextBlock& block, std::string_view text, double top);
+
+// "detail", "figure", "warning"
+std::string_view css_class(Tone tone);
+
+// What dark mode changes, as a style.
+std::string dark_colours(const Palette& palette);
+
+// A rectangle behind everything. `given`: the user chose the colours.
+void append_background(std::string& out, const Palette& palette, bool given);
 
 // One <g class="row"> per level, the first box at `top`.
 void write_svg_rows(std::ostream& out, const SvgPicture& picture, double top);

@@ -24,9 +24,9 @@ std::string_view asset(std::string_view name) {
   throw Error("internal: " + std::string(name) + " is not part of this program");
 }
 
-std::string page_policy() {
-  return "default-src 'none'; script-src " + hash_source("viewer.js") + "; style-src " +
-         hash_source("page_all.css");
+std::string page_policy(const std::string& script, const std::string& style) {
+  return "default-src 'none'; script-src " + hash_source(script) + "; style-src " +
+         hash_source(style);
 }
 
 }  // namespace memflame

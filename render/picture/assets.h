@@ -17,6 +17,7 @@ std::string_view asset(std::string_view name);
 
 // A Content-Security-Policy that allows a page's own script and style, and nothing else:
 // "default-src 'none'; script-src 'sha256-…'; style-src 'sha256-…'".
-std::string page_policy();
+std::string page_policy(const std::string& script = "viewer.js",
+                        const std::string& style = "page_all.css");
 
 }  // namespace memflame

@@ -229,17 +229,22 @@ std::string default_title(const Profile& profile, bool icicle) {
   return graph + " of " + (shown.name == unit ? "" : shown.name + " ") + unit;
 }
 
+std::vector<Caption> run_captions(const Meta& meta, const std::vector<Caption>& figures,
+                                  const Losses& losses) {
+  std::vector<Caption> lines{{origin(meta)}};
+  lines.insert(lines.end(), figures.begin(), figures.end());
+  lines.push_back({reconciliation(meta, losses), Tone::figure});
+  lines.push_back({counters("lost: ", losses, LossKind::missing), Tone::warning, all_lines});
+  lines.push_back({counters("cut stacks: ", losses, LossKind::cut), Tone::warning, all_lines});
+  lines.push_back({counters("also counted: ", losses, LossKind::news), Tone::detail, all_lines});
+  return lines;
+}
+
 std::vector<Caption> captions(const Profile& profile, const Layout& layout, const Losses& losses) {
-  std::vector<Caption> lines{
-      {origin(profile.meta)},
-      {totals(profile, layout), Tone::figure},
-      {sampling(profile), Tone::figure},
-      {reconciliation(profile.meta, losses), Tone::figure},
-      {counters("lost: ", losses, LossKind::missing), Tone::warning, all_lines},
-      {counters("cut stacks: ", losses, LossKind::cut), Tone::warning, all_lines},
-      {counters("also counted: ", losses, LossKind::news), Tone::detail, all_lines},
-      {undrawn(profile, layout), Tone::warning},
-  };
+  std::vector<Caption> lines = run_captions(
+      profile.meta, {{totals(profile, layout), Tone::figure}, {sampling(profile), Tone::figure}},
+      losses);
+  lines.push_back({undrawn(profile, layout), Tone::warning});
   for (const std::string& note : profile.meta.notes)
     if (!repeats_totals(profile, note)) lines.push_back({note});
   std::erase_if(lines, [](const Caption& line) { return line.text.empty(); });

@@ -31,6 +31,11 @@ struct Caption {
   size_t max_lines = 3;  // losses are never cut; the rest of a long command is in a tooltip
 };
 
+// What every picture of a run says: what was watched, `figures`, reconciliation and losses. Lines
+// may be empty.
+std::vector<Caption> run_captions(const Meta& meta, const std::vector<Caption>& figures,
+                                  const Losses& losses);
+
 // In this order: what was watched, totals, sampling, reconciliation and losses, values without a
 // box, notes.
 std::vector<Caption> captions(const Profile& profile, const Layout& layout, const Losses& losses);

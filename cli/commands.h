@@ -19,6 +19,7 @@ int run_leaks(const Arguments& arguments);
 int run_render(const Arguments& arguments);
 int run_collapse(const Arguments& arguments);
 int run_diff(const Arguments& arguments);
+int run_timeline(const Arguments& arguments);
 
 // The commands' descriptions.
 CommandPage probe_page(const Probe& probe);
@@ -26,5 +27,6 @@ CommandPage leaks_page();
 CommandPage render_page();
 CommandPage collapse_page();
 CommandPage diff_page();
+CommandPage timeline_page();
 
 }  // namespace memflame

@@ -28,9 +28,9 @@ struct Stage {
 };
 
 constexpr Stage leaks{"leaks", run_leaks, leaks_page};
-constexpr std::array stages{Stage{"collapse", run_collapse, collapse_page},
-                            Stage{"diff", run_diff, diff_page},
-                            Stage{"render", run_render, render_page}};
+constexpr std::array stages{
+    Stage{"collapse", run_collapse, collapse_page}, Stage{"diff", run_diff, diff_page},
+    Stage{"render", run_render, render_page}, Stage{"timeline", run_timeline, timeline_page}};
 
 std::vector<CommandPage> command_pages() {
   std::vector<CommandPage> pages;

@@ -13,7 +13,8 @@ import tempfile
 import time
 
 MEMFLAME = os.path.abspath(os.environ["MEMFLAME"])
-COMMANDS = ["alloc", "brk", "mmap", "fault", "kernel", "leaks", "collapse", "diff", "render"]
+COMMANDS = ["alloc", "brk", "mmap", "fault", "kernel", "leaks", "collapse", "diff", "render",
+            "timeline"]
 USAGE = 2
 
 scratch = tempfile.mkdtemp(prefix="memflame-shell-")

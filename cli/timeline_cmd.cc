@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// memflame timeline: when did memory come, and does it go again?
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <iostream>
+#include <limits>
+
+#include "cli/commands.h"
+#include "cli/completed.h"
+#include "cli/input_options.h"
+#include "cli/options.h"
+#include "cli/output_file.h"
+#include "cli/written_profile.h"
+#include "collapse/history/reader.h"
+#include "collapse/history/timeline.h"
+#include "collapse/source.h"
+#include "core/error.h"
+#include "core/secrets.h"
+#include "render/timeline/timeline_output.h"
+
+namespace po = boost::program_options;
+
+namespace memflame {
+namespace {
+
+struct ShowWord {
+  std::string_view name;
+  TimelineShow show;
+};
+constexpr std::array show_words{
+    ShowWord{"live", TimelineShow::live}, ShowWord{"live-count", TimelineShow::live_count},
+    ShowWord{"allocations", TimelineShow::allocations}, ShowWord{"frees", TimelineShow::frees},
+    ShowWord{"rate", TimelineShow::rate}};
+
+// A number from `least` to `most`, or `standard` if the option was not given.
+int number_between(const po::variables_map& values, const char* option, int standard, int least,
+                   int most) {
+  int number = standard;
+  take(values, option, number);
+  if (number < least || number > most)
+    throw Error("--" + std::string(option) + " takes a number from " + std::to_string(least) +
+                    " to " + std::to_string(most) + ", not " + std::to_string(number),
+                ExitCode::usage);
+  return number;
+}
+
+TimelineShow timeline_show(const po::variables_map& values) {
+  if (values.count("show") == 0) return TimelineShow::standard;
+  const auto text = values["show"].as<std::string>();
+  std::string known;
+  for (const ShowWord& word : show_words) {
+    if (word.name == text) return word.show;
+    known.append(known.empty() ? "" : ", ").append(word.name);
+  }
+  throw Error("--show takes " + known + ", not '" + text + "'", ExitCode::usage);
+}
+
+[[noreturn]] void refuse_between(const std::string& text) {
+  throw Error(
+      "--between '" + text +
+          "': expected FROM..TO in seconds since the recording began, or with s, m, h or d, "
+          "as in --between 90..5m; either side may be left out",
+      ExitCode::usage);
+}
+
+// "90", "90s", "1.5m", "6h", "1d"; `standard` if there is nothing.
+double time_since_start(const std::string& text, double standard, const std::string& whole) {
+  if (text.empty()) return standard;
+  const char first = text.front();
+  if (first != '.' && (first < '0' || first > '9')) refuse_between(whole);
+  double value = 0;
+  const auto [rest, error] =
+      std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
+  const std::string_view unit(rest, static_cast<size_t>(text.data() + text.size() - rest));
+  if (unit == "m")
+    value *= 60;
+  else if (unit == "h")
+    value *= 3600;
+  else if (unit == "d")
+    value *= 86400;
+  else if (!unit.empty() && unit != "s")
+    refuse_between(whole);
+  if (error != std::errc{} || !std::isfinite(value)) refuse_between(whole);
+  return value;
+}
+
+std::optional<TimeRange> range_between(const po::variables_map& values) {
+  if (values.count("between") == 0) return std::nullopt;
+  const auto text = values["between"].as<std::string>();
+  const size_t dots = text.find("..");
+  if (dots == std::string::npos) refuse_between(text);
+  const TimeRange range{
+      time_since_start(text.substr(0, dots), 0, text),
+      time_since_start(text.substr(dots + 2), std::numeric_limits<double>::infinity(), text)};
+  if (!(range.from < range.to)) refuse_between(text);
+  return range;
+}
+
+bool locale_is_utf8() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const char* value = std::getenv(name);
+    if (value == nullptr || *value == '\0') continue;  // the next one decides
+    std::string text;
+    for (const char* c = value; *c != '\0'; ++c)
+      if (*c != '-') text += *c >= 'A' && *c <= 'Z' ? static_cast<char>(*c - 'A' + 'a') : *c;
+    return text.find("utf8") != std::string::npos;
+  }
+  return false;
+}
+
+int terminal_columns() {
+  constexpr int standard = 80;
+  const char* text = std::getenv("COLUMNS");
+  if (text == nullptr) return standard;
+  const std::string_view digits(text);
+  int columns = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), columns);
+  const bool is_number = error == std::errc{} && end == digits.data() + digits.size();
+  return is_number && columns > 0 ? columns : standard;
+}
+
+TimelineLooks timeline_looks(const po::variables_map& values, std::string_view format) {
+  TimelineLooks looks;
+  looks.utf8 = locale_is_utf8();
+  looks.own_scales = values["own-scales"].as<bool>();
+  constexpr int most_columns = 1000, least_px = 320, most_px = 20000;
+  if (format == "text")
+    looks.columns = number_between(values, "width", terminal_columns(), 1, most_columns);
+  else
+    looks.width = number_between(values, "width", looks.width, least_px, most_px);
+  return looks;
+}
+
+// For messages on standard error that all commands have.
+void warn_of_timeline(const Timeline& timeline) {
+  Profile facts;
+  facts.meta.notes = timeline.meta.notes;
+  facts.losses = timeline.losses;
+  warn_of_losses(facts);
+}
+
+po::options_description timeline_output_options() {
+  po::options_description options("Output");
+  std::vector<std::string> words;
+  std::string help;
+  for (const TimelineOutput& output : timeline_outputs()) {
+    words.emplace_back(output.name);
+    help += (help.empty() ? "" : ", ") + std::string(output.name);
+  }
+  help += " (default: by the suffix, or text)";
+  auto add = options.add_options();
+  add("output,o", po::value<std::string>()->value_name("FILE"),
+      "write to FILE; its suffix chooses the format (default: standard output)");
+  add("format", one_of("NAME", words), help.c_str());
+  add("width", po::value<int>()->value_name("N"),
+      "width: of a picture in px (default: 1200), of text in columns (default: $COLUMNS, or 80)");
+  add("own-scales", po::bool_switch(),
+      "pictures: draw each stack as high as its band (default: one scale for all)");
+  add("anonymise", po::bool_switch(),
+      "leave out the command line and the host's name; values that look like secrets are always "
+      "hidden");
+  return options;
+}
+
+po::options_description timeline_options() {
+  po::options_description options("Timeline");
+  std::vector<std::string> words;
+  for (const ShowWord& word : show_words) words.emplace_back(word.name);
+  auto add = options.add_options();
+  add("show", one_of("WHAT", words),
+      "figure of a stack: live (default) bytes, live-count blocks, allocations and frees since the "
+      "beginning, or rate: allocations per second");
+  add("top", po::value<int>()->value_name("N"),
+      "stacks with a line of their own: those with the largest maximum (default: 10)");
+  add("between", po::value<std::string>()->value_name("FROM..TO"),
+      "show the stacks only in this part of the run, in seconds or like 90s..5m");
+  add("points", po::value<int>()->value_name("N"),
+      "largest number of points of a line (default: 450)");
+  return options;
+}
+
+}  // namespace
+
+CommandPage timeline_page() {
+  CommandPage page{.name = "timeline", .help = "show when memory came, and whether it goes again"};
+  page.usages = {"[OPTIONS] FILE"};
+  page.description =
+      "Shows the figures of the largest stacks over the time of a recording, beside resident\n"
+      "memory. It prints a line per stack; -o writes a picture, a page or a table.";
+  page.options = OptionGroups{timeline_output_options(), timeline_options(), general_options()};
+  NameTable formats{.title = "Formats"};
+  for (const TimelineOutput& output : timeline_outputs())
+    formats.rows.push_back({std::string(output.name), std::string(output.help)});
+  page.formats = {formats};
+  page.examples = {{"memflame timeline night.mfr", "print a line per stack"},
+                   {"memflame timeline night.mfr -o night.html --between 2h..3h",
+                    "make a page with the stacks that were large in the third hour"},
+                   {"memflame timeline night.mfr --show rate --format csv > rate.csv",
+                    "list allocations per second, for a spreadsheet"}};
+  page.operands = Operands::files;
+  return page;
+}
+
+int run_timeline(const Arguments& arguments) {
+  const CommandPage page = timeline_page();
+  const po::variables_map values =
+      parse(page.name, arguments, all_options(page), input_files(), "input");
+  if (values.count("help") != 0) {
+    print_help(std::cout, page);
+    return 0;
+  }
+  if (values.count("input") == 0 || values["input"].as<std::vector<std::string>>().size() != 1)
+    throw Error("timeline needs one recording: memflame timeline FILE.mfr", ExitCode::usage);
+  std::string path, format;
+  take(values, "output", path);
+  take(values, "format", format);
+  const TimelineOutput& output = timeline_output_for(format, path);
+  const TimelineLooks looks = timeline_looks(values, output.name);
+  constexpr int most_stacks = 1000, most_points = 100'000;
+  TimelineOptions options;
+  options.show = timeline_show(values);
+  options.top = static_cast<size_t>(number_between(values, "top", 10, 0, most_stacks));
+  options.points = static_cast<size_t>(number_between(values, "points", 450, 2, most_points));
+  options.between = range_between(values);
+  refuse_svg_on_terminal(path, output.name);
+  require_writable(path);
+
+  Source source = Source::open(values["input"].as<std::vector<std::string>>().front());
+  Timeline timeline = timeline_of(read_history(source), options);
+  timeline.meta.command = without_secrets(timeline.meta.command);
+  if (values["anonymise"].as<bool>()) {
+    timeline.meta.command.clear();
+    timeline.meta.host.clear();
+  }
+  write_output(path, [&](std::ostream& out) { output.write(out, timeline, looks); });
+  warn_of_timeline(timeline);
+  return 0;
+}
+
+}  // namespace memflame

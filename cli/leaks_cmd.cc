@@ -31,7 +31,8 @@ po::options_description leaks_options() {
                         "which is cheapest");
   options.add_options()("top", po::value<uint64_t>()->value_name("N"),
                         "print N stacks (default: 10)");
-  options.add_options()("sort", one_of("WHAT", {"size", "count"}), "size (default) or count");
+  options.add_options()("sort", one_of("WHAT", {"evidence", "growth", "size", "count"}),
+                        "evidence (default): what leaks first; growth, size or count");
   options.add_options()("show-blocks", po::bool_switch(),
                         "also print the blocks of each stack: address, size and age");
   options.add_options()("blocks-per-stack", po::value<uint64_t>()->value_name("N"),
@@ -69,6 +70,21 @@ void read_places(const po::variables_map& values, LeaksOptions& options) {
                 ExitCode::usage);
 }
 
+// Without the ages of blocks there are no verdicts, so the largest stacks come first.
+LeaksOrder order_of(const po::variables_map& values, bool has_ages) {
+  if (values.count("sort") == 0) return has_ages ? LeaksOrder::evidence : LeaksOrder::size;
+  const auto& word = values["sort"].as<std::string>();
+  for (const LeaksOrder order :
+       {LeaksOrder::evidence, LeaksOrder::growth, LeaksOrder::size, LeaksOrder::count}) {
+    if (word != in_words(order)) continue;
+    if (!has_ages && order <= LeaksOrder::growth)
+      throw Error("--sort " + word + " needs the ages of blocks, which --older 0 leaves out",
+                  ExitCode::usage);
+    return order;
+  }
+  throw Error("--sort takes evidence, growth, size or count, not '" + word + "'", ExitCode::usage);
+}
+
 // nullptr for text.
 const Output* format_of(const std::string& named, const std::string& output) {
   if (named == "text") return nullptr;
@@ -104,11 +120,6 @@ void read_options(const po::variables_map& values, LeaksOptions& options, Reques
   options.older_ns = older_ms * 1'000'000;
   take(values, "top", options.top);
   if (options.top == 0) throw Error("--top must be at least 1, not 0", ExitCode::usage);
-  std::string sort = "size";
-  take(values, "sort", sort);
-  if (sort != "size" && sort != "count")
-    throw Error("--sort takes size or count, not '" + sort + "'", ExitCode::usage);
-  options.by_count = sort == "count";
   take(values, "show-blocks", options.show_blocks);
   take(values, "blocks-per-stack", options.blocks_per_stack);
   if (values.count("blocks-per-stack") != 0) options.show_blocks = true;
@@ -116,6 +127,8 @@ void read_options(const po::variables_map& values, LeaksOptions& options, Reques
   request.probe.calls = options.trace;
   take(values, "bytes", options.exact);
   request.probe.ages = options.older_ns != 0 || options.show_blocks;
+  options.order = order_of(values, request.probe.ages);
+  options.by_count = options.order == LeaksOrder::count;
   std::string format;
   take(values, "format", format);
   refuse_bare_number(request.output);

@@ -70,8 +70,7 @@ class Writer {
     text += " on " + with_commas(static_cast<int64_t>(report.stacks)) +
             (report.stacks == 1 ? " stack" : " stacks");
     if (report.top.size() < report.stacks)
-      text += ", the top " + std::to_string(report.top.size()) +
-              (report.by_count ? " by count" : " by size");
+      text += ", the top " + std::to_string(report.top.size()) + " by " + std::string(report.order);
     return text + "\n";
   }
 
@@ -103,6 +102,7 @@ class Writer {
     std::string text = "\n  " + amount(stack.amount) + change(stack.amount, stack.before);
     if (!stack.process.empty()) text += ", " + cleaned(stack.process);
     text += "\n";
+    if (!stack.verdict.empty()) text += "    " + stack.verdict + "\n";
     for (const std::string& frame : stack.frames) text += "      " + cleaned(frame) + "\n";
     for (const LiveBlock& block : stack.blocks)
       text += "    " + hex(block.address) + "  " + with_commas(static_cast<int64_t>(block.size)) +
@@ -139,6 +139,7 @@ class Writer {
 std::string report_text(const Report& report, bool exact) {
   const Writer writer(exact);
   std::string text = writer.head(report);
+  if (!report.verdicts.empty()) text += "  " + report.verdicts + "\n";
   if (!report.sampling.empty())
     text += "  estimated from samples (" + report.sampling + "); ± is one standard error\n";
   for (const std::string& note : report.notes) text += "  " + cleaned(note) + "\n";

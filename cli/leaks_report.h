@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/losses.h"
@@ -16,6 +17,7 @@ namespace memflame {
 struct ReportedStack {
   Amount amount;
   std::optional<Amount> before;     // in the last report; none for the first report
+  std::string verdict;              // a sentence; "" if the stack was not judged
   std::string process;              // "leaky (1234)"; "" if stacks belong to no process
   std::vector<std::string> frames;  // innermost first
   std::vector<LiveBlock> blocks;    // some of them, if requested
@@ -32,7 +34,8 @@ struct Report {
   Amount old;              // of blocks that are old enough
   size_t stacks = 0;       // stacks with such blocks
   std::vector<ReportedStack> top;
-  bool by_count = false;
+  std::string_view order = "size";
+  std::string verdicts;  // on all stacks together; "" if none was judged
   std::string sampling;  // how it was sampled, in words; "" = all figures are exact
   Losses losses;
   uint64_t unseen_frees = 0;         // blocks whose free was not seen, found when allocated again

@@ -34,10 +34,20 @@ std::string age_filter(uint64_t older_ns) {
          " ms old (--older)";
 }
 
+std::vector<const LiveStack*> old_stacks(const Snapshot& snapshot) {
+  std::vector<const LiveStack*> stacks;
+  for (const LiveStack& stack : snapshot.stacks)
+    if (stack.old.bytes != 0 || stack.old.blocks != 0) stacks.push_back(&stack);
+  return stacks;
+}
+
 }  // namespace
 
 LeaksWatcher::LeaksWatcher(const LeaksOptions& options, const Request& request)
-    : options_(options), request_(request), next_(options.interval) {}
+    : options_(options),
+      request_(request),
+      verdicts_(request.probe.ages && request.format == nullptr, options.verdicts),
+      next_(options.interval) {}
 
 void LeaksWatcher::begin(LiveRun&) {
   start_ns_ = monotonic_ns();
@@ -49,6 +59,7 @@ void LeaksWatcher::begin(LiveRun&) {
 bool LeaksWatcher::look(LiveRun& run, double seconds) {
   if (!calls_.empty() && (writer_->is_idle() || calls_.size() > most_waiting_text))
     writer_->write(std::exchange(calls_, {}));
+  verdicts_.look(run, seconds);
   if (seconds < next_) return true;
   const bool is_last = reports_ + 1 == options_.count;
   if (!is_last && writer_->is_busy())
@@ -74,7 +85,10 @@ void LeaksWatcher::asked(LiveRun& run, double seconds) {
 }
 
 void LeaksWatcher::end(LiveRun& run, double seconds) {
-  if (options_.count == 0 || reports_ < options_.count) report(run, seconds, true);
+  if (options_.count == 0 || reports_ < options_.count) {
+    verdicts_.end(run);
+    report(run, seconds, true);
+  }
   writer_->wait();
   if (!calls_.empty()) writer_->write(std::exchange(calls_, {}));
 }
@@ -98,7 +112,7 @@ LeaksLook LeaksWatcher::take_look(LiveRun& run, double seconds) {
       run.snapshot({.older_ns = options_.older_ns, .blocks = options_.show_blocks}));
   look.snapshot = snapshot_;
   look.lines = std::exchange(calls_, {});
-  choose_stacks(look);
+  choose_stacks(run, look);
   if (request_.format != nullptr || !look.unnamed.empty() || !look.unjudged.empty())
     look.recording = run.recording_of({}, options_.by_count);
   look.losses = snapshot_->losses;
@@ -111,18 +125,19 @@ LeaksLook LeaksWatcher::take_look(LiveRun& run, double seconds) {
 }
 
 // Chooses what the report shows, and what must be named for it.
-void LeaksWatcher::choose_stacks(LeaksLook& look) {
+void LeaksWatcher::choose_stacks(const LiveRun& run, LeaksLook& look) {
   if (request_.format != nullptr) {
-    look.shown = look.unnamed = old_stacks(SIZE_MAX);
+    look.unnamed = old_stacks(*snapshot_);
+    for (const LiveStack* stack : look.unnamed) look.judged.shown.push_back({stack, std::nullopt});
     return;
   }
-  look.shown = old_stacks(options_.top);
+  look.judged = verdicts_.ranked(run, *snapshot_, options_.order, options_.top);
   look.forget = named_.size() > most_names || judged_.size() > most_names;
   if (look.forget) {
     named_.clear();
     judged_.clear();
   }
-  for (const LiveStack* stack : look.shown)
+  for (const auto& [stack, verdict] : look.judged.shown)
     if (named_.insert(stack->key).second) look.unnamed.push_back(stack);
   for (const LiveStack& stack : snapshot_->stacks)
     if (stack.stack.stop != StopReason::complete && !named_.contains(stack.key) &&
@@ -130,29 +145,10 @@ void LeaksWatcher::choose_stacks(LeaksLook& look) {
       look.unjudged.push_back(&stack);
 }
 
-// The largest ones, in order.
-std::vector<const LiveStack*> LeaksWatcher::old_stacks(size_t most) const {
-  std::vector<const LiveStack*> stacks;
-  for (const LiveStack& stack : snapshot_->stacks)
-    if (stack.old.bytes != 0 || stack.old.blocks != 0) stacks.push_back(&stack);
-  const auto end = stacks.begin() + static_cast<std::ptrdiff_t>(std::min(most, stacks.size()));
-  std::partial_sort(stacks.begin(), end, stacks.end(),
-                    [by_count = options_.by_count](const LiveStack* a, const LiveStack* b) {
-                      const auto rank = [&](const LiveStack* stack) {
-                        const auto& [bytes, blocks, v, w] = stack->old;
-                        return by_count ? std::tuple(-blocks, -bytes, stack->key)
-                                        : std::tuple(-bytes, -blocks, stack->key);
-                      };
-                      return rank(a) < rank(b);
-                    });
-  stacks.erase(end, stacks.end());
-  return stacks;
-}
-
 bool LeaksWatcher::wants_results(Recording& recording) {
   if (!calls_.empty()) writer_->write(std::exchange(calls_, {}));  // read at the very end
   const bool sampled = !recording.types.empty() && recording.types[0].variance != no_column;
-  show_live(recording, old_stacks(SIZE_MAX), options_.by_count, sampled);
+  show_live(recording, old_stacks(*snapshot_), options_.by_count, sampled);
   if (options_.older_ns != 0) recording.meta.notes.push_back(age_filter(options_.older_ns));
   return request_.format != nullptr || !request_.summary.empty() || request_.verbose ||
          (request_.probe.own && request_.probe.own->wants_summary());

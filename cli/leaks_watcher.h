@@ -30,8 +30,7 @@ class LeaksWatcher : public Watcher {
  private:
   void report(LiveRun& run, double seconds, bool is_last);
   LeaksLook take_look(LiveRun& run, double seconds);
-  void choose_stacks(LeaksLook& look);
-  std::vector<const LiveStack*> old_stacks(size_t most) const;
+  void choose_stacks(const LiveRun& run, LeaksLook& look);
 
   const LeaksOptions& options_;
   const Request& request_;
@@ -40,6 +39,7 @@ class LeaksWatcher : public Watcher {
   // Keys of the stacks whose names the writer has, and of those that it has judged: cut or not.
   std::unordered_set<uint64_t> named_, judged_;
   std::shared_ptr<const Snapshot> snapshot_;  // the last one
+  LeaksVerdicts verdicts_;
   uint64_t start_ns_ = 0;
   uint64_t reports_ = 0, left_out_ = 0;
   double next_;

@@ -9,7 +9,9 @@
 #include "cli/probe_cmd.h"
 #include "collapse/fold.h"
 #include "collapse/symbolize/symbolize.h"
+#include "collapse/tidy/names.h"
 #include "core/error.h"
+#include "core/owner.h"
 #include "probes/run/memory_plan.h"
 
 namespace memflame {
@@ -20,9 +22,14 @@ constexpr size_t most_waiting = 1;
 
 std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
+// Longer names of C++ functions are shown without their types.
+constexpr size_t longest_name = 80;
+
 // "main  server.cc:42 [server]"
-std::string frame_text(const Profile& profile, const Frame& frame) {
+std::string frame_text(const Profile& profile, const Frame& frame, bool in_full) {
   std::string text(profile.strings[frame.function]);
+  if (!in_full && text.size() > longest_name)
+    text = shorten(text, {.templates = true, .arguments = true});
   if (frame.kind == FrameKind::inlined) text += " (inlined)";
   if (frame.file)
     text += "  " + base_name(std::string(profile.strings[frame.file])) + ":" +
@@ -32,13 +39,31 @@ std::string frame_text(const Profile& profile, const Frame& frame) {
   return text;
 }
 
-std::vector<std::string> frames_of(const Profile& profile) {
+// What an allocator calls in itself, and how a container of the C++ library comes to call it.
+bool is_on_the_way(const Profile& profile, const Frame& frame) {
+  const std::string_view function = profile.strings[frame.function];
+  return owner_of(profile, frame) == Owner::allocator ||
+         (frame.kind == FrameKind::inlined && (function.find("std::") != std::string_view::npos ||
+                                               function.starts_with("__gnu_cxx::")));
+}
+
+// Innermost first. Unless all are wanted, what lies between the function that allocated and the
+// code that wanted the memory is left out.
+std::vector<std::string> frames_of(const Profile& profile, bool all) {
   std::vector<std::string> texts;
-  for (const StackId stack : profile.touched())
-    for (const FrameId id : profile.path(stack))
-      if (const Frame& frame = profile.frames[id]; frame.kind != FrameKind::process)
-        texts.push_back(frame_text(profile, frame));
-  std::reverse(texts.begin(), texts.end());
+  for (const StackId stack : profile.touched()) {
+    std::vector<FrameId> path = profile.path(stack);
+    std::reverse(path.begin(), path.end());
+    auto caller = path.begin();
+    if (!all)
+      caller = std::find_if(path.begin(), path.end(), [&](FrameId id) {
+        return !is_on_the_way(profile, profile.frames[id]);
+      });
+    for (auto id = path.begin(); id != path.end(); ++id)
+      if (const Frame& frame = profile.frames[*id];
+          frame.kind != FrameKind::process && (id == path.begin() || id >= caller))
+        texts.push_back(frame_text(profile, frame, all));
+  }
   return texts;
 }
 
@@ -149,12 +174,13 @@ void LeaksWriter::print(LeaksLook& look) {
                 .old = snapshot.old,
                 .stacks = 0,
                 .top = {},
-                .by_count = options_.by_count,
+                .order = in_words(options_.order),
+                .verdicts = in_words(look.judged),
                 .sampling = look.snapshot->sampling,
                 .losses = look.losses,
                 .unseen_frees = look.snapshot->unseen_frees,
                 .notes = look.notes};
-  for (const LiveStack* stack : look.shown) report.top.push_back(describe(look, *stack));
+  for (const JudgedStack& stack : look.judged.shown) report.top.push_back(describe(look, stack));
   before_.clear();
   for (const LiveStack& stack : snapshot.stacks) {
     if (!is_old(stack)) continue;
@@ -166,9 +192,11 @@ void LeaksWriter::print(LeaksLook& look) {
   flush();
 }
 
-ReportedStack LeaksWriter::describe(const LeaksLook& look, const LiveStack& stack) const {
+ReportedStack LeaksWriter::describe(const LeaksLook& look, const JudgedStack& judged) const {
+  const LiveStack& stack = *judged.stack;
   ReportedStack reported{.amount = stack.old,
                          .before = {},
+                         .verdict = judged.verdict ? in_words(*judged.verdict) : "",
                          .process = {},
                          .frames = {},
                          .blocks = stack.blocks,
@@ -214,7 +242,8 @@ void LeaksWriter::name(LeaksLook& look) {
     if (i >= look.unnamed.size()) continue;
     recording.sums = {sums[i]};
     const Profile profile = fold(recording, {.pid = false, .lines = true});
-    names_[key] = {process_of(recording, stacks[i]->stack.space), frames_of(profile)};
+    names_[key] = {process_of(recording, stacks[i]->stack.space),
+                   frames_of(profile, request_.verbose)};
   }
 }
 
@@ -235,7 +264,9 @@ void LeaksWriter::draw(LeaksLook& look) const {
     lines_->flush();
   }
   Recording& recording = look.recording;
-  show_live(recording, look.shown, options_.by_count, look.snapshot->sampled);
+  std::vector<const LiveStack*> stacks;
+  for (const JudgedStack& each : look.judged.shown) stacks.push_back(each.stack);
+  show_live(recording, stacks, options_.by_count, look.snapshot->sampled);
   recording.meta.seconds = look.seconds;
   recording.meta.sampling = look.snapshot->sampling;
   recording.meta.notes = look.notes;

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "cli/leaks_report.h"
+#include "cli/leaks_verdicts.h"
 #include "cli/probe_request.h"
 #include "core/recording.h"
 #include "probes/run/snapshot.h"
@@ -27,7 +28,9 @@ struct LeaksOptions {
   double interval = 5;  // seconds
   uint64_t count = 0;   // of reports; 0 = until the end
   size_t top = 10;
-  bool by_count = false;
+  LeaksOrder order = LeaksOrder::evidence;
+  VerdictOptions verdicts;
+  bool by_count = false;  // pictures show blocks, not bytes
   uint64_t older_ns = 500'000'000;
   bool show_blocks = false;
   size_t blocks_per_stack = 20;
@@ -41,7 +44,7 @@ struct LeaksLook {
   std::string clock;
   double seconds = 0;  // since counting began
   std::shared_ptr<const Snapshot> snapshot;
-  std::vector<const LiveStack*> shown;     // of the snapshot, in order
+  JudgedStacks judged;                     // of the snapshot
   std::vector<const LiveStack*> unnamed;   // of these, those without known names
   std::vector<const LiveStack*> unjudged;  // may be cut; only names can tell
   Recording recording;                     // spaces and files, where names are needed
@@ -79,7 +82,7 @@ class LeaksWriter {
   void draw(LeaksLook& look) const;
   void name(LeaksLook& look);
   void count_cut_stacks(LeaksLook& look) const;
-  ReportedStack describe(const LeaksLook& look, const LiveStack& stack) const;
+  ReportedStack describe(const LeaksLook& look, const JudgedStack& judged) const;
   void flush();
   void rethrow();  // with the lock held
 

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// memflame leaks, over time: which of the stacks that hold memory leak, and in which order a report
+// shows them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/time_axis.h"
+#include "collapse/verdicts/ledger.h"
+#include "probes/run/snapshot.h"
+
+namespace memflame {
+
+enum class LeaksOrder : uint8_t { evidence, growth, size, count };
+std::string_view in_words(LeaksOrder order);  // "evidence", "growth", "size", "count"
+
+struct JudgedStack {
+  const LiveStack* stack = nullptr;  // of a snapshot
+  std::optional<Verdict> verdict;    // none: not judged
+};
+
+struct JudgedStacks {
+  std::vector<JudgedStack> shown;  // in order
+  // Of all that were judged, also those that are not shown.
+  size_t judged = 0, leaks = 0, unsure = 0;
+  double leaked_per_second = 0;  // bytes
+};
+
+// "1 stack leaks 19.0 KiB/s, 3 cannot be told yet"; "" if none was judged.
+std::string in_words(const JudgedStacks& stacks);
+
+class LeaksVerdicts {
+ public:
+  // `with_ages`: blocks keep the time of their allocation; there are no verdicts without it.
+  LeaksVerdicts(bool with_ages, const VerdictOptions& options)
+      : axis_(look_seconds, true), is_on_(with_ages), options_(options) {}
+
+  // Takes a look at the run if one is due.
+  void look(LiveRun& run, double seconds);
+  // The last look; what ended processes left is known after it.
+  void end(LiveRun& run);
+
+  // The stacks of a snapshot that hold old blocks, at most `most` of them, in this order.
+  JudgedStacks ranked(const LiveRun& run, const Snapshot& snapshot, LeaksOrder order,
+                      size_t most) const;
+
+ private:
+  static constexpr double look_seconds = 1;
+
+  void add(const Look& look);
+  std::optional<Verdict> judge(const LiveRun& run, const LiveStack& stack) const;
+
+  TimeAxis axis_;
+  bool is_on_;
+  VerdictOptions options_;
+  std::optional<Ledger> ledger_;  // made with the first look, which tells the columns
+};
+
+}  // namespace memflame

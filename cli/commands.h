@@ -16,6 +16,7 @@ using Arguments = std::vector<std::string>;
 
 int run_probe_command(const Probe& probe, const Arguments& arguments);
 int run_leaks(const Arguments& arguments);
+int run_record(const Arguments& arguments);
 int run_render(const Arguments& arguments);
 int run_collapse(const Arguments& arguments);
 int run_diff(const Arguments& arguments);
@@ -24,6 +25,7 @@ int run_timeline(const Arguments& arguments);
 // The commands' descriptions.
 CommandPage probe_page(const Probe& probe);
 CommandPage leaks_page();
+CommandPage record_page();
 CommandPage render_page();
 CommandPage collapse_page();
 CommandPage diff_page();

@@ -27,7 +27,9 @@ struct Stage {
   CommandPage (*page)();
 };
 
-constexpr Stage leaks{"leaks", run_leaks, leaks_page};
+// Commands that are built on a probe.
+constexpr std::array watchers{Stage{"leaks", run_leaks, leaks_page},
+                              Stage{"record", run_record, record_page}};
 constexpr std::array stages{
     Stage{"collapse", run_collapse, collapse_page}, Stage{"diff", run_diff, diff_page},
     Stage{"render", run_render, render_page}, Stage{"timeline", run_timeline, timeline_page}};
@@ -35,7 +37,7 @@ constexpr std::array stages{
 std::vector<CommandPage> command_pages() {
   std::vector<CommandPage> pages;
   for (const Probe* probe : probes()) pages.push_back(probe_page(*probe));
-  pages.push_back(leaks.page());
+  for (const Stage& watcher : watchers) pages.push_back(watcher.page());
   for (const Stage& stage : stages) pages.push_back(stage.page());
   return pages;
 }
@@ -122,7 +124,8 @@ int dispatch(const Arguments& arguments) {
   if (name.starts_with('-')) return run_without_command(arguments);
   for (const Probe* probe : probes())
     if (probe->name == name) return run_probe_command(*probe, rest);
-  if (leaks.name == name) return leaks.run(rest);
+  for (const Stage& watcher : watchers)
+    if (watcher.name == name) return watcher.run(rest);
   for (const Stage& stage : stages) {
     if (stage.name != name) continue;
     keep_privileges_for(Step::writing);

@@ -79,8 +79,10 @@ Losses write_results(const Request& request, Run& run) {
 int measure(const Probe& probe, const Request& request, Command* command, Watcher& watcher) {
   Run run = run_probe(probe, request.probe, command, watcher);
   Losses losses;
-  if (watcher.wants_results(run.recording))
+  if (watcher.wants_results(run.recording)) {
     losses = write_results(request, run);
+    watcher.wrote_results(run.recording);
+  }
   else if (request.strict)
     losses = profile_of(run.recording, request, false).losses;
   if (request.strict && losses.any()) {
@@ -112,10 +114,18 @@ int measure_command(const Probe& probe, Request& request, Watcher& watcher) {
 
 }  // namespace
 
+Meta meta_of(const Request& request) {
+  Meta meta;
+  if (request.transform.anonymise) return meta;
+  meta.command = as_typed(request);
+  meta.host = host_name();
+  return meta;
+}
+
 Profile profile_of(Recording& recording, const Request& request, bool debug_servers) {
-  if (!request.transform.anonymise) {
-    recording.meta.command = as_typed(request);
-    recording.meta.host = host_name();
+  if (const Meta meta = meta_of(request); !meta.command.empty()) {
+    recording.meta.command = meta.command;
+    recording.meta.host = meta.host;
   }
   symbolize(recording, {.debug_servers = debug_servers,
                         .code = has_addresses(request),

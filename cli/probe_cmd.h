@@ -14,7 +14,12 @@ class Watcher : public Observer {
  public:
   // May change the recording. False: neither picture nor summaries are written.
   virtual bool wants_results(Recording& recording) = 0;
+  // The results are written; the recording has its names now.
+  virtual void wrote_results(const Recording&) {}
 };
+
+// What the request says of a run before it begins.
+Meta meta_of(const Request& request);
 
 // Names the recording's code and folds it. Without debug servers the time depends on local files
 // only.

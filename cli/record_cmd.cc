@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// memflame record: a probe's figures over time, in a file.
+#include <algorithm>
+#include <cmath>
+
+#include "cli/completed.h"
+#include "cli/drawing_options.h"
+#include "cli/option_rows.h"
+#include "cli/options.h"
+#include "cli/recorder.h"
+#include "core/error.h"
+
+namespace po = boost::program_options;
+
+namespace memflame {
+namespace {
+
+constexpr double least_interval = 0.1;
+constexpr double largest_interval = 1e6;
+constexpr uint64_t least_file = uint64_t{1} << 20U;
+
+std::vector<std::string> probe_names() {
+  std::vector<std::string> names;
+  for (const Probe* probe : probes()) names.emplace_back(probe->name);
+  return names;
+}
+
+po::options_description record_options() {
+  po::options_description options("Record");
+  options.add_options()("probes", one_of("NAME", probe_names()),
+                        "what to record: alloc (default), brk, mmap, fault or kernel; one of them");
+  options.add_options()("interval", po::value<double>()->value_name("SECONDS"),
+                        "look at the figures so often (default: 1, at least 0.1); less often when "
+                        "looking takes more than 5 % of a processor");
+  options.add_options()("max-size", po::value<std::string>()->value_name("BYTES"),
+                        "keep FILE below this size: 64M. Then old looks are thinned out; totals "
+                        "stay exact");
+  return options;
+}
+
+void read_options(const po::variables_map& values, RecordOptions& options, Request& request) {
+  take(values, "interval", options.interval);
+  if (!(options.interval >= least_interval) || options.interval > largest_interval)
+    throw Error("--interval: expected a number of seconds, at least 0.1", ExitCode::usage);
+  if (values.count("max-size") != 0) {
+    options.limits.max_bytes = parse_bytes("--max-size", values["max-size"].as<std::string>());
+    if (options.limits.max_bytes < least_file)
+      throw Error("--max-size: at least 1M", ExitCode::usage);
+  }
+  if (request.output.empty() || request.output == "-")
+    throw Error("memflame record writes a file: add -o FILE.mfr", ExitCode::usage);
+  if (values.count("format") != 0)
+    throw Error("--format: a recording has its own format; draw it with memflame render",
+                ExitCode::usage);
+  for (const std::string& drawing : looks_given(values))
+    throw Error("--" + drawing + " is for pictures: give it to memflame render", ExitCode::usage);
+  request.probe.ages = true;
+  request.format = nullptr;
+}
+
+// The probe that the arguments name before "--".
+const Probe& probe_of(const Arguments& arguments) {
+  std::string name = "alloc";
+  for (auto word = arguments.begin(); word != arguments.end() && *word != "--"; ++word) {
+    if (word->starts_with("--probes=")) name = word->substr(word->find('=') + 1);
+    if (*word == "--probes" && word + 1 != arguments.end()) name = *(word + 1);
+  }
+  for (const Probe* probe : probes())
+    if (probe->name == name) return *probe;
+  throw Error("--probes takes one of alloc, brk, mmap, fault, kernel, not '" + name + "'",
+              ExitCode::usage);
+}
+
+Extension make_extension(RecordOptions& options) {
+  Extension extension;
+  extension.command = "record";
+  CommandPage& page = extension.page;
+  page.name = extension.command;
+  page.help = "record a probe's figures over time";
+  page.usages = {"-p PID[,PID...] | --comm NAME -o FILE.mfr",
+                 "--cgroup PATH | --container ID | --unit NAME -o FILE.mfr",
+                 "-o FILE.mfr -- COMMAND ARGS"};
+  page.description =
+      "Looks at the figures of a probe every second and writes what has changed to FILE, until "
+      "the\n"
+      "target ends or Ctrl-C. FILE shows when memory came and whether it goes again: 'memflame\n"
+      "timeline FILE', 'memflame leaks --from FILE', 'memflame render FILE --at 90'. It can be "
+      "read\n"
+      "while it grows, and after memflame was killed.";
+  page.examples = {{"memflame record -p 1234 -o server.mfr", "record who allocates until Ctrl-C"},
+                   {"memflame record --max-size 64M -p 1234 -o week.mfr", "for days"},
+                   {"memflame record --probes fault -o rss.mfr -- ./server",
+                    "who makes pages resident, from the start of a program"}};
+  page.operands = Operands::command;
+  extension.visible.add(record_options());
+  extension.read = [&options](const po::variables_map& values, Request& request) {
+    read_options(values, options, request);
+  };
+  return extension;
+}
+
+}  // namespace
+
+CommandPage record_page() {
+  RecordOptions unused;
+  const Extension extension = make_extension(unused);
+  return page_of(*probes().front(), &extension);
+}
+
+int run_record(const Arguments& arguments) {
+  const Probe& probe = probe_of(arguments);
+  RecordOptions options;
+  const Extension extension = make_extension(options);
+  std::optional<Request> request = read_request(probe, arguments, &extension);
+  if (!request) return 0;
+  Recorder recorder(options, *request);
+  return run_request(probe, *request, &recorder);
+}
+
+}  // namespace memflame

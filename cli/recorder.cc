@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "cli/recorder.h"
+
+#include <iostream>
+#include <utility>
+
+#include "cli/recording_file.h"
+#include "collapse/fold.h"
+#include "collapse/history/stack_labels.h"
+#include "collapse/history/views.h"
+#include "core/units.h"
+#include "probes/run/live_run.h"
+#include "render/text/clean_text.h"
+
+namespace memflame {
+namespace {
+
+constexpr size_t most_told = 5;  // stacks with a verdict on stderr
+
+}  // namespace
+
+Recorder::Recorder(const RecordOptions& options, const Request& request)
+    : request_(request), axis_(options.interval, request.probe.ages), limits_(options.limits) {}
+
+void Recorder::begin(LiveRun&) { file_ = recording_file(request_.output, request_.readers); }
+
+bool Recorder::look(LiveRun& run, double seconds) {
+  if (const std::optional<Look> look = axis_.look(run, seconds)) add(*look);
+  return true;
+}
+
+void Recorder::asked(LiveRun&, double seconds) {
+  const std::string name = "SIGUSR1, " + std::to_string(++marks_);
+  if (writer_) writer_->mark({static_cast<uint64_t>(seconds * 1e9), name});
+}
+
+void Recorder::end(LiveRun& run, double) {
+  const Look look = axis_.last(run);
+  add(look);
+  if (ledger_) ledger_->end(look.time_ns);
+}
+
+void Recorder::add(const Look& look) {
+  const History& tables = axis_.tables();
+  const Recording& recording = tables.recording;
+  if (!writer_) {
+    writer_.emplace(std::move(file_), meta_of(request_), recording.types, recording.shown,
+                    tables.gauges, limits_);
+    if (request_.probe.ages && block_columns(recording.types)) ledger_.emplace(recording.types);
+  }
+  writer_->add(tables, look);
+  if (ledger_) ledger_->add(look, tables.tracks);
+  last_.time_ns = look.time_ns;
+  last_.gauges = look.gauges;
+  for (const Look::Row& row : look.rows) {
+    for (size_t id = last_.rows.size(); id <= row.track.index; ++id)
+      last_.rows.push_back(
+          {TrackId{static_cast<uint32_t>(id)}, std::vector<int64_t>(recording.types.size())});
+    last_.rows[row.track.index] = row;
+  }
+}
+
+bool Recorder::wants_results(Recording& recording) {
+  History now;
+  now.recording = std::move(axis_.tables().recording);
+  now.tracks = axis_.tables().tracks;
+  now.gauges = axis_.tables().gauges;
+  if (!last_.rows.empty()) last_.rows.erase(last_.rows.begin());  // no track has index 0
+  now.looks.push_back(std::move(last_));
+  Recording recorded = recording_at(std::move(now), {});
+  recorded.meta = std::move(recording.meta);
+  recorded.losses = recording.losses;
+  recorded.modules = std::move(recording.modules);
+  recorded.spaces = std::move(recording.spaces);
+  recorded.shared_names = std::move(recording.shared_names);
+  if (!recording.candidates.empty())
+    recorded.meta.notes.emplace_back("a recording does not hold what --check finds");
+  if (const std::string slower = axis_.in_words(); !slower.empty())
+    recorded.meta.notes.push_back(slower);
+  recording = std::move(recorded);
+  return true;
+}
+
+void Recorder::wrote_results(const Recording& recording) {
+  History& tables = axis_.tables();
+  tables.recording = recording;
+  writer_->finish(tables);
+  std::cerr << "memflame: " << request_.output << " has "
+            << iec_bytes(static_cast<int64_t>(writer_->bytes()))
+            << "; memflame timeline, render and leaks --from read it\n";
+  if (ledger_) say_verdicts(recording);
+}
+
+// One line for each of the worst stacks.
+void Recorder::say_verdicts(const Recording& recording) const {
+  std::vector<Verdict> verdicts;
+  for (Verdict& verdict : ledger_->verdicts({}))
+    if (verdict.kind == VerdictKind::leak && verdicts.size() < most_told)
+      verdicts.push_back(std::move(verdict));
+  if (verdicts.empty()) return;
+  std::vector<Aggregate> sums;
+  for (const Verdict& verdict : verdicts) {
+    const Track& track = axis_.tables().tracks[verdict.track.index];
+    sums.push_back({track.stack, track.group, std::vector<int64_t>(recording.types.size(), 1), 1});
+  }
+  Recording chosen = recording;
+  chosen.sums = std::move(sums);
+  std::vector<StackId> stacks;
+  const Profile profile = fold(chosen, {}, &stacks);
+  const std::vector<std::string> labels = stack_labels(profile, stacks);
+  for (size_t i = 0; i < verdicts.size(); ++i) {
+    uint64_t replaced = 0;
+    std::cerr << "memflame: " << clean_text(labels[i], replaced) << ": " << in_words(verdicts[i])
+              << "\n";
+  }
+}
+
+}  // namespace memflame

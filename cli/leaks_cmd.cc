@@ -8,6 +8,7 @@
 
 #include "cli/completed.h"
 #include "cli/drawing_options.h"
+#include "cli/leaks_from.h"
 #include "cli/leaks_watcher.h"
 #include "cli/options.h"
 #include "cli/output_file.h"
@@ -23,6 +24,9 @@ constexpr double largest_interval = 1e8;
 
 po::options_description leaks_options() {
   po::options_description options("Leaks");
+  options.add_options()("from", po::value<std::string>()->value_name("FILE"),
+                        "report on a recording (memflame record) instead; with --top, --sort, "
+                        "--bytes, -v and -o only");
   options.add_options()("kernel", po::bool_switch(),
                         "watch the kernel's own allocations; needs no target");
   options.add_options()("older", po::value<uint64_t>()->value_name("MS"),
@@ -70,21 +74,6 @@ void read_places(const po::variables_map& values, LeaksOptions& options) {
                 ExitCode::usage);
 }
 
-// Without the ages of blocks there are no verdicts, so the largest stacks come first.
-LeaksOrder order_of(const po::variables_map& values, bool has_ages) {
-  if (values.count("sort") == 0) return has_ages ? LeaksOrder::evidence : LeaksOrder::size;
-  const auto& word = values["sort"].as<std::string>();
-  for (const LeaksOrder order :
-       {LeaksOrder::evidence, LeaksOrder::growth, LeaksOrder::size, LeaksOrder::count}) {
-    if (word != in_words(order)) continue;
-    if (!has_ages && order <= LeaksOrder::growth)
-      throw Error("--sort " + word + " needs the ages of blocks, which --older 0 leaves out",
-                  ExitCode::usage);
-    return order;
-  }
-  throw Error("--sort takes evidence, growth, size or count, not '" + word + "'", ExitCode::usage);
-}
-
 // nullptr for text.
 const Output* format_of(const std::string& named, const std::string& output) {
   if (named == "text") return nullptr;
@@ -127,7 +116,7 @@ void read_options(const po::variables_map& values, LeaksOptions& options, Reques
   request.probe.calls = options.trace;
   take(values, "bytes", options.exact);
   request.probe.ages = options.older_ns != 0 || options.show_blocks;
-  options.order = order_of(values, request.probe.ages);
+  options.order = leaks_order(values, request.probe.ages);
   options.by_count = options.order == LeaksOrder::count;
   std::string format;
   take(values, "format", format);
@@ -155,7 +144,8 @@ Extension make_extension(bool kernel, LeaksOptions& options) {
   page.help = "print outstanding memory again and again while the target runs";
   page.usages = {"-p PID[,PID...] | --comm NAME [INTERVAL [COUNT]]",
                  "--cgroup PATH | --container ID | --unit NAME [INTERVAL [COUNT]]",
-                 "[INTERVAL [COUNT]] -- COMMAND ARGS", "--kernel [INTERVAL [COUNT]]"};
+                 "[INTERVAL [COUNT]] -- COMMAND ARGS", "--kernel [INTERVAL [COUNT]]",
+                 "--from FILE.mfr"};
   page.description =
       "Every INTERVAL seconds (default: 5), COUNT times or until the target ends, prints the "
       "stacks\n"
@@ -205,6 +195,10 @@ CommandPage leaks_page() {
 
 int run_leaks(const Arguments& arguments) {
   const auto own_end = std::find(arguments.begin(), arguments.end(), "--");
+  const bool from_file = std::any_of(arguments.begin(), own_end, [](const std::string& word) {
+    return word == "--from" || word.starts_with("--from=");
+  });
+  if (from_file) return run_leaks_from({arguments.begin(), own_end});
   const bool kernel = std::find(arguments.begin(), own_end, "--kernel") != own_end;
   const Probe& probe = probe_of_blocks(kernel);
   LeaksOptions options;

@@ -5,6 +5,7 @@
 #include <array>
 #include <tuple>
 
+#include "core/error.h"
 #include "core/units.h"
 
 namespace memflame {
@@ -54,6 +55,28 @@ std::string_view in_words(LeaksOrder order) {
   return words.at(static_cast<size_t>(order));
 }
 
+LeaksOrder leaks_order(const boost::program_options::variables_map& values, bool has_ages) {
+  if (values.count("sort") == 0) return has_ages ? LeaksOrder::evidence : LeaksOrder::size;
+  const auto& word = values["sort"].as<std::string>();
+  for (const LeaksOrder order :
+       {LeaksOrder::evidence, LeaksOrder::growth, LeaksOrder::size, LeaksOrder::count}) {
+    if (word != in_words(order)) continue;
+    if (!has_ages && order <= LeaksOrder::growth)
+      throw Error("--sort " + word + " needs the ages of blocks, which --older 0 leaves out",
+                  ExitCode::usage);
+    return order;
+  }
+  throw Error("--sort takes evidence, growth, size or count, not '" + word + "'", ExitCode::usage);
+}
+
+void JudgedStacks::count(const Verdict& verdict) {
+  ++judged;
+  if (verdict.kind == VerdictKind::cannot_tell) ++unsure;
+  if (verdict.kind != VerdictKind::leak) return;
+  ++leaks;
+  leaked_per_second += verdict.rate.value;
+}
+
 std::string in_words(const JudgedStacks& stacks) {
   const auto count = [](size_t number, const char* one, const char* several) {
     return with_commas(static_cast<int64_t>(number)) + (number == 1 ? one : several);
@@ -101,12 +124,7 @@ JudgedStacks LeaksVerdicts::ranked(const LiveRun& run, const Snapshot& snapshot,
                order == LeaksOrder::count ? LeaksOrder::count : LeaksOrder::size);
     for (size_t i = 0; i < std::min(stacks.size(), most_judged); ++i) {
       const std::optional<Verdict>& verdict = stacks[i].verdict = judge(run, *stacks[i].stack);
-      if (!verdict) continue;
-      ++result.judged;
-      if (verdict->kind == VerdictKind::cannot_tell) ++result.unsure;
-      if (verdict->kind != VerdictKind::leak) continue;
-      ++result.leaks;
-      result.leaked_per_second += verdict->rate.value;
+      if (verdict) result.count(*verdict);
     }
   }
   keep_first(stacks, most, order);

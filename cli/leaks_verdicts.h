@@ -3,6 +3,7 @@
 // shows them.
 #pragma once
 
+#include <boost/program_options.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -17,6 +18,9 @@ namespace memflame {
 
 enum class LeaksOrder : uint8_t { evidence, growth, size, count };
 std::string_view in_words(LeaksOrder order);  // "evidence", "growth", "size", "count"
+// What --sort says. Without the ages of blocks there are no verdicts, so the largest stacks come
+// first. Throws Error(usage).
+LeaksOrder leaks_order(const boost::program_options::variables_map& values, bool has_ages);
 
 struct JudgedStack {
   const LiveStack* stack = nullptr;  // of a snapshot
@@ -28,6 +32,8 @@ struct JudgedStacks {
   // Of all that were judged, also those that are not shown.
   size_t judged = 0, leaks = 0, unsure = 0;
   double leaked_per_second = 0;  // bytes
+
+  void count(const Verdict& verdict);
 };
 
 // "1 stack leaks 19.0 KiB/s, 3 cannot be told yet"; "" if none was judged.

@@ -5,13 +5,12 @@
 #include <utility>
 
 #include "cli/drawing_options.h"
+#include "cli/leaks_frames.h"
 #include "cli/output_file.h"
 #include "cli/probe_cmd.h"
 #include "collapse/fold.h"
 #include "collapse/symbolize/symbolize.h"
-#include "collapse/tidy/names.h"
 #include "core/error.h"
-#include "core/owner.h"
 #include "probes/run/memory_plan.h"
 
 namespace memflame {
@@ -19,60 +18,6 @@ namespace {
 
 // One more look may wait while one is written.
 constexpr size_t most_waiting = 1;
-
-std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
-// Longer names of C++ functions are shown without their types.
-constexpr size_t longest_name = 80;
-
-// "main  server.cc:42 [server]"
-std::string frame_text(const Profile& profile, const Frame& frame, bool in_full) {
-  std::string text(profile.strings[frame.function]);
-  if (!in_full && text.size() > longest_name)
-    text = shorten(text, {.templates = true, .arguments = true});
-  if (frame.kind == FrameKind::inlined) text += " (inlined)";
-  if (frame.file)
-    text += "  " + base_name(std::string(profile.strings[frame.file])) + ":" +
-            std::to_string(frame.line);
-  if (frame.module && frame.kind != FrameKind::unknown)
-    text += " [" + base_name(std::string(profile.strings[frame.module])) + "]";
-  return text;
-}
-
-// What an allocator calls in itself, and how a container of the C++ library comes to call it.
-bool is_on_the_way(const Profile& profile, const Frame& frame) {
-  const std::string_view function = profile.strings[frame.function];
-  return owner_of(profile, frame) == Owner::allocator ||
-         (frame.kind == FrameKind::inlined && (function.find("std::") != std::string_view::npos ||
-                                               function.starts_with("__gnu_cxx::")));
-}
-
-// Innermost first. Unless all are wanted, what lies between the function that allocated and the
-// code that wanted the memory is left out.
-std::vector<std::string> frames_of(const Profile& profile, bool all) {
-  std::vector<std::string> texts;
-  for (const StackId stack : profile.touched()) {
-    std::vector<FrameId> path = profile.path(stack);
-    std::reverse(path.begin(), path.end());
-    auto caller = path.begin();
-    if (!all)
-      caller = std::find_if(path.begin(), path.end(), [&](FrameId id) {
-        return !is_on_the_way(profile, profile.frames[id]);
-      });
-    for (auto id = path.begin(); id != path.end(); ++id)
-      if (const Frame& frame = profile.frames[*id];
-          frame.kind != FrameKind::process && (id == path.begin() || id >= caller))
-        texts.push_back(frame_text(profile, frame, all));
-  }
-  return texts;
-}
-
-std::string process_of(const Recording& recording, SpaceId id) {
-  if (!id || id.index >= recording.spaces.size()) return "";
-  const Space& space = recording.spaces[id.index];
-  return (space.cgroup.empty() ? "" : space.cgroup + ", ") + space.comm + " (" +
-         std::to_string(space.pid) + ")";
-}
 
 bool is_old(const LiveStack& stack) { return stack.old.bytes != 0 || stack.old.blocks != 0; }
 
@@ -243,7 +188,7 @@ void LeaksWriter::name(LeaksLook& look) {
     recording.sums = {sums[i]};
     const Profile profile = fold(recording, {.pid = false, .lines = true});
     names_[key] = {process_of(recording, stacks[i]->stack.space),
-                   frames_of(profile, request_.verbose)};
+                   frame_lines(profile, profile.touched().front(), request_.verbose)};
   }
 }
 

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// How memflame leaks shows a stack.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/profile.h"
+#include "core/recording.h"
+
+namespace memflame {
+
+// The frames of a stack as lines, innermost first. Unless all are wanted, what lies between the
+// function that allocated and the code that wanted the memory is left out, and long names of C++
+// functions lose their types.
+std::vector<std::string> frame_lines(const Profile& profile, StackId stack, bool all);
+
+// "container 0123456789ab, server (1234)"; "" if the stack belongs to no process.
+std::string process_of(const Recording& recording, SpaceId id);
+
+}  // namespace memflame

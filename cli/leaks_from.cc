@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "cli/leaks_from.h"
+
+#include <algorithm>
+#include <iostream>
+#include <optional>
+#include <tuple>
+
+#include "cli/completed.h"
+#include "cli/leaks_frames.h"
+#include "cli/leaks_report.h"
+#include "cli/leaks_verdicts.h"
+#include "cli/options.h"
+#include "cli/output_file.h"
+#include "collapse/fold.h"
+#include "collapse/history/reader.h"
+#include "collapse/symbolize/symbolize.h"
+#include "core/error.h"
+#include "probes/run/memory_plan.h"
+
+namespace po = boost::program_options;
+
+namespace memflame {
+namespace {
+
+struct Judged {
+  Verdict verdict;
+  Amount live;
+};
+
+// Stacks that hold memory at the end, in this order.
+std::vector<Judged> judged(const Ledger& ledger, LeaksOrder order) {
+  std::vector<Judged> stacks;
+  for (const Verdict& verdict : ledger.verdicts({}))
+    if (verdict.live_bytes > 0 || verdict.live_blocks > 0)
+      stacks.push_back({verdict, {.bytes = verdict.live_bytes, .blocks = verdict.live_blocks}});
+  std::stable_sort(stacks.begin(), stacks.end(), [order](const Judged& a, const Judged& b) {
+    switch (order) {
+      case LeaksOrder::growth:
+        return a.verdict.live_growth.value > b.verdict.live_growth.value;
+      case LeaksOrder::size:
+        return a.live.bytes > b.live.bytes;
+      case LeaksOrder::count:
+        return a.live.blocks > b.live.blocks;
+      default:
+        return false;  // verdicts come by evidence
+    }
+  });
+  return stacks;
+}
+
+// Names the first stacks, which the report shows.
+std::vector<ReportedStack> described(const History& history, const std::vector<Judged>& stacks,
+                                     size_t most, bool all_frames) {
+  Recording chosen = history.recording;
+  chosen.sums.clear();
+  for (size_t i = 0; i < std::min(most, stacks.size()); ++i) {
+    const Track& track = history.tracks[stacks[i].verdict.track.index];
+    chosen.sums.push_back(
+        {track.stack, track.group, std::vector<int64_t>(chosen.types.size(), 1), 1});
+  }
+  std::vector<StackId> folded;
+  const Profile profile = fold(chosen, {.pid = false, .lines = true}, &folded);
+  std::vector<ReportedStack> reported;
+  for (size_t i = 0; i < folded.size(); ++i) {
+    const Track& track = history.tracks[stacks[i].verdict.track.index];
+    ReportedStack& stack = reported.emplace_back();
+    stack.amount = stacks[i].live;
+    stack.verdict = in_words(stacks[i].verdict);
+    stack.process = process_of(chosen, track.space);
+    if (stacks[i].verdict.ended && !stack.process.empty()) stack.process += ", which has ended";
+    stack.frames = frame_lines(profile, folded[i], all_frames);
+  }
+  return reported;
+}
+
+std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+History read_named(const std::string& path) {
+  Source source = Source::open(path);
+  if (!is_history(source.head()))
+    throw Error(path + " is not a recording of memflame record: --from takes FILE.mfr",
+                ExitCode::failure);
+  RecordingState state;
+  History history = read_history(source, state);
+  if (!state.has_names)
+    symbolize(history.recording, {.debug_servers = false,
+                                  .kallsyms_path = state.is_this_boot ? "/proc/kallsyms" : "",
+                                  .memory_bytes = free_memory()});
+  return history;
+}
+
+Report report_on(const History& history, const std::string& path, const po::variables_map& values) {
+  if (!block_columns(history.recording.types))
+    throw Error(path + " is a recording of " + history.recording.types.front().name +
+                    ", which has no blocks to follow: record --probes alloc or kernel",
+                ExitCode::failure);
+  Ledger ledger(history.recording.types);
+  for (const Look& look : history.looks) ledger.add(look, history.tracks);
+  if (history.is_complete) ledger.end(history.looks.back().time_ns);
+  uint64_t top = 10;
+  take(values, "top", top);
+  if (top == 0) throw Error("--top must be at least 1, not 0", ExitCode::usage);
+  const LeaksOrder order = leaks_order(values, true);
+  const std::vector<Judged> stacks = judged(ledger, order);
+  Report report;
+  report.clock = base_name(path);
+  report.seconds = static_cast<double>(history.looks.back().time_ns) / 1e9;
+  report.order = in_words(order);
+  report.stacks = stacks.size();
+  report.sampling = history.recording.meta.sampling;
+  report.losses = history.recording.losses;
+  report.notes = history.recording.meta.notes;
+  JudgedStacks counts;
+  for (const Judged& stack : stacks) {
+    report.live += stack.live;
+    counts.count(stack.verdict);
+  }
+  report.old = report.live;
+  report.verdicts = in_words(counts);
+  report.top = described(history, stacks, top, values["verbose"].as<bool>());
+  return report;
+}
+
+}  // namespace
+
+CommandPage leaks_from_page() {
+  CommandPage page{.name = "leaks", .help = "judge the stacks of a recording"};
+  page.usages = {"--from FILE.mfr [options]"};
+  page.description = "Prints which stacks of a recording leak, as at the end of its run.";
+  po::options_description options("Leaks of a recording");
+  options.add_options()("from", po::value<std::string>()->value_name("FILE"),
+                        "a recording of memflame record");
+  options.add_options()("top", po::value<uint64_t>()->value_name("N"),
+                        "print N stacks (default: 10)");
+  options.add_options()("sort", one_of("WHAT", {"evidence", "growth", "size", "count"}),
+                        "evidence (default): what leaks first; growth, size or count");
+  options.add_options()("bytes", po::bool_switch(), "print bytes in full, not as KiB, MiB, …");
+  options.add_options()("verbose,v", po::bool_switch(), "print all frames, with full names");
+  options.add_options()("output,o", po::value<std::string>()->value_name("FILE"),
+                        "write to FILE instead of standard output");
+  options.add_options()("help,h", "show this");
+  page.options = OptionGroups{options};
+  return page;
+}
+
+int run_leaks_from(const Arguments& arguments) {
+  const CommandPage page = leaks_from_page();
+  const po::variables_map values = parse(page.name, arguments, all_options(page));
+  if (values.count("help") != 0) {
+    print_help(std::cout, page);
+    return 0;
+  }
+  const std::string& path = values["from"].as<std::string>();
+  const History history = read_named(path);
+  const Report report = report_on(history, path, values);
+  std::string output;
+  take(values, "output", output);
+  write_output(output,
+               [&](std::ostream& out) { out << report_text(report, values["bytes"].as<bool>()); });
+  return 0;
+}
+
+}  // namespace memflame

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""record: a recording has the figures of a picture, at any time, also when memflame is killed."""
+import json
+import os
+import signal
+import time
+
+from lib import SLOW, USAGE, Memflame, Profile, Target, check, equal, example, path, run, wait_until
+
+
+def drawn(recording, *options):
+    """A recording as render draws it."""
+    output = path("drawn.json")
+    run("render", recording, "--format", "json", "-o", output, *options)
+    return Profile(output)
+
+
+# Exact: what the target states, as with memflame alloc; and the summary agrees.
+for probe, program in (("alloc", "alloc_truth"), ("brk", "brk_truth"), ("mmap", "mmap_truth")):
+    target = Target(program)
+    memflame = Memflame("record", "--probes", probe, "--interval", "0.1", "-p", target.pid,
+                        output="mfr")
+    truth = target.work()
+    memflame.stop()
+    target.end()
+    profile = drawn(memflame.output)
+    profile.compare(truth["functions"], columns=profile.columns)
+    summary = memflame.summary()
+    equal(f"totals of {probe}", {name: profile.sum(name) for name in profile.columns},
+          {name: summary["totals"][name] for name in profile.columns})
+    check(profile.title, "the picture has a title")
+    check("memflame record -p" in json.dumps(json.load(open(profile.file, encoding="utf-8"))),
+          "the recording knows its command")
+
+# Over time: nothing had been allocated when the target still waited.
+target = Target("alloc_truth")
+memflame = Memflame("record", "--interval", "0.1", "-p", target.pid, output="mfr")
+begun = time.monotonic()
+time.sleep(1)
+waited = time.monotonic() - begun
+truth = target.work()
+memflame.stop()
+target.end()
+before = drawn(memflame.output, "--at", f"{waited * 0.5:.2f}")
+after = drawn(memflame.output)
+total = after.columns.index("total")
+check(sum(values[total] for _, values in before.stacks) < sum(values[total] for _, values in after.stacks),
+      "an early instant has less")
+grown = drawn(memflame.output, "--between", f"{waited * 0.5:.2f}..{10 ** 6}", "--view", "growth")
+for name in ("total", "total-count"):
+    equal(f"growth of {name}", grown.sum(name), after.sum(name) - before.sum(name))
+
+# Killed: what was written reads, with names, and says that it was not finished.
+target = Target("alloc_truth")
+memflame = Memflame("record", "--interval", "0.1", "-p", target.pid, output="mfr")
+truth = target.work()
+size = os.path.getsize(memflame.output)
+wait_until(lambda: os.path.getsize(memflame.output) > size, "another look", 200 if SLOW else 30)
+time.sleep(0.5)
+memflame.process.send_signal(signal.SIGKILL)
+memflame.process.wait()
+target.end()
+profile = drawn(memflame.output)
+profile.compare(truth["functions"], columns=profile.columns)
+with open(profile.file, encoding="utf-8") as stream:
+    check("not finished" in stream.read(), "the picture says that the recording was not finished")
+
+# What the server leaves when it ends is a leak, with the share of the blocks that never came back.
+if not SLOW:
+    recording = path("server.mfr")
+    said = run("record", "-o", recording, "--", example("cache_server"), "4").stderr
+    check("server::Journal::begin" in said and ": leak: " in said, said)
+    report = run("leaks", "--from", recording).stdout
+    leak = next((stack for stack in report.split("\n\n") if "server::Journal::begin" in stack), "")
+    check(" leak: " in leak and "which has ended" in leak, report)
+    check("PageCache" not in report, f"the cache was freed: {report}")
+    for format in ("text", "csv", "json", "svg", "html"):
+        run("timeline", recording, "--format", format, "-o", path(f"timeline.{format}"))
+        check(os.path.getsize(path(f"timeline.{format}")), format)
+
+# What cannot be is refused before anything is watched.
+for arguments, words in ((("record", "-p", str(os.getpid())), "-o FILE.mfr"),
+                         (("record", "-o", "-", "-p", str(os.getpid())), "-o FILE.mfr"),
+                         (("record", "--probes", "alloc,brk", "-o", path("x.mfr"), "-p", "1"), "one of"),
+                         (("record", "--interval", "0.01", "-o", path("x.mfr"), "-p", "1"), "--interval")):
+    refusal = run(*arguments, status=USAGE).stderr
+    check(words in refusal, refusal)
+check(not os.path.exists(path("x.mfr")), "no file of a refused run")

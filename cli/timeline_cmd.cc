@@ -153,7 +153,7 @@ po::options_description timeline_output_options() {
   auto add = options.add_options();
   add("output,o", po::value<std::string>()->value_name("FILE"),
       "write to FILE; its suffix chooses the format (default: standard output)");
-  add("format", one_of("NAME", words), help.c_str());
+  add("format", memflame::one_of("NAME", words), help.c_str());
   add("width", po::value<int>()->value_name("N"),
       "width: of a picture in px (default: 1200), of text in columns (default: $COLUMNS, or 80)");
   add("own-scales", po::bool_switch(),
@@ -167,9 +167,10 @@ po::options_description timeline_output_options() {
 po::options_description timeline_options() {
   po::options_description options("Timeline");
   std::vector<std::string> words;
+  words.reserve(show_words.size());
   for (const ShowWord& word : show_words) words.emplace_back(word.name);
   auto add = options.add_options();
-  add("show", one_of("WHAT", words),
+  add("show", memflame::one_of("WHAT", words),
       "figure of a stack: live (default) bytes, live-count blocks, allocations and frees since the "
       "beginning, or rate: allocations per second");
   add("top", po::value<int>()->value_name("N"),

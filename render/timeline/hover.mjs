@@ -47,7 +47,7 @@ function valueAt(points, seconds) {
 
 function duration(seconds, length) {
   if (length < 10) return `${seconds.toFixed(3)} s`;
-  if (length < 120) return `${seconds.toFixed(1)} s`;
+  if (length <= 180) return `${seconds.toFixed(1)} s`;
   const two = (number) => String(Math.floor(number)).padStart(2, "0");
   return `${Math.floor(seconds / 3600)}:${two(seconds / 60 % 60)}:${two(seconds % 60)}`;
 }

@@ -19,7 +19,7 @@ constexpr std::array<std::string_view, 3> figure_names{"least", "most", "last"};
 
 std::string text_for(std::string_view text, bool utf8) {
   uint64_t replaced = 0;
-  const std::string clean = clean_text(text, replaced);
+  std::string clean = clean_text(text, replaced);
   if (utf8) return clean;
   std::string ascii;
   for (std::string_view rest = clean; !rest.empty();) {
@@ -40,7 +40,7 @@ std::string text_for(std::string_view text, bool utf8) {
   return ascii;
 }
 
-std::string padded(std::string text, size_t width, bool at_right) {
+std::string padded(const std::string& text, size_t width, bool at_right) {
   const size_t used = letters(text);
   const std::string blanks(width - std::min(width, used), ' ');
   return at_right ? blanks + text : text + blanks;

@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "render/output.h"
+#include "tests/render/timeline/made_timeline.h"
 
 namespace memflame {
 namespace {
@@ -322,6 +323,8 @@ void write_all(const std::string& folder) {
   write(folder + "/few-huge.svg", huge(), {.max_boxes = 0}, write_svg);
   write(folder + "/million.svg", million(), {}, write_svg);
   write(folder + "/million.html", million(), {}, write_html);
+  for (const char* format : {"svg", "html"})
+    std::ofstream(folder + "/timeline." + format, std::ios::binary) << written(format);
   for (const char* palette : {"leak", "fault", "hot", "io", "red", "orange", "aqua", "blue"})
     write(folder + "/palette-" + palette + ".svg", server(), {.palette = palette}, write_svg);
 }

@@ -13,12 +13,14 @@ namespace {
 
 std::vector<std::string> names(const std::vector<TimeLine>& lines) {
   std::vector<std::string> all;
+  all.reserve(lines.size());
   for (const TimeLine& line : lines) all.push_back(line.name);
   return all;
 }
 
 std::vector<int64_t> values(const TimeLine& line) {
   std::vector<int64_t> all;
+  all.reserve(line.points.size());
   for (const TimePoint& point : line.points) all.push_back(point.value.value_or(-1));
   return all;
 }
@@ -140,7 +142,7 @@ TEST_CASE("more looks than points: each is the last value at or before its time"
 TEST_CASE("more looks than points: a rate is the mean until the next point") {
   HistoryMaker maker;
   const TrackId a = maker.track({"a"});
-  for (int i = 1; i <= 100; ++i) maker.look(i, {{a, {1, 1, 1, i / 10 * 40}}});
+  for (int i = 1; i <= 100; ++i) maker.look(i, {{a, {1, 1, 1, int64_t{40} * (i / 10)}}});
   const TimeLine line =
       timeline_of(maker.history, {.show = TimelineShow::rate, .points = 6}).bands[0];
   CHECK(values(line) == Values{40, 40, 40, 40, 40, 40});

@@ -22,7 +22,7 @@ inline Timeline made_timeline() {
     made.extremes = made.whole_extremes = extremes;
     return made;
   };
-  constexpr int64_t mib = 1024 * 1024;
+  constexpr int64_t mib = 1'048'576;
   const ValueType bytes{"live", Unit::bytes};
   ValueType percent{"pressure", Unit::count};
   percent.decimals = 2;

@@ -38,7 +38,7 @@ struct TimeLine {
   std::vector<std::string> frames;  // of a stack, from the root on
   size_t stacks = 0;                // how many it stands for; 0 for gauges
   std::vector<TimePoint> points;
-  // Of all values, of which there may be more than points; none if there is no value.
+  // Covers all values, of which there may be more than points.
   struct Extremes {
     int64_t least = 0, most = 0, last = 0;
     double most_at = 0;  // seconds

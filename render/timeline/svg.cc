@@ -35,7 +35,7 @@ double most_of(const TimeLine& line) {
   return line.extremes ? std::max(0.0, static_cast<double>(line.extremes->most)) : 0;
 }
 
-// Of all points: the extremes are only those of the range that is shown.
+// Covers the whole run, as the picture of a gauge does.
 TimeRange values_of(const TimeLine& line) {
   TimeRange values{least_of(line), most_of(line)};
   for (const TimePoint& point : line.points)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // memflame timeline: when did memory come, and does it go again?
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <iostream>
@@ -9,6 +8,7 @@
 
 #include "cli/commands.h"
 #include "cli/completed.h"
+#include "cli/durations.h"
 #include "cli/input_options.h"
 #include "cli/options.h"
 #include "cli/output_file.h"
@@ -65,25 +65,12 @@ TimelineShow timeline_show(const po::variables_map& values) {
       ExitCode::usage);
 }
 
-// "90", "90s", "1.5m", "6h", "1d"; `standard` if there is nothing.
+// `standard` if there is nothing.
 double time_since_start(const std::string& text, double standard, const std::string& whole) {
   if (text.empty()) return standard;
-  const char first = text.front();
-  if (first != '.' && (first < '0' || first > '9')) refuse_between(whole);
-  double value = 0;
-  const auto [rest, error] =
-      std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
-  const std::string_view unit(rest, static_cast<size_t>(text.data() + text.size() - rest));
-  if (unit == "m")
-    value *= 60;
-  else if (unit == "h")
-    value *= 3600;
-  else if (unit == "d")
-    value *= 86400;
-  else if (!unit.empty() && unit != "s")
-    refuse_between(whole);
-  if (error != std::errc{} || !std::isfinite(value)) refuse_between(whole);
-  return value;
+  const std::optional<double> seconds = parse_duration(text);
+  if (!seconds) refuse_between(whole);
+  return *seconds;
 }
 
 std::optional<TimeRange> range_between(const po::variables_map& values) {

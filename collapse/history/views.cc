@@ -93,8 +93,8 @@ class View {
     const bool between = range_.from_ns || range_.until_ns;
     if (range_.at_ns && between) refuse("--at and --between are mutually exclusive");
     if (between && range_.from_ns.value_or(0) >= range_.until_ns.value_or(UINT64_MAX))
-      refuse("--between " + in_seconds(*range_.from_ns) + ".." + in_seconds(*range_.until_ns) +
-             ": the first time must be before the second");
+      refuse("--between " + in_seconds(range_.from_ns.value_or(0)) + ".." +
+             in_seconds(*range_.until_ns) + ": the first time must be before the second");
     if (between && view_ == HistoryView::live)
       refuse("--view live shows one instant: use it with --at, or use --view growth");
     if (view_ == HistoryView::survivors && !block_columns(types_))
@@ -300,9 +300,13 @@ Recording with(Recording recording, View::Result result) {
   recording.shown = result.shown;
   recording.sums = std::move(result.sums);
   recording.meta.seconds = result.seconds;
-  // Comparisons with the operating system are those of the whole run.
-  if (!result.is_whole) recording.meta.reconciliation.clear();
   std::vector<std::string>& notes = recording.meta.notes;
+  // What was compared, found and lost is that of the whole run.
+  if (!result.is_whole) {
+    recording.meta.reconciliation.clear();
+    recording.candidates.clear();
+    if (recording.losses.any()) result.notes.emplace_back("losses are those of the whole run");
+  }
   notes.insert(notes.begin(), result.notes.begin(), result.notes.end());
   return recording;
 }

@@ -18,6 +18,7 @@ import threading
 
 MEMFLAME = os.path.abspath(os.environ["MEMFLAME"])
 PATIENCE = 120  # seconds
+RECORDING = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "data", "recording", "run4.mfr"))
 FAILURE, USAGE, LOSSY = 1, 2, 4
 
 scratch = tempfile.mkdtemp(prefix="memflame-cli-")
@@ -266,6 +267,37 @@ def broken_pipe():
         equal("broken pipe: status", child.returncode in (-signal.SIGPIPE, FAILURE), True)
 
 
+def recordings():
+    text, _ = collapse(RECORDING, "--no-symbols", "--value", "total")
+    equal("a recording: stacks", len(stacks(text)) > 0, True)
+    sums = {}
+    for time in ("2", "2500ms", "1m"):
+        if time == "2500ms":
+            refused(USAGE, "expected a time since the run began", RECORDING, "--at", time)
+            continue
+        text, _ = collapse(RECORDING, "--at", time, "--view", "total")
+        sums[time] = sum(int(line.rsplit(" ", 1)[1]) for line in stacks(text))
+    text, _ = collapse(RECORDING, "--between", "2..1m", "--view", "total")
+    grown = sum(int(line.rsplit(" ", 1)[1]) for line in stacks(text))
+    equal("a stretch of time is a difference", grown, sums["1m"] - sums["2"])
+    text, _ = collapse("--at", "2", "--at", "1m", "--value", "total", RECORDING, command="diff")
+    before, after = (sum(int(line.rsplit(" ", 2)[i]) for line in stacks(text)) for i in (1, 2))
+    equal("two times of a recording", (before, after), (sums["2"], sums["1m"]))
+    collapse(RECORDING, "--between", "0..3s", "--view", "survivors")
+    refused(USAGE, "--at takes one time here", RECORDING, "--at", "1", "--at", "2")
+    refused(USAGE, "--between takes two times", RECORDING, "--between", "5")
+    refused(USAGE, "mutually exclusive", RECORDING, "--between", "1..2", "--at", "1")
+    refused(USAGE, "--at goes with memflame-recording, but this is folded", "a.folded", "--at", "1")
+    refused(USAGE, "--view goes with memflame-recording", "a.folded", "--view", "live")
+    refused(FAILURE, "there is no look until 0.1 s", RECORDING, "--at", "0.1")
+    with open(RECORDING, "rb") as stream:
+        whole = stream.read()
+    write("cut.mfr", whole[:-3])
+    _, said = collapse("cut.mfr", "--no-symbols")
+    equal("a cut recording", "it was not finished" in said, True)
+    refused(FAILURE, "it was not finished", "cut.mfr", "--refuse-truncated")
+
+
 # Not by reading it here: what a process had before it became memflame counts as its peak.
 SANITIZED = subprocess.run(["grep", "-q", "__asan_init", MEMFLAME], check=False).returncode == 0
 A = b"main;f 10\nmain;g 5\n"
@@ -275,7 +307,8 @@ write("b.folded", b"main;h 2\nmain;f 1\n")
 write("empty.folded", b"")
 write("junk.txt", b"what is this?\nnobody knows\n" * 20)
 try:
-    for case in (inputs, command_lines, packed, sums, columns, what_is_wrong, strict, tidying, memory, broken_pipe):
+    for case in (inputs, command_lines, packed, sums, columns, what_is_wrong, strict, tidying, memory, broken_pipe,
+                 recordings):
         case()
 finally:
     os.chdir("/")

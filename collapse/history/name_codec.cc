@@ -18,7 +18,7 @@ struct SymbolRow {
 struct SymbolRowHash {
   size_t operator()(const SymbolRow& row) const noexcept {
     const uint64_t lines = (uint64_t{row.line} << 32U) | row.start_line;
-    return mix(mix(mix(row.function, row.file), row.module),
+    return mix(mix(mix((row.function << 32U) | row.file, 0), row.module),
                mix(lines, static_cast<uint64_t>(row.kind)));
   }
 };
@@ -31,7 +31,8 @@ struct NamedNode {
 };
 struct NamedNodeHash {
   size_t operator()(const NamedNode& node) const noexcept {
-    return mix(node.caller, node.location.index);
+    // Both grow together: mixed as two words, many pairs would have one hash.
+    return mix((uint64_t{node.caller} << 32U) | node.location.index, 0);
   }
 };
 using NamedNodeId = Id<struct NamedNodeTag>;

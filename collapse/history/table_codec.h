@@ -32,7 +32,8 @@ struct AddressNode {
 
 struct AddressNodeHash {
   size_t operator()(const AddressNode& node) const noexcept {
-    return mix(node.pc.addr, (uint64_t{node.caller.index} << 1U) | (node.pc.is_return ? 1U : 0U));
+    const uint64_t caller = (uint64_t{node.caller.index} << 1U) | (node.pc.is_return ? 1U : 0U);
+    return mix(mix(node.pc.addr, 0), caller);
   }
 };
 

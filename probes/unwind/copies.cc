@@ -8,7 +8,7 @@
 namespace memflame::unwind {
 namespace {
 
-constexpr size_t align = 16;
+constexpr size_t copy_align = 16;
 constexpr size_t smallest = 8;  // bytes of CPython's smallest: push, mov, call, pop, ret
 
 bool is_empty(Bytes bytes) {
@@ -36,7 +36,8 @@ bool may_be_copies(Bytes first) {
 std::vector<row> rows_of_copies(Bytes memory) {
   const std::optional<KnownFunction> function = known_function(memory);
   if (!function || function->size < smallest) return {};
-  for (const size_t distance : {function->size, (function->size + align - 1) & ~(align - 1)}) {
+  for (const size_t distance :
+       {function->size, (function->size + copy_align - 1) & ~(copy_align - 1)}) {
     if (distance > memory.size() || !repeats(memory, function->size, distance)) continue;
     std::vector<row> rows;
     size_t at = 0;

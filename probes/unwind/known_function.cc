@@ -132,9 +132,9 @@ row rule(const Point& p) {
 }
 
 // Follows each path from the first byte.
-class Reader {
+class CodeReader {
  public:
-  explicit Reader(Bytes code) : in_(code.first(std::min(code.size(), max_size))) {}
+  explicit CodeReader(Bytes code) : in_(code.first(std::min(code.size(), max_size))) {}
 
   std::optional<KnownFunction> read() {
     std::optional<State> state = State{};
@@ -228,6 +228,6 @@ class Reader {
 
 }  // namespace
 
-std::optional<KnownFunction> known_function(Bytes code) { return Reader(code).read(); }
+std::optional<KnownFunction> known_function(Bytes code) { return CodeReader(code).read(); }
 
 }  // namespace memflame::unwind

@@ -9,13 +9,13 @@
 namespace memflame::unwind {
 namespace {
 
-constexpr uint64_t max_size = 128;  // bytes of each function that are looked at; 80 are usual
+constexpr uint64_t max_function = 128;  // bytes of each function that are looked at; 80 are usual
 
 // Code from an address on.
-class Code {
+class MuslCode {
  public:
-  Code(const ImageBytes& image, const ElfImage& elf, uint64_t address)
-      : address_(address), range_(code_at(image, elf, address, max_size)) {}
+  MuslCode(const ImageBytes& image, const ElfImage& elf, uint64_t address)
+      : address_(address), range_(code_at(image, elf, address, max_function)) {}
 
   Bytes bytes() const { return range_.bytes; }
   // The address that the four bytes before `at` give as a distance from `at`.
@@ -29,7 +29,7 @@ class Code {
 };
 
 // xor %rbp,%rbp; mov %rsp,%rdi; lea _DYNAMIC(%rip),%rsi; and $-16,%rsp; call _start_c
-std::optional<uint64_t> start_c(const Code& code) {
+std::optional<uint64_t> start_c(const MuslCode& code) {
   Instructions in(code.bytes());
   if (in.pass({0x48, 0x31, 0xed, 0x48, 0x89, 0xe7, 0x48, 0x8d, 0x35}, 4) &&
       in.pass({0x48, 0x83, 0xe4, 0xf0, 0xe8}, 4))
@@ -38,7 +38,7 @@ std::optional<uint64_t> start_c(const Code& code) {
 }
 
 // _start_c loads what __libc_start_main takes, and jumps there.
-std::optional<uint64_t> start_main(const Code& code) {
+std::optional<uint64_t> start_main(const MuslCode& code) {
   Instructions in(code.bytes());
   in.landing();
   const auto loads = [&in](int prefix, int loaded, int immediate) {
@@ -56,7 +56,7 @@ std::optional<uint64_t> start_main(const Code& code) {
 }
 
 // It ends with lea libc_start_main_stage2(%rip),%rax; pop …; jmp *%rax.
-std::optional<uint64_t> second_stage(const Code& code) {
+std::optional<uint64_t> second_stage(const MuslCode& code) {
   for (size_t at = 0; at < code.bytes().size(); ++at) {
     Instructions in(code.bytes().subspan(at));
     if (!in.pass({0x48, 0x8d, 0x05}, 4)) continue;
@@ -70,7 +70,7 @@ std::optional<uint64_t> second_stage(const Code& code) {
 }
 
 // call *%reg; mov %eax,%edi; call exit: how many bytes up to the end of that; 0 if it is not found.
-uint64_t size_of_stage(const Code& code) {
+uint64_t size_of_stage(const MuslCode& code) {
   for (size_t at = 0; at < code.bytes().size(); ++at) {
     Instructions in(code.bytes().subspan(at));
     in.pass({0x41});
@@ -97,13 +97,13 @@ std::optional<uint64_t> exported(const ImageBytes& image, const ElfImage& elf,
 }  // namespace
 
 std::optional<KnownCode> musl_start(const ImageBytes& image, const ElfImage& elf) {
-  std::optional<uint64_t> at = start_c(Code(image, elf, elf.entry()));
-  if (at) at = start_main(Code(image, elf, *at));
+  std::optional<uint64_t> at = start_c(MuslCode(image, elf, elf.entry()));
+  if (at) at = start_main(MuslCode(image, elf, *at));
   // The library's entry point is not _start but its own, which looks different.
   if (!at) at = exported(image, elf, std::string_view("__libc_start_main\0", 18));
-  if (at) at = second_stage(Code(image, elf, *at));
+  if (at) at = second_stage(MuslCode(image, elf, *at));
   if (!at) return std::nullopt;
-  const uint64_t size = size_of_stage(Code(image, elf, *at));
+  const uint64_t size = size_of_stage(MuslCode(image, elf, *at));
   if (size == 0) return std::nullopt;
   return KnownCode{*at, *at + size, {{0, 0, row_end, 0}}};
 }

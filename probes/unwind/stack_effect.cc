@@ -8,7 +8,7 @@
 namespace memflame::unwind {
 namespace {
 
-constexpr int word = 8;
+constexpr int word_size = 8;
 constexpr uint16_t word_bits = 64;
 
 const ZydisDecoder& decoder() {
@@ -109,12 +109,13 @@ void note_stack(const Decoded& decoded, StackEffect& effect, bool writes_rsp) {
       if (!wide || to_rsp) return;
       if (decoded.first().type == ZYDIS_OPERAND_TYPE_REGISTER)
         effect.reg = number_of(decoded.first().reg.value);
-      set(instruction.mnemonic == ZYDIS_MNEMONIC_PUSH ? StackEffect::push : StackEffect::pop, word);
+      set(instruction.mnemonic == ZYDIS_MNEMONIC_PUSH ? StackEffect::push : StackEffect::pop,
+          word_size);
       return;
     case ZYDIS_MNEMONIC_PUSHFQ:
-      return set(StackEffect::push, word);
+      return set(StackEffect::push, word_size);
     case ZYDIS_MNEMONIC_POPFQ:
-      return set(StackEffect::pop, word);
+      return set(StackEffect::pop, word_size);
     case ZYDIS_MNEMONIC_ADD:
       if (to_rsp && by_number) set(StackEffect::add, decoded.second().imm.value.s);
       return;

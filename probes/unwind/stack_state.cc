@@ -5,7 +5,7 @@ namespace memflame::unwind {
 namespace {
 
 constexpr int64_t word = 8, max_words = INT16_MAX;
-constexpr row bad{0, 0, row_bad, 0};
+constexpr row bad_row{0, 0, row_bad, 0};
 
 // `words` minus `bytes`; nothing if that is not a whole number of words, or is far too large.
 std::optional<int32_t> less(std::optional<int32_t> words, int64_t bytes) {
@@ -119,12 +119,12 @@ bool StackState::meet(const StackState& other) {
 
 row StackState::rule() const {
   if (outermost) return {0, 0, row_end, 0};
-  if (rbp.slot > UINT8_MAX || (rbp.slot == 0 && !rbp.intact)) return bad;
+  if (rbp.slot > UINT8_MAX || (rbp.slot == 0 && !rbp.intact)) return bad_row;
   const unsigned rbx_slot = rbx.slot >= row_rbx_lost || (rbx.slot == 0 && !rbx.intact)
                                 ? unsigned{row_rbx_lost}
                                 : static_cast<unsigned>(rbx.slot);
   const std::optional<int32_t> cfa = words ? words : framed;
-  if (!cfa || *cfa < 1) return bad;
+  if (!cfa || *cfa < 1) return bad_row;
   return {0, static_cast<row_u16>(*cfa),
           static_cast<row_u8>((words ? row_rsp : row_rbp) | rbx_slot << 4),
           static_cast<row_u8>(rbp.slot)};

@@ -12,7 +12,7 @@
 namespace memflame::unwind {
 namespace {
 
-constexpr uint64_t align = 16;  // of each function; libgcc always builds this file with -O2
+constexpr uint64_t code_align = 16;  // of each function; libgcc always builds this file with -O2
 // From deregister_tm_clones to __do_global_dtors_aux: 96 to 160 bytes.
 constexpr uint64_t max_before = 256;
 
@@ -36,7 +36,8 @@ class Code {
   }
   // Where the function behind this one begins; 0 when there is more than padding between them.
   uint64_t behind(const KnownCode& function) const {
-    const uint64_t next = (function.end + align - 1) & ~(align - 1), gap = next - function.end;
+    const uint64_t next = (function.end + code_align - 1) & ~(code_align - 1),
+                   gap = next - function.end;
     const Bytes rest = from(function.end);
     return rest.size() > gap && is_padding(rest.first(gap)) ? next : 0;
   }
@@ -51,8 +52,8 @@ class Code {
 // The two functions right before the one that begins at `end`; empty if they are not there.
 std::vector<KnownCode> two_before(const Code& code, uint64_t begin, uint64_t end) {
   const uint64_t farthest =
-      end - begin < max_before ? (begin + align - 1) & ~(align - 1) : end - max_before;
-  for (uint64_t start = farthest; start < end; start += align) {
+      end - begin < max_before ? (begin + code_align - 1) & ~(code_align - 1) : end - max_before;
+  for (uint64_t start = farthest; start < end; start += code_align) {
     std::optional<KnownCode> first = code.function(start);
     const uint64_t next = first ? code.behind(*first) : 0;
     if (next == 0 || next >= end) continue;
@@ -71,7 +72,7 @@ std::vector<KnownCode> startup_code(Bytes bytes, uint64_t address) {
     const void* hit = ::memmem(rest.data(), rest.size(), test_of_flag, sizeof(test_of_flag));
     if (hit == nullptr) break;
     rest = rest.subspan(static_cast<size_t>(static_cast<const std::byte*>(hit) - rest.data()));
-    const uint64_t start = (address + (bytes.size() - rest.size())) & ~(align - 1);
+    const uint64_t start = (address + (bytes.size() - rest.size())) & ~(code_align - 1);
     rest = rest.subspan(sizeof(test_of_flag));
     if (start < address || start == tried) continue;
     tried = start;

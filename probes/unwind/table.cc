@@ -19,7 +19,7 @@ namespace memflame::unwind {
 namespace {
 
 constexpr uint64_t reach = uint64_t{1} << 32;  // what row::pc can count
-constexpr uint64_t page_size = 4096;
+constexpr uint64_t table_page = 4096;
 // Compilers align functions to 16 bytes, so no function lies in a smaller gap; assemblers align to
 // at most 64.
 constexpr uint64_t function_align = 16, max_padding = 64;
@@ -33,7 +33,7 @@ constexpr size_t max_restorers = 64;
 constexpr uint64_t startup_limit = 1 << 20;
 
 // mov $15,%rax; syscall: rt_sigreturn, where a signal handler returns to.
-constexpr unsigned char restorer[] = {0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05};
+constexpr unsigned char restorer_code[] = {0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05};
 
 using Extent = CodeGap;
 
@@ -230,20 +230,20 @@ void find_restorers(const ImageBytes& image, const std::vector<Segment>& segment
     return code.start >= s.vaddr && code.start - s.vaddr < s.size;
   });
   if (segment == segments.end()) return;
-  for (uint64_t at = code.start; at + sizeof(restorer) <= code.end && budget > 0;) {
+  for (uint64_t at = code.start; at + sizeof(restorer_code) <= code.end && budget > 0;) {
     const uint64_t size = std::min({scan_chunk, code.end - at, budget});
     budget -= size;
     const ImageRange range = image.range(segment->offset + (at - segment->vaddr), size);
     Bytes rest = range.bytes;
     while (!rest.empty() && found.size() < max_restorers) {
-      const void* hit = ::memmem(rest.data(), rest.size(), restorer, sizeof(restorer));
+      const void* hit = ::memmem(rest.data(), rest.size(), restorer_code, sizeof(restorer_code));
       if (hit == nullptr) break;
       const auto skipped = static_cast<uint64_t>(static_cast<const std::byte*>(hit) - rest.data());
       found.push_back(at + (range.bytes.size() - rest.size()) + skipped);
-      rest = rest.subspan(skipped + sizeof(restorer));
+      rest = rest.subspan(skipped + sizeof(restorer_code));
     }
     if (size < scan_chunk) return;
-    at += size - (sizeof(restorer) - 1);  // one may lie across the end
+    at += size - (sizeof(restorer_code) - 1);  // one may lie across the end
   }
 }
 
@@ -329,7 +329,7 @@ Table make_table(const ImageBytes& image) {
     mark(table, {function.start, function.end}, static_cast<row_kind>(function.rows.front().kind));
   // One byte early: callers are looked up by their return address - 1.
   for (const uint64_t address : restorers)
-    mark(table, {address - 1, address + sizeof(restorer)}, row_signal);
+    mark(table, {address - 1, address + sizeof(restorer_code)}, row_signal);
   return table;
 }
 
@@ -340,7 +340,7 @@ bool base_address(const Table& table, uint64_t start, uint64_t offset, uint64_t&
   // file: the one that begins there is meant, if any.
   const Segment* found = nullptr;
   for (const Segment& s : table.segments) {
-    const uint64_t first = s.offset & ~(page_size - 1);
+    const uint64_t first = s.offset & ~(table_page - 1);
     const bool begins = offset == first;
     if (!begins && (offset < first || offset - first >= s.size + (s.offset - first))) continue;
     if (begins || found == nullptr) found = &s;

@@ -10,7 +10,7 @@ namespace memflame::unwind {
 namespace {
 
 constexpr uint64_t max_entries = 64 << 20;  // bytes of a table of symbols, or of relocations
-constexpr uint64_t max_code = 16 << 20;     // bytes of all gaps
+constexpr uint64_t max_gaps = 16 << 20;     // bytes of all gaps
 
 // Calls `visit` for each entry of a section that holds nothing else.
 template <typename Entry, typename Visit>
@@ -24,7 +24,7 @@ void each(const ImageBytes& image, const ElfImage& elf, const char* name, Visit 
 template <typename Visit>
 void each_target(const ImageBytes& image, const ElfImage& elf,
                  const std::vector<CodeGap>& functions, Visit visit) {
-  uint64_t budget = max_code;
+  uint64_t budget = max_gaps;
   for (const CodeGap& function : functions) {
     const uint64_t size = std::min(function.end - function.start, budget);
     budget -= size;
@@ -48,7 +48,7 @@ FollowedCode follow_gaps(const ImageBytes& image, const ElfImage& elf,
   uint64_t size = 0;
   for (const CodeGap& gap : gaps) {
     size += gap.end - gap.start;
-    if (size > max_code) return {{}, true};
+    if (size > max_gaps) return {{}, true};
     held.push_back(code_at(image, elf, gap.start, gap.end - gap.start));
     if (!held.back().bytes.empty()) code.parts.push_back({gap.start, held.back().bytes});
   }

@@ -32,9 +32,7 @@ std::string frame_text(const Profile& profile, const Frame& frame, bool in_full)
 // What an allocator calls in itself, and how a container of the C++ library comes to call it.
 bool is_on_the_way(const Profile& profile, const Frame& frame) {
   const std::string_view function = profile.strings[frame.function];
-  return owner_of(profile, frame) == Owner::allocator ||
-         (frame.kind == FrameKind::inlined && (function.find("std::") != std::string_view::npos ||
-                                               function.starts_with("__gnu_cxx::")));
+  return owner_of(profile, frame) == Owner::allocator || is_of_cpp_library(function);
 }
 
 }  // namespace

@@ -82,8 +82,7 @@ int measure(const Probe& probe, const Request& request, Command* command, Watche
   if (watcher.wants_results(run.recording)) {
     losses = write_results(request, run);
     watcher.wrote_results(run.recording);
-  }
-  else if (request.strict)
+  } else if (request.strict)
     losses = profile_of(run.recording, request, false).losses;
   if (request.strict && losses.any()) {
     std::cerr << "memflame: error: --strict: something was lost, or stacks were cut: see above\n";

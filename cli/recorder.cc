@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "cli/recorder.h"
 
+#include <chrono>
 #include <iostream>
 #include <utility>
 
@@ -8,6 +9,7 @@
 #include "collapse/fold.h"
 #include "collapse/history/stack_labels.h"
 #include "collapse/history/views.h"
+#include "core/error.h"
 #include "core/units.h"
 #include "probes/run/live_run.h"
 #include "render/text/clean_text.h"
@@ -25,22 +27,50 @@ Recorder::Recorder(const RecordOptions& options, const Request& request)
 void Recorder::begin(LiveRun&) { file_ = recording_file(request_.output, request_.readers); }
 
 bool Recorder::look(LiveRun& run, double seconds) {
-  if (const std::optional<Look> look = axis_.look(run, seconds)) add(*look);
+  if (is_writing()) return true;
+  finish_writing(true);
+  if (std::optional<Look> look = axis_.look(run, seconds)) add(std::move(*look));
   return true;
 }
 
+bool Recorder::is_writing() const {
+  return writing_.valid() &&
+         writing_.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
+}
+
+// The writer keeps what it could not write, so a disk that is full for a while costs nothing.
+void Recorder::finish_writing(bool may_retry) {
+  if (!writing_.valid()) return;
+  std::string problem;
+  try {
+    writing_.get();
+  } catch (const Error& error) {
+    if (!may_retry) throw;
+    problem = error.what();
+  }
+  if (problem.empty() != problem_.empty())
+    std::cerr << (request_.probe.status_line ? "\r\033[K" : "") << "memflame: "
+              << (problem.empty() ? request_.output + " can be written again"
+                                  : problem + "; memflame goes on and tries again")
+              << "\n";
+  problem_ = std::move(problem);
+}
+
 void Recorder::asked(LiveRun&, double seconds) {
-  const std::string name = "SIGUSR1, " + std::to_string(++marks_);
-  if (writer_) writer_->mark({static_cast<uint64_t>(seconds * 1e9), name});
+  waiting_marks_.push_back(
+      {static_cast<uint64_t>(seconds * 1e9), "SIGUSR1, " + std::to_string(++marks_)});
 }
 
 void Recorder::end(LiveRun& run, double) {
-  const Look look = axis_.last(run);
-  add(look);
-  if (ledger_) ledger_->end(look.time_ns);
+  finish_writing(true);
+  Look look = axis_.last(run);
+  const uint64_t time_ns = look.time_ns;
+  add(std::move(look));
+  finish_writing(false);
+  if (ledger_) ledger_->end(time_ns);
 }
 
-void Recorder::add(const Look& look) {
+void Recorder::add(Look look) {
   const History& tables = axis_.tables();
   const Recording& recording = tables.recording;
   if (!writer_) {
@@ -48,7 +78,6 @@ void Recorder::add(const Look& look) {
                     tables.gauges, limits_);
     if (request_.probe.ages && block_columns(recording.types)) ledger_.emplace(recording.types);
   }
-  writer_->add(tables, look);
   if (ledger_) ledger_->add(look, tables.tracks);
   last_.time_ns = look.time_ns;
   last_.gauges = look.gauges;
@@ -58,6 +87,11 @@ void Recorder::add(const Look& look) {
           {TrackId{static_cast<uint32_t>(id)}, std::vector<int64_t>(recording.types.size())});
     last_.rows[row.track.index] = row;
   }
+  writing_ = std::async(std::launch::async,
+                        [this, look = std::move(look), marks = std::exchange(waiting_marks_, {})] {
+                          for (const Mark& mark : marks) writer_->mark(mark);
+                          writer_->add(axis_.tables(), look);
+                        });
 }
 
 bool Recorder::wants_results(Recording& recording) {

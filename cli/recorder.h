@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Writes a recording while a run goes on, and its verdicts at the end.
+//
+// The file is written by a thread of its own: a disk may be slow, and thinning out a large file
+// takes seconds, in which the kernel's records must be read. The tables belong to that thread
+// meanwhile, so the next look waits until it is done.
 #pragma once
 
+#include <future>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "cli/probe_cmd.h"
@@ -33,7 +39,9 @@ class Recorder : public Watcher {
   void wrote_results(const Recording& recording) override;
 
  private:
-  void add(const Look& look);
+  void add(Look look);
+  bool is_writing() const;
+  void finish_writing(bool may_retry);
   void say_verdicts(const Recording& recording) const;
 
   const Request& request_;
@@ -43,7 +51,10 @@ class Recorder : public Watcher {
   std::optional<HistoryWriter> writer_;  // made with the first look, which tells the columns
   std::optional<Ledger> ledger_;         // for probes that follow blocks
   Look last_;                            // the newest figures of all tracks
+  std::string problem_;                  // of the last write, if it failed
   unsigned marks_ = 0;
+  std::vector<Mark> waiting_marks_;
+  std::future<void> writing_;  // last member: ends before what it uses
 };
 
 }  // namespace memflame

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // memflame timeline: when did memory come, and does it go again?
 #include <array>
-#include <cmath>
+#include <charconv>
 #include <cstdlib>
 #include <iostream>
 #include <limits>

@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/ids.h"
@@ -34,6 +35,10 @@ struct Gauge {
   uint8_t decimals = 0;  // the figure is in units of 10^-decimals
   friend bool operator==(const Gauge&, const Gauge&) = default;
 };
+
+// The gauges that pictures show; the others are parts of them, or so large that nothing else could
+// be seen beside them.
+inline constexpr std::string_view resident_gauge = "resident", cgroup_gauge = "control group";
 
 inline constexpr int64_t no_reading = std::numeric_limits<int64_t>::min();
 

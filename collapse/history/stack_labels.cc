@@ -28,7 +28,9 @@ Labelled labelled(const Profile& profile, StackId stack) {
     label.names.push_back(shorten(profile.strings[frame.function], for_labels));
     const Owner owner = owner_of(profile, frame);
     const bool is_code = frame.kind != FrameKind::process && frame.kind != FrameKind::note;
-    if (owner == Owner::application || owner == Owner::jit) own = label.names.size();
+    if ((owner == Owner::application || owner == Owner::jit) &&
+        !is_of_cpp_library(label.names.back()))
+      own = label.names.size();
     if (is_code && owner != Owner::allocator) outside = label.names.size();
   }
   if (label.names.empty()) label.names.emplace_back("[no stack]");

@@ -10,7 +10,8 @@
 
 namespace memflame {
 
-// The innermost function of the program's own code outside of the allocator; without one, the
+// The innermost function of the program's own code outside of the allocator, and not one that a
+// template of the C++ library has put there; without one, the
 // innermost outside of the allocator; else the innermost. Stacks that would have the same label get
 // the frame that tells them apart as well: "grow ← load", "grow → std::vector::reserve".
 std::vector<std::string> stack_labels(const Profile& profile, std::span<const StackId> stacks);

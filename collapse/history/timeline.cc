@@ -229,14 +229,17 @@ class TimelineMaker {
     for (size_t i = 0; i < history_.gauges.size(); ++i) {
       const Gauge& gauge = history_.gauges[i];
       LineSampler sampler(whole_times_, timeline_.shown_range);
+      bool has_figures = false;  // a system without swap, or a run without cgroup, has none
       for (const Look& look : history_.looks) {
         const int64_t value = i < look.gauges.size() ? look.gauges[i] : no_reading;
+        has_figures = has_figures || (value != no_reading && value != 0);
         sampler.put(look_seconds(look),
                     value == no_reading ? std::nullopt : std::optional<int64_t>(value));
       }
       ValueType type{.name = gauge.name, .unit = gauge.unit};
       type.decimals = gauge.decimals;
-      timeline_.gauges.push_back(line(LineKind::gauge, gauge.name, type, 0, sampler));
+      if (has_figures)
+        timeline_.gauges.push_back(line(LineKind::gauge, gauge.name, type, 0, sampler));
     }
   }
 

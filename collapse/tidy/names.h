@@ -38,6 +38,10 @@ std::string shorten_java(std::string_view name, bool packages);
 std::string shorten_go(std::string_view name);
 std::string shorten_rust(std::string_view name);
 
+// Whether it is a function of the C++ library, whatever it takes and gives: "void
+// std::construct_at<T>(T*)".
+bool is_of_cpp_library(std::string_view name);
+
 // Mangled names of C++ and Rust, also with what the loader and other tools add: "_Znwm@plt",
 // "__Z4mainv", "_ZN3foo3barEv+0x1f".
 std::string demangle_decorated(std::string_view name);

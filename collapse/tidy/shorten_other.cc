@@ -145,6 +145,14 @@ std::string shorten(std::string_view name, const Shortening& what) {
   return out;
 }
 
+bool is_of_cpp_library(std::string_view name) {
+  if (name.find("std::") == std::string_view::npos &&
+      name.find("__gnu_cxx::") == std::string_view::npos)
+    return false;
+  const std::string bare = shorten(name, {.templates = true, .arguments = true});
+  return bare.starts_with("std::") || bare.starts_with("__gnu_cxx::");
+}
+
 std::string demangle_decorated(std::string_view name) {
   const size_t underscores = name.find_first_not_of('_');
   if (underscores == 0 || underscores == std::string_view::npos || underscores > 4 ||

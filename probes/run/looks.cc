@@ -47,9 +47,15 @@ std::vector<int64_t> read_gauges(const Processes& processes) {
 }  // namespace
 
 std::vector<Gauge> os_gauges() {
-  return {{"resident"},         {"resident, anonymous"}, {"resident, files"},
-          {"resident, shared"}, {"swapped out"},         {"virtual"},
-          {"[heap]"},           {"control group"},       {"pressure, %", Unit::count, 2}};
+  return {{std::string(resident_gauge)},
+          {"resident, anonymous"},
+          {"resident, files"},
+          {"resident, shared"},
+          {"swapped out"},
+          {"virtual"},
+          {"[heap]"},
+          {std::string(cgroup_gauge)},
+          {"pressure, %", Unit::count, 2}};
 }
 
 // Keeps the figures until the records that announce their stacks are read.

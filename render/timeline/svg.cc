@@ -5,6 +5,7 @@
 #include <cmath>
 #include <optional>
 
+#include "core/history.h"
 #include "render/outputs/svg_parts.h"
 #include "render/picture/assets.h"
 #include "render/picture/palette.h"
@@ -103,7 +104,7 @@ class TimelinePicture {
     if (lines.empty() && !timeline_.totals.empty()) lines.push_back(&timeline_.totals.front());
     if (!lines.empty() && lines.front()->type.unit != Unit::bytes) return lines;
     for (const TimeLine& gauge : timeline_.gauges)
-      if (gauge.type.unit == Unit::bytes && gauge.type.decimals == 0) lines.push_back(&gauge);
+      if (gauge.name == resident_gauge || gauge.name == cgroup_gauge) lines.push_back(&gauge);
     return lines;
   }
 

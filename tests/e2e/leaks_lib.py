@@ -15,6 +15,8 @@ STACK = re.compile(r"  (?P<bytes>[\d,]+) B( ± [\d,]+ B)? in (?P<blocks>[\d,]+)(
                    r"(?P<change> \([^)]*\))?(, (?P<process>.*))?$")
 # The kernel skips hits, of any process, that interrupt another hit, and counts them.
 NOT_OURS = re.compile(r"  lost (0\b|(?P<hits>[\d,]+): probe hits skipped by the kernel (?P=hits)$)")
+VERDICT = re.compile(r"    (leak|cannot tell yet|growing, cannot tell yet|cache or pool|kept|freed at the end|"
+                     r"comes back): ")
 BLOCK = re.compile(r"    (0x[0-9a-f]+)  ([\d,]+) B, [\d.]+ m?s old$")
 
 
@@ -46,11 +48,14 @@ class Stack:
         check(match, f"a stack begins as it should: {line!r}")
         self.bytes, self.blocks = number(match["bytes"]), number(match["blocks"])
         self.change, self.process = (match["change"] or "").strip(), match["process"]
-        self.frames, self.shown, self.left_out = [], [], 0
+        self.frames, self.shown, self.left_out, self.verdict = [], [], 0, None
 
     def take(self, line):
         if line.startswith("      "):
             self.frames.append(line.split()[0])
+        elif VERDICT.match(line):
+            check(self.verdict is None and not self.frames, f"one verdict, before the frames: {line!r}")
+            self.verdict = line.strip()
         elif block := BLOCK.match(line):
             self.shown.append((block[1], number(block[2])))
         elif more := re.match(r"    and ([\d,]+) more blocks?$", line):

@@ -234,6 +234,15 @@ TEST_CASE("several at once, on frames only") {
         Lines{{"a (pid 1);f<…>", 3}, {"a (pid 1);[x<int>.so+0x12]", 4}});
 }
 
+TEST_CASE("functions of the C++ library are told by their name, not by their arguments") {
+  CHECK(memflame::is_of_cpp_library("std::vector<int>::push_back(int&&)"));
+  CHECK(memflame::is_of_cpp_library("void std::construct_at<app::T>(app::T*)"));
+  CHECK(memflame::is_of_cpp_library("__gnu_cxx::new_allocator<app::T>::allocate(unsigned long)"));
+  CHECK_FALSE(memflame::is_of_cpp_library("app::load(std::string const&)"));
+  CHECK_FALSE(memflame::is_of_cpp_library("std_app::load()"));
+  CHECK_FALSE(memflame::is_of_cpp_library("void app::load<std::string>(std::string)"));
+}
+
 TEST_CASE("hostile names end, in linear time") {
   const size_t size = scaled(1U << 20U);
   const Shortening all{true, true, true, true, true, true, true};

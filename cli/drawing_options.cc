@@ -4,7 +4,7 @@
 #include <iostream>
 
 #include "cli/completed.h"
-#include "cli/looks.h"
+#include "cli/drawing_rows.h"
 #include "cli/options.h"
 #include "cli/output_file.h"
 #include "core/error.h"
@@ -15,52 +15,52 @@ namespace po = boost::program_options;
 namespace memflame {
 
 void add_looks(po::options_description& options, bool own_sort) {
-  for (const Look& look : looks()) {
-    if (own_sort && is_sort(look)) continue;
+  for (const DrawingRow& row : drawing_rows()) {
+    if (own_sort && is_sort(row)) continue;
     po::value_semantic* value = nullptr;
-    if (look.takes == Look::Takes::nothing)
+    if (row.takes == DrawingRow::Takes::nothing)
       value = po::bool_switch();
-    else if (look.takes == Look::Takes::number)
-      value = po::value<int>()->value_name(look.value_name);
+    else if (row.takes == DrawingRow::Takes::number)
+      value = po::value<int>()->value_name(row.value_name);
     else
-      value = completed(look.value_name, look.completion);
-    options.add_options()(look.name, value, look.help.c_str());
+      value = completed(row.value_name, row.completion);
+    options.add_options()(row.name, value, row.help.c_str());
   }
 }
 
 namespace {
 
-bool is_given(const po::variables_map& values, const Look& look) {
-  return !is_sort(look) && values.count(look.name) != 0 && !values[look.name].defaulted();
+bool is_given(const po::variables_map& values, const DrawingRow& row) {
+  return !is_sort(row) && values.count(row.name) != 0 && !values[row.name].defaulted();
 }
 
 }  // namespace
 
 std::vector<std::string> looks_given(const po::variables_map& values) {
   std::vector<std::string> given;
-  for (const Look& look : looks())
-    if (is_given(values, look)) given.emplace_back(look.name);
+  for (const DrawingRow& row : drawing_rows())
+    if (is_given(values, row)) given.emplace_back(row.name);
   return given;
 }
 
 void warn_of_unused_looks(const po::variables_map& values, std::string_view format) {
   std::string list;
-  for (const Look& look : looks()) {
-    if (!is_given(values, look)) continue;
-    if (format == "html" && look.of == Look::Of::svg)
-      std::cerr << "memflame: --" << look.name
+  for (const DrawingRow& row : drawing_rows()) {
+    if (!is_given(values, row)) continue;
+    if (format == "html" && row.of == DrawingRow::Of::svg)
+      std::cerr << "memflame: --" << row.name
                 << " is ignored: it is for SVG, a page has every frame\n";
-    if (look.of != Look::Of::every_format)
-      list.append(list.empty() ? "--" : ", --").append(look.name);
+    if (row.of != DrawingRow::Of::every_format)
+      list.append(list.empty() ? "--" : ", --").append(row.name);
   }
   if (format != "svg" && format != "html" && !list.empty())
     std::cerr << "memflame: ignored, as " << format << " is not a picture: " << list << "\n";
 }
 
 void take_looks(const po::variables_map& values, RenderOptions& render, bool own_sort) {
-  for (const Look& look : looks())
-    if (look.set != nullptr && values.count(look.name) != 0 && !(own_sort && is_sort(look)))
-      look.set(values[look.name], render);
+  for (const DrawingRow& row : drawing_rows())
+    if (row.set != nullptr && values.count(row.name) != 0 && !(own_sort && is_sort(row)))
+      row.set(values[row.name], render);
 }
 
 void refuse_order_of_time(const RenderOptions& render, const std::string& why) {

@@ -29,7 +29,7 @@ struct JudgedStack {
 
 struct JudgedStacks {
   std::vector<JudgedStack> shown;  // in order
-  // Of all that were judged, also those that are not shown.
+  // Counts of all that were judged, also those that are not shown.
   size_t judged = 0, leaks = 0, unsure = 0;
   double leaked_per_second = 0;  // bytes
 

@@ -5,7 +5,7 @@
 //   cache_server [SECONDS [REQUESTS_PER_SECOND]]      (default: 60, 2000)
 //
 //   PageCache      keeps the 20,000 pages that were used last, some 24 MiB: full after some 12 s
-//   Journal        notes each request and deletes the note, but for the 2 % that fail: the leak
+//   Journal        notes each request and deletes the note, except the 2 % that fail: the leak
 //   load_routes    keeps a table from the start: neither grows nor comes back
 #include <atomic>
 #include <chrono>

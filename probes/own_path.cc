@@ -131,7 +131,8 @@ FilePlace place_of(const std::string& path, bool follow_last) {
 UniqueFd create_file(const FilePlace& place, mode_t mode, bool reads) {
   ::unlinkat(place.folder.get(), place.name.c_str(), 0);
   UniqueFd file(::openat(place.folder.get(), place.name.c_str(),
-                         (reads ? O_RDWR : O_WRONLY) | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+                         (reads ? O_RDWR : O_WRONLY) | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                         mode));
   if (!file) throw Error(std::strerror(errno));
   const Caller owner = caller();
   if (owner.by_sudo && ::fchown(file.get(), owner.uid, owner.gid) != 0) {

@@ -31,8 +31,8 @@ FilePlace place_of(const std::string& path, bool follow_last = false);
 // Whether a link at this place may be followed.
 bool may_follow(const FilePlace& place, const struct stat& link);
 
-// Creates a file for writing, and for reading if `reads`, and replaces an existing one of that name.
-// The file belongs to the caller. Throws Error.
+// Creates a file for writing, and for reading if `reads`, and replaces an existing one of that
+// name. The file belongs to the caller. Throws Error.
 UniqueFd create_file(const FilePlace& place, mode_t mode, bool reads = false);
 
 // Opens a folder for reading. With `make`, creates missing folders (0700), but only inside of

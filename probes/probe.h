@@ -87,7 +87,8 @@ class Accounting {
   virtual void add_figures(const LoadedProbe&, std::span<const ValueType>, Rows&);
   // The same for a recording, with what else belongs there: candidates, notes.
   virtual void finish(const LoadedProbe&, RecordingRows&);
-  // The number of events that a stack's sums in the kernel contain; for the default of add_figures().
+  // The number of events that a stack's sums in the kernel contain; for the default of
+  // add_figures().
   virtual int64_t events_of(const int64_t* /*sums*/) const { return 0; }
   // Sets recording.meta.reconciliation and notes from the rows and the figures of the OS.
   virtual void reconcile(const LoadedProbe&, const OsLedger&, Recording&) {}

@@ -17,7 +17,7 @@ std::vector<Chunk> name_chunks(const Recording& recording, TextWriter& texts);
 
 class NameReader {
  public:
-  NameReader(Recording& recording, TextReader& texts, MemoryBudget& budget)
+  NameReader(Recording& recording, TextTableReader& texts, MemoryBudget& budget)
       : recording_(recording), texts_(texts), budget_(budget) {}
   // Takes a chunk if it is one of names. Throws DamagedChunk.
   bool take(ChunkKind kind, ByteReader& in);
@@ -38,7 +38,7 @@ class NameReader {
   void stacks(ByteReader& in);
 
   Recording& recording_;
-  TextReader& texts_;
+  TextTableReader& texts_;
   MemoryBudget& budget_;
   std::vector<Symbol> symbols_{Symbol{}};
   std::vector<Node> nodes_{Node{}};

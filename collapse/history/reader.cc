@@ -227,7 +227,7 @@ class HistoryReader {
   HistoryReadLimits limits_;
   History history_;
   MemoryBudget budget_;
-  TextReader texts_;
+  TextTableReader texts_;
   TableReader tables_;
   NameReader names_;
   ChunkUnpacker unpacker_;

@@ -88,9 +88,9 @@ class TableWriter {
   uint64_t address_ = 0, time_ns_ = 0;  // of the last node, of the last stack
 };
 
-class TextReader {
+class TextTableReader {
  public:
-  explicit TextReader(MemoryBudget& budget) : budget_(budget) {}
+  explicit TextTableReader(MemoryBudget& budget) : budget_(budget) {}
   void take(ByteReader& in);
   const std::string& at(uint64_t id) const;
   // The text of the next number.
@@ -103,7 +103,7 @@ class TextReader {
 
 class TableReader {
  public:
-  TableReader(History& history, TextReader& texts, MemoryBudget& budget)
+  TableReader(History& history, TextTableReader& texts, MemoryBudget& budget)
       : recording_(history.recording), tracks_(history.tracks), texts_(texts), budget_(budget) {}
   // Takes a chunk if it is one of a table. Throws DamagedChunk.
   bool take(ChunkKind kind, ByteReader& in);
@@ -118,7 +118,7 @@ class TableReader {
 
   Recording& recording_;
   std::vector<Track>& tracks_;
-  TextReader& texts_;
+  TextTableReader& texts_;
   MemoryBudget& budget_;
   std::vector<AddressNode> nodes_{AddressNode{}};
   std::vector<uint32_t> depths_{0};  // of the nodes

@@ -22,7 +22,7 @@ uint32_t index_in(ByteReader& in, size_t size, const char* what) {
 
 }  // namespace
 
-void TextReader::take(ByteReader& in) {
+void TextTableReader::take(ByteReader& in) {
   while (!in.at_end())
     for (size_t i = in.count(); i-- > 0;) {
       const std::string_view text = in.text();
@@ -31,7 +31,7 @@ void TextReader::take(ByteReader& in) {
     }
 }
 
-const std::string& TextReader::at(uint64_t id) const {
+const std::string& TextTableReader::at(uint64_t id) const {
   if (id >= texts_.size()) throw DamagedChunk("it has a text that cannot be");
   budget_.take(texts_[id].size());
   return texts_[id];

@@ -33,18 +33,19 @@ void CodeOf::set(LocationId location, ModuleId module, const CodeMapping& mappin
   recording_.code_of[location.index] = recording_.code.add({id, address});
 }
 
-void CodeOf::set_offsets(ModuleId module, const std::vector<Target>& targets) {
+void CodeOf::set_offsets(ModuleId module, const std::vector<NamelessAddress>& targets) {
   if (targets.empty()) return;
-  const auto [first, last] =
-      std::minmax_element(targets.begin(), targets.end(),
-                          [](const Target& a, const Target& b) { return a.offset < b.offset; });
+  const auto [first, last] = std::minmax_element(
+      targets.begin(), targets.end(),
+      [](const NamelessAddress& a, const NamelessAddress& b) { return a.offset < b.offset; });
   const uint64_t start = first->offset / code_page * code_page;
   CodeMapping mapping{.file = recording_.modules[module.index].path,
                       .build_id = recording_.modules[module.index].build_id,
                       .start = start,
                       .limit = last->offset / code_page * code_page + code_page,
                       .offset = start};
-  for (const Target& target : targets) set(target.location, module, mapping, target.offset);
+  for (const NamelessAddress& target : targets)
+    set(target.location, module, mapping, target.offset);
 }
 
 }  // namespace memflame

@@ -19,7 +19,7 @@ class CodeOf {
   void set(LocationId location, ModuleId module, const CodeMapping& mapping, uint64_t address);
 
   // Sets the places in a file that could not be read: offsets, in one mapping of all their pages.
-  void set_offsets(ModuleId module, const std::vector<Target>& targets);
+  void set_offsets(ModuleId module, const std::vector<NamelessAddress>& targets);
 
  private:
   Recording& recording_;

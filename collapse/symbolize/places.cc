@@ -76,7 +76,7 @@ class Finder {
     location.space = key.kind == Kind::kernel ? SpaceId{} : stack.space;
     location.pc = pc;
     location.is_code = key.kind != Kind::unmapped;
-    const Target target{id, offset};
+    const NamelessAddress target{id, offset};
     switch (key.kind) {
       case Kind::file:
         places_.files[ModuleId{key.owner}].push_back(target);

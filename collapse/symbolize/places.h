@@ -10,19 +10,19 @@
 namespace memflame {
 
 // One address to be named, and the entry of recording.locations that gets the name.
-struct Target {
+struct NamelessAddress {
   LocationId location;
   // Offset in the file for code of files; distance from the start of the mapping otherwise.
   uint64_t offset = 0;
 };
 
 struct Places {
-  std::map<ModuleId, std::vector<Target>> files;  // [vdso] too
+  std::map<ModuleId, std::vector<NamelessAddress>> files;  // [vdso] too
   // Code of no file, by the space whose perf map may name it.
-  std::map<SpaceId, std::vector<Target>> anonymous;
-  std::vector<Target> kernel;
-  std::vector<Target> vsyscall;
-  std::vector<Target> unmapped;
+  std::map<SpaceId, std::vector<NamelessAddress>> anonymous;
+  std::vector<NamelessAddress> kernel;
+  std::vector<NamelessAddress> vsyscall;
+  std::vector<NamelessAddress> unmapped;
 };
 
 // The address to look up: the one behind a call may be in the next function.

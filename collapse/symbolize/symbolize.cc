@@ -38,7 +38,7 @@ class NoFiles : public FileSource {
 struct Group {
   ModuleId module;
   SpaceId space;  // set if there is no module
-  std::vector<Target> targets;
+  std::vector<NamelessAddress> targets;
 };
 
 class Symbolizer {
@@ -55,10 +55,10 @@ class Symbolizer {
     for (auto& [space, targets] : places.anonymous)
       groups_.push_back({{}, space, std::move(targets)});
     name_groups();
-    for (const Target& target : places.vsyscall)
+    for (const NamelessAddress& target : places.vsyscall)
       set(target, vsyscall_name(address_of(target)), FrameKind::user, "[vsyscall]");
     name_kernel(places.kernel);
-    for (const Target& target : places.unmapped) {
+    for (const NamelessAddress& target : places.unmapped) {
       // The address on the stack itself: there is no function to look up next to it.
       const std::string address = hex(location(target).pc.addr);
       location(target).symbols = {{.function = "[unmapped " + address + "]",
@@ -73,24 +73,27 @@ class Symbolizer {
   }
 
  private:
-  Location& location(const Target& target) { return recording_.locations[target.location.index]; }
-  uint64_t address_of(const Target& target) { return lookup_address(location(target).pc); }
+  Location& location(const NamelessAddress& target) {
+    return recording_.locations[target.location.index];
+  }
+  uint64_t address_of(const NamelessAddress& target) { return lookup_address(location(target).pc); }
   void note(std::string text) { recording_.meta.notes.push_back(std::move(text)); }
 
   // Gives the place its only name, or marks it as unknown if that is empty.
-  void set(const Target& target, std::string_view name, FrameKind kind, const std::string& module) {
+  void set(const NamelessAddress& target, std::string_view name, FrameKind kind,
+           const std::string& module) {
     if (name.empty()) return set_unknown(target, module, target.offset);
     location(target).symbols = {
         {.function = std::string(name), .file = {}, .kind = kind, .module = module}};
   }
 
   // `where`: the looked-up address, relative to its module.
-  void set_unknown(const Target& target, const std::string& module, uint64_t where) {
+  void set_unknown(const NamelessAddress& target, const std::string& module, uint64_t where) {
     set_nameless(target, module, location(target).pc.is_return ? where + 1 : where);
   }
 
   // Names a place by its address, or by the start of its function.
-  void set_nameless(const Target& target, const std::string& module, uint64_t where) {
+  void set_nameless(const NamelessAddress& target, const std::string& module, uint64_t where) {
     location(target).symbols = {{.function = unnamed_code(module, where),
                                  .file = {},
                                  .kind = FrameKind::unknown,
@@ -111,7 +114,7 @@ class Symbolizer {
     group_of_.assign(recording_.locations.size(), groups_.size());
     for (size_t i = 0; i < groups_.size(); ++i) {
       work.locations += groups_[i].targets.size();
-      for (const Target& target : groups_[i].targets) group_of_[target.location.index] = i;
+      for (const NamelessAddress& target : groups_[i].targets) group_of_[target.location.index] = i;
     }
     work.name = [this](size_t i, FileSource& files, const auto& tell) {
       tell(names_of(groups_[i], files));
@@ -143,7 +146,7 @@ class Symbolizer {
     Names names;
     names.unknown = recording_.losses[Loss::unknown_symbol].events - unknown;
     names.notes = std::move(recording_.meta.notes);
-    for (const Target& target : group.targets) {
+    for (const NamelessAddress& target : group.targets) {
       names.locations.emplace_back(target.location, std::move(location(target).symbols));
       if (!code_ || !recording_.code_of[target.location.index]) continue;
       const CodePlace& place = recording_.code[recording_.code_of[target.location.index]];
@@ -183,7 +186,7 @@ class Symbolizer {
   void give_up(size_t index, const std::string& why) {
     const Group& group = groups_[index];
     size_t missing = 0;
-    for (const Target& target : group.targets) {
+    for (const NamelessAddress& target : group.targets) {
       if (group_of_[target.location.index] != index) continue;
       ++missing;
       set_unknown(target, module_of(group), target.offset);
@@ -198,7 +201,7 @@ class Symbolizer {
          (missing == 1 ? " address of " : " addresses of ") + where + " are missing: " + why);
   }
 
-  void name_file(ModuleId id, std::vector<Target>& targets, FileSource& files) {
+  void name_file(ModuleId id, std::vector<NamelessAddress>& targets, FileSource& files) {
     const Module& module = recording_.modules[id.index];
     if (!sources_.files) return name_unreadable_file(id, targets, ElfProblem::not_wanted);
     const BusGuard guard;
@@ -210,9 +213,10 @@ class Symbolizer {
            ": names are of the file that is there now; the input does not tell whether it is the "
            "same");
     // In order of address, libdw reads its data from front to back.
-    std::sort(targets.begin(), targets.end(),
-              [](const Target& a, const Target& b) { return a.offset < b.offset; });
-    for (const Target& target : targets) {
+    std::sort(
+        targets.begin(), targets.end(),
+        [](const NamelessAddress& a, const NamelessAddress& b) { return a.offset < b.offset; });
+    for (const NamelessAddress& target : targets) {
       const std::optional<uint64_t> address = symbols.address_of(target.offset);
       if (code_ && address) {
         CodeMapping mapping = *symbols.mapping_of(target.offset);
@@ -238,13 +242,14 @@ class Symbolizer {
 
   // Some JITs write code to a file in memory, to map it twice; their perf map names it all the
   // same.
-  void name_unreadable_file(ModuleId id, const std::vector<Target>& targets, ElfProblem problem) {
+  void name_unreadable_file(ModuleId id, const std::vector<NamelessAddress>& targets,
+                            ElfProblem problem) {
     const Module& module = recording_.modules[id.index];
     // The memory file of a JIT disappears with the process.
     if (code_ && problem != ElfProblem::not_elf) code_->set_offsets(id, targets);
     const uint64_t unknown = recording_.losses[Loss::unknown_symbol].events;
-    std::map<SpaceId, std::vector<Target>> by_space;
-    for (const Target& target : targets)
+    std::map<SpaceId, std::vector<NamelessAddress>> by_space;
+    for (const NamelessAddress& target : targets)
       by_space[perf_map_owner(recording_, location(target).space)].push_back(target);
     for (const auto& [space, group] : by_space) name_by_perf_map(space, module.path, group);
     if (recording_.losses[Loss::unknown_symbol].events == unknown) return;
@@ -263,20 +268,20 @@ class Symbolizer {
   }
 
   void name_by_perf_map(SpaceId space, const std::string& module,
-                        const std::vector<Target>& targets) {
+                        const std::vector<NamelessAddress>& targets) {
     const auto map = perf_maps_.try_emplace(space, recording_.spaces[space.index].perf_map).first;
-    for (const Target& target : targets)
+    for (const NamelessAddress& target : targets)
       set(target, without_tier(map->second.find(address_of(target))), FrameKind::jit, module);
   }
 
-  void name_kernel(const std::vector<Target>& targets) {
+  void name_kernel(const std::vector<NamelessAddress>& targets) {
     if (targets.empty()) return;
     const bool wanted = !sources_.kallsyms_path.empty();
     const Kallsyms kallsyms(wanted ? read_text(sources_.kallsyms_path) : "");
     if (wanted && kallsyms.hidden())
       note("kernel names unknown: " + sources_.kallsyms_path +
            " hides them (see kernel.kptr_restrict)");
-    for (const Target& target : targets) {
+    for (const NamelessAddress& target : targets) {
       const Kallsyms::Name name = kallsyms.find(address_of(target));
       if (!name.function.empty()) {
         set(target, demangle(name.function), FrameKind::kernel, std::string(name.module));

@@ -96,7 +96,7 @@ void Case::describe() {
 void Case::describe_growth() {
   const std::span<const int64_t> slices =
       std::span(evidence_.slices).first(evidence_.judged_slices);
-  std::vector<Step> steps;
+  std::vector<Increment> steps;
   for (size_t i = 1; i < slices.size(); ++i)
     steps.push_back({static_cast<double>(slices[i] - slices[i - 1]),
                      evidence_.slice_ends[i] - evidence_.slice_ends[i - 1]});

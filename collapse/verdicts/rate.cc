@@ -34,9 +34,9 @@ double variance_of_sum(std::span<const double> rests, size_t block) {
 
 }  // namespace
 
-Interval rate_of(std::span<const Step> steps, size_t block) {
+Interval rate_of(std::span<const Increment> steps, size_t block) {
   double amount = 0, seconds = 0;
-  for (const Step& step : steps) {
+  for (const Increment& step : steps) {
     amount += step.amount;
     seconds += step.seconds;
   }
@@ -49,7 +49,7 @@ Interval rate_of(std::span<const Step> steps, size_t block) {
   block = std::clamp(block, size_t{1}, n / 3);
   std::vector<double> rests;
   rests.reserve(n);
-  for (const Step& step : steps) rests.push_back(step.amount - rate * step.seconds);
+  for (const Increment& step : steps) rests.push_back(step.amount - rate * step.seconds);
   const double error = std::sqrt(variance_of_sum(rests, block)) / seconds;
   // Overlapping blocks know half as much again as n / block separate ones.
   const double blocks = static_cast<double>(n) / static_cast<double>(block);

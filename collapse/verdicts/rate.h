@@ -16,14 +16,14 @@ struct Interval {
   double value = 0, low = 0, high = 0;
 };
 
-struct Step {
+struct Increment {
   double amount = 0, seconds = 0;
 };
 
 // Amount per second. `block` is how many neighbours may depend on each other; 0 chooses the cube
 // root of the number of steps. With fewer than 3 steps, or none that takes time, the interval is
 // as wide as numbers are.
-Interval rate_of(std::span<const Step> steps, size_t block = 0);
+Interval rate_of(std::span<const Increment> steps, size_t block = 0);
 
 // Wider by what sampling adds: `samples` blocks stand for `blocks`. Counts of samples scatter by
 // their square root.

@@ -136,7 +136,7 @@ std::vector<int64_t> curve_of(const Evidence& evidence, double until_s) {
 
 Interval rate_of(const Survivors& survivors, const Evidence& evidence, const RunClock& clock) {
   // A stretch without births from this stack is a step, too.
-  std::vector<Step> steps;
+  std::vector<Increment> steps;
   auto brood = evidence.broods.begin();
   for (size_t i = 0; i < clock.begins.size(); ++i) {
     const auto in_seconds = [](uint64_t time_ns) { return static_cast<double>(time_ns) / 1e9; };
@@ -145,7 +145,7 @@ Interval rate_of(const Survivors& survivors, const Evidence& evidence, const Run
         in_seconds(i + 1 < clock.begins.size() ? clock.begins[i + 1] : clock.surveyed_ns);
     if (end <= begin) continue;
     if (end > survivors.until + 1e-6) break;
-    Step step{0, end - begin};
+    Increment step{0, end - begin};
     while (brood != evidence.broods.end() && brood->to <= end + 1e-6) {
       step.amount += brood->live_bytes;
       ++brood;

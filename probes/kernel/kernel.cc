@@ -208,8 +208,9 @@ class KernelAccounting : public Accounting {
     allocations_.clear();
     left_out_ = 0;
     for (const char* map : {"sums", "notes"})
-      probe.object.for_each<uint64_t, bpf::sum>(
-          map, [&](const uint64_t& key, const bpf::sum& sum) { add(rows, key, sum, types.size()); });
+      probe.object.for_each<uint64_t, bpf::sum>(map, [&](const uint64_t& key, const bpf::sum& sum) {
+        add(rows, key, sum, types.size());
+      });
   }
 
   void finish(const LoadedProbe& probe, RecordingRows& rows) override {

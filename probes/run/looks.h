@@ -50,7 +50,7 @@ class Looks {
 
   std::vector<ValueType> types_;
   uint64_t start_ns_;
-  Stretches stretches_;
+  BirthStretches stretches_;
   std::unordered_map<uint64_t, RawStackId> stacks_;  // by the key that all copies share
   std::map<std::pair<RawStackId, std::string>, TrackId> tracks_;
   std::unordered_map<uint64_t, TrackId> track_of_key_;

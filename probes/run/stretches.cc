@@ -5,7 +5,7 @@
 
 namespace memflame {
 
-void Stretches::begin(uint64_t time_ns) {
+void BirthStretches::begin(uint64_t time_ns) {
   if (time_ns <= starts_.back()) return;
   if (starts_.size() == most_stretches) {
     // Join the two neighbours that are shortest for their age, so that ages stay equally exact.
@@ -22,7 +22,7 @@ void Stretches::begin(uint64_t time_ns) {
   starts_.push_back(time_ns);
 }
 
-uint32_t Stretches::of(uint64_t time_ns) const {
+uint32_t BirthStretches::of(uint64_t time_ns) const {
   const auto next = std::upper_bound(starts_.begin() + 1, starts_.end(), time_ns);
   return static_cast<uint32_t>(next - starts_.begin() - 1);
 }

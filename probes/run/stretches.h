@@ -16,7 +16,7 @@ namespace memflame {
 
 inline constexpr size_t most_stretches = 64;
 
-class Stretches {
+class BirthStretches {
  public:
   // Where each begins, ascending; the first begins at 0. The last goes on until now.
   std::span<const uint64_t> starts() const { return starts_; }

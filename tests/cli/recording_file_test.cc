@@ -16,7 +16,8 @@ namespace memflame {
 TEST_CASE("a recording is its owner's, and is replaced by its copy") {
   std::string folder = (std::filesystem::temp_directory_path() / "memflame-XXXXXX").string();
   REQUIRE(::mkdtemp(folder.data()) != nullptr);
-  const std::string path = folder + "/run.mfr", copy = path + "." + std::to_string(::getpid()) + ".partial";
+  const std::string path = folder + "/run.mfr",
+                    copy = path + "." + std::to_string(::getpid()) + ".partial";
   {
     const std::unique_ptr<HistoryFile> file = recording_file(path, Readers::owner);
     CHECK(::write(file->create(), "old", 3) == 3);

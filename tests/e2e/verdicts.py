@@ -22,6 +22,6 @@ for options in ((), ("--sample", "64K")):
     cached = [stack for stack in stacks if "server::PageCache::load" in stack]
     check(cached, f"{options}: the cache is listed")
     for stack in cached:
-        check("    leak: " not in stack, f"{options}: a cache is no leak: {stack}")
+        check("    leak: " not in stack, f"{options}: a cache does not leak: {stack}")
     equal(f"{options}: the largest stack of the cache is called one",
           bool(re.search(r"^    cache or pool: ", max(cached, key=len), re.M)), True)

@@ -59,7 +59,7 @@ LocationId PerfStacks::add_place(const Key& key, uint64_t address) {
   Location& location = recording_.locations.emplace_back();
   location.pc = {address, key.is_return};
   location.is_code = key.kind != Kind::unmapped;
-  const Target target{id, key.where};
+  const NamelessAddress target{id, key.where};
   switch (key.kind) {
     case Kind::file:
       places_.files[ModuleId{key.owner}].push_back(target);

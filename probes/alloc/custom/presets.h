@@ -3,15 +3,11 @@
 #pragma once
 
 #include <span>
-#include <string_view>
+
+#include "core/embedded_file.h"
 
 namespace memflame {
 
-struct EmbeddedFile {
-  std::string_view name;  // "NAME.json", without the folder
-  std::string_view text;
-};
-
-std::span<const EmbeddedFile> embedded_presets();
+std::span<const EmbeddedFile> embedded_presets();  // each is "NAME.json"
 
 }  // namespace memflame

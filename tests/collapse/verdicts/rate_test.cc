@@ -24,7 +24,7 @@ double coverage(size_t steps, double drift, double memory) {
   Simulation random(steps * 31 + static_cast<size_t>(drift));
   size_t covered = 0;
   for (size_t i = 0; i < series; ++i) {
-    std::vector<Step> increments;
+    std::vector<Increment> increments;
     double shock = normal(random);
     for (size_t k = 0; k < steps; ++k) {
       shock = memory * shock + normal(random) * std::sqrt(1 - memory * memory);
@@ -57,13 +57,13 @@ TEST_CASE("increments that depend on each other are covered nearly as often") {
 }
 
 TEST_CASE("a rate is amount per second, and few steps say nothing about its error") {
-  const std::vector<Step> steps{{10, 1}, {30, 3}, {20, 2}, {40, 4}};
+  const std::vector<Increment> steps{{10, 1}, {30, 3}, {20, 2}, {40, 4}};
   const Interval rate = rate_of(steps);
   CHECK(rate.value == doctest::Approx(10));
   CHECK(rate.high - rate.low == doctest::Approx(0));
-  CHECK(std::isinf(rate_of(std::vector<Step>{{1, 1}, {2, 1}}).high));
+  CHECK(std::isinf(rate_of(std::vector<Increment>{{1, 1}, {2, 1}}).high));
   CHECK(std::isinf(rate_of({}).high));
-  CHECK(std::isinf(rate_of(std::vector<Step>(5)).high));
+  CHECK(std::isinf(rate_of(std::vector<Increment>(5)).high));
 }
 
 TEST_CASE("few samples for many blocks widen an interval") {

@@ -12,7 +12,7 @@ namespace {
 constexpr uint64_t second = 1'000'000'000;
 
 TEST_CASE("a time belongs to the stretch that began last") {
-  Stretches stretches;
+  BirthStretches stretches;
   stretches.begin(10 * second);
   stretches.begin(20 * second);
   CHECK(stretches.of(0) == 0);
@@ -22,7 +22,7 @@ TEST_CASE("a time belongs to the stretch that began last") {
 }
 
 TEST_CASE("a time that is not after the last begins nothing") {
-  Stretches stretches;
+  BirthStretches stretches;
   stretches.begin(10 * second);
   stretches.begin(10 * second);
   stretches.begin(3 * second);
@@ -31,7 +31,7 @@ TEST_CASE("a time that is not after the last begins nothing") {
 
 // The ledger and the file's reader rely on this.
 TEST_CASE("a stretch is never divided: starts only go away") {
-  Stretches stretches;
+  BirthStretches stretches;
   std::vector<uint64_t> before;
   for (uint64_t time = 1; time < 2000; ++time) {
     before.assign(stretches.starts().begin(), stretches.starts().end());
@@ -45,7 +45,7 @@ TEST_CASE("a stretch is never divided: starts only go away") {
 }
 
 TEST_CASE("after a week 64 stretches tell the age of a block to two fifths") {
-  Stretches stretches;
+  BirthStretches stretches;
   const uint64_t week = 7 * 24 * 3600;
   for (uint64_t time = 1; time <= week; ++time) stretches.begin(time * second);
   const auto starts = stretches.starts();

@@ -15,7 +15,7 @@
 
 namespace memflame {
 
-struct Look {
+struct DrawingRow {
   enum class Takes : uint8_t { nothing, text, number };
   // The formats that the option changes.
   enum class Of : uint8_t { pictures, svg, every_format };
@@ -31,9 +31,9 @@ struct Look {
 };
 
 // In the order of --help.
-std::span<const Look> looks();
+std::span<const DrawingRow> drawing_rows();
 
 // Some commands have a --sort of their own.
-inline bool is_sort(const Look& look) { return std::string_view(look.name) == "sort"; }
+inline bool is_sort(const DrawingRow& row) { return std::string_view(row.name) == "sort"; }
 
 }  // namespace memflame

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The options of everything that draws; those of flamegraph.pl have the same meaning as there.
-#include "cli/looks.h"
+#include "cli/drawing_rows.h"
 
 #include <array>
 #include <charconv>
@@ -118,9 +118,9 @@ std::string short_number(double number) {
   return {text.data(), std::to_chars(text.data(), text.data() + text.size(), number).ptr};
 }
 
-std::vector<Look> make_looks() {
-  using enum Look::Takes;
-  using enum Look::Of;
+std::vector<DrawingRow> make_drawing_rows() {
+  using enum DrawingRow::Takes;
+  using enum DrawingRow::Of;
   using R = RenderOptions;
   const R usual;
   const auto number_of = [](auto number) { return " (default: " + std::to_string(number) + ")"; };
@@ -184,8 +184,8 @@ std::vector<Look> make_looks() {
 
 }  // namespace
 
-std::span<const Look> looks() {
-  static const std::vector<Look> all = make_looks();
+std::span<const DrawingRow> drawing_rows() {
+  static const std::vector<DrawingRow> all = make_drawing_rows();
   return all;
 }
 

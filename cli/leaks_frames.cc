@@ -10,8 +10,6 @@
 namespace memflame {
 namespace {
 
-std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
 // Longer names of C++ functions are shown without their types.
 constexpr size_t longest_name = 80;
 
@@ -36,6 +34,8 @@ bool is_on_the_way(const Profile& profile, const Frame& frame) {
 }
 
 }  // namespace
+
+std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 std::vector<std::string> frame_lines(const Profile& profile, StackId stack, bool all) {
   std::vector<FrameId> path = profile.path(stack);

@@ -15,6 +15,8 @@ namespace memflame {
 // functions lose their types.
 std::vector<std::string> frame_lines(const Profile& profile, StackId stack, bool all);
 
+std::string base_name(const std::string& path);  // without its folder
+
 // "container 0123456789ab, server (1234)"; "" if the stack belongs to no process.
 std::string process_of(const Recording& recording, SpaceId id);
 

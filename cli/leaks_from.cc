@@ -74,8 +74,6 @@ std::vector<ReportedStack> described(const History& history, const std::vector<J
   return reported;
 }
 
-std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
 History read_named(const std::string& path) {
   Source source = Source::open(path);
   if (!is_history(source.head()))

@@ -14,8 +14,6 @@ namespace {
 // A verdict takes some work, so only this many stacks are judged, the largest ones.
 constexpr size_t most_judged = 4096;
 
-bool is_old(const LiveStack& stack) { return stack.old.bytes != 0 || stack.old.blocks != 0; }
-
 bool is_larger(const LiveStack& a, const LiveStack& b, bool by_count) {
   const auto rank = [&](const LiveStack& stack) {
     const int64_t first = by_count ? stack.old.blocks : stack.old.bytes;

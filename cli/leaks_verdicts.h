@@ -16,6 +16,9 @@
 
 namespace memflame {
 
+// Whether the stack has blocks that are old enough to be reported.
+inline bool is_old(const LiveStack& stack) { return stack.old.bytes != 0 || stack.old.blocks != 0; }
+
 enum class LeaksOrder : uint8_t { evidence, growth, size, count };
 std::string_view in_words(LeaksOrder order);  // "evidence", "growth", "size", "count"
 // What --sort says. Without the ages of blocks there are no verdicts, so the largest stacks come

@@ -37,7 +37,7 @@ std::string age_filter(uint64_t older_ns) {
 std::vector<const LiveStack*> old_stacks(const Snapshot& snapshot) {
   std::vector<const LiveStack*> stacks;
   for (const LiveStack& stack : snapshot.stacks)
-    if (stack.old.bytes != 0 || stack.old.blocks != 0) stacks.push_back(&stack);
+    if (is_old(stack)) stacks.push_back(&stack);
   return stacks;
 }
 

@@ -19,8 +19,6 @@ namespace {
 // One more look may wait while one is written.
 constexpr size_t most_waiting = 1;
 
-bool is_old(const LiveStack& stack) { return stack.old.bytes != 0 || stack.old.blocks != 0; }
-
 }  // namespace
 
 LeaksWriter::LeaksWriter(const LeaksOptions& options, const Request& request, std::ostream* lines)

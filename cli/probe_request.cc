@@ -37,14 +37,22 @@ po::options_description value_option(const Probe& probe) {
   return options;
 }
 
-po::options_description measure_options(const Probe& probe, std::span<const OptionRow> rows) {
+po::options_description measure_options(const Probe& probe, std::span<const OptionRow> rows,
+                                        bool draws) {
   po::options_description options("Measure");
   options.add_options()("duration,d", po::value<double>()->value_name("SECONDS"),
                         "stop measuring after this many seconds; a COMMAND runs on (default: when "
                         "the target ends, or Ctrl-C)");
   add_rows(options, rows, OptionGroup::measure);
-  if (probe.user_stacks)
+  if (probe.user_stacks && draws)
     options.add_options()("per-pid", po::bool_switch(), "tell processes of one name apart");
+  return options;
+}
+
+// Of a command that does not draw.
+po::options_description file_options() {
+  po::options_description options("Output");
+  options.add_options()("output,o", po::value<std::string>()->value_name("FILE"), "write to FILE");
   return options;
 }
 
@@ -188,9 +196,11 @@ Request request_of(const Probe& probe, const po::variables_map& values, const Ar
   take(values, "per-pid", request.pid_in_root);
   take(values, "output", request.output);
   take(values, "summary", request.summary);
-  request.render = render_options(values, extension != nullptr);
-  request.transform = transform_of(values);
-  refuse_order_of_time(request.render, "a probe only keeps sums");
+  if (extension == nullptr || extension->draws) {
+    request.render = render_options(values, extension != nullptr);
+    request.transform = transform_of(values);
+    refuse_order_of_time(request.render, "a probe only keeps sums");
+  }
   request.strict = values["strict"].as<bool>();
   value_named(probe, options.value);
   if (extension != nullptr) {
@@ -214,14 +224,16 @@ CommandPage page_of(const Probe& probe, const Extension* extension) {
   page.options = OptionGroups{target_options()};
   add_rows(page.options.back(), rows, OptionGroup::target);
   if (extension != nullptr) page.options.push_back(extension->visible);
-  page.options.push_back(measure_options(probe, rows));
+  const bool draws = extension == nullptr || extension->draws;
+  page.options.push_back(measure_options(probe, rows, draws));
   if (extension == nullptr) page.options.back().add(value_option(probe));
   if (probe.has_blocks) {
     page.options.emplace_back("Blocks");
     add_rows(page.options.back(), rows, OptionGroup::blocks);
   }
   page.options.push_back(
-      drawing_options(extension != nullptr ? extension->formats : "", extension != nullptr));
+      draws ? drawing_options(extension != nullptr ? extension->formats : "", extension != nullptr)
+            : file_options());
   if (extension == nullptr) page.options.push_back(trigger_options());
   page.options.push_back(report_options());
   return page;

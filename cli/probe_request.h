@@ -40,6 +40,7 @@ struct Extension {
   std::string no_target;  // the alternative if a target is missing, after the choices
   boost::program_options::options_description visible, hidden;
   const char* positional = nullptr;  // one of the hidden ones
+  bool draws = true;                 // takes the options of pictures
   // Reads its own options, and the format.
   std::function<void(const boost::program_options::variables_map&, Request&)> read;
 };

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "cli/completed.h"
-#include "cli/drawing_options.h"
 #include "cli/option_rows.h"
 #include "cli/options.h"
 #include "cli/recorder.h"
@@ -32,7 +31,7 @@ po::options_description record_options() {
   options.add_options()("interval", po::value<double>()->value_name("SECONDS"),
                         "look at the figures so often (default: 1, at least 0.1); less often when "
                         "looking takes more than 5 % of a processor");
-  options.add_options()("max-size", po::value<std::string>()->value_name("BYTES"),
+  options.add_options()("max-file", po::value<std::string>()->value_name("BYTES"),
                         "keep FILE below this size: 64M. Then old looks are thinned out; totals "
                         "stay exact");
   return options;
@@ -42,18 +41,13 @@ void read_options(const po::variables_map& values, RecordOptions& options, Reque
   take(values, "interval", options.interval);
   if (!(options.interval >= least_interval) || options.interval > largest_interval)
     throw Error("--interval: expected a number of seconds, at least 0.1", ExitCode::usage);
-  if (values.count("max-size") != 0) {
-    options.limits.max_bytes = parse_bytes("--max-size", values["max-size"].as<std::string>());
+  if (values.count("max-file") != 0) {
+    options.limits.max_bytes = parse_bytes("--max-file", values["max-file"].as<std::string>());
     if (options.limits.max_bytes < least_file)
-      throw Error("--max-size: at least 1M", ExitCode::usage);
+      throw Error("--max-file: at least 1M", ExitCode::usage);
   }
   if (request.output.empty() || request.output == "-")
     throw Error("memflame record writes a file: add -o FILE.mfr", ExitCode::usage);
-  if (values.count("format") != 0)
-    throw Error("--format: a recording has its own format; draw it with memflame render",
-                ExitCode::usage);
-  for (const std::string& drawing : looks_given(values))
-    throw Error("--" + drawing + " is for pictures: give it to memflame render", ExitCode::usage);
   request.probe.ages = true;
   request.format = nullptr;
 }
@@ -88,10 +82,11 @@ Extension make_extension(RecordOptions& options) {
       "read\n"
       "while it grows, and after memflame was killed.";
   page.examples = {{"memflame record -p 1234 -o server.mfr", "record who allocates until Ctrl-C"},
-                   {"memflame record --max-size 64M -p 1234 -o week.mfr", "for days"},
+                   {"memflame record --max-file 64M -p 1234 -o week.mfr", "for days"},
                    {"memflame record --probes fault -o rss.mfr -- ./server",
                     "who makes pages resident, from the start of a program"}};
   page.operands = Operands::command;
+  extension.draws = false;
   extension.visible.add(record_options());
   extension.read = [&options](const po::variables_map& values, Request& request) {
     read_options(values, options, request);

@@ -56,10 +56,11 @@ Look TimeAxis::take(LiveRun& run, bool survey) {
 
 std::string TimeAxis::in_words() const {
   std::string text;
-  if (longest_look_ > interval_)
+  // A little more is not worth a word.
+  if (longest_look_ > 2 * interval_)
     text = "looked every " + with_tenths(longest_look_) + " at the slowest, not every " +
            with_tenths(interval_) + ": there are many stacks";
-  if (longest_survey_ > std::max(interval_, longest_look_))
+  if (longest_survey_ > 2 * std::max(interval_, longest_look_))
     text += (text.empty() ? "" : "; ") + std::string("read the table of blocks every ") +
             with_tenths(longest_survey_) + " at the slowest: there are many";
   return text;

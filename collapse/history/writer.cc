@@ -109,7 +109,7 @@ uint64_t HistoryWriter::packed_size(std::span<const Chunk> chunks) {
 void HistoryWriter::refuse_stacks() const {
   throw Error(file_->name() + ": the stacks of the run alone need more than " +
               iec_bytes(static_cast<int64_t>(limits_.max_bytes)) + "; what was recorded until " +
-              seconds_of(last_ns_) + " is in it. Use a larger --max-size");
+              seconds_of(last_ns_) + " is in it. Use a larger --max-file");
 }
 
 // Whether `more` bytes will fit, if need be after making the file smaller.
@@ -141,7 +141,7 @@ bool HistoryWriter::compact(uint64_t target) {
       file_->discard_copy();
       throw Error("cannot make " + file_->name() + " smaller: " + error.what() +
                   "; what was recorded until " + seconds_of(last_ns_) +
-                  " is in it. Free space on its disk, or use a larger --max-size");
+                  " is in it. Free space on its disk, or use a larger --max-file");
     }
     size_ = copy.bytes;
     pending_.clear();

@@ -82,6 +82,8 @@ if not SLOW:
 for arguments, words in ((("record", "-p", str(os.getpid())), "-o FILE.mfr"),
                          (("record", "-o", "-", "-p", str(os.getpid())), "-o FILE.mfr"),
                          (("record", "--probes", "alloc,brk", "-o", path("x.mfr"), "-p", "1"), "one of"),
+                         (("record", "--icicle", "-o", path("x.mfr"), "-p", "1"), "--icicle"),
+                         (("record", "--max-file", "1K", "-o", path("x.mfr"), "-p", "1"), "at least 1M"),
                          (("record", "--interval", "0.01", "-o", path("x.mfr"), "-p", "1"), "--interval")):
     refusal = run(*arguments, status=USAGE).stderr
     check(words in refusal, refusal)

@@ -109,7 +109,7 @@ TEST_CASE("stacks that alone exceed the limit end the recording with advice") {
   CHECK(
       error.find("the stacks of the run alone need more than 19.5 KiB; what was recorded until ") !=
       std::string::npos);
-  CHECK(error.find("Use a larger --max-size") != std::string::npos);
+  CHECK(error.find("Use a larger --max-file") != std::string::npos);
   const History read = read_bytes(file.bytes());
   CHECK_FALSE(read.looks.empty());
   CHECK(file.bytes().size() <= 20'000);

@@ -11,7 +11,7 @@
 
 #include "core/error.h"
 
-namespace memflame {
+using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 
 TEST_CASE("a recording is its owner's, and is replaced by its copy") {
   std::string folder = (std::filesystem::temp_directory_path() / "memflame-XXXXXX").string();
@@ -36,5 +36,3 @@ TEST_CASE("a recording is its owner's, and is replaced by its copy") {
   CHECK_THROWS_AS(recording_file("/dev/null", Readers::owner), Error);
   std::filesystem::remove_all(folder);
 }
-
-}  // namespace memflame

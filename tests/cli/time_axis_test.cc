@@ -7,7 +7,8 @@
 
 #include "core/error.h"
 
-namespace memflame {
+using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
+
 namespace {
 
 // Counts the looks that are taken.
@@ -49,4 +50,3 @@ TEST_CASE("without the ages of blocks there are no surveys") {
 }
 
 }  // namespace
-}  // namespace memflame

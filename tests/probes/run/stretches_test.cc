@@ -6,7 +6,8 @@
 #include <algorithm>
 #include <vector>
 
-namespace memflame {
+using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
+
 namespace {
 
 constexpr uint64_t second = 1'000'000'000;
@@ -61,4 +62,3 @@ TEST_CASE("after a week 64 stretches tell the age of a block to two fifths") {
 }
 
 }  // namespace
-}  // namespace memflame

@@ -60,7 +60,7 @@ bool is(const KnownCode& known, std::initializer_list<Expected> rows) {
                     });
 }
 
-Code read_file(const std::string& path) {
+Code read_bytes(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   const std::vector<char> text{std::istreambuf_iterator<char>(in),
                                std::istreambuf_iterator<char>()};
@@ -69,7 +69,7 @@ Code read_file(const std::string& path) {
   return code;
 }
 Code built(const char* name) {
-  Code code = read_file(std::string(UNWIND "/") + name);
+  Code code = read_bytes(std::string(UNWIND "/") + name);
   REQUIRE(!code.empty());
   return code;
 }
@@ -226,7 +226,7 @@ TEST_CASE("by section, or without section headers by PT_DYNAMIC") {
 }
 
 TEST_CASE("this program's own .init") {
-  const Code image = read_file("/proc/self/exe");
+  const Code image = read_bytes("/proc/self/exe");
   const auto elf = ElfImage::open(ImageBytes(image));
   REQUIRE(elf);
   const Elf64_Shdr* init = elf->section(".init");

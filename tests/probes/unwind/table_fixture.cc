@@ -12,7 +12,7 @@
 
 namespace memflame::unwind::fixture {
 
-std::vector<std::byte> read_file(const std::string& path) {
+std::vector<std::byte> read_bytes(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   const std::vector<char> text{std::istreambuf_iterator<char>(in),
                                std::istreambuf_iterator<char>()};
@@ -22,7 +22,7 @@ std::vector<std::byte> read_file(const std::string& path) {
 }
 
 std::vector<std::byte> built(const char* name) {
-  auto bytes = read_file(std::string(UNWIND "/") + name);
+  auto bytes = read_bytes(std::string(UNWIND "/") + name);
   REQUIRE(!bytes.empty());
   return bytes;
 }

@@ -14,7 +14,7 @@
 namespace memflame::unwind::fixture {
 
 // Empty if the file cannot be read.
-std::vector<std::byte> read_file(const std::string& path);
+std::vector<std::byte> read_bytes(const std::string& path);
 std::vector<std::byte> built(const char* name);
 
 template <typename T>

@@ -69,7 +69,7 @@ TEST_CASE("what is not an x86-64 program has neither rows nor segments") {
       at<Elf64_Phdr>(bytes, 64 + i * sizeof(Elf64_Phdr)).p_flags &= ~uint32_t{PF_X};
   }
   CHECK(is_empty(bytes));
-  CHECK(is_empty(read_file("/proc/self/maps")));
+  CHECK(is_empty(read_bytes("/proc/self/maps")));
 }
 
 TEST_CASE("segments at odd places") {

@@ -224,7 +224,7 @@ TEST_CASE("libdw reads the same out of libraries") {
       MESSAGE(name, " is not installed: not compared");
       continue;
     }
-    auto image = read_file(info.dli_fname);
+    auto image = read_bytes(info.dli_fname);
     const Comparison result = compare(image);
     CHECK(result.frames > 10'000);
     CHECK(result.saved > 1'000);
@@ -235,7 +235,7 @@ TEST_CASE("libdw reads the same out of libraries") {
 
 // Rows relative to rbx exist for its resolver of functions.
 TEST_CASE("libdw reads the same out of the dynamic linker") {
-  auto image = read_file("/lib64/ld-linux-x86-64.so.2");
+  auto image = read_bytes("/lib64/ld-linux-x86-64.so.2");
   if (image.empty()) {
     MESSAGE("it is not glibc's: not compared");
     return;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <algorithm>
+#include <array>
 
 #include "collapse/history/table_codec.h"
 
@@ -163,12 +164,13 @@ void TableReader::stacks(ByteReader& in) {
   for (RawStack& stack : rows)
     stack.kernel_pcs = index_in(in, stack.pcs.size() + 1, "a number of frames");
   for (RawStack& stack : rows) {
-    constexpr uint64_t reasons = 1
-#define MEMFLAME_STOP(name, label, remedy) +1
+    constexpr std::array reasons{
+        StopReason::complete,
+#define MEMFLAME_STOP(name, label, remedy) StopReason::name,
 #include "core/stops.def"
 #undef MEMFLAME_STOP
-        ;
-    stack.stop = static_cast<StopReason>(in.number_below(reasons, "a reason to stop"));
+    };
+    stack.stop = reasons.at(in.number_below(reasons.size(), "a reason to stop"));
   }
   for (RawStack& stack : rows) stack.note = texts_.text(in);
   for (RawStack& stack : rows) stack.leaf = texts_.text(in);

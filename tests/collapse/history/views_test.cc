@@ -27,7 +27,7 @@ History small_run() {
   recording.spaces.emplace_back().comm = "server";
   for (uint32_t i = 1; i <= 2; ++i) {
     recording.stacks.emplace_back().space = SpaceId{1};
-    recording.stacks.back().pcs = {{0x1000 * i, false}, {0x5000, true}};
+    recording.stacks.back().pcs = {{uint64_t{0x1000} * i, false}, {0x5000, true}};
     history.tracks.push_back({.stack = RawStackId{i}, .space = SpaceId{1}, .group = {}});
   }
   const auto look = [&](uint64_t time, std::vector<Look::Row> rows) -> Look& {

@@ -164,7 +164,7 @@ TEST_CASE("a full disk is an error, leaves what was written, and may end") {
 
 TEST_CASE("a week fits into the limit") {
   // A look a second for a week is scaled by 1 in 100: looks and limit. A track in twenty changes.
-  constexpr uint64_t week = 7 * 24 * 3600, scale = 100;
+  constexpr uint64_t week = uint64_t{7} * 24 * 3600, scale = 100;
   constexpr uint64_t most = (uint64_t{64} << 20U) / scale;
   MadeUpRun run({.stacks_at_once = 100,
                  .stacks_a_step = 1,

@@ -21,6 +21,7 @@ namespace {
 // A program that sends one record of eight bytes each time it runs.
 UniqueFd sender(int ring) {
   constexpr uint8_t move = BPF_ALU64 | BPF_MOV | BPF_K;
+  // NOLINTBEGIN(misc-redundant-expression): some of the flags are 0, and say what is meant
   const std::array code{
       bpf_insn{BPF_ST | BPF_MEM | BPF_DW, BPF_REG_10, 0, -8, 42},
       bpf_insn{BPF_LD | BPF_DW | BPF_IMM, BPF_REG_1, BPF_PSEUDO_MAP_FD, 0, ring},
@@ -33,6 +34,7 @@ UniqueFd sender(int ring) {
       bpf_insn{move, BPF_REG_0, 0, 0, 0},
       bpf_insn{BPF_JMP | BPF_EXIT, 0, 0, 0, 0},
   };
+  // NOLINTEND(misc-redundant-expression)
   return UniqueFd(::bpf_prog_load(BPF_PROG_TYPE_SOCKET_FILTER, "sender", "GPL", code.data(),
                                   code.size(), nullptr));
 }

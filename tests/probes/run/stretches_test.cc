@@ -47,7 +47,7 @@ TEST_CASE("a stretch is never divided: starts only go away") {
 
 TEST_CASE("after a week 64 stretches tell the age of a block to two fifths") {
   BirthStretches stretches;
-  const uint64_t week = 7 * 24 * 3600;
+  const uint64_t week = uint64_t{7} * 24 * 3600;
   for (uint64_t time = 1; time <= week; ++time) stretches.begin(time * second);
   const auto starts = stretches.starts();
   CHECK(starts.size() == most_stretches);

@@ -49,7 +49,7 @@ po::options_description measure_options(const Probe& probe, std::span<const Opti
   return options;
 }
 
-// Of a command that does not draw.
+// The options of a command that does not draw.
 po::options_description file_options() {
   po::options_description options("Output");
   options.add_options()("output,o", po::value<std::string>()->value_name("FILE"), "write to FILE");

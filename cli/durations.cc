@@ -5,6 +5,8 @@
 #include <cmath>
 #include <system_error>
 
+#include "core/error.h"
+
 namespace memflame {
 
 std::optional<double> seconds_of_unit(char letter) {
@@ -44,6 +46,28 @@ std::optional<double> parse_duration(std::string_view text) {
     seconds += number * *unit;
   }
   return seconds;
+}
+
+TimeStretch parse_stretch(const std::string& text) {
+  constexpr double most_seconds = 1e9;
+  const auto refuse = [&] {
+    throw Error("--between '" + text +
+                    "': expected two times since the run began, like 90..5m or 1h..2h; either may "
+                    "be left out",
+                ExitCode::usage);
+  };
+  const size_t dots = text.find("..");
+  if (dots == std::string::npos) refuse();
+  const auto side = [&](std::string_view time) {
+    if (time.empty()) return std::optional<double>{};
+    const std::optional<double> seconds = parse_duration(time);
+    if (!seconds || *seconds > most_seconds) refuse();
+    return seconds;
+  };
+  const std::string_view whole = text;
+  const TimeStretch stretch{side(whole.substr(0, dots)), side(whole.substr(dots + 2))};
+  if (stretch.until && stretch.from.value_or(0) > *stretch.until) refuse();
+  return stretch;
 }
 
 }  // namespace memflame

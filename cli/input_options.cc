@@ -39,12 +39,11 @@ WhichSnapshot snapshot_of(const std::string& text) {
           .second = number_of(std::string_view(text).substr(dots + 2), text)};
 }
 
-uint64_t time_of(std::string_view text, const char* option, const std::string& whole) {
+uint64_t time_of(const std::string& text) {
   constexpr double most_seconds = 1e9;
   const std::optional<double> seconds = parse_duration(text);
   if (!seconds || *seconds > most_seconds)
-    throw Error(std::string(option) + " '" + whole +
-                    "': expected a time since the run began, like 90, 1m30s or 2h",
+    throw Error("--at '" + text + "': expected a time since the run began, like 90, 1m30s or 2h",
                 ExitCode::usage);
   return static_cast<uint64_t>(*seconds * 1e9);
 }
@@ -59,12 +58,12 @@ HistoryRange range_of(const po::variables_map& values, size_t which) {
   take(values, "view", view);
   if (!at.empty() && !between.empty())
     throw Error("--at and --between are mutually exclusive", ExitCode::usage);
-  if (which < at.size()) range.at_ns = time_of(at[which], "--at", at[which]);
-  if (const size_t dots = between.find(".."); dots != std::string::npos) {
-    range.from_ns = time_of(std::string_view(between).substr(0, dots), "--between", between);
-    range.until_ns = time_of(std::string_view(between).substr(dots + 2), "--between", between);
-  } else if (!between.empty()) {
-    throw Error("--between takes two times, T..T, not '" + between + "'", ExitCode::usage);
+  if (which < at.size()) range.at_ns = time_of(at[which]);
+  if (!between.empty()) {
+    const TimeStretch stretch = parse_stretch(between);
+    const auto ns = [](double seconds) { return static_cast<uint64_t>(seconds * 1e9); };
+    range.from_ns = ns(stretch.from.value_or(0));
+    if (stretch.until) range.until_ns = ns(*stretch.until);
   }
   if (!view.empty() && !parse_view(view, range.view))
     throw Error("--view takes live, total, growth or survivors, not '" + view + "'",

@@ -13,10 +13,8 @@
 #include "cli/options.h"
 #include "cli/output_file.h"
 #include "collapse/fold.h"
-#include "collapse/history/reader.h"
-#include "collapse/symbolize/symbolize.h"
+#include "collapse/history/named.h"
 #include "core/error.h"
-#include "probes/run/memory_plan.h"
 
 namespace po = boost::program_options;
 
@@ -49,20 +47,28 @@ std::vector<Judged> judged(const Ledger& ledger, LeaksOrder order) {
   return stacks;
 }
 
-// Names the first stacks, which the report shows.
+// Describes the first stacks, which the report shows. All are folded, as fold() counts those that
+// are cut.
 std::vector<ReportedStack> described(const History& history, const std::vector<Judged>& stacks,
-                                     size_t most, bool all_frames) {
+                                     size_t most, bool all_frames, Losses& losses) {
+  const BlockColumns columns = *block_columns(history.recording.types);
   Recording chosen = history.recording;
   chosen.sums.clear();
-  for (size_t i = 0; i < std::min(most, stacks.size()); ++i) {
-    const Track& track = history.tracks[stacks[i].verdict.track.index];
-    chosen.sums.push_back(
-        {track.stack, track.group, std::vector<int64_t>(chosen.types.size(), 1), 1});
+  for (const Judged& stack : stacks) {
+    const Track& track = history.tracks[stack.verdict.track.index];
+    Aggregate& sum = chosen.sums.emplace_back();
+    sum.stack = track.stack;
+    sum.group = track.group;
+    sum.values.resize(chosen.types.size());
+    sum.values[columns.live] = stack.live.bytes;
+    sum.values[columns.live_count] = stack.live.blocks;
+    sum.events = stack.live.blocks;
   }
   std::vector<StackId> folded;
   const Profile profile = fold(chosen, {.pid = false, .lines = true}, &folded);
+  losses = profile.losses;
   std::vector<ReportedStack> reported;
-  for (size_t i = 0; i < folded.size(); ++i) {
+  for (size_t i = 0; i < std::min(most, folded.size()); ++i) {
     const Track& track = history.tracks[stacks[i].verdict.track.index];
     ReportedStack& stack = reported.emplace_back();
     stack.amount = stacks[i].live;
@@ -79,13 +85,7 @@ History read_named(const std::string& path) {
   if (!is_history(source.head()))
     throw Error(path + " is not a recording of memflame record: --from takes FILE.mfr",
                 ExitCode::failure);
-  RecordingState state;
-  History history = read_history(source, state);
-  if (!state.has_names)
-    symbolize(history.recording, {.debug_servers = false,
-                                  .kallsyms_path = state.is_this_boot ? "/proc/kallsyms" : "",
-                                  .memory_bytes = free_memory()});
-  return history;
+  return read_named_history(source);
 }
 
 Report report_on(const History& history, const std::string& path, const po::variables_map& values) {
@@ -107,7 +107,6 @@ Report report_on(const History& history, const std::string& path, const po::vari
   report.order = in_words(order);
   report.stacks = stacks.size();
   report.sampling = history.recording.meta.sampling;
-  report.losses = history.recording.losses;
   report.notes = history.recording.meta.notes;
   JudgedStacks counts;
   for (const Judged& stack : stacks) {
@@ -116,7 +115,7 @@ Report report_on(const History& history, const std::string& path, const po::vari
   }
   report.old = report.live;
   report.verdicts = in_words(counts);
-  report.top = described(history, stacks, top, values["verbose"].as<bool>());
+  report.top = described(history, stacks, top, values["verbose"].as<bool>(), report.losses);
   return report;
 }
 

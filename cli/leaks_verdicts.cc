@@ -86,6 +86,9 @@ std::string in_words(const JudgedStacks& stacks) {
     text += " " + iec_bytes(static_cast<int64_t>(stacks.leaked_per_second)) + "/s";
   if (stacks.unsure != 0)
     text += ", " + count(stacks.unsure, " cannot be told yet", " cannot be told yet");
+  if (stacks.too_small != 0)
+    text +=
+        ", " + count(stacks.too_small, " small one was not judged", " small ones were not judged");
   return text;
 }
 
@@ -118,6 +121,7 @@ JudgedStacks LeaksVerdicts::ranked(const LiveRun& run, const Snapshot& snapshot,
   for (const LiveStack& stack : snapshot.stacks)
     if (is_old(stack)) stacks.push_back({&stack, std::nullopt});
   if (is_on_) {
+    if (stacks.size() > most_judged) result.too_small = stacks.size() - most_judged;
     keep_first(stacks, std::max(most, most_judged),
                order == LeaksOrder::count ? LeaksOrder::count : LeaksOrder::size);
     for (size_t i = 0; i < std::min(stacks.size(), most_judged); ++i) {

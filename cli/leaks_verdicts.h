@@ -34,6 +34,7 @@ struct JudgedStacks {
   std::vector<JudgedStack> shown;  // in order
   // Counts of all that were judged, also those that are not shown.
   size_t judged = 0, leaks = 0, unsure = 0;
+  size_t too_small = 0;          // not judged: the others are larger
   double leaked_per_second = 0;  // bytes
 
   void count(const Verdict& verdict);

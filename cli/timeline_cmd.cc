@@ -13,7 +13,7 @@
 #include "cli/options.h"
 #include "cli/output_file.h"
 #include "cli/written_profile.h"
-#include "collapse/history/reader.h"
+#include "collapse/history/named.h"
 #include "collapse/history/timeline.h"
 #include "collapse/source.h"
 #include "core/error.h"
@@ -57,31 +57,14 @@ TimelineShow timeline_show(const po::variables_map& values) {
   throw Error("--show takes " + known + ", not '" + text + "'", ExitCode::usage);
 }
 
-[[noreturn]] void refuse_between(const std::string& text) {
-  throw Error(
-      "--between '" + text +
-          "': expected FROM..TO in seconds since the recording began, or with s, m, h or d, "
-          "as in --between 90..5m; either side may be left out",
-      ExitCode::usage);
-}
-
-// `standard` if there is nothing.
-double time_since_start(const std::string& text, double standard, const std::string& whole) {
-  if (text.empty()) return standard;
-  const std::optional<double> seconds = parse_duration(text);
-  if (!seconds) refuse_between(whole);
-  return *seconds;
-}
-
 std::optional<TimeRange> range_between(const po::variables_map& values) {
   if (values.count("between") == 0) return std::nullopt;
   const auto text = values["between"].as<std::string>();
-  const size_t dots = text.find("..");
-  if (dots == std::string::npos) refuse_between(text);
-  const TimeRange range{
-      time_since_start(text.substr(0, dots), 0, text),
-      time_since_start(text.substr(dots + 2), std::numeric_limits<double>::infinity(), text)};
-  if (!(range.from < range.to)) refuse_between(text);
+  const TimeStretch stretch = parse_stretch(text);
+  const TimeRange range{stretch.from.value_or(0),
+                        stretch.until.value_or(std::numeric_limits<double>::infinity())};
+  if (!(range.from < range.to))
+    throw Error("--between '" + text + "': no time lies between", ExitCode::usage);
   return range;
 }
 
@@ -216,7 +199,7 @@ int run_timeline(const Arguments& arguments) {
   require_writable(path);
 
   Source source = Source::open(values["input"].as<std::vector<std::string>>().front());
-  Timeline timeline = timeline_of(read_history(source), options);
+  Timeline timeline = timeline_of(read_named_history(source), options);
   timeline.meta.command = without_secrets(timeline.meta.command);
   if (values["anonymise"].as<bool>()) {
     timeline.meta.command.clear();

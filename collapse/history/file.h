@@ -3,7 +3,6 @@
 // followed; the writer only needs descriptors.
 #pragma once
 
-#include <memory>
 #include <string>
 
 namespace memflame {
@@ -26,9 +25,5 @@ class HistoryFile {
   // Removes the second file if there is one.
   virtual void discard_copy() noexcept = 0;
 };
-
-// A file with that name, which only its owner can read: it has names of processes and their command
-// lines. An existing file is replaced. The second one is "PATH.tmp".
-std::unique_ptr<HistoryFile> history_file(const std::string& path);
 
 }  // namespace memflame

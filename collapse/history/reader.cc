@@ -206,6 +206,8 @@ class HistoryReader {
     } else if (!ended_) {
       note(end + ": it was not finished");
     }
+    // A run writes its losses when it ends.
+    if (!ended_) note("what the run had lost until then is not known");
   }
 
   void note_left_out() {

@@ -285,7 +285,7 @@ def recordings():
     equal("two times of a recording", (before, after), (sums["2"], sums["1m"]))
     collapse(RECORDING, "--between", "0..3s", "--view", "survivors")
     refused(USAGE, "--at takes one time here", RECORDING, "--at", "1", "--at", "2")
-    refused(USAGE, "--between takes two times", RECORDING, "--between", "5")
+    refused(USAGE, "expected two times", RECORDING, "--between", "5")
     refused(USAGE, "mutually exclusive", RECORDING, "--between", "1..2", "--at", "1")
     refused(USAGE, "--at goes with memflame-recording, but this is folded", "a.folded", "--at", "1")
     refused(USAGE, "--view goes with memflame-recording", "a.folded", "--view", "live")

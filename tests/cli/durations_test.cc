@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include "core/error.h"
+
 using memflame::parse_duration;
 
 TEST_CASE("lengths of time") {
@@ -17,4 +19,13 @@ TEST_CASE("lengths of time") {
     CAPTURE(text);
     CHECK_FALSE(parse_duration(text));
   }
+}
+
+TEST_CASE("either side of a stretch of time may be left out") {
+  CHECK(memflame::parse_stretch("90..5m").from == 90);
+  CHECK(memflame::parse_stretch("90..5m").until == 300);
+  CHECK_FALSE(memflame::parse_stretch("..5m").from);
+  CHECK_FALSE(memflame::parse_stretch("1h..").until);
+  for (const char* text : {"5", "a..b", "5m..90", "1..2..3", "-1..2", "0..1e300"})
+    CHECK_THROWS_AS(memflame::parse_stretch(text), memflame::Error);
 }

@@ -63,7 +63,13 @@ target.end()
 profile = drawn(memflame.output)
 profile.compare(truth["functions"], columns=profile.columns)
 with open(profile.file, encoding="utf-8") as stream:
-    check("not finished" in stream.read(), "the picture says that the recording was not finished")
+    text = stream.read()
+    check("not finished" in text, "the picture says that the recording was not finished")
+    check("lost until then is not known" in text, "and that its losses are not known")
+for command in (("timeline", "--format", "json"), ("leaks", "--from")):
+    shown = run(*command, memflame.output).stdout
+    check("not finished" in shown and any(name in shown for name in truth["functions"]),
+          f"{command} has names: {shown}")
 
 # What the server leaves when it ends is a leak, with the share of the blocks that never came back.
 if not SLOW:

@@ -2,30 +2,24 @@
 // Recordings of memflame: the figures of one instant or stretch of time, as ReadOptions::history
 // says. The file's own names are used; if the run was not finished, its addresses are named with
 // the files of this machine.
-#include <algorithm>
 #include <string>
 
 #include "collapse/fold.h"
+#include "collapse/history/named.h"
 #include "collapse/history/reader.h"
 #include "collapse/history/views.h"
 #include "collapse/input.h"
-#include "collapse/inputs/addresses.h"
-#include "collapse/symbolize/symbolize.h"
 #include "core/error.h"
 
 namespace memflame {
 namespace {
 
-void name(Recording& recording, bool is_this_boot, const ReadOptions& options) {
+SymbolSources sources_of(const ReadOptions& options) {
   SymbolSources sources;
   sources.files = sources.debug_servers = options.symbols;
   sources.code = options.code;
-  if (!options.symbols || !is_this_boot) sources.kallsyms_path.clear();
-  Places places = find_places(recording);
-  if (!places.kernel.empty() && !is_this_boot && options.symbols)
-    recording.meta.notes.emplace_back(
-        "kernel names unknown: the system was started anew since the recording");
-  symbolize(recording, std::move(places), sources);
+  if (!options.symbols) sources.kallsyms_path.clear();
+  return sources;
 }
 
 }  // namespace
@@ -44,7 +38,7 @@ Profile read_recording(Source& source, const ReadOptions& options) {
   } catch (const Error& error) {
     throw Error(source.name() + ": " + error.what(), error.exit_code);
   }
-  if (!state.has_names) name(recording, state.is_this_boot, options);
+  name_recording(recording, state, sources_of(options));
   if (!options.comm)
     for (RawStack& stack : recording.stacks) stack.space = {};
   return fold(recording, {.pid = options.pid, .lines = options.lines, .code = options.code});

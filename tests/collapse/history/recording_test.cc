@@ -175,7 +175,8 @@ TEST_CASE("a recording that was not finished says so") {
   const History read = read_bytes(bytes, state);
   CHECK(read.looks == run.history().looks);
   CHECK(read.recording.meta.notes ==
-        std::vector<std::string>{"the recording ends after 12.0 s: it was not finished"});
+        std::vector<std::string>{"the recording ends after 12.0 s: it was not finished",
+                                 "what the run had lost until then is not known"});
   CHECK(state.is_cut);
   CHECK(read.recording.frames.empty());
 }

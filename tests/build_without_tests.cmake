@@ -2,7 +2,7 @@
 # Without tests (BUILD_TESTING=OFF) nothing is looked for that only tests need, none of their programs is
 # built, and warnings are not errors. Configures SOURCE in SCRATCH and builds nothing:
 #   cmake -DSOURCE=… -DSCRATCH=… -DC_COMPILER=… -DCXX_COMPILER=… -P build_without_tests.cmake
-set(of_tests doctest_DIR MEMFLAME_PYTHON MEMFLAME_LLD MEMFLAME_MUSL_GCC MEMFLAME_NODE GNU_NM LLD)
+set(of_tests doctest_DIR MEMFLAME_PYTHON MEMFLAME_LLD MEMFLAME_MUSL_GCC MEMFLAME_NODE GNU_NM LLD GXX)
 file(REMOVE_RECURSE ${SCRATCH})
 execute_process(
   COMMAND ${CMAKE_COMMAND} -S ${SOURCE} -B ${SCRATCH} -G Ninja -DBUILD_TESTING=OFF

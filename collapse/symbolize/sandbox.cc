@@ -28,18 +28,10 @@
 #error "the filter of system calls is for x86-64"
 #endif
 
-#ifdef __SANITIZE_ADDRESS__
-#define MEMFLAME_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define MEMFLAME_ASAN 1
-#endif
-#endif
-
 namespace memflame {
 namespace {
 
-#ifdef MEMFLAME_ASAN
+#ifdef MEMFLAME_SANITIZED  // by CMakeLists.txt
 constexpr bool sanitized = true;
 #else
 constexpr bool sanitized = false;

@@ -4,7 +4,7 @@
 #   tests/perf_map_fuzz -max_total_time=3600
 # Nothing else is built with them: the libraries that they link are instrumented.
 add_custom_target(fuzzers)
-set(fuzz_flags -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all)
+set(fuzz_flags -DMEMFLAME_SANITIZED -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all)
 foreach(library core unwind allocators probes collapse render)
   target_compile_options(memflame_${library} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${fuzz_flags}>")
 endforeach()

@@ -9,7 +9,7 @@ namespace memflame {
 
 // A tenth where sanitizers make everything ten times as slow.
 constexpr size_t scaled(size_t size) {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef MEMFLAME_SANITIZED
   return size / 10;
 #else
   return size;

@@ -24,7 +24,7 @@ using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef MEMFLAME_SANITIZED
 constexpr bool has_filter = false;
 #else
 constexpr bool has_filter = true;

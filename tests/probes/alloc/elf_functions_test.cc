@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <link.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -30,7 +31,8 @@ TEST_CASE("the offset found for a function is where its code lies in the file") 
 TEST_CASE("a file that only calls a function does not define it") {
   const UniqueFd self(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
   CHECK(elf_class(self.get()) == ElfClass::x86_64);
-  CHECK(find_functions(self.get(), {"pread", "pread64"}).empty());
+  REQUIRE(::sched_yield() == 0);
+  CHECK(find_functions(self.get(), {"sched_yield"}).empty());
   CHECK(find_functions(self.get(), {"main"}).size() == 1);
 }
 

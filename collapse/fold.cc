@@ -124,10 +124,9 @@ class Folder {
     for (const Aggregate& sum : recording_.sums) {
       if (sum.stack.index >= recording_.stacks.size())
         throw Error("the recording is damaged: a value belongs to a stack that is not in it");
-      if (stack_of_sum != nullptr)
-        stack_of_sum->push_back(add(sum));
-      else if (has_values(sum))
-        add(sum);
+      const bool all = stack_of_sum != nullptr && !options_.only_values;
+      const StackId stack = all || has_values(sum) ? add(sum) : StackId{};
+      if (stack_of_sum != nullptr) stack_of_sum->push_back(stack);
     }
     for (const Candidate& candidate : recording_.candidates)
       profile_.findings.push_back({.kind = candidate.kind,

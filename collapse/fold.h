@@ -21,6 +21,8 @@ struct FoldOptions {
   // For recordings of other tools: the groups of the sums are the roots, processes get no frame of
   // their own, and stacks keep the tool's length even if a frame is in no known code.
   bool as_recorded = false;
+  // `stack_of_sum` has none for sums whose values are all 0, and their cuts are not counted.
+  bool only_values = false;
 };
 
 // Needs symbolize() to have run. The profile holds every value of recording.sums, so the totals of

@@ -58,6 +58,7 @@ struct ReadOptions {
 
   WhichSnapshot snapshot{};
   HistoryRange history{};         // recordings of memflame: which time
+  bool verdicts = false;          // and whether to judge their stacks: Profile::marks
   bool refuse_truncated = false;  // a last stack that ends in the middle: refuse it, or keep it
   // The exact output of FlameGraph's collapsers, with their losses. The options have their names.
   bool compat = false;

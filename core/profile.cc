@@ -268,6 +268,7 @@ void merge(Profile& into, const Profile& from) {
     }
     into.add(stack_of[stack.index], row);
   }
+  into.marks.clear();
   into.losses.add(from.losses);
   merge_meta(into.meta, from.meta);
 }

@@ -11,6 +11,7 @@
 
 #include "core/losses.h"
 #include "core/stack.h"
+#include "core/stack_mark.h"
 
 namespace memflame {
 
@@ -23,6 +24,7 @@ bool parse_unit(std::string_view text, Unit& unit);  // false if it is not one o
 
 inline constexpr size_t no_column = SIZE_MAX;
 inline constexpr size_t max_columns = 1024;
+inline constexpr size_t max_marks = 100;
 
 struct ValueType {
   std::string name;  // "live", "grown", "gained", …: the word after --value
@@ -85,6 +87,7 @@ class Profile {
   size_t shown = 0;
 
   std::vector<Finding> findings;
+  std::vector<StackMark> marks;  // verdicts on stacks, the most wrong first; at most max_marks
 
   // Adds a frame on top of `caller`, interning the names.
   StackId push(StackId caller, std::string_view function, FrameKind kind = FrameKind::user,
@@ -159,7 +162,7 @@ Frame frame_from(Profile& into, const Profile& from, FrameId frame);
 
 // Appends all stacks of `from` to `into`. Columns with the same name add up and must have one unit,
 // other columns are added; both must have the shown column. Throws Error otherwise. Titles and
-// notes of `from` that `into` lacks are added to it.
+// notes of `from` that `into` lacks are added to it. There are no verdicts: each is about one run.
 void merge(Profile& into, const Profile& from);
 
 }  // namespace memflame

@@ -57,6 +57,9 @@ Profile with_stacks(Profile from, Moved moved, std::string_view option, std::str
       const StackId old = finding.*stack;
       finding.*stack = is_dropped(old) ? StackId{} : moved.place[old.index];
     }
+  into.marks = moved_marks(from.marks, [&](StackId stack) {
+    return is_dropped(stack) ? StackId{} : moved.place[stack.index];
+  });
   if (dropped != 0) into.meta.notes.push_back(note(into, option, dropped, sum));
   return into;
 }
@@ -105,6 +108,7 @@ Profile compacted(const Profile& from) {
   for (const StackId stack : from.touched()) needed[stack.index] = true;
   for (const Finding& finding : from.findings)
     for (StackId Finding::*stack : finding_stacks) needed[(finding.*stack).index] = true;
+  for (const StackMark& mark : from.marks) needed[mark.stack.index] = true;
   for (uint32_t i = static_cast<uint32_t>(needed.size()) - 1; i > 0; --i)
     if (needed[i]) needed[from.stacks[StackId{i}].caller.index] = true;
 
@@ -123,6 +127,7 @@ Profile compacted(const Profile& from) {
   for (Finding& finding : into.findings)
     for (StackId Finding::*stack : finding_stacks)
       finding.*stack = stack_of[(finding.*stack).index];
+  into.marks = moved_marks(from.marks, [&](StackId stack) { return stack_of[stack.index]; });
   return into;
 }
 

@@ -36,6 +36,10 @@ class Ledger {
   // makes a leak, whatever the others do.
   std::optional<Verdict> verdict(std::span<const TrackId> tracks,
                                  const VerdictOptions& options) const;
+  // As of the latest row; 0 if the track never had a block.
+  int64_t live_bytes(TrackId track) const {
+    return track.index < records_.size() ? records_[track.index].live_bytes : 0;
+  }
 
  private:
   void start_bin(uint64_t time_ns);

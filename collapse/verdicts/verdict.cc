@@ -101,24 +101,6 @@ std::string return_in_words(const Verdict& verdict) {
 
 }  // namespace
 
-std::string_view name(VerdictKind kind) {
-  switch (kind) {
-    case VerdictKind::leak:
-      return "leak";
-    case VerdictKind::cannot_tell:
-      return "cannot tell yet";
-    case VerdictKind::cache:
-      return "cache or pool";
-    case VerdictKind::kept:
-      return "kept";
-    case VerdictKind::freed_at_end:
-      return "freed at the end";
-    case VerdictKind::comes_back:
-      return "comes back";
-  }
-  return "";
-}
-
 std::string_view name(GrowthClass growth) {
   switch (growth) {
     case GrowthClass::none:

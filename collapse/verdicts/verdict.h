@@ -9,20 +9,10 @@
 #include "collapse/verdicts/leak_factor.h"
 #include "collapse/verdicts/rate.h"
 #include "core/history.h"
+#include "core/stack_mark.h"
 
 namespace memflame {
 
-// The most wrong first.
-enum class VerdictKind : uint8_t {
-  leak,          // blocks that never come back; or an ended process left them
-  cannot_tell,   // it may be a leak: wait_s says when to look again
-  cache,         // full; old blocks are replaced by new ones
-  kept,          // blocks stay, but no more have come since since_s
-  freed_at_end,  // all that was kept was freed at the end of the run or of the process
-  comes_back,    // everything is freed after a while
-};
-
-std::string_view name(VerdictKind kind);    // "leak", "cannot tell yet", …
 std::string_view name(GrowthClass growth);  // "linear", …; "" for none
 
 struct VerdictOptions {

@@ -4,6 +4,9 @@
 // variances.
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "collapse/input.h"
 #include "collapse/inputs/folded/marked_names.h"
@@ -23,6 +26,7 @@ enum JsonPlace : uint8_t {
   in_frame_places,
   in_values,
   in_errors,
+  in_verdict,
 };
 
 constexpr std::array json_steps{
@@ -36,6 +40,7 @@ constexpr std::array json_steps{
     JsonStep{in_stack, "frames", in_frames},
     JsonStep{in_stack, "values", in_values},
     JsonStep{in_stack, "self_error", in_errors},
+    JsonStep{in_stack, "verdict", in_verdict},
     JsonStep{MemflameFacts::document, "reconciliation", MemflameFacts::reconciliation},
     JsonStep{MemflameFacts::reconciliation, "", MemflameFacts::check},
     JsonStep{MemflameFacts::document, "notes", MemflameFacts::notes},
@@ -55,6 +60,9 @@ class JsonReader : public MemflameFacts {
     if (format_ != "memflame-profile") source_.fail("it is not a profile of memflame's");
     if (columns_ == 0) source_.fail("it does not say what its values are");
     if (shown_ < columns_) profile_.shown = shown_;
+    std::stable_sort(verdicts_.begin(), verdicts_.end(),
+                     [](const Ranked& a, const Ranked& b) { return a.rank < b.rank; });
+    for (Ranked& one : verdicts_) profile_.marks.push_back(std::move(one.mark));
     issues_.finish(profile_);
     return std::move(profile_);
   }
@@ -63,6 +71,7 @@ class JsonReader : public MemflameFacts {
     MemflameFacts::begin(place, key);
     if (place == place_row) places_.emplace_back();
     if (place == in_stack) begin_stack();
+    if (place == in_verdict) verdict_.emplace();
   }
 
   void end(uint8_t place) override {
@@ -79,6 +88,7 @@ class JsonReader : public MemflameFacts {
     if (place == document && key == "format") format_ = text;
     if (place == in_frames) frames_.push_back(text);
     if (place == place_row) place_text(key, text);
+    if (place == in_verdict) verdict_text(key, text);
   }
 
   void number(uint8_t place, std::string_view key, const JsonNumber& number) override {
@@ -88,6 +98,7 @@ class JsonReader : public MemflameFacts {
     if (place == place_row && key == "line" && lines_)
       places_.back().line =
           static_cast<uint32_t>(std::clamp<int64_t>(whole(number), 0, UINT32_MAX));
+    if (place == in_verdict) verdict_number(key, number);
     if (place == in_errors) errors_.push_back(whole(number, error_decimals));
     if (place == document && key == "shown") shown_ = static_cast<size_t>(whole(number));
   }
@@ -100,7 +111,23 @@ class JsonReader : public MemflameFacts {
     if (key == "file" && lines_) place.file = profile_.strings.intern(text);
   }
 
+  void verdict_text(std::string_view key, std::string_view text) {
+    StackMark& mark = verdict_->mark;
+    if (key == "kind" && !parse_verdict(text, mark.kind))
+      issues_.add("an unknown verdict", 0, text);
+    if (key == "text") mark.sentence = text;
+    if (key == "label") mark.label = text;
+  }
+
+  void verdict_number(std::string_view key, const JsonNumber& number) {
+    if (key == "rank") verdict_->rank = whole(number);
+    if (key == "marked") verdict_->mark.is_drawn = whole(number) != 0;
+    if (key == "bytes_per_second")
+      verdict_->mark.bytes_per_second = static_cast<double>(whole(number));
+  }
+
   void begin_stack() {
+    verdict_.reset();
     frames_.clear();
     frame_places_.clear();
     values_.clear();
@@ -139,7 +166,11 @@ class JsonReader : public MemflameFacts {
     }
     try {
       add_variances();
-      profile_.add(pushed_stack(), values_);
+      const StackId stack = pushed_stack();
+      profile_.add(stack, values_);
+      if (!verdict_ || verdicts_.size() >= max_marks) return;
+      verdict_->mark.stack = stack;
+      verdicts_.push_back(std::move(*verdict_));
     } catch (const Error& error) {
       source_.fail(error.what());
     }
@@ -164,6 +195,11 @@ class JsonReader : public MemflameFacts {
     }
   }
 
+  struct Ranked {
+    int64_t rank = 0;
+    StackMark mark;
+  };
+
   const bool lines_;
   std::string format_;
   size_t columns_ = 0;  // of values
@@ -171,6 +207,8 @@ class JsonReader : public MemflameFacts {
   std::vector<Frame> places_;  // without functions
   std::vector<std::string> frames_;
   std::vector<int64_t> frame_places_, values_, errors_;
+  std::optional<Ranked> verdict_;  // of the stack that is being read
+  std::vector<Ranked> verdicts_;
 };
 
 }  // namespace

@@ -2,13 +2,16 @@
 // Recordings of memflame: the figures of one instant or stretch of time, as ReadOptions::history
 // says. The file's own names are used; if the run was not finished, its addresses are named with
 // the files of this machine.
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "collapse/fold.h"
 #include "collapse/history/named.h"
 #include "collapse/history/reader.h"
 #include "collapse/history/views.h"
 #include "collapse/input.h"
+#include "collapse/verdicts/marks.h"
 #include "core/error.h"
 
 namespace memflame {
@@ -33,15 +36,26 @@ Profile read_recording(Source& source, const ReadOptions& options) {
     source.fail(history.recording.meta.notes.empty() ? "it was not finished"
                                                      : history.recording.meta.notes.front());
   Recording recording;
+  std::optional<JudgedRun> judged;
+  if (options.verdicts) judged = judged_run(history, options.history);
   try {
     recording = recording_at(std::move(history), options.history);
   } catch (const Error& error) {
     throw Error(source.name() + ": " + error.what(), error.exit_code);
   }
   name_recording(recording, state, sources_of(options));
-  if (!options.comm)
+  if (!options.comm) {
     for (RawStack& stack : recording.stacks) stack.space = {};
-  return fold(recording, {.pid = options.pid, .lines = options.lines, .code = options.code});
+    if (judged)
+      for (RawStack& stack : judged->stacks) stack.space = {};
+  }
+  std::vector<StackId> stacks;
+  Profile profile =
+      fold(recording,
+           {.pid = options.pid, .lines = options.lines, .code = options.code, .only_values = true},
+           &stacks);
+  if (judged) profile.marks = marks_of(*judged, recording, profile, stacks);
+  return profile;
 }
 
 }  // namespace memflame

@@ -45,6 +45,9 @@ inline constexpr std::array width_words{
     RenderWord<WidthOf>{"before", WidthOf::before}, RenderWord<WidthOf>{"sum", WidthOf::both},
     RenderWord<WidthOf>{"delta", WidthOf::change},  RenderWord<WidthOf>{"size", WidthOf::size}};
 
+inline constexpr std::array verdict_words{RenderWord<bool>{"on", true},
+                                          RenderWord<bool>{"off", false}};
+
 // "" for a value without a word.
 template <class T>
 constexpr std::string_view word_for(std::span<const RenderWord<T>> words, T value) {
@@ -85,6 +88,7 @@ struct RenderOptions {
   Elide elide = Elide::right;
   bool negate = false;    // swap the colours of growth and shrinkage
   bool fragment = false;  // to embed in a page, not a file of its own
+  bool verdicts = true;   // point out what leaks, where that is known
   // Folded text:
   bool header = true;       // comment lines with unit, origin and losses
   bool marks = true;        // "_[k]" after names of kernel functions and the like

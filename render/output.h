@@ -33,7 +33,9 @@ enum Holds : uint32_t {
   notes = 256,     // title, notes and losses
   marks = 512,     // a function whose own name ends in a mark of folded text
   everything = 1023,
-  code = 1024,  // addresses in files
+  // What not every profile has, and nobody expects of a format:
+  code = 1024,      // addresses in files
+  verdicts = 2048,  // on stacks
 };
 
 struct Output {

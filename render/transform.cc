@@ -66,6 +66,7 @@ Profile emptied(Profile& profile) {
   out.types = profile.types;
   out.shown = profile.shown;
   out.findings = std::move(profile.findings);
+  out.marks = std::move(profile.marks);
   if (profile.in_order()) out.keep_order();
   return out;
 }
@@ -108,6 +109,7 @@ Profile reversed(Profile profile) {
     for (StackId Finding::*stack :
          {&Finding::freeing, &Finding::allocating, &Finding::first_freeing})
       finding.*stack = turned(finding.*stack);
+  out.marks = moved_marks(out.marks, turned);
   out.meta.notes.emplace_back("callers first: functions lie on what they call");
   return out;
 }
@@ -130,6 +132,7 @@ Profile without_source_folders(Profile profile) {
     for (StackId Finding::*stack :
          {&Finding::freeing, &Finding::allocating, &Finding::first_freeing})
       finding.*stack = places[(finding.*stack).index];
+  out.marks = moved_marks(out.marks, [&](StackId stack) { return places[stack.index]; });
   return out;
 }
 

@@ -86,6 +86,7 @@ Profile by_function(const Profile& profile) {
     for (StackId Finding::*stack :
          {&Finding::freeing, &Finding::allocating, &Finding::first_freeing})
       finding.*stack = place[(finding.*stack).index];
+  out.marks = moved_marks(profile.marks, [&](StackId stack) { return place[stack.index]; });
   return out;
 }
 

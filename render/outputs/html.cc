@@ -4,6 +4,7 @@
 // that a policy can name them (docs/pictures.md). Foreign text (names, titles, notes) is text, or
 // JSON and base64 in elements that no browser runs.
 #include <array>
+#include <utility>
 
 #include "core/difference.h"
 #include "core/error.h"
@@ -13,6 +14,7 @@
 #include "render/picture/caption.h"
 #include "render/picture/data_block.h"
 #include "render/picture/layout.h"
+#include "render/picture/leak_paths.h"
 #include "render/picture/legend.h"
 
 namespace memflame {
@@ -32,6 +34,8 @@ constexpr std::string_view paragraph(Tone tone) {
       return "<p>";
     case Tone::warning:
       return "<p class=\"warning\">";
+    case Tone::leak:
+      return "<p class=\"leak\">";
     case Tone::detail:
       break;
   }
@@ -77,7 +81,9 @@ std::string head(const DataSource& source, const FrameTree& tree, const std::str
   append_legend(
       out, "owners",
       owner_legend(profile, source.palette, owner_shares(profile, width_of(profile, width))));
-  append_legend(out, "colours", legend(profile, source.palette, tree.frame, by_change));
+  std::vector<LegendEntry> colours = legend(profile, source.palette, tree.frame, by_change);
+  for (LegendEntry& entry : leak_legend(profile)) colours.push_back(std::move(entry));
+  append_legend(out, "colours", colours);
   out += "</header>\n";
   return out;
 }

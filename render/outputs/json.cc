@@ -143,9 +143,25 @@ class JsonWriter {
       list(columns_, [&](size_t i) { out_ << rows.values()[i]; });
       out_ << "]";
       if (is_estimated_) write_errors(rows.values(), errors.next(rows));
+      if (!profile_.marks.empty()) write_verdict(rows.stacks(rows.depth()));
       out_ << "}";
     }
     out_ << "]";
+  }
+
+  // Several stacks may read the same: the worst verdict counts.
+  void write_verdict(std::span<const StackId> stacks) {
+    for (size_t i = 0; i < profile_.marks.size(); ++i) {
+      const StackMark& mark = profile_.marks[i];
+      if (std::find(stacks.begin(), stacks.end(), mark.stack) == stacks.end()) continue;
+      out_ << ",\"verdict\":{\"rank\":" << i << ",\"kind\":" << quoted(name(mark.kind))
+           << ",\"text\":" << quoted(mark.sentence) << ",\"label\":" << quoted(mark.label)
+           << ",\"marked\":" << (mark.is_drawn ? 1 : 0);
+      if (mark.bytes_per_second > 0)
+        out_ << ",\"bytes_per_second\":" << number_text(std::round(mark.bytes_per_second));
+      out_ << "}";
+      return;
+    }
   }
 
   void write_frames(std::string_view path, size_t depth) {

@@ -124,12 +124,18 @@ void draw_svg(std::ostream& out, const Profile& profile, const RenderOptions& wa
   const auto [names, owners] = told.get();
   SvgPicture picture{profile, options, palette, names, boxes, owners, tree.lines};
   picture.difference = difference_of(profile);
+  picture.verdicts = verdict_lines(boxes, tree, profile);
+  const LeakPaths leaks = leak_paths(boxes, tree, profile);
 
   std::string head;
-  const double top = write_svg_head(head, picture);
-  const double bottom = top + picture.row_height() * std::max<uint32_t>(boxes.depth, 4);
+  // Flags have a row of their own beyond the boxes.
+  const double flags = leaks.flags.empty() ? 0 : picture.row_height();
+  const double head_end = write_svg_head(head, picture);
+  const double top = head_end + (options.icicle ? 0 : flags);
+  const double bottom = top + picture.row_height() * std::max<uint32_t>(boxes.depth, 4) +
+                        (options.icicle ? flags : 0);
   std::string text;
-  append_root(text, picture, top, bottom + SvgPicture::margin + bar_height(options));
+  append_root(text, picture, head_end, bottom + SvgPicture::margin + bar_height(options));
   append_background(text, palette, !options.background.empty());
   out << text << head;
   if (boxes.total == 0) {
@@ -139,8 +145,9 @@ void draw_svg(std::ostream& out, const Profile& profile, const RenderOptions& wa
   }
   out << "<g class=\"frames\">\n";
   write_svg_rows(out, picture, top);
-  out << "</g>\n";
   std::string script;
+  append_svg_marks(script, picture, leaks, top);
+  script += "</g>\n";
   if (options.script) append_script(script, picture, tree, kept);
   out << script << "</svg>\n";
 }

@@ -2,6 +2,7 @@
 // Title, captions and legend.
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "render/outputs/svg_parts.h"
 #include "render/picture/caption.h"
@@ -70,15 +71,17 @@ double write_svg_head(std::string& out, const SvgPicture& picture) {
   if (!picture.options.subtitle.empty())
     y = append_block(out, {"subtitle", font + 2, width, title_lines}, picture.options.subtitle, y);
   for (const Caption& caption : captions(profile, picture.layout, losses))
-    y = append_block(out, {css_class(caption.tone), font, width, caption.max_lines}, caption.text,
-                     y);
+    y = append_block(out,
+                     {css_class(caption.tone), font, width, caption.max_lines,
+                      caption.tone == Tone::leak ? bold_letters : 1},
+                     caption.text, y);
   out += "</g>\n";
   if (picture.layout.total == 0) return y + 12;
   std::vector<FrameId> frames;
   for (const Box& box : picture.layout.boxes) frames.push_back(box.frame);
   y = append_legend(out, picture, y + 6, owner_legend(profile, picture.palette, picture.owners));
-  const std::vector<LegendEntry> colours =
-      legend(profile, picture.palette, frames, picture.by_change());
+  std::vector<LegendEntry> colours = legend(profile, picture.palette, frames, picture.by_change());
+  for (LegendEntry& entry : leak_legend(profile)) colours.push_back(std::move(entry));
   if (!colours.empty()) y = append_legend(out, picture, y + 8, colours);
   return y + 12;
 }

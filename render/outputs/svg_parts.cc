@@ -48,6 +48,8 @@ std::string_view css_class(Tone tone) {
       return "figure";
     case Tone::warning:
       return "warning";
+    case Tone::leak:
+      return "leak";
     case Tone::detail:
       break;
   }

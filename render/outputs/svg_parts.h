@@ -7,12 +7,14 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/difference.h"
 #include "core/profile.h"
 #include "render/options.h"
 #include "render/picture/caption.h"
 #include "render/picture/layout.h"
+#include "render/picture/leak_paths.h"
 #include "render/picture/owner_shares.h"
 #include "render/picture/palette.h"
 #include "render/text/clean_text.h"
@@ -29,6 +31,7 @@ struct SvgPicture {
   const OwnerShares& owners;
   const NodeLines& lines;  // by Box::node
   std::optional<Difference> difference{};
+  std::vector<std::string> verdicts{};  // lines of tooltips, by box; empty: there are none
 
   static constexpr double margin = 12;  // px on each side
   double inner_width() const { return options.width - 2 * margin; }
@@ -55,7 +58,7 @@ struct TextBlock {
 };
 double append_block(std::string& out, const TextBlock& block, std::string_view text, double top);
 
-// "detail", "figure", "warning"
+// "detail", "figure", "warning", "leak"
 std::string_view css_class(Tone tone);
 
 // What dark mode changes, as a style.
@@ -66,6 +69,10 @@ void append_background(std::string& out, const Palette& palette, bool given);
 
 // One <g class="row"> per level, the first box at `top`.
 void write_svg_rows(std::ostream& out, const SvgPicture& picture, double top);
+
+// What points out leaks. `top`: of the rows.
+void append_svg_marks(std::string& out, const SvgPicture& picture, const LeakPaths& paths,
+                      double top);
 
 // At most two decimals: a hundredth of a pixel is invisible.
 void append_px(std::string& out, double value);

@@ -68,6 +68,8 @@ class Rows {
     if (!picture_.options.name_type.empty()) append_clean(picture_.options.name_type + " ");
     append_xml(buffer_, name);
     append_figures(index);
+    if (!picture_.verdicts.empty() && !picture_.verdicts[index].empty())
+      append_clean("\n" + picture_.verdicts[index]);
     const NameAttributes* attributes = attributes_of(box, name);
     if (attributes != nullptr && !attributes->title.empty()) append_clean("\n" + attributes->title);
     buffer_ += "</title>";

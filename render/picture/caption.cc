@@ -147,6 +147,27 @@ std::string counters(const char* what, const Losses& losses, LossKind kind) {
   return line.empty() ? line : what + line;
 }
 
+// "leak: 2.0 % of the blocks never come back, … – handle_request"
+std::vector<Caption> leaks(const Profile& profile) {
+  std::vector<Caption> lines;
+  double rate = 0;
+  int64_t more = 0;
+  for (const StackMark& mark : profile.marks) {
+    if (!mark.is_drawn) continue;
+    if (lines.empty()) {
+      lines.push_back({mark.sentence + " – " + mark.label, Tone::leak});
+      continue;
+    }
+    ++more;
+    rate += mark.bytes_per_second;
+  }
+  if (more == 0) return lines;
+  std::string text = with_commas(more) + (more == 1 ? " more stack leaks" : " more stacks leak");
+  if (rate >= 1 && rate < 9e15) text += ", " + iec_bytes(static_cast<int64_t>(rate)) + "/s";
+  lines.push_back({text, Tone::leak});
+  return lines;
+}
+
 std::string undrawn(const Profile& profile, const Layout& layout) {
   if (layout.undrawn_stacks == 0) return "";
   return "not drawn: " + exact(layout.undrawn, profile.types[profile.shown]) + " in " +
@@ -244,6 +265,8 @@ std::vector<Caption> captions(const Profile& profile, const Layout& layout, cons
   std::vector<Caption> lines = run_captions(
       profile.meta, {{totals(profile, layout), Tone::figure}, {sampling(profile), Tone::figure}},
       losses);
+  const std::vector<Caption> first = leaks(profile);
+  lines.insert(lines.begin(), first.begin(), first.end());
   lines.push_back({undrawn(profile, layout), Tone::warning});
   for (const std::string& note : profile.meta.notes)
     if (!repeats_totals(profile, note)) lines.push_back({note});

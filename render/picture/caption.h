@@ -24,7 +24,7 @@ std::string figure(const Profile& profile, size_t column, int64_t value, double 
 // The profile's own title, or one made from what is shown: "Flame graph of live bytes".
 std::string default_title(const Profile& profile, bool icicle);
 
-enum class Tone : uint8_t { detail, figure, warning };
+enum class Tone : uint8_t { detail, figure, warning, leak };
 struct Caption {
   std::string text;
   Tone tone = Tone::detail;
@@ -36,8 +36,8 @@ struct Caption {
 std::vector<Caption> run_captions(const Meta& meta, const std::vector<Caption>& figures,
                                   const Losses& losses);
 
-// In this order: what was watched, totals, sampling, reconciliation and losses, values without a
-// box, notes.
+// In this order: leaks that are pointed out, what was watched, totals, sampling, reconciliation and
+// losses, values without a box, notes.
 std::vector<Caption> captions(const Profile& profile, const Layout& layout, const Losses& losses);
 
 // The largest width of a line in the usual proportional fonts, in px.

@@ -9,6 +9,7 @@
 
 #include "core/difference.h"
 #include "render/order/plain_frames.h"
+#include "render/picture/leak_paths.h"
 #include "render/picture/looks.h"
 #include "render/text/gzip.h"
 
@@ -243,14 +244,33 @@ void add_facts(Json& about, const Profile& profile, const RenderOptions& options
   }
 }
 
+// Verdicts, for the script.
+void add_marks(Json& about, const Profile& profile, const DataNodes& nodes) {
+  uint64_t replaced = 0;
+  Json list = Json::array();
+  for (size_t i = 0; i < nodes.marked.size(); ++i) {
+    const StackMark& mark = profile.marks[i];
+    if (nodes.marked[i] == 0) continue;
+    Json one{{"node", nodes.marked[i]},
+             {"text", clean_text(mark.sentence, replaced)},
+             {"label", clean_text(mark.label, replaced)}};
+    if (mark.is_drawn) one["flag"] = flag_text(mark);
+    list.push_back(std::move(one));
+  }
+  if (list.empty()) return;
+  about["marks"] = {
+      {"colour", hex(leak_colour)}, {"edge", hex(leak_edge)}, {"list", std::move(list)}};
+}
+
 }  // namespace
 
 DataNodes data_nodes(FrameTree tree, const Profile& profile) {
   NodeLines functions = function_lines(profile, tree.lines, tree.frame);
   std::vector<uint32_t> depth = std::move(tree.caller);
   for (size_t node = 1; node < depth.size(); ++node) depth[node] = depth[depth[node]] + 1;
-  return {std::move(tree.frame), std::move(depth),    {}, std::move(tree.own), tree.columns, {},
-          std::move(tree.lines), std::move(functions)};
+  return {std::move(tree.frame), std::move(depth),     {},
+          std::move(tree.own),   tree.columns,         {},
+          std::move(tree.lines), std::move(functions), std::move(tree.marked)};
 }
 
 DataNodes data_nodes(const Layout& layout, const FrameTree& tree, const Profile& profile) {
@@ -278,6 +298,13 @@ DataNodes data_nodes(const Layout& layout, const FrameTree& tree, const Profile&
   if (!merged) out.merged.clear();
   out.lines = picked(tree.lines, in_tree);
   out.function_lines = function_lines(profile, tree.lines, tree.frame);
+  // A leak that is merged with others is still pointed out.
+  const std::vector<MarkedBox> boxes = marked_boxes(layout, tree);
+  for (size_t i = 0; i < boxes.size(); ++i) {
+    const bool is_there =
+        boxes[i].box != SIZE_MAX && (boxes[i].is_exact || profile.marks[i].is_drawn);
+    out.marked.push_back(is_there ? static_cast<uint32_t>(boxes[i].box) : 0);
+  }
   return out;
 }
 
@@ -322,6 +349,7 @@ std::string about_json(const DataSource& source, const DataNodes& nodes) {
                   {"functionsLeft", nodes.functions->left}});
   about.update(looks_json(source, nodes));
   add_facts(about, profile, options);
+  add_marks(about, profile, nodes);
   std::string out;
   for (const char c : about.dump(-1, ' ', false, Json::error_handler_t::replace)) {
     if (c == '<')

@@ -50,6 +50,7 @@ struct DataNodes {
   std::optional<FunctionFigures> functions{};  // where nodes are merged
   NodeLines lines{};                           // by node
   NodeLines function_lines{};                  // by FrameId::index, over all nodes of the profile
+  std::vector<uint32_t> marked{};              // the node of each of Profile::marks; 0: none
   size_t size() const { return frame.size(); }
 };
 DataNodes data_nodes(FrameTree tree, const Profile& profile);

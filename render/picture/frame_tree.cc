@@ -209,6 +209,7 @@ FrameTree frame_tree(const Profile& profile, Neighbours order, const Width& widt
   std::vector<uint32_t> number(nodes.size(), 0);
   FrameTree tree = depth_first(nodes, frames, callees, profile.types.size(), number);
   tree.lines = lines_of(profile, nodes, number, tree.size());
+  for (const StackMark& mark : profile.marks) tree.marked.push_back(number[nodes.of(mark.stack)]);
   return tree;
 }
 

@@ -21,8 +21,9 @@ struct FrameTree {
   std::vector<uint32_t> caller;  // the root's is itself
   std::vector<uint32_t> end;
   size_t columns = 0;
-  std::vector<int64_t> own;  // rows of `columns` figures without those of callees
-  NodeLines lines{};         // by node
+  std::vector<int64_t> own;        // rows of `columns` figures without those of callees
+  NodeLines lines{};               // by node
+  std::vector<uint32_t> marked{};  // the node of each of Profile::marks, 0 if it has none
 
   size_t size() const { return frame.size(); }
   std::span<const int64_t> row(size_t node) const {

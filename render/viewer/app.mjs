@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // One picture: its state, and how it comes from one state to another. Tests, and pages that embed
-// pictures, find it as `element.app`: `rows` are the boxes as they are drawn (layout.mjs), `state`
-// says what is looked at (state.mjs), `change()` changes that.
+// pictures, find it as `element.app`: `rows` are the boxes (layout.mjs), `state` says what is looked
+// at (state.mjs), `change()` changes that.
 import { fills } from "./colour.mjs";
 import { Menu, Tip, makeControls, tell } from "./controls.mjs";
 import { figuresOf, foldedText, labelOf, nameOf, nameOfView, stackText, titleOf } from "./figures.mjs";
 import { functionsOf, functionsOfViews, gapsOf } from "./functions.mjs";
 import { listen } from "./input.mjs";
 import { layOut, layOutAround, limitsOf } from "./layout.mjs";
+import { Marks } from "./marks.mjs";
 import { Matches } from "./matches.mjs";
 import { menuOf } from "./menu.mjs";
 import { firstMeasure, measuresOf } from "./measure.mjs";
@@ -40,7 +41,7 @@ export class App {
     this.bar = element("div", { className: "mf-bar" });
     host.append(this.bar);
     this.controls = makeControls(this.bar, { measures: this.measures, inOrderOfTime: tree.inOrderOfTime });
-    this.matches = new Matches(this);
+    Object.assign(this, { matches: new Matches(this), marks: new Marks(this) });
     this.fill = fills(tree, (box) => this.matches.of(box));
     const say = (box) => `${titleOf(box)}, ${figuresOf(box, this.zoomed).join(", ")}`;
     this.spoken = new SpokenTree(host, prefix, say);
@@ -51,10 +52,8 @@ export class App {
     this.list = new Table(host, "Too narrow to be drawn", leave, {
       choose: ({ view }) => { this.list.hide(); this.zoom(view); },
     });
-    this.help = new Help(host, leave);
-    this.byHand = new CopyByHand(host, leave);
-    this.tip = new Tip(host);
-    this.menu = new Menu(host);
+    Object.assign(this, { help: new Help(host, leave), byHand: new CopyByHand(host, leave) });
+    Object.assign(this, { tip: new Tip(host), menu: new Menu(host) });
   }
 
   // ---- from state to picture
@@ -105,7 +104,7 @@ export class App {
     this.host.classList.toggle("mf-beside", Boolean(this.state.table));
     this.stage.draw({
       rows, upwards: this.upright, cut: this.cut, fill: this.fill, label: labelOf, name: nameOf,
-      current: null, hit: (box) => this.matches.of(box),
+      current: null, hit: (box) => this.matches.of(box), layer: this.marks.layer(),
     });
     this.showControls();
     this.showTable();
@@ -127,6 +126,7 @@ export class App {
     controls.cut.value = cut;
     if (document.activeElement !== controls.search) controls.search.value = state.search;
     controls.sameCase.setAttribute("aria-pressed", String(state.sameCase));
+    this.marks.showControls(controls);
     controls.table.setAttribute("aria-pressed", String(Boolean(state.table)));
   }
 

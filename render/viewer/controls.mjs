@@ -30,6 +30,8 @@ export function makeControls(host, { measures, inOrderOfTime }) {
     order: choice("order of neighbours (o)", inOrderOfTime ? [] : [["name", "by name"], ["width", "by width"]]),
     cut: choice("where long names are cut (e)", [["right", "name…"], ["middle", "na…me"], ["left", "…name"]]),
     turn: button("⇅", "Turn upside down (i)", { "aria-label": "turn upside down" }),
+    leak: button("Go to leak", "Zoom to the next leak (l)"),
+    marks: button("Leaks", "Show or hide the marks of leaks (L)", { "aria-pressed": "true" }),
     table: button("Table", "Functions and their figures (t)", { "aria-pressed": "false" }),
     help: button("?", "Keys and clicks (?)", { "aria-label": "help" }),
     info: element("div", { className: "mf-info" }),

@@ -3,6 +3,7 @@
 import { brief, commas, human, inPages, percent, plain } from "./format.mjs";
 import { wholeOf } from "./functions.mjs";
 import { placeText, placesOf, placesOfFrame } from "./lines.mjs";
+import { verdictsOf } from "./marks.mjs";
 import { rootOf } from "./measure.mjs";
 
 const mergedName = (frames, total, measure) =>
@@ -59,7 +60,7 @@ export function figuresOf(box, zoomed, { paths = false } = {}) {
   if (whole && whole.total > view.total)
     lines.push(`callers and callees: of the ${measure.brief(view.total)} that this picture has boxes for`);
   if (look.flow === "callees" && own > 0) lines.push(`self ${measure.human(own)}, ${percent(own, all)} of all`);
-  lines.push(...changeOf(view), ...otherFigures(view));
+  lines.push(...changeOf(view), ...otherFigures(view), ...verdictsOf(view));
   const place = placeText(tree, whole ? placesOfFrame(look, look.focus) : placesOf(view), paths);
   if (place) lines.push(place);
   const { module } = tree.frames;

@@ -23,6 +23,7 @@ async function start(root) {
   root.classList.add("live");
   root.app = new App({ tree, stage, host, alone });
   root.dataset.ready = "1";
+  for (const line of root.querySelectorAll(".leak")) line.addEventListener("click", () => root.app.marks.step(1));
   if (svg) return;
   printable(root.app);
   scrollable(root.querySelector(".mf-head"));

@@ -2,15 +2,17 @@
 // On paper a picture is drawn as SVG, all rows of it; a canvas would be a photograph of the window.
 import { shorten } from "./label.mjs";
 import { labelOf } from "./figures.mjs";
+import { shapesOf } from "./marks.mjs";
 import { svgElement } from "./page.mjs";
 
 const width = 1000, rowHeight = 14, fontSize = 9, cell = fontSize * 0.61;
 
-export function svgOf({ rows, fill, upwards, cut }) {
-  const height = rows.length * rowHeight;
+export function svgOf({ rows, fill, upwards, cut, layer = null }) {
+  const lines = rows.length + (layer ? 1 : 0), height = lines * rowHeight;
+  const topOf = (row) => (upwards ? lines - 1 - row : row) * rowHeight;
   const svg = svgElement("svg", { viewBox: `0 0 ${width} ${height}`, class: "mf-print" });
   for (const box of rows.flat()) {
-    const top = (upwards ? rows.length - 1 - box.row : box.row) * rowHeight;
+    const top = topOf(box.row);
     const x = box.x * width, room = box.width * width;
     if (room < 0.1) continue;
     svg.append(svgElement("rect", {
@@ -19,6 +21,11 @@ export function svgOf({ rows, fill, upwards, cut }) {
     if (label)
       svg.append(svgElement("text", { x: x + 2, y: top + rowHeight - 4, "font-size": fontSize }, label));
   }
+  if (!layer) return svg;
+  const place = { width, rowHeight, fontSize, outwards: upwards ? -1 : 1, top: topOf };
+  for (const { text, size, line, ...one } of shapesOf(layer, layer.colours, place))
+    svg.append(text ? svgElement("text", { ...one, fill: layer.colours.edge, "font-size": size }, text)
+      : svgElement("rect", { fill: "none", ...one, "stroke-width": line ?? 0 }));
   return svg;
 }
 

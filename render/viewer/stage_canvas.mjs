@@ -2,6 +2,7 @@
 // Boxes on a canvas that is only as large as its visible part, so a picture may be of any depth.
 import { element } from "./page.mjs";
 import { padding, shorten } from "./label.mjs";
+import { shapesOf } from "./marks.mjs";
 
 export class CanvasStage {
   // host: where it goes.
@@ -21,10 +22,10 @@ export class CanvasStage {
 
   // picture: {rows, upwards, cut, fill(box), label(box), hit(box), current}.
   draw(picture) {
-    const before = this.picture, { rows, upwards } = picture;
+    const before = this.picture, { upwards } = picture;
     this.picture = picture;
     const fromEnd = this.element.scrollHeight - this.element.scrollTop;
-    this.rule.style.height = `${rows.length * this.rowHeight}px`;
+    this.rule.style.height = `${this.lines * this.rowHeight}px`;
     // A flame stands on its root, which therefore has to stay in sight.
     if (upwards) this.element.scrollTop = before ? this.element.scrollHeight - fromEnd : this.element.scrollHeight;
     this.paint();
@@ -42,15 +43,15 @@ export class CanvasStage {
       view.scrollTop = top + this.rowHeight - view.clientHeight;
   }
 
-  top(row) {
-    const { rows, upwards } = this.picture;
-    return (upwards ? rows.length - 1 - row : row) * this.rowHeight;
-  }
+  // Flags have a row of their own beyond the boxes.
+  get lines() { return this.picture.rows.length + (this.picture.layer ? 1 : 0); }
+
+  top(row) { return (this.picture.upwards ? this.lines - 1 - row : row) * this.rowHeight; }
 
   boxAt(event) {
     const edge = this.element.getBoundingClientRect(), { rows, upwards } = this.picture;
     let row = Math.floor((event.clientY - edge.top + this.element.scrollTop) / this.rowHeight);
-    if (upwards) row = rows.length - 1 - row;
+    if (upwards) row = this.lines - 1 - row;
     const x = (event.clientX - edge.left) / this.width;
     return (rows[row] || []).find((box) => box.x <= x && x < box.x + box.width) || null;
   }
@@ -79,12 +80,30 @@ export class CanvasStage {
     this.cell = context.measureText("M".repeat(100)).width / 100;
     const style = getComputedStyle(this.element);
     this.ink = style.color;
-    const { rows, upwards } = this.picture, last = rows.length - 1;
+    const { rows, upwards, layer } = this.picture, last = this.lines - 1;
     const first = Math.floor(scrollTop / this.rowHeight);
-    const end = Math.min(rows.length, Math.ceil((scrollTop + height) / this.rowHeight));
+    const end = Math.min(this.lines, Math.ceil((scrollTop + height) / this.rowHeight));
     for (let line = first; line < end; ++line)
-      for (const box of rows[upwards ? last - line : line])
+      for (const box of rows[upwards ? last - line : line] || [])
         this.paintBox(box, line * this.rowHeight - scrollTop, width);
+    if (layer) this.paintLayer(layer, scrollTop, width);
+  }
+
+  paintLayer(layer, scrollTop, width) {
+    const { context } = this, place = {
+      width, rowHeight: this.rowHeight, fontSize: this.fontSize, outwards: this.picture.upwards ? -1 : 1,
+      top: (row) => this.top(row) - scrollTop };
+    for (const one of shapesOf(layer, layer.colours, place)) {
+      context.fillStyle = one.text ? layer.colours.edge : one.fill;
+      context.strokeStyle = one.stroke;
+      context.lineWidth = one.line ?? 1;
+      if (one.text) {
+        context.font = `600 ${one.size}px system-ui, "DejaVu Sans", sans-serif`;
+        context.fillText(one.text, one.x, one.y);
+      }
+      if (!one.text && one.fill) context.fillRect(one.x, one.y, one.width, one.height);
+      if (!one.text && one.stroke) context.strokeRect(one.x, one.y, one.width, one.height);
+    }
   }
 
   paintBox(box, top, whole) {

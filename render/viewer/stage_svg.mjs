@@ -2,6 +2,7 @@
 // Boxes as elements of the picture itself.
 import { svgElement } from "./page.mjs";
 import { padding, shorten } from "./label.mjs";
+import { shapesOf } from "./marks.mjs";
 
 export class SvgStage {
   // svg: the picture, with its boxes in .frames.
@@ -51,16 +52,33 @@ export class SvgStage {
   draw(picture) {
     const fromEnd = this.picture ? this.whole.height - window.scrollY : 0;
     this.picture = picture;
-    this.fit(picture.rows.length);
-    const { rows, upwards } = picture;
-    const height = (rows.length - 1) * this.rowHeight;
+    this.fit(this.lines);
+    const { rows } = picture;
     this.boxes = new Map();
     this.element.replaceChildren(...rows.map((boxes, row) => svgElement("g", {
-      class: "row", transform: `translate(0 ${this.head + (upwards ? height - row * this.rowHeight : row * this.rowHeight)})`,
-    }, ...boxes.map((box) => this.make(box)))));
+      class: "row", transform: `translate(0 ${this.top(row)})`,
+    }, ...boxes.map((box) => this.make(box)))), ...this.makeLayer());
     // A flame stands on its root, which therefore has to stay in sight; but a picture that is little
     // higher than the window begins with its title.
-    if (this.alone && upwards && this.whole.height > window.innerHeight * (fromEnd ? 1 : 1.5)) window.scrollTo(0, this.whole.height - (fromEnd || window.innerHeight));
+    if (this.alone && picture.upwards && this.whole.height > window.innerHeight * (fromEnd ? 1 : 1.5)) window.scrollTo(0, this.whole.height - (fromEnd || window.innerHeight));
+  }
+
+  // Flags have a row of their own beyond the boxes.
+  get lines() { return this.picture.rows.length + (this.picture.layer ? 1 : 0); }
+
+  top(row) {
+    return this.head + (this.picture.upwards ? this.lines - 1 - row : row) * this.rowHeight;
+  }
+
+  makeLayer() {
+    const { picture: { layer, upwards }, margin } = this;
+    if (!layer) return [];
+    const place = { width: this.width, rowHeight: this.rowHeight, fontSize: this.fontSize,
+                    outwards: upwards ? -1 : 1, top: (row) => this.top(row) };
+    return [svgElement("g", { class: "marks" }, ...shapesOf(layer, layer.colours, place).map((one) =>
+      (one.text ? svgElement("text", { class: "flag", x: margin + one.x, y: one.y, "font-size": one.size }, one.text)
+        : svgElement("rect", { x: margin + one.x, y: one.y, width: one.width, height: one.height,
+            fill: one.fill ?? "none", stroke: one.stroke ?? "none", "stroke-width": one.line ?? 0 }))))];
   }
 
   make(box) {
@@ -99,7 +117,7 @@ export class SvgStage {
   placeControls(host, bar) {
     if (bar.offsetHeight > this.bar) {  // in a narrow window
       this.bar = bar.offsetHeight;
-      this.fit(this.picture.rows.length);
+      this.fit(this.lines);
     }
     const { width, height } = this.whole, { alone } = this;
     const left = alone ? window.scrollX : 0, top = alone ? window.scrollY : 0;

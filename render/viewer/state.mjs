@@ -2,6 +2,7 @@
 // The state as text in the address, and back:
 //   zoom=<hash of the path>&search=<pattern>&case=1&value=<measure>&view=callers|around
 //   &focus=<hash of a frame>&hide=<hash>,<hash>&order=width&root=top&cut=left&table=<its order>
+//   &marks=off
 // Hashes are those of names, so that an address fits every picture of the same program.
 import { hashFrame, hashName } from "./tree.mjs";
 
@@ -10,13 +11,13 @@ const parseHash = (text) =>
 
 export const initialState = () => ({
   zoom: null, search: "", sameCase: false, value: "", view: "", focus: -1, hidden: [], order: "", root: "",
-  cut: "", table: "",
+  cut: "", table: "", marks: "",
 });
 
 // The values of keys with words; "" is the picture's own choice.
 const words = {
   value: /./s, view: /^(callers|around)$/, order: /^(name|width)$/, root: /^(top|bottom)$/,
-  cut: /^(left|middle|right)$/, table: /^-?(name|own|total|change)$/,
+  cut: /^(left|middle|right)$/, table: /^-?(name|own|total|change)$/, marks: /^off$/,
 };
 
 // state.zoom is the hash of a view's path, state.focus and state.hidden are frames.

@@ -284,6 +284,39 @@ Profile with_lines() {
   return p;
 }
 
+// A large cache, a leak of 3 % with a hostile name on its way, and one that is too narrow for a
+// box.
+Profile leaks() {
+  Profile p;
+  p.types = {{"live", Unit::bytes}, {"live-count", Unit::count}};
+  p.meta.command = "memflame alloc -p 812";
+  p.meta.seconds = 65;
+  const StackId run = p.push(p.push({}, "server", process), "server::run()");
+  const auto put = [&](StackId top, int64_t bytes) {
+    top = p.push(top, "malloc");
+    p.add(top, std::array{bytes, bytes / 512});
+    return top;
+  };
+  const StackId cache =
+      put(p.push(p.push(run, "server::handle()"), "server::PageCache::load()"), 20 << 20);
+  put(p.push(p.push(run, "server::handle()"), "server::Reply"), 1 << 20);
+  const StackId leak =
+      put(p.push(p.push(run, "server::handle()"), "server::Journal<\"><script>alert(1)</script>&>"),
+          700 << 10);
+  const StackId narrow = put(p.push(run, "server::count()"), 5000);
+  p.marks = {
+      {leak, VerdictKind::leak, true, 19558,
+       "leak: 2.0 % of the blocks never come back, 19.1 KiB/s (18.2–20.1), 2,255 survivors, oldest "
+       "62 s; others from here live at most 2 s",
+       "server::Journal<\"><script>alert(1)</script>&>"},
+      {narrow, VerdictKind::leak, true, 200,
+       "leak: fewer than 0.1 % of the blocks never come back, 200 B/s", "server::count"},
+      {cache, VerdictKind::cache, false, 0,
+       "cache or pool: full since 52 s, everything is replaced within 30 s",
+       "server::PageCache::load"}};
+  return p;
+}
+
 void write(const std::string& path, const Profile& profile, const RenderOptions& options,
            Writer writer) {
   std::ofstream file(path, std::ios::binary);
@@ -311,6 +344,8 @@ void write_all(const std::string& folder) {
   write(folder, "large", large(), {});
   write(folder, "change", change(), {.palette = "diff", .diff_width = WidthOf::larger});
   write(folder, "time", in_time(), {.order = Neighbours::by_time});
+  write(folder, "leaks", leaks(), {});
+  write(folder, "leaks-icicle", leaks(), {.icicle = true});
   write(folder, "lines", with_lines(), {});
   write(folder, "by-line", with_lines(), {.lines = true});
   write(folder + "/few.svg", large(), {.max_boxes = 60}, write_svg);

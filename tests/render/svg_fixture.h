@@ -9,6 +9,7 @@
 #include <pugixml.hpp>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "render/output.h"
@@ -40,6 +41,7 @@ class Picture {
     root_ = document_.child("svg");
     for (const pugi::xml_node row :
          root_.find_child_by_attribute("class", "frames").children("g")) {
+      if (std::string_view(row.attribute("class").value()) != "row") continue;
       std::vector<DrawnBox>& boxes = rows.emplace_back();
       for (const pugi::xml_node box : row.children("g")) boxes.push_back(drawn(row, box));
     }

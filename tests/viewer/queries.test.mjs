@@ -107,7 +107,7 @@ test("an address keeps a state, and another picture of the program understands i
   const tree = treeOf(stacks), frame = (name) => tree.frames.name.indexOf(name);
   const state = {
     zoom: at(lookOf(tree), "main;parse").hash, search: "a&b=#%|ü", sameCase: true, value: "live", view: "around",
-    focus: frame("cache"), hidden: [frame("log"), frame("grow")], order: "width", root: "top", cut: "left", table: "-own" };
+    focus: frame("cache"), hidden: [frame("log"), frame("grow")], order: "width", root: "top", cut: "left", table: "-own", marks: "off" };
   assert.deepEqual(readState(writeState(state, tree), tree), state);
   assert.deepEqual(readState(writeState(initialState(), tree), tree), initialState());
   assert.equal(writeState(initialState(), tree), "");
@@ -117,7 +117,7 @@ test("an address keeps a state, and another picture of the program understands i
 
 test("an address that means nothing is not a state", () => {
   const tree = treeOf(stacks);
-  for (const text of ["", "%%%", "zoom=1&focus=2&hide=3,,", "view=x&order=y&root=z&cut=toString&table=__proto__",
+  for (const text of ["", "%%%", "zoom=1&focus=2&hide=3,,", "view=x&order=y&root=z&cut=toString&table=__proto__&marks=on",
                       "focus=0123456789abcdef&hide=0123456789abcdef,0123456789abcdef"])
     assert.deepEqual(readState(text, tree), initialState(), text);
 });

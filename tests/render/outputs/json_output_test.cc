@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "collapse/input.h"
 #include "render/output.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
@@ -127,4 +128,33 @@ TEST_CASE("estimates say so, and how far off each frame may be") {
     {"frames":["main","f","g"],"values":[1,100],"self_error":[0,6],"error":[10,10,6]},
     {"frames":["main","f g","g"],"values":[1,7],"self_error":[0,0],"error":[10,0,0]},
     {"frames":["main2"],"values":[1,10],"self_error":[0,24],"error":[24]}])"));
+}
+
+TEST_CASE("verdicts are written with their stacks, and read back in their order") {
+  Profile p = example();
+  const StackId g = p.touched()[0], f = p.touched()[1];
+  p.marks = {{g, VerdictKind::leak, true, 19557.6, "leak: \"2 %\"\n", "g"},
+             {f, VerdictKind::cache, false, 0, "cache or pool", "f"}};
+  const Json json = Json::parse(text(p));
+  size_t found = 0;
+  for (const Json& stack : json["stacks"]) {
+    if (!stack.contains("verdict")) continue;
+    ++found;
+    const Json& verdict = stack["verdict"];
+    CHECK(verdict["label"] == stack["frames"].back());
+    if (verdict["label"] != "g") continue;
+    CHECK(verdict["kind"] == "leak");
+    CHECK(verdict["marked"] == 1);
+    CHECK(verdict["bytes_per_second"] == 19558);
+  }
+  CHECK(found == 2);
+  Source source = Source::of_memory(text(p), "x.json");
+  const Profile read = read_profile(source, "", {});
+  REQUIRE(read.marks.size() == 2);
+  CHECK(read.marks[0].kind == VerdictKind::leak);
+  CHECK(read.marks[0].is_drawn);
+  CHECK(read.marks[0].label == "g");
+  CHECK(read.values(read.marks[0].stack)[0] == -5);
+  CHECK(read.marks[1].kind == VerdictKind::cache);
+  CHECK(!read.marks[1].is_drawn);
 }

@@ -347,3 +347,33 @@ TEST_CASE("golden: a small picture without its script and style") {
   const std::string golden{std::istreambuf_iterator<char>(file), {}};
   CHECK_MESSAGE(text == golden, "differs from " << path << "; MEMFLAME_BLESS=1 writes it anew");
 }
+
+TEST_CASE("marks of leaks: a stripe on each box to the leak, and a flag; foreign text is text") {
+  Profile p = bytes();
+  const StackId main = p.push({}, "main");
+  p.add(p.push(main, "cache"), std::array<int64_t, 1>{97000});
+  const StackId leak = p.push(main, "<script>alert(1)</script>");
+  p.add(leak, std::array<int64_t, 1>{3000});
+  const std::string plain = svg(p, {.script = false});
+  CHECK(count(plain, "class=\"marks\"") == 0);
+  p.marks = {{leak, VerdictKind::leak, true, 19558, "leak: </title><script>x</script>\x01",
+              "<script>alert(1)</script>"}};
+  for (const bool script : {false, true}) {
+    const std::string text = svg(p, {.script = script});
+    const Picture picture(text);
+    const pugi::xml_node marks = picture.root().select_node("//*[@class='marks']").node();
+    REQUIRE(marks);
+    CHECK(marks.select_nodes(".//*[@class='flag']").size() == 1);
+    CHECK(std::string(marks.select_node(".//*[@class='flag']").node().child_value()) ==
+          "leak 19.1 KiB/s");
+    // Two rectangles for the stripe on main, two for the outline of the leak, two for the flag.
+    CHECK(marks.select_nodes(".//*[local-name()='rect']").size() == 6);
+    CHECK(count(text, "<script") == (script ? 1 : 0));
+    CHECK(picture.head[1].starts_with("leak: </title><script>x</script>"));
+    CHECK(picture.box("<script>alert(1)</script>").figures.back().starts_with("leak: </title>"));
+    // The flag has a row of its own above the boxes, so it does not lie over the head.
+    const double top = picture.rows.back()[0].y;
+    for (const pugi::xpath_node rect : marks.select_nodes(".//*[local-name()='rect']"))
+      CHECK(rect.node().attribute("y").as_double() >= top - 19.01);
+  }
+}

@@ -157,3 +157,17 @@ TEST_CASE("estimates have their errors, and are not given to the last byte") {
   p.types = {{"live", Unit::bytes}, {"calls", Unit::count}, {"live-count", Unit::count}};
   CHECK(lines(p)[1] == "estimated from samples (1 sample per 512 KiB)");
 }
+
+TEST_CASE("a leak that is pointed out is the first line") {
+  Profile p = example();
+  const StackId main = p.touched()[0];
+  p.marks = {{main, VerdictKind::leak, true, 19558, "leak: 2.0 % of the blocks", "begin"}};
+  CHECK(lines(p)[0] == "leak: 2.0 % of the blocks – begin");
+  CHECK(lines(p)[1] == lines(example())[0]);
+  p.marks.push_back({main, VerdictKind::leak, true, 2048, "leak: other", "other"});
+  p.marks.push_back({main, VerdictKind::leak, true, 1024, "leak: third", "third"});
+  p.marks.push_back({main, VerdictKind::cache, false, 0, "cache", "load"});
+  CHECK(lines(p)[1] == "2 more stacks leak, 3.0 KiB/s");
+  p.marks = {p.marks.back()};
+  CHECK(lines(p) == lines(example()));
+}

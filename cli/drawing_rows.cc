@@ -76,6 +76,10 @@ void set_elide(const Given& given, RenderOptions& render) {
   render.elide = value_of("elide", elide_words, given);
 }
 
+void set_verdicts(const Given& given, RenderOptions& render) {
+  render.verdicts = value_of("verdicts", verdict_words, given);
+}
+
 void set_static(const Given& given, RenderOptions& render) { render.script = !given.as<bool>(); }
 
 // "0.5" px, or "0.5%" of the total.
@@ -169,6 +173,9 @@ std::vector<DrawingRow> make_drawing_rows() {
       {"factor", text, "X", "multiply figures by X", nullptr, every_format},
       {"nameattr", text, "FILE", "tooltips and links of functions: name TAB title=… TAB href=…",
        set_attributes},
+      {"verdicts", text, "WHETHER",
+       "of alloc, kernel and recordings: mark what leaks, on (default) or off", set_verdicts,
+       every_format, completion_of(verdict_words)},
       {"static", nothing, "", "draw a picture without script", set_static},
       {"fragment", nothing, "", "write HTML to embed in a page, without the page around it",
        into<&R::fragment>},

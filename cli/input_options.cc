@@ -302,13 +302,14 @@ void require_nothing_lost(const Profile& profile, const po::variables_map& value
           ExitCode::lossy);
 }
 
-Profile read_inputs(const po::variables_map& values, bool code) {
+Profile read_inputs(const po::variables_map& values, bool code, bool verdicts) {
   if (times_of(values) > 1)
     throw Error("--at takes one time here; memflame diff FILE --at T --at T compares two",
                 ExitCode::usage);
   const std::vector<std::string> paths = paths_of(values);
   ReadOptions options = read_options(values);
   options.code = code;
+  options.verdicts = verdicts && paths.size() == 1;
   Profile profile = read_input(paths.front(), values, options);
   for (size_t i = 1; i < paths.size(); ++i) merge(profile, read_input(paths[i], values, options));
   require_nothing_lost(profile, values);

@@ -27,8 +27,9 @@ unsigned threads_of(const boost::program_options::variables_map& values);
 ReadOptions read_options(const boost::program_options::variables_map& values, size_t time = 0);
 
 // All inputs ("-" if none is named) as one profile, showing the column of --value. With `code` its
-// frames have addresses if the input has them.
-Profile read_inputs(const boost::program_options::variables_map& values, bool code = false);
+// frames have addresses if the input has them, with `verdicts` recordings are judged.
+Profile read_inputs(const boost::program_options::variables_map& values, bool code = false,
+                    bool verdicts = false);
 
 // Reads one input. Notes on what was not understood name the input.
 Profile read_input(const std::string& path, const boost::program_options::variables_map& values,

@@ -17,7 +17,8 @@
 
 namespace memflame {
 
-Interim::Interim(const Request& request) : request_(request), triggers_(request.conditions) {}
+Interim::Interim(const Request& request)
+    : request_(request), triggers_(request.conditions), verdicts_(request) {}
 
 void Interim::begin(LiveRun& run) {
   if (triggers_.asks_for(Condition::Figure::pressure) && !run.memory_pressure())
@@ -28,6 +29,7 @@ void Interim::begin(LiveRun& run) {
 }
 
 bool Interim::look(LiveRun& run, double seconds) {
+  verdicts_.look(run, seconds);
   if (again_ && !is_busy_) start(run, seconds, *std::exchange(again_, std::nullopt));
   const std::string why = due(run, seconds);
   if (why.empty()) return true;
@@ -63,26 +65,31 @@ void Interim::ask_again(const std::string& why) {
     *again_ += ", " + why;
 }
 
-void Interim::end(LiveRun&, double) {
+void Interim::end(LiveRun& run, double seconds) {
+  finish_writing();
+  verdicts_.end(run, seconds);
+}
+
+void Interim::finish_writing() {
   if (writer_.joinable()) writer_.join();
 }
 
 void Interim::start(LiveRun& run, double seconds, const std::string& why) {
-  end(run, seconds);
+  finish_writing();
   Recording recording = run.so_far();
   recording.meta.seconds = seconds;
   recording.meta.notes.emplace_back("so far: the run continues");
   if (why != "SIGUSR1") recording.meta.notes.push_back("written because of " + why);
   is_busy_ = true;
-  writer_ =
-      std::jthread([this, number = ++number_, why, recording = std::move(recording)]() mutable {
-        try {
-          write(recording, number, why);
-        } catch (const std::exception& error) {
-          say(why + ": " + error.what());
-        }
-        is_busy_ = false;
-      });
+  writer_ = std::jthread([this, number = ++number_, why, recording = std::move(recording),
+                          judged = verdicts_.so_far()]() mutable {
+    try {
+      write(recording, judged ? &*judged : nullptr, number, why);
+    } catch (const std::exception& error) {
+      say(why + ": " + error.what());
+    }
+    is_busy_ = false;
+  });
 }
 
 // Next to the output, or in the current folder if the output is not a file.
@@ -93,12 +100,13 @@ std::string Interim::path_of(unsigned number) const {
   return numbered_name(path, request_.format->suffix, number);
 }
 
-void Interim::write(Recording& recording, unsigned number, const std::string& why) const {
+void Interim::write(Recording& recording, const JudgedRun* judged, unsigned number,
+                    const std::string& why) const {
   const std::string path = path_of(number);
   std::array<char, 32> seconds{};
   std::snprintf(seconds.data(), seconds.size(), "%.1f", recording.meta.seconds);
   const Profile profile =
-      drawn_profile(recording, profile_of(recording, request_, false), request_);
+      drawn_profile(recording, profile_of(recording, request_, false, judged), request_);
   write_output(
       path, [&](std::ostream& out) { request_.format->write(out, profile, request_.render); },
       request_.readers);

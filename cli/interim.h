@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "cli/probe_cmd.h"
+#include "cli/run_verdicts.h"
 #include "cli/triggers.h"
 
 namespace memflame {
@@ -21,19 +22,23 @@ class Interim : public Watcher {
   void begin(LiveRun& run) override;
   bool look(LiveRun& run, double seconds) override;
   void asked(LiveRun& run, double seconds) override;
-  void end(LiveRun&, double) override;
+  void end(LiveRun& run, double seconds) override;
   bool wants_results(Recording&) override { return true; }
+  std::optional<JudgedRun> judged() const override { return verdicts_.so_far(); }
 
  private:
   std::string due(LiveRun& run, double seconds);
   void start(LiveRun& run, double seconds, const std::string& why);
-  void write(Recording& recording, unsigned number, const std::string& why) const;
+  void finish_writing();
+  void write(Recording& recording, const JudgedRun* judged, unsigned number,
+             const std::string& why) const;
   void ask_again(const std::string& why);
   std::string path_of(unsigned number) const;
   void say(const std::string& text) const;
 
   const Request& request_;
   Triggers triggers_;
+  RunVerdicts verdicts_;
   unsigned number_ = 0;               // of the last picture
   std::optional<std::string> again_;  // why another picture was requested while one was written
   std::atomic<bool> is_busy_ = false;

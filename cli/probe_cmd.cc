@@ -51,8 +51,9 @@ bool has_addresses(const Request& request) {
 }
 
 // Writes the picture and the summaries of a run; returns what was lost in it.
-Losses write_results(const Request& request, Run& run) {
-  Profile profile = profile_of(run.recording, request);
+Losses write_results(const Request& request, Run& run, const Watcher& watcher) {
+  const std::optional<JudgedRun> judged = watcher.judged();
+  Profile profile = profile_of(run.recording, request, true, judged ? &*judged : nullptr);
   if (request.format != nullptr) {
     const auto draw = [&](const Profile& drawn) {
       write_output(
@@ -80,7 +81,7 @@ int measure(const Probe& probe, const Request& request, Command* command, Watche
   Run run = run_probe(probe, request.probe, command, watcher);
   Losses losses;
   if (watcher.wants_results(run.recording)) {
-    losses = write_results(request, run);
+    losses = write_results(request, run, watcher);
     watcher.wrote_results(run.recording);
   } else if (request.strict)
     losses = profile_of(run.recording, request, false).losses;
@@ -121,7 +122,8 @@ Meta meta_of(const Request& request) {
   return meta;
 }
 
-Profile profile_of(Recording& recording, const Request& request, bool debug_servers) {
+Profile profile_of(Recording& recording, const Request& request, bool debug_servers,
+                   const JudgedRun* judged) {
   if (const Meta meta = meta_of(request); !meta.command.empty()) {
     recording.meta.command = meta.command;
     recording.meta.host = meta.host;
@@ -129,7 +131,12 @@ Profile profile_of(Recording& recording, const Request& request, bool debug_serv
   symbolize(recording, {.debug_servers = debug_servers,
                         .code = has_addresses(request),
                         .memory_bytes = free_memory()});
-  return fold(recording, {.pid = request.pid_in_root, .lines = true});
+  const FoldOptions options{.pid = request.pid_in_root, .lines = true, .only_values = true};
+  if (judged == nullptr) return fold(recording, options);
+  std::vector<StackId> stacks;
+  Profile profile = fold(recording, options, &stacks);
+  profile.marks = marks_of(*judged, recording, profile, stacks);
+  return profile;
 }
 
 Profile drawn_profile(const Recording& recording, const Profile& profile, const Request& request) {

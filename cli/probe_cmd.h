@@ -2,7 +2,10 @@
 // From a parsed command line to written results.
 #pragma once
 
+#include <optional>
+
 #include "cli/probe_request.h"
+#include "collapse/verdicts/marks.h"
 #include "core/profile.h"
 #include "core/recording.h"
 #include "probes/run/run.h"
@@ -16,14 +19,17 @@ class Watcher : public Observer {
   virtual bool wants_results(Recording& recording) = 0;
   // The results are written; the recording has its names now.
   virtual void wrote_results(const Recording&) {}
+  // Verdicts for the picture; none if there are none. Called once counting has ended.
+  virtual std::optional<JudgedRun> judged() const { return std::nullopt; }
 };
 
 // What the request says of a run before it begins.
 Meta meta_of(const Request& request);
 
-// Names the recording's code and folds it. Without debug servers the time depends on local files
-// only.
-Profile profile_of(Recording& recording, const Request& request, bool debug_servers = true);
+// Names the recording's code and folds it, with the verdicts of `judged` if it is not null. Without
+// debug servers the time depends on local files only.
+Profile profile_of(Recording& recording, const Request& request, bool debug_servers = true,
+                   const JudgedRun* judged = nullptr);
 
 // The profile to write in the request's format: `profile`, which is profile_of() the recording, as
 // the options transform it. It has addresses if the format can hold them.

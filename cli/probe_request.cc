@@ -11,6 +11,7 @@
 #include "cli/drawing_options.h"
 #include "cli/option_rows.h"
 #include "cli/options.h"
+#include "cli/run_verdicts.h"
 #include "cli/target_options.h"
 #include "cli/version.h"
 #include "core/error.h"
@@ -212,6 +213,8 @@ Request request_of(const Probe& probe, const po::variables_map& values, const Ar
   take(values, "format", format);
   request.format = &output_for(format, request.output);
   warn_of_unused_looks(values, request.format->name);
+  request.marks_verdicts = wants_verdicts(probe, request);
+  options.ages |= request.marks_verdicts;
   return request;
 }
 

@@ -29,6 +29,7 @@ struct Request {
   Readers readers = Readers::by_umask;  // of both; run_request() sets it
   std::vector<Condition> conditions;    // that ask for a picture of the run so far
   unsigned keep = 0;                    // the newest of them that are kept; 0 = all
+  bool marks_verdicts = false;          // in the output: looks at the run to know them
   bool strict = false, verbose = false, pid_in_root = false;
 };
 

@@ -80,6 +80,18 @@ if not SLOW:
     leak = next((stack for stack in report.split("\n\n") if "server::Journal::begin" in stack), "")
     check(" leak: " in leak and "which has ended" in leak, report)
     check("PageCache" not in report, f"the cache was freed: {report}")
+    run("render", recording, "-o", path("server.svg"))
+    with open(path("server.svg"), encoding="utf-8") as stream:
+        picture = stream.read()
+    check('<text class="leak"' in picture and "server::Journal::begin" in picture and 'class="flag"' in picture,
+          "a recording's picture points out the leak")
+    verdicts = [stack["verdict"] for stack in json.loads(run("render", recording, "--format", "json").stdout)["stacks"]
+                if "verdict" in stack]
+    check([verdict["rank"] for verdict in verdicts if verdict["marked"]] == [0], verdicts)
+    run("render", recording, "--verdicts", "off", "-o", path("server.svg"))
+    with open(path("server.svg"), encoding="utf-8") as stream:
+        picture = stream.read()
+    check('class="leak"' not in picture and 'class="flag"' not in picture, "no verdicts")
     for format in ("text", "csv", "json", "svg", "html"):
         run("timeline", recording, "--format", format, "-o", path(f"timeline.{format}"))
         check(os.path.getsize(path(f"timeline.{format}")), format)

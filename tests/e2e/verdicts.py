@@ -14,6 +14,8 @@ WAYS = {"exact": (), "sampled": ("--sample", "64K")}
 runs = {way: spawn([MEMFLAME, "leaks", "65", "1", *options, "-o", path(f"{way}.txt"), "--",
                     example("cache_server"), "70"])
         for way, options in WAYS.items()}
+alloc = spawn([MEMFLAME, "alloc", "-d", "65", "-o", path("server.svg"), "--",
+               example("cache_server"), "66"])
 for options, process in runs.items():
     output = path(f"{options}.txt")
     equal(f"{options}: exit status", process.wait(3 * PATIENCE), 0)
@@ -31,3 +33,12 @@ for options, process in runs.items():
     # Some three hundred samples do not always tell it from blocks that live long and come back.
     if options == "exact":
         check(re.search(r"^    cache or pool: ", cached[0], re.M), f"the cache is called one: {cached[0]}")
+
+# The picture points it out: the first line below the title, and a flag. What is live is nine tenths cache.
+equal("alloc: exit status", alloc.wait(3 * PATIENCE), 0)
+with open(path("server.svg"), encoding="utf-8") as stream:
+    picture = stream.read()
+first = re.search(r'<text class="leak"[^>]*>([^<]*)', picture)
+check(first and first[1].startswith("leak: ") and "of the blocks never come back" in first[1], f"the caption: {first}")
+check("server::Journal::begin" in "".join(re.findall(r'<text class="leak"[^>]*>([^<]*)', picture)), "its stack")
+check(re.search(r'class="flag"[^>]*>leak [\d.]+ KiB/s<', picture), "a flag with the rate")

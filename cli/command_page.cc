@@ -46,7 +46,8 @@ const std::vector<ExitStatus>& exit_statuses() {
       {"2", "command line not understood"},
       {"3", "a privilege or a kernel feature is missing", true},
       {"4", "--strict, and something was lost, or stacks were cut"},
-      {"5", "--check, and frees look wrong", true},
+      {"5", "--check, and frees look wrong; or leaks --fail-on or --fail-if-leaked, and it fails",
+       true},
       {"125, 126, 127",
        "with '-- COMMAND': memflame failed; the command cannot be executed; it was not found. The "
        "status is otherwise the command's own; its failure takes precedence over 5, and 4 over "

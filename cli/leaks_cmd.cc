@@ -9,6 +9,7 @@
 #include "cli/completed.h"
 #include "cli/drawing_options.h"
 #include "cli/leaks_from.h"
+#include "cli/leaks_gate.h"
 #include "cli/leaks_watcher.h"
 #include "cli/options.h"
 #include "cli/output_file.h"
@@ -26,7 +27,8 @@ po::options_description leaks_options() {
   po::options_description options("Leaks");
   options.add_options()("from", po::value<std::string>()->value_name("FILE"),
                         "report on a recording (memflame record) instead; with --top, --sort, "
-                        "--bytes, -v and -o only");
+                        "--bytes, -v, -o, --format text or jsonl, and the options for verdicts "
+                        "and continuous integration");
   options.add_options()("kernel", po::bool_switch(),
                         "watch the kernel's own allocations; needs no target");
   options.add_options()("older", po::value<uint64_t>()->value_name("MS"),
@@ -74,19 +76,35 @@ void read_places(const po::variables_map& values, LeaksOptions& options) {
                 ExitCode::usage);
 }
 
+bool is_json_lines(const std::string& named, const std::string& output) {
+  return named == "jsonl" || (named.empty() && output.ends_with(".jsonl"));
+}
+
 // nullptr for text.
 const Output* format_of(const std::string& named, const std::string& output) {
   if (named == "text") return nullptr;
   if (!named.empty()) {
     const auto known = outputs();
     if (std::none_of(known.begin(), known.end(), [&](const Output& o) { return o.name == named; }))
-      throw Error("--format takes text, " + format_names() + ", not '" + named + "'",
+      throw Error("--format takes text, jsonl, " + format_names() + ", not '" + named + "'",
                   ExitCode::usage);
     return &output_for(named, output);
   }
   for (const Output& each : outputs())
     if (output.ends_with(each.suffix)) return &output_for("", output);
   return nullptr;
+}
+
+// What goes with verdicts, and would be ignored without them.
+void read_check(const po::variables_map& values, LeaksOptions& options, const Request& request) {
+  const std::string given = verdict_option_given(values);
+  if (given.empty()) return;
+  if (!request.probe.ages)
+    throw Error(given + " needs the ages of blocks, which --older 0 leaves out", ExitCode::usage);
+  options.verdicts = read_verdict_options(values);
+  options.gate = read_gate(values, options.verdicts);
+  if (request.format != nullptr && !options.gate)
+    throw Error(given + " is for reports and for --fail-on, not for pictures", ExitCode::usage);
 }
 
 // memleak's -o takes an age, so a bare number is probably one.
@@ -121,14 +139,19 @@ void read_options(const po::variables_map& values, LeaksOptions& options, Reques
   std::string format;
   take(values, "format", format);
   refuse_bare_number(request.output);
-  request.format = format_of(format, request.output);
+  options.json_lines = is_json_lines(format, request.output);
+  if (!options.json_lines) request.format = format_of(format, request.output);
+  read_check(values, options, request);
   const bool to_stdout = request.output.empty() || request.output == "-";
   for (const std::string& drawing : looks_given(values))
     if (request.format == nullptr)
       throw Error("--" + drawing + " is for pictures: add --format svg, or -o FILE.svg",
                   ExitCode::usage);
   if (options.show_blocks && request.format != nullptr)
-    throw Error("--show-blocks is for --format text", ExitCode::usage);
+    throw Error("--show-blocks is for --format text or jsonl", ExitCode::usage);
+  if (options.json_lines && (options.trace || options.exact))
+    throw Error(std::string(options.trace ? "--trace" : "--bytes") + " is for --format text",
+                ExitCode::usage);
   if (options.trace && request.format != nullptr && to_stdout)
     throw Error("--trace writes its lines to standard output: add -o FILE for the picture",
                 ExitCode::usage);
@@ -153,12 +176,14 @@ Extension make_extension(bool kernel, LeaksOptions& options) {
       "report. Ctrl-C ends it with a last report.";
   page.examples = {{"memflame leaks -p 1234", "report on a process every 5 seconds until Ctrl-C"},
                    {"memflame leaks 60 10 -- ./server", "every minute, ten times"},
-                   {"memflame leaks --kernel 10", "what the kernel itself holds"}};
+                   {"memflame leaks --kernel 10", "what the kernel itself holds"},
+                   {"memflame leaks --fail-on leak --report leaks.xml -- ./test",
+                    "fail a build if a test leaks"}};
   page.operands = Operands::command;
-  extension.formats = "text (default), or the same blocks as " + format_names() +
-                      "; a FILE is replaced at each interval";
+  extension.formats = "text (default), jsonl (each report as a line of JSON), or the same blocks as " +
+                      format_names() + "; a FILE is replaced at each interval";
   extension.no_target = "; for the kernel's own allocations: memflame leaks --kernel";
-  extension.visible.add(leaks_options());
+  extension.visible.add(leaks_options()).add(verdict_options()).add(gate_options());
   extension.hidden.add(leaks_places());
   extension.positional = "interval-count";
   extension.read = [kernel, &options](const po::variables_map& values, Request& request) {

@@ -8,12 +8,14 @@
 
 #include "cli/completed.h"
 #include "cli/leaks_frames.h"
+#include "cli/leaks_gate.h"
+#include "cli/leaks_history.h"
+#include "cli/leaks_lines.h"
 #include "cli/leaks_report.h"
 #include "cli/leaks_verdicts.h"
 #include "cli/options.h"
 #include "cli/output_file.h"
 #include "collapse/fold.h"
-#include "collapse/history/named.h"
 #include "core/error.h"
 
 namespace po = boost::program_options;
@@ -27,9 +29,10 @@ struct Judged {
 };
 
 // Stacks that hold memory at the end, in this order.
-std::vector<Judged> judged(const Ledger& ledger, LeaksOrder order) {
+std::vector<Judged> judged(const Ledger& ledger, const VerdictOptions& options,
+                           LeaksOrder order) {
   std::vector<Judged> stacks;
-  for (const Verdict& verdict : ledger.verdicts({}))
+  for (const Verdict& verdict : ledger.verdicts(options))
     if (verdict.live_bytes > 0 || verdict.live_blocks > 0)
       stacks.push_back({verdict, {.bytes = verdict.live_bytes, .blocks = verdict.live_blocks}});
   std::stable_sort(stacks.begin(), stacks.end(), [order](const Judged& a, const Judged& b) {
@@ -73,6 +76,7 @@ std::vector<ReportedStack> described(const History& history, const std::vector<J
     ReportedStack& stack = reported.emplace_back();
     stack.amount = stacks[i].live;
     stack.verdict = in_words(stacks[i].verdict);
+    stack.judged = stacks[i].verdict;
     stack.process = process_of(chosen, track.space);
     if (stacks[i].verdict.ended && !stack.process.empty()) stack.process += ", which has ended";
     stack.frames = frame_lines(profile, folded[i], all_frames);
@@ -80,27 +84,17 @@ std::vector<ReportedStack> described(const History& history, const std::vector<J
   return reported;
 }
 
-History read_named(const std::string& path) {
-  Source source = Source::open(path);
-  if (!is_history(source.head()))
-    throw Error(path + " is not a recording of memflame record: --from takes FILE.mfr",
-                ExitCode::failure);
-  return read_named_history(source);
-}
-
-Report report_on(const History& history, const std::string& path, const po::variables_map& values) {
-  if (!block_columns(history.recording.types))
-    throw Error(path + " is a recording of " + history.recording.types.front().name +
-                    ", which has no blocks to follow: record --probes alloc or kernel",
-                ExitCode::failure);
-  Ledger ledger(history.recording.types);
-  for (const Look& look : history.looks) ledger.add(look, history.tracks);
-  if (history.is_complete) ledger.end(history.looks.back().time_ns);
+uint64_t top_of(const po::variables_map& values) {
   uint64_t top = 10;
   take(values, "top", top);
   if (top == 0) throw Error("--top must be at least 1, not 0", ExitCode::usage);
+  return top;
+}
+
+Report report_on(const History& history, const std::string& path, const Ledger& ledger,
+                 const VerdictOptions& options, const po::variables_map& values) {
   const LeaksOrder order = leaks_order(values, true);
-  const std::vector<Judged> stacks = judged(ledger, order);
+  const std::vector<Judged> stacks = judged(ledger, options, order);
   Report report;
   report.clock = base_name(path);
   report.seconds = static_cast<double>(history.looks.back().time_ns) / 1e9;
@@ -115,8 +109,35 @@ Report report_on(const History& history, const std::string& path, const po::vari
   }
   report.old = report.live;
   report.verdicts = in_words(counts);
-  report.top = described(history, stacks, top, values["verbose"].as<bool>(), report.losses);
+  report.top = described(history, stacks, top_of(values), values["verbose"].as<bool>(), report.losses);
   return report;
+}
+
+bool wants_json_lines(const po::variables_map& values, const std::string& output) {
+  std::string format;
+  take(values, "format", format);
+  if (!format.empty() && format != "text" && format != "jsonl")
+    throw Error("--format of a report on a recording takes text or jsonl, not '" + format +
+                    "'; memflame render draws recordings",
+                ExitCode::usage);
+  const bool json_lines = format == "jsonl" || (format.empty() && output.ends_with(".jsonl"));
+  if (json_lines && values["bytes"].as<bool>())
+    throw Error("--bytes is for --format text", ExitCode::usage);
+  return json_lines;
+}
+
+bool check(LeaksGate& gate, const History& history, const std::string& path, const Ledger& ledger,
+           const VerdictOptions& options, size_t most) {
+  const Recording& recording = history.recording;
+  CheckedRun run{.source = path,
+                 .seconds = static_cast<double>(history.looks.back().time_ns) / 1e9,
+                 .sampling = recording.meta.sampling,
+                 .notes = recording.meta.notes,
+                 .losses = recording.losses,
+                 .is_complete = history.is_complete};
+  const std::vector<NamedVerdict> stacks =
+      named_verdicts(ledger, history.tracks, recording, options, run.losses);
+  return passes(gate, stacks, run, most, Readers::by_umask);
 }
 
 }  // namespace
@@ -136,8 +157,10 @@ CommandPage leaks_from_page() {
   options.add_options()("verbose,v", po::bool_switch(), "print all frames, with full names");
   options.add_options()("output,o", po::value<std::string>()->value_name("FILE"),
                         "write to FILE instead of standard output");
+  options.add_options()("format", one_of("NAME", {"text", "jsonl"}),
+                        "text (default), or jsonl: the report as one line of JSON");
   options.add_options()("help,h", "show this");
-  page.options = OptionGroups{options};
+  page.options = OptionGroups{options, verdict_options(), gate_options()};
   return page;
 }
 
@@ -149,13 +172,19 @@ int run_leaks_from(const Arguments& arguments) {
     return 0;
   }
   const std::string& path = values["from"].as<std::string>();
-  const History history = read_named(path);
-  const Report report = report_on(history, path, values);
   std::string output;
   take(values, "output", output);
-  write_output(output,
-               [&](std::ostream& out) { out << report_text(report, values["bytes"].as<bool>()); });
-  return 0;
+  const bool json_lines = wants_json_lines(values, output);
+  const VerdictOptions options = read_verdict_options(values);
+  std::optional<LeaksGate> gate = read_gate(values, options);
+  const History history = read_blocks("--from", path);
+  const Ledger ledger = ledger_of(history);
+  const Report report = report_on(history, path, ledger, options, values);
+  write_output(output, [&](std::ostream& out) {
+    out << (json_lines ? report_line(report) : report_text(report, values["bytes"].as<bool>()));
+  });
+  const bool passed = !gate || check(*gate, history, path, ledger, options, top_of(values));
+  return static_cast<int>(passed ? ExitCode::ok : ExitCode::found);
 }
 
 }  // namespace memflame

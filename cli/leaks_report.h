@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "collapse/verdicts/verdict.h"
 #include "core/losses.h"
 #include "probes/bpf/shared.h"
 #include "probes/run/snapshot.h"
@@ -18,6 +19,7 @@ struct ReportedStack {
   Amount amount;
   std::optional<Amount> before;     // in the last report; none for the first report
   std::string verdict;              // a sentence; "" if the stack was not judged
+  std::optional<Verdict> judged;    // its figures
   std::string process;              // "leaky (1234)"; "" if stacks belong to no process
   std::vector<std::string> frames;  // innermost first
   std::vector<LiveBlock> blocks;    // some of them, if requested

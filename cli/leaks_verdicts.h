@@ -54,6 +54,10 @@ class LeaksVerdicts {
   // The last look; what ended processes left is known after it.
   void end(LiveRun& run);
 
+  // What the looks so far refer to, and what they say; no verdicts before the first look.
+  History& tables() { return axis_.tables(); }
+  const std::optional<Ledger>& ledger() const { return ledger_; }
+
   // The stacks of a snapshot that hold old blocks, at most `most` of them, in this order.
   JudgedStacks ranked(const LiveRun& run, const Snapshot& snapshot, LeaksOrder order,
                       size_t most) const;

@@ -9,7 +9,9 @@
 #include <utility>
 
 #include "cli/output_file.h"
+#include "collapse/symbolize/symbolize.h"
 #include "probes/run/live_run.h"
+#include "probes/run/memory_plan.h"
 #include "probes/run/run_notes.h"
 
 namespace memflame {
@@ -46,7 +48,9 @@ std::vector<const LiveStack*> old_stacks(const Snapshot& snapshot) {
 LeaksWatcher::LeaksWatcher(const LeaksOptions& options, const Request& request)
     : options_(options),
       request_(request),
-      verdicts_(request.probe.ages && request.format == nullptr, options.verdicts),
+      verdicts_(request.probe.ages && (request.format == nullptr || options.gate),
+                options.verdicts),
+      gate_(options.gate),
       next_(options.interval) {}
 
 void LeaksWatcher::begin(LiveRun&) {
@@ -85,10 +89,10 @@ void LeaksWatcher::asked(LiveRun& run, double seconds) {
 }
 
 void LeaksWatcher::end(LiveRun& run, double seconds) {
-  if (options_.count == 0 || reports_ < options_.count) {
-    verdicts_.end(run);
-    report(run, seconds, true);
-  }
+  const bool has_last = options_.count != 0 && reports_ >= options_.count;
+  end_s_ = seconds;
+  if (!has_last || gate_) verdicts_.end(run);
+  if (!has_last) report(run, seconds, true);
   writer_->wait();
   if (!calls_.empty()) writer_->write(std::exchange(calls_, {}));
 }
@@ -145,8 +149,27 @@ void LeaksWatcher::choose_stacks(const LiveRun& run, LeaksLook& look) {
       look.unjudged.push_back(&stack);
 }
 
+// Names are looked up for all stacks that ever had a block, not only for those that are shown.
+void LeaksWatcher::check(const Recording& recording) {
+  History& tables = verdicts_.tables();
+  Recording named = std::move(tables.recording);
+  named.modules = recording.modules;
+  named.spaces = recording.spaces;
+  named.shared_names = recording.shared_names;
+  symbolize(named, {.debug_servers = false, .memory_bytes = free_memory()});
+  CheckedRun checked{.source = meta_of(request_).command,
+                     .seconds = end_s_,
+                     .sampling = snapshot_->sampling,
+                     .notes = filters_in_words(request_.probe),
+                     .losses = recording.losses};
+  const std::vector<NamedVerdict> stacks = named_verdicts(
+      *verdicts_.ledger(), tables.tracks, std::move(named), options_.verdicts, checked.losses);
+  has_failed_ = !passes(*gate_, stacks, checked, options_.top, request_.readers);
+}
+
 bool LeaksWatcher::wants_results(Recording& recording) {
   if (!calls_.empty()) writer_->write(std::exchange(calls_, {}));  // read at the very end
+  if (gate_) check(recording);
   const bool sampled = !recording.types.empty() && recording.types[0].variance != no_column;
   show_live(recording, old_stacks(*snapshot_), options_.by_count, sampled);
   if (options_.older_ns != 0) recording.meta.notes.push_back(age_filter(options_.older_ns));

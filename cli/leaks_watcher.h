@@ -26,10 +26,12 @@ class LeaksWatcher : public Watcher {
   void asked(LiveRun& run, double seconds) override;
   void end(LiveRun& run, double seconds) override;
   bool wants_results(Recording& recording) override;
+  bool has_failed() const override { return has_failed_; }
 
  private:
   void report(LiveRun& run, double seconds, bool is_last);
   LeaksLook take_look(LiveRun& run, double seconds);
+  void check(const Recording& recording);
   void choose_stacks(const LiveRun& run, LeaksLook& look);
 
   const LeaksOptions& options_;
@@ -40,6 +42,9 @@ class LeaksWatcher : public Watcher {
   std::unordered_set<uint64_t> named_, judged_;
   std::shared_ptr<const Snapshot> snapshot_;  // the last one
   LeaksVerdicts verdicts_;
+  std::optional<LeaksGate> gate_;
+  bool has_failed_ = false;
+  double end_s_ = 0;
   uint64_t start_ns_ = 0;
   uint64_t reports_ = 0, left_out_ = 0;
   double next_;

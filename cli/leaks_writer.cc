@@ -6,6 +6,7 @@
 
 #include "cli/drawing_options.h"
 #include "cli/leaks_frames.h"
+#include "cli/leaks_lines.h"
 #include "cli/output_file.h"
 #include "cli/probe_cmd.h"
 #include "collapse/fold.h"
@@ -131,7 +132,8 @@ void LeaksWriter::print(LeaksLook& look) {
     ++report.stacks;
   }
   live_before_ = snapshot.live;
-  *lines_ << look.lines << report_text(report, options_.exact);
+  *lines_ << look.lines
+          << (options_.json_lines ? report_line(report) : report_text(report, options_.exact));
   flush();
 }
 
@@ -140,6 +142,7 @@ ReportedStack LeaksWriter::describe(const LeaksLook& look, const JudgedStack& ju
   ReportedStack reported{.amount = stack.old,
                          .before = {},
                          .verdict = judged.verdict ? in_words(*judged.verdict) : "",
+                         .judged = judged.verdict,
                          .process = {},
                          .frames = {},
                          .blocks = stack.blocks,

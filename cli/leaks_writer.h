@@ -16,6 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "cli/leaks_gate.h"
 #include "cli/leaks_report.h"
 #include "cli/leaks_verdicts.h"
 #include "cli/probe_request.h"
@@ -36,6 +37,8 @@ struct LeaksOptions {
   size_t blocks_per_stack = 20;
   bool trace = false;
   bool exact = false;
+  bool json_lines = false;        // reports are lines of JSON, not text
+  std::optional<LeaksGate> gate;  // whether a build may pass
 };
 
 // One look at a run, as values: the run goes on without changing them.

@@ -51,7 +51,7 @@ po::options_description drawing_options(const std::string& formats, bool own_sor
   options.add_options()("output,o", po::value<std::string>()->value_name("FILE"),
                         "write to FILE; its suffix chooses the format (default: standard output)");
   std::vector<std::string> words;
-  if (!formats.empty()) words.emplace_back("text");
+  if (!formats.empty()) words.insert(words.end(), {"text", "jsonl"});
   for (const Output& output : outputs()) words.emplace_back(output.name);
   options.add_options()("format", one_of("NAME", words),
                         formats.empty() ? usual.c_str() : formats.c_str());

@@ -25,8 +25,6 @@
 namespace memflame {
 namespace {
 
-constexpr int candidates_found = 5;  // not in ExitCode, because memflame did not fail
-
 // Finds now what would otherwise fail after an hour of measuring.
 void check_outputs(const Request& request) {
   if (request.format != nullptr) refuse_svg_on_terminal(request.output, request.format->name);
@@ -90,8 +88,9 @@ int measure(const Probe& probe, const Request& request, Command* command, Watche
     return static_cast<int>(ExitCode::lossy);
   }
   const int status = command != nullptr && !run.info.interrupted ? command->wait() : 0;
-  if (status != 0 || run.recording.candidates.empty()) return status;
-  return candidates_found;
+  if (status != 0) return status;
+  const bool found = watcher.has_failed() || !run.recording.candidates.empty();
+  return static_cast<int>(found ? ExitCode::found : ExitCode::ok);
 }
 
 // With a command, memflame's exit status is the command's, so its own failures have other codes.

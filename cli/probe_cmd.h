@@ -21,6 +21,8 @@ class Watcher : public Observer {
   virtual void wrote_results(const Recording&) {}
   // Verdicts for the picture; none if there are none. Called once counting has ended.
   virtual std::optional<JudgedRun> judged() const { return std::nullopt; }
+  // The user asked for exit code 5 in such a case. Asked after all results are written.
+  virtual bool has_failed() const { return false; }
 };
 
 // What the request says of a run before it begins.

@@ -15,6 +15,7 @@ enum class ExitCode : int {
   usage = 2,             // command line not understood
   requirement = 3,       // privilege or kernel feature missing
   lossy = 4,             // --strict, and something was lost
+  found = 5,             // --check found wrong frees, or leaks --fail-on a stack that fails
   command_failed = 125,  // `-- COMMAND`: memflame itself failed
   cannot_execute = 126,
   not_found = 127,

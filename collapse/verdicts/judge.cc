@@ -28,6 +28,8 @@ class Case {
   Verdict decide() {
     if (is_left())
       tell_left();
+    else if (is_of_warmup())
+      tell_of_warmup();
     else if (is_leak())
       verdict_.kind = VerdictKind::leak;
     else if (is_freed_at_end())
@@ -48,6 +50,7 @@ class Case {
   void describe_growth();
   bool is_over() const { return clock_.is_over || record_.ended_ns; }
   bool is_left() const;
+  bool is_of_warmup() const;
   bool is_above_floor() const;
   bool is_leak() const;
   bool is_freed_at_end() const;
@@ -57,6 +60,7 @@ class Case {
   double gone_after_s() const;
   bool all_replaced() const;
   void tell_left();
+  void tell_of_warmup();
   void tell_kept();
   void tell_cache();
   void tell_come_back();
@@ -117,15 +121,37 @@ void Case::describe_growth() {
   }
 }
 
-bool Case::is_left() const { return record_.ended_ns && record_.live_blocks > 0; }
+bool Case::is_left() const {
+  return record_.ended_ns && record_.live_blocks > 0 && !is_of_warmup();
+}
+
+// An ended process left nothing but blocks of the warm-up.
+bool Case::is_of_warmup() const {
+  return options_.warmup_ns != 0 && record_.ended_ns && record_.live_blocks > 0 &&
+         evidence_.live < 0.5;
+}
+
+void Case::tell_of_warmup() {
+  verdict_.kind = VerdictKind::kept;
+  verdict_.since_s =
+      evidence_.now - static_cast<double>(std::min(options_.warmup_ns, *record_.ended_ns)) / 1e9;
+  verdict_.survivors = record_.live_blocks;
+  verdict_.survivor_bytes = record_.live_bytes;
+}
 
 void Case::tell_left() {
   verdict_.kind = VerdictKind::leak;
   verdict_.survivors = record_.live_blocks;
   verdict_.survivor_bytes = record_.live_bytes;
+  if (options_.warmup_ns != 0) {
+    double bytes = 0;
+    for (const Brood& brood : evidence_.broods) bytes += brood.live_bytes;
+    verdict_.survivors = std::min(record_.live_blocks, whole_number(evidence_.live));
+    verdict_.survivor_bytes = std::min(record_.live_bytes, whole_number(bytes));
+  }
   if (record_.total_blocks > 0)
     verdict_.leaked_share =
-        static_cast<double>(record_.live_blocks) / static_cast<double>(record_.total_blocks);
+        static_cast<double>(verdict_.survivors) / static_cast<double>(record_.total_blocks);
   for (const Brood& brood : evidence_.broods) {
     if (brood.live_blocks <= 0) continue;
     verdict_.oldest_s = evidence_.now - brood.from;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The rules from evidence to a verdict. In the order in which they are asked:
-// 1. What an ended process left has leaked, at any age.
+// 1. What an ended process left has leaked, at any age. Blocks of the warm-up are kept.
 // 2. A leak: survivors three times as old as any life that has ended, from all quarters of the
 //    time, and not fewer than the noise floor. Nothing is called a leak before 30 s of watching, or
 //    45 s if nothing has been freed: a cache may take that long to fill.

@@ -30,14 +30,22 @@ bool matches_leak_pattern(std::string_view pattern, std::string_view text) {
   return true;
 }
 
+LeakLine read_leak_line(std::string_view line, std::string_view& pattern) {
+  constexpr std::string_view prefix = "leak:", blanks = " \t\r";
+  line = line.substr(std::min(line.size(), line.find_first_not_of(blanks)));
+  line = line.substr(0, line.find_last_not_of(blanks) + 1);
+  if (line.empty() || line.starts_with('#')) return LeakLine::empty;
+  if (!line.starts_with(prefix) || line.size() == prefix.size()) return LeakLine::other;
+  pattern = line.substr(prefix.size());
+  return LeakLine::pattern;
+}
+
 bool LeakPatterns::add_line(std::string_view line) {
-  constexpr std::string_view prefix = "leak:";
-  line = line.substr(std::min(line.size(), line.find_first_not_of(" \t")));
-  line = line.substr(0, line.find_last_not_of(" \t") + 1);
-  if (line.empty() || line.starts_with('#')) return true;
-  if (!line.starts_with(prefix) || line.size() == prefix.size()) return false;
-  if (line.size() > max_length || patterns_.size() >= max_patterns) return false;
-  add(std::string(line.substr(prefix.size())));
+  std::string_view pattern;
+  const LeakLine kind = read_leak_line(line, pattern);
+  if (kind != LeakLine::pattern) return kind == LeakLine::empty;
+  if (pattern.size() > max_length || patterns_.size() >= max_patterns) return false;
+  add(std::string(pattern));
   return true;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,12 @@ namespace memflame {
 // Each piece of a pattern is looked for once, behind the piece before it. Like LeakSanitizer, this
 // takes the first occurrence and tries no later one.
 bool matches_leak_pattern(std::string_view pattern, std::string_view text);
+
+enum class LeakLine : uint8_t { empty, pattern, other };
+
+// A line of a file of suppressions: "leak:PATTERN", or nothing but a comment (#). `pattern` then is
+// a part of `line`.
+LeakLine read_leak_line(std::string_view line, std::string_view& pattern);
 
 class LeakPatterns {
  public:

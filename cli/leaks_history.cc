@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "cli/leaks_history.h"
+
+#include "collapse/history/named.h"
+#include "core/error.h"
+
+namespace memflame {
+
+History read_blocks(const std::string& option, const std::string& path) {
+  Source source = Source::open(path);
+  if (!is_history(source.head()))
+    throw Error(path + " is not a recording of memflame record: " + option + " takes FILE.mfr",
+                ExitCode::failure);
+  History history = read_named_history(source);
+  if (!block_columns(history.recording.types))
+    throw Error(path + " is a recording of " + history.recording.types.front().name +
+                    ", which has no blocks to follow: record --probes alloc or kernel",
+                ExitCode::failure);
+  return history;
+}
+
+Ledger ledger_of(const History& history) {
+  Ledger ledger(history.recording.types);
+  for (const Look& look : history.looks) ledger.add(look, history.tracks);
+  if (history.is_complete) ledger.end(history.looks.back().time_ns);
+  return ledger;
+}
+
+}  // namespace memflame

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "cli/leaks_lines.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "core/hex.h"
+#include "render/text/clean_text.h"
+
+namespace memflame {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string clean_name(std::string_view text) {
+  uint64_t replaced = 0;
+  return clean_text(text, replaced);
+}
+
+Json json_of(const Amount& amount) {
+  Json json = {{"bytes", amount.bytes}, {"blocks", amount.blocks}};
+  if (amount.bytes_variance > 0) json["bytes_error"] = std::sqrt(amount.bytes_variance);
+  if (amount.blocks_variance > 0) json["blocks_error"] = std::sqrt(amount.blocks_variance);
+  return json;
+}
+
+// Without enough looks an interval is as wide as numbers are, which says nothing.
+Json json_of(const Interval& interval) {
+  return {{"value", interval.value}, {"low", interval.low}, {"high", interval.high}};
+}
+
+Json json_of(const Verdict& verdict) {
+  Json json = {{"kind", name(verdict.kind)},
+               {"growth", name(verdict.growth)},
+               {"sentence", in_words(verdict)},
+               {"bytes_per_second", json_of(verdict.rate)},
+               {"live_growth_per_second", json_of(verdict.live_growth)},
+               {"steady", verdict.is_steady},
+               {"process_ended", verdict.ended},
+               {"survivors", verdict.survivors},
+               {"survivor_bytes", verdict.survivor_bytes},
+               {"survivor_share", verdict.leaked_share},
+               {"oldest_s", verdict.oldest_s},
+               {"watched_s", verdict.watched_s}};
+  if (verdict.kind == VerdictKind::cannot_tell) json["watch_longer_s"] = verdict.wait_s;
+  return json;
+}
+
+Json json_of(const ReportedStack& stack) {
+  Json json = json_of(stack.amount);
+  if (stack.before) {
+    json["bytes_before"] = stack.before->bytes;
+    json["blocks_before"] = stack.before->blocks;
+  }
+  json["process"] = clean_name(stack.process);
+  if (stack.judged) json["verdict"] = json_of(*stack.judged);
+  json["frames"] = Json::array();
+  for (const std::string& frame : stack.frames) json["frames"].push_back(clean_name(frame));
+  if (!stack.blocks.empty()) {
+    json["shown"] = Json::array();
+    for (const LiveBlock& block : stack.blocks)
+      json["shown"].push_back({{"address", hex(block.address)},
+                               {"bytes", block.size},
+                               {"age_s", static_cast<double>(block.age_ns) / 1e9}});
+    json["not_shown"] = stack.blocks_left_out;
+  }
+  return json;
+}
+
+Json json_of(const Losses& losses) {
+  Json json = Json::object();
+  for (size_t i = 0; i < loss_info.size(); ++i) {
+    const LossCount& count = losses[static_cast<Loss>(i)];
+    if (count.events == 0 && count.bytes == 0) continue;
+    const LossKind kind = loss_info[i].kind;
+    json[std::string(loss_info[i].name)] = {{"kind", kind == LossKind::missing ? "lost"
+                                                     : kind == LossKind::cut   ? "cut"
+                                                                               : "news"},
+                                            {"events", count.events},
+                                            {"bytes", count.bytes}};
+  }
+  return json;
+}
+
+}  // namespace
+
+std::string report_line(const Report& report) {
+  Json json = {{"format", "memflame-leaks"},
+               {"version", 1},
+               {"clock", clean_name(report.clock)},
+               {"seconds", report.seconds},
+               {"live", json_of(report.live)},
+               {"older_than_s", static_cast<double>(report.older_ns) / 1e9},
+               {"old", json_of(report.old)},
+               {"stacks", report.stacks},
+               {"order", report.order},
+               {"verdicts", report.verdicts},
+               {"sampling", clean_name(report.sampling)},
+               {"lost_events", report.losses.lost_events()},
+               {"losses", json_of(report.losses)},
+               {"unseen_frees", report.unseen_frees}};
+  json["notes"] = Json::array();
+  for (const std::string& note : report.notes) json["notes"].push_back(clean_name(note));
+  json["top"] = Json::array();
+  for (const ReportedStack& stack : report.top) json["top"].push_back(json_of(stack));
+  return json.dump() + "\n";
+}
+
+}  // namespace memflame

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Verdicts on stacks of names. Tracks whose stacks have the same functions in the same files of
+// code are judged as one: those of several processes, and those that differ by lines only.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "collapse/verdicts/ledger.h"
+#include "core/leak_check.h"
+
+namespace memflame {
+
+struct NamedVerdict {
+  Verdict verdict;
+  std::string process;            // of the first track
+  std::vector<LeakFrame> frames;  // innermost first, of the first track
+  size_t caller = 0;              // the first frame that belongs to no allocator
+  size_t tracks = 1;
+  std::string key;  // the names that tell it from others, also in another run
+};
+
+// The most wrong first. The recording has names, and the stacks of the tracks. Blocks whose stack
+// is cut are added to `losses`. Cost: one fold of all stacks, and a verdict for each.
+std::vector<NamedVerdict> named_verdicts(const Ledger& ledger, std::span<const Track> tracks,
+                                         Recording recording, const VerdictOptions& options,
+                                         Losses& losses);
+
+}  // namespace memflame

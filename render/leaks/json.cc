@@ -24,11 +24,16 @@ Json frames_of(const LeakCase& each) {
 }
 
 Json json_of(const LeakCase& each) {
-  Json json = {{"outcome", name(each.outcome)}, {"rule", each.rule},
-               {"verdict", each.verdict},       {"growth", each.growth},
-               {"sentence", each.sentence},     {"reason", each.reason},
-               {"process", each.process},       {"live_bytes", each.live_bytes},
-               {"live_blocks", each.live_blocks}, {"leaked_bytes", each.leaked_bytes},
+  Json json = {{"outcome", name(each.outcome)},
+               {"rule", each.rule},
+               {"verdict", each.verdict},
+               {"growth", each.growth},
+               {"sentence", each.sentence},
+               {"reason", each.reason},
+               {"process", each.process},
+               {"live_bytes", each.live_bytes},
+               {"live_blocks", each.live_blocks},
+               {"leaked_bytes", each.leaked_bytes},
                {"leaked_blocks", each.leaked_blocks}};
   if (each.rate)
     json["bytes_per_second"] = {

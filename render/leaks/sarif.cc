@@ -26,9 +26,12 @@ std::string percent_encoded(std::string_view path) {
   std::string uri;
   for (const char c : path) {
     const auto byte = static_cast<unsigned char>(c);
-    if (std::isalnum(byte) != 0 && byte < 0x80) uri += c;
-    else if (kept.find(c) != std::string_view::npos) uri += c;
-    else (((uri += '%') += digits[byte >> 4U])) += digits[byte & 15U];
+    if (std::isalnum(byte) != 0 && byte < 0x80)
+      uri += c;
+    else if (kept.find(c) != std::string_view::npos)
+      uri += c;
+    else
+      (((uri += '%') += digits[byte >> 4U])) += digits[byte & 15U];
   }
   return uri;
 }
@@ -49,8 +52,8 @@ class Writer {
       if (each.outcome == CaseOutcome::failed || each.outcome == CaseOutcome::known)
         run["results"].push_back(result(each));
     for (size_t i = 0; i < check_.sums.size(); ++i)
-      run["properties"][std::string(outcome_names.at(i))] = {
-          {"stacks", check_.sums.at(i).stacks}, {"bytes", check_.sums.at(i).bytes}};
+      run["properties"][std::string(outcome_names.at(i))] = {{"stacks", check_.sums.at(i).stacks},
+                                                             {"bytes", check_.sums.at(i).bytes}};
     return {{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
             {"version", "2.1.0"},
             {"runs", Json::array({run})}};
@@ -105,11 +108,11 @@ class Writer {
     return location;
   }
 
-  // The innermost line of the program itself, else of any code. Without lines it is the beginning of
-  // the file of code, because code scanning takes no result without a line.
+  // The innermost line of the program itself, else of any code. Without lines it is the beginning
+  // of the file of code, because code scanning takes no result without a line.
   Json place(const LeakCase& each) const {
-    const auto begin = each.frames.begin() + static_cast<std::ptrdiff_t>(
-                                                 std::min(each.caller, each.frames.size()));
+    const auto begin = each.frames.begin() +
+                       static_cast<std::ptrdiff_t>(std::min(each.caller, each.frames.size()));
     const auto has_line = [](const LeakFrame& frame) { return !frame.file.empty(); };
     auto best = std::find_if(begin, each.frames.end(), [&](const LeakFrame& frame) {
       return has_line(frame) && !is_shared_object(frame.module);

@@ -59,8 +59,7 @@ void write_leaks_text(std::ostream& out, const LeakCheck& check, size_t most) {
   if (failed.stacks != 0) out << ": " << in_words(failed);
   out << "\n";
   write_cases(out, check, most);
-  if (const std::string sum = sum_in_words(check); !sum.empty())
-    out << "memflame: " << sum << "\n";
+  if (const std::string sum = sum_in_words(check); !sum.empty()) out << "memflame: " << sum << "\n";
   if (const std::string unsure = unsure_in_words(check); !unsure.empty())
     out << "memflame: " << unsure << "\n";
   if (const LeakCheck::Sum& known = check.sum(CaseOutcome::known); known.stacks != 0)

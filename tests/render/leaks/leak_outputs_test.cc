@@ -158,12 +158,13 @@ TEST_CASE("the text has what failed, and all that was passed over") {
       "      malloc  malloc.c:3 [libc.so.6]\n"
       "      grow]]>  grow.cc:42 [my server]\n\n"
       "  and 1 more stack: "));
-  for (const char* line : {"memflame: cannot tell yet: 1 stack, 812 B in 1 block; watch at least 35 "
-                           "s longer\n",
-                           "memflame: in the baseline old.mfr already: 1 stack, 812 B in 1 block\n",
-                           "  1 stack, 812 B in 1 block: leak:hidden (a.supp:1)\n",
-                           "memflame: unused suppression: leak:none (a.supp:2)\n",
-                           "memflame: not certain: lost 3 events\n"})
+  for (const char* line :
+       {"memflame: cannot tell yet: 1 stack, 812 B in 1 block; watch at least 35 "
+        "s longer\n",
+        "memflame: in the baseline old.mfr already: 1 stack, 812 B in 1 block\n",
+        "  1 stack, 812 B in 1 block: leak:hidden (a.supp:1)\n",
+        "memflame: unused suppression: leak:none (a.supp:2)\n",
+        "memflame: not certain: lost 3 events\n"})
     CHECK_MESSAGE(text.find(line) != std::string::npos, line);
 }
 

@@ -180,8 +180,9 @@ Extension make_extension(bool kernel, LeaksOptions& options) {
                    {"memflame leaks --fail-on leak --report leaks.xml -- ./test",
                     "fail a build if a test leaks"}};
   page.operands = Operands::command;
-  extension.formats = "text (default), jsonl (each report as a line of JSON), or the same blocks as " +
-                      format_names() + "; a FILE is replaced at each interval";
+  extension.formats =
+      "text (default), jsonl (each report as a line of JSON), or the same blocks as " +
+      format_names() + "; a FILE is replaced at each interval";
   extension.no_target = "; for the kernel's own allocations: memflame leaks --kernel";
   extension.visible.add(leaks_options()).add(verdict_options()).add(gate_options());
   extension.hidden.add(leaks_places());

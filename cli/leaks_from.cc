@@ -29,8 +29,7 @@ struct Judged {
 };
 
 // Stacks that hold memory at the end, in this order.
-std::vector<Judged> judged(const Ledger& ledger, const VerdictOptions& options,
-                           LeaksOrder order) {
+std::vector<Judged> judged(const Ledger& ledger, const VerdictOptions& options, LeaksOrder order) {
   std::vector<Judged> stacks;
   for (const Verdict& verdict : ledger.verdicts(options))
     if (verdict.live_bytes > 0 || verdict.live_blocks > 0)
@@ -109,7 +108,8 @@ Report report_on(const History& history, const std::string& path, const Ledger& 
   }
   report.old = report.live;
   report.verdicts = in_words(counts);
-  report.top = described(history, stacks, top_of(values), values["verbose"].as<bool>(), report.losses);
+  report.top =
+      described(history, stacks, top_of(values), values["verbose"].as<bool>(), report.losses);
   return report;
 }
 

@@ -27,8 +27,9 @@ namespace {
 using Texts = std::vector<std::string>;
 
 constexpr std::array verdict_names{"min-bytes", "min-blocks", "tail", "warmup"};
-constexpr std::array gate_names{"fail-on",  "fail-if-leaked", "min-rate", "suppress",
-                                "no-builtin-suppressions",    "baseline", "report"};
+constexpr std::array gate_names{"fail-on",  "fail-if-leaked",          "min-rate",
+                                "suppress", "no-builtin-suppressions", "baseline",
+                                "report"};
 constexpr size_t most_suppression_bytes = size_t{4} << 20U;
 
 bool is_given(const po::variables_map& values, const char* name) {
@@ -67,7 +68,7 @@ double parse_rate(const std::string& text) {
   const size_t slash = text.find('/');
   const std::string_view unit =
       slash == std::string::npos ? "" : std::string_view(text).substr(slash + 1);
-  const std::optional<double> seconds = unit == "min"       ? 60
+  const std::optional<double> seconds = unit == "min"      ? 60
                                         : unit.size() == 1 ? seconds_of_unit(unit[0])
                                                            : std::nullopt;
   if (slash == 0 || !seconds)
@@ -124,7 +125,8 @@ void add_doubts(LeakCheck& check, const CheckedRun& run) {
   if (const uint64_t lost = run.losses.lost_events(); lost != 0)
     check.doubts.push_back("lost " + count(lost) + " events; the report says of what");
   if (const LossCount cut = run.losses.sum(LossKind::cut); cut.events != 0)
-    check.doubts.push_back("stacks of " + amount_in_words(cut.bytes, static_cast<int64_t>(cut.events)) +
+    check.doubts.push_back("stacks of " +
+                           amount_in_words(cut.bytes, static_cast<int64_t>(cut.events)) +
                            " are cut, so their names may not be compared");
   if (!run.sampling.empty())
     check.doubts.push_back("blocks were sampled (" + run.sampling +
@@ -155,8 +157,8 @@ po::options_description verdict_options() {
 VerdictOptions read_verdict_options(const po::variables_map& values) {
   VerdictOptions options;
   if (is_given(values, "min-bytes"))
-    options.min_bytes = static_cast<int64_t>(
-        parse_bytes("--min-bytes", values["min-bytes"].as<std::string>()));
+    options.min_bytes =
+        static_cast<int64_t>(parse_bytes("--min-bytes", values["min-bytes"].as<std::string>()));
   if (is_given(values, "min-blocks")) {
     const auto blocks = values["min-blocks"].as<uint64_t>();
     if (blocks > INT64_MAX)
@@ -245,10 +247,9 @@ std::optional<LeaksGate> read_gate(const po::variables_map& values,
     gate.baseline_path = values["baseline"].as<std::string>();
     const History history = read_blocks("--baseline", gate.baseline_path);
     Losses ignored;
-    gate.baseline =
-        baseline_of(named_verdicts(ledger_of(history), history.tracks, history.recording, verdicts,
-                                   ignored),
-                    gate.options);
+    gate.baseline = baseline_of(
+        named_verdicts(ledger_of(history), history.tracks, history.recording, verdicts, ignored),
+        gate.options);
   }
   return gate;
 }

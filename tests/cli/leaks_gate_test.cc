@@ -38,28 +38,39 @@ TEST_CASE("options of verdicts take units, and refuse nonsense") {
   CHECK(options.tail == doctest::Approx(0.05));
   CHECK(options.warmup_ns == 90'000'000'000);
   CHECK(verdicts_of({"--tail", "0.1"}).tail == doctest::Approx(0.1));
-  for (const Arguments& wrong : {Arguments{"--tail", "60%"}, {"--tail", "-1%"}, {"--tail", "2 %"},
-                                 {"--tail", "%"}, {"--warmup", "soon"}, {"--min-bytes", "few"}})
+  for (const Arguments& wrong : {Arguments{"--tail", "60%"},
+                                 {"--tail", "-1%"},
+                                 {"--tail", "2 %"},
+                                 {"--tail", "%"},
+                                 {"--warmup", "soon"},
+                                 {"--min-bytes", "few"}})
     CHECK_THROWS_AS(verdicts_of(wrong), Error);
 }
 
 TEST_CASE("a gate needs something that can fail") {
   CHECK_FALSE(gate_of({}));
   CHECK_FALSE(gate_of({"--min-bytes", "1"}));
-  for (const Arguments& wrong :
-       {Arguments{"--report", "a.xml"}, {"--suppress", "a"}, {"--baseline", "a"},
-        {"--min-rate", "1M/h"}, {"--no-builtin-suppressions"},
-        {"--min-rate", "1M/h", "--fail-if-leaked", "0"}, {"--fail-on", "leaks"},
-        {"--fail-on", "leak,"}, {"--fail-on", ""}, {"--fail-on", "leak", "--report", "a.txt"},
-        {"--fail-on", "leak", "--min-rate", "1M"}, {"--fail-on", "leak", "--min-rate", "1M/y"},
-        {"--fail-on", "leak", "--min-rate", "/h"}, {"--fail-if-leaked", "much"}})
+  for (const Arguments& wrong : {Arguments{"--report", "a.xml"},
+                                 {"--suppress", "a"},
+                                 {"--baseline", "a"},
+                                 {"--min-rate", "1M/h"},
+                                 {"--no-builtin-suppressions"},
+                                 {"--min-rate", "1M/h", "--fail-if-leaked", "0"},
+                                 {"--fail-on", "leaks"},
+                                 {"--fail-on", "leak,"},
+                                 {"--fail-on", ""},
+                                 {"--fail-on", "leak", "--report", "a.txt"},
+                                 {"--fail-on", "leak", "--min-rate", "1M"},
+                                 {"--fail-on", "leak", "--min-rate", "1M/y"},
+                                 {"--fail-on", "leak", "--min-rate", "/h"},
+                                 {"--fail-if-leaked", "much"}})
     CHECK_THROWS_AS(gate_of(wrong), Error);
 }
 
 TEST_CASE("rates, words and floors become options of the gate") {
-  const std::optional<LeaksGate> gate = gate_of({"--fail-on", "exponential,leak", "--fail-on", "linear",
-                                                 "--min-rate", "7200K/h", "--fail-if-leaked", "4K",
-                                                 "--min-bytes", "100"});
+  const std::optional<LeaksGate> gate =
+      gate_of({"--fail-on", "exponential,leak", "--fail-on", "linear", "--min-rate", "7200K/h",
+               "--fail-if-leaked", "4K", "--min-bytes", "100"});
   REQUIRE(gate);
   REQUIRE(gate->options.fail_on.size() == 3);
   CHECK(gate->options.fail_on[0].word == "leak");  // in the table's order
@@ -68,9 +79,9 @@ TEST_CASE("rates, words and floors become options of the gate") {
   CHECK(gate->options.has_given_floor);
   CHECK(gate->options.min_bytes == 100);
   CHECK(gate->options.min_blocks == 0);
-  CHECK(gate->conditions ==
-        std::vector<std::string>{"--fail-on exponential,leak", "--fail-on linear",
-                                 "--fail-if-leaked 4K", "--min-rate 7200K/h"});
+  CHECK(gate->conditions == std::vector<std::string>{"--fail-on exponential,leak",
+                                                     "--fail-on linear", "--fail-if-leaked 4K",
+                                                     "--min-rate 7200K/h"});
   CHECK(gate_of({"--fail-on", "leak", "--min-rate", "60/min"})->options.min_rate ==
         doctest::Approx(1));
 }

@@ -4,6 +4,7 @@
 // results as alerts; run.properties has its sum.
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -26,9 +27,9 @@ std::string percent_encoded(std::string_view path) {
   std::string uri;
   for (const char c : path) {
     const auto byte = static_cast<unsigned char>(c);
-    if (std::isalnum(byte) != 0 && byte < 0x80)
-      uri += c;
-    else if (kept.find(c) != std::string_view::npos)
+    const bool is_plain =
+        byte < 0x80 && (std::isalnum(byte) != 0 || kept.find(c) != std::string_view::npos);
+    if (is_plain)
       uri += c;
     else
       (((uri += '%') += digits[byte >> 4U])) += digits[byte & 15U];

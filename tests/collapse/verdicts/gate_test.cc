@@ -176,10 +176,11 @@ TEST_CASE("one-time blocks are those of the libraries themselves") {
   };
   const std::string libc = "/usr/lib/x86_64-linux-gnu/libc.so.6", app = "/opt/app/server",
                     loader = "/lib64/ld-linux-x86-64.so.2", cpp = "/usr/lib/libstdc++.so.6.0.30";
-  const auto stack = [&](std::vector<std::pair<std::string, std::string>> frames) {
+  const auto stack = [&](const std::vector<std::pair<std::string, std::string>>& frames) {
     NamedVerdict one = left("x", 1024);
     one.frames = {{"malloc", libc, "", 0, false}};
-    for (auto& [function, module] : frames) one.frames.push_back({function, module, "", 0, false});
+    for (const auto& [function, module] : frames)
+      one.frames.push_back({function, module, "", 0, false});
     return one;
   };
   NamedVerdict stdio = stack({{"_IO_file_doallocate", libc}, {"puts", libc}, {"main", app}});

@@ -159,8 +159,7 @@ TEST_CASE("the text has what failed, and all that was passed over") {
       "      grow]]>  grow.cc:42 [my server]\n\n"
       "  and 1 more stack: "));
   for (const char* line :
-       {"memflame: cannot tell yet: 1 stack, 812 B in 1 block; watch at least 35 "
-        "s longer\n",
+       {"memflame: cannot tell yet: 1 stack, 812 B in 1 block; watch at least 35 s longer\n",
         "memflame: in the baseline old.mfr already: 1 stack, 812 B in 1 block\n",
         "  1 stack, 812 B in 1 block: leak:hidden (a.supp:1)\n",
         "memflame: unused suppression: leak:none (a.supp:2)\n",

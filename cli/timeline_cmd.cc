@@ -46,15 +46,13 @@ int number_between(const po::variables_map& values, const char* option, int stan
   return number;
 }
 
-TimelineShow timeline_show(const po::variables_map& values) {
-  if (values.count("show") == 0) return TimelineShow::standard;
-  const auto text = values["show"].as<std::string>();
-  std::string known;
-  for (const ShowWord& word : show_words) {
-    if (word.name == text) return word.show;
-    known.append(known.empty() ? "" : ", ").append(word.name);
-  }
-  throw Error("--show takes " + known + ", not '" + text + "'", ExitCode::usage);
+// Other words are names of columns, which the recording must have.
+void read_show(const po::variables_map& values, TimelineOptions& options) {
+  if (values.count("show") == 0) return;
+  options.column = values["show"].as<std::string>();
+  options.show = TimelineShow::column;
+  for (const ShowWord& word : show_words)
+    if (word.name == options.column) options.show = word.show;
 }
 
 std::optional<TimeRange> range_between(const po::variables_map& values) {
@@ -142,7 +140,7 @@ po::options_description timeline_options() {
   auto add = options.add_options();
   add("show", memflame::one_of("WHAT", words),
       "figure of a stack: live (default) bytes, live-count blocks, allocations and frees since the "
-      "beginning, or rate: allocations per second");
+      "beginning, rate: allocations per second; or any of the recording's columns");
   add("top", po::value<int>()->value_name("N"),
       "stacks with a line of their own: those with the largest maximum (default: 10)");
   add("between", po::value<std::string>()->value_name("FROM..TO"),
@@ -191,7 +189,7 @@ int run_timeline(const Arguments& arguments) {
   const TimelineLooks looks = timeline_looks(values, output.name);
   constexpr int most_stacks = 1000, most_points = 100'000;
   TimelineOptions options;
-  options.show = timeline_show(values);
+  read_show(values, options);
   options.top = static_cast<size_t>(number_between(values, "top", 10, 0, most_stacks));
   options.points = static_cast<size_t>(number_between(values, "points", 450, 2, most_points));
   options.between = range_between(values);

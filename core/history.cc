@@ -22,4 +22,22 @@ std::optional<BlockColumns> block_columns(std::span<const ValueType> types) {
   return columns;
 }
 
+std::vector<size_t> first_columns_of_probes(std::span<const ValueType> types) {
+  const std::optional<BlockColumns> blocks = block_columns(types);
+  std::vector<size_t> first;
+  std::string_view probe;
+  for (size_t i = 0; i < types.size(); ++i) {
+    const bool is_of_blocks = blocks && (i == blocks->live || i == blocks->live_count ||
+                                         i == blocks->total || i == blocks->total_count);
+    if (types[i].unit == Unit::variance || is_of_blocks) continue;
+    const std::string_view name = types[i].name;
+    const size_t end = name.find('-');
+    if (end == std::string_view::npos) return {};
+    if (name.substr(0, end) != probe) first.push_back(i);
+    probe = name.substr(0, end);
+  }
+  if (!blocks && first.size() < 2) return {};
+  return first;
+}
+
 }  // namespace memflame

@@ -101,4 +101,9 @@ struct BlockColumns {
 // None if a column is missing.
 std::optional<BlockColumns> block_columns(std::span<const ValueType> types);
 
+// In a recording of several probes, the names of columns that are not those of blocks begin with
+// their probe's: "fault-gained". The first column of each of these probes; empty if the recording
+// is of one probe.
+std::vector<size_t> first_columns_of_probes(std::span<const ValueType> types);
+
 }  // namespace memflame

@@ -37,6 +37,7 @@ struct TimeLine {
   ValueType type;
   std::vector<std::string> frames;  // of a stack, from the root on
   size_t stacks = 0;                // how many it stands for; 0 for gauges
+  bool leads_probe = false;         // a total: the first figure of one of several probes
   std::vector<TimePoint> points;
   // Covers all values, of which there may be more than points.
   struct Extremes {

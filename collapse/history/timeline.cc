@@ -86,7 +86,7 @@ class TimelineMaker {
   TimelineMaker(const History& history, const TimelineOptions& options)
       : history_(history),
         options_(options),
-        figure_(history.recording.types, history.recording.shown, options.show) {}
+        figure_(history.recording.types, history.recording.shown, options.show, options.column) {}
 
   Timeline run() {
     set_ranges();
@@ -195,6 +195,7 @@ class TimelineMaker {
   // The totals of the columns that are not shown.
   void add_columns() {
     const std::vector<ValueType>& types = history_.recording.types;
+    const std::vector<size_t> leading = first_columns_of_probes(types);
     TrackColumns columns(history_);
     std::vector<int64_t> sums(types.size(), 0);
     std::vector<LineSampler> samplers(types.size(), {whole_times_, timeline_.shown_range});
@@ -222,6 +223,8 @@ class TimelineMaker {
       type.variance_unit = 1;
       timeline_.totals.push_back(
           line(LineKind::total, type.name, type, timeline_.stacks, samplers[i]));
+      timeline_.totals.back().leads_probe =
+          std::find(leading.begin(), leading.end(), i) != leading.end();
     }
   }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "core/history.h"
 #include "core/timeline.h"
@@ -16,12 +17,14 @@ enum class TimelineShow : uint8_t {
   live_count,   // the blocks with these bytes
   allocations,  // since counting began
   frees,        // the same
-  rate          // allocations per second
+  rate,         // allocations per second
+  column        // TimelineOptions::column
 };
 
 struct TimelineOptions {
   size_t top = 10;  // stacks with a line of their own
   TimelineShow show = TimelineShow::standard;
+  std::string column{};                // its name
   std::optional<TimeRange> between{};  // none: the whole run
   size_t points = 450;                 // of a line, at most
 };

@@ -33,7 +33,8 @@ size_t required_column(std::span<const ValueType> types, std::string_view name) 
 
 }  // namespace
 
-TimelineFigure::TimelineFigure(std::span<const ValueType> types, size_t shown, TimelineShow show) {
+TimelineFigure::TimelineFigure(std::span<const ValueType> types, size_t shown, TimelineShow show,
+                               std::string_view column) {
   switch (show) {
     case TimelineShow::standard:
       plus_ = column_called(types, "live");
@@ -52,6 +53,9 @@ TimelineFigure::TimelineFigure(std::span<const ValueType> types, size_t shown, T
     case TimelineShow::frees:
       plus_ = required_column(types, "total-count");
       minus_ = required_column(types, "live-count");
+      break;
+    case TimelineShow::column:
+      plus_ = required_column(types, column);
       break;
   }
   if (plus_ >= types.size()) throw Error("the recording has no figures");

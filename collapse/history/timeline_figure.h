@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "collapse/history/timeline.h"
 
@@ -12,7 +13,8 @@ namespace memflame {
 class TimelineFigure {
  public:
   // Throws Error (usage) if a column is missing.
-  TimelineFigure(std::span<const ValueType> types, size_t shown, TimelineShow show);
+  TimelineFigure(std::span<const ValueType> types, size_t shown, TimelineShow show,
+                 std::string_view column);
 
   const ValueType& type() const { return type_; }
   // level() is then what the rate is taken of.

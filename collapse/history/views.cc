@@ -142,10 +142,15 @@ class View {
 
   void note(std::string text) { result_.notes.push_back(std::move(text)); }
 
-  // An estimate of how many events brought the values: used to count cut stacks only.
+  // An estimate of how many events brought the values: used to count cut stacks only. Probes beside
+  // that of blocks do not say how many: what they saw counts as one.
   int64_t events(std::span<const int64_t> values) const {
     const std::optional<size_t> count = column("total-count");
-    return count ? std::abs(values[*count]) : 1;
+    if (!count) return 1;
+    const auto others = values.subspan(others_.empty() ? values.size() : others_.front());
+    const bool by_others =
+        std::any_of(others.begin(), others.end(), [](int64_t value) { return value != 0; });
+    return std::abs(values[*count]) + (by_others ? 1 : 0);
   }
 
   void add_sums(const Figures& figures) {
@@ -291,6 +296,7 @@ class View {
   const std::vector<ValueType>& types_;
   const HistoryRange& range_;
   HistoryView view_;
+  const std::vector<size_t> others_ = first_columns_of_probes(types_);
   uint64_t until_ns_ = 0;
   Result result_;
 };

@@ -62,6 +62,10 @@ class TimelinePicture {
     draw_overview(out);
     for (const TimeLine& gauge : timeline_.gauges)
       if (gauge.type.unit != Unit::bytes && values_of(gauge).to > 0) draw_own(out, gauge, "system");
+    // The other probes' figures, of several.
+    for (const TimeLine& total : timeline_.totals)
+      if (total.leads_probe && values_of(total).to > values_of(total).from)
+        draw_own(out, total, "system");
     draw_bands(out);
     return y_ + SvgPicture::margin;
   }

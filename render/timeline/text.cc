@@ -130,7 +130,8 @@ class TimelineText {
       out_ << ' ' << padded(std::string(name), figure_width, true);
     out_ << '\n';
     for (const TimeLine& line : timeline_.gauges) write(line);
-    if (!timeline_.totals.empty()) write(timeline_.totals.front());
+    for (const TimeLine& total : timeline_.totals)
+      if (&total == &timeline_.totals.front() || total.leads_probe) write(total);
     if (!timeline_.bands.empty()) out_ << '\n';
     for (const TimeLine& line : timeline_.bands) write(line);
     const std::string axis = axis_of(timeline_.shown_range, chart_width_, utf8_);

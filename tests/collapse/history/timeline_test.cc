@@ -51,6 +51,31 @@ struct Two : HistoryMaker {
 
 }  // namespace
 
+TEST_CASE("of several probes, each has a leading column, and any column can be shown") {
+  HistoryMaker maker;
+  History& history = maker.history;
+  history.recording.types.push_back({"fault-gained", Unit::pages});
+  history.recording.types.push_back({"fault-released", Unit::pages});
+  const TrackId a = maker.track({"a"}), b = maker.track({"b"});
+  maker.look(1, {{a, {100, 1, 100, 1, 0, 0}}, {b, {0, 0, 0, 0, 9, 2}}});
+  std::vector<std::string> leading;
+  for (const TimeLine& total : timeline_of(history, {}).totals)
+    if (total.leads_probe) leading.push_back(total.name);
+  CHECK(leading == Names{"fault-gained"});
+
+  TimelineOptions options;
+  options.show = TimelineShow::column;
+  options.column = "fault-gained";
+  const Timeline timeline = timeline_of(history, options);
+  CHECK(timeline.shown.name == "fault-gained");
+  CHECK(timeline.shown.unit == Unit::pages);
+  REQUIRE(timeline.bands.size() == 1);
+  CHECK(values(timeline.bands[0]).back() == 9);
+  options.column = "gained";
+  CHECK(error_of(history, options).find("has live, live-count, total, total-count, fault-gained") !=
+        std::string::npos);
+}
+
 TEST_CASE("a line per stack, the total of each column, and the system's figures") {
   const Timeline timeline = timeline_of(Two().history, {});
   CHECK(timeline.whole == TimeRange{0, 4});

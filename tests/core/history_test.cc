@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/history.h"
+
+#include <doctest/doctest.h>
+
+using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
+
+namespace {
+
+std::vector<size_t> first_of(const std::vector<std::string>& names) {
+  std::vector<ValueType> types;
+  for (const std::string& name : names)
+    types.push_back(
+        {.name = name, .unit = name.ends_with(" variance") ? Unit::variance : Unit::bytes});
+  return first_columns_of_probes(types);
+}
+
+}  // namespace
+
+TEST_CASE("columns of several probes are told by the names in front of theirs") {
+  using Places = std::vector<size_t>;
+  CHECK(first_of({}).empty());
+  CHECK(first_of({"live", "live-count", "total", "total-count"}).empty());
+  CHECK(first_of({"gained", "released"}).empty());
+  CHECK(first_of({"live", "live-count", "total", "total-count", "live variance", "brk-grown",
+                  "brk-calls", "fault-gained", "fault-gained variance"}) == Places{5, 7});
+  CHECK(first_of({"brk-grown", "brk-calls", "mmap-total"}) == Places{0, 2});
+  CHECK(first_of({"brk-grown", "brk-calls"}).empty());
+}

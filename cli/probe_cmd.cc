@@ -35,7 +35,10 @@ void check_outputs(const Request& request) {
 
 std::string as_typed(const Request& request) {
   const std::string& value = request.probe.value;
-  return "memflame " + request.command + (value.empty() ? "" : " --value " + value) +
+  std::string beside;
+  for (const ProbeRun& run : request.beside) beside += "," + std::string(run.probe->name);
+  if (!beside.empty()) beside = " --probes " + request.first + beside;
+  return "memflame " + request.command + beside + (value.empty() ? "" : " --value " + value) +
          as_typed(request.probe.target);
 }
 
@@ -76,7 +79,9 @@ Losses write_results(const Request& request, Run& run, const Watcher& watcher) {
 }
 
 int measure(const Probe& probe, const Request& request, Command* command, Watcher& watcher) {
-  Run run = run_probe(probe, request.probe, command, watcher);
+  std::vector<ProbeRun> probes{{&probe, request.probe}};
+  probes.insert(probes.end(), request.beside.begin(), request.beside.end());
+  Run run = run_probes(probes, command, watcher);
   Losses losses;
   if (watcher.wants_results(run.recording)) {
     losses = write_results(request, run, watcher);

@@ -162,11 +162,48 @@ void read_check_options(const po::variables_map& values, ProbeOptions& options) 
   take(values, "check-every", options.check_every);
 }
 
+// The probes that run beside the first one, with the run's options and their own. An option that
+// several of them have is set for all of these.
+std::vector<ProbeRun> read_beside(const std::vector<const Probe*>& probes,
+                                  const po::variables_map& values, const ProbeOptions& first) {
+  std::vector<ProbeRun> runs;
+  for (const Probe* probe : probes) {
+    ProbeRun& run = runs.emplace_back(ProbeRun{probe, first});
+    const ProbeOptions defaults = default_options(*probe);
+    run.options.own = defaults.own;
+    run.options.value = defaults.value;
+    run.options.kernel_stacks = defaults.kernel_stacks;
+    run.options.min_size = defaults.min_size;
+    run.options.max_size = defaults.max_size;
+    read_rows(values, option_rows(*probe, run.options));
+    settle_options(run.options);
+  }
+  return runs;
+}
+
+// The options of all probes, each once.
+std::vector<OptionRow> rows_of(const Probe& probe, const Extension* extension,
+                               std::vector<ProbeOptions>& options) {
+  std::vector<const Probe*> probes{&probe};
+  if (extension != nullptr)
+    probes.insert(probes.end(), extension->beside.begin(), extension->beside.end());
+  options.reserve(probes.size());  // rows point to them
+  std::vector<OptionRow> rows;
+  for (const Probe* each : probes)
+    for (OptionRow& row : option_rows(*each, options.emplace_back(default_options(*each)))) {
+      const bool is_known = std::any_of(
+          rows.begin(), rows.end(), [&](const OptionRow& known) { return known.name == row.name; });
+      if (!is_known) rows.push_back(std::move(row));
+    }
+  return rows;
+}
+
 Request request_of(const Probe& probe, const po::variables_map& values, const Arguments& command,
                    const Extension* extension) {
   Request request;
   ProbeOptions& options = request.probe = default_options(probe);
   request.command = extension != nullptr ? extension->command : std::string(probe.name);
+  request.first = probe.name;
   options.target = read_target(values, command);
   if (options.target.whole_system() && !probe.whole_system)
     throw Error("memflame " + request.command + " needs a target: " + target_choices() +
@@ -206,6 +243,7 @@ Request request_of(const Probe& probe, const po::variables_map& values, const Ar
   value_named(probe, options.value);
   if (extension != nullptr) {
     extension->read(values, request);
+    request.beside = read_beside(extension->beside, values, request.probe);
     return request;
   }
   read_trigger_options(values, request);
@@ -222,8 +260,8 @@ Request request_of(const Probe& probe, const po::variables_map& values, const Ar
 
 CommandPage page_of(const Probe& probe, const Extension* extension) {
   CommandPage page = extension != nullptr ? extension->page : own_page(probe);
-  ProbeOptions defaults = default_options(probe);
-  const std::vector<OptionRow> rows = option_rows(probe, defaults);
+  std::vector<ProbeOptions> defaults;
+  const std::vector<OptionRow> rows = rows_of(probe, extension, defaults);
   page.options = OptionGroups{target_options()};
   add_rows(page.options.back(), rows, OptionGroup::target);
   if (extension != nullptr) page.options.push_back(extension->visible);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/command_page.h"
 #include "cli/commands.h"
@@ -13,6 +14,7 @@
 #include "cli/triggers.h"
 #include "probes/options.h"
 #include "probes/probe.h"
+#include "probes/run/run.h"
 #include "render/output.h"
 #include "render/transform.h"
 
@@ -22,6 +24,8 @@ namespace memflame {
 struct Request {
   std::string command;  // the word after "memflame"
   ProbeOptions probe;
+  std::string first;             // the name of the probe
+  std::vector<ProbeRun> beside;  // further probes of the same run
   RenderOptions render;
   Transform transform;
   const Output* format = nullptr;  // null: no picture
@@ -41,6 +45,7 @@ struct Extension {
   std::string no_target;  // the alternative if a target is missing, after the choices
   boost::program_options::options_description visible, hidden;
   const char* positional = nullptr;  // one of the hidden ones
+  std::vector<const Probe*> beside;  // probes that run, too: their options are taken as well
   bool draws = true;                 // takes the options of pictures
   // Reads its own options, and the format.
   std::function<void(const boost::program_options::variables_map&, Request&)> read;

@@ -145,6 +145,29 @@ Json overhead_json(const Overhead& overhead) {
   return json;
 }
 
+Json probe_json(const ProbeInfo& probe) {
+  Json json{{"events", probe.events}, {"lost_events", probe.losses.lost_events()}};
+  json["losses"] = Json::object();
+  for (size_t i = 0; i < loss_info.size(); ++i) {
+    const LossCount& count = probe.losses[static_cast<Loss>(i)];
+    if (count.events != 0 || count.bytes != 0)
+      json["losses"][std::string(loss_info[i].name)] = {{"events", count.events},
+                                                        {"bytes", count.bytes}};
+  }
+  return json;
+}
+
+// With several probes, the totals of all: the first line has only the figure that is drawn.
+void write_totals(std::ostream& out, const Profile& profile) {
+  const char* before = "memflame: totals: ";
+  for (size_t i = 0; i < profile.types.size(); ++i) {
+    if (profile.types[i].unit == Unit::variance) continue;
+    out << before << profile.types[i].name << " " << human(profile.total(i), profile.types[i]);
+    before = ", ";
+  }
+  out << "\n";
+}
+
 // Counts stacks by function, as pictures draw them.
 size_t stacks_in(const Profile& profile) {
   return has_lines(profile) ? by_function(profile).touched().size() : profile.touched().size();
@@ -167,6 +190,7 @@ void write_summary_json(std::ostream& out, const Profile& profile, const RunInfo
     if (profile.types[i].variance != no_column)
       json["standard_errors"][profile.types[i].name] = profile.total_error(i);
   }
+  for (const ProbeInfo& probe : info.probes) json["probes"][probe.name] = probe_json(probe);
   json["sampling"] = profile.meta.sampling;
   if (info.overhead) json["overhead"] = overhead_json(*info.overhead);
   json["frees"] = {{"seen", info.counters.freed + info.counters.free_misses},
@@ -232,6 +256,7 @@ void write_summary_text(std::ostream& out, const Profile& profile, const RunInfo
   out << " on " << stacks_in(profile) << " stacks, in " << fixed(info.seconds, "%.1f") << " s";
   if (!output.empty() && output != "-") out << " -> " << output;
   out << "\n";
+  if (!info.probes.empty()) write_totals(out, profile);
   if (!profile.meta.sampling.empty())
     out << "memflame: estimated from samples (" << profile.meta.sampling << ")"
         << (type.variance != no_column ? "; ± is one standard error" : "") << "\n";

@@ -89,7 +89,7 @@ void Accounting::add_figures(const LoadedProbe& probe, std::span<const ValueType
     probe.object.for_each<uint64_t, bpf::sum>(
         map, [&](const uint64_t& key, const bpf::sum& sum) { add(key, sum.value); });
   rows.log().for_each_amount(
-      [&](uint64_t key, const StackLog::Values& values) { add(key, values.data()); });
+      probe.number, [&](uint64_t key, const StackLog::Values& values) { add(key, values.data()); });
 }
 
 }  // namespace memflame

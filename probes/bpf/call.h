@@ -9,7 +9,7 @@ ALWAYS_INLINE int send_event(void* ctx, struct process* process, enum call call,
   struct task_struct* task = bpf_get_current_task_btf();
   u64 key = capture(ctx, process, 0);
   count_lost_stack(key, bytes);
-  struct event_record event = {.type = record_event,
+  struct event_record event = {.type = OF_PROBE(record_event),
                                .space = process->space,
                                .hash = key,
                                .time = bpf_ktime_get_ns(),

@@ -106,7 +106,7 @@ __attribute__((noinline)) u64 announce(u32 number, u64 hash) {
   struct scratch* scratch = scratch_at(number);
   if (!scratch) return 0;
   struct stack_record* stack = &scratch->stack;
-  if (globals.stack_table_is_full) return note_key(stack->space, note_stack_table_full);
+  if (object_globals.stack_table_is_full) return note_key(stack->space, note_stack_table_full);
   stack->type = record_stack;
   stack->hash = hash;
   stack->time = bpf_ktime_get_ns();
@@ -121,7 +121,7 @@ __attribute__((noinline)) u64 announce(u32 number, u64 hash) {
     return note_key(stack->space, note_ring_full);
   struct sum empty = {};
   long error = insert(&sums, &hash, &empty);
-  if (error == full) globals.stack_table_is_full = 1;
+  if (error == full) object_globals.stack_table_is_full = 1;
   // Another CPU may have added the same stack just now. There was no room only if it is still
   // missing.
   if (error && !bpf_map_lookup_elem(&sums, &hash))
@@ -227,7 +227,7 @@ ALWAYS_INLINE struct sum* sum_of(u64 key) {
 // Adds to one column of a copied stack: in user space, or in `sums` while the ring is full.
 ALWAYS_INLINE void account_copied(u64 key, u32 column, s64 value) {
   struct amount_record amount = {
-      .type = record_amount, .column = column, .key = key, .value = value};
+      .type = OF_PROBE(record_amount), .column = column, .key = key, .value = value};
   if (!bpf_ringbuf_output(&ring, &amount, sizeof(amount), wake_if_filling())) return;
   struct sum* sum = sum_in(&sums, key);
   if (sum && column < columns) {

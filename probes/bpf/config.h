@@ -60,16 +60,21 @@ struct config {
   u64 min_size, max_size;  // blocks of other sizes are left out
   u32 tell_borrows;        // user space hears when a vfork child begins and ends to borrow
   u32 learns;              // programs look up mappings by themselves
+  u32 sender;              // the object's number in its run, in the upper bits of a record's type
 };
 
-// The writable globals of an object, mapped by user space.
+// The writable globals of a run, mapped by user space. All objects of a run share them.
 struct globals {
   u32 armed;  // events count only while this is set
   u32 next_space;
+  u64 inode;  // the answer of memflame_inode
+};
+
+// Those of one object.
+struct object_globals {
+  u64 per_cpu_base;
   u32 stack_table_is_full;
   u32 pad;
-  u64 per_cpu_base;
-  u64 inode;  // the answer of memflame_inode
 };
 
 #ifdef __cplusplus

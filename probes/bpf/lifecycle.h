@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Decides which processes are traced. Follows fork, exec, exit, renaming, moves between cgroups and
 // changes of mapped code, and sends records of these to user space.
+//
+// In a run of several probes, the first object does that for all: it leads. The others share its
+// tables, and attach only the programs named memflame_follow_…, which do what their probe does at
+// the event. On one tracepoint, programs run in the order in which they were attached: a process
+// must have begun before followers look at it, and end after that.
 #pragma once
 
 #include "capture.h"
@@ -286,5 +291,49 @@ int memflame_exit(struct bpf_raw_tracepoint_args* ctx) {
     tell_space(process->space, 0, space_end, task, BPF_CORE_READ(task, mm));
   if (process->borrows && config.tell_borrows) tell_space(process->space, 0, space_return, task, 0);
   bpf_map_delete_elem(&processes, &tgid);
+  return 0;
+}
+
+// The same event as memflame_fork, behind it: the child is in the table already.
+SEC("raw_tp/sched_process_fork")
+int memflame_follow_fork(struct bpf_raw_tracepoint_args* ctx) {
+  struct task_struct* parent = (void*)ctx->args[0];
+  struct task_struct* child = (void*)ctx->args[1];
+  u32 parent_tgid = BPF_CORE_READ(parent, tgid), tgid = BPF_CORE_READ(child, tgid);
+  if (parent_tgid == tgid) return 0;
+  struct process* process = bpf_map_lookup_elem(&processes, &parent_tgid);
+  if (!process || process->waits_for_exec) return 0;
+  u32 parent_space = process->space;
+  process = bpf_map_lookup_elem(&processes, &tgid);
+  if (process && !process->borrows && !process->waits_for_exec)
+    after_fork(process->space, parent_space);
+  return 0;
+}
+
+// The same event as memflame_exec, behind it. If there was no room for the new space, the table may
+// still have the one before, which is another memory's.
+SEC("raw_tp/sched_process_exec")
+int memflame_follow_exec(struct bpf_raw_tracepoint_args* ctx) {
+  struct task_struct* task = (void*)ctx->args[0];
+  u32 tgid = BPF_CORE_READ(task, tgid);
+  struct process* process = bpf_map_lookup_elem(&processes, &tgid);
+  if (!process || !process->from_exec) return 0;
+  struct mm_struct* mm = BPF_CORE_READ(task, mm);
+  u32 id = process->space;
+  struct space* space = bpf_map_lookup_elem(&spaces, &id);
+  if (space && space->mm == (u64)mm) after_exec(id, mm);
+  return 0;
+}
+
+// The same event as memflame_exit, before it: the process is still in the table.
+SEC("raw_tp/sched_process_exit")
+int memflame_follow_exit(struct bpf_raw_tracepoint_args* ctx) {
+  struct task_struct* task = (void*)ctx->args[0];
+  u32 tgid = BPF_CORE_READ(task, tgid);
+  struct process* process = bpf_map_lookup_elem(&processes, &tgid);
+  if (!process) return 0;
+  before_thread_exit(process->space);
+  u64 thread = bpf_get_current_pid_tgid();
+  bpf_map_delete_elem(&threads, &thread);
   return 0;
 }

@@ -124,8 +124,12 @@ struct {
   __type(value, struct counters);
 } counters SEC(".maps");
 
-// The only writable globals, so that user space finds them at the start of .bss.
+// The only globals there, so that user space finds them at the start of .bss.
 struct globals globals = {};
+struct object_globals object_globals SEC(".data.object") = {};
+
+// The type of a record whose figures belong to this object's probe.
+#define OF_PROBE(type) ((type) | config.sender)
 
 // Programs on uprobes may be preempted by another task on the same CPU, so even per-CPU counters
 // need an atomic addition.

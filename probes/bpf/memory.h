@@ -38,9 +38,10 @@ ALWAYS_INLINE u64 per_cpu_offset(u32 cpu) {
   if (known && *known) return *known;
   void* mine = bpf_map_lookup_percpu_elem(&counters, &zero, cpu);
   if (!mine) return 0;
-  if (!globals.per_cpu_base)
-    globals.per_cpu_base = (u64)BPF_CORE_READ((struct bpf_array*)as_number(&counters), pptrs[0]);
-  u64 offset = as_number(mine) - globals.per_cpu_base;
+  if (!object_globals.per_cpu_base)
+    object_globals.per_cpu_base =
+        (u64)BPF_CORE_READ((struct bpf_array*)as_number(&counters), pptrs[0]);
+  u64 offset = as_number(mine) - object_globals.per_cpu_base;
   if (known) *known = offset;
   return offset;
 }

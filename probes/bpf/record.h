@@ -30,7 +30,8 @@ struct sum {
   s64 value[columns];
 };
 
-// The first field of every record in the ring.
+// The first field of every record in the ring. In records that belong to one probe of the run
+// (event, amount, call, own), config.sender is added to it.
 enum record_type {
   record_stack = 1,
   record_space,
@@ -40,6 +41,7 @@ enum record_type {
   record_amount,
   record_call,
   record_own,  // and above: what only one probe sends
+  record_types = 1 << 16,
 };
 
 // Announces a stack: sent once, before its hash is used.

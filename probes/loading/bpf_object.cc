@@ -93,15 +93,29 @@ void BpfObject::set_own_bytes(std::span<const std::byte> block) {
     throw Error("internal: the probe's configuration does not fit its BPF object");
 }
 
-void BpfObject::load(const bpf::config& config) {
-  bpf_map* rodata = nullptr;
-  bpf_map* bss = nullptr;
-  bpf_map* map = nullptr;
-  bpf_object__for_each_map(map, object_) {
-    const std::string_view name = bpf_map__name(map);
-    if (name.ends_with(".rodata")) rodata = map;
-    if (name.ends_with(".bss")) bss = map;
+// libbpf puts a name of its own before those of .rodata and .bss.
+bpf_map* BpfObject::section(std::string_view suffix) const {
+  bpf_map* each = nullptr;
+  bpf_object__for_each_map(each, object_) {
+    if (std::string_view(bpf_map__name(each)).ends_with(suffix)) return each;
   }
+  return nullptr;
+}
+
+void BpfObject::share(std::string_view name, const BpfObject& other) {
+  const bool is_section = name.starts_with('.');
+  const std::string text(name);
+  bpf_map* own = is_section ? section(name) : bpf_object__find_map_by_name(object_, text.c_str());
+  const bpf_map* theirs =
+      is_section ? other.section(name) : bpf_object__find_map_by_name(other.object_, text.c_str());
+  if (own == nullptr || theirs == nullptr || bpf_map__reuse_fd(own, bpf_map__fd(theirs)) != 0)
+    throw Error("internal: two BPF objects cannot share the map " + text);
+  shared_.insert(own);
+}
+
+void BpfObject::load(const bpf::config& config) {
+  bpf_map* rodata = section(".rodata");
+  bpf_map* bss = section(".bss");
   size_t size = 0;
   const void* initial = rodata ? bpf_map__initial_value(rodata, &size) : nullptr;
   if (initial == nullptr || size < sizeof(config) || bss == nullptr)
@@ -261,6 +275,7 @@ uint64_t BpfObject::map_memory() const {
   uint64_t bytes = 0;
   bpf_map* each = nullptr;
   bpf_object__for_each_map(each, object_) {
+    if (shared_.contains(each)) continue;
     const std::string path = "/proc/self/fdinfo/" + std::to_string(bpf_map__fd(each));
     FILE* info = std::fopen(path.c_str(), "re");
     if (info == nullptr) continue;

@@ -5,12 +5,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "probes/bpf/shared.h"
 
+struct bpf_map;
 struct bpf_object;
 struct bpf_program;
 
@@ -28,6 +30,9 @@ class BpfObject {
   void resize(std::string_view map, uint32_t entries);
   void leave_out(std::string_view program);
   void set_attach_type(std::string_view program, int type);
+  // Takes the map of another object, which must be loaded and outlive this one, in place of its
+  // own. ".bss" is that of the globals. Throws Error.
+  void share(std::string_view map, const BpfObject& other);
 
   // The read-only data of one probe's programs (section .rodata.own).
   template <class Block>
@@ -80,10 +85,11 @@ class BpfObject {
   // How often the kernel skipped a program because it was already running on that CPU.
   uint64_t skipped() const;
 
-  // Kernel memory of the maps, in bytes, as the kernel reports it.
+  // Kernel memory of the object's own maps, in bytes, as the kernel reports it.
   uint64_t map_memory() const;
 
  private:
+  bpf_map* section(std::string_view suffix) const;
   void set_own_bytes(std::span<const std::byte> block);
   void* map_own_data(size_t bytes);
   void for_each_bytes(std::string_view name, size_t key_size, size_t value_size,
@@ -96,6 +102,7 @@ class BpfObject {
   bpf_object* object_ = nullptr;
   bpf::globals* globals_ = nullptr;  // mapped .bss
   void* own_data_ = nullptr;         // mapped .data.own
+  std::set<const bpf_map*> shared_;  // of another object
   size_t own_bytes_ = 0;
 };
 

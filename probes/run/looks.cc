@@ -10,6 +10,7 @@
 #include "probes/probe.h"
 #include "probes/processes/processes.h"
 #include "probes/run/rows.h"
+#include "probes/run/running_probe.h"
 #include "probes/run/stack_log.h"
 
 namespace memflame {
@@ -64,13 +65,16 @@ class Looks::Collector : public Rows {
   explicit Collector(const StackLog& log) : Rows(log) {}
   void add(uint64_t key, const std::string& group, const std::vector<int64_t>& values, int64_t,
            const std::string& leaf) override {
-    figures.push_back({key, group, leaf, values});
+    figures.push_back({key, group, leaf, first, values});
   }
   std::vector<Figures> figures;
+  size_t first = 0;  // column of the probe whose figures come
 };
 
-Looks::Looks(std::vector<ValueType> types, uint64_t start_ns)
-    : types_(std::move(types)), start_ns_(start_ns) {}
+Looks::Looks(std::vector<ProbeTypes> types, uint64_t start_ns)
+    : types_(std::move(types)), start_ns_(start_ns) {
+  for (const ProbeTypes& probe : types_) columns_ += probe.types.size();
+}
 
 Look Looks::take(const SnapshotSource& source, History& history, bool survey) {
   source.catch_up();
@@ -79,17 +83,21 @@ Look Looks::take(const SnapshotSource& source, History& history, bool survey) {
   look.time_ns = now_ns - start_ns_;
   look.gauges = read_gauges(source.processes);
   Collector collector(source.stacks);
-  source.accounting.add_figures(source.probe, types_, collector);
+  for (size_t i = 0; i < types_.size(); ++i) {
+    const RunningProbe& probe = *source.probes[i];
+    probe.accounting->add_figures(probe.loaded, types_[i].types, collector);
+    collector.first += types_[i].types.size();
+  }
   source.catch_up();  // a stack is announced before it has figures, so now all are known
   std::vector<int64_t> sums;
   for (const Figures& figures : collector.figures) {
     const TrackId id = track(source.stacks, figures, history);
-    sums.resize(history.tracks.size() * types_.size());
-    int64_t* sum = &sums[id.index * types_.size()];
-    for (size_t i = 0; i < types_.size(); ++i)
+    sums.resize(history.tracks.size() * columns_);
+    int64_t* sum = &sums[id.index * columns_ + figures.first];
+    for (size_t i = 0; i < figures.values.size(); ++i)
       if (__builtin_add_overflow(sum[i], figures.values[i], &sum[i])) sum[i] = INT64_MAX;
   }
-  sums.resize(history.tracks.size() * types_.size());
+  sums.resize(history.tracks.size() * columns_);
   add_changes(std::move(sums), look);
   if (survey) add_survivors(source, now_ns, look);
   add_ended(source, history, look);
@@ -123,11 +131,10 @@ TrackId Looks::track(const StackLog& log, const Figures& figures, History& histo
 
 void Looks::add_changes(std::vector<int64_t>&& sums, Look& look) {
   last_.resize(sums.size());
-  const size_t columns = types_.size();
-  for (size_t at = 0; at < sums.size(); at += columns) {
-    const std::span<const int64_t> now(&sums[at], columns);
+  for (size_t at = 0; at < sums.size(); at += columns_) {
+    const std::span<const int64_t> now(&sums[at], columns_);
     if (std::equal(now.begin(), now.end(), &last_[at])) continue;
-    const TrackId track{static_cast<uint32_t>(at / columns)};
+    const TrackId track{static_cast<uint32_t>(at / columns_)};
     look.rows.push_back({track, {now.begin(), now.end()}});
   }
   last_ = std::move(sums);

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/history.h"
+#include "probes/run/side_by_side.h"
 #include "probes/run/snapshot.h"
 #include "probes/run/stretches.h"
 
@@ -26,8 +27,8 @@ std::vector<Gauge> os_gauges();
 
 class Looks {
  public:
-  // Times count from `start_ns` (CLOCK_MONOTONIC).
-  Looks(std::vector<ValueType> types, uint64_t start_ns);
+  // The columns of each probe; times count from `start_ns` (CLOCK_MONOTONIC).
+  Looks(std::vector<ProbeTypes> types, uint64_t start_ns);
 
   // Takes a look, and adds new stacks and tracks to the history's tables, which must be the same at
   // each call. A survey needs the times of blocks: ProbeOptions::ages.
@@ -40,6 +41,7 @@ class Looks {
   struct Figures {
     uint64_t key = 0;
     std::string group, leaf;
+    size_t first = 0;  // column
     std::vector<int64_t> values;
   };
   class Collector;
@@ -48,7 +50,8 @@ class Looks {
   void add_survivors(const SnapshotSource& source, uint64_t now_ns, Look& look);
   void add_ended(const SnapshotSource& source, const History& history, Look& look);
 
-  std::vector<ValueType> types_;
+  std::vector<ProbeTypes> types_;
+  size_t columns_ = 0;  // of all probes
   uint64_t start_ns_;
   BirthStretches stretches_;
   std::unordered_map<uint64_t, RawStackId> stacks_;  // by the key that all copies share

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "core/units.h"
+
 namespace memflame {
 
 Losses losses_of(const bpf::counters& c) {
@@ -19,6 +21,19 @@ Losses losses_of(const bpf::counters& c) {
   losses.add(Loss::free_miss, c.free_misses);
   losses.add(Loss::pools_cut, c.pools_cut);
   return losses;
+}
+
+std::string lost_in_words(const Losses& losses) {
+  std::string causes;
+  for (size_t i = 0; i < loss_info.size(); ++i) {
+    const LossCount& count = losses[static_cast<Loss>(i)];
+    if (loss_info[i].kind != LossKind::missing || (count.events == 0 && count.bytes == 0)) continue;
+    causes += (causes.empty() ? ": " : ", ") + std::string(loss_info[i].label) + " " +
+              with_commas(static_cast<int64_t>(count.events));
+    if (count.bytes != 0) causes += " (" + iec_bytes(count.bytes) + ")";
+  }
+  if (causes.empty()) return "";
+  return "lost " + with_commas(static_cast<int64_t>(losses.lost_events())) + causes;
 }
 
 }  // namespace memflame

@@ -2,11 +2,16 @@
 // Makes losses from the counters of the BPF programs.
 #pragma once
 
+#include <string>
+
 #include "core/recording.h"
 #include "probes/bpf/shared.h"
 
 namespace memflame {
 
 Losses losses_of(const bpf::counters& counters);
+
+// "lost 12: ring buffer full 12 (3.0 KiB)", or "" if nothing was lost.
+std::string lost_in_words(const Losses& losses);
 
 }  // namespace memflame

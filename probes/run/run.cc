@@ -96,6 +96,15 @@ void add_targets(Session& session, const Target& target, const Command* command,
   if (command == nullptr) session.add_present_targets();
 }
 
+// Each probe has a table of stacks, and shares the others.
+std::vector<ProbeRun> within(const MemoryPlan& plan, std::span<const ProbeRun> probes) {
+  std::vector<ProbeRun> runs(probes.begin(), probes.end());
+  MemoryPlan share = plan;
+  share.max_stacks = plan.max_stacks / static_cast<uint32_t>(probes.size());
+  for (ProbeRun& run : runs) run.options = within(share, std::move(run.options));
+  return runs;
+}
+
 void say_ready(int fd) {
   if (fd < 0) return;
   [[maybe_unused]] const ssize_t written = ::write(fd, "1\n", 2);
@@ -103,8 +112,9 @@ void say_ready(int fd) {
 
 }  // namespace
 
-Run run_probe(const Probe& probe, const ProbeOptions& options, Command* command,
-              Observer& observer) {
+Run run_probes(std::span<const ProbeRun> probes, Command* command, Observer& observer) {
+  const Probe& probe = *probes.front().probe;
+  const ProbeOptions& options = probes.front().options;
   const uint64_t began = monotonic_ns();
   require_own_proc();
   require_kernel_and_privilege();
@@ -113,13 +123,13 @@ Run run_probe(const Probe& probe, const ProbeOptions& options, Command* command,
   const RunSignals signals;
   Run run;
   run.info.memory = plan_memory(options.memory, free_memory());
-  Session session(probe, within(run.info.memory, options), observer);
+  Session session(within(run.info.memory, probes), observer);
   Ends ends;
   add_targets(session, options.target, command, ends);
   session.attach();
   session.poll(0);
   // Files that are mapped later may get probes, which before 6.10 may be perf events.
-  const bool later_events = probe.on_functions && !session.features().uprobe_multi_pid;
+  const bool later_events = session.is_on_functions() && !session.features().uprobe_multi_pid;
   keep_privileges_for(later_events ? Step::counting_by_perf_events : Step::counting);
   observer.begin(session);
   session.arm();
@@ -158,7 +168,7 @@ Run run_probe(const Probe& probe, const ProbeOptions& options, Command* command,
   run.recording.meta.seconds = run.info.seconds;
   if (const std::string note = memory_note(run.info.memory, run.recording.losses); !note.empty())
     run.recording.meta.notes.push_back(note);
-  judge_emptiness(probe, options, run);
+  judge_emptiness(nothing_in_words(probes), options, run);
   return run;
 }
 

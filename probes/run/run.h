@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// run_probe() turns options into a recording. The order of its steps is the contract: nothing
+// run_probes() turns options into a recording. The order of its steps is the contract: nothing
 // counts before everything is attached, and a command that memflame starts runs only after that.
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,19 @@
 #include "probes/run/unwinder.h"
 
 namespace memflame {
+
+// A probe and what the user asked of it.
+struct ProbeRun {
+  const Probe* probe = nullptr;
+  ProbeOptions options;
+};
+
+// Facts on one of several probes of a run.
+struct ProbeInfo {
+  std::string name;
+  uint64_t events = 0;
+  Losses losses;  // without those of the run as a whole, and without cut stacks
+};
 
 // Facts for --summary that are not in the recording.
 struct RunInfo {
@@ -35,6 +49,7 @@ struct RunInfo {
   MemoryPlan memory;
   std::optional<Overhead> overhead;  // with --max-overhead
   bool interrupted = false;          // by SIGTERM
+  std::vector<ProbeInfo> probes;     // if there are several
 };
 
 class Command;
@@ -64,10 +79,12 @@ struct Run {
   RunInfo info;
 };
 
+// At least one probe. The options that all probes have are those of the first one: target, sizes of
+// tables, time. If several probes run, blocks can be followed by the first one only.
+//
 // `command` is the program of options.target.command, started but still waiting, or null. It is let
 // go when counting begins, and may still run when this returns. For signals see run_signals.h.
 // Throws Error.
-Run run_probe(const Probe& probe, const ProbeOptions& options, Command* command,
-              Observer& observer);
+Run run_probes(std::span<const ProbeRun> probes, Command* command, Observer& observer);
 
 }  // namespace memflame

@@ -38,7 +38,14 @@ std::vector<std::string> filters_in_words(const ProbeOptions& options) {
   return notes;
 }
 
-void judge_emptiness(const Probe& probe, const ProbeOptions& options, Run& run) {
+std::string nothing_in_words(std::span<const ProbeRun> probes) {
+  std::string words;
+  for (const ProbeRun& run : probes)
+    words += (words.empty() ? "" : ", ") + std::string(run.probe->nothing);
+  return words;
+}
+
+void judge_emptiness(const std::string& nothing, const ProbeOptions& options, Run& run) {
   const Target& target = options.target;
   if (!target.whole_system() && run.info.pids.empty())
     throw Error(target.comm.empty()
@@ -51,7 +58,7 @@ void judge_emptiness(const Probe& probe, const ProbeOptions& options, Run& run) 
                                 c.free_misses == 0 && run.recording.losses.lost_events() == 0;
   if (nothing_happened && !run.info.pids.empty())
     run.recording.meta.notes.push_back("nothing happened: " + watched_in_words(run) + ", with " +
-                                       std::string(probe.nothing));
+                                       nothing);
 }
 
 }  // namespace memflame

@@ -2,6 +2,7 @@
 // Notes on what a run's figures cover.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,8 @@ namespace memflame {
 std::vector<std::string> filters_in_words(const ProbeOptions& options);
 
 // Throws Error if no process was watched. If processes were watched but did nothing, adds a note to
-// the recording.
-void judge_emptiness(const Probe& probe, const ProbeOptions& options, Run& run);
+// the recording: with `nothing`, "no call of …".
+void judge_emptiness(const std::string& nothing, const ProbeOptions& options, Run& run);
+std::string nothing_in_words(std::span<const ProbeRun> probes);
 
 }  // namespace memflame

@@ -4,13 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "core/error.h"
 #include "core/units.h"
-#include "probes/run/losses.h"
 #include "probes/run/run.h"
 #include "probes/run/run_notes.h"
+#include "probes/run/side_by_side.h"
 
 namespace memflame {
 namespace {
@@ -49,56 +50,88 @@ ProbeOptions options_for(const Probe& probe, const ProbeOptions& options) {
   return result;
 }
 
+RunningProbes running(const std::vector<ProbeRun>& probes) {
+  RunningProbes running;
+  for (const ProbeRun& probe : probes)
+    running.push_back(std::make_unique<RunningProbe>(probe, static_cast<uint32_t>(running.size())));
+  return running;
+}
+
+void add(bpf::counters& sum, const bpf::counters& counters) {
+  constexpr size_t words = sizeof(bpf::counters) / sizeof(uint64_t);
+  std::array<uint64_t, words> all{}, more{};
+  std::memcpy(all.data(), &sum, sizeof(sum));
+  std::memcpy(more.data(), &counters, sizeof(counters));
+  for (size_t i = 0; i < words; ++i) all[i] += more[i];
+  std::memcpy(&sum, all.data(), sizeof(sum));
+}
+
 bool begins(uint32_t reason) {
   return reason == bpf::space_fork || reason == bpf::space_exec || reason == bpf::space_found;
 }
 
 }  // namespace
 
-Session::Session(const Probe& probe, const ProbeOptions& options, Observer& observer)
-    : probe_(probe),
-      options_(options_for(probe, options)),
+Session::Session(const std::vector<ProbeRun>& probes, Observer& observer)
+    : options_(options_for(*probes.front().probe, probes.front().options)),
       observer_(observer),
-      loaded_(probe.object()),
-      processes_(options.target, loaded_.features.exact_rss_stat),
-      accounting_(probe.accounting(options)),
+      probes_(running(probes)),
+      processes_(options_.target, first().loaded.features.exact_rss_stat),
       stacks_(options_) {
-  if (!processes_.pids().is_initial() && options_.target.whole_system() && !probe.user_stacks)
+  if (!processes_.pids().is_initial() && options_.target.whole_system() &&
+      !first().probe.user_stacks)
     throw Error(
         "the kernel's memory is that of all containers, and memflame runs in a PID namespace of "
         "its own: name processes (-p, --comm, --cgroup), or run it in the initial namespace "
         "(docker run --pid=host, hostPID: true)",
         ExitCode::requirement);
-  bpf::config config = make_config(options_, loaded_.features, processes_.pids());
-  prepare(config);
-  loaded_.object.load(config);
-  stacks_.unwinder.begin(processes_.spaces(), loaded_.object);
-  for (const uint64_t id : processes_.cgroup_ids())
-    loaded_.object.update("cgroups", id, uint32_t{1});
-  ring_ = std::make_unique<Ring>(loaded_.object.map("ring"), options_.ring_bytes,
+  const bpf::config config = make_config(options_, first().loaded.features, processes_.pids());
+  load(config);
+  BpfObject& object = first().loaded.object;
+  stacks_.unwinder.begin(processes_.spaces(), object);
+  for (const uint64_t id : processes_.cgroup_ids()) object.update("cgroups", id, uint32_t{1});
+  ring_ = std::make_unique<Ring>(object.map("ring"), options_.ring_bytes,
                                  [this](std::span<const std::byte> record) { meet(record); });
-  attach_process_programs(config, loaded_);
+  std::vector<LoadedProbe*> loaded;
+  for (const auto& probe : probes_) loaded.push_back(&probe->loaded);
+  attach_process_programs(config, loaded);
 }
 
-// Sizes the maps and chooses the programs, before anything is loaded.
-void Session::prepare(bpf::config& config) {
-  BpfObject& object = loaded_.object;
+// Sizes the maps and chooses the programs, then loads them.
+void Session::load(bpf::config config) {
+  RunningProbe& leader = first();
+  BpfObject& object = leader.loaded.object;
   object.resize("ring", options_.ring_bytes);
   object.resize("sums", options_.max_stacks);
   object.resize("spaces", options_.max_spaces);
   if (config.by_cgroup)
     object.resize("cgroups", static_cast<uint32_t>(processes_.cgroup_ids().size()));
-  choose_process_programs(config, loaded_);
-  probe_.configure(options_, config, object);
+  choose_process_programs(config, leader.loaded);
   stacks_.unwinder.prepare(processes_.spaces(), targets_now(), object,
-                           loaded_.features.possible_cpus, config);
+                           leader.loaded.features.possible_cpus, config);
+  bpf::config own = config;
+  leader.probe.configure(options_, own, object);
+  object.load(own);
+  for (size_t i = 1; i < probes_.size(); ++i) load_follower(*probes_[i], config);
 }
 
-Session::~Session() { loaded_.links.detach(); }
+void Session::load_follower(RunningProbe& probe, bpf::config config) {
+  config.sender = probe.loaded.number * bpf::record_types;
+  config.kernel_stacks = probe.options.kernel_stacks;
+  BpfObject& object = probe.loaded.object;
+  object.resize("sums", probe.options.max_stacks);
+  follow(probe.loaded, first().loaded);
+  probe.probe.configure(probe.options, config, object);
+  object.load(config);
+}
+
+Session::~Session() {
+  for (const auto& probe : probes_) probe->loaded.links.detach();
+}
 
 // A probe whose stacks belong to no process need not follow all processes of the system.
 std::vector<pid_t> Session::targets_now() const {
-  if (options_.target.whole_system() && !probe_.user_stacks) return {};
+  if (options_.target.whole_system() && !first().probe.user_stacks) return {};
   return processes_.present();
 }
 
@@ -106,7 +139,7 @@ void Session::add_target(pid_t pid, bool waits_for_exec) {
   if (waits_for_exec) processes_.pids().look();  // the process is new
   const auto tgid = static_cast<uint32_t>(processes_.pids().initial(pid));
   if (tgid == 0) return;  // it has ended
-  BpfObject& object = loaded_.object;
+  BpfObject& object = first().loaded.object;
   bpf::process process{};
   process.waits_for_exec = waits_for_exec;
   if (!waits_for_exec) {
@@ -117,10 +150,10 @@ void Session::add_target(pid_t pid, bool waits_for_exec) {
     process.code = stacks_.unwinder.claim(space);
     object.update("spaces", process.space, bpf::space{});
     processes_.adopt(space, pid);
-    accounting_->begin(space, pid, false);
+    for (const auto& probe : probes_) probe->accounting->begin(space, pid, false);
   }
   object.update("processes", tgid, process);
-  accounting_->on_target(pid);
+  for (const auto& probe : probes_) probe->accounting->on_target(pid);
 }
 
 void Session::add_present_targets() {
@@ -128,29 +161,32 @@ void Session::add_present_targets() {
   for (const pid_t pid : targets_now()) add_target(pid, false);
 }
 
-void Session::attach() { accounting_->attach(loaded_, processes_.spaces()); }
+void Session::attach() {
+  for (const auto& probe : probes_) probe->accounting->attach(probe->loaded, processes_.spaces());
+}
 
 void Session::arm() {
   // Each space's counters begin at the figures that the OS gives now. So the sum of all changes is
   // the OS's figure at the end, whatever happens between this reading and the first event.
-  processes_.os().read_starts([this](uint32_t id, const OsMemory& now) {
+  BpfObject& object = first().loaded.object;
+  processes_.os().read_starts([&object](uint32_t id, const OsMemory& now) {
     bpf::space space{};
-    if (!loaded_.object.lookup("spaces", id, space)) return;
+    if (!object.lookup("spaces", id, space)) return;
     space.rss[0] = now.rss_file / page_bytes;
     space.rss[1] = now.rss_anon / page_bytes;
     space.rss[3] = now.rss_shmem / page_bytes;
-    loaded_.object.update("spaces", id, space);
+    object.update("spaces", id, space);
   });
   armed_ns_ = monotonic_ns();
-  loaded_.object.arm(true);
+  object.arm(true);
   armed_ = true;
-  accounting_->armed();
+  for (const auto& probe : probes_) probe->accounting->armed();
 }
 
 void Session::disarm() {
-  loaded_.object.arm(false);
+  first().loaded.object.arm(false);
   armed_ = false;
-  accounting_->disarmed();
+  for (const auto& probe : probes_) probe->accounting->disarmed();
   processes_.os().read_ends();
 }
 
@@ -170,8 +206,11 @@ void Session::poll(int timeout_ms) {
   Spaces& spaces = processes_.spaces();
   stacks_.unwinder.refresh(spaces);
   for (const ModuleId id : spaces.new_modules())
-    if (accounting_->attach_module(loaded_, spaces.module(id)) && armed_) ++late_attaches_;
-  if (armed_) accounting_->on_poll(loaded_, processes_.os());
+    for (const auto& probe : probes_)
+      if (probe->accounting->attach_module(probe->loaded, spaces.module(id)) && armed_)
+        ++late_attaches_;
+  if (armed_)
+    for (const auto& probe : probes_) probe->accounting->on_poll(probe->loaded, processes_.os());
   processes_.poll_os();
 }
 
@@ -202,7 +241,7 @@ void Session::meet(std::span<const std::byte> data) {
   bpf::space_record record{};
   if (type != bpf::record_space || data.size() < sizeof(record)) return;
   std::memcpy(&record, data.data(), sizeof(record));
-  accounting_->on_process(record);
+  for (const auto& probe : probes_) probe->accounting->on_process(record);
   if (!begins(record.reason)) return;
   processes_.begin(record);
   stacks_.unwinder.refresh(processes_.spaces());
@@ -214,24 +253,56 @@ void Session::on_record(std::span<const std::byte> record) {
   if (size < sizeof(type)) return;
   std::memcpy(&type, record.data(), sizeof(type));
   const void* data = record.data();
+  RunningProbe* const probe = sender(type);
+  if (probe == nullptr) return;
+  type %= bpf::record_types;
   if (type == bpf::record_stack)
     stacks_.announced(processes_.spaces(), *static_cast<const bpf::stack_record*>(data), size);
   else if (type == bpf::record_space && size >= sizeof(bpf::space_record))
     on_space(*static_cast<const bpf::space_record*>(data));
   else if (type == bpf::record_event && size >= sizeof(bpf::event_record))
-    accounting_->on_event(*static_cast<const bpf::event_record*>(data));
+    probe->accounting->on_event(*static_cast<const bpf::event_record*>(data));
   else if (type == bpf::record_amount && size >= sizeof(bpf::amount_record))
-    stacks_.log.add(*static_cast<const bpf::amount_record*>(data));
+    stacks_.log.add(probe->loaded.number, *static_cast<const bpf::amount_record*>(data));
   else if (type == bpf::record_call && size >= sizeof(bpf::call_record))
-    on_call(*static_cast<const bpf::call_record*>(data));
+    on_call(*probe, *static_cast<const bpf::call_record*>(data));
   else if (type >= bpf::record_own)
-    accounting_->on_own_record(record);
+    probe->accounting->on_own_record(record);
   else if (type == bpf::record_copy)
     stacks_.copied(processes_.spaces(), record);
 }
 
-void Session::on_call(const bpf::call_record& record) {
-  observer_.called(record, accounting_->function_of(record));
+RunningProbe* Session::sender(uint32_t type) const {
+  const size_t number = type / bpf::record_types;
+  return number < probes_.size() ? probes_[number].get() : nullptr;
+}
+
+void Session::on_call(const RunningProbe& probe, const bpf::call_record& record) {
+  observer_.called(record, probe.accounting->function_of(record));
+}
+
+bool Session::wants_end() const {
+  return std::any_of(probes_.begin(), probes_.end(),
+                     [](const auto& probe) { return probe->accounting->wants_end(); });
+}
+
+bool Session::is_on_functions() const {
+  return std::any_of(probes_.begin(), probes_.end(),
+                     [](const auto& probe) { return probe->probe.on_functions; });
+}
+
+bpf::counters Session::counters() const {
+  bpf::counters sum = first().loaded.object.counters();
+  const uint64_t amount = sum.amount;
+  for (size_t i = 1; i < probes_.size(); ++i) add(sum, probes_[i]->loaded.object.counters());
+  sum.amount = amount;
+  return sum;
+}
+
+uint64_t Session::map_memory() const {
+  uint64_t bytes = 0;
+  for (const auto& probe : probes_) bytes += probe->loaded.object.map_memory();
+  return bytes;
 }
 
 void Session::on_space(const bpf::space_record& record) {
@@ -241,29 +312,36 @@ void Session::on_space(const bpf::space_record& record) {
     return stacks_.unwinder.code_unmapped(processes_.spaces(), id, record.time);
   if (record.reason == bpf::space_end) stacks_.unwinder.release(id);
   processes_.take(record);
-  if (record.reason == bpf::space_fork)
-    accounting_->fork(SpaceId{record.parent_space}, id);
-  else if (begins(record.reason))
-    accounting_->begin(id, static_cast<pid_t>(record.tgid), record.reason == bpf::space_exec);
+  for (const auto& probe : probes_) {
+    if (record.reason == bpf::space_fork)
+      probe->accounting->fork(SpaceId{record.parent_space}, id);
+    else if (begins(record.reason))
+      probe->accounting->begin(id, static_cast<pid_t>(record.tgid),
+                               record.reason == bpf::space_exec);
+  }
 }
 
 SnapshotSource Session::snapshot_source() {
-  return {.probe = loaded_,
-          .accounting = *accounting_,
+  return {.probe = first().loaded,
+          .accounting = *first().accounting,
           .stacks = stacks_.log,
           .processes = processes_,
-          .has_spaces = probe_.user_stacks,
+          .probes = probes_,
+          .has_spaces = first().probe.user_stacks,
           .catch_up = [this] { poll(0); }};
 }
 
 Look Session::look(History& history, bool survey) {
   if (!looks_) {
-    looks_.emplace(types(), armed_ns_);
-    history.recording.types = types();
-    history.recording.shown = value_named(probe_, options_.value).column;
+    std::vector<ProbeTypes> types;
+    for (const auto& probe : probes_)
+      types.push_back({probe->probe.name, probe->probe.has_blocks, probe->types()});
+    history.recording.types = side_by_side(types);
+    history.recording.shown = first().shown();
     history.gauges = os_gauges();
+    looks_.emplace(std::move(types), armed_ns_);
   }
-  Look look = looks_->take(snapshot_source(), history, survey && probe_.has_blocks);
+  Look look = looks_->take(snapshot_source(), history, survey && first().probe.has_blocks);
   processes_.spaces().copy_to(history.recording, false);
   return look;
 }
@@ -280,51 +358,64 @@ Snapshot Session::snapshot(const SnapshotOptions& options) {
 
 Recording Session::recording_of(std::span<const LiveStack* const> stacks, bool by_count) {
   Recording recording;
-  show_live(recording, stacks, by_count, accounting_->is_sampled());
-  recording.meta.sampling = accounting_->sampling_in_words();
+  show_live(recording, stacks, by_count, first().accounting->is_sampled());
+  recording.meta.sampling = first().accounting->sampling_in_words();
   recording.losses = losses();
   processes_.spaces().copy_to(recording);
   return recording;
 }
 
-Losses Session::losses() const {
-  Losses losses = losses_of(loaded_.object.counters());
+// What belongs to no probe.
+Losses Session::shared_losses() const {
+  Losses losses;
   losses.add(Loss::mapping_records_lost, processes_.log_records_lost());
   losses.add(Loss::late_attach, late_attaches_);
   losses.add(Loss::unwind_table_full, stacks_.unwinder.tables().no_room);
   losses.add(Loss::code_list_full, stacks_.unwinder.refused());
-  // An interrupt inside of one of the kernel's allocators may allocate, too: programs are skipped.
-  if (!probe_.user_stacks) losses.add(Loss::probe_recursion, loaded_.object.skipped());
-  accounting_->add_losses(losses);
   return losses;
 }
 
-std::vector<ValueType> Session::types() const {
-  ProbeOptions named = options_;
-  named.value = value_named(probe_, options_.value).name;
-  return probe_.types(named, accounting_->is_sampled());
+Losses Session::losses() const {
+  Losses losses = shared_losses();
+  for (const auto& probe : probes_) losses.add(probe->losses());
+  return losses;
 }
 
 Recording Session::sums() {
   Recording recording;
-  recording.types = types();
-  recording.shown = value_named(probe_, options_.value).column;
   if (!processes_.pids().is_initial() && options_.target.whole_system())
     recording.meta.notes.emplace_back(
         "only the processes of memflame's own PID namespace were watched: others cannot be seen "
         "from there");
   RecordingRows rows(recording, stacks_.log);
-  accounting_->finish(loaded_, rows);
-  accounting_->reconcile(loaded_, processes_.os(), recording);
+  SideBySide columns(recording);
+  for (const auto& probe : probes_) {
+    recording.types = probe->types();
+    recording.shown = probe->shown();
+    probe->accounting->finish(probe->loaded, rows);
+    probe->accounting->reconcile(probe->loaded, processes_.os(), recording);
+    if (probes_.size() == 1) break;
+    if (const std::string lost = lost_in_words(probe->losses()); !lost.empty())
+      recording.meta.notes.push_back(lost);
+    columns.take(probe->probe.name, probe->probe.has_blocks);
+  }
+  if (probes_.size() > 1) columns.finish();
   recording.losses.add(losses());
   return recording;
+}
+
+std::vector<std::string> Session::filters() const {
+  std::vector<std::string> notes;
+  for (const auto& probe : probes_)
+    for (std::string& note : filters_in_words(probe->options)) notes.push_back(std::move(note));
+  return notes;
 }
 
 Recording Session::so_far() {
   poll(0);
   Recording recording = sums();
   recording.meta.reconciliation.clear();
-  recording.meta.notes = filters_in_words(options_);
+  recording.meta.notes = filters();
   processes_.spaces().copy_to(recording);
   return recording;
 }
@@ -337,11 +428,11 @@ Recording Session::finish() {
   if (const size_t count = processes_.os().approximate(); count != 0)
     notes.push_back("figures of " + std::to_string(count) +
                     " killed process(es) are from up to 0.2 s before the end");
-  loaded_.links.detach();
+  for (const auto& probe : probes_) probe->loaded.links.detach();
   processes_.spaces().finish(recording);
-  for (std::string& note : filters_in_words(options_)) notes.push_back(std::move(note));
+  for (std::string& note : filters()) notes.push_back(std::move(note));
   for (std::string& note : processes_.deaths().notes()) notes.push_back(std::move(note));
-  accounting_->judge(recording);
+  for (const auto& probe : probes_) probe->accounting->judge(recording);
   return recording;
 }
 
@@ -356,7 +447,12 @@ void Session::describe(RunInfo& info) const {
   info.pids = processes_.os().pids();
   info.os_growth = processes_.os().growth();
   info.without_end = processes_.os().without_figures();
-  accounting_->describe(info);
+  for (const auto& probe : probes_) {
+    probe->accounting->describe(info);
+    if (probes_.size() > 1)
+      info.probes.push_back({std::string(probe->probe.name), probe->loaded.object.counters().events,
+                             probe->losses()});
+  }
 }
 
 }  // namespace memflame

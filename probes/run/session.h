@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// One run of one probe. A session decides the order in which the parts of the run act: the probe in
-// the kernel, the processes it watches, the ring of records, the stacks, and the probe's own
-// accounting. The parts do not know the session.
+// One run. A session decides the order in which the parts of the run act: the probes in the kernel,
+// the processes they watch, the ring of records, the stacks, and each probe's own accounting. The
+// parts do not know the session. Most runs have one probe; several share everything but their
+// figures.
 #pragma once
 
 #include <memory>
@@ -10,13 +11,12 @@
 #include <vector>
 
 #include "core/recording.h"
-#include "probes/loading/loaded_probe.h"
 #include "probes/loading/ring.h"
-#include "probes/probe.h"
 #include "probes/processes/processes.h"
 #include "probes/run/live_run.h"
 #include "probes/run/looks.h"
 #include "probes/run/rows.h"
+#include "probes/run/running_probe.h"
 #include "probes/run/stack_intake.h"
 
 namespace memflame {
@@ -25,9 +25,9 @@ class Observer;
 
 class Session : public LiveRun {
  public:
-  // Loads the probe's object, and begins to watch processes begin and end. Throws Error.
-  // `observer` gets calls of functions, and must outlive this.
-  Session(const Probe& probe, const ProbeOptions& options, Observer& observer);
+  // Loads the probes' objects, and begins to watch processes begin and end. Throws Error.
+  // `observer` gets calls of functions, and must outlive this. Probes as for run_probes().
+  Session(const std::vector<ProbeRun>& probes, Observer& observer);
   ~Session() override;
 
   // Makes a process a target. One that waits for exec is watched from its program's first
@@ -36,12 +36,12 @@ class Session : public LiveRun {
   // Adds all processes of the target that exist now.
   void add_present_targets();
 
-  void attach();  // the probe itself
+  void attach();  // the probes themselves
   void arm();     // counting begins
   void disarm();  // counting ends at once
   void poll(int timeout_ms);
   // True if the run must end because it would do harm.
-  bool wants_end() const { return accounting_->wants_end(); }
+  bool wants_end() const;
 
   Snapshot snapshot(const SnapshotOptions& options) override;
   Recording recording_of(std::span<const LiveStack* const> stacks, bool by_count) override;
@@ -56,29 +56,35 @@ class Session : public LiveRun {
   // Adds the facts that are not in the recording.
   void describe(RunInfo& info) const;
 
-  const KernelFeatures& features() const { return loaded_.features; }
-  bpf::counters counters() const { return loaded_.object.counters(); }
-  uint64_t map_memory() const { return loaded_.object.map_memory(); }
+  const KernelFeatures& features() const { return first().loaded.features; }
+  bool is_on_functions() const;
+  // Summed over all probes; the amount is that of the first.
+  bpf::counters counters() const;
+  uint64_t map_memory() const;
   Losses losses() const;  // up to now
 
  private:
   std::vector<pid_t> targets_now() const;
-  void prepare(bpf::config& config);
+  void load(bpf::config config);
+  void load_follower(RunningProbe& probe, bpf::config config);
   void meet(std::span<const std::byte> record);
   void on_record(std::span<const std::byte> record);
-  void on_call(const bpf::call_record& record);
+  void on_call(const RunningProbe& probe, const bpf::call_record& record);
   void on_space(const bpf::space_record& record);
   void look_at_mappings();
-  std::vector<ValueType> types() const;
+  RunningProbe& first() { return *probes_.front(); }
+  const RunningProbe& first() const { return *probes_.front(); }
+  // The one that a record belongs to; null if the record is damaged.
+  RunningProbe* sender(uint32_t type) const;
+  Losses shared_losses() const;
+  std::vector<std::string> filters() const;
   SnapshotSource snapshot_source();
   Recording sums();
 
-  const Probe& probe_;
-  ProbeOptions options_;
+  ProbeOptions options_;  // of the first probe
   Observer& observer_;
-  LoadedProbe loaded_;
+  RunningProbes probes_;
   Processes processes_;
-  std::unique_ptr<Accounting> accounting_;
   StackIntake stacks_;
   std::unique_ptr<Ring> ring_;  // made when the object is loaded
   std::optional<Looks> looks_;  // made by the first look

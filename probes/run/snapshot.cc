@@ -62,6 +62,7 @@ ByStack from_sums(const SnapshotSource& source) {
         map, [&](const uint64_t& key, const bpf::sum& sum) { add(key, sum.value); });
   source.catch_up();  // the figures of copied stacks come as records
   source.stacks.for_each_amount(
+      source.probe.number,
       [&](uint64_t key, const StackLog::Values& values) { add(key, values.data()); });
   return stacks;
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <set>
 #include <span>
 #include <string>
@@ -17,6 +18,8 @@ class Accounting;
 class Processes;
 class StackLog;
 struct LoadedProbe;
+struct RunningProbe;
+using RunningProbes = std::vector<std::unique_ptr<RunningProbe>>;
 
 struct Amount {
   int64_t bytes = 0, blocks = 0;
@@ -65,7 +68,8 @@ struct SnapshotSource {
   Accounting& accounting;
   const StackLog& stacks;
   const Processes& processes;
-  bool has_spaces = true;  // keys of blocks name an address space, not a kind of kernel memory
+  const RunningProbes& probes;  // all; blocks are those of the first
+  bool has_spaces = true;       // keys of blocks name an address space, not a kind of kernel memory
   std::function<void()> catch_up;  // takes the records that BPF programs have sent up to now
 };
 

@@ -32,10 +32,13 @@ const RawStack* StackLog::announced(const bpf::stack_record& record, size_t size
   const size_t words = size_t{record.kernel_frames} + record.frames;
   if (size < offsetof(bpf::stack_record, pcs) + words * sizeof(uint64_t)) return nullptr;
   if (record.leaf != 0) leaves_[record.hash] = record.leaf;
-  RawStack& stack = stacks_[record.hash];
+  const auto [entry, is_new] = stacks_.try_emplace(record.hash);
+  RawStack& stack = entry->second;
+  // Each probe of a run announces the stacks of its own figures, so that a stack may come again.
+  const uint64_t first_seen = is_new ? record.time : std::min(stack.time_ns, record.time);
   stack = {};
   stack.space = SpaceId{record.space};
-  stack.time_ns = record.time;
+  stack.time_ns = first_seen;
   stack.kernel_pcs = record.kernel_frames;
   stack.stop = static_cast<StopReason>(record.stop);
   stack.pcs.reserve(words);
@@ -55,8 +58,8 @@ void StackLog::copied(uint64_t key, RawStack&& stack) {
   stacks_.try_emplace(hash, std::move(stack));
 }
 
-void StackLog::add(const bpf::amount_record& record) {
-  if (record.column < bpf::columns) amounts_[record.key].at(record.column) += record.value;
+void StackLog::add(uint32_t probe, const bpf::amount_record& record) {
+  if (record.column < bpf::columns) amounts_[probe][record.key].at(record.column) += record.value;
 }
 
 uint64_t StackLog::known_as(uint64_t key) const {
@@ -75,8 +78,10 @@ uint16_t StackLog::leaf_of(uint64_t key) const {
 }
 
 void StackLog::for_each_amount(
-    const std::function<void(uint64_t key, const Values&)>& visit) const {
-  for (const auto& [key, values] : amounts_) visit(key, values);
+    uint32_t probe, const std::function<void(uint64_t key, const Values&)>& visit) const {
+  const auto of_probe = amounts_.find(probe);
+  if (of_probe == amounts_.end()) return;
+  for (const auto& [key, values] : of_probe->second) visit(key, values);
 }
 
 RawStack StackLog::stack_of(uint64_t key) const {

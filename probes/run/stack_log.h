@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -23,14 +24,15 @@ class StackLog {
   const RawStack* announced(const bpf::stack_record& record, size_t size);
   // Keeps a copied stack, once for all copies of it.
   void copied(uint64_t key, RawStack&& stack);
-  // A figure of a copied stack.
-  void add(const bpf::amount_record& record);
+  // A figure of a copied stack, of the probe with this number in the run.
+  void add(uint32_t probe, const bpf::amount_record& record);
 
   const RawStack* find(uint64_t key) const;
   // What an announced stack ends in: a bpf::kernel_leaf; 0 = nothing but code.
   uint16_t leaf_of(uint64_t key) const;
-  // The figures of all copied stacks.
-  void for_each_amount(const std::function<void(uint64_t key, const Values&)>& visit) const;
+  // The figures of all copied stacks, of one probe.
+  void for_each_amount(uint32_t probe,
+                       const std::function<void(uint64_t key, const Values&)>& visit) const;
   // The stack itself, or what stands in for it.
   RawStack stack_of(uint64_t key) const;
   // One key for all copies of a stack.
@@ -40,7 +42,8 @@ class StackLog {
   std::unordered_map<uint64_t, RawStack> stacks_;  // by hash
   std::unordered_map<uint64_t, uint16_t> leaves_;  // by hash
   std::unordered_map<uint64_t, uint64_t> copies_;  // key -> hash
-  std::unordered_map<uint64_t, Values> amounts_;   // by key, as they come
+  // By the probe's number, then by key, as they come.
+  std::map<uint32_t, std::unordered_map<uint64_t, Values>> amounts_;
 };
 
 }  // namespace memflame

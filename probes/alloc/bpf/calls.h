@@ -98,7 +98,7 @@ ALWAYS_INLINE int in_flight(struct probe_state* call, u32 space, u64 sp) {
 __attribute__((noinline)) int send_call(u32 space, u64 function_and_frees, u64 address, u64 size,
                                         u64 old) {
   struct task_struct* task = bpf_get_current_task_btf();
-  struct call_record record = {.type = record_call,
+  struct call_record record = {.type = OF_PROBE(record_call),
                                .space = space,
                                .time = bpf_ktime_get_ns(),
                                .tgid = shown_tgid(task),

@@ -26,7 +26,7 @@ struct {
 ALWAYS_INLINE void forget_freed(struct block_key* key) { bpf_map_delete_elem(&freed_blocks, key); }
 
 ALWAYS_INLINE void say_candidate(struct candidate_record* record) {
-  record->type = record_candidate;
+  record->type = OF_PROBE(record_candidate);
   if (bpf_ringbuf_output(&ring, record, sizeof(*record), wake_if_filling())) COUNT(event_drops, 1);
 }
 

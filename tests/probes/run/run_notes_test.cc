@@ -12,16 +12,10 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-Probe a_probe() {
-  Probe probe{};
-  probe.nothing = "no call";
-  return probe;
-}
-
 std::string refusal(const ProbeOptions& options) {
   Run run;
   try {
-    judge_emptiness(a_probe(), options, run);
+    judge_emptiness("no call", options, run);
   } catch (const Error& error) {
     CHECK(error.exit_code == ExitCode::failure);
     return error.what();
@@ -63,7 +57,7 @@ TEST_CASE("an empty result that is true says so") {
   Run run;
   run.info.pids = {12, 13};
   run.info.seconds = 1.25;
-  judge_emptiness(a_probe(), {}, run);
+  judge_emptiness("no call", {}, run);
   CHECK(run.recording.meta.notes ==
         Lines{"nothing happened: 2 processes were watched for 1.2 s, with no call"});
   SUBCASE("an event") { run.info.counters.events = 1; }
@@ -75,6 +69,6 @@ TEST_CASE("an empty result that is true says so") {
           run.recording.losses.lost_events() ==
       0)
     return;
-  judge_emptiness(a_probe(), {}, run);
+  judge_emptiness("no call", {}, run);
   CHECK(run.recording.meta.notes.empty());
 }

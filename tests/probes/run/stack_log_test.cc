@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "probes/run/stack_log.h"
+
+#include <doctest/doctest.h>
+
+#include <memory>
+
+using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
+
+namespace {
+
+constexpr uint64_t key = uint64_t{1} << 63 | 42;
+
+const RawStack* announce(StackLog& log, uint64_t time) {
+  auto record = std::make_unique<bpf::stack_record>();
+  record->space = 3;
+  record->hash = key;
+  record->time = time;
+  record->frames = 1;
+  record->pcs[0] = 0x1000;
+  return log.announced(*record, sizeof(*record));
+}
+
+// The first column of the copied stack, of one probe.
+int64_t amount(const StackLog& log, uint32_t probe) {
+  int64_t sum = 0;
+  log.for_each_amount(probe, [&](uint64_t, const StackLog::Values& values) { sum += values[0]; });
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("a stack that several probes announce is seen when the first of them saw it") {
+  StackLog log;
+  CHECK(announce(log, 70)->time_ns == 70);
+  CHECK(announce(log, 90)->time_ns == 70);
+  CHECK(announce(log, 50)->time_ns == 50);
+  CHECK(log.stack_of(key).pcs.size() == 1);
+}
+
+TEST_CASE("the figures of copied stacks are kept for each probe") {
+  StackLog log;
+  log.add(0, {.type = bpf::record_amount, .column = 0, .key = key, .value = 5});
+  log.add(2, {.type = bpf::record_amount, .column = 0, .key = key, .value = 7});
+  log.add(2, {.type = bpf::record_amount, .column = 0, .key = key, .value = 1});
+  log.add(2, {.type = bpf::record_amount, .column = bpf::columns, .key = key, .value = 1});
+  CHECK(amount(log, 0) == 5);
+  CHECK(amount(log, 1) == 0);
+  CHECK(amount(log, 2) == 8);
+}

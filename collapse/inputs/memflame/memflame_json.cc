@@ -52,6 +52,11 @@ constexpr std::array json_steps{
 constexpr int error_decimals = 2;
 constexpr double variance_step = 1e-4;
 
+struct RankedMark {
+  int64_t rank = 0;
+  StackMark mark;
+};
+
 class JsonReader : public MemflameFacts {
  public:
   JsonReader(Source& source, bool lines) : MemflameFacts(source), lines_(lines) {}
@@ -61,8 +66,8 @@ class JsonReader : public MemflameFacts {
     if (columns_ == 0) source_.fail("it does not say what its values are");
     if (shown_ < columns_) profile_.shown = shown_;
     std::stable_sort(verdicts_.begin(), verdicts_.end(),
-                     [](const Ranked& a, const Ranked& b) { return a.rank < b.rank; });
-    for (Ranked& one : verdicts_) profile_.marks.push_back(std::move(one.mark));
+                     [](const RankedMark& a, const RankedMark& b) { return a.rank < b.rank; });
+    for (RankedMark& one : verdicts_) profile_.marks.push_back(std::move(one.mark));
     issues_.finish(profile_);
     return std::move(profile_);
   }
@@ -195,11 +200,6 @@ class JsonReader : public MemflameFacts {
     }
   }
 
-  struct Ranked {
-    int64_t rank = 0;
-    StackMark mark;
-  };
-
   const bool lines_;
   std::string format_;
   size_t columns_ = 0;  // of values
@@ -207,8 +207,8 @@ class JsonReader : public MemflameFacts {
   std::vector<Frame> places_;  // without functions
   std::vector<std::string> frames_;
   std::vector<int64_t> frame_places_, values_, errors_;
-  std::optional<Ranked> verdict_;  // of the stack that is being read
-  std::vector<Ranked> verdicts_;
+  std::optional<RankedMark> verdict_;  // of the stack that is being read
+  std::vector<RankedMark> verdicts_;
 };
 
 }  // namespace

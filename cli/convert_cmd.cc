@@ -34,7 +34,8 @@ int convert(const CommandPage& page, const Arguments& arguments,
   }
   const Written written = written_as(values, default_format);
   const bool has_addresses = (written.format.holds & code) != 0;
-  const bool has_verdicts = written.render.verdicts && (written.format.holds & verdicts) != 0;
+  const bool has_verdicts =
+      written.render.verdicts.value_or(true) && (written.format.holds & verdicts) != 0;
   write_profile(tidied(read_inputs(values, has_addresses, has_verdicts), tidying), written);
   return 0;
 }

@@ -83,7 +83,7 @@ Transform transform_of(const po::variables_map& values) {
 Profile prepared(Profile profile, const Transform& transform, const RenderOptions& render) {
   const size_t notes = profile.meta.notes.size();
   const WidthOf width = resolved(render, profile).diff_width;
-  if (!render.verdicts) profile.marks.clear();
+  if (!render.verdicts.value_or(true)) profile.marks.clear();
   profile = transformed(std::move(profile), transform, width);
   for (size_t i = notes; i < profile.meta.notes.size(); ++i)
     if (profile.meta.notes[i].starts_with("--"))

@@ -174,8 +174,10 @@ std::vector<DrawingRow> make_drawing_rows() {
       {"nameattr", text, "FILE", "tooltips and links of functions: name TAB title=… TAB href=…",
        set_attributes},
       {"verdicts", text, "WHETHER",
-       "of alloc, kernel and recordings: mark what leaks, on (default) or off", set_verdicts,
-       every_format, completion_of(verdict_words)},
+       "mark what leaks, on or off: of recordings (default: on), and of alloc and kernel while "
+       "they "
+       "run (default: off)",
+       set_verdicts, every_format, completion_of(verdict_words)},
       {"static", nothing, "", "draw a picture without script", set_static},
       {"fragment", nothing, "", "write HTML to embed in a page, without the page around it",
        into<&R::fragment>},

@@ -4,7 +4,7 @@
 namespace memflame {
 
 bool wants_verdicts(const Probe& probe, const Request& request) {
-  return probe.has_blocks && request.render.verdicts && request.format != nullptr &&
+  return probe.has_blocks && request.render.verdicts.value_or(false) && request.format != nullptr &&
          (request.format->holds & verdicts) != 0;
 }
 

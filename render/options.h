@@ -88,7 +88,9 @@ struct RenderOptions {
   Elide elide = Elide::right;
   bool negate = false;    // swap the colours of growth and shrinkage
   bool fragment = false;  // to embed in a page, not a file of its own
-  bool verdicts = true;   // point out what leaks, where that is known
+  // Point out what leaks. Not given: in recordings, where that is known. A run has to look at its
+  // tables for it, which takes seconds where a program has a million stacks.
+  std::optional<bool> verdicts{};
   // Folded text:
   bool header = true;       // comment lines with unit, origin and losses
   bool marks = true;        // "_[k]" after names of kernel functions and the like

@@ -14,7 +14,7 @@ WAYS = {"exact": (), "sampled": ("--sample", "64K")}
 runs = {way: spawn([MEMFLAME, "leaks", "65", "1", *options, "-o", path(f"{way}.txt"), "--",
                     example("cache_server"), "70"])
         for way, options in WAYS.items()}
-alloc = spawn([MEMFLAME, "alloc", "-d", "65", "-o", path("server.svg"), "--",
+alloc = spawn([MEMFLAME, "alloc", "--verdicts", "on", "-d", "65", "-o", path("server.svg"), "--",
                example("cache_server"), "66"])
 for options, process in runs.items():
     output = path(f"{options}.txt")

@@ -276,15 +276,22 @@ int memflame_move(struct syscall_exit_args* ctx) {
   return 0;
 }
 
-SEC("raw_tp/sched_process_exit")
-int memflame_exit(struct bpf_raw_tracepoint_args* ctx) {
-  struct task_struct* task = (void*)ctx->args[0];
-  u32 tgid = BPF_CORE_READ(task, tgid);
+// What each probe does when a thread ends. Null if its process is not watched.
+ALWAYS_INLINE struct process* end_thread(u32 tgid) {
   struct process* process = bpf_map_lookup_elem(&processes, &tgid);
   if (!process) return 0;
   before_thread_exit(process->space);
   u64 thread = bpf_get_current_pid_tgid();
   bpf_map_delete_elem(&threads, &thread);
+  return process;
+}
+
+SEC("raw_tp/sched_process_exit")
+int memflame_exit(struct bpf_raw_tracepoint_args* ctx) {
+  struct task_struct* task = (void*)ctx->args[0];
+  u32 tgid = BPF_CORE_READ(task, tgid);
+  struct process* process = end_thread(tgid);
+  if (!process) return 0;
   if (BPF_CORE_READ(task, signal, live.counter) > 0) return 0;
   // Since 6.16 this runs before the memory is given back, so the last figures can be read here.
   if (!process->borrows && process->space)
@@ -329,11 +336,6 @@ int memflame_follow_exec(struct bpf_raw_tracepoint_args* ctx) {
 SEC("raw_tp/sched_process_exit")
 int memflame_follow_exit(struct bpf_raw_tracepoint_args* ctx) {
   struct task_struct* task = (void*)ctx->args[0];
-  u32 tgid = BPF_CORE_READ(task, tgid);
-  struct process* process = bpf_map_lookup_elem(&processes, &tgid);
-  if (!process) return 0;
-  before_thread_exit(process->space);
-  u64 thread = bpf_get_current_pid_tgid();
-  bpf_map_delete_elem(&threads, &thread);
+  end_thread(BPF_CORE_READ(task, tgid));
   return 0;
 }

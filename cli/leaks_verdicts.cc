@@ -92,26 +92,10 @@ std::string in_words(const JudgedStacks& stacks) {
   return text;
 }
 
-void LeaksVerdicts::look(LiveRun& run, double seconds) {
-  if (!is_on_) return;
-  if (const std::optional<Look> look = axis_.look(run, seconds)) add(*look);
-}
-
-void LeaksVerdicts::end(LiveRun& run) {
-  if (!is_on_) return;
-  const Look look = axis_.last(run);
-  add(look);
-  ledger_->end(look.time_ns);
-}
-
-void LeaksVerdicts::add(const Look& look) {
-  if (!ledger_) ledger_.emplace(axis_.tables().recording.types);
-  ledger_->add(look, axis_.tables().tracks);
-}
-
 std::optional<Verdict> LeaksVerdicts::judge(const LiveRun& run, const LiveStack& stack) const {
   const TrackId track = run.track_of(stack.key);
-  return track && ledger_ ? ledger_->verdict(track, options_) : std::nullopt;
+  const std::optional<Ledger>& ledger = ledger_.ledger();
+  return track && ledger ? ledger->verdict(track, options_) : std::nullopt;
 }
 
 JudgedStacks LeaksVerdicts::ranked(const LiveRun& run, const Snapshot& snapshot, LeaksOrder order,
@@ -120,7 +104,7 @@ JudgedStacks LeaksVerdicts::ranked(const LiveRun& run, const Snapshot& snapshot,
   std::vector<JudgedStack>& stacks = result.shown;
   for (const LiveStack& stack : snapshot.stacks)
     if (is_old(stack)) stacks.push_back({&stack, std::nullopt});
-  if (is_on_) {
+  if (ledger_.is_on()) {
     if (stacks.size() > most_judged) result.too_small = stacks.size() - most_judged;
     keep_first(stacks, std::max(most, most_judged),
                order == LeaksOrder::count ? LeaksOrder::count : LeaksOrder::size);

@@ -10,8 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/time_axis.h"
-#include "collapse/verdicts/ledger.h"
+#include "cli/run_ledger.h"
 #include "probes/run/snapshot.h"
 
 namespace memflame {
@@ -47,31 +46,20 @@ class LeaksVerdicts {
  public:
   // `with_ages`: blocks keep the time of their allocation; there are no verdicts without it.
   LeaksVerdicts(bool with_ages, const VerdictOptions& options)
-      : axis_(look_seconds, true), is_on_(with_ages), options_(options) {}
+      : ledger_(with_ages), options_(options) {}
 
-  // Takes a look at the run if one is due.
-  void look(LiveRun& run, double seconds);
-  // The last look; what ended processes left is known after it.
-  void end(LiveRun& run);
-
-  // What the looks so far refer to, and what they say; no verdicts before the first look.
-  History& tables() { return axis_.tables(); }
-  const std::optional<Ledger>& ledger() const { return ledger_; }
+  // The looks that the verdicts rest on.
+  RunLedger& looks() { return ledger_; }
 
   // The stacks of a snapshot that hold old blocks, at most `most` of them, in this order.
   JudgedStacks ranked(const LiveRun& run, const Snapshot& snapshot, LeaksOrder order,
                       size_t most) const;
 
  private:
-  static constexpr double look_seconds = 1;
-
-  void add(const Look& look);
   std::optional<Verdict> judge(const LiveRun& run, const LiveStack& stack) const;
 
-  TimeAxis axis_;
-  bool is_on_;
+  RunLedger ledger_;
   VerdictOptions options_;
-  std::optional<Ledger> ledger_;  // made with the first look, which tells the columns
 };
 
 }  // namespace memflame

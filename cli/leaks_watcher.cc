@@ -63,7 +63,7 @@ void LeaksWatcher::begin(LiveRun&) {
 bool LeaksWatcher::look(LiveRun& run, double seconds) {
   if (!calls_.empty() && (writer_->is_idle() || calls_.size() > most_waiting_text))
     writer_->write(std::exchange(calls_, {}));
-  verdicts_.look(run, seconds);
+  verdicts_.looks().look(run, seconds);
   if (seconds < next_) return true;
   const bool is_last = reports_ + 1 == options_.count;
   if (!is_last && writer_->is_busy())
@@ -91,7 +91,7 @@ void LeaksWatcher::asked(LiveRun& run, double seconds) {
 void LeaksWatcher::end(LiveRun& run, double seconds) {
   const bool has_last = options_.count != 0 && reports_ >= options_.count;
   end_s_ = seconds;
-  if (!has_last || gate_) verdicts_.end(run);
+  if (!has_last || gate_) verdicts_.looks().end(run);
   if (!has_last) report(run, seconds, true);
   writer_->wait();
   if (!calls_.empty()) writer_->write(std::exchange(calls_, {}));
@@ -151,7 +151,7 @@ void LeaksWatcher::choose_stacks(const LiveRun& run, LeaksLook& look) {
 
 // Names are looked up for all stacks that ever had a block, not only for those that are shown.
 void LeaksWatcher::check(const Recording& recording) {
-  History& tables = verdicts_.tables();
+  History& tables = verdicts_.looks().tables();
   Recording named = std::move(tables.recording);
   named.modules = recording.modules;
   named.spaces = recording.spaces;
@@ -162,8 +162,9 @@ void LeaksWatcher::check(const Recording& recording) {
                      .sampling = snapshot_->sampling,
                      .notes = filters_in_words(request_.probe),
                      .losses = recording.losses};
-  const std::vector<NamedVerdict> stacks = named_verdicts(
-      *verdicts_.ledger(), tables.tracks, std::move(named), options_.verdicts, checked.losses);
+  const std::vector<NamedVerdict> stacks =
+      named_verdicts(*verdicts_.looks().ledger(), tables.tracks, std::move(named),
+                     options_.verdicts, checked.losses);
   has_failed_ = !passes(*gate_, stacks, checked, options_.top, request_.readers);
 }
 

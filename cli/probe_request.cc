@@ -238,6 +238,10 @@ Request request_of(const Probe& probe, const po::variables_map& values, const Ar
     request.render = render_options(values, extension != nullptr);
     request.transform = transform_of(values);
     refuse_order_of_time(request.render, "a probe only keeps sums");
+    if (extension != nullptr && request.render.verdicts.value_or(false))
+      throw Error("--verdicts on: memflame " + request.command +
+                      " marks nothing in its pictures; alloc and kernel do",
+                  ExitCode::usage);
   }
   request.strict = values["strict"].as<bool>();
   value_named(probe, options.value);

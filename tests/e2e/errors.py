@@ -37,6 +37,11 @@ with open("/proc/sys/kernel/pid_max", encoding="utf-8") as stream:
 ended = subprocess.Popen(["true"])
 ended.wait()
 
+for probe in ("brk", "mmap", "fault"):
+    refused(USAGE, ("follows no blocks",), probe, "--verdicts", "on", "--", "true")
+refused(USAGE, ("shows no verdicts",), "alloc", "--format", "folded", "--verdicts", "on", "--", "true")
+refused(USAGE, ("marks nothing",), "leaks", "--verdicts", "on", "--", "true")
+
 for probe in ("alloc", "brk", "mmap", "fault"):
     for pid in (ended.pid, beyond):
         refused(1, ["no such process", "no process"], probe, "-p", pid)
@@ -70,6 +75,11 @@ narrow.kill()
 # Without privileges; the binary must be readable for the other user.
 shutil.copy(MEMFLAME, path("memflame"))
 own = spawn(["sleep", "60"], user="nobody", group="nogroup", extra_groups=[])
+for probe in ("brk", "mmap", "fault"):
+    refused(USAGE, ("follows no blocks",), probe, "--verdicts", "on", "--", "true")
+refused(USAGE, ("shows no verdicts",), "alloc", "--format", "folded", "--verdicts", "on", "--", "true")
+refused(USAGE, ("marks nothing",), "leaks", "--verdicts", "on", "--", "true")
+
 for probe in ("alloc", "brk", "mmap", "fault"):
     done = subprocess.run([path("memflame"), probe, "-p", str(own.pid), "-o", path("nobody.svg")],
                           capture_output=True, text=True, check=False, user="nobody",

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "cli/run_ledger.h"
+
+namespace memflame {
+
+void RunLedger::look(LiveRun& run, double seconds) {
+  if (!is_on_) return;
+  if (const std::optional<Look> look = axis_.look(run, seconds)) add(*look);
+}
+
+void RunLedger::end(LiveRun& run) {
+  if (!is_on_) return;
+  const Look look = axis_.last(run);
+  add(look);
+  ledger_->end(look.time_ns);
+}
+
+void RunLedger::add(const Look& look) {
+  if (!ledger_) ledger_.emplace(axis_.tables().recording.types);
+  ledger_->add(look, axis_.tables().tracks);
+  seconds_ = static_cast<double>(look.time_ns) / 1e9;
+}
+
+}  // namespace memflame

@@ -10,6 +10,7 @@
 #include "cli/drawing_options.h"
 #include "cli/leaks_from.h"
 #include "cli/leaks_gate.h"
+#include "cli/leaks_lines.h"
 #include "cli/leaks_watcher.h"
 #include "cli/options.h"
 #include "cli/output_file.h"
@@ -74,10 +75,6 @@ void read_places(const po::variables_map& values, LeaksOptions& options) {
   if (words.size() > 1 && (!is_number(words[1], options.count) || options.count == 0))
     throw Error("COUNT " + words[1] + ": expected a number of reports, at least 1",
                 ExitCode::usage);
-}
-
-bool is_json_lines(const std::string& named, const std::string& output) {
-  return named == "jsonl" || (named.empty() && output.ends_with(".jsonl"));
 }
 
 // nullptr for text.

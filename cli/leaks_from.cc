@@ -120,7 +120,7 @@ bool wants_json_lines(const po::variables_map& values, const std::string& output
     throw Error("--format of a report on a recording takes text or jsonl, not '" + format +
                     "'; memflame render draws recordings",
                 ExitCode::usage);
-  const bool json_lines = format == "jsonl" || (format.empty() && output.ends_with(".jsonl"));
+  const bool json_lines = is_json_lines(format, output);
   if (json_lines && values["bytes"].as<bool>())
     throw Error("--bytes is for --format text", ExitCode::usage);
   return json_lines;

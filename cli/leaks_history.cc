@@ -19,11 +19,4 @@ History read_blocks(const std::string& option, const std::string& path) {
   return history;
 }
 
-Ledger ledger_of(const History& history) {
-  Ledger ledger(history.recording.types);
-  for (const Look& look : history.looks) ledger.add(look, history.tracks);
-  if (history.is_complete) ledger.end(history.looks.back().time_ns);
-  return ledger;
-}
-
 }  // namespace memflame

@@ -4,15 +4,11 @@
 
 #include <string>
 
-#include "collapse/verdicts/ledger.h"
 #include "core/history.h"
 
 namespace memflame {
 
 // With names. Throws Error, in the name of the option, if the file is not a recording of blocks.
 History read_blocks(const std::string& option, const std::string& path);
-
-// All looks of a recording; at its end if the recording was finished.
-Ledger ledger_of(const History& history);
 
 }  // namespace memflame

@@ -84,6 +84,10 @@ Json json_of(const Losses& losses) {
 
 }  // namespace
 
+bool is_json_lines(std::string_view format, std::string_view output) {
+  return format == "jsonl" || (format.empty() && output.ends_with(".jsonl"));
+}
+
 std::string report_line(const Report& report) {
   Json json = {{"format", "memflame-leaks"},
                {"version", 1},

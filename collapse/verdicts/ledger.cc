@@ -238,4 +238,13 @@ std::vector<Verdict> Ledger::verdicts(const VerdictOptions& options) const {
   return all;
 }
 
+Ledger ledger_of(const History& history, uint64_t until_ns) {
+  Ledger ledger(history.recording.types);
+  for (const Look& look : history.looks)
+    if (look.time_ns <= until_ns) ledger.add(look, history.tracks);
+  const uint64_t end_ns = history.looks.empty() ? 0 : history.looks.back().time_ns;
+  if (history.is_complete && end_ns <= until_ns) ledger.end(end_ns);
+  return ledger;
+}
+
 }  // namespace memflame

@@ -60,4 +60,7 @@ class Ledger {
   bool is_over_ = false;
 };
 
+// All looks of a history until a time; at its end if it was finished by then.
+Ledger ledger_of(const History& history, uint64_t until_ns = UINT64_MAX);
+
 }  // namespace memflame

@@ -135,11 +135,7 @@ std::optional<JudgedRun> judged_run(const History& history, const HistoryRange& 
       std::none_of(looks.begin(), looks.end(), is_survey))
     return std::nullopt;
   const uint64_t until_ns = range.at_ns.value_or(range.until_ns.value_or(UINT64_MAX));
-  JudgedRun run{Ledger(history.recording.types), history.tracks, history.recording.stacks};
-  for (const Look& look : looks)
-    if (look.time_ns <= until_ns) run.ledger.add(look, history.tracks);
-  if (history.is_complete && looks.back().time_ns <= until_ns) run.ledger.end(looks.back().time_ns);
-  return run;
+  return JudgedRun{ledger_of(history, until_ns), history.tracks, history.recording.stacks};
 }
 
 std::vector<StackMark> marks_of(const JudgedRun& run, const Recording& recording,

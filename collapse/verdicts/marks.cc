@@ -144,6 +144,7 @@ std::vector<StackMark> marks_of(const JudgedRun& run, const Recording& recording
   const size_t drawn = bring_drawn_forward(stacks);
   if (stacks.size() > max_marks) stacks.resize(max_marks);
   std::vector<StackId> ids;
+  ids.reserve(stacks.size());
   for (const Judged& one : stacks) ids.push_back(one.stack);
   const std::vector<std::string> labels = stack_labels(profile, ids);
   std::vector<StackMark> marks;

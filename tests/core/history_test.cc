@@ -9,6 +9,7 @@ namespace {
 
 std::vector<size_t> first_of(const std::vector<std::string>& names) {
   std::vector<ValueType> types;
+  types.reserve(names.size());
   for (const std::string& name : names)
     types.push_back(
         {.name = name, .unit = name.ends_with(" variance") ? Unit::variance : Unit::bytes});

@@ -9,6 +9,7 @@ namespace {
 
 std::vector<std::string> names_of(const std::vector<ValueType>& types) {
   std::vector<std::string> names;
+  names.reserve(types.size());
   for (const ValueType& type : types) names.push_back(type.name);
   return names;
 }

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What a session has seen: figures, looks, losses, and what it says at the end.
+#include <array>
+#include <cstring>
+
+#include "core/units.h"
+#include "probes/run/run.h"
+#include "probes/run/run_notes.h"
+#include "probes/run/session.h"
+#include "probes/run/side_by_side.h"
+
+namespace memflame {
+namespace {
+
+void add(bpf::counters& sum, const bpf::counters& counters) {
+  constexpr size_t words = sizeof(bpf::counters) / sizeof(uint64_t);
+  std::array<uint64_t, words> all{}, more{};
+  std::memcpy(all.data(), &sum, sizeof(sum));
+  std::memcpy(more.data(), &counters, sizeof(counters));
+  for (size_t i = 0; i < words; ++i) all[i] += more[i];
+  std::memcpy(&sum, all.data(), sizeof(sum));
+}
+
+}  // namespace
+
+bool Session::is_on_functions() const {
+  return std::any_of(probes_.begin(), probes_.end(),
+                     [](const auto& probe) { return probe->probe.on_functions; });
+}
+
+bpf::counters Session::counters() const {
+  bpf::counters sum = first().loaded.object.counters();
+  const uint64_t amount = sum.amount;
+  for (size_t i = 1; i < probes_.size(); ++i) add(sum, probes_[i]->loaded.object.counters());
+  sum.amount = amount;
+  return sum;
+}
+
+uint64_t Session::map_memory() const {
+  uint64_t bytes = 0;
+  for (const auto& probe : probes_) bytes += probe->loaded.object.map_memory();
+  return bytes;
+}
+
+SnapshotSource Session::snapshot_source() {
+  return {.probe = first().loaded,
+          .accounting = *first().accounting,
+          .stacks = stacks_.log,
+          .processes = processes_,
+          .probes = probes_,
+          .has_spaces = first().probe.user_stacks,
+          .catch_up = [this] { poll(0); }};
+}
+
+Look Session::look(History& history, bool survey) {
+  if (!looks_) {
+    std::vector<ProbeTypes> types;
+    for (const auto& probe : probes_)
+      types.push_back({probe->probe.name, probe->probe.has_blocks, probe->types()});
+    history.recording.types = side_by_side(types);
+    history.recording.shown = first().shown();
+    history.gauges = os_gauges();
+    looks_.emplace(std::move(types), armed_ns_);
+  }
+  Look look = looks_->take(snapshot_source(), history, survey && first().probe.has_blocks);
+  processes_.spaces().copy_to(history.recording, false);
+  return look;
+}
+
+TrackId Session::track_of(uint64_t key) const {
+  return looks_ ? looks_->track_of(stacks_.log, key) : TrackId{};
+}
+
+Snapshot Session::snapshot(const SnapshotOptions& options) {
+  Snapshot snapshot = take_snapshot(snapshot_source(), options);
+  snapshot.losses = losses();
+  return snapshot;
+}
+
+Recording Session::recording_of(std::span<const LiveStack* const> stacks, bool by_count) {
+  Recording recording;
+  show_live(recording, stacks, by_count, first().accounting->is_sampled());
+  recording.meta.sampling = first().accounting->sampling_in_words();
+  recording.losses = losses();
+  processes_.spaces().copy_to(recording);
+  return recording;
+}
+
+// What belongs to no probe.
+Losses Session::shared_losses() const {
+  Losses losses;
+  losses.add(Loss::mapping_records_lost, processes_.log_records_lost());
+  losses.add(Loss::late_attach, late_attaches_);
+  losses.add(Loss::unwind_table_full, stacks_.unwinder.tables().no_room);
+  losses.add(Loss::code_list_full, stacks_.unwinder.refused());
+  return losses;
+}
+
+Losses Session::losses() const {
+  Losses losses = shared_losses();
+  for (const auto& probe : probes_) losses.add(probe->losses());
+  return losses;
+}
+
+Recording Session::sums() {
+  Recording recording;
+  if (!processes_.pids().is_initial() && options_.target.whole_system())
+    recording.meta.notes.emplace_back(
+        "only the processes of memflame's own PID namespace were watched: others cannot be seen "
+        "from there");
+  RecordingRows rows(recording, stacks_.log);
+  SideBySide columns(recording);
+  for (const auto& probe : probes_) {
+    recording.types = probe->types();
+    recording.shown = probe->shown();
+    probe->accounting->finish(probe->loaded, rows);
+    probe->accounting->reconcile(probe->loaded, processes_.os(), recording);
+    if (probes_.size() == 1) break;
+    if (const std::string lost = lost_in_words(probe->losses()); !lost.empty())
+      recording.meta.notes.push_back(lost);
+    columns.take(probe->probe.name, probe->probe.has_blocks);
+  }
+  if (probes_.size() > 1) columns.finish();
+  recording.losses.add(losses());
+  return recording;
+}
+
+std::vector<std::string> Session::filters() const {
+  std::vector<std::string> notes;
+  for (const auto& probe : probes_)
+    for (std::string& note : filters_in_words(probe->options)) notes.push_back(std::move(note));
+  return notes;
+}
+
+Recording Session::so_far() {
+  poll(0);
+  Recording recording = sums();
+  recording.meta.reconciliation.clear();
+  recording.meta.notes = filters();
+  processes_.spaces().copy_to(recording);
+  return recording;
+}
+
+Recording Session::finish() {
+  poll(0);
+  processes_.spaces().settle();
+  Recording recording = sums();
+  std::vector<std::string>& notes = recording.meta.notes;
+  if (const size_t count = processes_.os().approximate(); count != 0)
+    notes.push_back("figures of " + std::to_string(count) +
+                    " killed process(es) are from up to 0.2 s before the end");
+  for (const auto& probe : probes_) probe->loaded.links.detach();
+  processes_.spaces().finish(recording);
+  for (std::string& note : filters()) notes.push_back(std::move(note));
+  for (std::string& note : processes_.deaths().notes()) notes.push_back(std::move(note));
+  for (const auto& probe : probes_) probe->accounting->judge(recording);
+  return recording;
+}
+
+void Session::describe(RunInfo& info) const {
+  info.counters = counters();
+  info.features = features();
+  info.map_bytes = map_memory();
+  info.mode = options_.stacks;
+  info.stacks = stacks_.unwinder.statistics(info.counters);
+  info.tables = stacks_.unwinder.tables();
+  info.cache_problem = stacks_.unwinder.cache_problem();
+  info.pids = processes_.os().pids();
+  info.os_growth = processes_.os().growth();
+  info.without_end = processes_.os().without_figures();
+  for (const auto& probe : probes_) {
+    probe->accounting->describe(info);
+    if (probes_.size() > 1)
+      info.probes.push_back({std::string(probe->probe.name), probe->loaded.object.counters().events,
+                             probe->losses()});
+  }
+}
+
+}  // namespace memflame

@@ -8,6 +8,7 @@
 #include "render/output.h"
 #include "tests/collapse/inputs/inputs.h"
 #include "tests/collapse/inputs/round_trip.h"
+#include "tests/support/scaled.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 
@@ -317,9 +318,9 @@ TEST_CASE("a million frames deep") {
   Profile p;
   p.types = {{"live", Unit::bytes}};
   StackId top;
-  for (int i = 0; i < 1000000; ++i) top = p.push(top, i % 2 == 0 ? "f" : "g");
+  for (size_t i = 0; i < scaled(1'000'000); ++i) top = p.push(top, i % 2 == 0 ? "f" : "g");
   p.add(top, Values{5});
   const Profile back = read_text(written(p));
-  CHECK(back.path(back.touched()[0]).size() == 1000000);
+  CHECK(back.path(back.touched()[0]).size() == scaled(1'000'000));
   CHECK(back.total(0) == 5);
 }

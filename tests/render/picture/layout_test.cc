@@ -8,6 +8,7 @@
 #include <random>
 
 #include "tests/render/small_profile.h"
+#include "tests/support/scaled.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 
@@ -189,9 +190,10 @@ TEST_CASE("ten thousand frames deep") {
 }
 
 TEST_CASE("a hundred thousand stacks") {
-  const Profile p = random_profile(99, 100000);
+  constexpr size_t stacks = scaled(100000);
+  const Profile p = random_profile(99, stacks);
   const Layout l = layout(p, {.min_share = 1e-6});
-  CHECK(l.boxes.size() > 100000);
+  CHECK(l.boxes.size() > stacks);
   check_invariants(p, l);
 }
 

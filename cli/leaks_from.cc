@@ -83,7 +83,7 @@ std::vector<ReportedStack> described(const History& history, const std::vector<J
   return reported;
 }
 
-uint64_t top_of(const po::variables_map& values) {
+uint64_t reported_stacks(const po::variables_map& values) {
   uint64_t top = 10;
   take(values, "top", top);
   if (top == 0) throw Error("--top must be at least 1, not 0", ExitCode::usage);
@@ -108,8 +108,8 @@ Report report_on(const History& history, const std::string& path, const Ledger& 
   }
   report.old = report.live;
   report.verdicts = in_words(counts);
-  report.top =
-      described(history, stacks, top_of(values), values["verbose"].as<bool>(), report.losses);
+  report.top = described(history, stacks, reported_stacks(values), values["verbose"].as<bool>(),
+                         report.losses);
   return report;
 }
 
@@ -183,7 +183,8 @@ int run_leaks_from(const Arguments& arguments) {
   write_output(output, [&](std::ostream& out) {
     out << (json_lines ? report_line(report) : report_text(report, values["bytes"].as<bool>()));
   });
-  const bool passed = !gate || check(*gate, history, path, ledger, options, top_of(values));
+  const bool passed =
+      !gate || check(*gate, history, path, ledger, options, reported_stacks(values));
   return static_cast<int>(passed ? ExitCode::ok : ExitCode::found);
 }
 

@@ -14,8 +14,8 @@ namespace po = boost::program_options;
 namespace memflame {
 namespace {
 
-constexpr double least_interval = 0.1;
-constexpr double largest_interval = 1e6;
+constexpr double shortest_interval = 0.1;
+constexpr double longest_interval = 1e6;
 constexpr uint64_t least_file = uint64_t{1} << 20U;
 
 std::vector<std::string> probe_names() {
@@ -73,7 +73,7 @@ po::options_description record_options() {
 
 void read_options(const po::variables_map& values, RecordOptions& options, Request& request) {
   take(values, "interval", options.interval);
-  if (!(options.interval >= least_interval) || options.interval > largest_interval)
+  if (!(options.interval >= shortest_interval) || options.interval > longest_interval)
     throw Error("--interval: expected a number of seconds, at least 0.1", ExitCode::usage);
   if (values.count("max-file") != 0) {
     options.limits.max_bytes = parse_bytes("--max-file", values["max-file"].as<std::string>());

@@ -18,7 +18,7 @@ namespace {
 // times, so the limits bound the time too.
 constexpr uint64_t max_code = 16 << 20;
 constexpr size_t max_nodes = 1 << 20, max_pointers = 1 << 20;
-constexpr uint64_t function_align = 16, max_padding = 64, page_size = 4096;
+constexpr uint64_t page_size = 4096;
 constexpr uint32_t nothing = UINT32_MAX;
 
 // xor %ebp,%ebp; pop %rdi; call *%r9; mov %eax,%edi; xor %eax,%eax; mov $SYS_exit,%al; syscall: the

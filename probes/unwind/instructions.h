@@ -64,6 +64,10 @@ class Instructions {
   size_t at_ = 0;
 };
 
+// Compilers align functions to 16 bytes, so no function lies in a smaller gap; assemblers align to
+// at most 64.
+inline constexpr uint64_t function_align = 16, max_padding = 64;
+
 // Whether these bytes hold nothing to execute.
 inline bool is_padding(Bytes code) {
   Instructions in(code);

@@ -20,9 +20,6 @@ namespace {
 
 constexpr uint64_t reach = uint64_t{1} << 32;  // what row::pc can count
 constexpr uint64_t table_page = 4096;
-// Compilers align functions to 16 bytes, so no function lies in a smaller gap; assemblers align to
-// at most 64.
-constexpr uint64_t function_align = 16, max_padding = 64;
 constexpr uint64_t entry_size = 64;  // bytes at the entry point that count as the first function
 constexpr uint64_t scan_chunk = 1 << 20;
 // Bytes of code without FDEs that are searched for a restorer, and restorers marked. musl has

@@ -11,7 +11,7 @@
 namespace memflame {
 namespace {
 
-std::string seconds_text(double seconds) {
+std::string junit_seconds(double seconds) {
   std::array<char, 64> text{};
   std::snprintf(text.data(), text.size(), "%.3f", seconds);
   return text.data();
@@ -88,7 +88,7 @@ void write_leaks_junit(std::ostream& out, const LeakCheck& check) {
   pugi::xml_attribute failures = suite.append_attribute("failures");
   suite.append_attribute("errors").set_value("0");
   pugi::xml_attribute skips = suite.append_attribute("skipped");
-  suite.append_attribute("time").set_value(seconds_text(check.seconds).c_str());
+  suite.append_attribute("time").set_value(junit_seconds(check.seconds).c_str());
   add_properties(suite, check);
 
   size_t number = 0, failed = 0, skipped = 0;

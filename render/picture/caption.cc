@@ -12,7 +12,7 @@
 namespace memflame {
 namespace {
 
-constexpr size_t all_lines = 100;
+constexpr size_t no_line_limit = 100;
 
 std::string counted(uint64_t events, int64_t bytes) {
   std::string text = with_commas(static_cast<int64_t>(events));
@@ -255,9 +255,10 @@ std::vector<Caption> run_captions(const Meta& meta, const std::vector<Caption>& 
   std::vector<Caption> lines{{origin(meta)}};
   lines.insert(lines.end(), figures.begin(), figures.end());
   lines.push_back({reconciliation(meta, losses), Tone::figure});
-  lines.push_back({counters("lost: ", losses, LossKind::missing), Tone::warning, all_lines});
-  lines.push_back({counters("cut stacks: ", losses, LossKind::cut), Tone::warning, all_lines});
-  lines.push_back({counters("also counted: ", losses, LossKind::news), Tone::detail, all_lines});
+  lines.push_back({counters("lost: ", losses, LossKind::missing), Tone::warning, no_line_limit});
+  lines.push_back({counters("cut stacks: ", losses, LossKind::cut), Tone::warning, no_line_limit});
+  lines.push_back(
+      {counters("also counted: ", losses, LossKind::news), Tone::detail, no_line_limit});
   return lines;
 }
 

@@ -20,6 +20,7 @@ int run_record(const Arguments& arguments);
 int run_render(const Arguments& arguments);
 int run_collapse(const Arguments& arguments);
 int run_diff(const Arguments& arguments);
+int run_control(const Arguments& arguments);
 int run_timeline(const Arguments& arguments);
 
 // The commands' descriptions.
@@ -29,6 +30,7 @@ CommandPage record_page();
 CommandPage render_page();
 CommandPage collapse_page();
 CommandPage diff_page();
+CommandPage control_page();
 CommandPage timeline_page();
 
 }  // namespace memflame

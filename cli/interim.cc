@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <iostream>
 #include <utility>
 
@@ -58,6 +59,15 @@ void Interim::asked(LiveRun& run, double seconds) {
   start(run, seconds, "SIGUSR1");
 }
 
+std::future<std::string> Interim::picture(LiveRun& run, double seconds) {
+  std::future<std::string> name = waiting_.emplace_back().get_future();
+  if (is_busy_)
+    ask_again("memflame control");
+  else
+    start(run, seconds, "memflame control");
+  return name;
+}
+
 void Interim::ask_again(const std::string& why) {
   if (!again_)
     again_ = why;
@@ -67,6 +77,7 @@ void Interim::ask_again(const std::string& why) {
 
 void Interim::end(LiveRun& run, double seconds) {
   finish_writing();
+  waiting_.clear();  // no picture of this run comes any more but the last one
   verdicts_.end(run, seconds);
 }
 
@@ -81,15 +92,20 @@ void Interim::start(LiveRun& run, double seconds, const std::string& why) {
   recording.meta.notes.emplace_back("so far: the run continues");
   if (why != "SIGUSR1") recording.meta.notes.push_back("written because of " + why);
   is_busy_ = true;
-  writer_ = std::jthread([this, number = ++number_, why, recording = std::move(recording),
-                          judged = verdicts_.so_far()]() mutable {
-    try {
-      write(recording, judged ? &*judged : nullptr, number, why);
-    } catch (const std::exception& error) {
-      say(why + ": " + error.what());
-    }
-    is_busy_ = false;
-  });
+  writer_ =
+      std::jthread([this, number = ++number_, why, recording = std::move(recording),
+                    judged = verdicts_.so_far(), waiting = std::exchange(waiting_, {})]() mutable {
+        try {
+          write(recording, judged ? &*judged : nullptr, number, why);
+          const std::string name = std::filesystem::absolute(path_of(number)).string() + "\n";
+          for (std::promise<std::string>& promise : waiting) promise.set_value(name);
+        } catch (const std::exception& error) {
+          say(why + ": " + error.what());
+          for (std::promise<std::string>& promise : waiting)
+            promise.set_exception(std::make_exception_ptr(Error(error.what())));
+        }
+        is_busy_ = false;
+      });
 }
 
 // Next to the output, or in the current folder if the output is not a file.

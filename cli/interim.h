@@ -3,7 +3,10 @@
 #pragma once
 
 #include <atomic>
+#include <future>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "cli/probe_cmd.h"
 #include "cli/run_verdicts.h"
@@ -24,6 +27,8 @@ class Interim : public Watcher {
   void asked(LiveRun& run, double seconds) override;
   void end(LiveRun& run, double seconds) override;
   bool wants_results(Recording&) override { return true; }
+  // If one is being written, another one follows.
+  std::future<std::string> picture(LiveRun& run, double seconds) override;
   std::optional<JudgedRun> judged() const override { return verdicts_.so_far(); }
 
  private:
@@ -41,6 +46,7 @@ class Interim : public Watcher {
   RunVerdicts verdicts_;
   unsigned number_ = 0;               // of the last picture
   std::optional<std::string> again_;  // why another picture was requested while one was written
+  std::vector<std::promise<std::string>> waiting_;  // for the next picture
   std::atomic<bool> is_busy_ = false;
   std::jthread writer_;  // last member, so that it ends before the members that it uses
 };

@@ -31,8 +31,22 @@ struct Stage {
 constexpr std::array watchers{Stage{"leaks", run_leaks, leaks_page},
                               Stage{"record", run_record, record_page}};
 constexpr std::array stages{
-    Stage{"collapse", run_collapse, collapse_page}, Stage{"diff", run_diff, diff_page},
-    Stage{"render", run_render, render_page}, Stage{"timeline", run_timeline, timeline_page}};
+    Stage{"collapse", run_collapse, collapse_page}, Stage{"control", run_control, control_page},
+    Stage{"diff", run_diff, diff_page}, Stage{"render", run_render, render_page},
+    Stage{"timeline", run_timeline, timeline_page}};
+
+// The place of a command's table in the program's own help.
+size_t table_of(const CommandPage& command) {
+  switch (command.operands) {
+    case Operands::command:
+      return 0;
+    case Operands::files:
+      return 1;
+    case Operands::none:
+      break;
+  }
+  return 2;
+}
 
 std::vector<CommandPage> command_pages() {
   std::vector<CommandPage> pages;
@@ -51,13 +65,13 @@ CommandPage main_page(const std::vector<CommandPage>& commands) {
       "--help' lists the options of a command.";
   page.tables = {
       {.title = "Watch a process (-p PID), all of a name (--comm NAME) or a program (-- COMMAND)"},
-      {.title = "Work on stacks"}};
+      {.title = "Work on stacks"},
+      {.title = "Ask a run that goes on"}};
   po::options_description options;
   std::vector<std::string> names{"memflame"};
   for (const CommandPage& command : commands) {
     names.push_back(command.name);
-    page.tables[command.operands == Operands::command ? 0 : 1].rows.push_back(
-        {command.name, command.help});
+    page.tables[table_of(command)].rows.push_back({command.name, command.help});
   }
   options.add_options()("help,h", "show this");
   options.add_options()("version", "show the version");

@@ -8,6 +8,7 @@
 #include <iostream>
 #include <optional>
 
+#include "cli/controlled.h"
 #include "cli/drawing_options.h"
 #include "cli/interim.h"
 #include "cli/output_file.h"
@@ -118,6 +119,14 @@ int measure_command(const Probe& probe, Request& request, Watcher& watcher) {
 
 }  // namespace
 
+void Watcher::mark(const std::string&, double) {
+  throw Error("this run is not a recording, so it has no marks; memflame record makes one");
+}
+
+std::future<std::string> Watcher::picture(LiveRun&, double) {
+  throw Error("this run writes reports, not pictures; SIGUSR1 asks for a report");
+}
+
 Meta meta_of(const Request& request) {
   Meta meta;
   if (request.transform.anonymise) return meta;
@@ -153,9 +162,10 @@ int run_request(const Probe& probe, Request& request, Watcher* watcher) {
   check_outputs(request);
   Interim interim(request);
   if (watcher == nullptr) watcher = &interim;
-  if (!request.probe.target.command.empty()) return measure_command(probe, request, *watcher);
+  Controlled controlled(*watcher, request);
+  if (!request.probe.target.command.empty()) return measure_command(probe, request, controlled);
   request.readers = readers_of(request.probe.target, "");
-  return measure(probe, request, nullptr, *watcher);
+  return measure(probe, request, nullptr, controlled);
 }
 
 int run_probe_command(const Probe& probe, const Arguments& arguments) {

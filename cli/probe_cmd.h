@@ -2,7 +2,9 @@
 // From a parsed command line to written results.
 #pragma once
 
+#include <future>
 #include <optional>
+#include <string>
 
 #include "cli/probe_request.h"
 #include "collapse/verdicts/marks.h"
@@ -23,6 +25,13 @@ class Watcher : public Observer {
   virtual std::optional<JudgedRun> judged() const { return std::nullopt; }
   // The user asked for exit code 5 in such a case. Asked after all results are written.
   virtual bool has_failed() const { return false; }
+
+  // What `memflame control` asks for, at `seconds` of the run. Throws Error if this run has none.
+  //
+  // Names this moment. The name is clean text.
+  virtual void mark(const std::string& name, double seconds);
+  // Writes the result so far; gives the file's name, as a line, when the file is complete.
+  virtual std::future<std::string> picture(LiveRun& run, double seconds);
 };
 
 // What the request says of a run before it begins.

@@ -17,6 +17,8 @@
 namespace memflame {
 namespace {
 
+// Each look writes the marks since the look before.
+constexpr size_t most_waiting_marks = 1000;
 constexpr size_t most_told = 5;  // stacks with a verdict on stderr
 
 }  // namespace
@@ -59,6 +61,19 @@ void Recorder::finish_writing(bool may_retry) {
 void Recorder::asked(LiveRun&, double seconds) {
   waiting_marks_.push_back(
       {static_cast<uint64_t>(seconds * 1e9), "SIGUSR1, " + std::to_string(++marks_)});
+}
+
+void Recorder::mark(const std::string& name, double seconds) {
+  if (waiting_marks_.size() >= most_waiting_marks)
+    throw Error("there are too many marks since the last look; try again in a second");
+  waiting_marks_.push_back({static_cast<uint64_t>(seconds * 1e9), name});
+}
+
+std::future<std::string> Recorder::picture(LiveRun&, double) {
+  throw Error(
+      "a recording holds every moment: mark this one, and draw it from the file with "
+      "'memflame render " +
+      request_.output + " --at TIME'");
 }
 
 void Recorder::end(LiveRun& run, double) {

@@ -37,6 +37,9 @@ class Recorder : public Watcher {
   // Puts the recorded stacks in the place of the run's own, so that names are looked up once.
   bool wants_results(Recording& recording) override;
   void wrote_results(const Recording& recording) override;
+  void mark(const std::string& name, double seconds) override;
+  // Refuses: the recording itself holds every moment.
+  std::future<std::string> picture(LiveRun& run, double seconds) override;
 
  private:
   void add(Look look);

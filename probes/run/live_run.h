@@ -7,6 +7,7 @@
 #include <span>
 
 #include "core/history.h"
+#include "core/losses.h"
 #include "core/recording.h"
 #include "probes/run/snapshot.h"
 
@@ -31,6 +32,7 @@ class LiveRun {
   // The result so far, without the OS's figures; its only notes are those on filters.
   virtual Recording so_far() = 0;
 
+  virtual Losses losses() const = 0;  // up to now
   // Resident memory of all watched processes together, now, in bytes.
   virtual int64_t resident_bytes() const = 0;
   // The percentage of the last ten seconds in which some task waited for memory: the maximum of the

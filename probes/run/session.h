@@ -61,7 +61,7 @@ class Session : public LiveRun {
   // Summed over all probes; the amount is that of the first.
   bpf::counters counters() const;
   uint64_t map_memory() const;
-  Losses losses() const;  // up to now
+  Losses losses() const override;
 
  private:
   std::vector<pid_t> targets_now() const;

@@ -22,6 +22,7 @@ class CountedRun : public LiveRun {
   Recording recording_of(std::span<const LiveStack* const>, bool) override { return {}; }
   TrackId track_of(uint64_t) const override { return {}; }
   Recording so_far() override { return {}; }
+  Losses losses() const override { return {}; }
   int64_t resident_bytes() const override { return 0; }
   std::optional<double> memory_pressure() const override { return std::nullopt; }
 

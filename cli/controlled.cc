@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "cli/controlled.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <iostream>
+
+#include "core/error.h"
+#include "core/secrets.h"
+#include "core/units.h"
+#include "probes/caller.h"
+#include "probes/run/live_run.h"
+#include "render/text/clean_text.h"
+
+namespace memflame {
+namespace {
+
+constexpr size_t longest_fact = 1000;  // bytes; a command line may have megabytes
+
+std::string line(const std::string& name, const std::string& fact) {
+  uint64_t replaced = 0;
+  const std::string clean = clean_text(fact.substr(0, longest_fact), replaced);
+  return name + ": " + clean + (fact.size() > longest_fact ? "…" : "") + "\n";
+}
+
+std::string in_words(std::time_t time) {
+  std::tm parts{};
+  std::array<char, 64> text{};
+  ::gmtime_r(&time, &parts);
+  return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S UTC", &parts)};
+}
+
+std::future<std::string> at_once(std::string text) {
+  std::promise<std::string> promise;
+  promise.set_value(std::move(text));
+  return promise.get_future();
+}
+
+}  // namespace
+
+void Controlled::begin(LiveRun& run) {
+  watcher_.begin(run);
+  began_ = std::time(nullptr);
+  try {
+    server_.emplace(caller().uid);
+  } catch (const Error& error) {
+    std::cerr << "memflame: " << error.what() << "; the run goes on without it\n";
+  }
+}
+
+bool Controlled::look(LiveRun& run, double seconds) {
+  if (server_)
+    server_->serve([&](const ControlRequest& request) { return answer(request, run, seconds); });
+  return watcher_.look(run, seconds);
+}
+
+void Controlled::end(LiveRun& run, double seconds) {
+  watcher_.end(run, seconds);
+  if (server_) server_->finish();
+}
+
+std::future<std::string> Controlled::answer(const ControlRequest& request, LiveRun& run,
+                                            double seconds) {
+  switch (request.word) {
+    case ControlRequest::Word::snapshot:
+      return watcher_.picture(run, seconds);
+    case ControlRequest::Word::mark: {
+      watcher_.mark(request.name, seconds);
+      std::array<char, 32> time{};
+      std::snprintf(time.data(), time.size(), "%.3f", seconds);
+      return at_once("mark '" + request.name + "' at " + time.data() + " s\n");
+    }
+    case ControlRequest::Word::status:
+      break;
+  }
+  return at_once(status(run, seconds));
+}
+
+std::string Controlled::status(const LiveRun& run, double seconds) const {
+  const std::string command = meta_of(request_).command;
+  std::string probes = request_.first.empty() ? request_.command : request_.first;
+  for (const ProbeRun& beside : request_.beside) probes += "," + std::string(beside.probe->name);
+  std::array<char, 32> time{};
+  std::snprintf(time.data(), time.size(), "%.1f s", seconds);
+  const Losses losses = run.losses();
+  return line("pid", std::to_string(::getpid())) +
+         line("command", command.empty() ? "hidden (--anonymise)" : without_secrets(command)) +
+         line("probes", probes) + line("output", request_.output.empty() ? "-" : request_.output) +
+         line("counting since", in_words(began_)) + line("counting for", time.data()) +
+         line("resident memory", iec_bytes(run.resident_bytes())) +
+         line("lost events", with_commas(static_cast<int64_t>(losses.lost_events())));
+}
+
+}  // namespace memflame

@@ -40,11 +40,12 @@ void print_table(std::ostream& out, const NameTable& table) {
 
 const std::vector<ExitStatus>& exit_statuses() {
   static const std::vector<ExitStatus> all{
-      {"0", "done"},
+      {"0", "done", false, true},
       {"1",
-       "run-time error: bad target, nothing could be seen, unreadable input, unwritable output"},
-      {"2", "command line not understood"},
-      {"3", "a privilege or a kernel feature is missing", true},
+       "run-time error: bad target, nothing could be seen, unreadable input, unwritable output",
+       false, true},
+      {"2", "command line not understood", false, true},
+      {"3", "a privilege or a kernel feature is missing", true, true},
       {"4", "--strict, and something was lost, or stacks were cut"},
       {"5", "--check, and frees look wrong; or leaks --fail-on or --fail-if-leaked, and it fails",
        true},
@@ -55,6 +56,11 @@ const std::vector<ExitStatus>& exit_statuses() {
        true},
   };
   return all;
+}
+
+bool may_exit(const CommandPage& page, const ExitStatus& status) {
+  if (page.name.empty() || page.operands == Operands::command) return true;
+  return page.operands == Operands::files ? !status.of_probes : status.of_control;
 }
 
 po::options_description all_options(const CommandPage& page) {

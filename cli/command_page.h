@@ -43,13 +43,17 @@ struct CommandPage {
   std::vector<NameTable> formats{};  // after the options
   std::vector<Example> examples{};
   Operands operands = Operands::none;
+  std::vector<Completion> places{};  // what the first operands are, if each has its own meaning
 };
 
 struct ExitStatus {
   std::string_view codes;
   std::string_view meaning;
-  bool of_probes = false;  // only for commands that watch something
+  bool of_probes = false;   // only for commands that watch something
+  bool of_control = false;  // also for the command that asks them
 };
+// Whether a command may exit so.
+bool may_exit(const CommandPage& page, const ExitStatus& status);
 const std::vector<ExitStatus>& exit_statuses();
 
 // All options in one list, to be parsed.

@@ -18,6 +18,7 @@ enum class Offer : uint8_t {
   pids,            // of processes, with commas
   comms,           // names of processes
   users,
+  runs,  // the process id of a memflame
 };
 
 struct Completion {

@@ -7,8 +7,7 @@ namespace memflame {
 namespace {
 
 // What the script does with an option's value: the name of an action, then the words to offer.
-std::string action_of(const OptionFacts& option) {
-  const Completion& completion = option.completion;
+std::string action_of(const Completion& completion, bool takes_files) {
   const std::string words = joined(completion.words, " ");
   switch (completion.offer) {
     case Offer::pids:
@@ -17,6 +16,8 @@ std::string action_of(const OptionFacts& option) {
       return "comms";
     case Offer::users:
       return "users";
+    case Offer::runs:
+      return "runs";
     case Offer::list:
       return "list " + words;
     case Offer::words_or_files:
@@ -24,7 +25,7 @@ std::string action_of(const OptionFacts& option) {
     case Offer::words:
       break;
   }
-  if (option.takes_files) return "files";
+  if (takes_files) return "files";
   return words.empty() ? "nothing" : "words " + words;
 }
 
@@ -35,7 +36,8 @@ void write_actions(std::ostream& out, const std::vector<CommandPage>& pages) {
   for (const CommandPage& page : pages)
     for (const OptionFacts& option : options_of(page)) {
       if (option.value.empty()) continue;
-      std::vector<std::string>& patterns = by_action[action_of(option)];
+      std::vector<std::string>& patterns =
+          by_action[action_of(option.completion, option.takes_files)];
       for (const std::string& name : {option.long_name, option.short_name})
         if (!name.empty()) patterns.push_back(shell_quoted(page.name + " " + name));
     }
@@ -43,6 +45,16 @@ void write_actions(std::ostream& out, const std::vector<CommandPage>& pages) {
   for (const auto& [action, patterns] : by_action)
     out << "    " << joined(patterns, " | \\\n    ") << ")\n      action=" << shell_quoted(action)
         << " ;;\n";
+  out << "  esac\n";
+}
+
+// "'control 2') place='runs' ;;": by the command and the number of the word.
+void write_places(std::ostream& out, const std::vector<CommandPage>& pages) {
+  out << "  case \"$command $COMP_CWORD\" in\n";
+  for (const CommandPage& page : pages)
+    for (size_t i = 0; i < page.places.size(); ++i)
+      out << "    " << shell_quoted(page.name + " " + std::to_string(i + 2))
+          << ") place=" << shell_quoted(action_of(page.places[i], false)) << " ;;\n";
   out << "  esac\n";
 }
 
@@ -80,7 +92,7 @@ void write_names(std::ostream& out, const std::vector<CommandPage>& pages) {
 constexpr std::string_view bash_head =
     R"sh(# bash completion for memflame. Made by 'memflame --completion bash'.
 _memflame() {
-  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} command='' words='' action=''
+  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} command='' words='' action='' place=''
   local rest=nothing before='' file i
   ((COMP_CWORD == 1)) || command=${COMP_WORDS[1]}
   [[ $command != -* ]] || command=''
@@ -108,7 +120,8 @@ constexpr std::string_view bash_tail = R"sh(
   done
 
   if [[ -z $action ]]; then
-    if [[ $current == -* || $rest != files ]]; then action="words $words"; else action="files $words"; fi
+    if [[ -n $place && $current != -* ]]; then action=$place
+    elif [[ $current == -* || $rest != files ]]; then action="words $words"; else action="files $words"; fi
   fi
   [[ $action != *' '* ]] || words=${action#* }
   [[ $action == *' '* ]] || words=''
@@ -124,6 +137,8 @@ constexpr std::string_view bash_tail = R"sh(
                                  [[ $file != "$current"* ]] || printf '%q\n' "$file"
                                done)
       return ;;
+    runs)
+      for file in $(grep -slx memflame /proc/[0-9]*/comm); do words+=" ${file//[^0-9]/}"; done ;;
     users)
       mapfile -t COMPREPLY < <(compgen -u -- "$current")
       return ;;
@@ -145,6 +160,7 @@ void write_bash_completion(std::ostream& out, const std::vector<CommandPage>& pa
   out << bash_head;
   write_names(out, pages);
   write_actions(out, pages);
+  write_places(out, pages);
   out << bash_tail;
 }
 

@@ -14,9 +14,7 @@ std::string fish_quoted(std::string_view text) {
   return out + "'";
 }
 
-std::string fish_value(const OptionFacts& option) {
-  if (option.value.empty()) return "";
-  const Completion& completion = option.completion;
+std::string fish_value(const Completion& completion, bool takes_files) {
   const std::string words = joined(completion.words, " ");
   switch (completion.offer) {
     case Offer::pids:
@@ -25,6 +23,8 @@ std::string fish_value(const OptionFacts& option) {
       return " -x -a '(__memflame_comms)'";
     case Offer::users:
       return " -x -a '(__fish_complete_users)'";
+    case Offer::runs:
+      return " -x -a '(__memflame_runs)'";
     case Offer::list:
       return " -x -a '(__fish_append , " + words + ")'";
     case Offer::words_or_files:
@@ -32,7 +32,7 @@ std::string fish_value(const OptionFacts& option) {
     case Offer::words:
       break;
   }
-  if (option.takes_files) return " -r -F";
+  if (takes_files) return " -r -F";
   return words.empty() ? " -x" : " -x -a " + fish_quoted(words);
 }
 
@@ -42,9 +42,13 @@ void write_fish_page(std::ostream& out, const CommandPage& page) {
   for (const OptionFacts& option : options_of(page)) {
     out << begin << " -l " << option.long_name.substr(2);
     if (!option.short_name.empty()) out << " -s " << option.short_name.substr(1);
-    out << fish_value(option) << " -d " << fish_quoted(option.help) << "\n";
+    if (!option.value.empty()) out << fish_value(option.completion, option.takes_files);
+    out << " -d " << fish_quoted(option.help) << "\n";
   }
   if (page.operands == Operands::files) out << begin << " -F\n";
+  for (size_t i = 0; i < page.places.size(); ++i)
+    out << "complete -c memflame -n '__memflame_is " << page.name << "; and __memflame_at " << i + 2
+        << "'" << fish_value(page.places[i], false) << "\n";
 }
 
 constexpr std::string_view fish_head =
@@ -58,6 +62,14 @@ function __memflame_is
     else
         test (count $words) -gt 1; and test $words[2] = $argv[1]
     end
+end
+
+function __memflame_at
+    test (count (commandline -opc)) -eq $argv[1]
+end
+
+function __memflame_runs
+    grep -slx memflame /proc/*/comm | string match -r '[0-9]+'
 end
 
 function __memflame_has_dashes

@@ -15,9 +15,7 @@ std::string escaped(std::string_view text, std::string_view special) {
 }
 
 // ":NAME:how to complete it"
-std::string zsh_value(const OptionFacts& option) {
-  if (option.value.empty()) return "";
-  const Completion& completion = option.completion;
+std::string zsh_value(const std::string& name, const Completion& completion, bool takes_files) {
   const std::string words = joined(completion.words, " ");
   std::string action;
   switch (completion.offer) {
@@ -30,6 +28,9 @@ std::string zsh_value(const OptionFacts& option) {
     case Offer::users:
       action = "_users";
       break;
+    case Offer::runs:
+      action = "_memflame_runs";
+      break;
     case Offer::list:
       action = "_sequence compadd - " + words;
       break;
@@ -38,14 +39,17 @@ std::string zsh_value(const OptionFacts& option) {
       break;
     case Offer::words:
       if (!words.empty()) action = "(" + words + ")";
-      if (option.takes_files) action = "_files";
+      if (takes_files) action = "_files";
   }
-  return ":" + escaped(option.value, ":") + ":" + (action.empty() ? " " : action);
+  return ":" + escaped(name, ":") + ":" + (action.empty() ? " " : action);
 }
 
 void write_zsh_option(std::ostream& out, const OptionFacts& option) {
-  const std::string rest = "[" + escaped(option.help, "[]\\") + "]" + zsh_value(option);
-  const std::string value = option.value.empty() ? "" : "=";
+  const bool has_value = !option.value.empty();
+  const std::string rest =
+      "[" + escaped(option.help, "[]\\") + "]" +
+      (has_value ? zsh_value(option.value, option.completion, option.takes_files) : "");
+  const std::string value = has_value ? "=" : "";
   if (option.short_name.empty()) {
     out << " \\\n    "
         << shell_quoted((option.repeats ? "*" : "") + option.long_name + value + rest);
@@ -59,6 +63,9 @@ void write_zsh_option(std::ostream& out, const OptionFacts& option) {
 void write_zsh_page(std::ostream& out, const CommandPage& page) {
   out << "_memflame_" << page.name << "() {\n  _arguments -s -S";
   for (const OptionFacts& option : options_of(page)) write_zsh_option(out, option);
+  for (size_t i = 0; i < page.places.size(); ++i)
+    out << " \\\n    "
+        << shell_quoted(std::to_string(i + 1) + zsh_value("operand", page.places[i], false));
   if (page.operands == Operands::files) out << " \\\n    '*:file:_files'";
   if (page.operands == Operands::command) out << " \\\n    '*::command:_memflame_command'";
   out << "\n}\n\n";
@@ -89,6 +96,12 @@ _memflame_pids() {
   local -a pids
   pids=(/proc/<->(N:t))
   _sequence compadd - $pids
+}
+
+_memflame_runs() {
+  local -a files
+  files=(${(f)"$(grep -slx memflame /proc/<->/comm)"})
+  compadd - ${${files#/proc/}%/comm}
 }
 
 _memflame_words_or_files() {

@@ -18,25 +18,29 @@ pid_t pid_in(const std::string& text) {
   pid_t pid = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), pid);
   if (error != std::errc{} || end != text.data() + text.size() || pid <= 0)
-    throw Error("control: '" + text + "' is not a process id", ExitCode::usage);
+    throw Error(
+        "control: '" + text + "' is not a process id; 'pidof memflame' lists those of memflame",
+        ExitCode::usage);
   return pid;
 }
 
 }  // namespace
 
 CommandPage control_page() {
-  CommandPage page{.name = "control", .help = "ask a memflame that counts, without ending it"};
+  CommandPage page{.name = "control",
+                   .help = "ask a running memflame for its status, a mark or a picture"};
   page.usages = {"PID status", "PID mark NAME", "PID snapshot"};
   page.description =
-      "Asks the memflame with the process id PID, which watches something at this moment. Only "
-      "its\n"
-      "user and root may do that.";
+      "Asks the memflame whose process id is PID, while it watches something. Only root and the "
+      "user\n"
+      "who started that memflame may ask, from the same network and PID namespace.";
   page.tables = {{.title = "Requests",
                   .rows = {{"status", "print what it watches, since when, and what it has lost"},
                            {"mark NAME", "name this moment in a recording (memflame record)"},
                            {"snapshot",
                             "write the result so far into a numbered file, as SIGUSR1 does, and "
                             "print the file's name when it is complete"}}}};
+  page.places = {{Offer::runs}, {Offer::words, {"mark", "snapshot", "status"}}};
   page.options = OptionGroups{general_options()};
   page.examples = {{"memflame control $(pidof memflame) status", "show how the run goes"},
                    {"memflame control 4321 mark 'cache filled'",

@@ -3,6 +3,7 @@
 
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -20,12 +21,17 @@
 namespace memflame {
 namespace {
 
+// The first byte of an answer.
+constexpr char done = '+';
+constexpr char refused = '-';
+constexpr char forbidden = '!';  // to this user
+
 constexpr size_t most_bytes = 4096;  // of a message or an answer
 constexpr size_t most_name_bytes = 200;
 constexpr size_t most_clients = 8;
 constexpr int most_accepted = 16;  // at once, so that a crowd of clients does not hold up the run
 constexpr std::chrono::seconds patience{5};
-constexpr int answer_ms = 30'000;
+constexpr int answer_seconds = 30;
 
 struct Address {
   sockaddr_un name{};
@@ -66,17 +72,22 @@ void send_last(int fd, char kind, std::string text) {
       ::send(fd, text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
+std::string no_answer() {
+  return "there was no answer for " + std::to_string(answer_seconds) +
+         " seconds; /proc/PID/status tells whether it is stopped";
+}
+
 bool is_ready(const std::future<std::string>& answer) {
   return answer.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
 }
 
 void send_answer(int fd, std::future<std::string>& answer) {
   try {
-    send_last(fd, '+', answer.get());
+    send_last(fd, done, answer.get());
   } catch (const std::future_error&) {
-    send_last(fd, '-', "the run ended before it was done");
+    send_last(fd, refused, "the run ended before it was done");
   } catch (const std::exception& error) {
-    send_last(fd, '-', error.what());
+    send_last(fd, refused, error.what());
   }
 }
 
@@ -87,6 +98,12 @@ ControlRequest parse_control(std::string_view message) {
   if (message == "status") return {Word::status};
   if (message == "snapshot") return {Word::snapshot};
   constexpr std::string_view mark = "mark ";
+  if (message == "start" || message == "stop")
+    throw Error(
+        "control " + std::string(message) +
+            ": a run cannot pause, because blocks freed in the pause would look alive; 'mark NAME' "
+            "both moments of a recording, and 'memflame render FILE --between' them",
+        ExitCode::usage);
   if (!message.starts_with(mark))
     throw Error("control: expected status, mark NAME or snapshot", ExitCode::usage);
   const std::string_view name = message.substr(mark.size());
@@ -118,9 +135,9 @@ void ControlServer::accept_all() {
     if (!fd) return;
     const std::optional<ucred> peer = peer_of(fd.get());
     if (!peer || (peer->uid != 0 && peer->uid != user_))
-      send_last(fd.get(), '-', "only root and the user who started memflame may control it");
+      send_last(fd.get(), forbidden, "only root and the user who started memflame may control it");
     else if (clients_.size() >= most_clients)
-      send_last(fd.get(), '-', "too many others control it now; try again");
+      send_last(fd.get(), refused, "too many others control it now; try again");
     else
       clients_.push_back({std::move(fd), std::chrono::steady_clock::now()});
   }
@@ -139,7 +156,7 @@ bool ControlServer::is_done(Client& client, const Answer& answer) {
         throw Error("control: a message has at most " + std::to_string(most_bytes) + " bytes");
       client.answer = answer(parse_control({bytes.data(), static_cast<size_t>(size)}));
     } catch (const std::exception& error) {
-      send_last(fd, '-', error.what());
+      send_last(fd, refused, error.what());
       return true;
     }
   }
@@ -153,7 +170,7 @@ void ControlServer::finish() {
     if (client.answer && is_ready(*client.answer))
       send_answer(client.fd.get(), *client.answer);
     else
-      send_last(client.fd.get(), '-', "the run ended before it was done");
+      send_last(client.fd.get(), refused, "the run ended before it was done");
   }
   clients_.clear();
   listening_.reset(-1);
@@ -162,12 +179,16 @@ void ControlServer::finish() {
 std::string ask_memflame(pid_t pid, const std::string& message, bool may_take_long) {
   const std::string who = "control " + std::to_string(pid) + ": ";
   const UniqueFd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  // Else connect() and send() would wait forever for a memflame that is stopped.
+  const timeval limit{.tv_sec = answer_seconds, .tv_usec = 0};
+  if (fd) ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
   const Address address = address_of(pid);
   if (!fd || ::connect(fd.get(), generic(address), address.size) != 0)
     throw Error(who + (errno == ECONNREFUSED
                            ? "no memflame with this process id counts now; 'pidof memflame' lists "
                              "those that run"
-                           : std::strerror(errno)));
+                       : errno == EAGAIN ? no_answer()
+                                         : std::strerror(errno)));
   // Anybody can take a name that is free. Only its own process can be the one that was asked for.
   const std::optional<ucred> peer = peer_of(fd.get());
   const uid_t own = ::geteuid();
@@ -177,14 +198,14 @@ std::string ask_memflame(pid_t pid, const std::string& message, bool may_take_lo
   if (::send(fd.get(), message.data(), message.size(), MSG_NOSIGNAL) < 0 && errno != EPIPE)
     throw Error(who + std::strerror(errno));
   pollfd entry{.fd = fd.get(), .events = POLLIN, .revents = 0};
-  if (::poll(&entry, 1, may_take_long ? -1 : answer_ms) == 0)
-    throw Error(who + "there was no answer for " + std::to_string(answer_ms / 1000) +
-                " seconds; is it stopped?");
+  if (::poll(&entry, 1, may_take_long ? -1 : answer_seconds * 1000) == 0)
+    throw Error(who + no_answer());
   std::array<char, most_bytes> bytes{};
   const ssize_t size = ::recv(fd.get(), bytes.data(), bytes.size(), 0);
   if (size <= 0) throw Error(who + "memflame ended without an answer");
   std::string answer(bytes.data() + 1, static_cast<size_t>(size) - 1);
-  if (bytes[0] != '+') throw Error(who + answer);
+  if (bytes[0] == forbidden) throw Error(who + answer, ExitCode::requirement);
+  if (bytes[0] != done) throw Error(who + answer);
   return answer;
 }
 

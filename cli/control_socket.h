@@ -2,9 +2,12 @@
 // The socket through which `memflame control` reaches a run.
 //
 // It has an abstract name, memflame-control-PID, so no file stays behind whatever ends memflame. A
-// message is one packet: a request, and then one answer, whose first byte is '+' (done) or '-'
-// (refused). Root and the user who started memflame may ask. The server never waits: silent clients
-// are dropped after a few seconds.
+// message is one packet: a request, and then one answer, whose first byte is '+' (done), '-'
+// (refused) or '!' (refused to this user). Root and the user who started memflame may ask. The
+// server never waits: silent clients are dropped after a few seconds.
+//
+// The name is found only in the same network namespace, and the process id is compared with that of
+// the kernel, so it must mean the same process to both: the same PID namespace.
 #pragma once
 
 #include <sys/types.h>

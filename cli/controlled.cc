@@ -6,11 +6,13 @@
 #include <array>
 #include <cstdio>
 #include <iostream>
+#include <vector>
 
 #include "core/error.h"
 #include "core/secrets.h"
 #include "core/units.h"
 #include "probes/caller.h"
+#include "probes/processes/procfs.h"
 #include "probes/run/live_run.h"
 #include "render/text/clean_text.h"
 
@@ -18,18 +20,30 @@ namespace memflame {
 namespace {
 
 constexpr size_t longest_fact = 1000;  // bytes; a command line may have megabytes
+constexpr size_t most_processes = 10;
 
-std::string line(const std::string& name, const std::string& fact) {
+std::string fact_line(const std::string& name, const std::string& fact) {
   uint64_t replaced = 0;
   const std::string clean = clean_text(fact.substr(0, longest_fact), replaced);
   return name + ": " + clean + (fact.size() > longest_fact ? "…" : "") + "\n";
 }
 
-std::string in_words(std::time_t time) {
+std::string moment_in_words(std::time_t time) {
   std::tm parts{};
   std::array<char, 64> text{};
   ::gmtime_r(&time, &parts);
   return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S UTC", &parts)};
+}
+
+// "812 (server), 815 (worker)"
+std::string processes_in_words(const std::vector<pid_t>& pids) {
+  if (pids.empty()) return "none";
+  std::string text;
+  for (size_t i = 0; i < pids.size() && i < most_processes; ++i)
+    text += (i == 0 ? "" : ", ") + std::to_string(pids[i]) + " (" + read_comm(pids[i]) + ")";
+  if (pids.size() > most_processes)
+    text += " and " + std::to_string(pids.size() - most_processes) + " more";
+  return text;
 }
 
 std::future<std::string> at_once(std::string text) {
@@ -85,12 +99,14 @@ std::string Controlled::status(const LiveRun& run, double seconds) const {
   std::array<char, 32> time{};
   std::snprintf(time.data(), time.size(), "%.1f s", seconds);
   const Losses losses = run.losses();
-  return line("pid", std::to_string(::getpid())) +
-         line("command", command.empty() ? "hidden (--anonymise)" : without_secrets(command)) +
-         line("probes", probes) + line("output", request_.output.empty() ? "-" : request_.output) +
-         line("counting since", in_words(began_)) + line("counting for", time.data()) +
-         line("resident memory", iec_bytes(run.resident_bytes())) +
-         line("lost events", with_commas(static_cast<int64_t>(losses.lost_events())));
+  return fact_line("pid", std::to_string(::getpid())) +
+         fact_line("command", command.empty() ? "hidden (--anonymise)" : without_secrets(command)) +
+         fact_line("watched now", processes_in_words(run.living())) + fact_line("probes", probes) +
+         fact_line("output", request_.output.empty() ? "-" : request_.output) +
+         fact_line("counting since", moment_in_words(began_)) +
+         fact_line("counting for", time.data()) +
+         fact_line("resident memory", iec_bytes(run.resident_bytes())) +
+         fact_line("lost events", with_commas(static_cast<int64_t>(losses.lost_events())));
 }
 
 }  // namespace memflame

@@ -122,10 +122,9 @@ void write_options(std::ostream& out, const CommandPage& page) {
 }
 
 void write_exit_statuses(std::ostream& out, const CommandPage& page) {
-  const bool watches = page.name.empty() || page.operands == Operands::command;
   out << ".SH EXIT STATUS\n";
   for (const ExitStatus& status : exit_statuses())
-    if (watches || !status.of_probes)
+    if (may_exit(page, status))
       out << ".TP\n.B " << roff(status.codes) << "\n" << roff(status.meaning) << "\n";
 }
 

@@ -2,9 +2,12 @@
 // A run in progress, as its observers see it.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "core/history.h"
 #include "core/losses.h"
@@ -32,7 +35,8 @@ class LiveRun {
   // The result so far, without the OS's figures; its only notes are those on filters.
   virtual Recording so_far() = 0;
 
-  virtual Losses losses() const = 0;  // up to now
+  virtual Losses losses() const = 0;              // up to now
+  virtual std::vector<pid_t> living() const = 0;  // the watched processes that have not ended
   // Resident memory of all watched processes together, now, in bytes.
   virtual int64_t resident_bytes() const = 0;
   // The percentage of the last ten seconds in which some task waited for memory: the maximum of the

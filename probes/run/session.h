@@ -48,6 +48,7 @@ class Session : public LiveRun {
   Look look(History& history, bool survey) override;
   TrackId track_of(uint64_t key) const override;
   Recording so_far() override;
+  std::vector<pid_t> living() const override { return processes_.os().living(); }
   int64_t resident_bytes() const override { return processes_.os().resident_bytes(); }
   std::optional<double> memory_pressure() const override { return processes_.memory_pressure(); }
 

@@ -13,8 +13,8 @@ import tempfile
 import time
 
 MEMFLAME = os.path.abspath(os.environ["MEMFLAME"])
-COMMANDS = ["alloc", "brk", "mmap", "fault", "kernel", "leaks", "collapse", "diff", "render",
-            "timeline"]
+COMMANDS = ["alloc", "brk", "mmap", "fault", "kernel", "leaks", "record", "collapse", "control",
+            "diff", "render", "timeline"]
 USAGE = 2
 
 scratch = tempfile.mkdtemp(prefix="memflame-shell-")
@@ -152,6 +152,8 @@ shells = {"bash": by_bash, "fish": by_fish, "zsh": by_zsh}
 open("stacks.folded", "w", encoding="utf-8").close()
 open("a.svg", "w", encoding="utf-8").close()
 own = str(os.getpid())
+shutil.copy(shutil.which("sleep"), "memflame")  # a process of that name
+namesake = subprocess.Popen([os.path.abspath("memflame"), "900"])
 user = run("id", "-un").strip()
 with open("/proc/self/comm", encoding="utf-8") as stream:
     own_name = stream.read().strip()
@@ -184,6 +186,8 @@ for shell, complete in shells.items():
     offers(["alloc", "-p", ""], own)
     offers(["alloc", "--user", user[:2]], user)
     offers(["alloc", "--comm", own_name[:3]], own_name)
+    offers(["control", ""], str(namesake.pid), but=[own])
+    offers(["control", str(namesake.pid), ""], "mark", "snapshot", "status", but=[own])
     offers(["alloc", "--", "tru"], "true")
     offers(["leaks", "60", "10", "--", "tru"], "true")
     offers(["alloc", "tru"], but=["true"])
@@ -194,4 +198,6 @@ if shutil.which("bash"):
     check("templates,arguments" in by_bash("memflame", "render", "--shorten", "templates,arg"), "bash: lists")
     check("1," + own in by_bash("memflame", "alloc", "-p", "1," + own), "bash: lists of pids")
 
+namesake.kill()
+namesake.wait()
 shutil.rmtree(scratch)

@@ -23,6 +23,7 @@ class CountedRun : public LiveRun {
   TrackId track_of(uint64_t) const override { return {}; }
   Recording so_far() override { return {}; }
   Losses losses() const override { return {}; }
+  std::vector<pid_t> living() const override { return {}; }
   int64_t resident_bytes() const override { return 0; }
   std::optional<double> memory_pressure() const override { return std::nullopt; }
 

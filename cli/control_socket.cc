@@ -72,9 +72,9 @@ void send_last(int fd, char kind, std::string text) {
       ::send(fd, text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-std::string no_answer() {
-  return "there was no answer for " + std::to_string(answer_seconds) +
-         " seconds; /proc/PID/status tells whether it is stopped";
+std::string no_answer(pid_t pid) {
+  return "there was no answer for " + std::to_string(answer_seconds) + " seconds; /proc/" +
+         std::to_string(pid) + "/status tells whether it is stopped";
 }
 
 bool is_ready(const std::future<std::string>& answer) {
@@ -185,13 +185,15 @@ std::string ask_memflame(pid_t pid, const std::string& message, bool may_take_lo
   const Address address = address_of(pid);
   if (!fd || ::connect(fd.get(), generic(address), address.size) != 0)
     throw Error(who + (errno == ECONNREFUSED
-                           ? "no memflame with this process id counts now; 'pidof memflame' lists "
-                             "those that run"
-                       : errno == EAGAIN ? no_answer()
+                           ? "no memflame with this process id counts now in this network "
+                             "namespace; 'pidof memflame' lists those that run"
+                       : errno == EAGAIN ? no_answer(pid)
                                          : std::strerror(errno)));
   // Anybody can take a name that is free. Only its own process can be the one that was asked for.
   const std::optional<ucred> peer = peer_of(fd.get());
   const uid_t own = ::geteuid();
+  if (peer && peer->pid == 0)
+    throw Error(who + "that memflame is in another PID namespace; ask it from there");
   if (!peer || peer->pid != pid || (peer->uid != 0 && peer->uid != own && own != 0))
     throw Error(who + "its socket belongs to another process or user; nothing was sent");
   // The server may have refused already; its answer says why.
@@ -199,7 +201,7 @@ std::string ask_memflame(pid_t pid, const std::string& message, bool may_take_lo
     throw Error(who + std::strerror(errno));
   pollfd entry{.fd = fd.get(), .events = POLLIN, .revents = 0};
   if (::poll(&entry, 1, may_take_long ? -1 : answer_seconds * 1000) == 0)
-    throw Error(who + no_answer());
+    throw Error(who + no_answer(pid));
   std::array<char, most_bytes> bytes{};
   const ssize_t size = ::recv(fd.get(), bytes.data(), bytes.size(), 0);
   if (size <= 0) throw Error(who + "memflame ended without an answer");

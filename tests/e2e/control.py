@@ -84,6 +84,14 @@ equal(f"status of another user, who was told {refusal.stderr!r}", refusal.return
 check("only root and the user who started memflame" in refusal.stderr, refusal.stderr)
 equal("what another user was told besides", refusal.stdout, "")
 
+# From another network namespace its socket cannot be found. In another PID namespace its process id means another
+# process.
+for option, words in (("--net", "in this network namespace"), ("--pid", "in another PID namespace")):
+    refusal = subprocess.run(["unshare", option, "--fork", MEMFLAME, "control", str(memflame.process.pid), "status"],
+                             capture_output=True, text=True, timeout=PATIENCE, check=False)
+    equal(f"status from another namespace ({option}), which said {refusal.stderr!r}", refusal.returncode, 1)
+    check(words in refusal.stderr, refusal.stderr)
+
 # Whatever arrives instead of a request is refused, and whoever sends nothing is dropped.
 for message in (b"\0\xff\x1b[2J", b"mark " + b"x" * 300, b"stop", b"status\n", b"x" * 8000):
     said = answer_to(memflame, message)

@@ -31,6 +31,7 @@ void Recorder::begin(LiveRun&) { file_ = recording_file(request_.output, request
 bool Recorder::look(LiveRun& run, double seconds) {
   if (is_writing()) return true;
   finish_writing(true);
+  run.read_pss();
   if (std::optional<Look> look = axis_.look(run, seconds)) add(std::move(*look));
   return true;
 }

@@ -117,6 +117,16 @@ int64_t OsLedger::resident_bytes() const {
   return bytes;
 }
 
+std::vector<std::pair<SpaceId, pid_t>> OsLedger::living_spaces() const {
+  std::map<pid_t, SpaceId> newest;  // numbers of spaces grow
+  for (const auto& [id, entry] : entries_)
+    if (!entry.ended) newest[entry.pid] = SpaceId{id};
+  std::vector<std::pair<SpaceId, pid_t>> spaces;
+  spaces.reserve(newest.size());
+  for (const auto& [pid, space] : newest) spaces.emplace_back(space, pid);
+  return spaces;
+}
+
 std::vector<pid_t> OsLedger::living() const {
   std::set<pid_t> living;
   for (const auto& [id, entry] : entries_)

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/ids.h"
@@ -54,6 +55,8 @@ class OsLedger {
   std::optional<OsMemory> last_reading() const;
   int64_t resident_bytes() const;     // of those that live, now; pages they share count for each
   std::vector<pid_t> living() const;  // of these, the ones that have not ended
+  // The same with their spaces; each process once, with its newest.
+  std::vector<std::pair<SpaceId, pid_t>> living_spaces() const;
 
  private:
   struct Entry {

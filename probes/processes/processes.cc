@@ -92,4 +92,9 @@ void Processes::poll_os() {
   os_.poll();
 }
 
+void Processes::read_pss() {
+  if (target_.whole_system() || !pss_.is_due()) return;
+  pss_.read(os_.living_spaces(), os_.resident_bytes());
+}
+
 }  // namespace memflame

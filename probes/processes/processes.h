@@ -15,6 +15,7 @@
 #include "probes/processes/cgroups.h"
 #include "probes/processes/deaths.h"
 #include "probes/processes/os_ledger.h"
+#include "probes/processes/pss.h"
 #include "probes/processes/sideband.h"
 #include "probes/processes/spaces.h"
 
@@ -56,6 +57,10 @@ class Processes {
   std::optional<int64_t> cgroup_bytes() const;
   // Reads the OS's figures every 200 ms, because a process that is killed leaves none.
   void poll_os();
+  // Reads PSS if it is time. Not of the whole system, like all figures of processes.
+  void read_pss();
+  std::optional<int64_t> pss_bytes() const { return pss_.sum(os_.living_spaces()); }
+  std::string pss_note() const { return pss_.note(); }
 
  private:
   void place(SpaceId space, uint64_t cgroup);
@@ -66,6 +71,7 @@ class Processes {
   Spaces spaces_;
   std::optional<Cgroups> cgroups_;
   OsLedger os_;
+  PssReadings pss_;
   Deaths deaths_;
   uint64_t next_reading_ns_ = 0;
 };

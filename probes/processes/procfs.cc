@@ -90,6 +90,17 @@ std::optional<double> parse_pressure(const std::string& text) {
   return percent;
 }
 
+std::optional<int64_t> parse_pss(const std::string& rollup) {
+  const std::string field = status_field(rollup, "Pss");
+  const char* last = field.data() + field.size();
+  int64_t kib = 0;
+  const auto [end, error] = std::from_chars(field.data(), last, kib);
+  if (error != std::errc() || std::string_view(end, last) != " kB" || kib < 0 ||
+      kib > INT64_MAX / 1024)
+    return std::nullopt;
+  return kib * 1024;
+}
+
 bool has_our_root(pid_t pid) {
   struct stat own {};
   struct stat theirs {};

@@ -55,6 +55,9 @@ int64_t parse_resident(const std::string& statm);
 // or a control group's memory.pressure; none if there is no such text.
 std::optional<double> parse_pressure(const std::string& text);
 
+// Bytes of PSS, by the text of /proc/PID/smaps_rollup; none if the text does not say.
+std::optional<int64_t> parse_pss(const std::string& rollup);
+
 std::vector<MapsLine> parse_maps(std::string_view text);
 std::optional<std::vector<MapsLine>> read_maps(pid_t pid);
 

@@ -30,6 +30,9 @@ class LiveRun {
   // What is new since the look before, and the tables that it refers to: Looks::take(). Give it the
   // same history each time.
   virtual Look look(History& history, bool survey) = 0;
+  // Reads PSS if it is time, for the looks that follow: PssReadings. What it costs is bounded
+  // there, so it is not a part of a look, whose cost decides when the next one is taken.
+  virtual void read_pss() = 0;
   // The track of a stack of a snapshot; none if no look has seen it.
   virtual TrackId track_of(uint64_t key) const = 0;
   // The result so far, without the OS's figures; its only notes are those on filters.

@@ -46,6 +46,7 @@ class Session : public LiveRun {
   Snapshot snapshot(const SnapshotOptions& options) override;
   Recording recording_of(std::span<const LiveStack* const> stacks, bool by_count) override;
   Look look(History& history, bool survey) override;
+  void read_pss() override { processes_.read_pss(); }
   TrackId track_of(uint64_t key) const override;
   Recording so_far() override;
   std::vector<pid_t> living() const override { return processes_.os().living(); }

@@ -153,6 +153,7 @@ Recording Session::finish() {
   processes_.spaces().finish(recording);
   for (std::string& note : filters()) notes.push_back(std::move(note));
   for (std::string& note : processes_.deaths().notes()) notes.push_back(std::move(note));
+  if (std::string note = processes_.pss_note(); !note.empty()) notes.push_back(std::move(note));
   for (const auto& probe : probes_) probe->accounting->judge(recording);
   return recording;
 }

@@ -18,6 +18,7 @@ class CountedRun : public LiveRun {
     surveys.push_back(survey);
     return {};
   }
+  void read_pss() override {}
   Snapshot snapshot(const SnapshotOptions&) override { return {}; }
   Recording recording_of(std::span<const LiveStack* const>, bool) override { return {}; }
   TrackId track_of(uint64_t) const override { return {}; }

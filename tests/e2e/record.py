@@ -31,6 +31,25 @@ for probe, program in (("alloc", "alloc_truth"), ("brk", "brk_truth"), ("mmap", 
     check("memflame record -p" in json.dumps(json.load(open(profile.file, encoding="utf-8"))),
           "the recording knows its command")
 
+# The system's figures: a process of its own has no more PSS than it has resident, to one reading of both.
+target = Target("alloc_truth")
+memflame = Memflame("record", "--interval", "0.1", "-p", target.pid, output="mfr")
+wait_until(lambda: os.path.exists(memflame.output), "the recording", 200 if SLOW else 30)
+with open(f"/proc/{target.pid}/smaps_rollup", encoding="utf-8") as stream:
+    kib = {line.split()[0]: int(line.split()[1]) for line in stream if line.endswith(" kB\n")}
+target.work()
+memflame.stop()
+target.end()
+lines = {line["name"]: line for line in json.loads(run("timeline", "--format", "json", memflame.output).stdout)["lines"]}
+check({"resident", "PSS"} <= set(lines), f"the system's figures: {sorted(lines)}")
+values = {value for _, value in lines["PSS"]["points"] if value is not None}
+check(values, "PSS was read")
+check(len(values) <= 1 or SLOW, f"PSS holds for 10 s: {values}")
+slack = 1 << 20  # the kernel's counters lag behind
+for value in values:
+    check(0 < value <= lines["resident"]["most"] + slack, f"PSS {value}, resident {lines['resident']}")
+    check(0.5 < value / (kib["Pss:"] * 1024) < 2 or SLOW, f"PSS {value}, beside {kib}")
+
 # Over time: nothing had been allocated when the target still waited.
 target = Target("alloc_truth")
 memflame = Memflame("record", "--interval", "0.1", "-p", target.pid, output="mfr")

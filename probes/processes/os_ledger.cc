@@ -2,7 +2,6 @@
 #include "probes/processes/os_ledger.h"
 
 #include <algorithm>
-#include <set>
 
 #include "core/units.h"
 
@@ -128,10 +127,10 @@ std::vector<std::pair<SpaceId, pid_t>> OsLedger::living_spaces() const {
 }
 
 std::vector<pid_t> OsLedger::living() const {
-  std::set<pid_t> living;
-  for (const auto& [id, entry] : entries_)
-    if (!entry.ended) living.insert(entry.pid);
-  return {living.begin(), living.end()};
+  std::vector<pid_t> living;
+  living.reserve(entries_.size());
+  for (const auto& [space, pid] : living_spaces()) living.push_back(pid);
+  return living;
 }
 
 }  // namespace memflame

@@ -157,6 +157,8 @@ TEST_CASE("a pattern takes all that it matches") {
 TEST_CASE("a function that may throw ends at its rets") {
   const Self self;
   const CustomFile file = self.find(read_custom({"custom_sites_throws(size=arg0,throws)"}, {}, {}));
+  REQUIRE(file.hits.size() == 1);
+  REQUIRE(file.hits[0].problem == "");
   REQUIRE(file.probes.sites.size() >= 2);
   CHECK(file.probes.sites.back().shape.own_end == 1);
   for (size_t i = 0; i + 1 < file.probes.sites.size(); ++i) {

@@ -15,6 +15,8 @@
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 
+#define PLAIN_CODE __attribute__((noinline, used, no_sanitize("address", "undefined", "thread")))
+
 extern "C" {
 
 int custom_sites_use_other(int a);
@@ -25,14 +27,15 @@ volatile int custom_sites_variable = 3;
 [[gnu::noinline, gnu::used]] static int custom_sites_twin(int a) {
   return a * custom_sites_variable;
 }
-[[gnu::noinline]] int custom_sites_throws(int a) {
+// Sanitizers of clang put data into a function's code, which by its address may or may not look
+// like code.
+PLAIN_CODE int custom_sites_throws(int a) {
   if (a + custom_sites_variable == 0) throw std::bad_alloc();
   return a - custom_sites_variable;
 }
 [[gnu::alias("custom_sites_plain"), gnu::noinline]] int custom_sites_alias(int a) noexcept;
 
 // Their work depends on a variable, which nothing changes here.
-#define PLAIN_CODE __attribute__((noinline, used, no_sanitize("address", "undefined", "thread")))
 int (*volatile custom_sites_often)(int) = custom_sites_plane;
 int (*volatile custom_sites_rarely)(int) = custom_sites_plane;
 PLAIN_CODE int dispatches_often(int a) { return custom_sites_often(a); }

@@ -17,7 +17,8 @@ using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 
 TEST_CASE("the offset found for a function is where its code lies in the file") {
   Dl_info info{};
-  // Not an allocation function: another test may have a probe in one, which changes its code in memory.
+  // Not an allocation function: another test may have a probe in one, which changes its code in
+  // memory.
   void* function = ::dlsym(RTLD_NEXT, "getdomainname");
   REQUIRE(::dladdr(function, &info) != 0);
   const UniqueFd file(::open(info.dli_fname, O_RDONLY | O_CLOEXEC));

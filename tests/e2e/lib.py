@@ -29,7 +29,7 @@ MEMFLAME = os.path.abspath(os.environ["MEMFLAME"])
 EXAMPLES = os.path.abspath(os.environ["EXAMPLES"])
 SLOW = "MEMFLAME_KERNEL_BOOT" in os.environ
 LONG = "MEMFLAME_LONG_TESTS" in os.environ  # scripts/test full
-PATIENCE = 300 if SLOW else 60  # seconds until something is taken for hanging
+PATIENCE = 300 if SLOW else 150  # seconds until something is taken for hanging
 
 USAGE, REQUIREMENT, LOSSY, COMMAND_FAILED, NOT_EXECUTABLE, NOT_FOUND = 2, 3, 4, 125, 126, 127
 

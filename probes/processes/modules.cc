@@ -11,9 +11,10 @@
 #include <climits>
 #include <cstdio>
 #include <string_view>
+#include <utility>
 
+#include "core/elf/build_id.h"
 #include "core/elf/image.h"
-#include "probes/unique_fd.h"
 
 namespace memflame {
 namespace {
@@ -72,6 +73,14 @@ bool Modules::is_file_of(int fd, ModuleId id) {
   return generation == wanted;
 }
 
+// The build id tells later readers of a recording whether they have the same file.
+void Modules::keep_open(ModuleId id, UniqueFd file) {
+  Module& module = modules_[id.index];
+  module.build_id = build_id_of(file.get());
+  module.file = SharedFd(file.release());
+  opened_.push_back(id);
+}
+
 ModuleId Modules::of_file(const std::string& path) {
   UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status {};
@@ -88,8 +97,7 @@ ModuleId Modules::of_file(const std::string& path) {
   const ModuleId id = intern(line);
   Module& module = modules_[id.index];
   if (module.file.get() >= 0 || !is_file_of(file.get(), id)) return id;
-  module.file = SharedFd(file.release());
-  opened_.push_back(id);
+  keep_open(id, std::move(file));
   return id;
 }
 
@@ -112,9 +120,7 @@ void Modules::open(ModuleId id, pid_t pid, uint64_t start, uint64_t end) {
       module.kind = ModuleKind::anonymous;  // code written by a JIT into a file or memfd
       return;
     }
-    module.file = SharedFd(file.release());
-    opened_.push_back(id);
-    return;
+    return keep_open(id, std::move(file));
   }
 }
 

@@ -14,6 +14,7 @@
 
 #include "core/recording.h"
 #include "probes/processes/procfs.h"
+#include "probes/unique_fd.h"
 
 namespace memflame {
 
@@ -40,6 +41,7 @@ class Modules {
  private:
   std::vector<Module> modules_{Module{}};
   bool is_file_of(int fd, ModuleId id);
+  void keep_open(ModuleId id, UniqueFd file);
 
   std::vector<uint64_t> generations_{0};  // by id; 0 = unknown
   std::map<std::tuple<uint64_t, uint64_t, std::string>, std::vector<ModuleId>> ids_;

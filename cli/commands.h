@@ -21,6 +21,7 @@ int run_render(const Arguments& arguments);
 int run_collapse(const Arguments& arguments);
 int run_diff(const Arguments& arguments);
 int run_control(const Arguments& arguments);
+int run_symbolize(const Arguments& arguments);
 int run_timeline(const Arguments& arguments);
 
 // The commands' descriptions.
@@ -31,6 +32,7 @@ CommandPage render_page();
 CommandPage collapse_page();
 CommandPage diff_page();
 CommandPage control_page();
+CommandPage symbolize_page();
 CommandPage timeline_page();
 
 }  // namespace memflame

@@ -30,10 +30,12 @@ struct Stage {
 // Commands that are built on a probe.
 constexpr std::array watchers{Stage{"leaks", run_leaks, leaks_page},
                               Stage{"record", run_record, record_page}};
-constexpr std::array stages{
-    Stage{"collapse", run_collapse, collapse_page}, Stage{"control", run_control, control_page},
-    Stage{"diff", run_diff, diff_page}, Stage{"render", run_render, render_page},
-    Stage{"timeline", run_timeline, timeline_page}};
+constexpr std::array stages{Stage{"collapse", run_collapse, collapse_page},
+                            Stage{"control", run_control, control_page},
+                            Stage{"diff", run_diff, diff_page},
+                            Stage{"render", run_render, render_page},
+                            Stage{"symbolize", run_symbolize, symbolize_page},
+                            Stage{"timeline", run_timeline, timeline_page}};
 
 // The place of a command's table in the program's own help.
 size_t table_of(const CommandPage& command) {

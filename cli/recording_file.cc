@@ -2,6 +2,7 @@
 #include "cli/recording_file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -41,8 +42,11 @@ class OwnFile : public HistoryFile {
   }
 
  private:
+  // The lock tells others that this file is being written; it goes with the descriptor. Not every
+  // file system has locks.
   int open(UniqueFd& file, const FilePlace& place) try {
     file = create_file(place, mode_, true);
+    static_cast<void>(::flock(file.get(), LOCK_EX | LOCK_NB));
     return file.get();
   } catch (const Error& error) {
     throw Error("cannot write " + path_ + ": " + error.what());

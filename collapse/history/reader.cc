@@ -60,6 +60,7 @@ class HistoryReader {
     const size_t stored = source_.read(stored_.data(), stored_.size());
     if (stored < stored_.size()) return cut(got + stored);
     budget_.allow(got + stored);
+    if (!are_names_reached_ && is_behind_figures(*head)) reach_names();
     ++chunks_;
     try {
       take(*head);
@@ -69,6 +70,24 @@ class HistoryReader {
     }
     place_ += got + stored;
     return true;
+  }
+
+  static bool is_behind_figures(const ChunkHead& head) {
+    switch (static_cast<ChunkKind>(head.kind)) {
+      case ChunkKind::symbols:
+      case ChunkKind::locations:
+      case ChunkKind::named_nodes:
+      case ChunkKind::named_stacks:
+      case ChunkKind::end:
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  void reach_names() {
+    state_.names = {.byte = place_, .chunks = chunks_, .texts = texts_.size()};
+    are_names_reached_ = true;
   }
 
   bool cut(size_t bytes) {
@@ -92,6 +111,8 @@ class HistoryReader {
     if (kind == ChunkKind::marks) return decode_marks(in, budget_, history_.marks);
     if (kind == ChunkKind::end) {
       decode_end(in, budget_, history_.recording);
+      state_.end = history_.recording.meta;
+      state_.end_losses = history_.recording.losses;
       ended_ = true;
       return;
     }
@@ -174,7 +195,9 @@ class HistoryReader {
     Recording& recording = history_.recording;
     history_.is_complete = ended_;
     state_.is_cut = !ended_;
-    state_.has_names = ended_ && names_.is_complete();
+    state_.is_damaged = !damage_.empty();
+    state_.has_names = names_.is_complete();
+    if (!are_names_reached_) reach_names();
     if (!state_.has_names) {
       recording.frames.clear();
       recording.locations.assign(1, Location{});
@@ -239,7 +262,7 @@ class HistoryReader {
   uint64_t look_bytes_ = 0, survey_bytes_ = 0, dropped_looks_ = 0, dropped_surveys_ = 0;
   size_t cut_bytes_ = 0;
   std::string damage_;  // why the chunk at place_ cannot be used; "" = none
-  bool ended_ = false;
+  bool ended_ = false, are_names_reached_ = false;
 };
 
 }  // namespace

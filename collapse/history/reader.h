@@ -18,11 +18,23 @@ struct HistoryReadLimits {
   uint64_t survey_bytes = uint64_t{256} << 20U;
 };
 
+// Where the names of a recording are, or where they would be: behind everything but its end.
+struct NamesPlace {
+  uint64_t byte = 0;
+  uint64_t chunks = 0;  // before it
+  size_t texts = 0;     // in the table of texts there, without the empty one
+};
+
 // What a recording says beside its history.
 struct RecordingState {
   bool has_names = false;
   bool is_this_boot = false;  // kernel addresses are those of the running kernel
   bool is_cut = false;        // it was not finished, or its end is damaged
+  bool is_damaged = false;    // something may follow what was read
+  NamesPlace names;
+  // As the end of the file has them, without what the reader adds; empty if it was not finished.
+  Meta end;
+  Losses end_losses;
 };
 
 bool is_history(std::string_view head);

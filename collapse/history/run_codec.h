@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "collapse/history/bytes.h"
@@ -23,6 +24,9 @@ struct RunHead {
 std::string encode(const RunHead& head);
 // Throws DamagedChunk.
 RunHead decode_head(ByteReader& in, MemoryBudget& budget);
+
+// The beginning of the note of a recording whose names did not fit into its limit.
+inline constexpr std::string_view names_left_out = "names were left out of the recording";
 
 // `meta`, and the losses, candidates and shared names of the recording.
 std::string encode_end(const Recording& recording, const Meta& meta);

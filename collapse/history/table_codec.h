@@ -50,12 +50,15 @@ class ChunkList {
 
 class TextWriter {
  public:
+  // `before`: texts that the table has already, without the empty one.
+  explicit TextWriter(uint64_t before = 0) : before_(before) {}
   // Very long texts are cut.
   uint64_t id(std::string_view text);
   // Adds the texts that are new.
   void add_to(ChunkList& chunks);
 
  private:
+  uint64_t before_;
   StringTable texts_;
   size_t written_ = 1;
 };
@@ -93,6 +96,7 @@ class TextTableReader {
   explicit TextTableReader(MemoryBudget& budget) : budget_(budget) {}
   void take(ByteReader& in);
   const std::string& at(uint64_t id) const;
+  size_t size() const { return texts_.size() - 1; }  // without the empty one
   // The text of the next number.
   const std::string& text(ByteReader& in) const { return at(in.number()); }
 

@@ -57,7 +57,8 @@ void ChunkList::add(ChunkKind kind, ByteWriter group) {
 
 uint64_t TextWriter::id(std::string_view text) {
   constexpr size_t longest = size_t{256} << 10U;
-  return texts_.intern(text.substr(0, longest)).index;
+  const uint32_t index = texts_.intern(text.substr(0, longest)).index;
+  return index == 0 ? 0 : before_ + index;
 }
 
 void TextWriter::add_to(ChunkList& chunks) {

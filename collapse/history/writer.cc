@@ -90,7 +90,7 @@ void HistoryWriter::finish(const History& run) {
   const uint64_t most = limits_.max_bytes / 2, needed = packed_size(last);
   if (limits_.max_bytes != 0 && (needed > most || !makes_room(needed))) {
     Meta meta = run.recording.meta;
-    meta.notes.push_back("names were left out of the recording to keep it below " +
+    meta.notes.push_back(std::string(names_left_out) + " to keep it below " +
                          iec_bytes(static_cast<int64_t>(limits_.max_bytes)));
     last.assign(1, {.kind = ChunkKind::end, .content = encode_end(run.recording, meta)});
     if (!makes_room(packed_size(last))) refuse_stacks();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "collapse/symbolize/vdso.h"
+#include "core/elf/build_id.h"
 #include "core/elf/debug_file.h"
 #include "core/root_file.h"
 
@@ -18,48 +19,60 @@ namespace {
 // libdebuginfod (elfutils), loaded only if the user has named servers: it brings a network stack.
 // Prototypes as in debuginfod_find_debuginfo(3).
 class DebugServers {
+  using Begin = void*();
+  using Find = int(void*, const unsigned char*, int, char**);
+  using End = void(void*);
+
  public:
   DebugServers() : library_(::dlopen("libdebuginfod.so.1", RTLD_NOW)) {
     if (library_ == nullptr) return;
     begin_ = reinterpret_cast<Begin*>(::dlsym(library_, "debuginfod_begin"));
-    find_ = reinterpret_cast<Find*>(::dlsym(library_, "debuginfod_find_debuginfo"));
+    find_debug_ = reinterpret_cast<Find*>(::dlsym(library_, "debuginfod_find_debuginfo"));
+    find_program_ = reinterpret_cast<Find*>(::dlsym(library_, "debuginfod_find_executable"));
     end_ = reinterpret_cast<End*>(::dlsym(library_, "debuginfod_end"));
   }
 
-  // A length of 0 says that the build id is hex.
-  SharedFd find(const std::string& build_id) const {
-    if (begin_ == nullptr || find_ == nullptr || end_ == nullptr) return {};
+  SharedFd find(DebugServerFile what, const std::string& build_id) const {
+    Find* const find = what == DebugServerFile::debug ? find_debug_ : find_program_;
+    if (begin_ == nullptr || find == nullptr || end_ == nullptr) return {};
     void* client = begin_();
     if (client == nullptr) return {};
+    // A length of 0 says that the build id is hex.
     SharedFd file(
-        find_(client, reinterpret_cast<const unsigned char*>(build_id.c_str()), 0, nullptr));
+        find(client, reinterpret_cast<const unsigned char*>(build_id.c_str()), 0, nullptr));
     end_(client);
     return file;
   }
 
  private:
-  using Begin = void*();
-  using Find = int(void*, const unsigned char*, int, char**);
-  using End = void(void*);
   void* library_;  // never unloaded: it may have threads
   Begin* begin_ = nullptr;
-  Find* find_ = nullptr;
+  Find *find_debug_ = nullptr, *find_program_ = nullptr;
   End* end_ = nullptr;
 };
 
 }  // namespace
 
-// The descriptor that was opened while the target lived, or else the file that has its name now.
-SharedFd OwnFiles::mapped() const {
+// The descriptor that was opened while the target lived, or else the file that has its name now. If
+// that is gone or another one, as on a machine that did not run the program, it is looked for by
+// its build id.
+SharedFd OwnFiles::mapped() {
   if (module_.kind == ModuleKind::vdso) return own_vdso();
-  return module_.file.get() >= 0 ? module_.file : open_in_root(module_.root, module_.path);
+  if (module_.file.get() >= 0) return module_.file;
+  SharedFd named = open_in_root(module_.root, module_.path);
+  const std::string& id = module_.build_id;
+  if (!is_build_id(id) || (named.get() >= 0 && build_id_of(named.get()) == id)) return named;
+  SharedFd same = open_in_root("", program_of_build_id(id));
+  if (same.get() < 0 || build_id_of(same.get()) != id)
+    same = from_server(DebugServerFile::program, id);
+  return same.get() >= 0 ? same : named;
 }
 
-SharedFd OwnFiles::from_server(const std::string& build_id) {
+SharedFd OwnFiles::from_server(DebugServerFile what, const std::string& build_id) {
   if (budget_.exhausted() || std::getenv("DEBUGINFOD_URLS") == nullptr) return {};
   const auto start = std::chrono::steady_clock::now();
   static const DebugServers servers;
-  SharedFd file = servers.find(build_id);
+  SharedFd file = servers.find(what, build_id);
   budget_.left -= std::chrono::steady_clock::now() - start;
   return file;
 }
@@ -86,7 +99,7 @@ OpenedFile OwnFiles::open(const FileRequest& request) {
       break;
     case FileRequest::Kind::server:
       if (request.place == 0 && is_build_id(request.text))
-        opened = {Found::file, from_server(request.text)};
+        opened = {Found::file, from_server(DebugServerFile::debug, request.text)};
       break;
   }
   if (opened.found == Found::no_place) return {};

@@ -51,6 +51,8 @@ class FileSource {
   virtual OpenedFile open(const FileRequest& request) = 0;
 };
 
+enum class DebugServerFile : uint8_t { debug, program };
+
 // Opens files of a module with the rights of this process. It opens ELF files only, as a request
 // may come from a user with fewer rights. Both arguments must outlive this.
 class OwnFiles : public FileSource {
@@ -59,9 +61,9 @@ class OwnFiles : public FileSource {
   OpenedFile open(const FileRequest& request) override;
 
  private:
-  SharedFd mapped() const;
+  SharedFd mapped();
   OpenedFile in_place(const FileRequest& request) const;
-  SharedFd from_server(const std::string& build_id);
+  SharedFd from_server(DebugServerFile what, const std::string& build_id);
 
   const Module& module_;
   DebuginfodBudget& budget_;

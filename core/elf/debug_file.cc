@@ -38,10 +38,13 @@ bool is_build_id(const std::string& text) {
          text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
+std::string program_of_build_id(const std::string& id) {
+  return "/usr/lib/debug/.build-id/" + id.substr(0, 2) + "/" + id.substr(2);
+}
+
 std::vector<DebugPlace> places_of_build_id(const std::string& root, const std::string& id) {
   if (!is_build_id(id)) return {};
-  const std::string path =
-      "/usr/lib/debug/.build-id/" + id.substr(0, 2) + "/" + id.substr(2) + ".debug";
+  const std::string path = program_of_build_id(id) + ".debug";
   return {{root, path}, {"", path}};
 }
 

@@ -22,6 +22,9 @@ bool is_build_id(const std::string& text);
 // a build id.
 std::vector<DebugPlace> places_of_build_id(const std::string& root, const std::string& id);
 
+// /usr/lib/debug/.build-id/xx/yyyy: the file itself. `id` is a build id.
+std::string program_of_build_id(const std::string& id);
+
 // .gnu_debuglink: a name chosen by whoever made the file, and the checksum of what it names.
 struct DebugLink {
   std::string name;

@@ -2,7 +2,10 @@
 """record: a recording has the figures of a picture, at any time, also when memflame is killed."""
 import json
 import os
+import re
+import shutil
 import signal
+import subprocess
 import time
 
 from lib import SLOW, USAGE, Memflame, Profile, Target, check, equal, example, path, run, wait_until
@@ -76,11 +79,26 @@ wait_until(lambda: os.path.exists(memflame.output), "the recording", 200 if SLOW
 size = os.path.getsize(memflame.output)
 wait_until(lambda: os.path.getsize(memflame.output) > size, "another look", 200 if SLOW else 30)
 time.sleep(5 if SLOW else 0.5)
+refusal = run("symbolize", memflame.output, status=1).stderr
+check("is being written" in refusal and "-o OTHER.mfr" in refusal, refusal)
 memflame.process.send_signal(signal.SIGKILL)
 memflame.process.wait()
 target.end()
 profile = drawn(memflame.output)
 profile.compare(truth["functions"], columns=profile.columns)
+
+# Names that are added later are as good, and then no file of the program is needed.
+nameless = drawn(memflame.output, "--no-symbols")
+check(not any(nameless.has(name) for name in truth["functions"]), "no names yet")
+named = path("named.mfr")
+said = run("symbolize", memflame.output, "-o", named).stderr
+check("places of code have a name" in said and "not finished" in said, said)
+equal("names added by symbolize", drawn(named, "--no-symbols").stacks, profile.stacks)
+run("symbolize", memflame.output)
+with open(memflame.output, "rb") as replaced, open(named, "rb") as copy:
+    check(replaced.read() == copy.read(), "in place as in a copy")
+check("had its names already" in run("symbolize", named).stderr, "nothing is added twice")
+profile = drawn(memflame.output)
 with open(profile.file, encoding="utf-8") as stream:
     text = stream.read()
     check("not finished" in text, "the picture says that the recording was not finished")
@@ -89,6 +107,31 @@ for command in (("timeline", "--format", "json"), ("leaks", "--from")):
     shown = run(*command, memflame.output).stdout
     check("not finished" in shown and any(name in shown for name in truth["functions"]),
           f"{command} has names: {shown}")
+
+# On a machine without the program, the program is found by its build id; another one at its path is not taken.
+program = path("moved")
+shutil.copy(example("alloc_truth"), program)
+target = Target("alloc_truth", executable=program)
+memflame = Memflame("record", "--interval", "0.1", "-p", target.pid, output="mfr")
+truth = target.work()
+time.sleep(5 if SLOW else 1)
+memflame.process.send_signal(signal.SIGKILL)
+memflame.process.wait()
+target.end()
+os.rename(program, program + ".away")
+shutil.copy(example("brk_truth"), program)
+said = run("symbolize", memflame.output, "-o", named).stderr
+check("the file was replaced since it was mapped" in said, said)
+notes = subprocess.run(["readelf", "-n", program + ".away"], capture_output=True, text=True, check=True).stdout
+build_id = re.search("Build ID: ([0-9a-f]+)", notes).group(1)
+store = f"/usr/lib/debug/.build-id/{build_id[:2]}/{build_id[2:]}"
+os.makedirs(os.path.dirname(store), exist_ok=True)
+shutil.copy(program + ".away", store)
+try:
+    run("symbolize", memflame.output, "-o", named)
+finally:
+    os.remove(store)
+drawn(named).compare(truth["functions"], columns=profile.columns)
 
 # What the server leaves when it ends is a leak, with the share of the blocks that never came back.
 if not SLOW:

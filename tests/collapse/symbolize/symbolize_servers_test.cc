@@ -128,3 +128,24 @@ TEST_CASE("a server that sends something else is not believed") {
   CHECK(name_hold(recording)[0].kind == FrameKind::unknown);
   CHECK(server.requests() == 1);
 }
+
+TEST_CASE("a program that is not on this machine comes from a server, by its build id") {
+  if (!can_ask()) return;
+  const Server server(read_file(files + "dwarf4"));
+  const Run ran = run(files + "dwarf4");
+  const auto named = [&](const SymbolSources& sources) {
+    Recording recording = record(ran.maps);
+    Module& module = recording.modules[find_module(recording, files + "dwarf4").index];
+    REQUIRE_FALSE(module.build_id.empty());
+    module.file = {};
+    module.path = "/nowhere/dwarf4";
+    return name(recording, {ran.at.at("hold"), true}, sources);
+  };
+  CHECK(named({.debug_servers = false})[0].kind == FrameKind::unknown);
+  CHECK(server.requests() == 0);
+  const std::vector<Symbol> symbols = named({});
+  CHECK(symbols.size() == 3);
+  CHECK(symbols.back().kind != FrameKind::unknown);
+  CHECK(symbols.back().module == "/nowhere/dwarf4");
+  CHECK(server.requests() == 1);
+}

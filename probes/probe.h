@@ -93,7 +93,7 @@ class Accounting {
   // Sets recording.meta.reconciliation and notes from the rows and the figures of the OS.
   virtual void reconcile(const LoadedProbe&, const OsLedger&, Recording&) {}
   // Adds losses that only this probe can have. Called twice a second if there is a status line.
-  virtual void add_losses(Losses&) const {}
+  virtual void add_losses(const bpf::counters&, Losses&) const {}
   // Called when the recording is complete. May add notes; throws Error if nothing of the processes
   // could be seen.
   virtual void judge(Recording&) {}

@@ -134,7 +134,7 @@ ALWAYS_INLINE void on_return(struct pt_regs* ctx, struct process* process, u64 s
   if (shape.out) {
     address = 0;
     if ((u32)ctx->ax == 0 && bpf_probe_read_user(&address, sizeof(address), (void*)call->out)) {
-      COUNT(out_pointer_unread, 1);
+      COUNT(own[alloc_out_pointer_unread], 1);
       if (call->had_old) put_back(call);
       return;
     }
@@ -178,7 +178,7 @@ ALWAYS_INLINE void on_end(struct pt_regs* ctx, struct process* process, struct c
   struct thread* thread = known_thread();
   if (!thread || thread->state.sp != ctx->sp) return;
   struct probe_state* call = &thread->state;
-  COUNT(abandoned, 1);
+  COUNT(own[alloc_abandoned], 1);
   if (call->had_old && call->space == process->space) put_back(call);
   call->sp = 0;
 }
@@ -204,8 +204,8 @@ ALWAYS_INLINE void stop_clock(u64 start) {
   if (!start) return;
   const u64 ns = bpf_ktime_get_ns() - start;
   if (ns > longest_run_ns) return;  // something else ran meanwhile
-  COUNT(timed_runs, 1);
-  COUNT(timed_ns, ns);
+  COUNT(own[alloc_timed_runs], 1);
+  COUNT(own[alloc_timed_ns], ns);
 }
 
 ALWAYS_INLINE int on_action(struct pt_regs* ctx, struct process* process, struct call_shape shape) {
@@ -236,8 +236,8 @@ ALWAYS_INLINE int on_entry(struct pt_regs* ctx) {
   int wanted = on_action(ctx, process, shape);
   stop_clock(start);
   if (own.governed) {
-    COUNT(entries, 1);
-    if (shape.stepped) COUNT(stepped, 1);
+    COUNT(own[alloc_entries], 1);
+    if (shape.stepped) COUNT(own[alloc_stepped], 1);
   }
   return wanted;
 }
@@ -248,7 +248,7 @@ ALWAYS_INLINE int on_return_probe(struct pt_regs* ctx) {
   u64 start = start_clock();
   on_return(ctx, process, ctx->sp - 8);
   stop_clock(start);
-  if (own.governed) COUNT(returns, 1);
+  if (own.governed) COUNT(own[alloc_returns], 1);
   return 0;
 }
 

@@ -115,7 +115,10 @@ void AllocRun::on_process(const bpf::space_record& record) {
   if (own_.own_links) process_links_.take(record);
 }
 
-void AllocRun::add_losses(Losses& losses) const {
+void AllocRun::add_losses(const bpf::counters& counters, Losses& losses) const {
+  losses.add(Loss::out_pointer_unread, counters.own[bpf::alloc_out_pointer_unread]);
+  losses.add(Loss::calls_abandoned, counters.own[bpf::alloc_abandoned]);
+  losses.add(Loss::pools_cut, counters.own[bpf::alloc_pools_cut]);
   losses.add(Loss::late_process, late_.probed + late_.never + late_.failed + late_.headless);
   losses.add(Loss::ended_early, uint64_t{wants_end()});
 }
@@ -203,7 +206,8 @@ std::set<std::string> AllocRun::files_with_unseen_doors(const bpf::counters& cou
 void AllocRun::leave_out_unsure(const bpf::counters& counters, Recording& recording) {
   const std::set<std::string> doors = files_with_unseen_doors(counters);
   const bool missed = counters.live_full_events + counters.no_state_events +
-                          counters.out_pointer_unread + counters.abandoned !=
+                          counters.own[bpf::alloc_out_pointer_unread] +
+                          counters.own[bpf::alloc_abandoned] !=
                       0;
   std::erase_if(candidates_, [&](const auto& each) {
     const uint32_t kind = std::get<0>(each.first);

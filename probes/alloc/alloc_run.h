@@ -84,7 +84,7 @@ class AllocRun : public Accounting {
   void on_process(const bpf::space_record& record) override;
   void armed() override;
   void disarmed() override { counting_ = false; }
-  void add_losses(Losses& losses) const override;
+  void add_losses(const bpf::counters& counters, Losses& losses) const override;
   bool wants_end() const override { return governor_ && governor_->budget().is_over(); }
   void on_poll(LoadedProbe& probe, const OsLedger& os) override;
   bool is_sampled() const override { return target_samples_ || memflame::is_sampled(own_); }

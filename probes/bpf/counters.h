@@ -8,6 +8,8 @@
 namespace memflame::bpf {
 #endif
 
+enum { own_counters = 8 };
+
 // counters: per-CPU array entries of this shape. Names follow core/losses.def.
 struct counters {
   u64 events;
@@ -18,21 +20,16 @@ struct counters {
   u64 event_drops, event_drop_bytes;
   u64 process_full;
   u64 no_state_events, no_state_bytes;
-  u64 out_pointer_unread;
-  u64 abandoned;
   u64 freed, freed_bytes;               // blocks that left the live table
   u64 free_misses;                      // frees of blocks allocated before the start, or lost
   u64 inherited_frees;                  // frees of blocks from before a fork
   u64 unseen_frees, unseen_free_bytes;  // addresses allocated again without a free in between
-  u64 pools_cut;             // alloc: pools with blocks that stay live although the pool was freed
-  u64 foreign_pages;         // resident pages changed by another task
-  u64 entries, returns;      // alloc, governed: probe hits …
-  u64 stepped;               // … of the entries, on instructions that the kernel single-steps
-  u64 timed_runs, timed_ns;  // … one run in N, and how long it took
-  u64 passed_over;           // allocations not kept, by sampling or by --min-size and --max-size
-  u64 stacks, frames;        // stacks taken, and user frames in them
-  u64 copied;                // of these, how many were copied for user space
-  u64 stops[stop_count];     // walks in BPF by enum stop
+  u64 passed_over;        // allocations not kept, by sampling or by --min-size and --max-size
+  u64 stacks, frames;     // stacks taken, and user frames in them
+  u64 copied;             // of these, how many were copied for user space
+  u64 stops[stop_count];  // walks in BPF by enum stop
+  u64 own[own_counters];  // what only one probe counts: the enum in its config.h says which is
+                          // which
 };
 
 #ifdef __cplusplus

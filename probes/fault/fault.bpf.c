@@ -250,7 +250,6 @@ int memflame_rss(struct bpf_raw_tracepoint_args* ctx) {
   COUNT(events, 1);
   if (!is_own) {
     add_pages(space, note_key(id, note_other_task), delta, 1);
-    COUNT(foreign_pages, delta > 0 ? delta : -delta);
     return 0;
   }
   if (!delta) return 0;

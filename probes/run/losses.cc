@@ -16,10 +16,7 @@ Losses losses_of(const bpf::counters& c) {
              bytes(c.ring_full_bytes + c.event_drop_bytes));
   losses.add(Loss::process_table_full, c.process_full);
   losses.add(Loss::state_unavailable, c.no_state_events, bytes(c.no_state_bytes));
-  losses.add(Loss::out_pointer_unread, c.out_pointer_unread);
-  losses.add(Loss::calls_abandoned, c.abandoned);
   losses.add(Loss::free_miss, c.free_misses);
-  losses.add(Loss::pools_cut, c.pools_cut);
   return losses;
 }
 

@@ -30,11 +30,12 @@ struct RunningProbe {
   size_t shown() const { return value_named(probe, options.value).column; }
   // Up to now. Without what the whole run may lose.
   Losses losses() const {
-    Losses losses = losses_of(loaded.object.counters());
+    const bpf::counters counters = loaded.object.counters();
+    Losses losses = losses_of(counters);
     // An interrupt inside of one of the kernel's allocators may allocate, too: programs are
     // skipped.
     if (!probe.user_stacks) losses.add(Loss::probe_recursion, loaded.object.skipped());
-    accounting->add_losses(losses);
+    accounting->add_losses(counters, losses);
     return losses;
   }
 

@@ -13,10 +13,6 @@
 namespace memflame {
 namespace {
 
-constexpr double interval_seconds = 0.5;
-// The least CPU time that clock ticks can measure.
-constexpr double least_cpu_seconds = 0.05;
-
 // User and system time.
 double cpu_seconds(pid_t pid, bool with_children) {
   static const double tick = 1.0 / static_cast<double>(::sysconf(_SC_CLK_TCK));
@@ -32,16 +28,17 @@ Governor::Governor(double budget_percent, const UprobeMeans& means, bool with_ch
     : budget_(budget_percent, [meter = PriceMeter(means)]() mutable { return meter.measure(); }),
       with_children_(with_children) {}
 
-Governor::Reading Governor::read(const LoadedProbe& probe, const std::vector<pid_t>& pids) const {
+CostReading Governor::read(const LoadedProbe& probe, const std::vector<pid_t>& pids) const {
   const bpf::counters counters = probe.object.counters();
   const auto number = [](uint64_t n) { return static_cast<double>(n); };
-  const double entries = number(counters.entries);
-  const double returns = number(counters.returns);
-  const double stepped = number(counters.stepped);
+  const double entries = number(counters.own[bpf::alloc_entries]);
+  const double returns = number(counters.own[bpf::alloc_returns]);
+  const double stepped = number(counters.own[bpf::alloc_stepped]);
+  const uint64_t timed_runs = counters.own[bpf::alloc_timed_runs];
   const double run_ns =
-      counters.timed_runs == 0 ? 0 : number(counters.timed_ns) / number(counters.timed_runs);
+      timed_runs == 0 ? 0 : number(counters.own[bpf::alloc_timed_ns]) / number(timed_runs);
   const TrapPrices& prices = budget_.overhead().prices;
-  Reading now;
+  CostReading now;
   now.seconds = number(monotonic_ns()) / 1e9;
   now.kept = number(counters.events);
   now.seen = now.kept + number(counters.passed_over);
@@ -52,58 +49,39 @@ Governor::Reading Governor::read(const LoadedProbe& probe, const std::vector<pid
   return now;
 }
 
-// Adds the times since the last reading. False if they are too short to judge.
-bool Governor::add(const Reading& now) {
-  const double cpu = now.cpu_seconds - last_.cpu_seconds;
-  // The CPU time of a process that ended is missing until its parent waits for it. If the parent is
-  // not watched, it stays missing, so start again from here.
-  if (cpu < 0 && now.seconds - last_.seconds > 4 * interval_seconds) last_ = now;
-  if (cpu < least_cpu_seconds) return false;
-  cpu_seconds_ += cpu;
-  cost_seconds_ += now.cost_seconds - last_.cost_seconds;
-  budget_.set_whole(overhead_percent(cost_seconds_, cpu_seconds_));
-  return true;
-}
-
-// Corrects the sums: `now` is the last reading with new prices.
-void Governor::restate(const Reading& now) {
-  cpu_seconds_ += now.cpu_seconds - last_.cpu_seconds;
-  cost_seconds_ += now.cost_seconds - last_.cost_seconds;
-  last_ = now;
+std::optional<CostReading> Governor::add(const CostReading& now) {
+  const std::optional<CostReading> between = sums_->add(now);
+  if (between) budget_.set_whole(overhead_percent(sums_->cost_seconds(), sums_->cpu_seconds()));
+  return between;
 }
 
 void Governor::poll(LoadedProbe& probe, const OsLedger& os) {
   const double seconds = static_cast<double>(monotonic_ns()) / 1e9;
-  if (started_ && seconds - looked_ < interval_seconds) return;
+  if (sums_ && seconds - looked_ < cost_interval_seconds) return;
   looked_ = seconds;
-  const Reading now = read(probe, os.living());
-  if (!started_) {
-    started_ = true;
-    start_ = now.seconds;
-    last_ = now;
+  const CostReading now = read(probe, os.living());
+  if (!sums_) {
+    sums_.emplace(now);
     return;
   }
-  const Reading before = last_;
-  if (!add(now)) return;
-  last_ = now;
-  const double seen = now.seen - before.seen;
-  const double cost = now.cost_seconds - before.cost_seconds;
-  const double cpu = now.cpu_seconds - before.cpu_seconds;
-  const double traps = now.trap_seconds - before.trap_seconds;
+  const std::optional<CostReading> between = add(now);
+  if (!between) return;
+  const double cpu = between->cpu_seconds, cost = between->cost_seconds;
+  const double traps = between->trap_seconds;
   const uint64_t distance = budget_.distance();
   const double price = budget_.overhead().prices.entry;
   budget_.judge({.distance = distance,
                  .overhead = overhead_percent(cost, cpu),
                  .probes = overhead_percent(traps, cpu - cost + traps),
-                 .kept = seen > 0 ? (now.kept - before.kept) / seen : 0},
-                now.seconds - start_);
-  if (budget_.overhead().prices.entry != price) restate(read(probe, os.living()));
+                 .kept = between->seen > 0 ? between->kept / between->seen : 0},
+                now.seconds - sums_->start());
+  if (budget_.overhead().prices.entry != price) sums_->restate(read(probe, os.living()));
   if (budget_.distance() != distance)
     set_sampling(probe.object.own_data<bpf::rate>(), budget_.distance());
 }
 
 void Governor::finish(const LoadedProbe& probe, const OsLedger& os) {
-  if (started_) add(read(probe, os.pids()));
+  if (sums_) add(read(probe, os.pids()));
 }
 
 }  // namespace memflame

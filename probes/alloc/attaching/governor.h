@@ -10,11 +10,11 @@
 
 #include <sys/types.h>
 
-#include <cstdint>
-#include <string>
+#include <optional>
 #include <vector>
 
 #include "probes/alloc/attaching/budget.h"
+#include "probes/alloc/attaching/cost_sums.h"
 #include "probes/alloc/attaching/trap_prices.h"
 
 namespace memflame {
@@ -36,25 +36,13 @@ class Governor {
   const Budget& budget() const { return budget_; }
 
  private:
-  // Sums since the start of counting.
-  struct Reading {
-    double seconds = 0;         // when it was taken, CLOCK_MONOTONIC
-    double cpu_seconds = 0;     // used by the targets, memflame's cost included
-    double cost_seconds = 0;    // memflame's part of cpu_seconds
-    double trap_seconds = 0;    // the part of cost_seconds for traps at entries
-    double seen = 0, kept = 0;  // allocations
-  };
-  Reading read(const LoadedProbe& probe, const std::vector<pid_t>& pids) const;
-  bool add(const Reading& now);
-  void restate(const Reading& now);
+  CostReading read(const LoadedProbe& probe, const std::vector<pid_t>& pids) const;
+  std::optional<CostReading> add(const CostReading& now);
 
   Budget budget_;
   bool with_children_;
-  Reading last_;
-  double looked_ = 0;  // when poll() last read anything
-  bool started_ = false;
-  double start_ = 0;
-  double cpu_seconds_ = 0, cost_seconds_ = 0;  // sums of the times that could be compared
+  double looked_ = 0;             // when poll() last read anything
+  std::optional<CostSums> sums_;  // since the first look
 };
 
 }  // namespace memflame

@@ -108,7 +108,7 @@ ALWAYS_INLINE void join_pool(u64 pool, struct block_key* key, struct block* bloc
     block->next = *last;
     *last = key->address;
   } else if (insert(&pools, &at, &key->address)) {
-    COUNT(pools_cut, 1);
+    COUNT(own[alloc_pools_cut], 1);
   }
 }
 
@@ -132,6 +132,6 @@ __attribute__((noinline)) int empty_pool(u32 space, u64 pool) {
   bpf_map_delete_elem(&pools, &at);
   bpf_loop(1 << 23, free_next, &emptying, 0);
   // A block that is not in the table cuts the chain: the blocks behind it cannot be found.
-  if (emptying.key.address) COUNT(pools_cut, 1);
+  if (emptying.key.address) COUNT(own[alloc_pools_cut], 1);
   return 1;
 }

@@ -128,7 +128,7 @@ ALWAYS_INLINE void put_back(struct probe_state* call) {
 // This thread's call ended without returning: by longjmp(), exec or cancellation, or by an
 // exception. An exception is how a function with own_end fails, so it does not count as abandoned.
 ALWAYS_INLINE void abandon(struct probe_state* call, u32 space) {
-  if (!call->shape.own_end) COUNT(abandoned, 1);
+  if (!call->shape.own_end) COUNT(own[alloc_abandoned], 1);
   if (call->had_old && call->space == space) put_back(call);
   call->sp = 0;
 }

@@ -24,6 +24,19 @@ struct alloc_config {
   u64 keep[keep_steps + 1];  // see sampling.h
 };
 
+// Indices of counters.own.
+enum alloc_counter {
+  alloc_out_pointer_unread,
+  alloc_abandoned,  // calls that began, but were not seen to end
+  alloc_pools_cut,  // pools with blocks that stay live although the pool was freed
+  // Governed:
+  alloc_entries,     // probe hits
+  alloc_stepped,     // of these, on instructions that the kernel single-steps
+  alloc_returns,     // probe hits there
+  alloc_timed_runs,  // one run in N …
+  alloc_timed_ns,    // … and how long they took
+};
+
 // Which blocks are kept; changes during the run.
 struct rate {
   u32 sampling;  // enum sampling

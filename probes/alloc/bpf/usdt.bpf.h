@@ -64,7 +64,7 @@ int memflame_usdt_alloc(struct pt_regs* ctx) {
   if (!usdt_value(ctx, &site->arguments[0], &address) ||
       !usdt_value(ctx, &site->arguments[1], &size) ||
       !usdt_value(ctx, &site->arguments[2], &weight)) {
-    COUNT(out_pointer_unread, 1);
+    COUNT(own[alloc_out_pointer_unread], 1);
     return 0;
   }
   if (address) seen_allocation(ctx, process, address, size, weight);
@@ -79,7 +79,7 @@ int memflame_usdt_free(struct pt_regs* ctx) {
   struct usdt_site* site = usdt_site_of(ctx);
   if (!site) return 0;
   if (!usdt_value(ctx, &site->arguments[0], &address)) {
-    COUNT(out_pointer_unread, 1);
+    COUNT(own[alloc_out_pointer_unread], 1);
     return 0;
   }
   if (address) seen_free(ctx, process, address);

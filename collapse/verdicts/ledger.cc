@@ -57,6 +57,7 @@ void Ledger::add(const Look& look, std::span<const Track> tracks) {
       record.exists = true;
       record.space = tracks[row.track.index].space;
       record.first_ns = before_ns;
+      tracks_of_[record.space].push_back(row.track.index);
     }
     add_row(row, look.time_ns);
   }
@@ -64,12 +65,19 @@ void Ledger::add(const Look& look, std::span<const Track> tracks) {
   std::vector<SpaceId> ended = look.ended;
   std::sort(ended.begin(), ended.end());
   if (look.is_survey()) add_survey(look, ended);
-  if (ended.empty()) return;
-  for (TrackRecord& record : records_) {
-    if (!is_ending(record, ended)) continue;
-    settle(record, look.time_ns);
-    record.ended_ns = look.time_ns;
+  for (const SpaceId space : ended) end_space(space);
+}
+
+void Ledger::end_space(SpaceId space) {
+  const auto tracks = tracks_of_.find(space);
+  if (tracks == tracks_of_.end()) return;
+  for (const uint32_t index : tracks->second) {
+    TrackRecord& record = records_[index];
+    if (record.ended_ns) continue;
+    settle(record, now_ns_);
+    record.ended_ns = now_ns_;
   }
+  tracks_of_.erase(tracks);
 }
 
 // What a process left stays as it was at its end: later rows only clear tables.

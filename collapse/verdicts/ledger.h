@@ -7,6 +7,7 @@
 // of any length (track_record.h).
 #pragma once
 
+#include <map>
 #include <optional>
 #include <span>
 #include <vector>
@@ -43,6 +44,7 @@ class Ledger {
 
  private:
   void start_bin(uint64_t time_ns);
+  void end_space(SpaceId space);
   void add_row(const Look::Row& row, uint64_t time_ns);
   void add_survey(const Look& look, std::span<const SpaceId> ended);
   void survey_track(TrackRecord& record, std::span<const Look::Cell> cells, bool is_ending);
@@ -53,6 +55,9 @@ class Ledger {
   BlockColumns columns_;
   size_t width_ = 0;
   std::vector<TrackRecord> records_;  // by TrackId::index
+  // The places of the records of each living process. Processes that come and go all the time
+  // must not cost a walk over all records each.
+  std::map<SpaceId, std::vector<uint32_t>> tracks_of_;
   Stretches stretches_;
   std::vector<uint64_t> bins_;  // the end of each bin of the points
   uint64_t looks_ = 0, looks_per_bin_ = 1;

@@ -40,3 +40,8 @@ more(rows, "exact", "none", "a fault")
 
 rows = report("soak", ["-n", "2e3" if SLOW else "2e4"], [])
 equal("the soak's books", [row[-1] for name, row in rows.items() if row[-1] in ("PASS", "MISS")], ["PASS"] * 10)
+
+if not SLOW:
+    rows = report("bench-recording", ["-r", "1", "--scale", "0.02", "--patience", "0"], [])
+    check({"sqlite3", "python3", "cc1plus", "alloc", "record", "render day.mfr"} <= {name.strip("`") for name in rows},
+          f"rows of bench-recording: {rows}")

@@ -32,7 +32,7 @@ class CostSums {
   // Replaces the last reading, which was made with other prices.
   void restate(const CostReading& now);
 
-  // Of the times that could be compared.
+  // Sums of the times that could be compared.
   double cpu_seconds() const { return cpu_seconds_; }
   double cost_seconds() const { return cost_seconds_; }
   double start() const { return first_.seconds; }

@@ -33,13 +33,13 @@ class DebugServers {
   }
 
   SharedFd find(DebugServerFile what, const std::string& build_id) const {
-    Find* const find = what == DebugServerFile::debug ? find_debug_ : find_program_;
-    if (begin_ == nullptr || find == nullptr || end_ == nullptr) return {};
+    Find* const ask = what == DebugServerFile::debug ? find_debug_ : find_program_;
+    if (begin_ == nullptr || ask == nullptr || end_ == nullptr) return {};
     void* client = begin_();
     if (client == nullptr) return {};
     // A length of 0 says that the build id is hex.
     SharedFd file(
-        find(client, reinterpret_cast<const unsigned char*>(build_id.c_str()), 0, nullptr));
+        ask(client, reinterpret_cast<const unsigned char*>(build_id.c_str()), 0, nullptr));
     end_(client);
     return file;
   }

@@ -98,10 +98,12 @@ void Recorder::add(Look look) {
   last_.time_ns = look.time_ns;
   last_.gauges = look.gauges;
   for (const Look::Row& row : look.rows) {
-    for (size_t id = last_.rows.size(); id <= row.track.index; ++id)
-      last_.rows.push_back(
-          {TrackId{static_cast<uint32_t>(id)}, std::vector<int64_t>(recording.types.size())});
-    last_.rows[row.track.index] = row;
+    const size_t place = row.track.index - 1;  // no track has index 0
+    for (size_t known = last_.rows.size(); known <= place; known = last_.rows.size()) {
+      last_.rows.resize(known + 1, recording.types.size());
+      last_.rows.tracks()[known] = TrackId{static_cast<uint32_t>(known + 1)};
+    }
+    std::copy(row.values.begin(), row.values.end(), last_.rows.values_of(place).begin());
   }
   writing_ = std::async(std::launch::async,
                         [this, look = std::move(look), marks = std::exchange(waiting_marks_, {})] {
@@ -115,7 +117,6 @@ bool Recorder::wants_results(Recording& recording) {
   now.recording = std::move(axis_.tables().recording);
   now.tracks = axis_.tables().tracks;
   now.gauges = axis_.tables().gauges;
-  if (!last_.rows.empty()) last_.rows.erase(last_.rows.begin());  // no track has index 0
   now.looks.push_back(std::move(last_));
   Recording recorded = recording_at(std::move(now), {});
   recorded.meta = std::move(recording.meta);

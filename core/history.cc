@@ -4,7 +4,17 @@
 #include <algorithm>
 #include <string_view>
 
+#include "core/error.h"
+
 namespace memflame {
+
+void LookRows::add(TrackId track, std::span<const int64_t> values) {
+  if (empty()) columns_ = values.size();
+  if (values.size() != columns_)
+    throw Error("internal: the rows of a look differ in their number of figures");
+  tracks_.push_back(track);
+  values_.insert(values_.end(), values.begin(), values.end());
+}
 
 std::optional<BlockColumns> block_columns(std::span<const ValueType> types) {
   const auto column = [&](std::string_view name) {

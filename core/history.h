@@ -6,11 +6,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/ids.h"
@@ -42,14 +44,72 @@ inline constexpr std::string_view resident_gauge = "resident", cgroup_gauge = "c
 
 inline constexpr int64_t no_reading = std::numeric_limits<int64_t>::min();
 
-// One look at a run. All times are nanoseconds since counting began.
-struct Look {
-  // The figures of one track, since counting began.
+// The figures of tracks, since counting began. A day has millions of rows, so all figures of a look
+// lie in one table.
+class LookRows {
+ public:
+  // Valid until the table changes.
   struct Row {
     TrackId track;
-    std::vector<int64_t> values;  // one per Recording::types
-    friend bool operator==(const Row&, const Row&) = default;
+    std::span<const int64_t> values;  // one per Recording::types
   };
+  class Iterator {
+   public:
+    Iterator(const LookRows& rows, size_t at) : rows_(rows), at_(at) {}
+    Row operator*() const { return rows_[at_]; }
+    Iterator& operator++() {
+      ++at_;
+      return *this;
+    }
+    bool operator==(const Iterator& other) const { return at_ == other.at_; }
+
+   private:
+    const LookRows& rows_;
+    size_t at_;
+  };
+
+  LookRows() = default;
+  LookRows(std::initializer_list<std::pair<TrackId, std::vector<int64_t>>> rows) {
+    for (const auto& [track, values] : rows) add(track, values);
+  }
+
+  // Throws Error if the other rows have another number of values.
+  void add(TrackId track, std::span<const int64_t> values);
+  void resize(size_t rows, size_t columns) {
+    columns_ = columns;
+    tracks_.resize(rows);
+    values_.resize(rows * columns);
+  }
+  void reserve(size_t rows, size_t columns) {
+    tracks_.reserve(rows);
+    values_.reserve(rows * columns);
+  }
+  void clear() { resize(0, 0); }
+
+  size_t size() const { return tracks_.size(); }
+  size_t columns() const { return columns_; }
+  bool empty() const { return tracks_.empty(); }
+  Row operator[](size_t i) const {
+    return {tracks_[i], std::span(values_).subspan(i * columns_, columns_)};
+  }
+  Iterator begin() const { return {*this, 0}; }
+  Iterator end() const { return {*this, size()}; }
+
+  std::span<TrackId> tracks() { return tracks_; }
+  std::span<int64_t> values() { return values_; }  // row by row
+  std::span<int64_t> values_of(size_t i) { return values().subspan(i * columns_, columns_); }
+
+  friend bool operator==(const LookRows&, const LookRows&) = default;
+
+ private:
+  size_t columns_ = 0;
+  std::vector<TrackId> tracks_;
+  std::vector<int64_t> values_;
+};
+
+// One look at a run. All times are nanoseconds since counting began.
+struct Look {
+  using Row = LookRows::Row;
   // What still lives of the blocks that a track allocated in one stretch of time.
   struct Cell {
     TrackId track;
@@ -61,7 +121,7 @@ struct Look {
 
   uint64_t time_ns = 0;
   std::vector<int64_t> gauges;  // one per History::gauges; no_reading if it was not read
-  std::vector<Row> rows;        // of tracks whose figures changed since the look before, by track
+  LookRows rows;                // of tracks whose figures changed since the look before, by track
   std::vector<SpaceId> ended;   // spaces whose processes have ended since the look before
 
   // A survey: the table of live blocks was read, too. It takes longer than reading the sums, so not

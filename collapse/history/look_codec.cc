@@ -8,11 +8,7 @@
 namespace memflame {
 namespace {
 
-constexpr uint64_t allocation = 16;  // what a block of memory costs beside its bytes
-
-uint64_t memory_of_row(size_t columns) {
-  return sizeof(Look::Row) + columns * sizeof(int64_t) + allocation;
-}
+uint64_t memory_of_row(size_t columns) { return sizeof(TrackId) + columns * sizeof(int64_t); }
 
 std::tuple<TrackId, uint32_t> place_of(const Look::Cell& cell) {
   return {cell.track, cell.stretch};
@@ -80,11 +76,10 @@ std::vector<Look::Cell> changed(std::span<const Look::Cell> from,
 }  // namespace
 
 uint64_t memory_of(const Look& look) {
-  uint64_t bytes = sizeof(Look) + look.cells.size() * sizeof(Look::Cell) +
-                   look.stretches.size() * sizeof(uint64_t) + look.ended.size() * sizeof(SpaceId) +
-                   look.gauges.size() * sizeof(int64_t);
-  for (const Look::Row& row : look.rows) bytes += memory_of_row(row.values.size());
-  return bytes;
+  return sizeof(Look) + look.cells.size() * sizeof(Look::Cell) +
+         look.stretches.size() * sizeof(uint64_t) + look.ended.size() * sizeof(SpaceId) +
+         look.gauges.size() * sizeof(int64_t) +
+         look.rows.size() * memory_of_row(look.rows.columns());
 }
 
 std::vector<Look::Cell> LookState::expected(std::span<const uint64_t> stretches) const {
@@ -233,17 +228,16 @@ void LookDecoder::decode_rows(ByteReader& in, const LookLimits& limits, MemoryBu
   for (Look& look : looks) {
     const size_t count = in.count();
     budget.take(count * memory_of_row(columns_));
-    look.rows.resize(count);
+    look.rows.resize(count, columns_);
   }
   uint64_t last = 0;
   for (Look& look : looks) {
     uint64_t track = 0;
-    for (Look::Row& row : look.rows) {
+    for (TrackId& row_track : look.rows.tracks()) {
       const uint64_t step = in.number_below(limits.tracks, "a track");
       track += step;
       if (step == 0 || track >= limits.tracks) throw DamagedChunk("it has a track that cannot be");
-      row.track = TrackId{static_cast<uint32_t>(track)};
-      row.values.resize(columns_);
+      row_track = TrackId{static_cast<uint32_t>(track)};
     }
     last = std::max(last, track);
   }
@@ -251,13 +245,19 @@ void LookDecoder::decode_rows(ByteReader& in, const LookLimits& limits, MemoryBu
     budget.take((size - figures_.size()) * sizeof(int64_t));
     figures_.resize(size, 0);
   }
+  // The columns hold differences, which become figures row by row.
   for (size_t column = 0; column < columns_; ++column)
-    for (Look& look : looks)
-      for (Look::Row& row : look.rows) {
-        int64_t& figure = figures(row.track)[column];
-        figure = in.step(figure);
-        row.values[column] = figure;
-      }
+    for (Look& look : looks) {
+      const std::span<int64_t> values = look.rows.values();
+      for (size_t at = column; at < values.size(); at += columns_) values[at] = in.signed_number();
+    }
+  for (Look& look : looks)
+    for (size_t i = 0; i < look.rows.size(); ++i) {
+      const std::span<int64_t> known = figures(look.rows.tracks()[i]),
+                               values = look.rows.values_of(i);
+      for (size_t column = 0; column < columns_; ++column)
+        values[column] = known[column] = sum(known[column], values[column]);
+    }
 }
 
 void LookDecoder::decode_surveys(ByteReader& in, const LookLimits& limits, MemoryBudget& budget,

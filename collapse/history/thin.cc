@@ -1,30 +1,36 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "collapse/history/thin.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace memflame {
 namespace {
 
-void add_earlier(Look& look, Look earlier) {
-  std::vector<Look::Row> rows;
-  rows.reserve(look.rows.size() + earlier.rows.size());
-  auto old = earlier.rows.begin();
-  for (Look::Row& row : look.rows) {
-    for (; old != earlier.rows.end() && old->track < row.track; ++old)
-      rows.push_back(std::move(*old));
-    if (old != earlier.rows.end() && old->track == row.track) ++old;
-    rows.push_back(std::move(row));
+// The rows of both; where both have a track, the later ones.
+LookRows joined(const LookRows& earlier, const LookRows& later) {
+  LookRows rows;
+  rows.reserve(earlier.size() + later.size(), std::max(earlier.columns(), later.columns()));
+  size_t i = 0;
+  for (const Look::Row& row : later) {
+    for (; i < earlier.size() && earlier[i].track < row.track; ++i)
+      rows.add(earlier[i].track, earlier[i].values);
+    if (i < earlier.size() && earlier[i].track == row.track) ++i;
+    rows.add(row.track, row.values);
   }
-  for (; old != earlier.rows.end(); ++old) rows.push_back(std::move(*old));
-  look.rows = std::move(rows);
+  for (; i < earlier.size(); ++i) rows.add(earlier[i].track, earlier[i].values);
+  return rows;
+}
+
+void add_earlier(Look& look, const Look& earlier) {
+  look.rows = joined(earlier.rows, look.rows);
   look.ended.insert(look.ended.begin(), earlier.ended.begin(), earlier.ended.end());
 }
 
 }  // namespace
 
 std::optional<Look> LookThinner::add(Look look, bool is_old) {
-  if (dropped_) add_earlier(look, std::move(*std::exchange(dropped_, std::nullopt)));
+  if (dropped_) add_earlier(look, *std::exchange(dropped_, std::nullopt));
   if (!is_old) return look;
   if (look.is_survey()) {
     if (!std::exchange(strip_next_, !strip_next_)) return look;

@@ -137,7 +137,7 @@ void Looks::add_changes(std::vector<int64_t>&& sums, Look& look) {
     const std::span<const int64_t> now(&sums[at], columns_);
     if (std::equal(now.begin(), now.end(), &last_[at])) continue;
     const TrackId track{static_cast<uint32_t>(at / columns_)};
-    look.rows.push_back({track, {now.begin(), now.end()}});
+    look.rows.add(track, now);
   }
   last_ = std::move(sums);
 }

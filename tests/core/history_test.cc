@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include "core/error.h"
+
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 
 namespace {
@@ -27,4 +29,19 @@ TEST_CASE("columns of several probes are told by the names in front of theirs") 
                   "brk-calls", "fault-gained", "fault-gained variance"}) == Places{5, 7});
   CHECK(first_of({"brk-grown", "brk-calls", "mmap-total"}) == Places{0, 2});
   CHECK(first_of({"brk-grown", "brk-calls"}).empty());
+}
+
+TEST_CASE("the rows of a look have one table, and as many figures each") {
+  LookRows rows{{TrackId{1}, {1, 2}}, {TrackId{3}, {30, 40}}};
+  CHECK(rows.size() == 2);
+  CHECK(rows[1].track == TrackId{3});
+  CHECK(rows[1].values[1] == 40);
+  int64_t sum = 0;
+  for (const Look::Row& row : rows)
+    for (const int64_t value : row.values) sum += value;
+  CHECK(sum == 73);
+  CHECK_THROWS_AS(rows.add(TrackId{4}, std::vector<int64_t>{1, 2, 3}), Error);
+  rows.clear();
+  rows.add(TrackId{4}, std::vector<int64_t>{1, 2, 3});
+  CHECK(rows[0].values.size() == 3);
 }

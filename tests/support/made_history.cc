@@ -2,6 +2,7 @@
 #include "tests/support/made_history.h"
 
 #include <algorithm>
+#include <array>
 
 namespace memflame {
 
@@ -44,7 +45,7 @@ TrackId HistoryMaker::track(const std::vector<std::string>& functions) {
   return TrackId{static_cast<uint32_t>(history.tracks.size() - 1)};
 }
 
-Look& HistoryMaker::look(double seconds, std::vector<Look::Row> rows) {
+Look& HistoryMaker::look(double seconds, LookRows rows) {
   Look& look = history.looks.emplace_back();
   look.time_ns = static_cast<uint64_t>(seconds * 1e9);
   look.rows = std::move(rows);
@@ -76,14 +77,14 @@ History made_history(int looks) {
                                    at < 8 ? at * 700 * kib : 0,
                                    1200 * kib,
                                    (at % 3) * 90 * kib};
-    std::vector<Look::Row> rows;
+    LookRows rows;
     int64_t sum = 0;
     for (size_t t = 0; t < tracks.size(); ++t) {
       sum += now[t];
       if (now[t] == live[t]) continue;
       total[t] += std::max<int64_t>(now[t] - live[t], 0);
       live[t] = now[t];
-      rows.push_back({tracks[t], {live[t], live[t] / kib, total[t], total[t] / kib}});
+      rows.add(tracks[t], std::array{live[t], live[t] / kib, total[t], total[t] / kib});
     }
     Look& look = maker.look(seconds, std::move(rows));
     look.gauges = {22 * mib + sum + std::max<int64_t>(at - 60, 0) * 150 * kib,

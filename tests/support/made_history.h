@@ -15,7 +15,7 @@ struct HistoryMaker {
   // "module/function", and others belong to the program.
   TrackId track(const std::vector<std::string>& functions);
   // Adds a look. Figures of a row: live, live-count, total, total-count.
-  Look& look(double seconds, std::vector<Look::Row> rows = {});
+  Look& look(double seconds, LookRows rows = {});
 
   History history;
 };

@@ -147,7 +147,7 @@ void MadeUpRun::step() {
     const bool keeps = any(0, 2) != 0 || figures[1] == 0;
     figures[0] = keeps ? figures[0] + bytes : figures[0] / 2;
     figures[1] = keeps ? figures[1] + blocks : figures[1] / 2;
-    look.rows.push_back({TrackId{track}, figures});
+    look.rows.add(TrackId{track}, figures);
   }
   if (any(0, 30) == 0) look.ended.push_back(SpaceId{2});
   if (shape_.survey_every != 0 && (history_.looks.size() + 1) % shape_.survey_every == 0)
@@ -270,7 +270,8 @@ std::vector<std::vector<int64_t>> figures_of(const History& history) {
   std::vector<std::vector<int64_t>> figures(
       history.tracks.size(), std::vector<int64_t>(history.recording.types.size(), 0));
   for (const Look& look : history.looks)
-    for (const Look::Row& row : look.rows) figures[row.track.index] = row.values;
+    for (const Look::Row& row : look.rows)
+      figures[row.track.index].assign(row.values.begin(), row.values.end());
   return figures;
 }
 

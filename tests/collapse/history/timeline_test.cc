@@ -182,10 +182,10 @@ TEST_CASE("a recording without any look") {
 
 TEST_CASE("damaged histories are refused") {
   Two two;
-  two.history.looks[1].rows[0].track = TrackId{77};
+  two.history.looks[1].rows.tracks()[0] = TrackId{77};
   CHECK(error_of(two.history, {}).starts_with("the recording is damaged"));
   Two sum;
-  sum.history.looks[0].rows[0].values[0] = INT64_MAX;
+  sum.history.looks[0].rows.values()[0] = INT64_MAX;
   CHECK(error_of(sum.history, {}).starts_with("the recording is damaged"));
 }
 

@@ -30,7 +30,7 @@ History small_run() {
     recording.stacks.back().pcs = {{uint64_t{0x1000} * i, false}, {0x5000, true}};
     history.tracks.push_back({.stack = RawStackId{i}, .space = SpaceId{1}, .group = {}});
   }
-  const auto look = [&](uint64_t time, std::vector<Look::Row> rows) -> Look& {
+  const auto look = [&](uint64_t time, LookRows rows) -> Look& {
     Look& made = history.looks.emplace_back();
     made.time_ns = time;
     made.rows = std::move(rows);
@@ -135,8 +135,15 @@ TEST_CASE("sampled figures: the error of a difference is not made too small") {
   History run = small_run();
   for (ValueType& type : run.recording.types) type.variance = 4;
   run.recording.types.push_back({"variance", Unit::variance});
-  for (Look& look : run.looks)
-    for (Look::Row& row : look.rows) row.values.push_back(row.values[1] * 10);
+  for (Look& look : run.looks) {
+    LookRows rows;
+    for (const Look::Row& row : look.rows) {
+      std::vector<int64_t> values(row.values.begin(), row.values.end());
+      values.push_back(values[1] * 10);
+      rows.add(row.track, values);
+    }
+    look.rows = std::move(rows);
+  }
   const Recording growth = recording_at(run, {.from_ns = s, .until_ns = 2 * s});
   REQUIRE(growth.sums.size() == 1);  // the second stack did not change: exactly nothing
   run.recording.types[2].variance = run.recording.types[3].variance = no_column;

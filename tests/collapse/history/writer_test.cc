@@ -181,7 +181,8 @@ TEST_CASE("a week fits into the limit") {
     run.step();
     writer.add(run.history(), run.last());
     figures.resize(run.history().tracks.size(), std::vector<int64_t>(4, 0));
-    for (const Look::Row& row : run.last().rows) figures[row.track.index] = row.values;
+    for (const Look::Row& row : run.last().rows)
+      figures[row.track.index].assign(row.values.begin(), row.values.end());
     if (i % 100 == 99) run.forget_looks();
   }
   run.name();

@@ -3,7 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <functional>
+#include <span>
 
 #include "core/error.h"
 #include "tests/collapse/verdicts/simulation.h"
@@ -140,8 +142,8 @@ TEST_CASE("blocks that are counted a moment late change nothing") {
     }
     Look look = simulation.look(second_no + 1);
     // 5 blocks of each second are missing in the sums, but not in the table.
-    for (Look::Row& row : look.rows)
-      for (size_t column = 0; column < 4; ++column) row.values[column] -= column % 2 == 0 ? 500 : 5;
+    const std::span<int64_t> values = look.rows.values();
+    for (size_t i = 0; i < values.size(); ++i) values[i] -= i % 2 == 0 ? 500 : 5;
     ledger.add(look, simulation.tracks());
   }
   const Verdict leak = verdict_on(ledger, first);
@@ -164,7 +166,7 @@ TEST_CASE("what an ended process left has leaked, and clearing its table changes
   ledger.add(end, simulation.tracks());
   Look after = simulation.look(7);
   std::erase_if(after.cells, [](const Look::Cell& cell) { return cell.track == first; });
-  after.rows.push_back({first, {0, 0, 5000, 5}});
+  after.rows.add(first, std::array<int64_t, 4>{0, 0, 5000, 5});
   ledger.add(after, simulation.tracks());
   const Verdict left = verdict_on(ledger, first);
   CHECK(left.kind == VerdictKind::leak);

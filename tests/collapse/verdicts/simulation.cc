@@ -109,7 +109,7 @@ Look Simulation::look(double at_s, std::vector<SpaceId> ended, bool is_survey) {
   look.time_ns = static_cast<uint64_t>(std::llround(at_s * 1e9));
   look.ended = std::move(ended);
   for (uint32_t i = 1; i < tracks_.size(); ++i) {
-    if (is_changed_[i]) look.rows.push_back({TrackId{i}, values_[i]});
+    if (is_changed_[i]) look.rows.add(TrackId{i}, values_[i]);
     is_changed_[i] = false;
   }
   if (!is_survey) return look;

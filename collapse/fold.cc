@@ -6,6 +6,8 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
+#include <unordered_map>
 
 #include "collapse/symbolize/demangle.h"
 #include "core/units.h"
@@ -38,10 +40,10 @@ std::string file_name(const std::string& path) { return path.substr(path.rfind('
 // malloc of libc and malloc of another allocator.
 class SharedNames {
  public:
-  explicit SharedNames(const Recording& recording) {
+  SharedNames(const Recording& recording, std::span<const Aggregate> sums) {
     for (const std::string& name : recording.shared_names) names_.insert(demangle(name));
     std::set<std::string> modules;
-    for (const Aggregate& sum : recording.sums) {
+    for (const Aggregate& sum : sums) {
       if (names_.empty() || sum.stack.index >= recording.frames.size()) continue;
       const std::vector<LocationId>& places = recording.frames[sum.stack.index];
       if (places.empty() || places[0].index >= recording.locations.size()) continue;
@@ -63,7 +65,7 @@ class SharedNames {
 bool begins_at_the_first(const Recording& recording, const std::vector<LocationId>& locations,
                          size_t depth) {
   if (depth == 0 || locations[depth - 1].index >= recording.locations.size()) return false;
-  const std::vector<Symbol>& symbols = recording.locations[locations[depth - 1].index].symbols;
+  const SymbolList& symbols = recording.locations[locations[depth - 1].index].symbols;
   return !symbols.empty() && std::find(first_functions.begin(), first_functions.end(),
                                        symbols.front().function) != first_functions.end();
 }
@@ -108,20 +110,23 @@ Extent extent_of(const Recording& recording, RawStackId id) {
 
 class Folder {
  public:
-  Folder(const Recording& recording, const FoldOptions& options)
-      : recording_(recording), options_(options), frames_(recording.locations.size()) {
+  Folder(const Recording& recording, std::span<const Aggregate> sums, const FoldOptions& options)
+      : recording_(recording),
+        sums_(sums),
+        options_(options),
+        range_of_(recording.locations.size()) {
     profile_.meta = recording.meta;
     profile_.losses = recording.losses;
     profile_.types = recording.types;
     profile_.shown = recording.shown;
     if (options.code) profile_.code = recording.code;
-    const SharedNames shared(recording);
+    const SharedNames shared(recording, sums);
     for (uint32_t i = 0; i < recording.locations.size(); ++i)
       if (shared.has(recording.locations[i])) leaf_of_[i] = {};
   }
 
   Profile run(std::vector<StackId>* stack_of_sum) {
-    for (const Aggregate& sum : recording_.sums) {
+    for (const Aggregate& sum : sums_) {
       if (sum.stack.index >= recording_.stacks.size())
         throw Error("the recording is damaged: a value belongs to a stack that is not in it");
       const bool all = stack_of_sum != nullptr && !options_.only_values;
@@ -202,22 +207,39 @@ class Folder {
     return top;
   }
 
-  // A place occurs in many stacks; its names are interned once.
-  const std::vector<FrameId>& frames_of(LocationId id) {
-    std::vector<FrameId>& made = frames_[id.index];
-    if (!made.empty()) return made;
-    for (const Symbol& symbol : recording_.locations[id.index].symbols)
-      made.push_back(frame_of(symbol, symbol.function, code_of(id)));
-    return made;
+  struct Range {
+    uint32_t first = 0, count = 0;
+  };
+
+  // A place occurs in many stacks, and its names in many places: they are interned once. Valid
+  // until the next call.
+  std::span<const FrameId> frames_of(LocationId id) {
+    Range& range = range_of_[id.index];
+    if (range.count == 0) range = make_frames(id);
+    return std::span(frames_).subspan(range.first, range.count);
+  }
+
+  Range make_frames(LocationId id) {
+    const SymbolList& symbols = recording_.locations[id.index].symbols;
+    Range own;
+    // With addresses, the frames of each place differ.
+    Range& range = options_.code ? own : range_of_list_[symbols.all().data()];
+    if (range.count != 0) return range;
+    range.first = next_index(frames_.size());
+    for (const Symbol& symbol : symbols)
+      frames_.push_back(frame_of(symbol, symbol.function, code_of(id)));
+    range.count = static_cast<uint32_t>(symbols.size());
+    return range;
   }
 
   // Like frames_of(), with the file's name if the function's name alone is ambiguous.
-  const std::vector<FrameId>& leaf_frames_of(LocationId id) {
+  std::span<const FrameId> leaf_frames_of(LocationId id) {
     const auto ambiguous = leaf_of_.find(id.index);
     if (ambiguous == leaf_of_.end()) return frames_of(id);
     std::vector<FrameId>& made = ambiguous->second;
     if (!made.empty()) return made;
-    made = frames_of(id);
+    const std::span<const FrameId> plain = frames_of(id);
+    made.assign(plain.begin(), plain.end());
     const Symbol& symbol = recording_.locations[id.index].symbols.front();
     made.front() =
         frame_of(symbol, symbol.function + " [" + file_name(symbol.module) + "]", code_of(id));
@@ -263,9 +285,12 @@ class Folder {
   }
 
   const Recording& recording_;
+  std::span<const Aggregate> sums_;
   const FoldOptions& options_;
-  std::vector<std::vector<FrameId>> frames_;          // by location
-  std::map<uint32_t, std::vector<FrameId>> leaf_of_;  // the same for leaves with ambiguous names
+  std::vector<FrameId> frames_;  // of all places
+  std::vector<Range> range_of_;  // in them, by location
+  std::unordered_map<const Symbol*, Range> range_of_list_;
+  std::map<uint32_t, std::vector<FrameId>> leaf_of_;  // frames of leaves with ambiguous names
   Profile profile_;
 };
 
@@ -277,8 +302,13 @@ std::optional<Loss> why_cut(const Recording& recording, RawStackId stack) {
 
 Profile fold(const Recording& recording, const FoldOptions& options,
              std::vector<StackId>* stack_of_sum) {
+  return fold(recording, recording.sums, options, stack_of_sum);
+}
+
+Profile fold(const Recording& recording, std::span<const Aggregate> sums,
+             const FoldOptions& options, std::vector<StackId>* stack_of_sum) {
   if (stack_of_sum != nullptr) stack_of_sum->clear();
-  return Folder(recording, options).run(stack_of_sum);
+  return Folder(recording, sums, options).run(stack_of_sum);
 }
 
 }  // namespace memflame

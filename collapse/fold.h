@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/profile.h"
@@ -30,6 +31,10 @@ struct FoldOptions {
 // `stack_of_sum` gets the stack of each of recording.sums, also of those whose values are all 0.
 Profile fold(const Recording& recording, const FoldOptions& options,
              std::vector<StackId>* stack_of_sum = nullptr);
+
+// The same with other sums than the recording's own.
+Profile fold(const Recording& recording, std::span<const Aggregate> sums,
+             const FoldOptions& options, std::vector<StackId>* stack_of_sum = nullptr);
 
 // Why a stack ends before its first frame, as fold() marks and counts it; none if it is complete.
 // Needs symbolize() to have run.

@@ -4,8 +4,11 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/profile.h"
@@ -112,13 +115,37 @@ struct Symbol {
   std::string module;  // path of the module, or "kernel"
 };
 
+// The functions of one address. Many addresses have the same ones, and can share them: a copy does
+// not copy the symbols.
+class SymbolList {
+ public:
+  SymbolList() = default;
+  SymbolList(std::vector<Symbol> symbols)  // NOLINT(google-explicit-constructor): like a vector
+      : list_(std::make_shared<const std::vector<Symbol>>(std::move(symbols))) {}
+  SymbolList(std::initializer_list<Symbol> symbols) : SymbolList(std::vector<Symbol>(symbols)) {}
+
+  std::span<const Symbol> all() const {
+    return list_ ? std::span(*list_) : std::span<const Symbol>();
+  }
+  auto begin() const { return all().begin(); }
+  auto end() const { return all().end(); }
+  size_t size() const { return all().size(); }
+  bool empty() const { return all().empty(); }
+  const Symbol& front() const { return list_->front(); }
+  const Symbol& back() const { return list_->back(); }
+  const Symbol& operator[](size_t i) const { return (*list_)[i]; }
+
+ private:
+  std::shared_ptr<const std::vector<Symbol>> list_;
+};
+
 // The meaning of one address: the function whose code it is and those inlined into it there,
 // outermost first. Never empty after symbolize(). All addresses of one place in one file share one
 // location, whichever process they were seen in.
 struct Location {
   SpaceId space;  // where it was seen first; none for kernel addresses
   Pc pc;          // the address there
-  std::vector<Symbol> symbols;
+  SymbolList symbols;
   bool is_code = true;  // false: in no executable mapping at that time
 };
 

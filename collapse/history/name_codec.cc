@@ -174,19 +174,32 @@ void NameReader::locations(ByteReader& in) {
     location.pc.is_return = (flags & 1U) != 0;
     location.is_code = (flags & 2U) != 0;
   }
-  for (Location& location : rows) {
-    const size_t symbols = in.count();
-    if (symbols == 0) throw DamagedChunk("it has a place without a name");
-    budget_.take(symbols * sizeof(Symbol));
-    location.symbols.resize(symbols);
+  std::vector<size_t> symbols(count);
+  for (size_t& number : symbols) {
+    number = in.count();
+    if (number == 0) throw DamagedChunk("it has a place without a name");
+    budget_.take(number * sizeof(Symbol));
   }
-  for (Location& location : rows)
-    for (Symbol& symbol : location.symbols) {
-      symbol = symbols_[in.number_below(symbols_.size(), "a name")];
-      budget_.take(symbol.function.size() + symbol.file.size() + symbol.module.size());
-    }
+  for (size_t i = 0; i < count; ++i) rows[i].symbols = symbol_list(in, symbols[i]);
   next_index(recording_.locations.size() + count);
   std::move(rows.begin(), rows.end(), std::back_inserter(recording_.locations));
+}
+
+// Addresses of one line have the same symbols: a list of them is made once.
+const SymbolList& NameReader::symbol_list(ByteReader& in, size_t size) {
+  ids_.resize(size);
+  for (uint32_t& id : ids_) {
+    id = static_cast<uint32_t>(in.number_below(symbols_.size(), "a name"));
+    const Symbol& symbol = symbols_[id];
+    budget_.take(symbol.function.size() + symbol.file.size() + symbol.module.size());
+  }
+  SymbolList& list = lists_[ids_];
+  if (list.empty()) {
+    std::vector<Symbol> symbols;
+    for (const uint32_t id : ids_) symbols.push_back(symbols_[id]);
+    list = std::move(symbols);
+  }
+  return list;
 }
 
 void NameReader::nodes(ByteReader& in) {

@@ -6,9 +6,11 @@
 // process and on the time, so the trie of addresses does not tell.
 #pragma once
 
+#include <unordered_map>
 #include <vector>
 
 #include "collapse/history/table_codec.h"
+#include "core/hash.h"
 
 namespace memflame {
 
@@ -32,8 +34,14 @@ class NameReader {
     uint32_t caller = 0, depth = 0;
     LocationId location;
   };
+  struct IdsHash {
+    size_t operator()(const std::vector<uint32_t>& ids) const noexcept {
+      return hash_bytes({reinterpret_cast<const char*>(ids.data()), ids.size() * sizeof(uint32_t)});
+    }
+  };
   void symbols(ByteReader& in);
   void locations(ByteReader& in);
+  const SymbolList& symbol_list(ByteReader& in, size_t size);
   void nodes(ByteReader& in);
   void stacks(ByteReader& in);
 
@@ -41,6 +49,8 @@ class NameReader {
   TextTableReader& texts_;
   MemoryBudget& budget_;
   std::vector<Symbol> symbols_{Symbol{}};
+  std::vector<uint32_t> ids_;  // of the list that is being read
+  std::unordered_map<std::vector<uint32_t>, SymbolList, IdsHash> lists_;
   std::vector<Node> nodes_{Node{}};
   size_t stacks_ = 0;
 };

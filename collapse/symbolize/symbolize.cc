@@ -147,7 +147,9 @@ class Symbolizer {
     names.unknown = recording_.losses[Loss::unknown_symbol].events - unknown;
     names.notes = std::move(recording_.meta.notes);
     for (const NamelessAddress& target : group.targets) {
-      names.locations.emplace_back(target.location, std::move(location(target).symbols));
+      const SymbolList& symbols = location(target).symbols;
+      names.locations.emplace_back(target.location,
+                                   std::vector<Symbol>(symbols.begin(), symbols.end()));
       if (!code_ || !recording_.code_of[target.location.index]) continue;
       const CodePlace& place = recording_.code[recording_.code_of[target.location.index]];
       names.code.push_back({target.location, recording_.code[place.mapping], place.address});

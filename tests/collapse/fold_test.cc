@@ -26,6 +26,14 @@ struct Maker {
     return LocationId{static_cast<uint32_t>(recording.locations.size() - 1)};
   }
 
+  // Changes the only symbol of a location.
+  template <class Change>
+  void change(LocationId id, Change change) {
+    Symbol symbol = recording.locations[id.index].symbols.front();
+    change(symbol);
+    recording.locations[id.index].symbols = {symbol};
+  }
+
   // Leaf first, like a capture.
   RawStackId stack(std::vector<LocationId> leaf_first, StopReason stop = StopReason::complete) {
     RawStack& made = recording.stacks.emplace_back();
@@ -106,13 +114,36 @@ TEST_CASE("a caller learns which stack each sum became") {
 TEST_CASE("inlined functions are frames of their own, below their caller") {
   Maker m;
   const LocationId place = m.location("outer");
-  std::vector<Symbol>& symbols = m.recording.locations[place.index].symbols;
-  symbols.push_back(
-      {.function = "inner", .file = "b.c", .line = 3, .kind = FrameKind::inlined, .module = "m"});
+  SymbolList& symbols = m.recording.locations[place.index].symbols;
+  symbols = {
+      symbols.front(),
+      {.function = "inner", .file = "b.c", .line = 3, .kind = FrameKind::inlined, .module = "m"}};
   m.add(m.stack({m.location("malloc"), place}), 5);
   const Profile profile = fold(m.recording, {});
   CHECK(lines(profile) == Lines{"redis-server;outer;inner;malloc 5"});
   CHECK(profile.frames[profile.path(profile.touched()[0])[2]].kind == FrameKind::inlined);
+}
+
+TEST_CASE("places can share their symbols; only their code keeps them apart") {
+  Maker m;
+  const LocationId one = m.location("f"), two = m.location("f");
+  m.recording.locations[two.index].symbols = m.recording.locations[one.index].symbols;
+  m.add(m.stack({one}), 5);
+  m.add(m.stack({two}), 7);
+  CHECK(lines(fold(m.recording, {})) == Lines{"redis-server;f 12"});
+  m.recording.code_of = {{}, CodeId{1}, CodeId{2}};
+  CHECK(lines(fold(m.recording, {.code = true})) == Lines{"redis-server;f 5", "redis-server;f 7"});
+}
+
+TEST_CASE("other sums than the recording's own") {
+  Maker m;
+  const RawStackId f = m.stack({m.location("f")}), g = m.stack({m.location("g")});
+  m.add(f, 5);
+  std::vector<StackId> stacks;
+  const std::vector<Aggregate> sums{{g, "", {7, 1}, 1}};
+  const Profile profile = fold(m.recording, sums, {}, &stacks);
+  CHECK(lines(profile) == Lines{"redis-server;g 7"});
+  CHECK(stacks.size() == 1);
 }
 
 TEST_CASE("recursion is kept") {
@@ -125,7 +156,7 @@ TEST_CASE("recursion is kept") {
 TEST_CASE("lines and pids, when asked for") {
   Maker m;
   const LocationId one = m.location("f"), two = m.location("f");
-  m.recording.locations[two.index].symbols[0].line = 8;
+  m.change(two, [](Symbol& symbol) { symbol.line = 8; });
   m.recording.spaces.push_back(m.recording.spaces[1]);
   m.recording.spaces[2].pid = 813;
   m.add(m.stack({one}), 5);
@@ -338,7 +369,7 @@ TEST_CASE("fold: allocators that have a function of one name are told apart by t
   Maker maker;
   const auto in = [&](const std::string& function, const std::string& module) {
     const LocationId id = maker.location(function);
-    maker.recording.locations[id.index].symbols[0].module = module;
+    maker.change(id, [&](Symbol& symbol) { symbol.module = module; });
     return id;
   };
   const LocationId main = maker.location("main");

@@ -26,11 +26,11 @@ TrackId HistoryMaker::track(const std::vector<std::string>& functions) {
   std::vector<LocationId> root_first;
   const auto push = [&](const std::string& name) {
     const size_t slash = name.find('/');
-    Location& location = recording.locations.emplace_back();
-    Symbol& symbol = location.symbols.emplace_back();
-    symbol.function = slash == std::string::npos ? name : name.substr(slash + 1);
-    symbol.module =
-        slash == std::string::npos ? "/usr/bin/server" : "/usr/lib/" + name.substr(0, slash);
+    recording.locations.emplace_back().symbols = {
+        {.function = slash == std::string::npos ? name : name.substr(slash + 1),
+         .file = {},
+         .module =
+             slash == std::string::npos ? "/usr/bin/server" : "/usr/lib/" + name.substr(0, slash)}};
     root_first.push_back(LocationId{static_cast<uint32_t>(recording.locations.size() - 1)});
   };
   push("main");

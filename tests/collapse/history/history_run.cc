@@ -203,13 +203,13 @@ void MadeUpRun::name() {
       Location& location = recording.locations.emplace_back();
       location.space = recording.stacks[i].space;
       location.pc = pc;
-      location.symbols = {{.function = function,
-                           .file = "a.cc",
-                           .line = static_cast<uint32_t>(pc.addr % 100),
-                           .start_line = 1,
-                           .kind = FrameKind::user,
-                           .module = "/usr/lib/lib1.so"}};
-      if (pc.addr % 7 == 0) location.symbols.push_back(location.symbols.front());
+      const Symbol symbol{.function = function,
+                          .file = "a.cc",
+                          .line = static_cast<uint32_t>(pc.addr % 100),
+                          .start_line = 1,
+                          .kind = FrameKind::user,
+                          .module = "/usr/lib/lib1.so"};
+      location.symbols = std::vector<Symbol>(pc.addr % 7 == 0 ? 2 : 1, symbol);
       recording.frames[i].push_back(LocationId{id});
     }
   }

@@ -106,7 +106,8 @@ std::vector<Symbol> name(Recording& recording, Pc pc, const SymbolSources& sourc
   recording.stacks.resize(1);
   const RawStackId stack = add_stack(recording, {pc});
   symbolize(recording, sources);
-  return recording.locations[recording.frames[stack.index][0].index].symbols;
+  const SymbolList& symbols = recording.locations[recording.frames[stack.index][0].index].symbols;
+  return {symbols.begin(), symbols.end()};
 }
 
 uint32_t line_of(const std::string& source_path, const std::string& mark) {

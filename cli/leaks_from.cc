@@ -54,20 +54,20 @@ std::vector<Judged> judged(const Ledger& ledger, const VerdictOptions& options, 
 std::vector<ReportedStack> described(const History& history, const std::vector<Judged>& stacks,
                                      size_t most, bool all_frames, Losses& losses) {
   const BlockColumns columns = *block_columns(history.recording.types);
-  Recording chosen = history.recording;
-  chosen.sums.clear();
+  const Recording& recording = history.recording;
+  std::vector<Aggregate> sums;
   for (const Judged& stack : stacks) {
     const Track& track = history.tracks[stack.verdict.track.index];
-    Aggregate& sum = chosen.sums.emplace_back();
+    Aggregate& sum = sums.emplace_back();
     sum.stack = track.stack;
     sum.group = track.group;
-    sum.values.resize(chosen.types.size());
+    sum.values.resize(recording.types.size());
     sum.values[columns.live] = stack.live.bytes;
     sum.values[columns.live_count] = stack.live.blocks;
     sum.events = stack.live.blocks;
   }
   std::vector<StackId> folded;
-  const Profile profile = fold(chosen, {.pid = false, .lines = true}, &folded);
+  const Profile profile = fold(recording, sums, {.pid = false, .lines = true}, &folded);
   losses = profile.losses;
   std::vector<ReportedStack> reported;
   for (size_t i = 0; i < std::min(most, folded.size()); ++i) {
@@ -76,7 +76,7 @@ std::vector<ReportedStack> described(const History& history, const std::vector<J
     stack.amount = stacks[i].live;
     stack.verdict = in_words(stacks[i].verdict);
     stack.judged = stacks[i].verdict;
-    stack.process = process_of(chosen, track.space);
+    stack.process = process_of(recording, track.space);
     if (stacks[i].verdict.ended && !stack.process.empty()) stack.process += ", which has ended";
     stack.frames = frame_lines(profile, folded[i], all_frames);
   }

@@ -12,22 +12,21 @@
 namespace memflame {
 namespace {
 
-// The recording with one sum per track: its last figures, from which fold() counts cut stacks.
-Recording with_last_figures(const History& history) {
-  Recording recording = history.recording;
-  const std::optional<BlockColumns> blocks = block_columns(recording.types);
+// One sum per track: its last figures, from which fold() counts cut stacks.
+std::vector<Aggregate> last_figures(const History& history) {
+  const std::optional<BlockColumns> blocks = block_columns(history.recording.types);
   TrackColumns columns(history);
   for (const Look& look : history.looks)
     for (const Look::Row& row : look.rows) columns.take(row);
-  recording.sums.clear();
+  std::vector<Aggregate> sums;
   for (uint32_t i = 1; i < history.tracks.size(); ++i) {
     const Track& track = history.tracks[i];
     const std::span<const int64_t> values = columns.of(TrackId{i});
     const int64_t events = blocks ? values[blocks->total_count] : 0;
-    recording.sums.push_back(
+    sums.push_back(
         {track.stack, track.group, std::vector<int64_t>(values.begin(), values.end()), events});
   }
-  return recording;
+  return sums;
 }
 
 // The stacks with the largest values of a range.
@@ -91,7 +90,7 @@ class TimelineMaker {
   Timeline run() {
     set_ranges();
     std::vector<StackId> stack_of_sum;
-    profile_ = fold(with_last_figures(history_), {}, &stack_of_sum);
+    profile_ = fold(history_.recording, last_figures(history_), {}, &stack_of_sum);
     stack_of_track_.insert(stack_of_track_.end(), stack_of_sum.begin(), stack_of_sum.end());
     describe();
     add_stacks();
@@ -202,15 +201,13 @@ class TimelineMaker {
     for (LineSampler& sampler : samplers) sampler.put(0, 0);
     for (const Look& look : history_.looks) {
       for (const Look::Row& row : look.rows) {
-        std::vector<int64_t> before;
-        if (row.track.index < history_.tracks.size())
-          before.assign(columns.of(row.track).begin(), columns.of(row.track).end());
-        columns.take(row);
+        const std::span<int64_t> known = columns.of(row);
         for (size_t i = 0; i < types.size(); ++i) {
+          const int64_t before = std::exchange(known[i], row.values[i]);
           if (types[i].unit == Unit::variance) continue;
           add_figure(sums[i], row.values[i]);
           int64_t less = 0;
-          if (__builtin_sub_overflow(int64_t{0}, before[i], &less)) less = INT64_MAX;
+          if (__builtin_sub_overflow(int64_t{0}, before, &less)) less = INT64_MAX;
           add_figure(sums[i], less);
         }
       }

@@ -15,11 +15,10 @@ TrackColumns::TrackColumns(const History& history)
       tracks_(history.tracks.size()),
       values_(columns_ * tracks_, 0) {}
 
-void TrackColumns::take(const Look::Row& row) {
+std::span<int64_t> TrackColumns::of(const Look::Row& row) {
   if (!row.track || row.track.index >= tracks_ || row.values.size() != columns_)
     throw Error("the recording is damaged: a figure belongs to a track that is not in it");
-  std::copy(row.values.begin(), row.values.end(),
-            values_.begin() + static_cast<std::ptrdiff_t>(row.track.index * columns_));
+  return std::span(values_).subspan(row.track.index * columns_, columns_);
 }
 
 StackStep StackSteps::first_step() const {
@@ -32,6 +31,16 @@ void StackSteps::each(const std::function<void(const StackStep&)>& call) const {
   figure_.is_rate() ? each_rate(call) : each_level(call);
 }
 
+// Takes a row, and says what it adds to its stack's figure.
+int64_t StackSteps::growth(TrackColumns& columns, const Look::Row& row) const {
+  const std::span<int64_t> known = columns.of(row);
+  int64_t more = 0;
+  if (__builtin_sub_overflow(figure_.level(row.values), figure_.level(known), &more))
+    throw Error("the recording is damaged: a figure does not fit in 64 bits");
+  std::copy(row.values.begin(), row.values.end(), known.begin());
+  return more;
+}
+
 // A level holds from its look until the next one.
 void StackSteps::each_level(const std::function<void(const StackStep&)>& call) const {
   TrackColumns columns(history_);
@@ -42,12 +51,7 @@ void StackSteps::each_level(const std::function<void(const StackStep&)>& call) c
     step.time.from = step.time.to;
     step.changed_.clear();
     for (const Look::Row& row : look.rows) {
-      const int64_t before =
-          row.track.index < history_.tracks.size() ? figure_.level(columns.of(row.track)) : 0;
-      columns.take(row);
-      int64_t more = 0;
-      if (__builtin_sub_overflow(figure_.level(columns.of(row.track)), before, &more))
-        throw Error("the recording is damaged: a figure does not fit in 64 bits");
+      const int64_t more = growth(columns, row);
       const StackId stack = stack_of_track_[row.track.index];
       add_figure(step.values_[stack.index], more);
       add_figure(step.total, more);
@@ -67,12 +71,7 @@ void StackSteps::each_rate(const std::function<void(const StackStep&)>& call) co
   std::vector<StackId> counted;
   for (const Look& look : history_.looks) {
     for (const Look::Row& row : look.rows) {
-      const int64_t before =
-          row.track.index < history_.tracks.size() ? figure_.level(columns.of(row.track)) : 0;
-      columns.take(row);
-      int64_t grown = 0;
-      if (__builtin_sub_overflow(figure_.level(columns.of(row.track)), before, &grown))
-        throw Error("the recording is damaged: a figure does not fit in 64 bits");
+      const int64_t grown = growth(columns, row);
       const StackId stack = stack_of_track_[row.track.index];
       add_figure(more[stack.index], grown);
       counted.push_back(stack);

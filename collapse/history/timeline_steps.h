@@ -2,6 +2,7 @@
 // The parts of timeline_of(): figures from look to look, and lines made from them.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <span>
@@ -14,13 +15,16 @@ namespace memflame {
 
 double look_seconds(const Look& look);
 
-// The columns of all tracks, from look to look. Throws Error if a look refers to a track that the
-// history does not have.
+// The columns of all tracks, from look to look.
 class TrackColumns {
  public:
   explicit TrackColumns(const History& history);
 
-  void take(const Look::Row& row);
+  // The figures of a row's track before it. Throws Error if the history does not have that track.
+  std::span<int64_t> of(const Look::Row& row);
+  void take(const Look::Row& row) {
+    std::copy(row.values.begin(), row.values.end(), of(row).begin());
+  }
   std::span<const int64_t> of(TrackId track) const {
     return std::span(values_).subspan(track.index * columns_, columns_);
   }
@@ -65,6 +69,7 @@ class StackSteps {
   void each_level(const std::function<void(const StackStep&)>& call) const;
   void each_rate(const std::function<void(const StackStep&)>& call) const;
   StackStep first_step() const;
+  int64_t growth(TrackColumns& columns, const Look::Row& row) const;
 
   const History& history_;
   const TimelineFigure& figure_;

@@ -10,6 +10,7 @@
 #include "collapse/history/chunks.h"
 #include "collapse/history/look_codec.h"
 #include "collapse/history/name_codec.h"
+#include "collapse/history/read_ahead.h"
 #include "collapse/history/run_codec.h"
 #include "collapse/history/table_codec.h"
 #include "collapse/history/thin.h"
@@ -28,6 +29,7 @@ class HistoryReader {
  public:
   HistoryReader(Source& source, RecordingState& state, const HistoryReadLimits& limits)
       : source_(source),
+        file_(source),
         state_(state),
         limits_(limits),
         texts_(budget_),
@@ -35,8 +37,7 @@ class HistoryReader {
         names_(history_.recording, texts_, budget_) {}
 
   History run() {
-    std::string magic(recording_magic.size(), '\0');
-    if (source_.read(magic.data(), magic.size()) != magic.size() || magic != recording_magic)
+    if (file_.next(recording_magic.size()) != recording_magic)
       source_.fail("it is not a recording of memflame");
     while (!ended_ && take_chunk()) {
     }
@@ -47,28 +48,27 @@ class HistoryReader {
  private:
   // False at the end of the file.
   bool take_chunk() {
-    std::string head_bytes(ChunkHead::size, '\0');
-    const size_t got = source_.read(head_bytes.data(), head_bytes.size());
+    const std::string_view head_bytes = file_.next(ChunkHead::size);
+    const size_t got = head_bytes.size();
     if (got == 0) return false;
-    if (got < head_bytes.size()) return cut(got);
+    if (got < ChunkHead::size) return cut(got);
     const std::optional<ChunkHead> head = ChunkHead::read(head_bytes);
     if (!head || head->number != static_cast<uint16_t>(chunks_)) {
       damage_ = head ? "a chunk before it is missing" : "its head cannot be";
       return false;
     }
-    stored_.resize(head->stored_bytes);
-    const size_t stored = source_.read(stored_.data(), stored_.size());
-    if (stored < stored_.size()) return cut(got + stored);
-    budget_.allow(got + stored);
+    const std::string_view stored = file_.next(head->stored_bytes);
+    if (stored.size() < head->stored_bytes) return cut(got + stored.size());
+    budget_.allow(got + stored.size());
     if (!are_names_reached_ && is_behind_figures(*head)) reach_names();
     ++chunks_;
     try {
-      take(*head);
+      take(*head, stored);
     } catch (const DamagedChunk& error) {
       damage_ = error.what();
       return false;
     }
-    place_ += got + stored;
+    place_ += got + stored.size();
     return true;
   }
 
@@ -95,14 +95,14 @@ class HistoryReader {
     return false;
   }
 
-  void take(const ChunkHead& head) {
+  void take(const ChunkHead& head, std::string_view stored) {
     if (!head.is_known()) {
       ++unknown_;
       return;
     }
     if (head.version > ChunkHead::newest_version)
       source_.fail("it was written by a later version of memflame: use that one to read it");
-    const std::string_view content = unpacker_.unpack(head, stored_);
+    const std::string_view content = unpacker_.unpack(head, stored);
     ByteReader in(content);
     const auto kind = static_cast<ChunkKind>(head.kind);
     if (kind == ChunkKind::run) return take_head(in);
@@ -247,7 +247,8 @@ class HistoryReader {
            " of its surveys of live blocks were left out");
   }
 
-  Source& source_;
+  Source& source_;  // for messages
+  ReadAhead file_;
   RecordingState& state_;
   HistoryReadLimits limits_;
   History history_;
@@ -257,7 +258,6 @@ class HistoryReader {
   NameReader names_;
   ChunkUnpacker unpacker_;
   std::optional<LookDecoder> looks_;  // once the columns are known
-  std::string stored_;
   uint64_t chunks_ = 0, unknown_ = 0, place_ = recording_magic.size();
   uint64_t look_bytes_ = 0, survey_bytes_ = 0, dropped_looks_ = 0, dropped_surveys_ = 0;
   size_t cut_bytes_ = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "cli/recorder.h"
 
+#include <algorithm>
 #include <chrono>
 #include <iostream>
 #include <utility>
@@ -118,7 +119,7 @@ bool Recorder::wants_results(Recording& recording) {
   now.tracks = axis_.tables().tracks;
   now.gauges = axis_.tables().gauges;
   now.looks.push_back(std::move(last_));
-  Recording recorded = recording_at(std::move(now), {});
+  Recording recorded = take_recording_at(now, {});
   recorded.meta = std::move(recording.meta);
   recorded.losses = recording.losses;
   recorded.modules = std::move(recording.modules);

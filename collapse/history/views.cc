@@ -333,10 +333,11 @@ Recording recording_at(const History& history, const HistoryRange& range) {
   return with(history.recording, std::move(result));
 }
 
-Recording recording_at(History&& history, const HistoryRange& range) {
+Recording take_recording_at(History& history, const HistoryRange& range) {
   View::Result result = View(history, range).run();
-  history.looks.clear();
-  return with(std::move(history.recording), std::move(result));
+  Recording recording = std::exchange(history.recording, {});
+  history.recording.types = recording.types;
+  return with(std::move(recording), std::move(result));
 }
 
 }  // namespace memflame

@@ -32,7 +32,8 @@ struct HistoryRange {
 // The looks at or before the given times are taken; without a time, the last look, or the begin.
 // Throws Error if there is no such look, or if the run's probe has no such figures.
 Recording recording_at(const History& history, const HistoryRange& range);
-// The same without a copy of the tables.
-Recording recording_at(History&& history, const HistoryRange& range);
+// The same without a copy of the tables, which the history loses. It keeps its looks, tracks and
+// columns.
+Recording take_recording_at(History& history, const HistoryRange& range);
 
 }  // namespace memflame

@@ -102,9 +102,7 @@ void Ledger::add_survey(const Look& look, std::span<const SpaceId> ended) {
     TrackRecord& record = records_[i];
     const auto first = cell;
     while (cell != look.cells.end() && cell->track.index == i) ++cell;
-    if (!record.exists) continue;
-    record.rename(stretches_.renamed());
-    if (record.ended_ns) continue;
+    if (!record.exists || record.ended_ns) continue;
     survey_track(record, std::span(first, cell), is_ending(record, ended));
   }
   if (cell != look.cells.end()) throw Error("the cells of a survey are not in the order of tracks");
@@ -113,7 +111,7 @@ void Ledger::add_survey(const Look& look, std::span<const SpaceId> ended) {
 Births& Ledger::births_of(TrackRecord& record, uint32_t stretch) const {
   const bool is_last = stretch == stretches_.last();
   Births like;
-  like.stretch = stretch;
+  like.stretch_ns = stretches_.begins()[stretch];
   like.to_ns = is_last ? stretches_.end_ns() : stretches_.begins()[stretch + 1];
   like.from_ns = std::min(std::max(stretches_.begins()[stretch], record.first_ns), like.to_ns);
   return record.births_of(like);
@@ -123,16 +121,18 @@ void Ledger::survey_track(TrackRecord& record, std::span<const Look::Cell> cells
   const int64_t born_bytes = std::max<int64_t>(record.total_bytes - record.surveyed_bytes, 0);
   const int64_t born = std::max<int64_t>(record.total_blocks - record.surveyed_blocks, 0);
   if (born == 0 && cells.empty() && record.births.empty()) return;
-  struct Alive {
-    int64_t bytes = 0, blocks = 0;
-    uint64_t samples = 0;
-  };
+  record.surveyed_bytes = record.total_bytes;
+  record.surveyed_blocks = record.total_blocks;
+  // Nothing that the births hold can change.
+  if (born == 0 && cells.empty() && !record.has_live_births) return;
+  record.join(stretches_.begins());
+  record.has_live_births = true;
   int64_t counted = 0;
-  std::vector<Alive> alive(stretches_.begins().size());
+  alive_.assign(stretches_.begins().size(), {});
   for (const Look::Cell& cell : cells) {
     if (cell.stretch >= stretches_.surveyed())
       throw Error("a cell of a survey is in none of its stretches");
-    Alive& sum = alive[stretches_.place_of(cell.stretch)];
+    Alive& sum = alive_[stretches_.place_of(cell.stretch)];
     sum.bytes += std::max<int64_t>(cell.bytes, 0);
     sum.blocks += std::max<int64_t>(cell.blocks, 0);
     sum.samples += cell.samples;
@@ -146,18 +146,18 @@ void Ledger::survey_track(TrackRecord& record, std::span<const Look::Cell> cells
     youngest.live_bytes += born_bytes;
     youngest.live_blocks += born;
   }
-  record.surveyed_bytes = record.total_bytes;
-  record.surveyed_blocks = record.total_blocks;
   // The table may have lost the process before the survey; settle() does the rest.
   if (is_ending && counted < record.live_blocks) return;
   const double now_s = seconds_between(0, now_ns_);
+  record.has_live_births = !cells.empty();
   for (Births& births : record.births) {
-    const Alive& now = alive[births.stretch];
+    const uint32_t stretch = stretches_.place_at(births.stretch_ns);
+    const Alive& now = alive_[stretch];
     int64_t gone = births.live_blocks - now.blocks;
     // A look reads the sums first, then the table, while the program runs. So a block of the table
     // may be missing in the sums, and be counted as born after it. The sums know how many died.
-    if (births.stretch == stretches_.last())
-      gone = std::min(gone, record.total_blocks - record.live_blocks - record.ended_lives());
+    if (stretch == stretches_.last())
+      gone = std::min(gone, record.total_blocks - record.live_blocks - record.ended_lives);
     record.add_lives(seconds_between(births.from_ns, now_ns_), gone, now_s);
     births.live_bytes = now.bytes;
     births.live_blocks = now.blocks;
@@ -195,6 +195,12 @@ void Ledger::end(uint64_t time_ns) {
   is_over_ = true;
 }
 
+TrackRecord Ledger::joined(TrackId track) const {
+  TrackRecord record = records_[track.index];
+  record.join(stretches_.begins());
+  return record;
+}
+
 std::optional<Verdict> Ledger::judged(const TrackRecord& record,
                                       const VerdictOptions& options) const {
   return judge(record, {stretches_.begins(), stretches_.end_ns(), bins_, now_ns_, is_over_},
@@ -203,7 +209,7 @@ std::optional<Verdict> Ledger::judged(const TrackRecord& record,
 
 std::optional<Verdict> Ledger::verdict(TrackId track, const VerdictOptions& options) const {
   if (track.index >= records_.size() || !records_[track.index].exists) return std::nullopt;
-  std::optional<Verdict> verdict = judged(records_[track.index], options);
+  std::optional<Verdict> verdict = judged(joined(track), options);
   if (verdict) verdict->track = track;
   return verdict;
 }
@@ -211,11 +217,10 @@ std::optional<Verdict> Ledger::verdict(TrackId track, const VerdictOptions& opti
 std::optional<Verdict> Ledger::verdict(std::span<const TrackId> tracks,
                                        const VerdictOptions& options) const {
   if (tracks.size() == 1) return verdict(tracks[0], options);
-  std::vector<const TrackRecord*> living, ended;
+  std::vector<TrackRecord> living, ended;
   for (const TrackId track : tracks) {
     if (track.index >= records_.size() || !records_[track.index].exists) continue;
-    const TrackRecord& record = records_[track.index];
-    (record.ended_ns ? ended : living).push_back(&record);
+    (records_[track.index].ended_ns ? ended : living).push_back(joined(track));
   }
   std::optional<Verdict> verdict, left;
   if (!living.empty()) verdict = judged(sum_of(living), options);

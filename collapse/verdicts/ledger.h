@@ -43,6 +43,11 @@ class Ledger {
   }
 
  private:
+  // What lives of one track and stretch, by a survey.
+  struct Alive {
+    int64_t bytes = 0, blocks = 0;
+    uint64_t samples = 0;
+  };
   void start_bin(uint64_t time_ns);
   void end_space(SpaceId space);
   void add_row(const Look::Row& row, uint64_t time_ns);
@@ -50,6 +55,7 @@ class Ledger {
   void survey_track(TrackRecord& record, std::span<const Look::Cell> cells, bool is_ending);
   Births& births_of(TrackRecord& record, uint32_t stretch) const;
   void settle(TrackRecord& record, uint64_t time_ns) const;
+  TrackRecord joined(TrackId track) const;  // with the stretches of the latest survey
   std::optional<Verdict> judged(const TrackRecord& record, const VerdictOptions& options) const;
 
   BlockColumns columns_;
@@ -59,6 +65,7 @@ class Ledger {
   // must not cost a walk over all records each.
   std::map<SpaceId, std::vector<uint32_t>> tracks_of_;
   Stretches stretches_;
+  std::vector<Alive> alive_;    // by stretch, of the track that is being surveyed
   std::vector<uint64_t> bins_;  // the end of each bin of the points
   uint64_t looks_ = 0, looks_per_bin_ = 1;
   uint64_t now_ns_ = 0;

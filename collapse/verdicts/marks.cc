@@ -128,14 +128,15 @@ size_t bring_drawn_forward(std::vector<Judged>& stacks) {
 
 }  // namespace
 
-std::optional<JudgedRun> judged_run(const History& history, const HistoryRange& range) {
+std::optional<JudgedRun> judged_run(const History& history, const std::vector<RawStack>& stacks,
+                                    const HistoryRange& range) {
   const std::vector<Look>& looks = history.looks;
   const auto is_survey = [](const Look& look) { return look.is_survey(); };
   if (!block_columns(history.recording.types) ||
       std::none_of(looks.begin(), looks.end(), is_survey))
     return std::nullopt;
   const uint64_t until_ns = range.at_ns.value_or(range.until_ns.value_or(UINT64_MAX));
-  return JudgedRun{ledger_of(history, until_ns), history.tracks, history.recording.stacks};
+  return JudgedRun{ledger_of(history, until_ns), history.tracks, stacks};
 }
 
 std::vector<StackMark> marks_of(const JudgedRun& run, const Recording& recording,

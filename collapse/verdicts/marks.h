@@ -22,9 +22,10 @@ struct JudgedRun {
   std::vector<RawStack> stacks;
 };
 
-// Judges a history as of the end of the time that is looked at. None if it does not say when blocks
-// were allocated.
-std::optional<JudgedRun> judged_run(const History& history, const HistoryRange& range);
+// Judges a history as of the end of the time that is looked at, by its looks, tracks and columns.
+// `stacks` are those of its recording. None if it does not say when blocks were allocated.
+std::optional<JudgedRun> judged_run(const History& history, const std::vector<RawStack>& stacks,
+                                    const HistoryRange& range);
 
 // `profile` is fold()ed from `recording`, and `stack_of_sum` is what fold() says of its sums. The
 // recording may number its stacks in its own way, but not its spaces. At most max_marks, of stacks

@@ -6,15 +6,11 @@
 #include "core/error.h"
 
 namespace memflame {
-namespace {
 
-// The place of the stretch that a time is in.
-uint32_t place_at(std::span<const uint64_t> begins, uint64_t time_ns) {
-  const auto after = std::upper_bound(begins.begin(), begins.end(), time_ns);
-  return static_cast<uint32_t>(std::max<std::ptrdiff_t>(after - begins.begin() - 1, 0));
+uint32_t Stretches::place_at(uint64_t time_ns) const {
+  const auto after = std::upper_bound(begins_.begin(), begins_.end(), time_ns);
+  return static_cast<uint32_t>(std::max<std::ptrdiff_t>(after - begins_.begin() - 1, 0));
 }
-
-}  // namespace
 
 void Stretches::survey(std::span<const uint64_t> begins, uint64_t time_ns) {
   if (begins.empty() || !std::is_sorted(begins.begin(), begins.end()) || begins.back() > time_ns ||
@@ -29,10 +25,8 @@ void Stretches::survey(std::span<const uint64_t> begins, uint64_t time_ns) {
       begins_.push_back(begin);
   end_ns_ = time_ns;
   join_until_few();
-  renamed_.clear();
-  for (const uint64_t begin : before) renamed_.push_back(place_at(begins_, begin));
   places_.clear();
-  for (const uint64_t begin : begins) places_.push_back(place_at(begins_, begin));
+  for (const uint64_t begin : begins) places_.push_back(place_at(begin));
 }
 
 void Stretches::join_until_few() {

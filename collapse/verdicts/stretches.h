@@ -16,12 +16,11 @@ class Stretches {
  public:
   static constexpr size_t most = 64;
 
-  // Takes the stretches of a survey at `time_ns`. renamed() then tells the new place of each old
-  // one, place_of() that of each of the survey's. Throws Error if they are not in the order of
-  // time.
+  // Takes the stretches of a survey at `time_ns`. place_of() then tells the place of each of
+  // them. Throws Error if they are not in the order of time.
   void survey(std::span<const uint64_t> begins, uint64_t time_ns);
 
-  std::span<const uint32_t> renamed() const { return renamed_; }
+  uint32_t place_at(uint64_t time_ns) const;  // of the stretch that a time is in
   uint32_t place_of(size_t surveyed) const { return places_[surveyed]; }
   size_t surveyed() const { return places_.size(); }
 
@@ -33,7 +32,7 @@ class Stretches {
   void join_until_few();
 
   std::vector<uint64_t> begins_;
-  std::vector<uint32_t> renamed_, places_;
+  std::vector<uint32_t> places_;
   uint64_t end_ns_ = 0;
 };
 

@@ -63,11 +63,12 @@ std::vector<LivePoint> sum_of(const std::vector<LivePoint>& a, const std::vector
 }  // namespace
 
 Births& TrackRecord::births_of(const Births& like) {
-  auto at = std::lower_bound(births.begin(), births.end(), like.stretch,
-                             [](const Births& one, uint32_t place) { return one.stretch < place; });
-  if (at == births.end() || at->stretch != like.stretch) {
+  auto at = std::lower_bound(
+      births.begin(), births.end(), like.stretch_ns,
+      [](const Births& one, uint64_t begin_ns) { return one.stretch_ns < begin_ns; });
+  if (at == births.end() || at->stretch_ns != like.stretch_ns) {
     at = births.insert(at, Births{});
-    at->stretch = like.stretch;
+    at->stretch_ns = like.stretch_ns;
     at->from_ns = like.from_ns;
     at->to_ns = like.to_ns;
   }
@@ -79,12 +80,7 @@ void TrackRecord::add_lives(double length_s, int64_t blocks, double now_s) {
   const Lives one{length_of(length_s), blocks, static_cast<float>(length_s),
                   static_cast<float>(now_s)};
   add(lives_of(lives, one), one);
-}
-
-int64_t TrackRecord::ended_lives() const {
-  int64_t sum = 0;
-  for (const Lives& one : lives) sum += one.blocks;
-  return sum;
+  ended_lives += blocks;
 }
 
 void TrackRecord::set_live(uint32_t bin) {
@@ -105,38 +101,40 @@ void TrackRecord::halve_bins() {
   points.resize(kept);
 }
 
-void TrackRecord::rename(std::span<const uint32_t> stretches) {
-  size_t kept = 0;
-  for (Births one : births) {
-    one.stretch = stretches[one.stretch];
-    if (kept != 0 && births[kept - 1].stretch == one.stretch)
-      add(births[kept - 1], one);
-    else
-      births[kept++] = one;
+void TrackRecord::join(std::span<const uint64_t> begins) {
+  size_t kept = 0, place = 0;
+  for (size_t i = 0; i < births.size(); ++i) {
+    while (place + 1 < begins.size() && begins[place + 1] <= births[i].stretch_ns) ++place;
+    births[i].stretch_ns = begins[place];
+    if (kept != 0 && births[kept - 1].stretch_ns == begins[place])
+      add(births[kept - 1], births[i]);
+    else if (kept++ != i)
+      births[kept - 1] = births[i];
   }
   births.resize(kept);
 }
 
-TrackRecord sum_of(std::span<const TrackRecord* const> records) {
+TrackRecord sum_of(std::span<const TrackRecord> records) {
   TrackRecord sum;
   bool all_ended = true;
   uint64_t ended_ns = 0;
-  for (const TrackRecord* record : records) {
-    sum.first_ns = sum.exists ? std::min(sum.first_ns, record->first_ns) : record->first_ns;
+  for (const TrackRecord& record : records) {
+    sum.first_ns = sum.exists ? std::min(sum.first_ns, record.first_ns) : record.first_ns;
     sum.exists = true;
-    sum.live_bytes += record->live_bytes;
-    sum.live_blocks += record->live_blocks;
-    sum.total_bytes += record->total_bytes;
-    sum.total_blocks += record->total_blocks;
-    if (record->maximum_bytes > sum.maximum_bytes) {
-      sum.maximum_bytes = record->maximum_bytes;
-      sum.maximum_ns = record->maximum_ns;
+    sum.live_bytes += record.live_bytes;
+    sum.live_blocks += record.live_blocks;
+    sum.total_bytes += record.total_bytes;
+    sum.total_blocks += record.total_blocks;
+    if (record.maximum_bytes > sum.maximum_bytes) {
+      sum.maximum_bytes = record.maximum_bytes;
+      sum.maximum_ns = record.maximum_ns;
     }
-    if (record->ended_ns) ended_ns = std::max(ended_ns, *record->ended_ns);
-    all_ended = all_ended && record->ended_ns;
-    for (const Births& births : record->births) add(sum.births_of(births), births);
-    for (const Lives& lives : record->lives) add(lives_of(sum.lives, lives), lives);
-    sum.points = sum_of(sum.points, record->points);
+    if (record.ended_ns) ended_ns = std::max(ended_ns, *record.ended_ns);
+    all_ended = all_ended && record.ended_ns;
+    for (const Births& births : record.births) add(sum.births_of(births), births);
+    for (const Lives& lives : record.lives) add(lives_of(sum.lives, lives), lives);
+    sum.ended_lives += record.ended_lives;
+    sum.points = sum_of(sum.points, record.points);
   }
   if (all_ended && sum.exists) sum.ended_ns = ended_ns;
   return sum;

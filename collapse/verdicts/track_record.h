@@ -15,7 +15,7 @@
 namespace memflame {
 
 struct Births {
-  uint32_t stretch = 0;
+  uint64_t stretch_ns = 0;  // when their stretch begins
   // When the live ones were born. Narrower than the stretch if one joined another without any.
   uint64_t from_ns = 0, to_ns = 0;
   int64_t bytes = 0, blocks = 0;  // allocated in that stretch
@@ -49,20 +49,22 @@ struct TrackRecord {
   uint64_t first_ns = 0;             // its first block was born after this time
   int64_t maximum_bytes = 0;
   uint64_t maximum_ns = 0;
-  std::vector<Births> births;     // by stretch
+  std::vector<Births> births;     // by stretch; some of these may have become one since
+  bool has_live_births = false;   // false: the latest survey found none alive
   std::vector<Lives> lives;       // by length
+  int64_t ended_lives = 0;        // their sum
   std::vector<LivePoint> points;  // by bin
 
   // The births of a stretch; if it has none, makes some that have the times of `like`.
   Births& births_of(const Births& like);
   void add_lives(double length_s, int64_t blocks, double now_s);
-  int64_t ended_lives() const;
   void set_live(uint32_t bin);  // a point with the latest figures
   void halve_bins();            // bins 2 i and 2 i + 1 become bin i
-  void rename(std::span<const uint32_t> stretches);
+  // Joins the births of stretches that have become one. The stretches begin at these times.
+  void join(std::span<const uint64_t> begins);
 };
 
 // The sum of several, as if their stacks were one. The sum has ended if all have.
-TrackRecord sum_of(std::span<const TrackRecord* const> records);
+TrackRecord sum_of(std::span<const TrackRecord> records);
 
 }  // namespace memflame

@@ -2,6 +2,7 @@
 // Recordings of memflame: the figures of one instant or stretch of time, as ReadOptions::history
 // says. The file's own names are used; if the run was not finished, its addresses are named with
 // the files of this machine.
+#include <future>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,24 +37,27 @@ Profile read_recording(Source& source, const ReadOptions& options) {
     source.fail(history.recording.meta.notes.empty() ? "it was not finished"
                                                      : history.recording.meta.notes.front());
   Recording recording;
-  std::optional<JudgedRun> judged;
-  if (options.verdicts) judged = judged_run(history, options.history);
   try {
-    recording = recording_at(std::move(history), options.history);
+    recording = take_recording_at(history, options.history);
   } catch (const Error& error) {
     throw Error(source.name() + ": " + error.what(), error.exit_code);
   }
   name_recording(recording, state, sources_of(options));
-  if (!options.comm) {
+  if (!options.comm)
     for (RawStack& stack : recording.stacks) stack.space = {};
-    if (judged)
-      for (RawStack& stack : judged->stacks) stack.space = {};
-  }
+  // Verdicts take as long as everything else, so a thread of their own makes them.
+  std::future<std::optional<JudgedRun>> verdicts;
+  if (options.verdicts)
+    verdicts = std::async(std::launch::async, [&history, &recording, &options] {
+      return judged_run(history, recording.stacks, options.history);
+    });
   std::vector<StackId> stacks;
   Profile profile =
       fold(recording,
            {.pid = options.pid, .lines = options.lines, .code = options.code, .only_values = true},
            &stacks);
+  if (!options.verdicts) return profile;
+  const std::optional<JudgedRun> judged = verdicts.get();
   if (judged) profile.marks = marks_of(*judged, recording, profile, stacks);
   return profile;
 }

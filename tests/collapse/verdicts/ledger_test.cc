@@ -129,6 +129,29 @@ TEST_CASE("a stack that appears late is watched from then on") {
   CHECK(ledger.verdicts({}).front().track == second);
 }
 
+TEST_CASE("stretches that became one since a stack was looked at: at once as one after another") {
+  TrackRecord record;
+  for (uint64_t begin = 0; begin < 50; begin += 10) {
+    Births& births = record.births_of({.stretch_ns = begin, .from_ns = begin, .to_ns = begin + 10});
+    births.blocks = static_cast<int64_t>(begin + 1);
+    births.live_blocks = begin == 20 ? 3 : 0;
+  }
+  TrackRecord slow = record;
+  const std::vector<std::vector<uint64_t>> surveys{
+      {0, 20, 30, 40}, {0, 20, 40, 50}, {0, 40, 50, 60}};
+  for (const std::vector<uint64_t>& begins : surveys) slow.join(begins);
+  record.join(surveys.back());
+  for (const TrackRecord& one : {record, slow}) {
+    REQUIRE(one.births.size() == 2);
+    CHECK(one.births[0].blocks == 1 + 11 + 21 + 31);
+    CHECK(one.births[0].live_blocks == 3);
+    CHECK(one.births[0].from_ns == 20);  // the dead ones do not widen it
+    CHECK(one.births[0].to_ns == 30);
+    CHECK(one.births[1].stretch_ns == 40);
+    CHECK(one.births[1].blocks == 41);
+  }
+}
+
 TEST_CASE("blocks that are counted a moment late change nothing") {
   Simulation simulation(4);
   simulation.add_track();

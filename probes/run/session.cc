@@ -175,6 +175,7 @@ void Session::arm() {
 void Session::disarm() {
   first().loaded.object.arm(false);
   armed_ = false;
+  disarmed_ns_ = monotonic_ns();
   for (const auto& probe : probes_) probe->accounting->disarmed();
   processes_.os().read_ends();
 }
@@ -230,6 +231,7 @@ void Session::meet(std::span<const std::byte> data) {
   bpf::space_record record{};
   if (type != bpf::record_space || data.size() < sizeof(record)) return;
   std::memcpy(&record, data.data(), sizeof(record));
+  if (is_after_end(record)) return;
   for (const auto& probe : probes_) probe->accounting->on_process(record);
   if (!begins(record.reason)) return;
   processes_.begin(record);
@@ -275,7 +277,14 @@ bool Session::wants_end() const {
                      [](const auto& probe) { return probe->accounting->wants_end(); });
 }
 
+// Nothing is counted after the end, so what begins or ends then is not part of the run: its figures
+// of the OS would have no counterpart. The programs follow processes until they are detached.
+bool Session::is_after_end(const bpf::space_record& record) const {
+  return disarmed_ns_ != 0 && record.time > disarmed_ns_;
+}
+
 void Session::on_space(const bpf::space_record& record) {
+  if (is_after_end(record)) return;
   const SpaceId id{record.space};
   if (record.reason == bpf::space_borrow || record.reason == bpf::space_return) return;
   if (record.reason == bpf::space_unmapped)

@@ -73,6 +73,7 @@ class Session : public LiveRun {
   void on_record(std::span<const std::byte> record);
   void on_call(const RunningProbe& probe, const bpf::call_record& record);
   void on_space(const bpf::space_record& record);
+  bool is_after_end(const bpf::space_record& record) const;
   void look_at_mappings();
   RunningProbe& first() { return *probes_.front(); }
   const RunningProbe& first() const { return *probes_.front(); }
@@ -92,6 +93,7 @@ class Session : public LiveRun {
   std::optional<Looks> looks_;  // made by the first look
   uint64_t looked_at_mappings_ns_ = 0;
   uint64_t armed_ns_ = 0;
+  uint64_t disarmed_ns_ = 0;  // 0: counting has not ended
   uint64_t late_attaches_ = 0;
   bool armed_ = false;
 };

@@ -173,13 +173,13 @@ class Profile:
 
 
 class Memflame:
-    """memflame running beside a target. `ready` is what --ready-fd is for."""
+    """memflame running beside a target. Its output is in `folder`. `wait`: until it counts (--ready-fd)."""
 
     counter = 0
 
-    def __init__(self, probe, *arguments, output="json", wait=True, **options):
+    def __init__(self, probe, *arguments, output="json", folder=scratch, wait=True, **options):
         Memflame.counter += 1
-        self.output = path(f"{Memflame.counter}.{output}")
+        self.output = os.path.join(folder, f"{Memflame.counter}.{output}")
         self.summary_file = path(f"{Memflame.counter}.summary")
         ready, write_end = os.pipe()
         if (probe == "alloc" and any(_programs.get(word) in FORKING for word in arguments)

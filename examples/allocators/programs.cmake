@@ -38,11 +38,16 @@ target_link_libraries(late_plugin PRIVATE memflame_example)
 add_dependencies(alloc_late late_plugin bump_je)
 
 # One program for all allocators: allocator_matrix_<allocator>_<way of linking>, and the same of the
-# program whose operator new throws. tests/e2e/allocator_matrix.py knows which there must be.
+# program whose operator new throws. tests/e2e/allocator_matrix.py knows which there must be. The variants differ
+# in linking alone, so each source is compiled once.
+add_library(allocator_matrix OBJECT allocators/matrix.cc)
+target_link_libraries(allocator_matrix PRIVATE memflame_truth)
+target_compile_options(allocator_matrix PRIVATE -fsized-deallocation)  # clang's checks
+add_library(throwing_new OBJECT allocators/throwing_new.cc)
+target_link_libraries(throwing_new PRIVATE memflame_example)
 function(memflame_matrix_program variant)
-  memflame_example_program(allocator_matrix_${variant} allocators/matrix.cc LIBS memflame_truth ${ARGN})
-  target_compile_options(allocator_matrix_${variant} PRIVATE -fsized-deallocation)  # clang's checks
-  memflame_example_program(throwing_new_${variant} allocators/throwing_new.cc LIBS ${ARGN})
+  memflame_example_program(allocator_matrix_${variant} $<TARGET_OBJECTS:allocator_matrix> LIBS memflame_truth ${ARGN})
+  memflame_example_program(throwing_new_${variant} $<TARGET_OBJECTS:throwing_new> LIBS ${ARGN})
 endfunction()
 memflame_matrix_program(glibc_dynamic)
 memflame_matrix_program(glibc_static -static)

@@ -35,22 +35,59 @@ void add_broods(Evidence& evidence, const TrackRecord& record) {
     evidence.weight = std::max(1.0, evidence.live / evidence.live_samples);
 }
 
-// Where the live bytes have been within a band around their latest value since. The band is a
-// twentieth, or four times what sampling scatters.
-double flat_since(const Evidence& evidence) {
+// The end of the slice after which all others stay within a band around the level; `now` if the
+// last one does not.
+double within_band_since(const Evidence& evidence, double level, double band, size_t from) {
+  const std::span<const int64_t> slices = evidence.slices;
+  size_t i = slices.size();
+  while (i > from && std::fabs(static_cast<double>(slices[i - 1]) - level) <= band) --i;
+  return i == slices.size() ? evidence.now : evidence.slice_ends[i];
+}
+
+// Without sampling: where the live bytes have been within a twentieth of their latest value since.
+double exactly_flat_since(const Evidence& evidence) {
   const size_t n = evidence.slices.size();
-  if (n == 0) return evidence.now;
   double level = 0;
   const size_t last = std::max<size_t>(1, n / 8);
   for (size_t i = n - last; i < n; ++i) level += static_cast<double>(evidence.slices[i]);
   level /= static_cast<double>(last);
-  const double scatter = evidence.weight > 1.01 && evidence.live_samples > 0
-                             ? 4 / std::sqrt(evidence.live_samples)
-                             : 0;
-  const double band = level * std::max(0.05, std::min(scatter, 0.5));
-  size_t i = n;
-  while (i > 0 && std::fabs(static_cast<double>(evidence.slices[i - 1]) - level) <= band) --i;
-  return i == n ? evidence.now : evidence.slice_ends[i];
+  return within_band_since(evidence, level, level * 0.05, 0);
+}
+
+// With sampling: the bend of the line that rises from 0 and stays level from then on, by least
+// squares. One value of samples scatters too much to say where that is.
+double bent_flat_since(const Evidence& evidence) {
+  const std::span<const int64_t> slices = evidence.slices;
+  double after = 0;  // the sum of the values from the bend on
+  for (const int64_t value : slices) after += static_cast<double>(value);
+  double products = 0, squares = 0;  // of the times before the bend
+  double best = 0, level = 0;
+  size_t bend = 0;
+  for (size_t i = 0; i < slices.size(); ++i) {
+    const double rise_s = std::max(evidence.slice_ends[i] - evidence.first, 1e-9);
+    const double product = products / rise_s + after;
+    const double square = squares / (rise_s * rise_s) + static_cast<double>(slices.size() - i);
+    if (product * product / square > best) {
+      best = product * product / square;
+      level = product / square;
+      bend = i;
+    }
+    const auto value = static_cast<double>(slices[i]);
+    after -= value;
+    products += rise_s * value;
+    squares += rise_s * rise_s;
+  }
+  double bytes = 0;
+  for (const Brood& brood : evidence.broods) bytes += brood.live_bytes;
+  if (bytes <= 0 || level <= 0) return evidence.now;
+  // The variance of a number of samples is the number.
+  const double samples = level * evidence.live_samples / bytes;
+  return within_band_since(evidence, level, 4 * level / std::sqrt(samples), bend);
+}
+
+double flat_since(const Evidence& evidence) {
+  if (evidence.slices.empty()) return evidence.now;
+  return evidence.weight > 1.01 ? bent_flat_since(evidence) : exactly_flat_since(evidence);
 }
 
 void add_slices(Evidence& evidence, const TrackRecord& record, const RunClock& clock,
@@ -78,11 +115,13 @@ void add_slices(Evidence& evidence, const TrackRecord& record, const RunClock& c
   evidence.flat_since = flat_since(evidence);
 }
 
-void add_lives(Evidence& evidence, const TrackRecord& record, const VerdictOptions& options) {
-  double all = 0, before = 0, young = 0;
+void add_lives(Evidence& evidence, const TrackRecord& record, const RunClock& clock,
+               const VerdictOptions& options) {
+  double all = 0, before = 0;
   for (const Lives& lives : record.lives) all += static_cast<double>(lives.blocks);
   for (const Lives& lives : record.lives) {
     if (before >= 0.99 * all) break;
+    if (before < 0.5 * all) evidence.median_life_s = static_cast<double>(lives.longest_s);
     before += static_cast<double>(lives.blocks);
     evidence.longest_life_s = static_cast<double>(lives.longest_s);
   }
@@ -90,12 +129,17 @@ void add_lives(Evidence& evidence, const TrackRecord& record, const VerdictOptio
   double last_before = 0;  // the survey before the tail may be up to a slice earlier
   for (const double end : evidence.slice_ends)
     if (end <= tail_from) last_before = end;
+  // Lengths are too long by the time between two surveys, on average.
+  const double over_s =
+      clock.begins.empty() ? 0 : seconds_of(clock.surveyed_ns - clock.begins.back());
+  const double young_s = over_s + std::max(evidence.median_life_s - over_s, 0.0) / 3;
   for (const Lives& lives : record.lives) {
     const auto blocks = static_cast<double>(lives.blocks);
-    if (static_cast<double>(lives.longest_s) <= evidence.longest_life_s / 4) young += blocks;
+    if (static_cast<double>(lives.longest_s) <= young_s)
+      evidence.young_deaths += blocks / evidence.weight;
     if (static_cast<double>(lives.first_s) > last_before + 1e-3) evidence.late_deaths += blocks;
   }
-  if (all > 0) evidence.young_deaths = young / all;
+  evidence.deaths = all / evidence.weight;
 }
 
 }  // namespace
@@ -108,7 +152,7 @@ Evidence evidence_of(const TrackRecord& record, const RunClock& clock,
       std::min(evidence.now, std::max(seconds_of(record.first_ns), seconds_of(options.warmup_ns)));
   add_broods(evidence, record);
   add_slices(evidence, record, clock, options);
-  add_lives(evidence, record, options);
+  add_lives(evidence, record, clock, options);
   return evidence;
 }
 

@@ -51,12 +51,14 @@ struct Evidence {
   std::vector<double> slice_ends;
   size_t judged_slices = 0;
   double dispersion = 1;  // variance / mean of the live blocks of the latest quarter
-  double flat_since = 0;  // from here on the live bytes stay within a band
+  double flat_since = 0;  // from here on the live bytes stay level
 
   double longest_life_s = 0;  // without the 1 % that live longest
-  double young_deaths = 0;    // share of lives that ended in the first quarter of that
-  double old_share = 1;       // of the blocks born in the first half, how many live
-  double late_deaths = 0;     // blocks that died in the tail, older than any before
+  double median_life_s = 0;
+  double deaths = 0;        // samples whose life has ended
+  double young_deaths = 0;  // samples whose life ended in the first third of the median
+  double old_share = 1;     // of the blocks born in the first half, how many live
+  double late_deaths = 0;   // blocks that died in the tail, older than any before
 };
 
 Evidence evidence_of(const TrackRecord& record, const RunClock& clock,

@@ -12,6 +12,9 @@ constexpr double leak_after_s = 30, unfreed_leak_after_s = 45;
 constexpr double shortest_window_s = 10;  // that survivors were born in
 constexpr double shortest_silence_s = 5;
 
+// So many samples must be seen of a leak. What they stand for must exceed the noise floor.
+constexpr double fewest_samples = 5;
+
 int64_t whole_number(double value) { return std::llround(std::clamp(value, 0.0, 9e18)); }
 
 class Case {
@@ -51,10 +54,13 @@ class Case {
   bool is_over() const { return clock_.is_over || record_.ended_ns; }
   bool is_left() const;
   bool is_of_warmup() const;
+  bool is_few() const;
   bool is_above_floor() const;
+  bool is_filling() const;
   bool is_leak() const;
   bool is_freed_at_end() const;
   bool is_kept() const;
+  bool frees_nothing_young() const;
   bool is_cache() const;
   bool has_come_back() const;
   double gone_after_s() const;
@@ -159,14 +165,25 @@ void Case::tell_left() {
   }
 }
 
+bool Case::is_few() const {
+  const auto floor = static_cast<double>(options_.min_blocks);
+  return survivors_.blocks < floor || survivors_.samples < std::min(floor, fewest_samples);
+}
+
 bool Case::is_above_floor() const {
-  return survivors_.samples >= static_cast<double>(options_.min_blocks) &&
-         survivors_.bytes >= static_cast<double>(options_.min_bytes);
+  return !is_few() && survivors_.bytes >= static_cast<double>(options_.min_bytes);
+}
+
+// Nothing has been freed, and less and less comes: a cache finds more of its entries the fuller it
+// is.
+bool Case::is_filling() const {
+  return !verdict_.any_freed && verdict_.growth == GrowthClass::logarithmic;
 }
 
 bool Case::is_leak() const {
   const double limit = verdict_.any_freed ? leak_after_s : unfreed_leak_after_s;
   const double window = survivors_.until - survivors_.from;
+  if (is_filling()) return false;
   return is_above_floor() && verdict_.is_steady && evidence_.watched_s() >= limit - 0.5 &&
          window >= std::max(shortest_window_s, survivors_.life_s);
 }
@@ -183,9 +200,8 @@ bool Case::is_freed_at_end() const {
 
 bool Case::is_kept() const {
   const double silence = survivors_.until - survivors_.last_birth;
-  const bool is_few = survivors_.samples < static_cast<double>(options_.min_blocks);
   return survivors_.blocks > 0 && survivors_.blocks >= 0.5 * evidence_.live &&
-         (survivors_.has_stopped || is_few) &&
+         (survivors_.has_stopped || is_few()) &&
          silence >= std::max(shortest_silence_s, evidence_.watched_s() / 5);
 }
 
@@ -205,13 +221,21 @@ double Case::gone_after_s() const {
   return oldest;
 }
 
+// Lives that end at any time, as those of requests do, would free at least a tenth of the samples
+// in the first third of the median life. The upper limit is that of a Poisson distribution: one in
+// a thousand exceeds it.
+bool Case::frees_nothing_young() const {
+  const double root = std::sqrt(evidence_.young_deaths + 1) + 1.55;
+  return root * root < 0.1 * evidence_.deaths;
+}
+
 bool Case::is_cache() const {
   if (evidence_.live_samples < static_cast<double>(options_.min_blocks)) return false;
   const double full_s = evidence_.now - evidence_.flat_since;
   const bool is_exact = evidence_.weight <= 1.01;
   // A limit keeps the number of blocks from scattering as that of independent ones does. Samples
   // scatter anyway; there a cache shows in that it frees nothing young.
-  const bool has_limit = is_exact ? evidence_.dispersion < 0.3 : evidence_.young_deaths < 0.05;
+  const bool has_limit = is_exact ? evidence_.dispersion < 0.3 : frees_nothing_young();
   // Lives that are no longer than the time between surveys say nothing about when they end.
   const uint64_t apart_ns = clock_.begins.empty() ? 0 : clock_.surveyed_ns - clock_.begins.back();
   const double shortest_s = std::max(2.0, 3e-9 * static_cast<double>(apart_ns));

@@ -71,6 +71,7 @@ std::string leak_in_words(const Verdict& verdict) {
     text += "; others from here live at most " + time_in_words(verdict.others_live_at_most_s);
   else if (!verdict.any_freed)
     text += "; nothing from here has been freed";
+  if (!verdict.any_freed && !verdict.ended) text += " (a cache that fills looks the same)";
   return text;
 }
 

@@ -17,7 +17,7 @@ std::string_view name(GrowthClass growth);  // "linear", …; "" for none
 
 struct VerdictOptions {
   // The noise floor: fewer survivors or survivor bytes are not a leak, and growth below it is
-  // constant. Sampled blocks count as one each, whatever they stand for.
+  // constant. Samples must stand for more than that.
   int64_t min_bytes = 4096, min_blocks = 8;
   double tail = 0.02;      // the last part of a run, in which programs free what they kept
   uint64_t warmup_ns = 0;  // blocks that were allocated before are not judged

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <cmath>
 #include <functional>
 #include <span>
 
@@ -344,6 +345,26 @@ TEST_CASE("the noise floor can be raised") {
   options.min_bytes = 100000;
   CHECK(ledger.verdict(first, options)->kind != VerdictKind::leak);
   CHECK(ledger.verdict(first, options)->growth == GrowthClass::constant);
+}
+
+TEST_CASE("a cache that has freed nothing does not leak while its growth slows down") {
+  Simulation simulation(14);
+  simulation.add_track();
+  Ledger ledger(block_types());
+  // Two thirds of 60,000 entries after 100 s: an entry that is there already is not made again.
+  for (int now = 0; now < 100; ++now) {
+    for (int i = 0; i < 660; ++i) {
+      const double filled = 1 - std::exp(-(now + i / 660.0) / 90);
+      if (simulation.uniform() >= filled)
+        simulation.allocate(now + i / 660.0, first, 500, Simulation::forever);
+    }
+    ledger.add(simulation.look(now + 1), simulation.tracks());
+    CAPTURE(now);
+    CHECK(kind_of(ledger, first) == VerdictKind::cannot_tell);
+  }
+  const Verdict verdict = verdict_on(ledger, first);
+  CHECK(verdict.growth == GrowthClass::logarithmic);
+  CHECK(verdict.live_growth.low > 0);
 }
 
 TEST_CASE("looks without surveys never call a stack a leak before its process ends") {

@@ -2,7 +2,10 @@
 #include "tests/collapse/verdicts/scenarios.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <list>
+#include <unordered_map>
 
 namespace memflame {
 namespace {
@@ -97,6 +100,64 @@ Server run_server(uint64_t seed, const ServerOptions& options, const LookTaker& 
     used.push_back(simulation.allocate(now, server.cache, 1024));
   }
   looks.until(options.seconds);
+  return server;
+}
+
+namespace {
+
+class PageCache {
+ public:
+  PageCache(Simulation& simulation, const CacheServer& tracks)
+      : simulation_(simulation), tracks_(tracks) {}
+
+  void get(double now, size_t number) {
+    const auto found = places_.find(number);
+    if (found != places_.end()) {
+      pages_.splice(pages_.begin(), pages_, found->second);
+      return;
+    }
+    const auto text = static_cast<int64_t>(801 + number % 400);
+    pages_.push_front({number,
+                       {simulation_.allocate(now, tracks_.texts, text),
+                        simulation_.allocate(now, tracks_.nodes, 56),
+                        simulation_.allocate(now, tracks_.places, 24)}});
+    places_[number] = pages_.begin();
+    if (pages_.size() <= 20000) return;
+    for (const size_t block : pages_.back().blocks) simulation_.free(now, block);
+    places_.erase(pages_.back().number);
+    pages_.pop_back();
+  }
+
+ private:
+  struct Page {
+    size_t number = 0;
+    std::array<size_t, 3> blocks{};
+  };
+  Simulation& simulation_;
+  const CacheServer& tracks_;
+  std::list<Page> pages_;  // the most recently used first
+  std::unordered_map<size_t, std::list<Page>::iterator> places_;
+};
+
+}  // namespace
+
+CacheServer run_cache_server(uint64_t seed, double seconds, double sample_bytes,
+                             const LookTaker& take) {
+  Simulation simulation(seed, sample_bytes);
+  CacheServer server;
+  for (TrackId* track : {&server.notes, &server.texts, &server.nodes, &server.places})
+    *track = simulation.add_track();
+  PageCache cache(simulation, server);
+  Looks looks(simulation, take);
+  constexpr double per_second = 2000;
+  for (double now = simulation.exponential(1 / per_second); now < seconds;
+       now += simulation.exponential(1 / per_second)) {
+    looks.until(now);
+    const bool leaks = simulation.uniform() < 0.02;
+    simulation.allocate(now, server.notes, 480, leaks ? Simulation::forever : 0.0001);
+    cache.get(now, static_cast<size_t>(simulation.uniform() * 200000));
+  }
+  looks.until(seconds);
   return server;
 }
 

@@ -22,7 +22,7 @@ TEST_CASE("a verdict is a plain sentence") {
   verdict.any_freed = false;
   CHECK(in_words(verdict) ==
         "leak: no block ever comes back, 1.8 KiB/h (0.9–2.6), 11,412 survivors, oldest 58 s; "
-        "nothing from here has been freed");
+        "nothing from here has been freed (a cache that fills looks the same)");
   verdict.ended = true;
   verdict.is_steady = false;
   verdict.survivors = 1;

@@ -16,6 +16,7 @@
 #include "cli/options.h"
 #include "cli/output_file.h"
 #include "collapse/fold.h"
+#include "collapse/verdicts/suppressions.h"
 #include "core/error.h"
 
 namespace po = boost::program_options;
@@ -26,14 +27,19 @@ namespace {
 struct Judged {
   Verdict verdict;
   Amount live;
+  StackId folded;
 };
 
-// Stacks that hold memory at the end, in this order.
-std::vector<Judged> judged(const Ledger& ledger, const VerdictOptions& options, LeaksOrder order) {
+// Stacks that hold memory at the end.
+std::vector<Judged> judged(const Ledger& ledger, const VerdictOptions& options) {
   std::vector<Judged> stacks;
   for (const Verdict& verdict : ledger.verdicts(options))
     if (verdict.live_bytes > 0 || verdict.live_blocks > 0)
-      stacks.push_back({verdict, {.bytes = verdict.live_bytes, .blocks = verdict.live_blocks}});
+      stacks.push_back({verdict, {.bytes = verdict.live_bytes, .blocks = verdict.live_blocks}, {}});
+  return stacks;
+}
+
+void put_in_order(std::vector<Judged>& stacks, LeaksOrder order) {
   std::stable_sort(stacks.begin(), stacks.end(), [order](const Judged& a, const Judged& b) {
     switch (order) {
       case LeaksOrder::growth:
@@ -43,16 +49,13 @@ std::vector<Judged> judged(const Ledger& ledger, const VerdictOptions& options, 
       case LeaksOrder::count:
         return a.live.blocks > b.live.blocks;
       default:
-        return false;  // verdicts come by evidence
+        return is_worse(a.verdict, b.verdict);
     }
   });
-  return stacks;
 }
 
-// Describes the first stacks, which the report shows. All are folded, as fold() counts those that
-// are cut.
-std::vector<ReportedStack> described(const History& history, const std::vector<Judged>& stacks,
-                                     size_t most, bool all_frames, Losses& losses) {
+// All are folded, as fold() counts those that are cut, and names excuse some.
+Profile name_all(const History& history, std::vector<Judged>& stacks) {
   const BlockColumns columns = *block_columns(history.recording.types);
   const Recording& recording = history.recording;
   std::vector<Aggregate> sums;
@@ -67,18 +70,28 @@ std::vector<ReportedStack> described(const History& history, const std::vector<J
     sum.events = stack.live.blocks;
   }
   std::vector<StackId> folded;
-  const Profile profile = fold(recording, sums, {.pid = false, .lines = true}, &folded);
-  losses = profile.losses;
+  Profile profile = fold(recording, sums, {.pid = false, .lines = true}, &folded);
+  for (size_t i = 0; i < stacks.size(); ++i) {
+    stacks[i].folded = folded[i];
+    if (stacks[i].verdict.ended) excuse(stacks[i].verdict, one_time_blocks_of(profile, folded[i]));
+  }
+  return profile;
+}
+
+// Describes the first stacks, which the report shows.
+std::vector<ReportedStack> described(const History& history, const Profile& profile,
+                                     const std::vector<Judged>& stacks, size_t most,
+                                     bool all_frames) {
   std::vector<ReportedStack> reported;
-  for (size_t i = 0; i < std::min(most, folded.size()); ++i) {
+  for (size_t i = 0; i < std::min(most, stacks.size()); ++i) {
     const Track& track = history.tracks[stacks[i].verdict.track.index];
     ReportedStack& stack = reported.emplace_back();
     stack.amount = stacks[i].live;
     stack.verdict = in_words(stacks[i].verdict);
     stack.judged = stacks[i].verdict;
-    stack.process = process_of(recording, track.space);
+    stack.process = process_of(history.recording, track.space);
     if (stacks[i].verdict.ended && !stack.process.empty()) stack.process += ", which has ended";
-    stack.frames = frame_lines(profile, folded[i], all_frames);
+    stack.frames = frame_lines(profile, stacks[i].folded, all_frames);
   }
   return reported;
 }
@@ -93,7 +106,9 @@ uint64_t reported_stacks(const po::variables_map& values) {
 Report report_on(const History& history, const std::string& path, const Ledger& ledger,
                  const VerdictOptions& options, const po::variables_map& values) {
   const LeaksOrder order = leaks_order(values, true);
-  const std::vector<Judged> stacks = judged(ledger, options, order);
+  std::vector<Judged> stacks = judged(ledger, options);
+  const Profile profile = name_all(history, stacks);
+  put_in_order(stacks, order);
   Report report;
   report.clock = base_name(path);
   report.seconds = static_cast<double>(history.looks.back().time_ns) / 1e9;
@@ -108,8 +123,9 @@ Report report_on(const History& history, const std::string& path, const Ledger& 
   }
   report.old = report.live;
   report.verdicts = in_words(counts);
-  report.top = described(history, stacks, reported_stacks(values), values["verbose"].as<bool>(),
-                         report.losses);
+  report.losses = profile.losses;
+  report.top =
+      described(history, profile, stacks, reported_stacks(values), values["verbose"].as<bool>());
   return report;
 }
 

@@ -75,6 +75,11 @@ void JudgedStacks::count(const Verdict& verdict) {
   leaked_per_second += verdict.rate.value;
 }
 
+void JudgedStacks::excuse(const Verdict& leak) {
+  --leaks;
+  leaked_per_second -= leak.rate.value;
+}
+
 std::string in_words(const JudgedStacks& stacks) {
   const auto count = [](size_t number, const char* one, const char* several) {
     return with_commas(static_cast<int64_t>(number)) + (number == 1 ? one : several);

@@ -37,6 +37,7 @@ struct JudgedStacks {
   double leaked_per_second = 0;  // bytes
 
   void count(const Verdict& verdict);
+  void excuse(const Verdict& leak);  // it was counted, and has not leaked
 };
 
 // "1 stack leaks 19.0 KiB/s, 3 cannot be told yet"; "" if none was judged.

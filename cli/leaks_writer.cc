@@ -11,6 +11,7 @@
 #include "cli/probe_cmd.h"
 #include "collapse/fold.h"
 #include "collapse/symbolize/symbolize.h"
+#include "collapse/verdicts/suppressions.h"
 #include "core/error.h"
 #include "probes/run/memory_plan.h"
 
@@ -107,6 +108,7 @@ void LeaksWriter::write_look(LeaksLook& look) {
 
 void LeaksWriter::print(LeaksLook& look) {
   name(look);
+  excuse_one_time_blocks(look.judged);
   count_cut_stacks(look);
   const Snapshot& snapshot = *look.snapshot;
   Report report{.clock = look.clock,
@@ -188,9 +190,27 @@ void LeaksWriter::name(LeaksLook& look) {
     if (i >= look.unnamed.size()) continue;
     recording.sums = {sums[i]};
     const Profile profile = fold(recording, {.pid = false, .lines = true});
+    const StackId stack = profile.touched().front();
     names_[key] = {process_of(recording, stacks[i]->stack.space),
-                   frame_lines(profile, profile.touched().front(), request_.verbose)};
+                   frame_lines(profile, stack, request_.verbose),
+                   one_time_blocks_of(profile, stack)};
   }
+}
+
+// Names are known of the stacks that are shown.
+void LeaksWriter::excuse_one_time_blocks(JudgedStacks& stacks) const {
+  for (JudgedStack& stack : stacks.shown) {
+    const auto names = names_.find(stack.stack->key);
+    if (!stack.verdict || names == names_.end()) continue;
+    const Verdict before = *stack.verdict;
+    excuse(*stack.verdict, names->second.one_time_blocks);
+    if (stack.verdict->kind != before.kind) stacks.excuse(before);
+  }
+  if (options_.order != LeaksOrder::evidence) return;
+  std::stable_sort(stacks.shown.begin(), stacks.shown.end(),
+                   [](const JudgedStack& a, const JudgedStack& b) {
+                     return a.verdict && (!b.verdict || is_worse(*a.verdict, *b.verdict));
+                   });
 }
 
 // Counts cut stacks as fold() does in a picture of the same blocks.

@@ -77,6 +77,7 @@ class LeaksWriter {
   struct Names {
     std::string process;
     std::vector<std::string> frames;  // innermost first
+    std::string_view one_time_blocks;
   };
 
   void run();
@@ -84,6 +85,7 @@ class LeaksWriter {
   void print(LeaksLook& look);
   void draw(LeaksLook& look) const;
   void name(LeaksLook& look);
+  void excuse_one_time_blocks(JudgedStacks& stacks) const;
   void count_cut_stacks(LeaksLook& look) const;
   ReportedStack describe(const LeaksLook& look, const JudgedStack& judged) const;
   void flush();

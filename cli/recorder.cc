@@ -10,6 +10,7 @@
 #include "collapse/fold.h"
 #include "collapse/history/stack_labels.h"
 #include "collapse/history/views.h"
+#include "collapse/verdicts/suppressions.h"
 #include "core/error.h"
 #include "core/units.h"
 #include "probes/run/live_run.h"
@@ -161,6 +162,8 @@ void Recorder::say_verdicts(const Recording& recording) const {
   const Profile profile = fold(chosen, {}, &stacks);
   const std::vector<std::string> labels = stack_labels(profile, stacks);
   for (size_t i = 0; i < verdicts.size(); ++i) {
+    excuse(verdicts[i], one_time_blocks_of(profile, stacks[i]));
+    if (verdicts[i].kind != VerdictKind::leak) continue;
     uint64_t replaced = 0;
     std::cerr << "memflame: " << clean_text(labels[i], replaced) << ": " << in_words(verdicts[i])
               << "\n";

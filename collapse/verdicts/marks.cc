@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "collapse/history/stack_labels.h"
+#include "collapse/verdicts/suppressions.h"
 #include "core/hash.h"
 
 namespace memflame {
@@ -108,8 +109,10 @@ std::vector<Judged> judged(const JudgedRun& run, const Recording& recording, con
   if (candidates.size() > most_judged) candidates.resize(most_judged);
   std::vector<Judged> result;
   for (const Candidate& one : candidates)
-    if (std::optional<Verdict> verdict = run.ledger.verdict(*one.tracks, {}))
+    if (std::optional<Verdict> verdict = run.ledger.verdict(*one.tracks, {})) {
+      if (verdict->ended) excuse(*verdict, one_time_blocks_of(profile, one.stack));
       result.push_back({one.stack, std::move(*verdict)});
+    }
   return result;
 }
 

@@ -40,7 +40,9 @@ bool wanted_the_memory(const Profile& profile, const Frame& frame, std::string_v
          !(is_code && builtin_allocators().contains(function)) && !is_of_cpp_library(function);
 }
 
-NamedVerdict named(const Profile& profile, StackId stack) {
+}  // namespace
+
+NamedVerdict named_stack(const Profile& profile, StackId stack) {
   NamedVerdict result;
   std::optional<size_t> caller;
   const std::vector<FrameId> path = profile.path(stack);
@@ -64,8 +66,6 @@ NamedVerdict named(const Profile& profile, StackId stack) {
   return result;
 }
 
-}  // namespace
-
 std::vector<NamedVerdict> named_verdicts(const Ledger& ledger, std::span<const Track> tracks,
                                          Recording recording, const VerdictOptions& options,
                                          Losses& losses) {
@@ -78,7 +78,7 @@ std::vector<NamedVerdict> named_verdicts(const Ledger& ledger, std::span<const T
 
   std::map<std::string, std::pair<NamedVerdict, std::vector<TrackId>>> groups;
   for (size_t i = 0; i < stacks.size(); ++i) {
-    NamedVerdict each = named(profile, stacks[i]);
+    NamedVerdict each = named_stack(profile, stacks[i]);
     std::string key = each.key;
     const auto group = groups.try_emplace(std::move(key), std::move(each), std::vector<TrackId>{});
     group.first->second.second.push_back(TrackId{static_cast<uint32_t>(i + 1)});

@@ -9,6 +9,7 @@
 
 #include "collapse/verdicts/ledger.h"
 #include "core/leak_check.h"
+#include "core/profile.h"
 
 namespace memflame {
 
@@ -20,6 +21,9 @@ struct NamedVerdict {
   size_t tracks = 1;
   std::string key;  // the names that tell it from others, also in another run
 };
+
+// The names of a stack, without a verdict.
+NamedVerdict named_stack(const Profile& profile, StackId stack);
 
 // The most wrong first. The recording has names, and the stacks of the tracks. Blocks whose stack
 // is cut are added to `losses`. Cost: one fold of all stacks, and a verdict for each.

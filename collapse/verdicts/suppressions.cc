@@ -77,6 +77,20 @@ std::string_view one_time_of(const NamedVerdict& stack) {
 
 }  // namespace
 
+std::string_view one_time_blocks_of(const Profile& profile, StackId stack) {
+  return one_time_of(named_stack(profile, stack));
+}
+
+void excuse(Verdict& verdict, std::string_view what) {
+  if (verdict.kind != VerdictKind::leak || !verdict.ended || what.empty() ||
+      verdict.live_blocks > Suppressions::most_one_time_blocks)
+    return;
+  verdict.kind = VerdictKind::kept;
+  verdict.one_time_blocks = what;
+  verdict.is_steady = false;
+  verdict.rate = verdict.live_growth;
+}
+
 void Suppressions::add_file(const std::string& name, std::string_view text) {
   size_t number = 0;
   while (!text.empty()) {

@@ -47,4 +47,11 @@ class Suppressions {
   std::vector<SuppressionUse> one_time_;
 };
 
+// What the C and C++ libraries allocate once on this stack, "memory for exceptions"; "" if nothing.
+std::string_view one_time_blocks_of(const Profile& profile, StackId stack);
+
+// If an ended process left no more than such blocks, they are kept and have not leaked. `what`:
+// from one_time_blocks_of().
+void excuse(Verdict& verdict, std::string_view what);
+
 }  // namespace memflame

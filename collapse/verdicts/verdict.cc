@@ -137,6 +137,9 @@ std::string in_words(const Verdict& verdict) {
     case VerdictKind::cache:
       return cache_in_words(verdict);
     case VerdictKind::kept:
+      if (!verdict.one_time_blocks.empty())
+        return "kept: " + std::string(verdict.one_time_blocks) + ", allocated once by a library, " +
+               iec_bytes(verdict.survivor_bytes) + " in " + blocks(verdict.survivors);
       return "kept: nothing new since " + time_in_words(verdict.since_s) + ", " +
              iec_bytes(verdict.survivor_bytes) + " in " + blocks(verdict.survivors);
     case VerdictKind::freed_at_end:

@@ -39,6 +39,7 @@ struct Verdict {
   double since_s = 0;                // cache: full for so long; kept: nothing new for so long
   double replaced_share = 1;         // cache: so much of what is older than this has gone:
   double replaced_within_s = 0;      // cache, comes_back
+  std::string_view one_time_blocks;  // kept: what a library allocates once, "buffers of stdio"
   double wait_s = 0;                 // cannot_tell: look again after this time
   double watched_s = 0;              // since the first block
   int64_t live_bytes = 0, live_blocks = 0;

@@ -75,6 +75,10 @@ def suppressions():
     # The buffer of standard output and others, which the libraries allocate once.
     said = leaks("--fail-on", "leak", steps=(), command=(example("leaky"), "1"), status=FOUND)
     check("one-time blocks of a library" in said and "_IO_file_doallocate" not in said, said)
+    with open(path("report.txt"), encoding="utf-8") as stream:
+        report = stream.read()
+    check("    kept: memory for exceptions, allocated once by a library, 71.0 KiB in 1 block" in report, report)
+    check("    leak: " in report.split("kept: memory for exceptions")[0], f"what leaks comes first: {report}")
     said = leaks("--fail-on", "leak", "--top", "100", "--no-builtin-suppressions", steps=(),
                  command=(example("leaky"), "1"), status=FOUND)
     check("one-time blocks" not in said and "_IO_file_doallocate" in said, said)

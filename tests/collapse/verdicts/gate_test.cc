@@ -204,6 +204,22 @@ TEST_CASE("one-time blocks are those of the libraries themselves") {
   CHECK(suppressed(stdio));
 }
 
+TEST_CASE("one-time blocks that an ended process left are kept") {
+  Verdict verdict = left("x", 72704).verdict;
+  excuse(verdict, "");
+  CHECK(verdict.kind == VerdictKind::leak);
+  Verdict many = left("x", 72704, 65).verdict, running = verdict;
+  running.ended = false;
+  for (Verdict* other : {&many, &running}) {
+    excuse(*other, "buffers of stdio");
+    CHECK(other->kind == VerdictKind::leak);
+  }
+  excuse(verdict, "memory for exceptions");
+  CHECK(verdict.kind == VerdictKind::kept);
+  CHECK(in_words(verdict) ==
+        "kept: memory for exceptions, allocated once by a library, 71.0 KiB in 1 block");
+}
+
 TEST_CASE("stacks of the same names are one case, whatever their tracks") {
   HistoryMaker maker;
   const TrackId a = maker.track({"serve", "libc.so.6/malloc"});

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What memflame and its agent inside a watched process share: two memory files, and the records in
+// them. Only types of fixed size, for the agent has no library.
+//
+// The *exchange* can be written by both sides:
+//
+//   0              Control
+//   processes_at   Process[most_processes]: an address space each, from its program's start on
+//   heads_at       RingHead[most_rings]
+//   rings_at       most_rings rings of ring_bytes
+//
+// The *tables* are memflame's; processes can only read them:
+//
+//   0              CodeRange[most_code_ranges]: lists, each sorted by address
+//   rows_at        unwind::row[]: the rows of all files, as in probes/unwind/tables.h
+//
+// memflame trusts nothing in the exchange: it takes each word once, and checks it.
+//
+// A process begins as memflame's guest: the agent in it connects to the abstract socket that
+// socket_variable names, sends a Hello, and gets a Welcome with both files. By then memflame has
+// read its mappings and published their tables. A forked child has no agent state (MADV_WIPEONFORK)
+// and begins in the same way.
+#pragma once
+
+#include <stddef.h>  // NOLINT(modernize-deprecated-headers): the agent has no C++ library
+#include <stdint.h>  // NOLINT(modernize-deprecated-headers)
+
+namespace memflame::inside {
+
+inline constexpr char socket_variable[] = "MEMFLAME_INSIDE";
+
+inline constexpr uint32_t protocol_version = 1;
+inline constexpr uint32_t most_processes = 16384;
+inline constexpr uint32_t most_rings = 8192;
+inline constexpr uint32_t ring_bytes = 64 << 10;
+inline constexpr uint32_t most_code_ranges = 1 << 18;
+inline constexpr uint32_t most_frames = 1023;
+
+// Which function gave or took a block. The reader adds it as the leaf of the stack, by its address
+// in Process::functions.
+enum Function : uint8_t {
+  fn_malloc,
+  fn_calloc,
+  fn_realloc,
+  fn_reallocarray,
+  fn_memalign,
+  fn_aligned_alloc,
+  fn_posix_memalign,
+  fn_valloc,
+  fn_pvalloc,
+  fn_new,
+  fn_new_array,
+  fn_new_nothrow,
+  fn_new_array_nothrow,
+  fn_new_aligned,
+  fn_new_array_aligned,
+  fn_new_aligned_nothrow,
+  fn_new_array_aligned_nothrow,
+  function_count,
+};
+
+struct alignas(64) Control {
+  uint32_t version;
+  uint32_t max_depth;  // frames, at most most_frames
+  // 1 while memflame reads. 0: the hooks only call on. An agent clears it too, once memflame has
+  // not beaten for patience_ticks.
+  uint32_t reading;
+  uint32_t armed;         // 0: nothing counts yet
+  uint64_t heartbeat;     // TSC, when memflame read last
+  uint64_t ticks_per_ms;  // of the TSC
+  uint32_t max_wait_ms;   // how long a process may be made to wait for memflame in each second
+  uint32_t patience_ms;   // without a heartbeat, until an agent takes memflame for gone
+  uint64_t unused[2];
+};
+
+// The state of Process and RingHead. A ring goes from free to owned (agent), to ended (agent, when
+// its thread has ended), to free (memflame, when it has read the rest).
+enum State : uint32_t { state_free, state_owned, state_ended };
+
+struct alignas(64) Process {
+  uint32_t state;  // memflame's
+  uint32_t pid;    // as memflame sees it
+  // The list of this process's code in the tables: first | count << 32. A list never changes; a new
+  // one gets another place, and the old one is kept for a second.
+  uint64_t code;
+  uint64_t generation;  // of the list; the agent forgets its rules when it changes
+  // The agent met an address that is in no range. memflame reads the mappings again, publishes, and
+  // sets `answered` to the number of requests that it had seen before it read.
+  uint32_t requests, answered;
+  // Counted by the agent.
+  uint64_t reentered;         // calls from signal handlers that interrupted the agent
+  uint64_t lost, lost_bytes;  // allocations for which there was no room in a ring, or no ring
+  uint64_t lost_frees;
+  uint64_t waited_us;                  // for room in rings and for tables
+  uint64_t stops[16];                  // stacks by enum stop
+  uint64_t frames;                     // of all stacks
+  uint64_t reused;                     // of these, found in the stack before
+  uint64_t functions[function_count];  // addresses of the real functions; 0 = not there
+};
+
+// The two counters that change with each record lie in cache lines of their own.
+struct alignas(64) RingHead {
+  uint32_t state;
+  uint32_t process;           // index
+  uint32_t tid;               // as the process sees it
+  uint32_t incarnation;       // counts the threads that have had this ring
+  alignas(64) uint64_t head;  // agent: bytes written since the beginning, a multiple of 8
+  alignas(64) uint64_t tail;  // memflame: bytes read
+};
+
+// ---- records, in a ring, each of 8-byte words; none goes across the ring's end ----
+//
+// first word: pointer (48 bits) | kind << 48 | function << 52 | (alloc) frames kept << 54 …
+// The words are packed by the functions below.
+
+enum Kind : uint8_t {
+  kind_pad,    // the rest of the ring is empty: go on at its beginning
+  kind_alloc,  // 3 words, then `pushed` words of frames, leaf first
+  kind_free,   // 2 words
+  // 2 words: the realloc() that has just freed this pointer in this thread failed, so the block
+  // lives on.
+  kind_restore,
+  // 2 words: records were lost in this thread before this one; the pointer is their number. The
+  // next stack keeps no frames.
+  kind_gap,
+};
+
+// A stack is told by what differs from the stack of the thread's alloc record before: it keeps that
+// many of its outermost frames, and adds others. A cut stack keeps none, and the one after it too.
+struct Alloc {
+  uint64_t pointer = 0, time = 0, size = 0;
+  uint32_t kept = 0, pushed = 0;  // frames
+  uint32_t stop = 0;              // enum stop (probes/bpf/record.h)
+  Function function = fn_malloc;
+};
+
+inline constexpr uint64_t pointer_mask = (uint64_t{1} << 48) - 1;
+// A frame's word: its address; with this bit it is the next instruction itself, not a return
+// address (signal handlers interrupt anywhere).
+inline constexpr uint64_t exact_bit = uint64_t{1} << 63;
+
+// word 0: pointer 48 | kind 4 | kept 10; word 1: TSC; word 2: size 40 | pushed 10 | stop 5 |
+// function 5; a size beyond 40 bits is stated as the largest one.
+inline constexpr uint64_t size_mask = (uint64_t{1} << 40) - 1;
+
+inline uint64_t word0(uint64_t pointer, Kind kind, uint32_t kept = 0) {
+  return (pointer & pointer_mask) | uint64_t{kind} << 48 | uint64_t{kept} << 52;
+}
+inline uint64_t word2(uint64_t size, uint32_t pushed, uint32_t stop, Function function) {
+  return (size < size_mask ? size : size_mask) | uint64_t{pushed} << 40 | uint64_t{stop} << 50 |
+         uint64_t{function} << 55;
+}
+inline Kind kind_of(uint64_t word) { return static_cast<Kind>(word >> 48 & 15); }
+inline Alloc alloc_of(uint64_t first, uint64_t time, uint64_t third) {
+  Alloc alloc;
+  alloc.pointer = first & pointer_mask;
+  alloc.kept = first >> 52 & 1023;
+  alloc.time = time;
+  alloc.size = third & size_mask;
+  alloc.pushed = third >> 40 & 1023;
+  alloc.stop = third >> 50 & 31;
+  alloc.function = static_cast<Function>(third >> 55 & 31);
+  return alloc;
+}
+
+// ---- the tables ----
+
+// Executable memory [start, end): where rows are, relative to `base` as in code_lists.h.
+struct CodeRange {
+  uint64_t start, end;
+  uint64_t base;
+  uint32_t first_row;
+  uint32_t rows;  // number; or one of the following
+};
+inline constexpr uint32_t by_frame_pointer = 0;       // generated code, and files that are not ELF
+inline constexpr uint32_t rows_missing = 0xffffffff;  // there was no room for its table
+
+// ---- the handshake ----
+
+struct Hello {
+  uint32_t version = protocol_version;
+  uint32_t forked = 0;  // 1: a child that its parent's memory was copied for
+  uint32_t parent = 0;  // then: the index of its parent's Process
+  uint32_t unused = 0;
+  uint64_t time = 0;  // TSC
+  uint64_t functions[function_count] = {};
+};
+
+// With it come the descriptors of the exchange and of the tables, in this order. `accepted` is 0,
+// without descriptors, if the process is not to be watched: it is a child and children are not
+// followed, or there is no entry left.
+struct Welcome {
+  uint32_t version = protocol_version;
+  uint32_t accepted = 0;
+  uint32_t process = 0;  // its index
+  uint32_t unused = 0;
+  uint64_t rows_at = 0, rows_bytes = 0;  // in the tables
+};
+
+// ---- places in the exchange ----
+
+inline constexpr uint64_t page = 4096;
+constexpr uint64_t pages_for(uint64_t bytes) { return (bytes + page - 1) / page * page; }
+inline constexpr uint64_t processes_at = page;
+inline constexpr uint64_t heads_at = processes_at + pages_for(sizeof(Process) * most_processes);
+inline constexpr uint64_t rings_at = heads_at + pages_for(sizeof(RingHead) * most_rings);
+inline constexpr uint64_t exchange_bytes = rings_at + uint64_t{ring_bytes} * most_rings;
+inline constexpr uint64_t rows_at_least = pages_for(sizeof(CodeRange) * most_code_ranges);
+
+}  // namespace memflame::inside

@@ -31,7 +31,7 @@ inline constexpr char socket_variable[] = "MEMFLAME_INSIDE";
 
 inline constexpr uint32_t protocol_version = 1;
 inline constexpr uint32_t most_processes = 16384;
-inline constexpr uint32_t most_rings = 8192;
+inline constexpr uint32_t most_rings = 2048;  // a thread each, of all processes together
 inline constexpr uint32_t ring_bytes = 64 << 10;
 inline constexpr uint32_t most_code_ranges = 1 << 18;
 inline constexpr uint32_t most_frames = 1023;
@@ -62,15 +62,13 @@ enum Function : uint8_t {
 struct alignas(64) Control {
   uint32_t version;
   uint32_t max_depth;  // frames, at most most_frames
-  // 1 while memflame reads. 0: the hooks only call on. An agent clears it too, once memflame has
-  // not beaten for patience_ticks.
+  // 1 while memflame reads. 0: the hooks only call on. An agent clears it too, if memflame has not
+  // beaten for patience_ms when a ring is full.
   uint32_t reading;
-  uint32_t armed;         // 0: nothing counts yet
-  uint64_t heartbeat;     // TSC, when memflame read last
-  uint64_t ticks_per_ms;  // of the TSC
   uint32_t max_wait_ms;   // how long a process may be made to wait for memflame in each second
   uint32_t patience_ms;   // without a heartbeat, until an agent takes memflame for gone
-  uint64_t unused[2];
+  uint64_t ticks_per_ms;  // of the TSC
+  alignas(64) uint64_t heartbeat;  // TSC, when memflame read last
 };
 
 // The state of Process and RingHead. A ring goes from free to owned (agent), to ended (agent, when
@@ -110,8 +108,10 @@ struct alignas(64) RingHead {
 
 // ---- records, in a ring, each of 8-byte words; none goes across the ring's end ----
 //
-// first word: pointer (48 bits) | kind << 48 | function << 52 | (alloc) frames kept << 54 …
-// The words are packed by the functions below.
+// word 0: pointer 48 bits | kind 4 | frames kept 10 (alloc)
+// word 1: TSC
+// word 2, alloc only: size 40 | frames pushed 10 | stop 5 | function 5. A size beyond 40 bits is
+// stated as the largest one.
 
 enum Kind : uint8_t {
   kind_pad,    // the rest of the ring is empty: go on at its beginning
@@ -138,9 +138,6 @@ inline constexpr uint64_t pointer_mask = (uint64_t{1} << 48) - 1;
 // A frame's word: its address; with this bit it is the next instruction itself, not a return
 // address (signal handlers interrupt anywhere).
 inline constexpr uint64_t exact_bit = uint64_t{1} << 63;
-
-// word 0: pointer 48 | kind 4 | kept 10; word 1: TSC; word 2: size 40 | pushed 10 | stop 5 |
-// function 5; a size beyond 40 bits is stated as the largest one.
 inline constexpr uint64_t size_mask = (uint64_t{1} << 40) - 1;
 
 inline uint64_t word0(uint64_t pointer, Kind kind, uint32_t kept = 0) {

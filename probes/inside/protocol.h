@@ -68,6 +68,9 @@ struct alignas(64) Control {
   uint32_t max_wait_ms;   // how long a process may be made to wait for memflame in each second
   uint32_t patience_ms;   // without a heartbeat, until an agent takes memflame for gone
   uint64_t ticks_per_ms;  // of the TSC
+  // memflame looks only at rings below this: an agent raises it (atomic maximum) before it sets a
+  // ring owned. 0: nobody has, so all are looked at.
+  uint32_t rings;
   alignas(64) uint64_t heartbeat;  // TSC, when memflame read last
 };
 
@@ -97,6 +100,7 @@ struct alignas(64) Process {
 };
 
 // The two counters that change with each record lie in cache lines of their own.
+// memflame sets head and tail to 0 before it sets a ring free.
 struct alignas(64) RingHead {
   uint32_t state;
   uint32_t process;           // index

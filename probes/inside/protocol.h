@@ -74,9 +74,10 @@ struct alignas(64) Control {
   alignas(64) uint64_t heartbeat;  // TSC, when memflame read last
 };
 
-// The state of Process and RingHead. A ring goes from free to owned (agent), to ended (agent, when
-// its thread has ended), to free (memflame, when it has read the rest).
-enum State : uint32_t { state_free, state_owned, state_ended };
+// The state of Process and RingHead. A ring goes from free to taken (agent: its fields are being
+// set), to owned (agent), to ended (agent, when its thread has ended), to free (memflame, when it
+// has read the rest). A process is free or owned.
+enum State : uint32_t { state_free, state_taken, state_owned, state_ended };
 
 struct alignas(64) Process {
   uint32_t state;  // memflame's
@@ -180,9 +181,11 @@ inline constexpr uint32_t rows_missing = 0xffffffff;  // there was no room for i
 
 struct Hello {
   uint32_t version = protocol_version;
-  uint32_t forked = 0;  // 1: a child that its parent's memory was copied for
+  uint32_t forked = 0;  // 1: a child, with a copy of its parent's memory
   uint32_t parent = 0;  // then: the index of its parent's Process
-  uint32_t unused = 0;
+  // 1: the allocator has operators new and delete of its own, which need not call malloc() and
+  // free(). The agent does not see them.
+  uint32_t own_operators = 0;
   uint64_t time = 0;  // TSC
   uint64_t functions[function_count] = {};
 };

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The functions that the program calls instead of the allocator's. An allocation is recorded after
+// the real call, a free before it: so two records of one address are in order, whichever threads
+// they are of. The outermost call counts, as for the probes in the kernel: what an allocator calls
+// to do its work is not recorded.
+#include "rules.h"
+
+namespace memflame::inside {
+
+Real real;
+
+namespace {
+
+// Memory for the dynamic linker while it looks up the real functions. Never freed.
+alignas(16) uint8_t early[4096];
+uint64_t early_used;
+
+void* early_memory(size_t size) {
+  const size_t rounded = (size + 15) / 16 * 16;
+  const uint64_t at = add(early_used, rounded);
+  return rounded < size || at + rounded > sizeof(early) ? nullptr : early + at;
+}
+
+bool is_early(const void* pointer) {
+  return static_cast<const uint8_t*>(pointer) >= early &&
+         static_cast<const uint8_t*>(pointer) < early + sizeof(early);
+}
+
+// The state of this thread if its calls are to be recorded now.
+Thread* begin_slowly(Thread* thread) {
+  if (thread != nullptr) {
+    const uint32_t phase = load(thread->phase);
+    if (phase == phase_recording) {
+      add(here->process->reentered, 1);
+      return nullptr;
+    }
+    if (phase == phase_calling) return nullptr;
+  }
+  return begin_thread();
+}
+
+inline Thread* recording_thread() {
+  Thread* const thread = self;
+  if (MEMFLAME_LIKELY(thread != nullptr && load(thread->phase) == phase_idle))
+    return MEMFLAME_LIKELY(load(here->control->reading) != 0) ? thread : nullptr;
+  return begin_slowly(thread);
+}
+
+// What a watched process cannot record for want of a ring is lost.
+void count_unrecorded(size_t size) {
+  if (here == nullptr || load(here->phase) == phase_new || self != nullptr) return;
+  if (load(here->control->reading) == 0) return;
+  add(here->process->lost, 1);
+  add(here->process->lost_bytes, size);
+}
+
+// Calls the real function and records what it gives.
+template <class Call>
+inline void* allocate(size_t size, Function function, const Caller& caller, const Call& call) {
+  if (MEMFLAME_UNLIKELY(!find_real())) return early_memory(size);
+  Thread* const thread = recording_thread();
+  if (MEMFLAME_UNLIKELY(thread == nullptr)) {
+    count_unrecorded(size);
+    return call();
+  }
+  store(thread->phase, phase_calling);
+  void* const pointer = call();
+  if (MEMFLAME_LIKELY(pointer != nullptr))
+    record_alloc(thread, pointer, size, function, caller);
+  else
+    store(thread->phase, phase_idle);
+  return pointer;
+}
+
+template <class Call>
+inline void* reallocate(void* old, size_t size, Function function, const Caller& caller,
+                        const Call& call) {
+  if (MEMFLAME_UNLIKELY(is_early(old))) {
+    // A block of the time before: it moves, with all that may have been in it.
+    void* const moved = real.malloc(size);
+    const size_t rest = static_cast<size_t>(early + sizeof(early) - static_cast<uint8_t*>(old));
+    if (moved != nullptr) __builtin_memcpy(moved, old, size < rest ? size : rest);
+    return moved;
+  }
+  if (old == nullptr) return allocate(size, function, caller, call);
+  if (MEMFLAME_UNLIKELY(!find_real())) return nullptr;
+  Thread* const thread = recording_thread();
+  if (MEMFLAME_UNLIKELY(thread == nullptr)) {
+    count_unrecorded(size);
+    return call();
+  }
+  record_free(thread, old);
+  store(thread->phase, phase_calling);
+  void* const pointer = call();
+  if (MEMFLAME_LIKELY(pointer != nullptr))
+    record_alloc(thread, pointer, size, function, caller);
+  else if (size != 0)
+    record_restore(thread, old);
+  else
+    store(thread->phase, phase_idle);
+  return pointer;
+}
+
+// The largest size if the product overflows; the call fails then.
+size_t product(size_t count, size_t size) {
+  size_t bytes = 0;
+  return __builtin_mul_overflow(count, size, &bytes) ? ~size_t{0} : bytes;
+}
+
+}  // namespace
+}  // namespace memflame::inside
+
+// NOLINTBEGIN(cppcoreguidelines-macro-usage)
+#define HOOK extern "C" __attribute__((visibility("default")))
+// The registers as the hook's caller will have them. The frame address makes the compiler keep the
+// caller's rbp at this place.
+#define CALLER                                                       \
+  memflame::inside::Caller {                                         \
+    reinterpret_cast<uint64_t>(__builtin_return_address(0)),         \
+        reinterpret_cast<uint64_t>(__builtin_frame_address(0)) + 16, \
+        *static_cast<uint64_t*>(__builtin_frame_address(0))          \
+  }
+// NOLINTEND(cppcoreguidelines-macro-usage)
+
+using namespace memflame::inside;  // NOLINT(google-build-using-namespace): the hooks are C
+                                   // functions
+
+HOOK void* malloc(size_t size) {
+  return allocate(size, fn_malloc, CALLER, [&] { return real.malloc(size); });
+}
+
+HOOK void* calloc(size_t count, size_t size) {
+  return allocate(product(count, size), fn_calloc, CALLER,
+                  [&] { return real.calloc(count, size); });
+}
+
+HOOK void* realloc(void* old, size_t size) {
+  return reallocate(old, size, fn_realloc, CALLER, [&] { return real.realloc(old, size); });
+}
+
+HOOK void* reallocarray(void* old, size_t count, size_t size) {
+  return reallocate(old, product(count, size), fn_reallocarray, CALLER,
+                    [&] { return real.reallocarray(old, count, size); });
+}
+
+HOOK void* memalign(size_t alignment, size_t size) {
+  return allocate(size, fn_memalign, CALLER, [&] { return real.memalign(alignment, size); });
+}
+
+HOOK void* aligned_alloc(size_t alignment, size_t size) {
+  return allocate(size, fn_aligned_alloc, CALLER,
+                  [&] { return real.aligned_alloc(alignment, size); });
+}
+
+HOOK void* valloc(size_t size) {
+  return allocate(size, fn_valloc, CALLER, [&] { return real.valloc(size); });
+}
+
+HOOK void* pvalloc(size_t size) {
+  return allocate(size, fn_pvalloc, CALLER, [&] { return real.pvalloc(size); });
+}
+
+HOOK int posix_memalign(void** pointer, size_t alignment, size_t size) {
+  int error = 12;  // ENOMEM
+  allocate(size, fn_posix_memalign, CALLER, [&]() -> void* {
+    error = real.posix_memalign(pointer, alignment, size);
+    return error == 0 ? *pointer : nullptr;
+  });
+  return error;
+}
+
+HOOK void free(void* pointer) {
+  if (pointer == nullptr || MEMFLAME_UNLIKELY(is_early(pointer)) || MEMFLAME_UNLIKELY(!find_real()))
+    return;
+  Thread* const thread = recording_thread();
+  if (MEMFLAME_UNLIKELY(thread == nullptr)) return real.free(pointer);
+  record_free(thread, pointer);
+  // What the allocator frees to do so is its own affair.
+  store(thread->phase, phase_calling);
+  real.free(pointer);
+  store(thread->phase, phase_idle);
+}
+
+HOOK int dlclose(void* library) {
+  if (!find_real() || real.dlclose == nullptr) return -1;
+  const int result = real.dlclose(library);
+  if (here != nullptr && load(here->phase) != phase_new) forget_rules();
+  return result;
+}

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// How a process and its threads join a run: memory for their state, the handshake with memflame,
+// and a ring for each thread.
+#include "state.h"
+#include "sys.h"
+
+extern "C" {
+extern char** environ __attribute__((weak));
+extern void* __libc_stack_end __attribute__((weak));
+int pthread_key_create(unsigned*, void (*)(void*)) __attribute__((weak));
+int pthread_setspecific(unsigned, const void*) __attribute__((weak));
+}
+
+namespace memflame::inside {
+
+Here* here;
+__thread Thread* self __attribute__((tls_model("initial-exec")));
+
+namespace {
+
+constexpr long af_unix = 1, sock_seqpacket = 5, sock_cloexec = 02000000;
+constexpr long sol_socket = 1, so_rcvtimeo = 20, scm_rights = 1;
+constexpr long msg_cmsg_cloexec = 0x40000000;
+
+// 1 while a thread makes `here`; others do without until it is there.
+uint32_t joining;
+// A key whose destructor tells that a thread ends; made once.
+unsigned thread_key;
+bool has_thread_key;
+bool refused;  // this process is not watched
+// What a forked child finds as its parent left it, unlike `here`.
+struct {
+  uint8_t *exchange, *tables;
+  uint32_t index;  // of the process
+} inherited;
+
+// The value of an environment variable, before the C library has begun.
+const char* variable(const char* name) {
+  char** entry = &environ != nullptr ? environ : nullptr;
+  if (entry == nullptr && &__libc_stack_end != nullptr && __libc_stack_end != nullptr) {
+    // System V ABI, x86-64, 3.4.1: the number of arguments, the arguments, 0, the environment.
+    auto* const words = static_cast<uint64_t*>(__libc_stack_end);
+    entry = reinterpret_cast<char**>(words + 1 + words[0] + 1);
+  }
+  for (; entry != nullptr && *entry != nullptr; ++entry) {
+    const char* at = *entry;
+    const char* letter = name;
+    while (*letter != 0 && *at == *letter) ++at, ++letter;
+    if (*letter == 0 && *at == '=') return at + 1;
+  }
+  return nullptr;
+}
+
+struct Address {
+  uint16_t family;
+  char path[108];
+};
+
+struct Vector {
+  void* at;
+  uint64_t bytes;
+};
+
+struct Message {
+  void* name;
+  uint32_t name_bytes;
+  Vector* vectors;
+  uint64_t vector_count;
+  void* control;
+  uint64_t control_bytes;
+  uint32_t flags;
+};
+
+struct alignas(8) Descriptors {
+  uint64_t bytes;
+  int level, type;
+  int fds[2];
+};
+
+// A connection to memflame, or a negative number.
+long connect_to(const char* name) {
+  Address address{.family = af_unix, .path = {}};  // a zero byte, then the name: abstract
+  uint32_t length = 0;
+  while (name[length] != 0 && length + 1 < sizeof(address.path)) {
+    address.path[1 + length] = name[length];
+    ++length;
+  }
+  const long fd = syscall6(__NR_socket, af_unix, sock_seqpacket | sock_cloexec);
+  if (failed(fd)) return -1;
+  const struct { long seconds, microseconds; } patience{10, 0};
+  syscall6(__NR_setsockopt, fd, sol_socket, so_rcvtimeo, as_word(&patience), sizeof(patience));
+  if (syscall6(__NR_connect, fd, as_word(&address),
+               static_cast<long>(sizeof(address.family) + 1 + length)) == 0)
+    return fd;
+  syscall6(__NR_close, fd);
+  return -1;
+}
+
+// False if memflame does not want this process.
+bool shake_hands(long fd, const Hello& hello, Welcome& welcome, int (&files)[2]) {
+  if (syscall6(__NR_sendto, fd, as_word(&hello), sizeof(hello)) != sizeof(hello)) return false;
+  Vector vector{&welcome, sizeof(welcome)};
+  Descriptors control{};
+  Message message{};
+  message.vectors = &vector;
+  message.vector_count = 1;
+  message.control = &control;
+  message.control_bytes = sizeof(control);
+  long got = 0;
+  do got = syscall6(__NR_recvmsg, fd, as_word(&message), msg_cmsg_cloexec);
+  while (got == -4);  // EINTR
+  if (got != sizeof(welcome) || welcome.version != protocol_version || welcome.accepted == 0)
+    return false;
+  if (message.control_bytes < sizeof(control) - 4 || control.type != scm_rights) return false;
+  files[0] = control.fds[0];
+  files[1] = control.fds[1];
+  return true;
+}
+
+bool map_files(const Welcome& welcome, const int (&files)[2]) {
+  if (inherited.exchange != nullptr) return true;
+  const uint64_t table_bytes = welcome.rows_at + welcome.rows_bytes;
+  void* const exchange =
+      map_memory(exchange_bytes, prot_read | prot_write, map_shared | map_noreserve, files[0], 0);
+  void* const tables = map_memory(table_bytes, prot_read, map_shared | map_noreserve, files[1], 0);
+  if (exchange == nullptr || tables == nullptr) {
+    if (exchange != nullptr) unmap_memory(exchange, exchange_bytes);
+    if (tables != nullptr) unmap_memory(tables, table_bytes);
+    return false;
+  }
+  syscall6(__NR_madvise, as_word(exchange), exchange_bytes, advise_dontdump);
+  syscall6(__NR_madvise, as_word(tables), static_cast<long>(table_bytes), advise_dontdump);
+  inherited.exchange = static_cast<uint8_t*>(exchange);
+  inherited.tables = static_cast<uint8_t*>(tables);
+  return true;
+}
+
+void take_places(Here& now, const Welcome& welcome) {
+  inherited.index = welcome.process;
+  now.index = welcome.process;
+  now.control = reinterpret_cast<Control*>(inherited.exchange);
+  now.process = reinterpret_cast<Process*>(inherited.exchange + processes_at) + welcome.process;
+  now.heads = reinterpret_cast<RingHead*>(inherited.exchange + heads_at);
+  now.rings = inherited.exchange + rings_at;
+  now.ranges = reinterpret_cast<const CodeRange*>(inherited.tables);
+  now.rows = reinterpret_cast<const unwind::row*>(inherited.tables + welcome.rows_at);
+  now.row_count = welcome.rows_bytes / sizeof(unwind::row);
+}
+
+// Joins the run that the environment names.
+bool join(Here& now, bool forked) {
+  const char* const name = variable(socket_variable);
+  if (name == nullptr) return false;
+  Hello hello;
+  hello.time = ticks();
+  hello.own_operators = real.own_operators;
+  hello.forked = forked;
+  hello.parent = forked ? inherited.index : 0;
+  void* const functions[] = {
+      reinterpret_cast<void*>(real.malloc),         reinterpret_cast<void*>(real.calloc),
+      reinterpret_cast<void*>(real.realloc),        reinterpret_cast<void*>(real.reallocarray),
+      reinterpret_cast<void*>(real.memalign),       reinterpret_cast<void*>(real.aligned_alloc),
+      reinterpret_cast<void*>(real.posix_memalign), reinterpret_cast<void*>(real.valloc),
+      reinterpret_cast<void*>(real.pvalloc)};
+  for (uint32_t i = 0; i < sizeof(functions) / sizeof(*functions); ++i)
+    hello.functions[i] = reinterpret_cast<uint64_t>(functions[i]);
+  const long fd = connect_to(name);
+  if (fd < 0) return false;
+  Welcome welcome;
+  int files[2] = {-1, -1};
+  const bool accepted = shake_hands(fd, hello, welcome, files);
+  const bool mapped = accepted && welcome.process < most_processes && map_files(welcome, files);
+  if (mapped) take_places(now, welcome);
+  for (const int file : files)
+    if (file >= 0) syscall6(__NR_close, file);
+  syscall6(__NR_close, fd);
+  return mapped;
+}
+
+void on_thread_end(void* thread) { end_thread(static_cast<Thread*>(thread)); }
+
+// The process's state, ready to be used; null if it is not there.
+Here* begin_process() {
+  Here* const now = load_acquire(here);
+  if (MEMFLAME_LIKELY(now != nullptr && load_acquire(now->phase) != phase_new)) return now;
+  if (load(refused) || __atomic_exchange_n(&joining, 1U, __ATOMIC_ACQUIRE) != 0) return nullptr;
+  // In a forked child the memory is there, but zeroed.
+  Here* const memory = now != nullptr ? now : static_cast<Here*>(private_memory(sizeof(Here)));
+  const bool joined = memory != nullptr && join(*memory, now != nullptr);
+  if (joined) {
+    memory->wait_began = ticks();
+    memory->generation = 1;
+    if (!has_thread_key && &pthread_key_create != nullptr)
+      has_thread_key = pthread_key_create(&thread_key, on_thread_end) == 0;
+    store_release(here, memory);
+    store_release(memory->phase, static_cast<uint32_t>(phase_idle));
+  } else {
+    if (memory != nullptr && now == nullptr) unmap_memory(memory, sizeof(Here));
+    store(refused, true);
+  }
+  __atomic_store_n(&joining, 0U, __ATOMIC_RELEASE);
+  return joined ? memory : nullptr;
+}
+
+// Takes a free ring; most_rings if there is none.
+uint32_t take_ring(Here& process) {
+  // All are taken: threads that have none do not search at each call.
+  const uint64_t ms = process.control->ticks_per_ms;
+  if (load(process.no_ring_at) != 0 && ticks() - load(process.no_ring_at) < 100 * ms)
+    return most_rings;
+  for (uint32_t i = 0; i < most_rings; ++i) {
+    const uint32_t place = (load(process.next_ring) + i) % most_rings;
+    uint32_t expected = state_free;
+    if (load(process.heads[place].state) == state_free &&
+        __atomic_compare_exchange_n(&process.heads[place].state, &expected,
+                                    static_cast<uint32_t>(state_taken), false, __ATOMIC_ACQUIRE,
+                                    __ATOMIC_RELAXED)) {
+      store(process.next_ring, place + 1);
+      return place;
+    }
+  }
+  store(process.no_ring_at, ticks());
+  return most_rings;
+}
+
+}  // namespace
+
+Thread* begin_thread() {
+  Here* const process = begin_process();
+  if (process == nullptr || load(process->control->reading) == 0) return nullptr;
+  Thread* thread = self;
+  if (thread == nullptr) {
+    thread = static_cast<Thread*>(private_memory(sizeof(Thread)));
+    if (thread == nullptr) return nullptr;
+  }
+  const uint32_t ring = take_ring(*process);
+  if (ring == most_rings) {
+    if (self == nullptr) unmap_memory(thread, sizeof(Thread));
+    return nullptr;
+  }
+  thread->ring = ring;
+  thread->head = &process->heads[ring];
+  thread->records = process->rings + uint64_t{ring} * ring_bytes;
+  // memflame frees a ring when it has read all of it: head and tail go on from there.
+  thread->written = load(thread->head->head);
+  thread->tail = load_acquire(thread->head->tail);
+  store(thread->head->process, process->index);
+  store(thread->head->tid, static_cast<uint32_t>(syscall6(__NR_gettid)));
+  add(thread->head->incarnation, 1U);
+  uint32_t rings = load(process->control->rings);
+  while (rings <= ring &&
+         !__atomic_compare_exchange_n(&process->control->rings, &rings, ring + 1, false,
+                                      __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+  }
+  store_release(thread->head->state, static_cast<uint32_t>(state_owned));
+  self = thread;
+  // The C library may allocate to remember this: not an affair of the program's.
+  store(thread->phase, phase_recording);
+  if (has_thread_key) pthread_setspecific(thread_key, thread);
+  store(thread->phase, phase_idle);
+  return thread;
+}
+
+void end_thread(Thread* thread) {
+  if (thread == nullptr || thread != self || load(thread->phase) == phase_new) return;
+  store(thread->phase, phase_recording);
+  count_stacks(*thread);
+  store_release(thread->head->state, static_cast<uint32_t>(state_ended));
+  self = nullptr;
+  unmap_memory(thread, sizeof(Thread));
+}
+
+}  // namespace memflame::inside

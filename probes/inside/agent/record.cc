@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Writes the records of a thread into its ring. The head is published with each record, so nothing
+// that was published is lost when the process is killed.
+#include "stops.h"
+#include "sys.h"
+#include "walk.h"
+
+namespace memflame::inside {
+namespace {
+
+constexpr uint32_t word_bytes = sizeof(uint64_t);
+constexpr uint32_t nap_microseconds = 50;
+
+// Waits until `bytes` are free in the ring. False if memflame does not read, or not fast enough.
+bool make_room(Thread& thread, uint64_t bytes) {
+  while (true) {
+    thread.tail = load_acquire(thread.head->tail);
+    if (thread.written + bytes - thread.tail <= ring_bytes) return true;
+    if (load(here->control->reading) == 0 || !wait_a_little()) return false;
+  }
+}
+
+// Room for that many words in a row; null if there is none.
+uint64_t* reserve(Thread& thread, uint32_t words) {
+  const uint64_t offset = thread.written % ring_bytes;
+  const uint64_t left = ring_bytes - offset, bytes = uint64_t{words} * word_bytes;
+  const uint64_t needed = bytes <= left ? bytes : left + bytes;
+  if (MEMFLAME_UNLIKELY(thread.written + needed - thread.tail > ring_bytes) &&
+      !make_room(thread, needed))
+    return nullptr;
+  if (MEMFLAME_UNLIKELY(bytes > left)) {
+    *reinterpret_cast<uint64_t*>(thread.records + offset) = word0(0, kind_pad);
+    thread.written += left;
+  }
+  return reinterpret_cast<uint64_t*>(thread.records + thread.written % ring_bytes);
+}
+
+void publish(Thread& thread, uint32_t words) {
+  thread.written += uint64_t{words} * word_bytes;
+  store_release(thread.head->head, thread.written);
+}
+
+// Says how many records were lost, as soon as there is room again. False if there is none.
+bool close_gap(Thread& thread) {
+  if (MEMFLAME_LIKELY(thread.lost == 0)) return true;
+  thread.frame_count = 0;  // the reader has not seen what the next stack would be told by
+  uint64_t* const to = reserve(thread, 2);
+  if (to == nullptr) return false;
+  to[0] = word0(thread.lost, kind_gap);
+  to[1] = ticks();
+  thread.lost = 0;
+  publish(thread, 2);
+  return true;
+}
+
+void write_short(Thread& thread, Kind kind, const void* pointer) {
+  uint64_t* const to = close_gap(thread) ? reserve(thread, 2) : nullptr;
+  if (MEMFLAME_UNLIKELY(to == nullptr)) {
+    ++thread.lost;
+    add(here->process->lost_frees, 1);
+    return;
+  }
+  to[0] = word0(reinterpret_cast<uint64_t>(pointer), kind);
+  to[1] = ticks();
+  publish(thread, 2);
+}
+
+// Counters of the process are shared by its threads, so they are written once in a while only.
+void count_walk(Thread& thread, const Walk& walk) {
+  ++thread.stacks;
+  thread.frames += walk.kept_frames + walk.fresh_frames;
+  thread.reused += walk.kept_frames;
+  if (walk.stop != stop_end) add(here->process->stops[walk.stop & 15], 1);
+  if (MEMFLAME_LIKELY(thread.stacks < 256)) return;
+  count_stacks(thread);
+}
+
+}  // namespace
+
+void count_stacks(Thread& thread) {
+  add(here->process->stops[stop_end], thread.stacks);
+  add(here->process->frames, thread.frames);
+  add(here->process->reused, thread.reused);
+  thread.stacks = thread.frames = thread.reused = 0;
+}
+
+void record_alloc(Thread* thread, void* pointer, size_t size, Function function,
+                  const Caller& caller) {
+  store(thread->phase, phase_recording);
+  const uint64_t time = ticks_after();
+  const bool has_room = close_gap(*thread);
+  const Walk found = walk(*thread, caller, here->control->max_depth);
+  uint64_t* const to = has_room ? reserve(*thread, 3 + found.fresh_frames) : nullptr;
+  if (MEMFLAME_LIKELY(to != nullptr)) {
+    to[0] = word0(reinterpret_cast<uint64_t>(pointer), kind_alloc, found.kept_frames);
+    to[1] = time;
+    to[2] = word2(size, found.fresh_frames, found.stop, function);
+    for (uint32_t i = 0; i < found.fresh_frames; ++i)
+      to[3 + i] = thread->fresh[i].ip | (thread->fresh[i].is_exact != 0 ? exact_bit : 0);
+    publish(*thread, 3 + found.fresh_frames);
+    keep(*thread, found);
+    count_walk(*thread, found);
+  } else {
+    ++thread->lost;
+    add(here->process->lost, 1);
+    add(here->process->lost_bytes, size);
+  }
+  store(thread->phase, phase_idle);
+}
+
+void record_free(Thread* thread, void* pointer) {
+  store(thread->phase, phase_recording);
+  write_short(*thread, kind_free, pointer);
+  store(thread->phase, phase_idle);
+}
+
+void record_restore(Thread* thread, void* pointer) {
+  store(thread->phase, phase_recording);
+  write_short(*thread, kind_restore, pointer);
+  store(thread->phase, phase_idle);
+}
+
+bool wait_a_little() {
+  const Control& control = *here->control;
+  const uint64_t now = ticks();
+  const uint64_t per_ms = control.ticks_per_ms;
+  if (now - load(control.heartbeat) > per_ms * control.patience_ms &&
+      static_cast<int64_t>(now - load(control.heartbeat)) > 0) {
+    store(here->control->reading, 0U);  // memflame is gone, or stopped
+    return false;
+  }
+  if (now - load(here->wait_began) > per_ms * 1000) {
+    store(here->wait_began, now);
+    store(here->waited, 0);
+  }
+  if (load(here->waited) >= uint64_t{control.max_wait_ms} * 1000) return false;
+  nap(nap_microseconds);
+  const uint64_t waited = (ticks() - now) * 1000 / (per_ms != 0 ? per_ms : 1);
+  add(here->waited, waited);
+  add(here->process->waited_us, waited);
+  return true;
+}
+
+}  // namespace memflame::inside

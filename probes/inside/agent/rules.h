@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Which unwind row applies to an address.
+//
+// Rules that were found are kept in one table of the process, 8 bytes each: 32 bits of row and 32
+// bits that tell which address it is for. An odd factor maps addresses of 48 bits one to one to
+// numbers of 48 bits: 16 of them are the place in the table, the others the tag, so a hit is never
+// that of another address. A rule is one aligned word, so threads need no lock: one load for a hit
+// (most of all steps), else a bisection of the code list and of the file's rows.
+#pragma once
+
+#include "state.h"
+
+namespace memflame::inside {
+
+struct FoundRule {
+  unwind::row row;
+  uint32_t stop;  // enum stop; stop_end = the row is good
+};
+
+FoundRule find_rule(uint64_t address);
+// Forgets all rules: code has been unmapped.
+void forget_rules();
+
+constexpr uint64_t rule_factor = 0x9E3779B97F4A7C15;  // any odd number with well mixed bits
+
+inline uint64_t rule_hash(uint64_t address) { return address * rule_factor & pointer_mask; }
+
+inline FoundRule rule_of(uint64_t address) {
+  const uint64_t hash = rule_hash(address);
+  const Rule rule = load(here->rules[hash >> 32]);
+  if (MEMFLAME_LIKELY(rule >> 32 == (hash & 0xffffffff) && (rule & 0xff00) != 0))
+    return {{0, static_cast<uint16_t>(rule >> 16), static_cast<uint8_t>(rule >> 8),
+             static_cast<uint8_t>(rule)},
+            0};
+  return find_rule(address);
+}
+
+}  // namespace memflame::inside

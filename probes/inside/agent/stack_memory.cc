@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "stack_memory.h"
+
+#include "sys.h"
+
+// The main thread's arguments, as glibc's loader has found them.
+extern "C" {
+extern void* __libc_stack_end __attribute__((weak));
+}
+
+namespace memflame::inside {
+namespace {
+
+// A stack that has grown by more than this since the thread was last seen is read by copies.
+constexpr uint64_t most_probed = 64 << 20;
+
+// Whether a page can be read. The kernel copies the new signal mask before it looks at `how`, which
+// is invalid: the call fails in each case, and changes nothing.
+bool is_readable(uint64_t address) {
+  constexpr long invalid_how = 0x7fffffff, mask_bytes = 8;
+  constexpr long efault = 14;
+  return syscall6(__NR_rt_sigprocmask, invalid_how, static_cast<long>(address), 0, mask_bytes) !=
+         -efault;
+}
+
+bool are_readable(uint64_t from, uint64_t to) {
+  if (to <= from) return true;
+  if (to - from > most_probed) return false;
+  for (uint64_t at = from & ~(page - 1); at < to; at += page)
+    if (!is_readable(at)) return false;
+  return true;
+}
+
+// Looks whether the stack with `sp` ends at `high`.
+bool take_stack(Thread& thread, uint64_t sp, uint64_t high) {
+  if (high <= sp || !are_readable(sp, high)) return false;
+  thread.own_low = sp & ~(page - 1);
+  thread.own_high = high;
+  return true;
+}
+
+}  // namespace
+
+bool is_on_own_stack(Thread& thread, uint64_t sp) {
+  if (MEMFLAME_LIKELY(sp >= thread.own_low && sp < thread.own_high)) return true;
+  if (thread.own_high == 0) {
+    const uint64_t main_end =
+        &__libc_stack_end != nullptr ? reinterpret_cast<uint64_t>(__libc_stack_end) : 0;
+    return take_stack(thread, sp, thread_block()) || take_stack(thread, sp, main_end);
+  }
+  if (sp >= thread.own_low || !are_readable(sp, thread.own_low)) return false;
+  thread.own_low = sp & ~(page - 1);
+  return true;
+}
+
+bool read_copied(Thread& thread, uint64_t address, void* to, uint64_t size) {
+  struct {
+    uint64_t at, bytes;
+  } local{}, remote{};
+  uint64_t offset = address - thread.window_at;
+  if (offset >= thread.window_bytes || size > thread.window_bytes - offset) {
+    // Up to the end of the page and no further, unless the words lie across it.
+    const uint64_t in_page = page - address % page;
+    uint64_t wanted = in_page < sizeof(thread.window) ? in_page : sizeof(thread.window);
+    if (wanted < size) wanted = size;
+    local = {reinterpret_cast<uint64_t>(thread.window), wanted};
+    remote = {address, wanted};
+    const long pid = syscall6(__NR_getpid);
+    const long read = syscall6(__NR_process_vm_readv, pid, as_word(&local), 1, as_word(&remote), 1);
+    thread.window_at = address;
+    thread.window_bytes = read > 0 ? static_cast<uint64_t>(read) : 0;
+    if (thread.window_bytes < size) return false;
+    offset = 0;
+  }
+  __builtin_memcpy(to, thread.window + offset, size);
+  return true;
+}
+
+}  // namespace memflame::inside

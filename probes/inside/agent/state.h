@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The agent's memory: one Here per process, one Thread per thread. Both lie in mappings of their
+// own that the kernel zeroes in a forked child, so a child finds `phase` 0 and begins anew,
+// whatever its parent was doing.
+#pragma once
+
+#include "probes/inside/protocol.h"
+#include "probes/unwind/row.h"
+
+namespace memflame::inside {
+
+#define MEMFLAME_LIKELY(condition) __builtin_expect(!!(condition), 1)
+#define MEMFLAME_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+
+template <class T>
+T load(const T& from) {
+  return __atomic_load_n(&from, __ATOMIC_RELAXED);
+}
+template <class T>
+T load_acquire(const T& from) {
+  return __atomic_load_n(&from, __ATOMIC_ACQUIRE);
+}
+template <class T, class Value>
+void store(T& to, Value value) {
+  __atomic_store_n(&to, static_cast<T>(value), __ATOMIC_RELAXED);
+}
+template <class T, class Value>
+void store_release(T& to, Value value) {
+  __atomic_store_n(&to, static_cast<T>(value), __ATOMIC_RELEASE);
+}
+template <class T, class Value>
+T add(T& to, Value value) {
+  return __atomic_fetch_add(&to, static_cast<T>(value), __ATOMIC_RELAXED);
+}
+
+// What a thread is doing. phase_new is 0: memory that was just made, or zeroed by fork.
+enum Phase : uint32_t {
+  phase_new,
+  phase_idle,       // in the program's own code: calls of hooks are recorded
+  phase_calling,    // in the real function: calls of hooks are its own affair
+  phase_recording,  // in the agent: a call of a hook comes from a signal handler
+};
+
+// A frame of the walk before, from the outermost on.
+struct KeptFrame {
+  uint64_t ip = 0, sp = 0, bp = 0;
+  uint32_t words_beyond = 0;  // the walk from here on rests on words[0, words_beyond)
+  uint8_t needs_bp = 0;       // bp decides how the walk goes on from here
+  uint8_t is_exact = 0;
+};
+
+// A word of the stack that a walk rests on.
+struct Word {
+  uint64_t address = 0, value = 0;
+};
+
+// A frame that the present walk has found, from the innermost on.
+struct FreshFrame {
+  uint64_t ip, sp, bp;
+  unwind::row row;  // that applies to it
+  uint8_t is_exact;
+  uint8_t words;  // read to step from here to the caller; of more than four, the first are kept
+  Word read[4];
+};
+
+constexpr uint32_t most_words = 3 * most_frames;
+
+struct Thread {
+  uint32_t phase;
+  uint32_t ring;  // index
+  RingHead* head;
+  uint8_t* records;                 // the ring
+  uint64_t written;                 // = head->head
+  uint64_t tail;                    // = head->tail, when it was read last
+  uint64_t lost;                    // records, since the last gap was written
+  uint64_t stacks, frames, reused;  // since they were added to the process's counters
+  uint64_t own_low, own_high;       // readable part of the stack that the thread began on
+  uint64_t frame_count;             // of `kept`
+  uint64_t solid;                   // frames below this index rest on `words` alone
+  uint32_t generation;              // of the rules that `kept` was found with
+  KeptFrame kept[most_frames + 1];
+  Word words[most_words];
+  FreshFrame fresh[most_frames + 1];
+  // A window of a stack that is not the thread's own, copied by the kernel.
+  uint64_t window_at, window_bytes;
+  uint8_t window[1024];
+};
+
+constexpr uint32_t rule_bits = 16;
+
+// An address and its row in 8 bytes: see rules.h.
+using Rule = uint64_t;
+
+struct Here {
+  uint32_t phase;  // phase_new, then phase_idle
+  uint32_t index;  // of `process`
+  Control* control;
+  Process* process;
+  RingHead* heads;
+  uint8_t* rings;
+  const CodeRange* ranges;
+  const unwind::row* rows;
+  uint64_t row_count;
+  uint64_t seen_generation;  // of process->generation, for which `rules` hold
+  uint32_t generation;       // of `rules`: changes whenever they are forgotten
+  uint32_t next_ring;        // where to look for a free one
+  uint64_t no_ring_at;       // when none was free (TSC); 0 = never
+  // How long threads have waited since `wait_began` (TSC), in microseconds.
+  uint64_t wait_began, waited;
+  uint64_t unknown[64];  // addresses that memflame could not tell anything about
+  Rule rules[1 << rule_bits];
+};
+
+// The functions behind the hooks; null where the program has none.
+struct Real {
+  void* (*malloc)(size_t);
+  void* (*calloc)(size_t, size_t);
+  void* (*realloc)(void*, size_t);
+  void* (*reallocarray)(void*, size_t, size_t);
+  void (*free)(void*);
+  void* (*memalign)(size_t, size_t);
+  void* (*aligned_alloc)(size_t, size_t);
+  int (*posix_memalign)(void**, size_t, size_t);
+  void* (*valloc)(size_t);
+  void* (*pvalloc)(size_t);
+  int (*dlclose)(void*);
+  uint32_t own_operators;  // see Hello
+  uint32_t is_found;
+};
+
+extern Real real;
+extern Here* here;
+extern __thread Thread* self __attribute__((tls_model("initial-exec")));
+
+// The registers of the code that called a hook, as they will be when the hook has returned.
+struct Caller {
+  uint64_t ip, sp, bp;
+};
+
+// Fills `real`. False while it is being filled: the caller is the dynamic linker, on behalf of the
+// agent itself.
+bool find_real_slowly();
+inline bool find_real() {
+  return MEMFLAME_LIKELY(load_acquire(real.is_found) != 0) || find_real_slowly();
+}
+
+// The thread's state, ready to record; null if the process or thread cannot be watched.
+Thread* begin_thread();
+// Forgets the thread's state; its ring is memflame's to read out.
+void end_thread(Thread* thread);
+
+void record_alloc(Thread* thread, void* pointer, size_t size, Function function,
+                  const Caller& caller);
+void record_free(Thread* thread, void* pointer);
+void record_restore(Thread* thread, void* pointer);
+
+// Adds the thread's counters to the process's.
+void count_stacks(Thread& thread);
+
+// Whether the process may wait for memflame a little longer; if so it has napped.
+bool wait_a_little();
+
+}  // namespace memflame::inside

@@ -93,10 +93,11 @@ struct alignas(64) Process {
   uint64_t reentered;         // calls from signal handlers that interrupted the agent
   uint64_t lost, lost_bytes;  // allocations for which there was no room in a ring, or no ring
   uint64_t lost_frees;
-  uint64_t waited_us;                  // for room in rings and for tables
-  uint64_t stops[16];                  // stacks by enum stop
-  uint64_t frames;                     // of all stacks
-  uint64_t reused;                     // of these, found in the stack before
+  uint64_t waited_us;           // for room in rings and for tables
+  uint64_t stops[16];           // stacks by enum stop
+  uint64_t frames;              // of all stacks
+  uint64_t reused;              // of these, found in the stack before
+  uint64_t checked, differing;  // stacks walked twice, by an agent that is built to check itself
   uint64_t functions[function_count];  // addresses of the real functions; 0 = not there
 };
 

@@ -248,9 +248,8 @@ Thread* begin_thread() {
   store(thread->head->tid, static_cast<uint32_t>(syscall6(__NR_gettid)));
   add(thread->head->incarnation, 1U);
   uint32_t rings = load(process->control->rings);
-  while (rings <= ring &&
-         !__atomic_compare_exchange_n(&process->control->rings, &rings, ring + 1, false,
-                                      __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+  while (rings <= ring && !__atomic_compare_exchange_n(&process->control->rings, &rings, ring + 1,
+                                                       false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
   }
   store_release(thread->head->state, static_cast<uint32_t>(state_owned));
   self = thread;

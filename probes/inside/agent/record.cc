@@ -75,6 +75,28 @@ void count_walk(Thread& thread, const Walk& walk) {
   count_stacks(thread);
 }
 
+#ifdef MEMFLAME_AGENT_CHECKS
+// For tests: walks each stack a second time, in full, and compares.
+void check(Thread& thread, const Caller& caller, const Walk& found) {
+  static __thread Thread* other __attribute__((tls_model("initial-exec")));
+  if (other == nullptr) other = static_cast<Thread*>(private_memory(sizeof(Thread)));
+  if (other == nullptr) return;
+  other->frame_count = 0;
+  const Walk full = walk(*other, caller, here->control->max_depth);
+  bool same =
+      full.stop == found.stop && full.fresh_frames == found.kept_frames + found.fresh_frames;
+  for (uint32_t i = 0; same && i < full.fresh_frames; ++i) {
+    const uint32_t from_root = full.fresh_frames - 1 - i;
+    const uint64_t ip = i < found.fresh_frames ? thread.fresh[i].ip : thread.kept[from_root].ip;
+    same = ip == other->fresh[i].ip;
+  }
+  add(here->process->checked, 1);
+  if (!same) add(here->process->differing, 1);
+}
+#else
+void check(Thread&, const Caller&, const Walk&) {}
+#endif
+
 }  // namespace
 
 void count_stacks(Thread& thread) {
@@ -90,6 +112,7 @@ void record_alloc(Thread* thread, void* pointer, size_t size, Function function,
   const uint64_t time = ticks_after();
   const bool has_room = close_gap(*thread);
   const Walk found = walk(*thread, caller, here->control->max_depth);
+  check(*thread, caller, found);
   uint64_t* const to = has_room ? reserve(*thread, 3 + found.fresh_frames) : nullptr;
   if (MEMFLAME_LIKELY(to != nullptr)) {
     to[0] = word0(reinterpret_cast<uint64_t>(pointer), kind_alloc, found.kept_frames);

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""alloc --inside: the collector in the process counts what the probes in the kernel count, to the byte."""
+import json
+import os
+import pwd
+import subprocess
+import sys
+
+from lib import (COMMAND_FAILED, EXAMPLES, MEMFLAME, PATIENCE, USAGE, Memflame, Profile, check, equal, example,
+                 losses, path, run)
+
+
+def inside(*command, options=(), status=0, **more):
+    """Runs a command under --inside: its picture, its summary, and what it printed."""
+    output, summary = path("inside.json"), path("inside.summary")
+    done = subprocess.run([MEMFLAME, "alloc", "--inside", *options, "-o", output, "--summary", summary, "--",
+                           *command], capture_output=True, text=True, timeout=PATIENCE, check=False, **more)
+    equal(f"exit status of {command}, which said:\n{done.stderr}\n", done.returncode, status)
+    with open(summary, encoding="utf-8") as stream:
+        return Profile(output), json.load(stream), done
+
+
+def truth_of(text):
+    return json.loads(text[text.index("{"):text.rindex("}") + 1])
+
+
+# Every function of the ground truth, in all four columns, with a forked child and threads.
+profile, summary, done = inside(example("alloc_truth"))
+truth = truth_of(done.stdout)
+equal("columns", profile.columns, ["live", "live-count", "total", "total-count"])
+for section in ("functions", "frameless", "child"):
+    profile.compare(truth[section])
+check(not losses(summary), f"something was lost: {losses(summary)}")
+for column in profile.columns:
+    equal(f"total of {column}", summary["totals"][column], profile.sum(column))
+equal("stacks that end early", profile.marked("total-count", "[truncated: "), 0)
+stacks = summary["stacks"]
+check(stacks["captured"] > 1000, f"stacks: {stacks}")
+
+# Code without frame pointers, and 5,000 stacks.
+profile, summary, _ = inside(example("many_stacks"), "5000")
+equal("all of reach_leaf", profile.sum("live", "reach_leaf"), 80000)
+equal("stacks that end early", profile.marked("total-count", "[truncated: "), 0)
+
+# A storm of threads that free each other's blocks: nothing is lost, and nothing stays.
+profile, summary, done = inside(example("alloc_storm"), "4", "20000")
+check(not losses(summary), f"something was lost: {losses(summary)}")
+
+# Programs that it starts are followed, also where descriptors are closed and the environment has LD_PRELOAD.
+profile, summary, done = inside(sys.executable, "-c",
+                                "import subprocess; subprocess.run(['cat', '/dev/null'], check=True)",
+                                env={**os.environ, "LD_PRELOAD": "libm.so.6"})
+check({"cat", "python3"} <= {root.split()[0] for root in profile.roots}, f"roots: {profile.roots}")
+
+# What the program sees of it: its arguments, input, status and descriptors are as without memflame.
+STATE = "import os, sys; print(sys.argv[1:], sys.stdin.read(), sorted(os.listdir('/proc/self/fd'))); sys.exit(7)"
+alone = subprocess.run([sys.executable, "-c", STATE, "two words"], input="text", capture_output=True, text=True,
+                       check=False)
+_, _, done = inside(sys.executable, "-c", STATE, "two words", status=7, input="text")
+equal("what it saw", done.stdout, alone.stdout)
+
+# No rights are needed: an ordinary user, without capabilities.
+nobody = pwd.getpwnam("nobody")
+folder = path("nobody")
+os.makedirs(folder)
+os.chown(folder, nobody.pw_uid, nobody.pw_gid)
+done = subprocess.run([MEMFLAME, "alloc", "--inside", "-o", f"{folder}/own.json", "--", example("many_stacks"), "50"],
+                      user=nobody.pw_uid, group=nobody.pw_gid, extra_groups=[], capture_output=True, text=True,
+                      env={**os.environ, "HOME": folder, "XDG_CACHE_HOME": folder}, timeout=PATIENCE, check=False)
+equal(f"exit status as nobody: {done.stderr}", done.returncode, 0)
+equal("all of reach_leaf", Profile(f"{folder}/own.json").sum("live", "reach_leaf"), 800)
+
+# What it cannot see is an error that names the way out.
+static = example("alloc_truth_static")
+if os.path.exists(static):
+    done = run("alloc", "--inside", "-o", path("static.json"), "--", static, status=COMMAND_FAILED)
+    check("static" in done.stderr and "without --inside" in done.stderr, done.stderr)
+for options in (("-p", "1"), ("--check",), ("--sample", "64K")):
+    words = run("alloc", "--inside", *options, "-o", path("x.json"),
+                *(() if options[0] == "-p" else ("--", "true")), status=USAGE).stderr
+    check(options[0] in words, words)

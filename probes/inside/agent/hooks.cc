@@ -26,24 +26,32 @@ bool is_early(const void* pointer) {
          static_cast<const uint8_t*>(pointer) < early + sizeof(early);
 }
 
-// The state of this thread if its calls are to be recorded now.
-Thread* begin_slowly(Thread* thread) {
-  if (thread != nullptr) {
-    const uint32_t phase = load(thread->phase);
-    if (phase == phase_recording) {
-      add(here->process->reentered, 1);
-      return nullptr;
-    }
-    if (phase == phase_calling) return nullptr;
-  }
-  return begin_thread();
+// Whether the hook that set the thread's phase has been left without returning, by a longjmp() out
+// of a signal handler: then it was called below the present call, on the same stack.
+bool is_left(const Thread& thread, uint64_t sp) {
+  return sp > thread.busy_sp && thread.busy_sp >= thread.own_low && sp < thread.own_high;
 }
 
-inline Thread* recording_thread() {
-  Thread* const thread = self;
-  if (MEMFLAME_LIKELY(thread != nullptr && load(thread->phase) == phase_idle))
-    return MEMFLAME_LIKELY(load(here->control->reading) != 0) ? thread : nullptr;
-  return begin_slowly(thread);
+// The state of this thread if its calls are to be recorded now.
+Thread* begin_slowly(Thread* thread, uint64_t sp) {
+  const uint32_t phase = thread != nullptr ? load(thread->phase) : uint32_t{phase_new};
+  if (phase == phase_new) return begin_thread();
+  if (is_left(*thread, sp)) {
+    thread->frame_count = 0;
+    store(thread->phase, phase_idle);
+    return thread;
+  }
+  if (phase == phase_recording) add(here->process->reentered, 1);
+  return nullptr;
+}
+
+inline Thread* recording_thread(uint64_t sp) {
+  Thread* thread = self;
+  if (MEMFLAME_UNLIKELY(thread == nullptr || load(thread->phase) != phase_idle))
+    thread = begin_slowly(thread, sp);
+  if (MEMFLAME_UNLIKELY(thread == nullptr || load(here->control->reading) == 0)) return nullptr;
+  thread->busy_sp = sp;
+  return thread;
 }
 
 // What a watched process cannot record for want of a ring is lost.
@@ -58,7 +66,7 @@ void count_unrecorded(size_t size) {
 template <class Call>
 inline void* allocate(size_t size, Function function, const Caller& caller, const Call& call) {
   if (MEMFLAME_UNLIKELY(!find_real())) return early_memory(size);
-  Thread* const thread = recording_thread();
+  Thread* const thread = recording_thread(caller.sp);
   if (MEMFLAME_UNLIKELY(thread == nullptr)) {
     count_unrecorded(size);
     return call();
@@ -84,7 +92,7 @@ inline void* reallocate(void* old, size_t size, Function function, const Caller&
   }
   if (old == nullptr) return allocate(size, function, caller, call);
   if (MEMFLAME_UNLIKELY(!find_real())) return nullptr;
-  Thread* const thread = recording_thread();
+  Thread* const thread = recording_thread(caller.sp);
   if (MEMFLAME_UNLIKELY(thread == nullptr)) {
     count_unrecorded(size);
     return call();
@@ -172,7 +180,7 @@ HOOK int posix_memalign(void** pointer, size_t alignment, size_t size) {
 HOOK void free(void* pointer) {
   if (pointer == nullptr || MEMFLAME_UNLIKELY(is_early(pointer)) || MEMFLAME_UNLIKELY(!find_real()))
     return;
-  Thread* const thread = recording_thread();
+  Thread* const thread = recording_thread(CALLER.sp);
   if (MEMFLAME_UNLIKELY(thread == nullptr)) return real.free(pointer);
   record_free(thread, pointer);
   // What the allocator frees to do so is its own affair.

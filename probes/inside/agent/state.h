@@ -73,6 +73,7 @@ struct Thread {
   uint64_t written;                 // = head->head
   uint64_t tail;                    // = head->tail, when it was read last
   uint64_t lost;                    // records, since the last gap was written
+  uint64_t busy_sp;                 // of the caller of the hook that set `phase`
   uint64_t stacks, frames, reused;  // since they were added to the process's counters
   uint64_t own_low, own_high;       // readable part of the stack that the thread began on
   uint64_t frame_count;             // of `kept`

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "probes/inside/exchange.h"
+
+#include <fcntl.h>
+#include <linux/memfd.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+
+#include "core/error.h"
+#include "probes/processes/spaces.h"
+
+namespace memflame::inside {
+namespace {
+
+constexpr uint64_t patience_ns = 1'000'000'000;
+constexpr size_t most_callers = 256;
+constexpr int most_at_once = 256;
+
+[[noreturn]] void fail(const char* what) {
+  throw Error(std::string("inside: ") + what + ": " + std::strerror(errno));
+}
+
+UniqueFd memory_file(const char* name, uint64_t bytes) {
+#ifdef MFD_NOEXEC_SEAL
+  UniqueFd file(::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL));
+  if (!file) file.reset(::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
+#else
+  UniqueFd file(::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
+#endif
+  if (!file || ::ftruncate(file.get(), static_cast<off_t>(bytes)) != 0)
+    fail("no memory file can be made");
+  return file;
+}
+
+std::byte* mapped(int file, uint64_t bytes) {
+  void* memory =
+      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
+  if (memory == MAP_FAILED) fail("a memory file cannot be mapped");
+  return static_cast<std::byte*>(memory);
+}
+
+void seal(int file, int seals) {
+  if (::fcntl(file, F_ADD_SEALS, seals | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+    fail("a memory file cannot be sealed");
+}
+
+std::string random_name() {
+  std::array<unsigned char, 16> bytes{};
+  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
+    fail("no random name");
+  std::string name = "memflame-";
+  for (const unsigned char byte : bytes)
+    for (const int half : {byte >> 4, byte & 15}) name += "0123456789abcdef"[half];
+  return name;
+}
+
+}  // namespace
+
+Exchange::Exchange(uint32_t max_depth, uint32_t max_table_mib)
+    : exchange_(memory_file("memflame-exchange", exchange_bytes)),
+      rows_bytes_(uint64_t{max_table_mib} << 20),
+      tables_bytes_(rows_at_least + rows_bytes_),
+      user_(::geteuid()) {
+  tables_ = memory_file("memflame-tables", tables_bytes_);
+  exchange_memory_ = mapped(exchange_.get(), exchange_bytes);
+  tables_memory_ = mapped(tables_.get(), tables_bytes_);
+  seal(exchange_.get(), 0);
+  seal(tables_.get(), F_SEAL_FUTURE_WRITE);
+  Control& words = control();
+  words.version = protocol_version;
+  words.max_depth = std::min(max_depth, most_frames);
+  listen();
+}
+
+Exchange::~Exchange() {
+  if (exchange_memory_ != nullptr) {
+    publish(control().reading, 0U);  // agents go quiet
+    ::munmap(exchange_memory_, exchange_bytes);
+  }
+  if (tables_memory_ != nullptr) ::munmap(tables_memory_, tables_bytes_);
+}
+
+void Exchange::listen() {
+  name_ = random_name();
+  listening_.reset(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path + 1, name_.data(), name_.size());  // abstract: begins with a zero
+  const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name_.size());
+  if (!listening_ ||
+      ::bind(listening_.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0 ||
+      ::listen(listening_.get(), 1024) != 0)
+    fail("no socket for the agents");
+}
+
+std::string Exchange::variable() const { return std::string(socket_variable) + "=@" + name_; }
+
+void Exchange::accept_all() {
+  for (int i = 0; i < most_at_once && callers_.size() < most_callers; ++i) {
+    Caller caller;
+    caller.guest.socket.reset(
+        ::accept4(listening_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (!caller.guest.socket) return;
+    ucred peer{};
+    socklen_t length = sizeof(peer);
+    const bool known = ::getsockopt(caller.guest.socket.get(), SOL_SOCKET, SO_PEERCRED, &peer,
+                                    &length) == 0 &&
+                       peer.pid > 0;
+    if (!known || (peer.uid != user_ && peer.uid != ::geteuid() && peer.uid != 0)) {
+      ++turned_away_;
+      continue;
+    }
+    caller.guest.pid = peer.pid;
+    caller.guest.process.reset(static_cast<int>(::syscall(SYS_pidfd_open, peer.pid, 0)));
+    caller.until_ns = monotonic_ns() + patience_ns;
+    callers_.push_back(std::move(caller));
+  }
+}
+
+// False if there is no Hello yet.
+bool Exchange::take_hello(Caller& caller, std::vector<Guest>& arrived) {
+  Guest& guest = caller.guest;
+  const ssize_t size =
+      ::recv(guest.socket.get(), &guest.hello, sizeof(guest.hello), MSG_DONTWAIT | MSG_TRUNC);
+  if (size < 0 && (errno == EAGAIN || errno == EINTR)) return monotonic_ns() >= caller.until_ns;
+  if (size == static_cast<ssize_t>(sizeof(guest.hello)) && guest.process &&
+      guest.hello.version == protocol_version)
+    arrived.push_back(std::move(guest));
+  else
+    ++turned_away_;
+  return true;
+}
+
+std::vector<Guest> Exchange::arrivals() {
+  accept_all();
+  std::vector<Guest> arrived;
+  std::erase_if(callers_, [&](Caller& caller) { return take_hello(caller, arrived); });
+  return arrived;
+}
+
+bool Exchange::welcome(const Guest& guest, uint32_t process) const {
+  Welcome welcome;
+  welcome.accepted = 1;
+  welcome.process = process;
+  welcome.rows_at = rows_at_least;
+  welcome.rows_bytes = rows_bytes_;
+  const std::array<int, 2> files{exchange_.get(), tables_.get()};
+  iovec text{&welcome, sizeof(welcome)};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(files))> room{};
+  msghdr message{};
+  message.msg_iov = &text;
+  message.msg_iovlen = 1;
+  message.msg_control = room.data();
+  message.msg_controllen = room.size();
+  cmsghdr* with = CMSG_FIRSTHDR(&message);
+  with->cmsg_level = SOL_SOCKET;
+  with->cmsg_type = SCM_RIGHTS;
+  with->cmsg_len = CMSG_LEN(sizeof(files));
+  std::memcpy(CMSG_DATA(with), files.data(), sizeof(files));
+  return ::sendmsg(guest.socket.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL) ==
+         static_cast<ssize_t>(sizeof(welcome));
+}
+
+void Exchange::refuse(const Guest& guest) {
+  const Welcome welcome;
+  [[maybe_unused]] const ssize_t sent =
+      ::send(guest.socket.get(), &welcome, sizeof(welcome), MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+}  // namespace memflame::inside

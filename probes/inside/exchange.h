@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The two memory files that memflame shares with its agents (protocol.h), and the socket on which
+// it hands them out.
+//
+// The files can neither shrink nor grow, so no process can make memflame fault, and the tables can
+// be written through memflame's own mapping only. The socket's abstract name is random; the kernel
+// says who is at its other end. Nothing here waits for a peer: one that is silent for a second is
+// dropped. Cost: memory is used only where something was written.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "probes/inside/protocol.h"
+#include "probes/unique_fd.h"
+#include "probes/unwind/row.h"
+
+namespace memflame::inside {
+
+// A process that has said Hello and waits for its Welcome.
+struct Guest {
+  UniqueFd socket;
+  UniqueFd process;  // readable when it has ended
+  pid_t pid = 0;     // as memflame sees it
+  Hello hello;
+};
+
+class Exchange {
+ public:
+  // Throws Error.
+  Exchange(uint32_t max_depth, uint32_t max_table_mib);
+  ~Exchange();
+  Exchange(const Exchange&) = delete;
+  Exchange& operator=(const Exchange&) = delete;
+
+  // "MEMFLAME_INSIDE=@…"
+  std::string variable() const;
+  int socket() const { return listening_.get(); }  // readable if something happened
+  // The only users whose processes are let in, besides memflame's own and root.
+  void allow(uid_t user) { user_ = user; }
+
+  // Those whose Hello has come since the last call.
+  std::vector<Guest> arrivals();
+  // Answers, and gives the guest both files. False if it has gone.
+  bool welcome(const Guest& guest, uint32_t process) const;
+  static void refuse(const Guest& guest);
+  uint64_t turned_away() const { return turned_away_; }  // of other users, or with no valid Hello
+
+  Control& control() { return *at<Control>(0); }
+  Process& process(uint32_t index) { return at<Process>(processes_at)[index]; }
+  RingHead& head(uint32_t index) { return at<RingHead>(heads_at)[index]; }
+  const uint64_t* ring(uint32_t index) {
+    return at<uint64_t>(rings_at + uint64_t{ring_bytes} * index);
+  }
+  std::span<CodeRange> code() { return {tables_at<CodeRange>(0), most_code_ranges}; }
+  std::span<unwind::row> rows() {
+    return {tables_at<unwind::row>(rows_at_least), rows_bytes_ / sizeof(unwind::row)};
+  }
+
+ private:
+  struct Caller {
+    Guest guest;
+    uint64_t until_ns = 0;
+  };
+  template <class T>
+  T* at(uint64_t offset) {
+    return reinterpret_cast<T*>(exchange_memory_ + offset);
+  }
+  template <class T>
+  T* tables_at(uint64_t offset) {
+    return reinterpret_cast<T*>(tables_memory_ + offset);
+  }
+  void listen();
+  void accept_all();
+  bool take_hello(Caller& caller, std::vector<Guest>& arrived);
+
+  UniqueFd exchange_, tables_, listening_;
+  std::byte* exchange_memory_ = nullptr;
+  std::byte* tables_memory_ = nullptr;
+  uint64_t rows_bytes_, tables_bytes_;
+  std::string name_;
+  uid_t user_;
+  std::vector<Caller> callers_;
+  uint64_t turned_away_ = 0;
+};
+
+// A word that other processes write: read once, so that what is checked is what is used.
+template <class T>
+T taken_once(const T& word) {
+  return std::atomic_ref<T>(const_cast<T&>(word)).load(std::memory_order_acquire);
+}
+template <class T>
+void publish(T& word, T value) {
+  std::atomic_ref<T>(word).store(value, std::memory_order_release);
+}
+
+}  // namespace memflame::inside

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "probes/inside/live_blocks.h"
+
+#include <bit>
+
+namespace memflame::inside {
+namespace {
+
+constexpr size_t first_entries = 1 << 14;
+constexpr size_t most_displaced = 64;
+constexpr int most_ancestors = 8;
+
+unsigned shift_for(size_t entries) { return 64 - static_cast<unsigned>(std::countr_zero(entries)); }
+
+}  // namespace
+
+LiveTable::LiveTable(size_t most)
+    : entries_(first_entries), shift_(shift_for(first_entries)), most_(most) {}
+
+// Where the entry is, or the empty one where it would be.
+size_t LiveTable::slot(uint32_t space, uint64_t address) const {
+  size_t at = place(space, address);
+  while (entries_[at].address != 0 &&
+         (entries_[at].address != address || entries_[at].space != space))
+    at = (at + 1) & (entries_.size() - 1);
+  return at;
+}
+
+const LiveEntry* LiveTable::find(uint32_t space, uint64_t address) const {
+  const LiveEntry& entry = entries_[slot(space, address)];
+  return entry.address == 0 ? nullptr : &entry;
+}
+
+bool LiveTable::add(const LiveEntry& entry) {
+  if (most_ != 0 && size_ >= most_) return false;
+  if ((size_ + 1) * 4 > entries_.size() * 3) grow();
+  entries_[slot(entry.space, entry.address)] = entry;
+  ++size_;
+  return true;
+}
+
+std::optional<LiveEntry> LiveTable::take(uint32_t space, uint64_t address) {
+  size_t hole = slot(space, address);
+  const LiveEntry taken = entries_[hole];
+  if (taken.address == 0) return std::nullopt;
+  const size_t mask = entries_.size() - 1;
+  for (size_t at = (hole + 1) & mask; entries_[at].address != 0; at = (at + 1) & mask) {
+    // An entry may move up only if its own place is not between the hole and where it is.
+    const size_t own = place(entries_[at].space, entries_[at].address);
+    if (((at - own) & mask) < ((at - hole) & mask)) continue;
+    entries_[hole] = entries_[at];
+    hole = at;
+  }
+  entries_[hole] = {};
+  --size_;
+  return taken;
+}
+
+void LiveTable::grow() {
+  std::vector<LiveEntry> old(entries_.size() * 2);
+  old.swap(entries_);
+  shift_ = shift_for(entries_.size());
+  for (const LiveEntry& entry : old)
+    if (entry.address != 0) entries_[slot(entry.space, entry.address)] = entry;
+}
+
+LiveBlocks::LiveBlocks(uint64_t min_size, uint64_t max_size, size_t most)
+    : min_size_(min_size), max_size_(max_size), table_(most) {}
+
+void LiveBlocks::begin(SpaceId space, SpaceId parent, uint64_t ticks) {
+  if (births_.size() <= space.index) births_.resize(space.index + 1);
+  births_[space.index] = {parent, ticks};
+}
+
+BlockSums& LiveBlocks::sum(uint32_t stack) {
+  if (sums_.size() <= stack) sums_.resize(stack + 1);
+  return sums_[stack];
+}
+
+void LiveBlocks::allocate(const LiveEntry& block, uint32_t ring) {
+  // An address that is allocated again proves an unseen free.
+  if (const std::optional<LiveEntry> old = table_.take(block.space, block.address)) {
+    BlockSums& sums = sum(old->stack);
+    sums.live -= static_cast<int64_t>(old->size);
+    --sums.live_count;
+    ++counters_.unseen_frees;
+    counters_.unseen_free_bytes += old->size;
+    if (displaced_.size() < most_displaced) displaced_.resize(most_displaced);
+    displaced_[next_displaced_++ % most_displaced] = {*old, block.ticks, ring};
+    newest_displaced_ = block.ticks;
+  }
+  if (block.size < min_size_ || block.size > max_size_) {
+    ++counters_.passed_over;
+    return;
+  }
+  ++counters_.events;
+  counters_.amount += block.size;
+  BlockSums& sums = sum(block.stack);
+  sums.total += static_cast<int64_t>(block.size);
+  ++sums.total_count;
+  if (!table_.add(block)) {
+    ++counters_.live_full_events;
+    counters_.live_full_bytes += block.size;
+    return;
+  }
+  sums.live += static_cast<int64_t>(block.size);
+  ++sums.live_count;
+}
+
+bool LiveBlocks::was_displaced(uint32_t space, uint64_t address, uint64_t ticks, uint32_t ring,
+                               LiveEntry& block) {
+  for (Displaced& old : displaced_) {
+    if (old.block.address != address || old.block.space != space || old.ring == ring) continue;
+    if (ticks - old.ticks > window_) continue;
+    block = old.block;
+    old.block.address = 0;
+    return true;
+  }
+  return false;
+}
+
+bool LiveBlocks::is_inherited(uint32_t space, uint64_t address) const {
+  for (int i = 0; i < most_ancestors && space < births_.size(); ++i) {
+    const Birth& birth = births_[space];
+    if (!birth.parent) return false;
+    space = birth.parent.index;
+    const LiveEntry* block = table_.find(space, address);
+    if (block != nullptr && block->ticks < birth.ticks) return true;
+  }
+  return false;
+}
+
+LiveBlocks::Freed LiveBlocks::free(uint32_t space, uint64_t address, uint64_t ticks,
+                                   uint32_t ring) {
+  Freed freed;
+  if (newest_displaced_ != 0 && ticks - newest_displaced_ <= window_ &&
+      was_displaced(space, address, ticks, ring, freed.block)) {
+    ++reordered_;
+    ++counters_.freed;
+    counters_.freed_bytes += freed.block.size;
+    --counters_.unseen_frees;
+    counters_.unseen_free_bytes -= freed.block.size;
+    return freed;
+  }
+  const std::optional<LiveEntry> block = table_.take(space, address);
+  if (!block) {
+    const bool inherited = is_inherited(space, address);
+    ++(inherited ? counters_.inherited_frees : counters_.free_misses);
+    freed.was = inherited ? Freed::Was::inherited : Freed::Was::unknown;
+    return freed;
+  }
+  freed.was = Freed::Was::live;
+  ++counters_.freed;
+  counters_.freed_bytes += block->size;
+  BlockSums& sums = sum(block->stack);
+  sums.live -= static_cast<int64_t>(block->size);
+  --sums.live_count;
+  freed.block = *block;
+  return freed;
+}
+
+void LiveBlocks::restore(const Freed& freed) {
+  if (freed.was == Freed::Was::inherited) --counters_.inherited_frees;
+  if (freed.was == Freed::Was::unknown) --counters_.free_misses;
+  if (freed.was != Freed::Was::live) return;
+  const LiveEntry& block = freed.block;
+  if (table_.find(block.space, block.address) != nullptr || !table_.add(block)) return;
+  --counters_.freed;
+  counters_.freed_bytes -= block.size;
+  BlockSums& sums = sum(block.stack);
+  sums.live += static_cast<int64_t>(block.size);
+  ++sums.live_count;
+}
+
+uint64_t LiveBlocks::bytes() const {
+  return table_.bytes() + sums_.capacity() * sizeof(BlockSums) + births_.capacity() * sizeof(Birth);
+}
+
+}  // namespace memflame::inside

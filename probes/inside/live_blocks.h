@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The live table of a run inside: every live block with its stack, and the sums per stack.
+//
+// The idea is that of the kernel's (probes/alloc/bpf/blocks.h): sums change with each event, and a
+// free subtracts exactly what its allocation added. Here one thread does it, in a table with open
+// addressing (linear probing; a removal moves the entries behind it up, Knuth 6.4 R), so an event
+// is one cache miss, which prefetch() hides. Cost: 32 bytes an entry; the table is at most 3/4 full
+// and doubles, which takes 10 ns an entry.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/ids.h"
+#include "probes/bpf/shared.h"
+
+namespace memflame::inside {
+
+struct LiveEntry {
+  uint64_t address = 0;  // 0: none
+  uint64_t ticks = 0;    // TSC, when it was allocated
+  uint64_t size = 0;
+  uint32_t space = 0;
+  uint32_t stack = 0;
+};
+
+class LiveTable {
+ public:
+  // most: entries, 0 = no limit.
+  explicit LiveTable(size_t most = 0);
+
+  void prefetch(uint32_t space, uint64_t address) const {
+    __builtin_prefetch(&entries_[place(space, address)]);
+  }
+  const LiveEntry* find(uint32_t space, uint64_t address) const;
+  // False if the table is full. The address must not be in it.
+  bool add(const LiveEntry& entry);
+  std::optional<LiveEntry> take(uint32_t space, uint64_t address);
+
+  template <class Visit>
+  void for_each(Visit visit) const {
+    for (const LiveEntry& entry : entries_)
+      if (entry.address != 0) visit(entry);
+  }
+  size_t size() const { return size_; }
+  uint64_t bytes() const { return entries_.capacity() * sizeof(LiveEntry); }
+
+ private:
+  size_t place(uint32_t space, uint64_t address) const {
+    const uint64_t hash = ((address >> 4) ^ uint64_t{space} << 44) * 0x9e3779b97f4a7c15;
+    return hash >> shift_;
+  }
+  size_t slot(uint32_t space, uint64_t address) const;
+  void grow();
+
+  std::vector<LiveEntry> entries_;  // a power of two of them
+  unsigned shift_;
+  size_t size_ = 0, most_;
+};
+
+struct BlockSums {
+  int64_t live = 0, live_count = 0, total = 0, total_count = 0;
+};
+
+// What happened to blocks, in the order of time.
+class LiveBlocks {
+ public:
+  // Sizes that count, and the most live blocks that are followed (0 = no limit).
+  LiveBlocks(uint64_t min_size, uint64_t max_size, size_t most);
+
+  void prefetch(uint32_t space, uint64_t address) const { table_.prefetch(space, address); }
+  // A space begins, as the copy of another one; 0 = of none.
+  void begin(SpaceId space, SpaceId parent, uint64_t ticks);
+
+  // `ring` tells who said it; see free().
+  void allocate(const LiveEntry& block, uint32_t ring);
+  // What a free did; restore() undoes it.
+  struct Freed {
+    enum class Was : uint8_t { nothing, live, inherited, unknown };
+    Was was = Was::nothing;
+    LiveEntry block;  // if it was live
+  };
+  Freed free(uint32_t space, uint64_t address, uint64_t ticks, uint32_t ring);
+  void restore(const Freed& freed);
+
+  const LiveTable& table() const { return table_; }
+  const std::vector<BlockSums>& sums() const { return sums_; }  // by stack
+  // Fields of blocks, as the kernel's programs count them.
+  const bpf::counters& counters() const { return counters_; }
+  // Frees that were stamped after the allocation that used their address again: the processor may
+  // read the TSC somewhat early. They were put in order.
+  uint64_t reordered() const { return reordered_; }
+  void set_window(uint64_t ticks) { window_ = ticks; }
+  uint64_t bytes() const;
+
+ private:
+  // A block whose address was allocated again, so its free was not seen; or not yet.
+  struct Displaced {
+    LiveEntry block;
+    uint64_t ticks = 0;  // of the later allocation
+    uint32_t ring = 0;
+  };
+  struct Birth {
+    SpaceId parent;
+    uint64_t ticks = 0;
+  };
+  BlockSums& sum(uint32_t stack);
+  bool is_inherited(uint32_t space, uint64_t address) const;
+  bool was_displaced(uint32_t space, uint64_t address, uint64_t ticks, uint32_t ring,
+                     LiveEntry& block);
+
+  uint64_t min_size_, max_size_;
+  LiveTable table_;
+  std::vector<BlockSums> sums_;
+  std::vector<Birth> births_;  // by space
+  std::vector<Displaced> displaced_;
+  size_t next_displaced_ = 0;
+  uint64_t newest_displaced_ = 0;  // ticks
+  uint64_t window_ = 0;
+  uint64_t reordered_ = 0;
+  bpf::counters counters_{};
+};
+
+}  // namespace memflame::inside

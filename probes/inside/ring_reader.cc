@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "probes/inside/ring_reader.h"
+
+#include <algorithm>
+
+#include "probes/processes/spaces.h"
+
+namespace memflame::inside {
+namespace {
+
+constexpr size_t batch_events = 64;
+constexpr size_t batch_frames = 8192;
+constexpr uint64_t ring_mask = ring_bytes - 1;
+// A process that waits for room is given it in pieces, before the round ends.
+constexpr uint64_t room_step = ring_bytes / 4;
+
+bool later(uint64_t a, uint64_t b) { return a > b; }
+
+}  // namespace
+
+struct RingReader::Ring {
+  uint32_t index = 0;
+  uint32_t process = 0;
+  uint32_t space = 0;
+  bool active = false;
+  bool is_damaged = false;
+  bool has_ended = false;
+  const uint64_t* memory = nullptr;
+  uint64_t tail = 0, limit = 0;  // bytes: taken, and published when the round began
+  uint64_t told = 0;             // the tail that its owner knows
+  uint64_t time = 0;             // of the next record
+  Chain chain;
+  std::vector<uint64_t> words;  // of the last stack that was looked up, outermost first
+  uint64_t freed_address = 0;
+  LiveBlocks::Freed freed;  // its last free
+};
+
+struct RingReader::Event {
+  Ring* ring = nullptr;
+  uint64_t pointer = 0, ticks = 0, size = 0;
+  uint64_t key = 0;  // of the stack
+  uint32_t first_word = 0, kept = 0, pushed = 0;
+  uint32_t stack = 0;
+  Kind kind = kind_pad;
+  uint8_t stop = 0;
+  Function function = fn_malloc;
+};
+
+RingReader::RingReader(Exchange& exchange, StackTree& stacks, LiveBlocks& blocks,
+                       const Ticks& ticks)
+    : exchange_(exchange),
+      stacks_(stacks),
+      blocks_(blocks),
+      ticks_(ticks),
+      owners_(most_processes),
+      rings_(most_rings) {
+  blocks_.set_window(ticks_.of_us(slack_us));
+  batch_.reserve(batch_events);
+  batch_words_.reserve(batch_frames + most_frames);
+}
+
+RingReader::~RingReader() = default;
+
+void RingReader::open(uint32_t process, SpaceId space, const Functions& functions) {
+  owners_[process] = {space, functions};
+}
+
+void RingReader::close(uint32_t process) {
+  // Until all that it wrote is old enough.
+  const uint64_t from = now_ticks();
+  while (now_ticks() - from < ticks_.of_us(2 * slack_us)) __builtin_ia32_pause();
+  read();
+  for (Ring* ring : active_) {
+    if (ring->process != process) continue;
+    // What is left has times that no clock gave.
+    while (!ring->is_damaged && peek(*ring)) decode(*ring);
+  }
+  finish_batch();
+  for (Ring* ring : active_)
+    if (ring->process == process) set_free(*ring);
+  std::erase_if(active_, [](const Ring* ring) { return !ring->active; });
+  owners_[process] = {};
+}
+
+size_t RingReader::round(uint64_t horizon) {
+  _mm_lfence();  // the time was read before the rings are
+  round_ns_ = monotonic_ns();
+  find_rings();
+  ready_.clear();
+  for (Ring* ring : active_) look_at(*ring);
+  const size_t records = merge(horizon);
+  finish_batch();
+  for (Ring* ring : active_) {
+    give_room(*ring);
+    if (ring->has_ended && ring->tail == ring->limit) set_free(*ring);
+  }
+  std::erase_if(active_, [](const Ring* ring) { return !ring->active; });
+  statistics_.records += records;
+  return records;
+}
+
+void RingReader::find_rings() {
+  const uint32_t told = taken_once(exchange_.control().rings);
+  const uint32_t count = told == 0 ? most_rings : std::min(told, most_rings);
+  for (uint32_t i = 0; i < count; ++i) {
+    RingHead& head = exchange_.head(i);
+    const uint32_t state = taken_once(head.state);
+    if (state != state_owned && state != state_ended) continue;
+    if (rings_[i] && rings_[i]->active) continue;
+    const uint32_t process = taken_once(head.process);
+    if (process >= most_processes || !owners_[process].space) continue;
+    if (!rings_[i]) rings_[i] = std::make_unique<Ring>();
+    Ring& ring = *rings_[i];
+    ring.index = i;
+    ring.process = process;
+    ring.space = owners_[process].space.index;
+    ring.active = true;
+    ring.memory = exchange_.ring(i);
+    ring.chain.begin(stacks_.root(owners_[process].space));
+    active_.push_back(&ring);
+  }
+}
+
+// How far it has come. Its state is read first: if it has ended, nothing comes after that.
+void RingReader::look_at(Ring& ring) {
+  const RingHead& head = exchange_.head(ring.index);
+  ring.has_ended = taken_once(head.state) == state_ended;
+  ring.limit = taken_once(head.head);
+  if (ring.limit - ring.tail > ring_bytes || (ring.limit & 7) != 0) damage(ring);
+  if (ring.is_damaged) ring.tail = ring.limit;
+  if (peek(ring)) ready_.push_back(&ring);
+}
+
+// Finds the next record, if a whole one is there.
+bool RingReader::peek(Ring& ring) {
+  while (ring.tail != ring.limit) {
+    const uint64_t offset = ring.tail & ring_mask;
+    const uint64_t room = std::min(ring.limit - ring.tail, ring_bytes - offset);
+    const Kind kind = kind_of(taken_once(ring.memory[offset / 8]));
+    if (kind == kind_pad && ring_bytes - offset <= ring.limit - ring.tail) {
+      ring.tail += ring_bytes - offset;
+      continue;
+    }
+    if (kind == kind_pad || kind > kind_gap || room < 16 || (kind == kind_alloc && room < 24)) {
+      damage(ring);
+      return false;
+    }
+    ring.time = taken_once(ring.memory[offset / 8 + 1]);
+    return true;
+  }
+  return false;
+}
+
+void RingReader::damage(Ring& ring) {
+  if (!ring.is_damaged) ++statistics_.damaged;
+  ring.is_damaged = true;
+  ring.tail = ring.limit;
+}
+
+void RingReader::set_free(Ring& ring) {
+  RingHead& head = exchange_.head(ring.index);
+  ring.active = false;
+  ring.is_damaged = ring.has_ended = false;
+  ring.tail = ring.limit = ring.told = 0;
+  ring.freed_address = 0;
+  publish(head.head, uint64_t{0});
+  publish(head.tail, uint64_t{0});
+  publish(head.state, uint32_t{state_free});
+}
+
+void RingReader::give_room(Ring& ring) {
+  if (ring.told == ring.tail) return;
+  publish(exchange_.head(ring.index).tail, ring.tail);
+  ring.told = ring.tail;
+}
+
+// Takes the records of all rings by time. A ring is left only when another one's record is older,
+// so a thread that allocates alone costs no merging.
+size_t RingReader::merge(uint64_t horizon) {
+  const auto younger = [](const Ring* a, const Ring* b) { return later(a->time, b->time); };
+  std::make_heap(ready_.begin(), ready_.end(), younger);
+  size_t records = 0;
+  while (!ready_.empty()) {
+    std::pop_heap(ready_.begin(), ready_.end(), younger);
+    Ring& ring = *ready_.back();
+    ready_.pop_back();
+    const uint64_t until = ready_.empty() ? horizon : std::min(horizon, ready_.front()->time);
+    if (ring.time > horizon) return records;
+    bool more = true;
+    while (more && ring.time <= until) {
+      decode(ring);
+      ++records;
+      more = peek(ring);
+    }
+    if (more) {
+      ready_.push_back(&ring);
+      std::push_heap(ready_.begin(), ready_.end(), younger);
+    }
+  }
+  return records;
+}
+
+// Takes the record that peek() has found.
+void RingReader::decode(Ring& ring) {
+  const uint64_t offset = ring.tail & ring_mask;
+  const uint64_t* words = ring.memory + offset / 8;
+  const uint64_t first = taken_once(words[0]);
+  Event event;
+  event.ring = &ring;
+  event.kind = kind_of(first);
+  event.pointer = first & pointer_mask;
+  event.ticks = ring.time;
+  uint64_t length = 16;
+  if (event.kind == kind_alloc) {
+    const uint64_t room = std::min(ring.limit - ring.tail, ring_bytes - offset);
+    const Alloc alloc = alloc_of(first, ring.time, taken_once(words[2]));
+    length = 24 + uint64_t{alloc.pushed} * 8;
+    if (room < length || alloc.kept > ring.chain.depth() ||
+        alloc.kept + alloc.pushed > most_frames || alloc.stop >= bpf::stop_count ||
+        alloc.function >= function_count)
+      return damage(ring);
+    decode_stack(ring, event, alloc, words + 3);
+    stacks_.prefetch(event.key);
+  } else if (event.kind == kind_gap) {
+    statistics_.gaps += event.pointer;
+    ring.chain.keep(0);
+  }
+  ring.tail += length;
+  if (ring.tail - ring.told >= room_step) give_room(ring);
+  if (event.kind == kind_gap || event.pointer == 0) return;
+  blocks_.prefetch(ring.space, event.pointer);
+  batch_.push_back(event);
+  if (batch_.size() == batch_events || batch_words_.size() >= batch_frames) finish_batch();
+}
+
+void RingReader::decode_stack(Ring& ring, Event& event, const Alloc& alloc,
+                              const uint64_t* words) {
+  event.size = alloc.size;
+  event.kept = alloc.kept;
+  event.pushed = alloc.pushed;
+  event.stop = static_cast<uint8_t>(alloc.stop);
+  event.function = alloc.function;
+  event.first_word = static_cast<uint32_t>(batch_words_.size());
+  ring.chain.keep(alloc.kept);
+  for (uint32_t i = alloc.pushed; i-- > 0;) {  // the ring has the leaf first
+    const uint64_t word = taken_once(words[i]);
+    batch_words_.push_back(word);
+    ring.chain.push(word);
+  }
+  event.key = StackTree::key(ring.chain.hash(), alloc.function, alloc.stop);
+  ++statistics_.stacks;
+  statistics_.frames += ring.chain.depth() + 1;
+  ++statistics_.stops[alloc.stop];
+}
+
+void RingReader::finish_batch() {
+  for (Event& event : batch_)
+    if (event.kind == kind_alloc) intern(event);
+  for (const Event& event : batch_) apply(event);
+  batch_.clear();
+  batch_words_.clear();
+}
+
+void RingReader::intern(Event& event) {
+  Ring& ring = *event.ring;
+  ring.words.resize(event.kept);
+  const auto first = batch_words_.begin() + event.first_word;
+  ring.words.insert(ring.words.end(), first, first + event.pushed);
+  event.stack = stacks_.find(event.key);
+  if (event.stack != 0) return;
+  StackTree::Stack stack;
+  stack.leaf = owners_[ring.process].functions.at(event.function);
+  stack.time_ns = round_ns_;
+  stack.space = ring.space;
+  stack.stop = event.stop;
+  event.stack = stacks_.add(event.key, ring.words, stack);
+}
+
+void RingReader::apply(const Event& event) {
+  Ring& ring = *event.ring;
+  if (event.kind == kind_alloc) {
+    blocks_.allocate({event.pointer, event.ticks, event.size, ring.space, event.stack},
+                     ring.index);
+  } else if (event.kind == kind_free) {
+    ring.freed = blocks_.free(ring.space, event.pointer, event.ticks, ring.index);
+    ring.freed_address = event.pointer;
+  } else if (event.kind == kind_restore && ring.freed_address == event.pointer) {
+    blocks_.restore(ring.freed);
+    ring.freed_address = 0;
+  }
+}
+
+}  // namespace memflame::inside

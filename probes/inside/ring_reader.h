@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Takes what agents wrote into their rings: merges all rings by time, and hands stacks to the tree
+// and blocks to the live table.
+//
+// The order: a round notes the time first and then reads how far each ring has come, and takes only
+// what is older. A free is published before the block really goes, an allocation before anybody has
+// the block, so whatever an older record depends on is older too, and was published before the
+// round began. `slack_us` is for processors that read the TSC somewhat early.
+//
+// Everything in a ring may have been written by a hostile process: each word is read once, each
+// length checked. A record that does not fit ends the ring: what comes after it is thrown away, and
+// counted as one damaged ring.
+//
+// The idea for speed: a batch of records is first only decoded, and what it will need is fetched
+// into the cache; then stacks are looked up, then blocks. Cost: see scripts/bench_inside.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "probes/inside/exchange.h"
+#include "probes/inside/live_blocks.h"
+#include "probes/inside/stack_tree.h"
+#include "probes/inside/ticks.h"
+
+namespace memflame::inside {
+
+class RingReader {
+ public:
+  static constexpr uint64_t slack_us = 2;
+
+  // All must outlive this.
+  RingReader(Exchange& exchange, StackTree& stacks, LiveBlocks& blocks, const Ticks& ticks);
+  ~RingReader();
+  RingReader(const RingReader&) = delete;
+  RingReader& operator=(const RingReader&) = delete;
+
+  using Functions = std::array<uint64_t, function_count>;
+  // The rings of this process belong to a space from now on.
+  void open(uint32_t process, SpaceId space, const Functions& functions);
+  // It writes nothing more: takes the rest of its rings, and sets them free.
+  void close(uint32_t process);
+
+  // One round. Returns the number of records.
+  size_t read() { return round(now_ticks() - ticks_.of_us(slack_us)); }
+  // When nobody writes any more.
+  size_t read_rest() { return round(UINT64_MAX); }
+
+  struct Statistics {
+    uint64_t records = 0;
+    uint64_t stacks = 0, frames = 0;
+    std::array<uint64_t, bpf::stop_count> stops{};
+    uint64_t gaps = 0;     // records lost, as rings say
+    uint64_t damaged = 0;  // rings
+  };
+  const Statistics& statistics() const { return statistics_; }
+
+ private:
+  struct Ring;
+  struct Event;
+  struct Owner {
+    SpaceId space;
+    Functions functions{};
+  };
+
+  size_t round(uint64_t horizon);
+  size_t merge(uint64_t horizon);
+  void find_rings();
+  void look_at(Ring& ring);
+  bool peek(Ring& ring);
+  void decode(Ring& ring);
+  void decode_stack(Ring& ring, Event& event, const Alloc& alloc, const uint64_t* words);
+  void damage(Ring& ring);
+  void set_free(Ring& ring);
+  void give_room(Ring& ring);
+  void finish_batch();
+  void intern(Event& event);
+  void apply(const Event& event);
+
+  Exchange& exchange_;
+  StackTree& stacks_;
+  LiveBlocks& blocks_;
+  const Ticks& ticks_;
+  std::vector<Owner> owners_;                 // by process
+  std::vector<std::unique_ptr<Ring>> rings_;  // by index; null until it was owned
+  std::vector<Ring*> active_, ready_;
+  std::vector<Event> batch_;
+  std::vector<uint64_t> batch_words_;  // frames of the batch, outermost first
+  uint64_t round_ns_ = 0;
+  Statistics statistics_;
+};
+
+}  // namespace memflame::inside

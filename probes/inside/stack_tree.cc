@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "probes/inside/stack_tree.h"
+
+#include <sys/random.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace memflame::inside {
+namespace {
+
+constexpr size_t first_slots = 1 << 14;
+
+uint64_t random_seed() {
+  uint64_t seed = 0;
+  while (::getrandom(&seed, sizeof(seed), 0) != sizeof(seed)) {
+  }
+  return seed;
+}
+
+unsigned shift_for(size_t slots) { return 64 - static_cast<unsigned>(std::countr_zero(slots)); }
+
+}  // namespace
+
+StackTree::StackTree()
+    : seed_(random_seed()),
+      slots_(first_slots),
+      shift_(shift_for(first_slots)),
+      node_slots_(first_slots) {}
+
+uint32_t StackTree::node(uint32_t parent, uint64_t word) {
+  const size_t mask = node_slots_.size() - 1;
+  size_t at = Chain::mix(Chain::mix(seed_, parent), word) >> 16 & mask;
+  for (; node_slots_[at] != 0; at = (at + 1) & mask) {
+    const Node& known = nodes_[node_slots_[at]];
+    if (known.parent == parent && known.word == word) return node_slots_[at];
+  }
+  const auto number = static_cast<uint32_t>(nodes_.size());
+  nodes_.push_back({word, parent});
+  node_slots_[at] = number;
+  if (nodes_.size() * 2 > node_slots_.size()) grow_nodes();
+  return number;
+}
+
+void StackTree::grow_nodes() {
+  node_slots_.assign(node_slots_.size() * 2, 0);
+  const size_t mask = node_slots_.size() - 1;
+  for (uint32_t number = 1; number < nodes_.size(); ++number) {
+    const Node& known = nodes_[number];
+    size_t at = Chain::mix(Chain::mix(seed_, known.parent), known.word) >> 16 & mask;
+    while (node_slots_[at] != 0) at = (at + 1) & mask;
+    node_slots_[at] = number;
+  }
+}
+
+void StackTree::grow() {
+  std::vector<Slot> old(slots_.size() * 2);
+  old.swap(slots_);
+  shift_ = shift_for(slots_.size());
+  const size_t mask = slots_.size() - 1;
+  for (const Slot& slot : old) {
+    if (slot.key == 0) continue;
+    size_t at = place(slot.key);
+    while (slots_[at].key != 0) at = (at + 1) & mask;
+    slots_[at] = slot;
+  }
+}
+
+uint32_t StackTree::add(uint64_t key, std::span<const uint64_t> frames, Stack stack) {
+  for (const uint64_t word : frames) stack.node = node(stack.node, word);
+  const auto number = static_cast<uint32_t>(stacks_.size());
+  stacks_.push_back(stack);
+  if (stacks_.size() * 2 > slots_.size()) grow();
+  size_t at = place(key);
+  while (slots_[at].key != 0) at = (at + 1) & (slots_.size() - 1);
+  slots_[at] = {key, number};
+  return number;
+}
+
+RawStack StackTree::raw(uint32_t number) const {
+  const Stack& stack = stacks_[number];
+  RawStack raw;
+  raw.space = SpaceId{stack.space};
+  raw.time_ns = stack.time_ns;
+  raw.stop = static_cast<StopReason>(stack.stop);
+  if (stack.leaf != 0) raw.pcs.push_back({stack.leaf, false});
+  for (uint32_t at = stack.node; at != 0; at = nodes_[at].parent)
+    raw.pcs.push_back({nodes_[at].word & ~exact_bit, (nodes_[at].word & exact_bit) == 0});
+  return raw;
+}
+
+uint64_t StackTree::bytes() const {
+  return slots_.capacity() * sizeof(Slot) + stacks_.capacity() * sizeof(Stack) +
+         nodes_.capacity() * sizeof(Node) + node_slots_.capacity() * sizeof(uint32_t);
+}
+
+}  // namespace memflame::inside

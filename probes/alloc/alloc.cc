@@ -14,6 +14,7 @@
 #include "probes/loading/bpf_syscall.h"
 #include "probes/loading/loaded_probe.h"
 #include "probes/processes/os_ledger.h"
+#include "probes/run/run_notes.h"
 #include "probes/variance.h"
 
 extern "C" {
@@ -146,21 +147,12 @@ std::string AllocRun::sampling_in_words() const {
 
 void AllocRun::reconcile(const LoadedProbe& probe, const OsLedger& os, Recording& recording) {
   const bpf::counters counters = probe.object.counters();
-  const auto number = [](uint64_t n) { return with_commas(static_cast<int64_t>(n)); };
-  const auto bytes = [](uint64_t n) { return iec_bytes(static_cast<int64_t>(n)); };
   recording.meta.sampling = sampling_in_words();
   recording.meta.reconciliation.push_back({.name = "VmRSS growth",
                                            .captured = os.captured(recording, 0),
                                            .os = os.growth().rss(),
                                            .captured_is = "allocated and not freed"});
-  std::string text = number(counters.events) + " allocations (" + bytes(counters.amount) + "), " +
-                     number(counters.freed) + " of their blocks freed (" +
-                     bytes(counters.freed_bytes) + ")";
-  if (counters.inherited_frees != 0)
-    text += "; " + number(counters.inherited_frees) + " frees of blocks from before a fork";
-  if (counters.passed_over != 0)
-    text = "kept " + text + "; " + number(counters.passed_over) + " calls passed over";
-  recording.meta.notes.push_back(text);
+  recording.meta.notes.push_back(allocations_in_words(counters));
   if (governor_) {
     if (!counting_) governor_->finish(probe, os);
     recording.meta.sampling =
@@ -188,6 +180,7 @@ const Probe alloc_probe{
       return std::make_unique<AllocRun>(options);
     },
     .has_blocks = true,
+    .inside = true,
     .on_functions = true,
     .whole_system = false,
 };

@@ -14,8 +14,9 @@ constexpr uint64_t os_reading_interval_ns = 200'000'000;
 
 }  // namespace
 
-Processes::Processes(const Target& target, bool exact_counters)
+Processes::Processes(const Target& target, bool exact_counters, Log log)
     : target_(target), os_(exact_counters) {
+  if (log == Log::kernel) sideband_.emplace();
   spaces_.set_log([this] { read_log(); });
   if (!target.cgroups.empty()) cgroups_.emplace(target.cgroups);
 }
@@ -59,7 +60,7 @@ void Processes::place(SpaceId space, uint64_t cgroup) {
 }
 
 void Processes::read_log() {
-  sideband_.drain([this](const SidebandRecord& record) { spaces_.take(record); });
+  if (sideband_) sideband_->drain([this](const SidebandRecord& record) { spaces_.take(record); });
 }
 
 std::optional<double> Processes::memory_pressure() const {

@@ -23,8 +23,10 @@ namespace memflame {
 
 class Processes {
  public:
-  // Finds the named cgroups, and begins to log the code that processes map. Throws Error.
-  Processes(const Target& target, bool exact_counters);
+  // Finds the named cgroups, and begins to log the code that processes map, if there is to be a
+  // log, which needs rights. Throws Error.
+  enum class Log : uint8_t { kernel, none };
+  Processes(const Target& target, bool exact_counters, Log log = Log::kernel);
 
   // The processes that the target names by pid, name or cgroup, or those of the whole system. By
   // name, cgroup or whole system: only processes that exist now, without memflame itself.
@@ -50,7 +52,7 @@ class Processes {
 
   // Reads the log of what has been mapped up to now.
   void read_log();
-  uint64_t log_records_lost() const { return sideband_.lost(); }
+  uint64_t log_records_lost() const { return sideband_ ? sideband_->lost() : 0; }
   // See LiveRun.
   std::optional<double> memory_pressure() const;
   // What the watched cgroups use, in bytes; none if no cgroup is watched, or one cannot be read.
@@ -67,7 +69,7 @@ class Processes {
 
   Target target_;
   PidNamespace pids_;
-  Sideband sideband_;
+  std::optional<Sideband> sideband_;
   Spaces spaces_;
   std::optional<Cgroups> cgroups_;
   OsLedger os_;

@@ -6,11 +6,9 @@
 #include <optional>
 #include <tuple>
 
-#include "probes/loading/loaded_probe.h"
-#include "probes/probe.h"
 #include "probes/processes/processes.h"
 #include "probes/run/rows.h"
-#include "probes/run/running_probe.h"
+#include "probes/run/run_figures.h"
 #include "probes/run/stack_log.h"
 
 namespace memflame {
@@ -78,31 +76,30 @@ Looks::Looks(std::vector<ProbeTypes> types, uint64_t start_ns)
   for (const ProbeTypes& probe : types_) columns_ += probe.types.size();
 }
 
-Look Looks::take(const SnapshotSource& source, History& history, bool survey) {
-  source.catch_up();
+Look Looks::take(RunFigures& figures, History& history, bool survey) {
+  figures.catch_up();
   const uint64_t now_ns = std::max(monotonic_ns(), start_ns_);
   Look look;
   look.time_ns = now_ns - start_ns_;
-  look.gauges = read_gauges(source.processes);
-  Collector collector(source.stacks);
+  look.gauges = read_gauges(figures.processes());
+  Collector collector(figures.stacks());
   for (size_t i = 0; i < types_.size(); ++i) {
-    const RunningProbe& probe = *source.probes[i];
-    probe.accounting->add_figures(probe.loaded, types_[i].types, collector);
+    figures.add_figures(i, types_[i].types, collector);
     collector.first += types_[i].types.size();
   }
-  source.catch_up();  // a stack is announced before it has figures, so now all are known
+  figures.catch_up();  // a stack is announced before it has figures, so now all are known
   std::vector<int64_t> sums;
-  for (const Figures& figures : collector.figures) {
-    const TrackId id = track(source.stacks, figures, history);
+  for (const Figures& row : collector.figures) {
+    const TrackId id = track(figures.stacks(), row, history);
     sums.resize(history.tracks.size() * columns_);
-    int64_t* sum = &sums[id.index * columns_ + figures.first];
-    for (size_t i = 0; i < figures.values.size(); ++i)
-      if (__builtin_add_overflow(sum[i], figures.values[i], &sum[i])) sum[i] = INT64_MAX;
+    int64_t* sum = &sums[id.index * columns_ + row.first];
+    for (size_t i = 0; i < row.values.size(); ++i)
+      if (__builtin_add_overflow(sum[i], row.values[i], &sum[i])) sum[i] = INT64_MAX;
   }
   sums.resize(history.tracks.size() * columns_);
   add_changes(std::move(sums), look);
-  if (survey) add_survivors(source, now_ns, look);
-  add_ended(source, history, look);
+  if (survey) add_survivors(figures, now_ns, look);
+  add_ended(figures, history, look);
   return look;
 }
 
@@ -142,18 +139,17 @@ void Looks::add_changes(std::vector<int64_t>&& sums, Look& look) {
   last_ = std::move(sums);
 }
 
-void Looks::add_survivors(const SnapshotSource& source, uint64_t now_ns, Look& look) {
+void Looks::add_survivors(RunFigures& figures, uint64_t now_ns, Look& look) {
   std::unordered_map<BirthKey, Look::Cell, BirthHash> cells;
-  source.probe.object.for_each<bpf::block_key, bpf::block>(
-      "blocks", [&](const bpf::block_key&, const bpf::block& block) {
-        if (block.time_ns >= now_ns) return;  // came while the table was read: for the next survey
-        const uint64_t born = block.time_ns - std::min(block.time_ns, start_ns_);
-        const BirthKey at{source.stacks.known_as(block.hash), stretches_.of(born)};
-        Look::Cell& cell = cells[at];
-        cell.bytes += static_cast<int64_t>(block.weight);
-        cell.blocks += block.count;
-        ++cell.samples;
-      });
+  figures.for_each_block([&](const bpf::block_key&, const bpf::block& block) {
+    if (block.time_ns >= now_ns) return;  // came while the table was read: for the next survey
+    const uint64_t born = block.time_ns - std::min(block.time_ns, start_ns_);
+    const BirthKey at{figures.stacks().known_as(block.hash), stretches_.of(born)};
+    Look::Cell& cell = cells[at];
+    cell.bytes += static_cast<int64_t>(block.weight);
+    cell.blocks += block.count;
+    ++cell.samples;
+  });
   look.stretches.assign(stretches_.starts().begin(), stretches_.starts().end());
   for (auto& [at, cell] : cells) {
     const auto track = track_of_key_.find(at.key);
@@ -168,12 +164,12 @@ void Looks::add_survivors(const SnapshotSource& source, uint64_t now_ns, Look& l
   stretches_.begin(look.time_ns);
 }
 
-void Looks::add_ended(const SnapshotSource& source, const History& history, Look& look) {
+void Looks::add_ended(RunFigures& figures, const History& history, Look& look) {
   for (; tracks_seen_ < history.tracks.size(); ++tracks_seen_) {
     const SpaceId space = history.tracks[tracks_seen_].space;
     if (space && !ended_.contains(space.index)) living_.insert(space.index);
   }
-  const Spaces& spaces = source.processes.spaces();
+  const Spaces& spaces = figures.processes().spaces();
   std::erase_if(living_, [&](uint32_t space) {
     if (!spaces.has_ended(SpaceId{space})) return false;
     ended_.insert(space);

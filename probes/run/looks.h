@@ -17,10 +17,12 @@
 
 #include "core/history.h"
 #include "probes/run/side_by_side.h"
-#include "probes/run/snapshot.h"
+#include "probes/run/stack_log.h"
 #include "probes/run/stretches.h"
 
 namespace memflame {
+
+class RunFigures;
 
 // What the OS says at each look, in this order.
 std::vector<Gauge> os_gauges();
@@ -32,7 +34,7 @@ class Looks {
 
   // Takes a look, and adds new stacks and tracks to the history's tables, which must be the same at
   // each call. A survey needs the times of blocks: ProbeOptions::ages.
-  Look take(const SnapshotSource& source, History& history, bool survey);
+  Look take(RunFigures& figures, History& history, bool survey);
 
   // The track of a stack's blocks; none if the stack has not been seen.
   TrackId track_of(const StackLog& log, uint64_t key) const;
@@ -47,8 +49,8 @@ class Looks {
   class Collector;
   TrackId track(const StackLog& log, const Figures& figures, History& history);
   void add_changes(std::vector<int64_t>&& sums, Look& look);
-  void add_survivors(const SnapshotSource& source, uint64_t now_ns, Look& look);
-  void add_ended(const SnapshotSource& source, const History& history, Look& look);
+  void add_survivors(RunFigures& figures, uint64_t now_ns, Look& look);
+  void add_ended(RunFigures& figures, const History& history, Look& look);
 
   std::vector<ProbeTypes> types_;
   size_t columns_ = 0;  // of all probes

@@ -15,6 +15,9 @@ namespace memflame {
 // blocks out. Empty if everything counts.
 std::vector<std::string> filters_in_words(const ProbeOptions& options);
 
+// "12 allocations (3.0 KiB), 9 of their blocks freed (2.0 KiB)": by the counters of blocks.
+std::string allocations_in_words(const bpf::counters& counters);
+
 // Throws Error if no process was watched. If processes were watched but did nothing, adds a note to
 // the recording: with `nothing`, "no call of …".
 void judge_emptiness(const std::string& nothing, const ProbeOptions& options, Run& run);

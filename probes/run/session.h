@@ -16,6 +16,7 @@
 #include "probes/run/live_run.h"
 #include "probes/run/looks.h"
 #include "probes/run/rows.h"
+#include "probes/run/run_figures.h"
 #include "probes/run/running_probe.h"
 #include "probes/run/stack_intake.h"
 
@@ -23,7 +24,7 @@ namespace memflame {
 
 class Observer;
 
-class Session : public LiveRun {
+class Session : public LiveRun, private RunFigures {
  public:
   // Loads the probes' objects, and begins to watch processes begin and end. Throws Error.
   // `observer` gets calls of functions, and must outlive this. Probes as for run_probes().
@@ -81,7 +82,19 @@ class Session : public LiveRun {
   RunningProbe* sender(uint32_t type) const;
   Losses shared_losses() const;
   std::vector<std::string> filters() const;
-  SnapshotSource snapshot_source();
+  // The figures are in the kernel's tables.
+  const StackLog& stacks() const override { return stacks_.log; }
+  const Processes& processes() const override { return processes_; }
+  bool has_spaces() const override { return first().probe.user_stacks; }
+  void catch_up() override { poll(0); }
+  void add_figures(size_t probe, std::span<const ValueType> types, Rows& rows) override;
+  void for_each_block(const VisitBlock& visit) override;
+  void for_each_sum(const VisitSum& visit) override;
+  bool place(uint64_t key, RawStack& stack, std::string& group) override;
+  bool is_sampled() const override { return first().accounting->is_sampled(); }
+  std::string sampling_in_words() const override;
+  uint64_t unseen_frees() const override { return first().loaded.object.counters().unseen_frees; }
+
   Recording sums();
 
   ProbeOptions options_;  // of the first probe

@@ -42,15 +42,29 @@ uint64_t Session::map_memory() const {
   return bytes;
 }
 
-SnapshotSource Session::snapshot_source() {
-  return {.probe = first().loaded,
-          .accounting = *first().accounting,
-          .stacks = stacks_.log,
-          .processes = processes_,
-          .probes = probes_,
-          .has_spaces = first().probe.user_stacks,
-          .catch_up = [this] { poll(0); }};
+void Session::add_figures(size_t probe, std::span<const ValueType> types, Rows& rows) {
+  probes_[probe]->accounting->add_figures(probes_[probe]->loaded, types, rows);
 }
+
+void Session::for_each_block(const VisitBlock& visit) {
+  first().loaded.object.for_each<bpf::block_key, bpf::block>("blocks", visit);
+}
+
+void Session::for_each_sum(const VisitSum& visit) {
+  for (const char* map : {"sums", "notes"})
+    first().loaded.object.for_each<uint64_t, bpf::sum>(
+        map, [&](const uint64_t& key, const bpf::sum& sum) { visit(key, sum.value); });
+  catch_up();  // the figures of copied stacks come as records
+  stacks_.log.for_each_amount(
+      first().loaded.number,
+      [&](uint64_t key, const StackLog::Values& values) { visit(key, values.data()); });
+}
+
+bool Session::place(uint64_t key, RawStack& stack, std::string& group) {
+  return first().accounting->place(first().loaded, stacks_.log, key, stack, group);
+}
+
+std::string Session::sampling_in_words() const { return first().accounting->sampling_in_words(); }
 
 Look Session::look(History& history, bool survey) {
   if (!looks_) {
@@ -62,7 +76,7 @@ Look Session::look(History& history, bool survey) {
     history.gauges = os_gauges();
     looks_.emplace(std::move(types), armed_ns_);
   }
-  Look look = looks_->take(snapshot_source(), history, survey && first().probe.has_blocks);
+  Look look = looks_->take(*this, history, survey && first().probe.has_blocks);
   processes_.spaces().copy_to(history.recording, false);
   return look;
 }
@@ -72,7 +86,7 @@ TrackId Session::track_of(uint64_t key) const {
 }
 
 Snapshot Session::snapshot(const SnapshotOptions& options) {
-  Snapshot snapshot = take_snapshot(snapshot_source(), options);
+  Snapshot snapshot = take_snapshot(*this, options);
   snapshot.losses = losses();
   return snapshot;
 }

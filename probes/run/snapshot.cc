@@ -6,9 +6,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "probes/loading/loaded_probe.h"
-#include "probes/probe.h"
 #include "probes/processes/processes.h"
+#include "probes/run/run_figures.h"
 #include "probes/run/stack_log.h"
 #include "probes/variance.h"
 
@@ -33,37 +32,29 @@ Amount amount_of(const int64_t* sum) {
 }
 
 // Blocks that an ended process has not freed count as old at any age.
-ByStack from_blocks(const SnapshotSource& source, const SnapshotOptions& options, uint64_t now) {
-  source.catch_up();  // has_ended() needs the records of processes that ended
-  const Spaces& spaces = source.processes.spaces();
+ByStack from_blocks(RunFigures& figures, const SnapshotOptions& options, uint64_t now) {
+  figures.catch_up();  // has_ended() needs the records of processes that ended
+  const Spaces& spaces = figures.processes().spaces();
   ByStack stacks;
-  source.probe.object.for_each<bpf::block_key, bpf::block>(
-      "blocks", [&](const bpf::block_key& key, const bpf::block& block) {
-        LiveStack& stack = stacks[block.hash];
-        const Amount amount = amount_of(block);
-        const uint64_t age = now - std::min(now, block.time_ns);
-        stack.live += amount;
-        const bool is_left = source.has_spaces && spaces.has_ended(SpaceId{key.space});
-        if (age < options.older_ns && !is_left) return;
-        stack.old += amount;
-        if (options.blocks) stack.blocks.push_back({key.address, block.size, age});
-      });
+  figures.for_each_block([&](const bpf::block_key& key, const bpf::block& block) {
+    LiveStack& stack = stacks[block.hash];
+    const Amount amount = amount_of(block);
+    const uint64_t age = now - std::min(now, block.time_ns);
+    stack.live += amount;
+    const bool is_left = figures.has_spaces() && spaces.has_ended(SpaceId{key.space});
+    if (age < options.older_ns && !is_left) return;
+    stack.old += amount;
+    if (options.blocks) stack.blocks.push_back({key.address, block.size, age});
+  });
   return stacks;
 }
 
-ByStack from_sums(const SnapshotSource& source) {
+ByStack from_sums(RunFigures& figures) {
   ByStack stacks;
-  const auto add = [&](uint64_t key, const int64_t* sum) {
+  figures.for_each_sum([&](uint64_t key, const int64_t* sum) {
     stacks[key].live += amount_of(sum);
     stacks[key].old = stacks[key].live;
-  };
-  for (const char* map : {"sums", "notes"})
-    source.probe.object.for_each<uint64_t, bpf::sum>(
-        map, [&](const uint64_t& key, const bpf::sum& sum) { add(key, sum.value); });
-  source.catch_up();  // the figures of copied stacks come as records
-  source.stacks.for_each_amount(
-      source.probe.number,
-      [&](uint64_t key, const StackLog::Values& values) { add(key, values.data()); });
+  });
   return stacks;
 }
 
@@ -97,28 +88,27 @@ Amount& Amount::operator+=(const Amount& other) {
   return *this;
 }
 
-Snapshot take_snapshot(const SnapshotSource& source, const SnapshotOptions& options) {
+Snapshot take_snapshot(RunFigures& figures, const SnapshotOptions& options) {
   Snapshot snapshot;
   snapshot.time_ns = monotonic_ns();
   const bool by_blocks = options.older_ns != 0 || options.blocks;
-  ByStack found = by_blocks ? from_blocks(source, options, snapshot.time_ns) : from_sums(source);
-  source.catch_up();  // a stack is announced before it has blocks, so now all are known
-  for (auto& [key, stack] : without_copies(source.stacks, std::move(found))) {
+  ByStack found = by_blocks ? from_blocks(figures, options, snapshot.time_ns) : from_sums(figures);
+  figures.catch_up();  // a stack is announced before it has blocks, so now all are known
+  for (auto& [key, stack] : without_copies(figures.stacks(), std::move(found))) {
     if (stack.live.bytes == 0 && stack.live.blocks == 0) continue;
     stack.key = key;
-    stack.stack = source.stacks.stack_of(key);
-    if (!source.accounting.place(source.probe, source.stacks, key, stack.stack, stack.group))
-      continue;
-    if (source.processes.spaces().has_ended(stack.stack.space))
+    stack.stack = figures.stacks().stack_of(key);
+    if (!figures.place(key, stack.stack, stack.group)) continue;
+    if (figures.processes().spaces().has_ended(stack.stack.space))
       snapshot.ended.insert(stack.stack.space);
     snapshot.live += stack.live;
     snapshot.old += stack.old;
     snapshot.stacks.push_back(std::move(stack));
   }
-  snapshot.sampled = source.accounting.is_sampled();
-  snapshot.sampling = source.accounting.sampling_in_words();
-  snapshot.unseen_frees = source.probe.object.counters().unseen_frees;
-  snapshot.deaths = source.processes.deaths().notes();
+  snapshot.sampled = figures.is_sampled();
+  snapshot.sampling = figures.sampling_in_words();
+  snapshot.unseen_frees = figures.unseen_frees();
+  snapshot.deaths = figures.processes().deaths().notes();
   return snapshot;
 }
 

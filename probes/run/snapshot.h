@@ -3,8 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <set>
 #include <span>
 #include <string>
@@ -14,12 +12,7 @@
 
 namespace memflame {
 
-class Accounting;
-class Processes;
-class StackLog;
-struct LoadedProbe;
-struct RunningProbe;
-using RunningProbes = std::vector<std::unique_ptr<RunningProbe>>;
+class RunFigures;
 
 struct Amount {
   int64_t bytes = 0, blocks = 0;
@@ -62,21 +55,10 @@ struct Snapshot {
   std::vector<std::string> deaths;  // notes on watched processes that were killed
 };
 
-// The parts of a run that a snapshot is taken from.
-struct SnapshotSource {
-  const LoadedProbe& probe;
-  Accounting& accounting;
-  const StackLog& stacks;
-  const Processes& processes;
-  const RunningProbes& probes;  // all; blocks are those of the first
-  bool has_spaces = true;       // keys of blocks name an address space, not a kind of kernel memory
-  std::function<void()> catch_up;  // takes the records that BPF programs have sent up to now
-};
-
 // Nothing is stopped meanwhile. A block that comes or goes while the table is read is either in the
 // snapshot with all of its figures, or not at all. If neither ages nor blocks are needed, the
 // kernel's sums are taken and the table of blocks is not read.
-Snapshot take_snapshot(const SnapshotSource& source, const SnapshotOptions& options);
+Snapshot take_snapshot(RunFigures& figures, const SnapshotOptions& options);
 
 // Replaces the sums of a recording by the old blocks of some stacks: their bytes and their number.
 void show_live(Recording& recording, std::span<const LiveStack* const> stacks, bool by_count,

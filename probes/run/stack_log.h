@@ -24,6 +24,8 @@ class StackLog {
   const RawStack* announced(const bpf::stack_record& record, size_t size);
   // Keeps a copied stack, once for all copies of it.
   void copied(uint64_t key, RawStack&& stack);
+  // Keeps a stack that has a key of its own.
+  void keep(uint64_t key, RawStack&& stack) { stacks_.insert_or_assign(key, std::move(stack)); }
   // A figure of a copied stack, of the probe with this number in the run.
   void add(uint32_t probe, const bpf::amount_record& record);
 

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "probes/run/run_loop.h"
+
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+
+#include "core/units.h"
+#include "probes/processes/spaces.h"
+#include "probes/run/memory_plan.h"
+
+namespace memflame {
+namespace {
+
+constexpr double status_interval_seconds = 0.5;
+
+class StatusLine {
+ public:
+  StatusLine(bool on, Unit unit) : on_(on), unit_(unit) {}
+  ~StatusLine() { clear(); }
+  StatusLine(const StatusLine&) = delete;
+  StatusLine& operator=(const StatusLine&) = delete;
+
+  void clear() {
+    if (shown_) std::fprintf(stderr, "\r\033[K");
+    shown_ = false;
+  }
+
+  // The maximum of memflame's own memory that update() has seen.
+  uint64_t own_bytes() const { return own_bytes_; }
+
+  void update(double seconds, const LoopParts& parts) {
+    if (seconds < next_) return;
+    next_ = seconds + status_interval_seconds;
+    const uint64_t own = own_memory();
+    own_bytes_ = std::max(own_bytes_, own);
+    if (!on_) return;
+    const StatusFigures now = parts.figures();
+    std::fprintf(stderr, "\r\033[K%.1f s  %s events  %s  lost %s  memory %s", seconds,
+                 with_commas(static_cast<int64_t>(now.events)).c_str(),
+                 human(static_cast<int64_t>(now.amount), {"", unit_}).c_str(),
+                 with_commas(static_cast<int64_t>(now.lost)).c_str(),
+                 iec_bytes(static_cast<int64_t>(own + now.table_bytes)).c_str());
+    shown_ = true;
+  }
+
+ private:
+  bool on_, shown_ = false;
+  Unit unit_;
+  double next_ = 0;
+  uint64_t own_bytes_ = 0;
+};
+
+}  // namespace
+
+void Ends::add(pid_t pid) {
+  any_ = true;
+  fds_.emplace_back(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+}
+
+bool Ends::all() {
+  std::erase_if(fds_, [](const UniqueFd& fd) {
+    pollfd entry{.fd = fd.get(), .events = POLLIN, .revents = 0};
+    return !fd || ::poll(&entry, 1, 0) > 0;
+  });
+  return any_ && fds_.empty();
+}
+
+double seconds_since(uint64_t start_ns) {
+  return static_cast<double>(monotonic_ns() - start_ns) / 1e9;
+}
+
+void say_ready(int fd) {
+  if (fd < 0) return;
+  [[maybe_unused]] const ssize_t written = ::write(fd, "1\n", 2);
+}
+
+void count_until_end(const LoopParts& parts, const ProbeOptions& options, Ends& ends,
+                     const RunSignals& signals, uint64_t armed_ns, Observer& observer,
+                     RunInfo& info) {
+  StatusLine status(options.status_line, parts.unit);
+  while (!ends.all()) {
+    parts.poll();
+    const double seconds = seconds_since(armed_ns);
+    if (options.seconds && seconds >= *options.seconds) break;
+    if (parts.wants_end()) break;
+    const int signal = signals.arrived();
+    if (is_stop(signal)) {
+      info.interrupted = signal == SIGTERM;
+      break;
+    }
+    if (signal != 0) status.clear();
+    if (signal == SIGUSR1) observer.asked(parts.run, seconds);
+    if (signal == SIGUSR2) say_unused(signal);
+    if (!observer.look(parts.run, seconds)) break;
+    status.update(seconds, parts);
+  }
+  info.own_bytes = std::max(status.own_bytes(), own_memory());
+}
+
+}  // namespace memflame

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The time in which a run counts: until its target ends, a signal comes, its time is over or an
+// observer has seen enough. The same for all collectors.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "core/profile.h"
+#include "probes/options.h"
+#include "probes/run/live_run.h"
+#include "probes/run/run.h"
+#include "probes/run/run_signals.h"
+#include "probes/unique_fd.h"
+
+namespace memflame {
+
+// Descriptors that become readable when a process ends.
+class Ends {
+ public:
+  void add(pid_t pid);
+  // Whether all of them have ended; false if none was added.
+  bool all();
+
+ private:
+  std::vector<UniqueFd> fds_;
+  bool any_ = false;
+};
+
+// What the status line shows.
+struct StatusFigures {
+  uint64_t events = 0, amount = 0;
+  uint64_t lost = 0;
+  uint64_t table_bytes = 0;  // besides memflame's own memory
+};
+
+struct LoopParts {
+  LiveRun& run;
+  std::function<void()> poll;  // takes what there is; about 10 ms
+  std::function<bool()> wants_end = [] { return false; };
+  std::function<StatusFigures()> figures;
+  Unit unit = Unit::bytes;  // of the amount
+};
+
+// `armed_ns`: when counting began (CLOCK_MONOTONIC). Sets `interrupted` and `own_bytes`.
+void count_until_end(const LoopParts& parts, const ProbeOptions& options, Ends& ends,
+                     const RunSignals& signals, uint64_t armed_ns, Observer& observer,
+                     RunInfo& info);
+
+double seconds_since(uint64_t start_ns);
+// Tells whoever started memflame that counting has begun (--ready-fd).
+void say_ready(int fd);
+
+}  // namespace memflame

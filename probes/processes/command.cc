@@ -24,19 +24,32 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   return pointers;
 }
 
+std::vector<std::string> own_environment() {
+  std::vector<std::string> variables;
+  for (char** variable = environ; *variable != nullptr; ++variable)
+    variables.emplace_back(*variable);
+  return variables;
+}
+
+void set_variable(std::vector<std::string>& all, const std::string& variable) {
+  const std::string name = variable.substr(0, variable.find('=') + 1);
+  std::erase_if(all, [&](const std::string& known) { return known.starts_with(name); });
+  all.push_back(variable);
+}
+
 }  // namespace
 
-Command::Command(std::vector<std::string> argv, const std::string& user)
+Command::Command(std::vector<std::string> argv, const std::string& user,
+                 const std::vector<std::string>& variables)
     : argv_(std::move(argv)), program_(find_program(argv_.at(0))) {
   User as;
   if (!user.empty()) as = find_user(user);
   Pipe go = make_pipe();
   Pipe failed = make_pipe();
   const std::vector<char*> arguments = pointers_to(argv_);
-  std::vector<std::string> variables;
-  if (!user.empty()) variables = environment_of(as);
-  const std::vector<char*> changed = pointers_to(variables);
-  char* const* environment = user.empty() ? environ : changed.data();
+  std::vector<std::string> all = user.empty() ? own_environment() : environment_of(as);
+  for (const std::string& variable : variables) set_variable(all, variable);
+  const std::vector<char*> environment = pointers_to(all);
 
   pid_ = ::fork();
   if (pid_ < 0) throw Error(std::string("cannot start a process: ") + std::strerror(errno));
@@ -48,7 +61,7 @@ Command::Command(std::vector<std::string> argv, const std::string& user)
     int error = 0;
     if (!user.empty() && !become(as)) error = errno;
     if (error == 0) {
-      ::execve(program_.c_str(), arguments.data(), environment);
+      ::execve(program_.c_str(), arguments.data(), environment.data());
       error = errno;
     }
     [[maybe_unused]] const ssize_t told = ::write(failed.write.get(), &error, sizeof(error));

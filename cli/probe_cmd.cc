@@ -18,8 +18,10 @@
 #include "collapse/fold.h"
 #include "collapse/symbolize/symbolize.h"
 #include "core/error.h"
+#include "probes/inside/inside_run.h"
 #include "probes/processes/command.h"
 #include "probes/run/memory_plan.h"
+#include "probes/run/requirements.h"
 #include "probes/run/run.h"
 #include "render/text/clean_text.h"
 
@@ -79,10 +81,13 @@ Losses write_results(const Request& request, Run& run, const Watcher& watcher) {
   return profile.losses;
 }
 
-int measure(const Probe& probe, const Request& request, Command* command, Watcher& watcher) {
+// `inside`: null if the kernel records.
+int measure(const Probe& probe, const Request& request, Command* command, Watcher& watcher,
+            InsideSetup* inside = nullptr) {
   std::vector<ProbeRun> probes{{&probe, request.probe}};
   probes.insert(probes.end(), request.beside.begin(), request.beside.end());
-  Run run = run_probes(probes, command, watcher);
+  Run run = inside != nullptr ? run_inside(*inside, *command, watcher)
+                              : run_probes(probes, command, watcher);
   Losses losses;
   if (watcher.wants_results(run.recording)) {
     losses = write_results(request, run, watcher);
@@ -99,17 +104,51 @@ int measure(const Probe& probe, const Request& request, Command* command, Watche
   return static_cast<int>(found ? ExitCode::found : ExitCode::ok);
 }
 
+// Why the kernel cannot record for memflame; "" if it can.
+std::string no_rights() {
+  try {
+    require_kernel_and_privilege();
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+// Whether an agent in the command records. Throws Error(usage) if it cannot do what was asked.
+bool is_inside(const Probe& probe, const Request& request) {
+  if (!probe.inside || request.probe.collect == Collect::kernel) return false;
+  const std::string refused =
+      request.beside.empty() ? refused_inside(request.probe) : std::string("--probes");
+  const bool has_command = !request.probe.target.command.empty();
+  if (request.probe.collect == Collect::inside) {
+    if (!refused.empty())
+      throw Error(refused + " needs the kernel's collector: leave out --inside, and run as root",
+                  ExitCode::usage);
+    if (!has_command) throw Error("--inside needs '-- COMMAND'", ExitCode::usage);
+    return true;
+  }
+  if (!has_command || !refused.empty()) return false;
+  const std::string why = no_rights();
+  if (!why.empty())
+    std::cerr << "memflame: an agent inside the program records (--inside), for the kernel's "
+                 "collector is not to be had: "
+              << why << "\n";
+  return !why.empty();
+}
+
 // With a command, memflame's exit status is the command's, so its own failures have other codes.
-int measure_command(const Probe& probe, Request& request, Watcher& watcher) {
+int measure_command(const Probe& probe, Request& request, Watcher& watcher, bool inside) {
   Target& target = request.probe.target;
   try {
     const std::string user = target.runs_as = user_of_command(target);
-    Command command(target.command, user);
+    std::optional<InsideSetup> setup;
+    if (inside) setup.emplace(ProbeRun{&probe, request.probe});
+    Command command(target.command, user, setup ? setup->variables() : std::vector<std::string>{});
     if (user != target.user)
       std::cerr << "memflame: " << target.command[0] << " runs as " << user
                 << ", who called sudo; --user root runs it as root\n";
     request.readers = readers_of(target, command.program());
-    return measure(probe, request, &command, watcher);
+    return measure(probe, request, &command, watcher, setup ? &*setup : nullptr);
   } catch (const Error& error) {
     const bool own =
         error.exit_code != ExitCode::not_found && error.exit_code != ExitCode::cannot_execute;
@@ -163,7 +202,9 @@ int run_request(const Probe& probe, Request& request, Watcher* watcher) {
   Interim interim(request);
   if (watcher == nullptr) watcher = &interim;
   Controlled controlled(*watcher, request);
-  if (!request.probe.target.command.empty()) return measure_command(probe, request, controlled);
+  const bool inside = is_inside(probe, request);
+  if (!request.probe.target.command.empty())
+    return measure_command(probe, request, controlled, inside);
   request.readers = readers_of(request.probe.target, "");
   return measure(probe, request, nullptr, controlled);
 }

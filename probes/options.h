@@ -36,6 +36,10 @@ struct Target {
 // walks in user space. In the order of bpf::stacks.
 enum class Stacks : uint8_t { dwarf, fp, copy };
 
+// Who records: the kernel, or an agent in the processes themselves. In the order of the words of
+// --collect.
+enum class Collect : uint8_t { by_rights, kernel, inside };
+
 struct ProbeOptions;
 
 // The options of one probe: each probe derives its own in its folder.
@@ -53,6 +57,8 @@ class ProbeSettings {
   virtual void settle(ProbeOptions& /*common*/) {}
   // "filtered: …" for each option that leaves something out.
   virtual std::vector<std::string> filters_in_words() const { return {}; }
+  // The option that only the kernel's collector can fulfil; "" if there is none.
+  virtual std::string only_in_kernel() const { return ""; }
   // True if the summary at the end is needed whatever else is written.
   virtual bool wants_summary() const { return false; }
 };
@@ -63,6 +69,7 @@ struct ProbeOptions {
   std::shared_ptr<ProbeSettings> own;  // the probe's own options, shared by copies; null = none
   std::string value;                   // a name of Probe::values; empty = the first
   std::optional<double> seconds;
+  Collect collect = Collect::kernel;
   Stacks stacks = Stacks::dwarf;
   uint32_t max_depth = 512;      // user frames, at most 1023
   uint32_t max_table_mib = 256;  // maximum for all unwind tables

@@ -116,6 +116,7 @@ struct Probe {
   void (*configure)(const ProbeOptions&, bpf::config&, BpfObject&);
   std::unique_ptr<Accounting> (*accounting)(const ProbeOptions&);
   bool has_blocks = false;    // follows blocks: its object has a map `blocks`
+  bool inside = false;        // an agent in the processes can do it, too (--collect)
   bool on_functions = false;  // attaches to functions in files, also in files mapped later
   bool whole_system;          // can watch all processes at once
   bool user_stacks = true;    // false: takes only kernel stacks, which belong to no process

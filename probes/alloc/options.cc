@@ -2,6 +2,7 @@
 #include "probes/alloc/options.h"
 
 #include <array>
+#include <utility>
 
 #include "core/error.h"
 #include "probes/alloc/custom/custom.h"
@@ -24,6 +25,12 @@ constexpr std::array children_words{
 // In the order of AllocOptions::usable_size: false, then true.
 constexpr std::array size_words{OptionWord{"requested", "default"},
                                 OptionWord{"usable", "what the allocator really allots"}};
+
+// In the order of Collect.
+constexpr std::array collect_words{
+    OptionWord{"auto", "kernel, or inside if memflame has no rights for that; default"},
+    OptionWord{"kernel", "probes on the allocator"},
+    OptionWord{"inside", "an agent in COMMAND and its children, which needs no rights"}};
 
 std::string children_help() {
   std::string text;
@@ -51,6 +58,9 @@ std::vector<OptionRow> AllocOptions::rows(ProbeOptions&) {
   return {
       {"children", "HOW", children_help(), option::choice(children_words, children_),
        OptionGroup::target},
+      {"collect", "WHO", "who records: " + words_with_notes(collect_words),
+       option::choice(collect_words, collect_)},
+      {"inside", "", "as --collect inside", option::Switch{&inside_}},
       {"sample", "BYTES",
        "sample one block per BYTES allocated, on average; figures are then estimates",
        option::Bytes{&sample_bytes, 1, largest_sample_bytes}, blocks},
@@ -91,7 +101,36 @@ void AllocOptions::settle_children(Target& target) {
   own_links = !(exact && target.follow_children);
 }
 
+void AllocOptions::settle_collector(ProbeOptions& common) const {
+  if (inside_ && collect_ && *collect_ != Collect::inside)
+    throw Error("--inside and --collect " +
+                    std::string(collect_words.at(static_cast<size_t>(*collect_)).name) +
+                    " are mutually exclusive",
+                ExitCode::usage);
+  common.collect = inside_ ? Collect::inside : collect_.value_or(Collect::by_rights);
+}
+
+std::string AllocOptions::only_in_kernel() const {
+  const std::pair<bool, const char*> options[] = {
+      {check, "--check"},
+      {!alloc_specs.empty(), "--alloc"},
+      {!free_specs.empty(), "--free"},
+      {!presets.empty(), "--preset"},
+      {!object.empty(), "--obj"},
+      {!symbols_prefix.empty(), "--symbols-prefix"},
+      {sample_bytes != 0, "--sample"},
+      {every != 0, "--every"},
+      {max_overhead > 0, "--max-overhead"},
+      {usable_size, "--size usable"},
+      {children_ == Children::exact, "--children exact"},
+  };
+  for (const auto& [given, name] : options)
+    if (given) return name;
+  return "";
+}
+
 void AllocOptions::settle(ProbeOptions& common) {
+  settle_collector(common);
   settle_children(common.target);
   if (int{sample_bytes != 0} + int{every != 0} + int{max_overhead > 0} > 1)
     throw Error("--sample, --every and --max-overhead are mutually exclusive", ExitCode::usage);

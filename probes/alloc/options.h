@@ -28,13 +28,17 @@ class AllocOptions : public ProbeSettings {
   std::vector<OptionRow> rows(ProbeOptions& common) override;
   void settle(ProbeOptions& common) override;
   std::vector<std::string> filters_in_words() const override;
+  std::string only_in_kernel() const override;
   bool wants_summary() const override { return check; }
 
  private:
   enum class Children : uint8_t { follow, exact, none };
   void settle_children(Target& target);
+  void settle_collector(ProbeOptions& common) const;
 
   std::optional<Children> children_;
+  std::optional<Collect> collect_;
+  bool inside_ = false;
 };
 
 }  // namespace memflame

@@ -113,9 +113,9 @@ void Exchange::accept_all() {
     if (!caller.guest.socket) return;
     ucred peer{};
     socklen_t length = sizeof(peer);
-    const bool known = ::getsockopt(caller.guest.socket.get(), SOL_SOCKET, SO_PEERCRED, &peer,
-                                    &length) == 0 &&
-                       peer.pid > 0;
+    const bool known =
+        ::getsockopt(caller.guest.socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
+        peer.pid > 0;
     if (!known || (peer.uid != user_ && peer.uid != ::geteuid() && peer.uid != 0)) {
       ++turned_away_;
       continue;

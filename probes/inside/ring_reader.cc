@@ -233,8 +233,7 @@ void RingReader::decode(Ring& ring) {
   if (batch_.size() == batch_events || batch_words_.size() >= batch_frames) finish_batch();
 }
 
-void RingReader::decode_stack(Ring& ring, Event& event, const Alloc& alloc,
-                              const uint64_t* words) {
+void RingReader::decode_stack(Ring& ring, Event& event, const Alloc& alloc, const uint64_t* words) {
   event.size = alloc.size;
   event.kept = alloc.kept;
   event.pushed = alloc.pushed;
@@ -279,8 +278,7 @@ void RingReader::intern(Event& event) {
 void RingReader::apply(const Event& event) {
   Ring& ring = *event.ring;
   if (event.kind == kind_alloc) {
-    blocks_.allocate({event.pointer, event.ticks, event.size, ring.space, event.stack},
-                     ring.index);
+    blocks_.allocate({event.pointer, event.ticks, event.size, ring.space, event.stack}, ring.index);
   } else if (event.kind == kind_free) {
     ring.freed = blocks_.free(ring.space, event.pointer, event.ticks, ring.index);
     ring.freed_address = event.pointer;

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "probes/inside/guests.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/units.h"
+#include "probes/processes/procfs.h"
+
+namespace memflame::inside {
+namespace {
+
+// How often one process is answered at most: it may ask without end.
+constexpr uint64_t answer_interval_ns = 500'000;
+
+bool has_ended(int process) {
+  pollfd entry{.fd = process, .events = POLLIN, .revents = 0};
+  return ::poll(&entry, 1, 0) > 0;
+}
+
+uint64_t sum(uint64_t a, uint64_t b) { return a > UINT64_MAX - b ? UINT64_MAX : a + b; }
+
+// The figures with which a space begins. What the kernel makes resident to start a program counts
+// as growth, as it does for the kernel's collector.
+void add_memory(bpf::space_record& record, pid_t pid) {
+  const std::optional<OsMemory> memory = read_memory(pid);
+  if (!memory) return;
+  record.has_memory = 1;
+  record.vm_pages = static_cast<uint64_t>(memory->vm_size / page_bytes);
+  record.rss[0] = memory->rss_file / page_bytes;
+  record.rss[1] = memory->rss_anon / page_bytes;
+  record.rss[2] = memory->swap / page_bytes;
+  record.rss[3] = memory->rss_shmem / page_bytes;
+}
+
+// As wait() has it, if it is memflame's own child; it is left for whoever waits for it.
+uint32_t status_of(pid_t pid) {
+  siginfo_t info{};
+  if (::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+      info.si_pid != pid)
+    return 0;
+  return static_cast<uint32_t>(info.si_code == CLD_EXITED ? (info.si_status & 255) << 8
+                                                          : info.si_status & 127);
+}
+
+}  // namespace
+
+void Guests::Counts::add(const Process& process) {
+  reentered = sum(reentered, taken_once(process.reentered));
+  lost = sum(lost, taken_once(process.lost));
+  lost_frees = sum(lost_frees, taken_once(process.lost_frees));
+  waited_us = sum(waited_us, taken_once(process.waited_us));
+  const uint64_t bytes = std::min<uint64_t>(taken_once(process.lost_bytes), INT64_MAX);
+  if (__builtin_add_overflow(lost_bytes, static_cast<int64_t>(bytes), &lost_bytes))
+    lost_bytes = INT64_MAX;
+}
+
+Guests::Guests(const Parts& parts, pid_t command, bool follow_children)
+    : parts_(parts),
+      command_(command),
+      follow_children_(follow_children),
+      entries_(most_processes) {}
+
+void Guests::poll() {
+  for (const Guest& guest : parts_.exchange.arrivals()) let_in(guest);
+  for (const auto& [pid, index] : by_pid_)
+    if (taken_once(parts_.exchange.process(index).requests) != entries_[index].answered)
+      answer(index);
+}
+
+void Guests::see_ends() {
+  std::vector<uint32_t> ended;
+  for (const auto& [pid, index] : by_pid_)
+    if (has_ended(entries_[index].process.get())) ended.push_back(index);
+  for (const uint32_t index : ended) end(index);
+}
+
+uint32_t Guests::free_entry() {
+  const auto entry =
+      std::find_if(entries_.begin(), entries_.end(), [](const Entry& e) { return e.pid == 0; });
+  return static_cast<uint32_t>(entry - entries_.begin());
+}
+
+void Guests::let_in(const Guest& guest) {
+  if (!follow_children_ && guest.pid != command_) return Exchange::refuse(guest);
+  const auto known = by_pid_.find(guest.pid);
+  if (known != by_pid_.end()) end(known->second);
+  const uint32_t index = free_entry();
+  if (index == most_processes) {
+    ++no_entry_;
+    return Exchange::refuse(guest);
+  }
+  const SpaceId space = begin_space(guest, guest.hello.parent);
+  Entry& entry = entries_[index];
+  entry.process = UniqueFd(::fcntl(guest.process.get(), F_DUPFD_CLOEXEC, 0));
+  entry.pid = guest.pid;
+  entry.space = space;
+  entry.answered = 0;
+  Process& shared = parts_.exchange.process(index);
+  const uint64_t generation = taken_once(shared.generation);
+  std::memset(static_cast<void*>(&shared), 0, sizeof(shared));
+  shared.generation = generation;
+  shared.pid = static_cast<uint32_t>(guest.pid);
+  RingReader::Functions functions{};
+  std::copy(std::begin(guest.hello.functions), std::end(guest.hello.functions), functions.begin());
+  std::copy(functions.begin(), functions.end(), std::begin(shared.functions));
+  parts_.reader.open(index, space, functions);
+  parts_.code.publish(index, space);
+  publish(shared.state, uint32_t{state_owned});
+  by_pid_[guest.pid] = index;
+  ++met_;
+  // If it has gone meanwhile, see_ends() finds out.
+  parts_.exchange.welcome(guest, index);
+}
+
+SpaceId Guests::begin_space(const Guest& guest, uint32_t parent) {
+  const SpaceId space{++last_space_};
+  bpf::space_record record{};
+  record.type = bpf::record_space;
+  record.space = space.index;
+  record.time = monotonic_ns();
+  record.tgid = static_cast<uint32_t>(guest.pid);
+  record.reason = bpf::space_exec;
+  if (guest.hello.forked != 0) {
+    record.reason = bpf::space_fork;
+    if (parent < most_processes && entries_[parent].pid != 0)
+      record.parent_space = entries_[parent].space.index;
+  }
+  const std::string comm = read_comm(guest.pid);
+  std::strncpy(record.comm, comm.c_str(), sizeof(record.comm) - 1);
+  add_memory(record, guest.pid);
+  parts_.processes.begin(record);
+  parts_.processes.take(record);
+  // A child has its parent's code, and what it has mapped since.
+  if (record.reason == bpf::space_fork) parts_.processes.spaces().read_again(space, record.time);
+  parts_.blocks.begin(space, SpaceId{record.parent_space}, std::min(guest.hello.time, now_ticks()));
+  return space;
+}
+
+void Guests::answer(uint32_t index) {
+  Entry& entry = entries_[index];
+  const uint64_t now = monotonic_ns();
+  if (now - entry.answered_ns < answer_interval_ns) return;
+  Process& shared = parts_.exchange.process(index);
+  const uint32_t asked = taken_once(shared.requests);
+  // What was recorded before is named by the mappings as they were.
+  parts_.reader.read();
+  parts_.processes.spaces().read_again(entry.space, monotonic_ns());
+  parts_.code.publish(index, entry.space);
+  publish(shared.answered, asked);
+  entry.answered = asked;
+  entry.answered_ns = monotonic_ns();
+}
+
+void Guests::end(uint32_t index) {
+  Entry& entry = entries_[index];
+  parts_.reader.close(index);
+  Process& shared = parts_.exchange.process(index);
+  ended_.add(shared);
+  publish(shared.state, uint32_t{state_free});
+  bpf::space_record record{};
+  record.type = bpf::record_space;
+  record.space = entry.space.index;
+  record.time = monotonic_ns();
+  record.tgid = static_cast<uint32_t>(entry.pid);
+  record.reason = bpf::space_end;
+  if (has_ended(entry.process.get())) record.exit_status = status_of(entry.pid);
+  const std::string comm = read_comm(entry.pid);
+  std::strncpy(record.comm, comm.c_str(), sizeof(record.comm) - 1);
+  parts_.processes.take(record);
+  parts_.code.release(index, entry.space);
+  by_pid_.erase(entry.pid);
+  left_.insert(entry.pid);
+  entry = {};
+}
+
+Guests::Counts Guests::counts() const {
+  Counts counts = ended_;
+  for (const auto& [pid, index] : by_pid_) counts.add(parts_.exchange.process(index));
+  return counts;
+}
+
+}  // namespace memflame::inside

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The processes that agents have joined the run from: their address spaces, rings and code, from
+// their Hello to their end. A Hello of a pid that is known already means that the process runs
+// another program now.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "probes/inside/code_tables.h"
+#include "probes/inside/exchange.h"
+#include "probes/inside/live_blocks.h"
+#include "probes/inside/ring_reader.h"
+#include "probes/processes/processes.h"
+
+namespace memflame::inside {
+
+class Guests {
+ public:
+  struct Parts {
+    Exchange& exchange;
+    RingReader& reader;
+    LiveBlocks& blocks;
+    CodeTables& code;
+    Processes& processes;
+  };
+  // `command`: the first process; the only one if children are not followed.
+  Guests(const Parts& parts, pid_t command, bool follow_children);
+
+  // Lets in those that have come, and answers those that met unknown code.
+  void poll();
+  // Sees which processes have ended. Takes 1 µs for each.
+  void see_ends();
+
+  bool knows(pid_t pid) const { return by_pid_.contains(pid) || left_.contains(pid); }
+  size_t met() const { return met_; }              // address spaces in all
+  uint64_t no_entry() const { return no_entry_; }  // turned away because all entries are taken
+
+  // What agents counted, of all processes.
+  struct Counts {
+    uint64_t reentered = 0, lost = 0, lost_frees = 0, waited_us = 0;
+    int64_t lost_bytes = 0;
+    void add(const Process& process);
+  };
+  Counts counts() const;
+
+ private:
+  struct Entry {
+    UniqueFd process;  // readable when it has ended
+    pid_t pid = 0;     // 0: free
+    SpaceId space;
+    uint32_t answered = 0;
+    uint64_t answered_ns = 0;
+  };
+  void let_in(const Guest& guest);
+  uint32_t free_entry();
+  SpaceId begin_space(const Guest& guest, uint32_t parent);
+  void answer(uint32_t index);
+  void end(uint32_t index);
+
+  Parts parts_;
+  pid_t command_;
+  bool follow_children_;
+  std::vector<Entry> entries_;        // by index in the exchange
+  std::map<pid_t, uint32_t> by_pid_;  // those that live
+  std::set<pid_t> left_;              // those that have ended
+  Counts ended_;
+  uint32_t last_space_ = 0;
+  size_t met_ = 0;
+  uint64_t no_entry_ = 0;
+};
+
+}  // namespace memflame::inside

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "probes/inside/inside_run.h"
+
+#include "core/error.h"
+#include "probes/inside/agent_file.h"
+#include "probes/inside/exchange.h"
+#include "probes/inside/inside_session.h"
+#include "probes/pids/pid_namespace.h"
+#include "probes/processes/command.h"
+#include "probes/processes/users.h"
+#include "probes/run/privileges.h"
+#include "probes/run/run_loop.h"
+#include "probes/run/run_notes.h"
+#include "probes/run/run_signals.h"
+
+namespace memflame {
+namespace {
+
+ProbeRun run_within(const MemoryPlan& plan, const ProbeRun& run) {
+  return {run.probe, within(plan, run.options)};
+}
+
+[[noreturn]] void say_silence(const Command& command) {
+  const std::string reason = inside::reason_in(command.program());
+  throw Error(command.program() + " ran, but memflame's agent did not speak in it: " +
+                  (reason.empty() ? "it is a static program, or something took LD_PRELOAD out of "
+                                    "its environment"
+                                  : reason) +
+                  "; without --inside, as root, the kernel collects",
+              ExitCode::failure);
+}
+
+void describe(const inside::InsideSession& session, const ProbeRun& probe, Run& run) {
+  session.describe(run.info);
+  run.recording.meta.seconds = run.info.seconds;
+  if (const std::string note = memory_note(run.info.memory, run.recording.losses); !note.empty())
+    run.recording.meta.notes.push_back(note);
+  judge_emptiness(nothing_in_words({&probe, 1}), probe.options, run);
+}
+
+}  // namespace
+
+InsideSetup::InsideSetup(const ProbeRun& run)
+    : InsideSetup(run, inside::agent_file(inside::agent_image())) {}
+
+InsideSetup::InsideSetup(const ProbeRun& run, std::string agent)
+    : memory_(plan_memory(run.options.memory, free_memory())),
+      run_(run_within(memory_, run)),
+      agent_(std::move(agent)),
+      exchange_(
+          std::make_unique<inside::Exchange>(run_.options.max_depth, run_.options.max_table_mib)) {}
+
+InsideSetup::~InsideSetup() = default;
+
+std::vector<std::string> InsideSetup::variables() const {
+  std::vector<std::string> variables{exchange_->variable()};
+  if (!agent_.empty()) variables.push_back(inside::preload_variable(agent_));
+  return variables;
+}
+
+std::string refused_inside(const ProbeOptions& options) {
+  if (!options.target.pids.empty()) return "-p";
+  if (!options.target.comm.empty()) return "--comm";
+  if (!options.target.cgroups.empty()) return "--cgroup, --container and --unit";
+  if (options.kernel_stacks) return "--kernel-stacks";
+  if (options.stacks == Stacks::fp) return "--stacks fp";
+  if (options.stacks == Stacks::copy) return "--stacks copy";
+  if (options.check_every != 0) return "--check-stacks";
+  if (options.calls) return "--trace";
+  return options.own ? options.own->only_in_kernel() : "";
+}
+
+Run run_inside(InsideSetup& setup, Command& command, Observer& observer) {
+  const ProbeRun& probe = setup.run_;
+  const ProbeOptions& options = probe.options;
+  const uint64_t began = monotonic_ns();
+  require_own_proc();
+
+  const RunSignals signals;
+  Run run;
+  run.info.memory = setup.memory_;
+  if (!options.target.runs_as.empty())
+    setup.exchange_->allow(find_user(options.target.runs_as).uid);
+  inside::InsideSession session(*probe.probe, options, *setup.exchange_, command.pid(),
+                                setup.agent_);
+  Ends ends;
+  ends.add(command.pid());
+  keep_privileges_for(Step::counting);
+  observer.begin(session);
+  session.arm();
+
+  const uint64_t armed = monotonic_ns();
+  run.info.attach_seconds = static_cast<double>(armed - began) / 1e9;
+  say_ready(options.ready_fd);
+  command.release();
+
+  const auto figures = [&session] {
+    const bpf::counters& counters = session.counters();
+    return StatusFigures{counters.events, counters.amount, session.losses().lost_events(),
+                         session.bytes()};
+  };
+  count_until_end({.run = session,
+                   .poll = [&session] { session.poll(); },
+                   .figures = figures,
+                   .unit = probe.probe->types(options, false)[0].unit},
+                  options, ends, signals, armed, observer, run.info);
+  session.disarm();
+  run.info.seconds = seconds_since(armed);
+  observer.end(session, run.info.seconds);
+  if (!session.met_anybody() && ends.all()) say_silence(command);
+  run.recording = session.finish();
+  keep_privileges_for(Step::writing);
+  describe(session, probe, run);
+  return run;
+}
+
+}  // namespace memflame

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// run_inside() is run_probes() for a command whose allocations are recorded by an agent in its own
+// processes, not by the kernel. It needs no rights.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "probes/run/run.h"
+
+namespace memflame {
+
+namespace inside {
+class Exchange;
+}
+
+// What the command must know, so it is made before the command is started.
+class InsideSetup {
+ public:
+  // Writes the agent's file if it is missing. Throws Error.
+  explicit InsideSetup(const ProbeRun& run);
+  // With another agent; "" = the program brings its own.
+  InsideSetup(const ProbeRun& run, std::string agent);
+  ~InsideSetup();
+  InsideSetup(const InsideSetup&) = delete;
+  InsideSetup& operator=(const InsideSetup&) = delete;
+
+  // Of the command's environment: LD_PRELOAD and where the agent finds memflame.
+  std::vector<std::string> variables() const;
+
+ private:
+  friend Run run_inside(InsideSetup& setup, Command& command, Observer& observer);
+
+  MemoryPlan memory_;
+  ProbeRun run_;  // within the plan
+  std::string agent_;
+  std::unique_ptr<inside::Exchange> exchange_;
+};
+
+// The option that a run inside cannot fulfil; "" if there is none.
+std::string refused_inside(const ProbeOptions& options);
+
+// The command is started but still waiting, as for run_probes(), with the setup's variables. Throws
+// Error, also if no agent ever spoke.
+Run run_inside(InsideSetup& setup, Command& command, Observer& observer);
+
+}  // namespace memflame

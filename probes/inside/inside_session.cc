@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "probes/inside/inside_session.h"
+
+#include <poll.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <ctime>
+
+#include "core/units.h"
+#include "probes/loading/kernel_features.h"
+#include "probes/run/losses.h"
+#include "probes/run/rows.h"
+#include "probes/run/run_notes.h"
+#include "probes/run/side_by_side.h"
+
+namespace memflame::inside {
+namespace {
+
+constexpr uint64_t poll_ns = 10'000'000;
+// Between rounds: a ring of 64 KiB holds some 1,700 events.
+constexpr uint64_t busy_wait_ns = 200'000, most_wait_ns = 5'000'000;
+// A round with as many records as this is followed by the next one at once.
+constexpr size_t many_records = 1000;
+constexpr uint32_t max_wait_ms = 100, patience_ms = 2000;
+
+// Without the features of BPF, which need rights to be known.
+KernelFeatures features_of_kernel() {
+  KernelFeatures features;
+  utsname names{};
+  if (::uname(&names) == 0) features.release = names.release;
+  int major = 0;
+  int minor = 0;
+  if (std::sscanf(names.release, "%d.%d", &major, &minor) == 2)
+    features.exact_rss_stat = major > 6 || (major == 6 && minor >= 2);
+  return features;
+}
+
+}  // namespace
+
+InsideSession::InsideSession(const Probe& probe, const ProbeOptions& options, Exchange& exchange,
+                             pid_t command, const std::string& agent)
+    : probe_(probe),
+      options_(options),
+      exchange_(exchange),
+      command_(command),
+      command_end_(static_cast<int>(::syscall(SYS_pidfd_open, command, 0))),
+      processes_(options_.target, features_of_kernel().exact_rss_stat, Processes::Log::none),
+      blocks_(options_.min_size, options_.max_size, options_.max_live),
+      reader_(exchange_, stacks_, blocks_, ticks_),
+      code_(exchange_, processes_.spaces()),
+      guests_({exchange_, reader_, blocks_, code_, processes_}, command,
+              options_.target.follow_children),
+      uncovered_(command, agent) {
+  Control& control = exchange_.control();
+  control.ticks_per_ms = ticks_.per_ms();
+  control.max_wait_ms = max_wait_ms;
+  control.patience_ms = patience_ms;
+  publish(control.heartbeat, now_ticks());
+}
+
+void InsideSession::arm() {
+  armed_ns_ = monotonic_ns();
+  counts_ = true;
+  publish(exchange_.control().heartbeat, now_ticks());
+  publish(exchange_.control().reading, 1U);
+}
+
+void InsideSession::disarm() {
+  publish(exchange_.control().reading, 0U);
+  counts_ = false;
+  ticks_.refine();
+  guests_.poll();
+  reader_.read_rest();
+  guests_.see_ends();
+  processes_.os().read_ends();
+}
+
+// One round: records, then guests. Whatever a guest that is let in now records is read later.
+size_t InsideSession::round() {
+  publish(exchange_.control().heartbeat, now_ticks());
+  const size_t records = reader_.read();
+  guests_.poll();
+  return records;
+}
+
+// Until a guest comes, the command ends, or the time is over.
+void InsideSession::wait(uint64_t ns) const {
+  std::array<pollfd, 2> entries{pollfd{.fd = exchange_.socket(), .events = POLLIN, .revents = 0},
+                                pollfd{.fd = command_end_.get(), .events = POLLIN, .revents = 0}};
+  const timespec time{.tv_sec = 0, .tv_nsec = static_cast<long>(ns)};
+  ::ppoll(entries.data(), entries.size(), &time, nullptr);
+}
+
+void InsideSession::poll() {
+  const uint64_t until = monotonic_ns() + poll_ns;
+  do {
+    const size_t records = round();
+    if (records >= many_records) continue;
+    idle_ns_ = records != 0 ? busy_wait_ns : std::min(idle_ns_ * 2, most_wait_ns);
+    wait(std::max(idle_ns_, busy_wait_ns));
+  } while (monotonic_ns() < until);
+  guests_.see_ends();
+  processes_.poll_os();
+  ticks_.refine();
+  if (options_.target.follow_children)
+    uncovered_.look([this](pid_t pid) { return guests_.knows(pid); });
+}
+
+void InsideSession::catch_up() {
+  round();
+  name_stacks();
+}
+
+void InsideSession::name_stacks() {
+  for (; named_ < stacks_.size(); ++named_) log_.keep(key_of(named_), stacks_.raw(named_));
+}
+
+void InsideSession::add_figures(size_t, std::span<const ValueType> types, Rows& rows) {
+  const std::vector<BlockSums>& sums = blocks_.sums();
+  std::vector<int64_t> values(types.size());
+  for (uint32_t stack = 1; stack < sums.size(); ++stack) {
+    const BlockSums& sum = sums[stack];
+    if (sum.total_count == 0) continue;
+    values[0] = sum.live;
+    values[1] = sum.live_count;
+    values[2] = sum.total;
+    values[3] = sum.total_count;
+    rows.add(key_of(stack), "", values, sum.total_count);
+  }
+}
+
+void InsideSession::for_each_block(const VisitBlock& visit) {
+  blocks_.table().for_each([&](const LiveEntry& entry) {
+    const bpf::block_key key{.address = entry.address, .space = entry.space, .pad = 0};
+    bpf::block block{};
+    block.hash = key_of(entry.stack);
+    block.size = block.weight = entry.size;
+    block.time_ns = ticks_.ns(entry.ticks);
+    block.count = 1;
+    visit(key, block);
+  });
+}
+
+void InsideSession::for_each_sum(const VisitSum& visit) {
+  const std::vector<BlockSums>& sums = blocks_.sums();
+  for (uint32_t stack = 1; stack < sums.size(); ++stack) {
+    bpf::sum sum{};
+    sum.value[0] = sums[stack].live;
+    sum.value[1] = sums[stack].live_count;
+    sum.value[2] = sums[stack].total;
+    sum.value[3] = sums[stack].total_count;
+    if (sums[stack].total_count != 0) visit(key_of(stack), sum.value);
+  }
+}
+
+Snapshot InsideSession::snapshot(const SnapshotOptions& options) {
+  Snapshot snapshot = take_snapshot(*this, options);
+  snapshot.losses = losses();
+  return snapshot;
+}
+
+Recording InsideSession::recording_of(std::span<const LiveStack* const> stacks, bool by_count) {
+  Recording recording;
+  show_live(recording, stacks, by_count, false);
+  recording.losses = losses();
+  processes_.spaces().copy_to(recording);
+  return recording;
+}
+
+Look InsideSession::look(History& history, bool survey) {
+  if (!looks_) {
+    std::vector<ProbeTypes> types{{probe_.name, true, probe_.types(options_, false)}};
+    history.recording.types = side_by_side(types);
+    history.recording.shown = value_named(probe_, options_.value).column;
+    history.gauges = os_gauges();
+    looks_.emplace(std::move(types), armed_ns_);
+  }
+  Look look = looks_->take(*this, history, survey);
+  processes_.spaces().copy_to(history.recording, false);
+  return look;
+}
+
+TrackId InsideSession::track_of(uint64_t key) const {
+  return looks_ ? looks_->track_of(log_, key) : TrackId{};
+}
+
+Losses InsideSession::losses() const {
+  Losses losses = losses_of(blocks_.counters());
+  const Guests::Counts counts = guests_.counts();
+  losses.add(Loss::agent_ring_full, counts.lost, counts.lost_bytes);
+  losses.add(Loss::agent_ring_full, counts.lost_frees);
+  losses.add(Loss::agent_reentered, counts.reentered);
+  losses.add(Loss::agent_ring_damaged, reader_.statistics().damaged);
+  losses.add(Loss::process_uncovered, uncovered_.count());
+  losses.add(Loss::process_table_full, guests_.no_entry());
+  losses.add(Loss::unwind_table_full, code_.statistics().no_room);
+  losses.add(Loss::code_list_full, code_.refused());
+  return losses;
+}
+
+Recording InsideSession::sums() {
+  name_stacks();
+  Recording recording;
+  recording.types = probe_.types(options_, false);
+  recording.shown = value_named(probe_, options_.value).column;
+  RecordingRows rows(recording, log_);
+  add_figures(0, recording.types, rows);
+  recording.losses.add(losses());
+  return recording;
+}
+
+void InsideSession::add_notes(Recording& recording) const {
+  std::vector<std::string>& notes = recording.meta.notes;
+  recording.meta.reconciliation.push_back({.name = "VmRSS growth",
+                                           .captured = processes_.os().captured(recording, 0),
+                                           .os = processes_.os().growth().rss(),
+                                           .captured_is = "allocated and not freed"});
+  notes.push_back(allocations_in_words(blocks_.counters()));
+  if (const size_t count = processes_.os().approximate(); count != 0)
+    notes.push_back("figures of " + std::to_string(count) +
+                    " ended process(es) are from up to 0.2 s before the end");
+  if (const uint64_t ms = guests_.counts().waited_us / 1000; ms != 0)
+    notes.push_back("the program waited " + with_commas(static_cast<int64_t>(ms)) +
+                    " ms for memflame to read what it had recorded");
+  for (std::string& note : filters_in_words(options_)) notes.push_back(std::move(note));
+  for (std::string& note : processes_.deaths().notes()) notes.push_back(std::move(note));
+  for (std::string note : {processes_.pss_note(), uncovered_.note()})
+    if (!note.empty()) notes.push_back(std::move(note));
+}
+
+Recording InsideSession::so_far() {
+  round();
+  Recording recording = sums();
+  recording.meta.notes = filters_in_words(options_);
+  processes_.spaces().copy_to(recording);
+  return recording;
+}
+
+Recording InsideSession::finish() {
+  Recording recording = sums();
+  add_notes(recording);
+  processes_.spaces().finish(recording);
+  return recording;
+}
+
+void InsideSession::describe(RunInfo& info) const {
+  const RingReader::Statistics& read = reader_.statistics();
+  info.counters = blocks_.counters();
+  info.features = features_of_kernel();
+  info.mode = Stacks::dwarf;
+  info.stacks.captured = read.stacks;
+  info.stacks.frames = read.frames;
+  info.stacks.stops = read.stops;
+  info.counters.stacks = read.stacks;
+  info.counters.frames = read.frames;
+  info.tables = code_.statistics();
+  info.cache_problem = code_.cache_problem();
+  info.map_bytes = bytes();
+  info.pids = processes_.os().pids();
+  info.os_growth = processes_.os().growth();
+  info.without_end = processes_.os().without_figures();
+}
+
+}  // namespace memflame::inside

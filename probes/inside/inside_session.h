@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// One run inside: what the processes' agents say becomes the same figures, looks and recordings as
+// those of the kernel's collector (probes/run/session.h).
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/recording.h"
+#include "probes/inside/code_tables.h"
+#include "probes/inside/exchange.h"
+#include "probes/inside/guests.h"
+#include "probes/inside/live_blocks.h"
+#include "probes/inside/ring_reader.h"
+#include "probes/inside/stack_tree.h"
+#include "probes/inside/ticks.h"
+#include "probes/inside/uncovered.h"
+#include "probes/probe.h"
+#include "probes/processes/processes.h"
+#include "probes/run/live_run.h"
+#include "probes/run/looks.h"
+#include "probes/run/run.h"
+#include "probes/run/run_figures.h"
+#include "probes/run/stack_log.h"
+
+namespace memflame::inside {
+
+class InsideSession : public LiveRun, private RunFigures {
+ public:
+  // `agent`: the path of its library. All must outlive this.
+  InsideSession(const Probe& probe, const ProbeOptions& options, Exchange& exchange, pid_t command,
+                const std::string& agent);
+
+  void arm();
+  // Counting ends; agents go quiet.
+  void disarm();
+  // Takes what comes for about 10 ms, or until the command ends.
+  void poll();
+
+  Snapshot snapshot(const SnapshotOptions& options) override;
+  Recording recording_of(std::span<const LiveStack* const> stacks, bool by_count) override;
+  Look look(History& history, bool survey) override;
+  void read_pss() override { processes_.read_pss(); }
+  TrackId track_of(uint64_t key) const override;
+  Recording so_far() override;
+  Losses losses() const override;
+  std::vector<pid_t> living() const override { return processes_.os().living(); }
+  int64_t resident_bytes() const override { return processes_.os().resident_bytes(); }
+  std::optional<double> memory_pressure() const override { return processes_.memory_pressure(); }
+
+  // Everything that was seen. The session cannot be used after that.
+  Recording finish();
+  void describe(RunInfo& info) const;
+  // Whether an agent has ever spoken.
+  bool met_anybody() const { return guests_.met() != 0; }
+  const bpf::counters& counters() const { return blocks_.counters(); }
+  uint64_t bytes() const { return blocks_.bytes() + stacks_.bytes(); }
+
+ private:
+  // Figures of stacks are those of the live blocks; a stack's key is its number.
+  const StackLog& stacks() const override { return log_; }
+  const Processes& processes() const override { return processes_; }
+  void catch_up() override;
+  void add_figures(size_t probe, std::span<const ValueType> types, Rows& rows) override;
+  void for_each_block(const VisitBlock& visit) override;
+  void for_each_sum(const VisitSum& visit) override;
+  uint64_t unseen_frees() const override { return blocks_.counters().unseen_frees; }
+
+  static uint64_t key_of(uint32_t stack) { return uint64_t{1} << 63 | stack; }
+  size_t round();
+  void wait(uint64_t ns) const;
+  void name_stacks();
+  Recording sums();
+  void add_notes(Recording& recording) const;
+
+  const Probe& probe_;
+  ProbeOptions options_;
+  Exchange& exchange_;
+  pid_t command_;
+  UniqueFd command_end_;  // readable when the command has ended
+  Ticks ticks_;
+  Processes processes_;
+  StackTree stacks_;
+  LiveBlocks blocks_;
+  RingReader reader_;
+  CodeTables code_;
+  Guests guests_;
+  Uncovered uncovered_;
+  StackLog log_;
+  uint32_t named_ = 1;  // stacks below that are in the log
+  std::optional<Looks> looks_;
+  uint64_t armed_ns_ = 0;
+  uint64_t idle_ns_ = 0;  // how long to wait when nothing comes
+  bool counts_ = false;
+};
+
+}  // namespace memflame::inside

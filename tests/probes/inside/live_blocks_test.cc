@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "probes/inside/live_blocks.h"
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <random>
+
+using namespace memflame;          // NOLINT(google-build-using-namespace): tests only
+using namespace memflame::inside;  // NOLINT(google-build-using-namespace)
+
+namespace {
+
+LiveEntry block(uint64_t address, uint64_t size, uint32_t stack = 1, uint64_t ticks = 0,
+                uint32_t space = 1) {
+  return {.address = address, .ticks = ticks, .size = size, .space = space, .stack = stack};
+}
+
+LiveBlocks all_blocks() { return {0, UINT64_MAX, 0}; }
+
+}  // namespace
+
+TEST_CASE("the live table agrees with a map through growth, collisions and removals") {
+  LiveTable table;
+  std::map<std::pair<uint32_t, uint64_t>, uint64_t> model;
+  std::mt19937_64 random(7);  // NOLINT(bugprone-random-generator-seed): the same each time
+  for (int i = 0; i < 300'000; ++i) {
+    const auto space = static_cast<uint32_t>(1 + random() % 3);
+    const uint64_t address = 16 + random() % 40'000 * 16;
+    const auto known = model.find({space, address});
+    if (known == model.end()) {
+      CHECK(table.find(space, address) == nullptr);
+      CHECK(!table.take(space, address));
+      REQUIRE(table.add(block(address, random(), 1, 0, space)));
+      model[{space, address}] = table.find(space, address)->size;
+    } else {
+      const std::optional<LiveEntry> taken = table.take(space, address);
+      REQUIRE(taken);
+      CHECK(taken->size == known->second);
+      model.erase(known);
+    }
+  }
+  CHECK(table.size() == model.size());
+  size_t visited = 0;
+  table.for_each([&](const LiveEntry& entry) {
+    ++visited;
+    const auto known = model.find({entry.space, entry.address});
+    REQUIRE(known != model.end());
+    CHECK(entry.size == known->second);
+  });
+  CHECK(visited == model.size());
+}
+
+TEST_CASE("a free takes from its stack what the allocation gave") {
+  LiveBlocks blocks = all_blocks();
+  blocks.allocate(block(0x1000, 100, 1), 0);
+  blocks.allocate(block(0x2000, 50, 2), 0);
+  blocks.free(1, 0x1000, 5, 0);
+  CHECK(blocks.sums()[1].live == 0);
+  CHECK(blocks.sums()[1].live_count == 0);
+  CHECK(blocks.sums()[1].total == 100);
+  CHECK(blocks.sums()[1].total_count == 1);
+  CHECK(blocks.sums()[2].live == 50);
+  CHECK(blocks.counters().events == 2);
+  CHECK(blocks.counters().amount == 150);
+  CHECK(blocks.counters().freed == 1);
+  CHECK(blocks.counters().freed_bytes == 100);
+}
+
+TEST_CASE("an address that is allocated again proves an unseen free") {
+  LiveBlocks blocks = all_blocks();
+  blocks.allocate(block(0x1000, 100, 1, 10), 0);
+  blocks.allocate(block(0x1000, 30, 2, 20), 0);
+  CHECK(blocks.sums()[1].live == 0);
+  CHECK(blocks.sums()[2].live == 30);
+  CHECK(blocks.counters().unseen_frees == 1);
+  CHECK(blocks.counters().unseen_free_bytes == 100);
+  // Its own thread frees the new block soon: that is no free of the old one.
+  blocks.set_window(100);
+  blocks.free(1, 0x1000, 25, 0);
+  CHECK(blocks.sums()[2].live == 0);
+  CHECK(blocks.reordered() == 0);
+}
+
+TEST_CASE("a free of another thread, stamped just after the next allocation, is the old block's") {
+  LiveBlocks blocks = all_blocks();
+  blocks.set_window(100);
+  blocks.allocate(block(0x1000, 100, 1, 1000), 0);
+  blocks.allocate(block(0x1000, 30, 2, 2000), 1);
+  blocks.free(1, 0x1000, 2010, 0);
+  CHECK(blocks.reordered() == 1);
+  CHECK(blocks.counters().unseen_frees == 0);
+  CHECK(blocks.counters().unseen_free_bytes == 0);
+  CHECK(blocks.counters().freed_bytes == 100);
+  CHECK(blocks.sums()[2].live == 30);
+  blocks.free(1, 0x1000, 2020, 0);
+  CHECK(blocks.sums()[2].live == 0);
+  CHECK(blocks.counters().freed == 2);
+
+  blocks.allocate(block(0x1000, 100, 1, 3000), 0);
+  blocks.allocate(block(0x1000, 30, 2, 4000), 1);
+  blocks.free(1, 0x1000, 4200, 0);  // too late for that
+  CHECK(blocks.reordered() == 1);
+  CHECK(blocks.sums()[2].live == 0);
+}
+
+TEST_CASE("frees of unknown addresses are told from those of blocks from before a fork") {
+  LiveBlocks blocks = all_blocks();
+  blocks.begin(SpaceId{1}, SpaceId{}, 0);
+  blocks.allocate(block(0x1000, 100, 1, 10), 0);
+  blocks.begin(SpaceId{2}, SpaceId{1}, 20);
+  blocks.begin(SpaceId{3}, SpaceId{2}, 30);
+  blocks.allocate(block(0x2000, 100, 1, 40), 0);  // the parent's, after both forks
+  blocks.free(2, 0x1000, 50, 1);
+  blocks.free(3, 0x1000, 50, 2);
+  CHECK(blocks.counters().inherited_frees == 2);
+  blocks.free(3, 0x2000, 50, 2);
+  blocks.free(1, 0x3000, 50, 0);
+  CHECK(blocks.counters().free_misses == 2);
+  CHECK(blocks.sums()[1].live == 200);
+}
+
+TEST_CASE("a free is undone if realloc() failed") {
+  LiveBlocks blocks = all_blocks();
+  blocks.allocate(block(0x1000, 100, 1, 10), 0);
+  blocks.restore(blocks.free(1, 0x1000, 20, 0));
+  CHECK(blocks.sums()[1].live == 100);
+  CHECK(blocks.sums()[1].total == 100);
+  CHECK(blocks.counters().freed == 0);
+  CHECK(blocks.counters().freed_bytes == 0);
+  blocks.restore(blocks.free(1, 0x5000, 20, 0));
+  CHECK(blocks.counters().free_misses == 0);
+}
+
+TEST_CASE("blocks of other sizes are passed over, and a full table counts what it leaves out") {
+  LiveBlocks sized(10, 100, 0);
+  sized.allocate(block(0x1000, 9), 0);
+  sized.allocate(block(0x2000, 10), 0);
+  sized.allocate(block(0x3000, 101), 0);
+  CHECK(sized.counters().passed_over == 2);
+  CHECK(sized.counters().events == 1);
+  LiveBlocks small(0, UINT64_MAX, 2);
+  for (uint64_t i = 1; i <= 3; ++i) small.allocate(block(i * 16, 10), 0);
+  CHECK(small.counters().live_full_events == 1);
+  CHECK(small.counters().live_full_bytes == 10);
+  CHECK(small.sums()[1].live == 20);
+  CHECK(small.sums()[1].total == 30);
+}

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "probes/inside/ring_reader.h"
+
+#include <doctest/doctest.h>
+
+#include <random>
+#include <thread>
+
+#include "tests/probes/inside/ring_writer.h"
+
+using namespace memflame;          // NOLINT(google-build-using-namespace): tests only
+using namespace memflame::inside;  // NOLINT(google-build-using-namespace)
+
+namespace {
+
+using Frames = std::vector<uint64_t>;
+
+struct Bench {
+  Exchange exchange{512, 1};
+  Ticks ticks;
+  StackTree stacks;
+  LiveBlocks blocks{0, UINT64_MAX, 0};
+  RingReader reader{exchange, stacks, blocks, ticks};
+
+  Bench() {
+    RingReader::Functions functions{};
+    functions[fn_malloc] = 0xf000;
+    functions[fn_calloc] = 0xf100;
+    reader.open(0, SpaceId{1}, functions);
+    reader.open(1, SpaceId{2}, functions);
+  }
+  const RingReader::Statistics& seen() const { return reader.statistics(); }
+};
+
+std::vector<uint64_t> addresses(const RawStack& stack) {
+  std::vector<uint64_t> all;
+  for (const Pc& pc : stack.pcs) all.push_back(pc.addr);
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("stacks are put together from what they share with the one before") {
+  Bench bench;
+  RingWriter ring(bench.exchange, 3, 0);
+  ring.alloc(0x10, 1, 8, {1, 2, 3});
+  ring.alloc(0x20, 2, 8, {1, 2, 4, 5});
+  ring.alloc(0x30, 3, 8, {1, 2, 3}, fn_calloc);
+  ring.alloc(0x40, 4, 8, {1, 2, 3});
+  ring.alloc(0x50, 5, 8, {1, 6 | exact_bit}, fn_malloc, 2);
+  CHECK(bench.reader.read_rest() == 5);
+  CHECK(bench.stacks.size() == 5);
+  CHECK(addresses(bench.stacks.raw(1)) == Frames{0xf000, 3, 2, 1});
+  CHECK(addresses(bench.stacks.raw(2)) == Frames{0xf000, 5, 4, 2, 1});
+  CHECK(addresses(bench.stacks.raw(3)) == Frames{0xf100, 3, 2, 1});
+  const RawStack cut = bench.stacks.raw(4);
+  CHECK(addresses(cut) == Frames{0xf000, 6, 1});
+  CHECK(!cut.pcs[0].is_return);
+  CHECK(!cut.pcs[1].is_return);
+  CHECK(cut.pcs[2].is_return);
+  CHECK(cut.stop == static_cast<StopReason>(2));
+  CHECK(cut.space == SpaceId{1});
+  CHECK(bench.blocks.sums()[1].live_count == 2);
+  CHECK(bench.seen().stacks == 5);
+  CHECK(bench.seen().frames == 4 + 5 + 4 + 4 + 3);
+  CHECK(bench.seen().stops[0] == 4);
+}
+
+TEST_CASE("equal frames in two processes are two stacks") {
+  Bench bench;
+  RingWriter one(bench.exchange, 0, 0);
+  RingWriter two(bench.exchange, 1, 1);
+  one.alloc(0x10, 1, 8, {1, 2});
+  two.alloc(0x10, 2, 8, {1, 2});
+  bench.reader.read_rest();
+  CHECK(bench.stacks.size() == 3);
+  CHECK(bench.blocks.counters().unseen_frees == 0);
+}
+
+TEST_CASE("threads' records are taken in the order of time") {
+  Bench bench;
+  RingWriter one(bench.exchange, 0, 0);
+  RingWriter two(bench.exchange, 1, 0);
+  // A block goes to and fro between two threads.
+  for (uint64_t i = 0; i < 500; ++i) {
+    (i % 2 == 0 ? one : two).alloc(0x10, 4 * i + 1, 8, {1, i % 7});
+    (i % 3 == 0 ? one : two).free(0x10, 4 * i + 2);
+  }
+  CHECK(bench.reader.read_rest() == 1000);
+  CHECK(bench.blocks.counters().freed == 500);
+  CHECK(bench.blocks.counters().free_misses == 0);
+  CHECK(bench.blocks.counters().unseen_frees == 0);
+  CHECK(bench.blocks.table().size() == 0);
+}
+
+TEST_CASE("records of this very moment wait for the next round") {
+  Bench bench;
+  RingWriter ring(bench.exchange, 0, 0);
+  ring.alloc(0x10, now_ticks() + bench.ticks.per_ms() * 50, 8, {1});
+  CHECK(bench.reader.read() == 0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(60));
+  CHECK(bench.reader.read() == 1);
+}
+
+TEST_CASE("a ring goes on at its beginning, and its owner is told how much room there is") {
+  Bench bench;
+  RingWriter ring(bench.exchange, 0, 0);
+  uint64_t events = 0;
+  Frames frames;
+  for (int round = 0; round < 40; ++round) {
+    for (; ring.has_room(24 + 8 * 100); ++events) {
+      frames.assign(1 + events % 97, events % 5);
+      ring.alloc(16 + events * 16, events, 1, frames);
+    }
+    bench.reader.read_rest();
+    CHECK(taken_once(bench.exchange.head(0).tail) == ring.written());
+  }
+  CHECK(ring.written() > 10 * ring_bytes);
+  CHECK(bench.blocks.counters().events == events);
+  CHECK(bench.seen().damaged == 0);
+}
+
+TEST_CASE("after a gap a stack keeps no frames") {
+  Bench bench;
+  RingWriter ring(bench.exchange, 0, 0);
+  ring.alloc(0x10, 1, 8, {1, 2, 3});
+  ring.gap(12, 2);
+  ring.alloc(0x20, 3, 8, {1, 2, 3});
+  bench.reader.read_rest();
+  CHECK(bench.seen().gaps == 12);
+  CHECK(bench.seen().damaged == 0);
+  CHECK(bench.stacks.size() == 2);
+  // One that claims to keep what was lost is not believed.
+  ring.gap(1, 4);
+  ring.write({word0(0x30, kind_alloc, 2), 5, word2(8, 0, 0, fn_malloc)});
+  bench.reader.read_rest();
+  CHECK(bench.seen().damaged == 1);
+}
+
+TEST_CASE("a block whose realloc() failed lives on") {
+  Bench bench;
+  RingWriter ring(bench.exchange, 0, 0);
+  ring.alloc(0x10, 1, 8, {1});
+  ring.free(0x10, 2);
+  ring.restore(0x10, 3);
+  ring.restore(0x10, 4);  // nothing to restore
+  bench.reader.read_rest();
+  CHECK(bench.blocks.table().size() == 1);
+  CHECK(bench.blocks.sums()[1].live == 8);
+  CHECK(bench.blocks.counters().freed == 0);
+}
+
+TEST_CASE("a ring is free again when its thread has ended and all is read") {
+  Bench bench;
+  RingWriter ring(bench.exchange, 5, 0);
+  ring.alloc(0x10, 1, 8, {1, 2});
+  ring.end();
+  bench.reader.read_rest();
+  CHECK(taken_once(bench.exchange.head(5).state) == state_free);
+  CHECK(taken_once(bench.exchange.head(5).head) == 0);
+  RingWriter next(bench.exchange, 5, 1);  // of another process
+  next.alloc(0x10, 2, 8, {1, 2});
+  bench.reader.read_rest();
+  CHECK(bench.stacks.size() == 3);
+  CHECK(bench.stacks.raw(2).space == SpaceId{2});
+  CHECK(bench.blocks.table().size() == 2);
+}
+
+TEST_CASE("what a killed process has published counts, and its rings become free") {
+  Bench bench;
+  RingWriter ring(bench.exchange, 0, 0);
+  RingWriter other(bench.exchange, 1, 1);
+  ring.alloc(0x10, 1, 8, {1});
+  ring.alloc(0x20, UINT64_MAX, 8, {1});  // a time that no clock gave
+  other.alloc(0x30, 3, 8, {1});
+  bench.reader.close(0);
+  CHECK(bench.blocks.counters().events == 3);
+  CHECK(taken_once(bench.exchange.head(0).state) == state_free);
+  CHECK(taken_once(bench.exchange.head(1).state) == state_owned);
+  other.alloc(0x40, 4, 8, {1, 2});
+  bench.reader.read_rest();
+  CHECK(bench.blocks.counters().events == 4);
+}
+
+TEST_CASE("a damaged record ends its ring, and no other") {
+  const std::vector<std::vector<uint64_t>> damaged{
+      {word0(0x10, static_cast<Kind>(9)), 5},                        // no such kind
+      {word0(0x10, kind_alloc, 1), 5, word2(8, 0, 0, fn_malloc)},    // keeps what is not there
+      {word0(0x10, kind_alloc), 5, word2(8, 1000, 0, fn_malloc)},    // longer than the ring's
+      {word0(0x10, kind_alloc), 5, word2(8, 0, 31, fn_malloc)},      // no such reason
+      {word0(0x10, kind_alloc), 5, word2(8, 0, 0, function_count)},  // no such function
+      {word0(0x10, kind_alloc), 5},                                  // cut
+      {word0(0x10, kind_free)},                                      // cut
+      {word0(0, kind_pad)},                                          // skips what was not written
+  };
+  for (const std::vector<uint64_t>& words : damaged) {
+    Bench bench;
+    RingWriter good(bench.exchange, 0, 1);
+    RingWriter bad(bench.exchange, 1, 0);
+    bad.write(words);
+    good.alloc(0x20, 6, 8, {1});
+    bench.reader.read_rest();
+    CHECK(bench.seen().damaged == 1);
+    CHECK(bench.blocks.counters().events == 1);
+    bad.alloc(0x30, 7, 8, {1});
+    good.free(0x20, 8);
+    bench.reader.read_rest();
+    CHECK(bench.seen().damaged == 1);
+    CHECK(bench.blocks.counters().events == 1);
+    CHECK(bench.blocks.counters().freed == 1);
+    // Its owner is not made to wait.
+    CHECK(taken_once(bench.exchange.head(1).tail) == bad.written());
+  }
+}
+
+TEST_CASE("a head that cannot be is not followed") {
+  for (const uint64_t head : {uint64_t{12}, uint64_t{ring_bytes} + 8, UINT64_MAX, UINT64_MAX - 7}) {
+    Bench bench;
+    RingWriter bad(bench.exchange, 0, 0);
+    bad.set_head(head);
+    CHECK(bench.reader.read_rest() == 0);
+    CHECK(bench.seen().damaged == 1);
+  }
+}
+
+TEST_CASE("rings of processes that nobody has let in are left alone") {
+  Bench bench;
+  RingWriter ring(bench.exchange, 0, 77);
+  RingWriter beyond(bench.exchange, 1, UINT32_MAX);
+  ring.alloc(0x10, 1, 8, {1});
+  beyond.alloc(0x10, 1, 8, {1});
+  CHECK(bench.reader.read_rest() == 0);
+}
+
+TEST_CASE("random words neither end memflame nor stop it") {
+  Bench bench;
+  std::mt19937_64 random(11);  // NOLINT(bugprone-random-generator-seed): the same each time
+  RingWriter good(bench.exchange, 9, 1);
+  for (uint64_t round = 0; round < 300; ++round) {
+    RingWriter bad(bench.exchange, static_cast<uint32_t>(round % 8), 0);
+    std::vector<uint64_t> words(1 + random() % 400);
+    for (uint64_t& word : words)
+      word = random() % 3 == 0 ? random() : word0(random() % 64 * 16, kind_alloc, random() % 3);
+    bad.write(words);
+    bad.end();
+    good.alloc(16 * (round + 1), round, 8, {1, round});
+    bench.reader.read_rest();
+  }
+  CHECK(bench.seen().damaged > 0);
+  CHECK(bench.stacks.size() >= 300);
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Plays an agent's thread for tests: writes records into a ring as one would.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "probes/inside/exchange.h"
+
+namespace memflame::inside {
+
+class RingWriter {
+ public:
+  RingWriter(Exchange& exchange, uint32_t index, uint32_t process)
+      : exchange_(exchange), index_(index) {
+    RingHead& head = exchange.head(index);
+    head.process = process;
+    written_ = head.head;
+    publish(head.state, uint32_t{state_owned});
+  }
+
+  // `frames`: outermost first. As many as the last stack has in common are kept.
+  void alloc(uint64_t pointer, uint64_t time, uint64_t size, const std::vector<uint64_t>& frames,
+             Function function = fn_malloc, uint32_t stop = 0) {
+    uint32_t kept = 0;
+    while (kept < frames.size() && kept < last_.size() && frames[kept] == last_[kept]) ++kept;
+    std::vector<uint64_t> words{
+        word0(pointer, kind_alloc, kept), time,
+        word2(size, static_cast<uint32_t>(frames.size()) - kept, stop, function)};
+    for (size_t i = frames.size(); i-- > kept;) words.push_back(frames[i]);
+    write(words);
+    last_ = frames;
+  }
+  void free(uint64_t pointer, uint64_t time) { write({word0(pointer, kind_free), time}); }
+  void restore(uint64_t pointer, uint64_t time) { write({word0(pointer, kind_restore), time}); }
+  void gap(uint64_t lost, uint64_t time) {
+    write({word0(lost, kind_gap), time});
+    last_.clear();
+  }
+  void end() { publish(exchange_.head(index_).state, uint32_t{state_ended}); }
+
+  // Any words, and a head that may be wrong.
+  void write(const std::vector<uint64_t>& words) {
+    const uint64_t rest = ring_bytes - written_ % ring_bytes;
+    if (rest < words.size() * 8) {
+      at(written_) = word0(0, kind_pad);
+      written_ += rest;
+    }
+    for (size_t i = 0; i < words.size(); ++i) at(written_ + i * 8) = words[i];
+    written_ += words.size() * 8;
+    publish(exchange_.head(index_).head, written_);
+  }
+  void set_head(uint64_t bytes) { publish(exchange_.head(index_).head, bytes); }
+  uint64_t written() const { return written_; }
+  bool has_room(uint64_t bytes) const {
+    return written_ + 2 * bytes - taken_once(exchange_.head(index_).tail) <= ring_bytes;
+  }
+
+ private:
+  uint64_t& at(uint64_t offset) {
+    return const_cast<uint64_t*>(exchange_.ring(index_))[offset % ring_bytes / 8];
+  }
+
+  Exchange& exchange_;
+  uint32_t index_;
+  uint64_t written_ = 0;
+  std::vector<uint64_t> last_;
+};
+
+}  // namespace memflame::inside

@@ -198,11 +198,11 @@ Profile drawn_profile(const Recording& recording, const Profile& profile, const 
 }
 
 int run_request(const Probe& probe, Request& request, Watcher* watcher) {
+  const bool inside = is_inside(probe, request);
   check_outputs(request);
   Interim interim(request);
   if (watcher == nullptr) watcher = &interim;
   Controlled controlled(*watcher, request);
-  const bool inside = is_inside(probe, request);
   if (!request.probe.target.command.empty())
     return measure_command(probe, request, controlled, inside);
   request.readers = readers_of(request.probe.target, "");

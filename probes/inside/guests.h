@@ -37,7 +37,9 @@ class Guests {
   void see_ends();
 
   bool knows(pid_t pid) const { return by_pid_.contains(pid) || left_.contains(pid); }
-  size_t met() const { return met_; }              // address spaces in all
+  size_t met() const { return met_; }  // address spaces in all
+  // Programs whose allocator has operators new and delete of its own, which agents do not see.
+  uint64_t own_operators() const { return own_operators_; }
   uint64_t no_entry() const { return no_entry_; }  // turned away because all entries are taken
 
   // What agents counted, of all processes.
@@ -71,6 +73,7 @@ class Guests {
   Counts ended_;
   uint32_t last_space_ = 0;
   size_t met_ = 0;
+  uint64_t own_operators_ = 0;
   uint64_t no_entry_ = 0;
 };
 

@@ -82,10 +82,15 @@ void InsideSession::disarm() {
 
 // One round: records, then guests. Whatever a guest that is let in now records is read later.
 size_t InsideSession::round() {
-  publish(exchange_.control().heartbeat, now_ticks());
+  round_ticks_ = now_ticks();
+  publish(exchange_.control().heartbeat, round_ticks_);
   const size_t records = reader_.read();
   guests_.poll();
   return records;
+}
+
+void InsideSession::breathe() {
+  if (counts_ && now_ticks() - round_ticks_ > ticks_.per_ms() / 2) round();
 }
 
 // Until a guest comes, the command ends, or the time is over.
@@ -117,14 +122,18 @@ void InsideSession::catch_up() {
 }
 
 void InsideSession::name_stacks() {
-  for (; named_ < stacks_.size(); ++named_) log_.keep(key_of(named_), stacks_.raw(named_));
+  for (; named_ < stacks_.size(); ++named_) {
+    log_.keep(key_of(named_), stacks_.raw(named_));
+    breathe();
+  }
 }
 
 void InsideSession::add_figures(size_t, std::span<const ValueType> types, Rows& rows) {
   const std::vector<BlockSums>& sums = blocks_.sums();
   std::vector<int64_t> values(types.size());
   for (uint32_t stack = 1; stack < sums.size(); ++stack) {
-    const BlockSums& sum = sums[stack];
+    breathe();
+    const BlockSums sum = sums[stack];
     if (sum.total_count == 0) continue;
     values[0] = sum.live;
     values[1] = sum.live_count;
@@ -135,7 +144,11 @@ void InsideSession::add_figures(size_t, std::span<const ValueType> types, Rows& 
 }
 
 void InsideSession::for_each_block(const VisitBlock& visit) {
-  blocks_.table().for_each([&](const LiveEntry& entry) {
+  std::vector<LiveEntry> entries;  // a copy: the table changes meanwhile
+  entries.reserve(blocks_.table().size());
+  blocks_.table().for_each([&](const LiveEntry& entry) { entries.push_back(entry); });
+  for (const LiveEntry& entry : entries) {
+    breathe();
     const bpf::block_key key{.address = entry.address, .space = entry.space, .pad = 0};
     bpf::block block{};
     block.hash = key_of(entry.stack);
@@ -143,12 +156,13 @@ void InsideSession::for_each_block(const VisitBlock& visit) {
     block.time_ns = ticks_.ns(entry.ticks);
     block.count = 1;
     visit(key, block);
-  });
+  }
 }
 
 void InsideSession::for_each_sum(const VisitSum& visit) {
   const std::vector<BlockSums>& sums = blocks_.sums();
   for (uint32_t stack = 1; stack < sums.size(); ++stack) {
+    breathe();
     bpf::sum sum{};
     sum.value[0] = sums[stack].live;
     sum.value[1] = sums[stack].live_count;
@@ -227,6 +241,11 @@ void InsideSession::add_notes(Recording& recording) const {
   if (const uint64_t ms = guests_.counts().waited_us / 1000; ms != 0)
     notes.push_back("the program waited " + with_commas(static_cast<int64_t>(ms)) +
                     " ms for memflame to read what it had recorded");
+  if (const uint64_t count = guests_.own_operators(); count != 0)
+    notes.push_back(with_commas(static_cast<int64_t>(count)) +
+                    (count == 1 ? " program has" : " programs have") +
+                    " an allocator with operators new and delete of its own: what they allocate "
+                    "is missing; without --inside, as root, the kernel's collector sees them");
   for (std::string& note : filters_in_words(options_)) notes.push_back(std::move(note));
   for (std::string& note : processes_.deaths().notes()) notes.push_back(std::move(note));
   for (std::string note : {processes_.pss_note(), uncovered_.note()})

@@ -74,6 +74,9 @@ class InsideSession : public LiveRun, private RunFigures {
   static uint64_t key_of(uint32_t stack) { return uint64_t{1} << 63 | stack; }
   size_t round();
   void wait(uint64_t ns) const;
+  // Takes what has come meanwhile: to be called often where something takes longer than rings take
+  // to be full.
+  void breathe();
   void name_stacks();
   Recording sums();
   void add_notes(Recording& recording) const;
@@ -95,7 +98,8 @@ class InsideSession : public LiveRun, private RunFigures {
   uint32_t named_ = 1;  // stacks below that are in the log
   std::optional<Looks> looks_;
   uint64_t armed_ns_ = 0;
-  uint64_t idle_ns_ = 0;  // how long to wait when nothing comes
+  uint64_t round_ticks_ = 0;  // TSC, when the last round began
+  uint64_t idle_ns_ = 0;      // how long to wait when nothing comes
   bool counts_ = false;
 };
 

@@ -12,7 +12,8 @@
 // counted as one damaged ring.
 //
 // The idea for speed: a batch of records is first only decoded, and what it will need is fetched
-// into the cache; then stacks are looked up, then blocks. Cost: see scripts/bench_inside.
+// into the cache; then stacks are looked up, then blocks. Cost: see
+// tests/probes/inside/reader_bench.cc.
 #pragma once
 
 #include <array>

@@ -2,6 +2,7 @@
 #include "probes/inside/live_blocks.h"
 
 #include <bit>
+#include <utility>
 
 namespace memflame::inside {
 namespace {
@@ -31,12 +32,17 @@ const LiveEntry* LiveTable::find(uint32_t space, uint64_t address) const {
   return entry.address == 0 ? nullptr : &entry;
 }
 
-bool LiveTable::add(const LiveEntry& entry) {
-  if (most_ != 0 && size_ >= most_) return false;
-  if ((size_ + 1) * 4 > entries_.size() * 3) grow();
-  entries_[slot(entry.space, entry.address)] = entry;
+LiveTable::Put LiveTable::put(const LiveEntry& entry, LiveEntry& old) {
+  if ((size_ + 1) * 2 > entries_.size()) grow();
+  LiveEntry& place = entries_[slot(entry.space, entry.address)];
+  if (place.address != 0) {
+    old = std::exchange(place, entry);
+    return Put::replaced;
+  }
+  if (most_ != 0 && size_ >= most_) return Put::no_room;
+  place = entry;
   ++size_;
-  return true;
+  return Put::added;
 }
 
 std::optional<LiveEntry> LiveTable::take(uint32_t space, uint64_t address) {
@@ -77,28 +83,34 @@ BlockSums& LiveBlocks::sum(uint32_t stack) {
   return sums_[stack];
 }
 
+// An address that is allocated again proves an unseen free.
+void LiveBlocks::displace(const LiveEntry& old, uint64_t ticks, uint32_t ring) {
+  BlockSums& sums = sum(old.stack);
+  sums.live -= static_cast<int64_t>(old.size);
+  --sums.live_count;
+  ++counters_.unseen_frees;
+  counters_.unseen_free_bytes += old.size;
+  if (displaced_.size() < most_displaced) displaced_.resize(most_displaced);
+  displaced_[next_displaced_++ % most_displaced] = {old, ticks, ring};
+  newest_displaced_ = ticks;
+}
+
 void LiveBlocks::allocate(const LiveEntry& block, uint32_t ring) {
-  // An address that is allocated again proves an unseen free.
-  if (const std::optional<LiveEntry> old = table_.take(block.space, block.address)) {
-    BlockSums& sums = sum(old->stack);
-    sums.live -= static_cast<int64_t>(old->size);
-    --sums.live_count;
-    ++counters_.unseen_frees;
-    counters_.unseen_free_bytes += old->size;
-    if (displaced_.size() < most_displaced) displaced_.resize(most_displaced);
-    displaced_[next_displaced_++ % most_displaced] = {*old, block.ticks, ring};
-    newest_displaced_ = block.ticks;
-  }
   if (block.size < min_size_ || block.size > max_size_) {
     ++counters_.passed_over;
+    const std::optional<LiveEntry> old = table_.take(block.space, block.address);
+    if (old) displace(*old, block.ticks, ring);
     return;
   }
   ++counters_.events;
   counters_.amount += block.size;
+  LiveEntry old;
+  const LiveTable::Put put = table_.put(block, old);
+  if (put == LiveTable::Put::replaced) displace(old, block.ticks, ring);
   BlockSums& sums = sum(block.stack);
   sums.total += static_cast<int64_t>(block.size);
   ++sums.total_count;
-  if (!table_.add(block)) {
+  if (put == LiveTable::Put::no_room) {
     ++counters_.live_full_events;
     counters_.live_full_bytes += block.size;
     return;
@@ -164,7 +176,10 @@ void LiveBlocks::restore(const Freed& freed) {
   if (freed.was == Freed::Was::unknown) --counters_.free_misses;
   if (freed.was != Freed::Was::live) return;
   const LiveEntry& block = freed.block;
-  if (table_.find(block.space, block.address) != nullptr || !table_.add(block)) return;
+  LiveEntry other;  // only a damaged ring restores what is there
+  if (table_.find(block.space, block.address) != nullptr ||
+      table_.put(block, other) != LiveTable::Put::added)
+    return;
   --counters_.freed;
   counters_.freed_bytes -= block.size;
   BlockSums& sums = sum(block.stack);

@@ -4,8 +4,9 @@
 // The idea is that of the kernel's (probes/alloc/bpf/blocks.h): sums change with each event, and a
 // free subtracts exactly what its allocation added. Here one thread does it, in a table with open
 // addressing (linear probing; a removal moves the entries behind it up, Knuth 6.4 R), so an event
-// is one cache miss, which prefetch() hides. Cost: 32 bytes an entry; the table is at most 3/4 full
-// and doubles, which takes 10 ns an entry.
+// is one cache miss, which prefetch() hides. Cost: 32 bytes an entry; the table is at most half
+// full, so that most searches end in the cache line where they begin, and doubles, which takes 10
+// ns an entry.
 #pragma once
 
 #include <cstddef>
@@ -35,8 +36,9 @@ class LiveTable {
     __builtin_prefetch(&entries_[place(space, address)]);
   }
   const LiveEntry* find(uint32_t space, uint64_t address) const;
-  // False if the table is full. The address must not be in it.
-  bool add(const LiveEntry& entry);
+  // Adds an entry, or puts it in the place of the one with this address, which `old` becomes then.
+  enum class Put : uint8_t { added, replaced, no_room };
+  Put put(const LiveEntry& entry, LiveEntry& old);
   std::optional<LiveEntry> take(uint32_t space, uint64_t address);
 
   template <class Visit>
@@ -107,6 +109,7 @@ class LiveBlocks {
     uint64_t ticks = 0;
   };
   BlockSums& sum(uint32_t stack);
+  void displace(const LiveEntry& old, uint64_t ticks, uint32_t ring);
   bool is_inherited(uint32_t space, uint64_t address) const;
   bool was_displaced(uint32_t space, uint64_t address, uint64_t ticks, uint32_t ring,
                      LiveEntry& block);

@@ -2,6 +2,7 @@
 #include "probes/inside/ring_reader.h"
 
 #include <algorithm>
+#include <span>
 
 #include "probes/processes/spaces.h"
 
@@ -116,6 +117,7 @@ void RingReader::find_rings() {
     ring.space = owners_[process].space.index;
     ring.active = true;
     ring.memory = exchange_.ring(i);
+    ring.words.resize(most_frames);
     ring.chain.begin(stacks_.root(owners_[process].space));
     active_.push_back(&ring);
   }
@@ -227,7 +229,7 @@ void RingReader::decode(Ring& ring) {
   }
   ring.tail += length;
   if (ring.tail - ring.told >= room_step) give_room(ring);
-  if (event.kind == kind_gap || event.pointer == 0) return;
+  if (event.kind == kind_gap) return;
   blocks_.prefetch(ring.space, event.pointer);
   batch_.push_back(event);
   if (batch_.size() == batch_events || batch_words_.size() >= batch_frames) finish_batch();
@@ -240,10 +242,12 @@ void RingReader::decode_stack(Ring& ring, Event& event, const Alloc& alloc, cons
   event.stop = static_cast<uint8_t>(alloc.stop);
   event.function = alloc.function;
   event.first_word = static_cast<uint32_t>(batch_words_.size());
+  batch_words_.resize(batch_words_.size() + alloc.pushed);
+  uint64_t* to = batch_words_.data() + event.first_word;
   ring.chain.keep(alloc.kept);
   for (uint32_t i = alloc.pushed; i-- > 0;) {  // the ring has the leaf first
     const uint64_t word = taken_once(words[i]);
-    batch_words_.push_back(word);
+    *to++ = word;
     ring.chain.push(word);
   }
   event.key = StackTree::key(ring.chain.hash(), alloc.function, alloc.stop);
@@ -262,9 +266,8 @@ void RingReader::finish_batch() {
 
 void RingReader::intern(Event& event) {
   Ring& ring = *event.ring;
-  ring.words.resize(event.kept);
-  const auto first = batch_words_.begin() + event.first_word;
-  ring.words.insert(ring.words.end(), first, first + event.pushed);
+  std::copy_n(batch_words_.begin() + event.first_word, event.pushed,
+              ring.words.begin() + event.kept);
   event.stack = stacks_.find(event.key);
   if (event.stack != 0) return;
   StackTree::Stack stack;
@@ -272,11 +275,13 @@ void RingReader::intern(Event& event) {
   stack.time_ns = round_ns_;
   stack.space = ring.space;
   stack.stop = event.stop;
-  event.stack = stacks_.add(event.key, ring.words, stack);
+  event.stack =
+      stacks_.add(event.key, std::span(ring.words).first(event.kept + event.pushed), stack);
 }
 
 void RingReader::apply(const Event& event) {
   Ring& ring = *event.ring;
+  if (event.pointer == 0) return;
   if (event.kind == kind_alloc) {
     blocks_.allocate({event.pointer, event.ticks, event.size, ring.space, event.stack}, ring.index);
   } else if (event.kind == kind_free) {

@@ -30,6 +30,7 @@ foreach(folder elf frame table go usdt site allocator)
   file(MAKE_DIRECTORY ${${variable}})
 endforeach()
 
+watched_fuzz(ring memflame_probes SEEDS -max_len=65536)
 watched_fuzz(perf_map memflame_collapse)
 watched_fuzz(kallsyms memflame_collapse)
 watched_fuzz(demangle memflame_collapse)

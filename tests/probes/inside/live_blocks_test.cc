@@ -22,6 +22,7 @@ LiveBlocks all_blocks() { return {0, UINT64_MAX, 0}; }
 
 TEST_CASE("the live table agrees with a map through growth, collisions and removals") {
   LiveTable table;
+  LiveEntry old;
   std::map<std::pair<uint32_t, uint64_t>, uint64_t> model;
   std::mt19937_64 random(7);  // NOLINT(bugprone-random-generator-seed): the same each time
   for (int i = 0; i < 300'000; ++i) {
@@ -31,7 +32,7 @@ TEST_CASE("the live table agrees with a map through growth, collisions and remov
     if (known == model.end()) {
       CHECK(table.find(space, address) == nullptr);
       CHECK(!table.take(space, address));
-      REQUIRE(table.add(block(address, random(), 1, 0, space)));
+      REQUIRE(table.put(block(address, random(), 1, 0, space), old) == LiveTable::Put::added);
       model[{space, address}] = table.find(space, address)->size;
     } else {
       const std::optional<LiveEntry> taken = table.take(space, address);

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Rings that a hostile process has written: whatever is in them, the ring is free again when its
+// thread has ended, and the figures of blocks agree with each other.
+#include <cstdlib>
+#include <cstring>
+
+#include "probes/inside/ring_reader.h"
+
+using namespace memflame;          // NOLINT(google-build-using-namespace): a program of its own
+using namespace memflame::inside;  // NOLINT(google-build-using-namespace)
+
+namespace {
+
+struct Run {
+  Exchange exchange{512, 1};
+  Ticks ticks;
+  StackTree stacks;
+  LiveBlocks blocks{0, UINT64_MAX, 0};
+  RingReader reader{exchange, stacks, blocks, ticks};
+};
+
+void check_figures(const Run& run) {
+  int64_t live = 0;
+  int64_t count = 0;
+  for (const BlockSums& sum : run.blocks.sums()) {
+    live += sum.live;
+    count += sum.live_count;
+  }
+  int64_t bytes = 0;
+  run.blocks.table().for_each(
+      [&](const LiveEntry& entry) { bytes += static_cast<int64_t>(entry.size); });
+  if (live != bytes || count != static_cast<int64_t>(run.blocks.table().size())) std::abort();
+  for (uint32_t i = 1; i < run.stacks.size(); ++i)
+    if (run.stacks.raw(i).pcs.size() > most_frames + 1) std::abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  static Run run;
+  run.reader.open(0, SpaceId{1}, {});
+  RingHead& head = run.exchange.head(0);
+  const size_t bytes = std::min<size_t>(size / 8 * 8, ring_bytes);
+  if (bytes != 0) std::memcpy(const_cast<uint64_t*>(run.exchange.ring(0)), data, bytes);
+  // The last byte that is no word may make the head a wrong one.
+  publish(head.head, uint64_t{bytes} + (size % 8 == 7 ? data[size - 1] : 0));
+  publish(head.state, uint32_t{state_owned});
+  run.reader.read_rest();
+  publish(head.state, uint32_t{state_ended});
+  run.reader.read_rest();
+  if (taken_once(head.state) != state_free) std::abort();
+  check_figures(run);
+  run.reader.close(0);
+  return 0;
+}

@@ -18,14 +18,14 @@ uint64_t random_seed() {
   return seed;
 }
 
-unsigned shift_for(size_t slots) { return 64 - static_cast<unsigned>(std::countr_zero(slots)); }
+unsigned key_shift(size_t slots) { return 64 - static_cast<unsigned>(std::countr_zero(slots)); }
 
 }  // namespace
 
 StackTree::StackTree()
     : seed_(random_seed()),
       slots_(first_slots),
-      shift_(shift_for(first_slots)),
+      shift_(key_shift(first_slots)),
       node_slots_(first_slots) {}
 
 uint32_t StackTree::node(uint32_t parent, uint64_t word) {
@@ -56,7 +56,7 @@ void StackTree::grow_nodes() {
 void StackTree::grow() {
   std::vector<Slot> old(slots_.size() * 2);
   old.swap(slots_);
-  shift_ = shift_for(slots_.size());
+  shift_ = key_shift(slots_.size());
   const size_t mask = slots_.size() - 1;
   for (const Slot& slot : old) {
     if (slot.key == 0) continue;

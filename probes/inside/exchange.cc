@@ -103,7 +103,7 @@ void Exchange::listen() {
     fail("no socket for the agents");
 }
 
-std::string Exchange::variable() const { return std::string(socket_variable) + "=@" + name_; }
+std::string Exchange::variable() const { return std::string(socket_variable) + "=" + name_; }
 
 void Exchange::accept_all() {
   for (int i = 0; i < most_at_once && callers_.size() < most_callers; ++i) {

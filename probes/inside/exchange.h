@@ -40,7 +40,7 @@ class Exchange {
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
 
-  // "MEMFLAME_INSIDE=@…"
+  // "MEMFLAME_INSIDE=NAME"
   std::string variable() const;
   int socket() const { return listening_.get(); }  // readable if something happened
   // The only users whose processes are let in, besides memflame's own and root.

@@ -19,7 +19,7 @@ namespace {
 // What an agent does: connects to the name in the variable.
 UniqueFd connected(const Exchange& exchange) {
   const std::string variable = exchange.variable();
-  const std::string name = variable.substr(variable.find('@') + 1);
+  const std::string name = variable.substr(variable.find('=') + 1);
   UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -148,5 +148,5 @@ TEST_CASE("each run has a name of its own") {
   const Exchange one(1, 1);
   const Exchange two(1, 1);
   CHECK(one.variable() != two.variable());
-  CHECK(one.variable().starts_with("MEMFLAME_INSIDE=@"));
+  CHECK(one.variable().starts_with("MEMFLAME_INSIDE=memflame-"));
 }

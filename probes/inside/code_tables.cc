@@ -132,6 +132,10 @@ void CodeTables::publish(uint32_t process, SpaceId space) {
   const auto count = static_cast<uint32_t>(list.size());
   uint32_t first = 0;
   if (count == 0) return;
+  // An agent forgets what it knows when it sees another list.
+  const auto [last, last_count] = lists_[process];
+  if (count == last_count && std::equal(list.begin(), list.end(), exchange_.code().begin() + last))
+    return;
   if (!room_.take(count, now, first)) {
     ++refused_;
     return;

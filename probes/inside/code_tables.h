@@ -50,7 +50,7 @@ class CodeTables {
   // Both must outlive this.
   CodeTables(Exchange& exchange, Spaces& spaces);
 
-  // Publishes the code that a space has now, for its process's agent.
+  // Publishes the code that a space has now, for its process's agent, if that has changed.
   void publish(uint32_t process, SpaceId space);
   void release(uint32_t process, SpaceId space);
 

@@ -174,6 +174,7 @@ struct CodeRange {
   uint64_t base;
   uint32_t first_row;
   uint32_t rows;  // number; or one of the following
+  friend bool operator==(const CodeRange&, const CodeRange&) = default;
 };
 inline constexpr uint32_t by_frame_pointer = 0;       // generated code, and files that are not ELF
 inline constexpr uint32_t rows_missing = 0xffffffff;  // there was no room for its table

@@ -50,6 +50,9 @@ TEST_CASE("a process gets its code with rows, sorted and without overlaps") {
   CHECK((after - 1)->kind == unwind::row_rsp);
   CHECK((after - 1)->cfa == 1);
 
+  code.publish(3, SpaceId{1});  // nothing has changed
+  CHECK(taken_once(exchange.process(3).generation) == 1);
+  code.release(3, SpaceId{1});
   code.publish(3, SpaceId{1});
   CHECK(taken_once(exchange.process(3).generation) == 2);
   CHECK(static_cast<uint32_t>(taken_once(exchange.process(3).code)) != first);

@@ -68,7 +68,7 @@ std::string random_name() {
 
 Exchange::Exchange(uint32_t max_depth, uint32_t max_table_mib)
     : exchange_(memory_file("memflame-exchange", exchange_bytes)),
-      rows_bytes_(uint64_t{max_table_mib} << 20),
+      rows_bytes_(uint64_t{max_table_mib} << 18),
       tables_bytes_(rows_at_least + rows_bytes_),
       user_(::geteuid()) {
   tables_ = memory_file("memflame-tables", tables_bytes_);

@@ -34,7 +34,8 @@ struct Guest {
 
 class Exchange {
  public:
-  // Throws Error.
+  // Rows get a quarter of max_table_mib: each process maps them, and one that locks its memory
+  // (mlockall) makes all of that resident. Throws Error.
   Exchange(uint32_t max_depth, uint32_t max_table_mib);
   ~Exchange();
   Exchange(const Exchange&) = delete;

@@ -54,6 +54,8 @@ void Guests::Counts::add(const Process& process) {
   lost = sum(lost, taken_once(process.lost));
   lost_frees = sum(lost_frees, taken_once(process.lost_frees));
   waited_us = sum(waited_us, taken_once(process.waited_us));
+  checked = sum(checked, taken_once(process.checked));
+  differing = sum(differing, taken_once(process.differing));
   const uint64_t bytes = std::min<uint64_t>(taken_once(process.lost_bytes), INT64_MAX);
   if (__builtin_add_overflow(lost_bytes, static_cast<int64_t>(bytes), &lost_bytes))
     lost_bytes = INT64_MAX;

@@ -45,6 +45,7 @@ class Guests {
   // What agents counted, of all processes.
   struct Counts {
     uint64_t reentered = 0, lost = 0, lost_frees = 0, waited_us = 0;
+    uint64_t checked = 0, differing = 0;  // stacks walked twice, by an agent made for tests
     int64_t lost_bytes = 0;
     void add(const Process& process);
   };

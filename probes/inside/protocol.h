@@ -31,7 +31,7 @@ inline constexpr char socket_variable[] = "MEMFLAME_INSIDE";
 
 inline constexpr uint32_t protocol_version = 1;
 inline constexpr uint32_t most_processes = 16384;
-inline constexpr uint32_t most_rings = 2048;  // a thread each, of all processes together
+inline constexpr uint32_t most_rings = 1024;  // a thread each, of all processes together
 inline constexpr uint32_t ring_bytes = 64 << 10;
 inline constexpr uint32_t most_code_ranges = 1 << 18;
 inline constexpr uint32_t most_frames = 1023;

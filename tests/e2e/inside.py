@@ -6,7 +6,7 @@ import pwd
 import subprocess
 import sys
 
-from lib import (COMMAND_FAILED, EXAMPLES, MEMFLAME, PATIENCE, USAGE, Memflame, Profile, check, equal, example,
+from lib import (COMMAND_FAILED, LONG, MEMFLAME, PATIENCE, USAGE, Memflame, Profile, check, equal, example,
                  losses, path, run)
 
 
@@ -43,8 +43,11 @@ equal("all of reach_leaf", profile.sum("live", "reach_leaf"), 80000)
 equal("stacks that end early", profile.marked("total-count", "[truncated: "), 0)
 
 # A storm of threads that free each other's blocks: nothing is lost, and nothing stays.
-profile, summary, done = inside(example("alloc_storm"), "4", "20000")
+OPERATIONS = 5_000_000 if LONG else 300_000
+profile, summary, done = inside(example("alloc_storm"), "--threads", "8", "--operations", str(OPERATIONS))
 check(not losses(summary), f"something was lost: {losses(summary)}")
+equal("live blocks of the storm", profile.sum("live-count", "storm_allocate"), 0)
+equal("allocations of the storm", profile.sum("total-count", "storm_allocate"), OPERATIONS)
 
 # Programs that it starts are followed, also where descriptors are closed and the environment has LD_PRELOAD.
 profile, summary, done = inside(sys.executable, "-c",

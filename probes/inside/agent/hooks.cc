@@ -192,6 +192,6 @@ HOOK void free(void* pointer) {
 HOOK int dlclose(void* library) {
   if (!find_real() || real.dlclose == nullptr) return -1;
   const int result = real.dlclose(library);
-  if (here != nullptr && load(here->phase) != phase_new) forget_rules();
+  if (here != nullptr && load(here->phase) != phase_new) forget_code();
   return result;
 }

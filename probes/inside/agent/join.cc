@@ -245,7 +245,9 @@ Thread* begin_thread() {
   thread->written = load(thread->head->head);
   thread->tail = load_acquire(thread->head->tail);
   store(thread->head->process, process->index);
-  store(thread->head->tid, static_cast<uint32_t>(syscall6(__NR_gettid)));
+  const long tid = syscall6(__NR_gettid);
+  thread->is_main = tid == syscall6(__NR_getpid);
+  store(thread->head->tid, static_cast<uint32_t>(tid));
   add(thread->head->incarnation, 1U);
   uint32_t rings = load(process->control->rings);
   while (rings <= ring && !__atomic_compare_exchange_n(&process->control->rings, &rings, ring + 1,

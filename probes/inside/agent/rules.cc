@@ -56,6 +56,12 @@ bool ask_for_code() {
   return true;
 }
 
+void forget_rules() {
+  add(here->generation, 1U);
+  for (Rule& rule : here->rules) store(rule, 0);
+  for (uint64_t& unknown : here->unknown) store(unknown, 0);
+}
+
 // memflame has published another list: what was found in the one before may be gone.
 void follow_generation() {
   const uint64_t generation = load_acquire(here->process->generation);
@@ -66,14 +72,20 @@ void follow_generation() {
 
 }  // namespace
 
-void forget_rules() {
-  add(here->generation, 1U);
-  for (Rule& rule : here->rules) store(rule, 0);
-  for (uint64_t& unknown : here->unknown) store(unknown, 0);
+void forget_code() {
+  forget_rules();
+  store(here->list_is_stale, 1U);
 }
 
 FoundRule find_rule(uint64_t address) {
   if (address > pointer_mask) return {{}, stop_no_mapping};
+  if (MEMFLAME_UNLIKELY(load(here->list_is_stale) != 0)) {
+    store(here->list_is_stale, 0U);
+    if (!ask_for_code()) {
+      store(here->list_is_stale, 1U);
+      return {{}, stop_no_table};
+    }
+  }
   follow_generation();
   const CodeRange* range = range_of(address);
   if (range == nullptr) {

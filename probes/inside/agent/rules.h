@@ -18,8 +18,8 @@ struct FoundRule {
 };
 
 FoundRule find_rule(uint64_t address);
-// Forgets all rules: code has been unmapped.
-void forget_rules();
+// Code has been unmapped: forgets all rules, and asks for the mappings before the next look.
+void forget_code();
 
 constexpr uint64_t rule_factor = 0x9E3779B97F4A7C15;  // any odd number with well mixed bits
 

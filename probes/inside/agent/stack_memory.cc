@@ -12,7 +12,7 @@ namespace memflame::inside {
 namespace {
 
 // A stack that has grown by more than this since the thread was last seen is read by copies.
-constexpr uint64_t most_probed = 64 << 20;
+constexpr uint64_t most_probed = 1 << 20;
 
 // Whether a page can be read. The kernel copies the new signal mask before it looks at `how`, which
 // is invalid: the call fails in each case, and changes nothing.
@@ -23,32 +23,35 @@ bool is_readable(uint64_t address) {
          -efault;
 }
 
-bool are_readable(uint64_t from, uint64_t to) {
-  if (to <= from) return true;
-  if (to - from > most_probed) return false;
+// The first page of [from, to) that cannot be read; `to` if all can.
+uint64_t first_unreadable(uint64_t from, uint64_t to) {
   for (uint64_t at = from & ~(page - 1); at < to; at += page)
-    if (!is_readable(at)) return false;
-  return true;
+    if (!is_readable(at)) return at;
+  return to;
 }
 
-// Looks whether the stack with `sp` ends at `high`.
-bool take_stack(Thread& thread, uint64_t sp, uint64_t high) {
-  if (high <= sp || !are_readable(sp, high)) return false;
-  thread.own_low = sp & ~(page - 1);
-  thread.own_high = high;
-  return true;
+// Where the stack of a thread ends. Both C libraries put the control block of a thread at the end
+// of its stack, but that of the main thread elsewhere.
+uint64_t end_of_stack(const Thread& thread) {
+  if (thread.is_main == 0) return thread_block();
+  return &__libc_stack_end != nullptr ? reinterpret_cast<uint64_t>(__libc_stack_end) : 0;
 }
 
 }  // namespace
 
 bool is_on_own_stack(Thread& thread, uint64_t sp) {
   if (MEMFLAME_LIKELY(sp >= thread.own_low && sp < thread.own_high)) return true;
-  if (thread.own_high == 0) {
-    const uint64_t main_end =
-        &__libc_stack_end != nullptr ? reinterpret_cast<uint64_t>(__libc_stack_end) : 0;
-    return take_stack(thread, sp, thread_block()) || take_stack(thread, sp, main_end);
+  const bool begins = thread.own_high == 0;
+  const uint64_t known = begins ? end_of_stack(thread) : thread.own_low;
+  if (sp >= known || known - sp > most_probed) return false;
+  // A page between the two that could not be read when another stack was met, and still cannot.
+  if (thread.barrier > sp && thread.barrier < known && !is_readable(thread.barrier)) return false;
+  const uint64_t barrier = first_unreadable(sp, known);
+  if (barrier < known) {
+    thread.barrier = barrier;
+    return false;
   }
-  if (sp >= thread.own_low || !are_readable(sp, thread.own_low)) return false;
+  if (begins) thread.own_high = known;
   thread.own_low = sp & ~(page - 1);
   return true;
 }

@@ -76,9 +76,11 @@ struct Thread {
   uint64_t busy_sp;                 // of the caller of the hook that set `phase`
   uint64_t stacks, frames, reused;  // since they were added to the process's counters
   uint64_t own_low, own_high;       // readable part of the stack that the thread began on
-  uint64_t frame_count;             // of `kept`
-  uint64_t solid;                   // frames below this index rest on `words` alone
-  uint32_t generation;              // of the rules that `kept` was found with
+  uint64_t barrier;                 // a page below it that could not be read; 0 = none
+  uint32_t is_main;
+  uint64_t frame_count;  // of `kept`
+  uint64_t solid;        // frames below this index rest on `words` alone
+  uint32_t generation;   // of the rules that `kept` was found with
   KeptFrame kept[most_frames + 1];
   Word words[most_words];
   FreshFrame fresh[most_frames + 1];
@@ -104,6 +106,7 @@ struct Here {
   uint64_t row_count;
   uint64_t seen_generation;  // of process->generation, for which `rules` hold
   uint32_t generation;       // of `rules`: changes whenever they are forgotten
+  uint32_t list_is_stale;    // code was unmapped after process->code was made
   uint32_t next_ring;        // where to look for a free one
   uint64_t no_ring_at;       // when none was free (TSC); 0 = never
   // How long threads have waited since `wait_began` (TSC), in microseconds.

@@ -41,8 +41,9 @@ std::string as_typed(const Request& request) {
   std::string beside;
   for (const ProbeRun& run : request.beside) beside += "," + std::string(run.probe->name);
   if (!beside.empty()) beside = " --probes " + request.first + beside;
-  return "memflame " + request.command + beside + (value.empty() ? "" : " --value " + value) +
-         as_typed(request.probe.target);
+  const bool inside = request.probe.collect == Collect::inside;
+  return "memflame " + request.command + (inside ? " --inside" : "") + beside +
+         (value.empty() ? "" : " --value " + value) + as_typed(request.probe.target);
 }
 
 std::string host_name() {
@@ -199,6 +200,7 @@ Profile drawn_profile(const Recording& recording, const Profile& profile, const 
 
 int run_request(const Probe& probe, Request& request, Watcher* watcher) {
   const bool inside = is_inside(probe, request);
+  if (inside) request.probe.collect = Collect::inside;
   check_outputs(request);
   Interim interim(request);
   if (watcher == nullptr) watcher = &interim;

@@ -26,7 +26,7 @@ class InsideSetup {
   InsideSetup(const InsideSetup&) = delete;
   InsideSetup& operator=(const InsideSetup&) = delete;
 
-  // Of the command's environment: LD_PRELOAD and where the agent finds memflame.
+  // Variables for the command: LD_PRELOAD and where the agent finds memflame.
   std::vector<std::string> variables() const;
 
  private:

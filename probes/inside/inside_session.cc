@@ -243,7 +243,12 @@ void InsideSession::add_notes(Recording& recording) const {
                     " ended process(es) are from up to 0.2 s before the end");
   if (const uint64_t ms = guests_.counts().waited_us / 1000; ms != 0)
     notes.push_back("the program waited " + with_commas(static_cast<int64_t>(ms)) +
-                    " ms for memflame to read what it had recorded");
+                    " ms, in all its threads, for memflame: for room to record, and for the "
+                    "unwind tables of its files");
+  if (const uint64_t count = blocks_.reordered(); count != 0)
+    notes.push_back(with_commas(static_cast<int64_t>(count)) +
+                    " frees had a time that was not in order with another thread's allocation, by "
+                    "at most 2 µs, and were put in order");
   if (const uint64_t count = guests_.own_operators(); count != 0)
     notes.push_back(with_commas(static_cast<int64_t>(count)) +
                     (count == 1 ? " program has" : " programs have") +

@@ -8,7 +8,7 @@ namespace memflame::inside {
 namespace {
 
 constexpr size_t first_entries = 1 << 14;
-constexpr size_t most_displaced = 64;
+constexpr size_t most_displaced = 64, most_missed = 64;
 constexpr int most_ancestors = 8;
 
 unsigned shift_for(size_t entries) { return 64 - static_cast<unsigned>(std::countr_zero(entries)); }
@@ -104,6 +104,13 @@ void LiveBlocks::allocate(const LiveEntry& block, uint32_t ring) {
   }
   ++counters_.events;
   counters_.amount += block.size;
+  if (newest_missed_ != 0 && block.ticks - newest_missed_ <= window_ &&
+      was_freed_early(block, ring)) {
+    BlockSums& sums = sum(block.stack);
+    sums.total += static_cast<int64_t>(block.size);
+    ++sums.total_count;
+    return;
+  }
   LiveEntry old;
   const LiveTable::Put put = table_.put(block, old);
   if (put == LiveTable::Put::replaced) displace(old, block.ticks, ring);
@@ -117,6 +124,20 @@ void LiveBlocks::allocate(const LiveEntry& block, uint32_t ring) {
   }
   sums.live += static_cast<int64_t>(block.size);
   ++sums.live_count;
+}
+
+bool LiveBlocks::was_freed_early(const LiveEntry& block, uint32_t ring) {
+  for (Missed& free : missed_) {
+    if (free.address != block.address || free.space != block.space || free.ring == ring) continue;
+    if (block.ticks - free.ticks > window_) continue;
+    free.address = 0;
+    ++reordered_;
+    --counters_.free_misses;
+    ++counters_.freed;
+    counters_.freed_bytes += block.size;
+    return true;
+  }
+  return false;
 }
 
 bool LiveBlocks::was_displaced(uint32_t space, uint64_t address, uint64_t ticks, uint32_t ring,
@@ -159,6 +180,10 @@ LiveBlocks::Freed LiveBlocks::free(uint32_t space, uint64_t address, uint64_t ti
     const bool inherited = is_inherited(space, address);
     ++(inherited ? counters_.inherited_frees : counters_.free_misses);
     freed.was = inherited ? Freed::Was::inherited : Freed::Was::unknown;
+    if (inherited) return freed;
+    if (missed_.empty()) missed_.resize(most_missed);
+    missed_[next_missed_++ % most_missed] = {address, ticks, space, ring};
+    newest_missed_ = ticks;
     return freed;
   }
   freed.was = Freed::Was::live;
@@ -173,7 +198,7 @@ LiveBlocks::Freed LiveBlocks::free(uint32_t space, uint64_t address, uint64_t ti
 
 void LiveBlocks::restore(const Freed& freed) {
   if (freed.was == Freed::Was::inherited) --counters_.inherited_frees;
-  if (freed.was == Freed::Was::unknown) --counters_.free_misses;
+  if (freed.was == Freed::Was::unknown && counters_.free_misses != 0) --counters_.free_misses;
   if (freed.was != Freed::Was::live) return;
   const LiveEntry& block = freed.block;
   LiveEntry other;  // only a damaged ring restores what is there

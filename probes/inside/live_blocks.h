@@ -91,8 +91,9 @@ class LiveBlocks {
   const std::vector<BlockSums>& sums() const { return sums_; }  // by stack
   // Fields of blocks, as the kernel's programs count them.
   const bpf::counters& counters() const { return counters_; }
-  // Frees that were stamped after the allocation that used their address again: the processor may
-  // read the TSC somewhat early. They were put in order.
+  // Frees whose stamp was not in order with an allocation of another thread, because a processor
+  // reads the TSC before earlier instructions have finished: while a thread still waits for the
+  // cache line that gives it a block, it may stamp the block's free. They were put in order.
   uint64_t reordered() const { return reordered_; }
   void set_window(uint64_t ticks) { window_ = ticks; }
   uint64_t bytes() const;
@@ -104,12 +105,18 @@ class LiveBlocks {
     uint64_t ticks = 0;  // of the later allocation
     uint32_t ring = 0;
   };
+  // A free of an unknown address; or of a block whose allocation is stamped somewhat later.
+  struct Missed {
+    uint64_t address = 0, ticks = 0;
+    uint32_t space = 0, ring = 0;
+  };
   struct Birth {
     SpaceId parent;
     uint64_t ticks = 0;
   };
   BlockSums& sum(uint32_t stack);
   void displace(const LiveEntry& old, uint64_t ticks, uint32_t ring);
+  bool was_freed_early(const LiveEntry& block, uint32_t ring);
   bool is_inherited(uint32_t space, uint64_t address) const;
   bool was_displaced(uint32_t space, uint64_t address, uint64_t ticks, uint32_t ring,
                      LiveEntry& block);
@@ -121,6 +128,9 @@ class LiveBlocks {
   std::vector<Displaced> displaced_;
   size_t next_displaced_ = 0;
   uint64_t newest_displaced_ = 0;  // ticks
+  std::vector<Missed> missed_;
+  size_t next_missed_ = 0;
+  uint64_t newest_missed_ = 0;  // ticks
   uint64_t window_ = 0;
   uint64_t reordered_ = 0;
   bpf::counters counters_{};

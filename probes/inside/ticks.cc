@@ -9,7 +9,7 @@
 
 namespace memflame::inside {
 
-// Of several readings, the one between which the clock moved least.
+// Takes the reading, of several, during which the clock moved least.
 Ticks::Point Ticks::now() {
   Point best;
   uint64_t least = UINT64_MAX;

@@ -42,7 +42,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   RingHead& head = run.exchange.head(0);
   const size_t bytes = std::min<size_t>(size / 8 * 8, ring_bytes);
   if (bytes != 0) std::memcpy(const_cast<uint64_t*>(run.exchange.ring(0)), data, bytes);
-  // The last byte that is no word may make the head a wrong one.
+  // The last byte beyond the words may make the head a wrong one.
   publish(head.head, uint64_t{bytes} + (size % 8 == 7 ? data[size - 1] : 0));
   publish(head.state, uint32_t{state_owned});
   run.reader.read_rest();

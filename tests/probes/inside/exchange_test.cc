@@ -101,7 +101,7 @@ TEST_CASE("a process that says hello gets both files, and can write only one of 
   CHECK(::pwrite(tables.get(), "x", 1, 0) != 1);
 }
 
-TEST_CASE("what is no Hello is turned away") {
+TEST_CASE("what is not a Hello is turned away") {
   Exchange exchange(100, 1);
   const UniqueFd shorter = connected(exchange);
   say(shorter, "hi", 2);

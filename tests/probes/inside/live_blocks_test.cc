@@ -76,7 +76,7 @@ TEST_CASE("an address that is allocated again proves an unseen free") {
   CHECK(blocks.sums()[2].live == 30);
   CHECK(blocks.counters().unseen_frees == 1);
   CHECK(blocks.counters().unseen_free_bytes == 100);
-  // Its own thread frees the new block soon: that is no free of the old one.
+  // Its own thread frees the new block soon: that is not a free of the old one.
   blocks.set_window(100);
   blocks.free(1, 0x1000, 25, 0);
   CHECK(blocks.sums()[2].live == 0);
@@ -103,6 +103,30 @@ TEST_CASE("a free of another thread, stamped just after the next allocation, is 
   blocks.free(1, 0x1000, 4200, 0);  // too late for that
   CHECK(blocks.reordered() == 1);
   CHECK(blocks.sums()[2].live == 0);
+}
+
+TEST_CASE("a free of another thread, stamped just before the block's allocation, is that block's") {
+  LiveBlocks blocks = all_blocks();
+  blocks.set_window(100);
+  blocks.free(1, 0x1000, 1000, 0);
+  CHECK(blocks.counters().free_misses == 1);
+  blocks.allocate(block(0x1000, 100, 1, 1010), 1);
+  CHECK(blocks.counters().free_misses == 0);
+  CHECK(blocks.counters().events == 1);
+  CHECK(blocks.counters().freed_bytes == 100);
+  CHECK(blocks.sums()[1].live == 0);
+  CHECK(blocks.sums()[1].total == 100);
+  CHECK(blocks.reordered() == 1);
+  blocks.allocate(block(0x1000, 100, 1, 1020), 1);  // the next one lives
+  CHECK(blocks.sums()[1].live == 100);
+
+  // One that its own thread allocates, or that comes later, is another block.
+  blocks.free(1, 0x2000, 2000, 0);
+  blocks.allocate(block(0x2000, 10, 2, 2010), 0);
+  blocks.free(1, 0x3000, 3000, 0);
+  blocks.allocate(block(0x3000, 10, 2, 3101), 1);
+  CHECK(blocks.sums()[2].live == 20);
+  CHECK(blocks.counters().free_misses == 2);
 }
 
 TEST_CASE("frees of unknown addresses are told from those of blocks from before a fork") {

@@ -246,9 +246,10 @@ void InsideSession::add_notes(Recording& recording) const {
                     " ms, in all its threads, for memflame: for room to record, and for the "
                     "unwind tables of its files");
   if (const uint64_t count = blocks_.reordered(); count != 0)
-    notes.push_back(with_commas(static_cast<int64_t>(count)) +
-                    " frees had a time that was not in order with another thread's allocation, by "
-                    "at most 2 µs, and were put in order");
+    notes.push_back(
+        "put in order with allocations of other threads, from which their times "
+        "differed by 2 µs at most: frees " +
+        with_commas(static_cast<int64_t>(count)));
   if (const uint64_t count = guests_.own_operators(); count != 0)
     notes.push_back(with_commas(static_cast<int64_t>(count)) +
                     (count == 1 ? " program has" : " programs have") +

@@ -22,18 +22,11 @@ constexpr uint64_t look_interval_ns = 250'000'000;
 constexpr size_t most_named = 4;
 constexpr size_t most_found = 4096;
 
-pid_t parent_of(pid_t pid) {
-  const std::string field = status_field(read_file(proc_path(pid, "status")), "PPid");
-  return static_cast<pid_t>(std::atoi(field.c_str()));
-}
-
 // The processes that descend from one, without it.
 std::vector<pid_t> descendants(pid_t of) {
-  std::map<pid_t, std::vector<pid_t>> children;
-  for (const pid_t pid : all_pids()) children[parent_of(pid)].push_back(pid);
   std::vector<pid_t> found{of};
-  for (size_t i = 0; i < found.size(); ++i)
-    for (const pid_t child : children[found[i]]) found.push_back(child);
+  for (size_t i = 0; i < found.size() && i < most_found; ++i)
+    for (const pid_t child : children_of(found[i])) found.push_back(child);
   found.erase(found.begin());
   return found;
 }

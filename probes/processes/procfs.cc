@@ -224,9 +224,12 @@ std::optional<uid_t> user_of_process(pid_t pid) {
   return effective;
 }
 
-std::vector<pid_t> all_pids() {
+namespace {
+
+// The names in a folder that are numbers.
+std::vector<pid_t> numbers_in(const std::string& path) {
   std::vector<pid_t> pids;
-  DIR* folder = ::opendir("/proc");
+  DIR* folder = ::opendir(path.c_str());
   if (folder == nullptr) return pids;
   while (const dirent* entry = ::readdir(folder)) {
     const std::string_view name = entry->d_name;
@@ -236,6 +239,20 @@ std::vector<pid_t> all_pids() {
   }
   ::closedir(folder);
   return pids;
+}
+
+}  // namespace
+
+std::vector<pid_t> all_pids() { return numbers_in("/proc"); }
+
+std::vector<pid_t> children_of(pid_t pid) {
+  std::vector<pid_t> found;
+  for (const pid_t tid : numbers_in(proc_path(pid, "task"))) {
+    std::istringstream children(
+        read_file(proc_path(pid, "task/" + std::to_string(tid) + "/children")));
+    for (pid_t child = 0; children >> child;) found.push_back(child);
+  }
+  return found;
 }
 
 std::vector<pid_t> working_processes(const std::vector<pid_t>& pids) {

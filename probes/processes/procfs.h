@@ -72,6 +72,8 @@ std::string read_comm(pid_t pid);                 // "" if it is gone
 std::string read_file(const std::string& path);   // "" if it cannot be read
 std::optional<uid_t> user_of_process(pid_t pid);  // the user it acts as; none if it is gone
 std::vector<pid_t> all_pids();
+// The living children of a process, as the kernel lists them; empty without CONFIG_PROC_CHILDREN.
+std::vector<pid_t> children_of(pid_t pid);
 // The processes that are working: runnable, or with more CPU time or page faults than some
 // milliseconds ago. Waits that long.
 std::vector<pid_t> working_processes(const std::vector<pid_t>& pids);

@@ -111,7 +111,7 @@ std::string agent_file_in(const std::string& folder, std::span<const std::byte> 
   make_folders(folder);
   const UniqueFd fd = trusted_folder(folder);
   const std::string name = name_of(image);
-  const std::string path = folder + "/" + name;
+  std::string path = folder + "/" + name;
   // LD_PRELOAD is a list, and its loader replaces $ORIGIN and the like.
   if (path.find_first_of(" :$") != std::string::npos)
     fail(path, "LD_PRELOAD cannot name such a path (XDG_CACHE_HOME names another folder)");

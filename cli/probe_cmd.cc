@@ -131,8 +131,8 @@ bool is_inside(const Probe& probe, const Request& request) {
   if (!has_command || !refused.empty()) return false;
   const std::string why = no_rights();
   if (!why.empty())
-    std::cerr << "memflame: an agent inside the program records (--inside), for the kernel's "
-                 "collector is not to be had: "
+    std::cerr << "memflame: recording from inside the program (--inside), because the kernel "
+                 "cannot do it: "
               << why << "\n";
   return !why.empty();
 }

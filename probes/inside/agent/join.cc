@@ -202,22 +202,19 @@ Here* begin_process() {
   return joined ? memory : nullptr;
 }
 
-// Takes a free ring; most_rings if there is none.
+// Takes the first free ring, so that memflame need not look at many; most_rings if there is none.
 uint32_t take_ring(Here& process) {
   // All are taken: threads that have none do not search at each call.
   const uint64_t ms = process.control->ticks_per_ms;
   if (load(process.no_ring_at) != 0 && ticks() - load(process.no_ring_at) < 100 * ms)
     return most_rings;
-  for (uint32_t i = 0; i < most_rings; ++i) {
-    const uint32_t place = (load(process.next_ring) + i) % most_rings;
+  for (uint32_t ring = 0; ring < most_rings; ++ring) {
     uint32_t expected = state_free;
-    if (load(process.heads[place].state) == state_free &&
-        __atomic_compare_exchange_n(&process.heads[place].state, &expected,
+    if (load(process.heads[ring].state) == state_free &&
+        __atomic_compare_exchange_n(&process.heads[ring].state, &expected,
                                     static_cast<uint32_t>(state_taken), false, __ATOMIC_ACQUIRE,
-                                    __ATOMIC_RELAXED)) {
-      store(process.next_ring, place + 1);
-      return place;
-    }
+                                    __ATOMIC_RELAXED))
+      return ring;
   }
   store(process.no_ring_at, ticks());
   return most_rings;

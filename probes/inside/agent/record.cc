@@ -61,7 +61,8 @@ void write_short(Thread& thread, Kind kind, const void* pointer) {
     return;
   }
   to[0] = word0(reinterpret_cast<uint64_t>(pointer), kind);
-  to[1] = ticks();
+  // Not earlier than the load that brought the pointer: another thread may have just allocated it.
+  to[1] = ticks_after();
   publish(thread, 2);
 }
 

@@ -107,7 +107,6 @@ struct Here {
   uint64_t seen_generation;  // of process->generation, for which `rules` hold
   uint32_t generation;       // of `rules`: changes whenever they are forgotten
   uint32_t list_is_stale;    // code was unmapped after process->code was made
-  uint32_t next_ring;        // where to look for a free one
   uint64_t no_ring_at;       // when none was free (TSC); 0 = never
   // How long threads have waited since `wait_began` (TSC), in microseconds.
   uint64_t wait_began, waited;

@@ -30,8 +30,8 @@ select count(*) from words where word like '%99%';
 
 def walk(*command, text=None, least=1000):
     output, summary = path("stacks.folded"), path("stacks.summary")
-    done = subprocess.run([CHECKED, "alloc", "--inside", "-o", output, "--summary", summary, "--", *command],
-                          input=text, capture_output=True, text=True, timeout=3 * PATIENCE, check=False,
+    done = subprocess.run([CHECKED, "alloc", "--inside", "--max-depth", "1023", "-o", output, "--summary", summary,
+                           "--", *command], input=text, capture_output=True, text=True, timeout=3 * PATIENCE, check=False,
                           env={**os.environ, "PYTHONMALLOC": "malloc"})
     equal(f"exit status of {command[0]}: {done.stderr}", done.returncode, 0)
     with open(summary, encoding="utf-8") as stream:

@@ -256,8 +256,8 @@ void InsideSession::add_notes(Recording& recording) const {
                     " an allocator with operators new and delete of its own: what they allocate "
                     "is missing; without --inside, as root, the kernel's collector sees them");
   if (const Guests::Counts counts = guests_.counts(); counts.checked != 0)
-    notes.push_back("stacks walked twice: " + std::to_string(counts.checked) + ", differing: " +
-                    std::to_string(counts.differing));
+    notes.push_back("stacks walked twice: " + std::to_string(counts.checked) +
+                    ", differing: " + std::to_string(counts.differing));
   for (std::string& note : filters_in_words(options_)) notes.push_back(std::move(note));
   for (std::string& note : processes_.deaths().notes()) notes.push_back(std::move(note));
   for (std::string note : {processes_.pss_note(), uncovered_.note()})

@@ -72,7 +72,7 @@ Command::Command(std::vector<std::string> argv, const std::string& user,
 }
 
 Command::~Command() {
-  if (pid_ > 0 && go_) {
+  if (pid_ > 0 && (go_ || has_failed_)) {
     go_.reset();
     ::waitpid(pid_, nullptr, 0);
   }
@@ -84,7 +84,9 @@ void Command::release() {
   go_.reset();
   int error = 0;
   if (written == 1 && ::read(failed_.get(), &error, sizeof(error)) == sizeof(error)) {
-    ::waitpid(pid_, nullptr, 0);
+    // The destructor waits for its end: somebody may trace it until then, and a wait would take
+    // what the tracer waits for.
+    has_failed_ = true;
     throw Error(program_ + ": cannot be executed: " + std::strerror(error),
                 error == ENOENT ? ExitCode::not_found : ExitCode::cannot_execute);
   }

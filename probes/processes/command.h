@@ -31,15 +31,17 @@ class Command {
   // Lets the program run. Throws Error if the kernel refuses to execute it.
   void release();
 
-  // Waits for the end. The status as a shell reports it: 0..255, or 128 + signal.
+  // Waits for the end; nobody may trace it by then. The status as a shell reports it: 0..255, or
+  // 128 + signal.
   int wait();
 
  private:
   std::vector<std::string> argv_;
   std::string program_;
   pid_t pid_ = -1;
-  UniqueFd go_;      // one byte lets the child run; closing it ends the child
-  UniqueFd failed_;  // errno of a failed execve; closed by a successful one
+  bool has_failed_ = false;  // execve() did
+  UniqueFd go_;              // one byte lets the child run; closing it ends the child
+  UniqueFd failed_;          // errno of a failed execve; closed by a successful one
 };
 
 }  // namespace memflame

@@ -44,6 +44,9 @@ po::options_description leaks_options() {
                         "also print the blocks of each stack: address, size and age");
   options.add_options()("blocks-per-stack", po::value<uint64_t>()->value_name("N"),
                         "print the N oldest of these (default: 20)");
+  options.add_options()("reachable", po::bool_switch(),
+                        "at the end of the run, stop the target for a moment and find out to which "
+                        "blocks pointers still lead; a COMMAND that ends is scanned at its end");
   options.add_options()("trace", po::bool_switch(), "print each call of an allocator as a line");
   options.add_options()("bytes", po::bool_switch(), "print bytes in full, not as KiB, MiB, …");
   return options;
@@ -104,6 +107,22 @@ void read_check(const po::variables_map& values, LeaksOptions& options, const Re
     throw Error(given + " is for reports and for --fail-on, not for pictures", ExitCode::usage);
 }
 
+void read_reachable(const po::variables_map& values, LeaksOptions& options, Request& request) {
+  take(values, "reachable", options.reachable);
+  request.probe.reachable = options.reachable;
+  if (!options.reachable) {
+    if (options.gate && options.gate->options.fails_on_lost())
+      throw Error("--fail-on lost needs --reachable", ExitCode::usage);
+    return;
+  }
+  for (const char* sampling : {"sample", "every", "max-overhead"})
+    if (values.count(sampling) != 0 && !values[sampling].defaulted())
+      throw Error(std::string("--reachable must know every block: leave out --") + sampling,
+                  ExitCode::usage);
+  if (request.format != nullptr && !options.gate)
+    throw Error("--reachable is for reports and for --fail-on, not for pictures", ExitCode::usage);
+}
+
 // memleak's -o takes an age, so a bare number is probably one.
 void refuse_bare_number(const std::string& output) {
   uint64_t age = 0;
@@ -139,6 +158,7 @@ void read_options(const po::variables_map& values, LeaksOptions& options, Reques
   options.json_lines = is_json_lines(format, request.output);
   if (!options.json_lines) request.format = format_of(format, request.output);
   read_check(values, options, request);
+  read_reachable(values, options, request);
   const bool to_stdout = request.output.empty() || request.output == "-";
   for (const std::string& drawing : looks_given(values))
     if (request.format == nullptr)
@@ -174,6 +194,8 @@ Extension make_extension(bool kernel, LeaksOptions& options) {
   page.examples = {{"memflame leaks -p 1234", "report on a process every 5 seconds until Ctrl-C"},
                    {"memflame leaks 60 10 -- ./server", "every minute, ten times"},
                    {"memflame leaks --kernel 10", "what the kernel itself holds"},
+                   {"memflame leaks --reachable --fail-on lost -- ./test",
+                    "fail if blocks are left to which no pointer leads"},
                    {"memflame leaks --fail-on leak --report leaks.xml -- ./test",
                     "fail a build if a test leaks"}};
   page.operands = Operands::command;
@@ -186,6 +208,9 @@ Extension make_extension(bool kernel, LeaksOptions& options) {
   extension.positional = "interval-count";
   extension.read = [kernel, &options](const po::variables_map& values, Request& request) {
     read_options(values, options, request);
+    if (kernel && options.reachable)
+      throw Error("--reachable looks for pointers in processes; --kernel has none to look at",
+                  ExitCode::usage);
     if (kernel && options.trace)
       throw Error("--trace: calls of the kernel's allocators are not recorded one by one",
                   ExitCode::usage);
@@ -221,6 +246,9 @@ int run_leaks(const Arguments& arguments) {
   const bool from_file = std::any_of(arguments.begin(), own_end, [](const std::string& word) {
     return word == "--from" || word.starts_with("--from=");
   });
+  if (from_file && std::find(arguments.begin(), own_end, "--reachable") != own_end)
+    throw Error("--reachable looks at running programs; a recording has no memory to look at",
+                ExitCode::usage);
   if (from_file) return run_leaks_from({arguments.begin(), own_end});
   const bool kernel = std::find(arguments.begin(), own_end, "--kernel") != own_end;
   const Probe& probe = probe_of_blocks(kernel);

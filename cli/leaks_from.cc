@@ -193,6 +193,9 @@ int run_leaks_from(const Arguments& arguments) {
   const bool json_lines = wants_json_lines(values, output);
   const VerdictOptions options = read_verdict_options(values);
   std::optional<LeaksGate> gate = read_gate(values, options);
+  if (gate && gate->options.fails_on_lost())
+    throw Error("--fail-on lost looks at running programs; a recording has no memory to look at",
+                ExitCode::usage);
   const History history = read_blocks("--from", path);
   const Ledger ledger = ledger_of(history);
   const Report report = report_on(history, path, ledger, options, values);

@@ -135,6 +135,7 @@ void add_doubts(LeakCheck& check, const CheckedRun& run) {
     check.doubts.emplace_back("the recording was not finished: its last seconds are missing");
   for (const std::string& note : run.notes)
     if (note.starts_with("filtered: ")) check.doubts.push_back(note);
+  check.doubts.insert(check.doubts.end(), run.doubts.begin(), run.doubts.end());
 }
 
 }  // namespace
@@ -244,6 +245,11 @@ std::optional<LeaksGate> read_gate(const po::variables_map& values,
       gate.suppressions.add_file(path, Source::open(path).all(most_suppression_bytes));
   if (!values["no-builtin-suppressions"].as<bool>()) gate.suppressions.add_one_time_blocks();
   if (is_given(values, "baseline")) {
+    if (gate.options.fails_on_lost())
+      throw Error(
+          "--baseline does not go with --fail-on lost: a recording does not say to which blocks "
+          "pointers lead",
+          ExitCode::usage);
     gate.baseline_path = values["baseline"].as<std::string>();
     const History history = read_blocks("--baseline", gate.baseline_path);
     Losses ignored;

@@ -45,6 +45,7 @@ struct CheckedRun {
   std::vector<std::string> notes;  // those that begin with "filtered: " make a pass doubtful
   Losses losses;
   bool is_complete = true;
+  std::vector<std::string> doubts{};  // further ones
 };
 
 // Checks, writes the reports, and prints at most `most` failing stacks on standard error. Returns

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "cli/leaks_lines.h"
 
+#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -46,6 +47,39 @@ Json json_of(const Verdict& verdict) {
   return json;
 }
 
+Json json_of(const ReachSums& sums) {
+  const auto count = [](const ReachCount& sum) {
+    return Json{{"bytes", sum.bytes}, {"blocks", sum.blocks}};
+  };
+  Json json = {{"lost", count(sums.lost())},
+               {"indirect", count(sums.indirect)},
+               {"reachable", count(sums.reachable)},
+               {"cannot_tell", count(sums.unknown)},
+               {"exact", sums.is_exact}};
+  if (!sums.why_unknown.empty()) json["cannot_tell"]["reason"] = clean_name(sums.why_unknown);
+  return json;
+}
+
+Json json_of(const ReportedReach& reach) {
+  Json json = json_of(reach.sums);
+  json["scanned"] = Json::array();
+  for (const ScanFacts& scan : reach.scanned) {
+    Json one = {{"pid", scan.pid},
+                {"stopped_s", scan.stopped_s},
+                {"exact", scan.is_exact},
+                {"bytes_read", scan.bytes_read},
+                {"bytes_unread", scan.bytes_unread}};
+    if (!scan.why_not.empty()) one["not_scanned"] = clean_name(scan.why_not);
+    json["scanned"].push_back(std::move(one));
+  }
+  return json;
+}
+
+std::string_view name_of(Reach reach) {
+  constexpr std::array names{"cannot tell", "lost", "indirect", "reachable"};
+  return names.at(static_cast<size_t>(reach));
+}
+
 Json json_of(const ReportedStack& stack) {
   Json json = json_of(stack.amount);
   if (stack.before) {
@@ -54,14 +88,17 @@ Json json_of(const ReportedStack& stack) {
   }
   json["process"] = clean_name(stack.process);
   if (stack.judged) json["verdict"] = json_of(*stack.judged);
+  if (stack.reach) json["reach"] = json_of(*stack.reach);
   json["frames"] = Json::array();
   for (const std::string& frame : stack.frames) json["frames"].push_back(clean_name(frame));
   if (!stack.blocks.empty()) {
     json["shown"] = Json::array();
-    for (const LiveBlock& block : stack.blocks)
+    for (const LiveBlock& block : stack.blocks) {
       json["shown"].push_back({{"address", hex(block.address)},
                                {"bytes", block.size},
                                {"age_s", static_cast<double>(block.age_ns) / 1e9}});
+      if (stack.reach) json["shown"].back()["reach"] = name_of(block.reach);
+    }
     json["not_shown"] = stack.blocks_left_out;
   }
   return json;
@@ -103,6 +140,7 @@ std::string report_line(const Report& report) {
                {"lost_events", report.losses.lost_events()},
                {"losses", json_of(report.losses)},
                {"unseen_frees", report.unseen_frees}};
+  if (report.reach) json["reach"] = json_of(*report.reach);
   json["notes"] = Json::array();
   for (const std::string& note : report.notes) json["notes"].push_back(clean_name(note));
   json["top"] = Json::array();

@@ -30,6 +30,13 @@ std::string age_text(uint64_t age_ns) {
   return seconds < 1 ? fixed(seconds * 1e3, 0) + " ms" : fixed(seconds, 1) + " s";
 }
 
+std::string reach_text(Reach reach) {
+  return reach == Reach::lost        ? ", lost"
+         : reach == Reach::indirect  ? ", lost (indirect)"
+         : reach == Reach::reachable ? ", reachable"
+                                     : "";
+}
+
 class Writer {
  public:
   explicit Writer(bool exact) : exact_(exact) {}
@@ -103,13 +110,24 @@ class Writer {
     if (!stack.process.empty()) text += ", " + cleaned(stack.process);
     text += "\n";
     if (!stack.verdict.empty()) text += "    " + stack.verdict + "\n";
+    if (stack.reach)
+      for (const std::string& line : in_words(*stack.reach, exact_))
+        text += "    " + cleaned(line) + "\n";
     for (const std::string& frame : stack.frames) text += "      " + cleaned(frame) + "\n";
     for (const LiveBlock& block : stack.blocks)
       text += "    " + hex(block.address) + "  " + with_commas(static_cast<int64_t>(block.size)) +
-              " B, " + age_text(block.age_ns) + " old\n";
+              " B, " + age_text(block.age_ns) + " old" + reach_text(block.reach) + "\n";
     if (stack.blocks_left_out != 0)
       text += "    and " + with_commas(static_cast<int64_t>(stack.blocks_left_out)) +
               (stack.blocks_left_out == 1 ? " more block\n" : " more blocks\n");
+    return text;
+  }
+
+  std::string reach(const ReportedReach& reach) const {
+    std::string text;
+    for (const ScanFacts& scan : reach.scanned) text += "  " + cleaned(in_words(scan)) + "\n";
+    for (const std::string& line : in_words(reach.sums, exact_))
+      text += "  " + cleaned(line) + "\n";
     return text;
   }
 
@@ -143,9 +161,22 @@ std::string report_text(const Report& report, bool exact) {
   if (!report.sampling.empty())
     text += "  estimated from samples (" + report.sampling + "); ± is one standard error\n";
   for (const std::string& note : report.notes) text += "  " + cleaned(note) + "\n";
+  if (report.reach) text += writer.reach(*report.reach);
   text += writer.losses(report);
   for (const ReportedStack& stack : report.top) text += writer.stack(stack);
   return text + writer.rest(report) + "\n";
+}
+
+std::string in_words(const ScanFacts& scan) {
+  const std::string process = "process " + std::to_string(scan.pid);
+  if (!scan.why_not.empty()) return "not scanned: " + process + ": " + scan.why_not;
+  std::string text = "scanned " + process + ": stopped for " + fixed(scan.stopped_s * 1e3, 0) +
+                     " ms, " + iec_bytes(static_cast<int64_t>(scan.bytes_read)) + " read";
+  if (scan.bytes_unread != 0)
+    text += ", " + iec_bytes(static_cast<int64_t>(scan.bytes_unread)) + " could not be read";
+  if (!scan.is_exact)
+    text += "; not every block was known, so what is reachable is so only probably";
+  return text;
 }
 
 std::string call_text(const bpf::call_record& call, const std::string& function,

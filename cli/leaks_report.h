@@ -10,7 +10,9 @@
 
 #include "collapse/verdicts/verdict.h"
 #include "core/losses.h"
+#include "core/reach.h"
 #include "probes/bpf/shared.h"
+#include "probes/reach/scan.h"
 #include "probes/run/snapshot.h"
 
 namespace memflame {
@@ -24,6 +26,12 @@ struct ReportedStack {
   std::vector<std::string> frames;  // innermost first
   std::vector<LiveBlock> blocks;    // some of them, if requested
   size_t blocks_left_out = 0;
+  std::optional<ReachSums> reach;  // if the run was scanned
+};
+
+struct ReportedReach {
+  ReachSums sums;  // of all stacks
+  std::vector<ScanFacts> scanned;
 };
 
 struct Report {
@@ -42,10 +50,14 @@ struct Report {
   Losses losses;
   uint64_t unseen_frees = 0;         // blocks whose free was not seen, found when allocated again
   std::vector<std::string> notes{};  // further lines: filters, processes that were killed
+  std::optional<ReportedReach> reach{};  // if the run was scanned
 };
 
 // `exact`: bytes in full, not rounded to KiB, MiB, ….
 std::string report_text(const Report& report, bool exact);
+
+// What a scan of a process was like: "scanned process 1234: stopped for 83 ms, 1.0 GiB read".
+std::string in_words(const ScanFacts& scan);
 
 // A line for one call of an allocator, at a time since `start_ns`: "malloc(64) = 0x55d4c0".
 std::string call_text(const bpf::call_record& call, const std::string& function, uint64_t start_ns);

@@ -66,6 +66,7 @@ bool LeaksWatcher::look(LiveRun& run, double seconds) {
   verdicts_.looks().look(run, seconds);
   if (seconds < next_) return true;
   const bool is_last = reports_ + 1 == options_.count;
+  if (is_last && options_.reachable) return false;  // end() writes it, after the scan
   if (!is_last && writer_->is_busy())
     ++left_out_;
   else
@@ -93,6 +94,7 @@ void LeaksWatcher::end(LiveRun& run, double seconds) {
   end_s_ = seconds;
   if (!has_last || gate_) verdicts_.looks().end(run);
   if (!has_last) report(run, seconds, true);
+  if (gate_ && options_.reachable) add_reach_by_track(run);
   writer_->wait();
   if (!calls_.empty()) writer_->write(std::exchange(calls_, {}));
 }
@@ -149,6 +151,26 @@ void LeaksWatcher::choose_stacks(const LiveRun& run, LeaksLook& look) {
       look.unjudged.push_back(&stack);
 }
 
+// Blocks of any age: a younger one without a pointer is lost, too.
+void LeaksWatcher::add_reach_by_track(const LiveRun& run) {
+  for (const LiveStack& stack : snapshot_->stacks) {
+    const TrackId track = run.track_of(stack.key);
+    if (track.index >= reach_.size()) reach_.resize(track.index + 1);
+    reach_[track.index] += stack.live_reach;
+  }
+}
+
+void LeaksWatcher::add_scans(CheckedRun& checked) const {
+  ReachSums sums;
+  for (const ReachSums& each : reach_) sums += each;
+  if (sums.unknown.blocks != 0)
+    checked.doubts.push_back("cannot tell whether pointers lead to " + in_words(sums.unknown) +
+                             ": " + sums.why_unknown);
+  for (const ScanFacts& scan : snapshot_->scanned)
+    if (!scan.is_exact || !scan.why_not.empty() || scan.bytes_unread != 0)
+      checked.doubts.push_back(in_words(scan));
+}
+
 // Names are looked up for all stacks that ever had a block, not only for those that are shown.
 void LeaksWatcher::check(const Recording& recording) {
   History& tables = verdicts_.looks().tables();
@@ -162,9 +184,10 @@ void LeaksWatcher::check(const Recording& recording) {
                      .sampling = snapshot_->sampling,
                      .notes = filters_in_words(request_.probe),
                      .losses = recording.losses};
+  if (options_.reachable) add_scans(checked);
   const std::vector<NamedVerdict> stacks =
       named_verdicts(*verdicts_.looks().ledger(), tables.tracks, std::move(named),
-                     options_.verdicts, checked.losses);
+                     options_.verdicts, checked.losses, reach_);
   has_failed_ = !passes(*gate_, stacks, checked, options_.top, request_.readers);
 }
 

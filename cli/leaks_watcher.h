@@ -32,6 +32,8 @@ class LeaksWatcher : public Watcher {
   void report(LiveRun& run, double seconds, bool is_last);
   LeaksLook take_look(LiveRun& run, double seconds);
   void check(const Recording& recording);
+  void add_reach_by_track(const LiveRun& run);
+  void add_scans(CheckedRun& checked) const;
   void choose_stacks(const LiveRun& run, LeaksLook& look);
 
   const LeaksOptions& options_;
@@ -44,6 +46,7 @@ class LeaksWatcher : public Watcher {
   LeaksVerdicts verdicts_;
   std::optional<LeaksGate> gate_;
   bool has_failed_ = false;
+  std::vector<ReachSums> reach_;  // at the end, by track
   double end_s_ = 0;
   uint64_t start_ns_ = 0;
   uint64_t reports_ = 0, left_out_ = 0;

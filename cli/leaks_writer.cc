@@ -21,6 +21,12 @@ namespace {
 // One more look may wait while one is written.
 constexpr size_t most_waiting = 1;
 
+ReportedReach reach_of(const Snapshot& snapshot) {
+  ReportedReach reach{.sums = {}, .scanned = snapshot.scanned};
+  for (const LiveStack& stack : snapshot.stacks) reach.sums += stack.old_reach;
+  return reach;
+}
+
 }  // namespace
 
 LeaksWriter::LeaksWriter(const LeaksOptions& options, const Request& request, std::ostream* lines)
@@ -125,7 +131,9 @@ void LeaksWriter::print(LeaksLook& look) {
                 .sampling = look.snapshot->sampling,
                 .losses = look.losses,
                 .unseen_frees = look.snapshot->unseen_frees,
-                .notes = look.notes};
+                .notes = look.notes,
+                .reach = {}};
+  if (snapshot.is_scanned) report.reach = reach_of(snapshot);
   for (const JudgedStack& stack : look.judged.shown) report.top.push_back(describe(look, stack));
   before_.clear();
   for (const LiveStack& stack : snapshot.stacks) {
@@ -148,7 +156,9 @@ ReportedStack LeaksWriter::describe(const LeaksLook& look, const JudgedStack& ju
                          .process = {},
                          .frames = {},
                          .blocks = stack.blocks,
-                         .blocks_left_out = 0};
+                         .blocks_left_out = 0,
+                         .reach = {}};
+  if (look.snapshot->is_scanned) reported.reach = stack.old_reach;
   if (live_before_) {
     const auto before = before_.find(stack.key);
     reported.before = before == before_.end() ? Amount{} : before->second;

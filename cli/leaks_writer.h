@@ -37,6 +37,7 @@ struct LeaksOptions {
   size_t blocks_per_stack = 20;
   bool trace = false;
   bool exact = false;
+  bool reachable = false;         // the last report says to which blocks pointers lead
   bool json_lines = false;        // reports are lines of JSON, not text
   std::optional<LeaksGate> gate;  // whether a build may pass
 };

@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/reach.h"
+
 namespace memflame {
 
 // What the check made of a stack. All but the first pass.
@@ -50,11 +52,12 @@ struct LeakCase {
   struct Rate {
     double value = 0, low = 0, high = 0;  // the 95 % interval
   };
-  std::optional<Rate> rate;       // none if blocks were left once
-  double wait_s = 0;              // cannot tell: how much longer to watch
-  bool is_worse = false;          // it is in the baseline, but clearly worse now
-  std::vector<LeakFrame> frames;  // innermost first
-  size_t caller = 0;              // the frame that wanted the memory
+  std::optional<Rate> rate;        // none if blocks were left once
+  double wait_s = 0;               // cannot tell: how much longer to watch
+  std::optional<ReachSums> reach;  // of its live blocks, if the run was scanned
+  bool is_worse = false;           // it is in the baseline, but clearly worse now
+  std::vector<LeakFrame> frames;   // innermost first
+  size_t caller = 0;               // the frame that wanted the memory
 };
 
 struct SuppressionUse {

@@ -81,9 +81,10 @@ struct ProbeOptions {
   bool verbose = false;
   // For probes that follow blocks (Probe::has_blocks).
   uint64_t min_size = 0, max_size = UINT64_MAX;  // sizes of the blocks that count
-  uint32_t max_live = 0;  // entries of the live table; 0 = from the machine's memory
-  bool ages = false;      // keep the time at which each block was allocated
-  bool calls = false;     // for probes on functions: each call goes to Observer::called()
+  uint32_t max_live = 0;   // entries of the live table; 0 = from the machine's memory
+  bool ages = false;       // keep the time at which each block was allocated
+  bool reachable = false;  // at the end, find out to which blocks pointers still lead
+  bool calls = false;      // for probes on functions: each call goes to Observer::called()
   // The sizes of tables.
   uint32_t max_stacks = 131072;     // about 100 bytes of kernel memory each
   uint32_t max_spaces = 262144;     // address spaces

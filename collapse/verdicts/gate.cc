@@ -9,6 +9,8 @@ namespace memflame {
 namespace {
 
 constexpr std::array words{
+    FailOn{"lost", "blocks to which no pointer leads (needs --reachable)", VerdictKind::leak,
+           GrowthClass::none, true},
     FailOn{"leak", "blocks that never come back, or that an ended process left"},
     FailOn{"cannot-tell", "the run was too short to tell", VerdictKind::cannot_tell},
     FailOn{"kept", "blocks that stay, though no more come", VerdictKind::kept},
@@ -19,16 +21,20 @@ constexpr std::array words{
     FailOn{"exponential", "memory that grows ever faster", VerdictKind::leak,
            GrowthClass::exponential}};
 
-bool matches(const FailOn& rule, const Verdict& verdict) {
+constexpr const FailOn& leak_word = words[1];
+
+bool matches(const FailOn& rule, const NamedVerdict& stack) {
+  const Verdict& verdict = stack.verdict;
+  if (rule.lost) return stack.reach && stack.reach->lost().blocks > 0;
   return rule.growth == GrowthClass::none ? rule.kind == verdict.kind
                                           : rule.growth == verdict.growth;
 }
 
 // nullptr if nothing matches.
-const FailOn* rule_for(const Verdict& verdict, const GateOptions& options) {
+const FailOn* rule_for(const NamedVerdict& stack, const GateOptions& options) {
   for (const FailOn& rule : options.fail_on)
-    if (matches(rule, verdict)) return &rule;
-  if (options.most_leaked && verdict.kind == VerdictKind::leak) return &words[0];
+    if (matches(rule, stack)) return &rule;
+  if (options.most_leaked && stack.verdict.kind == VerdictKind::leak) return &leak_word;
   return nullptr;
 }
 
@@ -54,6 +60,11 @@ bool is_too_small(const Verdict& verdict, const GateOptions& options) {
   return bytes_that_count(verdict) < options.min_bytes || blocks < options.min_blocks;
 }
 
+bool is_too_small(const ReachCount& lost, const GateOptions& options) {
+  return options.has_given_floor &&
+         (lost.bytes < options.min_bytes || lost.blocks < options.min_blocks);
+}
+
 LeakCase case_of(const NamedVerdict& stack, const FailOn* rule) {
   const Verdict& verdict = stack.verdict;
   LeakCase result;
@@ -64,6 +75,7 @@ LeakCase case_of(const NamedVerdict& stack, const FailOn* rule) {
   // Such a stack fails for how it grows, of which the verdict on its blocks need not speak.
   if (rule != nullptr && rule->growth != GrowthClass::none)
     result.sentence = std::string(rule->word) + " growth of live bytes; " + result.sentence;
+  result.reach = stack.reach;
   result.process = stack.process;
   result.live_bytes = verdict.live_bytes;
   result.live_blocks = verdict.live_blocks;
@@ -89,7 +101,7 @@ class Gate {
     for (const FailOn& rule : options_.fail_on)
       check_.rules.push_back({std::string(rule.word), std::string(rule.meaning)});
     if (check_.rules.empty())
-      check_.rules.push_back({std::string(words[0].word), std::string(words[0].meaning)});
+      check_.rules.push_back({std::string(leak_word.word), std::string(leak_word.meaning)});
     for (const NamedVerdict& stack : stacks) add(stack);
     // Without --fail-on, leaks fail together or not at all.
     if (options_.fail_on.empty() && !check_.leaked_too_much())
@@ -115,7 +127,7 @@ class Gate {
 
  private:
   void add(const NamedVerdict& stack) {
-    const FailOn* rule = rule_for(stack.verdict, options_);
+    const FailOn* rule = rule_for(stack, options_);
     LeakCase result = case_of(stack, rule);
     result.outcome = outcome_of(stack, rule, result);
     const bool counts =
@@ -129,7 +141,10 @@ class Gate {
 
   CaseOutcome outcome_of(const NamedVerdict& stack, const FailOn* rule, LeakCase& result) {
     const Verdict& verdict = stack.verdict;
-    if (rule == nullptr && verdict.kind != VerdictKind::cannot_tell) return CaseOutcome::passed;
+    // A longer run would not tell more about pointers.
+    const bool may_fail_later =
+        verdict.kind == VerdictKind::cannot_tell && !options_.fails_only_on_lost();
+    if (rule == nullptr && !may_fail_later) return CaseOutcome::passed;
     if (rule != nullptr) matched_.insert(stack.key);
     if (const std::optional<std::string> why = suppressions_.match(stack)) {
       result.reason = "suppressed by " + *why;
@@ -145,11 +160,14 @@ class Gate {
         }
       }
     }
-    if (is_too_small(verdict, options_)) {
+    if (rule->lost ? is_too_small(stack.reach->lost(), options_)
+                   : is_too_small(verdict, options_)) {
       result.reason = "below --min-bytes or --min-blocks";
       return CaseOutcome::too_small;
     }
-    if (options_.min_rate > 0 && !(has_rate(verdict) && verdict.rate.value >= options_.min_rate)) {
+    // What is lost has no rate: its stack may have reachable blocks as well.
+    if (!rule->lost && options_.min_rate > 0 &&
+        !(has_rate(verdict) && verdict.rate.value >= options_.min_rate)) {
       result.reason = has_rate(verdict) ? "slower than --min-rate"
                                         : "has no steady rate, so it is not above --min-rate";
       return CaseOutcome::too_slow;
@@ -168,10 +186,19 @@ class Gate {
 
 std::span<const FailOn> fail_on_words() { return words; }
 
+bool GateOptions::fails_on_lost() const {
+  return std::any_of(fail_on.begin(), fail_on.end(), [](const FailOn& rule) { return rule.lost; });
+}
+
+bool GateOptions::fails_only_on_lost() const {
+  return !most_leaked && !fail_on.empty() &&
+         std::all_of(fail_on.begin(), fail_on.end(), [](const FailOn& rule) { return rule.lost; });
+}
+
 Baseline baseline_of(std::span<const NamedVerdict> stacks, const GateOptions& options) {
   Baseline baseline;
   for (const NamedVerdict& stack : stacks)
-    if (rule_for(stack.verdict, options) != nullptr) baseline.emplace(stack.key, stack.verdict);
+    if (rule_for(stack, options) != nullptr) baseline.emplace(stack.key, stack.verdict);
   return baseline;
 }
 

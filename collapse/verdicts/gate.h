@@ -18,11 +18,13 @@
 
 namespace memflame {
 
-// A word of --fail-on: a kind of verdict, or a class of growth if that is not none.
+// A word of --fail-on: a kind of verdict, or a class of growth if that is not none, or blocks to
+// which no pointer leads.
 struct FailOn {
   std::string_view word, meaning;
   VerdictKind kind = VerdictKind::leak;
   GrowthClass growth = GrowthClass::none;
+  bool lost = false;
 };
 std::span<const FailOn> fail_on_words();
 
@@ -34,6 +36,9 @@ struct GateOptions {
   // floor only if the user gave one.
   int64_t min_bytes = 4096, min_blocks = 8;
   bool has_given_floor = false;
+
+  bool fails_on_lost() const;
+  bool fails_only_on_lost() const;
 };
 
 // What failed in an earlier run, by NamedVerdict::key.

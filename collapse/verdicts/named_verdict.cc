@@ -68,7 +68,7 @@ NamedVerdict named_stack(const Profile& profile, StackId stack) {
 
 std::vector<NamedVerdict> named_verdicts(const Ledger& ledger, std::span<const Track> tracks,
                                          Recording recording, const VerdictOptions& options,
-                                         Losses& losses) {
+                                         Losses& losses, std::span<const ReachSums> reach) {
   recording.sums.clear();
   for (size_t i = 1; i < tracks.size(); ++i)
     recording.sums.push_back(
@@ -89,6 +89,9 @@ std::vector<NamedVerdict> named_verdicts(const Ledger& ledger, std::span<const T
     if (!verdict) continue;
     group.first.verdict = *verdict;
     group.first.tracks = group.second.size();
+    if (!reach.empty()) group.first.reach.emplace();
+    for (const TrackId track : group.second)
+      if (track.index < reach.size()) *group.first.reach += reach[track.index];
     const RawStackId stack = tracks[group.second.front().index].stack;
     if (const std::optional<Loss> cut = why_cut(recording, stack))
       losses.add(*cut, static_cast<uint64_t>(std::max<int64_t>(verdict->live_blocks, 0)),

@@ -67,6 +67,7 @@ std::string refused_inside(const ProbeOptions& options) {
   if (options.stacks == Stacks::copy) return "--stacks copy";
   if (options.check_every != 0) return "--check-stacks";
   if (options.calls) return "--trace";
+  if (options.reachable) return "--reachable";
   return options.own ? options.own->only_in_kernel() : "";
 }
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "probes/run/run.h"
 
+#include "core/error.h"
 #include "probes/pids/pid_namespace.h"
 #include "probes/processes/command.h"
+#include "probes/reach/exit_watch.h"
+#include "probes/reach/tracing.h"
 #include "probes/run/privileges.h"
 #include "probes/run/requirements.h"
 #include "probes/run/run_loop.h"
@@ -33,6 +36,13 @@ std::vector<ProbeRun> within(const MemoryPlan& plan, std::span<const ProbeRun> p
   return runs;
 }
 
+// Refuses before anything is attached.
+void require_reachable_scan(std::span<const pid_t> pids) {
+  for (const pid_t pid : pids)
+    if (const std::string why = why_not_traceable(pid); !why.empty())
+      throw Error("--reachable: " + why, ExitCode::requirement);
+}
+
 }  // namespace
 
 Run run_probes(std::span<const ProbeRun> probes, Command* command, Observer& observer) {
@@ -43,6 +53,7 @@ Run run_probes(std::span<const ProbeRun> probes, Command* command, Observer& obs
   require_kernel_and_privilege();
   for (const pid_t pid : options.target.pids) require_traceable(pid);
 
+  if (options.reachable) require_reachable_scan(options.target.pids);
   const RunSignals signals;
   Run run;
   run.info.memory = plan_memory(options.memory, free_memory());
@@ -57,6 +68,9 @@ Run run_probes(std::span<const ProbeRun> probes, Command* command, Observer& obs
   observer.begin(session);
   session.arm();
 
+  std::optional<ExitWatch> watch;
+  if (options.reachable && command != nullptr) watch.emplace(command->pid());
+
   const uint64_t armed = monotonic_ns();
   run.info.attach_seconds = static_cast<double>(armed - began) / 1e9;
   say_ready(options.ready_fd);
@@ -68,11 +82,20 @@ Run run_probes(std::span<const ProbeRun> probes, Command* command, Observer& obs
                          session.map_memory()};
   };
   count_until_end({.run = session,
-                   .poll = [&session] { session.poll(poll_ms); },
+                   .poll =
+                       [&] {
+                         session.poll(poll_ms);
+                         if (watch) session.scan_ending(*watch, command->pid());
+                       },
                    .wants_end = [&session] { return session.wants_end(); },
                    .figures = figures,
                    .unit = probe.types(options, false)[0].unit},
                   options, ends, signals, armed, observer, run.info);
+  if (watch) {
+    session.scan_ending(*watch, command->pid());
+    watch->stop();
+  }
+  if (options.reachable) session.scan_living();
   session.disarm();
   run.info.seconds = seconds_since(armed);
   observer.end(session, run.info.seconds);

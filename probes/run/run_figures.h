@@ -5,17 +5,22 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <span>
 #include <string>
 
 #include "core/recording.h"
 #include "probes/bpf/shared.h"
+#include "probes/reach/scan.h"
 
 namespace memflame {
 
 class Processes;
 class Rows;
 class StackLog;
+
+// By space.
+using Scans = std::map<SpaceId, ProcessScan>;
 
 class RunFigures {
  public:
@@ -44,6 +49,8 @@ class RunFigures {
   virtual bool is_sampled() const { return false; }
   virtual std::string sampling_in_words() const { return ""; }
   virtual uint64_t unseen_frees() const = 0;
+  // The scans of processes at the end of the run; null: nothing was scanned.
+  virtual const Scans* scans() const { return nullptr; }
 };
 
 }  // namespace memflame

@@ -5,14 +5,17 @@
 // figures.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/recording.h"
 #include "probes/loading/ring.h"
 #include "probes/processes/processes.h"
+#include "probes/reach/tracing.h"
 #include "probes/run/live_run.h"
 #include "probes/run/looks.h"
 #include "probes/run/rows.h"
@@ -22,6 +25,7 @@
 
 namespace memflame {
 
+class ExitWatch;
 class Observer;
 
 class Session : public LiveRun, private RunFigures {
@@ -40,6 +44,11 @@ class Session : public LiveRun, private RunFigures {
   void attach();  // the probes themselves
   void arm();     // counting begins
   void disarm();  // counting ends at once
+  // With ProbeOptions::reachable. Scans the command if it is held at its end, and lets it go.
+  void scan_ending(ExitWatch& watch, pid_t pid);
+  // Stops all watched processes that live, ends counting, scans them and lets them go: the live
+  // table is then as it was when they were stopped. Call disarm() next.
+  void scan_living();
   void poll(int timeout_ms);
   // True if the run must end because it would do harm.
   bool wants_end() const;
@@ -67,6 +76,11 @@ class Session : public LiveRun, private RunFigures {
   Losses losses() const override;
 
  private:
+  bool knows_all_blocks(const bpf::process& process) const;
+  std::map<SpaceId, std::vector<KnownBlock>> blocks_of(std::span<const SpaceId> spaces) const;
+  void scan(SpaceId space, pid_t pid, const HeldProcess& held, std::vector<KnownBlock> blocks,
+            bool all_blocks_known);
+  bool runs_in(SpaceId space, pid_t pid) const;
   std::vector<pid_t> targets_now() const;
   void load(bpf::config config);
   void load_follower(RunningProbe& probe, bpf::config config);
@@ -93,6 +107,7 @@ class Session : public LiveRun, private RunFigures {
   bool place(uint64_t key, RawStack& stack, std::string& group) override;
   bool is_sampled() const override { return first().accounting->is_sampled(); }
   std::string sampling_in_words() const override;
+  const Scans* scans() const override { return are_scans_complete_ ? &scans_ : nullptr; }
   uint64_t unseen_frees() const override { return first().loaded.object.counters().unseen_frees; }
 
   Recording sums();
@@ -109,6 +124,8 @@ class Session : public LiveRun, private RunFigures {
   uint64_t disarmed_ns_ = 0;  // 0: counting has not ended
   uint64_t late_attaches_ = 0;
   bool armed_ = false;
+  Scans scans_;
+  bool are_scans_complete_ = false;
 };
 
 }  // namespace memflame

@@ -31,6 +31,34 @@ Amount amount_of(const int64_t* sum) {
           static_cast<double>(sum[bpf::first_variance + 1])};
 }
 
+// What the scan of its process says of a block.
+struct Judgement {
+  Reach reach = Reach::unknown;
+  bool is_exact = true;
+  std::string_view why_not;
+};
+
+Judgement judgement_of(const RunFigures& figures, const bpf::block_key& key) {
+  const auto scan = figures.scans()->find(SpaceId{key.space});
+  if (scan == figures.scans()->end())
+    return {.why_not = figures.processes().spaces().has_ended(SpaceId{key.space})
+                           ? "the process had ended"
+                           : "the process was not scanned"};
+  const Reach reach = scan->second.of(key.address);
+  const ScanFacts& facts = scan->second.facts;
+  return {reach, facts.is_exact,
+          reach != Reach::unknown  ? ""
+          : !facts.why_not.empty() ? std::string_view(facts.why_not)
+                                   : "allocated after the scan"};
+}
+
+void add(ReachSums& sums, const Judgement& judgement, const Amount& amount) {
+  sums.add(judgement.reach, {amount.bytes, amount.blocks});
+  if (judgement.reach == Reach::reachable) sums.is_exact = sums.is_exact && judgement.is_exact;
+  if (judgement.reach == Reach::unknown && sums.why_unknown.empty())
+    sums.why_unknown = judgement.why_not;
+}
+
 // Blocks that an ended process has not freed count as old at any age.
 ByStack from_blocks(RunFigures& figures, const SnapshotOptions& options, uint64_t now) {
   figures.catch_up();  // has_ended() needs the records of processes that ended
@@ -41,10 +69,16 @@ ByStack from_blocks(RunFigures& figures, const SnapshotOptions& options, uint64_
     const Amount amount = amount_of(block);
     const uint64_t age = now - std::min(now, block.time_ns);
     stack.live += amount;
+    Judgement judgement;
+    if (figures.scans() != nullptr) {
+      judgement = judgement_of(figures, key);
+      add(stack.live_reach, judgement, amount);
+    }
     const bool is_left = figures.has_spaces() && spaces.has_ended(SpaceId{key.space});
     if (age < options.older_ns && !is_left) return;
     stack.old += amount;
-    if (options.blocks) stack.blocks.push_back({key.address, block.size, age});
+    if (figures.scans() != nullptr) add(stack.old_reach, judgement, amount);
+    if (options.blocks) stack.blocks.push_back({key.address, block.size, age, judgement.reach});
   });
   return stacks;
 }
@@ -69,6 +103,8 @@ ByStack without_copies(const StackLog& log, ByStack&& stacks) {
     LiveStack& into = merged[log.known_as(key)];
     into.live += stack.live;
     into.old += stack.old;
+    into.live_reach += stack.live_reach;
+    into.old_reach += stack.old_reach;
     append(into.blocks, std::move(stack.blocks));
   }
   return merged;
@@ -91,7 +127,7 @@ Amount& Amount::operator+=(const Amount& other) {
 Snapshot take_snapshot(RunFigures& figures, const SnapshotOptions& options) {
   Snapshot snapshot;
   snapshot.time_ns = monotonic_ns();
-  const bool by_blocks = options.older_ns != 0 || options.blocks;
+  const bool by_blocks = options.older_ns != 0 || options.blocks || figures.scans() != nullptr;
   ByStack found = by_blocks ? from_blocks(figures, options, snapshot.time_ns) : from_sums(figures);
   figures.catch_up();  // a stack is announced before it has blocks, so now all are known
   for (auto& [key, stack] : without_copies(figures.stacks(), std::move(found))) {
@@ -105,6 +141,9 @@ Snapshot take_snapshot(RunFigures& figures, const SnapshotOptions& options) {
     snapshot.old += stack.old;
     snapshot.stacks.push_back(std::move(stack));
   }
+  snapshot.is_scanned = figures.scans() != nullptr;
+  if (figures.scans() != nullptr)
+    for (const auto& [space, scan] : *figures.scans()) snapshot.scanned.push_back(scan.facts);
   snapshot.sampled = figures.is_sampled();
   snapshot.sampling = figures.sampling_in_words();
   snapshot.unseen_frees = figures.unseen_frees();

@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "core/reach.h"
 #include "core/recording.h"
+#include "probes/reach/scan.h"
 
 namespace memflame {
 
@@ -26,6 +28,7 @@ struct LiveBlock {
   uint64_t address = 0;
   uint64_t size = 0;
   uint64_t age_ns = 0;
+  Reach reach = Reach::unknown;
 };
 
 struct LiveStack {
@@ -33,8 +36,9 @@ struct LiveStack {
   RawStack stack;
   std::string group;
   Amount live;
-  Amount old;                     // the part of `live` in blocks that are old enough
-  std::vector<LiveBlock> blocks;  // the old blocks, with SnapshotOptions::blocks
+  Amount old;                       // the part of `live` in blocks that are old enough
+  ReachSums live_reach, old_reach;  // of these blocks, if the run was scanned (Snapshot::scanned)
+  std::vector<LiveBlock> blocks;    // the old blocks, with SnapshotOptions::blocks
 };
 
 struct SnapshotOptions {
@@ -53,6 +57,8 @@ struct Snapshot {
   Losses losses;         // up to now
   uint64_t unseen_frees = 0;
   std::vector<std::string> deaths;  // notes on watched processes that were killed
+  bool is_scanned = false;          // at the end of a run with ProbeOptions::reachable
+  std::vector<ScanFacts> scanned;   // the processes that lived then, and a command that ended
 };
 
 // Nothing is stopped meanwhile. A block that comes or goes while the table is read is either in the

@@ -23,6 +23,8 @@ Json frames_of(const LeakCase& each) {
   return frames;
 }
 
+Json json_of(const ReachCount& count) { return {{"bytes", count.bytes}, {"blocks", count.blocks}}; }
+
 Json json_of(const LeakCase& each) {
   Json json = {{"outcome", name(each.outcome)},
                {"rule", each.rule},
@@ -40,6 +42,12 @@ Json json_of(const LeakCase& each) {
         {"value", each.rate->value}, {"low", each.rate->low}, {"high", each.rate->high}};
   if (each.wait_s > 0) json["watch_longer_s"] = each.wait_s;
   if (each.is_worse) json["worse_than_baseline"] = true;
+  if (each.reach)
+    json["reach"] = {{"lost", json_of(each.reach->lost())},
+                     {"indirect", json_of(each.reach->indirect)},
+                     {"reachable", json_of(each.reach->reachable)},
+                     {"cannot_tell", json_of(each.reach->unknown)},
+                     {"exact", each.reach->is_exact}};
   json["caller"] = each.caller;
   json["frames"] = frames_of(each);
   return json;

@@ -19,6 +19,7 @@ std::string junit_seconds(double seconds) {
 
 std::string stack_text(const LeakCase& each) {
   std::string text = headline(each) + "\n";
+  for (const std::string& line : reach_lines(each)) text += line + "\n";
   for (const std::string& line : frame_lines(each)) text += "  " + line + "\n";
   return text;
 }

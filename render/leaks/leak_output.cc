@@ -40,6 +40,10 @@ std::string line_of(const LeakFrame& frame) {
   return text;
 }
 
+bool fails_as_lost(const LeakCase& each) {
+  return each.rule == "lost" && each.reach && each.reach->lost().blocks != 0;
+}
+
 }  // namespace
 
 std::span<const LeakOutput> leak_outputs() { return leak_table; }
@@ -67,6 +71,7 @@ LeakCheck cleaned(LeakCheck check) {
   for (LeakCase& each : check.cases) {
     clean(each.process);
     clean(each.reason);
+    if (each.reach) clean(each.reach->why_unknown);
     for (LeakFrame& frame : each.frames)
       for (std::string* text : {&frame.function, &frame.module, &frame.file}) clean(*text);
   }
@@ -88,8 +93,17 @@ std::vector<std::string> frame_lines(const LeakCase& each) {
   return lines;
 }
 
+std::vector<std::string> reach_lines(const LeakCase& each) {
+  std::vector<std::string> lines;
+  if (each.reach) lines = in_words(*each.reach);
+  // It is in the headline.
+  if (fails_as_lost(each)) lines.erase(lines.begin());
+  return lines;
+}
+
 std::string headline(const LeakCase& each) {
   std::string text = each.sentence;
+  if (fails_as_lost(each)) text = in_words(*each.reach).front() + "; " + text;
   if (each.is_worse) text += "; worse than in the baseline";
   return text;
 }

@@ -40,6 +40,9 @@ std::string amount_in_words(int64_t bytes, int64_t blocks);
 // "malloc [libc.so.6]", "main  server.cc:42 [server]": innermost first, without what lies between
 // the function that allocated and the code that wanted the memory.
 std::vector<std::string> frame_lines(const LeakCase& each);
+// To which of its blocks pointers lead, except what the headline says; empty if the run was not
+// scanned.
+std::vector<std::string> reach_lines(const LeakCase& each);
 // What fails, and its amount, in one sentence.
 std::string headline(const LeakCase& each);
 // If the sum of all leaks fails: why; else "".

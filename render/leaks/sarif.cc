@@ -181,6 +181,10 @@ class Writer {
                             {"blocks", each.live_blocks},
                             {"leakedBytes", each.leaked_bytes},
                             {"leakedBlocks", each.leaked_blocks}};
+    if (each.reach) {
+      result["properties"]["lostBytes"] = each.reach->lost().bytes;
+      result["properties"]["lostBlocks"] = each.reach->lost().blocks;
+    }
     if (each.rate) result["properties"]["bytesPerSecond"] = each.rate->value;
     return result;
   }

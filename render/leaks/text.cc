@@ -29,6 +29,7 @@ void write_cases(std::ostream& out, const LeakCheck& check, size_t most) {
     if (++written > most) continue;
     out << "\n  " << amount_in_words(each.live_bytes, each.live_blocks) << ", " << each.process
         << "\n    " << headline(each) << "\n";
+    for (const std::string& line : reach_lines(each)) out << "    " << line << "\n";
     for (const std::string& line : frame_lines(each)) out << "      " << line << "\n";
   }
   if (written > most)

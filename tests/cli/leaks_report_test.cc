@@ -51,6 +51,48 @@ TEST_CASE("a first report says what is live, by whom, and what is not shown") {
         "\n");
 }
 
+TEST_CASE("a report after a scan says to which blocks pointers lead") {
+  Report report = small_report();
+  ReachSums& sums = report.top[0].reach.emplace();
+  sums.add(Reach::lost, {3000, 1});
+  sums.add(Reach::indirect, {6000, 2});
+  sums.add(Reach::reachable, {15000, 5});
+  sums.add(Reach::unknown, {6000, 2});
+  sums.is_exact = false;
+  sums.why_unknown = "the process had ended";
+  report.top[0].blocks = {{0x1000, 3000, 5'000'000, Reach::indirect}};
+  report.reach = {sums,
+                  {{.pid = 12,
+                    .is_exact = true,
+                    .why_not = "",
+                    .stopped_s = 0.083,
+                    .bytes_read = uint64_t{1} << 30,
+                    .bytes_unread = 4096},
+                   {.pid = 13,
+                    .is_exact = false,
+                    .why_not = "it is traced",
+                    .stopped_s = 0,
+                    .bytes_read = 0,
+                    .bytes_unread = 0}}};
+  const std::string text = report_text(report, false);
+  for (const char* part :
+       {"  scanned process 12: stopped for 83 ms, 1.0 GiB read, 4.0 KiB could not be read\n",
+        "  not scanned: process 13: it is traced\n",
+        "    lost: 3 blocks, 8.8 KiB, no pointer to them; only other lost blocks point to 2",
+        "point to 2 blocks, 5.9 KiB of these (indirect)\n",
+        "    probably reachable: 5 blocks, 14.6 KiB\n",
+        "    cannot tell: 2 blocks, 5.9 KiB: the process had ended\n",
+        "    0x1000  3,000 B, 5 ms old, lost (indirect)\n"})
+    CHECK_MESSAGE(text.find(part) != std::string::npos, text);
+  CHECK(in_words(ReachSums{.direct = {100, 1},
+                           .indirect = {},
+                           .reachable = {},
+                           .unknown = {},
+                           .is_exact = true,
+                           .why_unknown = ""}) ==
+        std::vector<std::string>{"lost: 1 block, 100 B, no pointer to it"});
+}
+
 TEST_CASE("later ones say what has changed, also when it has become less") {
   Report report = small_report();
   report.live_before = {34096 + 512, 12, 0, 0};

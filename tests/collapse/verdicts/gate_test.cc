@@ -87,6 +87,32 @@ TEST_CASE("a leak fails, a cache passes, and what cannot be told is neither") {
   CHECK(check({stacks[2]}, fail_on({"cannot-tell"})).has_failed());
 }
 
+TEST_CASE("what is lost fails, whatever its verdict; what is reachable passes") {
+  NamedVerdict lost = of_kind("lose", VerdictKind::kept);
+  lost.reach.emplace();
+  lost.reach->add(Reach::reachable, {40000, 400});
+  lost.reach->add(Reach::indirect, {20000, 200});
+  NamedVerdict reachable = leaking("keep");
+  reachable.reach.emplace();
+  reachable.reach->add(Reach::reachable, {60000, 600});
+  const NamedVerdict unsure = of_kind("wait", VerdictKind::cannot_tell);
+  LeakCheck result = check({lost, reachable, unsure, leaking("not scanned")}, fail_on({"lost"}));
+  CHECK(result.sum(CaseOutcome::failed).stacks == 1);
+  CHECK(result.cases[0].rule == "lost");
+  CHECK(result.cases[0].reach->lost().bytes == 20000);
+  CHECK(result.sum(CaseOutcome::passed).stacks == 3);
+  result = check({lost, reachable, unsure}, fail_on({"lost", "leak"}));
+  CHECK(result.sum(CaseOutcome::failed).stacks == 2);
+  CHECK(result.sum(CaseOutcome::unsure).stacks == 1);
+  // Floors are those of the lost blocks, and rates do not matter.
+  GateOptions options = fail_on({"lost"});
+  options.min_rate = 1e9;
+  CHECK(check({lost}, options).has_failed());
+  options.has_given_floor = true;
+  options.min_bytes = 20001;
+  CHECK_FALSE(check({lost}, options).has_failed());
+}
+
 TEST_CASE("growth fails whatever became of the blocks") {
   NamedVerdict stack = of_kind("collect", VerdictKind::freed_at_end);
   stack.verdict.growth = GrowthClass::exponential;

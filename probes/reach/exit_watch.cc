@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "probes/processes/procfs.h"
 #include "probes/processes/spaces.h"
+#include "probes/reach/tracing.h"
 
 namespace memflame {
 namespace {
@@ -21,7 +22,7 @@ constexpr uint64_t ms = 1'000'000;
 // The thread that ends a process comes to its end at once. So if none has come by then, the others
 // were ended by an exec.
 constexpr uint64_t exec_patience_ns = 200 * ms;
-constexpr uint64_t patience_ns = 2000 * ms;
+constexpr uint64_t end_patience_ns = 2000 * ms;
 
 // Ends a wait of the tracing thread; it has no other meaning.
 int wake_signal() { return SIGRTMIN + 3; }
@@ -30,12 +31,6 @@ void prepare_wake_signal() {
   struct sigaction action {};
   action.sa_handler = [](int) {};
   ::sigaction(wake_signal(), &action, nullptr);  // without SA_RESTART
-}
-
-long trace(int request, pid_t tid, uint64_t data) {
-  // NOLINTNEXTLINE(performance-no-int-to-ptr)
-  return ::ptrace(static_cast<__ptrace_request>(request), tid, nullptr,
-                  reinterpret_cast<void*>(data));
 }
 
 bool stops_a_group(int signal) {
@@ -177,7 +172,7 @@ bool ExitWatch::is_complete() {
     if (waited_ns > exec_patience_ns || calls_exec(threads)) resume_exits();
     return false;
   }
-  if (waited_ns > patience_ns) return true;
+  if (waited_ns > end_patience_ns) return true;
   return std::all_of(threads.begin(), threads.end(),
                      [this](pid_t tid) { return exits_.contains(tid); });
 }

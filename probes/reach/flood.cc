@@ -17,7 +17,7 @@ class Flood {
   Flood(std::span<const KnownBlock> blocks, const WordReader& read)
       : blocks_(blocks), index_(blocks), read_(read), result_(blocks.size(), Reach::lost) {}
 
-  void reach(Words words) {
+  void reach(MemoryWords words) {
     for (const uint64_t word : words)
       index_.find(word, [this](size_t block) {
         if (result_[block] == Reach::reachable) return;
@@ -27,7 +27,7 @@ class Flood {
   }
 
   void reach_from(std::span<const AddressRange> roots) {
-    read_(roots, [this](size_t, Words words) { reach(words); });
+    read_(roots, [this](size_t, MemoryWords words) { reach(words); });
     // By waves: the blocks of one are read in the order of their addresses, many at once.
     while (!found_.empty()) {
       std::vector<uint32_t> wave;
@@ -36,7 +36,7 @@ class Flood {
       std::vector<AddressRange> ranges;
       ranges.reserve(wave.size());
       for (const uint32_t block : wave) ranges.push_back(range_of(blocks_[block]));
-      read_(ranges, [this](size_t, Words words) { reach(words); });
+      read_(ranges, [this](size_t, MemoryWords words) { reach(words); });
     }
   }
 
@@ -49,7 +49,7 @@ class Flood {
       lost.push_back(static_cast<uint32_t>(i));
       ranges.push_back(range_of(blocks_[i]));
     }
-    read_(ranges, [&](size_t range, Words words) {
+    read_(ranges, [&](size_t range, MemoryWords words) {
       for (const uint64_t word : words)
         index_.find(word, [&](size_t block) {
           if (result_[block] == Reach::lost && block != lost[range])
@@ -70,7 +70,7 @@ class Flood {
 
 }  // namespace
 
-std::vector<Reach> reach_of(std::span<const KnownBlock> blocks, Words values,
+std::vector<Reach> reach_of(std::span<const KnownBlock> blocks, MemoryWords values,
                             std::span<const AddressRange> roots, const WordReader& read) {
   Flood flood(blocks, read);
   flood.reach(values);

@@ -14,7 +14,6 @@
 namespace memflame {
 namespace {
 
-constexpr uint64_t page_bytes = 4096;
 constexpr size_t word_bytes = sizeof(uint64_t);
 constexpr size_t piece_bytes = size_t{1} << 20;
 constexpr size_t chunk_bytes = size_t{16} << 10;
@@ -43,12 +42,12 @@ ProcessMemory::ProcessMemory(pid_t pid, uint64_t deadline_ns)
       entries_(most_entries) {}
 
 void ProcessMemory::read(std::span<const AddressRange> ranges,
-                         const std::function<void(size_t range, Words words)>& take) {
+                         const std::function<void(size_t range, MemoryWords words)>& take) {
   for (size_t i = 0; i < ranges.size(); ++i) {
     const AddressRange range = aligned(ranges[i]);
     if (range.from >= range.to) continue;
     if (is_over()) return;
-    read_range(range, [&take, i](Words words) { take(i, words); });
+    read_range(range, [&take, i](MemoryWords words) { take(i, words); });
   }
 }
 
@@ -60,7 +59,7 @@ void ProcessMemory::read_range(const AddressRange& range, const Take& take) {
   if (range.to - range.from < long_bytes) return read_long(range, take);
   for (uint64_t from = range.from; from < range.to && !is_over();) {
     // Whole pages, so that the parts of a range do not share one.
-    const uint64_t to = std::min(range.to, (from / page_bytes + most_entries) * page_bytes);
+    const uint64_t to = std::min(range.to, (from / scanned_page + most_entries) * scanned_page);
     for (const AddressRange& part : present_parts({from, to})) read_long(part, take);
     from = to;
   }
@@ -74,7 +73,7 @@ void ProcessMemory::read_long(const AddressRange& range, const Take& take) {
     from += got;
     if (got == wanted) continue;
     // The page at `from` cannot be read; the one behind it may.
-    const uint64_t next = std::min(range.to, (from / page_bytes + 1) * page_bytes);
+    const uint64_t next = std::min(range.to, (from / scanned_page + 1) * scanned_page);
     bytes_unread_ += next - from;
     from = next;
   }
@@ -102,8 +101,8 @@ bool ProcessMemory::read_by_chunk(const AddressRange& range, const Take& take) {
 
 // The parts of a range whose pages are in memory or in swap space. All of it if that is unknown.
 std::vector<AddressRange> ProcessMemory::present_parts(const AddressRange& range) {
-  const uint64_t first = range.from / page_bytes;
-  const size_t count = (range.to - 1) / page_bytes - first + 1;
+  const uint64_t first = range.from / scanned_page;
+  const size_t count = (range.to - 1) / scanned_page - first + 1;
   const size_t bytes = count * sizeof(uint64_t);
   if (!pagemap_ ||
       ::pread(pagemap_.get(), entries_.data(), bytes,
@@ -112,8 +111,8 @@ std::vector<AddressRange> ProcessMemory::present_parts(const AddressRange& range
   std::vector<AddressRange> parts;
   for (size_t i = 0; i < count; ++i) {
     if ((entries_[i] & (page_is_present | page_is_swapped)) == 0) continue;
-    const uint64_t from = std::max(range.from, (first + i) * page_bytes);
-    const uint64_t to = std::min(range.to, (first + i + 1) * page_bytes);
+    const uint64_t from = std::max(range.from, (first + i) * scanned_page);
+    const uint64_t to = std::min(range.to, (first + i + 1) * scanned_page);
     if (!parts.empty() && parts.back().to == from)
       parts.back().to = to;
     else
@@ -122,7 +121,7 @@ std::vector<AddressRange> ProcessMemory::present_parts(const AddressRange& range
   return parts;
 }
 
-Words ProcessMemory::words_at(uint64_t address, size_t count) {
+MemoryWords ProcessMemory::words_at(uint64_t address, size_t count) {
   const size_t bytes = std::min(count * word_bytes, piece_bytes);
   return {buffer_.data(), copy(address, buffer_.data(), bytes) / word_bytes};
 }

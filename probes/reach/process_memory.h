@@ -24,9 +24,9 @@ class ProcessMemory {
 
   // As a WordReader.
   void read(std::span<const AddressRange> ranges,
-            const std::function<void(size_t range, Words words)>& take);
+            const std::function<void(size_t range, MemoryWords words)>& take);
   // The words at this address that can be read, at most `count`; valid until the next call.
-  Words words_at(uint64_t address, size_t count);
+  MemoryWords words_at(uint64_t address, size_t count);
 
   uint64_t bytes_read() const { return bytes_read_; }
   // Bytes of ranges that could not be read.
@@ -35,7 +35,7 @@ class ProcessMemory {
   bool is_late() const { return is_late_; }      // some ranges were not read for lack of time
 
  private:
-  using Take = std::function<void(Words words)>;
+  using Take = std::function<void(MemoryWords words)>;
 
   void read_range(const AddressRange& range, const Take& take);
   void read_long(const AddressRange& range, const Take& take);

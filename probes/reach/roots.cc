@@ -6,10 +6,8 @@
 namespace memflame {
 namespace {
 
-constexpr uint64_t page_bytes = 4096;
-
-bool is_page(uint64_t address) { return address % page_bytes == 0; }
-uint64_t page_of(uint64_t address) { return address / page_bytes * page_bytes; }
+bool is_page(uint64_t address) { return address % scanned_page == 0; }
+uint64_t page_of(uint64_t address) { return address / scanned_page * scanned_page; }
 
 bool is_of_file(const MapsLine& line) { return line.inode != 0; }
 
@@ -42,9 +40,9 @@ std::vector<AddressRange> left_out(const MemoryFacts& facts) {
     const uint64_t end = block.address + std::min(block.size, UINT64_MAX - block.address);
     if (facts.all_blocks_known && !lies_in(data, block.address))
       out.push_back({page_of(block.address),
-                     end > UINT64_MAX - page_bytes
+                     end > UINT64_MAX - scanned_page
                          ? end
-                         : page_of(std::max(end, block.address + 1) - 1) + page_bytes});
+                         : page_of(std::max(end, block.address + 1) - 1) + scanned_page});
     else
       out.push_back({block.address, end});
   }
@@ -81,7 +79,7 @@ bool may_hold_pointers(const MapsLine& line) {
   return line.writable || (!line.shared && !line.executable);
 }
 
-std::optional<AddressRange> unused_stack(uint64_t sp, Words at_fs, uint64_t fs_base,
+std::optional<AddressRange> unused_stack(uint64_t sp, MemoryWords at_fs, uint64_t fs_base,
                                          std::span<const MapsLine> maps) {
   if (sp < red_zone) return std::nullopt;
   for (const MapsLine& line : maps)
@@ -118,11 +116,11 @@ std::optional<AddressRange> free_lists(const MemoryPiece& piece) {
                       piece.address + (*last + 2) * sizeof(uint64_t)};
 }
 
-std::optional<AddressRange> arena_heap(uint64_t address, Words head) {
+std::optional<AddressRange> arena_heap(uint64_t address, MemoryWords head) {
   // heap_info: arena, previous heap, size, size that can be written.
   if (address % arena_alignment != 0 || head.size() < 4) return std::nullopt;
   const uint64_t arena = head[0], previous = head[1], size = head[2], writable = head[3];
-  const bool begins_arena = arena > address && arena - address < page_bytes && previous == 0;
+  const bool begins_arena = arena > address && arena - address < scanned_page && previous == 0;
   const bool continues = previous != 0 && previous % arena_alignment == 0 && arena != 0;
   if (!begins_arena && !continues) return std::nullopt;
   if (size == 0 || !is_page(size) || !is_page(writable) || size > writable ||

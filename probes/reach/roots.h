@@ -35,14 +35,14 @@ inline constexpr uint64_t red_zone = 128;
 // A piece of memory with its address.
 struct MemoryPiece {
   uint64_t address = 0;
-  Words words;
+  MemoryWords words;
 };
 
 // The unused part of the stack of a thread; none if its extent is not known. `at_fs` is the memory
 // from the thread's FS base on: glibc's struct pthread states there where the stack begins and how
 // long it is. The main thread's stack is the mapping [stack].
 inline constexpr uint64_t pthread_bytes = 0x900;
-std::optional<AddressRange> unused_stack(uint64_t sp, Words at_fs, uint64_t fs_base,
+std::optional<AddressRange> unused_stack(uint64_t sp, MemoryWords at_fs, uint64_t fs_base,
                                          std::span<const MapsLine> maps);
 
 // The lists of free memory in glibc's main arena, if it lies in this piece: fast bins, the top
@@ -52,7 +52,7 @@ std::optional<AddressRange> free_lists(const MemoryPiece& piece);
 // If a heap of glibc's other arenas begins here: its extent. `head` are the words of its heap_info
 // (malloc/arena.c). Such heaps begin at multiples of arena_alignment.
 inline constexpr uint64_t arena_alignment = uint64_t{64} << 20;
-std::optional<AddressRange> arena_heap(uint64_t address, Words head);
+std::optional<AddressRange> arena_heap(uint64_t address, MemoryWords head);
 
 struct MemoryFacts {
   std::span<const MapsLine> maps;

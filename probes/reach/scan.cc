@@ -11,7 +11,7 @@
 namespace memflame {
 namespace {
 
-constexpr uint64_t patience_ns = 10'000'000'000;
+constexpr uint64_t longest_scan_ns = 10'000'000'000;
 // The data of a C library, or of a static program, are smaller.
 constexpr uint64_t most_data_bytes = uint64_t{1} << 20;
 constexpr size_t heap_info_words = 4;
@@ -20,14 +20,14 @@ std::vector<AddressRange> stale_memory(ProcessMemory& memory, std::span<const Ma
                                        std::span<const StoppedThread> threads) {
   std::vector<AddressRange> stale;
   for (const StoppedThread& thread : threads) {
-    const Words at_fs = memory.words_at(thread.fs_base, pthread_bytes / sizeof(uint64_t));
+    const MemoryWords at_fs = memory.words_at(thread.fs_base, pthread_bytes / sizeof(uint64_t));
     if (const auto unused = unused_stack(thread.sp, at_fs, thread.fs_base, maps))
       stale.push_back(*unused);
   }
   for (const MapsLine& line : maps) {
     const uint64_t bytes = line.end - line.start;
     if (line.inode == 0 || !line.writable || line.shared || bytes > most_data_bytes) continue;
-    const Words words = memory.words_at(line.start, bytes / sizeof(uint64_t));
+    const MemoryWords words = memory.words_at(line.start, bytes / sizeof(uint64_t));
     if (const auto lists = free_lists({line.start, words})) stale.push_back(*lists);
   }
   return stale;
@@ -65,7 +65,7 @@ ProcessScan scan_process(pid_t pid, std::span<const StoppedThread> threads,
   }
   std::sort(blocks.begin(), blocks.end(),
             [](const KnownBlock& a, const KnownBlock& b) { return a.address < b.address; });
-  ProcessMemory memory(pid, monotonic_ns() + patience_ns);
+  ProcessMemory memory(pid, monotonic_ns() + longest_scan_ns);
   MemoryFacts facts{.maps = *maps,
                     .blocks = blocks,
                     .stale = stale_memory(memory, *maps, threads),

@@ -23,14 +23,8 @@
 namespace memflame {
 namespace {
 
-constexpr uint64_t patience_ns = 2'000'000'000;
+constexpr uint64_t stop_patience_ns = 2'000'000'000;
 constexpr size_t most_extra_bytes = size_t{16} << 10;  // of vector registers
-
-long trace(int request, pid_t tid, uint64_t data) {
-  // NOLINTNEXTLINE(performance-no-int-to-ptr)
-  return ::ptrace(static_cast<__ptrace_request>(request), tid, nullptr,
-                  reinterpret_cast<void*>(data));
-}
 
 void pause_briefly() { std::this_thread::sleep_for(std::chrono::microseconds(100)); }
 
@@ -50,6 +44,12 @@ std::string refusal(pid_t pid, int error) {
 }
 
 }  // namespace
+
+long trace(int request, pid_t tid, uint64_t data) {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr)
+  return ::ptrace(static_cast<__ptrace_request>(request), tid, nullptr,
+                  reinterpret_cast<void*>(data));
+}
 
 std::vector<pid_t> threads_of(pid_t pid) {
   std::vector<pid_t> tids;
@@ -185,7 +185,7 @@ std::string Stopper::wait_for(Traced& thread, uint64_t deadline_ns) const {
 }
 
 std::string Stopper::stop() {
-  const uint64_t deadline_ns = monotonic_ns() + patience_ns;
+  const uint64_t deadline_ns = monotonic_ns() + stop_patience_ns;
   // A thread that still runs may start others, so look again until there are none.
   for (size_t seized = 1; seized != 0;) {
     seized = 0;

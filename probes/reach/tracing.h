@@ -53,6 +53,9 @@ class StoppedProcess {
   std::thread thread_;  // last member: starts when all others are there
 };
 
+// ptrace(2) with a number as its data, or a pointer to it.
+long trace(int request, pid_t tid, uint64_t data);
+
 // What ptrace says of a thread of this tracer, without taking it from anybody.
 struct TraceEvent {
   pid_t tid = 0;

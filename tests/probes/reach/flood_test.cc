@@ -13,7 +13,7 @@ using Memory = std::map<uint64_t, uint64_t>;
 
 WordReader reader_of(const Memory& memory) {
   return [&memory](std::span<const AddressRange> ranges,
-                   const std::function<void(size_t, Words)>& take) {
+                   const std::function<void(size_t, MemoryWords)>& take) {
     for (size_t i = 0; i < ranges.size(); ++i)
       for (auto word = memory.lower_bound(ranges[i].from);
            word != memory.end() && word->first + 8 <= ranges[i].to; ++word)

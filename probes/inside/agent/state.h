@@ -59,7 +59,8 @@ struct FreshFrame {
   uint64_t ip, sp, bp;
   unwind::row row;  // that applies to it
   uint8_t is_exact;
-  uint8_t words;  // read to step from here to the caller; of more than four, the first are kept
+  uint8_t words;      // read to step from here to the caller; of more than four, the first are kept
+  uint8_t is_copied;  // some of them by the kernel: not from the thread's own stack
   Word read[4];
 };
 

@@ -35,8 +35,9 @@ long read_stack(Reading* reading, void* to, uint64_t size, uint64_t address) {
                       size <= reading->high - address && address % sizeof(uint64_t) == 0)) {
     const auto* const memory = reinterpret_cast<const uint64_t*>(address);
     for (uint64_t i = 0; i < count; ++i) words[i] = memory[i];
-  } else if (!read_copied(*reading->thread, address, to, size)) {
-    return -1;
+  } else {
+    if (!read_copied(*reading->thread, address, to, size)) return -1;
+    reading->fresh->is_copied = 1;
   }
   FreshFrame& fresh = *reading->fresh;
   for (uint64_t i = 0; i < count; ++i) {
@@ -66,10 +67,11 @@ int bp_word(const row& row) {
   }
 }
 
-// Steps that rest on registers or words which are not kept.
+// Steps that rest on registers or words which are not kept, or on memory that may be gone next
+// time.
 bool is_fragile(const FreshFrame& frame) {
   const unsigned kind = frame.row.kind & row_kind_mask;
-  return kind == row_signal || kind == row_rbx || frame.words > 4;
+  return kind == row_signal || kind == row_rbx || frame.words > 4 || frame.is_copied != 0;
 }
 
 bool is_same(const KeptFrame& kept, const frame& at) {
@@ -77,14 +79,18 @@ bool is_same(const KeptFrame& kept, const frame& at) {
          kept.is_exact == (at.exact != 0);
 }
 
-// The number of words from the outermost on that still hold; all, if none has changed up to
-// `count`. Compared from the innermost on: the place of the first difference decides.
-uint64_t first_changed(const Thread& thread, uint64_t count) {
-  for (uint64_t i = count; i > 0; --i) {
-    const Word& word = thread.words[i - 1];
-    if (MEMFLAME_UNLIKELY(*reinterpret_cast<const uint64_t*>(word.address) != word.value)) return i;
-  }
-  return 0;
+int holds(const Word& word) {
+  return *reinterpret_cast<const uint64_t*>(word.address) == word.value;
+}
+
+// One more than the index of the innermost of the first `count` words that has changed; 0 if all
+// hold. The loads of four words do not wait for each other.
+uint64_t first_changed(const Word* words, uint64_t count) {
+  while (count >= 4 && (holds(words[count - 1]) & holds(words[count - 2]) &
+                        holds(words[count - 3]) & holds(words[count - 4])) != 0)
+    count -= 4;
+  while (count > 0 && holds(words[count - 1]) != 0) --count;
+  return count;
 }
 
 // The first step, over the frame that was called, is the caller's business: a walk begins behind
@@ -111,7 +117,7 @@ Walk walk(Thread& thread, const Caller& caller, uint32_t max_depth) {
   while (true) {
     while (candidate > 0 && thread.kept[candidate - 1].sp < at.sp) --candidate;
     if (candidate > 0 && candidate <= thread.solid && is_same(thread.kept[candidate - 1], at)) {
-      const uint64_t changed = first_changed(thread, thread.kept[candidate - 1].words_beyond);
+      const uint64_t changed = first_changed(thread.words, thread.kept[candidate - 1].words_beyond);
       if (MEMFLAME_LIKELY(changed == 0)) {
         result.kept_frames = static_cast<uint32_t>(candidate);
         at.stop = stop_end;
@@ -130,7 +136,7 @@ Walk walk(Thread& thread, const Caller& caller, uint32_t max_depth) {
     fresh.sp = at.sp;
     fresh.bp = at.bp;
     fresh.row = found.row;
-    fresh.words = 0;
+    fresh.words = fresh.is_copied = 0;
     reading.fresh = &fresh;
     if (found.stop != stop_end) {
       // A frame that was only guessed is trusted if it lies in known code.

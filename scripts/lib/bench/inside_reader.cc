@@ -2,7 +2,7 @@
 // What reading costs memflame for each event: nanoseconds of processor time, the minimum of several
 // rounds. Not a test: its figures depend on the machine.
 //
-//   reader_bench [live blocks [stacks]]
+//   inside_reader [live blocks [stacks]]
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

@@ -53,7 +53,7 @@ TEST_CASE("a chain goes on from the frames that are kept") {
   const StackTree tree;
   Chain chain;
   chain.begin(tree.root(SpaceId{1}));
-  for (const uint64_t frame : {1, 2, 3, 4}) chain.push(frame);
+  for (const uint64_t frame : {1UL, 2UL, 3UL, 4UL}) chain.push(frame);
   chain.keep(2);
   chain.push(7);
   CHECK(StackTree::key(chain.hash(), fn_malloc, 0) == key_of(tree, {1, 2, 7}));

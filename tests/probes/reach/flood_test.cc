@@ -5,7 +5,8 @@
 
 #include <map>
 
-namespace memflame {
+using namespace memflame;
+
 namespace {
 
 // Memory as a value: words by address; those that are missing are 0.
@@ -141,4 +142,3 @@ TEST_CASE("blocks at both ends of the address space") {
 }
 
 }  // namespace
-}  // namespace memflame

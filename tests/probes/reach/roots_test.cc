@@ -6,7 +6,8 @@
 #include <algorithm>
 #include <string>
 
-namespace memflame {
+using namespace memflame;
+
 namespace {
 
 using Ranges = std::vector<AddressRange>;
@@ -111,4 +112,3 @@ TEST_CASE("a heap of an arena is known by its head") {
 }
 
 }  // namespace
-}  // namespace memflame

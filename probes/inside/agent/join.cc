@@ -6,7 +6,7 @@
 
 extern "C" {
 extern char** environ __attribute__((weak));
-extern void* __libc_stack_end __attribute__((weak));
+extern void* memflame_stack_end asm("__libc_stack_end") __attribute__((weak));
 int pthread_key_create(unsigned*, void (*)(void*)) __attribute__((weak));
 int pthread_setspecific(unsigned, const void*) __attribute__((weak));
 }
@@ -37,9 +37,9 @@ struct {
 // The value of an environment variable, before the C library has begun.
 const char* variable(const char* name) {
   char** entry = &environ != nullptr ? environ : nullptr;
-  if (entry == nullptr && &__libc_stack_end != nullptr && __libc_stack_end != nullptr) {
+  if (entry == nullptr && &memflame_stack_end != nullptr && memflame_stack_end != nullptr) {
     // System V ABI, x86-64, 3.4.1: the number of arguments, the arguments, 0, the environment.
-    auto* const words = static_cast<uint64_t*>(__libc_stack_end);
+    auto* const words = static_cast<uint64_t*>(memflame_stack_end);
     entry = reinterpret_cast<char**>(words + 1 + words[0] + 1);
   }
   for (; entry != nullptr && *entry != nullptr; ++entry) {

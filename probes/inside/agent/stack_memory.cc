@@ -5,7 +5,7 @@
 
 // The main thread's arguments, as glibc's loader has found them.
 extern "C" {
-extern void* __libc_stack_end __attribute__((weak));
+extern void* memflame_stack_end asm("__libc_stack_end") __attribute__((weak));
 }
 
 namespace memflame::inside {
@@ -34,7 +34,7 @@ uint64_t first_unreadable(uint64_t from, uint64_t to) {
 // of its stack, but that of the main thread elsewhere.
 uint64_t end_of_stack(const Thread& thread) {
   if (thread.is_main == 0) return thread_block();
-  return &__libc_stack_end != nullptr ? reinterpret_cast<uint64_t>(__libc_stack_end) : 0;
+  return &memflame_stack_end != nullptr ? reinterpret_cast<uint64_t>(memflame_stack_end) : 0;
 }
 
 }  // namespace

@@ -132,9 +132,12 @@ struct Real {
   uint32_t is_found;
 };
 
+// All begin as zeroes, before any code runs.
+// NOLINTBEGIN(bugprone-dynamic-static-initializers)
 extern Real real;
 extern Here* here;
 extern __thread Thread* self __attribute__((tls_model("initial-exec")));
+// NOLINTEND(bugprone-dynamic-static-initializers)
 
 // The registers of the code that called a hook, as they will be when the hook has returned.
 struct Caller {

@@ -22,7 +22,7 @@ std::string program(unsigned char elf_class) {
   Elf64_Ehdr header{};
   std::memcpy(header.e_ident, ELFMAG, SELFMAG);
   header.e_ident[EI_CLASS] = elf_class;
-  const std::string path =
+  std::string path =
       (std::filesystem::temp_directory_path() / ("memflame-program-" + std::to_string(::getpid())))
           .string();
   std::ofstream(path, std::ios::binary)

@@ -3,11 +3,14 @@
 import json
 import os
 import pwd
+import signal
 import subprocess
 import sys
+import time
 
 from lib import (COMMAND_FAILED, LONG, MEMFLAME, PATIENCE, USAGE, Memflame, Profile, check, equal, example,
-                 losses, path, run)
+                 losses, path, run, spawn,
+                 wait_until)
 
 
 def inside(*command, options=(), status=0, **more):
@@ -48,6 +51,19 @@ profile, summary, done = inside(example("alloc_storm"), "--threads", "8", "--ope
 check(not losses(summary), f"something was lost: {losses(summary)}")
 equal("live blocks of the storm", profile.sum("live-count", "storm_allocate"), 0)
 equal("allocations of the storm", profile.sum("total-count", "storm_allocate"), OPERATIONS)
+
+# If memflame is killed or stopped, the program runs on to its end, and says what it says without memflame.
+for harm in (signal.SIGKILL, signal.SIGSTOP):
+    said = path(f"{harm.name}.out")
+    with open(said, "w", encoding="utf-8") as output:
+        memflame = spawn([MEMFLAME, "alloc", "--inside", "-o", path("killed.json"), "--", example("alloc_storm"),
+                          "--threads", "4", "--operations", "20000000"], stdout=output, stderr=subprocess.DEVNULL)
+    time.sleep(0.3)
+    check(memflame.poll() is None and not os.path.getsize(said), "memflame watches the storm")
+    memflame.send_signal(harm)
+    wait_until(lambda: open(said, encoding="utf-8").read().endswith("}\n"), f"the storm ends after {harm.name}")  # noqa: B023,SIM115
+    memflame.send_signal(signal.SIGCONT)
+    memflame.wait(PATIENCE)
 
 # Programs that it starts are followed, also where descriptors are closed and the environment has LD_PRELOAD.
 profile, summary, done = inside(sys.executable, "-c",

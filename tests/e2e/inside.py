@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """alloc --inside: the collector in the process counts what the probes in the kernel count, to the byte."""
+import functools
 import json
 import os
 import pwd
@@ -8,7 +9,7 @@ import subprocess
 import sys
 import time
 
-from lib import (COMMAND_FAILED, LONG, MEMFLAME, PATIENCE, USAGE, Memflame, Profile, check, equal, example,
+from lib import (COMMAND_FAILED, LONG, MEMFLAME, PATIENCE, USAGE, Profile, check, equal, example,
                  losses, path, run, spawn,
                  wait_until)
 
@@ -21,6 +22,12 @@ def inside(*command, options=(), status=0, **more):
     equal(f"exit status of {command}, which said:\n{done.stderr}\n", done.returncode, status)
     with open(summary, encoding="utf-8") as stream:
         return Profile(output), json.load(stream), done
+
+
+def has_ended(said):
+    """Whether a program has printed all of its truth."""
+    with open(said, encoding="utf-8") as stream:
+        return stream.read().endswith("}\n")
 
 
 def truth_of(text):
@@ -61,7 +68,7 @@ for harm in (signal.SIGKILL, signal.SIGSTOP):
     time.sleep(0.3)
     check(memflame.poll() is None and not os.path.getsize(said), "memflame watches the storm")
     memflame.send_signal(harm)
-    wait_until(lambda: open(said, encoding="utf-8").read().endswith("}\n"), f"the storm ends after {harm.name}")  # noqa: B023,SIM115
+    wait_until(functools.partial(has_ended, said), f"the storm ends after {harm.name}")
     memflame.send_signal(signal.SIGCONT)
     memflame.wait(PATIENCE)
 

@@ -20,7 +20,7 @@ target.wait()
 
 summary = memflame.summary()
 lost = losses(summary)
-# A busy machine may lose the log of what so many programs map. That costs names, but no figures.
+# A busy machine may lose parts of the log of what all these programs map. That costs names, but no figures.
 unnamed = lost.pop("mapping_records_lost", None)
 check(not lost, f"something was lost: {lost}")
 pids = len(summary["pids"])

@@ -10,10 +10,10 @@ CHILD_PAGES = 1000  # more than a child ever has
 
 target = spawn(["sh", "-c", f"read go; while :; do {example('short_lived')}; done"], stdin=subprocess.PIPE)
 memflame = Memflame("record", "--probes", "alloc,brk,fault", "--children", "exact", "--interval", "0.1",
-                    "-p", target.pid, output="mfr")
+                    "--max-stacks", 600000, "-p", target.pid, output="mfr")
 target.stdin.write(b"go\n")
 target.stdin.flush()
-time.sleep(20 if SLOW else 2)
+time.sleep(20 if SLOW else 1)
 memflame.stop()
 target.kill()
 target.wait()

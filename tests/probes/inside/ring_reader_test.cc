@@ -240,7 +240,9 @@ TEST_CASE("random words neither end memflame nor stop it") {
     RingWriter bad(bench.exchange, static_cast<uint32_t>(round % 8), 0);
     std::vector<uint64_t> words(1 + random() % 400);
     for (uint64_t& word : words)
-      word = random() % 3 == 0 ? random() : word0(random() % 64 * 16, kind_alloc, random() % 3);
+      word = random() % 3 == 0
+                 ? random()
+                 : word0(random() % 64 * 16, kind_alloc, static_cast<uint32_t>(random() % 3));
     bad.write(words);
     bad.end();
     good.alloc(16 * (round + 1), round, 8, {1, round});

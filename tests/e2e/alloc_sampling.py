@@ -2,16 +2,16 @@
 """alloc --sample and --every: right on average, as far off as predicted, and nothing left when all is
 freed.
 
-$MEMFLAME_SAMPLING_RUNS runs of each rate (default 15) on a gibibyte of mixed sizes, half of it freed.
-Bounds are those of statistics: a mean is within 4.5 standard errors of the truth, which fails by
+$MEMFLAME_SAMPLING_RUNS runs of each rate (default 8, 15 in scripts/test full) on a gibibyte of mixed sizes,
+half of it freed. Bounds are those of statistics: a mean is within 4.5 standard errors of the truth, which fails by
 chance once in 150,000; with 100 runs and 512 KiB it is within 1 % as well."""
 import math
 import os
 import random
 
-from lib import SLOW, check, equal, lossless, observe
+from lib import LONG, SLOW, check, equal, lossless, observe
 
-RUNS = int(os.environ.get("MEMFLAME_SAMPLING_RUNS", "4" if SLOW else "15"))
+RUNS = int(os.environ.get("MEMFLAME_SAMPLING_RUNS", "4" if SLOW else "15" if LONG else "8"))
 COLUMNS = ("live", "live-count", "total", "total-count")
 FAR = 4.5
 

@@ -4,11 +4,11 @@ import json
 import re
 import statistics
 
-from lib import SLOW, check, equal, lossless, observe, run
+from lib import LONG, SLOW, check, equal, lossless, observe, run
 from proc import resident_pages
 
 EVERY = 7
-RUNS = 8 if SLOW else 16
+RUNS = 16 if LONG and not SLOW else 8
 # Functions whose pages come one by one, so that the spread of their estimates is known beforehand.
 SINGLE = ["write_pages", "read_into_fresh", "write_to_advise", "write_to_unmap"]
 

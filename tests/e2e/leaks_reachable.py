@@ -12,7 +12,7 @@ import sys
 import time
 
 from leaks_lib import Steps
-from lib import (PATIENCE, REQUIREMENT, SLOW, USAGE, Memflame, check, equal, example, path, run, spawn,
+from lib import (LONG, PATIENCE, REQUIREMENT, SLOW, USAGE, Memflame, check, equal, example, path, run, spawn,
                  wait_until)
 
 FOUND = 5
@@ -214,7 +214,7 @@ def untouched():
         run("leaks", "-o", path("busy.txt"), "--reachable", "60", "--", *python, ending, status=status)
         check(time.monotonic() - begin < 50, f"{ending}: nothing waited for anything")
     # While it runs, again and again. It has to outlive both, on a busy machine too.
-    for _ in range(2):
+    for _ in range(2 if LONG else 1):
         target = spawn([sys.executable, "-c", BUSY, "8", "exit"])
         run("leaks", "-o", path("busy.txt"), "--reachable", "-p", str(target.pid), "-d", "0.3")
         run("leaks", "-o", path("busy.txt"), "--reachable", "-p", str(target.pid), "-d", "0.1")

@@ -62,15 +62,13 @@ void forget_rules() {
   for (uint64_t& unknown : here->unknown) store(unknown, 0);
 }
 
-// memflame has published another list: what was found in the one before may be gone.
-void follow_generation() {
+}  // namespace
+
+void forget_old_list() {
   const uint64_t generation = load_acquire(here->process->generation);
-  if (generation == load(here->seen_generation)) return;
   forget_rules();
   store(here->seen_generation, generation);
 }
-
-}  // namespace
 
 void forget_code() {
   forget_rules();
@@ -86,13 +84,13 @@ FoundRule find_rule(uint64_t address) {
       return {{}, stop_no_table};
     }
   }
-  follow_generation();
+  follow_list();
   const CodeRange* range = range_of(address);
   if (range == nullptr) {
     uint64_t& unknown = unknown_place(address);
     if (load(unknown) == address) return {{}, stop_no_mapping};
     if (!ask_for_code()) return {{}, stop_no_table};
-    follow_generation();
+    follow_list();
     range = range_of(address);
     if (range == nullptr) {
       store(unknown, address);

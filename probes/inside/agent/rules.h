@@ -18,6 +18,12 @@ struct FoundRule {
 };
 
 FoundRule find_rule(uint64_t address);
+// memflame has published another list: forgets what was found in the one before.
+void forget_old_list();
+inline void follow_list() {
+  if (MEMFLAME_UNLIKELY(load_acquire(here->process->generation) != load(here->seen_generation)))
+    forget_old_list();
+}
 // Code has been unmapped: forgets all rules, and asks for the mappings before the next look.
 void forget_code();
 

@@ -74,6 +74,10 @@ bool is_fragile(const FreshFrame& frame) {
   return kind == row_signal || kind == row_rbx || frame.words > 4 || frame.is_copied != 0;
 }
 
+// Whether the stack ends here because the return address is 0, and bp too; not because the row says
+// so.
+bool ends_by_words(const FreshFrame& outermost) { return outermost.words != 0; }
+
 bool is_same(const KeptFrame& kept, const frame& at) {
   return kept.sp == at.sp && kept.ip == at.ip && (kept.needs_bp == 0 || kept.bp == at.bp) &&
          kept.is_exact == (at.exact != 0);
@@ -102,13 +106,16 @@ void begin(Reading& reading, Thread& thread, const Caller& caller) {
   reading.low = own ? caller.sp : 0;
   reading.high = own ? thread.own_high : 0;
   thread.window_bytes = 0;
+  follow_list();
   if (!own || thread.generation != load(here->generation)) thread.frame_count = 0;
   thread.generation = load(here->generation);
 }
 
 }  // namespace
 
-Walk walk(Thread& thread, const Caller& caller, uint32_t max_depth) {
+Walk walk(Thread& thread, const Caller& caller, uint32_t most) {
+  // Every watched process can write the limit.
+  const uint32_t max_depth = most < most_frames ? most : most_frames;
   Walk result;
   Reading reading;
   begin(reading, thread, caller);
@@ -168,10 +175,10 @@ void keep(Thread& thread, const Walk& walk) {
   for (uint32_t i = walk.fresh_frames; i > 0; --i) {
     const FreshFrame& fresh = thread.fresh[i - 1];
     // Whether the caller's bp matters, which this frame may have saved.
-    const bool needed = count > 0 && thread.kept[count - 1].needs_bp != 0;
+    const bool needed = count > 0 ? thread.kept[count - 1].needs_bp != 0 : ends_by_words(fresh);
     if (is_fragile(fresh)) {
       if (thread.solid > count) thread.solid = count;
-    } else if (count > 0) {
+    } else {
       const int bp = bp_word(fresh.row);
       for (int w = 0; w < fresh.words; ++w)
         if (w != bp || needed) {

@@ -7,13 +7,9 @@
 namespace memflame::inside {
 namespace {
 
-// Adjacent code that is walked by frame pointers becomes one range.
-void append(std::vector<CodeRange>& list, const CodeRange& next) {
-  if (!list.empty() && next.rows == by_frame_pointer && list.back().rows == by_frame_pointer &&
-      list.back().end == next.start)
-    list.back().end = next.end;
-  else
-    list.push_back(next);
+CodeRange range_of(const CodeEntry& entry) {
+  static_assert(by_frame_pointer == bpf::code_frame_pointer && rows_missing == bpf::code_no_table);
+  return {entry.start, entry.end, entry.base, entry.first_row, entry.rows};
 }
 
 }  // namespace
@@ -51,78 +47,21 @@ void RangeRoom::give(uint32_t first, uint32_t count, uint64_t now_ns) {
   if (count != 0) retired_.push_back({now_ns, first, count});
 }
 
-CodeTables::CodeTables(Exchange& exchange, Spaces& spaces)
-    : exchange_(exchange), spaces_(spaces), lists_(most_processes) {
+CodeTables::CodeTables(Exchange& exchange, Spaces& spaces, std::function<void()> meanwhile)
+    : exchange_(exchange),
+      spaces_(spaces),
+      meanwhile_(std::move(meanwhile)),
+      lists_(most_processes) {
   tables_.move_to(exchange_.rows());
-}
-
-void CodeTables::make_tables(std::span<const Mapping> code) {
-  std::vector<std::pair<ModuleId, const Module*>> wanted;
-  for (const Mapping& mapping : code) {
-    const Module& module = spaces_.module(mapping.module);
-    const bool has_image = module.kind == ModuleKind::vdso ||
-                           (module.kind == ModuleKind::file && module.file.get() >= 0);
-    if (has_image && !tables_.is_made(mapping.module)) wanted.emplace_back(mapping.module, &module);
-  }
-  tables_.make(wanted);
-}
-
-CodeRange CodeTables::range(const Mapping& mapping) const {
-  CodeRange range{.start = mapping.start,
-                  .end = mapping.end,
-                  .base = mapping.start,
-                  .first_row = 0,
-                  .rows = by_frame_pointer};
-  if (spaces_.module(mapping.module).kind == ModuleKind::anonymous) return range;
-  range.rows = rows_missing;
-  if (!tables_.is_made(mapping.module)) return range;
-  const unwind::Table& table = tables_.table(mapping.module);
-  if (table.segments.empty() ||
-      !unwind::base_address(table, mapping.start, mapping.offset, range.base)) {
-    range.rows = by_frame_pointer;  // code in a file that is not a program
-    return range;
-  }
-  const unwind::Tables::Place place = tables_.place(mapping.module);
-  if (place.count == 0) return range;
-  range.first_row = place.first;
-  range.rows = place.count;
-  return range;
-}
-
-// Adds the parts of generated code whose rows are known, and the code between them, which is walked
-// by frame pointers.
-void CodeTables::add_made_code(SpaceId space, const Mapping& mapping,
-                               std::vector<CodeRange>& list) {
-  CodeRange rest = range(mapping);
-  made_code_.look(space, spaces_.pid_of(space), mapping, tables_);
-  for (const MadeCode::Block& block : made_code_.blocks(space, mapping)) {
-    CodeRange before = rest;
-    before.end = block.start;
-    if (before.start < before.end) append(list, before);
-    append(list, {.start = block.start,
-                  .end = block.start + unwind::copies_bytes,
-                  .base = block.start,
-                  .first_row = block.place.first,
-                  .rows = block.place.count});
-    rest.start = rest.base = block.start + unwind::copies_bytes;
-  }
-  if (rest.start < rest.end) append(list, rest);
 }
 
 std::vector<CodeRange> CodeTables::list_of(SpaceId space) {
   // A copy: looking at the memory of a process may change what is known of its code.
   const std::vector<Mapping> code = spaces_.code_of(space, monotonic_ns());
-  make_tables(code);
+  tables_.make(without_table(spaces_, code, tables_), meanwhile_);
   std::vector<CodeRange> list;
-  for (const Mapping& mapping : code) {
-    const Module& module = spaces_.module(mapping.module);
-    // The kernel's page of return probes and displaced instructions is nobody's code.
-    if (module.path.starts_with("[uprobes")) continue;
-    if (module.kind == ModuleKind::anonymous)
-      add_made_code(space, mapping, list);
-    else
-      append(list, range(mapping));
-  }
+  for (const CodeEntry& entry : code_entries(spaces_, space, code, tables_, made_code_))
+    list.push_back(range_of(entry));
   return list;
 }
 

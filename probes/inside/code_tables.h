@@ -10,14 +10,15 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "probes/inside/exchange.h"
 #include "probes/processes/spaces.h"
+#include "probes/run/code_entries.h"
 #include "probes/run/made_code.h"
 #include "probes/unwind/tables.h"
 
@@ -47,8 +48,9 @@ class RangeRoom {
 
 class CodeTables {
  public:
-  // Both must outlive this.
-  CodeTables(Exchange& exchange, Spaces& spaces);
+  // Both must outlive this. `meanwhile` is called about once a millisecond while tables are made:
+  // other processes must not wait for that.
+  CodeTables(Exchange& exchange, Spaces& spaces, std::function<void()> meanwhile = {});
 
   // Publishes the code that a space has now, for its process's agent, if that has changed.
   void publish(uint32_t process, SpaceId space);
@@ -59,13 +61,11 @@ class CodeTables {
   uint64_t refused() const { return refused_; }  // lists for which there was no room
 
  private:
-  void make_tables(std::span<const Mapping> code);
-  CodeRange range(const Mapping& mapping) const;
-  void add_made_code(SpaceId space, const Mapping& mapping, std::vector<CodeRange>& list);
   std::vector<CodeRange> list_of(SpaceId space);
 
   Exchange& exchange_;
   Spaces& spaces_;
+  std::function<void()> meanwhile_;
   unwind::Tables tables_;
   MadeCode made_code_;
   RangeRoom room_{most_code_ranges};

@@ -55,7 +55,7 @@ InsideSession::InsideSession(const Probe& probe, const ProbeOptions& options, Ex
       processes_(options_.target, features_of_kernel().exact_rss_stat, Processes::Log::none),
       blocks_(options_.min_size, options_.max_size, options_.max_live),
       reader_(exchange_, stacks_, blocks_, ticks_),
-      code_(exchange_, processes_.spaces()),
+      code_(exchange_, processes_.spaces(), [this] { read_rings(); }),
       guests_({exchange_, reader_, blocks_, code_, processes_}, command,
               options_.target.follow_children),
       uncovered_(command, agent) {
@@ -83,11 +83,15 @@ void InsideSession::disarm() {
   processes_.os().read_ends();
 }
 
-// One round: records, then guests. Whatever a guest that is let in now records is read later.
-size_t InsideSession::round() {
+size_t InsideSession::read_rings() {
   round_ticks_ = now_ticks();
   publish(exchange_.control().heartbeat, round_ticks_);
-  const size_t records = reader_.read();
+  return reader_.read();
+}
+
+// One round: records, then guests. Whatever a guest that is let in now records is read later.
+size_t InsideSession::round() {
+  const size_t records = read_rings();
   guests_.poll();
   return records;
 }

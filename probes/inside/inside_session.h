@@ -72,6 +72,7 @@ class InsideSession : public LiveRun, private RunFigures {
   uint64_t unseen_frees() const override { return blocks_.counters().unseen_frees; }
 
   static uint64_t key_of(uint32_t stack) { return uint64_t{1} << 63 | stack; }
+  size_t read_rings();
   size_t round();
   void wait(uint64_t ns) const;
   // Takes what has come meanwhile: to be called often where something takes longer than rings take

@@ -27,8 +27,6 @@ uint64_t spare_rows(bool for_anything) {
   return std::clamp(pages * page_bytes / 256 / sizeof(unwind::row), least, most);
 }
 
-bool is_uprobes_page(const Module& module) { return module.path.starts_with("[uprobes"); }
-
 // The mapping that holds an address; null if none does. `code` is sorted, without overlaps.
 const Mapping* mapping_at(std::span<const Mapping> code, uint64_t address) {
   const auto after =
@@ -53,22 +51,14 @@ unwind::CopiedStack copied(const bpf::copy_record& record) {
   return stack;
 }
 
-bpf::code_mapping entry_of(const MadeCode::Block& block) {
-  bpf::code_mapping entry{};
-  entry.start = entry.base = block.start;
-  entry.end = block.start + unwind::copies_bytes;
-  entry.first_row = block.place.first;
-  entry.rows = block.place.count;
-  return entry;
-}
-
-// Adds an entry. Adjacent code that is walked by frame pointers becomes one entry.
-void append(std::vector<bpf::code_mapping>& list, const bpf::code_mapping& next) {
-  if (!list.empty() && next.rows == bpf::code_frame_pointer &&
-      list.back().rows == bpf::code_frame_pointer && list.back().end == next.start)
-    list.back().end = next.end;
-  else
-    list.push_back(next);
+bpf::code_mapping code_mapping(const CodeEntry& entry) {
+  bpf::code_mapping mapping{};
+  mapping.start = entry.start;
+  mapping.end = entry.end;
+  mapping.base = entry.base;
+  mapping.first_row = entry.first_row;
+  mapping.rows = entry.rows;
+  return mapping;
 }
 
 }  // namespace
@@ -166,14 +156,7 @@ void Unwinder::release(SpaceId space) {
 }
 
 void Unwinder::make_tables(const Spaces& spaces, std::span<const Mapping> code) {
-  std::vector<std::pair<ModuleId, const Module*>> wanted;
-  for (const Mapping& mapping : code) {
-    const Module& module = spaces.module(mapping.module);
-    const bool has_image = module.kind == ModuleKind::vdso ||
-                           (module.kind == ModuleKind::file && module.file.get() >= 0);
-    if (has_image && !tables_.is_made(mapping.module)) wanted.emplace_back(mapping.module, &module);
-  }
-  make_tables(wanted);
+  make_tables(without_table(spaces, code, tables_));
 }
 
 void Unwinder::make_tables(const std::vector<std::pair<ModuleId, const Module*>>& modules) {
@@ -182,61 +165,20 @@ void Unwinder::make_tables(const std::vector<std::pair<ModuleId, const Module*>>
     if (files_) files_->tell(*module, tables_.table(id), tables_.place(id));
 }
 
-bpf::code_mapping Unwinder::entry(const Spaces& spaces, const Mapping& mapping) const {
-  bpf::code_mapping entry{};
-  entry.start = mapping.start;
-  entry.end = mapping.end;
-  const Module& module = spaces.module(mapping.module);
-  if (options_.stacks == Stacks::fp || module.kind == ModuleKind::anonymous) return entry;
-  entry.rows = bpf::code_no_table;
-  if (!tables_.is_made(mapping.module)) return entry;
-  const unwind::Table& table = tables_.table(mapping.module);
-  if (table.segments.empty() ||
-      !unwind::base_address(table, mapping.start, mapping.offset, entry.base)) {
-    entry.rows = bpf::code_frame_pointer;  // code in a file that is not a program
-    return entry;
-  }
-  const unwind::Tables::Place place = tables_.place(mapping.module);
-  if (place.count == 0) return entry;
-  entry.first_row = place.first;
-  entry.rows = place.count;
-  return entry;
-}
-
-// Adds the parts of generated code whose rows are known, and the code between them, which is walked
-// by frame pointers.
-void Unwinder::add_made_code(const Spaces& spaces, SpaceId space, const Mapping& mapping,
-                             std::vector<bpf::code_mapping>& list) {
-  bpf::code_mapping rest = entry(spaces, mapping);
-  if (options_.stacks != Stacks::fp) {
-    made_code_.look(space, spaces.pid_of(space), mapping, tables_);
-    for (const MadeCode::Block& block : made_code_.blocks(space, mapping)) {
-      bpf::code_mapping before = rest;
-      before.end = block.start;
-      if (before.start < before.end) append(list, before);
-      append(list, entry_of(block));
-      rest.start = block.start + unwind::copies_bytes;
-    }
-  }
-  if (rest.start < rest.end) append(list, rest);
-}
-
 void Unwinder::publish(Spaces& spaces, SpaceId space) {
+  const bool by_tables = options_.stacks != Stacks::fp;
   const uint32_t unmaps = lists_->unmaps(space);
   const std::vector<Mapping>& code = spaces.code_of(space, monotonic_ns());
-  if (eager_ && options_.stacks != Stacks::fp) make_tables(spaces, code);
+  if (eager_ && by_tables) make_tables(spaces, code);
+  const std::vector<CodeEntry> entries =
+      by_tables ? code_entries(spaces, space, code, tables_, made_code_)
+                : code_entries_without_tables(spaces, code);
+  if (entries.empty()) return;
   std::vector<bpf::code_mapping> list;
-  for (const Mapping& mapping : code) {
-    // The kernel's page of return probes and displaced instructions is nobody's code.
-    if (is_uprobes_page(spaces.module(mapping.module))) continue;
-    if (spaces.module(mapping.module).kind == ModuleKind::anonymous)
-      add_made_code(spaces, space, mapping, list);
-    else
-      append(list, entry(spaces, mapping));
-  }
-  if (list.empty()) return;
-  lists_->publish(space, std::move(list), unmaps,
-                  options_.stacks == Stacks::fp ? 0 : copies_per_change, monotonic_ns());
+  list.reserve(entries.size());
+  for (const CodeEntry& entry : entries) list.push_back(code_mapping(entry));
+  lists_->publish(space, std::move(list), unmaps, by_tables ? copies_per_change : 0,
+                  monotonic_ns());
 }
 
 void Unwinder::code_unmapped(Spaces& spaces, SpaceId space, uint64_t time_ns) {
@@ -270,10 +212,10 @@ unwind::FoundRow Unwinder::find_row(std::span<const Mapping> code, const Spaces&
   if (mapping == nullptr || is_uprobes_page(spaces.module(mapping->module)))
     return {bpf::stop_no_mapping, {}};
   const std::optional<MadeCode::Block> made = made_code_.find(space, address);
-  const bpf::code_mapping where = made ? entry_of(*made) : entry(spaces, *mapping);
-  if (where.rows == bpf::code_no_table) return {bpf::stop_no_table, {}};
-  if (where.rows == bpf::code_frame_pointer)
+  const CodeEntry where = made ? entry_of(*made) : entry_of(spaces, *mapping, tables_);
+  if (where.rows == bpf::code_frame_pointer || options_.stacks == Stacks::fp)
     return {bpf::stop_end, {.pc = 0, .cfa = 0, .kind = unwind::row_fp, .rbp = 0}};
+  if (where.rows == bpf::code_no_table) return {bpf::stop_no_table, {}};
   const uint64_t offset = address - where.base;
   if (offset >> 32 != 0) return {bpf::stop_no_mapping, {}};
   return {bpf::stop_end,

@@ -12,6 +12,7 @@
 #include "probes/loading/bpf_object.h"
 #include "probes/options.h"
 #include "probes/processes/spaces.h"
+#include "probes/run/code_entries.h"
 #include "probes/run/known_files.h"
 #include "probes/run/made_code.h"
 #include "probes/unwind/code_lists.h"
@@ -66,9 +67,6 @@ class Unwinder {
   std::set<ModuleId> expected_soon(Spaces& spaces, bool programs) const;
   void make_tables(const Spaces& spaces, std::span<const Mapping> code);
   void make_tables(const std::vector<std::pair<ModuleId, const Module*>>& modules);
-  bpf::code_mapping entry(const Spaces& spaces, const Mapping& mapping) const;
-  void add_made_code(const Spaces& spaces, SpaceId space, const Mapping& mapping,
-                     std::vector<bpf::code_mapping>& list);
   unwind::FoundRow find_row(std::span<const Mapping> code, const Spaces& spaces, SpaceId space,
                             uint64_t address) const;
 

@@ -6,16 +6,48 @@
 
 #include <algorithm>
 #include <atomic>
+#include <condition_variable>
 #include <cstring>
+#include <mutex>
 #include <thread>
 
 #include "core/elf/vdso.h"
 
 namespace memflame::unwind {
+namespace {
+
+// Runs `work` in at most `most` threads, until it has returned in each.
+void run_in_parallel(const std::function<void()>& work, size_t most,
+                     const std::function<void()>& meanwhile) {
+  const size_t threads = std::min<size_t>(std::thread::hardware_concurrency(), most);
+  std::mutex mutex;
+  std::condition_variable all_done;
+  size_t done = 0;
+  const auto helper = [&] {
+    work();
+    const std::scoped_lock lock(mutex);
+    ++done;
+    all_done.notify_one();
+  };
+  std::vector<std::jthread> helpers;
+  for (size_t i = meanwhile ? 0 : 1; i < std::max<size_t>(threads, 1); ++i)
+    helpers.emplace_back(helper);
+  if (!meanwhile) return work();
+  std::unique_lock lock(mutex);
+  while (!all_done.wait_for(lock, std::chrono::milliseconds(1),
+                            [&] { return done == helpers.size(); })) {
+    lock.unlock();
+    meanwhile();
+    lock.lock();
+  }
+}
+
+}  // namespace
 
 Tables::Tables() : cache_(TableCache::of_user()) {}
 
-void Tables::make(const std::vector<std::pair<ModuleId, const Module*>>& modules) {
+void Tables::make(const std::vector<std::pair<ModuleId, const Module*>>& modules,
+                  const std::function<void()>& meanwhile) {
   const auto began = std::chrono::steady_clock::now();
   std::vector<std::pair<Entry*, const Module*>> wanted;
   for (const auto& [id, module] : modules)
@@ -41,12 +73,7 @@ void Tables::make(const std::vector<std::pair<ModuleId, const Module*>>& modules
       cached += made.from_cache ? 1 : 0;
     }
   };
-  {
-    std::vector<std::jthread> helpers;
-    const size_t threads = std::min<size_t>(std::thread::hardware_concurrency(), wanted.size());
-    for (size_t i = 1; i < threads; ++i) helpers.emplace_back(work);
-    work();
-  }
+  run_in_parallel(work, wanted.size(), meanwhile);
   for (const auto& [entry, module] : wanted) {
     rows_made_ += entry->table.rows.size();
     statistics_.malformed += entry->table.malformed;

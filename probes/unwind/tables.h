@@ -5,7 +5,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/recording.h"
@@ -26,8 +28,10 @@ class Tables {
  public:
   Tables();
 
-  // Makes the tables of these files in parallel.
-  void make(const std::vector<std::pair<ModuleId, const Module*>>& modules);
+  // Makes the tables of these files in parallel. `meanwhile` is called about once a millisecond
+  // until they are made, which takes seconds for large programs; "" = this thread works too.
+  void make(const std::vector<std::pair<ModuleId, const Module*>>& modules,
+            const std::function<void()>& meanwhile = {});
   bool is_made(ModuleId id) const { return id.index < entries_.size() && entries_[id.index].made; }
   // Rows of all tables made so far.
   uint64_t rows_made() const { return rows_made_; }

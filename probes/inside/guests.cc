@@ -150,10 +150,11 @@ void Guests::answer(uint32_t index) {
   if (now - entry.answered_ns < answer_interval_ns) return;
   Process& shared = parts_.exchange.process(index);
   const uint32_t asked = taken_once(shared.requests);
-  // What was recorded before is named by the mappings as they were.
-  parts_.reader.read();
-  parts_.processes.spaces().read_again(entry.space, monotonic_ns());
+  Spaces& spaces = parts_.processes.spaces();
+  spaces.read_again(entry.space, monotonic_ns());
   parts_.code.publish(index, entry.space);
+  // Up to now stacks were walked by the list before, through code that has gone meanwhile.
+  parts_.reader.read_as_of(spaces.read_at(entry.space));
   publish(shared.answered, asked);
   entry.answered = asked;
   entry.answered_ns = monotonic_ns();

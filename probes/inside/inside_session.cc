@@ -59,6 +59,9 @@ InsideSession::InsideSession(const Probe& probe, const ProbeOptions& options, Ex
       guests_({exchange_, reader_, blocks_, code_, processes_}, command,
               options_.target.follow_children),
       uncovered_(command, agent) {
+  // What was recorded before mappings went is named by them: as they are read, and before those
+  // that are gone end.
+  processes_.spaces().set_log([this] { read_rings(); });
   Control& control = exchange_.control();
   control.ticks_per_ms = ticks_.per_ms();
   control.max_wait_ms = max_wait_ms;

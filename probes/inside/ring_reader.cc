@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <span>
 
-#include "probes/processes/spaces.h"
-
 namespace memflame::inside {
 namespace {
 
@@ -83,9 +81,9 @@ void RingReader::close(uint32_t process) {
   owners_[process] = {};
 }
 
-size_t RingReader::round(uint64_t horizon) {
+size_t RingReader::round(uint64_t horizon, uint64_t ns) {
   _mm_lfence();  // the time was read before the rings are
-  round_ns_ = monotonic_ns();
+  round_ns_ = ns;
   find_rings();
   ready_.clear();
   for (Ring* ring : active_) look_at(*ring);

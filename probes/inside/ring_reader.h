@@ -26,6 +26,7 @@
 #include "probes/inside/live_blocks.h"
 #include "probes/inside/stack_tree.h"
 #include "probes/inside/ticks.h"
+#include "probes/processes/spaces.h"
 
 namespace memflame::inside {
 
@@ -46,9 +47,11 @@ class RingReader {
   void close(uint32_t process);
 
   // One round. Returns the number of records.
-  size_t read() { return round(now_ticks() - ticks_.of_us(slack_us)); }
+  size_t read() { return round(now_ticks() - ticks_.of_us(slack_us), monotonic_ns()); }
+  // The same; new stacks are named by the mappings of that time (CLOCK_MONOTONIC).
+  size_t read_as_of(uint64_t ns) { return round(now_ticks() - ticks_.of_us(slack_us), ns); }
   // When nobody writes any more.
-  size_t read_rest() { return round(UINT64_MAX); }
+  size_t read_rest() { return round(UINT64_MAX, monotonic_ns()); }
 
   struct Statistics {
     uint64_t records = 0;
@@ -67,7 +70,7 @@ class RingReader {
     Functions functions{};
   };
 
-  size_t round(uint64_t horizon);
+  size_t round(uint64_t horizon, uint64_t ns);
   size_t merge(uint64_t horizon);
   void find_rings();
   void look_at(Ring& ring);

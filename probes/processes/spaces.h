@@ -56,6 +56,9 @@ class Spaces {
   // Reads /proc/PID/maps again, unless that was done after `time_ns`; for a space that has ended,
   // takes over the log.
   void read_again(SpaceId id, uint64_t time_ns);
+  // When /proc/PID/maps was read last: the mappings that were gone by then, and those that were
+  // new, are both there at that time.
+  uint64_t read_at(SpaceId id) const { return spaces_[id.index].last_read_ns; }
 
   // Code that was moved to another address.
   void move(SpaceId id, const bpf::move_record& move);

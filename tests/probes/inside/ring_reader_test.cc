@@ -102,6 +102,18 @@ TEST_CASE("records of this very moment wait for the next round") {
   CHECK(bench.reader.read() == 1);
 }
 
+TEST_CASE("stacks are named by the mappings of the time that is given") {
+  Bench bench;
+  RingWriter ring(bench.exchange, 0, 0);
+  ring.alloc(0x10, 1, 8, {1});
+  CHECK(bench.reader.read_as_of(4711) == 1);
+  ring.alloc(0x20, 2, 8, {1});
+  ring.alloc(0x30, 3, 8, {2});
+  CHECK(bench.reader.read() == 2);
+  CHECK(bench.stacks.raw(1).time_ns == 4711);
+  CHECK(bench.stacks.raw(2).time_ns > 4711);
+}
+
 TEST_CASE("a ring goes on at its beginning, and its owner is told how much room there is") {
   Bench bench;
   RingWriter ring(bench.exchange, 0, 0);

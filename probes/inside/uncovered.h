@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Processes of a run inside in which no agent speaks: static programs, those that gain rights, and
-// those whose environment was cleared. They are looked for in /proc four times a second, so a
-// process that lives for less than that may go unseen.
+// those whose environment was cleared; also one in which an agent spoke, and that runs such a
+// program now. They are looked for in /proc four times a second, so a process that lives for less
+// than that may go unseen.
 #pragma once
 
 #include <sys/types.h>
@@ -29,12 +30,14 @@ class Uncovered {
 
  private:
   bool has_agent(pid_t pid) const;
+  bool runs_another_program(pid_t pid);
 
   pid_t command_;
   std::string agent_;
   uint64_t next_ns_ = 0;
-  std::set<pid_t> suspects_;            // without an agent at the look before
-  std::map<pid_t, std::string> found_;  // with their names
+  std::map<pid_t, std::string> covered_;  // what program_mark() was when the agent was seen
+  std::set<pid_t> suspects_;              // without an agent at the look before
+  std::map<pid_t, std::string> found_;    // with their names
 };
 
 // Why no agent can speak in this program: "it is linked statically"; "" if that is not known.

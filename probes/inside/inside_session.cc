@@ -151,6 +151,14 @@ void InsideSession::add_figures(size_t, std::span<const ValueType> types, Rows& 
     values[3] = sum.total_count;
     rows.add(key_of(stack), "", values, sum.total_count);
   }
+  for (uint32_t space = 1; space < blocks_.unfollowed().size(); ++space) {
+    const Unfollowed& lost = blocks_.unfollowed()[space];
+    if (lost.count == 0) continue;
+    std::fill(values.begin(), values.end(), 0);
+    values[0] = lost.bytes;
+    values[1] = lost.count;
+    rows.add(key_of_lost(space), "", values, 0);
+  }
 }
 
 void InsideSession::for_each_block(const VisitBlock& visit) {
@@ -179,6 +187,12 @@ void InsideSession::for_each_sum(const VisitSum& visit) {
     sum.value[2] = sums[stack].total;
     sum.value[3] = sums[stack].total_count;
     if (sums[stack].total_count != 0) visit(key_of(stack), sum.value);
+  }
+  for (uint32_t space = 1; space < blocks_.unfollowed().size(); ++space) {
+    bpf::sum sum{};
+    sum.value[0] = blocks_.unfollowed()[space].bytes;
+    sum.value[1] = blocks_.unfollowed()[space].count;
+    if (sum.value[1] != 0) visit(key_of_lost(space), sum.value);
   }
 }
 

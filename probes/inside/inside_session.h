@@ -72,6 +72,10 @@ class InsideSession : public LiveRun, private RunFigures {
   uint64_t unseen_frees() const override { return blocks_.counters().unseen_frees; }
 
   static uint64_t key_of(uint32_t stack) { return uint64_t{1} << 63 | stack; }
+  // The key of a space's live blocks for which the live table had no room.
+  static uint64_t key_of_lost(uint32_t space) {
+    return uint64_t{space} << 8 | bpf::note_live_table_full;
+  }
   size_t read_rings();
   size_t round();
   void wait(uint64_t ns) const;

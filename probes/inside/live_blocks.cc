@@ -120,6 +120,9 @@ void LiveBlocks::allocate(const LiveEntry& block, uint32_t ring) {
   if (put == LiveTable::Put::no_room) {
     ++counters_.live_full_events;
     counters_.live_full_bytes += block.size;
+    if (unfollowed_.size() <= block.space) unfollowed_.resize(block.space + 1);
+    unfollowed_[block.space].bytes += static_cast<int64_t>(block.size);
+    ++unfollowed_[block.space].count;
     return;
   }
   sums.live += static_cast<int64_t>(block.size);
@@ -213,7 +216,8 @@ void LiveBlocks::restore(const Freed& freed) {
 }
 
 uint64_t LiveBlocks::bytes() const {
-  return table_.bytes() + sums_.capacity() * sizeof(BlockSums) + births_.capacity() * sizeof(Birth);
+  return table_.bytes() + sums_.capacity() * sizeof(BlockSums) +
+         births_.capacity() * sizeof(Birth) + unfollowed_.capacity() * sizeof(Unfollowed);
 }
 
 }  // namespace memflame::inside

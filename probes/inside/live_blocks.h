@@ -62,6 +62,11 @@ class LiveTable {
   size_t size_ = 0, most_;
 };
 
+// Live blocks for which the table had no room: they stay in the figures, without a stack.
+struct Unfollowed {
+  int64_t bytes = 0, count = 0;
+};
+
 struct BlockSums {
   int64_t live = 0, live_count = 0, total = 0, total_count = 0;
 };
@@ -88,7 +93,8 @@ class LiveBlocks {
   void restore(const Freed& freed);
 
   const LiveTable& table() const { return table_; }
-  const std::vector<BlockSums>& sums() const { return sums_; }  // by stack
+  const std::vector<BlockSums>& sums() const { return sums_; }               // by stack
+  const std::vector<Unfollowed>& unfollowed() const { return unfollowed_; }  // by space
   // Fields of blocks, as the kernel's programs count them.
   const bpf::counters& counters() const { return counters_; }
   // Frees whose stamp was not in order with an allocation of another thread, because a processor
@@ -124,7 +130,8 @@ class LiveBlocks {
   uint64_t min_size_, max_size_;
   LiveTable table_;
   std::vector<BlockSums> sums_;
-  std::vector<Birth> births_;  // by space
+  std::vector<Birth> births_;           // by space
+  std::vector<Unfollowed> unfollowed_;  // by space
   std::vector<Displaced> displaced_;
   size_t next_displaced_ = 0;
   uint64_t newest_displaced_ = 0;  // ticks

@@ -170,4 +170,7 @@ TEST_CASE("blocks of other sizes are passed over, and a full table counts what i
   CHECK(small.counters().live_full_bytes == 10);
   CHECK(small.sums()[1].live == 20);
   CHECK(small.sums()[1].total == 30);
+  REQUIRE(small.unfollowed().size() == 2);
+  CHECK(small.unfollowed()[1].bytes == 10);
+  CHECK(small.unfollowed()[1].count == 1);
 }

@@ -3,9 +3,11 @@
 
 #include "sys.h"
 
-// The main thread's arguments, as glibc's loader has found them.
+// The main thread's arguments, as glibc's loader has found them; and behind them its variables, as
+// each C library has them until the program sets one.
 extern "C" {
 extern void* memflame_stack_end asm("__libc_stack_end") __attribute__((weak));
+extern char** environ __attribute__((weak));
 }
 
 namespace memflame::inside {
@@ -34,7 +36,9 @@ uint64_t first_unreadable(uint64_t from, uint64_t to) {
 // of its stack, but that of the main thread elsewhere.
 uint64_t end_of_stack(const Thread& thread) {
   if (thread.is_main == 0) return thread_block();
-  return &memflame_stack_end != nullptr ? reinterpret_cast<uint64_t>(memflame_stack_end) : 0;
+  if (&memflame_stack_end != nullptr) return reinterpret_cast<uint64_t>(memflame_stack_end);
+  // Elsewhere than on the stack it is too far away to be taken for the end: see most_probed.
+  return &environ != nullptr ? reinterpret_cast<uint64_t>(environ) & ~uint64_t{7} : 0;
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ class Hostile {
   }
 
  private:
-  static constexpr uint64_t code_at = 0x401000, code_bytes = 64 * 16;
+  static constexpr uint64_t code_at = 0x401000, code_bytes = 1024;
 
   // Mostly small, sometimes anything.
   uint64_t number() {

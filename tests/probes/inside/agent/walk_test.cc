@@ -41,7 +41,7 @@ struct Bench {
     word(21) = last + 1;   // its return address
   }
   uint64_t& word(uint64_t index) { return process.stack().at(sp + 8 * index); }
-  uint64_t frame() const { return sp + 8 * 20; }
+  uint64_t frame() const { return sp + 160; }  // of word(20)
   Alloc record(const Caller& caller) {
     record_alloc(&process.thread(), reinterpret_cast<void*>(0x7000), 24, fn_calloc, caller);
     words = process.taken();
@@ -84,7 +84,7 @@ TEST_CASE("frames below a word that has changed are walked anew") {
     CHECK(frames(bench) == Words{leaf + 9, middle + 5, outer + 8});
   }
   SUBCASE("a saved register that the walk needs") {
-    bench.word(5) = bench.sp + 8 * 30;
+    bench.word(5) = bench.sp + 240;
     bench.word(31) = last + 2;
     CHECK(bench.record().kept == 0);
     CHECK(frames(bench) == Words{leaf + 9, middle + 5, outer + 7, last + 2});
@@ -154,7 +154,7 @@ TEST_CASE("a stack that is too deep keeps its innermost frames, and nothing is k
 TEST_CASE("a stack that is not the thread's own is read by copies, up to where it can be read") {
   Bench bench;
   const FakeStack other;
-  const auto sp = other.high() - 8 * 6;
+  const auto sp = other.high() - 48;
   other.at(sp + 16) = middle + 5;  // whose return address would be beyond the end
   CHECK(bench.record({leaf + 9, sp, 0}).stop == stop_unreadable);
   CHECK(frames(bench) == Words{leaf + 9, middle + 5});

@@ -115,6 +115,7 @@ void Guests::let_in(const Guest& guest) {
   publish(shared.state, uint32_t{state_owned});
   by_pid_[guest.pid] = index;
   ++met_;
+  if (guest.hello.forked == 0) parts_.uncovered.meet(guest.pid);
   if (guest.hello.own_operators != 0) ++own_operators_;
   // If it has gone meanwhile, see_ends() finds out.
   parts_.exchange.welcome(guest, index);

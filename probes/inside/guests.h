@@ -15,6 +15,7 @@
 #include "probes/inside/exchange.h"
 #include "probes/inside/live_blocks.h"
 #include "probes/inside/ring_reader.h"
+#include "probes/inside/uncovered.h"
 #include "probes/processes/processes.h"
 
 namespace memflame::inside {
@@ -27,6 +28,7 @@ class Guests {
     LiveBlocks& blocks;
     CodeTables& code;
     Processes& processes;
+    Uncovered& uncovered;
   };
   // `command`: the first process; the only one if children are not followed.
   Guests(const Parts& parts, pid_t command, bool follow_children);

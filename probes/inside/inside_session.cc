@@ -56,9 +56,9 @@ InsideSession::InsideSession(const Probe& probe, const ProbeOptions& options, Ex
       blocks_(options_.min_size, options_.max_size, options_.max_live),
       reader_(exchange_, stacks_, blocks_, ticks_),
       code_(exchange_, processes_.spaces(), [this] { read_rings(); }),
-      guests_({exchange_, reader_, blocks_, code_, processes_}, command,
-              options_.target.follow_children),
-      uncovered_(command, agent) {
+      uncovered_(command, agent),
+      guests_({exchange_, reader_, blocks_, code_, processes_, uncovered_}, command,
+              options_.target.follow_children) {
   // What was recorded before mappings went is named by them: as they are read, and before those
   // that are gone end.
   processes_.spaces().set_log([this] { read_rings(); });

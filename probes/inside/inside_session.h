@@ -97,8 +97,8 @@ class InsideSession : public LiveRun, private RunFigures {
   LiveBlocks blocks_;
   RingReader reader_;
   CodeTables code_;
-  Guests guests_;
   Uncovered uncovered_;
+  Guests guests_;
   StackLog log_;
   uint32_t named_ = 1;  // stacks below that are in the log
   std::optional<Looks> looks_;

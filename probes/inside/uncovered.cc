@@ -8,8 +8,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <vector>
 
+#include "core/elf/symbols.h"
 #include "core/units.h"
 #include "probes/processes/procfs.h"
 #include "probes/processes/spaces.h"
@@ -44,21 +46,49 @@ std::string program_mark(pid_t pid) {
   return from == 0 || to == 0 ? "" : line.substr(from, to - from);
 }
 
-}  // namespace
-
-// A forked child that has not allocated yet has its parent's agent, which is still silent.
-bool Uncovered::has_agent(pid_t pid) const {
-  return read_file(proc_path(pid, "maps")).find(agent_) != std::string::npos;
+// Whether a program brings malloc() itself: all calls go there, whatever is loaded before
+// libraries.
+bool brings_malloc(const std::string& program) {
+  const UniqueFd file(::open(program.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return false;
+  const ImageBytes image(file.get());
+  const std::optional<ElfImage> elf = ElfImage::open(image);
+  if (!elf) return false;
+  bool found = false;
+  for (const Elf64_Shdr& section : elf->sections()) {
+    if (section.sh_type != SHT_DYNSYM) continue;
+    const SymbolSection symbols(image, *elf, section);
+    for (size_t i = 0; i < symbols.size() && !found; ++i) {
+      const Elf64_Sym symbol = symbols.symbol(i);
+      found = symbol.st_shndx != SHN_UNDEF && ELF64_ST_TYPE(symbol.st_info) == STT_FUNC &&
+              symbols.name(symbol) == "malloc";
+    }
+    break;
+  }
+  return found;
 }
 
-// Whether a process in which an agent has spoken has none any more. One whose mappings cannot be
-// read is trusted.
-bool Uncovered::runs_another_program(pid_t pid) {
+}  // namespace
+
+// A forked child that has not allocated yet has its parent's agent, which is still silent. If the
+// mappings cannot be read, what counts is whether an agent has spoken.
+bool Uncovered::is_covered(pid_t pid, bool has_spoken) const {
+  const std::string maps = read_file(proc_path(pid, "maps"));
+  if (maps.empty()) return has_spoken;
+  return maps.find(agent_) != std::string::npos && !brings_malloc(proc_path(pid, "exe"));
+}
+
+void Uncovered::meet(pid_t pid) {
+  if (found_.size() < most_found && brings_malloc(proc_path(pid, "exe")))
+    found_[pid] = read_comm(pid);
+}
+
+// Whether a process runs a program whose calls no agent sees; looks at each program once.
+bool Uncovered::is_uncovered(pid_t pid, bool has_spoken) {
   const std::string mark = program_mark(pid);
   std::string& covered = covered_[pid];
   if (covered == mark) return false;
-  const std::string maps = read_file(proc_path(pid, "maps"));
-  if (!maps.empty() && maps.find(agent_) == std::string::npos) return true;
+  if (!is_covered(pid, has_spoken)) return true;
   covered = mark;
   return false;
 }
@@ -72,7 +102,8 @@ void Uncovered::look(const std::function<bool(pid_t)>& knows) {
   for (const pid_t pid : all) {
     if (found_.contains(pid) || !has_address_space(pid)) continue;
     // A command in which no agent ever speaks is an error in the end.
-    if (knows(pid) ? !runs_another_program(pid) : pid == command_ || has_agent(pid)) continue;
+    const bool has_spoken = knows(pid);
+    if ((pid == command_ && !has_spoken) || !is_uncovered(pid, has_spoken)) continue;
     suspects.insert(pid);
     if (suspects_.contains(pid) && found_.size() < most_found) found_[pid] = read_comm(pid);
   }
@@ -92,7 +123,8 @@ std::string Uncovered::note() const {
   if (named > most_named) names += ", …";
   return with_commas(static_cast<int64_t>(found_.size())) +
          (found_.size() == 1 ? " process was" : " processes were") + " not seen (" + names +
-         "): static programs, and those started without LD_PRELOAD, cannot be watched from inside; "
+         "): static programs, those that contain their allocator, and those started without "
+         "LD_PRELOAD cannot be watched from inside; "
          "without --inside, as root, the kernel collects";
 }
 
@@ -111,7 +143,8 @@ std::string reason_in(const std::string& program) {
     const auto at = static_cast<off_t>(header.e_phoff + i * sizeof(segment));
     if (::pread(file.get(), &segment, sizeof(segment), at) != static_cast<ssize_t>(sizeof(segment)))
       return "";
-    if (segment.p_type == PT_INTERP) return "";
+    if (segment.p_type == PT_INTERP)
+      return brings_malloc(program) ? "its allocator is part of the program" : "";
   }
   return "it is linked statically";
 }

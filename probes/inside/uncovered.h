@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Processes of a run inside in which no agent speaks: static programs, those that gain rights, and
-// those whose environment was cleared; also one in which an agent spoke, and that runs such a
-// program now. They are looked for in /proc four times a second, so a process that lives for less
-// than that may go unseen.
+// Processes of a run inside whose allocations no agent sees: static programs, those that gain
+// rights, and those whose environment was cleared; those with an allocator in the program itself,
+// which comes before the agent for all their calls; also one in which an agent spoke, and that runs
+// such a program now. They are looked for in /proc four times a second, so a process that lives for
+// less than that may go unseen.
 #pragma once
 
 #include <sys/types.h>
@@ -21,6 +22,8 @@ class Uncovered {
   // `agent`: the path of its library.
   Uncovered(pid_t command, std::string agent) : command_(command), agent_(std::move(agent)) {}
 
+  // An agent has spoken in a process that runs a new program.
+  void meet(pid_t pid);
   // Looks if it is time. `knows`: whether an agent has spoken in a process.
   void look(const std::function<bool(pid_t)>& knows);
 
@@ -29,13 +32,13 @@ class Uncovered {
   std::string note() const;
 
  private:
-  bool has_agent(pid_t pid) const;
-  bool runs_another_program(pid_t pid);
+  bool is_covered(pid_t pid, bool has_spoken) const;
+  bool is_uncovered(pid_t pid, bool has_spoken);
 
   pid_t command_;
   std::string agent_;
   uint64_t next_ns_ = 0;
-  std::map<pid_t, std::string> covered_;  // what program_mark() was when the agent was seen
+  std::map<pid_t, std::string> covered_;  // program_mark() of what was looked at
   std::set<pid_t> suspects_;              // without an agent at the look before
   std::map<pid_t, std::string> found_;    // with their names
 };

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""alloc --inside: a process in which an agent has spoken, and that then runs a static program, is named."""
+"""alloc --inside: a process in which an agent has spoken, and that then runs a static program, is named; so is a
+program that contains its allocator."""
 import os
 import subprocess
 import sys
@@ -33,3 +34,12 @@ for script in ('exec "$0" --wait', '(x=$(echo $RANDOM); exec "$0" --wait); echo'
 # A program that an agent speaks in takes over in the same way, and nothing is missed.
 summary, said = watch(f'exec {example("alloc_truth")} --wait')
 equal(f"processes without an agent: {said}", summary["losses"]["process_uncovered"]["events"], 0)
+
+# A dynamic program with jemalloc in it: its calls never come to the agent.
+OWN = example("allocator_matrix_jemalloc_archive")
+if os.path.exists(OWN):
+    for command in ((OWN,), ("sh", "-c", f"{OWN}; true")):
+        memflame = Memflame("alloc", "--inside", "--", *command).wait()
+        summary = memflame.summary()
+        equal("programs that contain their allocator", summary["losses"]["process_uncovered"]["events"], 1)
+        check(any("1 process was not seen (allocator_matr" in note for note in summary["notes"]), summary["notes"])

@@ -20,8 +20,31 @@ using namespace memflame::inside;  // NOLINT(google-build-using-namespace): test
 
 namespace {
 
-// In the mappings of this process and its children, as an agent's library would be.
-std::string own_program() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
+// In the mappings of a shell, as an agent's library would be.
+std::string shell() { return std::filesystem::canonical("/bin/sh").string(); }
+
+// A shell that waits for a line, and what is then written to it.
+struct Child {
+  std::array<int, 2> pipe{-1, -1};
+  pid_t pid = -1;
+
+  explicit Child(const char* script) {
+    REQUIRE(::pipe(pipe.data()) == 0);
+    pid = ::fork();
+    REQUIRE(pid >= 0);
+    if (pid != 0) return;
+    ::dup2(pipe[0], 0);
+    ::execl("/bin/sh", "sh", "-c", script, nullptr);
+    ::_exit(1);
+  }
+  ~Child() {
+    ::kill(pid, SIGKILL);
+    ::waitpid(pid, nullptr, 0);
+    for (const int end : pipe) ::close(end);
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+};
 
 std::string program(unsigned char elf_class) {
   Elf64_Ehdr header{};
@@ -38,7 +61,7 @@ std::string program(unsigned char elf_class) {
 }  // namespace
 
 TEST_CASE("why no agent can speak in a program") {
-  CHECK(reason_in("/proc/self/exe").empty());
+  CHECK(reason_in("/bin/sh").empty());
   CHECK(reason_in("/nowhere").empty());
   std::string path = program(ELFCLASS64);
   CHECK(reason_in(path) == "it is linked statically");
@@ -51,55 +74,38 @@ TEST_CASE("why no agent can speak in a program") {
 }
 
 TEST_CASE("a child without an agent is found by the second look, and named") {
-  const pid_t child = ::fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    ::pause();
-    ::_exit(0);
-  }
+  const Child child("read line");
   const auto nobody = [](pid_t) { return false; };
-  const auto everybody = [](pid_t) { return true; };
-  Uncovered known(::getpid(), own_program());
+  const auto children = [](pid_t pid) { return pid != ::getpid(); };
+  Uncovered known(::getpid(), shell());
+  Uncovered silent(::getpid(), shell());
   Uncovered unknown(::getpid(), "/no/such/agent.so");
-  for (int i = 0; i < 2; ++i) {
-    CHECK(unknown.count() == 0);
-    known.look(everybody);
+  for (int i = 0; i < 3; ++i) {
+    CHECK(unknown.count() == (i < 2 ? 0 : 1));
+    known.look(children);
+    silent.look(nobody);
     unknown.look(nobody);
     std::this_thread::sleep_for(std::chrono::milliseconds(260));
   }
   CHECK(known.count() == 0);
   CHECK(known.note().empty());
+  CHECK(silent.count() == 0);  // it may have nothing to say yet
   CHECK(unknown.count() == 1);
-  CHECK(unknown.note().find(std::to_string(child)) != std::string::npos);
-  ::kill(child, SIGKILL);
-  ::waitpid(child, nullptr, 0);
+  CHECK(unknown.note().find(std::to_string(child.pid)) != std::string::npos);
 }
 
 TEST_CASE("a process that runs another program, in which no agent is, is found too") {
-  std::array<int, 2> pipe{};
-  REQUIRE(::pipe(pipe.data()) == 0);
-  const pid_t child = ::fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    char word = 0;
-    [[maybe_unused]] const ssize_t got = ::read(pipe[0], &word, 1);
-    ::execl("/bin/sleep", "sleep", "1000", nullptr);
-    ::_exit(1);
-  }
-  const auto everybody = [](pid_t) { return true; };
-  Uncovered uncovered(::getpid(), own_program());
+  const Child child("read line; exec sleep 1000");
+  const auto children = [](pid_t pid) { return pid != ::getpid(); };
+  Uncovered uncovered(::getpid(), shell());
   const auto look = [&] {
-    uncovered.look(everybody);
+    uncovered.look(children);
     std::this_thread::sleep_for(std::chrono::milliseconds(260));
   };
   for (int i = 0; i < 3; ++i) look();
   CHECK(uncovered.count() == 0);
-  REQUIRE(::write(pipe[1], "x", 1) == 1);
+  REQUIRE(::write(child.pipe[1], "\n", 1) == 1);
   for (int i = 0; i < 20 && uncovered.count() == 0; ++i) look();
   CHECK(uncovered.count() == 1);
-  CHECK(uncovered.note().find("sleep " + std::to_string(child)) != std::string::npos);
-  ::kill(child, SIGKILL);
-  ::waitpid(child, nullptr, 0);
-  ::close(pipe[0]);
-  ::close(pipe[1]);
+  CHECK(uncovered.note().find("sleep " + std::to_string(child.pid)) != std::string::npos);
 }

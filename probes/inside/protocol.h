@@ -29,7 +29,7 @@ namespace memflame::inside {
 
 inline constexpr char socket_variable[] = "MEMFLAME_INSIDE";
 
-inline constexpr uint32_t protocol_version = 1;
+inline constexpr uint32_t protocol_version = 2;
 inline constexpr uint32_t most_processes = 16384;
 inline constexpr uint32_t most_rings = 1024;  // a thread each, of all processes together
 inline constexpr uint32_t ring_bytes = 64 << 10;
@@ -94,9 +94,6 @@ struct alignas(64) Process {
   uint64_t lost, lost_bytes;  // allocations for which there was no room in a ring, or no ring
   uint64_t lost_frees;
   uint64_t waited_us;           // for room in rings and for tables
-  uint64_t stops[16];           // stacks by enum stop
-  uint64_t frames;              // of all stacks
-  uint64_t reused;              // of these, found in the stack before
   uint64_t checked, differing;  // stacks walked twice, by an agent that is built to check itself
   uint64_t functions[function_count];  // addresses of the real functions; 0 = not there
 };
@@ -106,8 +103,6 @@ struct alignas(64) Process {
 struct alignas(64) RingHead {
   uint32_t state;
   uint32_t process;           // index
-  uint32_t tid;               // as the process sees it
-  uint32_t incarnation;       // counts the threads that have had this ring
   alignas(64) uint64_t head;  // agent: bytes written since the beginning, a multiple of 8
   alignas(64) uint64_t tail;  // memflame: bytes read
 };

@@ -244,8 +244,6 @@ Thread* begin_thread() {
   store(thread->head->process, process->index);
   const long tid = syscall6(__NR_gettid);
   thread->is_main = tid == syscall6(__NR_getpid);
-  store(thread->head->tid, static_cast<uint32_t>(tid));
-  add(thread->head->incarnation, 1U);
   uint32_t rings = load(process->control->rings);
   while (rings <= ring && !__atomic_compare_exchange_n(&process->control->rings, &rings, ring + 1,
                                                        false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
@@ -262,7 +260,6 @@ Thread* begin_thread() {
 void end_thread(Thread* thread) {
   if (thread == nullptr || thread != self || load(thread->phase) == phase_new) return;
   store(thread->phase, phase_recording);
-  count_stacks(*thread);
   store_release(thread->head->state, static_cast<uint32_t>(state_ended));
   self = nullptr;
   unmap_memory(thread, sizeof(Thread));

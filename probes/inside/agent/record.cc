@@ -66,16 +66,6 @@ void write_short(Thread& thread, Kind kind, const void* pointer) {
   publish(thread, 2);
 }
 
-// Counters of the process are shared by its threads, so they are written once in a while only.
-void count_walk(Thread& thread, const Walk& walk) {
-  ++thread.stacks;
-  thread.frames += walk.kept_frames + walk.fresh_frames;
-  thread.reused += walk.kept_frames;
-  if (walk.stop != stop_end) add(here->process->stops[walk.stop & 15], 1);
-  if (MEMFLAME_LIKELY(thread.stacks < 256)) return;
-  count_stacks(thread);
-}
-
 #ifdef MEMFLAME_AGENT_CHECKS
 // For tests: walks each stack a second time, in full, and compares.
 void check(Thread& thread, const Caller& caller, const Walk& found) {
@@ -100,13 +90,6 @@ void check(Thread&, const Caller&, const Walk&) {}
 
 }  // namespace
 
-void count_stacks(Thread& thread) {
-  add(here->process->stops[stop_end], thread.stacks);
-  add(here->process->frames, thread.frames);
-  add(here->process->reused, thread.reused);
-  thread.stacks = thread.frames = thread.reused = 0;
-}
-
 void record_alloc(Thread* thread, void* pointer, size_t size, Function function,
                   const Caller& caller) {
   store(thread->phase, phase_recording);
@@ -123,7 +106,6 @@ void record_alloc(Thread* thread, void* pointer, size_t size, Function function,
       to[3 + i] = thread->fresh[i].ip | (thread->fresh[i].is_exact != 0 ? exact_bit : 0);
     publish(*thread, 3 + found.fresh_frames);
     keep(*thread, found);
-    count_walk(*thread, found);
   } else {
     ++thread->lost;
     add(here->process->lost, 1);

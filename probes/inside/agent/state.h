@@ -70,14 +70,13 @@ struct Thread {
   uint32_t phase;
   uint32_t ring;  // index
   RingHead* head;
-  uint8_t* records;                 // the ring
-  uint64_t written;                 // = head->head
-  uint64_t tail;                    // = head->tail, when it was read last
-  uint64_t lost;                    // records, since the last gap was written
-  uint64_t busy_sp;                 // of the caller of the hook that set `phase`
-  uint64_t stacks, frames, reused;  // since they were added to the process's counters
-  uint64_t own_low, own_high;       // readable part of the stack that the thread began on
-  uint64_t barrier;                 // a page below it that could not be read; 0 = none
+  uint8_t* records;            // the ring
+  uint64_t written;            // = head->head
+  uint64_t tail;               // = head->tail, when it was read last
+  uint64_t lost;               // records, since the last gap was written
+  uint64_t busy_sp;            // of the caller of the hook that set `phase`
+  uint64_t own_low, own_high;  // readable part of the stack that the thread began on
+  uint64_t barrier;            // a page below it that could not be read; 0 = none
   uint32_t is_main;
   uint64_t frame_count;  // of `kept`
   uint64_t solid;        // frames below this index rest on `words` alone
@@ -160,9 +159,6 @@ void record_alloc(Thread* thread, void* pointer, size_t size, Function function,
                   const Caller& caller);
 void record_free(Thread* thread, void* pointer);
 void record_restore(Thread* thread, void* pointer);
-
-// Adds the thread's counters to the process's.
-void count_stacks(Thread& thread);
 
 // Whether the process may wait for memflame a little longer; if so it has napped.
 bool wait_a_little();

@@ -4,6 +4,7 @@
 // are unreadable), and a stack that was told by what differs must be that of a full walk.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
@@ -37,6 +38,10 @@ class Hostile {
       one_stack();
     }
   }
+
+  // Records so far that ended for this reason, and frames that they kept.
+  uint64_t stops(uint32_t reason) const { return stops_.at(reason); }
+  uint64_t reused() const { return reused_; }
 
  private:
   static constexpr uint64_t code_at = 0x401000, code_bytes = 1024;
@@ -125,6 +130,8 @@ class Hostile {
     if (words.size() < 3) std::abort();
     const Alloc alloc = alloc_of(words[0], words[1], words[2]);
     if (words.size() != 3 + alloc.pushed || alloc.kept > frames_.size()) std::abort();
+    ++stops_.at(alloc.stop);
+    reused_ += alloc.kept;
     frames_.resize(alloc.kept);
     for (size_t i = words.size(); i-- > 3;) frames_.push_back(words[i]);
     compare(caller, alloc);
@@ -142,6 +149,8 @@ class Hostile {
   }
 
   FakeProcess& process_;
+  std::array<uint64_t, 32> stops_{};
+  uint64_t reused_ = 0;
   Below below_;
   Caller caller_{};
   std::vector<uint64_t> frames_;  // of the last record, outermost first, as its reader knows them

@@ -2,136 +2,26 @@
 """alloc --sample and --every: right on average, as far off as predicted, and nothing left when all is
 freed.
 
-$MEMFLAME_SAMPLING_RUNS runs of each rate (default 8, 15 in scripts/test full) on a gibibyte of mixed sizes,
-half of it freed. Bounds are those of statistics: a mean is within 4.5 standard errors of the truth, which fails by
-chance once in 150,000; with 100 runs and 512 KiB it is within 1 % as well."""
-import math
+$MEMFLAME_SAMPLING_RUNS runs of each rate (default 8, 15 in scripts/test full); with 100 runs and 512 KiB the mean is
+within 1 % as well."""
 import os
-import random
 
-from lib import LONG, SLOW, check, equal, lossless, observe
+from lib import LONG, SLOW, observe
+from sampling_lib import check_nothing_left, check_rate, poisson
 
 RUNS = int(os.environ.get("MEMFLAME_SAMPLING_RUNS", "4" if SLOW else "15" if LONG else "8"))
-COLUMNS = ("live", "live-count", "total", "total-count")
-FAR = 4.5
 
 
-def sizes():
-    """(size, whether it stays allocated) of every block of alloc_sampled."""
-    state, total, index = 0x9e3779b97f4a7c15, 0, 0
-
-    def draw():
-        nonlocal state
-        state ^= state << 13 & (1 << 64) - 1
-        state ^= state >> 7
-        state ^= state << 17 & (1 << 64) - 1
-        return state
-
-    while total < 1 << 30:
-        power = 16 << draw() % 16
-        size = power + draw() % (power + 1)
-        yield size, index % 2 == 0
-        total += size
-        index += 1
-    for index in range(60000):
-        yield 48, index % 2 == 0
-
-
-BLOCKS = list(sizes())
-
-
-def truth_and_error(probability):
-    """The true sums, and the standard errors that sampling should give."""
-    sums, variances = dict.fromkeys(COLUMNS, 0), dict.fromkeys(COLUMNS, 0.0)
-    for size, stays in BLOCKS:
-        p = probability(size)
-        for column in COLUMNS:
-            if column.startswith("live") and not stays:
-                continue
-            value = 1 if column.endswith("count") else size
-            sums[column] += value
-            # A sampled block stands for a whole number of blocks, 1/p on average.
-            rounding = (1 / p % 1) * (1 - 1 / p % 1) * p if column.endswith("count") else 0
-            variances[column] += value * value * (1 - p) / p + rounding
-    return sums, {column: math.sqrt(variance) for column, variance in variances.items()}
-
-
-def spread_bounds(runs):
-    """Bounds of a variance from `runs` runs, relative to the true one: chi-square's middle 0.99998."""
-    draws = random.Random(1)
-    ratios = sorted(draws.gammavariate((runs - 1) / 2, 2 / (runs - 1)) for _ in range(200000))
-    return ratios[2] * 0.9, ratios[-3] * 1.1  # estimates are not quite normally distributed
-
-
-def check_rate(options, probability):
-    sums, errors = truth_and_error(probability)
-    found = {column: [] for column in COLUMNS}
-    predicted = {column: [] for column in COLUMNS}
-    functions = {}
-    for _ in range(RUNS):
-        profile, summary, truth = observe("alloc", "alloc_sampled", *options)
-        lossless(profile, summary)
-        for column in COLUMNS:
-            found[column].append(profile.sum(column))
-            predicted[column].append(summary["standard_errors"][column])
-            stated = sum(f[column.replace("-", "_")] for f in truth["functions"].values())
-            equal(f"the sizes known here and to the program, {column}", stated, sums[column])
-        for function in truth["functions"]:
-            inside = profile.sum("total", "small_block", "tiny_blocks")
-            functions.setdefault(function, []).append(
-                profile.sum("total", function) - (inside if function == "small_block" else 0))
-        check(summary["sampling"], "the summary says that figures are estimates")
-    low, high = spread_bounds(RUNS)
-    for column in COLUMNS:
-        mean = sum(found[column]) / RUNS
-        off = (mean - sums[column]) / (errors[column] / math.sqrt(RUNS))
-        spread = sum((value - mean) ** 2 for value in found[column]) / (RUNS - 1)
-        ratio = spread / errors[column] ** 2
-        said = math.sqrt(sum(error ** 2 for error in predicted[column]) / RUNS)
-        print(f"{' '.join(options):18} {column:12} mean {mean / sums[column]:.4f} of the truth "
-              f"({off:+.1f} standard errors), error of a run {errors[column] / sums[column]:.4f}, "
-              f"said {said / sums[column]:.4f}, spread {math.sqrt(ratio):.2f} of it")
-        check(abs(off) < FAR, f"{options} {column}: the mean is {off:.1f} standard errors off")
-        if RUNS >= 100 and "524288" in options:
-            check(abs(mean / sums[column] - 1) < 0.01 or column.endswith("count"),
-                  f"{options} {column}: the mean is {mean / sums[column]:.4f} of the truth")
-        check(low < ratio < high, f"{options} {column}: the spread is {ratio:.2f} of the variance, "
-                                  f"not {low:.2f} to {high:.2f}")
-        check(0.7 < said / errors[column] < 1.4,
-              f"{options} {column}: {said / errors[column]:.2f} times the error is said")
-    # Each part, too.
-    for function in functions:
-        parts = [size for size, _ in BLOCKS if function == function_of(size)]
-        error = math.sqrt(sum(s * s * (1 - probability(s)) / probability(s) for s in parts) / RUNS)
-        mean = sum(functions[function]) / RUNS
-        check(abs(mean - sum(parts)) < FAR * error,
-              f"{options} {function}: mean {mean}, wanted {sum(parts)} ± {error}")
-
-
-def function_of(size):
-    return "tiny_blocks" if size == 48 else "small_block" if size < 4096 else "large_block"
-
-
-def check_nothing_left(options):
-    profile, summary, _ = observe("alloc", "alloc_sampled", *options, arguments=["all"])
-    lossless(profile, summary)
-    check(profile.sum("total") > 0, f"{options}: nothing was sampled")
-    for column in ("live", "live-count"):
-        index = profile.columns.index(column)
-        equal(f"{options}: stacks with something {column} when all is freed",
-              [frames for frames, values in profile.stacks if values[index]], [])
-
-
-def poisson(mean):
-    return lambda size: -math.expm1(-size / mean)
+def watch(*options):
+    return observe("alloc", "alloc_sampled", *options)
 
 
 def one_in(number):
     return lambda size: 1 / number
 
 
-check_rate(("--sample", "524288"), poisson(524288))
-check_rate(("--sample", "65536"), poisson(65536))
-check_rate(("--every", "13"), one_in(13))
+check_rate(watch, ("--sample", "524288"), poisson(524288), RUNS)
+check_rate(watch, ("--sample", "65536"), poisson(65536), RUNS)
+check_rate(watch, ("--every", "13"), one_in(13), RUNS)
 for rate in (("--sample", "524288"), ("--sample", "4096"), ("--every", "7"), ("--every", "1")):
-    check_nothing_left(rate)
+    check_nothing_left(rate, *observe("alloc", "alloc_sampled", *rate, arguments=["all"])[:2])

@@ -59,6 +59,10 @@ class ProbeSettings {
   virtual std::vector<std::string> filters_in_words() const { return {}; }
   // The option that only the kernel's collector can fulfil; "" if there is none.
   virtual std::string only_in_kernel() const { return ""; }
+  // The allocated bytes for each of which one block is sampled, on average; 0 = all blocks count.
+  virtual uint64_t sampled_bytes() const { return 0; }
+  // "1 sample per 512 KiB"; "" = all blocks count.
+  virtual std::string sampling_in_words() const { return ""; }
   // True if the summary at the end is needed whatever else is written.
   virtual bool wants_summary() const { return false; }
 };
@@ -84,7 +88,10 @@ struct ProbeOptions {
   uint32_t max_live = 0;   // entries of the live table; 0 = from the machine's memory
   bool ages = false;       // keep the time at which each block was allocated
   bool reachable = false;  // at the end, find out to which blocks pointers still lead
-  bool calls = false;      // for probes on functions: each call goes to Observer::called()
+  // For an agent: how long the threads of a process, together, may wait for memflame in each second
+  // before allocations are lost; 0 = no limit.
+  uint32_t max_wait_ms = 0;
+  bool calls = false;  // for probes on functions: each call goes to Observer::called()
   // The sizes of tables.
   uint32_t max_stacks = 131072;     // about 100 bytes of kernel memory each
   uint32_t max_spaces = 262144;     // address spaces

@@ -53,7 +53,7 @@ std::string preset_help() {
 
 }  // namespace
 
-std::vector<OptionRow> AllocOptions::rows(ProbeOptions&) {
+std::vector<OptionRow> AllocOptions::rows(ProbeOptions& common) {
   constexpr OptionGroup blocks = OptionGroup::blocks;
   return {
       {"children", "HOW", children_help(), option::choice(children_words, children_),
@@ -61,6 +61,10 @@ std::vector<OptionRow> AllocOptions::rows(ProbeOptions&) {
       {"collect", "WHO", "who records: " + words_with_notes(collect_words),
        option::choice(collect_words, collect_)},
       {"inside", "", "as --collect inside", option::Switch{&inside_}},
+      {"max-wait", "MS",
+       "with --inside: let the threads of a process wait for memflame for MS milliseconds in each "
+       "second, then lose allocations (default: wait, and lose nothing)",
+       option::Number{&common.max_wait_ms, 1, 1'000'000}},
       {"sample", "BYTES",
        "sample one block per BYTES allocated, on average; figures are then estimates",
        option::Bytes{&sample_bytes, 1, largest_sample_bytes}, blocks},
@@ -108,6 +112,9 @@ void AllocOptions::settle_collector(ProbeOptions& common) const {
                     " are mutually exclusive",
                 ExitCode::usage);
   common.collect = inside_ ? Collect::inside : collect_.value_or(Collect::by_rights);
+  if (common.max_wait_ms != 0 && common.collect != Collect::inside)
+    throw Error("--max-wait is for --inside: the kernel's probes never wait for memflame",
+                ExitCode::usage);
 }
 
 std::string AllocOptions::only_in_kernel() const {
@@ -118,7 +125,6 @@ std::string AllocOptions::only_in_kernel() const {
       {!presets.empty(), "--preset"},
       {!object.empty(), "--obj"},
       {!symbols_prefix.empty(), "--symbols-prefix"},
-      {sample_bytes != 0, "--sample"},
       {every != 0, "--every"},
       {max_overhead > 0, "--max-overhead"},
       {usable_size, "--size usable"},
@@ -142,6 +148,8 @@ void AllocOptions::settle(ProbeOptions& common) {
         "and --max-size",
         ExitCode::usage);
 }
+
+std::string AllocOptions::sampling_in_words() const { return memflame::sampling_in_words(*this); }
 
 std::vector<std::string> AllocOptions::filters_in_words() const {
   if (object.empty()) return {};

@@ -29,6 +29,8 @@ class AllocOptions : public ProbeSettings {
   void settle(ProbeOptions& common) override;
   std::vector<std::string> filters_in_words() const override;
   std::string only_in_kernel() const override;
+  uint64_t sampled_bytes() const override { return sample_bytes; }
+  std::string sampling_in_words() const override;
   bool wants_summary() const override { return check; }
 
  private:

@@ -35,7 +35,9 @@ void describe(const inside::InsideSession& session, const ProbeRun& probe, Run& 
   run.recording.meta.seconds = run.info.seconds;
   if (const std::string note = memory_note(run.info.memory, run.recording.losses); !note.empty())
     run.recording.meta.notes.push_back(note);
-  judge_emptiness(nothing_in_words({&probe, 1}), probe.options, run);
+  const bool sampled = probe.options.own && probe.options.own->sampled_bytes() != 0;
+  judge_emptiness(sampled ? "no sampled call of an allocator" : nothing_in_words({&probe, 1}),
+                  probe.options, run);
 }
 
 }  // namespace

@@ -26,10 +26,9 @@ constexpr uint64_t poll_ns = 10'000'000;
 constexpr uint64_t busy_wait_ns = 100'000, most_wait_ns = 1'000'000;
 // A round with as many records as this is followed by the next one at once.
 constexpr size_t many_records = 128;
-// As long as memflame lives, programs wait rather than lose records; the time counts for all
-// threads together. On a machine with ten times as much to do as it can, 100 ms in each second lost
-// one record in six, and 1,000 ms lost most records of four threads.
-constexpr uint32_t max_wait_ms = UINT32_MAX, patience_ms = 2000;
+// Without --max-wait, programs wait as long as memflame lives rather than lose records. On a
+// machine with ten times as much to do as it can, 100 ms in each second lost one record in six.
+constexpr uint32_t no_limit = UINT32_MAX, patience_ms = 2000;
 
 // Without the features of BPF, which need rights to be known.
 KernelFeatures features_of_kernel() {
@@ -43,17 +42,33 @@ KernelFeatures features_of_kernel() {
   return features;
 }
 
+// In the order of the columns; variances are there only if blocks are sampled.
+void fill(int64_t* columns, const BlockSums& sum) {
+  const int64_t values[bpf::columns] = {
+      sum.live,          sum.live_count,          sum.total,          sum.total_count,
+      sum.live_variance, sum.live_count_variance, sum.total_variance, sum.total_count_variance};
+  std::copy(std::begin(values), std::end(values), columns);
+}
+
+BlockSums in_columns(const Unfollowed& blocks) {
+  return {.live = blocks.bytes,
+          .live_count = blocks.count,
+          .live_variance = blocks.bytes_variance,
+          .live_count_variance = blocks.count_variance};
+}
+
 }  // namespace
 
 InsideSession::InsideSession(const Probe& probe, const ProbeOptions& options, Exchange& exchange,
                              pid_t command, const std::string& agent)
     : probe_(probe),
       options_(options),
+      sample_bytes_(options.own ? options.own->sampled_bytes() : 0),
       exchange_(exchange),
       command_(command),
       command_end_(static_cast<int>(::syscall(SYS_pidfd_open, command, 0))),
       processes_(options_.target, features_of_kernel().exact_rss_stat, Processes::Log::none),
-      blocks_(options_.min_size, options_.max_size, options_.max_live),
+      blocks_(options_.min_size, options_.max_size, options_.max_live, sample_bytes_),
       reader_(exchange_, stacks_, blocks_, ticks_),
       code_(exchange_, processes_.spaces(), [this] { read_rings(); }),
       uncovered_(command, agent),
@@ -64,7 +79,8 @@ InsideSession::InsideSession(const Probe& probe, const ProbeOptions& options, Ex
   processes_.spaces().set_log([this] { read_rings(); });
   Control& control = exchange_.control();
   control.ticks_per_ms = ticks_.per_ms();
-  control.max_wait_ms = max_wait_ms;
+  control.max_wait_ms = options_.max_wait_ms != 0 ? options_.max_wait_ms : no_limit;
+  control.sample_bytes = sample_bytes_;
   control.patience_ms = patience_ms;
   publish(control.heartbeat, now_ticks());
 }
@@ -140,24 +156,19 @@ void InsideSession::name_stacks() {
 
 void InsideSession::add_figures(size_t, std::span<const ValueType> types, Rows& rows) {
   const std::vector<BlockSums>& sums = blocks_.sums();
-  std::vector<int64_t> values(types.size());
+  std::array<int64_t, bpf::columns> columns{};
   for (uint32_t stack = 1; stack < sums.size(); ++stack) {
     breathe();
     const BlockSums sum = sums[stack];
     if (sum.total_count == 0) continue;
-    values[0] = sum.live;
-    values[1] = sum.live_count;
-    values[2] = sum.total;
-    values[3] = sum.total_count;
-    rows.add(key_of(stack), "", values, sum.total_count);
+    fill(columns.data(), sum);
+    rows.add(key_of(stack), "", {columns.begin(), columns.begin() + types.size()}, sum.total_count);
   }
   for (uint32_t space = 1; space < blocks_.unfollowed().size(); ++space) {
     const Unfollowed& lost = blocks_.unfollowed()[space];
     if (lost.count == 0) continue;
-    std::fill(values.begin(), values.end(), 0);
-    values[0] = lost.bytes;
-    values[1] = lost.count;
-    rows.add(key_of_lost(space), "", values, 0);
+    fill(columns.data(), in_columns(lost));
+    rows.add(key_of_lost(space), "", {columns.begin(), columns.begin() + types.size()}, 0);
   }
 }
 
@@ -170,9 +181,11 @@ void InsideSession::for_each_block(const VisitBlock& visit) {
     const bpf::block_key key{.address = entry.address, .space = entry.space, .pad = 0};
     bpf::block block{};
     block.hash = key_of(entry.stack);
-    block.size = block.weight = entry.size;
+    const Estimate estimate = blocks_.estimate(entry);
+    block.size = entry.size;
+    block.weight = estimate.bytes;
+    block.count = estimate.blocks;
     block.time_ns = ticks_.ns(entry.ticks);
-    block.count = 1;
     visit(key, block);
   }
 }
@@ -182,16 +195,12 @@ void InsideSession::for_each_sum(const VisitSum& visit) {
   for (uint32_t stack = 1; stack < sums.size(); ++stack) {
     breathe();
     bpf::sum sum{};
-    sum.value[0] = sums[stack].live;
-    sum.value[1] = sums[stack].live_count;
-    sum.value[2] = sums[stack].total;
-    sum.value[3] = sums[stack].total_count;
+    fill(sum.value, sums[stack]);
     if (sums[stack].total_count != 0) visit(key_of(stack), sum.value);
   }
   for (uint32_t space = 1; space < blocks_.unfollowed().size(); ++space) {
     bpf::sum sum{};
-    sum.value[0] = blocks_.unfollowed()[space].bytes;
-    sum.value[1] = blocks_.unfollowed()[space].count;
+    fill(sum.value, in_columns(blocks_.unfollowed()[space]));
     if (sum.value[1] != 0) visit(key_of_lost(space), sum.value);
   }
 }
@@ -204,7 +213,8 @@ Snapshot InsideSession::snapshot(const SnapshotOptions& options) {
 
 Recording InsideSession::recording_of(std::span<const LiveStack* const> stacks, bool by_count) {
   Recording recording;
-  show_live(recording, stacks, by_count, false);
+  show_live(recording, stacks, by_count, is_sampled());
+  recording.meta.sampling = sampling_in_words();
   recording.losses = losses();
   processes_.spaces().copy_to(recording);
   return recording;
@@ -212,7 +222,7 @@ Recording InsideSession::recording_of(std::span<const LiveStack* const> stacks, 
 
 Look InsideSession::look(History& history, bool survey) {
   if (!looks_) {
-    std::vector<ProbeTypes> types{{probe_.name, true, probe_.types(options_, false)}};
+    std::vector<ProbeTypes> types{{probe_.name, true, probe_.types(options_, is_sampled())}};
     history.recording.types = side_by_side(types);
     history.recording.shown = value_named(probe_, options_.value).column;
     history.gauges = os_gauges();
@@ -225,6 +235,10 @@ Look InsideSession::look(History& history, bool survey) {
 
 TrackId InsideSession::track_of(uint64_t key) const {
   return looks_ ? looks_->track_of(log_, key) : TrackId{};
+}
+
+std::string InsideSession::sampling_in_words() const {
+  return options_.own ? options_.own->sampling_in_words() : "";
 }
 
 Losses InsideSession::losses() const {
@@ -244,11 +258,12 @@ Losses InsideSession::losses() const {
 Recording InsideSession::sums() {
   name_stacks();
   Recording recording;
-  recording.types = probe_.types(options_, false);
+  recording.types = probe_.types(options_, is_sampled());
   recording.shown = value_named(probe_, options_.value).column;
   RecordingRows rows(recording, log_);
   add_figures(0, recording.types, rows);
   recording.losses.add(losses());
+  recording.meta.sampling = sampling_in_words();
   return recording;
 }
 
@@ -258,7 +273,7 @@ void InsideSession::add_notes(Recording& recording) const {
                                            .captured = processes_.os().captured(recording, 0),
                                            .os = processes_.os().growth().rss(),
                                            .captured_is = "allocated and not freed"});
-  notes.push_back(allocations_in_words(blocks_.counters()));
+  notes.push_back(allocations_in_words(blocks_.counters(), is_sampled()));
   if (const size_t count = processes_.os().approximate(); count != 0)
     notes.push_back("figures of " + std::to_string(count) +
                     " ended process(es) are from up to 0.2 s before the end");
@@ -266,6 +281,15 @@ void InsideSession::add_notes(Recording& recording) const {
     notes.push_back("the program waited " + with_commas(static_cast<int64_t>(ms)) +
                     " ms, in all its threads, for memflame: for room to record, and for the "
                     "unwind tables of its files");
+  if (const Guests::Counts counts = guests_.counts(); counts.lost_frees != 0)
+    notes.push_back("live figures are too high by at most the blocks of " +
+                    with_commas(static_cast<int64_t>(counts.lost_frees)) +
+                    " frees, in threads for which there was no ring: at most " +
+                    with_commas(most_rings) + " threads can record at once");
+  if (const Guests::Counts counts = guests_.counts(); options_.max_wait_ms != 0 && counts.lost != 0)
+    notes.push_back(
+        "allocations that found no room within --max-wait are missing from all figures; "
+        "frees waited, so no block seems live that was freed");
   if (const uint64_t count = blocks_.reordered(); count != 0)
     notes.push_back(
         "put in order with allocations of other threads, from which their times "

@@ -69,6 +69,8 @@ class InsideSession : public LiveRun, private RunFigures {
   void add_figures(size_t probe, std::span<const ValueType> types, Rows& rows) override;
   void for_each_block(const VisitBlock& visit) override;
   void for_each_sum(const VisitSum& visit) override;
+  bool is_sampled() const override { return sample_bytes_ != 0; }
+  std::string sampling_in_words() const override;
   uint64_t unseen_frees() const override { return blocks_.counters().unseen_frees; }
 
   static uint64_t key_of(uint32_t stack) { return uint64_t{1} << 63 | stack; }
@@ -88,6 +90,7 @@ class InsideSession : public LiveRun, private RunFigures {
 
   const Probe& probe_;
   ProbeOptions options_;
+  uint64_t sample_bytes_;  // 0 = all blocks
   Exchange& exchange_;
   pid_t command_;
   UniqueFd command_end_;  // readable when the command has ended

@@ -70,8 +70,12 @@ void LiveTable::grow() {
     if (entry.address != 0) entries_[slot(entry.space, entry.address)] = entry;
 }
 
-LiveBlocks::LiveBlocks(uint64_t min_size, uint64_t max_size, size_t most)
-    : min_size_(min_size), max_size_(max_size), table_(most) {}
+LiveBlocks::LiveBlocks(uint64_t min_size, uint64_t max_size, size_t most, uint64_t sample_bytes)
+    : min_size_(min_size),
+      max_size_(max_size),
+      sample_bytes_(sample_bytes),
+      counts_misses_(sample_bytes == 0 && min_size == 0 && max_size == UINT64_MAX),
+      table_(most) {}
 
 void LiveBlocks::begin(SpaceId space, SpaceId parent, uint64_t ticks) {
   if (births_.size() <= space.index) births_.resize(space.index + 1);
@@ -83,11 +87,53 @@ BlockSums& LiveBlocks::sum(uint32_t stack) {
   return sums_[stack];
 }
 
+Estimate LiveBlocks::estimate(const LiveEntry& block) const {
+  if (sample_bytes_ == 0) return {.bytes = block.size, .blocks = 1};
+  return estimate_of(block.size, sample_bytes_, bpf::mix(block.address, block.ticks));
+}
+
+void LiveBlocks::add_total(const LiveEntry& block) {
+  BlockSums& sums = sum(block.stack);
+  const Estimate estimate = this->estimate(block);
+  sums.total += static_cast<int64_t>(estimate.bytes);
+  sums.total_count += estimate.blocks;
+  sums.total_variance += estimate.bytes_variance;
+  sums.total_count_variance += estimate.blocks_variance;
+}
+
+void LiveBlocks::add_live(const LiveEntry& block) {
+  BlockSums& sums = sum(block.stack);
+  const Estimate estimate = this->estimate(block);
+  sums.live += static_cast<int64_t>(estimate.bytes);
+  sums.live_count += estimate.blocks;
+  sums.live_variance += estimate.bytes_variance;
+  sums.live_count_variance += estimate.blocks_variance;
+}
+
+void LiveBlocks::subtract_live(const LiveEntry& block) {
+  BlockSums& sums = sum(block.stack);
+  const Estimate estimate = this->estimate(block);
+  sums.live -= static_cast<int64_t>(estimate.bytes);
+  sums.live_count -= estimate.blocks;
+  sums.live_variance -= estimate.bytes_variance;
+  sums.live_count_variance -= estimate.blocks_variance;
+}
+
+void LiveBlocks::add_unfollowed(const LiveEntry& block) {
+  ++counters_.live_full_events;
+  counters_.live_full_bytes += block.size;
+  if (unfollowed_.size() <= block.space) unfollowed_.resize(block.space + 1);
+  Unfollowed& blocks = unfollowed_[block.space];
+  const Estimate estimate = this->estimate(block);
+  blocks.bytes += static_cast<int64_t>(estimate.bytes);
+  blocks.count += estimate.blocks;
+  blocks.bytes_variance += estimate.bytes_variance;
+  blocks.count_variance += estimate.blocks_variance;
+}
+
 // An address that is allocated again proves an unseen free.
 void LiveBlocks::displace(const LiveEntry& old, uint64_t ticks, uint32_t ring) {
-  BlockSums& sums = sum(old.stack);
-  sums.live -= static_cast<int64_t>(old.size);
-  --sums.live_count;
+  subtract_live(old);
   ++counters_.unseen_frees;
   counters_.unseen_free_bytes += old.size;
   if (displaced_.size() < most_displaced) displaced_.resize(most_displaced);
@@ -106,27 +152,18 @@ void LiveBlocks::allocate(const LiveEntry& block, uint32_t ring) {
   counters_.amount += block.size;
   if (newest_missed_ != 0 && block.ticks - newest_missed_ <= window_ &&
       was_freed_early(block, ring)) {
-    BlockSums& sums = sum(block.stack);
-    sums.total += static_cast<int64_t>(block.size);
-    ++sums.total_count;
+    add_total(block);
     return;
   }
   LiveEntry old;
   const LiveTable::Put put = table_.put(block, old);
   if (put == LiveTable::Put::replaced) displace(old, block.ticks, ring);
-  BlockSums& sums = sum(block.stack);
-  sums.total += static_cast<int64_t>(block.size);
-  ++sums.total_count;
+  add_total(block);
   if (put == LiveTable::Put::no_room) {
-    ++counters_.live_full_events;
-    counters_.live_full_bytes += block.size;
-    if (unfollowed_.size() <= block.space) unfollowed_.resize(block.space + 1);
-    unfollowed_[block.space].bytes += static_cast<int64_t>(block.size);
-    ++unfollowed_[block.space].count;
+    add_unfollowed(block);
     return;
   }
-  sums.live += static_cast<int64_t>(block.size);
-  ++sums.live_count;
+  add_live(block);
 }
 
 bool LiveBlocks::was_freed_early(const LiveEntry& block, uint32_t ring) {
@@ -135,7 +172,7 @@ bool LiveBlocks::was_freed_early(const LiveEntry& block, uint32_t ring) {
     if (block.ticks - free.ticks > window_) continue;
     free.address = 0;
     ++reordered_;
-    --counters_.free_misses;
+    if (counts_misses_) --counters_.free_misses;
     ++counters_.freed;
     counters_.freed_bytes += block.size;
     return true;
@@ -166,6 +203,21 @@ bool LiveBlocks::is_inherited(uint32_t space, uint64_t address) const {
   return false;
 }
 
+// A free of an unknown address.
+void LiveBlocks::miss(uint32_t space, uint64_t address, uint64_t ticks, uint32_t ring,
+                      Freed& freed) {
+  freed.was = Freed::Was::unknown;
+  if (counts_misses_ && is_inherited(space, address)) {
+    ++counters_.inherited_frees;
+    freed.was = Freed::Was::inherited;
+    return;
+  }
+  if (counts_misses_) ++counters_.free_misses;
+  if (missed_.empty()) missed_.resize(most_missed);
+  missed_[next_missed_++ % most_missed] = {address, ticks, space, ring};
+  newest_missed_ = ticks;
+}
+
 LiveBlocks::Freed LiveBlocks::free(uint32_t space, uint64_t address, uint64_t ticks,
                                    uint32_t ring) {
   Freed freed;
@@ -180,21 +232,13 @@ LiveBlocks::Freed LiveBlocks::free(uint32_t space, uint64_t address, uint64_t ti
   }
   const std::optional<LiveEntry> block = table_.take(space, address);
   if (!block) {
-    const bool inherited = is_inherited(space, address);
-    ++(inherited ? counters_.inherited_frees : counters_.free_misses);
-    freed.was = inherited ? Freed::Was::inherited : Freed::Was::unknown;
-    if (inherited) return freed;
-    if (missed_.empty()) missed_.resize(most_missed);
-    missed_[next_missed_++ % most_missed] = {address, ticks, space, ring};
-    newest_missed_ = ticks;
+    miss(space, address, ticks, ring, freed);
     return freed;
   }
   freed.was = Freed::Was::live;
   ++counters_.freed;
   counters_.freed_bytes += block->size;
-  BlockSums& sums = sum(block->stack);
-  sums.live -= static_cast<int64_t>(block->size);
-  --sums.live_count;
+  subtract_live(*block);
   freed.block = *block;
   return freed;
 }
@@ -210,9 +254,7 @@ void LiveBlocks::restore(const Freed& freed) {
     return;
   --counters_.freed;
   counters_.freed_bytes -= block.size;
-  BlockSums& sums = sum(block.stack);
-  sums.live += static_cast<int64_t>(block.size);
-  ++sums.live_count;
+  add_live(block);
 }
 
 uint64_t LiveBlocks::bytes() const {

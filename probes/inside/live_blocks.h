@@ -16,6 +16,7 @@
 
 #include "core/ids.h"
 #include "probes/bpf/shared.h"
+#include "probes/inside/estimates.h"
 
 namespace memflame::inside {
 
@@ -65,17 +66,21 @@ class LiveTable {
 // Live blocks for which the table had no room: they stay in the figures, without a stack.
 struct Unfollowed {
   int64_t bytes = 0, count = 0;
+  int64_t bytes_variance = 0, count_variance = 0;  // as in BlockSums
 };
 
 struct BlockSums {
   int64_t live = 0, live_count = 0, total = 0, total_count = 0;
+  // If blocks are sampled, the variances of these four, in the units of Estimate.
+  int64_t live_variance = 0, live_count_variance = 0, total_variance = 0, total_count_variance = 0;
 };
 
 // What happened to blocks, in the order of time.
 class LiveBlocks {
  public:
-  // Sizes that count, and the most live blocks that are followed (0 = no limit).
-  LiveBlocks(uint64_t min_size, uint64_t max_size, size_t most);
+  // Sizes that count, the most live blocks that are followed (0 = no limit), and the bytes for each
+  // of which one block was sampled (0 = all blocks come).
+  LiveBlocks(uint64_t min_size, uint64_t max_size, size_t most, uint64_t sample_bytes = 0);
 
   void prefetch(uint32_t space, uint64_t address) const { table_.prefetch(space, address); }
   // A space begins, as the copy of another one; 0 = of none.
@@ -92,6 +97,8 @@ class LiveBlocks {
   Freed free(uint32_t space, uint64_t address, uint64_t ticks, uint32_t ring);
   void restore(const Freed& freed);
 
+  // What a block stands for.
+  Estimate estimate(const LiveEntry& block) const;
   const LiveTable& table() const { return table_; }
   const std::vector<BlockSums>& sums() const { return sums_; }               // by stack
   const std::vector<Unfollowed>& unfollowed() const { return unfollowed_; }  // by space
@@ -121,13 +128,19 @@ class LiveBlocks {
     uint64_t ticks = 0;
   };
   BlockSums& sum(uint32_t stack);
+  void add_total(const LiveEntry& block);
+  void add_live(const LiveEntry& block);
+  void subtract_live(const LiveEntry& block);
+  void add_unfollowed(const LiveEntry& block);
+  void miss(uint32_t space, uint64_t address, uint64_t ticks, uint32_t ring, Freed& freed);
   void displace(const LiveEntry& old, uint64_t ticks, uint32_t ring);
   bool was_freed_early(const LiveEntry& block, uint32_t ring);
   bool is_inherited(uint32_t space, uint64_t address) const;
   bool was_displaced(uint32_t space, uint64_t address, uint64_t ticks, uint32_t ring,
                      LiveEntry& block);
 
-  uint64_t min_size_, max_size_;
+  uint64_t min_size_, max_size_, sample_bytes_;
+  bool counts_misses_;  // if not all blocks are kept, a free of an unknown one means nothing
   LiveTable table_;
   std::vector<BlockSums> sums_;
   std::vector<Birth> births_;           // by space

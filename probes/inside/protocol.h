@@ -65,9 +65,12 @@ struct alignas(64) Control {
   // 1 while memflame reads. 0: the hooks only call on. An agent clears it too, if memflame has not
   // beaten for patience_ms when a ring is full.
   uint32_t reading;
-  uint32_t max_wait_ms;   // how long a process may be made to wait for memflame in each second
+  // How long the threads of a process, together, may be made to wait for memflame in each second
+  // before allocations are lost. UINT32_MAX = no limit.
+  uint32_t max_wait_ms;
   uint32_t patience_ms;   // without a heartbeat, until an agent takes memflame for gone
   uint64_t ticks_per_ms;  // of the TSC
+  uint64_t sample_bytes;  // mean distance of samples in allocated bytes, at most 2^30; 0 = all
   // memflame looks only at rings below this: an agent raises it (atomic maximum) before it sets a
   // ring owned. 0: nobody has, so all are looked at.
   uint32_t rings;
@@ -90,9 +93,9 @@ struct alignas(64) Process {
   // sets `answered` to the number of requests that it had seen before it read.
   uint32_t requests, answered;
   // Counted by the agent.
-  uint64_t reentered;         // calls from signal handlers that interrupted the agent
-  uint64_t lost, lost_bytes;  // allocations for which there was no room in a ring, or no ring
-  uint64_t lost_frees;
+  uint64_t reentered;           // calls from signal handlers that interrupted the agent
+  uint64_t lost, lost_bytes;    // allocations for which there was no room in a ring, or no ring
+  uint64_t lost_frees;          // in threads without a ring; others wait
   uint64_t waited_us;           // for room in rings and for tables
   uint64_t checked, differing;  // stacks walked twice, by an agent that is built to check itself
   uint64_t functions[function_count];  // addresses of the real functions; 0 = not there

@@ -38,7 +38,7 @@ std::vector<std::string> filters_in_words(const ProbeOptions& options) {
   return notes;
 }
 
-std::string allocations_in_words(const bpf::counters& counters) {
+std::string allocations_in_words(const bpf::counters& counters, bool sampled) {
   const auto number = [](uint64_t n) { return with_commas(static_cast<int64_t>(n)); };
   const auto bytes = [](uint64_t n) { return iec_bytes(static_cast<int64_t>(n)); };
   std::string text = number(counters.events) + " allocations (" + bytes(counters.amount) + "), " +
@@ -46,8 +46,8 @@ std::string allocations_in_words(const bpf::counters& counters) {
                      bytes(counters.freed_bytes) + ")";
   if (counters.inherited_frees != 0)
     text += "; " + number(counters.inherited_frees) + " frees of blocks from before a fork";
-  if (counters.passed_over != 0)
-    text = "kept " + text + "; " + number(counters.passed_over) + " calls passed over";
+  if (sampled || counters.passed_over != 0) text = "kept " + text;
+  if (counters.passed_over != 0) text += "; " + number(counters.passed_over) + " calls passed over";
   return text;
 }
 

@@ -16,7 +16,8 @@ namespace memflame {
 std::vector<std::string> filters_in_words(const ProbeOptions& options);
 
 // "12 allocations (3.0 KiB), 9 of their blocks freed (2.0 KiB)": by the counters of blocks.
-std::string allocations_in_words(const bpf::counters& counters);
+// `sampled`: they are those that were kept, even if nobody counted what was passed over.
+std::string allocations_in_words(const bpf::counters& counters, bool sampled = false);
 
 // Throws Error if no process was watched. If processes were watched but did nothing, adds a note to
 // the recording: with `nothing`, "no call of …".

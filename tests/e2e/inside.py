@@ -101,7 +101,7 @@ static = example("alloc_truth_static")
 if os.path.exists(static):
     done = run("alloc", "--inside", "-o", path("static.json"), "--", static, status=COMMAND_FAILED)
     check("static" in done.stderr and "without --inside" in done.stderr, done.stderr)
-for options in (("-p", "1"), ("--check",), ("--sample", "64K")):
+for options in (("-p", "1"), ("--check",)):
     words = run("alloc", "--inside", *options, "-o", path("x.json"),
                 *(() if options[0] == "-p" else ("--", "true")), status=USAGE).stderr
     check(options[0] in words, words)

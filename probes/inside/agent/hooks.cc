@@ -3,7 +3,12 @@
 // the real call, a free before it: so two records of one address are in order, whichever threads
 // they are of. The outermost call counts, as for the probes in the kernel: what an allocator calls
 // to do its work is not recorded.
+//
+// malloc() and free() jump to the real function if the call is not one to be recorded (sampling.h);
+// what records is in functions of its own, so that nothing is saved and restored before that. They
+// are called by a jump, too, so that the hook's caller is theirs.
 #include "rules.h"
+#include "sampling.h"
 
 namespace memflame::inside {
 
@@ -18,7 +23,9 @@ uint64_t early_used;
 void* early_memory(size_t size) {
   const size_t rounded = (size + 15) / 16 * 16;
   const uint64_t at = add(early_used, rounded);
-  return rounded < size || at + rounded > sizeof(early) ? nullptr : early + at;
+  if (rounded < size || at + rounded > sizeof(early)) return nullptr;
+  fill_cell(blocks, cell_of(reinterpret_cast<uint64_t>(early + at)));  // free() must notice it
+  return early + at;
 }
 
 bool is_early(const void* pointer) {
@@ -54,22 +61,44 @@ inline Thread* recording_thread(uint64_t sp) {
   return thread;
 }
 
+// Whether this thread could record if there were a ring for it.
+bool lacks_ring() {
+  return here != nullptr && load(here->phase) != phase_new && self == nullptr &&
+         load(here->control->reading) != 0;
+}
+
 // What a watched process cannot record for want of a ring is lost.
-void count_unrecorded(size_t size) {
-  if (here == nullptr || load(here->phase) == phase_new || self != nullptr) return;
-  if (load(here->control->reading) == 0) return;
+void count_unrecorded(const void* pointer, size_t size) {
+  if (!lacks_ring() || pointer == nullptr) return;
+  note_block(reinterpret_cast<uint64_t>(pointer), false);
   add(here->process->lost, 1);
   add(here->process->lost_bytes, size);
+}
+
+void count_unrecorded_free() {
+  if (lacks_ring()) add(here->process->lost_frees, 1);
+}
+
+// Calls a real function that may call hooks: what they see is this call's.
+template <class Call>
+inline void* pass(uint64_t sp, const Call& call) {
+  const uint64_t before = outer_call;
+  outer_call = sp;
+  void* const pointer = call();
+  outer_call = before;
+  return pointer;
 }
 
 // Calls the real function and records what it gives.
 template <class Call>
 inline void* allocate(size_t size, Function function, const Caller& caller, const Call& call) {
   if (MEMFLAME_UNLIKELY(!find_real())) return early_memory(size);
+  if (MEMFLAME_UNLIKELY(!is_chosen(size, caller.sp))) return pass(caller.sp, call);
   Thread* const thread = recording_thread(caller.sp);
   if (MEMFLAME_UNLIKELY(thread == nullptr)) {
-    count_unrecorded(size);
-    return call();
+    void* const pointer = call();
+    count_unrecorded(pointer, size);
+    return pointer;
   }
   store(thread->phase, phase_calling);
   void* const pointer = call();
@@ -80,30 +109,47 @@ inline void* allocate(size_t size, Function function, const Caller& caller, cons
   return pointer;
 }
 
+void* move_early(void* old, size_t size) {
+  // A block of the time before: it moves, with all that may have been in it.
+  void* const moved = real.malloc(size);
+  const size_t rest = static_cast<size_t>(early + sizeof(early) - static_cast<uint8_t*>(old));
+  if (moved != nullptr) __builtin_memcpy(moved, old, size < rest ? size : rest);
+  return moved;
+}
+
+// The old block lives on.
+void take_back(Thread* thread, void* old, bool was_known) {
+  if (was_known) {
+    if (sampling.keeps_all == 0) note_block(reinterpret_cast<uint64_t>(old), true);
+    return record_restore(thread, old);
+  }
+  if (sampling.keeps_all != 0) note_block(reinterpret_cast<uint64_t>(old), false);
+  store(thread->phase, phase_idle);
+}
+
 template <class Call>
 inline void* reallocate(void* old, size_t size, Function function, const Caller& caller,
                         const Call& call) {
-  if (MEMFLAME_UNLIKELY(is_early(old))) {
-    // A block of the time before: it moves, with all that may have been in it.
-    void* const moved = real.malloc(size);
-    const size_t rest = static_cast<size_t>(early + sizeof(early) - static_cast<uint8_t*>(old));
-    if (moved != nullptr) __builtin_memcpy(moved, old, size < rest ? size : rest);
-    return moved;
-  }
+  if (MEMFLAME_UNLIKELY(is_early(old))) return move_early(old, size);
   if (old == nullptr) return allocate(size, function, caller, call);
   if (MEMFLAME_UNLIKELY(!find_real())) return nullptr;
+  const bool chosen = is_chosen(size, caller.sp);
+  const bool known = is_known(old);
+  if (MEMFLAME_UNLIKELY(!chosen) && !known) return pass(caller.sp, call);
   Thread* const thread = recording_thread(caller.sp);
   if (MEMFLAME_UNLIKELY(thread == nullptr)) {
-    count_unrecorded(size);
-    return call();
+    if (known) count_unrecorded_free();
+    void* const pointer = call();
+    if (chosen) count_unrecorded(pointer, size);
+    return pointer;
   }
-  record_free(thread, old);
+  if (MEMFLAME_LIKELY(known)) record_free(thread, old);
   store(thread->phase, phase_calling);
   void* const pointer = call();
-  if (MEMFLAME_LIKELY(pointer != nullptr))
+  if (MEMFLAME_LIKELY(pointer != nullptr) && MEMFLAME_LIKELY(chosen))
     record_alloc(thread, pointer, size, function, caller);
-  else if (size != 0)
-    record_restore(thread, old);
+  else if (pointer == nullptr && size != 0)
+    take_back(thread, old, known);
   else
     store(thread->phase, phase_idle);
   return pointer;
@@ -120,6 +166,7 @@ size_t product(size_t count, size_t size) {
 
 // NOLINTBEGIN(cppcoreguidelines-macro-usage)
 #define HOOK extern "C" __attribute__((visibility("default")))
+#define SLOW __attribute__((noinline)) static
 // The registers as the hook's caller will have them. The frame address makes the compiler keep the
 // caller's rbp at this place.
 #define CALLER                                                       \
@@ -133,8 +180,31 @@ size_t product(size_t count, size_t size) {
 using namespace memflame::inside;  // NOLINT(google-build-using-namespace): the hooks are C
                                    // functions
 
-HOOK void* malloc(size_t size) {
+SLOW void* malloc_slowly(size_t size) {
   return allocate(size, fn_malloc, CALLER, [&] { return real.malloc(size); });
+}
+SLOW void free_slowly(void* pointer) {
+  if (pointer == nullptr || MEMFLAME_UNLIKELY(is_early(pointer)) || MEMFLAME_UNLIKELY(!find_real()))
+    return;
+  if (MEMFLAME_UNLIKELY(!is_known(pointer))) return real.free(pointer);
+  Thread* const thread = recording_thread(CALLER.sp);
+  if (MEMFLAME_UNLIKELY(thread == nullptr)) {
+    count_unrecorded_free();
+    return real.free(pointer);
+  }
+  record_free(thread, pointer);
+  // What the allocator frees to do so is its own affair.
+  store(thread->phase, phase_calling);
+  real.free(pointer);
+  store(thread->phase, phase_idle);
+}
+
+HOOK void* malloc(size_t size) {
+  return MEMFLAME_LIKELY(passes(size)) ? real.malloc(size) : malloc_slowly(size);
+}
+
+HOOK void free(void* pointer) {
+  return MEMFLAME_LIKELY(!may_be_recorded(pointer)) ? real.free(pointer) : free_slowly(pointer);
 }
 
 HOOK void* calloc(size_t count, size_t size) {
@@ -175,18 +245,6 @@ HOOK int posix_memalign(void** pointer, size_t alignment, size_t size) {
     return error == 0 ? *pointer : nullptr;
   });
   return error;
-}
-
-HOOK void free(void* pointer) {
-  if (pointer == nullptr || MEMFLAME_UNLIKELY(is_early(pointer)) || MEMFLAME_UNLIKELY(!find_real()))
-    return;
-  Thread* const thread = recording_thread(CALLER.sp);
-  if (MEMFLAME_UNLIKELY(thread == nullptr)) return real.free(pointer);
-  record_free(thread, pointer);
-  // What the allocator frees to do so is its own affair.
-  store(thread->phase, phase_calling);
-  real.free(pointer);
-  store(thread->phase, phase_idle);
 }
 
 HOOK int dlclose(void* library) {

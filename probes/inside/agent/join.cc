@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // How a process and its threads join a run: memory for their state, the handshake with memflame,
 // and a ring for each thread.
-#include "state.h"
+#include "sampling.h"
 #include "sys.h"
 
 extern "C" {
@@ -179,14 +179,16 @@ bool join(Here& now, bool forked) {
 
 void on_thread_end(void* thread) { end_thread(static_cast<Thread*>(thread)); }
 
-// The process's state, ready to be used; null if it is not there.
+}  // namespace
+
 Here* begin_process() {
   Here* const now = load_acquire(here);
   if (MEMFLAME_LIKELY(now != nullptr && load_acquire(now->phase) != phase_new)) return now;
   if (load(refused) || __atomic_exchange_n(&joining, 1U, __ATOMIC_ACQUIRE) != 0) return nullptr;
   // In a forked child the memory is there, but zeroed.
   Here* const memory = now != nullptr ? now : static_cast<Here*>(private_memory(sizeof(Here)));
-  const bool joined = memory != nullptr && join(*memory, now != nullptr);
+  const bool joined = memory != nullptr && join(*memory, now != nullptr) &&
+                      begin_sampling(memory->control->sample_bytes, now != nullptr);
   if (joined) {
     memory->wait_began = ticks();
     memory->generation = 1;
@@ -201,6 +203,8 @@ Here* begin_process() {
   __atomic_store_n(&joining, 0U, __ATOMIC_RELEASE);
   return joined ? memory : nullptr;
 }
+
+namespace {
 
 // Takes the first free ring, so that memflame need not look at many; most_rings if there is none.
 uint32_t take_ring(Here& process) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Writes the records of a thread into its ring. The head is published with each record, so nothing
 // that was published is lost when the process is killed.
+#include "sampling.h"
 #include "stops.h"
 #include "sys.h"
 #include "walk.h"
@@ -12,21 +13,21 @@ constexpr uint32_t word_bytes = sizeof(uint64_t);
 constexpr uint32_t nap_microseconds = 50;
 
 // Waits until `bytes` are free in the ring. False if memflame does not read, or not fast enough.
-bool make_room(Thread& thread, uint64_t bytes) {
+bool make_room(Thread& thread, uint64_t bytes, Patience patience) {
   while (true) {
     thread.tail = load_acquire(thread.head->tail);
     if (thread.written + bytes - thread.tail <= ring_bytes) return true;
-    if (load(here->control->reading) == 0 || !wait_a_little()) return false;
+    if (load(here->control->reading) == 0 || !wait_a_little(patience)) return false;
   }
 }
 
 // Room for that many words in a row; null if there is none.
-uint64_t* reserve(Thread& thread, uint32_t words) {
+uint64_t* reserve(Thread& thread, uint32_t words, Patience patience) {
   const uint64_t offset = thread.written % ring_bytes;
   const uint64_t left = ring_bytes - offset, bytes = uint64_t{words} * word_bytes;
   const uint64_t needed = bytes <= left ? bytes : left + bytes;
   if (MEMFLAME_UNLIKELY(thread.written + needed - thread.tail > ring_bytes) &&
-      !make_room(thread, needed))
+      !make_room(thread, needed, patience))
     return nullptr;
   if (MEMFLAME_UNLIKELY(bytes > left)) {
     *reinterpret_cast<uint64_t*>(thread.records + offset) = word0(0, kind_pad);
@@ -41,10 +42,10 @@ void publish(Thread& thread, uint32_t words) {
 }
 
 // Says how many records were lost, as soon as there is room again. False if there is none.
-bool close_gap(Thread& thread) {
+bool close_gap(Thread& thread, Patience patience) {
   if (MEMFLAME_LIKELY(thread.lost == 0)) return true;
   thread.frame_count = 0;  // the reader has not seen what the next stack would be told by
-  uint64_t* const to = reserve(thread, 2);
+  uint64_t* const to = reserve(thread, 2, patience);
   if (to == nullptr) return false;
   to[0] = word0(thread.lost, kind_gap);
   to[1] = ticks();
@@ -54,12 +55,9 @@ bool close_gap(Thread& thread) {
 }
 
 void write_short(Thread& thread, Kind kind, const void* pointer) {
-  uint64_t* const to = close_gap(thread) ? reserve(thread, 2) : nullptr;
-  if (MEMFLAME_UNLIKELY(to == nullptr)) {
-    ++thread.lost;
-    add(here->process->lost_frees, 1);
-    return;
-  }
+  constexpr Patience patience = Patience::unlimited;
+  uint64_t* const to = close_gap(thread, patience) ? reserve(thread, 2, patience) : nullptr;
+  if (MEMFLAME_UNLIKELY(to == nullptr)) return;  // memflame reads no more
   to[0] = word0(reinterpret_cast<uint64_t>(pointer), kind);
   // Not earlier than the load that brought the pointer: another thread may have just allocated it.
   to[1] = ticks_after();
@@ -88,25 +86,33 @@ void check(Thread& thread, const Caller& caller, const Walk& found) {
 void check(Thread&, const Caller&, const Walk&) {}
 #endif
 
+// False if there was no room.
+bool write_alloc(Thread& thread, const void* pointer, uint64_t time, size_t size, Function function,
+                 const Caller& caller) {
+  const Walk found = walk(thread, caller, here->control->max_depth);
+  check(thread, caller, found);
+  uint64_t* const to = reserve(thread, 3 + found.fresh_frames, Patience::within_limit);
+  if (MEMFLAME_UNLIKELY(to == nullptr)) return false;
+  to[0] = word0(reinterpret_cast<uint64_t>(pointer), kind_alloc, found.kept_frames);
+  to[1] = time;
+  to[2] = word2(size, found.fresh_frames, found.stop, function);
+  for (uint32_t i = 0; i < found.fresh_frames; ++i)
+    to[3 + i] = thread.fresh[i].ip | (thread.fresh[i].is_exact != 0 ? exact_bit : 0);
+  publish(thread, 3 + found.fresh_frames);
+  keep(thread, found);
+  return true;
+}
+
 }  // namespace
 
 void record_alloc(Thread* thread, void* pointer, size_t size, Function function,
                   const Caller& caller) {
   store(thread->phase, phase_recording);
   const uint64_t time = ticks_after();
-  const bool has_room = close_gap(*thread);
-  const Walk found = walk(*thread, caller, here->control->max_depth);
-  check(*thread, caller, found);
-  uint64_t* const to = has_room ? reserve(*thread, 3 + found.fresh_frames) : nullptr;
-  if (MEMFLAME_LIKELY(to != nullptr)) {
-    to[0] = word0(reinterpret_cast<uint64_t>(pointer), kind_alloc, found.kept_frames);
-    to[1] = time;
-    to[2] = word2(size, found.fresh_frames, found.stop, function);
-    for (uint32_t i = 0; i < found.fresh_frames; ++i)
-      to[3 + i] = thread->fresh[i].ip | (thread->fresh[i].is_exact != 0 ? exact_bit : 0);
-    publish(*thread, 3 + found.fresh_frames);
-    keep(*thread, found);
-  } else {
+  const bool is_written = close_gap(*thread, Patience::within_limit) &&
+                          write_alloc(*thread, pointer, time, size, function, caller);
+  note_block(reinterpret_cast<uint64_t>(pointer), is_written);
+  if (MEMFLAME_UNLIKELY(!is_written) && load(here->control->reading) != 0) {
     ++thread->lost;
     add(here->process->lost, 1);
     add(here->process->lost_bytes, size);
@@ -126,7 +132,7 @@ void record_restore(Thread* thread, void* pointer) {
   store(thread->phase, phase_idle);
 }
 
-bool wait_a_little() {
+bool wait_a_little(Patience patience) {
   const Control& control = *here->control;
   const uint64_t now = ticks();
   const uint64_t per_ms = control.ticks_per_ms;
@@ -139,7 +145,9 @@ bool wait_a_little() {
     store(here->wait_began, now);
     store(here->waited, 0);
   }
-  if (load(here->waited) >= uint64_t{control.max_wait_ms} * 1000) return false;
+  if (patience == Patience::within_limit &&
+      load(here->waited) >= uint64_t{control.max_wait_ms} * 1000)
+    return false;
   nap(nap_microseconds);
   const uint64_t waited = (ticks() - now) * 1000 / (per_ms != 0 ? per_ms : 1);
   add(here->waited, waited);

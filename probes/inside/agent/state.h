@@ -150,6 +150,8 @@ inline bool find_real() {
   return MEMFLAME_LIKELY(load_acquire(real.is_found) != 0) || find_real_slowly();
 }
 
+// The process's state, ready to be used; null if it is not there.
+Here* begin_process();
 // The thread's state, ready to record; null if the process or thread cannot be watched.
 Thread* begin_thread();
 // Forgets the thread's state; its ring is memflame's to read out.
@@ -160,7 +162,10 @@ void record_alloc(Thread* thread, void* pointer, size_t size, Function function,
 void record_free(Thread* thread, void* pointer);
 void record_restore(Thread* thread, void* pointer);
 
+// How long a record may wait for room. A lost allocation is only missing, but the block of a lost
+// free would seem live for ever: so a free waits as long as memflame reads.
+enum class Patience : uint8_t { within_limit, unlimited };
 // Whether the process may wait for memflame a little longer; if so it has napped.
-bool wait_a_little();
+bool wait_a_little(Patience patience = Patience::within_limit);
 
 }  // namespace memflame::inside

@@ -174,3 +174,47 @@ TEST_CASE("blocks of other sizes are passed over, and a full table counts what i
   CHECK(small.unfollowed()[1].bytes == 10);
   CHECK(small.unfollowed()[1].count == 1);
 }
+
+TEST_CASE("sampled blocks stand for others until they are freed") {
+  LiveBlocks blocks(0, UINT64_MAX, 0, 4096);
+  for (uint64_t i = 1; i <= 100; ++i) blocks.allocate(block(i * 16, 40, 1, i), 0);
+  const BlockSums before = blocks.sums()[1];
+  CHECK(before.live > 100 * 4000);
+  CHECK(before.live == before.total);
+  CHECK(before.live_count == before.total_count);
+  CHECK(before.live_variance > 0);
+  CHECK(before.live_variance == before.total_variance);
+  CHECK(blocks.counters().amount == 4000);
+  CHECK(blocks.estimate(block(16, 40, 1, 1)).bytes >= 40);
+  blocks.allocate(block(16, 40, 1, 200), 0);  // the first one was freed unseen
+  blocks.restore(blocks.free(1, 32, 300, 0));
+  for (uint64_t i = 1; i <= 100; ++i) blocks.free(1, i * 16, 400 + i, 0);
+  const BlockSums after = blocks.sums()[1];
+  CHECK(after.live == 0);
+  CHECK(after.live_count == 0);
+  CHECK(after.live_variance == 0);
+  CHECK(after.live_count_variance == 0);
+  CHECK(after.total > before.total);
+  blocks.free(1, 0x9000, 600, 0);
+  CHECK(blocks.counters().free_misses == 0);  // of a block that was not sampled
+}
+
+TEST_CASE("sampled blocks for which the table is full stand for others, too") {
+  LiveBlocks blocks(0, UINT64_MAX, 1, 4096);
+  blocks.allocate(block(0x1000, 40, 1, 1), 0);
+  const LiveEntry second = block(0x2000, 40, 1, 2);
+  blocks.allocate(second, 0);
+  const Unfollowed& lost = blocks.unfollowed().at(1);
+  CHECK(lost.bytes == static_cast<int64_t>(blocks.estimate(second).bytes));
+  CHECK(lost.bytes > 4000);
+  CHECK(lost.count == blocks.estimate(second).blocks);
+  CHECK(lost.bytes_variance == blocks.estimate(second).bytes_variance);
+  CHECK(lost.count_variance > 0);
+}
+
+TEST_CASE("a free of a block of another size is not one of an unknown block") {
+  LiveBlocks sized(10, 100, 0);
+  sized.allocate(block(0x1000, 9), 0);
+  sized.free(1, 0x1000, 5, 0);
+  CHECK(sized.counters().free_misses == 0);
+}

@@ -7,10 +7,14 @@
 #include <cstdlib>
 #include <utility>
 
+#include "probes/inside/agent/sampling.h"
+
 namespace memflame::inside {
 
-// NOLINTNEXTLINE(bugprone-dynamic-static-initializers): what the agent's join.cc defines
+// What the agent's join.cc defines.
+// NOLINTNEXTLINE(bugprone-dynamic-static-initializers)
 Here* here;
+Here* begin_process() { return here; }
 
 FakeStack::FakeStack() {
   constexpr uint64_t all = bytes + 2 * guard_bytes;
@@ -38,6 +42,8 @@ FakeProcess::FakeProcess() {
   here_->phase = phase_idle;
   here_->generation = 1;
   here = here_.get();
+  sampling = {};
+  sampling.keeps_all = 1;
   thread_ = new_thread();
   thread_->head = head_.get();
   thread_->records = reinterpret_cast<uint8_t*>(ring_.data());

@@ -4,8 +4,11 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <random>
+#include <thread>
 
+#include "probes/inside/agent/sampling.h"
 #include "probes/inside/agent/stops.h"
 #include "tests/probes/inside/agent/hostile.h"
 
@@ -161,26 +164,49 @@ TEST_CASE("a stack that is not the thread's own is read by copies, up to where i
   CHECK(bench.record({leaf + 9, sp, 0}).kept == 0);
 }
 
-TEST_CASE("records for which a ring has no room are counted, and told when it has") {
+TEST_CASE("allocations for which a ring has no room are counted, and told when it has") {
   Bench bench;
-  uint64_t records = 0;
   Thread& thread = bench.process.thread();
-  while (bench.process.shared().lost == 0 && records < ring_bytes) {
-    record_alloc(&thread, reinterpret_cast<void*>(16), 5, fn_malloc, {leaf + 9, bench.sp, 77});
-    record_free(&thread, reinterpret_cast<void*>(16));
-    ++records;
-  }
-  record_free(&thread, reinterpret_cast<void*>(16));
+  uint64_t count = 0;
+  while (bench.process.shared().lost == 0 && count < ring_bytes)
+    record_alloc(&thread, reinterpret_cast<void*>(16 * ++count), 5, fn_malloc,
+                 {leaf + 9, bench.sp, 77});
   CHECK(bench.process.shared().lost == 1);
   CHECK(bench.process.shared().lost_bytes == 5);
-  const uint64_t lost = thread.lost;
-  CHECK(lost == bench.process.shared().lost + bench.process.shared().lost_frees);
-  bench.process.taken();
+  CHECK(thread.lost == 1);
+  // The free of the block that was lost is not recorded; those of others are.
+  CHECK(is_known(reinterpret_cast<void*>(16 * (count - 1))));
+  CHECK(!is_known(reinterpret_cast<void*>(16 * count)));
+  CHECK(is_known(reinterpret_cast<void*>(16 * count)));
+  CHECK(bench.process.taken().size() > count);
   bench.record();
   CHECK(kind_of(bench.words[0]) == kind_gap);
-  CHECK((bench.words[0] & pointer_mask) == lost);
+  CHECK((bench.words[0] & pointer_mask) == 1);
   REQUIRE(bench.words.size() > 5);
   CHECK(alloc_of(bench.words[2], 0, bench.words[4]).kept == 0);  // a new chain
+}
+
+TEST_CASE("a free waits for room until memflame has read, beyond the limit for allocations") {
+  Bench bench;
+  Thread& thread = bench.process.thread();
+  bench.process.control().max_wait_ms = 0;
+  while (thread.written + 16 <= ring_bytes) record_free(&thread, reinterpret_cast<void*>(16));
+  const uint64_t full = thread.written;
+  std::thread reader([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    bench.process.taken();
+  });
+  record_free(&thread, reinterpret_cast<void*>(32));
+  reader.join();
+  CHECK(thread.written == full + 16);
+  CHECK(thread.lost == 0);
+  // Not if memflame reads no more.
+  bench.process.taken();
+  while (thread.written + 16 <= full + 16 + ring_bytes)
+    record_free(&thread, reinterpret_cast<void*>(16));
+  bench.process.control().reading = 0;
+  record_free(&thread, reinterpret_cast<void*>(32));
+  CHECK(thread.written == full + 16 + ring_bytes);
 }
 
 TEST_CASE(

@@ -2,9 +2,10 @@
 // Threads allocate and free as fast as they can, and mostly free blocks of other threads:
 // blocks change hands in mailboxes without a lock. Every block is freed in the end.
 //
-//   alloc_storm [--threads N] [--operations M] [--forever] [--wait]
+//   alloc_storm [--threads N] [--operations M] [--mailboxes B] [--forever] [--wait]
 //
-// M allocations in all (default 5,000,000); --forever goes on until SIGTERM. Prints how many
+// M allocations in all (default 5,000,000), through B mailboxes (default 4,096): with few of them,
+// each block is freed as soon as it is there. --forever goes on until SIGTERM. Prints how many
 // allocations, bytes and frees there were, by construction and by count.
 #include <pthread.h>
 #include <semaphore.h>
@@ -20,9 +21,10 @@
 namespace {
 
 constexpr int64_t most_threads = 64;
-constexpr size_t mailbox_count = 4096;
+constexpr int64_t most_mailboxes = 4096;
 
-std::atomic<void*> mailboxes[mailbox_count];
+std::atomic<void*> mailboxes[most_mailboxes];
+uint64_t mailbox_count = most_mailboxes;
 std::atomic<bool> stopped = false;
 sem_t start, finished, leave;
 
@@ -105,8 +107,11 @@ bool flag(int argc, char** argv, const char* name) {
 int main(int argc, char** argv) {
   const int64_t threads = option(argc, argv, "--threads", 8);
   const int64_t operations = option(argc, argv, "--operations", 5'000'000);
+  const int64_t boxes = option(argc, argv, "--mailboxes", most_mailboxes);
   const bool forever = flag(argc, argv, "--forever");
   if (threads < 1 || threads > most_threads) truth::fail("--threads takes 1 to 64");
+  if (boxes < 1 || boxes > most_mailboxes) truth::fail("--mailboxes takes 1 to 4096");
+  mailbox_count = static_cast<uint64_t>(boxes);
   std::signal(SIGTERM, on_term);
   sem_init(&start, 0, 0);
   sem_init(&finished, 0, 0);

@@ -15,9 +15,9 @@ struct Estimate {
   int64_t bytes_variance = 0, blocks_variance = 0;
 };
 
-// For a block of `size` bytes that was sampled at one per `mean` bytes. Whole numbers are rounded at
-// random, by the seed: with one seed the estimate is always the same, so a free subtracts what the
-// allocation added.
+// For a block of `size` bytes that was sampled at one per `mean` bytes. Whole numbers are rounded
+// at random, by the seed: with one seed the estimate is always the same, so a free subtracts what
+// the allocation added.
 Estimate estimate_of(uint64_t size, uint64_t mean, uint64_t seed);
 
 }  // namespace memflame::inside

@@ -59,6 +59,13 @@ check(not losses(summary), f"something was lost: {losses(summary)}")
 equal("live blocks of the storm", profile.sum("live-count", "storm_allocate"), 0)
 equal("allocations of the storm", profile.sum("total-count", "storm_allocate"), OPERATIONS)
 
+# Blocks that another thread frees at once: no free is stamped before its block was there.
+profile, summary, done = inside(example("alloc_storm"), "--threads", "4", "--operations", str(2 * OPERATIONS),
+                                "--mailboxes", "2")
+equal("live blocks of the quick storm", profile.sum("live-count", "storm_allocate"), 0)
+equal("frees that were not seen, or are of no block",
+      (summary["frees"]["unseen"], summary["losses"]["free_miss"]["events"]), (0, 0))
+
 # If memflame is killed or stopped, the program runs on to its end, and says what it says without memflame.
 for harm in (signal.SIGKILL, signal.SIGSTOP):
     said = path(f"{harm.name}.out")

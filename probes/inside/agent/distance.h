@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Random distances between the marks of sampling. Plain integers: the agent has no mathematical
-// library, and malloc() must not change floating-point registers or flags.
+// library.
 #pragma once
 
 #include <stdint.h>  // NOLINT(modernize-deprecated-headers): the agent has no C++ library

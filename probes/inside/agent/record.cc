@@ -10,15 +10,25 @@ namespace memflame::inside {
 namespace {
 
 constexpr uint32_t word_bytes = sizeof(uint64_t);
-constexpr uint32_t nap_microseconds = 50;
+// How long a thread naps that waits for room: the first time and, with memflame short of processor
+// time, at most.
+constexpr uint32_t first_nap_us = 50, most_nap_us = 400;
 
-// Waits until `bytes` are free in the ring. False if memflame does not read, or not fast enough.
+bool has_room(Thread& thread, uint64_t bytes) {
+  thread.tail = load_acquire(thread.head->tail);
+  return thread.written + bytes - thread.tail <= ring_bytes;
+}
+
+// Waits until `bytes` are free in the ring, and then until half of it is, as each nap costs some
+// microseconds of processor time. False if memflame does not read, or not fast enough.
 bool make_room(Thread& thread, uint64_t bytes, Patience patience) {
-  while (true) {
-    thread.tail = load_acquire(thread.head->tail);
-    if (thread.written + bytes - thread.tail <= ring_bytes) return true;
-    if (load(here->control->reading) == 0 || !wait_a_little(patience)) return false;
+  if (has_room(thread, bytes)) return true;
+  uint32_t nap_us = first_nap_us;
+  while (load(here->control->reading) != 0 && wait_a_little(nap_us, patience)) {
+    if (has_room(thread, ring_bytes / 2)) return true;
+    if (nap_us < most_nap_us) nap_us *= 2;
   }
+  return has_room(thread, bytes);
 }
 
 // Room for that many words in a row; null if there is none.
@@ -108,7 +118,9 @@ bool write_alloc(Thread& thread, const void* pointer, uint64_t time, size_t size
 void record_alloc(Thread* thread, void* pointer, size_t size, Function function,
                   const Caller& caller) {
   store(thread->phase, phase_recording);
-  const uint64_t time = ticks_after();
+  // May be early by the time that the last loads of the real function take: those of a lock, behind
+  // which the block's last free was stamped.
+  const uint64_t time = ticks();
   const bool is_written = close_gap(*thread, Patience::within_limit) &&
                           write_alloc(*thread, pointer, time, size, function, caller);
   note_block(reinterpret_cast<uint64_t>(pointer), is_written);
@@ -132,7 +144,7 @@ void record_restore(Thread* thread, void* pointer) {
   store(thread->phase, phase_idle);
 }
 
-bool wait_a_little(Patience patience) {
+bool wait_a_little(uint32_t nap_us, Patience patience) {
   const Control& control = *here->control;
   const uint64_t now = ticks();
   const uint64_t per_ms = control.ticks_per_ms;
@@ -148,7 +160,7 @@ bool wait_a_little(Patience patience) {
   if (patience == Patience::within_limit &&
       load(here->waited) >= uint64_t{control.max_wait_ms} * 1000)
     return false;
-  nap(nap_microseconds);
+  nap(nap_us);
   const uint64_t waited = (ticks() - now) * 1000 / (per_ms != 0 ? per_ms : 1);
   add(here->waited, waited);
   add(here->process->waited_us, waited);

@@ -7,6 +7,7 @@ namespace memflame::inside {
 namespace {
 
 constexpr uint32_t first_bits = 32;
+constexpr uint32_t code_nap_us = 50;  // memflame answers within some hundreds
 
 const CodeRange* range_of(uint64_t address) {
   const uint64_t code = load_acquire(here->process->code);
@@ -52,7 +53,7 @@ bool ask_for_code() {
   Process& process = *here->process;
   const uint32_t request = add(process.requests, 1U) + 1;
   while (static_cast<int32_t>(load_acquire(process.answered) - request) < 0)
-    if (!wait_a_little()) return false;
+    if (!wait_a_little(code_nap_us)) return false;
   return true;
 }
 

@@ -166,6 +166,6 @@ void record_restore(Thread* thread, void* pointer);
 // free would seem live for ever: so a free waits as long as memflame reads.
 enum class Patience : uint8_t { within_limit, unlimited };
 // Whether the process may wait for memflame a little longer; if so it has napped.
-bool wait_a_little(Patience patience = Patience::within_limit);
+bool wait_a_little(uint32_t nap_us, Patience patience = Patience::within_limit);
 
 }  // namespace memflame::inside

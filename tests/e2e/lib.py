@@ -93,6 +93,15 @@ def wait_until(condition, what, seconds=PATIENCE):
         time.sleep(0.02)
 
 
+def by_kernel(probe, arguments):
+    """The arguments with the collector named: cases are about the kernel's, unless they say so, while memflame takes
+    the one inside for a command if that can do what is asked for."""
+    chosen = ("--inside", "--collect", "--probes", "--kernel")
+    if probe not in ("alloc", "leaks", "record") or "--" not in arguments or set(chosen) & set(arguments):
+        return arguments
+    return ("--collect", "kernel", *arguments)
+
+
 class Target:
     """An example program that waits for a word before it begins and before it ends."""
 
@@ -185,6 +194,7 @@ class Memflame:
         if (probe == "alloc" and any(_programs.get(word) in FORKING for word in arguments)
                 and not any("-children" in str(word) for word in arguments)):
             arguments = ("--children", "exact", *arguments)
+        arguments = by_kernel(probe, arguments)
         # A command goes last, behind memflame's own options.
         own = ["-o", self.output, "--summary", self.summary_file, "--ready-fd", str(write_end)]
         self.errors = open(path(f"{Memflame.counter}.stderr"), "w+", encoding="utf-8")
@@ -272,7 +282,8 @@ def observe(probe, program, *options, arguments=(), before=None, after=None):
 
 def run(*arguments, status=0, **options):
     """Runs memflame to its end and returns its output."""
-    done = subprocess.run([MEMFLAME, *map(str, arguments)], capture_output=True, text=True,
-                          timeout=PATIENCE, check=False, **options)
+    words = (arguments[0], *by_kernel(arguments[0], arguments[1:]))
+    done = subprocess.run([MEMFLAME, *map(str, words)], capture_output=True, text=True, timeout=PATIENCE,
+                          check=False, **options)
     equal(f"exit status of {arguments}, which said:\n{done.stderr}\n", done.returncode, status)
     return done

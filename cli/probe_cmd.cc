@@ -87,7 +87,7 @@ int measure(const Probe& probe, const Request& request, Command* command, Watche
             InsideSetup* inside = nullptr) {
   std::vector<ProbeRun> probes{{&probe, request.probe}};
   probes.insert(probes.end(), request.beside.begin(), request.beside.end());
-  Run run = inside != nullptr ? run_inside(*inside, *command, watcher)
+  Run run = inside != nullptr ? run_inside(*inside, command, watcher)
                               : run_probes(probes, command, watcher);
   Losses losses;
   if (watcher.wants_results(run.recording)) {
@@ -115,20 +115,22 @@ std::string no_rights() {
   }
 }
 
-// Whether an agent in the command records. Throws Error(usage) if it cannot do what was asked.
+// Whether an agent in the command or process records. Throws Error(usage) if it cannot do what was
+// asked.
 bool is_inside(const Probe& probe, const Request& request) {
   if (!probe.inside || request.probe.collect == Collect::kernel) return false;
   const std::string refused =
       request.beside.empty() ? refused_inside(request.probe) : std::string("--probes");
-  const bool has_command = !request.probe.target.command.empty();
+  const Target& target = request.probe.target;
+  const bool has_program = !target.command.empty() || !target.pids.empty();
   if (request.probe.collect == Collect::inside) {
     if (!refused.empty())
       throw Error(refused + " needs the kernel's collector: leave out --inside, and run as root",
                   ExitCode::usage);
-    if (!has_command) throw Error("--inside needs '-- COMMAND'", ExitCode::usage);
+    if (!has_program) throw Error("--inside needs '-p PID' or '-- COMMAND'", ExitCode::usage);
     return true;
   }
-  if (!has_command || !refused.empty()) return false;
+  if (!has_program || !refused.empty()) return false;
   const std::string why = no_rights();
   if (!why.empty())
     std::cerr << "memflame: recording from inside the program (--inside), because the kernel "
@@ -208,7 +210,9 @@ int run_request(const Probe& probe, Request& request, Watcher* watcher) {
   if (!request.probe.target.command.empty())
     return measure_command(probe, request, controlled, inside);
   request.readers = readers_of(request.probe.target, "");
-  return measure(probe, request, nullptr, controlled);
+  std::optional<InsideSetup> setup;
+  if (inside) setup.emplace(ProbeRun{&probe, request.probe});
+  return measure(probe, request, nullptr, controlled, setup ? &*setup : nullptr);
 }
 
 int run_probe_command(const Probe& probe, const Arguments& arguments) {

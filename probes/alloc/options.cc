@@ -30,7 +30,10 @@ constexpr std::array size_words{OptionWord{"requested", "default"},
 constexpr std::array collect_words{
     OptionWord{"auto", "kernel, or inside if memflame has no rights for that; default"},
     OptionWord{"kernel", "probes on the allocator"},
-    OptionWord{"inside", "an agent in COMMAND and its children, which needs no rights"}};
+    OptionWord{"inside",
+               "an agent in COMMAND or in the process of -p, and in their children, which needs no "
+               "rights but "
+               "to trace that process"}};
 
 std::string children_help() {
   std::string text;

@@ -25,16 +25,6 @@ namespace {
               "; without --inside, as root, the kernel collects");
 }
 
-// Tells versions apart; whether a file is the image is found by comparing all bytes.
-std::string name_of(std::span<const std::byte> image) {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (const std::byte byte : image) hash = (hash ^ static_cast<uint64_t>(byte)) * 0x100000001b3;
-  std::array<char, 64> name{};
-  std::snprintf(name.data(), name.size(), "inside-%016llx.so",
-                static_cast<unsigned long long>(hash));
-  return name.data();
-}
-
 // Makes the folder and those above it, as far as they are missing.
 void make_folders(const std::string& folder) {
   for (size_t end = folder.find('/', 1);; end = folder.find('/', end + 1)) {
@@ -107,10 +97,20 @@ void write_file(int folder, const std::string& name, std::span<const std::byte> 
 
 }  // namespace
 
+// Tells versions apart; whether a file is the image is found by comparing all bytes.
+std::string agent_name(std::span<const std::byte> image) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const std::byte byte : image) hash = (hash ^ static_cast<uint64_t>(byte)) * 0x100000001b3;
+  std::array<char, 64> name{};
+  std::snprintf(name.data(), name.size(), "inside-%016llx.so",
+                static_cast<unsigned long long>(hash));
+  return name.data();
+}
+
 std::string agent_file_in(const std::string& folder, std::span<const std::byte> image) {
   make_folders(folder);
   const UniqueFd fd = trusted_folder(folder);
-  const std::string name = name_of(image);
+  const std::string name = agent_name(image);
   std::string path = folder + "/" + name;
   // LD_PRELOAD is a list, and its loader replaces $ORIGIN and the like.
   if (path.find_first_of(" :$") != std::string::npos)

@@ -18,6 +18,9 @@ namespace memflame::inside {
 // The library that is built into this program.
 std::span<const std::byte> agent_image();
 
+// "inside-HASH.so", by its contents.
+std::string agent_name(std::span<const std::byte> image);
+
 // Writes the image if it is not there yet; returns its path. For root the folder is
 // /var/cache/memflame, for others that of their caches. Throws Error.
 std::string agent_file(std::span<const std::byte> image);

@@ -92,6 +92,10 @@ Exchange::~Exchange() {
 
 void Exchange::listen() {
   name_ = random_name();
+  // Runs of one process, one after the other, differ.
+  if (::getrandom(&run_, sizeof(run_), 0) != static_cast<ssize_t>(sizeof(run_)))
+    fail("no random number");
+  run_ |= 1;
   listening_.reset(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -105,11 +109,10 @@ void Exchange::listen() {
 
 std::string Exchange::variable() const { return std::string(socket_variable) + "=" + name_; }
 
-void Exchange::accept_all() {
+void Exchange::accept_all(int socket) {
   for (int i = 0; i < most_at_once && callers_.size() < most_callers; ++i) {
     Caller caller;
-    caller.guest.socket.reset(
-        ::accept4(listening_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    caller.guest.socket.reset(::accept4(socket, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!caller.guest.socket) return;
     ucred peer{};
     socklen_t length = sizeof(peer);
@@ -142,7 +145,8 @@ bool Exchange::take_hello(Caller& caller, std::vector<Guest>& arrived) {
 }
 
 std::vector<Guest> Exchange::arrivals() {
-  accept_all();
+  accept_all(listening_.get());
+  if (elsewhere_) accept_all(elsewhere_.get());
   std::vector<Guest> arrived;
   std::erase_if(callers_, [&](Caller& caller) { return take_hello(caller, arrived); });
   return arrived;

@@ -43,7 +43,12 @@ class Exchange {
 
   // "MEMFLAME_INSIDE=NAME"
   std::string variable() const;
+  const std::string& name() const { return name_; }  // of the socket
+  // The number of this run (Control::reading), which is not 0.
+  uint32_t run() const { return run_; }
   int socket() const { return listening_.get(); }  // readable if something happened
+  // Agents in another network namespace come to this socket.
+  void listen_at(UniqueFd socket) { elsewhere_ = std::move(socket); }
   // The only users whose processes are let in, besides memflame's own and root.
   void allow(uid_t user) { user_ = user; }
 
@@ -79,14 +84,15 @@ class Exchange {
     return reinterpret_cast<T*>(tables_memory_ + offset);
   }
   void listen();
-  void accept_all();
+  void accept_all(int socket);
   bool take_hello(Caller& caller, std::vector<Guest>& arrived);
 
-  UniqueFd exchange_, tables_, listening_;
+  UniqueFd exchange_, tables_, listening_, elsewhere_;
   std::byte* exchange_memory_ = nullptr;
   std::byte* tables_memory_ = nullptr;
   uint64_t rows_bytes_, tables_bytes_;
   std::string name_;
+  uint32_t run_ = 1;
   uid_t user_;
   std::vector<Caller> callers_;
   uint64_t turned_away_ = 0;

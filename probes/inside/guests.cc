@@ -3,11 +3,14 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 
+#include "core/error.h"
 #include "core/units.h"
 #include "probes/processes/procfs.h"
 
@@ -87,16 +90,11 @@ uint32_t Guests::free_entry() {
   return static_cast<uint32_t>(entry - entries_.begin());
 }
 
-void Guests::let_in(const Guest& guest) {
-  if (!follow_children_ && guest.pid != command_) return Exchange::refuse(guest);
-  const auto known = by_pid_.find(guest.pid);
-  if (known != by_pid_.end()) end(known->second);
+// Takes an entry for a process and publishes its code; most_processes if none is free.
+uint32_t Guests::begin(const Guest& guest, bool is_running) {
   const uint32_t index = free_entry();
-  if (index == most_processes) {
-    ++no_entry_;
-    return Exchange::refuse(guest);
-  }
-  const SpaceId space = begin_space(guest, guest.hello.parent);
+  if (index == most_processes) return index;
+  const SpaceId space = begin_space(guest, is_running);
   Entry& entry = entries_[index];
   entry.process = UniqueFd(::fcntl(guest.process.get(), F_DUPFD_CLOEXEC, 0));
   entry.pid = guest.pid;
@@ -107,30 +105,69 @@ void Guests::let_in(const Guest& guest) {
   std::memset(static_cast<void*>(&shared), 0, sizeof(shared));
   shared.generation = generation;
   shared.pid = static_cast<uint32_t>(guest.pid);
+  parts_.code.publish(index, space);
+  by_pid_[guest.pid] = index;
+  return index;
+}
+
+uint32_t Guests::expect(pid_t pid) {
+  Guest guest;
+  guest.pid = pid;
+  guest.process.reset(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  guest.hello.time = now_ticks();
+  if (!guest.process) throw Error("there is no process " + std::to_string(pid));
+  const uint32_t index = begin(guest, true);
+  entries_[index].is_expected = true;
+  return index;
+}
+
+void Guests::refresh(uint32_t index) {
+  const Entry& entry = entries_[index];
+  if (entry.pid == 0) return;
+  parts_.processes.spaces().read_again(entry.space, monotonic_ns());
+  parts_.code.publish(index, entry.space);
+}
+
+void Guests::lose(pid_t pid) {
+  if (const auto known = by_pid_.find(pid); known != by_pid_.end()) end(known->second);
+}
+
+void Guests::let_in(const Guest& guest) {
+  if (!follow_children_ && guest.pid != command_) return Exchange::refuse(guest);
+  const auto known = by_pid_.find(guest.pid);
+  const bool is_expected = known != by_pid_.end() && entries_[known->second].is_expected;
+  if (known != by_pid_.end() && !is_expected) end(known->second);
+  const uint32_t index = is_expected ? known->second : begin(guest, false);
+  if (index == most_processes) {
+    ++no_entry_;
+    return Exchange::refuse(guest);
+  }
+  Entry& entry = entries_[index];
+  entry.is_expected = false;
+  if (is_expected) refresh(index);
+  Process& shared = parts_.exchange.process(index);
   RingReader::Functions functions{};
   std::copy(std::begin(guest.hello.functions), std::end(guest.hello.functions), functions.begin());
   std::copy(functions.begin(), functions.end(), std::begin(shared.functions));
-  parts_.reader.open(index, space, functions);
-  parts_.code.publish(index, space);
+  parts_.reader.open(index, entry.space, functions);
   publish(shared.state, uint32_t{state_owned});
-  by_pid_[guest.pid] = index;
   ++met_;
   if (guest.hello.forked == 0) parts_.uncovered.meet(guest.pid);
-  if (guest.hello.own_operators != 0) ++own_operators_;
   // If it has gone meanwhile, see_ends() finds out.
   parts_.exchange.welcome(guest, index);
 }
 
-SpaceId Guests::begin_space(const Guest& guest, uint32_t parent) {
+SpaceId Guests::begin_space(const Guest& guest, bool is_running) {
   const SpaceId space{++last_space_};
   bpf::space_record record{};
   record.type = bpf::record_space;
   record.space = space.index;
   record.time = monotonic_ns();
   record.tgid = static_cast<uint32_t>(guest.pid);
-  record.reason = bpf::space_exec;
+  record.reason = is_running ? bpf::space_found : bpf::space_exec;
   if (guest.hello.forked != 0) {
     record.reason = bpf::space_fork;
+    const uint32_t parent = guest.hello.parent;
     if (parent < most_processes && entries_[parent].pid != 0)
       record.parent_space = entries_[parent].space.index;
   }

@@ -33,15 +33,23 @@ class Guests {
   // `command`: the first process; the only one if children are not followed.
   Guests(const Parts& parts, pid_t command, bool follow_children);
 
+  // Makes ready for a process that exists, in which an agent is about to speak: its space begins
+  // now, and its code is published. Returns its index in the exchange. Call refresh() if it maps
+  // code.
+  uint32_t expect(pid_t pid);
+  void refresh(uint32_t index);
+  // Those that live, with their indexes.
+  const std::map<pid_t, uint32_t>& living() const { return by_pid_; }
+  // A process whose agent is gone, because it runs another program now.
+  void lose(pid_t pid);
+
   // Lets in those that have come, and answers those that met unknown code.
   void poll();
   // Sees which processes have ended. Takes 1 µs for each.
   void see_ends();
 
   bool knows(pid_t pid) const { return by_pid_.contains(pid) || left_.contains(pid); }
-  size_t met() const { return met_; }  // address spaces in all
-  // Programs whose allocator has operators new and delete of its own, which agents do not see.
-  uint64_t own_operators() const { return own_operators_; }
+  size_t met() const { return met_; }              // address spaces in all
   uint64_t no_entry() const { return no_entry_; }  // turned away because all entries are taken
 
   // What agents counted, of all processes.
@@ -60,10 +68,12 @@ class Guests {
     SpaceId space;
     uint32_t answered = 0;
     uint64_t answered_ns = 0;
+    bool is_expected = false;  // its agent has not spoken yet
   };
   void let_in(const Guest& guest);
   uint32_t free_entry();
-  SpaceId begin_space(const Guest& guest, uint32_t parent);
+  uint32_t begin(const Guest& guest, bool is_running);
+  SpaceId begin_space(const Guest& guest, bool is_running);
   void answer(uint32_t index);
   void end(uint32_t index);
 
@@ -76,7 +86,6 @@ class Guests {
   Counts ended_;
   uint32_t last_space_ = 0;
   size_t met_ = 0;
-  uint64_t own_operators_ = 0;
   uint64_t no_entry_ = 0;
 };
 

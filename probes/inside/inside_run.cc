@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "probes/inside/inside_run.h"
 
+#include <optional>
+
 #include "core/error.h"
 #include "probes/inside/agent_file.h"
+#include "probes/inside/attach/target.h"
 #include "probes/inside/exchange.h"
+#include "probes/inside/inside_attach.h"
 #include "probes/inside/inside_session.h"
 #include "probes/pids/pid_namespace.h"
 #include "probes/processes/command.h"
@@ -43,7 +47,8 @@ void describe(const inside::InsideSession& session, const ProbeRun& probe, Run& 
 }  // namespace
 
 InsideSetup::InsideSetup(const ProbeRun& run)
-    : InsideSetup(run, inside::agent_file(inside::agent_image())) {}
+    : InsideSetup(run, run.options.target.pids.empty() ? inside::agent_file(inside::agent_image())
+                                                       : inside::attached_name()) {}
 
 InsideSetup::InsideSetup(const ProbeRun& run, std::string agent)
     : memory_(plan_memory(run.options.memory, free_memory())),
@@ -61,7 +66,7 @@ std::vector<std::string> InsideSetup::variables() const {
 }
 
 std::string refused_inside(const ProbeOptions& options) {
-  if (!options.target.pids.empty()) return "-p";
+  if (options.target.pids.size() > 1) return "-p with several processes";
   if (!options.target.comm.empty()) return "--comm";
   if (!options.target.cgroups.empty()) return "--cgroup, --container and --unit";
   if (options.kernel_stacks) return "--kernel-stacks";
@@ -73,7 +78,7 @@ std::string refused_inside(const ProbeOptions& options) {
   return options.own ? options.own->only_in_kernel() : "";
 }
 
-Run run_inside(InsideSetup& setup, Command& command, Observer& observer) {
+Run run_inside(InsideSetup& setup, Command* command, Observer& observer) {
   const ProbeRun& probe = setup.run_;
   const ProbeOptions& options = probe.options;
   const uint64_t began = monotonic_ns();
@@ -84,10 +89,12 @@ Run run_inside(InsideSetup& setup, Command& command, Observer& observer) {
   run.info.memory = setup.memory_;
   if (!options.target.runs_as.empty())
     setup.exchange_->allow(find_user(options.target.runs_as).uid);
-  inside::InsideSession session(*probe.probe, options, *setup.exchange_, command.pid(),
-                                setup.agent_);
+  const pid_t pid = command != nullptr ? command->pid() : options.target.pids.front();
+  inside::InsideSession session(*probe.probe, options, *setup.exchange_, pid, setup.agent_);
   Ends ends;
-  ends.add(command.pid());
+  ends.add(pid);
+  std::optional<inside::Attachment> attachment;
+  if (command == nullptr) attachment.emplace(session, *setup.exchange_, pid);
   keep_privileges_for(Step::counting);
   observer.begin(session);
   session.arm();
@@ -95,7 +102,7 @@ Run run_inside(InsideSetup& setup, Command& command, Observer& observer) {
   const uint64_t armed = monotonic_ns();
   run.info.attach_seconds = static_cast<double>(armed - began) / 1e9;
   say_ready(options.ready_fd);
-  command.release();
+  if (command != nullptr) command->release();
 
   const auto figures = [&session] {
     const bpf::counters& counters = session.counters();
@@ -109,9 +116,13 @@ Run run_inside(InsideSetup& setup, Command& command, Observer& observer) {
                   options, ends, signals, armed, observer, run.info);
   session.disarm();
   run.info.seconds = seconds_since(armed);
+  if (attachment) attachment->leave();
   observer.end(session, run.info.seconds);
-  if (!session.met_anybody() && ends.all()) say_silence(command);
+  if (command != nullptr && !session.met_anybody() && ends.all()) say_silence(*command);
   run.recording = session.finish();
+  if (attachment)
+    for (std::string& note : attachment->notes())
+      run.recording.meta.notes.push_back(std::move(note));
   keep_privileges_for(Step::writing);
   describe(session, probe, run);
   return run;

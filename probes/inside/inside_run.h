@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// run_inside() is run_probes() for a command whose allocations are recorded by an agent in its own
-// processes, not by the kernel. It needs no rights.
+// run_inside() is run_probes() for a command or a process whose allocations are recorded by an
+// agent in its own processes, not by the kernel. For a process it needs the right to trace it, for
+// a command no rights.
 #pragma once
 
 #include <memory>
@@ -18,7 +19,7 @@ class Exchange;
 // What the command must know, so it is made before the command is started.
 class InsideSetup {
  public:
-  // Writes the agent's file if it is missing. Throws Error.
+  // Writes the agent's file if it is missing, for a command. Throws Error.
   explicit InsideSetup(const ProbeRun& run);
   // With another agent; "" = the program brings its own.
   InsideSetup(const ProbeRun& run, std::string agent);
@@ -30,7 +31,7 @@ class InsideSetup {
   std::vector<std::string> variables() const;
 
  private:
-  friend Run run_inside(InsideSetup& setup, Command& command, Observer& observer);
+  friend Run run_inside(InsideSetup& setup, Command* command, Observer& observer);
 
   MemoryPlan memory_;
   ProbeRun run_;  // within the plan
@@ -41,8 +42,8 @@ class InsideSetup {
 // The option that a run inside cannot fulfil; "" if there is none.
 std::string refused_inside(const ProbeOptions& options);
 
-// The command is started but still waiting, as for run_probes(), with the setup's variables. Throws
-// Error, also if no agent ever spoke.
-Run run_inside(InsideSetup& setup, Command& command, Observer& observer);
+// The command is started but still waiting, as for run_probes(), with the setup's variables; null =
+// the process that the target names. Throws Error, also if no agent ever spoke.
+Run run_inside(InsideSetup& setup, Command* command, Observer& observer);
 
 }  // namespace memflame

@@ -89,7 +89,7 @@ void InsideSession::arm() {
   armed_ns_ = monotonic_ns();
   counts_ = true;
   publish(exchange_.control().heartbeat, now_ticks());
-  publish(exchange_.control().reading, 1U);
+  publish(exchange_.control().reading, exchange_.run());
 }
 
 void InsideSession::disarm() {
@@ -139,7 +139,8 @@ void InsideSession::poll() {
   processes_.poll_os();
   ticks_.refine();
   if (options_.target.follow_children)
-    uncovered_.look([this](pid_t pid) { return guests_.knows(pid); });
+    uncovered_.look([this](pid_t pid) { return guests_.knows(pid); },
+                    [this](pid_t pid) { guests_.lose(pid); });
 }
 
 void InsideSession::catch_up() {
@@ -295,11 +296,6 @@ void InsideSession::add_notes(Recording& recording) const {
         "put in order with allocations of other threads, from which their times "
         "differed by 2 µs at most: frees " +
         with_commas(static_cast<int64_t>(count)));
-  if (const uint64_t count = guests_.own_operators(); count != 0)
-    notes.push_back(with_commas(static_cast<int64_t>(count)) +
-                    (count == 1 ? " program has" : " programs have") +
-                    " an allocator with operators new and delete of its own: what they allocate "
-                    "is missing; without --inside, as root, the kernel's collector sees them");
   if (const Guests::Counts counts = guests_.counts(); counts.checked != 0)
     notes.push_back("stacks walked twice: " + std::to_string(counts.checked) +
                     ", differing: " + std::to_string(counts.differing));

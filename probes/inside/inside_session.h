@@ -32,9 +32,17 @@ namespace memflame::inside {
 
 class InsideSession : public LiveRun, private RunFigures {
  public:
-  // `agent`: the path of its library. All must outlive this.
+  // `command`: the process that the agent is in first. `agent`: the path of its library. All must
+  // outlive this.
   InsideSession(const Probe& probe, const ProbeOptions& options, Exchange& exchange, pid_t command,
                 const std::string& agent);
+
+  // For an agent that comes into a running process, see guests.h. serve() gives agents what they
+  // ask for while nothing is counted.
+  uint32_t expect(pid_t pid) { return guests_.expect(pid); }
+  void refresh(uint32_t index) { guests_.refresh(index); }
+  const std::map<pid_t, uint32_t>& guests() const { return guests_.living(); }
+  void serve() { round(); }
 
   void arm();
   // Counting ends; agents go quiet.

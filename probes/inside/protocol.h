@@ -62,8 +62,10 @@ enum Function : uint8_t {
 struct alignas(64) Control {
   uint32_t version;
   uint32_t max_depth;  // frames, at most most_frames
-  // 1 while memflame reads. 0: the hooks only call on. An agent clears it too, if memflame has not
-  // beaten for patience_ms when a ring is full.
+  // The number of the run while memflame reads. 0: the hooks only call on. An agent clears it too,
+  // if memflame has not beaten for patience_ms when a ring is full. An agent that came into a
+  // running process may serve several runs, one after the other: a ring is of the one in which it
+  // was taken.
   uint32_t reading;
   // How long the threads of a process, together, may be made to wait for memflame in each second
   // before allocations are lost. UINT32_MAX = no limit.
@@ -183,9 +185,7 @@ struct Hello {
   uint32_t version = protocol_version;
   uint32_t forked = 0;  // 1: a child, with a copy of its parent's memory
   uint32_t parent = 0;  // then: the index of its parent's Process
-  // 1: the allocator has operators new and delete of its own, which need not call malloc() and
-  // free(). The agent does not see them.
-  uint32_t own_operators = 0;
+  uint32_t unused = 0;
   uint64_t time = 0;  // TSC
   uint64_t functions[function_count] = {};
 };

@@ -93,7 +93,8 @@ bool Uncovered::is_uncovered(pid_t pid, bool has_spoken) {
   return false;
 }
 
-void Uncovered::look(const std::function<bool(pid_t)>& knows) {
+void Uncovered::look(const std::function<bool(pid_t)>& knows,
+                     const std::function<void(pid_t)>& lose) {
   const uint64_t now = monotonic_ns();
   if (now < next_ns_) return;
   next_ns_ = now + look_interval_ns;
@@ -105,7 +106,9 @@ void Uncovered::look(const std::function<bool(pid_t)>& knows) {
     const bool has_spoken = knows(pid);
     if ((pid == command_ && !has_spoken) || !is_uncovered(pid, has_spoken)) continue;
     suspects.insert(pid);
-    if (suspects_.contains(pid) && found_.size() < most_found) found_[pid] = read_comm(pid);
+    if (!suspects_.contains(pid)) continue;
+    if (found_.size() < most_found) found_[pid] = read_comm(pid);
+    if (has_spoken) lose(pid);
   }
   suspects_ = std::move(suspects);
   std::erase_if(covered_, [&all](const auto& known) {
@@ -121,18 +124,25 @@ std::string Uncovered::note() const {
     if (++named <= most_named)
       names += (names.empty() ? "" : ", ") + name + " " + std::to_string(pid);
   if (named > most_named) names += ", …";
-  return with_commas(static_cast<int64_t>(found_.size())) +
-         (found_.size() == 1 ? " process was" : " processes were") + " not seen (" + names +
-         "): static programs, those that contain their allocator, and those started without "
+  const std::string count = with_commas(static_cast<int64_t>(found_.size())) +
+                            (found_.size() == 1 ? " process was" : " processes were") +
+                            " not seen (" + names + "): ";
+  if (attached_)
+    return count +
+           "memflame's agent is in the process that it came into and in its forked children, but "
+           "not in programs that they execute; as root, the kernel's collector follows them";
+  return count +
+         "static programs, those that contain their allocator, and those started without "
          "LD_PRELOAD cannot be watched from inside; "
          "without --inside, as root, the kernel collects";
 }
 
-std::string reason_in(const std::string& program) {
+std::string reason_in(const std::string& program, bool preloaded) {
   const UniqueFd file(::open(program.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat status {};
   if (!file || ::fstat(file.get(), &status) != 0) return "";
-  if ((status.st_mode & (S_ISUID | S_ISGID)) != 0) return "it gains another user's rights";
+  if (preloaded && (status.st_mode & (S_ISUID | S_ISGID)) != 0)
+    return "it gains another user's rights";
   Elf64_Ehdr header{};
   if (::pread(file.get(), &header, sizeof(header), 0) != static_cast<ssize_t>(sizeof(header)) ||
       std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)

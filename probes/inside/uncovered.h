@@ -19,13 +19,18 @@ namespace memflame::inside {
 
 class Uncovered {
  public:
-  // `agent`: the path of its library.
-  Uncovered(pid_t command, std::string agent) : command_(command), agent_(std::move(agent)) {}
+  // `agent`: the path of its library. One without a folder came into a running process: programs
+  // that are executed later do not have it.
+  Uncovered(pid_t command, std::string agent)
+      : command_(command), agent_(std::move(agent)), attached_(!agent_.starts_with('/')) {}
 
   // An agent has spoken in a process that runs a new program.
   void meet(pid_t pid);
-  // Looks if it is time. `knows`: whether an agent has spoken in a process.
-  void look(const std::function<bool(pid_t)>& knows);
+  // Looks if it is time. `knows`: whether an agent has spoken in a process. `lose` is called for
+  // one in which that agent is no more.
+  void look(
+      const std::function<bool(pid_t)>& knows,
+      const std::function<void(pid_t)>& lose = [](pid_t) {});
 
   size_t count() const { return found_.size(); }
   // "2 processes were not seen (sh, ls): …"; "" if there were none.
@@ -37,6 +42,7 @@ class Uncovered {
 
   pid_t command_;
   std::string agent_;
+  bool attached_;
   uint64_t next_ns_ = 0;
   std::map<pid_t, std::string> covered_;  // program_mark() of what was looked at
   std::set<pid_t> suspects_;              // without an agent at the look before
@@ -44,6 +50,7 @@ class Uncovered {
 };
 
 // Why no agent can speak in this program: "it is linked statically"; "" if that is not known.
-std::string reason_in(const std::string& program);
+// `preloaded`: the agent comes with its start.
+std::string reason_in(const std::string& program, bool preloaded = true);
 
 }  // namespace memflame::inside

@@ -39,6 +39,10 @@ std::string refusal(pid_t pid, int error) {
   const std::string scope = read_file("/proc/sys/kernel/yama/ptrace_scope");
   if (scope.starts_with("3"))
     return "kernel.yama.ptrace_scope is 3, which forbids all tracing until the next boot";
+  if (scope.starts_with("1") || scope.starts_with("2"))
+    return "no permission to trace " + process + ": kernel.yama.ptrace_scope is " + scope[0] +
+           ", which leaves that to root and CAP_SYS_PTRACE" +
+           (scope[0] == '1' ? ", and to the ancestors of a process" : "");
   return "no permission to trace " + process + " (" + std::strerror(error) +
          "): run as root, or with CAP_SYS_PTRACE";
 }

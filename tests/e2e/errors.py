@@ -80,8 +80,8 @@ for probe in ("brk", "mmap", "fault"):
 refused(USAGE, ("shows no verdicts",), "alloc", "--format", "folded", "--verdicts", "on", "--", "true")
 refused(USAGE, ("marks nothing",), "leaks", "--verdicts", "on", "--", "true")
 
-for probe in ("alloc", "brk", "mmap", "fault"):
-    done = subprocess.run([path("memflame"), probe, "-p", str(own.pid), "-o", path("nobody.svg")],
+for probe, *kernel in (("alloc", "--collect", "kernel"), ("brk",), ("mmap",), ("fault",)):
+    done = subprocess.run([path("memflame"), probe, *kernel, "-p", str(own.pid), "-o", path("nobody.svg")],
                           capture_output=True, text=True, check=False, user="nobody",
                           group="nogroup", extra_groups=[], cwd=scratch)
     equal(f"{probe} as nobody: {done.stderr}", done.returncode, REQUIREMENT)

@@ -12,7 +12,7 @@
 namespace memflame {
 namespace {
 
-size_t threads_of(pid_t pid) {
+size_t thread_count_of(pid_t pid) {
   std::error_code error;
   size_t threads = 0;
   std::filesystem::directory_iterator task(proc_path(pid, "task"), error);
@@ -174,7 +174,7 @@ uint64_t ProcessLinks::count_headless() const {
   });
   if (!by_event) return 0;
   return static_cast<uint64_t>(std::count_if(links_.begin(), links_.end(), [](const auto& each) {
-    return !is_alive(each.first) && threads_of(each.first) > 1;
+    return !is_alive(each.first) && thread_count_of(each.first) > 1;
   }));
 }
 

@@ -13,6 +13,7 @@
 namespace memflame::inside {
 
 Real real;
+RealOperators real_operators;
 
 namespace {
 
@@ -56,15 +57,21 @@ inline Thread* recording_thread(uint64_t sp) {
   Thread* thread = self;
   if (MEMFLAME_UNLIKELY(thread == nullptr || load(thread->phase) != phase_idle))
     thread = begin_slowly(thread, sp);
-  if (MEMFLAME_UNLIKELY(thread == nullptr || load(here->control->reading) == 0)) return nullptr;
+  if (MEMFLAME_UNLIKELY(thread == nullptr)) return nullptr;
+  const uint32_t run = load(here->control->reading);
+  if (MEMFLAME_UNLIKELY(run != thread->run)) {
+    thread = run == 0 ? nullptr : begin_thread();  // another run than before
+    if (thread == nullptr) return nullptr;
+  }
   thread->busy_sp = sp;
   return thread;
 }
 
 // Whether this thread could record if there were a ring for it.
 bool lacks_ring() {
-  return here != nullptr && load(here->phase) != phase_new && self == nullptr &&
-         load(here->control->reading) != 0;
+  if (here == nullptr || load(here->phase) == phase_new) return false;
+  const uint32_t run = load(here->control->reading);
+  return run != 0 && (self == nullptr || self->run != run);
 }
 
 // What a watched process cannot record for want of a ring is lost.
@@ -155,6 +162,24 @@ inline void* reallocate(void* old, size_t size, Function function, const Caller&
   return pointer;
 }
 
+// Records a free and calls the real function.
+template <class Call>
+inline void release(void* pointer, const Caller& caller, const Call& call) {
+  if (pointer == nullptr || MEMFLAME_UNLIKELY(is_early(pointer)) || MEMFLAME_UNLIKELY(!find_real()))
+    return;
+  if (MEMFLAME_UNLIKELY(!is_known(pointer))) return call();
+  Thread* const thread = recording_thread(caller.sp);
+  if (MEMFLAME_UNLIKELY(thread == nullptr)) {
+    count_unrecorded_free();
+    return call();
+  }
+  record_free(thread, pointer);
+  // What the allocator frees to do so is its own affair.
+  store(thread->phase, phase_calling);
+  call();
+  store(thread->phase, phase_idle);
+}
+
 // The largest size if the product overflows; the call fails then.
 size_t product(size_t count, size_t size) {
   size_t bytes = 0;
@@ -184,19 +209,7 @@ SLOW void* malloc_slowly(size_t size) {
   return allocate(size, fn_malloc, CALLER, [&] { return real.malloc(size); });
 }
 SLOW void free_slowly(void* pointer) {
-  if (pointer == nullptr || MEMFLAME_UNLIKELY(is_early(pointer)) || MEMFLAME_UNLIKELY(!find_real()))
-    return;
-  if (MEMFLAME_UNLIKELY(!is_known(pointer))) return real.free(pointer);
-  Thread* const thread = recording_thread(CALLER.sp);
-  if (MEMFLAME_UNLIKELY(thread == nullptr)) {
-    count_unrecorded_free();
-    return real.free(pointer);
-  }
-  record_free(thread, pointer);
-  // What the allocator frees to do so is its own affair.
-  store(thread->phase, phase_calling);
-  real.free(pointer);
-  store(thread->phase, phase_idle);
+  release(pointer, CALLER, [&] { real.free(pointer); });
 }
 
 HOOK void* malloc(size_t size) {
@@ -253,3 +266,5 @@ HOOK int dlclose(void* library) {
   if (here != nullptr && load(here->phase) != phase_new) forget_code();
   return result;
 }
+
+#include "operators.h"

@@ -28,11 +28,14 @@ uint32_t joining;
 unsigned thread_key;
 bool has_thread_key;
 bool refused;  // this process is not watched
-// What a forked child finds as its parent left it, unlike `here`.
+// What a forked child finds as its parent left it, unlike `here`. The exchange stays where it is
+// for ever: threads look into it at each call.
 struct {
   uint8_t *exchange, *tables;
+  uint64_t table_bytes;
   uint32_t index;  // of the process
 } inherited;
+char attached_socket[sizeof(AttachRequest::socket)];  // instead of the one in the environment
 
 // The value of an environment variable, before the C library has begun.
 const char* variable(const char* name) {
@@ -118,16 +121,18 @@ bool shake_hands(long fd, const Hello& hello, Welcome& welcome, int (&files)[2])
 }
 
 bool map_files(const Welcome& welcome, const int (&files)[2]) {
-  if (inherited.exchange != nullptr) return true;
   const uint64_t table_bytes = welcome.rows_at + welcome.rows_bytes;
-  void* const exchange =
-      map_memory(exchange_bytes, prot_read | prot_write, map_shared | map_noreserve, files[0], 0);
   void* const tables = map_memory(table_bytes, prot_read, map_shared | map_noreserve, files[1], 0);
-  if (exchange == nullptr || tables == nullptr) {
-    if (exchange != nullptr) unmap_memory(exchange, exchange_bytes);
+  void* const exchange =
+      tables == nullptr ? nullptr
+                        : map_memory(exchange_bytes, prot_read | prot_write,
+                                     map_shared | map_noreserve, files[0], 0, inherited.exchange);
+  if (exchange == nullptr) {
     if (tables != nullptr) unmap_memory(tables, table_bytes);
     return false;
   }
+  if (inherited.tables != nullptr) unmap_memory(inherited.tables, inherited.table_bytes);
+  inherited.table_bytes = table_bytes;
   syscall6(__NR_madvise, as_word(exchange), exchange_bytes, advise_dontdump);
   syscall6(__NR_madvise, as_word(tables), static_cast<long>(table_bytes), advise_dontdump);
   inherited.exchange = static_cast<uint8_t*>(exchange);
@@ -147,13 +152,12 @@ void take_places(Here& now, const Welcome& welcome) {
   now.row_count = welcome.rows_bytes / sizeof(unwind::row);
 }
 
-// Joins the run that the environment names.
+// Joins the run that the environment or memflame names.
 bool join(Here& now, bool forked) {
-  const char* const name = variable(socket_variable);
+  const char* const name = attached_socket[0] != 0 ? attached_socket : variable(socket_variable);
   if (name == nullptr) return false;
   Hello hello;
   hello.time = ticks();
-  hello.own_operators = real.own_operators;
   hello.forked = forked;
   hello.parent = forked ? inherited.index : 0;
   void* const functions[] = {
@@ -164,12 +168,15 @@ bool join(Here& now, bool forked) {
       reinterpret_cast<void*>(real.pvalloc)};
   for (uint32_t i = 0; i < sizeof(functions) / sizeof(*functions); ++i)
     hello.functions[i] = reinterpret_cast<uint64_t>(functions[i]);
+  for (uint32_t i = fn_new; i < function_count; ++i)
+    hello.functions[i] = reinterpret_cast<uint64_t>(real_operators.allocate[i - fn_new]);
   const long fd = connect_to(name);
   if (fd < 0) return false;
   Welcome welcome;
   int files[2] = {-1, -1};
   const bool accepted = shake_hands(fd, hello, welcome, files);
-  const bool mapped = accepted && welcome.process < most_processes && map_files(welcome, files);
+  const bool mapped = accepted && welcome.process < most_processes &&
+                      ((forked && inherited.exchange != nullptr) || map_files(welcome, files));
   if (mapped) take_places(now, welcome);
   for (const int file : files)
     if (file >= 0) syscall6(__NR_close, file);
@@ -179,16 +186,12 @@ bool join(Here& now, bool forked) {
 
 void on_thread_end(void* thread) { end_thread(static_cast<Thread*>(thread)); }
 
-}  // namespace
-
-Here* begin_process() {
-  Here* const now = load_acquire(here);
-  if (MEMFLAME_LIKELY(now != nullptr && load_acquire(now->phase) != phase_new)) return now;
-  if (load(refused) || __atomic_exchange_n(&joining, 1U, __ATOMIC_ACQUIRE) != 0) return nullptr;
-  // In a forked child the memory is there, but zeroed.
+// For the thread that has set `joining`. `now`: the state, if there is any: in a forked child it is
+// zeroed. Returns null if there is no run to join.
+Here* begin_run(Here* now, bool forked) {
   Here* const memory = now != nullptr ? now : static_cast<Here*>(private_memory(sizeof(Here)));
-  const bool joined = memory != nullptr && join(*memory, now != nullptr) &&
-                      begin_sampling(memory->control->sample_bytes, now != nullptr);
+  const bool joined = memory != nullptr && join(*memory, forked) &&
+                      begin_sampling(memory->control->sample_bytes, forked);
   if (joined) {
     memory->wait_began = ticks();
     memory->generation = 1;
@@ -202,6 +205,15 @@ Here* begin_process() {
   }
   __atomic_store_n(&joining, 0U, __ATOMIC_RELEASE);
   return joined ? memory : nullptr;
+}
+
+}  // namespace
+
+Here* begin_process() {
+  Here* const now = load_acquire(here);
+  if (MEMFLAME_LIKELY(now != nullptr && load_acquire(now->phase) != phase_new)) return now;
+  if (load(refused) || __atomic_exchange_n(&joining, 1U, __ATOMIC_ACQUIRE) != 0) return nullptr;
+  return begin_run(now, now != nullptr);
 }
 
 namespace {
@@ -228,7 +240,8 @@ uint32_t take_ring(Here& process) {
 
 Thread* begin_thread() {
   Here* const process = begin_process();
-  if (process == nullptr || load(process->control->reading) == 0) return nullptr;
+  const uint32_t run = process != nullptr ? load(process->control->reading) : 0;
+  if (run == 0) return nullptr;
   Thread* thread = self;
   if (thread == nullptr) {
     thread = static_cast<Thread*>(private_memory(sizeof(Thread)));
@@ -240,6 +253,9 @@ Thread* begin_thread() {
     return nullptr;
   }
   thread->ring = ring;
+  thread->run = run;
+  thread->lost = 0;
+  thread->frame_count = thread->generation = 0;
   thread->head = &process->heads[ring];
   thread->records = process->rings + uint64_t{ring} * ring_bytes;
   // memflame frees a ring when it has read all of it: head and tail go on from there.
@@ -264,9 +280,50 @@ Thread* begin_thread() {
 void end_thread(Thread* thread) {
   if (thread == nullptr || thread != self || load(thread->phase) == phase_new) return;
   store(thread->phase, phase_recording);
-  store_release(thread->head->state, static_cast<uint32_t>(state_ended));
+  // A ring of a run before may be another thread's now.
+  if (load(here->control->reading) == thread->run) {
+    store_release(thread->head->state, static_cast<uint32_t>(state_ended));
+  }
   self = nullptr;
   unmap_memory(thread, sizeof(Thread));
+}
+
+AttachResult join_run(const char* socket) {
+  if (__atomic_exchange_n(&joining, 1U, __ATOMIC_ACQUIRE) != 0) return attach_busy;
+  for (uint32_t i = 0; i + 1 < sizeof(attached_socket); ++i) attached_socket[i] = socket[i];
+  store(refused, false);
+  Here* const now = here;
+  if (now != nullptr) {
+    store_release(now->phase, static_cast<uint32_t>(phase_new));
+    now->seen_generation = now->no_ring_at = now->waited = 0;
+    now->list_is_stale = 0;
+    for (uint64_t& unknown : now->unknown) unknown = 0;
+    for (Rule& rule : now->rules) rule = 0;
+  }
+  return begin_run(now, false) != nullptr ? attach_done : attach_no_answer;
+}
+
+bool is_in_run() {
+  if (here == nullptr || load_acquire(here->phase) == phase_new) return false;
+  const Control& control = *here->control;
+  return load(control.reading) != 0 &&
+         static_cast<int64_t>(ticks() - load(control.heartbeat)) <
+             static_cast<int64_t>(control.ticks_per_ms * control.patience_ms);
+}
+
+void leave_run() {
+  attached_socket[0] = 0;
+  if (here == nullptr || inherited.exchange == nullptr) return;
+  if (load_acquire(here->phase) != phase_new) store(here->control->reading, 0U);
+  constexpr long anonymous = map_private | map_anonymous | map_noreserve;
+  map_memory(exchange_bytes, prot_read | prot_write, anonymous, -1, 0, inherited.exchange);
+  map_memory(inherited.table_bytes, prot_read, anonymous, -1, 0, inherited.tables);
+  // All but the page that threads look at.
+  const uint64_t rest = (reinterpret_cast<uint64_t>(here) + 2 * page - 1) & ~(page - 1);
+  syscall6(
+      __NR_madvise, static_cast<long>(rest),
+      static_cast<long>((reinterpret_cast<uint64_t>(here) + sizeof(Here) - rest) & ~(page - 1)),
+      advise_dontneed);
 }
 
 }  // namespace memflame::inside

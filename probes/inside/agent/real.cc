@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Finds the functions behind the hooks: the next ones in the order of the dynamic linker.
+#include "patch.h"
 #include "state.h"
 
 extern "C" {
 void* dlsym(void*, const char*) __attribute__((weak));
-struct MemflameObject {  // Dl_info of <dlfcn.h>
-  const char* file;
-  void* base;
-  const char* name;
-  void* address;
-};
-int dladdr(const void*, MemflameObject*) __attribute__((weak));
 }
 
 namespace memflame::inside {
@@ -23,17 +17,6 @@ template <class Pointer>
 void find(Pointer& pointer, const char* name) {
   void* const rtld_next = reinterpret_cast<void*>(-1L);
   pointer = reinterpret_cast<Pointer>(&dlsym != nullptr ? dlsym(rtld_next, name) : nullptr);
-}
-
-// Whether operator new is in the file of malloc(), so that it need not call malloc().
-uint32_t has_own_operators() {
-  void* (*operator_new)(size_t) = nullptr;
-  find(operator_new, "_Znwm");
-  MemflameObject of_new{}, of_malloc{};
-  return operator_new != nullptr && &dladdr != nullptr &&
-         dladdr(reinterpret_cast<void*>(operator_new), &of_new) != 0 &&
-         dladdr(reinterpret_cast<void*>(real.malloc), &of_malloc) != 0 &&
-         of_new.base == of_malloc.base;
 }
 
 }  // namespace
@@ -56,7 +39,7 @@ bool find_real_slowly() {
   void* (*allocate)(size_t) = nullptr;
   find(allocate, "malloc");
   real.malloc = allocate;
-  real.own_operators = has_own_operators();
+  if (hook_operators()) follow_libraries();
   store_release(real.is_found, 1U);
   store_release(progress, static_cast<uint32_t>(found));
   return true;

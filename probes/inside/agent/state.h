@@ -4,6 +4,7 @@
 // whatever its parent was doing.
 #pragma once
 
+#include "probes/inside/attach_protocol.h"
 #include "probes/inside/protocol.h"
 #include "probes/unwind/row.h"
 
@@ -84,6 +85,7 @@ struct Thread {
   KeptFrame kept[most_frames + 1];
   Word words[most_words];
   FreshFrame fresh[most_frames + 1];
+  uint32_t run;  // Control::reading, when the ring was taken: a ring is of one run
   // A window of a stack that is not the thread's own, copied by the kernel.
   uint64_t window_at, window_bytes;
   uint8_t window[1024];
@@ -127,13 +129,19 @@ struct Real {
   void* (*valloc)(size_t);
   void* (*pvalloc)(size_t);
   int (*dlclose)(void*);
-  uint32_t own_operators;  // see Hello
   uint32_t is_found;
+};
+
+// The allocator's own operators, if it has any: see operators.h.
+struct RealOperators {
+  void* (*allocate[8])(size_t, size_t, const void*);  // in the order of Function, from fn_new on
+  void (*release[12])(void*, size_t, size_t, const void*);  // in the order of operators.h
 };
 
 // All begin as zeroes, before any code runs.
 // NOLINTBEGIN(bugprone-dynamic-static-initializers)
 extern Real real;
+extern RealOperators real_operators;
 extern Here* here;
 extern __thread Thread* self __attribute__((tls_model("initial-exec")));
 // NOLINTEND(bugprone-dynamic-static-initializers)
@@ -161,6 +169,15 @@ void record_alloc(Thread* thread, void* pointer, size_t size, Function function,
                   const Caller& caller);
 void record_free(Thread* thread, void* pointer);
 void record_restore(Thread* thread, void* pointer);
+
+// For an agent that came into a running process (patch.h).
+// Joins the run at this socket; no thread may be inside a hook of a run before.
+AttachResult join_run(const char* socket);
+// Whether the agent serves a run whose memflame lives.
+bool is_in_run();
+// Forgets the run, and gives its memory back. Threads may still be inside hooks: what they write
+// goes into private memory.
+void leave_run();
 
 // How long a record may wait for room. A lost allocation is only missing, but the block of a lost
 // free would seem live for ever: so a free waits as long as memflame reads.

@@ -32,11 +32,15 @@ inline bool failed(long result) { return result < 0 && result > -4096; }
 
 constexpr long prot_read = 1, prot_write = 2;
 constexpr long map_shared = 1, map_private = 2, map_anonymous = 0x20, map_noreserve = 0x4000;
-constexpr long advise_dontdump = 16, advise_wipeonfork = 18;
+constexpr long map_fixed = 0x10;
+constexpr long advise_dontneed = 4, advise_dontdump = 16, advise_wipeonfork = 18;
 
-inline void* map_memory(uint64_t bytes, long protection, long flags, long fd, uint64_t offset) {
-  const long at = syscall6(__NR_mmap, 0, static_cast<long>(bytes), protection, flags, fd,
-                           static_cast<long>(offset));
+// `place`: the address, whose contents it replaces; null = anywhere.
+inline void* map_memory(uint64_t bytes, long protection, long flags, long fd, uint64_t offset,
+                        void* place = nullptr) {
+  const long at =
+      syscall6(__NR_mmap, as_word(place), static_cast<long>(bytes), protection,
+               place != nullptr ? flags | map_fixed : flags, fd, static_cast<long>(offset));
   return failed(at) ? nullptr : reinterpret_cast<void*>(at);
 }
 

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -92,6 +93,16 @@ TEST_CASE("a child without an agent is found by the second look, and named") {
   CHECK(silent.count() == 0);  // it may have nothing to say yet
   CHECK(unknown.count() == 1);
   CHECK(unknown.note().find(std::to_string(child.pid)) != std::string::npos);
+
+  // An agent that came later is not in what this process runs: what was known of it is lost.
+  Uncovered attached(::getpid(), "no-such-agent");
+  std::set<pid_t> lost;
+  for (int i = 0; i < 2; ++i) {
+    attached.look([](pid_t) { return true; }, [&lost](pid_t pid) { lost.insert(pid); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(260));
+  }
+  CHECK(attached.count() == 2);
+  CHECK(lost == std::set<pid_t>{child.pid, ::getpid()});
 }
 
 TEST_CASE("a process that runs another program, in which no agent is, is found too") {

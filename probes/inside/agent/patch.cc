@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "patch.h"
+
+#include "loaded.h"
+#include "probes/inside/symbol_lookup.h"
+#include "state.h"
+#include "sys.h"
+
+extern "C" {
+extern const char memflame_own_header[] asm("__ehdr_start") __attribute__((visibility("hidden")));
+
+// The agent's own, which no other file can take the place of (-Bsymbolic).
+void* malloc(size_t);
+void* calloc(size_t, size_t);
+void* realloc(void*, size_t);
+void* reallocarray(void*, size_t, size_t);
+void free(void*);
+void* memalign(size_t, size_t);
+void* aligned_alloc(size_t, size_t);
+int posix_memalign(void**, size_t, size_t);
+void* valloc(size_t);
+void* pvalloc(size_t);
+int dlclose(void*);
+
+// loading.cc
+__attribute__((visibility("hidden"))) void memflame_dlopen();
+__attribute__((visibility("hidden"))) void memflame_dlmopen();
+__attribute__((visibility("hidden"))) void memflame_dlsym();
+__attribute__((visibility("hidden"))) void memflame_dlvsym();
+extern __attribute__((visibility("hidden"))) uint64_t memflame_real_dlopen;
+extern __attribute__((visibility("hidden"))) uint64_t memflame_real_dlmopen;
+extern __attribute__((visibility("hidden"))) uint64_t memflame_real_dlsym;
+extern __attribute__((visibility("hidden"))) uint64_t memflame_real_dlvsym;
+
+// operators.h, by number: declared without their arguments, as only their addresses are taken.
+#define MEMFLAME_OPERATORS(take)                                                                  \
+  take(new, allocate, 0, "_Znwm") take(new, allocate, 1, "_Znam")                                 \
+      take(new, allocate, 2, "_ZnwmRKSt9nothrow_t") take(new, allocate, 3, "_ZnamRKSt9nothrow_t") \
+          take(new, allocate, 4, "_ZnwmSt11align_val_t")                                          \
+              take(new, allocate, 5, "_ZnamSt11align_val_t")                                      \
+                  take(new, allocate, 6, "_ZnwmSt11align_val_tRKSt9nothrow_t")                    \
+                      take(new, allocate, 7, "_ZnamSt11align_val_tRKSt9nothrow_t") take(          \
+                          delete, release, 0, "_ZdlPv") take(delete, release, 1, "_ZdaPv")        \
+                          take(delete, release, 2, "_ZdlPvm") take(delete, release, 3, "_ZdaPvm") \
+                              take(delete, release, 4, "_ZdlPvRKSt9nothrow_t")                    \
+                                  take(delete, release, 5, "_ZdaPvRKSt9nothrow_t")                \
+                                      take(delete, release, 6, "_ZdlPvSt11align_val_t")           \
+                                          take(delete, release, 7, "_ZdaPvSt11align_val_t") take( \
+                                              delete, release, 8, "_ZdlPvmSt11align_val_t")       \
+                                              take(delete, release, 9, "_ZdaPvmSt11align_val_t")  \
+                                                  take(delete, release, 10,                       \
+                                                       "_ZdlPvSt11align_val_tRKSt9nothrow_t")     \
+                                                      take(delete, release, 11,                   \
+                                                           "_ZdaPvSt11align_val_tRKSt9nothrow_t")
+#define MEMFLAME_DECLARE(kind, field, index, name) \
+  __attribute__((visibility("hidden"))) void memflame_##kind##_##index();
+MEMFLAME_OPERATORS(MEMFLAME_DECLARE)
+}
+
+namespace memflame::inside {
+namespace {
+
+using Place [[gnu::may_alias]] = uint64_t;  // of a pointer to a function
+
+struct Hooked {
+  const char* name;
+  uint64_t hook;
+  Place* original;  // 0: the process has none
+};
+
+template <class Function>
+uint64_t address_of(Function* function) {
+  return reinterpret_cast<uint64_t>(function);
+}
+
+template <class Function>
+Place* place_of(Function*& pointer) {
+  return reinterpret_cast<Place*>(&pointer);
+}
+
+#define MEMFLAME_REAL(name) \
+  { #name, address_of(&::name), place_of(real.name) }
+#define MEMFLAME_LOADING(name) \
+  { #name, address_of(&memflame_##name), &memflame_real_##name }
+
+#define MEMFLAME_OPERATOR(kind, field, index, name) \
+  {name, address_of(&memflame_##kind##_##index), place_of(real_operators.field[index])},
+
+constexpr uint32_t hooked_count = 35, first_operator = 15;
+
+// By value: made when it is asked for, so that it needs no relocations.
+struct HookedList {
+  Hooked all[hooked_count];
+};
+
+HookedList hooked_list() {
+  return {{MEMFLAME_REAL(malloc), MEMFLAME_REAL(calloc), MEMFLAME_REAL(realloc),
+           MEMFLAME_REAL(reallocarray), MEMFLAME_REAL(free), MEMFLAME_REAL(memalign),
+           MEMFLAME_REAL(aligned_alloc), MEMFLAME_REAL(posix_memalign), MEMFLAME_REAL(valloc),
+           MEMFLAME_REAL(pvalloc), MEMFLAME_REAL(dlclose), MEMFLAME_LOADING(dlopen),
+           MEMFLAME_LOADING(dlmopen), MEMFLAME_LOADING(dlsym), MEMFLAME_LOADING(dlvsym),
+           MEMFLAME_OPERATORS(MEMFLAME_OPERATOR)}};
+}
+
+// What is mapped can be read as it is.
+struct OwnMemory {
+  template <class T>
+  bool read(uint64_t address, T& to) const {
+    __builtin_memcpy(&to, reinterpret_cast<const void*>(address), sizeof(T));
+    return true;
+  }
+  bool is_text(uint64_t address, const char* text) const {
+    const auto* at = reinterpret_cast<const char*>(address);
+    while (*text != 0 && *at == *text) ++at, ++text;
+    return *at == *text;
+  }
+};
+
+struct Object {
+  uint64_t base = 0;
+  DynamicTables tables;
+  const MemflameLoaded* loaded = nullptr;
+
+  const Elf64_Phdr* segment_at(uint64_t address, uint64_t bytes) const {
+    for (uint32_t i = 0; i < loaded->segment_count; ++i) {
+      const Elf64_Phdr& segment = loaded->segments[i];
+      const uint64_t offset = address - base - segment.p_vaddr;
+      if (segment.p_type == PT_LOAD && offset < segment.p_memsz &&
+          bytes <= segment.p_memsz - offset)
+        return &segment;
+    }
+    return nullptr;
+  }
+};
+
+bool describe(const MemflameLoaded& loaded, Object& object) {
+  object.base = loaded.base;
+  object.loaded = &loaded;
+  for (uint32_t i = 0; i < loaded.segment_count; ++i)
+    if (loaded.segments[i].p_type == PT_DYNAMIC)
+      object.tables =
+          dynamic_tables(OwnMemory(), loaded.base, loaded.base + loaded.segments[i].p_vaddr);
+  return object.tables.symbols != 0 && object.tables.names != 0;
+}
+
+bool is_agent(const Object& object) {
+  return object.base == reinterpret_cast<uint64_t>(memflame_own_header);
+}
+
+bool is_loader(const Object& object) {
+  return find_symbol(OwnMemory(), object.tables, object.base, "_rtld_global").address != 0;
+}
+
+// ---- the functions behind the hooks ----
+
+struct Search {
+  HookedList list = hooked_list();
+  bool is_program = false;  // what defines malloc() is the program itself
+  bool has_operators = false;
+};
+
+uint64_t defined(const Object& object, const char* name) {
+  const FoundSymbol found = find_symbol(OwnMemory(), object.tables, object.base, name);
+  return found.type == STT_FUNC ? found.address : 0;
+}
+
+int look_for_originals(MemflameLoaded* loaded, size_t, void* data) {
+  Search& search = *static_cast<Search*>(data);
+  Object object;
+  if (!describe(*loaded, object) || is_agent(object)) return 0;
+  for (uint32_t i = 0; i < first_operator; ++i) {
+    const Hooked& hooked = search.list.all[i];
+    if (*hooked.original != 0) continue;
+    *hooked.original = defined(object, hooked.name);
+  }
+  return 0;
+}
+
+int look_at_program(MemflameLoaded* loaded, size_t, void* data) {
+  Object object;
+  static_cast<Search*>(data)->is_program =
+      describe(*loaded, object) && defined(object, "malloc") != 0;
+  return 1;  // the first object is the program
+}
+
+// In the file of malloc() only: other operators call it.
+int look_for_operators(MemflameLoaded* loaded, size_t, void* data) {
+  Search& search = *static_cast<Search*>(data);
+  Object object;
+  if (!describe(*loaded, object) || is_agent(object) ||
+      object.segment_at(reinterpret_cast<uint64_t>(real.malloc), 1) == nullptr ||
+      defined(object, "_Znwm") == 0)
+    return 0;
+  search.has_operators = true;
+  for (uint32_t i = first_operator; i < hooked_count; ++i)
+    *search.list.all[i].original = defined(object, search.list.all[i].name);
+  return 1;
+}
+
+// ---- slots ----
+
+struct Change {
+  HookedList list = hooked_list();
+  bool puts_in = true;
+  uint64_t changed = 0, failed = 0;
+};
+
+// Whether a slot still leads into the linkage table of its own file, which will have the dynamic
+// linker look the function up: "push the relocation's number", or mold's "mov it to r11".
+bool is_unresolved(const Object& object, uint64_t value, uint64_t index) {
+  constexpr uint32_t endbr64 = 0xfa1e0ff3, longest = 16;
+  const Elf64_Phdr* segment = object.segment_at(value, longest);
+  if (segment == nullptr || (segment->p_flags & PF_X) == 0) return false;
+  const auto* code = reinterpret_cast<const uint8_t*>(value);
+  uint32_t word = 0;
+  __builtin_memcpy(&word, code, sizeof(word));
+  if (word == endbr64) code += sizeof(word);
+  if (code[0] == 0x68)
+    code += 1;
+  else if (code[0] == 0x41 && code[1] == 0xbb)
+    code += 2;
+  else
+    return false;
+  __builtin_memcpy(&word, code, sizeof(word));
+  return word == index;
+}
+
+bool set_slot(const Object& object, uint64_t slot, uint64_t value) {
+  const Elf64_Phdr* segment = object.segment_at(slot, sizeof(value));
+  if (segment == nullptr || (segment->p_flags & PF_W) == 0) return false;
+  const long protection = prot_read | prot_write | ((segment->p_flags & PF_X) != 0 ? 4 : 0);
+  if (syscall6(__NR_mprotect, static_cast<long>(slot & ~(page - 1)), page, protection) != 0)
+    return false;
+  store_release(*reinterpret_cast<uint64_t*>(slot), value);
+  return true;
+}
+
+const Hooked* hooked_named(const HookedList& list, const char* name) {
+  for (const Hooked& hooked : list.all)
+    if (hooked.name[0] == name[0] &&
+        OwnMemory().is_text(reinterpret_cast<uint64_t>(name), hooked.name))
+      return &hooked;
+  return nullptr;
+}
+
+void change_slot(const Object& object, const Elf64_Rela& relocation, uint64_t index,
+                 Change& change) {
+  const uint64_t type = ELF64_R_TYPE(relocation.r_info);
+  if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT && type != R_X86_64_64) return;
+  const uint64_t slot = object.base + relocation.r_offset;
+  if (slot % sizeof(uint64_t) != 0 || (type == R_X86_64_64 && relocation.r_addend != 0)) return;
+  const auto* symbols = reinterpret_cast<const Elf64_Sym*>(object.tables.symbols);
+  const auto* names = reinterpret_cast<const char*>(object.tables.names);
+  const Hooked* const hooked =
+      hooked_named(change.list, names + symbols[ELF64_R_SYM(relocation.r_info)].st_name);
+  if (hooked == nullptr || *hooked->original == 0) return;
+  if (object.segment_at(slot, sizeof(uint64_t)) == nullptr) return;
+  const uint64_t value = load(*reinterpret_cast<const uint64_t*>(slot));
+  const bool is_ours = value == hooked->hook;
+  if (change.puts_in) {
+    const bool is_real = value == *hooked->original ||
+                         (type == R_X86_64_JUMP_SLOT && is_unresolved(object, value, index));
+    if (is_ours || !is_real) return;
+  } else if (!is_ours) {
+    return;
+  }
+  if (set_slot(object, slot, change.puts_in ? hooked->hook : *hooked->original))
+    ++change.changed;
+  else
+    ++change.failed;
+}
+
+int change_slots(MemflameLoaded* loaded, size_t, void* data) {
+  Change& change = *static_cast<Change*>(data);
+  Object object;
+  if (!describe(*loaded, object) || is_agent(object) || is_loader(object)) return 0;
+  const DynamicTables& tables = object.tables;
+  const auto* calls = reinterpret_cast<const Elf64_Rela*>(tables.calls);
+  const auto* others = reinterpret_cast<const Elf64_Rela*>(tables.relocations);
+  if (calls != nullptr)
+    for (uint64_t i = 0; i < tables.call_bytes / sizeof(Elf64_Rela); ++i)
+      change_slot(object, calls[i], i, change);
+  if (others != nullptr)
+    for (uint64_t i = tables.relative; i < tables.relocation_bytes / sizeof(Elf64_Rela); ++i)
+      change_slot(object, others[i], ~uint64_t{0}, change);
+  return 0;
+}
+
+Changes change_all(bool puts_in) {
+  Change change;
+  change.puts_in = puts_in;
+  // Twice: a thread that was about to resolve a slot may write to it after the first time.
+  for (int pass = 0; pass < 2; ++pass) dl_iterate_phdr(change_slots, &change);
+  return {change.changed, change.failed};
+}
+
+}  // namespace
+
+AttachResult find_originals() {
+  if (load_acquire(real.is_found) != 0) return attach_done;
+  if (&dl_iterate_phdr == nullptr) return attach_unfounded;
+  Search search;
+  dl_iterate_phdr(look_for_originals, &search);
+  if (real.malloc == nullptr || real.free == nullptr) return attach_unfounded;
+  dl_iterate_phdr(look_at_program, &search);
+  if (search.is_program) return attach_in_program;
+  dl_iterate_phdr(look_for_operators, &search);
+  store_release(real.is_found, 1U);
+  return attach_done;
+}
+
+bool hook_operators() {
+  if (&dl_iterate_phdr == nullptr) return false;
+  Search search;
+  // What loads libraries, as the operators' slots are in those that come later, too.
+  dl_iterate_phdr(look_for_originals, &search);
+  dl_iterate_phdr(look_for_operators, &search);
+  if (!search.has_operators) return false;
+  put_hooks_in();
+  return true;
+}
+
+Changes put_hooks_in() { return change_all(true); }
+Changes take_hooks_out() { return change_all(false); }
+
+}  // namespace memflame::inside

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A run inside a process that exists: the agent comes into it, and at the end, however the run
+// ends, its hooks are taken out again, there and in the children that have them from it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "probes/inside/attach/attacher.h"
+#include "probes/inside/inside_session.h"
+
+namespace memflame::inside {
+
+class Attachment {
+ public:
+  // Throws Error that says why it is not possible.
+  Attachment(InsideSession& session, Exchange& exchange, pid_t pid);
+  ~Attachment();
+  Attachment(const Attachment&) = delete;
+  Attachment& operator=(const Attachment&) = delete;
+
+  // Call it when counting has ended.
+  void leave();
+  std::vector<std::string> notes() const;
+
+ private:
+  InsideSession& session_;
+  Exchange& exchange_;
+  pid_t pid_;
+  AttachFigures entered_, left_;
+  size_t processes_left_ = 0;
+  std::vector<std::string> problems_;
+  bool is_inside_ = false;
+};
+
+}  // namespace memflame::inside

@@ -108,7 +108,6 @@ static = example("alloc_truth_static")
 if os.path.exists(static):
     done = run("alloc", "--inside", "-o", path("static.json"), "--", static, status=COMMAND_FAILED)
     check("static" in done.stderr and "without --inside" in done.stderr, done.stderr)
-for options in (("-p", "1"), ("--check",)):
-    words = run("alloc", "--inside", *options, "-o", path("x.json"),
-                *(() if options[0] == "-p" else ("--", "true")), status=USAGE).stderr
+for options in (("--check",), ("--every", "2")):
+    words = run("alloc", "--inside", *options, "-o", path("x.json"), "--", "true", status=USAGE).stderr
     check(options[0] in words, words)

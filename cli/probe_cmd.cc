@@ -115,8 +115,17 @@ std::string no_rights() {
   }
 }
 
-// Whether an agent in the command or process records. Throws Error(usage) if it cannot do what was
-// asked.
+// Why an agent in the command or process is to record, though nobody asked for it; "" if the kernel
+// is.
+std::string why_inside(const Target& target) {
+  if (const std::string why = no_rights(); !why.empty())
+    return "because the kernel cannot do it: " + why;
+  // With the rights for both, a running process is left alone.
+  if (target.command.empty() || !no_agent_in(target.command[0]).empty()) return "";
+  return "at a fraction of the kernel's cost; --collect kernel sees children without an agent, too";
+}
+
+// Whether an agent records. Throws Error(usage) if it cannot do what was asked.
 bool is_inside(const Probe& probe, const Request& request) {
   if (!probe.inside || request.probe.collect == Collect::kernel) return false;
   const std::string refused =
@@ -131,11 +140,9 @@ bool is_inside(const Probe& probe, const Request& request) {
     return true;
   }
   if (!has_program || !refused.empty()) return false;
-  const std::string why = no_rights();
+  const std::string why = why_inside(target);
   if (!why.empty())
-    std::cerr << "memflame: recording from inside the program (--inside), because the kernel "
-                 "cannot do it: "
-              << why << "\n";
+    std::cerr << "memflame: recording from inside the program (--inside), " << why << "\n";
   return !why.empty();
 }
 

@@ -28,12 +28,13 @@ constexpr std::array size_words{OptionWord{"requested", "default"},
 
 // In the order of Collect.
 constexpr std::array collect_words{
-    OptionWord{"auto", "kernel, or inside if memflame has no rights for that; default"},
+    OptionWord{"auto",
+               "inside for COMMAND, and if memflame has no rights for the kernel's probes; else, "
+               "and where the other options need it, kernel; default"},
     OptionWord{"kernel", "probes on the allocator"},
     OptionWord{"inside",
                "an agent in COMMAND or in the process of -p, and in their children, which needs no "
-               "rights but "
-               "to trace that process"}};
+               "rights but to trace that process"}};
 
 std::string children_help() {
   std::string text;

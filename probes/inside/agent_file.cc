@@ -22,7 +22,7 @@ namespace {
 
 [[noreturn]] void fail(const std::string& path, const std::string& why) {
   throw Error("--inside needs a file for programs to load, " + path + ": " + why +
-              "; without --inside, as root, the kernel collects");
+              "; as root, --collect kernel needs no agent");
 }
 
 // Makes the folder and those above it, as far as they are missing.

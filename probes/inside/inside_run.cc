@@ -11,6 +11,7 @@
 #include "probes/inside/inside_session.h"
 #include "probes/pids/pid_namespace.h"
 #include "probes/processes/command.h"
+#include "probes/processes/program_files.h"
 #include "probes/processes/users.h"
 #include "probes/run/privileges.h"
 #include "probes/run/run_loop.h"
@@ -30,7 +31,7 @@ ProbeRun run_within(const MemoryPlan& plan, const ProbeRun& run) {
                   (reason.empty() ? "it is a static program, or something took LD_PRELOAD out of "
                                     "its environment"
                                   : reason) +
-                  "; without --inside, as root, the kernel collects",
+                  "; as root, --collect kernel needs no agent",
               ExitCode::failure);
 }
 
@@ -76,6 +77,14 @@ std::string refused_inside(const ProbeOptions& options) {
   if (options.calls) return "--trace";
   if (options.reachable) return "--reachable";
   return options.own ? options.own->only_in_kernel() : "";
+}
+
+std::string no_agent_in(const std::string& command) {
+  try {
+    return inside::reason_in(find_program(command));
+  } catch (const Error&) {
+    return "";
+  }
 }
 
 Run run_inside(InsideSetup& setup, Command* command, Observer& observer) {

@@ -42,6 +42,10 @@ class InsideSetup {
 // The option that a run inside cannot fulfil; "" if there is none.
 std::string refused_inside(const ProbeOptions& options);
 
+// Why no agent can speak in what a command of this name runs; "" if none is known, or if there is
+// no such program.
+std::string no_agent_in(const std::string& command);
+
 // The command is started but still waiting, as for run_probes(), with the setup's variables; null =
 // the process that the target names. Throws Error, also if no agent ever spoke.
 Run run_inside(InsideSetup& setup, Command* command, Observer& observer);

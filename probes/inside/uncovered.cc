@@ -134,7 +134,7 @@ std::string Uncovered::note() const {
   return count +
          "static programs, those that contain their allocator, and those started without "
          "LD_PRELOAD cannot be watched from inside; "
-         "without --inside, as root, the kernel collects";
+         "as root, --collect kernel needs no agent";
 }
 
 std::string reason_in(const std::string& program, bool preloaded) {

@@ -103,11 +103,21 @@ done = subprocess.run([MEMFLAME, "alloc", "--inside", "-o", f"{folder}/own.json"
 equal(f"exit status as nobody: {done.stderr}", done.returncode, 0)
 equal("all of reach_leaf", Profile(f"{folder}/own.json").sum("live", "reach_leaf"), 800)
 
+# A command is recorded so by itself, unless it can have no agent, or an option needs the kernel.
+for program, options, itself in ((example("many_stacks"), (), True), (example("many_stacks"), ("--every", "1"), False),
+                                 (example("alloc_truth_static"), (), False)):
+    if os.path.exists(program):
+        done = subprocess.run([MEMFLAME, "alloc", *options, "-o", path("auto.json"), "--", program, "50"],
+                              capture_output=True, text=True, timeout=PATIENCE, check=False)
+        equal(f"{program} {options}: {done.stderr}", (done.returncode, "(--inside), at a fraction" in done.stderr),
+              (0, itself))
+        check(Profile(path("auto.json")).sum("total-count") > 0, f"{program} {options}: it allocates")
+
 # What it cannot see is an error that names the way out.
 static = example("alloc_truth_static")
 if os.path.exists(static):
     done = run("alloc", "--inside", "-o", path("static.json"), "--", static, status=COMMAND_FAILED)
-    check("static" in done.stderr and "without --inside" in done.stderr, done.stderr)
+    check("static" in done.stderr and "--collect kernel" in done.stderr, done.stderr)
 for options in (("--check",), ("--every", "2")):
     words = run("alloc", "--inside", *options, "-o", path("x.json"), "--", "true", status=USAGE).stderr
     check(options[0] in words, words)

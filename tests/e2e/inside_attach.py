@@ -207,7 +207,7 @@ def refused(pid, *words):
 
 if os.path.exists(example("alloc_truth_static")):
     target = Target("alloc_truth_static")
-    refused(target.pid, "linked statically", "without --inside")
+    refused(target.pid, "linked statically", "--collect kernel")
     target.work()
     target.end()
 refused(2, "kernel")

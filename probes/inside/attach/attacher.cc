@@ -62,7 +62,7 @@ bool write_image(int fd, std::span<const std::byte> bytes) {
 
 void Attacher::refuse(const std::string& why) const {
   throw Error("process " + std::to_string(pid_) + " cannot be watched from inside: " + why +
-              "; without --inside, as root, the kernel collects");
+              "; as root, --collect kernel needs no agent");
 }
 
 AttachFigures Attacher::enter(const std::string& socket, const std::function<void()>& meanwhile,

@@ -15,7 +15,7 @@
 namespace memflame::inside {
 namespace {
 
-constexpr const char* way_out = "; without --inside, as root, the kernel collects";
+constexpr const char* way_out = "; as root, --collect kernel needs no agent";
 
 bool has_symbol(const LoadedObject& object, const RemoteMemory& memory, const char* name) {
   const FoundSymbol found = object.find(memory, name);

@@ -105,6 +105,8 @@ void InsideSession::disarm() {
 size_t InsideSession::read_rings() {
   round_ticks_ = now_ticks();
   publish(exchange_.control().heartbeat, round_ticks_);
+  if (counts_ && given_up_ns_ == 0 && taken_once(exchange_.control().reading) != exchange_.run())
+    given_up_ns_ = monotonic_ns();
   return reader_.read();
 }
 
@@ -247,6 +249,7 @@ Losses InsideSession::losses() const {
   const Guests::Counts counts = guests_.counts();
   losses.add(Loss::agent_ring_full, counts.lost, counts.lost_bytes);
   losses.add(Loss::agent_ring_full, counts.lost_frees);
+  losses.add(Loss::agent_gave_up, given_up_ns_ != 0 ? 1 : 0);
   losses.add(Loss::agent_reentered, counts.reentered);
   losses.add(Loss::agent_ring_damaged, reader_.statistics().damaged);
   losses.add(Loss::process_uncovered, uncovered_.count());
@@ -291,6 +294,11 @@ void InsideSession::add_notes(Recording& recording) const {
     notes.push_back(
         "allocations that found no room within --max-wait are missing from all figures; "
         "frees waited, so no block seems live that was freed");
+  if (given_up_ns_ != 0)
+    notes.push_back("nothing was recorded after " +
+                    std::to_string((given_up_ns_ - armed_ns_) / 1'000'000'000) +
+                    " s: the program took memflame for gone, as it had not read for " +
+                    std::to_string(patience_ms / 1000) + " s; blocks may have been freed since");
   if (const uint64_t count = blocks_.reordered(); count != 0)
     notes.push_back(
         "put in order with allocations of other threads, from which their times "

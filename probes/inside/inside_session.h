@@ -114,6 +114,7 @@ class InsideSession : public LiveRun, private RunFigures {
   uint32_t named_ = 1;  // stacks below that are in the log
   std::optional<Looks> looks_;
   uint64_t armed_ns_ = 0;
+  uint64_t given_up_ns_ = 0;  // when agents were found to have taken memflame for gone; 0 = never
   uint64_t round_ticks_ = 0;  // TSC, when the last round began
   uint64_t idle_ns_ = 0;      // how long to wait when nothing comes
   bool counts_ = false;

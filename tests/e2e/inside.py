@@ -70,14 +70,20 @@ equal("frees that were not seen, or are of no block",
 for harm in (signal.SIGKILL, signal.SIGSTOP):
     said = path(f"{harm.name}.out")
     with open(said, "w", encoding="utf-8") as output:
-        memflame = spawn([MEMFLAME, "alloc", "--inside", "-o", path("killed.json"), "--", example("alloc_storm"),
-                          "--threads", "4", "--operations", "20000000"], stdout=output, stderr=subprocess.DEVNULL)
+        memflame = spawn([MEMFLAME, "alloc", "--inside", "-o", path("killed.json"), "--summary",
+                          path("stopped.summary"), "--", example("alloc_storm"), "--threads", "4", "--operations",
+                          "20000000"], stdout=output, stderr=subprocess.DEVNULL)
     time.sleep(0.3)
     check(memflame.poll() is None and not os.path.getsize(said), "memflame watches the storm")
     memflame.send_signal(harm)
     wait_until(functools.partial(has_ended, said), f"the storm ends after {harm.name}")
     memflame.send_signal(signal.SIGCONT)
     memflame.wait(PATIENCE)
+# The one that was only stopped says that it missed the rest.
+with open(path("stopped.summary"), encoding="utf-8") as stream:
+    summary = json.load(stream)
+equal("counting ended early", losses(summary).get("agent_gave_up", {}).get("events"), 1)
+check(any(note.startswith("nothing was recorded after ") for note in summary["notes"]), summary["notes"])
 
 # Programs that it starts are followed, also where descriptors are closed and the environment has LD_PRELOAD.
 profile, summary, done = inside(sys.executable, "-c",

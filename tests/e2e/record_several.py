@@ -85,8 +85,9 @@ profile.compare(renamed(truth["frameless"], "brk"))
 def recorded(probes, *command):
     """Totals of a command that does the same each time."""
     recording, summary = path("run.mfr"), path("run.summary")
-    done = subprocess.run([MEMFLAME, "record", "--probes", probes, "-o", recording, "--summary", summary, "--",
-                           *command], capture_output=True, text=True, timeout=PATIENCE, check=False)
+    collector = ["--collect", "kernel"] if probes == "alloc" else []  # of several, it always is
+    done = subprocess.run([MEMFLAME, "record", "--probes", probes, *collector, "-o", recording, "--summary", summary,
+                           "--", *command], capture_output=True, text=True, timeout=PATIENCE, check=False)
     equal(f"exit status of {command}: {done.stderr}", done.returncode, 0)
     with open(summary, encoding="utf-8") as stream:
         document = json.load(stream)

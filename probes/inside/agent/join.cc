@@ -258,8 +258,9 @@ Thread* begin_thread() {
   thread->frame_count = thread->generation = 0;
   thread->head = &process->heads[ring];
   thread->records = process->rings + uint64_t{ring} * ring_bytes;
-  // memflame frees a ring when it has read all of it: head and tail go on from there.
-  thread->written = load(thread->head->head);
+  // memflame frees a ring when it has read all of it: head and tail go on from there. Other
+  // processes can write them, so an uneven head must not lead beyond the ring.
+  thread->written = load(thread->head->head) / sizeof(uint64_t) * sizeof(uint64_t);
   thread->tail = load_acquire(thread->head->tail);
   store(thread->head->process, process->index);
   const long tid = syscall6(__NR_gettid);

@@ -24,14 +24,14 @@ extern "C" __attribute__((visibility("hidden"), used)) int memflame_personality(
 
 // NOLINTBEGIN(cppcoreguidelines-macro-usage)
 #define MEMFLAME_PERSONALITY asm volatile(".cfi_personality 0x1b, memflame_personality")
-#define MEMFLAME_NEW(index)                                                               \
+#define MEMFLAME_HOOK_new(index)                                                          \
   extern "C" __attribute__((visibility("hidden"))) void* memflame_new_##index(            \
       size_t size, size_t second, const void* third) {                                    \
     MEMFLAME_PERSONALITY;                                                                 \
     return allocate(size, static_cast<Function>(fn_new + (index)), CALLER,                \
                     [&] { return real_operators.allocate[index](size, second, third); }); \
   }
-#define MEMFLAME_DELETE(index)                                                       \
+#define MEMFLAME_HOOK_delete(index)                                                  \
   extern "C" __attribute__((visibility("hidden"))) void memflame_delete_##index(     \
       void* pointer, size_t second, size_t third, const void* fourth) {              \
     MEMFLAME_PERSONALITY;                                                            \
@@ -40,25 +40,7 @@ extern "C" __attribute__((visibility("hidden"), used)) int memflame_personality(
   }
 // NOLINTEND(cppcoreguidelines-macro-usage)
 
-MEMFLAME_NEW(0)
-MEMFLAME_NEW(1)
-MEMFLAME_NEW(2)
-MEMFLAME_NEW(3)
-MEMFLAME_NEW(4)
-MEMFLAME_NEW(5)
-MEMFLAME_NEW(6)
-MEMFLAME_NEW(7)
-MEMFLAME_DELETE(0)
-MEMFLAME_DELETE(1)
-MEMFLAME_DELETE(2)
-MEMFLAME_DELETE(3)
-MEMFLAME_DELETE(4)
-MEMFLAME_DELETE(5)
-MEMFLAME_DELETE(6)
-MEMFLAME_DELETE(7)
-MEMFLAME_DELETE(8)
-MEMFLAME_DELETE(9)
-MEMFLAME_DELETE(10)
-MEMFLAME_DELETE(11)
+#define MEMFLAME_OPERATOR(kind, member, number, name) MEMFLAME_HOOK_##kind(number)
+#include "operators.def"
 
 // NOLINTEND(misc-definitions-in-headers)

@@ -32,29 +32,10 @@ extern __attribute__((visibility("hidden"))) uint64_t memflame_real_dlmopen;
 extern __attribute__((visibility("hidden"))) uint64_t memflame_real_dlsym;
 extern __attribute__((visibility("hidden"))) uint64_t memflame_real_dlvsym;
 
-// operators.h, by number: declared without their arguments, as only their addresses are taken.
-#define MEMFLAME_OPERATORS(take)                                                                  \
-  take(new, allocate, 0, "_Znwm") take(new, allocate, 1, "_Znam")                                 \
-      take(new, allocate, 2, "_ZnwmRKSt9nothrow_t") take(new, allocate, 3, "_ZnamRKSt9nothrow_t") \
-          take(new, allocate, 4, "_ZnwmSt11align_val_t")                                          \
-              take(new, allocate, 5, "_ZnamSt11align_val_t")                                      \
-                  take(new, allocate, 6, "_ZnwmSt11align_val_tRKSt9nothrow_t")                    \
-                      take(new, allocate, 7, "_ZnamSt11align_val_tRKSt9nothrow_t") take(          \
-                          delete, release, 0, "_ZdlPv") take(delete, release, 1, "_ZdaPv")        \
-                          take(delete, release, 2, "_ZdlPvm") take(delete, release, 3, "_ZdaPvm") \
-                              take(delete, release, 4, "_ZdlPvRKSt9nothrow_t")                    \
-                                  take(delete, release, 5, "_ZdaPvRKSt9nothrow_t")                \
-                                      take(delete, release, 6, "_ZdlPvSt11align_val_t")           \
-                                          take(delete, release, 7, "_ZdaPvSt11align_val_t") take( \
-                                              delete, release, 8, "_ZdlPvmSt11align_val_t")       \
-                                              take(delete, release, 9, "_ZdaPvmSt11align_val_t")  \
-                                                  take(delete, release, 10,                       \
-                                                       "_ZdlPvSt11align_val_tRKSt9nothrow_t")     \
-                                                      take(delete, release, 11,                   \
-                                                           "_ZdaPvSt11align_val_tRKSt9nothrow_t")
-#define MEMFLAME_DECLARE(kind, field, index, name) \
-  __attribute__((visibility("hidden"))) void memflame_##kind##_##index();
-MEMFLAME_OPERATORS(MEMFLAME_DECLARE)
+// operators.h: declared without their arguments, as only their addresses are taken.
+#define MEMFLAME_OPERATOR(kind, member, number, name) \
+  __attribute__((visibility("hidden"))) void memflame_##kind##_##number();
+#include "operators.def"
 }
 
 namespace memflame::inside {
@@ -83,9 +64,6 @@ Place* place_of(Function*& pointer) {
 #define MEMFLAME_LOADING(name) \
   { #name, address_of(&memflame_##name), &memflame_real_##name }
 
-#define MEMFLAME_OPERATOR(kind, field, index, name) \
-  {name, address_of(&memflame_##kind##_##index), place_of(real_operators.field[index])},
-
 constexpr uint32_t hooked_count = 35, first_operator = 15;
 
 // By value: made when it is asked for, so that it needs no relocations.
@@ -94,12 +72,26 @@ struct HookedList {
 };
 
 HookedList hooked_list() {
-  return {{MEMFLAME_REAL(malloc), MEMFLAME_REAL(calloc), MEMFLAME_REAL(realloc),
-           MEMFLAME_REAL(reallocarray), MEMFLAME_REAL(free), MEMFLAME_REAL(memalign),
-           MEMFLAME_REAL(aligned_alloc), MEMFLAME_REAL(posix_memalign), MEMFLAME_REAL(valloc),
-           MEMFLAME_REAL(pvalloc), MEMFLAME_REAL(dlclose), MEMFLAME_LOADING(dlopen),
-           MEMFLAME_LOADING(dlmopen), MEMFLAME_LOADING(dlsym), MEMFLAME_LOADING(dlvsym),
-           MEMFLAME_OPERATORS(MEMFLAME_OPERATOR)}};
+  return {{
+      MEMFLAME_REAL(malloc),
+      MEMFLAME_REAL(calloc),
+      MEMFLAME_REAL(realloc),
+      MEMFLAME_REAL(reallocarray),
+      MEMFLAME_REAL(free),
+      MEMFLAME_REAL(memalign),
+      MEMFLAME_REAL(aligned_alloc),
+      MEMFLAME_REAL(posix_memalign),
+      MEMFLAME_REAL(valloc),
+      MEMFLAME_REAL(pvalloc),
+      MEMFLAME_REAL(dlclose),
+      MEMFLAME_LOADING(dlopen),
+      MEMFLAME_LOADING(dlmopen),
+      MEMFLAME_LOADING(dlsym),
+      MEMFLAME_LOADING(dlvsym),
+#define MEMFLAME_OPERATOR(kind, member, number, name) \
+  {name, address_of(&memflame_##kind##_##number), place_of(real_operators.member[number])},
+#include "operators.def"
+  }};
 }
 
 // What is mapped can be read as it is.

@@ -17,6 +17,7 @@
 #include <cstring>
 
 #include "core/error.h"
+#include "probes/inside/descriptors.h"
 #include "probes/processes/spaces.h"
 
 namespace memflame::inside {
@@ -159,20 +160,8 @@ bool Exchange::welcome(const Guest& guest, uint32_t process) const {
   welcome.rows_at = rows_at_least;
   welcome.rows_bytes = rows_bytes_;
   const std::array<int, 2> files{exchange_.get(), tables_.get()};
-  iovec text{&welcome, sizeof(welcome)};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(files))> room{};
-  msghdr message{};
-  message.msg_iov = &text;
-  message.msg_iovlen = 1;
-  message.msg_control = room.data();
-  message.msg_controllen = room.size();
-  cmsghdr* with = CMSG_FIRSTHDR(&message);
-  with->cmsg_level = SOL_SOCKET;
-  with->cmsg_type = SCM_RIGHTS;
-  with->cmsg_len = CMSG_LEN(sizeof(files));
-  std::memcpy(CMSG_DATA(with), files.data(), sizeof(files));
-  return ::sendmsg(guest.socket.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL) ==
-         static_cast<ssize_t>(sizeof(welcome));
+  return send_with_descriptors(guest.socket.get(), std::as_bytes(std::span(&welcome, 1)), files,
+                               MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 void Exchange::refuse(const Guest& guest) {

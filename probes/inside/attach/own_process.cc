@@ -13,26 +13,15 @@
 #include <cstring>
 
 #include "core/error.h"
+#include "probes/inside/descriptors.h"
 
 namespace memflame::inside {
 namespace {
 
 // A byte that is not a part of what is said comes with it.
 void give_descriptor(int to, int fd) {
-  char byte = 0;
-  iovec text{&byte, sizeof(byte)};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(fd))> room{};
-  msghdr message{};
-  message.msg_iov = &text;
-  message.msg_iovlen = 1;
-  message.msg_control = room.data();
-  message.msg_controllen = room.size();
-  cmsghdr* with = CMSG_FIRSTHDR(&message);
-  with->cmsg_level = SOL_SOCKET;
-  with->cmsg_type = SCM_RIGHTS;
-  with->cmsg_len = CMSG_LEN(sizeof(fd));
-  std::memcpy(CMSG_DATA(with), &fd, sizeof(fd));
-  while (::sendmsg(to, &message, MSG_NOSIGNAL) < 0 && errno == EINTR) {
+  const std::byte byte{};
+  while (!send_with_descriptors(to, {&byte, 1}, {&fd, 1}, MSG_NOSIGNAL) && errno == EINTR) {
   }
 }
 

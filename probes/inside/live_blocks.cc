@@ -101,22 +101,14 @@ void LiveBlocks::add_total(const LiveEntry& block) {
   sums.total_count_variance += estimate.blocks_variance;
 }
 
-void LiveBlocks::add_live(const LiveEntry& block) {
+// `sign`: 1 if the block begins to live, -1 if it ends.
+void LiveBlocks::change_live(const LiveEntry& block, int sign) {
   BlockSums& sums = sum(block.stack);
   const Estimate estimate = this->estimate(block);
-  sums.live += static_cast<int64_t>(estimate.bytes);
-  sums.live_count += estimate.blocks;
-  sums.live_variance += estimate.bytes_variance;
-  sums.live_count_variance += estimate.blocks_variance;
-}
-
-void LiveBlocks::subtract_live(const LiveEntry& block) {
-  BlockSums& sums = sum(block.stack);
-  const Estimate estimate = this->estimate(block);
-  sums.live -= static_cast<int64_t>(estimate.bytes);
-  sums.live_count -= estimate.blocks;
-  sums.live_variance -= estimate.bytes_variance;
-  sums.live_count_variance -= estimate.blocks_variance;
+  sums.live += sign * static_cast<int64_t>(estimate.bytes);
+  sums.live_count += sign * int64_t{estimate.blocks};
+  sums.live_variance += sign * estimate.bytes_variance;
+  sums.live_count_variance += sign * estimate.blocks_variance;
 }
 
 void LiveBlocks::add_unfollowed(const LiveEntry& block) {
@@ -133,7 +125,7 @@ void LiveBlocks::add_unfollowed(const LiveEntry& block) {
 
 // An address that is allocated again proves an unseen free.
 void LiveBlocks::displace(const LiveEntry& old, uint64_t ticks, uint32_t ring) {
-  subtract_live(old);
+  change_live(old, -1);
   ++counters_.unseen_frees;
   counters_.unseen_free_bytes += old.size;
   if (displaced_.size() < most_displaced) displaced_.resize(most_displaced);
@@ -163,7 +155,7 @@ void LiveBlocks::allocate(const LiveEntry& block, uint32_t ring) {
     add_unfollowed(block);
     return;
   }
-  add_live(block);
+  change_live(block, 1);
 }
 
 bool LiveBlocks::was_freed_early(const LiveEntry& block, uint32_t ring) {
@@ -238,7 +230,7 @@ LiveBlocks::Freed LiveBlocks::free(uint32_t space, uint64_t address, uint64_t ti
   freed.was = Freed::Was::live;
   ++counters_.freed;
   counters_.freed_bytes += block->size;
-  subtract_live(*block);
+  change_live(*block, -1);
   freed.block = *block;
   return freed;
 }
@@ -254,7 +246,7 @@ void LiveBlocks::restore(const Freed& freed) {
     return;
   --counters_.freed;
   counters_.freed_bytes -= block.size;
-  add_live(block);
+  change_live(block, 1);
 }
 
 uint64_t LiveBlocks::bytes() const {

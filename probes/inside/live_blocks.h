@@ -129,8 +129,7 @@ class LiveBlocks {
   };
   BlockSums& sum(uint32_t stack);
   void add_total(const LiveEntry& block);
-  void add_live(const LiveEntry& block);
-  void subtract_live(const LiveEntry& block);
+  void change_live(const LiveEntry& block, int sign);
   void add_unfollowed(const LiveEntry& block);
   void miss(uint32_t space, uint64_t address, uint64_t ticks, uint32_t ring, Freed& freed);
   void displace(const LiveEntry& old, uint64_t ticks, uint32_t ring);

@@ -6,10 +6,12 @@
 //
 //   memflame_request     the AttachRequest
 //   memflame_join        a function: joins the run at the socket that the request names
-//   memflame_hooks_in    indirect functions (STT_GNU_IFUNC): dlsym() of their names calls them
-//   while memflame_hooks_out   it holds the loader's lock, so that no object is relocated or
-//   unloaded
-//                        meanwhile. They change slots, and hooks_out leaves the run.
+//   memflame_find        finds the functions behind the hooks
+//   memflame_hooks_in    and
+//   memflame_hooks_out   change slots; hooks_out leaves the run
+//
+// The last three are indirect functions (STT_GNU_IFUNC): dlsym() of their names calls them while it
+// holds the loader's lock, so that no object is relocated or unloaded meanwhile.
 //
 // Each returns an AttachResult, for dlsym() as the address that it found.
 #pragma once

@@ -6,36 +6,22 @@ import os
 import signal
 import subprocess
 
-from lib import PATIENCE, Memflame, Profile, check, equal, example, path, run, wait_until
+from lib import PATIENCE, Memflame, Profile, Target, check, equal, example, path, run, wait_until
 
 
-class Watched:
+class Watched(Target):
     """alloc_truth, started under --inside, that waits for a word before it begins and before it ends."""
 
-    def __init__(self, command, *options, output="json"):
+    def __init__(self, command, *options, output="json"):  # instead of Target's: memflame starts it
         self.memflame = Memflame(command, "--inside", *options, "--", example("alloc_truth"), "--wait", output=output,
                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.process = self.memflame.process
         self.pid = int(self.process.stdout.readline().split()[1])
         self.stem, self.suffix = os.path.splitext(self.memflame.output)
 
-    def say(self, word):
-        self.process.stdin.write(f"{word}\n")
-        self.process.stdin.flush()
-
-    def work(self):
-        self.say("go")
-        text = ""
-        for line in self.process.stdout:
-            if line == "done\n":
-                return json.loads(text)
-            text += line
-        raise SystemExit(f"FAILED: the program ended early, after printing {text!r}")
-
     def end(self):
-        self.say("leave")
-        self.process.stdin.close()
-        return self.memflame.wait()
+        super().end()
+        return self.memflame
 
     def picture(self, number):
         name = f"{self.stem}.{number}{self.suffix}"
@@ -96,7 +82,6 @@ run("render", watched.memflame.output, "--format", "json", "-o", path("drawn.jso
 Profile(path("drawn.json")).compare(truth["functions"], columns=["live", "live-count"])
 
 # leaks: SIGUSR1 asks for a report at once.
-reading, writing = os.pipe()
 leaks = Memflame("leaks", "--inside", "--", "sh", "-c", f"exec {example('alloc_truth')} --wait", output="txt",
                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 leaks.process.stdout.readline()

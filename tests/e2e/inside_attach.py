@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """alloc --inside -p: the agent comes into a running process, counts there to the byte, and leaves it as it was."""
+import fcntl
 import json
 import os
 import pwd
-import re
-import select
 import signal
 import subprocess
 import sys
 import time
 
-from lib import (LONG, MEMFLAME, PATIENCE, USAGE, Memflame, Profile, Target, check, equal, example,
-                 losses, path, run, spawn, wait_until)
+from attached import CYCLES, Waiting, attach, cycle, figures
+from lib import (LONG, MEMFLAME, PATIENCE, USAGE, Target, check, equal, example, losses, path, run, spawn,
+                 wait_until)
 
-CYCLES = 1000 if LONG else 30
 JSON = """
 import hashlib, json, sys
 rows = [{"number": i, "text": str(i) * 3} for i in range(200)]
@@ -24,53 +23,6 @@ while not select([sys.stdin], [], [], 0)[0]:
     rounds += 1
 print(rounds > 0, len(seen), seen.pop())
 """
-
-
-class Waiting:
-    """A program that says when it is ready, and works until its input ends."""
-
-    def __init__(self, *command, **options):
-        self.process = spawn(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **options)
-        self.pid = self.process.pid
-        line = self.process.stdout.readline()
-        check(line.startswith("ready"), f"{command} says {line!r}")
-
-    def end(self, status=0):
-        output, _ = self.process.communicate(timeout=PATIENCE)
-        equal("exit status of the program", self.process.returncode, status)
-        return output
-
-
-def attach(target, *options, **more):
-    """memflame beside a running program, counting."""
-    return Memflame("alloc", "--inside", "--children", "follow", *options, "-p", target.pid, **more)
-
-
-def figures(summary):
-    """Milliseconds: to come in, the longest stop for that, to leave, the longest stop for that."""
-    notes = " ".join(summary["notes"])
-    found = re.search(r"within ([\d.]+) ms, by [\d,]+ slots; [^;]*for ([\d.]+) ms at most.*"
-                      r"within ([\d.]+) ms; threads stood still for ([\d.]+) ms", notes)
-    check(found, f"notes: {notes}")
-    return [float(text) for text in found.groups()]
-
-
-def cycle(target, count, least=1):
-    """Comes in and leaves again and again."""
-    times = []
-    for _ in range(count):
-        memflame = attach(target, "-d", "0.05").wait()
-        summary = memflame.summary()
-        check(summary["totals"]["total-count"] >= least, f"allocations: {summary['totals']}")
-        # An allocation that waits for room in its ring when counting ends is lost, at most one a thread.
-        lost = losses(summary)
-        check(set(lost) <= {"agent_ring_full"} and sum(each["events"] for each in lost.values()) <= 64, f"lost: {lost}")
-        cut = sum(each["events"] for each in losses(summary, "cut").values())
-        check(cut <= summary["stacks"]["captured"] / 1000 + 1, f"cut stacks: {losses(summary, 'cut')}")
-        times.append(figures(summary))
-    middle = sorted(each[0] for each in times)[len(times) // 2]
-    print(f"{count} times: came in within {middle} ms (median), {max(each[0] for each in times)} ms at most; "
-          f"longest stop {max(max(each[1], each[3]) for each in times)} ms")
 
 
 def maps(pid):
@@ -125,6 +77,15 @@ memflame.process.kill()
 memflame.process.wait()
 time.sleep(0.3)
 cycle(target, 2)
+# One at a time comes in. What was killed meanwhile leaves a process that finishes its work.
+folder = os.open(f"/proc/{target.pid}", os.O_RDONLY)
+fcntl.flock(folder, fcntl.LOCK_EX)
+memflame = spawn([MEMFLAME, "alloc", "--inside", "-p", str(target.pid), "-d", "0.1", "-o", path("later.json")],
+                 stderr=subprocess.DEVNULL)
+time.sleep(1)
+check(memflame.poll() is None and "memflame-exchange" not in maps(target.pid), "it waits until the other one is out")
+os.close(folder)
+equal("exit status of the one that waited", memflame.wait(PATIENCE), 0)
 check(all(json.loads(target.end()).values()), "the storm works on")
 
 # What the process has of it when memflame is gone: an agent that is silent.

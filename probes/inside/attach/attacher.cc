@@ -17,10 +17,12 @@
 #include <cstring>
 #include <exception>
 #include <filesystem>
+#include <optional>
 #include <vector>
 
 #include "core/error.h"
 #include "probes/inside/agent_file.h"
+#include "probes/inside/attach/attach_lock.h"
 #include "probes/inside/attach/own_process.h"
 #include "probes/processes/procfs.h"
 #include "probes/processes/spaces.h"
@@ -32,7 +34,11 @@ namespace {
 
 constexpr uint64_t safe_patience_ns = 5'000'000'000, outside_patience_ns = 5'000'000'000;
 constexpr uint64_t busy_patience_ns = 2'500'000'000, busy_pause_ns = 100'000'000;
-constexpr uint64_t late_patience_ns = 100'000'000, reply_interval_ns = 50'000;
+// An attacher whose memflame was killed may still look for a thread at a safe point.
+constexpr uint64_t lock_patience_ns = safe_patience_ns + 1'000'000'000;
+// A thread that stops only when nobody waits for it any longer finds its system call interrupted:
+// on a busy machine it may take a second to get a processor.
+constexpr uint64_t late_patience_ns = 5'000'000'000, reply_interval_ns = 50'000;
 constexpr uint64_t shortest_pause_ns = 300'000, longest_pause_ns = 10'000'000;
 constexpr uint32_t executable_memory_file = 0x10;  // MFD_EXEC, since 6.3
 constexpr size_t most_tries_a_round = 32;
@@ -86,6 +92,8 @@ std::string Attacher::in_own_process(const std::function<void(const Give&)>& wor
   OwnProcess process([&](const Give& give) {
     std::string why;
     try {
+      const std::optional<AttachLock> lock = AttachLock::take(pid_, lock_patience_ns);
+      if (!lock) refuse("another memflame is coming into it, or leaving it");
       work(give);
     } catch (const std::exception& error) {
       why = error.what();

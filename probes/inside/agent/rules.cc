@@ -101,8 +101,7 @@ FoundRule find_rule(uint64_t address) {
   const FoundRule found = row_in(*range, address);
   if (found.stop != stop_end) return found;
   const uint64_t hash = rule_hash(address);
-  store(here->rules[hash >> 32], (hash & 0xffffffff) << 32 | uint64_t{found.row.cfa} << 16 |
-                                     uint64_t{found.row.kind} << 8 | found.row.rbp);
+  store(here->rules[hash >> 32], rule_for(hash, found.row));
   return found;
 }
 

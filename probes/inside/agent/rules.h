@@ -31,13 +31,19 @@ constexpr uint64_t rule_factor = 0x9E3779B97F4A7C15;  // any odd number with wel
 
 inline uint64_t rule_hash(uint64_t address) { return address * rule_factor & pointer_mask; }
 
+// The row without its pc is the lower half of a Rule, as it lies in memory: put together from parts
+// it would be read back before the parts are written, which costs more than the rest of the step.
+constexpr Rule kind_bits = 0xff0000;
+inline Rule rule_for(uint64_t hash, unwind::row row) {
+  row.pc = 0;
+  return hash << 32 | __builtin_bit_cast(uint64_t, row) >> 32;
+}
+
 inline FoundRule rule_of(uint64_t address) {
   const uint64_t hash = rule_hash(address);
   const Rule rule = load(here->rules[hash >> 32]);
-  if (MEMFLAME_LIKELY(rule >> 32 == (hash & 0xffffffff) && (rule & 0xff00) != 0))
-    return {{0, static_cast<uint16_t>(rule >> 16), static_cast<uint8_t>(rule >> 8),
-             static_cast<uint8_t>(rule)},
-            0};
+  if (MEMFLAME_LIKELY(rule >> 32 == (hash & 0xffffffff) && (rule & kind_bits) != 0))
+    return {__builtin_bit_cast(unwind::row, rule << 32), 0};
   return find_rule(address);
 }
 

@@ -11,7 +11,9 @@ namespace {
 using unwind::row;
 
 struct Reading;
-long read_stack(Reading* reading, void* to, uint64_t size, uint64_t address);
+// Inline, as the number of words is known where it is called.
+__attribute__((always_inline)) inline long read_stack(Reading* reading, void* to, uint64_t size,
+                                                      uint64_t address);
 
 // NOLINTBEGIN(cppcoreguidelines-macro-usage,google-build-using-namespace): what step.h asks for
 using namespace unwind;
@@ -28,7 +30,7 @@ struct Reading {
   FreshFrame* fresh;   // the frame whose caller is being looked for
 };
 
-long read_stack(Reading* reading, void* to, uint64_t size, uint64_t address) {
+inline long read_stack(Reading* reading, void* to, uint64_t size, uint64_t address) {
   auto* const words = static_cast<uint64_t*>(to);
   const uint64_t count = size / sizeof(uint64_t);
   if (MEMFLAME_LIKELY(address >= reading->low && address < reading->high &&

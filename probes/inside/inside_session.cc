@@ -93,6 +93,7 @@ void InsideSession::arm() {
 }
 
 void InsideSession::disarm() {
+  see_if_given_up();
   publish(exchange_.control().reading, 0U);
   counts_ = false;
   ticks_.refine();
@@ -102,11 +103,15 @@ void InsideSession::disarm() {
   processes_.os().read_ends();
 }
 
+void InsideSession::see_if_given_up() {
+  if (counts_ && given_up_ns_ == 0 && taken_once(exchange_.control().reading) != exchange_.run())
+    given_up_ns_ = monotonic_ns();
+}
+
 size_t InsideSession::read_rings() {
   round_ticks_ = now_ticks();
   publish(exchange_.control().heartbeat, round_ticks_);
-  if (counts_ && given_up_ns_ == 0 && taken_once(exchange_.control().reading) != exchange_.run())
-    given_up_ns_ = monotonic_ns();
+  see_if_given_up();
   return reader_.read();
 }
 

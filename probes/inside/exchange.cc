@@ -71,7 +71,7 @@ Exchange::Exchange(uint32_t max_depth, uint32_t max_table_mib)
     : exchange_(memory_file("memflame-exchange", exchange_bytes)),
       rows_bytes_(uint64_t{max_table_mib} << 18),
       tables_bytes_(rows_at_least + rows_bytes_),
-      user_(::geteuid()) {
+      users_{::geteuid(), 0} {
   tables_ = memory_file("memflame-tables", tables_bytes_);
   exchange_memory_ = mapped(exchange_.get(), exchange_bytes);
   tables_memory_ = mapped(tables_.get(), tables_bytes_);
@@ -120,7 +120,7 @@ void Exchange::accept_all(int socket) {
     const bool known =
         ::getsockopt(caller.guest.socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
         peer.pid > 0;
-    if (!known || (peer.uid != user_ && peer.uid != ::geteuid() && peer.uid != 0)) {
+    if (!known || !users_.contains(peer.uid)) {
       ++turned_away_;
       continue;
     }

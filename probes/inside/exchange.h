@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -49,8 +50,8 @@ class Exchange {
   int socket() const { return listening_.get(); }  // readable if something happened
   // Agents in another network namespace come to this socket.
   void listen_at(UniqueFd socket) { elsewhere_ = std::move(socket); }
-  // The only users whose processes are let in, besides memflame's own and root.
-  void allow(uid_t user) { user_ = user; }
+  // Lets in processes of this user, too, besides those of memflame's own and of root.
+  void allow(uid_t user) { users_.insert(user); }
 
   // Those whose Hello has come since the last call.
   std::vector<Guest> arrivals();
@@ -93,7 +94,7 @@ class Exchange {
   uint64_t rows_bytes_, tables_bytes_;
   std::string name_;
   uint32_t run_ = 1;
-  uid_t user_;
+  std::set<uid_t> users_;
   std::vector<Caller> callers_;
   uint64_t turned_away_ = 0;
 };

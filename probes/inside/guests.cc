@@ -64,9 +64,9 @@ void Guests::Counts::add(const Process& process) {
     lost_bytes = INT64_MAX;
 }
 
-Guests::Guests(const Parts& parts, pid_t command, bool follow_children)
+Guests::Guests(const Parts& parts, std::vector<pid_t> first, bool follow_children)
     : parts_(parts),
-      command_(command),
+      first_(std::move(first)),
       follow_children_(follow_children),
       entries_(most_processes) {}
 
@@ -133,7 +133,8 @@ void Guests::lose(pid_t pid) {
 }
 
 void Guests::let_in(const Guest& guest) {
-  if (!follow_children_ && guest.pid != command_) return Exchange::refuse(guest);
+  if (!follow_children_ && std::find(first_.begin(), first_.end(), guest.pid) == first_.end())
+    return Exchange::refuse(guest);
   const auto known = by_pid_.find(guest.pid);
   const bool is_expected = known != by_pid_.end() && entries_[known->second].is_expected;
   if (known != by_pid_.end() && !is_expected) end(known->second);

@@ -30,8 +30,8 @@ class Guests {
     Processes& processes;
     Uncovered& uncovered;
   };
-  // `command`: the first process; the only one if children are not followed.
-  Guests(const Parts& parts, pid_t command, bool follow_children);
+  // `first`: the processes that are to be watched; the only ones if children are not followed.
+  Guests(const Parts& parts, std::vector<pid_t> first, bool follow_children);
 
   // Makes ready for a process that exists, in which an agent is about to speak: its space begins
   // now, and its code is published. Returns its index in the exchange. Call refresh() if it maps
@@ -78,7 +78,7 @@ class Guests {
   void end(uint32_t index);
 
   Parts parts_;
-  pid_t command_;
+  std::vector<pid_t> first_;
   bool follow_children_;
   std::vector<Entry> entries_;        // by index in the exchange
   std::map<pid_t, uint32_t> by_pid_;  // those that live

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 
 #include "core/error.h"
 #include "core/units.h"
@@ -22,25 +23,57 @@ std::string in_ms(uint64_t ns) {
   return text;
 }
 
+// memflame listens in one network namespace only.
+void refuse_other_network(pid_t pid) {
+  std::error_code error;
+  const auto network = [&](const std::string& of) {
+    return std::filesystem::read_symlink("/proc/" + of + "/ns/net", error);
+  };
+  if (network(std::to_string(pid)) != network("self"))
+    throw Error("process " + std::to_string(pid) +
+                " is in another network namespace, so it can be watched from inside alone, but not "
+                "with others; as root, --collect kernel can");
+}
+
 }  // namespace
 
-Attachment::Attachment(InsideSession& session, Exchange& exchange, pid_t pid)
-    : session_(session), exchange_(exchange), pid_(pid) {
-  if (const std::optional<uid_t> user = user_of_process(pid)) exchange.allow(*user);
-  const AttachTarget possible(pid);  // before its code is read, which may take a while
-  const uint32_t index = session.expect(pid);
+// What can be refused is, before the first process is touched and its code is read, which may take
+// a while.
+Attachment::Attachment(InsideSession& session, Exchange& exchange, const std::vector<pid_t>& pids)
+    : session_(session), exchange_(exchange) {
+  for (const pid_t pid : pids) {
+    const AttachTarget possible(pid);
+    if (pids.size() > 1) refuse_other_network(pid);
+  }
+  try {
+    for (const pid_t pid : pids) enter(pid);
+  } catch (...) {
+    leave();
+    throw;
+  }
+}
+
+void Attachment::enter(pid_t pid) {
+  entering_ = pid;
+  if (const std::optional<uid_t> user = user_of_process(pid)) exchange_.allow(*user);
+  const uint32_t index = session_.expect(pid);
   uint64_t refreshed_ns = monotonic_ns();
-  Attacher attacher(pid, published_rows(exchange, index));
-  entered_ = attacher.enter(
-      exchange.name(),
+  Attacher attacher(pid, published_rows(exchange_, index));
+  const AttachFigures figures = attacher.enter(
+      exchange_.name(),
       [&] {
-        session.serve();
+        session_.serve();
         if (monotonic_ns() - refreshed_ns < refresh_interval_ns) return;
-        session.refresh(index);
+        session_.refresh(index);
         refreshed_ns = monotonic_ns();
       },
-      [&exchange](UniqueFd socket) { exchange.listen_at(std::move(socket)); });
-  is_inside_ = true;
+      [this](UniqueFd socket) { exchange_.listen_at(std::move(socket)); });
+  entered_.took_ns = std::max(entered_.took_ns, figures.took_ns);
+  entered_.longest_stop_ns = std::max(entered_.longest_stop_ns, figures.longest_stop_ns);
+  entered_.slots += figures.slots;
+  entered_.failed_slots += figures.failed_slots;
+  pids_.push_back(pid);
+  entering_ = 0;
 }
 
 Attachment::~Attachment() {
@@ -51,11 +84,12 @@ Attachment::~Attachment() {
 }
 
 void Attachment::leave() {
-  if (!is_inside_) return;
-  is_inside_ = false;
+  if (has_left_) return;
+  has_left_ = true;
   const std::map<pid_t, uint32_t> living = session_.guests();
   for (const auto& [pid, index] : living) {
-    if (!is_alive(pid)) continue;
+    // It could not come into that one, in which the agent of another memflame may be.
+    if (pid == entering_ || !is_alive(pid)) continue;
     session_.refresh(index);
     Attacher attacher(pid, published_rows(exchange_, index));
     AttachFigures figures;
@@ -72,16 +106,19 @@ void Attachment::leave() {
 }
 
 std::vector<std::string> Attachment::notes() const {
-  std::vector<std::string> notes{"memflame's agent came into process " + std::to_string(pid_) +
-                                 " within " + in_ms(entered_.took_ns) + ", by " +
-                                 with_commas(static_cast<int64_t>(entered_.slots)) +
+  const std::string where = pids_.size() == 1 ? "process " + std::to_string(pids_[0]) + " within "
+                                              : with_commas(static_cast<int64_t>(pids_.size())) +
+                                                    " processes, into each within ";
+  std::vector<std::string> notes{"memflame's agent came into " + where + in_ms(entered_.took_ns) +
+                                 ", by " + with_commas(static_cast<int64_t>(entered_.slots)) +
                                  " slots; threads stood still one at a time, for " +
                                  in_ms(entered_.longest_stop_ns) + " at most"};
   if (processes_left_ != 0)
-    notes.push_back(
-        "its hooks were taken out of " + with_commas(static_cast<int64_t>(processes_left_)) +
-        (processes_left_ == 1 ? " process" : " processes") + ", within " + in_ms(left_.took_ns) +
-        "; threads stood still for " + in_ms(left_.longest_stop_ns) + " at most");
+    notes.push_back("its hooks were taken out of " +
+                    with_commas(static_cast<int64_t>(processes_left_)) +
+                    (processes_left_ == 1 ? " process, within " : " processes, of each within ") +
+                    in_ms(left_.took_ns) + "; threads stood still for " +
+                    in_ms(left_.longest_stop_ns) + " at most");
   if (entered_.failed_slots != 0)
     notes.push_back("slots that could not be changed, so that calls by them are missing: " +
                     with_commas(static_cast<int64_t>(entered_.failed_slots)));

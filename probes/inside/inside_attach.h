@@ -15,8 +15,9 @@ namespace memflame::inside {
 
 class Attachment {
  public:
-  // Throws Error that says why it is not possible.
-  Attachment(InsideSession& session, Exchange& exchange, pid_t pid);
+  // Comes into all of these processes. Throws Error that says why it is not possible; then it is in
+  // none of them.
+  Attachment(InsideSession& session, Exchange& exchange, const std::vector<pid_t>& pids);
   ~Attachment();
   Attachment(const Attachment&) = delete;
   Attachment& operator=(const Attachment&) = delete;
@@ -26,13 +27,16 @@ class Attachment {
   std::vector<std::string> notes() const;
 
  private:
+  void enter(pid_t pid);
+
   InsideSession& session_;
   Exchange& exchange_;
-  pid_t pid_;
+  std::vector<pid_t> pids_;  // that it has come into
+  pid_t entering_ = 0;
   AttachFigures entered_, left_;
   size_t processes_left_ = 0;
   std::vector<std::string> problems_;
-  bool is_inside_ = false;
+  bool has_left_ = false;
 };
 
 }  // namespace memflame::inside

@@ -67,7 +67,6 @@ std::vector<std::string> InsideSetup::variables() const {
 }
 
 std::string refused_inside(const ProbeOptions& options) {
-  if (options.target.pids.size() > 1) return "-p with several processes";
   if (!options.target.comm.empty()) return "--comm";
   if (!options.target.cgroups.empty()) return "--cgroup, --container and --unit";
   if (options.kernel_stacks) return "--kernel-stacks";
@@ -98,12 +97,13 @@ Run run_inside(InsideSetup& setup, Command* command, Observer& observer) {
   run.info.memory = setup.memory_;
   if (!options.target.runs_as.empty())
     setup.exchange_->allow(find_user(options.target.runs_as).uid);
-  const pid_t pid = command != nullptr ? command->pid() : options.target.pids.front();
-  inside::InsideSession session(*probe.probe, options, *setup.exchange_, pid, setup.agent_);
+  const std::vector<pid_t> first =
+      command != nullptr ? std::vector{command->pid()} : options.target.pids;
+  inside::InsideSession session(*probe.probe, options, *setup.exchange_, first, setup.agent_);
   Ends ends;
-  ends.add(pid);
+  for (const pid_t pid : first) ends.add(pid);
   std::optional<inside::Attachment> attachment;
-  if (command == nullptr) attachment.emplace(session, *setup.exchange_, pid);
+  if (command == nullptr) attachment.emplace(session, *setup.exchange_, first);
   keep_privileges_for(Step::counting);
   observer.begin(session);
   session.arm();

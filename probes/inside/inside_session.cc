@@ -60,19 +60,18 @@ BlockSums in_columns(const Unfollowed& blocks) {
 }  // namespace
 
 InsideSession::InsideSession(const Probe& probe, const ProbeOptions& options, Exchange& exchange,
-                             pid_t command, const std::string& agent)
+                             const std::vector<pid_t>& first, const std::string& agent)
     : probe_(probe),
       options_(options),
       sample_bytes_(options.own ? options.own->sampled_bytes() : 0),
       exchange_(exchange),
-      command_(command),
-      command_end_(static_cast<int>(::syscall(SYS_pidfd_open, command, 0))),
+      end_(first.size() == 1 ? static_cast<int>(::syscall(SYS_pidfd_open, first[0], 0)) : -1),
       processes_(options_.target, features_of_kernel().exact_rss_stat, Processes::Log::none),
       blocks_(options_.min_size, options_.max_size, options_.max_live, sample_bytes_),
       reader_(exchange_, stacks_, blocks_, ticks_),
       code_(exchange_, processes_.spaces(), [this] { read_rings(); }),
-      uncovered_(command, agent),
-      guests_({exchange_, reader_, blocks_, code_, processes_, uncovered_}, command,
+      uncovered_(first, agent),
+      guests_({exchange_, reader_, blocks_, code_, processes_, uncovered_}, first,
               options_.target.follow_children) {
   // What was recorded before mappings went is named by them: as they are read, and before those
   // that are gone end.
@@ -126,10 +125,10 @@ void InsideSession::breathe() {
   if (counts_ && now_ticks() - round_ticks_ > ticks_.per_ms() / 2) round();
 }
 
-// Until a guest comes, the command ends, or the time is over.
+// Until a guest comes, the only process ends, or the time is over.
 void InsideSession::wait(uint64_t ns) const {
   std::array<pollfd, 2> entries{pollfd{.fd = exchange_.socket(), .events = POLLIN, .revents = 0},
-                                pollfd{.fd = command_end_.get(), .events = POLLIN, .revents = 0}};
+                                pollfd{.fd = end_.get(), .events = POLLIN, .revents = 0}};
   const timespec time{.tv_sec = 0, .tv_nsec = static_cast<long>(ns)};
   ::ppoll(entries.data(), entries.size(), &time, nullptr);
 }

@@ -32,10 +32,10 @@ namespace memflame::inside {
 
 class InsideSession : public LiveRun, private RunFigures {
  public:
-  // `command`: the process that the agent is in first. `agent`: the path of its library. All must
-  // outlive this.
-  InsideSession(const Probe& probe, const ProbeOptions& options, Exchange& exchange, pid_t command,
-                const std::string& agent);
+  // `first`: the command, or the processes that the agent comes into. `agent`: the path of its
+  // library. All must outlive this.
+  InsideSession(const Probe& probe, const ProbeOptions& options, Exchange& exchange,
+                const std::vector<pid_t>& first, const std::string& agent);
 
   // For an agent that comes into a running process, see guests.h. serve() gives agents what they
   // ask for while nothing is counted.
@@ -47,7 +47,7 @@ class InsideSession : public LiveRun, private RunFigures {
   void arm();
   // Counting ends; agents go quiet.
   void disarm();
-  // Takes what comes for about 10 ms, or until the command ends.
+  // Takes what comes for about 10 ms, or until the only process to be watched ends.
   void poll();
 
   Snapshot snapshot(const SnapshotOptions& options) override;
@@ -102,8 +102,7 @@ class InsideSession : public LiveRun, private RunFigures {
   ProbeOptions options_;
   uint64_t sample_bytes_;  // 0 = all blocks
   Exchange& exchange_;
-  pid_t command_;
-  UniqueFd command_end_;  // readable when the command has ended
+  UniqueFd end_;  // readable when the only process to be watched has ended
   Ticks ticks_;
   Processes processes_;
   StackTree stacks_;

@@ -24,11 +24,16 @@ constexpr uint64_t look_interval_ns = 250'000'000;
 constexpr size_t most_named = 4;
 constexpr size_t most_found = 4096;
 
-// A process and those that descend from it.
-std::vector<pid_t> with_descendants(pid_t of) {
-  std::vector<pid_t> found{of};
+bool contains(const std::vector<pid_t>& pids, pid_t pid) {
+  return std::find(pids.begin(), pids.end(), pid) != pids.end();
+}
+
+// Processes and those that descend from them.
+std::vector<pid_t> with_descendants(const std::vector<pid_t>& of) {
+  std::vector<pid_t> found = of;
   for (size_t i = 0; i < found.size() && i < most_found; ++i)
-    for (const pid_t child : children_of(found[i])) found.push_back(child);
+    for (const pid_t child : children_of(found[i]))
+      if (!contains(of, child)) found.push_back(child);
   return found;
 }
 
@@ -98,22 +103,20 @@ void Uncovered::look(const std::function<bool(pid_t)>& knows,
   const uint64_t now = monotonic_ns();
   if (now < next_ns_) return;
   next_ns_ = now + look_interval_ns;
-  const std::vector<pid_t> all = with_descendants(command_);
+  const std::vector<pid_t> all = with_descendants(first_);
   std::set<pid_t> suspects;
   for (const pid_t pid : all) {
     if (found_.contains(pid) || !has_address_space(pid)) continue;
     // A command in which no agent ever speaks is an error in the end.
     const bool has_spoken = knows(pid);
-    if ((pid == command_ && !has_spoken) || !is_uncovered(pid, has_spoken)) continue;
+    if ((contains(first_, pid) && !has_spoken) || !is_uncovered(pid, has_spoken)) continue;
     suspects.insert(pid);
     if (!suspects_.contains(pid)) continue;
     if (found_.size() < most_found) found_[pid] = read_comm(pid);
     if (has_spoken) lose(pid);
   }
   suspects_ = std::move(suspects);
-  std::erase_if(covered_, [&all](const auto& known) {
-    return std::find(all.begin(), all.end(), known.first) == all.end();
-  });
+  std::erase_if(covered_, [&all](const auto& known) { return !contains(all, known.first); });
 }
 
 std::string Uncovered::note() const {
@@ -129,7 +132,8 @@ std::string Uncovered::note() const {
                             " not seen (" + names + "): ";
   if (attached_)
     return count +
-           "memflame's agent is in the process that it came into and in its forked children, but "
+           "memflame's agent is in the processes that it came into and in their forked children, "
+           "but "
            "not in programs that they execute; as root, the kernel's collector follows them";
   return count +
          "static programs, those that contain their allocator, and those started without "

@@ -19,10 +19,11 @@ namespace memflame::inside {
 
 class Uncovered {
  public:
-  // `agent`: the path of its library. One without a folder came into a running process: programs
-  // that are executed later do not have it.
-  Uncovered(pid_t command, std::string agent)
-      : command_(command), agent_(std::move(agent)), attached_(!agent_.starts_with('/')) {}
+  // `first`: processes that are looked at, with those that descend from them. `agent`: the path of
+  // its library. One without a folder came into a running process: programs that are executed later
+  // do not have it.
+  Uncovered(std::vector<pid_t> first, std::string agent)
+      : first_(std::move(first)), agent_(std::move(agent)), attached_(!agent_.starts_with('/')) {}
 
   // An agent has spoken in a process that runs a new program.
   void meet(pid_t pid);
@@ -40,7 +41,7 @@ class Uncovered {
   bool is_covered(pid_t pid, bool has_spoken) const;
   bool is_uncovered(pid_t pid, bool has_spoken);
 
-  pid_t command_;
+  std::vector<pid_t> first_;
   std::string agent_;
   bool attached_;
   uint64_t next_ns_ = 0;

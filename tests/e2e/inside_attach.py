@@ -189,6 +189,6 @@ time.sleep(60)
     tracer.kill()
 target.process.stdin.write("\n")
 target.end()
-for options in (("-p", f"{target.pid},1"), ("--comm", "python3"), ("--cgroup", "/")):
+for options in (("--comm", "python3"), ("--cgroup", "/")):
     words = run("alloc", "--inside", *options, "-o", path("x.json"), status=USAGE).stderr
     check(options[0] in words, words)

@@ -78,9 +78,9 @@ TEST_CASE("a child without an agent is found by the second look, and named") {
   const Child child("read line");
   const auto nobody = [](pid_t) { return false; };
   const auto children = [](pid_t pid) { return pid != ::getpid(); };
-  Uncovered known(::getpid(), shell());
-  Uncovered silent(::getpid(), shell());
-  Uncovered unknown(::getpid(), "/no/such/agent.so");
+  Uncovered known({::getpid()}, shell());
+  Uncovered silent({::getpid()}, shell());
+  Uncovered unknown({::getpid()}, "/no/such/agent.so");
   for (int i = 0; i < 3; ++i) {
     CHECK(unknown.count() == (i < 2 ? 0 : 1));
     known.look(children);
@@ -95,7 +95,7 @@ TEST_CASE("a child without an agent is found by the second look, and named") {
   CHECK(unknown.note().find(std::to_string(child.pid)) != std::string::npos);
 
   // An agent that came later is not in what this process runs: what was known of it is lost.
-  Uncovered attached(::getpid(), "no-such-agent");
+  Uncovered attached({::getpid()}, "no-such-agent");
   std::set<pid_t> lost;
   for (int i = 0; i < 2; ++i) {
     attached.look([](pid_t) { return true; }, [&lost](pid_t pid) { lost.insert(pid); });
@@ -108,7 +108,7 @@ TEST_CASE("a child without an agent is found by the second look, and named") {
 TEST_CASE("a process that runs another program, in which no agent is, is found too") {
   const Child child("read line; exec sleep 1000");
   const auto children = [](pid_t pid) { return pid != ::getpid(); };
-  Uncovered uncovered(::getpid(), shell());
+  Uncovered uncovered({::getpid()}, shell());
   const auto look = [&] {
     uncovered.look(children);
     std::this_thread::sleep_for(std::chrono::milliseconds(260));

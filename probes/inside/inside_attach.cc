@@ -37,8 +37,8 @@ void refuse_other_network(pid_t pid) {
 
 }  // namespace
 
-// What can be refused is, before the first process is touched and its code is read, which may take
-// a while.
+// Refuses what it can before it touches the first process and reads its code, which may take a
+// while.
 Attachment::Attachment(InsideSession& session, Exchange& exchange, const std::vector<pid_t>& pids)
     : session_(session), exchange_(exchange) {
   for (const pid_t pid : pids) {

@@ -86,7 +86,7 @@ class InsideSession : public LiveRun, private RunFigures {
   static uint64_t key_of_lost(uint32_t space) {
     return uint64_t{space} << 8 | bpf::note_live_table_full;
   }
-  // Agents do so when memflame was stopped, or had no processor, while their rings were full.
+  // Agents give up when memflame was stopped, or had no processor, while their rings were full.
   void see_if_given_up();
   size_t read_rings();
   size_t round();

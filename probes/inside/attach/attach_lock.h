@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// One memflame at a time comes into a process or leaves it. Two would overwrite each other's
-// requests to the agent, as one whose memflame was killed goes on until its work is done.
+// One memflame at a time comes into a process or leaves it: two would overwrite each other's
+// requests to the agent. There can be two, as the process that attaches goes on until its work is
+// done when its memflame is killed.
 #pragma once
 
 #include <sys/types.h>

@@ -2,6 +2,7 @@
 #include "probes/inside/inside_session.h"
 
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -85,6 +86,8 @@ InsideSession::InsideSession(const Probe& probe, const ProbeOptions& options, Ex
 }
 
 void InsideSession::arm() {
+  // Otherwise the kernel makes each wait of this thread up to 50 µs longer, in which rings fill.
+  ::prctl(PR_SET_TIMERSLACK, 1);
   armed_ns_ = monotonic_ns();
   counts_ = true;
   publish(exchange_.control().heartbeat, now_ticks());

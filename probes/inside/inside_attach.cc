@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 
 #include "core/error.h"
 #include "core/units.h"
@@ -25,11 +24,7 @@ std::string in_ms(uint64_t ns) {
 
 // memflame listens in one network namespace only.
 void refuse_other_network(pid_t pid) {
-  std::error_code error;
-  const auto network = [&](const std::string& of) {
-    return std::filesystem::read_symlink("/proc/" + of + "/ns/net", error);
-  };
-  if (network(std::to_string(pid)) != network("self"))
+  if (!shares_network(pid))
     throw Error("process " + std::to_string(pid) +
                 " is in another network namespace, so it can be watched from inside alone, but not "
                 "with others; as root, --collect kernel can");

@@ -16,7 +16,6 @@
 #include <cstddef>
 #include <cstring>
 #include <exception>
-#include <filesystem>
 #include <optional>
 #include <vector>
 
@@ -276,11 +275,7 @@ void Attacher::load_agent(RemoteCalls& calls) {
 // The names of abstract sockets are those of a network namespace, and a socket stays in the one in
 // which it was made: so the process makes it, and memflame takes it.
 void Attacher::give_socket(RemoteCalls& calls, const std::string& name, const Give& give) const {
-  std::error_code error;
-  const auto network = [&](const std::string& pid) {
-    return std::filesystem::read_symlink("/proc/" + pid + "/ns/net", error);
-  };
-  if (network(std::to_string(pid_)) == network("self")) return;
+  if (shares_network(pid_)) return;
   const int64_t theirs =
       calls.system_call(__NR_socket, {AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0});
   if (theirs < 0) refuse("it is in another network namespace, and may make no socket there");

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdlib>
+#include <filesystem>
 
 #include "core/error.h"
 #include "probes/inside/agent_file.h"
@@ -169,6 +170,14 @@ Place AttachTarget::place_of(uint64_t address) const {
 bool AttachTarget::is_in(uint64_t address, const char* function) const {
   const FoundSymbol found = objects_[library_c_].find(memory_, function);
   return found.address != 0 && address >= found.address && address - found.address < found.size;
+}
+
+bool shares_network(pid_t pid) {
+  std::error_code error;
+  const auto network = [&](const std::string& of) {
+    return std::filesystem::read_symlink("/proc/" + of + "/ns/net", error);
+  };
+  return network(std::to_string(pid)) == network("self");
 }
 
 }  // namespace memflame::inside

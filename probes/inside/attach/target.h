@@ -18,6 +18,9 @@ namespace memflame::inside {
 // What code an address belongs to, as far as it matters for where a thread may be interrupted.
 enum class Place : uint8_t { program, library_c, loader, allocator, agent, kernel };
 
+// Whether memflame is in the process's network namespace, so that the agent finds its socket there.
+bool shares_network(pid_t pid);
+
 class AttachTarget {
  public:
   // Throws Error that says why an agent cannot be brought in.

@@ -23,9 +23,19 @@ class Waiting:
         return output
 
 
+def attach_all(targets, *options, **more):
+    """memflame beside running programs, counting."""
+    pids = ",".join(str(target.pid) for target in targets)
+    return Memflame("alloc", "--inside", "--children", "follow", *options, "-p", pids, **more)
+
+
 def attach(target, *options, **more):
-    """memflame beside a running program, counting."""
-    return Memflame("alloc", "--inside", "--children", "follow", *options, "-p", target.pid, **more)
+    return attach_all([target], *options, **more)
+
+
+def maps(pid):
+    with open(f"/proc/{pid}/maps", encoding="utf-8") as stream:
+        return stream.read()
 
 
 def figures(summary):

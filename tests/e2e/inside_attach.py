@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 
-from attached import CYCLES, Waiting, attach, cycle, figures
+from attached import CYCLES, Waiting, attach, cycle, figures, maps
 from lib import (LONG, MEMFLAME, PATIENCE, USAGE, Target, check, equal, example, losses, path, run, spawn,
                  wait_until)
 
@@ -23,11 +23,6 @@ while not select([sys.stdin], [], [], 0)[0]:
     rounds += 1
 print(rounds > 0, len(seen), seen.pop())
 """
-
-
-def maps(pid):
-    with open(f"/proc/{pid}/maps", encoding="utf-8") as stream:
-        return stream.read()
 
 
 # Every function of the ground truth, with a forked child and threads. Blocks from before are not damage.

@@ -55,7 +55,7 @@ class Connection:
 class Redis:
     """Stores values of many sizes under few names, and reads them back."""
 
-    programs = ("redis-server",)
+    program = "redis-server"
 
     def __init__(self):
         place = path("redis.sock")
@@ -81,7 +81,7 @@ class Redis:
 class Nginx:
     """Serves a file, in a worker process, to a client that connects anew each time."""
 
-    programs = ("nginx",)
+    program = "nginx"
 
     def __init__(self):
         folder = path("nginx")
@@ -160,8 +160,8 @@ def digest(name):
 
 missing = []
 for server in (Redis, Nginx):
-    if not all(map(shutil.which, server.programs)):
-        missing += server.programs
+    if not shutil.which(server.program):
+        missing.append(server.program)
         continue
     print(server.__name__)
     started = server()
@@ -174,5 +174,5 @@ if shutil.which("g++"):
     print("Compiler")
     Compiler().cycle(CYCLES)
 if missing:
-    print(f"SKIPPED: {', '.join(missing)} is not installed")
+    print(f"SKIPPED: {', '.join(missing)} not installed")
     sys.exit(77)

@@ -1,20 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """alloc --inside -p with several processes: each is counted to the byte, and all or none of them are watched."""
-from lib import Memflame, Target, check, equal, losses, path, run
+import pwd
+import subprocess
 
+from attached import Waiting, attach, attach_all, maps
+from lib import Target, check, equal, losses, path, run
 
-def maps(pid):
-    with open(f"/proc/{pid}/maps", encoding="utf-8") as stream:
-        return stream.read()
-
-
-def attach(*pids):
-    return Memflame("alloc", "--inside", "--children", "follow", "-p", ",".join(map(str, pids)))
-
-
-# Two at once, which do the same: each figure is there twice.
-targets = [Target("alloc_truth") for _ in range(2)]
-memflame = attach(*(target.pid for target in targets))
+# Two at once, of two users, which do the same: each figure is there twice.
+nobody = pwd.getpwnam("nobody")
+targets = [Target("alloc_truth", user=nobody.pw_uid, group=nobody.pw_gid, extra_groups=[]), Target("alloc_truth")]
+memflame = attach_all(targets)
 truths = [target.work() for target in targets]
 memflame.stop()
 profile, summary = memflame.profile(), memflame.summary()
@@ -31,7 +26,7 @@ check("came into 2 processes, into each within" in notes and "taken out of 2 pro
 
 # One ends first: the other one is counted on, and the run ends with the last.
 first, second = Target("alloc_truth"), Target("alloc_truth")
-memflame = attach(first.pid, second.pid)
+memflame = attach_all([first, second])
 first.work()
 first.end()
 truth = second.work()
@@ -45,10 +40,15 @@ profile.compare({name: {key: 2 * figure for key, figure in figures.items() if ke
 target = Target("alloc_truth")
 words = run("alloc", "--inside", "-p", f"{target.pid},2", "-o", path("x.json"), status=1).stderr
 check("process 2 " in words and "memflame-agent" not in maps(target.pid), words)
+if subprocess.run(["unshare", "-n", "true"], check=False, capture_output=True).returncode == 0:
+    apart = Waiting("unshare", "-n", "sh", "-c", "echo ready; cat")
+    words = run("alloc", "--inside", "-p", f"{target.pid},{apart.pid}", "-o", path("x.json"), status=1).stderr
+    check(f"process {apart.pid} is in another network" in words and "memflame-agent" not in maps(target.pid), words)
+    apart.end()
 # Another memflame is found only inside. It is not disturbed, and the first process has no hooks when this one has
 # given up.
 watched = Target("alloc_truth")
-memflame = attach(watched.pid)
+memflame = attach(watched)
 words = run("alloc", "--inside", "-p", f"{target.pid},{watched.pid}", "-o", path("x.json"), status=1).stderr
 check(str(watched.pid) in words and "another memflame" in words, words)
 check("memflame-agent" in maps(target.pid) and "memflame-exchange" not in maps(target.pid), "its hooks are out")

@@ -18,7 +18,7 @@ size_t whole_paragraphs(std::string_view text) {
   return 0;
 }
 
-bool Blocks::next(std::vector<char>& buffer, Block& block) {
+bool Blocks::next(std::vector<char>& buffer, InputBlock& block) {
   const std::lock_guard lock(mutex_);
   if (ended_) return false;
   ended_ = true;  // whatever is thrown here, no other thread continues
@@ -49,7 +49,7 @@ void Blocks::stop() {
 }
 
 void for_each_block(Blocks& blocks, unsigned threads,
-                    const std::function<bool(unsigned worker, const Block& block)>& work) {
+                    const std::function<bool(unsigned worker, const InputBlock& block)>& work) {
   constexpr size_t behind_all = SIZE_MAX;  // the place of errors while reading
   struct Failure {
     size_t block = behind_all;
@@ -60,7 +60,7 @@ void for_each_block(Blocks& blocks, unsigned threads,
     Failure& failure = failures[worker];
     try {
       std::vector<char> buffer;
-      for (Block block; blocks.next(buffer, block); failure.block = behind_all) {
+      for (InputBlock block; blocks.next(buffer, block); failure.block = behind_all) {
         failure.block = block.index;
         if (!work(worker, block)) blocks.stop();
       }

@@ -17,7 +17,7 @@
 
 namespace memflame {
 
-struct Block {
+struct InputBlock {
   size_t index = 0;  // 0, 1, 2, … in the order of the input
   std::string_view text;
 };
@@ -42,7 +42,7 @@ class Blocks {
 
   // The next block, in `buffer`; false at the end of the input, and after it has thrown. Any thread
   // may call it. The last record may be incomplete.
-  bool next(std::vector<char>& buffer, Block& block);
+  bool next(std::vector<char>& buffer, InputBlock& block);
 
   // Gives no more blocks to any thread.
   void stop();
@@ -62,6 +62,6 @@ class Blocks {
 // Once all threads are done, the exception of the earliest block is rethrown here; an error of
 // reading counts as behind all blocks.
 void for_each_block(Blocks& blocks, unsigned threads,
-                    const std::function<bool(unsigned worker, const Block& block)>& work);
+                    const std::function<bool(unsigned worker, const InputBlock& block)>& work);
 
 }  // namespace memflame

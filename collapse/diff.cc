@@ -151,6 +151,7 @@ std::string vanished_note(const Profile& profile) {
 void merge_meta(Profile& out, const Profile& before, const Profile& after) {
   out.meta = after.meta;
   out.meta.seconds = 0;
+  out.meta.began_ns = 0;
   out.meta.reconciliation.clear();  // each concerns only one of the two
   for (const auto field : {&Meta::title, &Meta::command, &Meta::host, &Meta::sampling}) {
     const std::string &old = before.meta.*field, &now = after.meta.*field;

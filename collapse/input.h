@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "collapse/history/views.h"
+#include "collapse/select/query.h"
 #include "collapse/source.h"
 #include "core/profile.h"
 
@@ -58,6 +59,7 @@ struct ReadOptions {
 
   WhichSnapshot snapshot{};
   HistoryRange history{};         // recordings of memflame: which time
+  Query selection{};              // and which blocks, if they have events
   bool verdicts = false;          // and whether to judge their stacks: Profile::marks
   bool refuse_truncated = false;  // a last stack that ends in the middle: refuse it, or keep it
   // The exact output of FlameGraph's collapsers, with their losses. The options have their names.

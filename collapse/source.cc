@@ -82,6 +82,18 @@ Source Source::open(const std::string& path) {
   return source;
 }
 
+Source Source::of_stream(Open open, std::string name) {
+  Source source(std::move(name), open());
+  source.open_ = std::move(open);
+  return source;
+}
+
+Source Source::again() const {
+  if (open_) return of_stream(open_, name_);
+  if (changed_ns_ == INT64_MAX) fail("it has to be read several times: it must be a file");
+  return open(name_);
+}
+
 Source Source::of_memory(std::string bytes, std::string name) {
   return {std::move(name), with_beginning(std::move(bytes), std::make_unique<Nothing>())};
 }

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -28,12 +29,18 @@ class Source {
   // "-" is standard input. Throws Error if it cannot be opened.
   static Source open(const std::string& path);
   static Source of_memory(std::string bytes, std::string name = "memory");
+  // Bytes that `open` begins anew each time. Throws what it throws.
+  using Open = std::function<std::unique_ptr<ByteStream>()>;
+  static Source of_stream(Open open, std::string name);
 
   // For messages.
   const std::string& name() const { return name_; }
 
   // When the file was last changed (CLOCK_REALTIME); INT64_MAX if it is not a file.
   int64_t changed_ns() const { return changed_ns_; }
+
+  // The same file from its beginning. Throws Error if that is not something that can be read again.
+  Source again() const;
 
   // Its beginning, at most head_size bytes, without consuming it.
   static constexpr size_t head_size = size_t{64} << 10U;
@@ -52,6 +59,7 @@ class Source {
   Source(std::string name, std::unique_ptr<ByteStream> stream);
 
   std::string name_;
+  Open open_;  // of of_stream()
   std::unique_ptr<ByteStream> stream_;
   std::string head_;
   int64_t changed_ns_ = INT64_MAX;

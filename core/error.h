@@ -22,9 +22,12 @@ enum class ExitCode : int {
 };
 
 struct Error : std::runtime_error {
-  explicit Error(const std::string& what, ExitCode code = ExitCode::failure)
-      : std::runtime_error(what), exit_code(code) {}
+  // Line ends in a message are printed only if they are memflame's own: names may contain any.
+  enum class Form : unsigned char { line, lines };
+  explicit Error(const std::string& what, ExitCode code = ExitCode::failure, Form as = Form::line)
+      : std::runtime_error(what), exit_code(code), form(as) {}
   ExitCode exit_code;
+  Form form;
 };
 
 }  // namespace memflame

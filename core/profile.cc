@@ -188,6 +188,7 @@ void merge_meta(Meta& into, const Meta& from) {
   join(into.command, from.command);
   join(into.host, from.host);
   join(into.sampling, from.sampling);
+  into.began_ns = 0;
   into.seconds = 0;  // the combined duration of two runs means nothing
   into.reconciliation.insert(into.reconciliation.end(), from.reconciliation.begin(),
                              from.reconciliation.end());

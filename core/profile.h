@@ -57,6 +57,7 @@ struct Meta {
   std::string sampling{};  // "1 in 97 faults" when values are estimates; empty = all are exact
   std::vector<Reconciliation> reconciliation;
   std::vector<std::string> notes;  // further lines, for example what was released or left out
+  int64_t began_ns = 0;            // CLOCK_REALTIME at the begin of `seconds`; 0 if unknown
 };
 
 // Adds a text to a list "A + B", unless the list has it.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 
@@ -82,6 +83,25 @@ std::string plain(int64_t value, uint8_t decimals) {
   if (digits.size() < sign + decimals + 1)
     digits.insert(sign, sign + decimals + 1 - digits.size(), '0');
   return digits.insert(digits.size() - decimals, 1, '.');
+}
+
+std::optional<uint64_t> byte_count(std::string_view text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{}) return std::nullopt;
+  const std::string_view unit = text.substr(static_cast<size_t>(end - text.data()));
+  constexpr std::string_view prefixes = "KMGT";
+  double factor = 1;
+  if (!unit.empty() && unit != "B") {
+    const size_t power = prefixes.find(static_cast<char>(unit[0] & ~0x20));
+    const std::string_view rest = unit.substr(1);
+    if (power == std::string_view::npos || !(rest.empty() || rest == "B" || rest == "iB"))
+      return std::nullopt;
+    factor = std::ldexp(1.0, static_cast<int>(power + 1) * 10);
+  }
+  const double bytes = number * factor;
+  if (!(bytes >= 0) || bytes >= std::ldexp(1.0, 63)) return std::nullopt;
+  return static_cast<uint64_t>(bytes);
 }
 
 std::string human(int64_t exact, const ValueType& type) {

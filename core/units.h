@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "core/profile.h"
 
@@ -31,6 +33,9 @@ std::string have_cut_stacks(uint64_t events);
 
 // A value with decimals as a whole number, halves rounded away from zero.
 int64_t whole(int64_t value, uint8_t decimals);
+
+// "4096", "512K", "1.5M", "2GiB": bytes, below 2^63. None if it is not a number of bytes.
+std::optional<uint64_t> byte_count(std::string_view text);
 
 // All digits without commas: "1250", with two decimals "12.50".
 std::string plain(int64_t value, uint8_t decimals);

@@ -24,6 +24,19 @@ void put(std::string& into, Number value) {
   into.append(reinterpret_cast<const char*>(&value), sizeof(value));
 }
 
+void put_chunk(const ChunkHead& head, std::string_view stored, std::string& into) {
+  const size_t begin = into.size();
+  put(into, head.kind);
+  put(into, head.version);
+  put(into, static_cast<uint8_t>(head.packed ? 1 : 0));
+  put(into, head.number);
+  put(into, static_cast<uint32_t>(stored.size()));
+  put(into, head.content_bytes);
+  put(into, head.checksum);
+  put(into, crc(std::string_view(into).substr(begin)));
+  into.append(stored);
+}
+
 }  // namespace
 
 std::optional<ChunkHead> ChunkHead::read(std::string_view bytes) {
@@ -58,6 +71,12 @@ bool ChunkHead::is_known() const {
     case ChunkKind::tracks:
     case ChunkKind::looks:
     case ChunkKind::marks:
+    case ChunkKind::threads:
+    case ChunkKind::events:
+    case ChunkKind::gaps:
+    case ChunkKind::checkpoints:
+    case ChunkKind::live_blocks:
+    case ChunkKind::culled:
     case ChunkKind::symbols:
     case ChunkKind::locations:
     case ChunkKind::named_nodes:
@@ -79,29 +98,50 @@ void ChunkPacker::pack(const Chunk& chunk, uint16_t number, std::string& into) {
   const std::string& content = chunk.content;
   if (content.size() > largest_chunk) throw Error("internal: a chunk of a recording is too large");
   packed_.resize(ZSTD_compressBound(content.size()));
-  const size_t packed =
+  size_t packed =
       ZSTD_compress2(state_.get(), packed_.data(), packed_.size(), content.data(), content.size());
+  if (ZSTD_isError(packed) == 0) packed = pad(packed, content.size());
   const bool use = ZSTD_isError(packed) == 0 && packed < content.size() &&
                    content.size() <= largest_content(packed);
   const std::string_view stored = use ? std::string_view(packed_).substr(0, packed) : content;
-  const size_t begin = into.size();
-  put(into, static_cast<uint32_t>(chunk.kind));
-  put(into, static_cast<uint8_t>(ChunkHead::newest_version));
-  put(into, static_cast<uint8_t>(use ? 1 : 0));
-  put(into, number);
-  put(into, static_cast<uint32_t>(stored.size()));
-  put(into, static_cast<uint32_t>(content.size()));
-  put(into, crc(stored));
-  put(into, crc(std::string_view(into).substr(begin)));
-  into.append(stored);
+  put_chunk({.kind = static_cast<uint32_t>(chunk.kind),
+             .packed = use,
+             .number = number,
+             .content_bytes = static_cast<uint32_t>(content.size()),
+             .checksum = crc(stored)},
+            stored, into);
+}
+
+// Content that packs too well gets a frame behind it that readers of zstd skip.
+size_t ChunkPacker::pad(size_t packed, size_t content) {
+  if (content <= largest_content(packed)) return packed;
+  constexpr size_t frame_head = 8;
+  const size_t padded = std::max((content - largest_content(0) + 63) / 64, packed + frame_head);
+  const auto skipped = static_cast<uint32_t>(padded - packed - frame_head);
+  packed_.resize(packed);
+  put(packed_, uint32_t{ZSTD_MAGIC_SKIPPABLE_START});
+  put(packed_, skipped);
+  packed_.resize(padded);
+  return padded;
+}
+
+void ChunkPacker::copy(const ChunkHead& head, std::string_view stored, uint16_t number,
+                       std::string& into) {
+  ChunkHead moved = head;
+  moved.number = number;
+  put_chunk(moved, stored, into);
 }
 
 ChunkUnpacker::ChunkUnpacker() : state_(ZSTD_createDCtx(), ZSTD_freeDCtx) {
   if (!state_) throw Error("out of memory");
 }
 
-std::string_view ChunkUnpacker::unpack(const ChunkHead& head, std::string_view stored) {
+void ChunkUnpacker::check(const ChunkHead& head, std::string_view stored) {
   if (crc(stored) != head.checksum) throw DamagedChunk("its checksum does not fit");
+}
+
+std::string_view ChunkUnpacker::unpack(const ChunkHead& head, std::string_view stored) {
+  check(head, stored);
   if (!head.packed) {
     if (head.content_bytes != stored.size()) throw DamagedChunk("its size does not fit");
     return stored;

@@ -41,6 +41,12 @@ enum class ChunkKind : uint32_t {
   tracks = chunk_letters("TRAC"),
   looks = chunk_letters("LOOK"),
   marks = chunk_letters("MARK"),
+  threads = chunk_letters("THRD"),
+  events = chunk_letters("EVNT"),
+  gaps = chunk_letters("GAPS"),
+  checkpoints = chunk_letters("CKPT"),
+  live_blocks = chunk_letters("LIVE"),
+  culled = chunk_letters("CULL"),
   symbols = chunk_letters("SYMB"),
   locations = chunk_letters("LOCA"),
   named_nodes = chunk_letters("PATH"),
@@ -50,9 +56,15 @@ enum class ChunkKind : uint32_t {
 
 // The tables, in an order in which none refers to a later one.
 inline constexpr std::array table_kinds{
-    ChunkKind::texts, ChunkKind::modules, ChunkKind::spaces, ChunkKind::mappings,
-    ChunkKind::nodes, ChunkKind::stacks,  ChunkKind::tracks, ChunkKind::marks,
+    ChunkKind::texts,  ChunkKind::modules, ChunkKind::spaces, ChunkKind::mappings, ChunkKind::nodes,
+    ChunkKind::stacks, ChunkKind::threads, ChunkKind::tracks, ChunkKind::marks,
 };
+
+// Whether a chunk has events, or what belongs to them.
+constexpr bool is_of_events(ChunkKind kind) {
+  return kind == ChunkKind::events || kind == ChunkKind::gaps || kind == ChunkKind::checkpoints ||
+         kind == ChunkKind::live_blocks || kind == ChunkKind::culled;
+}
 
 struct Chunk {
   ChunkKind kind{};
@@ -78,8 +90,7 @@ struct ChunkHead {
 // Chunks are split before they get this large; larger ones are refused.
 inline constexpr size_t usual_chunk = size_t{1} << 20U, largest_chunk = size_t{64} << 20U;
 
-// So that a small file cannot describe gigabytes, content that packs better than this is not
-// packed.
+// So that a small file cannot describe gigabytes, content that packs better than this is padded.
 constexpr uint64_t largest_content(uint64_t stored) { return 1024 + 64 * stored; }
 
 class ChunkPacker {
@@ -87,8 +98,13 @@ class ChunkPacker {
   ChunkPacker();
   // Appends head and content.
   void pack(const Chunk& chunk, uint16_t number, std::string& into);
+  // Appends a chunk as it is stored elsewhere, with another number.
+  static void copy(const ChunkHead& head, std::string_view stored, uint16_t number,
+                   std::string& into);
 
  private:
+  size_t pad(size_t packed, size_t content);
+
   std::unique_ptr<ZSTD_CCtx_s, size_t (*)(ZSTD_CCtx_s*)> state_;
   std::string packed_;
 };
@@ -96,6 +112,8 @@ class ChunkPacker {
 class ChunkUnpacker {
  public:
   ChunkUnpacker();
+  // Throws DamagedChunk if the checksum does not fit.
+  static void check(const ChunkHead& head, std::string_view stored);
   // Throws DamagedChunk if checksum or size do not fit. The result is valid until the next call,
   // and as long as `stored`.
   std::string_view unpack(const ChunkHead& head, std::string_view stored);

@@ -7,11 +7,13 @@
 #include <string>
 #include <utility>
 
+#include "collapse/events/event_codec.h"
 #include "collapse/history/chunks.h"
 #include "collapse/history/look_codec.h"
 #include "collapse/history/name_codec.h"
 #include "collapse/history/read_ahead.h"
 #include "collapse/history/run_codec.h"
+#include "collapse/history/seconds_text.h"
 #include "collapse/history/table_codec.h"
 #include "collapse/history/thin.h"
 #include "core/error.h"
@@ -19,11 +21,6 @@
 
 namespace memflame {
 namespace {
-
-std::string seconds_text(uint64_t time_ns) {
-  return plain(static_cast<int64_t>(std::min<uint64_t>(time_ns, INT64_MAX) / 100'000'000), 1) +
-         " s";
-}
 
 class HistoryReader {
  public:
@@ -102,13 +99,19 @@ class HistoryReader {
     }
     if (head.version > ChunkHead::newest_version)
       source_.fail("it was written by a later version of memflame: use that one to read it");
+    const auto kind = static_cast<ChunkKind>(head.kind);
+    // These are for collapse/events/event_file.h.
+    if (is_of_events(kind) && kind != ChunkKind::gaps) {
+      state_.has_events = true;
+      return ChunkUnpacker::check(head, stored);
+    }
     const std::string_view content = unpacker_.unpack(head, stored);
     ByteReader in(content);
-    const auto kind = static_cast<ChunkKind>(head.kind);
     if (kind == ChunkKind::run) return take_head(in);
     if (!looks_) throw DamagedChunk("it does not begin with what was watched");
     if (kind == ChunkKind::looks) return take_looks(in);
     if (kind == ChunkKind::marks) return decode_marks(in, budget_, history_.marks);
+    if (kind == ChunkKind::gaps) return decode_gaps(in, budget_, history_.gaps);
     if (kind == ChunkKind::end) {
       decode_end(in, budget_, history_.recording);
       state_.end = history_.recording.meta;
@@ -196,6 +199,7 @@ class HistoryReader {
     history_.is_complete = ended_;
     state_.is_cut = !ended_;
     state_.is_damaged = !damage_.empty();
+    state_.bytes = place_;
     state_.has_names = names_.is_complete();
     if (!are_names_reached_) reach_names();
     if (!state_.has_names) {
@@ -218,6 +222,7 @@ class HistoryReader {
   void note(std::string text) { history_.recording.meta.notes.push_back(std::move(text)); }
 
   void note_end(uint64_t last_ns) {
+    if (limits_.goes_on && !ended_ && damage_.empty()) return note("so far: the run continues");
     const std::string end = "the recording ends after " + seconds_text(last_ns);
     if (!damage_.empty()) {
       history_.recording.losses.add(Loss::input_line, 1);
@@ -234,6 +239,9 @@ class HistoryReader {
   }
 
   void note_left_out() {
+    if (!history_.gaps.empty() && history_.gaps.back().until_ns == EventGap::no_end)
+      note("its events end after " + seconds_text(history_.gaps.back().from_ns) +
+           ": more would not have fit into the file's limit");
     if (unknown_ != 0) {
       history_.recording.losses.add(Loss::input_line, unknown_);
       note(with_commas(static_cast<int64_t>(unknown_)) +

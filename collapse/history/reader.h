@@ -16,6 +16,7 @@ struct HistoryReadLimits {
   uint64_t look_bytes = uint64_t{1} << 30U;
   // The same for surveys alone: every second one is left out.
   uint64_t survey_bytes = uint64_t{256} << 20U;
+  bool goes_on = false;  // it is still written, so nobody needs to be told that it lacks an end
 };
 
 // Where the names of a recording are, or where they would be: behind everything but its end.
@@ -32,6 +33,8 @@ struct RecordingState {
   bool is_cut = false;        // it was not finished, or its end is damaged
   bool is_damaged = false;    // something may follow what was read
   NamesPlace names;
+  uint64_t bytes = 0;       // of the file that were read: whole chunks
+  bool has_events = false;  // collapse/events/event_file.h reads them
   // As the end of the file has them, without what the reader adds; empty if it was not finished.
   Meta end;
   Losses end_losses;

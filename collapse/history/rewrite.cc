@@ -80,7 +80,9 @@ class Rewriter {
     const std::optional<ChunkHead> head = ChunkHead::read(from.read(ChunkHead::size));
     if (!head) throw Error("it was changed by another program");
     const auto kind = static_cast<ChunkKind>(head->kind);
-    const std::string_view content = unpacker_.unpack(*head, from.read(head->stored_bytes));
+    const std::string_view stored = from.read(head->stored_bytes);
+    if (is_of_events(kind)) return copy(*head, stored);
+    const std::string_view content = unpacker_.unpack(*head, stored);
     if (kind == ChunkKind::looks) return take_looks(content);
     for (Chunk& table : tables_) {
       if (table.kind != kind) continue;
@@ -92,6 +94,15 @@ class Rewriter {
     flush_tables();
     flush_looks();
     write(other);
+  }
+
+  // Events refer to tables only.
+  void copy(const ChunkHead& head, std::string_view stored) {
+    ChunkUnpacker::check(head, stored);
+    flush_tables();
+    packed_.clear();
+    ChunkPacker::copy(head, stored, chunks_++, packed_);
+    write(packed_);
   }
 
   // The tables are written in their order, and before the looks that need them.

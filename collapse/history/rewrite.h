@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Copies a recording with fewer looks, and with small chunks joined.
+// Copies a recording with fewer looks, and with small chunks joined. Events are copied as they are.
 #pragma once
 
 #include <cstdint>

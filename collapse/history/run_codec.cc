@@ -86,6 +86,7 @@ std::string encode(const RunHead& head) {
     out.number(static_cast<uint64_t>(gauge.unit));
     out.number(gauge.decimals);
   }
+  out.signed_number(head.meta.began_ns);
   return out.take();
 }
 
@@ -111,6 +112,9 @@ RunHead decode_head(ByteReader& in, MemoryBudget& budget) {
     gauge.unit = unit(in);
     gauge.decimals = static_cast<uint8_t>(in.number_below(most_decimals, "decimals"));
   }
+  // Older files do not have it.
+  if (!in.at_end()) head.meta.began_ns = in.signed_number();
+  if (head.meta.began_ns < 0) throw DamagedChunk("it has a time that cannot be");
   return head;
 }
 
@@ -170,6 +174,7 @@ void decode_end(ByteReader& in, MemoryBudget& budget, Recording& into) {
     candidate.allocating = stack();
     candidate.first_freeing = stack();
   }
+  meta.began_ns = into.meta.began_ns;  // the first chunk has it
   into.meta = std::move(meta);
   into.losses = losses;
   into.shared_names = std::move(shared);

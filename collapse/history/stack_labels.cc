@@ -64,6 +64,11 @@ void tell_apart(const std::vector<Labelled>& labels, const std::vector<size_t>& 
 
 }  // namespace
 
+std::string stack_label(const Profile& profile, StackId stack) {
+  const Labelled label = labelled(profile, stack);
+  return label.names[label.at];
+}
+
 std::vector<std::string> stack_labels(const Profile& profile, std::span<const StackId> stacks) {
   std::vector<Labelled> labels;
   std::vector<std::string> texts;

@@ -16,4 +16,7 @@ namespace memflame {
 // the frame that tells them apart as well: "grow ← load", "grow → std::vector::reserve".
 std::vector<std::string> stack_labels(const Profile& profile, std::span<const StackId> stacks);
 
+// The same for one stack, which may have the label of another one.
+std::string stack_label(const Profile& profile, StackId stack);
+
 }  // namespace memflame

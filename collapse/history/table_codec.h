@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The tables of a recording as chunks, and back: texts, modules, processes, mappings, stacks,
-// tracks.
+// threads, tracks.
 //
 // Each text is stored once. Stacks are a trie: a node is an address and the node of its caller, so
 // callers that many stacks share are stored once, too. A chunk is a sequence of groups of rows, a
 // group a sequence of columns, and rows are told against those before them in the table, not in
 // the chunk: chunks of one kind can be joined by joining their bytes, which keeps a long recording
-// small. Tables grow at their end; rows of modules, processes and mappings may also replace earlier
-// ones.
+// small. Tables grow at their end; rows of modules, processes, mappings and threads may also
+// replace earlier ones.
 #pragma once
 
 #include <map>
@@ -67,7 +67,7 @@ class TableWriter {
  public:
   // Adds what is new or has changed since the last call. Time grows with what is new, and with the
   // number of modules and mappings, which are compared with what was written.
-  std::vector<Chunk> changes(const Recording& recording, std::span<const Track> tracks);
+  std::vector<Chunk> changes(const History& history);
 
   TextWriter& texts() { return texts_; }
 
@@ -81,11 +81,13 @@ class TableWriter {
   void mappings(std::span<const Space> all, ChunkList& out);
   void stacks(std::span<const RawStack> all, ChunkList& out);
   void nodes(ChunkList& out);
+  void threads(std::span<const Thread> all, ChunkList& out);
   void tracks(std::span<const Track> all, ChunkList& out);
 
   TextWriter texts_;
   std::vector<uint64_t> modules_{0};
   std::vector<SpaceSeen> spaces_{SpaceSeen{}};
+  std::vector<uint64_t> threads_{0};
   Interner<AddressNode, AddressNodeId, AddressNodeHash> nodes_;
   size_t nodes_written_ = 1, stacks_written_ = 1, tracks_written_ = 1;
   uint64_t address_ = 0, time_ns_ = 0;  // of the last node, of the last stack
@@ -108,7 +110,11 @@ class TextTableReader {
 class TableReader {
  public:
   TableReader(History& history, TextTableReader& texts, MemoryBudget& budget)
-      : recording_(history.recording), tracks_(history.tracks), texts_(texts), budget_(budget) {}
+      : recording_(history.recording),
+        threads_(history.threads),
+        tracks_(history.tracks),
+        texts_(texts),
+        budget_(budget) {}
   // Takes a chunk if it is one of a table. Throws DamagedChunk.
   bool take(ChunkKind kind, ByteReader& in);
 
@@ -118,9 +124,11 @@ class TableReader {
   void mappings(ByteReader& in);
   void nodes(ByteReader& in);
   void stacks(ByteReader& in);
+  void threads(ByteReader& in);
   void tracks(ByteReader& in);
 
   Recording& recording_;
+  std::vector<Thread>& threads_;
   std::vector<Track>& tracks_;
   TextTableReader& texts_;
   MemoryBudget& budget_;

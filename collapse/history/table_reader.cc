@@ -57,6 +57,8 @@ bool TableReader::take(ChunkKind kind, ByteReader& in) {
       return groups(&TableReader::nodes);
     case ChunkKind::stacks:
       return groups(&TableReader::stacks);
+    case ChunkKind::threads:
+      return groups(&TableReader::threads);
     case ChunkKind::tracks:
       return groups(&TableReader::tracks);
     default:
@@ -176,6 +178,22 @@ void TableReader::stacks(ByteReader& in) {
   for (RawStack& stack : rows) stack.leaf = texts_.text(in);
   next_index(recording_.stacks.size() + count);
   std::move(rows.begin(), rows.end(), std::back_inserter(recording_.stacks));
+}
+
+void TableReader::threads(ByteReader& in) {
+  std::vector<uint64_t> ids(in.count());
+  for (uint64_t& id : ids) {
+    id = in.number();
+    row_at(threads_, id, 1, budget_);
+  }
+  const auto each = [&](auto read) {
+    for (const uint64_t id : ids) read(threads_[id]);
+  };
+  each([&](Thread& thread) {
+    thread.space = SpaceId{index_in(in, recording_.spaces.size(), "a process")};
+  });
+  each([&](Thread& thread) { thread.tid = in.small("a thread"); });
+  each([&](Thread& thread) { thread.name = texts_.text(in); });
 }
 
 void TableReader::tracks(ByteReader& in) {

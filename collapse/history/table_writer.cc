@@ -28,6 +28,10 @@ uint64_t hash_of(const Space& space) {
   return mix(mix(names, space.from_ns), (uint64_t{space.pid} << 32U) | space.forked_from.index);
 }
 
+uint64_t hash_of(const Thread& thread) {
+  return mix(hash_bytes(thread.name), (uint64_t{thread.tid} << 32U) | thread.space.index);
+}
+
 uint64_t hash_of(const Mapping& mapping) {
   const uint64_t range = mix(mix(mapping.start, mapping.end), mapping.offset);
   return mix(mix(range, mapping.module.index), mix(mapping.from_ns, mapping.until_ns));
@@ -73,13 +77,15 @@ void TextWriter::add_to(ChunkList& chunks) {
   }
 }
 
-std::vector<Chunk> TableWriter::changes(const Recording& recording, std::span<const Track> all) {
+std::vector<Chunk> TableWriter::changes(const History& history) {
+  const Recording& recording = history.recording;
   ChunkList tables, texts;
   modules(recording.modules, tables);
   spaces(recording.spaces, tables);
   mappings(recording.spaces, tables);
   stacks(recording.stacks, tables);
-  tracks(all, tables);
+  threads(history.threads, tables);
+  tracks(history.tracks, tables);
   texts_.add_to(texts);
   std::vector<Chunk> chunks = texts.take();
   std::vector<Chunk> rest = tables.take();
@@ -192,6 +198,20 @@ void TableWriter::nodes(ChunkList& out) {
       bytes.number(uint64_t{i - node(i).caller.index} << 1U | (node(i).pc.is_return ? 1U : 0U));
     for (const uint32_t i : rows)
       bytes.step(std::exchange(address_, node(i).pc.addr), node(i).pc.addr);
+  });
+}
+
+void TableWriter::threads(std::span<const Thread> all, ChunkList& out) {
+  std::vector<uint32_t> changed;
+  threads_.resize(std::max(threads_.size(), all.size()), 0);
+  for (uint32_t i = 1; i < all.size(); ++i)
+    if (const uint64_t hash = hash_of(all[i]); std::exchange(threads_[i], hash) != hash)
+      changed.push_back(i);
+  in_groups<uint32_t>(changed, ChunkKind::threads, out, [&](auto rows, ByteWriter& bytes) {
+    for (const uint32_t i : rows) bytes.number(i);
+    for (const uint32_t i : rows) bytes.number(all[i].space.index);
+    for (const uint32_t i : rows) bytes.number(all[i].tid);
+    for (const uint32_t i : rows) bytes.number(texts_.id(all[i].name));
   });
 }
 

@@ -20,17 +20,12 @@ struct NamedView {
   HistoryView view;
 };
 constexpr std::array named_views{
-    NamedView{"live", HistoryView::live},
-    NamedView{"total", HistoryView::total},
-    NamedView{"growth", HistoryView::growth},
-    NamedView{"survivors", HistoryView::survivors},
+    NamedView{"live", HistoryView::live},     NamedView{"total", HistoryView::total},
+    NamedView{"growth", HistoryView::growth}, NamedView{"survivors", HistoryView::survivors},
+    NamedView{"leaked", HistoryView::leaked}, NamedView{"peak", HistoryView::peak},
+    NamedView{"freed", HistoryView::freed},   NamedView{"transient", HistoryView::transient},
+    NamedView{"churn", HistoryView::churn},
 };
-
-std::string name_of(HistoryView view) {
-  for (const NamedView& named : named_views)
-    if (named.view == view) return std::string(named.name);
-  return "standard";
-}
 
 // "90 s", "90.5 s"
 std::string in_seconds(uint64_t time_ns) {
@@ -57,17 +52,7 @@ class View {
                                  : history.looks.back().time_ns;
   }
 
-  // What differs from the history's recording.
-  struct Result {
-    std::vector<ValueType> types;
-    size_t shown = 0;
-    std::vector<Aggregate> sums;
-    std::vector<std::string> notes;
-    double seconds = 0;
-    bool is_whole = false;  // all that was recorded: what was compared and lost belongs to it
-  };
-
-  Result run() {
+  ViewFigures run() {
     result_.types = types_;
     result_.shown = history_.recording.shown;
     if (view_ == HistoryView::survivors)
@@ -97,6 +82,10 @@ class View {
              in_seconds(*range_.until_ns) + ": the first time must be before the second");
     if (between && view_ == HistoryView::live)
       refuse("--view live shows one instant: use it with --at, or use --view growth");
+    if (view_ >= HistoryView::leaked)
+      refuse("--view " + name_of(view_) +
+             " needs every event, and the recording has sums only; 'memflame record --detail "
+             "events' keeps events");
     if (view_ == HistoryView::survivors && !block_columns(types_))
       refuse("--view survivors needs a recording of blocks (alloc, kernel); this one has " +
              columns());
@@ -198,6 +187,7 @@ class View {
     if (view_ == HistoryView::growth) show(HistoryView::live);
     const uint64_t first_ns = begin == 0 ? 0 : history_.looks[begin - 1].time_ns;
     result_.seconds = static_cast<double>(history_.looks[last].time_ns - first_ns) / 1e9;
+    result_.from_ns = first_ns;
     note("what changed from " + in_seconds(first_ns) + " to " +
          in_seconds(history_.looks[last].time_ns));
   }
@@ -261,6 +251,7 @@ class View {
     result_.shown = 0;
     add_cells(survey, first, last);
     result_.seconds = static_cast<double>(end_of(last - 1) - survey.stretches[first]) / 1e9;
+    result_.from_ns = survey.stretches[first];
     note("blocks allocated from " + in_seconds(survey.stretches[first]) + " to " +
          in_seconds(end_of(last - 1)) + " that were live at " + in_seconds(survey.time_ns));
     if (!history_.recording.meta.sampling.empty())
@@ -298,24 +289,8 @@ class View {
   HistoryView view_;
   const std::vector<size_t> others_ = first_columns_of_probes(types_);
   uint64_t until_ns_ = 0;
-  Result result_;
+  ViewFigures result_;
 };
-
-Recording with(Recording recording, View::Result result) {
-  recording.types = std::move(result.types);
-  recording.shown = result.shown;
-  recording.sums = std::move(result.sums);
-  recording.meta.seconds = result.seconds;
-  std::vector<std::string>& notes = recording.meta.notes;
-  // What was compared, found and lost is that of the whole run.
-  if (!result.is_whole) {
-    recording.meta.reconciliation.clear();
-    recording.candidates.clear();
-    if (recording.losses.any()) result.notes.emplace_back("losses are those of the whole run");
-  }
-  notes.insert(notes.begin(), result.notes.begin(), result.notes.end());
-  return recording;
-}
 
 }  // namespace
 
@@ -328,16 +303,48 @@ bool parse_view(std::string_view text, HistoryView& view) {
   return false;
 }
 
+std::string name_of(HistoryView view) {
+  for (const NamedView& named : named_views)
+    if (named.view == view) return std::string(named.name);
+  return "standard";
+}
+
+std::vector<std::string> view_names() {
+  std::vector<std::string> names;
+  names.reserve(named_views.size());
+  for (const NamedView& named : named_views) names.emplace_back(named.name);
+  return names;
+}
+
+Recording with_figures(Recording recording, ViewFigures figures) {
+  recording.types = std::move(figures.types);
+  recording.shown = figures.shown;
+  recording.sums = std::move(figures.sums);
+  recording.meta.seconds = figures.seconds;
+  if (int64_t& began_ns = recording.meta.began_ns;
+      began_ns != 0 && __builtin_add_overflow(began_ns, figures.from_ns, &began_ns))
+    began_ns = 0;
+  std::vector<std::string>& notes = recording.meta.notes;
+  // What was compared, found and lost is that of the whole run.
+  if (!figures.is_whole) {
+    recording.meta.reconciliation.clear();
+    recording.candidates.clear();
+    if (recording.losses.any()) figures.notes.emplace_back("losses are those of the whole run");
+  }
+  notes.insert(notes.begin(), figures.notes.begin(), figures.notes.end());
+  return recording;
+}
+
 Recording recording_at(const History& history, const HistoryRange& range) {
-  View::Result result = View(history, range).run();
-  return with(history.recording, std::move(result));
+  ViewFigures figures = View(history, range).run();
+  return with_figures(history.recording, std::move(figures));
 }
 
 Recording take_recording_at(History& history, const HistoryRange& range) {
-  View::Result result = View(history, range).run();
+  ViewFigures figures = View(history, range).run();
   Recording recording = std::exchange(history.recording, {});
   history.recording.types = recording.types;
-  return with(std::move(recording), std::move(result));
+  return with_figures(std::move(recording), std::move(figures));
 }
 
 }  // namespace memflame

@@ -9,6 +9,7 @@
 #include "collapse/history/name_codec.h"
 #include "collapse/history/rewrite.h"
 #include "collapse/history/run_codec.h"
+#include "collapse/history/seconds_text.h"
 #include "core/error.h"
 #include "core/units.h"
 
@@ -21,13 +22,11 @@ constexpr size_t fewest_looks = 8;
 // leave of the limit. With less, the file would be rewritten all the time.
 constexpr double part_for_looks = 0.6;
 constexpr uint64_t least_share = 16;  // of the limit that stacks must leave: 1 in 16
+// Events end once they and the tables take this part of the limit, 1 in 2.
+constexpr uint64_t part_for_events = 2;
 
 bool leaves_no_room(uint64_t others, uint64_t target) {
   return others + target / least_share > target;
-}
-
-std::string seconds_of(uint64_t time_ns) {
-  return plain(static_cast<int64_t>(time_ns / 100'000'000), 1) + " s";
 }
 
 std::string content_of(const Look& look, LookEncoder& encoder) {
@@ -42,13 +41,16 @@ std::string content_of(const Look& look, LookEncoder& encoder) {
 
 HistoryWriter::HistoryWriter(std::unique_ptr<HistoryFile> file, const Meta& meta,
                              std::span<const ValueType> types, size_t shown,
-                             std::span<const Gauge> gauges, HistoryLimits limits)
+                             std::span<const Gauge> gauges, HistoryLimits limits,
+                             EventOptions events)
     : file_(std::move(file)),
       limits_(limits),
       columns_(types.size()),
       gauges_(gauges.size()),
       fd_(file_->create()),
-      encoder_(columns_, gauges_) {
+      encoder_(columns_, gauges_),
+      events_(events) {
+  if (events.cull_ns != 0) culler_.emplace(events.cull_ns);
   pending_ = recording_magic;
   const Chunk head{.kind = ChunkKind::run,
                    .content = encode(RunHead{.meta = meta,
@@ -65,9 +67,12 @@ void HistoryWriter::append(std::span<const Chunk> chunks) {
 }
 
 void HistoryWriter::add(const History& so_far, const Look& look) {
-  append(tables_.changes(so_far.recording, so_far.tracks));
+  append(tables_.changes(so_far));
+  append_culled();
   const Chunk chunk{.kind = ChunkKind::looks, .content = content_of(look, encoder_)};
+  const uint64_t before = bytes();
   append({&chunk, 1});
+  look_bytes_ += bytes() - before;
   ++looks_;
   if (!makes_room(0)) refuse_stacks();
   flush();
@@ -81,8 +86,79 @@ void HistoryWriter::mark(const Mark& mark) {
   flush();
 }
 
+void HistoryWriter::add_events(const History& so_far, std::span<const Event> events) {
+  if (!takes_events_ || events.empty()) return;
+  append(tables_.changes(so_far));
+  if (!culler_) return write_events(events);
+  culler_->add(events);
+  write_events(culler_->take());
+}
+
+void HistoryWriter::write_events(std::span<const Event> events) {
+  if (events.empty()) return;
+  std::vector<Chunk> chunks;
+  for (auto rest = events; !rest.empty();) {
+    const auto part = rest.first(std::min(rest.size(), events_of_a_chunk));
+    rest = rest.subspan(part.size());
+    chunks.push_back({.kind = ChunkKind::events, .content = events_.events(part)});
+  }
+  add_of_events(chunks, events.front().time_ns, events.back().time_ns);
+}
+
+void HistoryWriter::write_held_events() {
+  if (culler_ && takes_events_) write_events(culler_->take(true));
+}
+
+void HistoryWriter::append_culled() {
+  if (!culler_) return;
+  const CulledBlocks culled = culler_->take_culled();
+  if (culled.stacks.empty()) return;
+  const Chunk chunk{.kind = ChunkKind::culled, .content = encode(culled)};
+  append({&chunk, 1});
+}
+
+void HistoryWriter::add_gap(const EventGap& gap) {
+  write_held_events();
+  if (!takes_events_) return;
+  const Chunk chunk{.kind = ChunkKind::gaps, .content = events_.gap(gap)};
+  // Some events of a gap may have come before it.
+  const uint64_t time_ns = gap.until_ns == EventGap::no_end ? gap.from_ns : gap.until_ns;
+  add_of_events({&chunk, 1}, time_ns, time_ns);
+}
+
+void HistoryWriter::add_checkpoint(const History& so_far, uint64_t time_ns,
+                                   std::span<const LiveBlock> blocks) {
+  append(tables_.changes(so_far));
+  write_held_events();
+  if (!takes_events_) return;
+  const std::vector<Chunk> chunks = events_.checkpoint(time_ns, blocks);
+  add_of_events(chunks, time_ns, time_ns);
+}
+
+void HistoryWriter::add_of_events(std::span<const Chunk> chunks, uint64_t first_ns,
+                                  uint64_t last_ns) {
+  if (first_ns < events_until_ns_) throw Error("internal: events are not in the order of time");
+  const uint16_t chunks_before = chunks_;
+  const size_t pending_before = pending_.size();
+  append(chunks);
+  if (limits_.max_bytes != 0 && bytes() - look_bytes_ > limits_.max_bytes / part_for_events) {
+    pending_.resize(pending_before);
+    chunks_ = chunks_before;
+    takes_events_ = false;
+    const EventGap rest{.from_ns = events_until_ns_, .until_ns = EventGap::no_end};
+    const Chunk end{.kind = ChunkKind::gaps, .content = events_.gap(rest)};
+    append({&end, 1});
+  } else {
+    events_until_ns_ = last_ns;
+  }
+  if (!makes_room(0)) refuse_stacks();
+  flush();
+}
+
 void HistoryWriter::finish(const History& run) {
-  append(tables_.changes(run.recording, run.tracks));
+  append(tables_.changes(run));
+  write_held_events();
+  append_culled();
   std::vector<Chunk> last = name_chunks(run.recording, tables_.texts());
   last.push_back(
       {.kind = ChunkKind::end, .content = encode_end(run.recording, run.recording.meta)});
@@ -107,9 +183,10 @@ uint64_t HistoryWriter::packed_size(std::span<const Chunk> chunks) {
 }
 
 void HistoryWriter::refuse_stacks() const {
-  throw Error(file_->name() + ": the stacks of the run alone need more than " +
+  throw Error(file_->name() + ": the stacks" + (events_until_ns_ != 0 ? " and events" : "") +
+              " of the run alone need more than " +
               iec_bytes(static_cast<int64_t>(limits_.max_bytes)) + "; what was recorded until " +
-              seconds_of(last_ns_) + " is in it. Use a larger --max-file");
+              seconds_text(last_ns_) + " is in it. Use a larger --max-file");
 }
 
 // Whether `more` bytes will fit, if need be after making the file smaller.
@@ -140,7 +217,7 @@ bool HistoryWriter::compact(uint64_t target) {
     } catch (const Error& error) {
       file_->discard_copy();
       throw Error("cannot make " + file_->name() + " smaller: " + error.what() +
-                  "; what was recorded until " + seconds_of(last_ns_) +
+                  "; what was recorded until " + seconds_text(last_ns_) +
                   " is in it. Free space on its disk, or use a larger --max-file");
     }
     size_ = copy.bytes;
@@ -149,6 +226,7 @@ bool HistoryWriter::compact(uint64_t target) {
     encoder_ = std::move(copy.encoder);
     const bool is_smaller = old_looks == 0 || copy.looks < looks_;
     looks_ = copy.looks;
+    look_bytes_ = copy.look_bytes;
     const uint64_t others = size_ - copy.look_bytes;
     if (leaves_no_room(others, target)) return size_ <= target;
     const auto room = static_cast<uint64_t>(part_for_looks * static_cast<double>(target - others));
@@ -165,7 +243,7 @@ void HistoryWriter::flush() {
     // If this fails, too, readers find half a chunk, and say so.
     const bool is_cut = ::ftruncate(fd_, static_cast<off_t>(size_)) == 0;
     throw Error("cannot write " + file_->name() + ": " + error.what() +
-                "; what was recorded until " + seconds_of(last_ns_) + " is in it" +
+                "; what was recorded until " + seconds_text(last_ns_) + " is in it" +
                 (is_cut ? "" : ", and half a chunk behind that") +
                 ". Free space on its disk, or record to another one");
   }

@@ -226,23 +226,10 @@ std::string signal_name(int signal) {
 class Namer {
  public:
   Namer(const NamingWork& work, size_t first) {
-    std::array<int, 2> ends{};
-    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
-      throw Error(std::string("no socket for the process that reads names: ") +
-                  std::strerror(errno));
-    socket_ = SharedFd(ends[0]);
-    const SharedFd other(ends[1]);
-    // No handler of this process may run in the new one.
-    sigset_t all, before;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before);
-    pid_ = ::fork();
-    if (pid_ == 0) be_namer(work, first, ends[1]);
-    const int error = errno;
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    if (pid_ < 0)
-      throw Error(std::string("the process that reads names cannot be started: ") +
-                  std::strerror(error));
+    const Apart apart =
+        start_apart("reads names", [&](int socket) { be_namer(work, first, socket); });
+    pid_ = apart.pid;
+    socket_ = SharedFd(apart.socket);
   }
   ~Namer() {
     if (pid_ <= 0) return;

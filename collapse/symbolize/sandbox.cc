@@ -6,9 +6,11 @@
 #include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -19,10 +21,13 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
+
+#include "core/error.h"
 
 #ifndef __x86_64__
 #error "the filter of system calls is for x86-64"
@@ -57,6 +62,31 @@ constexpr std::array<uint32_t, 11> refused{
     SYS_readlink, SYS_statx,  SYS_readlinkat, SYS_prlimit64, SYS_newfstatat,
 };
 
+// What a server needs beside that. It has no call that makes another socket.
+constexpr std::array<uint32_t, 17> of_servers{
+    SYS_accept,
+    SYS_accept4,
+    SYS_poll,
+    SYS_ppoll,
+    SYS_select,
+    SYS_pselect6,
+    SYS_setsockopt,
+    SYS_shutdown,
+    SYS_getpeername,
+    SYS_getsockname,
+    SYS_getsockopt,
+    SYS_rseq,
+    SYS_nanosleep,
+    SYS_clock_nanosleep,
+    SYS_set_robust_list,
+    SYS_gettimeofday,
+    SYS_sched_getaffinity,
+};
+// How the C library starts a thread. It tries clone3 first, whose flags a filter cannot see.
+constexpr uint32_t thread_flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SYSVSEM |
+                                  CLONE_SIGHAND | CLONE_THREAD | CLONE_SETTLS |
+                                  CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
+
 class Filter {
  public:
   Filter() {
@@ -68,7 +98,7 @@ class Filter {
     load(offsetof(seccomp_data, nr));
   }
   void allow(uint32_t call) { when(call, SECCOMP_RET_ALLOW); }
-  void refuse(uint32_t call) { when(call, SECCOMP_RET_ERRNO | EACCES); }
+  void refuse(uint32_t call, uint32_t error = EACCES) { when(call, SECCOMP_RET_ERRNO | error); }
   // Only if the lower half of an argument has none of these bits.
   void allow_without(uint32_t call, uint32_t argument, uint32_t bits) {
     skip_unless(BPF_JEQ, call, 4);
@@ -110,9 +140,14 @@ class Filter {
   std::vector<sock_filter> code_;
 };
 
-bool filter_system_calls() {
+bool filter_system_calls(bool serves) {
   Filter filter;
   for (const uint32_t call : harmless) filter.allow(call);
+  if (serves) {
+    for (const uint32_t call : of_servers) filter.allow(call);
+    filter.refuse(SYS_clone3, ENOSYS);
+    filter.allow_with(SYS_clone, 0, {thread_flags});
+  }
   // No new code after the filter is in place.
   filter.allow_without(SYS_mmap, 2, PROT_EXEC);
   filter.allow_without(SYS_mprotect, 2, PROT_EXEC);
@@ -122,6 +157,20 @@ bool filter_system_calls() {
   filter.allow_with(SYS_tgkill, 0, {static_cast<uint32_t>(::getpid())});  // abort()
   for (const uint32_t call : refused) filter.refuse(call);
   return filter.install();
+}
+
+void close_all_but(int kept) {
+  unsigned first = 1;
+  if (sanitized) {
+    ::close_range(1, 1, 0);
+    first = 3;
+  }
+  if (kept >= 0) {
+    const auto fd = static_cast<unsigned>(kept);
+    if (first < fd) ::close_range(first, fd - 1, 0);
+    first = std::max(first, fd + 1);
+  }
+  ::close_range(first, ~0U, 0);
 }
 
 // Memory shared with memflame, and through it with the kernel: ring buffers, tables.
@@ -183,11 +232,10 @@ void block_signals() {
 }  // namespace
 
 bool enter_sandbox(int socket, const SandboxLimits& limits) {
-  ::prctl(PR_SET_NAME, "memflame-names");
+  ::prctl(PR_SET_NAME, limits.name);
   block_signals();
   if (socket != 0) ::dup2(socket, 0);
-  ::close_range(1, sanitized ? 1 : ~0U, 0);
-  if (sanitized) ::close_range(3, ~0U, 0);
+  close_all_but(limits.listening);
   if (!sanitized) unmap_shared();
   write_word("/proc/self/oom_score_adj", "1000");
   limit(RLIMIT_CORE, 0);
@@ -200,7 +248,28 @@ bool enter_sandbox(int socket, const SandboxLimits& limits) {
   ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   // Comes after the capabilities, as changing those resets it.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-  return sanitized || filter_system_calls();
+  return sanitized || filter_system_calls(limits.listening >= 0);
+}
+
+Apart start_apart(const std::string& what, const std::function<void(int socket)>& work) {
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
+    throw Error("no socket for the process that " + what + ": " + std::strerror(errno));
+  // No handler of this process may run in the new one.
+  sigset_t all, before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    work(ends[1]);
+    ::_exit(1);
+  }
+  const int error = errno;
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  ::close(ends[1]);
+  if (pid > 0) return {pid, ends[0]};
+  ::close(ends[0]);
+  throw Error("the process that " + what + " cannot be started: " + std::strerror(error));
 }
 
 }  // namespace memflame

@@ -1,13 +1,30 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Gives up a process's rights, for good, before it reads what others wrote.
+// A process of its own for what others wrote, which gives up its rights, for good, before it reads
+// that.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
+#include <functional>
+#include <string>
 
 namespace memflame {
 
+struct Apart {
+  pid_t pid = 0;
+  int socket = -1;  // one end of a stream; the caller closes it
+};
+// Forks a process that runs `work`, which gets the other end and must not return. No signal handler
+// of this process runs in it. `what` it does is for errors: "reads names". Throws Error.
+Apart start_apart(const std::string& what, const std::function<void(int socket)>& work);
+
 struct SandboxLimits {
   uint64_t data_bytes = 0;  // on top of what the process already has; 0 = no limit
+  // A listening socket that is kept as well, not descriptor 0. With it the process may take
+  // connections and start threads.
+  int listening = -1;
+  const char* name = "memflame-names";  // of the process, in `ps`
 };
 
 // Call it in a forked child that has one thread. What remains: the socket, which becomes descriptor

@@ -87,7 +87,9 @@ void Ledger::add_row(const Look::Row& row, uint64_t time_ns) {
   record.live_bytes = std::max<int64_t>(row.values[columns_.live], 0);
   record.live_blocks = std::max<int64_t>(row.values[columns_.live_count], 0);
   record.total_bytes = std::max(record.live_bytes, row.values[columns_.total]);
+  const int64_t blocks_before = record.total_blocks;
   record.total_blocks = std::max(record.live_blocks, row.values[columns_.total_count]);
+  total_blocks_ += record.total_blocks - blocks_before;
   if (record.live_bytes > record.maximum_bytes) {
     record.maximum_bytes = record.live_bytes;
     record.maximum_ns = time_ns;

@@ -37,6 +37,8 @@ class Ledger {
   // makes a leak, whatever the others do.
   std::optional<Verdict> verdict(std::span<const TrackId> tracks,
                                  const VerdictOptions& options) const;
+  // All blocks that were allocated, in all tracks, as of the latest look.
+  int64_t total_blocks() const { return total_blocks_; }
   // As of the latest row; 0 if the track never had a block.
   int64_t live_bytes(TrackId track) const {
     return track.index < records_.size() ? records_[track.index].live_bytes : 0;
@@ -69,6 +71,7 @@ class Ledger {
   std::vector<uint64_t> bins_;  // the end of each bin of the points
   uint64_t looks_ = 0, looks_per_bin_ = 1;
   uint64_t now_ns_ = 0;
+  int64_t total_blocks_ = 0;
   bool is_over_ = false;
 };
 

@@ -85,7 +85,7 @@ class FoldedReader {
   Profile run() {
     Blocks blocks(source_, whole_lines);
     for_each_block(blocks, static_cast<unsigned>(workers_.size()),
-                   [&](unsigned worker, const Block& block) {
+                   [&](unsigned worker, const InputBlock& block) {
                      FoldedBlock result = workers_[worker].take(block);
                      // The last line may have lost digits of its number, or the whole number.
                      if (refuse_truncated_ && !result.error && !block.text.ends_with('\n'))
@@ -173,7 +173,7 @@ class FoldedReader {
   const FoldedLayout layout_;
   std::vector<FoldedLines> workers_;
   std::mutex mutex_;
-  std::vector<FoldedBlock> results_;  // by Block::index
+  std::vector<FoldedBlock> results_;  // by InputBlock::index
   FoldedComments comments_;
   Issues issues_;
   size_t lines_ = 0;

@@ -76,7 +76,7 @@ FoldedLines::FoldedLines(const FoldedLayout& layout)
   profile_.shown = layout.shown;
 }
 
-FoldedBlock FoldedLines::take(const Block& block) {
+FoldedBlock FoldedLines::take(const InputBlock& block) {
   FoldedBlock result;
   previous_ = {};
   ends_.clear();

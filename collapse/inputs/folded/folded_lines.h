@@ -44,7 +44,7 @@ class FoldedLines {
  public:
   explicit FoldedLines(const FoldedLayout& layout);
 
-  FoldedBlock take(const Block& block);
+  FoldedBlock take(const InputBlock& block);
 
   Profile& profile() { return profile_; }
   uint64_t rounded() const { return rounded_; }  // numbers with too many decimals

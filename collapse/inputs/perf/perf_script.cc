@@ -227,7 +227,7 @@ Profile read_perf_script(Source& source, const ReadOptions& options) {
   for (unsigned i = 0; i < threads; ++i)
     workers.push_back(std::make_unique<PerfWorker>(tables, options));
   Blocks blocks(source, whole_samples);
-  for_each_block(blocks, threads, [&](unsigned worker, const Block& block) {
+  for_each_block(blocks, threads, [&](unsigned worker, const InputBlock& block) {
     return workers[worker]->take(block, whole_samples(block.text) != block.text.size());
   });
 

@@ -26,7 +26,7 @@ constexpr size_t first_frame = 2;
 
 }  // namespace
 
-bool PerfWorker::take(const Block& block, bool open) {
+bool PerfWorker::take(const InputBlock& block, bool open) {
   at_ = {block.index, 0};
   const char* at = block.text.data();
   const char* const end_of_text = at + block.text.size();

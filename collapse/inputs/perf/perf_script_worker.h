@@ -31,7 +31,7 @@ class PerfWorker {
 
   // False if an error ends the reading; see failure. `open`: the input ends with this block in the
   // middle of a sample.
-  bool take(const Block& block, bool open);
+  bool take(const InputBlock& block, bool open);
 
   struct Failure {
     PerfPlace place;

@@ -2,6 +2,7 @@
 // Profiles in pprof's format (core/pprof.h). A first pass over the message notes where the tables'
 // entries and the samples lie in it. Then samples are decoded one by one, and a location becomes
 // frames when a sample uses it for the first time.
+#include <algorithm>
 #include <array>
 #include <ctime>
 #include <optional>
@@ -115,12 +116,14 @@ class PprofReader {
     if (meta.seconds == 0 && tables_.duration > 0)
       meta.seconds = static_cast<double>(tables_.duration) / 1e9;
     if (tables_.time > 0) {
+      meta.began_ns = tables_.time;
       constexpr int64_t second = 1000000000;
       const std::time_t time = tables_.time / second;
       std::tm utc{};
       std::array<char, 40> date{};
       if (gmtime_r(&time, &utc) != nullptr &&
-          std::strftime(date.data(), date.size(), "taken %Y-%m-%d %H:%M:%S UTC", &utc) != 0)
+          std::strftime(date.data(), date.size(), "taken %Y-%m-%d %H:%M:%S UTC", &utc) != 0 &&
+          std::find(meta.notes.begin(), meta.notes.end(), date.data()) == meta.notes.end())
         meta.notes.emplace_back(date.data());
     }
     if (!meta.sampling.empty() || tables_.period <= 1) return;

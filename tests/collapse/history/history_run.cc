@@ -235,9 +235,18 @@ std::string RecordingFile::bytes() const {
 }
 
 HistoryWriter writer_of(const std::string& path, const MadeUpRun& run, HistoryLimits limits) {
-  const History& history = run.history();
-  return {std::make_unique<PathFile>(path), history.recording.meta, history.recording.types,
-          history.recording.shown,          history.gauges,         limits};
+  return writer_of(path, run.history(), limits);
+}
+
+HistoryWriter writer_of(const std::string& path, const History& history, HistoryLimits limits,
+                        EventOptions events) {
+  return {std::make_unique<PathFile>(path),
+          history.recording.meta,
+          history.recording.types,
+          history.recording.shown,
+          history.gauges,
+          limits,
+          events};
 }
 
 std::string recorded(MadeUpRun& run, size_t looks, bool finish, HistoryLimits limits) {

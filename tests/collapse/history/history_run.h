@@ -67,6 +67,8 @@ class RecordingFile {
 };
 
 HistoryWriter writer_of(const std::string& path, const MadeUpRun& run, HistoryLimits limits = {});
+HistoryWriter writer_of(const std::string& path, const History& history, HistoryLimits limits = {},
+                        EventOptions events = {});
 
 // The bytes of a run of that many looks.
 std::string recorded(MadeUpRun& run, size_t looks, bool finish = true, HistoryLimits limits = {});

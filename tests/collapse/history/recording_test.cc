@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "collapse/history/chunks.h"
+#include "collapse/history/run_codec.h"
 #include "collapse/input.h"
 #include "core/error.h"
 #include "tests/collapse/history/history_run.h"
@@ -97,6 +98,26 @@ TEST_CASE("a run is read as it was written") {
     CHECK(a.symbols.back().function == b.symbols.back().function);
     CHECK(a.symbols.back().line == b.symbols.back().line);
   }
+}
+
+TEST_CASE("the time of day of a run is that of its first chunk") {
+  RunHead head;
+  head.types = {{"live", Unit::bytes}};
+  head.meta.began_ns = 1'700'000'000'000'000'123;
+  const std::string bytes = encode(head);
+  const auto read = [](std::string_view content) {
+    MemoryBudget budget;
+    budget.allow(1 << 20U);
+    ByteReader in(content);
+    return decode_head(in, budget).meta.began_ns;
+  };
+  CHECK(read(bytes) == head.meta.began_ns);
+  // Older files end before it.
+  ByteWriter own;
+  own.signed_number(head.meta.began_ns);
+  CHECK(read(std::string_view(bytes).substr(0, bytes.size() - own.take().size())) == 0);
+  head.meta.began_ns = -1;
+  CHECK_THROWS_AS(read(encode(head)), DamagedChunk);
 }
 
 TEST_CASE("files that were written earlier are read") {

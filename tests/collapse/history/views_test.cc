@@ -96,6 +96,25 @@ TEST_CASE("a stretch of time shows what changed in it") {
         std::string::npos);
 }
 
+TEST_CASE("the time of day is that at which the figures begin") {
+  constexpr int64_t began = 1'700'000'000'000'000'000;
+  History run = small_run();
+  CHECK(recording_at(run, {.from_ns = s, .until_ns = 3 * s}).meta.began_ns == 0);
+  run.recording.meta.began_ns = began;
+  CHECK(recording_at(run, {}).meta.began_ns == began);
+  CHECK(recording_at(run, {.at_ns = 2 * s}).meta.began_ns == began);
+  CHECK(recording_at(run, {.from_ns = s, .until_ns = 3 * s}).meta.began_ns ==
+        began + 1'000'000'000);
+  // That of the look before, from which on changes are known.
+  CHECK(recording_at(run, {.from_ns = 2 * s + s / 2, .until_ns = 4 * s}).meta.began_ns ==
+        began + 2'000'000'000);
+  const Recording survivors =
+      recording_at(run, {.from_ns = 2 * s, .until_ns = 3 * s, .view = HistoryView::survivors});
+  CHECK(survivors.meta.began_ns == began + 2'000'000'000);
+  run.recording.meta.began_ns = INT64_MAX;
+  CHECK(recording_at(run, {.from_ns = s, .until_ns = 3 * s}).meta.began_ns == 0);
+}
+
 TEST_CASE("survivors are the blocks of the last survey, by stretches") {
   const History run = small_run();
   const auto survivors = [&](uint64_t from, uint64_t until) {

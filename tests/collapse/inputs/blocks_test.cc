@@ -21,7 +21,7 @@ std::vector<std::string> blocks_of(const std::string& text, size_t size, unsigne
   Blocks blocks(source, cut, size);
   std::mutex mutex;
   std::map<size_t, std::string> found;
-  for_each_block(blocks, threads, [&](unsigned, const Block& block) {
+  for_each_block(blocks, threads, [&](unsigned, const InputBlock& block) {
     const std::lock_guard lock(mutex);
     CHECK(found.emplace(block.index, block.text).second);
     return true;
@@ -68,7 +68,7 @@ TEST_CASE("what stops one thread stops all") {
   Source source = Source::of_memory(std::string(1 << 16, '\n'));
   Blocks blocks(source, whole_lines, 16);
   std::atomic<int> calls = 0;
-  const auto failing = [&](unsigned, const Block& block) -> bool {
+  const auto failing = [&](unsigned, const InputBlock& block) -> bool {
     ++calls;
     if (block.index == 5) throw Error("no");
     return true;
@@ -77,7 +77,7 @@ TEST_CASE("what stops one thread stops all") {
   Source again = Source::of_memory(std::string(1 << 16, '\n'));
   Blocks few(again, whole_lines, 16);
   calls = 0;
-  for_each_block(few, 1, [&](unsigned, const Block& block) {
+  for_each_block(few, 1, [&](unsigned, const InputBlock& block) {
     ++calls;
     return block.index < 5;
   });
@@ -89,7 +89,7 @@ TEST_CASE("behind what could not be cut there is no block, for no thread") {
   Blocks blocks(
       source, [](std::string_view) -> size_t { throw Error("too long"); }, 8);
   std::vector<char> buffer;
-  Block block;
+  InputBlock block;
   CHECK_THROWS_AS(blocks.next(buffer, block), Error);
   CHECK(!blocks.next(buffer, block));
 }
@@ -100,7 +100,7 @@ TEST_CASE("of several failures that of the earliest block is told, whoever met i
     Source source = Source::of_memory("a\nb\n");
     Blocks blocks(source, whole_lines, 2);
     std::atomic<bool> second_fails = false;
-    const auto failing = [&](unsigned, const Block& block) -> bool {
+    const auto failing = [&](unsigned, const InputBlock& block) -> bool {
       if (block.index == 0) second_fails.wait(false);
       second_fails = true;
       second_fails.notify_all();

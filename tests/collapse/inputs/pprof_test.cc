@@ -184,6 +184,20 @@ TEST_CASE("origin, period and comments") {
   CHECK(p.meta.notes == std::vector<std::string>{"build 7", "taken 2023-11-14 22:13:20 UTC"});
 }
 
+TEST_CASE("when a profile was taken, and for how long, is written and read") {
+  Profile p = read_text(example().done());
+  const auto again = [&] { return read_text(written(p)); };
+  CHECK(again().meta.began_ns == 0);
+  p.meta.began_ns = 1'700'000'000'000'000'123;
+  p.meta.seconds = 2.5;
+  const Profile once = again();
+  CHECK(once.meta.began_ns == 1'700'000'000'000'000'123);
+  CHECK(once.meta.seconds == 2.5);
+  CHECK(has_note(once, "taken 2023-11-14 22:13:20 UTC"));
+  p = once;
+  CHECK(again().meta.notes == once.meta.notes);
+}
+
 TEST_CASE("frames that the profile itself wants left out") {
   Builder b;
   b.type("space", "bytes");

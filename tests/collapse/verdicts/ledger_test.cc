@@ -42,6 +42,20 @@ TEST_CASE("columns that do not follow blocks have no verdicts") {
   CHECK_THROWS_AS(Ledger{types}, Error);
 }
 
+TEST_CASE("all allocations are the sum over the tracks, as of the latest look") {
+  const std::vector<Track> tracks{Track{}, Track{}, Track{}};
+  Ledger ledger(block_types());
+  Look look;
+  look.time_ns = 10;
+  look.rows = {{first, {100, 1, 500, 5}}, {second, {0, 0, 80, 8}}};
+  ledger.add(look, tracks);
+  CHECK(ledger.total_blocks() == 13);
+  look.time_ns = 20;
+  look.rows = {{first, {100, 1, 700, 7}}};
+  ledger.add(look, tracks);
+  CHECK(ledger.total_blocks() == 15);
+}
+
 TEST_CASE("a look that does not fit is an error") {
   const std::vector<Track> tracks{Track{}, Track{}};
   Ledger ledger(block_types());

@@ -1,0 +1,1 @@
+select function, sum(size) from blocks join frames using (stack) group by 1 order by 2 desc limit 3

@@ -1,0 +1,1 @@
+select * from stacks, recording where text like '%load%'

@@ -1,0 +1,1 @@
+select number, freed_ns, lifetime_ns / 1e9, hex(address) from blocks where leaked and size > 10 or chain_length > 1

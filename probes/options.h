@@ -27,6 +27,8 @@ struct Target {
   std::string runs_as;               // the user it is started as; empty = memflame's own
   bool follow_children = true;
 
+  // Processes by what they have in common: those that run, and those that come.
+  bool is_selection() const { return !comm.empty() || !cgroups.empty(); }
   bool whole_system() const {
     return pids.empty() && comm.empty() && cgroups.empty() && command.empty();
   }
@@ -61,6 +63,8 @@ class ProbeSettings {
   virtual std::string only_in_kernel() const { return ""; }
   // The allocated bytes for each of which one block is sampled, on average; 0 = all blocks count.
   virtual uint64_t sampled_bytes() const { return 0; }
+  // The budget in percent of the target's CPU time, within which to sample; 0 = none.
+  virtual double most_overhead() const { return 0; }
   // "1 sample per 512 KiB"; "" = all blocks count.
   virtual std::string sampling_in_words() const { return ""; }
   // True if the summary at the end is needed whatever else is written.
@@ -88,16 +92,21 @@ struct ProbeOptions {
   uint32_t max_live = 0;   // entries of the live table; 0 = from the machine's memory
   bool ages = false;       // keep the time at which each block was allocated
   bool reachable = false;  // at the end, find out to which blocks pointers still lead
+  bool waste = false;      // the figures of waste_types(), see probes/waste/waste.h
   // For an agent: how long the threads of a process, together, may wait for memflame in each second
   // before allocations are lost; 0 = no limit.
   uint32_t max_wait_ms = 0;
-  bool calls = false;  // for probes on functions: each call goes to Observer::called()
+  bool events = false;       // what happens to each block goes to LiveRun::take_events() …
+  bool free_stacks = false;  // … and a free has its stack
+  bool calls = false;        // for probes on functions: each call goes to Observer::called()
   // The sizes of tables.
   uint32_t max_stacks = 131072;     // about 100 bytes of kernel memory each
   uint32_t max_spaces = 262144;     // address spaces
   uint32_t ring_bytes = 16u << 20;  // a power of two
   uint64_t memory = 0;  // limit for all tables in bytes, see memory_plan.h; 0 = not given
-  int ready_fd = -1;    // gets "1\n" when counting begins
+  // Counting begins when Observer::resumes() says so; a command runs meanwhile.
+  bool start_paused = false;
+  int ready_fd = -1;  // gets "1\n" when counting begins, or may be resumed
 };
 
 // `options.own` as the class that the probe's `settings` made.

@@ -18,6 +18,7 @@
 namespace memflame {
 
 class BpfObject;
+class EventFeed;
 class OsLedger;
 class RecordingRows;
 class Rows;
@@ -61,13 +62,15 @@ class Accounting {
   virtual void on_target(pid_t) {}
   // A process has begun, changed or ended. Called as soon as the record is read from the ring.
   virtual void on_process(const bpf::space_record&) {}
-  virtual void armed() {}     // counting has begun
-  virtual void disarmed() {}  // counting has ended
+  virtual void armed(uint64_t /*since_ns*/) {}  // counting has begun (CLOCK_MONOTONIC)
+  virtual void disarmed() {}                    // counting has ended
   virtual void on_event(const bpf::event_record&) {}
   // The name of the function that was called. With ProbeOptions::calls.
   virtual std::string function_of(const bpf::call_record&) const { return ""; }
   // A record that only this probe sends: its type is bpf::record_own or above.
   virtual void on_own_record(std::span<const std::byte> /*record*/) {}
+  // Tells of each block, if ProbeOptions::events is set and it can; null before counting begins.
+  virtual EventFeed* events() { return nullptr; }
   // About every 10 ms while counting.
   virtual void on_poll(LoadedProbe&, const OsLedger&) {}
   // True if the run must end because it would do harm. Counting ends then in any case.
@@ -116,6 +119,7 @@ struct Probe {
   void (*configure)(const ProbeOptions&, bpf::config&, BpfObject&);
   std::unique_ptr<Accounting> (*accounting)(const ProbeOptions&);
   bool has_blocks = false;    // follows blocks: its object has a map `blocks`
+  bool events = false;        // can tell of each block (ProbeOptions::events)
   bool inside = false;        // an agent in the processes can do it, too (--collect)
   bool on_functions = false;  // attaches to functions in files, also in files mapped later
   bool whole_system;          // can watch all processes at once

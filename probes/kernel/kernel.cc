@@ -198,7 +198,7 @@ class KernelAccounting : public Accounting {
         probe.links.raw_tracepoint(probe.object.program(row.program), row.name);
   }
 
-  void armed() override { start_ = parse_meminfo(read_file("/proc/meminfo")); }
+  void armed(uint64_t) override { start_ = parse_meminfo(read_file("/proc/meminfo")); }
   void disarmed() override { end_ = parse_meminfo(read_file("/proc/meminfo")); }
 
   void add_figures(const LoadedProbe& probe, std::span<const ValueType> types,

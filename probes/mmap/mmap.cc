@@ -74,7 +74,7 @@ class MmapAccounting : public Accounting {
   void begin(SpaceId id, pid_t pid, bool fresh) override {
     if (!fresh) take_snapshot(spaces_[id.index], pid);
   }
-  void armed() override {
+  void armed(uint64_t) override {
     for (auto& [id, space] : spaces_)
       if (space.pid != 0) take_snapshot(space, space.pid);
   }

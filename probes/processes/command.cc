@@ -37,10 +37,19 @@ void set_variable(std::vector<std::string>& all, const std::string& variable) {
   all.push_back(variable);
 }
 
+// In the child. False, with errno, if one is not open.
+bool use(const CommandStreams& streams) {
+  for (const auto& [from, to] :
+       {std::pair{streams.in, STDIN_FILENO}, std::pair{streams.out, STDOUT_FILENO},
+        std::pair{streams.err, STDERR_FILENO}})
+    if (from >= 0 && ::dup2(from, to) < 0) return false;
+  return true;
+}
+
 }  // namespace
 
 Command::Command(std::vector<std::string> argv, const std::string& user,
-                 const std::vector<std::string>& variables)
+                 const std::vector<std::string>& variables, const CommandStreams& streams)
     : argv_(std::move(argv)), program_(find_program(argv_.at(0))) {
   User as;
   if (!user.empty()) as = find_user(user);
@@ -59,7 +68,7 @@ Command::Command(std::vector<std::string> argv, const std::string& user,
     char byte = 0;
     if (::read(go.read.get(), &byte, 1) != 1) ::_exit(125);
     int error = 0;
-    if (!user.empty() && !become(as)) error = errno;
+    if (!use(streams) || (!user.empty() && !become(as))) error = errno;
     if (error == 0) {
       ::execve(program_.c_str(), arguments.data(), environment.data());
       error = errno;

@@ -11,14 +11,19 @@
 
 namespace memflame {
 
+// What a program gets as its standard streams; -1: memflame's own.
+struct CommandStreams {
+  int in = -1, out = -1, err = -1;
+};
+
 class Command {
  public:
-  // Forks; the child waits. It keeps terminal, stdin, environment and working directory. With a
-  // user it has that user's groups, HOME, USER and LOGNAME, and none of sudo's variables.
+  // Forks; the child waits. It keeps terminal, environment and working directory. With a user it
+  // has that user's groups, HOME, USER and LOGNAME, and none of sudo's variables.
   // `variables` ("NAME=VALUE") come into its environment, instead of others of their names. Throws
   // Error if the user is unknown or the program cannot be found (exit code 127) or executed (126).
   Command(std::vector<std::string> argv, const std::string& user,
-          const std::vector<std::string>& variables = {});
+          const std::vector<std::string>& variables = {}, const CommandStreams& streams = {});
   // A child that was not released ends without running anything; a released one is left alone.
   ~Command();
   Command(const Command&) = delete;

@@ -42,6 +42,9 @@ class Processes {
   // The ids of the cgroups that the target names.
   std::vector<uint64_t> cgroup_ids() const;
 
+  // The id of the one that a process is in; 0 if the target names none.
+  uint64_t cgroup_of(pid_t pid) const { return cgroups_ ? cgroups_->id_of(pid) : 0; }
+
   // Watches a process that existed before the run, in the space with this number.
   void adopt(SpaceId space, pid_t pid);
   // A process begins. Called as soon as the record is taken from the ring.

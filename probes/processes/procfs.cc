@@ -255,6 +255,28 @@ std::vector<pid_t> children_of(pid_t pid) {
   return found;
 }
 
+ThreadSeen find_thread(pid_t process, uint32_t own_tid) {
+  const auto text = [&](pid_t tid, const char* file) {
+    return read_file(proc_path(process, "task/" + std::to_string(tid) + "/" + file));
+  };
+  // Ids from memflame's PID namespace inwards.
+  const auto own_id = [&](pid_t tid) {
+    const std::string ids = status_field(text(tid, "status"), "NSpid");
+    return ids.substr(ids.find_last_of(" \t") + 1);
+  };
+  const std::string own = std::to_string(own_tid);
+  auto tid = static_cast<pid_t>(own_tid);
+  if (own_id(tid) != own) {
+    tid = 0;
+    for (const pid_t other : numbers_in(proc_path(process, "task")))
+      if (own_id(other) == own) tid = other;
+    if (tid == 0 && own_id(process) == std::to_string(process)) tid = static_cast<pid_t>(own_tid);
+  }
+  std::string name = text(tid, "comm");
+  if (name.ends_with('\n')) name.pop_back();
+  return {tid, std::move(name)};
+}
+
 std::vector<pid_t> working_processes(const std::vector<pid_t>& pids) {
   constexpr auto a_while = std::chrono::milliseconds(50);  // some clock ticks
   std::vector<Work> before;
@@ -267,6 +289,13 @@ std::vector<pid_t> working_processes(const std::vector<pid_t>& pids) {
     if (now.runnable || before[i].runnable || now.done != before[i].done) found.push_back(pids[i]);
   }
   return found;
+}
+
+double cpu_seconds(pid_t pid, bool with_children) {
+  static const double tick = 1.0 / static_cast<double>(::sysconf(_SC_CLK_TCK));
+  const ProcessStat stat = parse_stat(read_file(proc_path(pid, "stat")));
+  return tick * static_cast<double>(stat.user_ticks + stat.system_ticks +
+                                    (with_children ? stat.children_ticks : 0));
 }
 
 bool is_alive(pid_t pid) {

@@ -48,6 +48,8 @@ struct ProcessStat {
   uint64_t children_ticks = 0;  // both, of children that were waited for
 };
 ProcessStat parse_stat(const std::string& line);
+// User and system time that a process has used; 0 if it is gone.
+double cpu_seconds(pid_t pid, bool with_children);
 
 // Bytes that are resident, by the text of /proc/PID/statm; 0 if the process is gone.
 int64_t parse_resident(const std::string& statm);
@@ -68,7 +70,14 @@ std::optional<OsMemory> read_memory(pid_t pid);
 // kernel's counters lack what tasks hold back; this includes it, and takes longer.
 std::optional<OsMemory> read_memory_by_walk(pid_t pid);
 
-std::string read_comm(pid_t pid);                 // "" if it is gone
+std::string read_comm(pid_t pid);  // "" if it is gone
+// A thread of a process, by its id in the process's own PID namespace. tid: as memflame sees it; 0
+// if it is gone and the two may differ.
+struct ThreadSeen {
+  pid_t tid = 0;
+  std::string name;  // "" if it is gone
+};
+ThreadSeen find_thread(pid_t process, uint32_t own_tid);
 std::string read_file(const std::string& path);   // "" if it cannot be read
 std::optional<uid_t> user_of_process(pid_t pid);  // the user it acts as; none if it is gone
 std::vector<pid_t> all_pids();

@@ -53,6 +53,10 @@ class Spaces {
   std::vector<SpaceId> with_code(std::span<const Mapping> code) const;
   pid_t pid_of(SpaceId id) const { return static_cast<pid_t>(spaces_[id.index].space.pid); }
   bool has_ended(SpaceId id) const { return id.index < spaces_.size() && spaces_[id.index].ended; }
+  // Whether it had ended by then.
+  bool had_ended(SpaceId id, uint64_t time_ns) const {
+    return has_ended(id) && spaces_[id.index].end_ns <= time_ns;
+  }
   // Reads /proc/PID/maps again, unless that was done after `time_ns`; for a space that has ended,
   // takes over the log.
   void read_again(SpaceId id, uint64_t time_ns);

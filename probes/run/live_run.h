@@ -12,6 +12,7 @@
 #include "core/history.h"
 #include "core/losses.h"
 #include "core/recording.h"
+#include "probes/run/event_log.h"
 #include "probes/run/snapshot.h"
 
 namespace memflame {
@@ -30,6 +31,14 @@ class LiveRun {
   // What is new since the look before, and the tables that it refers to: Looks::take(). Give it the
   // same history each time.
   virtual Look look(History& history, bool survey) = 0;
+  // The events of blocks since the call before, if the run was asked for them
+  // (ProbeOptions::events), and how many wait. Their stacks and threads are in the tables of the
+  // history, which is that of look().
+  virtual EventBatch take_events(History& /*history*/) { return {}; }
+  virtual size_t waiting_events() const { return 0; }
+  // They cannot be taken for a while. A run that makes programs wait for that ends it: events for
+  // which there is no room are lost then, see EventLog.
+  virtual void wait_no_more() {}
   // Reads PSS if it is time, for the looks that follow: PssReadings. What it costs is bounded
   // there, so it is not a part of a look, whose cost decides when the next one is taken.
   virtual void read_pss() = 0;

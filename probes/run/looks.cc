@@ -99,7 +99,7 @@ Look Looks::take(RunFigures& figures, History& history, bool survey) {
   sums.resize(history.tracks.size() * columns_);
   add_changes(std::move(sums), look);
   if (survey) add_survivors(figures, now_ns, look);
-  add_ended(figures, history, look);
+  add_ended(figures.processes().spaces(), now_ns, history, look);
   return look;
 }
 
@@ -108,22 +108,30 @@ TrackId Looks::track_of(const StackLog& log, uint64_t key) const {
   return found == track_of_key_.end() ? TrackId{} : found->second;
 }
 
-TrackId Looks::track(const StackLog& log, const Figures& figures, History& history) {
-  const uint64_t key = log.find(figures.key) != nullptr || figures.key >> 63 == 0
-                           ? log.known_as(figures.key)
-                           : unknown_key;
-  RawStackId& stack = stacks_[key];
-  std::vector<RawStack>& stacks = history.recording.stacks;
+uint64_t Looks::known_key(const StackLog& log, uint64_t key) {
+  return log.find(key) != nullptr || key >> 63 == 0 ? log.known_as(key) : unknown_key;
+}
+
+RawStackId Looks::stack(const StackLog& log, uint64_t key, History& history,
+                        const std::string& leaf) {
+  const uint64_t known = known_key(log, key);
+  RawStackId& stack = stacks_[known];
   if (!stack) {
+    std::vector<RawStack>& stacks = history.recording.stacks;
     stack = RawStackId{static_cast<uint32_t>(stacks.size())};
-    stacks.push_back(log.stack_of(key));
-    stacks.back().leaf = figures.leaf;
+    stacks.push_back(log.stack_of(known));
+    stacks.back().leaf = leaf;
   }
+  return stack;
+}
+
+TrackId Looks::track(const StackLog& log, const Figures& figures, History& history) {
+  const RawStackId stack = this->stack(log, figures.key, history, figures.leaf);
   TrackId& track = tracks_[{stack, figures.group}];
   if (!track) {
     track = TrackId{static_cast<uint32_t>(history.tracks.size())};
-    history.tracks.push_back({stack, stacks[stack.index].space, figures.group});
-    track_of_key_[key] = track;
+    history.tracks.push_back({stack, history.recording.stacks[stack.index].space, figures.group});
+    track_of_key_[known_key(log, figures.key)] = track;
   }
   return track;
 }
@@ -164,14 +172,15 @@ void Looks::add_survivors(RunFigures& figures, uint64_t now_ns, Look& look) {
   stretches_.begin(look.time_ns);
 }
 
-void Looks::add_ended(RunFigures& figures, const History& history, Look& look) {
+// A process that ends while the figures are read may have allocated more than they say: it ends in
+// the next look, which has all that it left.
+void Looks::add_ended(const Spaces& spaces, uint64_t now_ns, const History& history, Look& look) {
   for (; tracks_seen_ < history.tracks.size(); ++tracks_seen_) {
     const SpaceId space = history.tracks[tracks_seen_].space;
     if (space && !ended_.contains(space.index)) living_.insert(space.index);
   }
-  const Spaces& spaces = figures.processes().spaces();
   std::erase_if(living_, [&](uint32_t space) {
-    if (!spaces.has_ended(SpaceId{space})) return false;
+    if (!spaces.had_ended(SpaceId{space}, now_ns)) return false;
     ended_.insert(space);
     look.ended.push_back(SpaceId{space});
     return true;

@@ -36,6 +36,9 @@ class Looks {
   // each call. A survey needs the times of blocks: ProbeOptions::ages.
   Look take(RunFigures& figures, History& history, bool survey);
 
+  // A stack in the history's tables, to which it is added if it is new.
+  RawStackId stack(const StackLog& log, uint64_t key, History& history,
+                   const std::string& leaf = "");
   // The track of a stack's blocks; none if the stack has not been seen.
   TrackId track_of(const StackLog& log, uint64_t key) const;
 
@@ -47,10 +50,11 @@ class Looks {
     std::vector<int64_t> values;
   };
   class Collector;
+  static uint64_t known_key(const StackLog& log, uint64_t key);
   TrackId track(const StackLog& log, const Figures& figures, History& history);
   void add_changes(std::vector<int64_t>&& sums, Look& look);
   void add_survivors(RunFigures& figures, uint64_t now_ns, Look& look);
-  void add_ended(RunFigures& figures, const History& history, Look& look);
+  void add_ended(const Spaces& spaces, uint64_t now_ns, const History& history, Look& look);
 
   std::vector<ProbeTypes> types_;
   size_t columns_ = 0;  // of all probes

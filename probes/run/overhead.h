@@ -15,6 +15,13 @@ struct TrapPrices {
   double returns = 0;  // the return
 };
 
+// What the agent's hooks take, in ns of CPU time.
+struct AgentPrices {
+  double passed_over = 0;  // an allocation that is not sampled, and its free
+  double sampled = 0;      // one that is; measured during the run
+  double free = 0;         // the free of one that is
+};
+
 struct RateChange {
   double seconds = 0;  // since the start of counting
   uint64_t from = 0, to = 0;
@@ -26,8 +33,9 @@ struct Overhead {
   double budget = 0;                     // percent
   std::optional<double> percent;         // of the whole run; none when it was too short to tell
   std::optional<double> recent_percent;  // of the last half second that was judged
-  std::optional<double> probes_percent;  // of it, the traps at entries alone
+  std::optional<double> probes_percent;  // of it, what no sampling rate avoids
   TrapPrices prices;
+  std::optional<AgentPrices> agent;  // inside, instead of `prices`
   std::vector<RateChange> changes;
   bool beyond_control = false;
   std::optional<double> ended_after;  // seconds: beyond control for a while, so measuring ended

@@ -66,31 +66,31 @@ Run run_probes(std::span<const ProbeRun> probes, Command* command, Observer& obs
   const bool later_events = session.is_on_functions() && !session.features().uprobe_multi_pid;
   keep_privileges_for(later_events ? Step::counting_by_perf_events : Step::counting);
   observer.begin(session);
-  session.arm();
 
   std::optional<ExitWatch> watch;
-  if (options.reachable && command != nullptr) watch.emplace(command->pid());
-
-  const uint64_t armed = monotonic_ns();
-  run.info.attach_seconds = static_cast<double>(armed - began) / 1e9;
-  say_ready(options.ready_fd);
-  if (command != nullptr) command->release();
-
   const auto figures = [&session] {
     const bpf::counters counters = session.counters();
     return StatusFigures{counters.events, counters.amount, session.losses().lost_events(),
                          session.map_memory()};
   };
-  count_until_end({.run = session,
-                   .poll =
-                       [&] {
-                         session.poll(poll_ms);
-                         if (watch) session.scan_ending(*watch, command->pid());
-                       },
-                   .wants_end = [&session] { return session.wants_end(); },
-                   .figures = figures,
-                   .unit = probe.types(options, false)[0].unit},
-                  options, ends, signals, armed, observer, run.info);
+  const auto arm = [&] {
+    session.arm();
+    if ((options.reachable || options.waste) && command != nullptr)
+      watch.emplace(command->pid(), options.reachable ? "--reachable" : "--value " + options.value);
+  };
+  const LoopParts parts{.run = session,
+                        .arm = arm,
+                        .poll =
+                            [&] {
+                              session.poll(poll_ms);
+                              if (watch) session.scan_ending(*watch, command->pid());
+                            },
+                        .wants_end = [&session] { return session.wants_end(); },
+                        .figures = figures,
+                        .unit = probe.types(options, false)[0].unit};
+  const uint64_t armed =
+      begin_counting(parts, options, command, began, ends, signals, observer, run.info);
+  count_until_end(parts, options, ends, signals, armed, observer, run.info);
   if (watch) {
     session.scan_ending(*watch, command->pid());
     watch->stop();
@@ -105,6 +105,8 @@ Run run_probes(std::span<const ProbeRun> probes, Command* command, Observer& obs
   run.recording.meta.seconds = run.info.seconds;
   if (const std::string note = memory_note(run.info.memory, run.recording.losses); !note.empty())
     run.recording.meta.notes.push_back(note);
+  if (std::string note = pause_note(run.info); !note.empty())
+    run.recording.meta.notes.push_back(std::move(note));
   judge_emptiness(nothing_in_words(probes), options, run);
   return run;
 }

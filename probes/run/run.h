@@ -34,7 +34,8 @@ struct ProbeInfo {
 // Facts for --summary that are not in the recording.
 struct RunInfo {
   double seconds = 0;         // counting
-  double attach_seconds = 0;  // from the start of memflame's work until counting begins
+  double attach_seconds = 0;  // from the start of memflame's work until counting may begin
+  double paused_seconds = 0;  // from then on, until it began
   bpf::counters counters{};
   std::vector<pid_t> pids;  // all processes that were watched
   size_t without_end = 0;   // watched processes without OS figures at their end
@@ -48,6 +49,7 @@ struct RunInfo {
   uint64_t own_bytes = 0;     // maximum of memflame's own memory while it counted
   MemoryPlan memory;
   std::optional<Overhead> overhead;  // with --max-overhead
+  bool stopped = false;              // by any signal
   bool interrupted = false;          // by SIGTERM
   std::vector<ProbeInfo> probes;     // if there are several
 };
@@ -64,6 +66,8 @@ class Observer {
   virtual ~Observer() = default;
 
   virtual void begin(LiveRun&) {}  // everything is attached, and counting is about to begin
+  // With ProbeOptions::start_paused, about every 10 ms until it is true: counting is to begin.
+  virtual bool resumes(LiveRun&) { return true; }
   // A function was called: for each call, in order, if ProbeOptions::calls is set. Some calls are
   // read from the ring only after end().
   virtual void called(const bpf::call_record&, const std::string& /*function*/) {}

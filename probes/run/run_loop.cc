@@ -6,10 +6,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <cstdio>
 
+#include "core/error.h"
 #include "core/units.h"
+#include "probes/processes/command.h"
 #include "probes/processes/spaces.h"
 #include "probes/run/memory_plan.h"
 
@@ -55,6 +58,28 @@ class StatusLine {
   uint64_t own_bytes_ = 0;
 };
 
+void say_ready(int fd) {
+  if (fd < 0) return;
+  [[maybe_unused]] const ssize_t written = ::write(fd, "1\n", 2);
+}
+
+// Nothing counts until then, so the run is like one that begins at that time.
+void wait_until_resumed(const LoopParts& parts, Ends& ends, const RunSignals& signals,
+                        Observer& observer, RunInfo& info) {
+  const uint64_t began = monotonic_ns();
+  while (!observer.resumes(parts.run)) {
+    parts.poll();
+    const int signal = signals.arrived();
+    if (is_stop(signal) || ends.all())
+      throw Error(std::string("counting was never resumed, so nothing was recorded: ") +
+                      (is_stop(signal) ? "memflame was ended" : "the watched program ended") +
+                      " while it was paused (--start-paused)",
+                  ExitCode::failure);
+    if (signal != 0) say_unused(signal);
+  }
+  info.paused_seconds = seconds_since(began);
+}
+
 }  // namespace
 
 void Ends::add(pid_t pid) {
@@ -74,9 +99,30 @@ double seconds_since(uint64_t start_ns) {
   return static_cast<double>(monotonic_ns() - start_ns) / 1e9;
 }
 
-void say_ready(int fd) {
-  if (fd < 0) return;
-  [[maybe_unused]] const ssize_t written = ::write(fd, "1\n", 2);
+uint64_t begin_counting(const LoopParts& parts, const ProbeOptions& options, Command* command,
+                        uint64_t began_ns, Ends& ends, const RunSignals& signals,
+                        Observer& observer, RunInfo& info) {
+  const auto release = [&] {
+    info.attach_seconds = seconds_since(began_ns);
+    say_ready(options.ready_fd);
+    if (command != nullptr) command->release();
+  };
+  if (options.start_paused) {
+    release();
+    wait_until_resumed(parts, ends, signals, observer, info);
+  }
+  parts.arm();
+  const uint64_t armed_ns = monotonic_ns();
+  if (!options.start_paused) release();
+  return armed_ns;
+}
+
+std::string pause_note(const RunInfo& info) {
+  if (info.paused_seconds == 0) return "";
+  std::array<char, 64> seconds{};
+  std::snprintf(seconds.data(), seconds.size(), "%.1f s", info.paused_seconds);
+  return std::string("counting began after a pause of ") + seconds.data() +
+         " (--start-paused): blocks from before that are not known";
 }
 
 void count_until_end(const LoopParts& parts, const ProbeOptions& options, Ends& ends,
@@ -90,6 +136,7 @@ void count_until_end(const LoopParts& parts, const ProbeOptions& options, Ends& 
     if (parts.wants_end()) break;
     const int signal = signals.arrived();
     if (is_stop(signal)) {
+      info.stopped = true;
       info.interrupted = signal == SIGTERM;
       break;
     }

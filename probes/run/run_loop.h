@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "core/profile.h"
@@ -39,6 +40,7 @@ struct StatusFigures {
 
 struct LoopParts {
   LiveRun& run;
+  std::function<void()> arm;   // from then on it counts
   std::function<void()> poll;  // takes what there is; about 10 ms
   std::function<bool()> wants_end = [] { return false; };
   std::function<StatusFigures()> figures;
@@ -50,8 +52,16 @@ void count_until_end(const LoopParts& parts, const ProbeOptions& options, Ends& 
                      const RunSignals& signals, uint64_t armed_ns, Observer& observer,
                      RunInfo& info);
 
+// Lets counting begin, says that it has (--ready-fd), and lets the command run, if there is one:
+// returns when that was (CLOCK_MONOTONIC). With ProbeOptions::start_paused the command runs first,
+// and nothing counts until the observer resumes the run; throws Error if that ends before. The run
+// began at `began_ns`. Sets `attach_seconds` and `paused_seconds`.
+uint64_t begin_counting(const LoopParts& parts, const ProbeOptions& options, Command* command,
+                        uint64_t began_ns, Ends& ends, const RunSignals& signals,
+                        Observer& observer, RunInfo& info);
+// What a recording says of that; "" if the run was not paused.
+std::string pause_note(const RunInfo& info);
+
 double seconds_since(uint64_t start_ns);
-// Tells whoever started memflame that counting has begun (--ready-fd).
-void say_ready(int fd);
 
 }  // namespace memflame

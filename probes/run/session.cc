@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "probes/run/session.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,12 +10,15 @@
 
 #include "core/error.h"
 #include "core/units.h"
+#include "probes/run/event_feed.h"
 #include "probes/run/run.h"
 
 namespace memflame {
 namespace {
 
 constexpr uint64_t mappings_interval_ns = 2'000'000;
+constexpr unsigned records_a_clock = 16;  // reading the clock takes as long as most records
+constexpr int event_priority = -10;
 
 bpf::config make_config(const ProbeOptions& options, const KernelFeatures& features,
                         const PidNamespace& pids) {
@@ -166,10 +170,12 @@ void Session::arm() {
     space.rss[3] = now.rss_shmem / page_bytes;
     object.update("spaces", id, space);
   });
+  // Events fill the ring while this thread waits for a processor.
+  if (options_.events) ::setpriority(PRIO_PROCESS, 0, event_priority);
   armed_ns_ = monotonic_ns();
   object.arm(true);
   armed_ = true;
-  for (const auto& probe : probes_) probe->accounting->armed();
+  for (const auto& probe : probes_) probe->accounting->armed(armed_ns_);
 }
 
 void Session::disarm() {
@@ -184,9 +190,11 @@ void Session::poll(int timeout_ms) {
   processes_.read_log();
   ring_->fetch(timeout_ms);
   look_at_mappings();
-  ring_->handle([this](std::span<const std::byte> record) {
+  ring_->handle([this, handled = 0U](std::span<const std::byte> record) mutable {
     on_record(record);
-    if (monotonic_ns() - looked_at_mappings_ns_ <= mappings_interval_ns) return;
+    if (++handled % records_a_clock != 0 ||
+        monotonic_ns() - looked_at_mappings_ns_ <= mappings_interval_ns)
+      return;
     // Many copied stacks take a while. Meanwhile processes begin and map more code: the sooner the
     // programs have its tables, the fewer stacks they have to copy.
     processes_.read_log();
@@ -290,6 +298,8 @@ void Session::on_space(const bpf::space_record& record) {
   if (record.reason == bpf::space_unmapped)
     return stacks_.unwinder.code_unmapped(processes_.spaces(), id, record.time);
   if (record.reason == bpf::space_end) stacks_.unwinder.release(id);
+  EventFeed* const events = first().accounting->events();
+  if (record.reason == bpf::space_end && events != nullptr) events->end(id, record.time);
   processes_.take(record);
   for (const auto& probe : probes_) {
     if (record.reason == bpf::space_fork)

@@ -22,6 +22,7 @@
 #include "probes/run/run_figures.h"
 #include "probes/run/running_probe.h"
 #include "probes/run/stack_intake.h"
+#include "probes/waste/waste.h"
 
 namespace memflame {
 
@@ -44,7 +45,8 @@ class Session : public LiveRun, private RunFigures {
   void attach();  // the probes themselves
   void arm();     // counting begins
   void disarm();  // counting ends at once
-  // With ProbeOptions::reachable. Scans the command if it is held at its end, and lets it go.
+  // With ProbeOptions::reachable or waste. Looks at the command's memory if it is held at its end,
+  // and lets it go.
   void scan_ending(ExitWatch& watch, pid_t pid);
   // Stops all watched processes that live, ends counting, scans them and lets them go: the live
   // table is then as it was when they were stopped. Call disarm() next.
@@ -56,6 +58,8 @@ class Session : public LiveRun, private RunFigures {
   Snapshot snapshot(const SnapshotOptions& options) override;
   Recording recording_of(std::span<const LiveStack* const> stacks, bool by_count) override;
   Look look(History& history, bool survey) override;
+  EventBatch take_events(History& history) override;
+  size_t waiting_events() const override;
   void read_pss() override { processes_.read_pss(); }
   TrackId track_of(uint64_t key) const override;
   Recording so_far() override;
@@ -76,7 +80,9 @@ class Session : public LiveRun, private RunFigures {
   Losses losses() const override;
 
  private:
+  std::optional<bpf::process> watched(pid_t pid) const;  // what the kernel's programs know of it
   bool knows_all_blocks(const bpf::process& process) const;
+  std::vector<ProcessWaste> waste_now();
   std::map<SpaceId, std::vector<KnownBlock>> blocks_of(std::span<const SpaceId> spaces) const;
   void scan(SpaceId space, pid_t pid, const HeldProcess& held, std::vector<KnownBlock> blocks,
             bool all_blocks_known);
@@ -111,14 +117,16 @@ class Session : public LiveRun, private RunFigures {
   uint64_t unseen_frees() const override { return first().loaded.object.counters().unseen_frees; }
 
   Recording sums();
+  Looks& looks(History& history);
 
   ProbeOptions options_;  // of the first probe
   Observer& observer_;
   RunningProbes probes_;
   Processes processes_;
   StackIntake stacks_;
-  std::unique_ptr<Ring> ring_;  // made when the object is loaded
-  std::optional<Looks> looks_;  // made by the first look
+  std::unique_ptr<Ring> ring_;            // made when the object is loaded
+  std::optional<Looks> looks_;            // made by the first look
+  std::vector<RawStackId> event_stacks_;  // in the history, by their numbers in events
   uint64_t looked_at_mappings_ns_ = 0;
   uint64_t armed_ns_ = 0;
   uint64_t disarmed_ns_ = 0;  // 0: counting has not ended
@@ -126,6 +134,7 @@ class Session : public LiveRun, private RunFigures {
   bool armed_ = false;
   Scans scans_;
   bool are_scans_complete_ = false;
+  std::map<SpaceId, ProcessWaste> ended_waste_;  // of a command, when it ended
 };
 
 }  // namespace memflame

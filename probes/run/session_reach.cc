@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// --reachable: when a session scans which processes.
+// When a session looks at the memory of which processes: for --reachable, and for what blocks
+// waste.
 #include <deque>
 
 #include "probes/reach/exit_watch.h"
@@ -11,6 +12,13 @@ namespace memflame {
 // From its first instruction on, with nothing lost and nothing left out.
 bool Session::knows_all_blocks(const bpf::process& process) const {
   return process.from_exec != 0 && losses().lost_events() == 0 && filters().empty();
+}
+
+std::optional<bpf::process> Session::watched(pid_t pid) const {
+  bpf::process process{};
+  const auto tgid = static_cast<uint32_t>(processes_.pids().initial(pid));
+  if (!first().loaded.object.lookup("processes", tgid, process)) return std::nullopt;
+  return process;
 }
 
 std::map<SpaceId, std::vector<KnownBlock>> Session::blocks_of(
@@ -29,14 +37,19 @@ void Session::scan_ending(ExitWatch& watch, pid_t pid) {
   const std::optional<HeldProcess> ending = watch.held();
   if (!ending) return;
   poll(0);
-  bpf::process process{};
-  const auto tgid = static_cast<uint32_t>(processes_.pids().initial(pid));
-  if (first().loaded.object.lookup("processes", tgid, process) && process.space != 0) {
-    const SpaceId space{process.space};
+  if (const std::optional<bpf::process> process = watched(pid); process && process->space != 0) {
+    const SpaceId space{process->space};
+    if (options_.waste && ending->why_not.empty() && runs_in(space, pid)) {
+      const std::pair<SpaceId, pid_t> command{space, pid};
+      ended_waste_[space] = std::move(waste_of_run(*this, {&command, 1}, [&](auto...) {
+                                        return knows_all_blocks(*process);
+                                      }).front());
+    }
+    if (!options_.reachable) return watch.let_go();
     auto blocks = blocks_of({&space, 1});
     // A second thread may be in realloc(), which takes a block out of the table for a moment.
     scan(space, pid, *ending, std::move(blocks[space]),
-         ending->threads.size() == 1 && knows_all_blocks(process));
+         ending->threads.size() == 1 && knows_all_blocks(*process));
     scans_[space].facts.stopped_s = seconds_since(ending->since_ns);
   }
   watch.let_go();
@@ -55,10 +68,8 @@ void Session::scan(SpaceId space, pid_t pid, const HeldProcess& held,
 }
 
 bool Session::runs_in(SpaceId space, pid_t pid) const {
-  bpf::process process{};
-  const auto tgid = static_cast<uint32_t>(processes_.pids().initial(pid));
-  return first().loaded.object.lookup("processes", tgid, process) && process.space == space.index &&
-         process.borrows == 0;
+  const std::optional<bpf::process> process = watched(pid);
+  return process && process->space == space.index && process->borrows == 0;
 }
 
 void Session::scan_living() {

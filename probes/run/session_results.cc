@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/units.h"
+#include "probes/run/event_feed.h"
 #include "probes/run/run.h"
 #include "probes/run/run_notes.h"
 #include "probes/run/session.h"
@@ -66,7 +67,7 @@ bool Session::place(uint64_t key, RawStack& stack, std::string& group) {
 
 std::string Session::sampling_in_words() const { return first().accounting->sampling_in_words(); }
 
-Look Session::look(History& history, bool survey) {
+Looks& Session::looks(History& history) {
   if (!looks_) {
     std::vector<ProbeTypes> types;
     for (const auto& probe : probes_)
@@ -76,7 +77,31 @@ Look Session::look(History& history, bool survey) {
     history.gauges = os_gauges();
     looks_.emplace(std::move(types), armed_ns_);
   }
-  Look look = looks_->take(*this, history, survey && first().probe.has_blocks);
+  return *looks_;
+}
+
+EventBatch Session::take_events(History& history) {
+  EventFeed* const feed = first().accounting->events();
+  if (feed == nullptr) return {};
+  EventBatch batch = feed->take(first().loaded, stacks_.log, [this] { poll(0); });
+  event_stacks_.resize(feed->stack_numbers());
+  place_stacks(batch, [&](RawStackId stack) {
+    RawStackId& id = event_stacks_[stack.index];
+    if (!id) id = looks(history).stack(stacks_.log, feed->stack_key(stack.index), history);
+    return id;
+  });
+  feed->log().add_threads_to(history.threads);
+  processes_.spaces().copy_to(history.recording, false);
+  return batch;
+}
+
+size_t Session::waiting_events() const {
+  EventFeed* const feed = first().accounting->events();
+  return feed == nullptr ? 0 : feed->log().size();
+}
+
+Look Session::look(History& history, bool survey) {
+  Look look = looks(history).take(*this, history, survey && first().probe.has_blocks);
   processes_.spaces().copy_to(history.recording, false);
   return look;
 }
@@ -128,6 +153,7 @@ Recording Session::sums() {
     recording.types = probe->types();
     recording.shown = probe->shown();
     probe->accounting->finish(probe->loaded, rows);
+    if (probe->options.waste) add_waste(waste_now(), rows);
     probe->accounting->reconcile(probe->loaded, processes_.os(), recording);
     if (probes_.size() == 1) break;
     if (const std::string lost = lost_in_words(probe->losses()); !lost.empty())
@@ -137,6 +163,19 @@ Recording Session::sums() {
   if (probes_.size() > 1) columns.finish();
   recording.losses.add(losses());
   return recording;
+}
+
+std::vector<ProcessWaste> Session::waste_now() {
+  std::vector<std::pair<SpaceId, pid_t>> living = processes_.os().living_spaces();
+  std::erase_if(living,
+                [this](const auto& process) { return ended_waste_.contains(process.first); });
+  std::vector<ProcessWaste> processes =
+      waste_of_run(*this, living, [this](SpaceId space, pid_t pid) {
+        const std::optional<bpf::process> process = watched(pid);
+        return process && process->space == space.index && knows_all_blocks(*process);
+      });
+  for (const auto& [space, waste] : ended_waste_) processes.push_back(waste);
+  return processes;
 }
 
 std::vector<std::string> Session::filters() const {

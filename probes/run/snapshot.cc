@@ -92,7 +92,7 @@ ByStack from_sums(RunFigures& figures) {
   return stacks;
 }
 
-void append(std::vector<LiveBlock>& into, std::vector<LiveBlock>&& blocks) {
+void append(std::vector<SnapshotBlock>& into, std::vector<SnapshotBlock>&& blocks) {
   into.insert(into.end(), blocks.begin(), blocks.end());
 }
 

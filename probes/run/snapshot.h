@@ -24,7 +24,7 @@ struct Amount {
   Amount& operator+=(const Amount& other);
 };
 
-struct LiveBlock {
+struct SnapshotBlock {
   uint64_t address = 0;
   uint64_t size = 0;
   uint64_t age_ns = 0;
@@ -36,9 +36,9 @@ struct LiveStack {
   RawStack stack;
   std::string group;
   Amount live;
-  Amount old;                       // the part of `live` in blocks that are old enough
-  ReachSums live_reach, old_reach;  // of these blocks, if the run was scanned (Snapshot::scanned)
-  std::vector<LiveBlock> blocks;    // the old blocks, with SnapshotOptions::blocks
+  Amount old;                         // the part of `live` in blocks that are old enough
+  ReachSums live_reach, old_reach;    // of these blocks, if the run was scanned (Snapshot::scanned)
+  std::vector<SnapshotBlock> blocks;  // the old blocks, with SnapshotOptions::blocks
 };
 
 struct SnapshotOptions {

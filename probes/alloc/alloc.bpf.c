@@ -79,7 +79,7 @@ ALWAYS_INLINE int on_allocate(struct pt_regs* ctx, struct process* process,
   call->old_address = argument(ctx, shape.block);
   if (call->old_address) {
     struct block_key key = {.address = call->old_address, .space = process->space};
-    call->had_old = taken(&key, &call->old);
+    call->had_old = taken_to_move(&key, &call->old);
     call->old_missed = !call->had_old;
   }
   u64 p = size >= config.min_size && size <= config.max_size ? probability(size) : 0;
@@ -90,7 +90,8 @@ ALWAYS_INLINE int on_allocate(struct pt_regs* ctx, struct process* process,
     // makes none.
     if (shape.leaf && !call->had_old && !own.trace) return no_return;
   }
-  call->key = p ? capture(ctx, process, 1) : 0;
+  // If a block ends here without a new one, it is the stack of its free.
+  call->key = p || (own.free_stacks && call->had_old) ? capture(ctx, process, 1) : 0;
   call->probability = p;
   call->size = size;
   call->alignment = alignment_asked_for(ctx, shape);
@@ -121,14 +122,9 @@ ALWAYS_INLINE u64 real_size(struct call_shape shape, u64 address, u64 size, u64 
   return size;
 }
 
-// `sp` is that at the entry of the call that returns.
-ALWAYS_INLINE void on_return(struct pt_regs* ctx, struct process* process, u64 sp) {
-  struct thread* thread = known_thread();
-  if (!thread) return;
-  struct probe_state* call = &thread->state;
-  if (!call->sp || sp != call->sp) return;  // nested, or began before memflame watched
-  call->sp = 0;
-
+// The outermost call has returned.
+ALWAYS_INLINE void on_result(struct pt_regs* ctx, struct process* process,
+                             struct probe_state* call) {
   struct call_shape shape = call->shape;
   u64 address = ctx->ax;
   if (shape.out) {
@@ -140,6 +136,7 @@ ALWAYS_INLINE void on_return(struct pt_regs* ctx, struct process* process, u64 s
     }
   }
   if (call->cleared) address = 0;
+  const u64 free_stack = own.free_stacks ? call->key : 0;
   say_call(process, shape.function, 0, address, call->size, call->old_address);
   if (call->old_address) {
     // realloc(p, 0) frees p and returns null; any other null is a failure that keeps the block.
@@ -147,8 +144,11 @@ ALWAYS_INLINE void on_return(struct pt_regs* ctx, struct process* process, u64 s
       if (call->had_old) put_back(call);
       return;
     }
-    if (call->had_old)
+    // With events, the block that continues this one tells of its end.
+    if (call->had_old && address && call->probability)
       count_freed(&call->old);
+    else if (call->had_old)
+      on_freed(&call->old, process->space, free_stack);
     else
       count_miss(&(struct block_key){.address = call->old_address, .space = process->space});
   }
@@ -162,6 +162,7 @@ ALWAYS_INLINE void on_return(struct pt_regs* ctx, struct process* process, u64 s
                         .function = shape.function,
                         .family = shape.family};
   if (call->probability < certainly) block.seed = bpf_get_prandom_u32();
+  block.number = new_number();
   COUNT(events, 1);
   COUNT(amount, size);
   count_lost_stack(call->key, size);
@@ -169,7 +170,24 @@ ALWAYS_INLINE void on_return(struct pt_regs* ctx, struct process* process, u64 s
   struct block_key key = {.address = address, .space = process->space};
   if (own.check) forget_freed(&key);
   if (call->pool) join_pool(call->pool, &key, &block);
-  put(&key, &block);
+  const u64 moved = call->had_old ? call->old.number : 0;
+  const int is_live = put(&key, &block);
+  if (!own.events) return;
+  if (is_live)
+    send_begin(&block, address, moved);
+  else if (moved)
+    send_end(moved, process->space, free_stack);
+}
+
+// `sp` is that at the entry of the call that returns.
+ALWAYS_INLINE void on_return(struct pt_regs* ctx, struct process* process, u64 sp) {
+  struct thread* thread = known_thread();
+  if (!thread) return;
+  struct probe_state* call = &thread->state;
+  if (!call->sp || sp != call->sp) return;  // nested, or began before memflame watched
+  call->sp = 0;
+  on_result(ctx, process, call);
+  settle_old(call);
 }
 
 ALWAYS_INLINE void on_end(struct pt_regs* ctx, struct process* process, struct call_shape shape) {
@@ -180,6 +198,7 @@ ALWAYS_INLINE void on_end(struct pt_regs* ctx, struct process* process, struct c
   struct probe_state* call = &thread->state;
   COUNT(own[alloc_abandoned], 1);
   if (call->had_old && call->space == process->space) put_back(call);
+  settle_old(call);
   call->sp = 0;
 }
 

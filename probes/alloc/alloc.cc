@@ -16,6 +16,7 @@
 #include "probes/processes/os_ledger.h"
 #include "probes/run/run_notes.h"
 #include "probes/variance.h"
+#include "probes/waste/waste.h"
 
 extern "C" {
 extern const std::byte memflame_alloc_object[];
@@ -30,6 +31,11 @@ constexpr std::array values{
     ProbeValue{"live-count", "blocks allocated since the start and not freed by the end", 1},
     ProbeValue{"total", "all bytes allocated, freed or not", 2},
     ProbeValue{"total-count", "all allocations, freed or not", 3},
+    // What is looked at when counting ends.
+    ProbeValue{"untouched", "live bytes in whole pages that were never touched", 4},
+    ProbeValue{"in-whole-pages", "live bytes in whole pages, of which that can be told", 5},
+    ProbeValue{"slack", "what glibc's malloc gave for live blocks beyond what was asked for", 6},
+    ProbeValue{"pinning", "live bytes in blocks that keep a heap from shrinking", 7},
 };
 
 constexpr std::array examples{
@@ -37,11 +43,17 @@ constexpr std::array examples{
                  "sample, so that it costs the process at most one percent of its time"},
 };
 
-std::vector<ValueType> types(const ProbeOptions&, bool sampled) {
+std::vector<ValueType> types(const ProbeOptions& options, bool sampled) {
   std::vector<ValueType> all{{"live", Unit::bytes},
                              {"live-count", Unit::count},
                              {"total", Unit::bytes},
                              {"total-count", Unit::count}};
+  if (shows_waste(options.value)) {
+    if (sampled)
+      throw Error("--value " + options.value +
+                  " must know every block, but the program samples them itself");
+    all.insert(all.end(), waste_types().begin(), waste_types().end());
+  }
   if (!sampled) return all;
   for (size_t i = 0; i < bpf::first_variance; ++i) {
     all[i].variance = bpf::first_variance + i;
@@ -64,15 +76,11 @@ uint32_t live_entries() {
   return static_cast<uint32_t>(entries);
 }
 
+// With events, how many threads may be inside a realloc() at once.
+constexpr uint32_t moving_entries = 1 << 16;
+
 // The number of freed blocks that --check remembers.
 constexpr uint32_t freed_entries = 1 << 16;
-
-// "3 %"
-std::string with_budget(double percent) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%g %%", percent);
-  return text.data();
-}
 
 void configure(const ProbeOptions& options, bpf::config& config, BpfObject& object) {
   const AllocOptions& own = own_options<AllocOptions>(options);
@@ -84,6 +92,10 @@ void configure(const ProbeOptions& options, bpf::config& config, BpfObject& obje
   in_kernel.ages = options.ages || own.check;
   in_kernel.governed = own.max_overhead > 0;
   in_kernel.trace = options.calls;
+  in_kernel.events = options.events;
+  in_kernel.free_stacks = options.free_stacks;
+  // The rest of the ring is for stacks.
+  in_kernel.event_bytes = options.ring_bytes / 8 * 7;
   in_kernel.count_calls =
       !own.alloc_specs.empty() || !own.free_specs.empty() || !own.presets.empty();
   if (in_kernel.count_calls != 0) object.resize("function_calls", most_counted_functions);
@@ -91,6 +103,7 @@ void configure(const ProbeOptions& options, bpf::config& config, BpfObject& obje
   object.set_own(in_kernel);
   object.resize("blocks", options.max_live != 0 ? options.max_live : live_entries());
   if (own.check) object.resize("freed_blocks", freed_entries);
+  if (options.events) object.resize("moving", moving_entries);
   const UprobeMeans means = uprobe_means(own.own_links, kernel_features());
   if (means.multi)
     for (const char* program : {"memflame_usdt_alloc", "memflame_usdt_free"})
@@ -141,7 +154,6 @@ bool AllocRun::attach_module(LoadedProbe& probe, const Module& module) {
 std::string AllocRun::sampling_in_words() const {
   std::string words = memflame::sampling_in_words(own_);
   if (!words.empty()) return words;
-  if (own_.max_overhead > 0) return "at the rate that --max-overhead allows";
   return target_samples_ ? "as the program itself does it (otel_memory)" : "";
 }
 
@@ -155,8 +167,7 @@ void AllocRun::reconcile(const LoadedProbe& probe, const OsLedger& os, Recording
   recording.meta.notes.push_back(allocations_in_words(counters));
   if (governor_) {
     if (!counting_) governor_->finish(probe, os);
-    recording.meta.sampling =
-        "as " + with_budget(governor_->budget().overhead().budget) + " of overhead allow";
+    recording.meta.sampling = governor_->budget().kept_in_words();
     recording.meta.notes.push_back(governor_->budget().in_words());
   }
 }
@@ -180,6 +191,7 @@ const Probe alloc_probe{
       return std::make_unique<AllocRun>(options);
     },
     .has_blocks = true,
+    .events = true,
     .inside = true,
     .on_functions = true,
     .whole_system = false,

@@ -140,7 +140,8 @@ void AllocRun::say_late_processes(Recording& recording) const {
       "kernel (--children exact)");
 }
 
-void AllocRun::armed() {
+void AllocRun::armed(uint64_t since_ns) {
+  if (options_.events) events_ = std::make_unique<AllocEvents>(since_ns);
   counting_ = true;
   if (own_.own_links) {
     process_links_.armed(monotonic_ns());
@@ -228,8 +229,20 @@ void AllocRun::leave_out_unsure(const bpf::counters& counters, Recording& record
         "mismatched frees there, and it has more blocks than are shown");
 }
 
-// The only kind of record is a candidate. The ring has aligned it.
+// The ring has aligned it.
 void AllocRun::on_own_record(std::span<const std::byte> bytes) {
+  const uint32_t type = *reinterpret_cast<const uint32_t*>(bytes.data()) % bpf::record_types;
+  if (type == bpf::record_candidate) return on_candidate(bytes);
+  if (!events_) return;
+  if (type == bpf::record_end && bytes.size() >= bpf::plain_end_bytes)
+    events_->end(*reinterpret_cast<const bpf::end_record*>(bytes.data()),
+                 bytes.size() < sizeof(bpf::end_record));
+  else if (type == bpf::record_begin && bytes.size() >= bpf::plain_begin_bytes)
+    events_->begin(*reinterpret_cast<const bpf::begin_record*>(bytes.data()),
+                   bytes.size() < sizeof(bpf::begin_record));
+}
+
+void AllocRun::on_candidate(std::span<const std::byte> bytes) {
   if (bytes.size() < sizeof(bpf::candidate_record)) return;
   const auto& record = *reinterpret_cast<const bpf::candidate_record*>(bytes.data());
   if (!saw_enough(record)) {
@@ -246,6 +259,7 @@ void AllocRun::on_own_record(std::span<const std::byte> bytes) {
 
 void AllocRun::on_poll(LoadedProbe& probe, const OsLedger& os) {
   if (governor_) governor_->poll(probe, os);
+  if (events_) events_->poll(probe);
 }
 
 void AllocRun::say_unknown_sizes(Recording& recording) const {

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "probes/alloc/alloc_events.h"
 #include "probes/alloc/attaching/governor.h"
 #include "probes/alloc/attaching/process_links.h"
 #include "probes/alloc/bpf/config.h"
@@ -82,8 +83,12 @@ class AllocRun : public Accounting {
   void on_own_record(std::span<const std::byte> record) override;
   void on_target(pid_t pid) override;
   void on_process(const bpf::space_record& record) override;
-  void armed() override;
-  void disarmed() override { counting_ = false; }
+  void armed(uint64_t since_ns) override;
+  EventFeed* events() override { return events_.get(); }
+  void disarmed() override {
+    counting_ = false;
+    if (events_) events_->disarmed();
+  }
   void add_losses(const bpf::counters& counters, Losses& losses) const override;
   bool wants_end() const override { return governor_ && governor_->budget().is_over(); }
   void on_poll(LoadedProbe& probe, const OsLedger& os) override;
@@ -102,6 +107,7 @@ class AllocRun : public Accounting {
   void say_unknown_sizes(Recording& recording) const;
   void say_inlined(Recording& recording) const;
   void say_calls(const BpfObject& object, Recording& recording) const;
+  void on_candidate(std::span<const std::byte> bytes);
   bool saw_enough(const bpf::candidate_record& record) const;
   void leave_out_unsure(const bpf::counters& counters, Recording& recording);
   void say_late_processes(Recording& recording) const;
@@ -131,6 +137,7 @@ class AllocRun : public Accounting {
   std::map<CandidateKey, Seen> candidates_;
   uint64_t unsure_ = 0;  // frees that look wrong, but not everything before them was seen
   std::map<uint32_t, uint64_t> unsure_of_;  // those of never seen addresses, by freeing function
+  std::unique_ptr<AllocEvents> events_;
   std::unique_ptr<Governor> governor_;
   bool saw_calls_ = false;
   ProcessLinks process_links_;

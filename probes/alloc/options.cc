@@ -8,6 +8,7 @@
 #include "probes/alloc/custom/custom.h"
 #include "probes/alloc/rate.h"
 #include "probes/common_options.h"
+#include "probes/waste/waste.h"
 
 namespace memflame {
 namespace {
@@ -32,9 +33,10 @@ constexpr std::array collect_words{
                "inside for COMMAND, and if memflame has no rights for the kernel's probes; else, "
                "and where the other options need it, kernel; default"},
     OptionWord{"kernel", "probes on the allocator"},
-    OptionWord{"inside",
-               "an agent in COMMAND or in the process of -p, and in their children, which needs no "
-               "rights but to trace that process"}};
+    OptionWord{
+        "inside",
+        "an agent in COMMAND, or in processes that run, and in their children, which needs no "
+        "rights but to trace those processes"}};
 
 std::string children_help() {
   std::string text;
@@ -130,7 +132,6 @@ std::string AllocOptions::only_in_kernel() const {
       {!object.empty(), "--obj"},
       {!symbols_prefix.empty(), "--symbols-prefix"},
       {every != 0, "--every"},
-      {max_overhead > 0, "--max-overhead"},
       {usable_size, "--size usable"},
       {children_ == Children::exact, "--children exact"},
   };
@@ -150,6 +151,21 @@ void AllocOptions::settle(ProbeOptions& common) {
     throw Error(
         "--check must see every block: leave out --sample, --every, --max-overhead, --min-size "
         "and --max-size",
+        ExitCode::usage);
+  common.waste = shows_waste(common.value);
+  if (common.waste && !all)
+    throw Error("--value " + common.value +
+                    " must know every block: leave out --sample, --every, --max-overhead, "
+                    "--min-size and --max-size",
+                ExitCode::usage);
+  if (common.value == "pinning" && common.target.command.empty())
+    throw Error(
+        "--value pinning must know all blocks of a heap, also those from before: let "
+        "memflame start the program (-- COMMAND)",
+        ExitCode::usage);
+  if (common.waste && usable_size)
+    throw Error(
+        "--value " + common.value + " needs the sizes that were asked for: leave out --size",
         ExitCode::usage);
 }
 

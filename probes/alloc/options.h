@@ -30,6 +30,7 @@ class AllocOptions : public ProbeSettings {
   std::vector<std::string> filters_in_words() const override;
   std::string only_in_kernel() const override;
   uint64_t sampled_bytes() const override { return sample_bytes; }
+  double most_overhead() const override { return max_overhead; }
   std::string sampling_in_words() const override;
   bool wants_summary() const override { return check; }
 

@@ -37,6 +37,7 @@ bool is_sampled(const AllocOptions& options) {
 std::string sampling_in_words(const AllocOptions& options) {
   if (options.sample_bytes != 0)
     return "1 sample per " + iec_bytes(static_cast<int64_t>(options.sample_bytes));
+  if (options.max_overhead > 0) return "at the rate that --max-overhead allows";
   return options.every > 1 ? "1 in " + std::to_string(options.every) + " allocations" : "";
 }
 

@@ -19,7 +19,7 @@ void set_every(bpf::rate& rate, uint32_t every);
 
 // Whether the options ask for sampling.
 bool is_sampled(const AllocOptions& options);
-// "1 sample per 512 KiB"; empty if all blocks are counted, or the rate changes.
+// "1 sample per 512 KiB"; empty if all blocks are counted.
 std::string sampling_in_words(const AllocOptions& options);
 
 // Fills the programs' table of probabilities.

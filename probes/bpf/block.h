@@ -24,6 +24,7 @@ struct block {
   u32 family;    // enum call_family
   u32 seed;      // random, for rounding its share of a sum
   u64 next;      // address of the next block of its pool; 0 = none
+  u64 number;    // in the recording; 0 unless events are asked for
 };
 
 #ifdef __cplusplus

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "probes/alloc/attaching/governor.h"
 
-#include <sys/types.h>
-#include <unistd.h>
-
 #include "probes/alloc/rate.h"
 #include "probes/loading/loaded_probe.h"
 #include "probes/processes/os_ledger.h"
@@ -11,18 +8,6 @@
 #include "probes/processes/spaces.h"
 
 namespace memflame {
-namespace {
-
-// User and system time.
-double cpu_seconds(pid_t pid, bool with_children) {
-  static const double tick = 1.0 / static_cast<double>(::sysconf(_SC_CLK_TCK));
-  const ProcessStat stat = parse_stat(read_file(proc_path(pid, "stat")));
-  const uint64_t ticks =
-      stat.user_ticks + stat.system_ticks + (with_children ? stat.children_ticks : 0);
-  return tick * static_cast<double>(ticks);
-}
-
-}  // namespace
 
 Governor::Governor(double budget_percent, const UprobeMeans& means, bool with_children)
     : budget_(budget_percent, [meter = PriceMeter(means)]() mutable { return meter.measure(); }),

@@ -13,9 +13,9 @@
 #include <optional>
 #include <vector>
 
-#include "probes/alloc/attaching/budget.h"
-#include "probes/alloc/attaching/cost_sums.h"
 #include "probes/alloc/attaching/trap_prices.h"
+#include "probes/run/budget.h"
+#include "probes/run/cost_sums.h"
 
 namespace memflame {
 

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "../../bpf/capture.h"
+#include "block_events.h"
 #include "sampling.h"
 
 // Columns of a sum. The variance of column n is in column first_variance + n.
@@ -39,6 +40,37 @@ ALWAYS_INLINE int taken(struct block_key* key, struct block* block) {
   if (!found) return 0;
   *block = *found;
   return bpf_map_delete_elem(&blocks, key) == 0;
+}
+
+// With events: the blocks that are inside a realloc(), which are not in the table, so that a
+// checkpoint has them. An entry comes before its block leaves the table, and goes after it was told
+// what became of the block. The lowest bits of the block's number are in key.pad.
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(map_flags, BPF_F_NO_PREALLOC);
+  __uint(max_entries, 1);  // user space sets it before load
+  __type(key, struct block_key);
+  __type(value, struct block);
+} moving SEC(".maps");
+
+// The same for a realloc(). settle() must follow.
+ALWAYS_INLINE int taken_to_move(struct block_key* key, struct block* block) {
+  if (!own.events) return taken(key, block);
+  struct block* found = bpf_map_lookup_elem(&blocks, key);
+  if (!found) return 0;
+  *block = *found;
+  struct block_key at = {.address = key->address, .space = key->space, .pad = block->number};
+  // A checkpoint would lack the block.
+  if (insert(&moving, &at, block)) lose_event();
+  if (bpf_map_delete_elem(&blocks, key) == 0) return 1;
+  bpf_map_delete_elem(&moving, &at);
+  return 0;
+}
+
+ALWAYS_INLINE void settle(u64 address, u32 space, const struct block* block) {
+  if (!own.events) return;
+  struct block_key at = {.address = address, .space = space, .pad = block->number};
+  bpf_map_delete_elem(&moving, &at);
 }
 
 enum change { block_is_new, block_is_live, block_is_gone };
@@ -80,6 +112,7 @@ __attribute__((noinline)) int put(const struct block_key* at, const struct block
     struct block old;
     if (taken(&key, &old)) {
       enter(old.hash, &old, block_is_gone);
+      say_end(&old, key.space, 0);
       COUNT(unseen_frees, 1);
       COUNT(unseen_free_bytes, old.size);
     }
@@ -101,6 +134,12 @@ ALWAYS_INLINE void count_freed(const struct block* block) {
   enter(block->hash, block, block_is_gone);
 }
 
+// `stack`: the key of the free's stack, or 0.
+ALWAYS_INLINE void on_freed(const struct block* block, u32 space, u64 stack) {
+  count_freed(block);
+  say_end(block, space, stack);
+}
+
 ALWAYS_INLINE void join_pool(u64 pool, struct block_key* key, struct block* block) {
   struct block_key at = {.address = pool, .space = key->space};
   u64* last = bpf_map_lookup_elem(&pools, &at);
@@ -114,21 +153,22 @@ ALWAYS_INLINE void join_pool(u64 pool, struct block_key* key, struct block* bloc
 
 struct emptying {
   struct block_key key;
+  u64 stack;
 };
 static int free_next(u32 turn, struct emptying* emptying) {
   struct block block;
   if (!emptying->key.address || !taken(&emptying->key, &block)) return 1;
-  count_freed(&block);
+  on_freed(&block, emptying->key.space, emptying->stack);
   emptying->key.address = block.next;
   return 0;
 }
 
 // Frees all blocks of a pool.
-__attribute__((noinline)) int empty_pool(u32 space, u64 pool) {
+__attribute__((noinline)) int empty_pool(u32 space, u64 pool, u64 stack) {
   struct block_key at = {.address = pool, .space = space};
   u64* last = bpf_map_lookup_elem(&pools, &at);
   if (!last) return 0;
-  struct emptying emptying = {.key = {.address = *last, .space = space}};
+  struct emptying emptying = {.key = {.address = *last, .space = space}, .stack = stack};
   bpf_map_delete_elem(&pools, &at);
   bpf_loop(1 << 23, free_next, &emptying, 0);
   // A block that is not in the table cuts the chain: the blocks behind it cannot be found.

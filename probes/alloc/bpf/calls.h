@@ -122,7 +122,13 @@ ALWAYS_INLINE void say_call(struct process* process, u32 function, u64 frees, u6
 ALWAYS_INLINE void put_back(struct probe_state* call) {
   struct block_key key = {.address = call->old_address, .space = call->space};
   enter(call->old.hash, &call->old, block_is_gone);
-  put(&key, &call->old);
+  if (!put(&key, &call->old) && own.events) lose_event();
+  say_put_back();
+}
+
+// What became of the old block of a realloc() is known, and was told.
+ALWAYS_INLINE void settle_old(struct probe_state* call) {
+  if (call->had_old) settle(call->old_address, call->space, &call->old);
 }
 
 // This thread's call ended without returning: by longjmp(), exec or cancellation, or by an
@@ -130,6 +136,7 @@ ALWAYS_INLINE void put_back(struct probe_state* call) {
 ALWAYS_INLINE void abandon(struct probe_state* call, u32 space) {
   if (!call->shape.own_end) COUNT(own[alloc_abandoned], 1);
   if (call->had_old && call->space == space) put_back(call);
+  settle_old(call);
   call->sp = 0;
 }
 

@@ -98,16 +98,15 @@ ALWAYS_INLINE int fit(u32 family, u32 other) {
   return !family || !other || family == family_other || other == family_other || family == other;
 }
 
-ALWAYS_INLINE void check_freed(struct pt_regs* ctx, struct process* process, struct thread* thread,
-                               struct block_key* key, struct block* block,
-                               struct call_shape shape) {
+// `here`: the key of this free's stack.
+ALWAYS_INLINE void check_freed(struct thread* thread, struct block_key* key, struct block* block,
+                               u64 here, struct call_shape shape) {
   u32 family = shape.family, mark = 0;
   if (thread && thread->state.marked_block == key->address) {
     family = thread->state.freeing_family;
     mark = thread->state.freeing_mark;
   }
   if (thread) thread->state.marked_block = 0;
-  u64 here = capture(ctx, process, 1);
   remember_freed(key, block, here, shape.function);
   if (!fit(block->family, family))
     say_mismatched(key, block, here, shape.function, (u64)mark << 32 | family);

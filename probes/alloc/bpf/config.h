@@ -15,12 +15,16 @@ enum {
 
 // Filled by user space before load.
 struct alloc_config {
-  u32 check;                 // look for blocks that are freed twice or by the wrong function
-  u32 usable;                // count usable sizes instead of requested ones, where they are known
-  u32 trace;                 // send a record for each call
-  u32 governed;              // measure the programs' own cost
-  u32 ages;                  // keep the time at which a block was allocated
-  u32 count_calls;           // count the calls of each probed function
+  u32 check;        // look for blocks that are freed twice or by the wrong function
+  u32 usable;       // count usable sizes instead of requested ones, where they are known
+  u32 trace;        // send a record for each call
+  u32 governed;     // measure the programs' own cost
+  u32 ages;         // keep the time at which a block was allocated
+  u32 count_calls;  // count the calls of each probed function
+  u32 events;       // tell of each block, see block_events.h …
+  u32 event_bytes;  // … while less than this waits in the ring
+  u32 free_stacks;  // a free has its stack, too
+  u32 pad;
   u64 keep[keep_steps + 1];  // see sampling.h
 };
 
@@ -53,7 +57,42 @@ struct own_call {
   s32 distance;  // bytes from the probe to the call's return address
 };
 
-enum { record_candidate = record_own };
+enum { record_candidate = record_own, record_begin, record_end };
+
+struct event_state {
+  u64 numbers;  // of blocks, given so far
+  u64 lost;     // events
+  // Blocks that a realloc() took out of the table and put back. Events do not tell of that.
+  u64 put_back;
+};
+
+enum { number_bits = 40, address_bits = 48 };
+
+// A block has been freed. The last field is there only if it says something.
+struct end_record {
+  u32 type;
+  u32 tid;  // as memflame sees it
+  u64 time;
+  u64 block;  // number: 40 bits | space: 24
+  u64 stack;  // key of the free's stack
+};
+enum { plain_end_bytes = 24 };
+
+// A block has been allocated. The last three fields are there only if they say something.
+struct begin_record {
+  u32 type;
+  u32 tid;
+  u64 time;
+  u64 block;    // number: 40 bits | size beyond 16 bits: 24
+  u64 stack;    // key
+  u64 address;  // 48 bits | size: 16, the lowest. A size beyond 40 bits is stated as the largest
+                // one
+  u64 moved;    // number of the block that a realloc has ended; 0 = none
+  u64 weight;
+  u32 count;
+  u32 pad;
+};
+enum { plain_begin_bytes = 40 };
 
 // A free that looks wrong, for --check. `marked_by` is the number of a function, plus one.
 enum candidate { candidate_double_free = 1, candidate_never_allocated, candidate_mismatched };

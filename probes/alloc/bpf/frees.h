@@ -45,7 +45,11 @@ ALWAYS_INLINE int on_free(struct pt_regs* ctx, struct process* process, struct c
   int is_go = shape.action == action_free_go;
   u64 address = is_go ? go_argument(ctx, shape.block) : argument(ctx, shape.block);
   u64 pool = is_go ? go_argument(ctx, shape.pool) : argument(ctx, shape.pool);
-  if (pool) empty_pool(process->space, pool);
+  u64 here = 0;
+  if (pool) {
+    if (own.free_stacks) here = capture(ctx, process, 1);
+    empty_pool(process->space, pool, here);
+  }
   if (!address) return no_return;
   struct block_key key = {.address = address, .space = process->space};
   struct block block;
@@ -55,11 +59,12 @@ ALWAYS_INLINE int on_free(struct pt_regs* ctx, struct process* process, struct c
     on_miss(ctx, process, shape.forwards ? this_thread() : known_thread(), &key, shape);
     return no_return;
   }
-  count_freed(&block);
+  if (!here && (own.free_stacks || own.check)) here = capture(ctx, process, 1);
+  on_freed(&block, process->space, own.free_stacks ? here : 0);
   say_call(process, shape.function, 1, address, block.size, 0);
   if (!shape.forwards && !own.check) return no_return;
   struct thread* thread = this_thread();
   if (thread && shape.forwards) pass_on(&thread->state, address, ctx->sp, shape.function);
-  if (own.check) check_freed(ctx, process, thread, &key, &block, shape);
+  if (own.check) check_freed(thread, &key, &block, here, shape);
   return no_return;
 }

@@ -15,13 +15,14 @@ ALWAYS_INLINE void seen_allocation(struct pt_regs* ctx, struct process* process,
                         .count = size ? (weight + size / 2) / size : 1,
                         .time_ns = own.ages ? bpf_ktime_get_ns() : 0,
                         .function = function_of_program,
-                        .seed = bpf_get_prandom_u32()};
+                        .seed = bpf_get_prandom_u32(),
+                        .number = new_number()};
   COUNT(events, 1);
   COUNT(amount, size);
   count_lost_stack(key, weight);
   enter(key, &block, block_is_new);
   struct block_key at = {.address = address, .space = process->space};
-  put(&at, &block);
+  if (put(&at, &block) && block.number) send_begin(&block, address, 0);
   say_call(process, function_of_program, 0, address, size, 0);
 }
 
@@ -29,7 +30,7 @@ ALWAYS_INLINE void seen_free(struct pt_regs* ctx, struct process* process, u64 a
   struct block_key key = {.address = address, .space = process->space};
   struct block block = {};
   if (taken(&key, &block))
-    count_freed(&block);
+    on_freed(&block, process->space, own.free_stacks ? capture(ctx, process, 0) : 0);
   else
     COUNT(free_misses, 1);
   say_call(process, function_of_program, 1, address, block.size, 0);

@@ -147,7 +147,7 @@ bool Exchange::take_hello(Caller& caller, std::vector<Guest>& arrived) {
 
 std::vector<Guest> Exchange::arrivals() {
   accept_all(listening_.get());
-  if (elsewhere_) accept_all(elsewhere_.get());
+  for (const UniqueFd& socket : elsewhere_) accept_all(socket.get());
   std::vector<Guest> arrived;
   std::erase_if(callers_, [&](Caller& caller) { return take_hello(caller, arrived); });
   return arrived;

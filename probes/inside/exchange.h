@@ -48,8 +48,8 @@ class Exchange {
   // The number of this run (Control::reading), which is not 0.
   uint32_t run() const { return run_; }
   int socket() const { return listening_.get(); }  // readable if something happened
-  // Agents in another network namespace come to this socket.
-  void listen_at(UniqueFd socket) { elsewhere_ = std::move(socket); }
+  // Agents in another network namespace come to this socket, too.
+  void listen_at(UniqueFd socket) { elsewhere_.push_back(std::move(socket)); }
   // Lets in processes of this user, too, besides those of memflame's own and of root.
   void allow(uid_t user) { users_.insert(user); }
 
@@ -88,7 +88,8 @@ class Exchange {
   void accept_all(int socket);
   bool take_hello(Caller& caller, std::vector<Guest>& arrived);
 
-  UniqueFd exchange_, tables_, listening_, elsewhere_;
+  UniqueFd exchange_, tables_, listening_;
+  std::vector<UniqueFd> elsewhere_;
   std::byte* exchange_memory_ = nullptr;
   std::byte* tables_memory_ = nullptr;
   uint64_t rows_bytes_, tables_bytes_;

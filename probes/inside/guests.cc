@@ -59,6 +59,7 @@ void Guests::Counts::add(const Process& process) {
   waited_us = sum(waited_us, taken_once(process.waited_us));
   checked = sum(checked, taken_once(process.checked));
   differing = sum(differing, taken_once(process.differing));
+  sample_ticks = sum(sample_ticks, taken_once(process.sample_ticks));
   const uint64_t bytes = std::min<uint64_t>(taken_once(process.lost_bytes), INT64_MAX);
   if (__builtin_add_overflow(lost_bytes, static_cast<int64_t>(bytes), &lost_bytes))
     lost_bytes = INT64_MAX;
@@ -150,7 +151,7 @@ void Guests::let_in(const Guest& guest) {
   RingReader::Functions functions{};
   std::copy(std::begin(guest.hello.functions), std::end(guest.hello.functions), functions.begin());
   std::copy(functions.begin(), functions.end(), std::begin(shared.functions));
-  parts_.reader.open(index, entry.space, functions);
+  parts_.reader.open(index, entry.space, functions, guest.pid);
   publish(shared.state, uint32_t{state_owned});
   ++met_;
   if (guest.hello.forked == 0) parts_.uncovered.meet(guest.pid);
@@ -172,6 +173,7 @@ SpaceId Guests::begin_space(const Guest& guest, bool is_running) {
     if (parent < most_processes && entries_[parent].pid != 0)
       record.parent_space = entries_[parent].space.index;
   }
+  record.cgroup = parts_.processes.cgroup_of(guest.pid);
   const std::string comm = read_comm(guest.pid);
   std::strncpy(record.comm, comm.c_str(), sizeof(record.comm) - 1);
   add_memory(record, guest.pid);

@@ -57,6 +57,7 @@ class Guests {
     uint64_t reentered = 0, lost = 0, lost_frees = 0, waited_us = 0;
     uint64_t checked = 0, differing = 0;  // stacks walked twice, by an agent made for tests
     int64_t lost_bytes = 0;
+    uint64_t sample_ticks = 0;
     void add(const Process& process);
   };
   Counts counts() const;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "probes/inside/inside_attach.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 
@@ -22,30 +24,43 @@ std::string in_ms(uint64_t ns) {
   return text;
 }
 
-// memflame listens in one network namespace only.
-void refuse_other_network(pid_t pid) {
-  if (!shares_network(pid))
-    throw Error("process " + std::to_string(pid) +
-                " is in another network namespace, so it can be watched from inside alone, but not "
-                "with others; as root, --collect kernel can");
-}
-
 }  // namespace
 
 // Refuses what it can before it touches the first process and reads its code, which may take a
 // while.
-Attachment::Attachment(InsideSession& session, Exchange& exchange, const std::vector<pid_t>& pids)
-    : session_(session), exchange_(exchange) {
-  for (const pid_t pid : pids) {
-    const AttachTarget possible(pid);
-    if (pids.size() > 1) refuse_other_network(pid);
-  }
+Attachment::Attachment(InsideSession& session, Exchange& exchange, const std::vector<pid_t>& pids,
+                       Wants wants)
+    : session_(session), exchange_(exchange), networks_{network_of(::getpid())} {
+  if (wants == Wants::all)
+    for (const pid_t pid : pids) const AttachTarget possible(pid);
   try {
-    for (const pid_t pid : pids) enter(pid);
+    if (wants == Wants::some)
+      enter_some(pids);
+    else
+      for (const pid_t pid : pids) enter(pid);
   } catch (...) {
     leave();
     throw;
   }
+}
+
+void Attachment::enter_some(const std::vector<pid_t>& pids) {
+  std::string first;
+  for (const pid_t pid : pids) {
+    try {
+      const AttachTarget possible(pid);
+      enter(pid);
+    } catch (const Error& error) {
+      entering_ = 0;
+      if (is_alive(pid)) session_.leave_out(pid, error.what());
+      if (first.empty()) first = error.what();
+    }
+  }
+  if (pids_.empty())
+    throw Error(pids.size() == 1
+                    ? first
+                    : "none of the processes can be watched from inside: the first: " + first,
+                ExitCode::failure);
 }
 
 void Attachment::enter(pid_t pid) {
@@ -54,15 +69,19 @@ void Attachment::enter(pid_t pid) {
   const uint32_t index = session_.expect(pid);
   uint64_t refreshed_ns = monotonic_ns();
   Attacher attacher(pid, published_rows(exchange_, index));
+  const std::string network = network_of(pid);
   const AttachFigures figures = attacher.enter(
-      exchange_.name(),
+      exchange_.name(), networks_.contains(network),
       [&] {
         session_.serve();
         if (monotonic_ns() - refreshed_ns < refresh_interval_ns) return;
         session_.refresh(index);
         refreshed_ns = monotonic_ns();
       },
-      [this](UniqueFd socket) { exchange_.listen_at(std::move(socket)); });
+      [&](UniqueFd socket) {
+        exchange_.listen_at(std::move(socket));
+        networks_.insert(network);
+      });
   entered_.took_ns = std::max(entered_.took_ns, figures.took_ns);
   entered_.longest_stop_ns = std::max(entered_.longest_stop_ns, figures.longest_stop_ns);
   entered_.slots += figures.slots;

@@ -5,6 +5,8 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,22 +18,27 @@ namespace memflame::inside {
 class Attachment {
  public:
   // Comes into all of these processes. Throws Error that says why it is not possible; then it is in
-  // none of them.
-  Attachment(InsideSession& session, Exchange& exchange, const std::vector<pid_t>& pids);
+  // none of them. `wants`: whether it may leave out those for which it is not; one is the least.
+  enum class Wants : uint8_t { all, some };
+  Attachment(InsideSession& session, Exchange& exchange, const std::vector<pid_t>& pids,
+             Wants wants);
   ~Attachment();
   Attachment(const Attachment&) = delete;
   Attachment& operator=(const Attachment&) = delete;
 
+  const std::vector<pid_t>& pids() const { return pids_; }  // that it has come into
   // Call it when counting has ended.
   void leave();
   std::vector<std::string> notes() const;
 
  private:
   void enter(pid_t pid);
+  void enter_some(const std::vector<pid_t>& pids);
 
   InsideSession& session_;
   Exchange& exchange_;
-  std::vector<pid_t> pids_;  // that it has come into
+  std::vector<pid_t> pids_;
+  std::set<std::string> networks_;  // in which memflame listens
   pid_t entering_ = 0;
   AttachFigures entered_, left_;
   size_t processes_left_ = 0;

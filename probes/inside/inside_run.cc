@@ -11,6 +11,7 @@
 #include "probes/inside/inside_session.h"
 #include "probes/pids/pid_namespace.h"
 #include "probes/processes/command.h"
+#include "probes/processes/processes.h"
 #include "probes/processes/program_files.h"
 #include "probes/processes/users.h"
 #include "probes/run/privileges.h"
@@ -27,12 +28,22 @@ ProbeRun run_within(const MemoryPlan& plan, const ProbeRun& run) {
 
 [[noreturn]] void say_silence(const Command& command) {
   const std::string reason = inside::reason_in(command.program());
-  throw Error(command.program() + " ran, but memflame's agent did not speak in it: " +
-                  (reason.empty() ? "it is a static program, or something took LD_PRELOAD out of "
-                                    "its environment"
-                                  : reason) +
-                  "; as root, --collect kernel needs no agent",
-              ExitCode::failure);
+  throw Error(
+      command.program() + " ran, but memflame's agent did not speak in it: " +
+          (reason.empty() ? "it called no allocator, it is a static program, or something took "
+                            "LD_PRELOAD out of its environment"
+                          : reason) +
+          "; as root, --collect kernel needs no agent",
+      ExitCode::failure);
+}
+
+std::vector<pid_t> present_processes(const Target& target) {
+  std::vector<pid_t> pids = Processes(target, false, Processes::Log::none).present();
+  if (pids.empty())
+    throw Error(
+        "no process that was asked for runs: with --inside it must run when counting begins",
+        ExitCode::failure);
+  return pids;
 }
 
 void describe(const inside::InsideSession& session, const ProbeRun& probe, Run& run) {
@@ -40,16 +51,19 @@ void describe(const inside::InsideSession& session, const ProbeRun& probe, Run& 
   run.recording.meta.seconds = run.info.seconds;
   if (const std::string note = memory_note(run.info.memory, run.recording.losses); !note.empty())
     run.recording.meta.notes.push_back(note);
-  const bool sampled = probe.options.own && probe.options.own->sampled_bytes() != 0;
-  judge_emptiness(sampled ? "no sampled call of an allocator" : nothing_in_words({&probe, 1}),
-                  probe.options, run);
+  if (std::string note = pause_note(run.info); !note.empty())
+    run.recording.meta.notes.push_back(std::move(note));
+  judge_emptiness(
+      session.samples() ? "no sampled call of an allocator" : nothing_in_words({&probe, 1}),
+      probe.options, run);
 }
 
 }  // namespace
 
 InsideSetup::InsideSetup(const ProbeRun& run)
-    : InsideSetup(run, run.options.target.pids.empty() ? inside::agent_file(inside::agent_image())
-                                                       : inside::attached_name()) {}
+    : InsideSetup(run, run.options.target.command.empty()
+                           ? inside::attached_name()
+                           : inside::agent_file(inside::agent_image())) {}
 
 InsideSetup::InsideSetup(const ProbeRun& run, std::string agent)
     : memory_(plan_memory(run.options.memory, free_memory())),
@@ -67,8 +81,6 @@ std::vector<std::string> InsideSetup::variables() const {
 }
 
 std::string refused_inside(const ProbeOptions& options) {
-  if (!options.target.comm.empty()) return "--comm";
-  if (!options.target.cgroups.empty()) return "--cgroup, --container and --unit";
   if (options.kernel_stacks) return "--kernel-stacks";
   if (options.stacks == Stacks::fp) return "--stacks fp";
   if (options.stacks == Stacks::copy) return "--stacks copy";
@@ -98,31 +110,32 @@ Run run_inside(InsideSetup& setup, Command* command, Observer& observer) {
   if (!options.target.runs_as.empty())
     setup.exchange_->allow(find_user(options.target.runs_as).uid);
   const std::vector<pid_t> first =
-      command != nullptr ? std::vector{command->pid()} : options.target.pids;
+      command != nullptr ? std::vector{command->pid()} : present_processes(options.target);
   inside::InsideSession session(*probe.probe, options, *setup.exchange_, first, setup.agent_);
   Ends ends;
-  for (const pid_t pid : first) ends.add(pid);
   std::optional<inside::Attachment> attachment;
-  if (command == nullptr) attachment.emplace(session, *setup.exchange_, first);
+  if (command == nullptr)
+    attachment.emplace(session, *setup.exchange_, first,
+                       options.target.is_selection() ? inside::Attachment::Wants::some
+                                                     : inside::Attachment::Wants::all);
+  for (const pid_t pid : attachment ? attachment->pids() : first) ends.add(pid);
   keep_privileges_for(Step::counting);
   observer.begin(session);
-  session.arm();
-
-  const uint64_t armed = monotonic_ns();
-  run.info.attach_seconds = static_cast<double>(armed - began) / 1e9;
-  say_ready(options.ready_fd);
-  if (command != nullptr) command->release();
 
   const auto figures = [&session] {
     const bpf::counters& counters = session.counters();
     return StatusFigures{counters.events, counters.amount, session.losses().lost_events(),
                          session.bytes()};
   };
-  count_until_end({.run = session,
-                   .poll = [&session] { session.poll(); },
-                   .figures = figures,
-                   .unit = probe.probe->types(options, false)[0].unit},
-                  options, ends, signals, armed, observer, run.info);
+  const LoopParts parts{.run = session,
+                        .arm = [&session] { session.arm(); },
+                        .poll = [&session] { session.poll(); },
+                        .wants_end = [&session] { return session.wants_end(); },
+                        .figures = figures,
+                        .unit = probe.probe->types(options, false)[0].unit};
+  const uint64_t armed =
+      begin_counting(parts, options, command, began, ends, signals, observer, run.info);
+  count_until_end(parts, options, ends, signals, armed, observer, run.info);
   session.disarm();
   run.info.seconds = seconds_since(armed);
   if (attachment) attachment->leave();

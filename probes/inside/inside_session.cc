@@ -58,14 +58,20 @@ BlockSums in_columns(const Unfollowed& blocks) {
           .live_count_variance = blocks.count_variance};
 }
 
+uint64_t first_mean(const ProbeSettings* own) {
+  if (own == nullptr) return 0;
+  return own->most_overhead() > 0 ? first_governed_mean : own->sampled_bytes();
+}
+
 }  // namespace
 
 InsideSession::InsideSession(const Probe& probe, const ProbeOptions& options, Exchange& exchange,
                              const std::vector<pid_t>& first, const std::string& agent)
     : probe_(probe),
       options_(options),
-      sample_bytes_(options.own ? options.own->sampled_bytes() : 0),
+      sample_bytes_(first_mean(options.own.get())),
       exchange_(exchange),
+      command_(options.target.command.empty() || first.size() != 1 ? 0 : first[0]),
       end_(first.size() == 1 ? static_cast<int>(::syscall(SYS_pidfd_open, first[0], 0)) : -1),
       processes_(options_.target, features_of_kernel().exact_rss_stat, Processes::Log::none),
       blocks_(options_.min_size, options_.max_size, options_.max_live, sample_bytes_),
@@ -82,7 +88,21 @@ InsideSession::InsideSession(const Probe& probe, const ProbeOptions& options, Ex
   control.max_wait_ms = options_.max_wait_ms != 0 ? options_.max_wait_ms : no_limit;
   control.sample_bytes = sample_bytes_;
   control.patience_ms = patience_ms;
+  control.free_stacks = uint32_t{options_.free_stacks};
   publish(control.heartbeat, now_ticks());
+  if (options_.target.is_selection()) selection_.emplace();
+  if (options_.own && options_.own->most_overhead() > 0)
+    governor_.emplace(options_.own->most_overhead(), options_.target.follow_children);
+}
+
+void InsideSession::leave_out(pid_t pid, const std::string& why) {
+  guests_.lose(pid);
+  uncovered_.forget(pid);
+  if (selection_) selection_->refuse(pid, why);
+}
+
+bool InsideSession::is_accounted_for(pid_t pid) const {
+  return guests_.knows(pid) || uncovered_.accounts_for(pid);
 }
 
 void InsideSession::arm() {
@@ -90,12 +110,20 @@ void InsideSession::arm() {
   ::prctl(PR_SET_TIMERSLACK, 1);
   armed_ns_ = monotonic_ns();
   counts_ = true;
+  if (options_.events) {
+    events_.emplace(armed_ns_);
+    told_.emplace(blocks_, *events_, ticks_, options_.free_stacks);
+    reader_.tell(*told_);
+  }
   publish(exchange_.control().heartbeat, now_ticks());
   publish(exchange_.control().reading, exchange_.run());
 }
 
 void InsideSession::disarm() {
   see_if_given_up();
+  if (selection_)
+    selection_->look_again([this] { return processes_.present(); },
+                           [this](pid_t pid) { return is_accounted_for(pid); });
   publish(exchange_.control().reading, 0U);
   counts_ = false;
   ticks_.refine();
@@ -103,6 +131,7 @@ void InsideSession::disarm() {
   reader_.read_rest();
   guests_.see_ends();
   processes_.os().read_ends();
+  if (governor_) governor_->finish(work(), processes_.os());
 }
 
 void InsideSession::see_if_given_up() {
@@ -124,6 +153,14 @@ size_t InsideSession::round() {
   return records;
 }
 
+// Nothing is read, but agents see that memflame lives: so they wait.
+void InsideSession::rest() {
+  round_ticks_ = now_ticks();
+  publish(exchange_.control().heartbeat, round_ticks_);
+  see_if_given_up();
+  guests_.poll();
+}
+
 void InsideSession::breathe() {
   if (counts_ && now_ticks() - round_ticks_ > ticks_.per_ms() / 2) round();
 }
@@ -139,7 +176,9 @@ void InsideSession::wait(uint64_t ns) const {
 void InsideSession::poll() {
   const uint64_t until = monotonic_ns() + poll_ns;
   do {
-    const size_t records = round();
+    const bool is_full = events_ && events_->is_full();
+    if (is_full) rest();
+    const size_t records = is_full ? 0 : round();
     if (records >= many_records) continue;
     idle_ns_ = records != 0 ? busy_wait_ns : std::min(idle_ns_ * 2, most_wait_ns);
     wait(std::max(idle_ns_, busy_wait_ns));
@@ -147,9 +186,29 @@ void InsideSession::poll() {
   guests_.see_ends();
   processes_.poll_os();
   ticks_.refine();
+  if (governor_ && counts_)
+    if (const auto mean = governor_->poll([this] { return work(); }, processes_.os()))
+      publish(exchange_.control().sample_bytes, *mean);
   if (options_.target.follow_children)
     uncovered_.look([this](pid_t pid) { return guests_.knows(pid); },
                     [this](pid_t pid) { guests_.lose(pid); });
+  if (selection_)
+    selection_->look([this] { return processes_.present(); },
+                     [this](pid_t pid) { return is_accounted_for(pid); });
+}
+
+AgentWork InsideSession::work() const {
+  const RingReader::Statistics& read = reader_.statistics();
+  const uint64_t sampled = read.stacks - read.free_stacks;
+  // The stack of a free costs what the one of an allocation costs, but only the latter is measured.
+  const double stacks_of_each =
+      sampled == 0 ? 1 : static_cast<double>(read.stacks) / static_cast<double>(sampled);
+  return {.sampled = sampled,
+          .stand_for = blocks_.stand_for(),
+          .frees = read.records - read.stacks,
+          .sampled_seconds = static_cast<double>(guests_.counts().sample_ticks) /
+                             static_cast<double>(ticks_.per_ms()) / 1e3 * stacks_of_each,
+          .live = blocks_.table().size()};
 }
 
 void InsideSession::catch_up() {
@@ -230,7 +289,7 @@ Recording InsideSession::recording_of(std::span<const LiveStack* const> stacks, 
   return recording;
 }
 
-Look InsideSession::look(History& history, bool survey) {
+Looks& InsideSession::looks(History& history) {
   if (!looks_) {
     std::vector<ProbeTypes> types{{probe_.name, true, probe_.types(options_, is_sampled())}};
     history.recording.types = side_by_side(types);
@@ -238,9 +297,36 @@ Look InsideSession::look(History& history, bool survey) {
     history.gauges = os_gauges();
     looks_.emplace(std::move(types), armed_ns_);
   }
-  Look look = looks_->take(*this, history, survey);
+  return *looks_;
+}
+
+Look InsideSession::look(History& history, bool survey) {
+  Look look = looks(history).take(*this, history, survey);
   processes_.spaces().copy_to(history.recording, false);
   return look;
+}
+
+void InsideSession::wait_no_more() {
+  if (events_ && events_->is_full()) events_->open_gap(events_->since_start(monotonic_ns()));
+}
+
+EventBatch InsideSession::take_events(History& history) {
+  if (!events_) return {};
+  const uint64_t now = monotonic_ns();
+  std::optional<Checkpoint> checkpoint;
+  if (events_->wants_checkpoint(blocks_.table().size(), events_->since_start(now), !counts_))
+    checkpoint = told_->checkpoint(now);
+  EventBatch batch = events_->take(events_->since_start(now), std::move(checkpoint));
+  name_stacks();
+  stack_ids_.resize(stacks_.size());
+  place_stacks(batch, [&](RawStackId stack) {
+    RawStackId& id = stack_ids_[stack.index];
+    if (!id) id = looks(history).stack(log_, key_of(stack.index), history);
+    return id;
+  });
+  events_->add_threads_to(history.threads);
+  processes_.spaces().copy_to(history.recording, false);
+  return batch;
 }
 
 TrackId InsideSession::track_of(uint64_t key) const {
@@ -248,6 +334,7 @@ TrackId InsideSession::track_of(uint64_t key) const {
 }
 
 std::string InsideSession::sampling_in_words() const {
+  if (governor_ && !counts_) return governor_->budget().kept_in_words();
   return options_.own ? options_.own->sampling_in_words() : "";
 }
 
@@ -257,13 +344,20 @@ Losses InsideSession::losses() const {
   losses.add(Loss::agent_ring_full, counts.lost, counts.lost_bytes);
   losses.add(Loss::agent_ring_full, counts.lost_frees);
   losses.add(Loss::agent_gave_up, given_up_ns_ != 0 ? 1 : 0);
+  losses.add(Loss::ended_early, uint64_t{wants_end()});
   losses.add(Loss::agent_reentered, counts.reentered);
   losses.add(Loss::agent_ring_damaged, reader_.statistics().damaged);
-  losses.add(Loss::process_uncovered, uncovered_.count());
+  losses.add(Loss::process_uncovered, uncovered_.count() + (selection_ ? selection_->count() : 0));
   losses.add(Loss::process_table_full, guests_.no_entry());
   losses.add(Loss::unwind_table_full, code_.statistics().no_room);
   losses.add(Loss::code_list_full, code_.refused());
   return losses;
+}
+
+std::vector<ProcessWaste> InsideSession::waste_now() {
+  const bool all_known = losses().lost_events() == 0;
+  return waste_of_run(*this, processes_.os().living_spaces(),
+                      [&](SpaceId, pid_t pid) { return all_known && pid == command_; });
 }
 
 Recording InsideSession::sums() {
@@ -273,6 +367,7 @@ Recording InsideSession::sums() {
   recording.shown = value_named(probe_, options_.value).column;
   RecordingRows rows(recording, log_);
   add_figures(0, recording.types, rows);
+  if (options_.waste) add_waste(waste_now(), rows);
   recording.losses.add(losses());
   recording.meta.sampling = sampling_in_words();
   return recording;
@@ -285,6 +380,7 @@ void InsideSession::add_notes(Recording& recording) const {
                                            .os = processes_.os().growth().rss(),
                                            .captured_is = "allocated and not freed"});
   notes.push_back(allocations_in_words(blocks_.counters(), is_sampled()));
+  if (governor_) notes.push_back(governor_->budget().in_words());
   if (const size_t count = processes_.os().approximate(); count != 0)
     notes.push_back("figures of " + std::to_string(count) +
                     " ended process(es) are from up to 0.2 s before the end");
@@ -316,6 +412,8 @@ void InsideSession::add_notes(Recording& recording) const {
                     ", differing: " + std::to_string(counts.differing));
   for (std::string& note : filters_in_words(options_)) notes.push_back(std::move(note));
   for (std::string& note : processes_.deaths().notes()) notes.push_back(std::move(note));
+  if (selection_)
+    for (std::string& note : selection_->notes()) notes.push_back(std::move(note));
   for (std::string note : {processes_.pss_note(), uncovered_.note()})
     if (!note.empty()) notes.push_back(std::move(note));
 }
@@ -338,6 +436,7 @@ Recording InsideSession::finish() {
 void InsideSession::describe(RunInfo& info) const {
   const RingReader::Statistics& read = reader_.statistics();
   info.counters = blocks_.counters();
+  if (governor_) info.overhead = governor_->budget().overhead();
   info.features = features_of_kernel();
   info.mode = Stacks::dwarf;
   info.stacks.captured = read.stacks;

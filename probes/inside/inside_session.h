@@ -12,21 +12,26 @@
 #include <vector>
 
 #include "core/recording.h"
+#include "probes/inside/block_events.h"
 #include "probes/inside/code_tables.h"
 #include "probes/inside/exchange.h"
+#include "probes/inside/governor.h"
 #include "probes/inside/guests.h"
 #include "probes/inside/live_blocks.h"
 #include "probes/inside/ring_reader.h"
+#include "probes/inside/selection.h"
 #include "probes/inside/stack_tree.h"
 #include "probes/inside/ticks.h"
 #include "probes/inside/uncovered.h"
 #include "probes/probe.h"
 #include "probes/processes/processes.h"
+#include "probes/run/event_log.h"
 #include "probes/run/live_run.h"
 #include "probes/run/looks.h"
 #include "probes/run/run.h"
 #include "probes/run/run_figures.h"
 #include "probes/run/stack_log.h"
+#include "probes/waste/waste.h"
 
 namespace memflame::inside {
 
@@ -40,6 +45,8 @@ class InsideSession : public LiveRun, private RunFigures {
   // For an agent that comes into a running process, see guests.h. serve() gives agents what they
   // ask for while nothing is counted.
   uint32_t expect(pid_t pid) { return guests_.expect(pid); }
+  // A process that was asked for by name or control group, but into which the agent cannot come.
+  void leave_out(pid_t pid, const std::string& why);
   void refresh(uint32_t index) { guests_.refresh(index); }
   const std::map<pid_t, uint32_t>& guests() const { return guests_.living(); }
   void serve() { round(); }
@@ -53,6 +60,9 @@ class InsideSession : public LiveRun, private RunFigures {
   Snapshot snapshot(const SnapshotOptions& options) override;
   Recording recording_of(std::span<const LiveStack* const> stacks, bool by_count) override;
   Look look(History& history, bool survey) override;
+  EventBatch take_events(History& history) override;
+  void wait_no_more() override;
+  size_t waiting_events() const override { return events_ ? events_->size() : 0; }
   void read_pss() override { processes_.read_pss(); }
   TrackId track_of(uint64_t key) const override;
   Recording so_far() override;
@@ -64,6 +74,9 @@ class InsideSession : public LiveRun, private RunFigures {
   // Everything that was seen. The session cannot be used after that.
   Recording finish();
   void describe(RunInfo& info) const;
+  bool samples() const { return sample_bytes_ != 0; }
+  // --max-overhead cannot be kept: counting is to end.
+  bool wants_end() const { return governor_ && governor_->budget().is_over(); }
   // Whether an agent has ever spoken.
   bool met_anybody() const { return guests_.met() != 0; }
   const bpf::counters& counters() const { return blocks_.counters(); }
@@ -90,19 +103,25 @@ class InsideSession : public LiveRun, private RunFigures {
   void see_if_given_up();
   size_t read_rings();
   size_t round();
+  void rest();
   void wait(uint64_t ns) const;
   // Takes what has come meanwhile: to be called often where something takes longer than rings take
   // to be full.
   void breathe();
   void name_stacks();
+  Looks& looks(History& history);
+  std::vector<ProcessWaste> waste_now();
   Recording sums();
   void add_notes(Recording& recording) const;
+  AgentWork work() const;
+  bool is_accounted_for(pid_t pid) const;
 
   const Probe& probe_;
   ProbeOptions options_;
-  uint64_t sample_bytes_;  // 0 = all blocks
+  uint64_t sample_bytes_;  // when counting begins; 0 = all blocks
   Exchange& exchange_;
-  UniqueFd end_;  // readable when the only process to be watched has ended
+  pid_t command_ = 0;  // that memflame has started; 0 = none
+  UniqueFd end_;       // readable when the only process to be watched has ended
   Ticks ticks_;
   Processes processes_;
   StackTree stacks_;
@@ -111,9 +130,14 @@ class InsideSession : public LiveRun, private RunFigures {
   CodeTables code_;
   Uncovered uncovered_;
   Guests guests_;
+  std::optional<Selection> selection_;  // if processes were asked for by name or control group
   StackLog log_;
   uint32_t named_ = 1;  // stacks below that are in the log
   std::optional<Looks> looks_;
+  std::optional<EventLog> events_;  // if they are asked for
+  std::optional<BlockEvents> told_;
+  std::vector<RawStackId> stack_ids_;  // in the history, by number; none until an event needs it
+  std::optional<Governor> governor_;   // with --max-overhead
   uint64_t armed_ns_ = 0;
   uint64_t given_up_ns_ = 0;  // when agents were found to have taken memflame for gone; 0 = never
   uint64_t round_ticks_ = 0;  // TSC, when the last round began

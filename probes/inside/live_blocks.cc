@@ -10,6 +10,7 @@ namespace {
 constexpr size_t first_entries = 1 << 14;
 constexpr size_t most_displaced = 64, most_missed = 64;
 constexpr int most_ancestors = 8;
+constexpr uint64_t most_mean = uint64_t{1} << 30;
 
 unsigned shift_for(size_t entries) { return 64 - static_cast<unsigned>(std::countr_zero(entries)); }
 
@@ -55,9 +56,11 @@ std::optional<LiveEntry> LiveTable::take(uint32_t space, uint64_t address) {
     const size_t own = place(entries_[at].space, entries_[at].address);
     if (((at - own) & mask) < ((at - hole) & mask)) continue;
     entries_[hole] = entries_[at];
+    if (!numbers_.empty()) numbers_[hole] = numbers_[at];
     hole = at;
   }
   entries_[hole] = {};
+  if (!numbers_.empty()) numbers_[hole] = 0;
   --size_;
   return taken;
 }
@@ -66,8 +69,21 @@ void LiveTable::grow() {
   std::vector<LiveEntry> old(entries_.size() * 2);
   old.swap(entries_);
   shift_ = shift_for(entries_.size());
-  for (const LiveEntry& entry : old)
-    if (entry.address != 0) entries_[slot(entry.space, entry.address)] = entry;
+  std::vector<uint64_t> old_numbers(numbers_.empty() ? 0 : entries_.size());
+  old_numbers.swap(numbers_);
+  for (size_t i = 0; i < old.size(); ++i) {
+    if (old[i].address == 0) continue;
+    const size_t at = slot(old[i].space, old[i].address);
+    entries_[at] = old[i];
+    if (!numbers_.empty()) numbers_[at] = old_numbers[i];
+  }
+}
+
+std::optional<uint8_t> mean_number(uint64_t mean, uint64_t first) {
+  if (first == 0) return std::nullopt;
+  if (mean == first) return uint8_t{0};
+  if (!std::has_single_bit(mean) || mean > most_mean) return std::nullopt;
+  return static_cast<uint8_t>(1 + std::countr_zero(mean));
 }
 
 LiveBlocks::LiveBlocks(uint64_t min_size, uint64_t max_size, size_t most, uint64_t sample_bytes)
@@ -89,7 +105,8 @@ BlockSums& LiveBlocks::sum(uint32_t stack) {
 
 Estimate LiveBlocks::estimate(const LiveEntry& block) const {
   if (sample_bytes_ == 0) return {.bytes = block.size, .blocks = 1};
-  return estimate_of(block.size, sample_bytes_, bpf::mix(block.address, block.ticks));
+  const uint64_t mean = block.mean == 0 ? sample_bytes_ : uint64_t{1} << (block.mean - 1);
+  return estimate_of(block.size, mean, bpf::mix(block.address, block.ticks));
 }
 
 void LiveBlocks::add_total(const LiveEntry& block) {
@@ -97,6 +114,7 @@ void LiveBlocks::add_total(const LiveEntry& block) {
   const Estimate estimate = this->estimate(block);
   sums.total += static_cast<int64_t>(estimate.bytes);
   sums.total_count += estimate.blocks;
+  stand_for_ += estimate.blocks;
   sums.total_variance += estimate.bytes_variance;
   sums.total_count_variance += estimate.blocks_variance;
 }
@@ -133,19 +151,19 @@ void LiveBlocks::displace(const LiveEntry& old, uint64_t ticks, uint32_t ring) {
   newest_displaced_ = ticks;
 }
 
-void LiveBlocks::allocate(const LiveEntry& block, uint32_t ring) {
+LiveBlocks::Taken LiveBlocks::allocate(const LiveEntry& block, uint32_t ring) {
   if (block.size < min_size_ || block.size > max_size_) {
     ++counters_.passed_over;
     const std::optional<LiveEntry> old = table_.take(block.space, block.address);
     if (old) displace(*old, block.ticks, ring);
-    return;
+    return Taken::passed_over;
   }
   ++counters_.events;
   counters_.amount += block.size;
   if (newest_missed_ != 0 && block.ticks - newest_missed_ <= window_ &&
       was_freed_early(block, ring)) {
     add_total(block);
-    return;
+    return Taken::freed_early;
   }
   LiveEntry old;
   const LiveTable::Put put = table_.put(block, old);
@@ -153,9 +171,10 @@ void LiveBlocks::allocate(const LiveEntry& block, uint32_t ring) {
   add_total(block);
   if (put == LiveTable::Put::no_room) {
     add_unfollowed(block);
-    return;
+    return Taken::no_room;
   }
   change_live(block, 1);
+  return Taken::live;
 }
 
 bool LiveBlocks::was_freed_early(const LiveEntry& block, uint32_t ring) {
@@ -235,18 +254,19 @@ LiveBlocks::Freed LiveBlocks::free(uint32_t space, uint64_t address, uint64_t ti
   return freed;
 }
 
-void LiveBlocks::restore(const Freed& freed) {
+bool LiveBlocks::restore(const Freed& freed) {
   if (freed.was == Freed::Was::inherited) --counters_.inherited_frees;
   if (freed.was == Freed::Was::unknown && counters_.free_misses != 0) --counters_.free_misses;
-  if (freed.was != Freed::Was::live) return;
+  if (freed.was != Freed::Was::live) return false;
   const LiveEntry& block = freed.block;
   LiveEntry other;  // only a damaged ring restores what is there
   if (table_.find(block.space, block.address) != nullptr ||
       table_.put(block, other) != LiveTable::Put::added)
-    return;
+    return false;
   --counters_.freed;
   counters_.freed_bytes -= block.size;
   change_live(block, 1);
+  return true;
 }
 
 uint64_t LiveBlocks::bytes() const {

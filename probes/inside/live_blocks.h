@@ -14,6 +14,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/events.h"
 #include "core/ids.h"
 #include "probes/bpf/shared.h"
 #include "probes/inside/estimates.h"
@@ -23,7 +24,8 @@ namespace memflame::inside {
 struct LiveEntry {
   uint64_t address = 0;  // 0: none
   uint64_t ticks = 0;    // TSC, when it was allocated
-  uint64_t size = 0;
+  uint64_t size : 56 = 0;
+  uint64_t mean : 8 = 0;  // of the sampling that found it, see mean_number()
   uint32_t space = 0;
   uint32_t stack = 0;
 };
@@ -32,6 +34,8 @@ class LiveTable {
  public:
   // most: entries, 0 = no limit.
   explicit LiveTable(size_t most = 0);
+  // From now on each entry has a number beside it, 0 at first. To be called while it is empty.
+  void give_numbers() { numbers_.resize(entries_.size()); }
 
   void prefetch(uint32_t space, uint64_t address) const {
     __builtin_prefetch(&entries_[place(space, address)]);
@@ -41,14 +45,28 @@ class LiveTable {
   enum class Put : uint8_t { added, replaced, no_room };
   Put put(const LiveEntry& entry, LiveEntry& old);
   std::optional<LiveEntry> take(uint32_t space, uint64_t address);
+  // The number of an entry that is there; 0 if there is none, or without numbers.
+  uint64_t number(uint32_t space, uint64_t address) const {
+    return numbers_.empty() ? 0 : numbers_[slot(space, address)];
+  }
+  void set_number(uint32_t space, uint64_t address, uint64_t number) {
+    if (!numbers_.empty()) numbers_[slot(space, address)] = number;
+  }
 
   template <class Visit>
   void for_each(Visit visit) const {
     for (const LiveEntry& entry : entries_)
       if (entry.address != 0) visit(entry);
   }
+  template <class Visit>
+  void for_each_numbered(Visit visit) const {
+    for (size_t i = 0; i < numbers_.size(); ++i)
+      if (entries_[i].address != 0) visit(entries_[i], numbers_[i]);
+  }
   size_t size() const { return size_; }
-  uint64_t bytes() const { return entries_.capacity() * sizeof(LiveEntry); }
+  uint64_t bytes() const {
+    return entries_.capacity() * sizeof(LiveEntry) + numbers_.capacity() * sizeof(uint64_t);
+  }
 
  private:
   size_t place(uint32_t space, uint64_t address) const {
@@ -59,9 +77,14 @@ class LiveTable {
   void grow();
 
   std::vector<LiveEntry> entries_;  // a power of two of them
+  std::vector<uint64_t> numbers_;   // of the entries in the same places; or empty
   unsigned shift_;
   size_t size_ = 0, most_;
 };
+
+// The number by which entries name the mean distance of samples: 0 for the one that the run began
+// with, else for a power of two of bytes up to 2^30; none for anything else.
+std::optional<uint8_t> mean_number(uint64_t mean, uint64_t first);
 
 // Live blocks for which the table had no room: they stay in the figures, without a stack.
 struct Unfollowed {
@@ -79,15 +102,19 @@ struct BlockSums {
 class LiveBlocks {
  public:
   // Sizes that count, the most live blocks that are followed (0 = no limit), and the bytes for each
-  // of which one block was sampled (0 = all blocks come).
+  // of which one block was sampled when the run began (0 = all blocks come, always).
   LiveBlocks(uint64_t min_size, uint64_t max_size, size_t most, uint64_t sample_bytes = 0);
 
   void prefetch(uint32_t space, uint64_t address) const { table_.prefetch(space, address); }
+  // How blocks that were sampled at this mean distance say so in LiveEntry::mean; none if the run
+  // cannot have sampled at it.
+  std::optional<uint8_t> number_of(uint64_t mean) const { return mean_number(mean, sample_bytes_); }
   // A space begins, as the copy of another one; 0 = of none.
   void begin(SpaceId space, SpaceId parent, uint64_t ticks);
 
   // `ring` tells who said it; see free().
-  void allocate(const LiveEntry& block, uint32_t ring);
+  enum class Taken : uint8_t { live, passed_over, no_room, freed_early };
+  Taken allocate(const LiveEntry& block, uint32_t ring);
   // What a free did; restore() undoes it.
   struct Freed {
     enum class Was : uint8_t { nothing, live, inherited, unknown };
@@ -95,7 +122,16 @@ class LiveBlocks {
     LiveEntry block;  // if it was live
   };
   Freed free(uint32_t space, uint64_t address, uint64_t ticks, uint32_t ring);
-  void restore(const Freed& freed);
+  bool restore(const Freed& freed);  // false if no block lives on
+
+  // Numbers of blocks, for those who need them: see LiveTable.
+  void give_numbers() { table_.give_numbers(); }
+  BlockNumber number(uint32_t space, uint64_t address) const {
+    return static_cast<BlockNumber>(table_.number(space, address));
+  }
+  void set_number(uint32_t space, uint64_t address, BlockNumber number) {
+    table_.set_number(space, address, static_cast<uint64_t>(number));
+  }
 
   // What a block stands for.
   Estimate estimate(const LiveEntry& block) const;
@@ -108,6 +144,8 @@ class LiveBlocks {
   // reads the TSC before earlier instructions have finished: while a thread still waits for the
   // cache line that gives it a block, it may stamp the block's free. They were put in order.
   uint64_t reordered() const { return reordered_; }
+  // The number of blocks that those which came stand for.
+  uint64_t stand_for() const { return stand_for_; }
   void set_window(uint64_t ticks) { window_ = ticks; }
   uint64_t bytes() const;
 
@@ -152,6 +190,7 @@ class LiveBlocks {
   uint64_t newest_missed_ = 0;  // ticks
   uint64_t window_ = 0;
   uint64_t reordered_ = 0;
+  uint64_t stand_for_ = 0;
   bpf::counters counters_{};
 };
 

@@ -29,7 +29,7 @@ namespace memflame::inside {
 
 inline constexpr char socket_variable[] = "MEMFLAME_INSIDE";
 
-inline constexpr uint32_t protocol_version = 2;
+inline constexpr uint32_t protocol_version = 4;
 inline constexpr uint32_t most_processes = 16384;
 inline constexpr uint32_t most_rings = 1024;  // a thread each, of all processes together
 inline constexpr uint32_t ring_bytes = 64 << 10;
@@ -37,7 +37,7 @@ inline constexpr uint32_t most_code_ranges = 1 << 18;
 inline constexpr uint32_t most_frames = 1023;
 
 // Which function gave or took a block. The reader adds it as the leaf of the stack, by its address
-// in Process::functions.
+// in Process::functions. Five bits of a record name it.
 enum Function : uint8_t {
   fn_malloc,
   fn_calloc,
@@ -56,7 +56,9 @@ enum Function : uint8_t {
   fn_new_array_aligned,
   fn_new_aligned_nothrow,
   fn_new_array_aligned_nothrow,
-  function_count,
+  fn_free,
+  fn_delete,  // and the other operators delete, in the order of agent/operators.def
+  function_count = fn_delete + 12,
 };
 
 struct alignas(64) Control {
@@ -72,7 +74,12 @@ struct alignas(64) Control {
   uint32_t max_wait_ms;
   uint32_t patience_ms;   // without a heartbeat, until an agent takes memflame for gone
   uint64_t ticks_per_ms;  // of the TSC
-  uint64_t sample_bytes;  // mean distance of samples in allocated bytes, at most 2^30; 0 = all
+  // Mean distance of samples in allocated bytes, at most 2^30; 0 = all blocks are recorded.
+  // memflame may change it during a run, but not from or to 0. A process follows when a thread
+  // looks.
+  uint64_t sample_bytes;
+  // A free tells its stack, too: kind_free_at in place of kind_free.
+  uint32_t free_stacks;
   // memflame looks only at rings below this: an agent raises it (atomic maximum) before it sets a
   // ring owned. 0: nobody has, so all are looked at.
   uint32_t rings;
@@ -100,6 +107,7 @@ struct alignas(64) Process {
   uint64_t lost_frees;          // in threads without a ring; others wait
   uint64_t waited_us;           // for room in rings and for tables
   uint64_t checked, differing;  // stacks walked twice, by an agent that is built to check itself
+  uint64_t sample_ticks;        // of the TSC, to record sampled allocations; 0 if all are recorded
   uint64_t functions[function_count];  // addresses of the real functions; 0 = not there
 };
 
@@ -108,16 +116,17 @@ struct alignas(64) Process {
 struct alignas(64) RingHead {
   uint32_t state;
   uint32_t process;           // index
+  uint32_t thread;            // its id, in the process's own PID namespace
   alignas(64) uint64_t head;  // agent: bytes written since the beginning, a multiple of 8
   alignas(64) uint64_t tail;  // memflame: bytes read
 };
 
 // ---- records, in a ring, each of 8-byte words; none goes across the ring's end ----
 //
-// word 0: pointer 48 bits | kind 4 | frames kept 10 (alloc)
+// word 0: pointer 48 bits | kind 4 | frames kept 10 (with a stack)
 // word 1: TSC
-// word 2, alloc only: size 40 | frames pushed 10 | stop 5 | function 5. A size beyond 40 bits is
-// stated as the largest one.
+// word 2, with a stack: size 40 | frames pushed 10 | stop 5 | function 5. A size beyond 40 bits is
+// stated as the largest one; a free has none.
 
 enum Kind : uint8_t {
   kind_pad,    // the rest of the ring is empty: go on at its beginning
@@ -129,10 +138,18 @@ enum Kind : uint8_t {
   // 2 words: records were lost in this thread before this one; the pointer is their number. The
   // next stack keeps no frames.
   kind_gap,
+  // 2 words: a free by realloc(). The thread's next record says what became of the block: an alloc
+  // of realloc() or reallocarray() continues it; kind_restore.
+  kind_leave,
+  // 2 words: the alloc records that follow in this ring were sampled at another mean distance; the
+  // pointer is that distance.
+  kind_mean,
+  kind_free_at,  // a free with its stack, as kind_alloc has it
 };
+inline bool has_stack(Kind kind) { return kind == kind_alloc || kind == kind_free_at; }
 
-// A stack is told by what differs from the stack of the thread's alloc record before: it keeps that
-// many of its outermost frames, and adds others. A cut stack keeps none, and the one after it too.
+// A stack is told by what differs from the stack that the thread told before: it keeps that many of
+// its outermost frames, and adds others. A cut stack keeps none, and the one after it too.
 struct Alloc {
   uint64_t pointer = 0, time = 0, size = 0;
   uint32_t kept = 0, pushed = 0;  // frames

@@ -15,6 +15,8 @@ constexpr uint64_t room_step = ring_bytes / 4;
 
 bool later(uint64_t a, uint64_t b) { return a > b; }
 
+bool is_free(Kind kind) { return kind == kind_free || kind == kind_leave || kind == kind_free_at; }
+
 }  // namespace
 
 struct RingReader::Ring {
@@ -28,10 +30,12 @@ struct RingReader::Ring {
   uint64_t tail = 0, limit = 0;  // bytes: taken, and published when the round began
   uint64_t told = 0;             // the tail that its owner knows
   uint64_t time = 0;             // of the next record
-  Chain chain;
+  uint8_t mean = 0;              // of the samples to come, see LiveEntry
+  FrameChain chain;
   std::vector<uint64_t> words;  // of the last stack that was looked up, outermost first
   uint64_t freed_address = 0;
   LiveBlocks::Freed freed;  // its last free
+  BlockEvents::Teller teller;
 };
 
 struct RingReader::Event {
@@ -41,7 +45,7 @@ struct RingReader::Event {
   uint32_t first_word = 0, kept = 0, pushed = 0;
   uint32_t stack = 0;
   Kind kind = kind_pad;
-  uint8_t stop = 0;
+  uint8_t stop = 0, mean = 0;
   Function function = fn_malloc;
 };
 
@@ -60,8 +64,8 @@ RingReader::RingReader(Exchange& exchange, StackTree& stacks, LiveBlocks& blocks
 
 RingReader::~RingReader() = default;
 
-void RingReader::open(uint32_t process, SpaceId space, const Functions& functions) {
-  owners_[process] = {space, functions};
+void RingReader::open(uint32_t process, SpaceId space, const Functions& functions, pid_t pid) {
+  owners_[process] = {space, functions, pid};
 }
 
 void RingReader::close(uint32_t process) {
@@ -77,6 +81,7 @@ void RingReader::close(uint32_t process) {
   finish_batch();
   for (Ring* ring : active_)
     if (ring->process == process) set_free(*ring);
+  if (events_ != nullptr && owners_[process].space) events_->end_of_space(owners_[process].space);
   std::erase_if(active_, [](const Ring* ring) { return !ring->active; });
   owners_[process] = {};
 }
@@ -116,7 +121,12 @@ void RingReader::find_rings() {
     ring.active = true;
     ring.memory = exchange_.ring(i);
     ring.words.resize(most_frames);
+    ring.mean = 0;
     ring.chain.begin(stacks_.root(owners_[process].space));
+    ring.teller.ring = i;
+    if (events_ != nullptr)
+      events_->begin(ring.teller, owners_[process].space, owners_[process].pid,
+                     taken_once(head.thread));
     active_.push_back(&ring);
   }
 }
@@ -141,7 +151,7 @@ bool RingReader::peek(Ring& ring) {
       ring.tail += ring_bytes - offset;
       continue;
     }
-    if (kind == kind_pad || kind > kind_gap || room < 16 || (kind == kind_alloc && room < 24)) {
+    if (kind == kind_pad || kind > kind_free_at || room < 16 || (has_stack(kind) && room < 24)) {
       damage(ring);
       return false;
     }
@@ -163,6 +173,7 @@ void RingReader::set_free(Ring& ring) {
   ring.is_damaged = ring.has_ended = false;
   ring.tail = ring.limit = ring.told = 0;
   ring.freed_address = 0;
+  if (events_ != nullptr) events_->end(ring.teller);
   publish(head.head, uint64_t{0});
   publish(head.tail, uint64_t{0});
   publish(head.state, uint32_t{state_free});
@@ -211,7 +222,7 @@ void RingReader::decode(Ring& ring) {
   event.pointer = first & pointer_mask;
   event.ticks = ring.time;
   uint64_t length = 16;
-  if (event.kind == kind_alloc) {
+  if (has_stack(event.kind)) {
     const uint64_t room = std::min(ring.limit - ring.tail, ring_bytes - offset);
     const Alloc alloc = alloc_of(first, ring.time, taken_once(words[2]));
     length = 24 + uint64_t{alloc.pushed} * 8;
@@ -224,10 +235,14 @@ void RingReader::decode(Ring& ring) {
   } else if (event.kind == kind_gap) {
     statistics_.gaps += event.pointer;
     ring.chain.keep(0);
+  } else if (event.kind == kind_mean) {
+    const std::optional<uint8_t> mean = blocks_.number_of(event.pointer);
+    if (!mean) return damage(ring);
+    ring.mean = *mean;
   }
   ring.tail += length;
   if (ring.tail - ring.told >= room_step) give_room(ring);
-  if (event.kind == kind_gap) return;
+  if (event.kind == kind_mean || (event.kind == kind_gap && events_ == nullptr)) return;
   blocks_.prefetch(ring.space, event.pointer);
   batch_.push_back(event);
   if (batch_.size() == batch_events || batch_words_.size() >= batch_frames) finish_batch();
@@ -239,6 +254,7 @@ void RingReader::decode_stack(Ring& ring, Event& event, const Alloc& alloc, cons
   event.pushed = alloc.pushed;
   event.stop = static_cast<uint8_t>(alloc.stop);
   event.function = alloc.function;
+  event.mean = ring.mean;
   event.first_word = static_cast<uint32_t>(batch_words_.size());
   batch_words_.resize(batch_words_.size() + alloc.pushed);
   uint64_t* to = batch_words_.data() + event.first_word;
@@ -250,13 +266,14 @@ void RingReader::decode_stack(Ring& ring, Event& event, const Alloc& alloc, cons
   }
   event.key = StackTree::key(ring.chain.hash(), alloc.function, alloc.stop);
   ++statistics_.stacks;
+  if (event.kind == kind_free_at) ++statistics_.free_stacks;
   statistics_.frames += ring.chain.depth() + 1;
   ++statistics_.stops[alloc.stop];
 }
 
 void RingReader::finish_batch() {
   for (Event& event : batch_)
-    if (event.kind == kind_alloc) intern(event);
+    if (has_stack(event.kind)) intern(event);
   for (const Event& event : batch_) apply(event);
   batch_.clear();
   batch_words_.clear();
@@ -277,18 +294,45 @@ void RingReader::intern(Event& event) {
       stacks_.add(event.key, std::span(ring.words).first(event.kept + event.pushed), stack);
 }
 
+LiveEntry RingReader::block_of(const Event& event) {
+  return {.address = event.pointer,
+          .ticks = event.ticks,
+          .size = event.size & size_mask,
+          .mean = event.mean,
+          .space = event.ring->space,
+          .stack = event.stack};
+}
+
 void RingReader::apply(const Event& event) {
   Ring& ring = *event.ring;
   if (event.pointer == 0) return;
+  if (events_ != nullptr) return tell(event);
   if (event.kind == kind_alloc) {
-    blocks_.allocate({event.pointer, event.ticks, event.size, ring.space, event.stack}, ring.index);
-  } else if (event.kind == kind_free) {
+    blocks_.allocate(block_of(event), ring.index);
+  } else if (is_free(event.kind)) {
     ring.freed = blocks_.free(ring.space, event.pointer, event.ticks, ring.index);
     ring.freed_address = event.pointer;
   } else if (event.kind == kind_restore && ring.freed_address == event.pointer) {
     blocks_.restore(ring.freed);
     ring.freed_address = 0;
   }
+}
+
+void RingReader::tell(const Event& event) {
+  Ring& ring = *event.ring;
+  if (event.kind == kind_alloc)
+    events_->allocate(ring.teller, block_of(event),
+                      event.function == fn_realloc || event.function == fn_reallocarray);
+  else if (is_free(event.kind))
+    events_->free(ring.teller, {.space = ring.space,
+                                .address = event.pointer,
+                                .ticks = event.ticks,
+                                .stack = event.stack,
+                                .leaves = event.kind == kind_leave});
+  else if (event.kind == kind_restore)
+    events_->restore(ring.teller, event.pointer, event.ticks);
+  else if (event.kind == kind_gap)
+    events_->lose(ring.teller, event.pointer, event.ticks);
 }
 
 }  // namespace memflame::inside

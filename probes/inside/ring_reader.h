@@ -16,12 +16,15 @@
 // tests/probes/inside/reader_bench.cc.
 #pragma once
 
+#include <sys/types.h>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
+#include "probes/inside/block_events.h"
 #include "probes/inside/exchange.h"
 #include "probes/inside/live_blocks.h"
 #include "probes/inside/stack_tree.h"
@@ -41,8 +44,10 @@ class RingReader {
   RingReader& operator=(const RingReader&) = delete;
 
   using Functions = std::array<uint64_t, function_count>;
+  // From now on it also tells of each block; before any ring is read.
+  void tell(BlockEvents& events) { events_ = &events; }
   // The rings of this process belong to a space from now on.
-  void open(uint32_t process, SpaceId space, const Functions& functions);
+  void open(uint32_t process, SpaceId space, const Functions& functions, pid_t pid = 0);
   // It writes nothing more: takes the rest of its rings, and sets them free.
   void close(uint32_t process);
 
@@ -56,6 +61,7 @@ class RingReader {
   struct Statistics {
     uint64_t records = 0;
     uint64_t stacks = 0, frames = 0;
+    uint64_t free_stacks = 0;  // of `stacks`
     std::array<uint64_t, bpf::stop_count> stops{};
     uint64_t gaps = 0;     // records lost, as rings say
     uint64_t damaged = 0;  // rings
@@ -68,6 +74,7 @@ class RingReader {
   struct Owner {
     SpaceId space;
     Functions functions{};
+    pid_t pid = 0;
   };
 
   size_t round(uint64_t horizon, uint64_t ns);
@@ -82,12 +89,15 @@ class RingReader {
   void give_room(Ring& ring);
   void finish_batch();
   void intern(Event& event);
+  static LiveEntry block_of(const Event& event);
   void apply(const Event& event);
+  void tell(const Event& event);
 
   Exchange& exchange_;
   StackTree& stacks_;
   LiveBlocks& blocks_;
   const Ticks& ticks_;
+  BlockEvents* events_ = nullptr;             // if somebody wants them
   std::vector<Owner> owners_;                 // by process
   std::vector<std::unique_ptr<Ring>> rings_;  // by index; null until it was owned
   std::vector<Ring*> active_, ready_;

@@ -30,7 +30,7 @@ StackTree::StackTree()
 
 uint32_t StackTree::node(uint32_t parent, uint64_t word) {
   const size_t mask = node_slots_.size() - 1;
-  size_t at = Chain::mix(Chain::mix(seed_, parent), word) >> 16 & mask;
+  size_t at = FrameChain::mix(FrameChain::mix(seed_, parent), word) >> 16 & mask;
   for (; node_slots_[at] != 0; at = (at + 1) & mask) {
     const Node& known = nodes_[node_slots_[at]];
     if (known.parent == parent && known.word == word) return node_slots_[at];
@@ -47,7 +47,7 @@ void StackTree::grow_nodes() {
   const size_t mask = node_slots_.size() - 1;
   for (uint32_t number = 1; number < nodes_.size(); ++number) {
     const Node& known = nodes_[number];
-    size_t at = Chain::mix(Chain::mix(seed_, known.parent), known.word) >> 16 & mask;
+    size_t at = FrameChain::mix(FrameChain::mix(seed_, known.parent), known.word) >> 16 & mask;
     while (node_slots_[at] != 0) at = (at + 1) & mask;
     node_slots_[at] = number;
   }

@@ -3,8 +3,8 @@
 // same callers share.
 //
 // The idea: a ring tells only how a stack differs from the one before, so its hash is continued
-// from that of the frames kept (Chain), as the kernel's programs make theirs. One look-up of that
-// hash finds the stack's number; the tree is walked only for stacks that are new. The seed is
+// from that of the frames kept (FrameChain), as the kernel's programs make theirs. One look-up of
+// that hash finds the stack's number; the tree is walked only for stacks that are new. The seed is
 // random, so a program cannot choose frames whose hashes are equal. Cost: 1 ns for each new frame,
 // and one cache miss, which prefetch() hides; 32 bytes a stack and 16 a node.
 #pragma once
@@ -21,7 +21,7 @@
 namespace memflame::inside {
 
 // The last stack of a ring, outermost frame first, as hashes: hashes[i] is that of i frames.
-class Chain {
+class FrameChain {
  public:
   void begin(uint64_t root) {
     if (hashes_.empty()) hashes_.resize(most_frames + 1);
@@ -52,10 +52,10 @@ class StackTree {
   StackTree();
 
   // The hash of a space's stack without frames.
-  uint64_t root(SpaceId space) const { return Chain::mix(seed_, space.index); }
+  uint64_t root(SpaceId space) const { return FrameChain::mix(seed_, space.index); }
   // The key of a stack with these frames, that ended for this reason in this function.
   static uint64_t key(uint64_t hash, Function function, uint32_t stop) {
-    const uint64_t key = Chain::mix(hash, uint64_t{function} << 8 | stop);
+    const uint64_t key = FrameChain::mix(hash, uint64_t{function} << 8 | stop);
     return key == 0 ? 1 : key;
   }
   void prefetch(uint64_t key) const { __builtin_prefetch(&slots_[place(key)]); }

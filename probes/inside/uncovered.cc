@@ -83,6 +83,8 @@ bool Uncovered::is_covered(pid_t pid, bool has_spoken) const {
   return maps.find(agent_) != std::string::npos && !brings_malloc(proc_path(pid, "exe"));
 }
 
+void Uncovered::forget(pid_t pid) { std::erase(first_, pid); }
+
 void Uncovered::meet(pid_t pid) {
   if (found_.size() < most_found && brings_malloc(proc_path(pid, "exe")))
     found_[pid] = read_comm(pid);

@@ -27,6 +27,10 @@ class Uncovered {
 
   // An agent has spoken in a process that runs a new program.
   void meet(pid_t pid);
+  // Does not look at a process of `first` any more.
+  void forget(pid_t pid);
+  // Whether it has an agent, though that may not have spoken yet, or was found to have none.
+  bool accounts_for(pid_t pid) const { return found_.contains(pid) || is_covered(pid, false); }
   // Looks if it is time. `knows`: whether an agent has spoken in a process. `lose` is called for
   // one in which that agent is no more.
   void look(

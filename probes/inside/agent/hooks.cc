@@ -150,7 +150,9 @@ inline void* reallocate(void* old, size_t size, Function function, const Caller&
     if (chosen) count_unrecorded(pointer, size);
     return pointer;
   }
-  if (MEMFLAME_LIKELY(known)) record_free(thread, old);
+  // A block that goes on in one that is not recorded, or in none, ends here.
+  if (MEMFLAME_LIKELY(known))
+    record_free(thread, old, chosen && size != 0 ? kind_leave : kind_free, function, caller);
   store(thread->phase, phase_calling);
   void* const pointer = call();
   if (MEMFLAME_LIKELY(pointer != nullptr) && MEMFLAME_LIKELY(chosen))
@@ -164,7 +166,7 @@ inline void* reallocate(void* old, size_t size, Function function, const Caller&
 
 // Records a free and calls the real function.
 template <class Call>
-inline void release(void* pointer, const Caller& caller, const Call& call) {
+inline void release(void* pointer, Function function, const Caller& caller, const Call& call) {
   if (pointer == nullptr || MEMFLAME_UNLIKELY(is_early(pointer)) || MEMFLAME_UNLIKELY(!find_real()))
     return;
   if (MEMFLAME_UNLIKELY(!is_known(pointer))) return call();
@@ -173,7 +175,7 @@ inline void release(void* pointer, const Caller& caller, const Call& call) {
     count_unrecorded_free();
     return call();
   }
-  record_free(thread, pointer);
+  record_free(thread, pointer, kind_free, function, caller);
   // What the allocator frees to do so is its own affair.
   store(thread->phase, phase_calling);
   call();
@@ -209,7 +211,7 @@ SLOW void* malloc_slowly(size_t size) {
   return allocate(size, fn_malloc, CALLER, [&] { return real.malloc(size); });
 }
 SLOW void free_slowly(void* pointer) {
-  release(pointer, CALLER, [&] { real.free(pointer); });
+  release(pointer, fn_free, CALLER, [&] { real.free(pointer); });
 }
 
 HOOK void* malloc(size_t size) {

@@ -168,8 +168,11 @@ bool join(Here& now, bool forked) {
       reinterpret_cast<void*>(real.pvalloc)};
   for (uint32_t i = 0; i < sizeof(functions) / sizeof(*functions); ++i)
     hello.functions[i] = reinterpret_cast<uint64_t>(functions[i]);
-  for (uint32_t i = fn_new; i < function_count; ++i)
+  for (uint32_t i = fn_new; i < fn_free; ++i)
     hello.functions[i] = reinterpret_cast<uint64_t>(real_operators.allocate[i - fn_new]);
+  hello.functions[fn_free] = reinterpret_cast<uint64_t>(real.free);
+  for (uint32_t i = fn_delete; i < function_count; ++i)
+    hello.functions[i] = reinterpret_cast<uint64_t>(real_operators.release[i - fn_delete]);
   const long fd = connect_to(name);
   if (fd < 0) return false;
   Welcome welcome;
@@ -254,7 +257,8 @@ Thread* begin_thread() {
   }
   thread->ring = ring;
   thread->run = run;
-  thread->lost = 0;
+  thread->lost = sampling.keeps_all != 0 ? 0 : mean_untold;
+  thread->told_mean = 0;
   thread->frame_count = thread->generation = 0;
   thread->head = &process->heads[ring];
   thread->records = process->rings + uint64_t{ring} * ring_bytes;
@@ -265,6 +269,7 @@ Thread* begin_thread() {
   store(thread->head->process, process->index);
   const long tid = syscall6(__NR_gettid);
   thread->is_main = tid == syscall6(__NR_getpid);
+  store(thread->head->thread, tid);
   uint32_t rings = load(process->control->rings);
   while (rings <= ring && !__atomic_compare_exchange_n(&process->control->rings, &rings, ring + 1,
                                                        false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {

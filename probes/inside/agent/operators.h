@@ -35,7 +35,7 @@ extern "C" __attribute__((visibility("hidden"), used)) int memflame_personality(
   extern "C" __attribute__((visibility("hidden"))) void memflame_delete_##index(     \
       void* pointer, size_t second, size_t third, const void* fourth) {              \
     MEMFLAME_PERSONALITY;                                                            \
-    release(pointer, CALLER,                                                         \
+    release(pointer, static_cast<Function>(fn_delete + (index)), CALLER,             \
             [&] { real_operators.release[index](pointer, second, third, fourth); }); \
   }
 // NOLINTEND(cppcoreguidelines-macro-usage)

@@ -51,22 +51,36 @@ void publish(Thread& thread, uint32_t words) {
   store_release(thread.head->head, thread.written);
 }
 
-// Says how many records were lost, as soon as there is room again. False if there is none.
-bool close_gap(Thread& thread, Patience patience) {
-  if (MEMFLAME_LIKELY(thread.lost == 0)) return true;
-  thread.frame_count = 0;  // the reader has not seen what the next stack would be told by
+bool say(Thread& thread, Kind kind, uint64_t number, Patience patience) {
   uint64_t* const to = reserve(thread, 2, patience);
   if (to == nullptr) return false;
-  to[0] = word0(thread.lost, kind_gap);
+  to[0] = word0(number, kind);
   to[1] = ticks();
-  thread.lost = 0;
   publish(thread, 2);
   return true;
 }
 
+// Says how many records were lost, as soon as there is room again, and before an allocation, by
+// which mean it was sampled. False if there is no room.
+bool say_before_slowly(Thread& thread, Kind kind, Patience patience) {
+  if (const uint64_t lost = thread.lost & ~mean_untold; lost != 0) {
+    thread.frame_count = 0;  // the reader has not seen what the next stack would be told by
+    if (!say(thread, kind_gap, lost, patience)) return false;
+    thread.lost &= mean_untold;
+  }
+  if (kind != kind_alloc || thread.lost == 0) return true;
+  if (!say(thread, kind_mean, chosen_mean, patience)) return false;
+  thread.told_mean = chosen_mean;
+  thread.lost = 0;
+  return true;
+}
+inline bool say_before(Thread& thread, Kind kind, Patience patience) {
+  return MEMFLAME_LIKELY(thread.lost == 0) || say_before_slowly(thread, kind, patience);
+}
+
 void write_short(Thread& thread, Kind kind, const void* pointer) {
   constexpr Patience patience = Patience::unlimited;
-  uint64_t* const to = close_gap(thread, patience) ? reserve(thread, 2, patience) : nullptr;
+  uint64_t* const to = say_before(thread, kind, patience) ? reserve(thread, 2, patience) : nullptr;
   if (MEMFLAME_UNLIKELY(to == nullptr)) return;  // memflame reads no more
   to[0] = word0(reinterpret_cast<uint64_t>(pointer), kind);
   // Not earlier than the load that brought the pointer: another thread may have just allocated it.
@@ -96,16 +110,24 @@ void check(Thread& thread, const Caller& caller, const Walk& found) {
 void check(Thread&, const Caller&, const Walk&) {}
 #endif
 
+// What kind_alloc and kind_free_at have besides the stack.
+struct Stacked {
+  Kind kind;
+  const void* pointer;
+  uint64_t time;  // 0: when there is room, not earlier than the load that brought the pointer
+  size_t size;
+  Function function;
+};
+
 // False if there was no room.
-bool write_alloc(Thread& thread, const void* pointer, uint64_t time, size_t size, Function function,
-                 const Caller& caller) {
+bool write_stacked(Thread& thread, const Stacked& record, const Caller& caller, Patience patience) {
   const Walk found = walk(thread, caller, here->control->max_depth);
   check(thread, caller, found);
-  uint64_t* const to = reserve(thread, 3 + found.fresh_frames, Patience::within_limit);
+  uint64_t* const to = reserve(thread, 3 + found.fresh_frames, patience);
   if (MEMFLAME_UNLIKELY(to == nullptr)) return false;
-  to[0] = word0(reinterpret_cast<uint64_t>(pointer), kind_alloc, found.kept_frames);
-  to[1] = time;
-  to[2] = word2(size, found.fresh_frames, found.stop, function);
+  to[0] = word0(reinterpret_cast<uint64_t>(record.pointer), record.kind, found.kept_frames);
+  to[1] = record.time != 0 ? record.time : ticks_after();
+  to[2] = word2(record.size, found.fresh_frames, found.stop, record.function);
   for (uint32_t i = 0; i < found.fresh_frames; ++i)
     to[3 + i] = thread.fresh[i].ip | (thread.fresh[i].is_exact != 0 ? exact_bit : 0);
   publish(thread, 3 + found.fresh_frames);
@@ -121,9 +143,10 @@ void record_alloc(Thread* thread, void* pointer, size_t size, Function function,
   // May be early by the time that the last loads of the real function take: those of a lock, behind
   // which the block's last free was stamped.
   const uint64_t time = ticks();
-  const bool is_written = close_gap(*thread, Patience::within_limit) &&
-                          write_alloc(*thread, pointer, time, size, function, caller);
-  note_block(reinterpret_cast<uint64_t>(pointer), is_written);
+  const bool is_written = say_before(*thread, kind_alloc, Patience::within_limit) &&
+                          write_stacked(*thread, {kind_alloc, pointer, time, size, function},
+                                        caller, Patience::within_limit);
+  note_block(reinterpret_cast<uint64_t>(pointer), is_written, time);
   if (MEMFLAME_UNLIKELY(!is_written) && load(here->control->reading) != 0) {
     ++thread->lost;
     add(here->process->lost, 1);
@@ -132,9 +155,15 @@ void record_alloc(Thread* thread, void* pointer, size_t size, Function function,
   store(thread->phase, phase_idle);
 }
 
-void record_free(Thread* thread, void* pointer) {
+void record_free(Thread* thread, void* pointer, Kind kind, Function function,
+                 const Caller& caller) {
   store(thread->phase, phase_recording);
-  write_short(*thread, kind_free, pointer);
+  constexpr Patience patience = Patience::unlimited;
+  // What follows a kind_leave has the stack.
+  if (MEMFLAME_LIKELY(load(here->control->free_stacks) == 0) || kind != kind_free)
+    write_short(*thread, kind, pointer);
+  else if (say_before(*thread, kind_free_at, patience))
+    write_stacked(*thread, {kind_free_at, pointer, 0, 0, function}, caller, patience);
   store(thread->phase, phase_idle);
 }
 

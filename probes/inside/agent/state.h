@@ -67,6 +67,9 @@ struct FreshFrame {
 
 constexpr uint32_t most_words = 3 * most_frames;
 
+// In Thread::lost: the mean of the next sample is to be told before it.
+constexpr uint64_t mean_untold = uint64_t{1} << 63;
+
 struct Thread {
   uint32_t phase;
   uint32_t ring;  // index
@@ -74,7 +77,7 @@ struct Thread {
   uint8_t* records;            // the ring
   uint64_t written;            // = head->head
   uint64_t tail;               // = head->tail, when it was read last
-  uint64_t lost;               // records, since the last gap was written
+  uint64_t lost;               // records, since the last gap was written; and mean_untold
   uint64_t busy_sp;            // of the caller of the hook that set `phase`
   uint64_t own_low, own_high;  // readable part of the stack that the thread began on
   uint64_t barrier;            // a page below it that could not be read; 0 = none
@@ -85,7 +88,8 @@ struct Thread {
   KeptFrame kept[most_frames + 1];
   Word words[most_words];
   FreshFrame fresh[most_frames + 1];
-  uint32_t run;  // Control::reading, when the ring was taken: a ring is of one run
+  uint32_t run;        // Control::reading, when the ring was taken: a ring is of one run
+  uint64_t told_mean;  // by the last kind_mean in the ring; 0 = none
   // A window of a stack that is not the thread's own, copied by the kernel.
   uint64_t window_at, window_bytes;
   uint8_t window[1024];
@@ -167,7 +171,9 @@ void end_thread(Thread* thread);
 
 void record_alloc(Thread* thread, void* pointer, size_t size, Function function,
                   const Caller& caller);
-void record_free(Thread* thread, void* pointer);
+// kind_free or kind_leave. `function` and `caller` count if memflame wants stacks of frees.
+void record_free(Thread* thread, void* pointer, Kind kind = kind_free, Function function = fn_free,
+                 const Caller& caller = {});
 void record_restore(Thread* thread, void* pointer);
 
 // For an agent that came into a running process (patch.h).

@@ -22,6 +22,7 @@
 #include "core/error.h"
 #include "probes/inside/agent_file.h"
 #include "probes/inside/attach/attach_lock.h"
+#include "probes/inside/attach/call_filter.h"
 #include "probes/inside/attach/own_process.h"
 #include "probes/processes/procfs.h"
 #include "probes/processes/spaces.h"
@@ -70,10 +71,11 @@ void Attacher::refuse(const std::string& why) const {
               "; as root, --collect kernel needs no agent");
 }
 
-AttachFigures Attacher::enter(const std::string& socket, const std::function<void()>& meanwhile,
+AttachFigures Attacher::enter(const std::string& socket, bool listens,
+                              const std::function<void()>& meanwhile,
                               const std::function<void(UniqueFd)>& listen) {
   const std::string why =
-      in_own_process([&](const Give& give) { bring_in(socket, give); }, meanwhile, listen);
+      in_own_process([&](const Give& give) { bring_in(socket, listens, give); }, meanwhile, listen);
   if (!why.empty()) throw Error(why);
   return figures_;
 }
@@ -118,7 +120,7 @@ void Attacher::finish() {
     pause_for(shortest_pause_ns);
 }
 
-void Attacher::bring_in(const std::string& socket, const Give& give) {
+void Attacher::bring_in(const std::string& socket, bool listens, const Give& give) {
   figures_ = {};
   target_ = std::make_unique<AttachTarget>(pid_);
   const uint64_t began = monotonic_ns();
@@ -130,7 +132,7 @@ void Attacher::bring_in(const std::string& socket, const Give& give) {
   {
     RemoteCalls calls(*tracee, target_->functions());
     if (target_->agent() == nullptr) load_agent(calls);
-    give_socket(calls, socket, give);
+    if (!listens) give_socket(calls, socket, give);
     join_run(calls, agent_of(), socket);
   }
   let_go(tracee);
@@ -208,12 +210,17 @@ std::unique_ptr<Tracee> Attacher::safe_thread() {
   uint64_t pause = shortest_pause_ns;
   std::string why;
   std::unique_ptr<Tracee> found;
+  if (why = why_filters_differ(pid_); !why.empty()) refuse(why);
   while (!try_threads(found, why)) {
     if (monotonic_ns() > deadline)
       refuse("no thread of it came to a point where functions can be called (" + why + ")");
     pause_for(pause);
     pause = std::min(pause * 5 / 4, longest_pause_ns);
     target_->look();
+  }
+  if (const std::string filtered = why_calls_are_filtered(found->tid()); !filtered.empty()) {
+    let_go(found);
+    refuse(filtered);
   }
   return found;
 }
@@ -275,7 +282,6 @@ void Attacher::load_agent(RemoteCalls& calls) {
 // The names of abstract sockets are those of a network namespace, and a socket stays in the one in
 // which it was made: so the process makes it, and memflame takes it.
 void Attacher::give_socket(RemoteCalls& calls, const std::string& name, const Give& give) const {
-  if (shares_network(pid_)) return;
   const int64_t theirs =
       calls.system_call(__NR_socket, {AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0});
   if (theirs < 0) refuse("it is in another network namespace, and may make no socket there");

@@ -44,9 +44,10 @@ class Attacher {
   // Both run in a process of their own, so that the thread of the target which is held is put right
   // even if memflame is killed. They wait for it, and call `meanwhile` again and again: the agent
   // needs answers. enter() throws Error; leave() returns why hooks are still in, or "".
-  // `listen` is handed a socket of that name, if the process is in another network namespace, where
-  // the agent would not find memflame's.
-  AttachFigures enter(const std::string& socket, const std::function<void()>& meanwhile,
+  // `listens`: whether memflame has a socket of that name in the network namespace of the process;
+  // if not, `listen` is handed one.
+  AttachFigures enter(const std::string& socket, bool listens,
+                      const std::function<void()>& meanwhile,
                       const std::function<void(UniqueFd)>& listen);
   std::string leave(AttachFigures& figures, const std::function<void()>& meanwhile);
 
@@ -60,7 +61,7 @@ class Attacher {
                              const std::function<void()>& meanwhile,
                              const std::function<void(UniqueFd)>& take);
   void finish();
-  void bring_in(const std::string& socket, const Give& give);
+  void bring_in(const std::string& socket, bool listens, const Give& give);
   void give_socket(RemoteCalls& calls, const std::string& name, const Give& give) const;
   void take_out();
   std::unique_ptr<Tracee> safe_thread();

@@ -172,12 +172,9 @@ bool AttachTarget::is_in(uint64_t address, const char* function) const {
   return found.address != 0 && address >= found.address && address - found.address < found.size;
 }
 
-bool shares_network(pid_t pid) {
+std::string network_of(pid_t pid) {
   std::error_code error;
-  const auto network = [&](const std::string& of) {
-    return std::filesystem::read_symlink("/proc/" + of + "/ns/net", error);
-  };
-  return network(std::to_string(pid)) == network("self");
+  return std::filesystem::read_symlink(proc_path(pid, "ns/net"), error).string();
 }
 
 }  // namespace memflame::inside

@@ -18,8 +18,9 @@ namespace memflame::inside {
 // What code an address belongs to, as far as it matters for where a thread may be interrupted.
 enum class Place : uint8_t { program, library_c, loader, allocator, agent, kernel };
 
-// Whether memflame is in the process's network namespace, so that the agent finds its socket there.
-bool shares_network(pid_t pid);
+// The process's network namespace, in which its agent looks for memflame's socket; "" if that is
+// not known.
+std::string network_of(pid_t pid);
 
 class AttachTarget {
  public:

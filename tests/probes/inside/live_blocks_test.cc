@@ -3,8 +3,12 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <map>
 #include <random>
+#include <vector>
+
+#include "probes/inside/protocol.h"
 
 using namespace memflame;          // NOLINT(google-build-using-namespace): tests only
 using namespace memflame::inside;  // NOLINT(google-build-using-namespace)
@@ -13,7 +17,8 @@ namespace {
 
 LiveEntry block(uint64_t address, uint64_t size, uint32_t stack = 1, uint64_t ticks = 0,
                 uint32_t space = 1) {
-  return {.address = address, .ticks = ticks, .size = size, .space = space, .stack = stack};
+  return {
+      .address = address, .ticks = ticks, .size = size & size_mask, .space = space, .stack = stack};
 }
 
 LiveBlocks all_blocks() { return {0, UINT64_MAX, 0}; }
@@ -197,6 +202,37 @@ TEST_CASE("sampled blocks stand for others until they are freed") {
   CHECK(after.total > before.total);
   blocks.free(1, 0x9000, 600, 0);
   CHECK(blocks.counters().free_misses == 0);  // of a block that was not sampled
+}
+
+TEST_CASE("the weight of a block follows from its own mean, whichever others there are") {
+  LiveBlocks blocks(0, UINT64_MAX, 0, 10000);
+  CHECK(blocks.number_of(10000) == 0);
+  CHECK_FALSE(blocks.number_of(10001));
+  CHECK_FALSE(blocks.number_of(uint64_t{1} << 31));
+  CHECK_FALSE(all_blocks().number_of(4096));
+  std::mt19937_64 random(1);
+  std::vector<LiveEntry> live;
+  double expected = 0;
+  for (uint64_t i = 1; i <= 2000; ++i) {
+    LiveEntry one = block(i * 16, 40 + random() % 1000, 1, i);
+    const uint64_t mean = uint64_t{64} << random() % 25;
+    one.mean = *blocks.number_of(mean) & 0xff;
+    const Estimate estimate = blocks.estimate(one);
+    CHECK(estimate.bytes == estimate_of(one.size, mean, bpf::mix(one.address, one.ticks)).bytes);
+    expected += static_cast<double>(estimate.bytes);
+    blocks.allocate(one, 0);
+    live.push_back(one);
+  }
+  CHECK(static_cast<double>(blocks.sums()[1].live) == expected);
+  CHECK(blocks.stand_for() == static_cast<uint64_t>(blocks.sums()[1].total_count));
+  std::shuffle(live.begin(), live.end(), random);
+  for (const LiveEntry& one : live) blocks.free(1, one.address, 5000, 0);
+  const BlockSums& sums = blocks.sums()[1];
+  CHECK(sums.live == 0);
+  CHECK(sums.live_count == 0);
+  CHECK(sums.live_variance == 0);
+  CHECK(sums.live_count_variance == 0);
+  CHECK(static_cast<double>(sums.total) == expected);
 }
 
 TEST_CASE("sampled blocks for which the table is full stand for others, too") {

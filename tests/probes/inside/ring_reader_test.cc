@@ -16,13 +16,14 @@ namespace {
 using Frames = std::vector<uint64_t>;
 
 struct Bench {
+  explicit Bench(uint64_t sample_bytes = 0) : blocks(0, UINT64_MAX, 0, sample_bytes) { open(); }
   Exchange exchange{512, 1};
   Ticks ticks;
   StackTree stacks;
-  LiveBlocks blocks{0, UINT64_MAX, 0};
+  LiveBlocks blocks;
   RingReader reader{exchange, stacks, blocks, ticks};
 
-  Bench() {
+  void open() {
     RingReader::Functions functions{};
     functions[fn_malloc] = 0xf000;
     functions[fn_calloc] = 0xf100;
@@ -149,6 +150,57 @@ TEST_CASE("after a gap a stack keeps no frames") {
   CHECK(bench.seen().damaged == 1);
 }
 
+TEST_CASE(
+    "a block stands for what the mean that its ring told makes of it, also when it is freed") {
+  constexpr uint64_t first = 10000, later = 1 << 20;
+  Bench bench(first);
+  RingWriter ring(bench.exchange, 0, 0), other(bench.exchange, 1, 0);
+  ring.mean(first, 1);
+  ring.alloc(0x10, 2, 100, {1});
+  other.alloc(0x20, 3, 100, {1});  // of the first mean: it has told none
+  ring.mean(later, 4);
+  ring.alloc(0x30, 5, 100, {1});
+  other.alloc(0x40, 6, 100, {1});
+  bench.reader.read_rest();
+  REQUIRE(bench.seen().damaged == 0);
+  for (const uint64_t address : {0x10ULL, 0x20ULL, 0x40ULL}) {
+    const LiveEntry* const block = bench.blocks.table().find(1, address);
+    REQUIRE(block != nullptr);
+    CHECK(bench.blocks.estimate(*block).bytes < 2 * first);
+  }
+  CHECK(bench.blocks.estimate(*bench.blocks.table().find(1, 0x30)).bytes > later / 2);
+  CHECK(bench.blocks.sums()[1].live > static_cast<int64_t>(later + 2 * first));
+  ring.mean(first, 7);
+  other.free(0x30, 8);
+  ring.free(0x10, 9);
+  ring.free(0x20, 10);
+  ring.free(0x40, 11);
+  bench.reader.read_rest();
+  const BlockSums& sums = bench.blocks.sums()[1];
+  CHECK(sums.live == 0);
+  CHECK(sums.live_count == 0);
+  CHECK(sums.live_variance == 0);
+  // Another thread that gets the ring begins with the first mean.
+  ring.end();
+  bench.reader.read_rest();
+  RingWriter next(bench.exchange, 0, 0);
+  next.alloc(0x50, 12, 100, {1});
+  bench.reader.read_rest();
+  CHECK(bench.blocks.estimate(*bench.blocks.table().find(1, 0x50)).bytes < 2 * first);
+}
+
+TEST_CASE("a mean that memflame cannot have set ends the ring") {
+  for (const uint64_t mean : {uint64_t{0}, uint64_t{4097}, uint64_t{1} << 31, pointer_mask}) {
+    Bench bench(10000);
+    RingWriter ring(bench.exchange, 0, 0);
+    ring.mean(mean, 1);
+    ring.alloc(0x10, 2, 100, {1});
+    bench.reader.read_rest();
+    CHECK(bench.seen().damaged == 1);
+    CHECK(bench.blocks.counters().events == 0);
+  }
+}
+
 TEST_CASE("a block whose realloc() failed lives on") {
   Bench bench;
   RingWriter ring(bench.exchange, 0, 0);
@@ -203,7 +255,10 @@ TEST_CASE("a damaged record ends its ring, and no other") {
       {word0(0x10, kind_alloc), 5, word2(8, 0, 0, function_count)},  // no such function
       {word0(0x10, kind_alloc), 5},                                  // cut
       {word0(0x10, kind_free)},                                      // cut
+      {word0(0x10, kind_free_at), 5},                                // cut
+      {word0(0x10, kind_free_at, 1), 5, word2(0, 0, 0, fn_free)},    // keeps what is not there
       {word0(0, kind_pad)},                                          // skips what was not written
+      {word0(4096, kind_mean), 5},                                   // where nothing is sampled
   };
   for (const std::vector<uint64_t>& words : damaged) {
     Bench bench;

@@ -23,21 +23,31 @@ class RingWriter {
   // `frames`: outermost first. As many as the last stack has in common are kept.
   void alloc(uint64_t pointer, uint64_t time, uint64_t size, const std::vector<uint64_t>& frames,
              Function function = fn_malloc, uint32_t stop = 0) {
+    with_stack(kind_alloc, pointer, time, size, frames, function, stop);
+  }
+  void free_at(uint64_t pointer, uint64_t time, const std::vector<uint64_t>& frames,
+               Function function = fn_free) {
+    with_stack(kind_free_at, pointer, time, 0, frames, function, 0);
+  }
+  void with_stack(Kind kind, uint64_t pointer, uint64_t time, uint64_t size,
+                  const std::vector<uint64_t>& frames, Function function, uint32_t stop) {
     uint32_t kept = 0;
     while (kept < frames.size() && kept < last_.size() && frames[kept] == last_[kept]) ++kept;
     std::vector<uint64_t> words{
-        word0(pointer, kind_alloc, kept), time,
+        word0(pointer, kind, kept), time,
         word2(size, static_cast<uint32_t>(frames.size()) - kept, stop, function)};
     for (size_t i = frames.size(); i-- > kept;) words.push_back(frames[i]);
     write(words);
     last_ = frames;
   }
   void free(uint64_t pointer, uint64_t time) { write({word0(pointer, kind_free), time}); }
+  void leave(uint64_t pointer, uint64_t time) { write({word0(pointer, kind_leave), time}); }
   void restore(uint64_t pointer, uint64_t time) { write({word0(pointer, kind_restore), time}); }
   void gap(uint64_t lost, uint64_t time) {
     write({word0(lost, kind_gap), time});
     last_.clear();
   }
+  void mean(uint64_t bytes, uint64_t time) { write({word0(bytes, kind_mean), time}); }
   void end() { publish(exchange_.head(index_).state, uint32_t{state_ended}); }
 
   // Any words, and a head that may be wrong.

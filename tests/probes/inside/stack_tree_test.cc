@@ -14,7 +14,7 @@ namespace {
 using Frames = std::vector<uint64_t>;  // outermost first
 
 uint64_t key_of(const StackTree& tree, const Frames& frames, SpaceId space = SpaceId{1}) {
-  Chain chain;
+  FrameChain chain;
   chain.begin(tree.root(space));
   for (const uint64_t frame : frames) chain.push(frame);
   return StackTree::key(chain.hash(), fn_malloc, 0);
@@ -51,7 +51,7 @@ TEST_CASE("a stack has one number, whatever was seen in between, and gives its f
 
 TEST_CASE("a chain goes on from the frames that are kept") {
   const StackTree tree;
-  Chain chain;
+  FrameChain chain;
   chain.begin(tree.root(SpaceId{1}));
   for (const uint64_t frame : {1UL, 2UL, 3UL, 4UL}) chain.push(frame);
   chain.keep(2);

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -42,6 +43,7 @@ LibraryFunctions own_functions() {
 // What the child and this process share.
 struct Shared {
   volatile long rounds = 0;
+  volatile long forks = 0;
   volatile long wrong = 0;
 };
 
@@ -55,14 +57,35 @@ struct Shared {
   }
 }
 
+// Stops for nobody while the child that shares its memory lives, which ends with the next byte.
+[[noreturn]] void wait_for_children(int from, Shared& shared) {
+  const pid_t parent = ::getpid();
+  while (true) {
+    errno = 77;
+    shared.forks = shared.forks + 1;
+    // NOLINTNEXTLINE(clang-analyzer-security.insecureAPI.vfork): that is what is to be tested
+    const pid_t child = ::vfork();
+    if (child == 0) {
+      char byte = 0;
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      if (::getppid() != parent) ::_exit(1);  // it was killed before that
+      ::_exit(::read(from, &byte, 1) == 1 ? 0 : 1);
+    }
+    int status = -1;
+    if (child < 0 || errno != 77 || ::waitpid(child, &status, 0) != child || status != 0)
+      shared.wrong = shared.wrong + 1;
+    shared.rounds = shared.rounds + 1;
+  }
+}
+
 struct Child {
-  Child() {
+  explicit Child(void (*work)(int, Shared&) = wait_for_bytes) {
     shared = static_cast<Shared*>(
         ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
     REQUIRE(::pipe(ends) == 0);
     pid = ::fork();
     REQUIRE(pid >= 0);
-    if (pid == 0) wait_for_bytes(ends[0], *shared);
+    if (pid == 0) work(ends[0], *shared);
   }
   ~Child() {
     ::kill(pid, SIGKILL);
@@ -125,6 +148,36 @@ TEST_CASE("a call that crashes is an error, and the thread goes on as before") {
     CHECK(calls.call(address_of("getpid"), {}) == static_cast<uint64_t>(child.pid));
   }).join();
   child.wake();
+  CHECK(child.shared->wrong == 0);
+}
+
+TEST_CASE("a thread that stops late is held then, and goes on as before") {
+  Child child(wait_for_children);
+  while (child.shared->forks == 0) pause_for(100'000);
+  bool is_traced = false;
+  std::thread([&] {
+    for (int i = 0; i < 3; ++i) {
+      // It has begun, and then waits for its child within a moment, in which it may still be held.
+      Tracee tracee(child.pid, child.pid, {});
+      if (tracee.state() == Tracee::State::held) continue;
+      if (tracee.state() == Tracee::State::gone) return;
+      is_traced = true;
+      for (int look = 0; look < 20; ++look) {
+        CHECK(tracee.catch_up() == Tracee::State::running);
+        pause_for(1'000'000);
+      }
+      const long before = child.shared->rounds;
+      REQUIRE(::write(child.ends[1], "x", 1) == 1);
+      for (int look = 0; look < 20000 && tracee.catch_up() == Tracee::State::running; ++look)
+        pause_for(100'000);
+      CHECK(tracee.state() == Tracee::State::held);
+      CHECK(child.shared->rounds == before);  // it waits for memflame
+      tracee.let_go();
+      for (int look = 0; look < 20000 && child.shared->rounds == before; ++look) pause_for(100'000);
+      CHECK(child.shared->rounds == before + 1);
+    }
+  }).join();
+  if (!is_traced) MESSAGE("tracing is forbidden here");
   CHECK(child.shared->wrong == 0);
 }
 

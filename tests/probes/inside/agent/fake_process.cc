@@ -14,6 +14,7 @@ namespace memflame::inside {
 // What the agent's join.cc defines.
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers)
 Here* here;
+__thread Thread* self __attribute__((tls_model("initial-exec")));
 Here* begin_process() { return here; }
 
 FakeStack::FakeStack() {
@@ -49,7 +50,10 @@ FakeProcess::FakeProcess() {
   thread_->records = reinterpret_cast<uint8_t*>(ring_.data());
 }
 
-FakeProcess::~FakeProcess() { here = nullptr; }
+FakeProcess::~FakeProcess() {
+  here = nullptr;
+  self = nullptr;
+}
 
 void FakeProcess::publish(std::span<const CodeRange> list, std::vector<unwind::row> rows) {
   std::copy(list.begin(), list.end(), ranges_.begin());

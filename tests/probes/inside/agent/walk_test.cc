@@ -78,6 +78,32 @@ TEST_CASE("the first stack of a thread is written whole, the next by what differ
   CHECK(bench.record().kept == 4);
 }
 
+TEST_CASE("a free tells its stack if that is wanted, against the last stack that was told") {
+  Bench bench;
+  bench.record();
+  const auto release = [&](Kind kind, const Caller& caller) {
+    record_free(&bench.process.thread(), reinterpret_cast<void*>(0x7000), kind, fn_free, caller);
+    bench.words = bench.process.taken();
+  };
+  const Caller there{leaf + 30, bench.sp, 77};
+  release(kind_free, there);
+  CHECK(bench.words.size() == 2);
+  CHECK(kind_of(bench.words[0]) == kind_free);
+  bench.process.control().free_stacks = 1;
+  release(kind_free, there);
+  REQUIRE(bench.words.size() == 4);
+  CHECK(kind_of(bench.words[0]) == kind_free_at);
+  const Alloc told = alloc_of(bench.words[0], bench.words[1], bench.words[2]);
+  CHECK(told.pointer == 0x7000);
+  CHECK(told.kept == 3);
+  CHECK(told.function == fn_free);
+  CHECK(frames(bench) == Words{leaf + 30});
+  // The record behind a realloc's has the stack.
+  release(kind_leave, there);
+  CHECK(bench.words.size() == 2);
+  CHECK(bench.record().kept == 3);
+}
+
 TEST_CASE("frames below a word that has changed are walked anew") {
   Bench bench;
   bench.record();

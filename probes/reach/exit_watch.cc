@@ -7,6 +7,7 @@
 #include <sys/user.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 
@@ -52,7 +53,7 @@ bool ends_alone(const StoppedThread& thread) {
 
 }  // namespace
 
-ExitWatch::ExitWatch(pid_t pid) : pid_(pid) {
+ExitWatch::ExitWatch(pid_t pid, const std::string& option) : pid_(pid) {
   prepare_wake_signal();
   thread_ = std::thread([this] { run(); });
   std::unique_lock lock(mutex_);
@@ -60,19 +61,17 @@ ExitWatch::ExitWatch(pid_t pid) : pid_(pid) {
   if (why_not_.empty()) return;
   lock.unlock();
   stop();
-  throw Error("--reachable: " + why_not_, ExitCode::requirement);
+  throw Error(option + ": " + why_not_, ExitCode::requirement);
 }
 
 void ExitWatch::run() {
-  if (std::string why = why_not_traceable(pid_); !why.empty()) {
-    const std::lock_guard lock(mutex_);
-    why_not_ = std::move(why);
-  } else {
-    const bool seized = trace(PTRACE_SEIZE, pid_,
-                              PTRACE_O_TRACEEXIT | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC) == 0;
+  const bool seized =
+      trace(PTRACE_SEIZE, pid_, PTRACE_O_TRACEEXIT | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC) == 0;
+  std::string why = seized ? "" : refusal(pid_, errno);
+  {
     const std::lock_guard lock(mutex_);
     is_seized_ = seized;
-    if (!seized) why_not_ = "the command could not be traced";
+    why_not_ = std::move(why);
   }
   changed_.notify_all();
   if (is_seized_) watch();
@@ -185,9 +184,8 @@ void ExitWatch::hold() {
   for (auto& [tid, exit] : exits_) process.threads.push_back(std::move(exit.thread));
   {
     std::unique_lock lock(mutex_);
-    held_ = std::move(process);
+    if (!may_go_) held_ = std::move(process);
     changed_.wait(lock, [this] { return may_go_; });
-    held_.reset();
   }
   resume_exits();
   is_done_ = true;
@@ -212,6 +210,7 @@ void ExitWatch::let_go() {
   {
     const std::lock_guard lock(mutex_);
     may_go_ = true;
+    held_.reset();  // here: the tracing thread may come to it late
   }
   changed_.notify_all();
 }

@@ -24,8 +24,8 @@ namespace memflame {
 
 class ExitWatch {
  public:
-  // Begins to trace. Throws Error if that is not allowed.
-  explicit ExitWatch(pid_t pid);
+  // Begins to trace. Throws Error if that is not allowed, which names the option that asked for it.
+  ExitWatch(pid_t pid, const std::string& option);
   // Lets go of the process, wherever it is.
   ~ExitWatch() { stop(); }
   ExitWatch(const ExitWatch&) = delete;

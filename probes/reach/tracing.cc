@@ -6,6 +6,7 @@
 #include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -28,6 +29,8 @@ constexpr size_t most_extra_bytes = size_t{16} << 10;  // of vector registers
 
 void pause_briefly() { std::this_thread::sleep_for(std::chrono::microseconds(100)); }
 
+}  // namespace
+
 std::string refusal(pid_t pid, int error) {
   const std::string process = "process " + std::to_string(pid);
   if (error == ESRCH) return "the process had ended";
@@ -46,8 +49,6 @@ std::string refusal(pid_t pid, int error) {
   return "no permission to trace " + process + " (" + std::strerror(error) +
          "): run as root, or with CAP_SYS_PTRACE";
 }
-
-}  // namespace
 
 long trace(int request, pid_t tid, uint64_t data) {
   // NOLINTNEXTLINE(performance-no-int-to-ptr)
@@ -114,10 +115,13 @@ std::optional<StoppedThread> read_thread(pid_t tid) {
 }
 
 std::string why_not_traceable(pid_t pid) {
-  std::string why;
-  std::thread([pid, &why] {
+  std::string why, tracer;
+  std::thread([&] {
+    tracer = std::to_string(::gettid());
     if (trace(PTRACE_SEIZE, pid, 0) != 0) why = refusal(pid, errno);
   }).join();
+  // join() returns before the kernel lets go of what the thread has traced.
+  while (status_field(read_file(proc_path(pid, "status")), "TracerPid") == tracer) pause_briefly();
   return why;
 }
 

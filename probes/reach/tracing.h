@@ -72,8 +72,11 @@ std::optional<StoppedThread> read_thread(pid_t tid);
 // Not those that are about to end, or have ended.
 std::vector<pid_t> threads_of(pid_t pid);
 
+// Why PTRACE_SEIZE of the process ended with this error, for people.
+std::string refusal(pid_t pid, int error);
+
 // Why the process cannot be traced; "" if it can be. Seizes its first thread for a moment, which
-// the thread does not notice.
+// the thread does not notice. It is free again when this returns.
 std::string why_not_traceable(pid_t pid);
 
 }  // namespace memflame

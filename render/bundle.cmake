@@ -1,11 +1,22 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# memflame_bundle(<out> <module>…): joins modules of the viewer into one script, in the order given,
-# each after those that it imports. Imports and the word "export" are removed, so each name at the
+# memflame_bundle(<out> [LIBRARY <script> <licence>] <module>…): joins modules of the viewer into one script, in the
+# order given, each after those that it imports. A library comes first, as it is, with its licence. Imports and the word "export" are removed, so each name at the
 # top of a module must be unique. Indentation is removed too, and comments that have a line of their
 # own or two blanks before them, and the blanks around arrows.
 function(memflame_bundle out)
-  set(script "(function () {\n\"use strict\";\n")
-  foreach(module ${ARGN})
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" LIBRARY)
+  set(modules ${arg_UNPARSED_ARGUMENTS})
+  if(arg_LIBRARY)
+    list(POP_FRONT arg_LIBRARY library licence)
+    set(modules ${arg_LIBRARY})  # what follows the licence
+    file(READ ${library} text)
+    file(READ ${licence} words)
+    string(REGEX REPLACE "\n?//# sourceMappingURL=[^\n]*" "" text "${text}")  # a page fetches nothing
+    string(APPEND script "/*!\n${words}*/\n${text}\n")
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${library} ${licence})
+  endif()
+  string(APPEND script "(function () {\n\"use strict\";\n")
+  foreach(module ${modules})
     get_filename_component(path ${module} ABSOLUTE)
     file(READ ${path} text)
     string(REGEX REPLACE "(^|\n)import [^\n]*" "\\1" text "${text}")

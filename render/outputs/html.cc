@@ -3,7 +3,6 @@
 // viewer/ draws the visible part. Its only script and only style are the same in every page, so
 // that a policy can name them (docs/pictures.md). Foreign text (names, titles, notes) is text, or
 // JSON and base64 in elements that no browser runs.
-#include <array>
 #include <utility>
 
 #include "core/difference.h"
@@ -16,53 +15,10 @@
 #include "render/picture/layout.h"
 #include "render/picture/leak_paths.h"
 #include "render/picture/legend.h"
+#include "render/picture/page_parts.h"
 
 namespace memflame {
 namespace {
-
-void append_element(std::string& out, std::string_view begin, std::string_view text,
-                    std::string_view end) {
-  uint64_t replaced = 0;
-  out += begin;
-  append_xml(out, clean_text(text, replaced));
-  (out += end) += '\n';
-}
-
-constexpr std::string_view paragraph(Tone tone) {
-  switch (tone) {
-    case Tone::figure:
-      return "<p>";
-    case Tone::warning:
-      return "<p class=\"warning\">";
-    case Tone::leak:
-      return "<p class=\"leak\">";
-    case Tone::detail:
-      break;
-  }
-  return "<p class=\"detail\">";
-}
-
-// Colours are attributes, not styles, because a strict policy forbids inline styles.
-void append_legend(std::string& out, std::string_view label,
-                   const std::vector<LegendEntry>& entries) {
-  if (entries.empty()) return;
-  ((out += "<ul class=\"mf-legend\" aria-label=\"") += label) += "\">\n";
-  for (const LegendEntry& entry : entries) {
-    out += "<li";
-    if (!entry.tooltip.empty()) {
-      out += " title=\"";
-      append_xml(out, entry.tooltip);
-      out += '"';
-    }
-    out += '>';
-    if (entry.colour)
-      out += "<svg aria-hidden=\"true\"><rect width=\"11\" height=\"11\" rx=\"2.5\" fill=\"" +
-             hex(*entry.colour) + "\"/></svg>";
-    append_xml(out, entry.label);
-    out += "</li>\n";
-  }
-  out += "</ul>\n";
-}
 
 std::string head(const DataSource& source, const FrameTree& tree, const std::string& title) {
   const Profile& profile = source.profile;
@@ -74,8 +30,7 @@ std::string head(const DataSource& source, const FrameTree& tree, const std::str
   append_element(out, "<h1>", title, "</h1>");
   if (!source.options.subtitle.empty())
     append_element(out, "<p class=\"subtitle\">", source.options.subtitle, "</p>");
-  for (const Caption& caption : captions(profile, sums, losses))
-    append_element(out, paragraph(caption.tone), caption.text, "</p>");
+  for (const Caption& caption : captions(profile, sums, losses)) append_caption(out, caption);
   const WidthOf width = source.options.diff_width;
   const bool by_change = difference_of(profile) || width == WidthOf::size;
   append_legend(
@@ -86,18 +41,6 @@ std::string head(const DataSource& source, const FrameTree& tree, const std::str
   append_legend(out, "colours", colours);
   out += "</header>\n";
   return out;
-}
-
-std::string page_begin(const std::string& title) {
-  std::string page =
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta name=\"generator\" content=\"memflame\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"" +
-      page_policy() + "\">\n";
-  append_element(page, "<title>", title, "</title>");
-  ((page += "<style>") += asset("page_all.css")) += "</style>\n</head>\n<body class=\"mf-page\">\n";
-  return page;
 }
 
 void draw_html(std::ostream& out, const Profile& profile, const RenderOptions& wanted) {
@@ -115,7 +58,8 @@ void draw_html(std::ostream& out, const Profile& profile, const RenderOptions& w
       options.title.empty() ? default_title(profile, options.icicle) : options.title;
 
   std::string page;
-  if (!options.fragment) page = page_begin(title);
+  if (!options.fragment)
+    page = page_begin(title, {.script = "viewer.js", .style = "page_all.css", .body = "mf-page"});
   page += "<div class=\"memflame\"";
   if (!options.fragment) page += " data-alone=\"1\"";
   if (const std::string_view ground = ground_of(options); !ground.empty())

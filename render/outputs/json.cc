@@ -2,11 +2,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/kind_names.h"
-#include "render/order/frame_places.h"
 #include "render/order/stack_rows.h"
 #include "render/output.h"
-#include "render/text/clean_text.h"
+#include "render/text/profile_json.h"
 
 namespace memflame {
 namespace {
@@ -43,17 +41,14 @@ class FrameErrors {
   std::vector<double> errors_;
 };
 
-// Streams the document: a profile may be larger than the free memory.
-class JsonWriter {
+class JsonWriter : private ProfileJson {
  public:
-  JsonWriter(std::ostream& out, const Profile& profile) : out_(out), profile_(profile) {
+  JsonWriter(std::ostream& out, const Profile& profile) : ProfileJson(out, profile) {
     for (size_t i = 0; i < profile.types.size(); ++i)
       if (profile.types[i].unit != Unit::variance) columns_.push_back(i);
   }
 
   void run(const RenderOptions& options) {
-    const CleanStrings clean = clean_strings(profile_);
-    replaced_ = clean.replaced;
     const Meta& meta = profile_.meta;
     out_ << R"({"format":"memflame-profile","version":1)";
     field("title", options.title.empty() ? meta.title : options.title);
@@ -70,8 +65,8 @@ class JsonWriter {
     });
     const auto shown = std::find(columns_.begin(), columns_.end(), profile_.shown);
     out_ << ",\n\"shown\":" << shown - columns_.begin();
-    write_places(clean);
-    write_stacks(clean);
+    write_places();
+    write_stacks();
     array("reconciliation", meta.reconciliation, [&](const Reconciliation& row) {
       out_ << "{\"name\":" << quoted(row.name) << ",\"captured\":" << row.captured
            << ",\"os\":" << row.os;
@@ -79,57 +74,17 @@ class JsonWriter {
       out_ << "}";
     });
     array("notes", meta.notes, [&](const std::string& note) { out_ << quoted(note); });
-    write_losses();  // last, when all texts have been cleaned
+    write_losses();
     out_ << "}\n";
   }
 
  private:
-  std::string quoted(std::string_view text) {
-    std::string out = "\"";
-    append_json(out, clean_text(text, replaced_));
-    return out + "\"";
-  }
-
-  void field(std::string_view key, std::string_view text) {
-    out_ << ",\n\"" << key << "\":" << quoted(text);
-  }
-
-  template <class Items, class Write>
-  void array(std::string_view key, const Items& items, const Write& write) {
-    out_ << ",\n\"" << key << "\":[";
-    const char* separator = "";
-    for (const auto& item : items) {
-      out_ << separator;
-      separator = ",\n";
-      write(item);
-    }
-    out_ << "]";
-  }
-
-  // The places of frames: kind, module, file and line. A stack whose frames have places lists one
-  // number per frame: 0 for none, 1 for the first of this list.
-  void write_places(const CleanStrings& clean) {
-    const auto text = [&](std::string_view key, StringId id) {
-      if (!id) return;
-      std::string escaped;
-      append_json(escaped, clean[id]);
-      out_ << ",\"" << key << "\":\"" << escaped << '"';
-    };
-    array("places", places_.list, [&](const Frame& place) {
-      out_ << "{\"kind\":\"" << name(place.kind) << '"';
-      text("module", place.module);
-      text("file", place.file);
-      if (place.line != 0) out_ << ",\"line\":" << place.line;
-      out_ << "}";
-    });
-  }
-
   // No name holds a control character, so one can stand between names, and another between a name
   // and the number of its place: paths are then in the order of their frames.
-  void write_stacks(const CleanStrings& clean) {
+  void write_stacks() {
     std::vector<std::string> names(profile_.frames.size());
     for (uint32_t i = 1; i < names.size(); ++i) {
-      append_json(names[i], clean[profile_.frames[FrameId{i}].function]);
+      append_json(names[i], clean_[profile_.frames[FrameId{i}].function]);
       if (places_.of_frame[i] != 0) names[i] += place_mark + std::to_string(places_.of_frame[i]);
     }
     const std::vector<std::string_view> views(names.begin(), names.end());
@@ -139,9 +94,8 @@ class JsonWriter {
     for (const char* separator = ""; rows.next(); separator = ",\n") {
       out_ << separator << "{\"frames\":[";
       write_frames(rows.path(), rows.depth());
-      out_ << "],\"values\":[";
+      out_ << "],\"values\":";
       list(columns_, [&](size_t i) { out_ << rows.values()[i]; });
-      out_ << "]";
       if (is_estimated_) write_errors(rows.values(), errors.next(rows));
       if (!profile_.marks.empty()) write_verdict(rows.stacks(rows.depth()));
       out_ << "}";
@@ -181,44 +135,17 @@ class JsonWriter {
 
   // Errors of the row's own values, and of the shown value of each of its frames with its callees.
   void write_errors(std::span<const int64_t> values, const std::vector<double>& of_frames) {
-    out_ << ",\"self_error\":[";
+    out_ << ",\"self_error\":";
     list(columns_, [&](size_t i) { out_ << two_decimals(profile_.standard_error(i, values)); });
-    out_ << "],\"error\":[";
+    out_ << ",\"error\":";
     list(of_frames, [&](double error) { out_ << two_decimals(error); });
-    out_ << "]";
   }
 
-  template <class Items, class Write>
-  void list(const Items& items, const Write& write) {
-    const char* separator = "";
-    for (const auto& item : items) {
-      out_ << separator;
-      separator = ",";
-      write(item);
-    }
-  }
-
-  void write_losses() {
-    Losses losses = profile_.losses;
-    losses.add(Loss::replaced_bytes, replaced_);
-    out_ << ",\n\"losses\":{";
-    for (size_t i = 0; i < loss_info.size(); ++i) {
-      const LossCount& count = losses[static_cast<Loss>(i)];
-      out_ << (i == 0 ? "" : ",\n") << quoted(loss_info[i].name) << ":{\"events\":" << count.events
-           << ",\"bytes\":" << count.bytes << "}";
-    }
-    out_ << "}";
-  }
-
-  std::ostream& out_;
-  const Profile& profile_;
   const bool is_estimated_ =
       std::any_of(profile_.types.begin(), profile_.types.end(),
                   [](const ValueType& type) { return type.variance != no_column; });
   static constexpr char place_mark = '\x01';
-  const FramePlaces places_ = frame_places(profile_);
   std::vector<size_t> columns_;  // those that are values
-  uint64_t replaced_ = 0;
 };
 
 }  // namespace

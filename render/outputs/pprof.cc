@@ -194,6 +194,7 @@ class PprofWriter {
     pbf_writer profile(message_);
     for (const std::string& comment : comments)
       if (!comment.empty()) profile.add_int64(pprof::profile_comment, texts_.add(comment));
+    if (meta.began_ns > 0) profile.add_int64(pprof::profile_time_nanos, meta.began_ns);
     if (meta.seconds > 0 && meta.seconds < 9e9)
       profile.add_int64(pprof::profile_duration_nanos, static_cast<int64_t>(meta.seconds * 1e9));
     profile.add_int64(pprof::profile_default_sample_type,

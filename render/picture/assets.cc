@@ -2,7 +2,7 @@
 #include "render/picture/assets.h"
 
 #include "core/error.h"
-#include "render/picture/data_block.h"
+#include "render/picture/packed.h"
 
 namespace memflame {
 namespace {
@@ -24,9 +24,9 @@ std::string_view asset(std::string_view name) {
   throw Error("internal: " + std::string(name) + " is not part of this program");
 }
 
-std::string page_policy(const std::string& script, const std::string& style) {
+std::string page_policy(const std::string& script, const std::string& style, bool fetches) {
   return "default-src 'none'; script-src " + hash_source(script) + "; style-src " +
-         hash_source(style);
+         hash_source(style) + (fetches ? "; connect-src 'self'" : "");
 }
 
 }  // namespace memflame

@@ -16,8 +16,9 @@ std::span<const EmbeddedFile> embedded_assets();
 std::string_view asset(std::string_view name);
 
 // A Content-Security-Policy that allows a page's own script and style, and nothing else:
-// "default-src 'none'; script-src 'sha256-…'; style-src 'sha256-…'".
+// "default-src 'none'; script-src 'sha256-…'; style-src 'sha256-…'". One that `fetches` may ask the
+// server it comes from.
 std::string page_policy(const std::string& script = "viewer.js",
-                        const std::string& style = "page_all.css");
+                        const std::string& style = "page_all.css", bool fetches = false);
 
 }  // namespace memflame

@@ -11,7 +11,8 @@
 #include "render/order/plain_frames.h"
 #include "render/picture/leak_paths.h"
 #include "render/picture/looks.h"
-#include "render/text/gzip.h"
+#include "render/picture/packed.h"
+#include "render/picture/page_parts.h"
 
 namespace memflame {
 namespace {
@@ -19,15 +20,6 @@ namespace {
 constexpr int64_t exact_doubles = int64_t{1} << 53U;  // JavaScript's numbers are exact up to here
 constexpr auto merged_kind = static_cast<uint8_t>(BoxKind::merged);
 using Json = nlohmann::ordered_json;
-
-void append_number(std::string& out, uint64_t value) {
-  for (; value >= 128; value >>= 7U) out += static_cast<char>((value & 127U) | 128U);
-  out += static_cast<char>(value);
-}
-
-void append_signed(std::string& out, int64_t value) {
-  append_number(out, (static_cast<uint64_t>(value) << 1U) ^ static_cast<uint64_t>(value >> 63U));
-}
 
 uint32_t number(Rgb colour) {
   return (uint32_t{colour.red} << 16U) | (uint32_t{colour.green} << 8U) | colour.blue;
@@ -209,14 +201,6 @@ class LineBlock {
   std::vector<std::pair<const NodeLines*, size_t>> several_;  // lists of several, by owner
 };
 
-void append_packed(std::string& out, const std::string& columns, unsigned threads) {
-  const std::string packed = gzip_packed(columns, threads);
-  constexpr size_t line = 90;  // bytes: editors dislike endless lines
-  out.reserve(out.size() + packed.size() / 3 * 4 + packed.size() / line + line);
-  for (size_t i = 0; i < packed.size(); i += line)
-    (out += base64(std::string_view(packed).substr(i, line))) += '\n';
-}
-
 // The facts about a profile; empty ones are left out.
 void add_facts(Json& about, const Profile& profile, const RenderOptions& options) {
   uint64_t replaced = 0;
@@ -350,18 +334,7 @@ std::string about_json(const DataSource& source, const DataNodes& nodes) {
   about.update(looks_json(source, nodes));
   add_facts(about, profile, options);
   add_marks(about, profile, nodes);
-  std::string out;
-  for (const char c : about.dump(-1, ' ', false, Json::error_handler_t::replace)) {
-    if (c == '<')
-      out += "\\u003c";
-    else if (c == '>')  // "]]>" must not be in a text of XML
-      out += "\\u003e";
-    else if (c == '&')
-      out += "\\u0026";
-    else
-      out += c;
-  }
-  return out;
+  return script_json(about.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 void append_data(std::string& out, const DataSource& source, const DataNodes& nodes) {
@@ -377,21 +350,6 @@ void append_lines(std::string& out, const DataSource& source, const DataNodes& n
   if (nodes.lines.empty()) return;
   const UsedFrames frames = used_frames(source.profile, nodes);
   append_packed(out, LineBlock(source.profile, frames, nodes).text(), source.options.threads);
-}
-
-std::string base64(std::string_view bytes) {
-  constexpr std::string_view digits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  out.reserve((bytes.size() + 2) / 3 * 4);
-  for (size_t i = 0; i < bytes.size(); i += 3) {
-    const size_t count = std::min<size_t>(3, bytes.size() - i);
-    uint32_t three = 0;
-    for (size_t k = 0; k < 3; ++k)
-      three = (three << 8U) | (k < count ? static_cast<unsigned char>(bytes[i + k]) : 0U);
-    for (size_t k = 0; k < 4; ++k) out += k <= count ? digits[(three >> (18 - 6 * k)) & 63U] : '=';
-  }
-  return out;
 }
 
 }  // namespace memflame

@@ -72,7 +72,4 @@ void append_data(std::string& out, const DataSource& source, const DataNodes& no
 // The block of source lines; nothing when no frame has one.
 void append_lines(std::string& out, const DataSource& source, const DataNodes& nodes);
 
-// RFC 4648 with "+" and "/".
-std::string base64(std::string_view bytes);
-
 }  // namespace memflame

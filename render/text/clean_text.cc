@@ -68,6 +68,11 @@ std::string clean_text(std::string_view bytes, uint64_t& replaced) {
   return out;
 }
 
+std::string clean_text(std::string_view bytes) {
+  uint64_t replaced = 0;
+  return clean_text(bytes, replaced);
+}
+
 CleanStrings clean_strings(const Profile& profile) {
   CleanStrings clean;
   clean.texts.reserve(profile.strings.size());

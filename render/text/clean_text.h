@@ -17,6 +17,8 @@ namespace memflame {
 // direction (they would let a name rearrange the figures behind it). `replaced` grows by the bytes
 // replaced.
 std::string clean_text(std::string_view bytes, uint64_t& replaced);
+// For a screen or a message, which does not count them.
+std::string clean_text(std::string_view bytes);
 
 // All strings of a profile, cleaned once; by StringId::index.
 struct CleanStrings {

@@ -78,7 +78,7 @@ export class App {
   get mainLook() { return this.look(this.state.view === "callers" ? "callers" : "callees", this.state.focus); }
 
   layOut() {
-    const { state, stage, mainLook } = this, wanted = state.zoom && this.known(mainLook, state.zoom), limits = limitsOf(stage, this.tree.about);
+    const { state, stage, mainLook } = this, wanted = state.zoom && mainLook.find(state.zoom, this.zoomed), limits = limitsOf(stage, this.tree.about);
     this.missed = Boolean(state.zoom) && !wanted;
     this.zoomed = wanted || mainLook.root;
     if (this.zoomed === mainLook.root) state.zoom = null;
@@ -86,16 +86,8 @@ export class App {
       : { rows: layOut(this.zoomed, ...limits), middle: this.zoomed.depth };
   }
 
-  // The view with a hash. Mostly it is the one shown already, perhaps with other figures.
-  known(look, hash) {
-    const same = (view) => view.hash[0] === hash[0] && view.hash[1] === hash[1];
-    const last = this.zoomed && same(this.zoomed) ? this.zoomed : null;
-    if (last && last.look === look) return last;
-    const there = last && look.follow(framesOf(last));
-    return there && same(there) ? there : look.find(hash);
-  }
-
   show() {
+    if (this.tree.select?.(this.state)) this.forget();
     const { rows, middle } = this.layOut();
     this.rows = rows;
     this.middle = this.current = rows[middle][0];
@@ -112,6 +104,14 @@ export class App {
     this.spoken.show(rows, this.current);
     this.pointed = null;
     this.say(null);
+    this.shown?.();
+  }
+
+  // The tree has other figures than before.
+  forget() {
+    this.measures = measuresOf(this.tree);
+    this.first = firstMeasure(this.tree, this.measures);
+    this.looks.clear();
   }
 
   showControls() {
@@ -217,7 +217,7 @@ export class App {
   hide(frame) {
     if (!this.isFunction(frame)) return;
     const hidden = [...new Set([...this.state.hidden, frame])], { flow, focus } = this.mainLook;
-    const there = this.look(flow, focus, hidden).follow(framesOf(this.zoomed));
+    const there = this.look(flow, focus, hidden).follow(this.zoomed.frames);
     this.change({ hidden, zoom: there.parent ? there.hash : null });
   }
 
@@ -296,5 +296,3 @@ export class App {
     this.say(box);
   }
 }
-
-const framesOf = (view) => view.path().map((one) => one.frame).slice(1);

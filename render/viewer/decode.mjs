@@ -4,7 +4,7 @@
 import { Lines } from "./lines.mjs";
 import { Tree } from "./tree.mjs";
 
-class Reader {
+export class Reader {
   constructor(bytes) {
     this.bytes = bytes;
     this.letters = new TextDecoder("latin1").decode(bytes);

@@ -94,6 +94,13 @@ export function shapesOf({ stripes, flags }, { colour, edge }, stage) {
   return shapes;
 }
 
+// The outermost view that is mostly this one.
+export function mostly(leaf) {
+  let whole = leaf;
+  while (whole.parent?.parent && Number(whole.parent.total) <= 2 * Number(leaf.total)) whole = whole.parent;
+  return whole;
+}
+
 // The layer in a picture: its switch, and the way to the next leak.
 export class Marks {
   constructor(app) {
@@ -122,9 +129,7 @@ export class Marks {
     const { app, leaks } = this;
     if (!leaks.length) return;
     this.now = this.now < 0 && by < 0 ? leaks.length - 1 : (this.now + by + leaks.length) % leaks.length;
-    const leaf = app.look("callees", -1, []).viewOf(leaks[this.now].node, 0);
-    let whole = leaf;
-    while (whole.parent?.parent && Number(whole.parent.total) <= 2 * Number(leaf.total)) whole = whole.parent;
+    const leaf = app.look("callees", -1, []).viewOf(leaks[this.now].node, 0), whole = mostly(leaf);
     app.change({ view: "", focus: -1, hidden: [], marks: "", zoom: whole.parent ? whole.hash : null });
     const box = app.rows.flat().find(({ view }) => view === leaf);
     if (box) app.goTo(box);

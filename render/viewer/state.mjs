@@ -3,7 +3,8 @@
 //   zoom=<hash of the path>&search=<pattern>&case=1&value=<measure>&view=callers|around
 //   &focus=<hash of a frame>&hide=<hash>,<hash>&order=width&root=top&cut=left&table=<its order>
 //   &marks=off
-// Hashes are those of names, so that an address fits every picture of the same program.
+// Hashes are those of names, so that an address fits every picture of the same program. A tree may
+// have more words: tree.moreWords, in the form of `words`.
 import { hashFrame, hashName } from "./tree.mjs";
 
 const parseHash = (text) =>
@@ -20,13 +21,15 @@ const words = {
   cut: /^(left|middle|right)$/, table: /^-?(name|own|total|change)$/, marks: /^off$/,
 };
 
+const wordsOf = ({ moreWords = {} }) => ({ ...words, ...moreWords });
+
 // state.zoom is the hash of a view's path, state.focus and state.hidden are frames.
 export function writeState(state, tree) {
   const parts = new URLSearchParams(), frame = (one) => hashName(hashFrame(tree, one));
   if (state.zoom) parts.set("zoom", hashName(state.zoom));
   if (state.search) parts.set("search", state.search);
   if (state.sameCase) parts.set("case", "1");
-  for (const key of Object.keys(words)) if (state[key]) parts.set(key, state[key]);
+  for (const key of Object.keys(wordsOf(tree))) if (state[key]) parts.set(key, state[key]);
   if (state.focus >= 0) parts.set("focus", frame(state.focus));
   if (state.hidden.length) parts.set("hide", state.hidden.map(frame).join(","));
   return parts.toString();
@@ -37,7 +40,7 @@ export function readState(text, tree) {
   state.zoom = parseHash(parts.get("zoom"));
   state.search = parts.get("search") || "";
   state.sameCase = parts.get("case") === "1";
-  for (const [key, fit] of Object.entries(words)) state[key] = fit.test(parts.get(key) || "") ? parts.get(key) || "" : "";
+  for (const [key, fit] of Object.entries(wordsOf(tree))) state[key] = fit.test(parts.get(key) || "") ? parts.get(key) || "" : "";
   const wanted = [parts.get("focus"), ...(parts.get("hide") || "").split(",")].filter(parseHash);
   if (wanted.length) {
     const byHash = new Map();

@@ -18,6 +18,7 @@ export class Tree {
     this.merged = merged;
     this.beyond = beyond;
     this.lines = null;  // source lines (lines.mjs), if known
+    this.select = null;  // select(state): sets the figures that a state shows; whether they changed
     this.size = frame.length;
     this.zero = about.big ? 0n : 0;
     this.inOrderOfTime = about.order === "time";

@@ -44,6 +44,8 @@ class View {
     return path.reverse();
   }
 
+  get frames() { return this.path().map((one) => one.frame).slice(1); }
+
   contains(other) {
     while (other && other.depth > this.depth) other = other.parent;
     return other === this;
@@ -167,9 +169,14 @@ export class Look {
     return view;
   }
 
-  // The view with a hash, or null.
-  find(wanted) {
+  // The view with a hash, or null. Mostly it is `last`, the one shown before, perhaps with other
+  // figures.
+  find(wanted, last = null) {
     const same = (view) => view && view.hash[0] === wanted[0] && view.hash[1] === wanted[1];
+    if (same(last)) {
+      const there = last.look === this ? last : this.follow(last.frames);
+      if (same(there)) return there;
+    }
     const found = same(this.root) ? this.root : this.flow === "callees" ? this.findBelow(wanted) : this.findAbove(same);
     return same(found) ? found : null;
   }

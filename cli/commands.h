@@ -22,7 +22,11 @@ int run_collapse(const Arguments& arguments);
 int run_diff(const Arguments& arguments);
 int run_control(const Arguments& arguments);
 int run_symbolize(const Arguments& arguments);
+int run_report(const Arguments& arguments);
+bool is_live_report(const Arguments& arguments);
 int run_timeline(const Arguments& arguments);
+int run_query(const Arguments& arguments);
+int run_top(const Arguments& arguments);
 
 // The commands' descriptions.
 CommandPage probe_page(const Probe& probe);
@@ -33,6 +37,9 @@ CommandPage collapse_page();
 CommandPage diff_page();
 CommandPage control_page();
 CommandPage symbolize_page();
+CommandPage report_page();
 CommandPage timeline_page();
+CommandPage query_page();
+CommandPage top_page();
 
 }  // namespace memflame

@@ -27,9 +27,10 @@ pid_t pid_in(const std::string& text) {
 }  // namespace
 
 CommandPage control_page() {
-  CommandPage page{.name = "control",
-                   .help = "ask a running memflame for its status, a mark or a picture"};
-  page.usages = {"PID status", "PID mark NAME", "PID snapshot"};
+  CommandPage page{
+      .name = "control",
+      .help = "ask a running memflame for its status, a mark or a picture, or resume it"};
+  page.usages = {"PID status", "PID mark NAME", "PID snapshot", "PID resume"};
   page.description =
       "Asks the memflame whose process id is PID, while it watches something. Only root and the "
       "user\n"
@@ -39,8 +40,9 @@ CommandPage control_page() {
                            {"mark NAME", "name this moment in a recording (memflame record)"},
                            {"snapshot",
                             "write the result so far into a numbered file, as SIGUSR1 does, and "
-                            "print the file's name when it is complete"}}}};
-  page.places = {{Offer::runs}, {Offer::words, {"mark", "snapshot", "status"}}};
+                            "print the file's name when it is complete"},
+                           {"resume", "let counting begin (memflame record --start-paused)"}}}};
+  page.places = {{Offer::runs}, {Offer::words, {"mark", "resume", "snapshot", "status"}}};
   page.options = OptionGroups{general_options()};
   page.examples = {{"memflame control $(pidof memflame) status", "show how the run goes"},
                    {"memflame control 4321 mark 'cache filled'",

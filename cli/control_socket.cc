@@ -97,15 +97,17 @@ ControlRequest parse_control(std::string_view message) {
   using Word = ControlRequest::Word;
   if (message == "status") return {Word::status};
   if (message == "snapshot") return {Word::snapshot};
+  if (message == "resume") return {Word::resume};
   constexpr std::string_view mark = "mark ";
-  if (message == "start" || message == "stop")
+  if (message == "start" || message == "stop" || message == "pause")
     throw Error(
         "control " + std::string(message) +
-            ": a run cannot pause, because blocks freed in the pause would look alive; 'mark NAME' "
-            "both moments of a recording, and 'memflame render FILE --between' them",
+            ": a run that counts cannot pause, because blocks freed in the pause would look alive; "
+            "'mark NAME' both moments of a recording, and 'memflame render FILE --between' them. "
+            "'memflame record --start-paused' counts from 'control PID resume' on",
         ExitCode::usage);
   if (!message.starts_with(mark))
-    throw Error("control: expected status, mark NAME or snapshot", ExitCode::usage);
+    throw Error("control: expected status, mark NAME, snapshot or resume", ExitCode::usage);
   const std::string_view name = message.substr(mark.size());
   if (name.empty() || name.size() > most_name_bytes)
     throw Error("control mark: a name has 1 to " + std::to_string(most_name_bytes) +

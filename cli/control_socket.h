@@ -26,12 +26,12 @@
 namespace memflame {
 
 struct ControlRequest {
-  enum class Word : uint8_t { status, mark, snapshot };
+  enum class Word : uint8_t { status, mark, snapshot, resume };
   Word word = Word::status;
   std::string name{};  // of a mark: valid UTF-8 without control characters
 };
 
-// The request of a message: "status", "mark NAME" or "snapshot". Throws Error(usage).
+// The request of a message: "status", "mark NAME", "snapshot" or "resume". Throws Error(usage).
 ControlRequest parse_control(std::string_view message);
 
 class ControlServer {

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdio>
 #include <iostream>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
@@ -60,8 +61,20 @@ void Controlled::begin(LiveRun& run) {
   try {
     server_.emplace(caller().uid);
   } catch (const Error& error) {
+    if (request_.probe.start_paused)
+      throw Error(std::string("--start-paused: ") + error.what() + ", so nothing could resume it",
+                  ExitCode::failure);
     std::cerr << "memflame: " << error.what() << "; the run goes on without it\n";
   }
+  if (request_.probe.start_paused)
+    std::cerr << "memflame: paused; 'memflame control " << ::getpid()
+              << " resume' lets counting begin\n";
+}
+
+bool Controlled::resumes(LiveRun& run) {
+  server_->serve([&](const ControlRequest& request) { return answer_paused(request, run); });
+  if (is_resumed_) began_ = std::time(nullptr);
+  return is_resumed_;
 }
 
 bool Controlled::look(LiveRun& run, double seconds) {
@@ -86,24 +99,36 @@ std::future<std::string> Controlled::answer(const ControlRequest& request, LiveR
       std::snprintf(time.data(), time.size(), "%.3f", seconds);
       return at_once("mark '" + request.name + "' at " + time.data() + " s\n");
     }
+    case ControlRequest::Word::resume:
+      throw Error("this run is not paused: it counts");
     case ControlRequest::Word::status:
       break;
   }
   return at_once(status(run, seconds));
 }
 
-std::string Controlled::status(const LiveRun& run, double seconds) const {
+std::future<std::string> Controlled::answer_paused(const ControlRequest& request,
+                                                   const LiveRun& run) {
+  if (request.word == ControlRequest::Word::status) return at_once(status(run, std::nullopt));
+  if (request.word != ControlRequest::Word::resume)
+    throw Error("this run is paused, and has counted nothing yet; 'resume' lets it begin");
+  if (std::exchange(is_resumed_, true)) throw Error("this run is resumed already");
+  return at_once("resumed\n");
+}
+
+// `seconds`: none while it is paused.
+std::string Controlled::status(const LiveRun& run, std::optional<double> seconds) const {
   const std::string command = meta_of(request_).command;
   std::string probes = request_.first.empty() ? request_.command : request_.first;
   for (const ProbeRun& beside : request_.beside) probes += "," + std::string(beside.probe->name);
-  std::array<char, 32> time{};
-  std::snprintf(time.data(), time.size(), "%.1f s", seconds);
+  std::array<char, 32> time{"0.0 s"};
+  if (seconds) std::snprintf(time.data(), time.size(), "%.1f s", *seconds);
   const Losses losses = run.losses();
   return fact_line("pid", std::to_string(::getpid())) +
          fact_line("command", command.empty() ? "hidden (--anonymise)" : without_secrets(command)) +
          fact_line("watched now", processes_in_words(run.living())) + fact_line("probes", probes) +
          fact_line("output", request_.output.empty() ? "-" : request_.output) +
-         fact_line("counting since", moment_in_words(began_)) +
+         fact_line("counting since", seconds ? moment_in_words(began_) : "not yet: paused") +
          fact_line("counting for", time.data()) +
          fact_line("resident memory", iec_bytes(run.resident_bytes())) +
          fact_line("lost events", with_commas(static_cast<int64_t>(losses.lost_events())));

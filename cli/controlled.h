@@ -16,14 +16,17 @@ class Controlled : public Watcher {
   // Both must outlive this.
   Controlled(Watcher& watcher, const Request& request) : watcher_(watcher), request_(request) {}
 
-  // If there cannot be a socket, it says so, and the run goes on without.
+  // If there cannot be a socket, it says so, and the run goes on without. Throws Error then if the
+  // run begins paused.
   void begin(LiveRun& run) override;
+  bool resumes(LiveRun& run) override;
   void called(const bpf::call_record& call, const std::string& function) override {
     watcher_.called(call, function);
   }
   bool look(LiveRun& run, double seconds) override;
   void asked(LiveRun& run, double seconds) override { watcher_.asked(run, seconds); }
   void end(LiveRun& run, double seconds) override;
+  void finished(const RunInfo& info) override { watcher_.finished(info); }
   bool wants_results(Recording& recording) override { return watcher_.wants_results(recording); }
   void wrote_results(const Recording& recording) override { watcher_.wrote_results(recording); }
   std::optional<JudgedRun> judged() const override { return watcher_.judged(); }
@@ -31,11 +34,13 @@ class Controlled : public Watcher {
 
  private:
   std::future<std::string> answer(const ControlRequest& request, LiveRun& run, double seconds);
-  std::string status(const LiveRun& run, double seconds) const;
+  std::future<std::string> answer_paused(const ControlRequest& request, const LiveRun& run);
+  std::string status(const LiveRun& run, std::optional<double> seconds) const;
 
   Watcher& watcher_;
   const Request& request_;
   std::time_t began_ = 0;
+  bool is_resumed_ = false;
   std::optional<ControlServer> server_;
 };
 

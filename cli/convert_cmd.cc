@@ -4,6 +4,7 @@
 
 #include "cli/input_options.h"
 #include "cli/options.h"
+#include "cli/select_options.h"
 #include "cli/tidy_options.h"
 #include "cli/written_profile.h"
 #include "render/picture/assets.h"
@@ -48,8 +49,8 @@ CommandPage render_page() {
   page.description =
       "Draws stacks of memflame or any other tool as a flame graph. Without FILE, or with '-', it\n"
       "reads standard input.";
-  page.options =
-      OptionGroups{drawing_options(), input_options(), tidy_option_list(), general_options()};
+  page.options = OptionGroups{drawing_options(), input_options(), select_options(),
+                              tidy_option_list(), general_options()};
   page.options.back().add_options()(
       "print-csp", po::bool_switch(),
       "print the Content-Security-Policy that allows pages, then exit");
@@ -71,8 +72,8 @@ CommandPage collapse_page() {
       "order. Packed files (gzip, zstd, xz) are read as they are. Without FILE, or as '-', they "
       "are\n"
       "read from standard input.";
-  page.options = OptionGroups{drawing_options(), input_options(), tidy_option_list(),
-                              compat_options(), general_options()};
+  page.options = OptionGroups{drawing_options(),  input_options(),  select_options(),
+                              tidy_option_list(), compat_options(), general_options()};
   page.formats = input_formats();
   page.examples = {{"memflame collapse jeprof.1234.0.heap --list", "list the figures in a file"},
                    {"perf script | memflame collapse --weight bytes_req --net > slab.folded",

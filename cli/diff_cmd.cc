@@ -8,6 +8,7 @@
 #include "cli/drawing_options.h"
 #include "cli/input_options.h"
 #include "cli/options.h"
+#include "cli/select_options.h"
 #include "cli/tidy_options.h"
 #include "cli/written_profile.h"
 #include "collapse/diff.h"
@@ -79,8 +80,8 @@ CommandPage diff_page() {
       "Compares two inputs of any format, stack by stack, and writes the figures before and "
       "after.\n"
       "Stacks that are gone or new are kept.";
-  page.options = OptionGroups{drawing_options(), diff_options(), input_options(),
-                              tidy_option_list(), general_options()};
+  page.options = OptionGroups{drawing_options(), diff_options(),     input_options(),
+                              select_options(),  tidy_option_list(), general_options()};
   page.formats = input_formats();
   page.examples = {{"memflame diff before.folded after.folded -o diff.svg", "draw what changed"},
                    {"memflame diff --normalize monday.pb.gz friday.pb.gz --format json > diff.json",

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Lengths of time as users type them.
+// Lengths of time as users type them, and the time of day.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,11 +15,18 @@ std::optional<double> seconds_of_unit(char letter);
 // "90", "90s", "10m", "1.5h", "1m30s": seconds. None if it is not a length of time.
 std::optional<double> parse_duration(std::string_view text);
 
-// "90..5m": a stretch of a recording, in seconds since it began. Either side may be left out.
+// The same as whole nanoseconds, and with ms, us and ns. Exact for numbers of up to 15 digits, so
+// that a time which an output prints is the time that it means; others are rounded. At most 10^9 s.
+std::optional<uint64_t> parse_nanoseconds_of_run(std::string_view text);
+
+// "90..5m": a stretch of a recording, in nanoseconds since it began. Either side may be left out.
 struct TimeStretch {
-  std::optional<double> from, until;
+  std::optional<uint64_t> from_ns, until_ns;
 };
 // Throws Error(usage) in the name of --between.
 TimeStretch parse_stretch(const std::string& text);
+
+// The local time of day now: "17:05:09".
+std::string clock_text();
 
 }  // namespace memflame

@@ -11,6 +11,7 @@
 #include "cli/completed.h"
 #include "cli/durations.h"
 #include "cli/options.h"
+#include "cli/select_options.h"
 #include "collapse/format_names.h"
 #include "collapse/issues.h"
 #include "core/error.h"
@@ -40,12 +41,19 @@ WhichSnapshot snapshot_of(const std::string& text) {
 }
 
 uint64_t time_of(const std::string& text) {
-  constexpr double most_seconds = 1e9;
-  const std::optional<double> seconds = parse_duration(text);
-  if (!seconds || *seconds > most_seconds)
+  const std::optional<uint64_t> ns = parse_nanoseconds_of_run(text);
+  if (!ns)
     throw Error("--at '" + text + "': expected a time since the run began, like 90, 1m30s or 2h",
                 ExitCode::usage);
-  return static_cast<uint64_t>(*seconds * 1e9);
+  return *ns;
+}
+
+// "live, total or growth"
+std::string listed(const std::vector<std::string>& words) {
+  std::string list;
+  for (size_t i = 0; i < words.size(); ++i)
+    list += (i == 0 ? "" : i + 1 == words.size() ? " or " : ", ") + words[i];
+  return list;
 }
 
 // Which time of a recording; `which` of them if --at names several.
@@ -61,13 +69,11 @@ HistoryRange range_of(const po::variables_map& values, size_t which) {
   if (which < at.size()) range.at_ns = time_of(at[which]);
   if (!between.empty()) {
     const TimeStretch stretch = parse_stretch(between);
-    const auto ns = [](double seconds) { return static_cast<uint64_t>(seconds * 1e9); };
-    range.from_ns = ns(stretch.from.value_or(0));
-    if (stretch.until) range.until_ns = ns(*stretch.until);
+    range.from_ns = stretch.from_ns;
+    range.until_ns = stretch.until_ns;
   }
   if (!view.empty() && !parse_view(view, range.view))
-    throw Error("--view takes live, total, growth or survivors, not '" + view + "'",
-                ExitCode::usage);
+    throw Error("--view takes " + listed(view_names()) + ", not '" + view + "'", ExitCode::usage);
   return range;
 }
 
@@ -106,6 +112,15 @@ constexpr std::array format_options{
                  {"folded", "perf-script", "bpftrace", "bpftrace-json", "bcc-stacks", "systemtap",
                   "dtrace", "speedscope"}},
 };
+
+// Selections of blocks go with recordings only.
+void require_blocks(const ReadOptions& options, std::string_view format, const std::string& path) {
+  if (options.selection.empty() || format == "memflame-recording") return;
+  throw Error(path + ": " + options.selection.where.front().label +
+                  " selects single blocks, but this is " + std::string(format) +
+                  ", which has sums; 'memflame record --detail events' keeps every block",
+              ExitCode::usage);
+}
 
 // Refuses an option that the format does not accept, instead of ignoring it.
 void require_format(const po::variables_map& values, std::string_view format,
@@ -176,9 +191,11 @@ po::options_description input_options() {
       "recordings: the figures at this time of the run (90, 1m30s, 2h; default: at its end)");
   add("between", po::value<std::string>()->value_name("TIME..TIME"),
       "recordings: what changed from one time to another");
-  add("view", one_of("VIEW", {"live", "total", "growth", "survivors"}),
+  add("view", one_of("VIEW", view_names()),
       "recordings: live or total at a time; growth in a stretch of time; survivors: what was "
-      "allocated in it and is still live");
+      "allocated in it and is still live. With events also leaked, peak, freed, transient (freed "
+      "by "
+      "the next heap call of its thread), churn (allocated and freed within the time)");
   add("pid", po::bool_switch(), "put the process id into the root frame: name-pid");
   add("tid", po::bool_switch(),
       "put the process id and the thread id into the root frame: name-pid/tid");
@@ -229,6 +246,16 @@ unsigned threads_of(const po::variables_map& values) {
   return threads;
 }
 
+std::string recording_named(const po::variables_map& values, const std::string& command,
+                            const std::string& usage) {
+  std::vector<std::string> inputs;
+  take(values, "input", inputs);
+  if (inputs.size() != 1)
+    throw Error(command + " needs one recording: memflame " + command + " " + usage,
+                ExitCode::usage);
+  return inputs.front();
+}
+
 size_t times_of(const po::variables_map& values) {
   return values.count("at") == 0 ? 0 : values["at"].as<std::vector<std::string>>().size();
 }
@@ -236,6 +263,7 @@ size_t times_of(const po::variables_map& values) {
 ReadOptions read_options(const po::variables_map& values, size_t time) {
   ReadOptions options;
   options.history = range_of(values, time);
+  options.selection = query_of(values);
   std::string unit, snapshot;
   take(values, "unit", unit);
   take(values, "snapshot", snapshot);
@@ -280,6 +308,7 @@ Profile read_input(const std::string& path, const po::variables_map& values,
   Source source = Source::open(path);
   const Input& input = input_for(source, from);
   require_format(values, input.name, source.name());
+  require_blocks(options, input.name, source.name());
   Profile profile = read_as(input, source, options);
   // There may be several inputs, so the note names its own.
   for (std::string& note : profile.meta.notes)

@@ -18,6 +18,10 @@ boost::program_options::options_description input_files();
 // The options of the compatible mode, which only collapse has.
 boost::program_options::options_description compat_options();
 
+// The only input of a command that takes one recording; throws Error (usage) that shows `usage`.
+std::string recording_named(const boost::program_options::variables_map& values,
+                            const std::string& command, const std::string& usage);
+
 // How often --at is given.
 size_t times_of(const boost::program_options::variables_map& values);
 

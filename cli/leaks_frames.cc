@@ -53,6 +53,19 @@ std::vector<std::string> frame_lines(const Profile& profile, StackId stack, bool
   return lines;
 }
 
+size_t place_of_caller(const Profile& profile, StackId stack) {
+  std::vector<FrameId> path = profile.path(stack);
+  std::reverse(path.begin(), path.end());
+  size_t place = 0;
+  for (const FrameId id : path) {
+    const Frame& frame = profile.frames[id];
+    if (frame.kind == FrameKind::process) continue;
+    if (!is_on_the_way(profile, frame)) return place;
+    ++place;
+  }
+  return 0;
+}
+
 std::string process_of(const Recording& recording, SpaceId id) {
   if (!id || id.index >= recording.spaces.size()) return "";
   const Space& space = recording.spaces[id.index];

@@ -2,6 +2,7 @@
 // How memflame leaks shows a stack.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,10 @@ namespace memflame {
 // function that allocated and the code that wanted the memory is left out, and long names of C++
 // functions lose their types.
 std::vector<std::string> frame_lines(const Profile& profile, StackId stack, bool all);
+
+// The place among all lines of the code that wanted the memory: the first frame that belongs
+// neither to an allocator nor to the C++ library. 0 if there is none.
+size_t place_of_caller(const Profile& profile, StackId stack);
 
 std::string base_name(const std::string& path);  // without its folder
 

@@ -103,13 +103,13 @@ uint64_t reported_stacks(const po::variables_map& values) {
   return top;
 }
 
-Report report_on(const History& history, const std::string& path, const Ledger& ledger,
-                 const VerdictOptions& options, const po::variables_map& values) {
+LeaksReport report_on(const History& history, const std::string& path, const Ledger& ledger,
+                      const VerdictOptions& options, const po::variables_map& values) {
   const LeaksOrder order = leaks_order(values, true);
   std::vector<Judged> stacks = judged(ledger, options);
   const Profile profile = name_all(history, stacks);
   put_in_order(stacks, order);
-  Report report;
+  LeaksReport report;
   report.clock = base_name(path);
   report.seconds = static_cast<double>(history.looks.back().time_ns) / 1e9;
   report.order = in_words(order);
@@ -198,7 +198,7 @@ int run_leaks_from(const Arguments& arguments) {
                 ExitCode::usage);
   const History history = read_blocks("--from", path);
   const Ledger ledger = ledger_of(history);
-  const Report report = report_on(history, path, ledger, options, values);
+  const LeaksReport report = report_on(history, path, ledger, options, values);
   write_output(output, [&](std::ostream& out) {
     out << (json_lines ? report_line(report) : report_text(report, values["bytes"].as<bool>()));
   });

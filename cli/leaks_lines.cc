@@ -13,11 +13,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string clean_name(std::string_view text) {
-  uint64_t replaced = 0;
-  return clean_text(text, replaced);
-}
-
 Json json_of(const Amount& amount) {
   Json json = {{"bytes", amount.bytes}, {"blocks", amount.blocks}};
   if (amount.bytes_variance > 0) json["bytes_error"] = std::sqrt(amount.bytes_variance);
@@ -56,7 +51,7 @@ Json json_of(const ReachSums& sums) {
                {"reachable", count(sums.reachable)},
                {"cannot_tell", count(sums.unknown)},
                {"exact", sums.is_exact}};
-  if (!sums.why_unknown.empty()) json["cannot_tell"]["reason"] = clean_name(sums.why_unknown);
+  if (!sums.why_unknown.empty()) json["cannot_tell"]["reason"] = clean_text(sums.why_unknown);
   return json;
 }
 
@@ -69,7 +64,7 @@ Json json_of(const ReportedReach& reach) {
                 {"exact", scan.is_exact},
                 {"bytes_read", scan.bytes_read},
                 {"bytes_unread", scan.bytes_unread}};
-    if (!scan.why_not.empty()) one["not_scanned"] = clean_name(scan.why_not);
+    if (!scan.why_not.empty()) one["not_scanned"] = clean_text(scan.why_not);
     json["scanned"].push_back(std::move(one));
   }
   return json;
@@ -86,14 +81,14 @@ Json json_of(const ReportedStack& stack) {
     json["bytes_before"] = stack.before->bytes;
     json["blocks_before"] = stack.before->blocks;
   }
-  json["process"] = clean_name(stack.process);
+  json["process"] = clean_text(stack.process);
   if (stack.judged) json["verdict"] = json_of(*stack.judged);
   if (stack.reach) json["reach"] = json_of(*stack.reach);
   json["frames"] = Json::array();
-  for (const std::string& frame : stack.frames) json["frames"].push_back(clean_name(frame));
+  for (const std::string& frame : stack.frames) json["frames"].push_back(clean_text(frame));
   if (!stack.blocks.empty()) {
     json["shown"] = Json::array();
-    for (const LiveBlock& block : stack.blocks) {
+    for (const SnapshotBlock& block : stack.blocks) {
       json["shown"].push_back({{"address", hex(block.address)},
                                {"bytes", block.size},
                                {"age_s", static_cast<double>(block.age_ns) / 1e9}});
@@ -125,10 +120,10 @@ bool is_json_lines(std::string_view format, std::string_view output) {
   return format == "jsonl" || (format.empty() && output.ends_with(".jsonl"));
 }
 
-std::string report_line(const Report& report) {
+std::string report_line(const LeaksReport& report) {
   Json json = {{"format", "memflame-leaks"},
                {"version", 1},
-               {"clock", clean_name(report.clock)},
+               {"clock", clean_text(report.clock)},
                {"seconds", report.seconds},
                {"live", json_of(report.live)},
                {"older_than_s", static_cast<double>(report.older_ns) / 1e9},
@@ -136,13 +131,13 @@ std::string report_line(const Report& report) {
                {"stacks", report.stacks},
                {"order", report.order},
                {"verdicts", report.verdicts},
-               {"sampling", clean_name(report.sampling)},
+               {"sampling", clean_text(report.sampling)},
                {"lost_events", report.losses.lost_events()},
                {"losses", json_of(report.losses)},
                {"unseen_frees", report.unseen_frees}};
   if (report.reach) json["reach"] = json_of(*report.reach);
   json["notes"] = Json::array();
-  for (const std::string& note : report.notes) json["notes"].push_back(clean_name(note));
+  for (const std::string& note : report.notes) json["notes"].push_back(clean_text(note));
   json["top"] = Json::array();
   for (const ReportedStack& stack : report.top) json["top"].push_back(json_of(stack));
   return json.dump() + "\n";

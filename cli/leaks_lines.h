@@ -13,6 +13,6 @@ namespace memflame {
 bool is_json_lines(std::string_view format, std::string_view output);
 
 // With its newline. Bytes are exact; estimates have their standard errors.
-std::string report_line(const Report& report);
+std::string report_line(const LeaksReport& report);
 
 }  // namespace memflame

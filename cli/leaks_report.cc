@@ -20,11 +20,6 @@ std::string fixed(double value, int digits) {
   return text.data();
 }
 
-std::string cleaned(std::string_view text) {
-  uint64_t replaced = 0;
-  return clean_text(text, replaced);
-}
-
 std::string age_text(uint64_t age_ns) {
   const double seconds = static_cast<double>(age_ns) / 1e9;
   return seconds < 1 ? fixed(seconds * 1e3, 0) + " ms" : fixed(seconds, 1) + " s";
@@ -67,7 +62,7 @@ class Writer {
            " since the last)";
   }
 
-  std::string head(const Report& report) const {
+  std::string head(const LeaksReport& report) const {
     std::string text = "[" + report.clock + "] " + fixed(report.seconds, 1) +
                        " s: " + amount(report.live, "live in") +
                        change(report.live, report.live_before);
@@ -81,7 +76,7 @@ class Writer {
     return text + "\n";
   }
 
-  std::string losses(const Report& report) const {
+  std::string losses(const LeaksReport& report) const {
     std::string text = "  lost " + with_commas(static_cast<int64_t>(report.losses.lost_events()));
     const char* between = ": ";
     const auto item = [&](std::string_view label, uint64_t events, int64_t bytes_lost) {
@@ -107,14 +102,14 @@ class Writer {
 
   std::string stack(const ReportedStack& stack) const {
     std::string text = "\n  " + amount(stack.amount) + change(stack.amount, stack.before);
-    if (!stack.process.empty()) text += ", " + cleaned(stack.process);
+    if (!stack.process.empty()) text += ", " + clean_text(stack.process);
     text += "\n";
     if (!stack.verdict.empty()) text += "    " + stack.verdict + "\n";
     if (stack.reach)
       for (const std::string& line : in_words(*stack.reach, exact_))
-        text += "    " + cleaned(line) + "\n";
-    for (const std::string& frame : stack.frames) text += "      " + cleaned(frame) + "\n";
-    for (const LiveBlock& block : stack.blocks)
+        text += "    " + clean_text(line) + "\n";
+    for (const std::string& frame : stack.frames) text += "      " + clean_text(frame) + "\n";
+    for (const SnapshotBlock& block : stack.blocks)
       text += "    " + hex(block.address) + "  " + with_commas(static_cast<int64_t>(block.size)) +
               " B, " + age_text(block.age_ns) + " old" + reach_text(block.reach) + "\n";
     if (stack.blocks_left_out != 0)
@@ -125,14 +120,14 @@ class Writer {
 
   std::string reach(const ReportedReach& reach) const {
     std::string text;
-    for (const ScanFacts& scan : reach.scanned) text += "  " + cleaned(in_words(scan)) + "\n";
+    for (const ScanFacts& scan : reach.scanned) text += "  " + clean_text(in_words(scan)) + "\n";
     for (const std::string& line : in_words(reach.sums, exact_))
-      text += "  " + cleaned(line) + "\n";
+      text += "  " + clean_text(line) + "\n";
     return text;
   }
 
   // The sum over stacks that are not printed.
-  std::string rest(const Report& report) const {
+  std::string rest(const LeaksReport& report) const {
     if (report.top.size() >= report.stacks) return "";
     Amount left = report.old;
     for (const ReportedStack& stack : report.top) {
@@ -154,13 +149,13 @@ class Writer {
 
 }  // namespace
 
-std::string report_text(const Report& report, bool exact) {
+std::string report_text(const LeaksReport& report, bool exact) {
   const Writer writer(exact);
   std::string text = writer.head(report);
   if (!report.verdicts.empty()) text += "  " + report.verdicts + "\n";
   if (!report.sampling.empty())
     text += "  estimated from samples (" + report.sampling + "); ± is one standard error\n";
-  for (const std::string& note : report.notes) text += "  " + cleaned(note) + "\n";
+  for (const std::string& note : report.notes) text += "  " + clean_text(note) + "\n";
   if (report.reach) text += writer.reach(*report.reach);
   text += writer.losses(report);
   for (const ReportedStack& stack : report.top) text += writer.stack(stack);
@@ -182,9 +177,10 @@ std::string in_words(const ScanFacts& scan) {
 std::string call_text(const bpf::call_record& call, const std::string& function,
                       uint64_t start_ns) {
   const uint64_t since = call.time - std::min(call.time, start_ns);
-  const std::string name = cleaned({call.comm, ::strnlen(call.comm, sizeof(call.comm))});
+  const std::string name = clean_text({call.comm, ::strnlen(call.comm, sizeof(call.comm))});
   std::string text = fixed(static_cast<double>(since) / 1e9, 6) + " " + std::to_string(call.tgid) +
-                     "/" + std::to_string(call.tid) + " " + name + "  " + cleaned(function) + "(";
+                     "/" + std::to_string(call.tid) + " " + name + "  " + clean_text(function) +
+                     "(";
   if (call.frees != 0)
     return text + hex(call.address) + ")" +
            (call.size != 0 ? " " + std::to_string(call.size) : "") + "\n";

@@ -19,12 +19,12 @@ namespace memflame {
 
 struct ReportedStack {
   Amount amount;
-  std::optional<Amount> before;     // in the last report; none for the first report
-  std::string verdict;              // a sentence; "" if the stack was not judged
-  std::optional<Verdict> judged;    // its figures
-  std::string process;              // "leaky (1234)"; "" if stacks belong to no process
-  std::vector<std::string> frames;  // innermost first
-  std::vector<LiveBlock> blocks;    // some of them, if requested
+  std::optional<Amount> before;       // in the last report; none for the first report
+  std::string verdict;                // a sentence; "" if the stack was not judged
+  std::optional<Verdict> judged;      // its figures
+  std::string process;                // "leaky (1234)"; "" if stacks belong to no process
+  std::vector<std::string> frames;    // innermost first
+  std::vector<SnapshotBlock> blocks;  // some of them, if requested
   size_t blocks_left_out = 0;
   std::optional<ReachSums> reach;  // if the run was scanned
 };
@@ -34,7 +34,7 @@ struct ReportedReach {
   std::vector<ScanFacts> scanned;
 };
 
-struct Report {
+struct LeaksReport {
   std::string clock;   // "16:30:01"
   double seconds = 0;  // since counting began
   Amount live;         // of all blocks
@@ -54,7 +54,7 @@ struct Report {
 };
 
 // `exact`: bytes in full, not rounded to KiB, MiB, ….
-std::string report_text(const Report& report, bool exact);
+std::string report_text(const LeaksReport& report, bool exact);
 
 // What a scan of a process was like: "scanned process 1234: stopped for 83 ms, 1.0 GiB read".
 std::string in_words(const ScanFacts& scan);

@@ -2,12 +2,11 @@
 #include "cli/leaks_watcher.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
-#include <ctime>
 #include <iostream>
 #include <utility>
 
+#include "cli/durations.h"
 #include "cli/output_file.h"
 #include "collapse/symbolize/symbolize.h"
 #include "probes/run/live_run.h"
@@ -21,15 +20,6 @@ namespace {
 constexpr size_t most_names = 1 << 16;
 // --trace: text that may wait for a report to be written.
 constexpr size_t most_waiting_text = 16 << 20;
-
-std::string clock_text() {
-  const std::time_t now = std::time(nullptr);
-  std::tm local{};
-  ::localtime_r(&now, &local);
-  std::array<char, 16> text{};
-  std::strftime(text.data(), text.size(), "%H:%M:%S", &local);
-  return text.data();
-}
 
 std::string age_filter(uint64_t older_ns) {
   return "filtered: only blocks that are at least " + std::to_string(older_ns / 1'000'000) +

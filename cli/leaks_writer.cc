@@ -117,22 +117,22 @@ void LeaksWriter::print(LeaksLook& look) {
   excuse_one_time_blocks(look.judged);
   count_cut_stacks(look);
   const Snapshot& snapshot = *look.snapshot;
-  Report report{.clock = look.clock,
-                .seconds = look.seconds,
-                .live = snapshot.live,
-                .live_before = live_before_,
-                .older_ns = options_.older_ns,
-                .has_ended = !snapshot.ended.empty(),
-                .old = snapshot.old,
-                .stacks = 0,
-                .top = {},
-                .order = in_words(options_.order),
-                .verdicts = in_words(look.judged),
-                .sampling = look.snapshot->sampling,
-                .losses = look.losses,
-                .unseen_frees = look.snapshot->unseen_frees,
-                .notes = look.notes,
-                .reach = {}};
+  LeaksReport report{.clock = look.clock,
+                     .seconds = look.seconds,
+                     .live = snapshot.live,
+                     .live_before = live_before_,
+                     .older_ns = options_.older_ns,
+                     .has_ended = !snapshot.ended.empty(),
+                     .old = snapshot.old,
+                     .stacks = 0,
+                     .top = {},
+                     .order = in_words(options_.order),
+                     .verdicts = in_words(look.judged),
+                     .sampling = look.snapshot->sampling,
+                     .losses = look.losses,
+                     .unseen_frees = look.snapshot->unseen_frees,
+                     .notes = look.notes,
+                     .reach = {}};
   if (snapshot.is_scanned) report.reach = reach_of(snapshot);
   for (const JudgedStack& stack : look.judged.shown) report.top.push_back(describe(look, stack));
   before_.clear();
@@ -170,7 +170,7 @@ ReportedStack LeaksWriter::describe(const LeaksLook& look, const JudgedStack& ju
   if (!reported.process.empty() && look.snapshot->ended.contains(stack.stack.space))
     reported.process += ", which has ended";
   std::sort(reported.blocks.begin(), reported.blocks.end(),
-            [](const LiveBlock& a, const LiveBlock& b) {
+            [](const SnapshotBlock& a, const SnapshotBlock& b) {
               return std::tuple(b.age_ns, a.address) < std::tuple(a.age_ns, b.address);
             });
   if (reported.blocks.size() > options_.blocks_per_stack) {

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <exception>
 #include <iostream>
+#include <sstream>
 #include <string_view>
 
 #include "cli/commands.h"
@@ -25,15 +26,20 @@ struct Stage {
   std::string_view name;
   int (*run)(const Arguments&);
   CommandPage (*page)();
+  // Whether these arguments make it watch a target, for which it keeps its privileges.
+  bool (*watches)(const Arguments&) = nullptr;
 };
 
 // Commands that are built on a probe.
 constexpr std::array watchers{Stage{"leaks", run_leaks, leaks_page},
-                              Stage{"record", run_record, record_page}};
+                              Stage{"record", run_record, record_page},
+                              Stage{"top", run_top, top_page}};
 constexpr std::array stages{Stage{"collapse", run_collapse, collapse_page},
                             Stage{"control", run_control, control_page},
                             Stage{"diff", run_diff, diff_page},
+                            Stage{"query", run_query, query_page},
                             Stage{"render", run_render, render_page},
+                            Stage{"report", run_report, report_page, is_live_report},
                             Stage{"symbolize", run_symbolize, symbolize_page},
                             Stage{"timeline", run_timeline, timeline_page}};
 
@@ -144,10 +150,21 @@ int dispatch(const Arguments& arguments) {
     if (watcher.name == name) return watcher.run(rest);
   for (const Stage& stage : stages) {
     if (stage.name != name) continue;
-    keep_privileges_for(Step::writing);
+    if (stage.watches == nullptr || !stage.watches(rest)) keep_privileges_for(Step::writing);
     return stage.run(rest);
   }
   throw Error("there is no command '" + name + "'; see 'memflame --help'", ExitCode::usage);
+}
+
+// Names of files and processes may be in it.
+std::string shown(const Error& error) {
+  uint64_t replaced = 0;
+  if (error.form == Error::Form::line) return clean_text(error.what(), replaced);
+  std::string text;
+  std::istringstream lines(error.what());
+  for (std::string line; std::getline(lines, line);)
+    text += (text.empty() ? "" : "\n") + clean_text(line, replaced);
+  return text;
 }
 
 }  // namespace
@@ -162,8 +179,7 @@ int main(int argc, char** argv) {
     if (!std::cout) throw Error("standard output could not be written");
     return code;
   } catch (const Error& error) {
-    uint64_t replaced = 0;  // names of files and processes may be in it
-    std::cerr << "memflame: error: " << memflame::clean_text(error.what(), replaced) << "\n";
+    std::cerr << "memflame: error: " << memflame::shown(error) << "\n";
     return static_cast<int>(error.exit_code);
   } catch (const std::bad_alloc&) {
     std::cerr << "memflame: error: out of memory\n";

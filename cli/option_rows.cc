@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "cli/option_rows.h"
 
-#include <charconv>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -104,27 +104,11 @@ struct Setter {
 }  // namespace
 
 uint64_t parse_bytes(const std::string& option, const std::string& text) {
-  const auto refuse = [&]() -> Error {
-    return Error(
-        option + " " + text + ": expected a number of bytes, like 4096, 512K, 1.5M or 2GiB",
-        ExitCode::usage);
-  };
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{}) throw refuse();
-  const std::string unit(end, text.data() + text.size());
-  constexpr std::string_view prefixes = "KMGT";
-  double factor = 1;
-  if (!unit.empty() && unit != "B") {
-    const size_t power = prefixes.find(static_cast<char>(unit[0] & ~0x20));
-    const std::string rest = unit.substr(1);
-    if (power == std::string_view::npos || !(rest.empty() || rest == "B" || rest == "iB"))
-      throw refuse();
-    factor = std::ldexp(1.0, static_cast<int>(power + 1) * 10);
-  }
-  const double bytes = number * factor;
-  if (!(bytes >= 0) || bytes >= std::ldexp(1.0, 63)) throw refuse();
-  return static_cast<uint64_t>(bytes);
+  const std::optional<uint64_t> bytes = byte_count(text);
+  if (!bytes)
+    throw Error(option + " " + text + ": expected a number of bytes, like 4096, 512K, 1.5M or 2GiB",
+                ExitCode::usage);
+  return *bytes;
 }
 
 void add_rows(po::options_description& options, std::span<const OptionRow> rows,

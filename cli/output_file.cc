@@ -111,8 +111,9 @@ UniqueFd duplicate(const std::string& path, int descriptor) {
   return file;
 }
 
-UniqueFd create(const std::string& path, const FilePlace& place, Readers readers) try {
-  return create_file(place, readers == Readers::owner ? 0600 : 0666);
+UniqueFd create(const std::string& path, const FilePlace& place, Readers readers,
+                bool reads = false) try {
+  return create_file(place, readers == Readers::owner ? 0600 : 0666, reads);
 } catch (const Error& error) {
   fail(path, error.what());
 }
@@ -123,6 +124,23 @@ void write_all(const std::string& path, UniqueFd fd,
   write(file);
   if (!file.buffer().close()) fail(path, file.buffer().error());
   if (!file) fail(path, "writing failed");
+}
+
+// Calls `write` with a file of its own next to the final place, which it takes when complete.
+void replace_file(const std::string& path, const FilePlace& place, Readers readers, bool reads,
+                  const std::function<void(UniqueFd file)>& write) {
+  const int folder = place.folder.get();
+  const FilePlace partial{UniqueFd(::fcntl(folder, F_DUPFD_CLOEXEC, 3)),
+                          place.name + "." + std::to_string(::getpid()) + ".partial"};
+  UniqueFd file = create(path, partial, readers, reads);
+  try {
+    write(std::move(file));
+    if (::renameat(folder, partial.name.c_str(), folder, place.name.c_str()) != 0)
+      fail(path, errno);
+  } catch (...) {
+    ::unlinkat(folder, partial.name.c_str(), 0);
+    throw;
+  }
 }
 
 }  // namespace
@@ -140,18 +158,19 @@ void write_output(const std::string& path, const std::function<void(std::ostream
     return write_all(path, duplicate(path, *descriptor), write);
   const Destination to = destination_of(path);
   if (to.as_it_is) return write_all(path, open_as_it_is(path, to), write);
-  const int folder = to.place.folder.get();
-  const FilePlace partial{UniqueFd(::fcntl(folder, F_DUPFD_CLOEXEC, 3)),
-                          to.place.name + "." + std::to_string(::getpid()) + ".partial"};
-  UniqueFd file = create(path, partial, readers);
-  try {
-    write_all(path, std::move(file), write);
-    if (::renameat(folder, partial.name.c_str(), folder, to.place.name.c_str()) != 0)
-      fail(path, errno);
-  } catch (...) {
-    ::unlinkat(folder, partial.name.c_str(), 0);
-    throw;
-  }
+  replace_file(path, to.place, readers, false,
+               [&](UniqueFd file) { write_all(path, std::move(file), write); });
+}
+
+void write_file(const std::string& path, const std::function<void(int fd)>& write) {
+  if (!is_file(path))
+    throw Error("cannot write " + path + ": it is not a file, and it has to be read again",
+                ExitCode::usage);
+  replace_file(path, destination_of(path).place, Readers::by_umask, true, [&](UniqueFd file) {
+    write(file.get());
+    // Some file systems notice only now that there is no room.
+    if (::close(file.release()) != 0) fail(path, errno);
+  });
 }
 
 void remove_output(const std::string& path) {
@@ -161,11 +180,14 @@ void remove_output(const std::string& path) {
 
 std::unique_ptr<std::ostream> open_lines(const std::string& path, Readers readers) {
   if (is_stdout(path)) return std::make_unique<std::ostream>(std::cout.rdbuf());
+  return std::make_unique<FdStream>(open_output(path, readers));
+}
+
+UniqueFd open_output(const std::string& path, Readers readers) {
   if (const std::optional<int> descriptor = descriptor_named(path))
-    return std::make_unique<FdStream>(duplicate(path, *descriptor));
+    return duplicate(path, *descriptor);
   const Destination to = destination_of(path);
-  return std::make_unique<FdStream>(to.as_it_is ? open_as_it_is(path, to)
-                                                : create(path, to.place, readers));
+  return to.as_it_is ? open_as_it_is(path, to) : create(path, to.place, readers);
 }
 
 void require_writable(const std::string& path) {

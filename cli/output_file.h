@@ -12,6 +12,8 @@
 #include <string>
 #include <string_view>
 
+#include "probes/unique_fd.h"
+
 namespace memflame {
 
 // Who may read a written file: everyone the umask allows, or only its owner.
@@ -22,10 +24,17 @@ enum class Readers : uint8_t { by_umask, owner };
 void write_output(const std::string& path, const std::function<void(std::ostream&)>& write,
                   Readers readers = Readers::by_umask);
 
+// The same for what writes to a descriptor, in any order, and reads it again. Throws Error (usage)
+// if `path` is not that of a file.
+void write_file(const std::string& path, const std::function<void(int fd)>& write);
+
 // A file for lines that are written one by one and visible from the first one on; "" and "-" mean
 // standard output. An existing file is replaced, unless it is written in place. Throws Error.
 std::unique_ptr<std::ostream> open_lines(const std::string& path,
                                          Readers readers = Readers::by_umask);
+
+// The same as a descriptor; "" and "-" are not for it.
+UniqueFd open_output(const std::string& path, Readers readers);
 
 // False if the output is written in place.
 bool is_file(const std::string& path);

@@ -89,6 +89,7 @@ int measure(const Probe& probe, const Request& request, Command* command, Watche
   probes.insert(probes.end(), request.beside.begin(), request.beside.end());
   Run run = inside != nullptr ? run_inside(*inside, command, watcher)
                               : run_probes(probes, command, watcher);
+  watcher.finished(run.info);
   Losses losses;
   if (watcher.wants_results(run.recording)) {
     losses = write_results(request, run, watcher);
@@ -131,15 +132,16 @@ bool is_inside(const Probe& probe, const Request& request) {
   const std::string refused =
       request.beside.empty() ? refused_inside(request.probe) : std::string("--probes");
   const Target& target = request.probe.target;
-  const bool has_program = !target.command.empty() || !target.pids.empty();
   if (request.probe.collect == Collect::inside) {
     if (!refused.empty())
       throw Error(refused + " needs the kernel's collector: leave out --inside, and run as root",
                   ExitCode::usage);
-    if (!has_program) throw Error("--inside needs '-p PID' or '-- COMMAND'", ExitCode::usage);
+    if (target.whole_system())
+      throw Error("--inside needs '-p PID', '--comm NAME', a control group or '-- COMMAND'",
+                  ExitCode::usage);
     return true;
   }
-  if (!has_program || !refused.empty()) return false;
+  if (target.whole_system() || !refused.empty()) return false;
   const std::string why = why_inside(target);
   if (!why.empty())
     std::cerr << "memflame: recording from inside the program (--inside), " << why << "\n";
@@ -153,7 +155,8 @@ int measure_command(const Probe& probe, Request& request, Watcher& watcher, bool
     const std::string user = target.runs_as = user_of_command(target);
     std::optional<InsideSetup> setup;
     if (inside) setup.emplace(ProbeRun{&probe, request.probe});
-    Command command(target.command, user, setup ? setup->variables() : std::vector<std::string>{});
+    Command command(target.command, user, setup ? setup->variables() : std::vector<std::string>{},
+                    request.streams);
     if (user != target.user)
       std::cerr << "memflame: " << target.command[0] << " runs as " << user
                 << ", who called sudo; --user root runs it as root\n";

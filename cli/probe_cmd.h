@@ -17,6 +17,8 @@ namespace memflame {
 // Observes a run and may change its final output.
 class Watcher : public Observer {
  public:
+  // Counting has ended, and memflame has what it saw.
+  virtual void finished(const RunInfo&) {}
   // May change the recording. False: neither picture nor summaries are written.
   virtual bool wants_results(Recording& recording) = 0;
   // The results are written; the recording has its names now.

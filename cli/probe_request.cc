@@ -51,9 +51,9 @@ po::options_description measure_options(const Probe& probe, std::span<const Opti
 }
 
 // The options of a command that does not draw.
-po::options_description file_options() {
+po::options_description file_options(const std::string& help) {
   po::options_description options("Output");
-  options.add_options()("output,o", po::value<std::string>()->value_name("FILE"), "write to FILE");
+  options.add_options()("output,o", po::value<std::string>()->value_name("FILE"), help.c_str());
   return options;
 }
 
@@ -278,7 +278,7 @@ CommandPage page_of(const Probe& probe, const Extension* extension) {
   }
   page.options.push_back(
       draws ? drawing_options(extension != nullptr ? extension->formats : "", extension != nullptr)
-            : file_options());
+            : file_options(extension->output));
   if (extension == nullptr) page.options.push_back(trigger_options());
   page.options.push_back(report_options());
   return page;

@@ -14,6 +14,7 @@
 #include "cli/triggers.h"
 #include "probes/options.h"
 #include "probes/probe.h"
+#include "probes/processes/command.h"
 #include "probes/run/run.h"
 #include "render/output.h"
 #include "render/transform.h"
@@ -33,6 +34,7 @@ struct Request {
   Readers readers = Readers::by_umask;  // of both; run_request() sets it
   std::vector<Condition> conditions;    // that ask for a picture of the run so far
   unsigned keep = 0;                    // the newest of them that are kept; 0 = all
+  CommandStreams streams;               // of the command
   bool marks_verdicts = false;          // in the output: looks at the run to know them
   bool strict = false, verbose = false, pid_in_root = false;
 };
@@ -44,9 +46,10 @@ struct Extension {
   std::string formats;    // help of --format
   std::string no_target;  // the alternative if a target is missing, after the choices
   boost::program_options::options_description visible, hidden;
-  const char* positional = nullptr;  // one of the hidden ones
-  std::vector<const Probe*> beside;  // probes that run, too: their options are taken as well
-  bool draws = true;                 // takes the options of pictures
+  const char* positional = nullptr;      // one of the hidden ones
+  std::vector<const Probe*> beside;      // probes that run, too: their options are taken as well
+  bool draws = true;                     // takes the options of pictures
+  std::string output = "write to FILE";  // help of --output, if it does not draw
   // Reads its own options, and the format.
   std::function<void(const boost::program_options::variables_map&, Request&)> read;
 };

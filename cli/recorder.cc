@@ -21,21 +21,54 @@ namespace {
 
 // Each look writes the marks since the look before.
 constexpr size_t most_waiting_marks = 1000;
+constexpr double longest_wait = 2;  // seconds for one batch of events
+constexpr size_t most_waiting_bytes = size_t{64} << 20U;
 constexpr size_t most_told = 5;  // stacks with a verdict on stderr
+
+int64_t real_time_ns() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+}
 
 }  // namespace
 
 Recorder::Recorder(const RecordOptions& options, const Request& request)
-    : request_(request), axis_(options.interval, request.probe.ages), limits_(options.limits) {}
+    : request_(request),
+      make_file_(options.file),
+      learn_(options.learn),
+      axis_(options.interval, request.probe.ages),
+      limits_(options.limits),
+      event_options_(options.events) {}
 
-void Recorder::begin(LiveRun&) { file_ = recording_file(request_.output, request_.readers); }
+void Recorder::begin(LiveRun&) {
+  file_ = make_file_ ? make_file_() : recording_file(request_.output, request_.readers);
+  name_ = file_->name();
+}
 
 bool Recorder::look(LiveRun& run, double seconds) {
-  if (is_writing()) return true;
+  if (is_writing()) {
+    // A program that allocates faster than events are written waits for them, but not for a disk.
+    if (seconds - writing_since_ > longest_wait) run.wait_no_more();
+    return true;
+  }
   finish_writing(true);
+  const bool takes_events = writer_ && has_room();
+  if (writer_ && !takes_events) run.wait_no_more();
   run.read_pss();
-  if (std::optional<Look> look = axis_.look(run, seconds)) add(std::move(*look));
+  std::optional<Look> look = axis_.look(run, seconds);
+  if (look || (takes_events && run.waiting_events() >= events_of_a_chunk))
+    add(std::move(look), takes_events ? take_events(run) : EventBatch{});
+  writing_since_ = seconds;
   return true;
+}
+
+// While much waits to be written, events stay where they are, and become a gap if they are many.
+bool Recorder::has_room() const { return writer_->waiting() <= most_waiting_bytes; }
+
+EventBatch Recorder::take_events(LiveRun& run) {
+  EventBatch batch = run.take_events(axis_.tables());
+  lost_events_ += batch.lost;
+  return batch;
 }
 
 bool Recorder::is_writing() const {
@@ -55,7 +88,7 @@ void Recorder::finish_writing(bool may_retry) {
   }
   if (problem.empty() != problem_.empty())
     std::cerr << (request_.probe.status_line ? "\r\033[K" : "") << "memflame: "
-              << (problem.empty() ? request_.output + " can be written again"
+              << (problem.empty() ? name_ + " can be written again"
                                   : problem + "; memflame goes on and tries again")
               << "\n";
   problem_ = std::move(problem);
@@ -73,6 +106,7 @@ void Recorder::mark(const std::string& name, double seconds) {
 }
 
 std::future<std::string> Recorder::picture(LiveRun&, double) {
+  if (request_.output.empty()) throw Error("this run has no pictures: its page shows every moment");
   throw Error(
       "a recording holds every moment: mark this one, and draw it from the file with "
       "'memflame render " +
@@ -83,19 +117,50 @@ void Recorder::end(LiveRun& run, double) {
   finish_writing(true);
   Look look = axis_.last(run);
   const uint64_t time_ns = look.time_ns;
-  add(std::move(look));
+  add(std::move(look), take_events(run));
   finish_writing(false);
   if (ledger_) ledger_->end(time_ns);
 }
 
-void Recorder::add(Look look) {
+void Recorder::add(std::optional<Look> look, EventBatch events) {
   const History& tables = axis_.tables();
   const Recording& recording = tables.recording;
   if (!writer_) {
-    writer_.emplace(std::move(file_), meta_of(request_), recording.types, recording.shown,
-                    tables.gauges, limits_);
+    Meta meta = meta_of(request_);
+    if (look) meta.began_ns = real_time_ns() - static_cast<int64_t>(look->time_ns);
+    writer_.emplace(std::move(file_), meta, recording.types, recording.shown, tables.gauges,
+                    limits_, event_options_);
     if (request_.probe.ages && block_columns(recording.types)) ledger_.emplace(recording.types);
   }
+  if (look) follow(*look);
+  if (learn_) learn_(recording.modules);
+  writing_ =
+      std::async(std::launch::async, [this, look = std::move(look), events = std::move(events),
+                                      marks = std::exchange(waiting_marks_, {})] {
+        // What cannot be written now waits in the writer: all of it must come there.
+        std::optional<Error> problem;
+        const auto attempt = [&](const auto& write) {
+          try {
+            write();
+          } catch (const Error& error) {
+            problem = error;
+          }
+        };
+        const History& now = axis_.tables();
+        for (const Mark& mark : marks) attempt([&] { writer_->mark(mark); });
+        if (!events.events.empty()) attempt([&] { writer_->add_events(now, events.events); });
+        for (const EventGap& gap : events.gaps) attempt([&] { writer_->add_gap(gap); });
+        if (const auto& point = events.checkpoint)
+          attempt([&] { writer_->add_checkpoint(now, point->time_ns, point->blocks); });
+        if (look) attempt([&] { writer_->add(now, *look); });
+        if (problem) throw Error(*problem);
+      });
+}
+
+// What verdicts and the end of the run need of a look.
+void Recorder::follow(const Look& look) {
+  const History& tables = axis_.tables();
+  const Recording& recording = tables.recording;
   if (ledger_) ledger_->add(look, tables.tracks);
   last_.time_ns = look.time_ns;
   last_.gauges = look.gauges;
@@ -107,11 +172,6 @@ void Recorder::add(Look look) {
     }
     std::copy(row.values.begin(), row.values.end(), last_.rows.values_of(place).begin());
   }
-  writing_ = std::async(std::launch::async,
-                        [this, look = std::move(look), marks = std::exchange(waiting_marks_, {})] {
-                          for (const Mark& mark : marks) writer_->mark(mark);
-                          writer_->add(axis_.tables(), look);
-                        });
 }
 
 bool Recorder::wants_results(Recording& recording) {
@@ -123,11 +183,16 @@ bool Recorder::wants_results(Recording& recording) {
   Recording recorded = take_recording_at(now, {});
   recorded.meta = std::move(recording.meta);
   recorded.losses = recording.losses;
+  recorded.losses.add(Loss::event_lost, lost_events_);
   recorded.modules = std::move(recording.modules);
   recorded.spaces = std::move(recording.spaces);
   recorded.shared_names = std::move(recording.shared_names);
   if (!recording.candidates.empty())
     recorded.meta.notes.emplace_back("a recording does not hold what --check finds");
+  if (writer_ && !writer_->takes_events())
+    recorded.meta.notes.emplace_back(
+        "the events of blocks end where they had filled their part of --max-file; the figures go "
+        "on");
   if (const std::string slower = axis_.in_words(); !slower.empty())
     recorded.meta.notes.push_back(slower);
   recording = std::move(recorded);
@@ -138,9 +203,10 @@ void Recorder::wrote_results(const Recording& recording) {
   History& tables = axis_.tables();
   tables.recording = recording;
   writer_->finish(tables);
-  std::cerr << "memflame: " << request_.output << " has "
-            << iec_bytes(static_cast<int64_t>(writer_->bytes()))
-            << "; memflame timeline, render and leaks --from read it\n";
+  std::cerr << "memflame: " << name_ << " has " << iec_bytes(static_cast<int64_t>(writer_->bytes()))
+            << (request_.output.empty() ? ""
+                                        : "; memflame timeline, render and leaks --from read it")
+            << "\n";
   if (ledger_) say_verdicts(recording);
 }
 

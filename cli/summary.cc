@@ -130,9 +130,14 @@ Json overhead_json(const Overhead& overhead) {
   json["budget"] = overhead.budget;
   json["percent"] = overhead.percent ? Json(*overhead.percent) : Json(nullptr);
   json["recent_percent"] = overhead.recent_percent ? Json(*overhead.recent_percent) : Json(nullptr);
-  json["prices"] = {{"entry_ns", overhead.prices.entry},
-                    {"stepped_ns", overhead.prices.stepped},
-                    {"return_ns", overhead.prices.returns}};
+  if (overhead.agent)
+    json["prices"] = {{"passed_over_ns", overhead.agent->passed_over},
+                      {"sampled_ns", overhead.agent->sampled},
+                      {"free_ns", overhead.agent->free}};
+  else
+    json["prices"] = {{"entry_ns", overhead.prices.entry},
+                      {"stepped_ns", overhead.prices.stepped},
+                      {"return_ns", overhead.prices.returns}};
   json["changes"] = Json::array();
   for (const RateChange& change : overhead.changes)
     json["changes"].push_back({{"seconds", change.seconds},

@@ -89,9 +89,7 @@ int run_symbolize(const Arguments& arguments) {
     print_help(std::cout, page);
     return 0;
   }
-  if (values.count("input") == 0 || values["input"].as<std::vector<std::string>>().size() != 1)
-    throw Error("symbolize needs one recording: memflame symbolize FILE.mfr", ExitCode::usage);
-  const std::string path = values["input"].as<std::vector<std::string>>().front();
+  const std::string path = recording_named(values, page.name, "FILE.mfr");
   std::string output = path;
   take(values, "output", output);
   const UniqueFd file = open_recording(path);

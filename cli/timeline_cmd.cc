@@ -59,8 +59,10 @@ std::optional<TimeRange> range_between(const po::variables_map& values) {
   if (values.count("between") == 0) return std::nullopt;
   const auto text = values["between"].as<std::string>();
   const TimeStretch stretch = parse_stretch(text);
-  const TimeRange range{stretch.from.value_or(0),
-                        stretch.until.value_or(std::numeric_limits<double>::infinity())};
+  const auto seconds = [](uint64_t ns) { return static_cast<double>(ns) / 1e9; };
+  const TimeRange range{
+      seconds(stretch.from_ns.value_or(0)),
+      stretch.until_ns ? seconds(*stretch.until_ns) : std::numeric_limits<double>::infinity()};
   if (!(range.from < range.to))
     throw Error("--between '" + text + "': no time lies between", ExitCode::usage);
   return range;
@@ -180,8 +182,7 @@ int run_timeline(const Arguments& arguments) {
     print_help(std::cout, page);
     return 0;
   }
-  if (values.count("input") == 0 || values["input"].as<std::vector<std::string>>().size() != 1)
-    throw Error("timeline needs one recording: memflame timeline FILE.mfr", ExitCode::usage);
+  const std::string file = recording_named(values, page.name, "FILE.mfr");
   std::string path, format;
   take(values, "output", path);
   take(values, "format", format);
@@ -196,7 +197,7 @@ int run_timeline(const Arguments& arguments) {
   refuse_svg_on_terminal(path, output.name);
   require_writable(path);
 
-  Source source = Source::open(values["input"].as<std::vector<std::string>>().front());
+  Source source = Source::open(file);
   Timeline timeline = timeline_of(read_named_history(source), options);
   timeline.meta.command = without_secrets(timeline.meta.command);
   if (values["anonymise"].as<bool>()) {

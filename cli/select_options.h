@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Options that select blocks of recordings with events.
+#pragma once
+
+#include <boost/program_options.hpp>
+#include <string>
+#include <vector>
+
+#include "collapse/select/query.h"
+
+namespace memflame {
+
+// For the usage text.
+boost::program_options::options_description select_options();
+
+// All that was given must be true of a block. Throws Error (usage) that shows the place in the
+// text.
+Query query_of(const boost::program_options::variables_map& values);
+
+// The words that were given, for a command that selects the same blocks: "--min-size", "4K".
+std::vector<std::string> words_of_selection(const boost::program_options::variables_map& values);
+
+}  // namespace memflame

@@ -21,9 +21,9 @@ before(async () => {
 after(() => browser.close());
 
 // All files that the program wrote: "flame.svg", "flame.html", …
-// The flame graphs; timelines are pictures of another kind.
+// The flame graphs; timelines and reports are of another kind.
 export const files = () =>
-  readdirSync(path.join(work, "pictures")).filter((name) => !name.startsWith("timeline.")).sort();
+  readdirSync(path.join(work, "pictures")).filter((name) => !/^(timeline|report)/.test(name)).sort();
 export const both = (name) => [`${name}.svg`, `${name}.html`];
 
 export const address = (file) => pathToFileURL(path.join(work, "pictures", file)).href;

@@ -8,6 +8,8 @@
 
 #include "core/error.h"
 #include "render/output.h"
+#include "render/report/report_page.h"
+#include "tests/render/report/made_report.h"
 #include "tests/render/timeline/made_timeline.h"
 
 namespace memflame {
@@ -331,6 +333,13 @@ void write(const std::string& folder, const std::string& name, const Profile& pr
   write(folder + "/" + name + ".html", profile, options, write_html);
 }
 
+void write(const std::string& path, const Report& report, const ReportLooks& looks = {}) {
+  std::ofstream file(path, std::ios::binary);
+  write_report(file, report, looks);
+  file.close();
+  if (!file) throw Error("cannot write " + path);
+}
+
 void write_all(const std::string& folder) {
   write(folder, "flame", server(), {});
   write(folder, "icicle", server(), {.title = "What the server keeps", .icicle = true});
@@ -360,6 +369,11 @@ void write_all(const std::string& folder) {
   write(folder + "/million.html", million(), {}, write_html);
   for (const char* format : {"svg", "html"})
     std::ofstream(folder + "/timeline." + format, std::ios::binary) << written(format);
+  write(folder + "/report.html", made_report());
+  write(folder + "/report-icicle.html", made_report(), {.icicle = true});
+  write(folder + "/report-changes.html", made_changes());
+  write(folder + "/report-large.html", made_large_report());
+  write(folder + "/report-huge.html", made_huge_report());
   for (const char* palette : {"leak", "fault", "hot", "io", "red", "orange", "aqua", "blue"})
     write(folder + "/palette-" + palette + ".svg", server(), {.palette = palette}, write_svg);
 }

@@ -271,12 +271,11 @@ def recordings():
     text, _ = collapse(RECORDING, "--no-symbols", "--value", "total")
     equal("a recording: stacks", len(stacks(text)) > 0, True)
     sums = {}
-    for time in ("2", "2500ms", "1m"):
-        if time == "2500ms":
-            refused(USAGE, "expected a time since the run began", RECORDING, "--at", time)
-            continue
+    refused(USAGE, "expected a time since the run began", RECORDING, "--at", "2500 looks")
+    for time in ("2", "2500ms", "2.5", "1m"):
         text, _ = collapse(RECORDING, "--at", time, "--view", "total")
         sums[time] = sum(int(line.rsplit(" ", 1)[1]) for line in stacks(text))
+    equal("a time in other units", sums["2500ms"], sums["2.5"])
     text, _ = collapse(RECORDING, "--between", "2..1m", "--view", "total")
     grown = sum(int(line.rsplit(" ", 1)[1]) for line in stacks(text))
     equal("a stretch of time is a difference", grown, sums["1m"] - sums["2"])

@@ -61,6 +61,7 @@ std::future<std::string> named(const ControlRequest& request) {
 TEST_CASE("requests are words; a mark's name is one line of text") {
   CHECK(parse_control("status").word == Word::status);
   CHECK(parse_control("snapshot").word == Word::snapshot);
+  CHECK(parse_control("resume").word == Word::resume);
   CHECK(parse_control("mark cache filled").word == Word::mark);
   CHECK(parse_control("mark cache filled").name == "cache filled");
   CHECK(parse_control("mark " + std::string(200, 'x')).name.size() == 200);
@@ -72,10 +73,12 @@ TEST_CASE("requests are words; a mark's name is one line of text") {
 
 TEST_CASE("what is not a request is refused, and the refusal says what is") {
   for (const char* message : {"", "mark", "stat", "status now", " status", "snapshot\n", "MARK x"})
-    CHECK_MESSAGE(has(refusal_of(message), "expected status, mark NAME or snapshot"), message);
+    CHECK_MESSAGE(has(refusal_of(message), "expected status, mark NAME, snapshot or resume"),
+                  message);
   CHECK(has(refusal_of("mark "), "1 to 200 bytes, not 0"));
   CHECK(has(refusal_of("mark " + std::string(201, 'x')), "1 to 200 bytes, not 201"));
-  CHECK(has(refusal_of("stop"), "a run cannot pause"));
+  CHECK(has(refusal_of("stop"), "a run that counts cannot pause"));
+  CHECK(has(refusal_of("pause"), "--start-paused"));
   CHECK(has(refusal_of("start"), "--between"));
 }
 

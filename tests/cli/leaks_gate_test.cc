@@ -87,7 +87,7 @@ TEST_CASE("rates, words and floors become options of the gate") {
 }
 
 TEST_CASE("a report is one line of JSON with exact bytes") {
-  Report report;
+  LeaksReport report;
   report.clock = "16:30:01";
   report.seconds = 5;
   report.live = report.old = {4096 + 30000, 11, 0, 0};

@@ -9,8 +9,8 @@ using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 
 namespace {
 
-Report small_report() {
-  Report report;
+LeaksReport small_report() {
+  LeaksReport report;
   report.clock = "16:30:01";
   report.seconds = 5;
   report.live = report.old = {4096 + 30000, 11, 0, 0};
@@ -52,7 +52,7 @@ TEST_CASE("a first report says what is live, by whom, and what is not shown") {
 }
 
 TEST_CASE("a report after a scan says to which blocks pointers lead") {
-  Report report = small_report();
+  LeaksReport report = small_report();
   ReachSums& sums = report.top[0].reach.emplace();
   sums.add(Reach::lost, {3000, 1});
   sums.add(Reach::indirect, {6000, 2});
@@ -94,7 +94,7 @@ TEST_CASE("a report after a scan says to which blocks pointers lead") {
 }
 
 TEST_CASE("later ones say what has changed, also when it has become less") {
-  Report report = small_report();
+  LeaksReport report = small_report();
   report.live_before = {34096 + 512, 12, 0, 0};
   report.top[0].before = Amount{};
   std::string text = report_text(report, true);
@@ -108,7 +108,7 @@ TEST_CASE("later ones say what has changed, also when it has become less") {
 }
 
 TEST_CASE("blocks of an age are set apart from all") {
-  Report report = small_report();
+  LeaksReport report = small_report();
   report.older_ns = 500'000'000;
   report.old = {30000, 10, 0, 0};
   report.stacks = 1;
@@ -123,7 +123,7 @@ TEST_CASE("blocks of an age are set apart from all") {
 }
 
 TEST_CASE("estimates have their standard error, rounded up") {
-  Report report = small_report();
+  LeaksReport report = small_report();
   report.sampling = "1 in 10 allocations";
   report.top[0].amount.bytes_variance = 99.5 * 99.5;
   report.top[0].amount.blocks_variance = 2;
@@ -133,7 +133,7 @@ TEST_CASE("estimates have their standard error, rounded up") {
 }
 
 TEST_CASE("losses are in each report, and news that are none beside them") {
-  Report report = small_report();
+  LeaksReport report = small_report();
   report.losses.add(Loss::live_table_full, 3, 2048);
   report.losses.add(Loss::ring_full, 1);
   report.losses.add(Loss::free_miss, 1234);
@@ -147,7 +147,7 @@ TEST_CASE("losses are in each report, and news that are none beside them") {
 }
 
 TEST_CASE("cut stacks are counted apart from what is lost, and notes come before") {
-  Report report = small_report();
+  LeaksReport report = small_report();
   report.notes = {"filtered: only blocks of 9 bytes or more (--min-size)", "killed\x1b[2J"};
   report.losses.add(Loss::ring_full, 1);
   report.losses.add(Loss::truncated_too_deep, 7, 2048);
@@ -161,7 +161,7 @@ TEST_CASE("cut stacks are counted apart from what is lost, and notes come before
 }
 
 TEST_CASE("blocks have addresses, sizes and ages, and the number of those left out") {
-  Report report = small_report();
+  LeaksReport report = small_report();
   report.top[0].blocks = {{0x1000, 3000, 2'500'000'000}, {0x2000, 0, 30'000'000}};
   report.top[0].blocks_left_out = 8;
   CHECK(report_text(report, false)
@@ -170,7 +170,7 @@ TEST_CASE("blocks have addresses, sizes and ages, and the number of those left o
 }
 
 TEST_CASE("hostile names neither end lines nor reach the terminal as commands") {
-  Report report = small_report();
+  LeaksReport report = small_report();
   report.top[0].process = "a\nb\x1b[2J (1)";
   report.top[0].frames = {"f\n  lost 99\x1b]0;x\x07"};
   const std::string text = report_text(report, false);

@@ -14,7 +14,7 @@ import time
 
 MEMFLAME = os.path.abspath(os.environ["MEMFLAME"])
 COMMANDS = ["alloc", "brk", "mmap", "fault", "kernel", "leaks", "record", "collapse", "control",
-            "diff", "render", "symbolize", "timeline"]
+            "diff", "query", "render", "report", "symbolize", "timeline", "top"]
 USAGE = 2
 
 scratch = tempfile.mkdtemp(prefix="memflame-shell-")

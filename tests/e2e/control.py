@@ -159,7 +159,7 @@ with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as false_one:
     false_one.listen()
     refusal = run("control", 1, "status", status=1).stderr
     check("belongs to another process" in refusal, refusal)
-for arguments, words in ((("1", "stop"), "a run cannot pause"), (("1", "halt"), "expected status, mark NAME"),
+for arguments, words in ((("1", "stop"), "a run that counts cannot pause"), (("1", "halt"), "expected status, mark NAME"),
                          (("1", "mark", "x" * 201), "1 to 200 bytes"), (("one", "status"), "'one' is not a process id"),
                          (("1",), "a process id and a request")):
     refusal = run("control", *arguments, status=USAGE).stderr

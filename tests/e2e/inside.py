@@ -66,6 +66,13 @@ equal("live blocks of the quick storm", profile.sum("live-count", "storm_allocat
 equal("frees that were not seen, or are of no block",
       (summary["frees"]["unseen"], summary["losses"]["free_miss"]["events"]), (0, 0))
 
+def has_threads(memflame):
+    """Whether the storm has begun: by then its agent has joined."""
+    with open(f"/proc/{memflame.pid}/task/{memflame.pid}/children", encoding="utf-8") as stream:
+        return any(os.path.exists(f"/proc/{pid}/task") and len(os.listdir(f"/proc/{pid}/task")) > 4
+                   for pid in stream.read().split())
+
+
 # If memflame is killed or stopped, the program runs on to its end, and says what it says without memflame.
 for harm in (signal.SIGKILL, signal.SIGSTOP):
     said = path(f"{harm.name}.out")
@@ -73,7 +80,8 @@ for harm in (signal.SIGKILL, signal.SIGSTOP):
         memflame = spawn([MEMFLAME, "alloc", "--inside", "-o", path("killed.json"), "--summary",
                           path("stopped.summary"), "--", example("alloc_storm"), "--threads", "4", "--operations",
                           "20000000"], stdout=output, stderr=subprocess.DEVNULL)
-    time.sleep(0.3)
+    wait_until(functools.partial(has_threads, memflame), "the storm's threads")
+    time.sleep(0.1)
     check(memflame.poll() is None and not os.path.getsize(said), "memflame watches the storm")
     memflame.send_signal(harm)
     wait_until(functools.partial(has_ended, said), f"the storm ends after {harm.name}")

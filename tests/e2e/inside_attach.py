@@ -10,7 +10,7 @@ import sys
 import time
 
 from attached import CYCLES, Waiting, attach, cycle, figures, maps
-from lib import (LONG, MEMFLAME, PATIENCE, USAGE, Target, check, equal, example, losses, path, run, spawn,
+from lib import (LONG, MEMFLAME, PATIENCE, Target, check, equal, example, losses, path, run, spawn,
                  wait_until)
 
 JSON = """
@@ -184,6 +184,3 @@ time.sleep(60)
     tracer.kill()
 target.process.stdin.write("\n")
 target.end()
-for options in (("--comm", "python3"), ("--cgroup", "/")):
-    words = run("alloc", "--inside", *options, "-o", path("x.json"), status=USAGE).stderr
-    check(options[0] in words, words)

@@ -115,8 +115,8 @@ first = next(stack for stack in text.split("\n\n") if "[leaky]" in stack)
 check("server::transcript_create" in first and "    leak: " in first, f"the leak comes first: {text}")
 check("estimated from samples (1 sample per 16.0 KiB)" in text, f"says so: {text}")
 
-# Other ways of sampling are the kernel's, and --max-wait is not.
-for options, named in ((("--every", "7"), "--every"), (("--max-overhead", "1"), "--max-overhead")):
+# What only the kernel can do is refused by name, and --max-wait is not the kernel's.
+for options, named in ((("--every", "7"), "--every"), (("--size", "usable"), "--size usable")):
     words = run("alloc", "--inside", *options, "-o", OUTPUT, "--", "true", status=USAGE).stderr
     check(named in words, words)
 words = run("alloc", "--max-wait", "100", "-o", OUTPUT, "--", "true", status=USAGE).stderr

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """alloc --inside -p with several processes: each is counted to the byte, and all or none of them are watched."""
 import pwd
+import shutil
 import subprocess
 
 from attached import Waiting, attach, attach_all, maps
-from lib import Target, check, equal, losses, path, run
+from lib import Target, check, equal, example, losses, path, run
 
 # Two at once, of two users, which do the same: each figure is there twice.
 nobody = pwd.getpwnam("nobody")
@@ -36,15 +37,25 @@ profile = memflame.wait().profile()
 profile.compare({name: {key: 2 * figure for key, figure in figures.items() if key in ("total", "total_count")}
                  for name, figures in truth["functions"].items()})
 
+# Two in a network namespace of their own, as in a container, and one outside: memflame listens in both.
+if subprocess.run(["unshare", "-n", "true"], check=False, capture_output=True).returncode == 0:
+    holder = Waiting("unshare", "-n", "sh", "-c", "echo ready; cat")
+    targets = [Target("alloc_truth"),
+               *(Target("alloc_truth", "-c", 'exec nsenter -t "$0" -n "$@"', str(holder.pid), example("alloc_truth"),
+                        executable=shutil.which("sh")) for _ in range(2))]
+    memflame = attach_all(targets)
+    truths = [target.work() for target in targets]
+    memflame.stop()
+    for target in targets:
+        target.end()
+    memflame.profile().compare({name: {key: 3 * figure for key, figure in figures.items()}
+                                for name, figures in truths[0]["functions"].items()})
+    holder.end()
+
 # All or none. What can be told by looking is, before the first one is touched.
 target = Target("alloc_truth")
 words = run("alloc", "--inside", "-p", f"{target.pid},2", "-o", path("x.json"), status=1).stderr
 check("process 2 " in words and "memflame-agent" not in maps(target.pid), words)
-if subprocess.run(["unshare", "-n", "true"], check=False, capture_output=True).returncode == 0:
-    apart = Waiting("unshare", "-n", "sh", "-c", "echo ready; cat")
-    words = run("alloc", "--inside", "-p", f"{target.pid},{apart.pid}", "-o", path("x.json"), status=1).stderr
-    check(f"process {apart.pid} is in another network" in words and "memflame-agent" not in maps(target.pid), words)
-    apart.end()
 # Another memflame is found only inside. It is not disturbed, and the first process has no hooks when this one has
 # given up.
 watched = Target("alloc_truth")

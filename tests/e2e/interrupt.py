@@ -27,10 +27,13 @@ memflame.wait(128 + signal.SIGINT)
 check(memflame.profile().sum("live") > 0, "what leaked until Ctrl-C")
 
 # SIGTERM to memflame alone ends the run at once, and the command runs on.
-memflame = Memflame("brk", "--", "sh", "-c", f"sleep 2; echo done > {path('went-on')}")
+memflame = Memflame("brk", "--", "sh", "-c", f"read word; echo done > {path('went-on')}", stdin=subprocess.PIPE,
+                    text=True)
 time.sleep(0.5)
 memflame.process.send_signal(signal.SIGTERM)
 memflame.wait()
 equal("the command is not done yet", os.path.exists(path("went-on")), False)
 check(memflame.profile().sum("grown") > 0, "what the command did until then")
+memflame.process.stdin.write("go\n")
+memflame.process.stdin.close()
 wait_until(lambda: os.path.exists(path("went-on")), "the command goes on", 20)

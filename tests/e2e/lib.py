@@ -97,7 +97,7 @@ def by_kernel(probe, arguments):
     """The arguments with the collector named: cases are about the kernel's, unless they say so, while memflame takes
     the one inside for a command if that can do what is asked for."""
     chosen = ("--inside", "--collect", "--probes", "--kernel")
-    if probe not in ("alloc", "leaks", "record") or "--" not in arguments or set(chosen) & set(arguments):
+    if probe not in ("alloc", "leaks", "record", "top") or "--" not in arguments or set(chosen) & set(arguments):
         return arguments
     return ("--collect", "kernel", *arguments)
 

@@ -1,40 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """record on a full disk says so, goes on, and writes what it has kept when there is room again. What the file has is
 right at any moment, and the target runs on untouched."""
-import atexit
 import json
-import os
-import shutil
-import subprocess
 
-from lib import LONG, Memflame, check, equal, path, run, wait_until
+from full_disk_lib import DISK, leave, make_room
+from lib import LONG, Memflame, check, run, wait_until
 from steady_lib import Counting, Steady, check_figures
-
-PAGE = 4096
-disk = path("disk")
-os.mkdir(disk)
-subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", disk], check=True)
-atexit.register(subprocess.run, ["umount", "-l", disk], check=False)
-
-
-def leave(pages):
-    """Fills the disk, so that this many pages are free."""
-    with open(f"{disk}/ballast", "wb", buffering=0) as ballast:
-        try:
-            while ballast.write(b"x" * PAGE):
-                pass
-        except OSError:
-            ballast.truncate((ballast.tell() // PAGE - pages) * PAGE)
-    equal("free pages", shutil.disk_usage(disk).free, pages * PAGE)
-
-
-def make_room():
-    os.remove(f"{disk}/ballast")
-
 
 def record(steady, *options):
     counting = Counting()
-    memflame = Memflame("record", *options, "--interval", "0.1", "-p", steady.pid, output="mfr", folder=disk)
+    memflame = Memflame("record", *options, "--interval", "0.1", "-p", steady.pid, output="mfr", folder=DISK)
     counting.ask(memflame.process.pid)
     return memflame, counting
 

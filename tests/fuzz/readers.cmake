@@ -38,16 +38,22 @@ foreach(row ${rows})
   set_tests_properties(${name}_fuzz PROPERTIES LABELS fuzz)
 endforeach()
 
-# Recordings behind their checksums, stages after reading, and compressed inputs.
-foreach(name recording tidy unpack)
+# Recordings, their events and their reports behind checksums, selections, stages after reading, compressed
+# inputs, and SQL.
+foreach(name recording events report select tidy unpack query)
   add_executable(${name}_fuzz fuzz/${name}_fuzz.cc)
   target_compile_options(${name}_fuzz PRIVATE ${fuzz_flags})
   target_link_libraries(${name}_fuzz PRIVATE memflame_collapse memflame_core memflame_warnings)
   target_link_options(${name}_fuzz PRIVATE -fsanitize=fuzzer,address,undefined)
   set(found ${CMAKE_CURRENT_BINARY_DIR}/${name}_corpus)
   file(MAKE_DIRECTORY ${found})
-  add_test(NAME ${name}_fuzz COMMAND ${name}_fuzz -seed=1 -max_len=4096 -max_total_time=10 ${found}
-           ${CMAKE_CURRENT_SOURCE_DIR}/data/${name})
+  set(folders ${CMAKE_CURRENT_SOURCE_DIR}/data/${name})
+  if(name STREQUAL report)  # its inputs are those of two others
+    target_link_libraries(report_fuzz PRIVATE memflame_render)
+    set(folders ${CMAKE_CURRENT_SOURCE_DIR}/data/recording ${CMAKE_CURRENT_SOURCE_DIR}/data/events)
+  endif()
+  add_test(NAME ${name}_fuzz COMMAND ${name}_fuzz -seed=1 -max_len=4096 -max_total_time=10 ${found} ${folders})
   set_tests_properties(${name}_fuzz PROPERTIES LABELS fuzz)
   add_dependencies(fuzzers ${name}_fuzz)
 endforeach()
+target_link_libraries(query_fuzz PRIVATE select_fixture PkgConfig::SQLITE)

@@ -5,18 +5,16 @@
 #include <array>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <iostream>
 #include <string>
-#include <string_view>
 
 #include "collapse/fold.h"
-#include "collapse/history/chunks.h"
 #include "collapse/history/look_codec.h"
 #include "collapse/history/reader.h"
 #include "collapse/history/views.h"
 #include "collapse/symbolize/symbolize.h"
 #include "core/error.h"
+#include "tests/fuzz/made_recording.h"
 
 namespace memflame {
 namespace {
@@ -25,26 +23,6 @@ void require_that(bool condition, const char* what) {
   if (condition) return;
   std::cerr << "recording_fuzz: " << what << "\n";
   std::abort();
-}
-
-// Takes the kind and the size of each head; the rest of the head is made anew.
-std::string repaired(std::string_view bytes) {
-  constexpr size_t size_at = 8;
-  std::string file(recording_magic);
-  bytes.remove_prefix(std::min(bytes.size(), recording_magic.size()));
-  ChunkPacker packer;
-  for (uint16_t number = 0; bytes.size() >= ChunkHead::size; ++number) {
-    uint32_t kind = 0, size = 0;
-    std::memcpy(&kind, bytes.data(), sizeof(kind));
-    std::memcpy(&size, bytes.data() + size_at, sizeof(size));
-    bytes.remove_prefix(ChunkHead::size);
-    const size_t stored = std::min<size_t>(size, bytes.size());
-    packer.pack(
-        {.kind = static_cast<ChunkKind>(kind), .content = std::string(bytes.substr(0, stored))},
-        number, file);
-    bytes.remove_prefix(stored);
-  }
-  return file;
 }
 
 void show(const History& history, const RecordingState& state, const HistoryRange& range) {

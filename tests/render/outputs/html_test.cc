@@ -11,7 +11,7 @@
 
 #include "render/output.h"
 #include "render/picture/assets.h"
-#include "render/picture/data_block.h"
+#include "render/picture/packed.h"
 #include "tests/render/small_profile.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only

@@ -7,6 +7,8 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "render/picture/packed.h"
+
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 
 namespace {

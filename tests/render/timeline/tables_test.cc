@@ -29,13 +29,14 @@ TEST_CASE("the format, else the suffix, else text") {
   CHECK(timeline_output_for("", "").name == "text");
   CHECK(timeline_output_for("", "x.svg").name == "svg");
   CHECK(timeline_output_for("csv", "x.svg").name == "csv");
+  CHECK(timeline_output_for("", "x.trace.json").name == "trace");
   try {
     timeline_output_for("", "x.png");
     FAIL("x.png was accepted");
   } catch (const Error& error) {
     CHECK(std::string(error.what()) ==
           "-o x.png: no format is written to '.png' files (there are .txt, .svg, .html, .csv, "
-          ".json); name one with --format text, svg, html, csv, json");
+          ".json, .trace.json); name one with --format text, svg, html, csv, json, trace");
   }
 }
 
@@ -57,6 +58,27 @@ TEST_CASE("CSV: only points within the range") {
   timeline.shown_range = {5, 30};
   const std::vector<std::string> all = rows(written("csv", timeline));
   CHECK(all.size() == 1 + 2 + 0 + 1 + 1 + 1 + 1 + 1);
+}
+
+TEST_CASE("trace: counters that viewers of Chrome traces draw") {
+  Timeline timeline = made_timeline();
+  timeline.bands.push_back(timeline.bands.front());  // two stacks with one label
+  const auto json = nlohmann::json::parse(written("trace", timeline));
+  std::map<std::string, std::vector<nlohmann::json>> counters;
+  for (const auto& event : json["traceEvents"])
+    if (event["ph"] == "C") counters[event["name"]].push_back(event);
+  CHECK(json["traceEvents"][0]["args"]["name"] == "Live bytes over time");
+  REQUIRE(counters.contains("Cache::fill"));
+  CHECK(counters["Cache::fill"] != counters["Cache::fill #2"]);
+  CHECK(counters["Cache::fill"].size() == counters["Cache::fill #2"].size());
+  CHECK(counters["Cache::fill"][1]["ts"] == 10e6);
+  CHECK(counters["Cache::fill"][1]["args"] == nlohmann::json({{"bytes", 10485760}}));
+  CHECK(counters["pressure"].back()["args"]["count"].is_number_float());
+  // A figure that could not be read has no event.
+  CHECK(counters["resident"].size() == 2);
+  const auto& mark = json["traceEvents"].back();
+  CHECK(mark["ph"] == "i");
+  CHECK(mark["name"] == "deploy <4.1>");
 }
 
 TEST_CASE("JSON: all there is") {

@@ -13,7 +13,8 @@ namespace memflame {
 
 class BlockFold::Folder {
  public:
-  Folder(const History& history, Visit visit) : history_(history), visit_(std::move(visit)) {}
+  Folder(const History& history, Visit visit, Change change)
+      : history_(history), visit_(std::move(visit)), change_(std::move(change)) {}
 
   void take(std::span<const Event> events) {
     learn_tables();
@@ -61,6 +62,9 @@ class BlockFold::Folder {
 
   const FoldCounts& counts() const { return counts_; }
   uint64_t open_blocks() const { return blocks_.size(); }
+  bool changes_are_exact() const {
+    return counts_.gaps + counts_.restores + counts_.contradictions + counts_.differences() == 0;
+  }
 
  private:
   struct ThreadState {
@@ -162,8 +166,16 @@ class BlockFold::Folder {
   }
 
   void add(const OpenBlock& block) {
+    if (change_) tell_change(block, block.allocated_ns, false);
     blocks_.add(block);
     ++spaces_[block.space.index].open;
+  }
+
+  void tell_change(const OpenBlock& block, uint64_t time_ns, bool is_free) const {
+    change_({.time_ns = time_ns,
+             .stack = block.stack,
+             .is_free = is_free,
+             .bytes = block.weight != 0 ? block.weight : block.size});
   }
 
   bool move(const Event& event, bool is_transient) {
@@ -179,6 +191,7 @@ class BlockFold::Folder {
     block.freeing_thread = event.thread;
     block.freeing_stack = event.stack;
     block.freed_ns = block.end_ns = std::max(event.time_ns, open->allocated_ns);
+    if (change_) tell_change(*open, event.time_ns, true);
     const uint32_t chain = open->chain != 0 ? open->chain : chains_.begin();
     chains_.add(chain, block);
     remove(*open);
@@ -192,6 +205,7 @@ class BlockFold::Folder {
       return;
     }
     open->freed = true;
+    if (change_) tell_change(*open, event.time_ns, true);
     thread.freed = event.block;
     thread.is_transient = is_transient;
     thread.freeing_stack = event.stack;
@@ -205,6 +219,7 @@ class BlockFold::Folder {
       return;
     }
     thread.freed = BlockNumber::none;
+    ++counts_.restores;
     if (OpenBlock* const open = blocks_.find(event.block)) open->freed = false;
   }
 
@@ -359,6 +374,7 @@ class BlockFold::Folder {
 
   const History& history_;
   Visit visit_;
+  Change change_;
   FoldCounts counts_;
   OpenBlocks blocks_;
   OpenChains chains_;
@@ -373,8 +389,8 @@ class BlockFold::Folder {
   bool has_begun_ = false;  // something came before
 };
 
-BlockFold::BlockFold(const History& history, Visit visit)
-    : folder_(std::make_unique<Folder>(history, std::move(visit))) {}
+BlockFold::BlockFold(const History& history, Visit visit, Change change)
+    : folder_(std::make_unique<Folder>(history, std::move(visit), std::move(change))) {}
 BlockFold::~BlockFold() = default;
 
 void BlockFold::events(std::span<const Event> events) { folder_->take(events); }
@@ -382,6 +398,7 @@ void BlockFold::gap(const EventGap& gap) { folder_->take(gap); }
 void BlockFold::checkpoint(const CheckpointPart& part) { folder_->take(part); }
 void BlockFold::finish(uint64_t end_ns) { folder_->finish(end_ns); }
 const FoldCounts& BlockFold::counts() const { return folder_->counts(); }
+bool BlockFold::changes_are_exact() const { return folder_->changes_are_exact(); }
 uint64_t BlockFold::open_blocks() const { return folder_->open_blocks(); }
 
 }  // namespace memflame

@@ -34,9 +34,19 @@ struct FoldCounts {
   uint64_t freed_in_gaps = 0, allocated_in_gaps = 0;
   // Blocks whose end is not known, since no checkpoint follows a gap.
   uint64_t lost = 0;
+  // Blocks that lived on after a free of theirs, since it belonged to a realloc that failed.
+  uint64_t restores = 0;
 
   uint64_t differences() const { return missing + unannounced + different; }
   friend bool operator==(const FoldCounts&, const FoldCounts&) = default;
+};
+
+// Memory that became live or was freed.
+struct LiveChange {
+  uint64_t time_ns = 0;
+  RawStackId stack;  // that allocated it
+  bool is_free = false;
+  uint64_t bytes = 0;  // that the block stands for
 };
 
 class BlockFold : public EventSink {
@@ -45,10 +55,12 @@ class BlockFold : public EventSink {
   // one after the other, in their order; chains come in no particular order. What they refer to is
   // valid until the call returns.
   using Visit = std::function<void(const Block&, const Chain&)>;
+  // Gets what changes while the events are taken, a free before it is certain.
+  using Change = std::function<void(const LiveChange&)>;
 
   // The tables of `history` say which space a stack and a thread belong to. It outlives the fold,
   // and may grow.
-  BlockFold(const History& history, Visit visit);
+  BlockFold(const History& history, Visit visit, Change change = {});
   ~BlockFold() override;
 
   void events(std::span<const Event> events) override;
@@ -61,6 +73,9 @@ class BlockFold : public EventSink {
 
   // What was taken so far.
   const FoldCounts& counts() const;
+  // Whether the changes so far were those of the blocks, in the order of time: nothing came out
+  // later than it happened, or was taken back.
+  bool changes_are_exact() const;
   // Blocks that live.
   uint64_t open_blocks() const;
 

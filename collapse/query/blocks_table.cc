@@ -173,6 +173,12 @@ class InterruptedBlocks : public BlockSource {
       visit(block, chain);
     });
   }
+  bool for_each_change(const VisitChange& visit) override {
+    return blocks_.for_each_change([&](const LiveChange& change) {
+      if (stop_) throw Error("interrupted");
+      visit(change);
+    });
+  }
 
  private:
   BlockSource& blocks_;

@@ -6,6 +6,7 @@
 #include <functional>
 #include <span>
 
+#include "collapse/events/block_fold.h"
 #include "collapse/events/culled.h"
 #include "core/events.h"
 #include "core/history.h"
@@ -32,6 +33,7 @@ struct RunFacts {
 class BlockSource {
  public:
   using VisitBlock = std::function<void(const Block&, const Chain&)>;
+  using VisitChange = std::function<void(const LiveChange&)>;
 
   virtual ~BlockSource() = default;
   virtual RunFacts facts() const = 0;
@@ -40,6 +42,9 @@ class BlockSource {
   virtual bool has_free_stacks() = 0;
   // Every block once, in any order. Throws Error if the recording is damaged.
   virtual void for_each_block(const VisitBlock& visit) = 0;
+  // Every change of live memory in the order of time. False if they are not known in that order:
+  // what was visited until then is to be forgotten.
+  virtual bool for_each_change(const VisitChange& /*visit*/) { return false; }
 };
 
 }  // namespace memflame

@@ -90,6 +90,12 @@ void EventBlocks::for_each_block(const VisitBlock& visit) {
   counts_ = fold.counts();
 }
 
+bool EventBlocks::for_each_change(const VisitChange& visit) {
+  BlockFold fold(history_, [](const Block&, const Chain&) {}, visit);
+  static_cast<void>(file_.read(fold));
+  return fold.changes_are_exact();
+}
+
 std::vector<std::string> EventBlocks::notes() const {
   std::vector<std::string> notes;
   if (!end_.note.empty()) notes.push_back(end_.note);

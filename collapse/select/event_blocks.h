@@ -24,6 +24,8 @@ class EventBlocks : public BlockSource {
   bool has_free_stacks() override;
   // Several threads may call this at once.
   void for_each_block(const VisitBlock& visit) override;
+  // Not after gaps, or when a realloc failed.
+  bool for_each_change(const VisitChange& visit) override;
 
   // What the last reading says of the recording: gaps, damage, contradictions.
   std::vector<std::string> notes() const;

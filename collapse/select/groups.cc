@@ -12,15 +12,6 @@ namespace {
 // Wide, so that the weights of a damaged file cannot overflow.
 __extension__ using LiveBytes = __int128;
 
-// Memory that became live or was freed.
-struct LiveChange {
-  uint64_t time_ns = 0;
-  uint32_t stack = 0;
-  bool is_free = false;
-  uint64_t bytes = 0;
-  LiveBytes difference() const { return is_free ? -LiveBytes{bytes} : LiveBytes{bytes}; }
-};
-
 // Live bytes as they change, and when they first were the most. A value counts only once all
 // changes of its time are known.
 class PeakWatch {
@@ -28,7 +19,7 @@ class PeakWatch {
   void add(const LiveChange& change) {
     if (change.time_ns != time_ns_) settle();
     time_ns_ = change.time_ns;
-    live_ += change.difference();
+    live_ += change.is_free ? -LiveBytes{change.bytes} : LiveBytes{change.bytes};
   }
   // Nothing more happens until a later time.
   void settle() {
@@ -67,21 +58,12 @@ class Grouping {
   }
 
   RunGroups run() {
-    first_pass();
+    const bool wants_peaks = wanted_.peak || wanted_.group_peaks;
+    keeps_changes_ = wants_peaks && !take_changes();
+    if (keeps_changes_ || !result_.groups.empty()) first_pass();
     add_culled();
-    if (!wanted_.peak && !wanted_.group_peaks) return std::move(result_);
-    if (is_complete_)
-      walk();
-    else if (wanted_.group_peaks)
-      walk_parts(std::vector<bool>(part_count, true));
-    else
-      walk_parts(parts_with_peak());
-    peak_.settle();
-    result_.peak_ns = peak_.peak_ns();
-    for (size_t i = 0; i < peaks_.size(); ++i) {
-      peaks_[i].settle();
-      result_.groups[i].peak_ns = peaks_[i].peak_ns();
-    }
+    if (keeps_changes_) walk_kept();
+    if (wants_peaks) take_peaks();
     return std::move(result_);
   }
 
@@ -92,11 +74,43 @@ class Grouping {
     return static_cast<size_t>(std::min<uint64_t>(time_ns / part_ns_, part_count - 1));
   }
 
+  // The peaks by one reading of what changes. False if the source cannot give that.
+  bool take_changes() {
+    if (source_.for_each_change([this](const LiveChange& change) { add(change); })) return true;
+    peak_ = {};
+    peaks_.assign(peaks_.size(), {});
+    return false;
+  }
+
+  // Or else by all changes, if they can be kept, or by those of one part after the other.
+  void walk_kept() {
+    if (is_complete_)
+      walk();
+    else if (wanted_.group_peaks)
+      walk_parts(std::vector<bool>(part_count, true));
+    else
+      walk_parts(parts_with_peak());
+  }
+
+  void take_peaks() {
+    peak_.settle();
+    result_.peak_ns = peak_.peak_ns();
+    for (size_t i = 0; i < peaks_.size(); ++i) {
+      peaks_[i].settle();
+      result_.groups[i].peak_ns = peaks_[i].peak_ns();
+    }
+  }
+
+  void add(const LiveChange& change) {
+    peak_.add(change);
+    if (change.stack.index < peaks_.size()) peaks_[change.stack.index].add(change);
+  }
+
   template <class Take>
   void for_each_change(const Take& take) {
     source_.for_each_block([&](const Block& block, const Chain&) {
       LiveChange change{
-          .time_ns = block.allocated_ns, .stack = block.stack.index, .bytes = bytes_of(block)};
+          .time_ns = block.allocated_ns, .stack = block.stack, .bytes = bytes_of(block)};
       take(change, block);
       if (block.leaked()) return;
       change.time_ns = block.freed_ns;
@@ -107,13 +121,13 @@ class Grouping {
 
   void first_pass() {
     for_each_change([&](const LiveChange& change, const Block& block) {
-      if (!change.is_free && change.stack < result_.groups.size())
-        add(block, result_.groups[change.stack]);
+      if (!change.is_free && change.stack.index < result_.groups.size())
+        add(block, result_.groups[change.stack.index]);
       PartOfRun& part = parts_[part_of(change.time_ns)];
       ++part.changes;
       (change.is_free ? part.freed : part.allocated) += change.bytes;
       is_complete_ &= changes_.size() < wanted_.most_changes;
-      if (is_complete_ && (wanted_.peak || wanted_.group_peaks)) changes_.push_back(change);
+      if (is_complete_ && keeps_changes_) changes_.push_back(change);
     });
   }
 
@@ -179,8 +193,7 @@ class Grouping {
         for (; part_ < part; ++part_) live_before_ += parts_[part_].allocated - parts_[part_].freed;
         peak_.skip_to(live_before_);
       }
-      peak_.add(change);
-      if (change.stack < peaks_.size()) peaks_[change.stack].add(change);
+      add(change);
     }
   }
 
@@ -189,6 +202,7 @@ class Grouping {
   const uint64_t part_ns_;
   std::vector<PartOfRun> parts_;
   std::vector<LiveChange> changes_;
+  bool keeps_changes_ = false;
   bool is_complete_ = true;  // changes_ has all of the run
   RunGroups result_;
   PeakWatch peak_;

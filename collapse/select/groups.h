@@ -34,7 +34,8 @@ struct RunGroups {
   std::vector<StackGroup> groups;  // by RawStackId::index; empty unless asked for
 };
 
-// One pass over the blocks if their changes can be kept. Otherwise the run is divided into parts by
+// Peaks take one pass over the changes if the source has them in the order of time. Otherwise they
+// take one over the blocks if all changes can be kept; if not, the run is divided into parts by
 // time, with a pass for each; for the peak of the run, only for those that may contain it. Throws
 // Error if even a part of a 65,536th of the run has too many changes.
 RunGroups groups_of(BlockSource& source, const WantedGroups& wanted);

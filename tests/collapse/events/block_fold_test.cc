@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,31 @@ using Blocks = std::vector<std::pair<Block, Chain>>;
 const History& tables() {
   static const History history = history_of_events();
   return history;
+}
+
+// One line each.
+std::vector<std::string> in_words(const std::vector<LiveChange>& changes) {
+  std::vector<std::string> lines;
+  for (const LiveChange& change : changes)
+    lines.push_back(std::to_string(change.time_ns) + (change.is_free ? " -" : " +") +
+                    std::to_string(change.bytes) + " " + std::to_string(change.stack.index));
+  std::sort(lines.begin(), lines.end());
+  return lines;
+}
+
+std::vector<LiveChange> changes_of(const Blocks& blocks) {
+  std::vector<LiveChange> changes;
+  for (const auto& [block, chain] : blocks) {
+    LiveChange change{.time_ns = block.allocated_ns,
+                      .stack = block.stack,
+                      .bytes = block.weight != 0 ? block.weight : block.size};
+    changes.push_back(change);
+    if (block.leaked()) continue;
+    change.time_ns = block.freed_ns;
+    change.is_free = true;
+    changes.push_back(change);
+  }
+  return changes;
 }
 
 Blocks folded(const std::vector<Item>& items, uint64_t end_ns, FoldCounts& counts) {
@@ -281,7 +307,7 @@ TEST_CASE("contradictions are counted and change nothing") {
 }
 
 TEST_CASE("random recordings are folded as a naive fold does") {
-  size_t gaps = 0, checkpoints = 0, moved = 0, transient = 0, uncertain = 0;
+  size_t exact = 0, gaps = 0, checkpoints = 0, moved = 0, transient = 0, uncertain = 0;
   for (unsigned seed = 1; seed <= scaled(10'000); ++seed) {
     CAPTURE(seed);
     const MadeUpEvents made({.seed = seed, .calls = 20 + seed % 100, .gaps = seed % 3 != 0});
@@ -297,6 +323,18 @@ TEST_CASE("random recordings are folded as a naive fold does") {
       if (block.leaked() && !block.uncertain)
         REQUIRE((made.live.contains(block.number) || made.leaked.contains(block.number) ||
                  !chain.leaked));
+    std::vector<LiveChange> changes;
+    BlockFold live(
+        tables(), [](const Block&, const Chain&) {},
+        [&](const LiveChange& change) { changes.push_back(change); });
+    hand_on(made.items, live);
+    if (live.changes_are_exact()) {
+      ++exact;
+      REQUIRE(std::is_sorted(
+          changes.begin(), changes.end(),
+          [](const LiveChange& a, const LiveChange& b) { return a.time_ns < b.time_ns; }));
+      REQUIRE(in_words(changes) == in_words(changes_of(blocks)));
+    }
     gaps += counts.gaps;
     checkpoints += counts.checkpoints;
     for (const auto& [block, chain] : blocks) {
@@ -305,6 +343,7 @@ TEST_CASE("random recordings are folded as a naive fold does") {
       uncertain += block.uncertain ? 1 : 0;
     }
   }
+  CHECK(exact > 0);
   CHECK(gaps > 0);
   CHECK(checkpoints > 0);
   CHECK(moved > 0);

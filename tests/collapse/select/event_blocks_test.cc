@@ -113,6 +113,19 @@ TEST_CASE("selections and views of a file") {
   CHECK(totals(file, "size > 2", {.from_ns = 20 * ms, .until_ns = 60 * ms}) == Sums{12, 2, 12, 2});
 }
 
+TEST_CASE("a block that a failed realloc left alive lived all the time, also for the peak") {
+  const RecordingFile file;
+  Event restored = free_of(40, 1);
+  restored.kind = EventKind::restore;
+  Event other = allocation(35, 3, 2, 8);
+  other.thread = {};
+  const std::array events{allocation(10, 1, 1, 10), allocation(20, 2, 2, 5), free_of(30, 1), other,
+                          restored};
+  write(file, events);
+  CHECK(totals(file, "", {.view = HistoryView::peak}) == Sums{23, 3});
+  CHECK(totals(file, "allocated = peak") == Sums{8, 1, 8, 1});
+}
+
 TEST_CASE("culled blocks are counted: in groups, and in a note") {
   const RecordingFile file;
   write(file, some_events, {.cull_ns = 100 * ms});

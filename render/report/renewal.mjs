@@ -32,6 +32,16 @@ function pathTo(host, node) {
   return path;
 }
 
+const isLike = (one, other) =>
+  one?.localName === other.localName && one.className === other.className && one.getAttribute("aria-label") === other.getAttribute("aria-label");
+
+// The one in the same place, or elsewhere with the same words: newer data may have brought a line before it.
+function likeIn(host, path, focused) {
+  const there = childOf(host, path);
+  if (isLike(there, focused)) return there;
+  return [...host.querySelectorAll(focused.localName)].find((one) => isLike(one, focused) && one.textContent === focused.textContent);
+}
+
 const openLists = (host) => [...host.querySelectorAll("details[open] > summary")].map((one) => one.textContent);
 
 // Calls make(), which replaces what is in the hosts.
@@ -43,8 +53,7 @@ export function keepingPlace(hosts, make) {
   hosts.forEach((host, i) => {
     for (const summary of host.querySelectorAll("details > summary")) summary.parentElement.open ||= open[i].includes(summary.textContent);
   });
-  const next = owner && childOf(owner, path);
-  if (next && next.localName === focused.localName) next.focus({ preventScroll: true });
+  if (owner) likeIn(owner, path, focused)?.focus({ preventScroll: true });
   window.scrollTo(scrollX, scrollY);
 }
 

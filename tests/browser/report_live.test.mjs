@@ -100,6 +100,8 @@ test("a live page renews itself, and keeps range, search, zoom, table, focus and
       const details = page.locator(".mf-lines-shown details summary");
       if (await details.count()) await details.first().click();
       await page.locator("[role=slider]").first().focus();
+      // What is in front of it may change: the next page lacks this line.
+      await page.evaluate(() => document.querySelector(".mf-ask").prepend(document.createElement("p")));
       await page.evaluate(() => window.scrollTo(0, 60));
       const before = await chosen(page), words = /^[\d,]+ blocks/.exec(await headline(page))[0], first = await version(page);
       assert.deepEqual(before.range, [1, 2]);

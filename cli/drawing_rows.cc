@@ -134,7 +134,7 @@ std::vector<DrawingRow> make_drawing_rows() {
       {"title", text, "TEXT", "title of the picture", into<&R::title>, every_format},
       {"subtitle", text, "TEXT", "a line below it", into<&R::subtitle>},
       {"notes", text, "TEXT", "a further line of the picture", nullptr, every_format},
-      {"palette", text, "NAME", "colours: a name, or a palette file (default: mem)",
+      {"palette", text, "NAME", "colours: a name, or a palette file (default: code)",
        into<&R::palette>, pictures, palettes},
       {"colors", text, "NAME", "the same, as flamegraph.pl calls it", set_colors, pictures,
        palettes},

@@ -38,7 +38,7 @@ RenderOptions resolved(RenderOptions options, const Profile& profile) {
   const bool shown = options.diff_width == WidthOf::shown;
   if (difference && shown) options.diff_width = WidthOf::larger;
   const bool signs = difference || options.diff_width == WidthOf::size;
-  if (options.palette.empty()) options.palette = signs ? "diff" : "mem";
+  if (options.palette.empty()) options.palette = signs ? "diff" : "code";
   return options;
 }
 

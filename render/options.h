@@ -63,7 +63,7 @@ struct NameAttributes {
 
 struct RenderOptions {
   std::string title{};    // "" = the profile's own, else made from what is shown
-  std::string palette{};  // of palettes/, or a palette file; "" = mem, or diff if signs matter
+  std::string palette{};  // of palettes/, or a palette file; "" = code, or diff if signs matter
   bool icicle = false;    // root at the top instead of the bottom
   int width = 1200;       // px at rest; in a browser the picture fills a wider window
   // px at rest; narrower frames are merged into one box per caller. The script has a default of

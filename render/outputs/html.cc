@@ -20,6 +20,24 @@
 namespace memflame {
 namespace {
 
+// What asks for attention is always in sight; the rest unfolds behind the line with the figures.
+void append_captions(std::string& out, const std::vector<Caption>& all) {
+  const auto is_urgent = [](const Caption& caption) {
+    return caption.tone == Tone::leak || caption.tone == Tone::warning;
+  };
+  const Caption* figures = nullptr;
+  for (const Caption& caption : all) {
+    if (is_urgent(caption)) append_caption(out, caption);
+    if (figures == nullptr && caption.tone == Tone::figure && !caption.text.empty())
+      figures = &caption;
+  }
+  if (figures != nullptr)
+    append_element(out, "<details class=\"mf-fold\"><summary>", figures->text, "</summary>");
+  for (const Caption& caption : all)
+    if (&caption != figures && !is_urgent(caption)) append_caption(out, caption);
+  if (figures != nullptr) out += "</details>\n";
+}
+
 std::string head(const DataSource& source, const FrameTree& tree, const std::string& title) {
   const Profile& profile = source.profile;
   // This layout is only for the captions, which need its sums; the page itself has every frame.
@@ -30,16 +48,17 @@ std::string head(const DataSource& source, const FrameTree& tree, const std::str
   append_element(out, "<h1>", title, "</h1>");
   if (!source.options.subtitle.empty())
     append_element(out, "<p class=\"subtitle\">", source.options.subtitle, "</p>");
-  for (const Caption& caption : captions(profile, sums, losses)) append_caption(out, caption);
+  append_captions(out, captions(profile, sums, losses));
   const WidthOf width = source.options.diff_width;
   const bool by_change = difference_of(profile) || width == WidthOf::size;
+  out += "<div class=\"mf-legends\">\n";
   append_legend(
       out, "owners",
-      owner_legend(profile, source.palette, owner_shares(profile, width_of(profile, width))));
+      code_legend(profile, source.palette, code_shares(profile, width_of(profile, width))));
   std::vector<LegendEntry> colours = legend(profile, source.palette, tree.frame, by_change);
   for (LegendEntry& entry : leak_legend(profile)) colours.push_back(std::move(entry));
   append_legend(out, "colours", colours);
-  out += "</header>\n";
+  out += "</div>\n</header>\n";
   return out;
 }
 

@@ -96,7 +96,7 @@ void append_script(std::string& out, const SvgPicture& picture, const FrameTree&
 
 struct OfAllFrames {
   CleanStrings names;
-  OwnerShares owners;
+  CodeShares shares;
 };
 
 void draw_svg(std::ostream& out, const Profile& profile, const RenderOptions& wanted) {
@@ -106,7 +106,7 @@ void draw_svg(std::ostream& out, const Profile& profile, const RenderOptions& wa
   const auto launch = options.threads > 1 ? std::launch::async : std::launch::deferred;
   std::future<OfAllFrames> told = std::async(launch, [&] {
     return OfAllFrames{clean_strings(profile),
-                       owner_shares(profile, width_of(profile, options.diff_width))};
+                       code_shares(profile, width_of(profile, options.diff_width))};
   });
   const double inner_width = options.width - 2 * SvgPicture::margin;
   const LayoutOptions at_once{
@@ -121,8 +121,8 @@ void draw_svg(std::ostream& out, const Profile& profile, const RenderOptions& wa
   const Layout kept = layout(tree, profile, options.script ? behind(at_once) : at_once);
   const Layout boxes =
       with_fewer_boxes(kept, profile, options.script ? below_script(at_once) : at_once);
-  const auto [names, owners] = told.get();
-  SvgPicture picture{profile, options, palette, names, boxes, owners, tree.lines};
+  const auto [names, shares] = told.get();
+  SvgPicture picture{profile, options, palette, names, boxes, shares, tree.lines};
   picture.difference = difference_of(profile);
   picture.verdicts = verdict_lines(boxes, tree, profile);
   const LeakPaths leaks = leak_paths(boxes, tree, profile);

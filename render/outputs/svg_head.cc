@@ -79,7 +79,7 @@ double write_svg_head(std::string& out, const SvgPicture& picture) {
   if (picture.layout.total == 0) return y + 12;
   std::vector<FrameId> frames;
   for (const Box& box : picture.layout.boxes) frames.push_back(box.frame);
-  y = append_legend(out, picture, y + 6, owner_legend(profile, picture.palette, picture.owners));
+  y = append_legend(out, picture, y + 6, code_legend(profile, picture.palette, picture.shares));
   std::vector<LegendEntry> colours = legend(profile, picture.palette, frames, picture.by_change());
   for (LegendEntry& entry : leak_legend(profile)) colours.push_back(std::move(entry));
   if (!colours.empty()) y = append_legend(out, picture, y + 8, colours);

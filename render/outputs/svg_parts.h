@@ -13,9 +13,9 @@
 #include "core/profile.h"
 #include "render/options.h"
 #include "render/picture/caption.h"
+#include "render/picture/code_shares.h"
 #include "render/picture/layout.h"
 #include "render/picture/leak_paths.h"
-#include "render/picture/owner_shares.h"
 #include "render/picture/palette.h"
 #include "render/text/clean_text.h"
 
@@ -28,7 +28,7 @@ struct SvgPicture {
   const Palette& palette;
   const CleanStrings& names;
   const Layout& layout;
-  const OwnerShares& owners;
+  const CodeShares& shares;
   const NodeLines& lines;  // by Box::node
   std::optional<Difference> difference{};
   std::vector<std::string> verdicts{};  // lines of tooltips, by box; empty: there are none

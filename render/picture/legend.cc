@@ -2,8 +2,7 @@
 #include "render/picture/legend.h"
 
 #include <algorithm>
-#include <array>
-#include <numeric>
+#include <optional>
 
 #include "core/difference.h"
 #include "render/picture/caption.h"
@@ -32,8 +31,12 @@ std::vector<bool> used_colours(const Profile& profile, const Palette& palette,
     const Frame& frame = profile.frames[frames[i]];
     const std::string_view name = profile.strings[frame.function];
     const BoxKind kind = box_kind(name, frame.kind);
-    const size_t rule =
-        palette.rule_of(name, kind, palette.by_owner ? owner_of(profile, frame) : Owner::unknown);
+    const Owner owner = palette.by_owner ? owner_of(profile, frame) : Owner::unknown;
+    const size_t rule = palette.rule_of(name, kind, owner);
+    // Functions of the application and of libraries are explained by their shares.
+    if (rule == palette.rules.size() && !palette.libraries.empty() &&
+        (owner == Owner::library || kind == BoxKind::user))
+      continue;
     used[rule < palette.rules.size() ? box_kinds + rule : static_cast<size_t>(kind)] = true;
   }
   return used;
@@ -55,14 +58,15 @@ std::vector<LegendEntry> net_legend(const Palette& palette) {
 }
 
 // Shares of 1,000 with that sum: rounded down, and up for those that lose most.
-std::array<int64_t, owner_count> thousandths(const std::array<int64_t, owner_count>& sums) {
-  const Wide total = std::accumulate(sums.begin(), sums.end(), Wide{0});
-  std::array<int64_t, owner_count> out{};
+std::vector<int64_t> thousandths(std::span<const CodeShare> shares) {
+  Wide total = 0;
+  for (const CodeShare& share : shares) total += share.sum;
+  std::vector<int64_t> out(shares.size());
   if (total == 0) return out;
-  std::array<Wide, owner_count> rest{};
+  std::vector<Wide> rest(shares.size());
   int64_t missing = 1000;
-  for (size_t i = 0; i < owner_count; ++i) {
-    const Wide product = static_cast<Wide>(sums[i]) * 1000;
+  for (size_t i = 0; i < shares.size(); ++i) {
+    const Wide product = static_cast<Wide>(shares[i].sum) * 1000;
     out[i] = static_cast<int64_t>(product / total);
     rest[i] = product % total;
     missing -= out[i];
@@ -76,15 +80,51 @@ std::array<int64_t, owner_count> thousandths(const std::array<int64_t, owner_cou
   return out;
 }
 
-std::string label_of(Owner owner, const OwnerShares& shares) {
-  if (owner == Owner::application && !shares.modules_known) return "application or library";
-  return std::string(owner_names[static_cast<size_t>(owner)]);
+// "libQt5Core.so.5" of its path.
+std::string label_of(const CodeShare& share, bool modules_known) {
+  if (share.owner == Owner::application && !modules_known) return "application or library";
+  if (share.owner == Owner::library) return share.path.substr(share.path.rfind('/') + 1);
+  return std::string(owner_names[static_cast<size_t>(share.owner)]);
 }
 
-std::optional<Rgb> colour_of(const Palette& palette, Owner owner) {
+// That of its functions, if they have one of their own.
+std::optional<Rgb> colour_of(const Palette& palette, const CodeShare& share) {
   for (const ColourRule& rule : palette.rules)
-    if (rule.owner == owner && !rule.match) return middle(rule.range);
+    if (rule.owner == share.owner && !rule.match && !rule.kind) return middle(rule.range);
+  if (palette.libraries.empty()) return std::nullopt;
+  const auto of_kind = [&](BoxKind kind) {
+    return middle(palette.ranges[static_cast<size_t>(kind)]);
+  };
+  switch (share.owner) {
+    case Owner::application:
+      return of_kind(BoxKind::user);
+    case Owner::library:
+      return middle(*palette.library(share.path));
+    case Owner::kernel:
+      return of_kind(BoxKind::kernel);
+    case Owner::jit:
+      return of_kind(BoxKind::jit);
+    case Owner::allocator:
+    case Owner::unknown:
+      break;
+  }
   return std::nullopt;
+}
+
+// Those that are shown one by one: the largest of libraries, and all other owners.
+std::vector<CodeShare> shown(std::span<const CodeShare> shares, CodeShare& others, size_t& count) {
+  constexpr size_t most_libraries = 6;
+  std::vector<CodeShare> out;
+  size_t libraries = 0;
+  for (const CodeShare& share : shares) {
+    if (share.owner != Owner::library || libraries++ < most_libraries) {
+      out.push_back(share);
+    } else {
+      others.sum += share.sum;  // of what adds up to a total that fits
+      ++count;
+    }
+  }
+  return out;
 }
 
 }  // namespace
@@ -102,38 +142,52 @@ std::vector<LegendEntry> legend(const Profile& profile, const Palette& palette,
   };
   for (size_t i = 0; i < palette.rules.size(); ++i) {
     const ColourRule& rule = palette.rules[i];
-    // Entries of owners show their share.
-    if (used[box_kinds + i] && !rule.owner && !rule.legend.empty()) add(rule.range, rule.legend);
+    // Entries of owners show their share, except where they have none.
+    const bool has_share = rule.owner && rule.owner != Owner::allocator;
+    if (used[box_kinds + i] && !has_share && !rule.legend.empty()) add(rule.range, rule.legend);
   }
   for (size_t i = 0; i < box_kinds; ++i)
     if (used[i]) add(palette.ranges[i], std::string(box_kind_info[i].legend));
   return entries;
 }
 
-std::vector<LegendEntry> owner_legend(const Profile& profile, const Palette& palette,
-                                      const OwnerShares& shares) {
-  const std::array<int64_t, owner_count> parts = thousandths(shares.sum);
+std::vector<LegendEntry> code_legend(const Profile& profile, const Palette& palette,
+                                     const CodeShares& shares) {
+  if (shares.shares.empty()) return {};
+  CodeShare others{.owner = Owner::library};
+  size_t other_count = 0;
+  std::vector<CodeShare> parts = shown(shares.shares, others, other_count);
+  // Its colour is not explained elsewhere.
+  const auto is_application = [](const CodeShare& share) {
+    return share.owner == Owner::application;
+  };
+  if (!palette.libraries.empty() && std::none_of(parts.begin(), parts.end(), is_application))
+    parts.push_back({.owner = Owner::application});
+  if (other_count != 0) parts.push_back(others);
+  const std::vector<int64_t> share_of = thousandths(parts);
   std::vector<LegendEntry> entries;
-  for (size_t i = 0; i < owner_count; ++i) {
-    if (shares.sum[i] == 0) continue;
-    const auto owner = static_cast<Owner>(i);
+  entries.push_back(shares.outside_allocator
+                        ? LegendEntry{{},
+                                      "who called the allocator:",
+                                      "whose the innermost function outside of the allocator is"}
+                        : LegendEntry{{}, "whose code:", "whose the innermost function is"});
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const CodeShare& part = parts[i];
+    const bool is_rest = other_count != 0 && i + 1 == parts.size();
     const std::string share =
-        std::to_string(parts[i] / 10) + "." + std::to_string(parts[i] % 10) + " %";
-    const std::string label = label_of(owner, shares);
+        std::to_string(share_of[i] / 10) + "." + std::to_string(share_of[i] % 10) + " %";
+    const std::string label = is_rest
+                                  ? std::to_string(other_count) +
+                                        (other_count == 1 ? " other library" : " other libraries")
+                                  : label_of(part, shares.modules_known);
     uint64_t replaced = 0;
-    entries.push_back(
-        {colour_of(palette, owner), label + " " + share,
-         clean_text(label + ": " + exact(shares.sum[i], profile.types[profile.shown]), replaced) +
-             ", " + share + " of all"});
+    entries.push_back({is_rest ? std::nullopt : colour_of(palette, part),
+                       clean_text(label, replaced) + " " + share,
+                       clean_text((part.path.empty() ? label : part.path) + ": " +
+                                      exact(part.sum, profile.types[profile.shown]),
+                                  replaced) +
+                           ", " + share + " of all"});
   }
-  if (entries.empty()) return entries;
-  entries.insert(entries.begin(),
-                 shares.outside_allocator
-                     ? LegendEntry{{},
-                                   "who called the allocator:",
-                                   "all stacks end in functions of an allocator; whose the "
-                                   "innermost function outside of it is"}
-                     : LegendEntry{{}, "whose code:", "whose the innermost function is"});
   return entries;
 }
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "render/picture/owner_shares.h"
+#include "render/picture/code_shares.h"
 #include "render/picture/palette.h"
 
 namespace memflame {
@@ -23,8 +23,9 @@ struct LegendEntry {
 std::vector<LegendEntry> legend(const Profile& profile, const Palette& palette,
                                 std::span<const FrameId> frames, bool by_change);
 
-// A heading, and each owner with its share, in tenths of a percent that add up to 100 %.
-std::vector<LegendEntry> owner_legend(const Profile& profile, const Palette& palette,
-                                      const OwnerShares& shares);
+// A heading, and whose code has how much, the largest first, in tenths of a percent that add up to
+// 100 %. The smallest libraries are summed up.
+std::vector<LegendEntry> code_legend(const Profile& profile, const Palette& palette,
+                                     const CodeShares& shares);
 
 }  // namespace memflame

@@ -49,11 +49,42 @@ const PaletteJson& member(const PaletteJson& object, const std::string& origin,
   return *found;
 }
 
-std::array<Rgb, 2> parse_pair(const PaletteJson& object, const std::string& origin,
+std::array<Rgb, 2> colours_of(const PaletteJson& pair, const std::string& origin,
                               const std::string& key) {
-  const PaletteJson& pair = member(object, origin, key);
   if (!pair.is_array() || pair.size() != 2) fail(origin, "'" + key + "' needs two colours");
   return {parse_colour(pair[0], origin, key), parse_colour(pair[1], origin, key)};
+}
+
+std::array<Rgb, 2> parse_pair(const PaletteJson& object, const std::string& origin,
+                              const std::string& key) {
+  return colours_of(member(object, origin, key), origin, key);
+}
+
+uint64_t hash_of(std::string_view text) {
+  uint64_t hash = 14695981039346656037ULL;  // FNV-1a: the same on every machine
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+  return mix(hash, 0);
+}
+
+// "libz" of "/usr/lib/libz.so.1.2.13" and "libz-1.2.13.so".
+std::string_view library_name(std::string_view path) {
+  std::string_view name = path.substr(path.rfind('/') + 1);
+  if (const size_t at = name.find(".so"); at != std::string_view::npos) name = name.substr(0, at);
+  for (size_t at = name.find('-'); at != std::string_view::npos; at = name.find('-', at + 1))
+    if (at + 1 < name.size() && name[at + 1] >= '0' && name[at + 1] <= '9')
+      return name.substr(0, at);
+  return name;
+}
+
+ColourRange between(const ColourRange& a, const ColourRange& b, uint64_t weight) {
+  const auto channel = [&](uint8_t from, uint8_t to) {
+    return static_cast<uint8_t>((from * (256 - weight) + to * weight) / 256);
+  };
+  const auto colour = [&](Rgb from, Rgb to) {
+    return Rgb{channel(from.red, to.red), channel(from.green, to.green),
+               channel(from.blue, to.blue)};
+  };
+  return {colour(a.low, b.low), colour(a.high, b.high)};
 }
 
 // The colour, made lighter until black text is readable on it.
@@ -71,15 +102,29 @@ void require_readable(Rgb colour, const std::string& origin, const std::string& 
     fail(origin, "black text is not readable on '" + key + "' " + hex(colour) + ": lighten it");
 }
 
-ColourRange parse_range(const PaletteJson& kinds, const std::string& origin,
-                        const std::string& key) {
-  const std::array<Rgb, 2> ends = parse_pair(kinds, origin, key);
+ColourRange range_of(const std::array<Rgb, 2>& ends, const std::string& origin,
+                     const std::string& key) {
   const auto [a, b] = ends;
   const ColourRange range{
       {std::min(a.red, b.red), std::min(a.green, b.green), std::min(a.blue, b.blue)},
       {std::max(a.red, b.red), std::max(a.green, b.green), std::max(a.blue, b.blue)}};
   require_readable(range.low, origin, key);  // the darkest there is
   return range;
+}
+
+ColourRange parse_range(const PaletteJson& kinds, const std::string& origin,
+                        const std::string& key) {
+  return range_of(parse_pair(kinds, origin, key), origin, key);
+}
+
+std::vector<ColourRange> parse_libraries(const PaletteJson& json, const std::string& origin) {
+  const std::string key = "libraries";
+  std::vector<ColourRange> ranges;
+  if (!json.contains(key)) return ranges;
+  if (!json[key].is_array()) fail(origin, "'libraries' needs a list of pairs of colours");
+  for (const PaletteJson& pair : json[key])
+    ranges.push_back(range_of(colours_of(pair, origin, key), origin, key));
+  return ranges;
 }
 
 std::string parse_text(const PaletteJson& object, const std::string& origin,
@@ -173,19 +218,28 @@ size_t Palette::rule_of(std::string_view frame, BoxKind kind, Owner owner) const
 
 Rgb Palette::colour(const Profile& profile, const Frame& frame, std::string_view called) const {
   return colour(called, box_kind(profile.strings[frame.function], frame.kind),
-                by_owner ? owner_of(profile, frame) : Owner::unknown);
+                by_owner ? owner_of(profile, frame) : Owner::unknown,
+                profile.strings[frame.module]);
 }
 
-Rgb Palette::colour(std::string_view frame, BoxKind kind, Owner owner) const {
+std::optional<ColourRange> Palette::library(std::string_view path) const {
+  if (libraries.empty()) return std::nullopt;
+  // Somewhere on a circle through all of them, so that few libraries have the very same.
+  const uint64_t hash = hash_of(library_name(path));
+  const size_t place = (hash >> 8U) % libraries.size();
+  return between(libraries[place], libraries[(place + 1) % libraries.size()], hash & 255U);
+}
+
+Rgb Palette::colour(std::string_view frame, BoxKind kind, Owner owner,
+                    std::string_view module) const {
   if (kind != BoxKind::merged && kind != BoxKind::lost)
     if (const auto known = fixed.find(frame); known != fixed.end())
       return readable_form(known->second);
-  uint64_t hash = 14695981039346656037ULL;  // FNV-1a: the same on every machine
-  for (const char c : frame) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
-  hash = mix(hash, 0);
+  const uint64_t hash = hash_of(frame);
   const size_t rule = rule_of(frame, kind, owner);
-  const ColourRange& range =
-      rule < rules.size() ? rules[rule].range : ranges[static_cast<size_t>(kind)];
+  ColourRange range = rule < rules.size() ? rules[rule].range : ranges[static_cast<size_t>(kind)];
+  if (rule == rules.size() && owner == Owner::library && is_code(kind))
+    range = library(module).value_or(range);
   // Mostly along the line from low to high, and a little off it: hue also tells names apart.
   const auto channel = [&](uint8_t low, uint8_t high, unsigned shift) {
     const uint64_t weight = 3 * (hash & 255U) + ((hash >> shift) & 255U);
@@ -238,6 +292,8 @@ Palette parse_palette(std::string_view text, const std::string& origin) {
     if (!json["rules"].is_array()) fail(origin, "'rules' needs a list");
     for (const PaletteJson& rule : json["rules"]) palette.rules.push_back(parse_rule(rule, origin));
   }
+  palette.libraries = parse_libraries(json, origin);
+  palette.by_owner = !palette.libraries.empty();
   for (const ColourRule& rule : palette.rules) palette.by_owner |= rule.owner.has_value();
   return palette;
 }

@@ -79,15 +79,21 @@ struct Palette {
   std::array<ColourRange, box_kinds> ranges;
   // Colours for shrunk, equal and grown, in a palette for differences.
   std::optional<std::array<Rgb, 3>> change{};
-  std::vector<ColourRule> rules{};  // the first match counts
-  bool by_owner = false;            // some rule has an owner
-  ColourMap fixed{};                // before all rules, for all but merged boxes and losses
+  std::vector<ColourRule> rules{};       // the first match counts
+  std::vector<ColourRange> libraries{};  // behind the rules: of shared objects, by their names
+  bool by_owner = false;                 // a colour depends on whose code it is
+  ColourMap fixed{};                     // before all rules, for all but merged boxes and losses
 
   // The rule for a frame; rules.size() if there is none.
   size_t rule_of(std::string_view name, BoxKind kind, Owner owner) const;
 
-  // The same name has the same colour in every picture.
-  Rgb colour(std::string_view name, BoxKind kind, Owner owner = Owner::unknown) const;
+  // The colours of a library's functions, those with a symbol and those that are inlined. Versions
+  // of it have the same. None if the palette has no colours for libraries.
+  std::optional<ColourRange> library(std::string_view path) const;
+
+  // The same name has the same colour in every picture. `module`: the path of a library.
+  Rgb colour(std::string_view name, BoxKind kind, Owner owner = Owner::unknown,
+             std::string_view module = {}) const;
   // The colour of a frame of `profile` that is called `name`.
   Rgb colour(const Profile& profile, const Frame& frame, std::string_view name) const;
   // From -1, gone, to 1, new. Only if there is `change`.

@@ -106,7 +106,7 @@ std::string_view ground_of(const RenderOptions& options) {
 }
 
 Palette palette_of(const RenderOptions& options) {
-  Palette palette = palette_by_name(options.palette.empty() ? "mem" : options.palette);
+  Palette palette = palette_by_name(options.palette.empty() ? "code" : options.palette);
   if (!options.background.empty()) palette.background = background_of(options.background);
   if (!options.colour_map.empty()) palette.fixed = read_colour_map(options.colour_map);
   if (options.negate && palette.change) std::swap(palette.change->front(), palette.change->back());

@@ -27,13 +27,18 @@ export function cells(text) {
   return letters.reduce((sum, letter) => sum + (wide.test(letter) ? 2 : 1), 0);
 }
 
-// `name` shortened to `fits` cells: first without the types in a C++ name, then without letters at
-// the end that `side` names. "" if nothing worth reading is left.
+// `name` shortened to `fits` cells: first without the types in a C++ name, then without letters of
+// its class, then without letters at the end that `side` names. "" if nothing worth reading is
+// left.
 export function shorten(name, fits, side = "right") {
   if (cells(name) <= fits) return name;
   if (fits < 3) return "";
-  for (const brief of shorterNames(name)) if (cells(brief) <= fits) return brief;
-  const letters = split(shorterNames(name).at(-1) ?? name);
+  const forms = shorterNames(name), shortest = forms.at(-1) ?? name;
+  for (const brief of forms) {
+    if (cells(brief) > fits) continue;
+    return (brief === shortest && withPartOfClass(forms.at(-2) ?? name, brief, fits)) || brief;
+  }
+  const letters = split(shortest);
   if (typeof letters === "string") return cut[side](letters, fits);
   // Wide letters: give up cells until it fits.
   for (let count = fits; count >= 2; --count) {
@@ -43,8 +48,20 @@ export function shorten(name, fits, side = "right") {
   return "";
 }
 
+// "QWidgetPri…::setVisible()" of "QWidgetPrivate::setVisible()" and "…::setVisible()". "" if not even
+// two letters of the class fit.
+function withPartOfClass(longer, brief, fits) {
+  if (!brief.startsWith("…::") || !longer.endsWith(brief.slice(1))) return "";
+  const letters = Array.from(split(longer.slice(longer.startsWith("…::") ? 3 : 0, longer.length - brief.length + 1)));
+  for (let count = letters.length - 1; count >= 2; --count) {
+    const text = join(letters.slice(0, count)).replace(/<…?$/, "") + brief;
+    if (cells(text) <= fits) return text;
+  }
+  return "";
+}
+
 // Ever shorter forms of a C++ or Rust name: without arguments, without template arguments, without
-// the namespaces around the class, and without the class.
+// the namespaces around the class, and without the class, with a mark in its place.
 export function shorterNames(name) {
   // "(+37 frames, 2.1 MiB)" and "(no name)" are not functions with arguments.
   if (!/[(<:]/.test(name) || /^\((?!anonymous namespace\))/.test(name)) return [];
@@ -59,7 +76,7 @@ export function shorterNames(name) {
   const around = parts.slice(0, -1).join("").replace(/\(anonymous namespace\)|<…>|\(\)/g, "");
   if (parts.length < 2 || /[()<>]/.test(around)) return forms;
   if (parts.length > 2) add("…::" + parts.slice(-2).join("::"));
-  add(parts.at(-1));
+  add("…::" + parts.at(-1));
   return forms;
 }
 

@@ -26,8 +26,36 @@ async function start(root) {
   for (const line of root.querySelectorAll(".leak")) line.addEventListener("click", () => root.app.marks.step(1));
   if (svg) return;
   printable(root.app);
+  foldable(root.querySelector(".mf-fold"));
   scrollable(root.querySelector(".mf-head"));
   window.addEventListener("resize", () => scrollable(root.querySelector(".mf-head")));
+}
+
+// Whether the facts are shown is the reader's choice, for all pictures. On paper they are.
+function foldable(fold) {
+  if (!fold) return;
+  const key = "memflame-facts";
+  let chosen = false;
+  try {
+    chosen = localStorage.getItem(key) === "open";
+  } catch {
+    // This browser keeps nothing for files.
+  }
+  fold.open = chosen;
+  fold.addEventListener("toggle", () => {
+    scrollable(fold.closest(".mf-head"));
+    if (matchMedia("print").matches) return;
+    try {
+      localStorage.setItem(key, fold.open ? "open" : "closed");
+    } catch {
+      // As above.
+    }
+  });
+  window.addEventListener("beforeprint", () => {
+    chosen = fold.open;
+    fold.open = true;
+  });
+  window.addEventListener("afterprint", () => { fold.open = chosen; });
 }
 
 // A part that scrolls must be reachable by keys.

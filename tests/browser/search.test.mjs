@@ -9,10 +9,10 @@ for (const file of both("flame")) {
     assert.equal(await searchFor(page, "cache|parse"), "matched 83.9 MiB (88,008,119 B), 69.4 %");
     for (const box of await boxes(page)) {
       assert.equal(box.hit, /cache|parse/.test(box.name) ? 1 : 0, box.name);
-      assert.equal(box.fill === "#d58bf0", box.hit === 1);
+      assert.equal(box.fill === "#f277d3", box.hit === 1);
     }
     if (file.endsWith("svg"))
-      assert.ok((await elements(page)).every((g) => (g.fill === "rgb(213, 139, 240)") === g.classes.includes("hit")));
+      assert.ok((await elements(page)).every((g) => (g.fill === "rgb(242, 119, 211)") === g.classes.includes("hit")));
   }));
 
   test(`${file}: in the zoomed part too`, () => open(file, async (page) => {
@@ -87,7 +87,7 @@ test("flame.html: a match too narrow to be drawn is pointed out", () => open("fl
   await searchFor(page, "^plugin_7$");
   const found = (await boxes(page)).filter((box) => box.hit);
   assert.deepEqual(found.map((box) => [box.narrow, box.hit]), [[true, 0.5]]);
-  assert.notEqual(found[0].fill, "#d58bf0");
+  assert.notEqual(found[0].fill, "#f277d3");
 }));
 
 for (const file of both("deep"))

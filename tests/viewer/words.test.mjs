@@ -45,17 +45,17 @@ test("figures for people, and exact", () => {
 test("names of C++ lose what says least, and keep what is the name", () => {
   for (const [name, ...forms] of [
     ["json::Parser::parse_object(std::string_view, json::Arena&)", "json::Parser::parse_object()",
-     "…::Parser::parse_object()", "parse_object()"],
+     "…::Parser::parse_object()", "…::parse_object()"],
     ["std::map<int, std::vector<char>>::operator[](int const&)", "std::map<int, std::vector<char>>::operator[]()",
-     "std::map<…>::operator[]()", "…::map<…>::operator[]()", "operator[]()"],
-    ["Ptr<T>::operator->()", "Ptr<…>::operator->()", "operator->()"],
-    ["a::operator<(a const&, a const&)", "a::operator<()", "operator<()"],
+     "std::map<…>::operator[]()", "…::map<…>::operator[]()", "…::operator[]()"],
+    ["Ptr<T>::operator->()", "Ptr<…>::operator->()", "…::operator->()"],
+    ["a::operator<(a const&, a const&)", "a::operator<()", "…::operator<()"],
     ["operator<=>(x, y)", "operator<=>()"],
-    ["F::operator()(int) const", "F::operator()() const", "operator()() const"],
-    ["F::operator std::string() const", "operator std::string() const"],
-    ["(anonymous namespace)::run(int)", "(anonymous namespace)::run()", "run()"],
+    ["F::operator()(int) const", "F::operator()() const", "…::operator()() const"],
+    ["F::operator std::string() const", "…::operator std::string() const"],
+    ["(anonymous namespace)::run(int)", "(anonymous namespace)::run()", "…::run()"],
     ["operator new(unsigned long)", "operator new()"],
-    ["<alloc::vec::Vec<T> as core::ops::Drop>::drop", "<…>::drop", "drop"],
+    ["<alloc::vec::Vec<T> as core::ops::Drop>::drop", "<…>::drop", "…::drop"],
     ["f(std::string, int", ],
     ["main"], ["(+37 frames, 2.1 MiB)"], ["(no name)"], ["[lost: ring buffer full]"], ["unbalanced(((", ], ["a < b"],
   ]) assert.deepEqual(shorterNames(name), forms, name);
@@ -68,6 +68,12 @@ test("a label fits, is whole where it can be, and nothing where it says nothing"
   assert.deepEqual(["right", "middle", "left"].map((side) => shorten("abcdefghij", 6, side)), ["abcde…", "abc…ij", "…fghij"]);
   assert.equal(shorten("ns::f(std::string, int)", 12), "ns::f()");
   assert.equal(shorten("(+37 frames, 2.1 MiB)", 10), "(+37 fram…");
+  // What tells two functions of one name apart stays as long as there is room, and is never left out unseen.
+  assert.deepEqual([28, 27, 20, 17, 16, 15, 12].map((fits) => shorten("QWidgetPrivate::setVisible(bool)", fits)),
+    ["QWidgetPrivate::setVisible()", "QWidgetPriva…::setVisible()", "QWidg…::setVisible()", "QW…::setVisible()", "…::setVisible()",
+     "…::setVisible()", "…::setVisib…"]);
+  assert.equal(shorten("gui::model::TreeModel::create(int)", 16), "TreeM…::create()");
+  assert.equal(shorten("std::atomic<unsigned long>::store()", 18), "atomic…::store()");
   for (let fits = 0; fits < 40; ++fits)
     for (const side of ["right", "middle", "left"])
       for (const name of ["漢字の名前漢字の名前", "🔥🔥🔥 flames é́́", "std::vector<int>::push_back(int&&)", "👨‍👩‍👧‍👦👨‍👩‍👧‍👦 family"])

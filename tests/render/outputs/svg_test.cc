@@ -239,7 +239,7 @@ TEST_CASE("kinds have their colours, and the legend has those that occur") {
         std::array<int64_t, 1>{1});
   const std::string text = svg(p);
   const Picture picture(text);
-  const Palette palette = palette_by_name("mem");
+  const Palette palette = palette_by_name("code");
   CHECK(picture.box("k").fill == hex(palette.colour("k", BoxKind::kernel)));
   CHECK(picture.box("[lost: ring buffer full]").fill ==
         hex(palette.colour("[lost: ring buffer full]", BoxKind::lost)));

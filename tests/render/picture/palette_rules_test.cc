@@ -3,8 +3,12 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "core/error.h"
 #include "palettes/palettes.h"
@@ -16,7 +20,7 @@ using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 namespace {
 
 std::string with_rules(const std::string& rules) {
-  std::string text(embedded_palettes().front().text);
+  std::string text(embedded_palettes()[1].text);
   const size_t at = text.find("\"kinds\"");
   return text.insert(at, "\"rules\": " + rules + ", ");
 }
@@ -54,8 +58,8 @@ Profile owners() {
 
 TEST_CASE("the palettes of flamegraph.pl are there, and some more") {
   for (const char* name :
-       {"hot", "mem", "io", "wakeup", "chain", "java", "js", "perl", "red", "green", "blue", "aqua",
-        "yellow", "purple", "orange", "rust", "python", "owner", "diff"})
+       {"code",  "hot",  "mem",  "io",     "wakeup", "chain",  "java", "js",     "perl",  "red",
+        "green", "blue", "aqua", "yellow", "purple", "orange", "rust", "python", "owner", "diff"})
     CHECK(palette_by_name(name).name == name);
 }
 
@@ -136,26 +140,126 @@ TEST_CASE("whose code it is") {
 TEST_CASE("shares by the innermost frame, or the one outside the allocator") {
   Profile p = owners();
   const Palette palette = palette_by_name("mem");
-  OwnerShares shares = owner_shares(p, width_of(p, WidthOf::shown));
+  CodeShares shares = code_shares(p, width_of(p, WidthOf::shown));
   CHECK(shares.outside_allocator);
-  std::vector<LegendEntry> entries = owner_legend(p, palette, shares);
+  std::vector<LegendEntry> entries = code_legend(p, palette, shares);
   REQUIRE(entries.size() == 3);
   CHECK(entries[0].label == "who called the allocator:");
   CHECK(entries[1].label == "application 57.1 %");
   CHECK(entries[1].tooltip == "application: 3.9 KiB (4,000 B), 57.1 % of all");
-  CHECK(entries[2].label == "library 42.9 %");
+  CHECK(entries[2].label == "libz.so.1.2 42.9 %");
+  CHECK(entries[2].tooltip == "/lib/libz.so.1.2: 2.9 KiB (3,000 B), 42.9 % of all");
   // Lost bytes belong to no owner, and do not change the other stacks.
   p.add(p.push({}, "[lost: ring buffer full]", FrameKind::note), std::array<int64_t, 1>{16});
-  shares = owner_shares(p, width_of(p, WidthOf::shown));
-  CHECK(shares.outside_allocator);
-  CHECK(shares.sum[static_cast<size_t>(Owner::unknown)] == 16);
   p.add(p.push({}, "fault", FrameKind::kernel), std::array<int64_t, 1>{1000});
-  shares = owner_shares(p, width_of(p, WidthOf::shown));
-  CHECK(!shares.outside_allocator);
-  CHECK(shares.sum == std::array<int64_t, owner_count>{0, 0, 7000, 1000, 0, 16});
-  entries = owner_legend(p, palette_by_name("owner"), shares);
-  CHECK(entries[0].label == "whose code:");
+  // Nobody is known to have called it.
+  p.add(p.push({}, "malloc", FrameKind::user, "/lib/libc.so.6"), std::array<int64_t, 1>{8});
+  shares = code_shares(p, width_of(p, WidthOf::shown));
+  CHECK(shares.outside_allocator);
+  std::vector<std::pair<Owner, int64_t>> sums;
+  for (const CodeShare& share : shares.shares) sums.emplace_back(share.owner, share.sum);
+  CHECK(sums == std::vector<std::pair<Owner, int64_t>>{{Owner::application, 4000},
+                                                       {Owner::library, 3000},
+                                                       {Owner::kernel, 1000},
+                                                       {Owner::unknown, 16},
+                                                       {Owner::allocator, 8}});
+  entries = code_legend(p, palette_by_name("owner"), shares);
   CHECK(entries[1].colour.has_value());
+}
+
+TEST_CASE("the share of code that no allocator was called by") {
+  Profile p;
+  p.types = {{"resident", Unit::bytes}};
+  p.add(p.push({}, "f", FrameKind::user, "app"), std::array<int64_t, 1>{1});
+  const CodeShares shares = code_shares(p, width_of(p, WidthOf::shown));
+  CHECK(!shares.outside_allocator);
+  CHECK(code_legend(p, palette_by_name("code"), shares).at(0).label == "whose code:");
+}
+
+TEST_CASE("the largest libraries are named, the others counted") {
+  Profile p;
+  p.types = {{"live", Unit::bytes}};
+  for (int64_t i = 1; i <= 8; ++i)
+    p.add(p.push({}, "f", FrameKind::user, "/lib/lib" + std::to_string(i) + ".so"),
+          std::array<int64_t, 1>{i * 100});
+  std::vector<std::string> labels;
+  for (const LegendEntry& entry :
+       code_legend(p, palette_by_name("code"), code_shares(p, width_of(p, WidthOf::shown))))
+    labels.push_back(entry.label);
+  CHECK(labels == std::vector<std::string>{"whose code:", "lib8.so 22.2 %", "lib7.so 19.5 %",
+                                           "lib6.so 16.7 %", "lib5.so 13.9 %", "lib4.so 11.1 %",
+                                           "lib3.so 8.3 %", "application 0.0 %",
+                                           "2 other libraries 8.3 %"});
+}
+
+TEST_CASE("a library has one colour: in each picture, for each version, in each folder") {
+  const Palette palette = palette_by_name("code");
+  const auto colour = [&](std::string_view path) {
+    return palette.colour("f", BoxKind::user, Owner::library, path);
+  };
+  CHECK(colour("/usr/lib/libz.so.1.2.13") == colour("/opt/libz.so.1"));
+  CHECK(colour("libc.so.6") == colour("/lib/libc-2.31.so"));
+  CHECK(colour("/lib/libgtk-3.so.0") == colour("/lib/libgtk-3.so.0.2404.29"));
+  CHECK(colour("libz.so") != colour("libm.so"));
+  CHECK(colour("libz.so") != palette.colour("f", BoxKind::user, Owner::application));
+  // Pale for each of them: it has no name to be told apart by.
+  CHECK(palette.colour("[libz.so+0x1]", BoxKind::unknown, Owner::library, "libz.so") ==
+        palette.colour("[libz.so+0x1]", BoxKind::unknown, Owner::unknown));
+  CHECK(!palette_by_name("mem").library("libz.so").has_value());
+}
+
+TEST_CASE("'libraries' of a palette file") {
+  const auto error = [](const std::string& value) {
+    std::string text(embedded_palettes()[1].text);
+    text.insert(text.find("\"kinds\""), "\"libraries\": " + value + ", ");
+    try {
+      parse_palette(text, "my.json");
+    } catch (const Error& failed) {
+      return std::string(failed.what());
+    }
+    return std::string();
+  };
+  CHECK(error("1") == "palette my.json: 'libraries' needs a list of pairs of colours");
+  CHECK(error("[1]") == "palette my.json: 'libraries' needs two colours");
+  CHECK(error(R"([["#000000", "#ffffff"]])") ==
+        "palette my.json: black text is not readable on 'libraries' #000000: lighten it");
+  CHECK(error("[]").empty());
+}
+
+// As people see a colour who lack one kind of cones: Viénot, Brettel and Mollon 1999, on linear
+// light.
+TEST_CASE("whose code it is can be told without red or green cones") {
+  const Palette palette = palette_by_name("code");
+  using Light = std::array<double, 3>;
+  const auto linear = [](uint8_t channel) { return std::pow(channel / 255.0, 2.2); };
+  const auto seen = [&](Rgb colour, bool lacks_red) {
+    const double r = linear(colour.red), g = linear(colour.green), b = linear(colour.blue);
+    return lacks_red ? Light{0.11238 * r + 0.88762 * g, 0.11238 * r + 0.88762 * g,
+                             0.00401 * r - 0.00401 * g + b}
+                     : Light{0.29275 * r + 0.70725 * g, 0.29275 * r + 0.70725 * g,
+                             -0.02234 * r + 0.02234 * g + b};
+  };
+  const auto middle_of = [](const ColourRange& range) {
+    return Rgb{static_cast<uint8_t>((range.low.red + range.high.red) / 2),
+               static_cast<uint8_t>((range.low.green + range.high.green) / 2),
+               static_cast<uint8_t>((range.low.blue + range.high.blue) / 2)};
+  };
+  const Rgb application = middle_of(palette.ranges[static_cast<size_t>(BoxKind::user)]);
+  for (const bool lacks_red : {true, false}) {
+    const auto distance = [&](Rgb a, Rgb b) {
+      const Light x = seen(a, lacks_red), y = seen(b, lacks_red);
+      return std::abs(x[0] - y[0]) + std::abs(x[1] - y[1]) + std::abs(x[2] - y[2]);
+    };
+    CHECK(distance(application, palette.match) > 0.2);
+    for (const BoxKind pale : {BoxKind::kernel, BoxKind::jit, BoxKind::unknown})
+      CHECK(distance(application, middle_of(palette.ranges[static_cast<size_t>(pale)])) > 0.3);
+    for (const ColourRule& rule : palette.rules)
+      CHECK(distance(application, middle_of(rule.range)) > 0.3);
+    for (const ColourRange& library : palette.libraries) {
+      CAPTURE(hex(library.low));
+      CHECK(distance(application, middle_of(library)) > 0.1);
+    }
+  }
 }
 
 TEST_CASE("shares add up to 100 %") {
@@ -166,7 +270,7 @@ TEST_CASE("shares add up to 100 %") {
   p.add(p.push({}, "j", FrameKind::jit), std::array<int64_t, 1>{1});
   double sum = 0;
   for (const LegendEntry& entry :
-       owner_legend(p, palette_by_name("mem"), owner_shares(p, width_of(p, WidthOf::shown))))
+       code_legend(p, palette_by_name("mem"), code_shares(p, width_of(p, WidthOf::shown))))
     if (const size_t at = entry.label.find_first_of("0123456789"); at != std::string::npos)
       sum += std::stod(entry.label.substr(at));
   CHECK(sum == doctest::Approx(100));
@@ -177,7 +281,7 @@ TEST_CASE("without files of frames, libraries are not told apart") {
   p.types = {{"live", Unit::bytes}};
   p.add(p.push({}, "f"), std::array<int64_t, 1>{1});
   const auto entries =
-      owner_legend(p, palette_by_name("mem"), owner_shares(p, width_of(p, WidthOf::shown)));
+      code_legend(p, palette_by_name("mem"), code_shares(p, width_of(p, WidthOf::shown)));
   CHECK(entries.at(1).label == "application or library 100.0 %");
 }
 

@@ -30,12 +30,12 @@ std::string error_of(std::string_view text) {
   return "no error";
 }
 
-std::string mem() { return std::string(embedded_palettes().front().text); }
+std::string mem() { return std::string(embedded_palettes()[1].text); }
 
 }  // namespace
 
-TEST_CASE("mem comes first, and each file has the name it claims") {
-  CHECK(embedded_palettes().front().name == "mem.json");
+TEST_CASE("code comes first, and each file has the name it claims") {
+  CHECK(embedded_palettes().front().name == "code.json");
   for (const EmbeddedFile& file : embedded_palettes())
     CHECK(parse_palette(file.text, "").name + ".json" == file.name);
   CHECK(embedded_palettes().size() >= 8);
@@ -113,7 +113,8 @@ TEST_CASE("a palette by its name, by its file, and neither") {
   CHECK_THROWS_WITH_AS(palette_by_name(path), "palette palette_test.json: the file cannot be read",
                        Error);
   CHECK_THROWS_WITH_AS(palette_by_name("/"), doctest::Contains("no palette is called '/'"), Error);
-  CHECK_THROWS_WITH_AS(palette_by_name("grin"), doctest::Contains("there are mem, leak, "), Error);
+  CHECK_THROWS_WITH_AS(palette_by_name("grin"), doctest::Contains("there are code, mem, leak, "),
+                       Error);
 }
 
 TEST_CASE("errors say what is wrong, and where") {

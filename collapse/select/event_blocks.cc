@@ -91,7 +91,8 @@ void EventBlocks::for_each_block(const VisitBlock& visit) {
 }
 
 bool EventBlocks::for_each_change(const VisitChange& visit) {
-  BlockFold fold(history_, [](const Block&, const Chain&) {}, visit);
+  BlockFold fold(
+      history_, [](const Block&, const Chain&) {}, visit);
   static_cast<void>(file_.read(fold));
   return fold.changes_are_exact();
 }

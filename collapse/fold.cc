@@ -43,13 +43,14 @@ class SharedNames {
   SharedNames(const Recording& recording, std::span<const Aggregate> sums) {
     for (const std::string& name : recording.shared_names) names_.insert(demangle(name));
     std::set<std::string> modules;
-    for (const Aggregate& sum : sums) {
-      if (names_.empty() || sum.stack.index >= recording.frames.size()) continue;
-      const std::vector<LocationId>& places = recording.frames[sum.stack.index];
-      if (places.empty() || places[0].index >= recording.locations.size()) continue;
-      const Location& leaf = recording.locations[places[0].index];
-      if (has(leaf)) modules.insert(leaf.symbols.front().module);
-    }
+    for (const Aggregate& sum : sums)
+      for (const RawStackId stack : {sum.stack, sum.above}) {
+        if (names_.empty() || !stack || stack.index >= recording.frames.size()) continue;
+        const std::vector<LocationId>& places = recording.frames[stack.index];
+        if (places.empty() || places[0].index >= recording.locations.size()) continue;
+        const Location& leaf = recording.locations[places[0].index];
+        if (has(leaf)) modules.insert(leaf.symbols.front().module);
+      }
     if (modules.size() < 2) names_.clear();
   }
 
@@ -127,7 +128,7 @@ class Folder {
 
   Profile run(std::vector<StackId>* stack_of_sum) {
     for (const Aggregate& sum : sums_) {
-      if (sum.stack.index >= recording_.stacks.size())
+      if (std::max(sum.stack.index, sum.above.index) >= recording_.stacks.size())
         throw Error("the recording is damaged: a value belongs to a stack that is not in it");
       const bool all = stack_of_sum != nullptr && !options_.only_values;
       const StackId stack = all || has_values(sum) ? add(sum) : StackId{};
@@ -166,13 +167,13 @@ class Folder {
 
   StackId top_of(const Aggregate& sum) {
     const RawStack& stack = recording_.stacks[sum.stack.index];
+    is_counted_ = false;
     StackId top = options_.as_recorded ? StackId{} : process(stack.space);
     const FrameKind kind = options_.as_recorded ? FrameKind::process : FrameKind::note;
     if (!sum.group.empty()) top = profile_.push(top, sum.group, kind);
-    if (!stack.note.empty())
-      top = profile_.push(top, stack.note, FrameKind::note);
-    else
-      top = frames(sum, stack, top);
+    top = code_of_stack(sum, sum.stack, top);
+    if (!sum.joint.empty()) top = profile_.push(top, sum.joint, FrameKind::note);
+    if (sum.above) top = code_of_stack(sum, sum.above, top);
     // A value needs a frame to be visible.
     return top ? top : profile_.push(top, "[no stack]", FrameKind::note);
   }
@@ -188,14 +189,23 @@ class Folder {
     return profile_.push(cgroup, name, FrameKind::process);
   }
 
-  StackId frames(const Aggregate& sum, const RawStack& stack, StackId top) {
-    const std::vector<LocationId>& locations = locations_of(recording_, sum.stack);
+  // A stack, or what stands in for it.
+  StackId code_of_stack(const Aggregate& sum, RawStackId id, StackId top) {
+    const RawStack& stack = recording_.stacks[id.index];
+    return stack.note.empty() ? frames(sum, id, top)
+                              : profile_.push(top, stack.note, FrameKind::note);
+  }
+
+  StackId frames(const Aggregate& sum, RawStackId id, StackId top) {
+    const RawStack& stack = recording_.stacks[id.index];
+    const std::vector<LocationId>& locations = locations_of(recording_, id);
     const Extent extent = options_.as_recorded ? Extent{.depth = locations.size(), .cut = {}}
-                                               : extent_of(recording_, sum.stack);
+                                               : extent_of(recording_, id);
     if (extent.cut) {
       top = profile_.push(top, "[truncated: " + std::string(info(*extent.cut).label) + "]",
                           FrameKind::note);
-      count(*extent.cut, sum);
+      if (!is_counted_) count(*extent.cut, sum);
+      is_counted_ = true;
     }
     for (size_t i = extent.depth; i-- > 0;) {
       if (locations[i].index >= recording_.locations.size())
@@ -292,6 +302,7 @@ class Folder {
   std::unordered_map<const Symbol*, Range> range_of_list_;
   std::map<uint32_t, std::vector<FrameId>> leaf_of_;  // frames of leaves with ambiguous names
   Profile profile_;
+  bool is_counted_ = false;  // the cut of this sum's stack, or of the one above it
 };
 
 }  // namespace

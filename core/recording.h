@@ -94,6 +94,10 @@ struct Aggregate {
   std::string group;            // a frame between the process and the stack ("[anon]"), or ""
   std::vector<int64_t> values;  // one per Recording::types
   int64_t events = 0;           // number of events that brought the values
+  // What goes on above the stack's leaf: a frame ("[first touched by]"), and another stack; or
+  // none.
+  std::string joint{};
+  RawStackId above{};
 };
 
 // A free that looks wrong, and its stacks (alloc --check).

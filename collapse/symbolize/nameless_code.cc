@@ -97,7 +97,7 @@ std::string remedy(Runtime runtime, const std::string& pid) {
 std::vector<std::string> advice_on_nameless_code(const Recording& recording) {
   std::vector<uint64_t> events(recording.stacks.size());
   for (const Aggregate& sum : recording.sums)
-    if (sum.stack.index < events.size())  // fold() refuses other recordings
+    if (sum.joint.empty() && sum.stack.index < events.size())  // fold() refuses other recordings
       events[sum.stack.index] += static_cast<uint64_t>(std::max<int64_t>(sum.events, 1));
   uint64_t all = 0, nameless = 0;
   std::map<Runtime, Counted> found;

@@ -66,6 +66,7 @@ std::map<StackId, std::vector<TrackId>> tracks_of(const JudgedRun& run, const Re
   std::map<StackId, std::vector<TrackId>> tracks;
   for (size_t i = 0; i < std::min(stack_of_sum.size(), recording.sums.size()); ++i) {
     const Aggregate& sum = recording.sums[i];
+    if (!sum.joint.empty()) continue;  // part of what the stack alone has
     const std::span<const int64_t> row = profile.values(stack_of_sum[i]);
     if (std::all_of(row.begin(), row.end(), [](int64_t value) { return value == 0; })) continue;
     index.find(recording.stacks.at(sum.stack.index), sum.group, tracks[stack_of_sum[i]]);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "core/error.h"
@@ -55,13 +56,15 @@ void SideBySide::finish() {
   recording_.shown = shown_;
   recording_.meta.sampling = sampling_;
   const size_t width = width_of(types_);
-  std::map<std::pair<RawStackId, std::string>, size_t> places;
+  std::map<std::tuple<RawStackId, std::string, std::string, RawStackId>, size_t> places;
   size_t first = 0;
   for (size_t probe = 0; probe < sums_.size(); ++probe) {
     for (const Aggregate& sum : sums_[probe]) {
       const auto [place, is_new] =
-          places.try_emplace({sum.stack, sum.group}, recording_.sums.size());
-      if (is_new) recording_.sums.push_back({sum.stack, sum.group, std::vector<int64_t>(width), 0});
+          places.try_emplace({sum.stack, sum.group, sum.joint, sum.above}, recording_.sums.size());
+      if (is_new)
+        recording_.sums.push_back(
+            {sum.stack, sum.group, std::vector<int64_t>(width), 0, sum.joint, sum.above});
       Aggregate& row = recording_.sums[place->second];
       row.events += sum.events;
       for (size_t i = 0; i < sum.values.size(); ++i)

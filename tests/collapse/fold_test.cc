@@ -395,3 +395,29 @@ TEST_CASE("fold: allocators that have a function of one name are told apart by t
   maker.recording.shared_names.clear();
   CHECK(lines(fold(maker.recording, {}))[0] == "redis-server;main;malloc 1");
 }
+
+TEST_CASE("what goes on above a stack follows its leaf") {
+  Maker maker;
+  const LocationId root = maker.location("main"), allocates = maker.location("allocate"),
+                   touches = maker.location("touch");
+  const RawStackId below = maker.stack({allocates, root});
+  const RawStackId above = maker.stack({touches, root});
+  const RawStackId cut = maker.stack({touches}, StopReason::too_deep);
+  maker.recording.sums = {{below, "", {10, 1}, 1},
+                          {below, "", {20, 0}, 0, "[first touched by]", above},
+                          {below, "", {30, 0}, 0, "[first touched by]", cut},
+                          {below, "", {40, 0}, 0, "[never touched]"}};
+  std::vector<StackId> stacks;
+  const Profile profile = fold(maker.recording, {}, &stacks);
+  REQUIRE(stacks.size() == 4);
+  CHECK(text_of(profile, stacks[0]) == "redis-server;main;allocate");
+  CHECK(text_of(profile, stacks[1]) == "redis-server;main;allocate;[first touched by];main;touch");
+  CHECK(text_of(profile, stacks[2])
+            .starts_with("redis-server;main;allocate;[first touched by];[truncated: "));
+  CHECK(text_of(profile, stacks[3]) == "redis-server;main;allocate;[never touched]");
+  CHECK(profile.values(stacks[0])[0] == 10);
+  CHECK(profile.total(0) == 100);
+
+  maker.recording.sums[1].above = RawStackId{99};
+  CHECK_THROWS_AS(fold(maker.recording, {}), Error);
+}

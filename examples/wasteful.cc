@@ -2,7 +2,7 @@
 // Wastes memory in three ways, none of which is a leak: says how much, "NAME BYTES" in each line,
 // then "done", and waits for a line on standard input.
 //
-//   reserve_for_later   a block of 64 MiB, of which 16 MiB are used
+//   reserve_for_later   a block of 64 MiB, of which 16 MiB are used, by use_some
 //   keep_odd_sizes      10,000 blocks of 25 bytes, for each of which malloc gives 40
 //   hold_the_heap       a block of 100 bytes behind 16 MiB that are freed
 #include <malloc.h>
@@ -43,13 +43,15 @@ void* kept(void* block, size_t size) {
 
 extern "C" {
 
-[[gnu::noinline]] void reserve_for_later() {
+[[gnu::noinline]] void use_some(void* block) { std::memset(block, 1, used); }
+
+[[gnu::noinline]] void* reserve_for_later() {
   void* const block = kept(malloc(reserved), reserved);
-  std::memset(block, 1, used);
   const auto at = reinterpret_cast<uintptr_t>(block);
   const auto first = (at + page - 1) / page, end = (at + reserved) / page;
   say("in-whole-pages", (end - first) * page);
   say("untouched", (end - (at + used + page - 1) / page) * page);
+  return block;
 }
 
 [[gnu::noinline]] void keep_odd_sizes() {
@@ -70,7 +72,7 @@ extern "C" {
 int main() {
   // Otherwise the kernel may give 2 MiB where 4 KiB are touched.
   if (::prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) != 0) return 1;
-  reserve_for_later();
+  use_some(reserve_for_later());
   keep_odd_sizes();
   pass_by();
   hold_the_heap();

@@ -77,7 +77,8 @@ void Accounting::add_figures(const LoadedProbe& probe, std::span<const ValueType
   const auto add = [&](uint64_t key, const int64_t* sums) {
     std::vector<int64_t> values;
     values.reserve(places.size());
-    for (const size_t place : places) values.push_back(sums[place]);
+    // Other columns have figures that user space adds.
+    for (const size_t place : places) values.push_back(place < bpf::columns ? sums[place] : 0);
     const bool empty = std::all_of(values.begin(), values.end(), [](int64_t v) { return v == 0; });
     if (empty) return;
     // Each copy of a stack is one event, even if its figures are in several tables.

@@ -25,6 +25,7 @@ struct probe_state {
   u64 alignment;    // requested; only for usable sizes
   u64 out;          // the address that the pointer is written to; 0 = it is returned
   u64 pool;         // that the block will belong to; 0 = none
+  u64 since;        // when the call began; 0 unless asked for
   u64 key;          // of the stack
   u64 old_address;  // realloc: the block that was taken out of the table
   struct block old;
@@ -47,6 +48,7 @@ struct probe_state {
 ALWAYS_INLINE void before_thread_exit(u32 space) {}
 #include "../bpf/lifecycle.h"
 #include "bpf/calls.h"
+#include "bpf/first_touch.h"
 #include "bpf/frees.h"
 #include "bpf/own_samples.h"
 
@@ -97,6 +99,7 @@ ALWAYS_INLINE int on_allocate(struct pt_regs* ctx, struct process* process,
   call->alignment = alignment_asked_for(ctx, shape);
   call->out = argument(ctx, shape.out);
   call->pool = argument(ctx, shape.pool);
+  call->since = own.first_touch ? bpf_ktime_get_ns() : 0;
   call->shape = shape;
   call->cleared = shape.always_frees && !size;
   call->space = process->space;
@@ -120,6 +123,14 @@ ALWAYS_INLINE u64 real_size(struct call_shape shape, u64 address, u64 size, u64 
   }
   if (shape.usable != usable_unknown) return jemalloc_size(size, alignment);
   return size;
+}
+
+// With first touches, a block begins with its call, in which calloc() touches it, and a block that
+// realloc() leaves where it is goes on.
+ALWAYS_INLINE u64 birth_of(struct probe_state* call, u64 address) {
+  if (own.first_touch)
+    return call->had_old && address == call->old_address ? call->old.time_ns : call->since;
+  return own.ages ? bpf_ktime_get_ns() : 0;
 }
 
 // The outermost call has returned.
@@ -158,7 +169,7 @@ ALWAYS_INLINE void on_result(struct pt_regs* ctx, struct process* process,
                         .size = size,
                         .weight = weight_of(size, call->probability),
                         .count = count_of(call->probability),
-                        .time_ns = own.ages ? bpf_ktime_get_ns() : 0,
+                        .time_ns = birth_of(call, address),
                         .function = shape.function,
                         .family = shape.family};
   if (call->probability < certainly) block.seed = bpf_get_prandom_u32();
@@ -275,6 +286,18 @@ SEC("uprobe")
 int memflame_alloc_enter(struct pt_regs* ctx) {
   on_entry(ctx);
   return 0;
+}
+
+SEC("raw_tp/page_fault_user")
+int memflame_touch_user(struct bpf_raw_tracepoint_args* ctx) { return on_touch(ctx); }
+
+// Faults the kernel takes on a user address on behalf of the task: read(2) into a fresh buffer.
+SEC("raw_tp/page_fault_kernel")
+int memflame_touch_kernel(struct bpf_raw_tracepoint_args* ctx) {
+  struct task_struct* task = bpf_get_current_task_btf();
+  // Reads that must not sleep (such as our own stack walks) fail instead of making a page resident.
+  if (ctx->args[0] >= 1ULL << 47 || !task->mm || task->pagefault_disabled) return 0;
+  return on_touch(ctx);
 }
 
 SEC("uretprobe")

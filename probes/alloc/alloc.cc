@@ -36,6 +36,11 @@ constexpr std::array values{
     ProbeValue{"in-whole-pages", "live bytes in whole pages, of which that can be told", 5},
     ProbeValue{"slack", "what glibc's malloc gave for live blocks beyond what was asked for", 6},
     ProbeValue{"pinning", "live bytes in blocks that keep a heap from shrinking", 7},
+    ProbeValue{"first-touch",
+               "live bytes by the code that allocated them and the code that touched their pages "
+               "first",
+               8},
+    ProbeValue{"touched-by", "live bytes by the code that touched their pages first", 9},
 };
 
 constexpr std::array examples{
@@ -53,6 +58,8 @@ std::vector<ValueType> types(const ProbeOptions& options, bool sampled) {
       throw Error("--value " + options.value +
                   " must know every block, but the program samples them itself");
     all.insert(all.end(), waste_types().begin(), waste_types().end());
+    if (shows_first_touch(options.value))
+      all.insert(all.end(), touch_types().begin(), touch_types().end());
   }
   if (!sampled) return all;
   for (size_t i = 0; i < bpf::first_variance; ++i) {
@@ -82,6 +89,19 @@ constexpr uint32_t moving_entries = 1 << 16;
 // The number of freed blocks that --check remembers.
 constexpr uint32_t freed_entries = 1 << 16;
 
+// The programs of first_touch.h.
+struct TouchProgram {
+  const char* program;
+  const char* tracepoint;
+};
+constexpr std::array touch_programs{TouchProgram{"memflame_touch_user", "page_fault_user"},
+                                    TouchProgram{"memflame_touch_kernel", "page_fault_kernel"}};
+
+void configure_touches(const ProbeOptions& options, BpfObject& object, uint32_t entries) {
+  if (options.first_touch) return object.resize("page_faults", entries);
+  for (const TouchProgram& row : touch_programs) object.leave_out(row.program);
+}
+
 void configure(const ProbeOptions& options, bpf::config& config, BpfObject& object) {
   const AllocOptions& own = own_options<AllocOptions>(options);
   config.column_bytes = 1;
@@ -94,6 +114,7 @@ void configure(const ProbeOptions& options, bpf::config& config, BpfObject& obje
   in_kernel.trace = options.calls;
   in_kernel.events = options.events;
   in_kernel.free_stacks = options.free_stacks;
+  in_kernel.first_touch = options.first_touch;
   // The rest of the ring is for stacks.
   in_kernel.event_bytes = options.ring_bytes / 8 * 7;
   in_kernel.count_calls =
@@ -101,7 +122,9 @@ void configure(const ProbeOptions& options, bpf::config& config, BpfObject& obje
   if (in_kernel.count_calls != 0) object.resize("function_calls", most_counted_functions);
   fill_probabilities(in_kernel);
   object.set_own(in_kernel);
-  object.resize("blocks", options.max_live != 0 ? options.max_live : live_entries());
+  const uint32_t entries = options.max_live != 0 ? options.max_live : live_entries();
+  object.resize("blocks", entries);
+  configure_touches(options, object, entries);  // by default, one for each page of the machine
   if (own.check) object.resize("freed_blocks", freed_entries);
   if (options.events) object.resize("moving", moving_entries);
   const UprobeMeans means = uprobe_means(own.own_links, kernel_features());
@@ -134,6 +157,9 @@ std::span<const std::byte> object() { return {memflame_alloc_object, memflame_al
 }  // namespace
 
 void AllocRun::attach(LoadedProbe& probe, Spaces& spaces) {
+  if (options_.first_touch)
+    for (const TouchProgram& row : touch_programs)
+      probe.links.raw_tracepoint(probe.object.program(row.program), row.tracepoint);
   auto& rate = probe.object.own_data<bpf::rate>();
   if (own_.sample_bytes != 0) set_sampling(rate, own_.sample_bytes);
   if (own_.every > 1) set_every(rate, own_.every);

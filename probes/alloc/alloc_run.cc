@@ -119,6 +119,7 @@ void AllocRun::add_losses(const bpf::counters& counters, Losses& losses) const {
   losses.add(Loss::out_pointer_unread, counters.own[bpf::alloc_out_pointer_unread]);
   losses.add(Loss::calls_abandoned, counters.own[bpf::alloc_abandoned]);
   losses.add(Loss::pools_cut, counters.own[bpf::alloc_pools_cut]);
+  losses.add(Loss::page_table_full, counters.own[bpf::alloc_faults_lost]);
   losses.add(Loss::late_process, late_.probed + late_.never + late_.failed + late_.headless);
   losses.add(Loss::ended_early, uint64_t{wants_end()});
 }

@@ -153,6 +153,7 @@ void AllocOptions::settle(ProbeOptions& common) {
         "and --max-size",
         ExitCode::usage);
   common.waste = shows_waste(common.value);
+  common.first_touch = shows_first_touch(common.value);
   if (common.waste && !all)
     throw Error("--value " + common.value +
                     " must know every block: leave out --sample, --every, --max-overhead, "

@@ -27,6 +27,14 @@ struct block {
   u64 number;    // in the recording; 0 unless events are asked for
 };
 
+// Faults on a page that was not there, for probes that follow who touches it: the first one seen,
+// and the last one if there were several. page_faults: block_key with the page's address ->
+// page_faults
+struct page_faults {
+  u64 first_ns, first;  // CLOCK_MONOTONIC, and the key of the stack
+  u64 last_ns, last;    // 0 = there was only one
+};
+
 #ifdef __cplusplus
 }  // namespace memflame::bpf
 #endif

@@ -8,7 +8,7 @@
 namespace memflame::bpf {
 #endif
 
-enum { own_counters = 8 };
+enum { own_counters = 9 };
 
 // counters: per-CPU array entries of this shape. Names follow core/losses.def.
 struct counters {

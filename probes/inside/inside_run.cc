@@ -87,6 +87,7 @@ std::string refused_inside(const ProbeOptions& options) {
   if (options.check_every != 0) return "--check-stacks";
   if (options.calls) return "--trace";
   if (options.reachable) return "--reachable";
+  if (options.first_touch) return "--value " + options.value;
   return options.own ? options.own->only_in_kernel() : "";
 }
 

@@ -57,6 +57,11 @@ class Spaces {
   bool had_ended(SpaceId id, uint64_t time_ns) const {
     return has_ended(id) && spaces_[id.index].end_ns <= time_ns;
   }
+  // The space whose memory was copied when this one began, and when; none if it was not by fork.
+  std::pair<SpaceId, uint64_t> copied_from(SpaceId id) const {
+    if (id.index >= spaces_.size()) return {};
+    return {spaces_[id.index].space.forked_from, spaces_[id.index].space.from_ns};
+  }
   // Reads /proc/PID/maps again, unless that was done after `time_ns`; for a space that has ended,
   // takes over the log.
   void read_again(SpaceId id, uint64_t time_ns);

@@ -123,9 +123,10 @@ ProbeOptions within(const MemoryPlan& plan, ProbeOptions options) {
   options.max_stacks = std::min(options.max_stacks, plan.max_stacks);
   options.max_spaces = std::min(options.max_spaces, plan.max_spaces);
   options.max_table_mib = std::min(options.max_table_mib, plan.table_mib);
+  // A table of pages, with as many entries, shares the room.
+  const uint32_t max_live = options.first_touch ? plan.max_live / 2 : plan.max_live;
   // 0: a default by the size of the machine's memory, but the plan knows how much is free.
-  options.max_live =
-      options.max_live == 0 ? plan.max_live : std::min(options.max_live, plan.max_live);
+  options.max_live = options.max_live == 0 ? max_live : std::min(options.max_live, max_live);
   options.max_live = std::min<uint32_t>(options.max_live, 4U << 20);
   return options;
 }
@@ -138,7 +139,7 @@ std::string memory_note(const MemoryPlan& plan, const Losses& losses) {
                          : "tables for --memory " + limit;
   uint64_t lost = 0;
   for (const Loss loss : {Loss::live_table_full, Loss::stack_table_full, Loss::ring_full,
-                          Loss::process_table_full, Loss::unwind_table_full})
+                          Loss::process_table_full, Loss::unwind_table_full, Loss::page_table_full})
     lost += losses[loss].events;
   if (lost != 0)
     text += "; what found them full is counted as lost (" +

@@ -6,12 +6,14 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "core/recording.h"
 #include "probes/bpf/shared.h"
 #include "probes/reach/scan.h"
+#include "probes/waste/first_touch.h"
 
 namespace memflame {
 
@@ -49,6 +51,10 @@ class RunFigures {
   virtual bool is_sampled() const { return false; }
   virtual std::string sampling_in_words() const { return ""; }
   virtual uint64_t unseen_frees() const = 0;
+  // The faults that have made pages of these spaces, by page. None: they were not followed.
+  virtual std::optional<std::map<SpaceId, PageFaults>> page_faults(std::span<const SpaceId>) {
+    return std::nullopt;
+  }
   // The scans of processes at the end of the run; null: nothing was scanned.
   virtual const Scans* scans() const { return nullptr; }
 };

@@ -110,6 +110,8 @@ class Session : public LiveRun, private RunFigures {
   void add_figures(size_t probe, std::span<const ValueType> types, Rows& rows) override;
   void for_each_block(const VisitBlock& visit) override;
   void for_each_sum(const VisitSum& visit) override;
+  std::optional<std::map<SpaceId, PageFaults>> page_faults(
+      std::span<const SpaceId> spaces) override;
   bool place(uint64_t key, RawStack& stack, std::string& group) override;
   bool is_sampled() const override { return first().accounting->is_sampled(); }
   std::string sampling_in_words() const override;

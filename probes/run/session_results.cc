@@ -61,6 +61,18 @@ void Session::for_each_sum(const VisitSum& visit) {
       [&](uint64_t key, const StackLog::Values& values) { visit(key, values.data()); });
 }
 
+std::optional<std::map<SpaceId, PageFaults>> Session::page_faults(std::span<const SpaceId> spaces) {
+  if (!options_.first_touch) return std::nullopt;
+  FaultsBySpace faults(spaces,
+                       [this](SpaceId space) { return processes_.spaces().copied_from(space); });
+  first().loaded.object.for_each<bpf::block_key, bpf::page_faults>(
+      "page_faults", [&faults](const bpf::block_key& page, const bpf::page_faults& seen) {
+        faults.add(page, seen);
+      });
+  catch_up();  // the stacks come as records
+  return faults.take();
+}
+
 bool Session::place(uint64_t key, RawStack& stack, std::string& group) {
   return first().accounting->place(first().loaded, stacks_.log, key, stack, group);
 }

@@ -15,6 +15,7 @@ namespace memflame {
 struct WasteBlock {
   uint64_t address = 0, size = 0;  // size: what was asked for
   uint64_t stack = 0;              // its key
+  uint64_t time_ns = 0;            // when it was allocated, if that was asked for
 };
 
 // By the word in front of a block; none if glibc's malloc would not have written that for it.

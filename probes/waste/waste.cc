@@ -53,7 +53,8 @@ Waste& Waste::operator+=(const Waste& other) {
   return *this;
 }
 
-ProcessWaste waste_of(pid_t pid, std::vector<WasteBlock> blocks, bool all_known) {
+ProcessWaste waste_of(pid_t pid, std::vector<WasteBlock> blocks, bool all_known,
+                      const PageFaults* faults) {
   ProcessWaste result{.pid = pid, .pins_known = all_known};
   std::erase_if(blocks, [](const WasteBlock& block) { return block.address > INT64_MAX; });
   std::sort(blocks.begin(), blocks.end(),
@@ -87,6 +88,7 @@ ProcessWaste waste_of(pid_t pid, std::vector<WasteBlock> blocks, bool all_known)
     waste.untouched += static_cast<int64_t>(pages.bytes() - *count * waste_page);
   }
   result.pinned = std::move(pins.ranges);
+  if (faults != nullptr) result.touches = first_touches(touched, *maps, blocks, *faults);
   return result;
 }
 
@@ -118,6 +120,10 @@ std::vector<std::string> in_words(std::span<const ProcessWaste> processes) {
                       ", as it has blocks that were not counted; memflame must start the program");
   }
   if (live == 0) return words;
+  std::vector<const FirstTouches*> touches;
+  for (const ProcessWaste& process : processes)
+    if (process.touches) touches.push_back(&*process.touches);
+  if (!touches.empty()) words.push_back(in_words(touches));
   const int64_t without_pages = live - all.whole_pages - unread_pages;
   words.push_back("untouched: " + with_share(all.untouched, live) +
                   " of the live bytes are in pages that were never touched; of " +
@@ -142,11 +148,19 @@ std::vector<ProcessWaste> waste_of_run(
   for (const auto& [space, pid] : living) blocks[space];
   figures.for_each_block([&blocks](const bpf::block_key& key, const bpf::block& block) {
     const auto found = blocks.find(SpaceId{key.space});
-    if (found != blocks.end()) found->second.push_back({key.address, block.size, block.hash});
+    if (found != blocks.end())
+      found->second.push_back({key.address, block.size, block.hash, block.time_ns});
   });
+  // After the blocks: a block that came meanwhile is not among them, but its pages may be.
+  std::vector<SpaceId> spaces;
+  for (const auto& [space, pid] : living) spaces.push_back(space);
+  const auto faults = figures.page_faults(spaces);
   std::vector<ProcessWaste> processes;
-  for (const auto& [space, pid] : living)
-    processes.push_back(waste_of(pid, std::move(blocks[space]), knows_all_blocks(space, pid)));
+  for (const auto& [space, pid] : living) {
+    processes.push_back(waste_of(pid, std::move(blocks[space]), knows_all_blocks(space, pid),
+                                 faults ? &faults->at(space) : nullptr));
+    processes.back().space = space;
+  }
   return processes;
 }
 
@@ -195,13 +209,16 @@ void add_waste(std::span<const ProcessWaste> processes, RecordingRows& rows) {
   const auto column = static_cast<size_t>(first - types.begin());
   if (first == types.end()) throw Error("the recording has no columns for what blocks waste");
   require_known(processes, types[rows.recording().shown].name);
-  for (const ProcessWaste& process : processes)
+  for (const ProcessWaste& process : processes) {
+    if (process.touches)
+      add_touches(*process.touches, process.space, column + waste_types().size(), rows);
     for (const auto& [stack, waste] : process.stacks) {
       std::vector<int64_t> values(types.size());
       const std::array row{waste.untouched, waste.whole_pages, waste.slack, waste.pinning};
       std::copy(row.begin(), row.end(), values.begin() + static_cast<std::ptrdiff_t>(column));
       rows.add(stack, "", values, 0);
     }
+  }
   std::vector<std::string>& notes = rows.recording().meta.notes;
   for (std::string& words : in_words(processes)) notes.push_back(std::move(words));
   if (std::string words = others_in_words(rows.recording(), processes); !words.empty())
@@ -216,7 +233,8 @@ std::span<const ValueType> waste_types() {
 }
 
 bool shows_waste(std::string_view value) {
-  return std::any_of(waste_types().begin(), waste_types().end(),
+  return shows_first_touch(value) ||
+         std::any_of(waste_types().begin(), waste_types().end(),
                      [&](const ValueType& type) { return type.name == value; });
 }
 

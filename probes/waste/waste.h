@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,6 +20,7 @@
 
 #include "core/profile.h"
 #include "probes/waste/chunk_slack.h"
+#include "probes/waste/first_touch.h"
 #include "probes/waste/pins.h"
 
 namespace memflame {
@@ -45,18 +47,23 @@ struct ProcessWaste {
   std::string why_not{};               // why nothing is known; "" if it is
   std::map<uint64_t, Waste> stacks{};  // by their keys
   std::vector<PinnedRange> pinned{};   // the largest first
+  SpaceId space{};
+  std::optional<FirstTouches> touches{};  // if the faults are known
 };
 
 // Looks at a process that lives. `blocks` in any order. Unless all are known, it cannot be told
-// what a heap has besides, so none of them is said to pin it.
-ProcessWaste waste_of(pid_t pid, std::vector<WasteBlock> blocks, bool all_known);
+// what a heap has besides, so none of them is said to pin it. `faults`: that have made its pages;
+// null if they were not followed.
+ProcessWaste waste_of(pid_t pid, std::vector<WasteBlock> blocks, bool all_known,
+                      const PageFaults* faults = nullptr);
 
 // The processes of a run that live, by the run's table of live blocks.
 std::vector<ProcessWaste> waste_of_run(RunFigures& figures,
                                        std::span<const std::pair<SpaceId, pid_t>> living,
                                        const std::function<bool(SpaceId, pid_t)>& knows_all_blocks);
 
-// Adds the figures of stacks, and notes, to a recording that has waste_types() among its columns.
+// Adds the figures of stacks, and notes, to a recording that has waste_types() among its columns,
+// and behind them touch_types() if the faults are known.
 void add_waste(std::span<const ProcessWaste> processes, RecordingRows& rows);
 
 // One line or several: the sums, and what is not known.
@@ -64,6 +71,7 @@ std::vector<std::string> in_words(std::span<const ProcessWaste> processes);
 
 // The columns that have these figures, in the order of Waste's fields.
 std::span<const ValueType> waste_types();
-bool shows_waste(std::string_view value);  // whether it is the name of one
+// Whether it is the name of one, or of one of touch_types(), which need these.
+bool shows_waste(std::string_view value);
 
 }  // namespace memflame

@@ -15,16 +15,16 @@ enum {
 
 // Filled by user space before load.
 struct alloc_config {
-  u32 check;        // look for blocks that are freed twice or by the wrong function
-  u32 usable;       // count usable sizes instead of requested ones, where they are known
-  u32 trace;        // send a record for each call
-  u32 governed;     // measure the programs' own cost
-  u32 ages;         // keep the time at which a block was allocated
-  u32 count_calls;  // count the calls of each probed function
-  u32 events;       // tell of each block, see block_events.h …
-  u32 event_bytes;  // … while less than this waits in the ring
-  u32 free_stacks;  // a free has its stack, too
-  u32 pad;
+  u32 check;                 // look for blocks that are freed twice or by the wrong function
+  u32 usable;                // count usable sizes instead of requested ones, where they are known
+  u32 trace;                 // send a record for each call
+  u32 governed;              // measure the programs' own cost
+  u32 ages;                  // keep the time at which a block was allocated
+  u32 count_calls;           // count the calls of each probed function
+  u32 events;                // tell of each block, see block_events.h …
+  u32 event_bytes;           // … while less than this waits in the ring
+  u32 free_stacks;           // a free has its stack, too
+  u32 first_touch;           // follow who touches pages, see first_touch.h
   u64 keep[keep_steps + 1];  // see sampling.h
 };
 
@@ -34,11 +34,12 @@ enum alloc_counter {
   alloc_abandoned,  // calls that began, but were not seen to end
   alloc_pools_cut,  // pools with blocks that stay live although the pool was freed
   // Governed:
-  alloc_entries,     // probe hits
-  alloc_stepped,     // of these, on instructions that the kernel single-steps
-  alloc_returns,     // probe hits there
-  alloc_timed_runs,  // one run in N …
-  alloc_timed_ns,    // … and how long they took
+  alloc_entries,      // probe hits
+  alloc_stepped,      // of these, on instructions that the kernel single-steps
+  alloc_returns,      // probe hits there
+  alloc_timed_runs,   // one run in N …
+  alloc_timed_ns,     // … and how long they took
+  alloc_faults_lost,  // that had no room in the table of pages
 };
 
 // Which blocks are kept; changes during the run.

@@ -15,11 +15,11 @@ MOST = 500_000
 failed = []
 counted = 0
 print(f"{'probe':6} {'stacks':6} {'program':36} {'verified':>9} {'JIT bytes':>9}")
-for probe, example in [("alloc", "alloc_truth"), ("brk", "brk_truth"), ("mmap", "mmap_truth"),
-                       ("fault", "fault_truth")]:
+for probe, example, *options in [("alloc", "alloc_truth"), ("alloc", "alloc_truth", "--value", "first-touch"),
+                                 ("brk", "brk_truth"), ("mmap", "mmap_truth"), ("fault", "fault_truth")]:
     for stacks in ["dwarf", "fp", "copy"]:
         target = Target(example)
-        memflame = Memflame(probe, "-p", target.pid, "--stacks", stacks)
+        memflame = Memflame(probe, "-p", target.pid, "--stacks", stacks, *options)
         programs = programs_of(memflame.process.pid)
         check(len(programs) >= 3, f"{probe} has only the programs {list(programs)}")
         for name, program in programs.items():

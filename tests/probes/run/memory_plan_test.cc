@@ -50,6 +50,10 @@ TEST_CASE("options that ask for less keep it") {
   CHECK(limited.ring_bytes < options.ring_bytes);
   CHECK(limited.max_stacks < options.max_stacks);
   CHECK(within(plan_memory(64 * mib, 0), {}).max_live != 0);
+  ProbeOptions touches;  // a table of pages is as large as that of blocks
+  touches.first_touch = true;
+  CHECK(within(plan_memory(64 * mib, 0), touches).max_live ==
+        within(plan_memory(64 * mib, 0), {}).max_live / 2);
   const ProbeOptions unlimited = within(plan_memory(0, UINT64_MAX), options);
   CHECK(unlimited.ring_bytes == options.ring_bytes);
 }

@@ -7,6 +7,8 @@
 
 #include <cstdlib>
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "probes/processes/spaces.h"
 #include "probes/waste/touched_pages.h"
@@ -55,12 +57,35 @@ TEST_CASE("pages that were touched are counted") {
   memory.touch(0);
   memory.touch(7);
   memory.touch(999);
-  TouchedPages touched(::getpid(), later());
   const uint64_t at = memory.address();
-  CHECK(touched.count(at, at + 1000 * waste_page) == 3);
-  CHECK(touched.count(at + waste_page, at + 7 * waste_page) == 0);
-  CHECK(touched.count(at + 7 * waste_page, at + 8 * waste_page) == 1);
-  CHECK(touched.count(at, at) == 0);
+  for (const bool may_scan : {true, false}) {
+    CAPTURE(may_scan);
+    TouchedPages touched(::getpid(), later(), may_scan);
+    CHECK(touched.count(at, at + 1000 * waste_page) == 3);
+    CHECK(touched.count(at + waste_page, at + 7 * waste_page) == 0);
+    CHECK(touched.count(at + 7 * waste_page, at + 8 * waste_page) == 1);
+    CHECK(touched.count(at, at) == 0);
+  }
+}
+
+TEST_CASE("pages that were touched are found, however the kernel tells them") {
+  constexpr size_t pages = 40000;  // more than are read at once
+  Untouched memory(pages);
+  for (size_t page = 0; page < pages; page += 1 + page % 7 * page % 11) memory.touch(page);
+  for (size_t page = 16380; page < 16390; ++page) memory.touch(page);
+  const auto pages_found = [&](bool may_scan) {
+    TouchedPages touched(::getpid(), later(), may_scan);
+    std::vector<PageRun> runs{{1, 2}};  // stays as it is
+    REQUIRE(touched.find(memory.address(), memory.address() + pages * waste_page, runs));
+    CHECK(runs.front().to == 2);
+    std::vector<uint64_t> found;
+    for (const PageRun& run : std::span(runs).subspan(1))
+      for (uint64_t page = run.from; page < run.to; page += waste_page) found.push_back(page);
+    return found;
+  };
+  const std::vector<uint64_t> scanned = pages_found(true);
+  CHECK(scanned.size() > 100);
+  CHECK(scanned == pages_found(false));
 }
 
 TEST_CASE("what cannot be looked at is not known") {

@@ -10,6 +10,7 @@
 
 #include "cli/completed.h"
 #include "cli/durations.h"
+#include "cli/heaptrack_input.h"
 #include "cli/options.h"
 #include "cli/select_options.h"
 #include "collapse/format_names.h"
@@ -116,8 +117,10 @@ constexpr std::array format_options{
 // Selections of blocks go with recordings only.
 void require_blocks(const ReadOptions& options, std::string_view format, const std::string& path) {
   if (options.selection.empty() || format == "memflame-recording") return;
-  throw Error(path + ": " + options.selection.where.front().label +
-                  " selects single blocks, but this is " + std::string(format) +
+  const std::string begin =
+      path + ": " + options.selection.where.front().label + " selects single blocks, but ";
+  if (format == "heaptrack") throw Error(begin + std::string(heaptrack_has_sums), ExitCode::usage);
+  throw Error(begin + "this is " + std::string(format) +
                   ", which has sums; 'memflame record --detail events' keeps every block",
               ExitCode::usage);
 }
@@ -133,9 +136,10 @@ void require_format(const po::variables_map& values, std::string_view format,
       const bool is_last = i + 1 == formats.size() || formats[i + 1].empty();
       ((known += i == 0 ? "" : is_last ? " and " : ", ")) += formats[i];
     }
-    throw Error(
-        path + ": --" + name + " goes with " + known + ", but this is " + std::string(format),
-        ExitCode::usage);
+    const bool has_times = known == "memflame-recording" && format == "heaptrack";
+    throw Error(path + ": --" + name + " goes with " + known + ", but this is " +
+                    std::string(format) + (has_times ? ": " + std::string(heaptrack_has_sums) : ""),
+                ExitCode::usage);
   }
 }
 
@@ -305,7 +309,11 @@ Profile read_input(const std::string& path, const po::variables_map& values,
   std::string from, value;
   take(values, "from", from);
   take(values, "value", value);
-  Source source = Source::open(path);
+  const bool may_be_raw = from.empty() || from == "heaptrack";
+  Source source = may_be_raw ? open_input(path, {.files = options.symbols,
+                                                 .refuse_truncated = options.refuse_truncated})
+                             : Source::open(path);
+  if (is_recording(source.head()) && may_be_raw) from.clear();
   const Input& input = input_for(source, from);
   require_format(values, input.name, source.name());
   require_blocks(options, input.name, source.name());

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "cli/leaks_history.h"
 
+#include "cli/heaptrack_input.h"
 #include "collapse/history/named.h"
 #include "core/error.h"
 
 namespace memflame {
 
 History read_blocks(const std::string& option, const std::string& path) {
-  Source source = Source::open(path);
+  Source source = open_recording(path);
   if (!is_history(source.head()))
     throw Error(path + " is not a recording of memflame record: " + option + " takes FILE.mfr",
                 ExitCode::failure);

@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/completed.h"
+#include "cli/heaptrack_input.h"
 #include "cli/input_options.h"
 #include "cli/options.h"
 #include "cli/output_file.h"
@@ -45,7 +46,7 @@ void stop_query_on_signals() {
 // A recording, and what reads its blocks.
 class QueriedFile {
  public:
-  QueriedFile(const std::string& path, bool anonymise) : source_(Source::open(path)) {
+  QueriedFile(const std::string& path, bool anonymise) : source_(open_recording(path)) {
     history_ = read_history(source_, state_);
     name_recording(history_.recording, state_, {.debug_servers = false});
     if (anonymise) {

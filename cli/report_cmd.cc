@@ -8,6 +8,7 @@
 
 #include "cli/commands.h"
 #include "cli/completed.h"
+#include "cli/heaptrack_input.h"
 #include "cli/input_options.h"
 #include "cli/options.h"
 #include "cli/output_file.h"
@@ -66,7 +67,8 @@ CommandPage report_page() {
       "Makes one page of a recording, without links to others. It shows memory over time and, for\n"
       "any part of the run, which code allocated it, freed it or kept it. The options select "
       "blocks\n"
-      "of recordings with events. --live shows a run while it goes on: its options are those of\n"
+      "of recordings with events. --live shows a run while it goes on: it takes these and those "
+      "of\n"
       "'memflame record', and 'memflame report --live --help' lists them.";
   page.options =
       OptionGroups{report_output_options(), select_options(), live_options(), general_options()};
@@ -103,7 +105,7 @@ int run_report(const Arguments& arguments) {
   refuse_page_on_terminal(path, format);
   require_writable(path);
 
-  Source source = Source::open(file);
+  Source source = open_recording(file);
   Report report = report_of(source, options);
   hide_secrets(report, anonymise);
   write_output(path, [&](std::ostream& out) {

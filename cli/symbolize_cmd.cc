@@ -9,6 +9,7 @@
 #include <iostream>
 
 #include "cli/commands.h"
+#include "cli/heaptrack_input.h"
 #include "cli/input_options.h"
 #include "cli/options.h"
 #include "cli/output_file.h"
@@ -24,7 +25,7 @@ namespace po = boost::program_options;
 namespace memflame {
 namespace {
 
-UniqueFd open_recording(const std::string& path) {
+UniqueFd descriptor_of(const std::string& path) {
   UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat about {};
   if (!file || ::fstat(file.get(), &about) != 0)
@@ -73,10 +74,12 @@ CommandPage symbolize_page() {
       "disk was full. Then the recording can be read on other machines. Programs are found\n"
       "by their path, or else by their build id, also on the servers of $DEBUGINFOD_URLS. Figures "
       "stay\n"
-      "as they are.";
+      "as they are. With -o, it also makes a recording of a file of 'heaptrack --raw'.";
   page.options = OptionGroups{symbolize_options(), general_options()};
   page.examples = {{"memflame symbolize night.mfr", "add names to the recording"},
-                   {"memflame symbolize night.mfr -o named.mfr", "write a copy that has names"}};
+                   {"memflame symbolize night.mfr -o named.mfr", "write a copy that has names"},
+                   {"memflame symbolize heaptrack.app.77.raw.zst -o app.mfr",
+                    "make a recording of what heaptrack recorded"}};
   page.operands = Operands::files;
   return page;
 }
@@ -92,11 +95,14 @@ int run_symbolize(const Arguments& arguments) {
   const std::string path = recording_named(values, page.name, "FILE.mfr");
   std::string output = path;
   take(values, "output", output);
-  const UniqueFd file = open_recording(path);
+  const UniqueFd file = descriptor_of(path);
+  if (output == path && is_heaptrack_raw(Source::open(path).head()))
+    throw Error(path + " is a file of heaptrack: name the recording with -o OUT.mfr",
+                ExitCode::usage);
   if (output == path) refuse_running(file, path);
   require_writable(output);
 
-  Source source = Source::open(path);
+  Source source = open_recording(path);
   const NamedFile named = with_names(source.all(), path, {});
   if (!named.had_names || output != path)
     write_output(output, [&](std::ostream& out) { out << named.bytes; });

@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/completed.h"
 #include "cli/durations.h"
+#include "cli/heaptrack_input.h"
 #include "cli/input_options.h"
 #include "cli/options.h"
 #include "cli/output_file.h"
@@ -197,7 +198,7 @@ int run_timeline(const Arguments& arguments) {
   refuse_svg_on_terminal(path, output.name);
   require_writable(path);
 
-  Source source = Source::open(file);
+  Source source = open_recording(file);
   Timeline timeline = timeline_of(read_named_history(source), options);
   timeline.meta.command = without_secrets(timeline.meta.command);
   if (values["anonymise"].as<bool>()) {

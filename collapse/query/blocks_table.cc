@@ -59,7 +59,7 @@ struct BlockColumn {
 };
 
 constexpr auto integer = QueryType::integer;
-constexpr std::array block_columns{
+constexpr std::array blocks_columns{
     BlockColumn{{"number", integer, "its number, about in the order of allocations"},
                 [](const BlockRow& row) -> QueryValue {
                   return query_integer(static_cast<uint64_t>(row.block.number));
@@ -191,7 +191,7 @@ class BlockRows : public QueryRows {
 
   bool next() override { return (current_ = stream_.next()) != nullptr; }
   QueryValue value(size_t column) override {
-    return block_columns[column].value({current_->block, current_->chain, facts_});
+    return blocks_columns[column].value({current_->block, current_->chain, facts_});
   }
 
  private:
@@ -204,7 +204,7 @@ class BlocksTable : public QueryTable {
  public:
   explicit BlocksTable(QueryRun& run)
       : run_(run), facts_{run.recording(), run.history().threads, groups_} {
-    for (const BlockColumn& column : block_columns) columns_.push_back(column.column);
+    for (const BlockColumn& column : blocks_columns) columns_.push_back(column.column);
   }
 
   std::string_view name() const override { return "blocks"; }
@@ -229,11 +229,11 @@ class BlocksTable : public QueryTable {
  private:
   void prepare(const WantedRows& wanted) {
     bool addresses = false, groups = false, peaks = false;
-    for (size_t i = 0; i < block_columns.size(); ++i) {
+    for (size_t i = 0; i < blocks_columns.size(); ++i) {
       if (!wanted.has(i)) continue;
-      addresses |= block_columns[i].needs == BlockNeeds::addresses;
-      groups |= block_columns[i].needs >= BlockNeeds::groups;
-      peaks |= block_columns[i].needs == BlockNeeds::group_peaks;
+      addresses |= blocks_columns[i].needs == BlockNeeds::addresses;
+      groups |= blocks_columns[i].needs >= BlockNeeds::groups;
+      peaks |= blocks_columns[i].needs == BlockNeeds::group_peaks;
     }
     if (addresses) facts_.has_addresses = run_.blocks()->has_addresses();
     if ((!groups || !groups_.groups.empty()) && (!peaks || has_peaks_)) return;

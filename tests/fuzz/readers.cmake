@@ -38,9 +38,9 @@ foreach(row ${rows})
   set_tests_properties(${name}_fuzz PROPERTIES LABELS fuzz)
 endforeach()
 
-# Recordings, their events and their reports behind checksums, selections, stages after reading, compressed
-# inputs, and SQL.
-foreach(name recording events report select tidy unpack query)
+# Recordings, their events and their reports behind checksums, what is recorded of raw files of heaptrack,
+# selections, stages after reading, compressed inputs, and SQL.
+foreach(name recording events heaptrack_raw report select tidy unpack query)
   add_executable(${name}_fuzz fuzz/${name}_fuzz.cc)
   target_compile_options(${name}_fuzz PRIVATE ${fuzz_flags})
   target_link_libraries(${name}_fuzz PRIVATE memflame_collapse memflame_core memflame_warnings)

@@ -115,9 +115,8 @@ class HeaptrackReader {
       case 'x':
       case 'm':
         throw Error(
-            "this is what heaptrack recorded, without names; run 'zstd -dc FILE | "
-            "heaptrack_interpret > NEW' ('heaptrack --interpret FILE' with newer ones) on the "
-            "machine where it was recorded");
+            "this is what heaptrack recorded, behind a part that heaptrack_interpret has written; "
+            "give either file as it is");
       default:
         return bad("an unknown record");
     }

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "cli/heaptrack_input.h"
+
+#include <atomic>
+#include <memory>
+#include <utility>
+
+#include "cli/live_file.h"
+#include "collapse/input.h"
+
+namespace memflame {
+
+const std::string_view heaptrack_has_sums =
+    "heaptrack_interpret has left out which block each free was of, so it has sums only. Give what "
+    "'heaptrack --raw' records, or record with 'memflame record --detail events'";
+
+Source open_input(const std::string& path, const HeaptrackRawOptions& options) {
+  Source source = Source::open(path);
+  if (!is_heaptrack_raw(source.head())) return source;
+  LiveFile recording;
+  record_heaptrack(source, recording.observed(private_recording()), options);
+  return recording.open(source.name(), std::make_shared<const std::atomic<bool>>(false));
+}
+
+Source open_recording(const std::string& path) {
+  Source source = open_input(path);
+  if (is_heaptrack(source.head())) source.fail(std::string(heaptrack_has_sums));
+  return source;
+}
+
+}  // namespace memflame

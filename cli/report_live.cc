@@ -14,6 +14,7 @@
 #include "cli/recorder.h"
 #include "cli/recording_file.h"
 #include "cli/report_shared.h"
+#include "cli/select_options.h"
 #include "core/error.h"
 #include "probes/run/run.h"
 
@@ -43,6 +44,14 @@ uint16_t port_of(const po::variables_map& values) {
   return static_cast<uint16_t>(port);
 }
 
+// Throws Error (usage) if blocks are to be selected that will not be recorded.
+void require_blocks_for(const Query& selection, const Request& request) {
+  if (selection.empty() || request.probe.events) return;
+  throw Error(selection.where.front().label +
+                  " selects single blocks, and a series has sums only: add --detail events",
+              ExitCode::usage);
+}
+
 void read_live_options(const po::variables_map& values, LiveOptions& options, Request& request) {
   read_record_options(values, options.record, request);
   if (request.output == "-")
@@ -55,6 +64,9 @@ void read_live_options(const po::variables_map& values, LiveOptions& options, Re
   plan.file = request.output;
   plan.looks.icicle = values["icicle"].as<bool>();
   plan.options.bins = bins_of(values);
+  plan.options.selection = query_of(values, SelectFrom::run);
+  plan.looks.options = words_of_selection(values, SelectFrom::run);
+  require_blocks_for(plan.options.selection, request);
   plan.options.most_rows = most_rows;
   plan.options.source_folders = !plan.anonymise;
   plan.options.limits = {.look_bytes = look_bytes, .survey_bytes = survey_bytes, .goes_on = true};
@@ -78,12 +90,14 @@ Extension make_live_extension(LiveOptions& options) {
       "target has ended, the page stays until Ctrl-C.";
   page.examples = {{"memflame report --live -p 1234", "show what a running process does"},
                    {"memflame report --live --detail events -o all.mfr -- ./server",
-                    "the story of each block, and keep the recording"}};
+                    "the story of each block, and keep the recording"},
+                   {"memflame report --live --detail events --min-lifetime 10s -p 1234",
+                    "only blocks that have lived for ten seconds"}};
   page.operands = Operands::command;
   extension.draws = false;
   po::options_description live = live_options();
   add_report_options(live);
-  extension.visible.add(live).add(record_options());
+  extension.visible.add(live).add(record_options()).add(select_options(SelectFrom::run));
   extension.read = [&options](const po::variables_map& values, Request& request) {
     read_live_options(values, options, request);
   };

@@ -22,6 +22,8 @@ struct ConditionOption {
   Property property;
   Comparison comparison;
   const char* help;
+  bool of_files_only = false;
+  bool goes_with(SelectFrom from) const { return !of_files_only || from == SelectFrom::file; }
 };
 constexpr std::array condition_options{
     ConditionOption{"min-lifetime", "TIME", Property::lifetime, Comparison::at_least,
@@ -29,9 +31,9 @@ constexpr std::array condition_options{
     ConditionOption{"max-lifetime", "TIME", Property::lifetime, Comparison::at_most,
                     "blocks that lived this long or shorter"},
     ConditionOption{"min-size", "BYTES", Property::size, Comparison::at_least,
-                    "blocks of this size or larger (4K, 1MiB)"},
+                    "blocks of this size or larger (4K, 1MiB)", true},
     ConditionOption{"max-size", "BYTES", Property::size, Comparison::at_most,
-                    "blocks of this size or smaller"},
+                    "blocks of this size or smaller", true},
     ConditionOption{"through", "RE", Property::function, Comparison::matches,
                     "blocks allocated through a function that matches RE"},
     ConditionOption{"not-through", "RE", Property::function, Comparison::matches_not,
@@ -46,7 +48,7 @@ constexpr std::array condition_options{
 
 }  // namespace
 
-po::options_description select_options() {
+po::options_description select_options(SelectFrom from) {
   po::options_description options("Blocks of recordings with events (record --detail events)");
   auto add = options.add_options();
   const auto words = [](const char* name) {
@@ -60,12 +62,12 @@ po::options_description select_options() {
   add("leaked", po::bool_switch(), "blocks that were never freed");
   add("freed", po::bool_switch(), "blocks that were freed");
   for (const ConditionOption& option : condition_options)
-    add(option.name, words(option.value_name), option.help);
+    if (option.goes_with(from)) add(option.name, words(option.value_name), option.help);
   add("live-at", words("TIME"), "blocks that lived at this time (12.5s, 98%, end, peak)");
   return options;
 }
 
-Query query_of(const po::variables_map& values) {
+Query query_of(const po::variables_map& values, SelectFrom from) {
   Query query;
   const auto each = [&](const char* name, const auto& take_word) {
     Words words;
@@ -81,10 +83,12 @@ Query query_of(const po::variables_map& values) {
   };
   if (is_given("leaked")) add_flag(query, "--leaked", Property::leaked, true);
   if (is_given("freed")) add_flag(query, "--freed", Property::leaked, false);
-  for (const ConditionOption& option : condition_options)
+  for (const ConditionOption& option : condition_options) {
+    if (!option.goes_with(from)) continue;
     each(option.name, [&](const std::string& label, const std::string& text) {
       add_comparison(query, label, option.property, option.comparison, text);
     });
+  }
   each("live-at",
        [&](const std::string& label, const std::string& text) { add_live_at(query, label, text); });
   if (query.where.empty() && !query.named.empty())
@@ -93,8 +97,8 @@ Query query_of(const po::variables_map& values) {
   return query;
 }
 
-std::vector<std::string> words_of_selection(const po::variables_map& values) {
-  const po::options_description known = select_options();
+std::vector<std::string> words_of_selection(const po::variables_map& values, SelectFrom from) {
+  const po::options_description known = select_options(from);
   std::vector<std::string> out;
   for (const auto& option : known.options()) {
     const std::string& name = option->long_name();

@@ -36,6 +36,8 @@ void name(Recording& recording, const RecordingState& state, KnownNames* known) 
 Report report_from(const Source& source, History& history, const RecordingState& state,
                    const ReportOptions& options) {
   if (!state.has_events) {
+    if (!options.selection.empty() && options.limits.goes_on)
+      throw Error("no block is recorded yet");
     if (!options.selection.empty())
       throw Error(options.selection.where.front().label +
                       " selects single blocks, and this recording has sums only; 'memflame record "

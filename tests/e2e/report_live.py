@@ -175,6 +175,29 @@ equal("the other page does not ask", "live" in report.facts or "connect-src" in 
 equal("exit status", live.stop(), 0)
 stalled.close()
 
+# ---- blocks are selected as for a file, anew at each renewal
+SELECTED = ("--where", f"size >= {BLOCK}", "--where", f"size < {BLOCK + 100}", "--not-through", "nobody")
+live = Live("--detail", "events", "--interval", "0.2", *SELECTED, "-o", path("selected.mfr"), "--", sys.executable, "-c",
+            PROGRAM, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+text = live.ask(live.place)[1]
+check("nothing to show" in text or "begins to record" in text or "mf-rows" in text, "a page before there is a block")
+leak(live.process, COUNT)
+page = live.page(lambda page: page.live >= COUNT * BLOCK)
+equal("only these blocks", page.live, COUNT * (BLOCK + 1))
+equal("the options that commands repeat", sorted(page.facts["options"]), sorted(SELECTED))
+leak(live.process, COUNT)
+page = live.page(lambda page: page.live > COUNT * (BLOCK + 1))
+equal("blocks of a later page", page.live, 2 * COUNT * (BLOCK + 1))
+live.process.stdin.close()
+last = live.page(lambda page: page.facts["live"]["ended"])
+run("report", path("selected.mfr"), *SELECTED, "-o", path("selected.html"))
+with open(path("selected.html"), encoding="utf-8") as stream:
+    report = Page(stream.read())
+equal("selected stacks and their sums", last.data, report.data)
+equal("the same words", last.facts["options"], report.facts["options"])
+equal("what lives at the end", last.live, report.live)
+equal("exit status", live.stop(), 0)
+
 # ---- a process that runs, without a file
 folder = path("temporary")
 os.mkdir(folder)
@@ -195,7 +218,9 @@ taken.listen()
 refused = run("report", "--live", "--port", taken.getsockname()[1], "-p", os.getpid(), status=1)
 check("Address already in use" in refused.stderr and "--port" in refused.stderr, refused.stderr)
 for arguments, words in ((("--port", "70000", "-p", "1"), "--port takes"), ((), "needs a target"),
-                         (("-o", "-", "-p", "1"), "leave out"), (("--where", "leaked", "-p", "1"), "where")):
+                         (("-o", "-", "-p", "1"), "leave out"), (("--where", "leaked", "-p", "1"), "add --detail events"),
+                         (("--leaked", "-p", "1"), "--leaked selects single blocks"),
+                         (("--detail", "events", "--where", "size >", "-p", "1"), "--where")):
     refused = run("report", "--live", *arguments, status=USAGE)
     check(words in refused.stderr, f"{arguments}: {refused.stderr}")
 check("--port needs --live" in run("report", "--port", "8000", path("run.mfr"), status=USAGE).stderr, "--port alone")

@@ -12,11 +12,11 @@ namespace {
 constexpr size_t longest_text = 16'384;
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_decimal(char c) { return c >= '0' && c <= '9'; }
+bool is_decimal_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Longer signs first.
-constexpr std::array<std::string_view, 15> signs{"!=", "!~", "<=", ">=", "..", "(", ")", "+",
-                                                 "-",  "&",  "=",  "<",  ">",  "~", ","};
+// Longer operator_signs first.
+constexpr std::array<std::string_view, 15> operator_signs{
+    "!=", "!~", "<=", ">=", "..", "(", ")", "+", "-", "&", "=", "<", ">", "~", ","};
 
 // What people of other languages write.
 struct ForeignSign {
@@ -50,14 +50,14 @@ class Lexer {
     if (at_ == text_.size()) return token(SelectToken::Kind::end, 0);
     const char c = text_[at_];
     if (is_letter(c)) return token(SelectToken::Kind::word, word_length(is_letter));
-    if (is_decimal(c)) return token(SelectToken::Kind::number, word_length(is_decimal));
+    if (is_decimal_digit(c)) return token(SelectToken::Kind::number, word_length(is_decimal_digit));
     if (c == '"' || c == '\'') return string();
     const std::string_view rest = text_.substr(at_);
     for (const ForeignSign& sign : foreign_signs)
       if (rest.starts_with(sign.theirs))
         fail_at(expression_, at_,
                 "'" + std::string(sign.theirs) + "' is '" + std::string(sign.ours) + "' here");
-    for (const std::string_view sign : signs)
+    for (const std::string_view sign : operator_signs)
       if (rest.starts_with(sign)) return token(SelectToken::Kind::sign, sign.size());
     if (c == '!') fail_at(expression_, at_, "'!' is 'not' here");
     if (c == '/') fail_at(expression_, at_, "regular expressions are written in quotes: \"...\"");
@@ -70,7 +70,7 @@ class Lexer {
     size_t length = 1;
     while (true) {
       const char c = ahead(length);
-      if (is_letter(c) || is_decimal(c) || (c == '%' && joined == is_decimal) ||
+      if (is_letter(c) || is_decimal_digit(c) || (c == '%' && joined == is_decimal_digit) ||
           (c == '.' && joined(ahead(length + 1))))
         ++length;
       else

@@ -16,13 +16,13 @@ struct SpanUnit {
   uint64_t ns;
 };
 // From long to short, because that is how they follow each other in "1m30s".
-constexpr std::array time_units{SpanUnit{"d", 86'400'000'000'000},
-                                SpanUnit{"h", 3'600'000'000'000},
-                                SpanUnit{"m", 60'000'000'000},
-                                SpanUnit{"s", 1'000'000'000},
-                                SpanUnit{"ms", 1'000'000},
-                                SpanUnit{"us", 1'000},
-                                SpanUnit{"ns", 1}};
+constexpr std::array selected_time_units{SpanUnit{"d", 86'400'000'000'000},
+                                         SpanUnit{"h", 3'600'000'000'000},
+                                         SpanUnit{"m", 60'000'000'000},
+                                         SpanUnit{"s", 1'000'000'000},
+                                         SpanUnit{"ms", 1'000'000},
+                                         SpanUnit{"us", 1'000},
+                                         SpanUnit{"ns", 1}};
 constexpr size_t seconds_unit = 3;
 
 bool is_digit_of_number(char c) { return c >= '0' && c <= '9'; }
@@ -70,10 +70,10 @@ std::optional<uint64_t> parse_nanoseconds(std::string_view text) {
     const std::string_view name = text.substr(0, letters);
     text.remove_prefix(letters);
     size_t unit = 0;
-    while (unit < time_units.size() && time_units[unit].name != name) ++unit;
+    while (unit < selected_time_units.size() && selected_time_units[unit].name != name) ++unit;
     if (name.empty() && next == 0) unit = seconds_unit;
-    if (unit == time_units.size() || unit < next) return std::nullopt;
-    const std::optional<uint64_t> part = times(*number, time_units[unit].ns);
+    if (unit == selected_time_units.size() || unit < next) return std::nullopt;
+    const std::optional<uint64_t> part = times(*number, selected_time_units[unit].ns);
     if (!part || sum + *part > longest_ns) return std::nullopt;
     sum += *part;
     next = unit + 1;

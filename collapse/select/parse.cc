@@ -364,7 +364,7 @@ class Parser {
   size_t at_ = 0, depth_ = 0;
 };
 
-bool is_name(std::string_view name) {
+bool is_set_name(std::string_view name) {
   const auto is_part = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
   };
@@ -405,7 +405,7 @@ void add_let(Query& query, const std::string& label, const std::string& text) {
   name.erase(0, std::min(name.find_first_not_of(' '), name.size()));
   name.erase(name.find_last_not_of(' ') + 1);
   const std::vector<std::string_view> properties = property_names();
-  if (!is_name(name)) refuse("a name has letters, digits and '_', and begins with a letter");
+  if (!is_set_name(name)) refuse("a name has letters, digits and '_', and begins with a letter");
   if (std::find(properties.begin(), properties.end(), name) != properties.end() ||
       std::find(reserved.begin(), reserved.end(), name) != reserved.end())
     refuse("'" + name + "' has a meaning already");

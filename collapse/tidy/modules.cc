@@ -10,7 +10,9 @@ namespace {
 
 constexpr std::string_view kernel_name = "[kernel]";
 
-std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+std::string_view module_file_name(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);
+}
 
 // The frame of the module that each frame's code is in, or none if the input does not tell.
 std::vector<FrameId> module_frames(Profile& profile, ModuleFrames how) {
@@ -18,7 +20,7 @@ std::vector<FrameId> module_frames(Profile& profile, ModuleFrames how) {
     const Frame frame = in.frames[id];
     if (frame.kind == FrameKind::note || frame.kind == FrameKind::process) return {};
     const bool kernel = frame.kind == FrameKind::kernel;
-    std::string name(file_name(in.strings[frame.module]));
+    std::string name(module_file_name(in.strings[frame.module]));
     if (name.empty() && kernel) name = kernel_name;
     if (name.empty()) return {};
     if (how == ModuleFrames::between && !name.starts_with('[')) name = "[" + name + "]";

@@ -14,13 +14,13 @@ namespace {
 // inlined frames.
 constexpr size_t most_frames_a_byte = 8;
 
-bool is_kernel(std::string_view module) {
+bool is_kernel_mapping(std::string_view module) {
   return module.starts_with("[kernel") || module.starts_with("[guest.kernel") ||
          module.ends_with(".ko") || module.ends_with("/vmlinux");
 }
 
 // A name as the patterns of frames to drop expect it: without a leading dot and without arguments.
-std::string_view without_arguments(std::string_view name) {
+std::string_view without_call_arguments(std::string_view name) {
   if (name.starts_with('.')) name.remove_prefix(1);
   for (size_t at = name.find('('); at != std::string_view::npos; at = name.find('(', at + 1)) {
     constexpr std::string_view space = "(anonymous namespace)", call = "operator()";
@@ -78,7 +78,7 @@ StringId Places::interned(int64_t at) {
 }
 
 bool Places::is_dropped(std::string_view name) const {
-  name = without_arguments(name);
+  name = without_call_arguments(name);
   const Re2Text piece = re2_text(name);
   return RE2::FullMatch(piece, *drop_) && (!keep_ || !RE2::FullMatch(piece, *keep_));
 }
@@ -173,7 +173,7 @@ FrameId Places::frame_of(const Location& location, const Line& line, bool is_inl
               .kind = function.kind,
               .start_line = function.start_line,
               .code = code_of(location)};
-  if (frame.kind == FrameKind::user && is_kernel(profile_.strings[module]))
+  if (frame.kind == FrameKind::user && is_kernel_mapping(profile_.strings[module]))
     frame.kind = FrameKind::kernel;
   if (is_inlined) frame.kind = FrameKind::inlined;
   if (options_.lines && line.line > 0 && line.line <= UINT32_MAX)

@@ -214,6 +214,8 @@ po::options_description input_options() {
       "perf: the field of the event to add up (bytes_req)");
   add("net", po::bool_switch(), "perf: allocations minus frees");
   add("refuse-truncated", po::bool_switch(), "fail if the last stack ends in the middle");
+  add("max-frames", po::value<size_t>()->value_name("N"),
+      "frames of a stack to keep, from its root; the others become one (default: 1000000)");
   add("threads", po::value<unsigned>()->value_name("N"), "processor cores to use (default: all)");
   add("strict", po::bool_switch(), "fail, and write nothing, if anything is not understood");
   return options;
@@ -280,6 +282,9 @@ ReadOptions read_options(const po::variables_map& values, size_t time) {
   take(values, "pid", options.pid);
   take(values, "tid", options.tid);
   take(values, "columns", options.columns);
+  take(values, "max-frames", options.max_frames);
+  if (options.max_frames == 0)
+    throw Error("--max-frames must be at least 1, not 0", ExitCode::usage);
   take(values, "addresses", options.addresses);
   take(values, "offsets", options.offsets);
   options.lines = true;

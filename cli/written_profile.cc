@@ -86,6 +86,7 @@ Written written_as(const boost::program_options::variables_map& values,
 void write_profile(Profile profile, Written written) {
   profile = prepared(std::move(profile), written.transform, written.render);
   require_sums(profile);  // adding up inputs, or --factor, may have made them too large
+  require_short_lists(written.format, profile);
   write_output(written.path,
                [&](std::ostream& out) { written.format.write(out, profile, written.render); });
   keep_colours(profile, written.render);

@@ -29,6 +29,8 @@ struct WhichSnapshot {
   uint64_t first = 0, second = 0;
 };
 
+inline constexpr size_t default_max_frames = 1'000'000;
+
 struct ReadOptions {
   // What the numbers of a text are if it does not say; "count" by default.
   std::optional<ValueType> type{};
@@ -52,6 +54,9 @@ struct ReadOptions {
   std::vector<std::string> events{};
   std::string weight{};
   bool net = false;
+
+  // Frames of a stack that are kept, from its root. The others become one frame, and are counted.
+  size_t max_frames = default_max_frames;
 
   // Addresses: look for names in the files of this machine. If false, no file that the input names
   // is opened.

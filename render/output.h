@@ -36,6 +36,8 @@ enum Holds : uint32_t {
   // What not every profile has, and nobody expects of a format:
   code = 1024,      // addresses in files
   verdicts = 2048,  // on stacks
+  // Frames that stacks share, once: the size does not depend on how deep the stacks are.
+  sharing = 4096,
 };
 
 struct Output {
@@ -51,6 +53,10 @@ std::span<const Output> outputs();
 // `format` decides if it is not empty, else the suffix of `path`, else SVG. Throws Error (usage)
 // that lists the formats.
 const Output& output_for(std::string_view format, std::string_view path);
+
+// Throws Error if every stack is written as a list of its frames, and deep stacks make these lists
+// too long to be of use.
+void require_short_lists(const Output& output, const Profile& profile);
 
 // The parts of this profile that a format cannot hold: "the columns calls, peak".
 std::vector<std::string> left_out(const Output& output, const Profile& profile);

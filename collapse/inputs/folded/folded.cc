@@ -13,6 +13,7 @@
 #include "collapse/inputs/folded/folded_lines.h"
 #include "collapse/inputs/folded/folded_numbers.h"
 #include "collapse/issues.h"
+#include "collapse/tidy/depth.h"
 #include "core/error.h"
 #include "core/units.h"
 
@@ -46,6 +47,7 @@ std::vector<ValueType> named_columns(size_t count, const ValueType& type) {
 
 FoldedLayout layout_of(const Source& source, const ReadOptions& options) {
   FoldedLayout layout;
+  layout.max_frames = options.max_frames;
   FoldedComments header;
   try {
     header = header_of(source.head());
@@ -122,10 +124,12 @@ class FoldedReader {
 
   Profile join() {
     Profile profile = std::move(workers_.front().profile());
-    uint64_t rounded = 0;
+    uint64_t rounded = 0, truncated = 0, truncated_frames = 0;
     for (size_t i = 0; i < workers_.size(); ++i) {
       if (i != 0) merge(profile, workers_[i].profile());
       rounded += workers_[i].rounded();
+      truncated += workers_[i].truncated();
+      truncated_frames += workers_[i].truncated_frames();
     }
     if (lines_ == 0) source_.fail("it is empty; expected lines like 'main;parse;f 4096'");
     if (profile.touched().empty() && !comments_.any())
@@ -141,6 +145,7 @@ class FoldedReader {
     if (rounded != 0)
       profile.meta.notes.push_back("numbers of more than 9 decimals are rounded: " +
                                    with_commas(static_cast<int64_t>(rounded)));
+    note_truncated(profile, truncated, truncated_frames, layout_.max_frames);
     if (profile.types.size() == 2 && !layout_.columns_are_sure)
       profile.meta.notes.push_back("two numbers a line are read as before and after");
     comments_.finish(profile);

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "collapse/inputs/folded/marked_names.h"
+#include "collapse/tidy/depth.h"
 #include "core/error.h"
 #include "core/folded.h"
 
@@ -171,6 +172,10 @@ void FoldedLines::split(std::string_view stack, size_t common, size_t number) {
   const size_t kept = ends_.size();
   size_t end = kept == 0 ? SIZE_MAX : ends_.back();  // SIZE_MAX + 1 is 0
   while (end != stack.size()) {
+    if (ends_.size() == layout_.max_frames) {
+      truncate(stack, end + 1);
+      break;
+    }
     const size_t begin = end + 1;
     end = name_end(stack, begin);
     ends_.push_back(end);
@@ -179,6 +184,18 @@ void FoldedLines::split(std::string_view stack, size_t common, size_t number) {
     known_.prefetch(name.hash);
   }
   pending_.push_back({number, kept, names_.size()});
+}
+
+// Counts the frames from `begin` on, which become one.
+void FoldedLines::truncate(std::string_view stack, size_t begin) {
+  ++truncated_;
+  names_.push_back({});
+  while (true) {
+    ++truncated_frames_;
+    const size_t end = name_end(stack, begin);
+    if (end == stack.size()) return;
+    begin = end + 1;
+  }
 }
 
 // Puts the waiting lines into the profile. Throws the first line that fails.
@@ -217,6 +234,7 @@ void FoldedLines::flush() {
 }
 
 FrameId FoldedLines::find_frame(const Name& name, bool is_root) {
+  if (name.text.data() == nullptr) return truncated_frame(profile_);
   if (is_root && layout_.roots_are_processes) return make_frame(name.text, FrameKind::process);
   if (const uint32_t known = known_.find(name.hash); known != 0) return FrameId{known};
   const FrameId frame = make_frame(name.text, FrameKind::user);

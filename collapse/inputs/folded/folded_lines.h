@@ -22,6 +22,7 @@ struct FoldedLayout {
   std::vector<ValueType> types;
   size_t shown = 0;
   bool columns_are_sure = false;  // stated by a header or the user, not guessed from the beginning
+  size_t max_frames = SIZE_MAX;   // of a stack; those behind become one
   bool roots_are_processes = false;  // frames without a caller are names of programs
 };
 
@@ -48,6 +49,9 @@ class FoldedLines {
 
   Profile& profile() { return profile_; }
   uint64_t rounded() const { return rounded_; }  // numbers with too many decimals
+  // Stacks that were truncated, and the frames that they lost.
+  uint64_t truncated() const { return truncated_; }
+  uint64_t truncated_frames() const { return truncated_frames_; }
 
  private:
   // A line that is read but not yet in the profile.
@@ -57,7 +61,7 @@ class FoldedLines {
     size_t names = 0;   // where its other frames end, in names_
   };
   struct Name {
-    std::string_view text;
+    std::string_view text;  // no data: frames behind the limit
     Hash128 hash;
     FrameId frame{};
     uint64_t stack_hash = 0;
@@ -65,6 +69,7 @@ class FoldedLines {
   void take_line(std::string_view line, size_t common, FoldedBlock& result);
   void keep_values();
   void split(std::string_view stack, size_t common, size_t number);
+  void truncate(std::string_view stack, size_t begin);
   void flush();
   FrameId find_frame(const Name& name, bool is_root);
   FrameId make_frame(std::string_view name, FrameKind plain_kind);
@@ -82,7 +87,7 @@ class FoldedLines {
   std::vector<uint64_t> path_hashes_;  // and their hashes
   HashCache known_;                    // frames, by a hash that stands for their name
   std::vector<Decimal> numbers_;
-  uint64_t rounded_ = 0;
+  uint64_t rounded_ = 0, truncated_ = 0, truncated_frames_ = 0;
 };
 
 }  // namespace memflame

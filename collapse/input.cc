@@ -7,6 +7,7 @@
 #include "collapse/format_names.h"
 #include "collapse/inputs/folded/folded_head.h"
 #include "collapse/issues.h"
+#include "collapse/tidy/depth.h"
 #include "collapse/unread_formats.h"
 #include "core/error.h"
 #include "core/folded.h"
@@ -113,8 +114,11 @@ std::string likely_format(std::string_view head) {
 }
 
 Profile read_as(const Input& input, Source& source, const ReadOptions& options) {
-  Profile profile = input.read(source, options);
+  if (!options.refuse_truncated) source.accept_cut();
+  Profile profile = limit_frames(input.read(source, options), options.max_frames);
   require_stacks(profile, source);
+  if (const std::string missing = source.missing(); !missing.empty())
+    profile.meta.notes.push_back(source.name() + ": " + missing);
   try {
     require_sums(profile);
   } catch (const Error& error) {

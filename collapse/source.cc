@@ -60,7 +60,7 @@ std::string beginning(ByteStream& stream, size_t size) {
 
 Source::Source(std::string name, std::unique_ptr<ByteStream> stream) : name_(std::move(name)) {
   try {
-    constexpr size_t magic = 6;
+    constexpr size_t magic = 10;  // as long as the longest one
     std::string begin = beginning(*stream, magic);
     stream_ = unpacked(std::move(begin), std::move(stream));
     head_ = beginning(*stream_, head_size);
@@ -89,9 +89,11 @@ Source Source::of_stream(Open open, std::string name) {
 }
 
 Source Source::again() const {
-  if (open_) return of_stream(open_, name_);
-  if (changed_ns_ == INT64_MAX) fail("it has to be read several times: it must be a file");
-  return open(name_);
+  if (!open_ && changed_ns_ == INT64_MAX)
+    fail("it has to be read several times: it must be a file");
+  Source same = open_ ? of_stream(open_, name_) : open(name_);
+  same.accepts_cut_ = accepts_cut_;
+  return same;
 }
 
 Source Source::of_memory(std::string bytes, std::string name) {
@@ -111,6 +113,7 @@ size_t Source::read(char* into, size_t size) {
   } catch (const Error& error) {
     fail(error.what());
   }
+  if (done < size && !accepts_cut_ && !missing().empty()) fail("not readable to its end");
   return done;
 }
 
@@ -129,7 +132,9 @@ std::string Source::all(size_t limit) {
 }
 
 void Source::fail(const std::string& what, size_t line) const {
-  throw Error(name_ + ":" + (line == 0 ? "" : std::to_string(line) + ":") + " " + what);
+  const std::string cut = stream_ != nullptr ? missing() : "";
+  throw Error(name_ + ":" + (line == 0 ? "" : std::to_string(line) + ":") + " " + what +
+              (cut.empty() ? "" : "; " + cut));
 }
 
 }  // namespace memflame

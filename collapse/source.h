@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The bytes of one input, however packed: gzip, zstd and xz are unpacked, UTF-16 becomes UTF-8, a
-// UTF-8 byte order mark is dropped. Memory does not depend on the length.
+// The bytes of one input, however packed: gzip, zstd, xz, bzip2 and a zip archive of one file are
+// unpacked, UTF-16 becomes UTF-8, a UTF-8 byte order mark is dropped. Memory does not depend on the
+// length.
 #pragma once
 
 #include <cstddef>
@@ -22,6 +23,9 @@ class ByteStream {
   virtual ~ByteStream() = default;
   // Up to `size` bytes; 0 only at the end. Throws Error if the input is damaged or unreadable.
   virtual size_t read(char* into, size_t size) = 0;
+  // After the end: why it is not the whole input, as "its gzip data ends in the middle: …"; "" if
+  // it is.
+  virtual std::string missing() const { return {}; }
 };
 
 class Source {
@@ -41,6 +45,11 @@ class Source {
 
   // The same file from its beginning. Throws Error if that is not something that can be read again.
   Source again() const;
+
+  // Packed data that ends in the middle is an error where it ends, or, after this, an end.
+  void accept_cut() { accepts_cut_ = true; }
+  // After the end: what is missing then (ByteStream::missing()).
+  std::string missing() const { return stream_->missing(); }
 
   // Its beginning, at most head_size bytes, without consuming it.
   static constexpr size_t head_size = size_t{64} << 10U;
@@ -64,6 +73,7 @@ class Source {
   std::string head_;
   int64_t changed_ns_ = INT64_MAX;
   size_t taken_ = 0;  // of the head
+  bool accepts_cut_ = false;
 };
 
 }  // namespace memflame

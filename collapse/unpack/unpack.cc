@@ -9,6 +9,8 @@
 namespace memflame {
 namespace {
 
+using namespace std::string_view_literals;
+
 class Beginning : public ByteStream {
  public:
   Beginning(std::string begin, std::unique_ptr<ByteStream> rest)
@@ -28,18 +30,35 @@ class Beginning : public ByteStream {
   size_t taken_ = 0;
 };
 
+// "BZh", the level, and the first block or the end of an empty file.
+bool is_bzip2(std::string_view begin) {
+  if (!begin.starts_with("BZh") || begin.size() < 4 || begin[3] < '1' || begin[3] > '9')
+    return false;
+  return begin.substr(4).starts_with("1AY&SY") ||
+         begin.substr(4).starts_with("\x17\x72\x45\x38\x50\x90");
+}
+
+bool is_zip(std::string_view begin) {
+  return begin.starts_with("PK\x03\x04") || begin.starts_with("PK\x05\x06");
+}
+
 struct Packing {
-  std::string_view magic;
+  bool (*matches)(std::string_view begin);
   std::unique_ptr<ByteStream> (*unpack)(std::unique_ptr<ByteStream>);
 };
 
 constexpr std::array packings{
-    Packing{"\x1f\x8b", unpack_gzip},
-    Packing{"\x28\xb5\x2f\xfd", unpack_zstd},
-    Packing{{"\xfd"
-             "7zXZ\0",
-             6},
+    Packing{[](std::string_view begin) { return begin.starts_with("\x1f\x8b"); }, unpack_gzip},
+    Packing{[](std::string_view begin) { return begin.starts_with("\x28\xb5\x2f\xfd"); },
+            unpack_zstd},
+    Packing{[](std::string_view begin) {
+              return begin.starts_with(
+                  "\xfd"
+                  "7zXZ\0"sv);
+            },
             unpack_xz},
+    Packing{is_bzip2, unpack_bzip2},
+    Packing{is_zip, unpack_zip},
 };
 
 }  // namespace
@@ -51,7 +70,7 @@ std::unique_ptr<ByteStream> with_beginning(std::string begin, std::unique_ptr<By
 std::unique_ptr<ByteStream> unpacked(std::string begin, std::unique_ptr<ByteStream> stream) {
   const std::string_view magic = begin;
   for (const Packing& packing : packings)
-    if (magic.starts_with(packing.magic))
+    if (packing.matches(magic))
       return packing.unpack(with_beginning(std::move(begin), std::move(stream)));
   const bool little = magic.starts_with("\xff\xfe");
   if (little || magic.starts_with("\xfe\xff"))

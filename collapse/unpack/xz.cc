@@ -1,45 +1,43 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <lzma.h>
 
-#include <array>
-
 #include "collapse/unpack/unpack.h"
+#include "collapse/unpack/unpacker.h"
 #include "core/error.h"
 
 namespace memflame {
 namespace {
 
-class Xz : public ByteStream {
+class Xz : public Unpacker {
  public:
-  explicit Xz(std::unique_ptr<ByteStream> packed) : packed_(std::move(packed)) {
+  explicit Xz(std::unique_ptr<ByteStream> packed) : Unpacker("xz", std::move(packed)) {
     constexpr uint64_t memory = uint64_t{1} << 30U;  // a hostile header may ask for any amount
     if (lzma_stream_decoder(&state_, memory, LZMA_CONCATENATED) != LZMA_OK)
       throw Error("out of memory");
   }
   ~Xz() override { lzma_end(&state_); }
 
-  size_t read(char* into, size_t size) override {
-    if (size == 0) return 0;
+ protected:
+  size_t unpack(char* into, size_t size) override {
     state_.next_out = reinterpret_cast<uint8_t*>(into);
     state_.avail_out = size;
     while (state_.avail_out == size && !ended_) {
       if (state_.avail_in == 0) {
-        state_.next_in = reinterpret_cast<const uint8_t*>(buffer_.data());
-        state_.avail_in = packed_->read(buffer_.data(), buffer_.size());
+        const std::span<char> bytes = more();
+        state_.next_in = reinterpret_cast<const uint8_t*>(bytes.data());
+        state_.avail_in = bytes.size();
       }
       const lzma_ret result = lzma_code(&state_, state_.avail_in == 0 ? LZMA_FINISH : LZMA_RUN);
       ended_ = result == LZMA_STREAM_END;
-      if (result == LZMA_BUF_ERROR) throw Error("its xz data ends too soon");
+      if (result == LZMA_BUF_ERROR) return cut_off();
       if (result == LZMA_MEMLIMIT_ERROR) throw Error("its xz data needs more than 1 GiB to unpack");
-      if (result != LZMA_OK && !ended_) throw Error("its xz data is damaged");
+      if (result != LZMA_OK && !ended_) damaged("");
     }
     return size - state_.avail_out;
   }
 
  private:
-  std::unique_ptr<ByteStream> packed_;
   lzma_stream state_ = LZMA_STREAM_INIT;
-  std::array<char, size_t{256} << 10U> buffer_{};
   bool ended_ = false;
 };
 

@@ -15,6 +15,7 @@ import sys
 import tarfile
 import tempfile
 import threading
+import zipfile
 
 MEMFLAME = os.path.abspath(os.environ["MEMFLAME"])
 PATIENCE = 120  # seconds
@@ -86,7 +87,13 @@ def command_lines():
 def packed():
     write("a.gz", gzip.compress(A))
     write("a.xz", lzma.compress(A))
-    names = ["a.gz", "a.xz"]
+    write("a.bz2", bz2.compress(A))
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as files:
+        files.writestr("runs/", "")
+        files.writestr("runs/a.folded", A)
+    write("a.zip", archive.getvalue())
+    names = ["a.gz", "a.xz", "a.bz2", "a.zip"]
     if shutil.which("zstd"):
         subprocess.run(["zstd", "-q", "a.folded", "-o", "a.zst"], check=True)
         names.append("a.zst")
@@ -95,11 +102,20 @@ def packed():
         with open(name, "rb") as stream:
             equal(f"{name} by stdin", stacks(collapse(stdin=stream.read())[0]),
                   ["main;f 10", "main;g 5"])
-    write("cut.gz", gzip.compress(A * 1000)[:-20])
-    refused(FAILURE, "cut.gz", "cut.gz")
+    many = b"".join(b"main;f%d 1\n" % (i * 7919 % 20011) for i in range(20000))
+    for name, packed_bytes in (("cut.gz", gzip.compress(many)), ("cut.xz", lzma.compress(many)),
+                               ("cut.bz2", bz2.compress(many * 20))):
+        write(name, packed_bytes[:len(packed_bytes) * 3 // 4])
+        out, said = collapse(name)
+        equal(f"{name} has stacks", len(stacks(out)) > 1000, True)
+        equal(f"{name} is said to be cut", f"{name}: its " in said and "ends in the middle" in said, True)
+        refused(FAILURE, "ends in the middle", "--refuse-truncated", name)
+    with zipfile.ZipFile(archive, "a") as files:
+        files.writestr("b.folded", A)
+    refused(FAILURE, "a zip archive of several files, 'runs/a.folded', 'b.folded'",
+            stdin=archive.getvalue())
     # Packed as none is read: which it is, and what unpacks it.
-    for begin, command in ((bz2.compress(A), "bzip2 -dc FILE"), (b"PK\x03\x04", "unzip -p FILE"),
-                           (b"\x04\x22\x4d\x18", "lz4 -dc FILE"), (b"]\0\0\x80", "xz --format=lzma"),
+    for begin, command in ((b"\x04\x22\x4d\x18", "lz4 -dc FILE"), (b"]\0\0\x80", "xz --format=lzma"),
                            (gzip.compress(gzip.compress(A)), "gzip -dc FILE")):
         refused(FAILURE, command, stdin=begin)
     for form in (tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT):
@@ -112,6 +128,16 @@ def packed():
             for options in ([], ["--from", "folded"]):
                 refused(FAILURE, "a tar archive: unpack it first, as with 'tar -xOf FILE MEMBER'",
                         *options, stdin=text)
+
+
+def deep():
+    deep_text = b"a;b;c;d 1\na;b;c 2\na;b 4\n"
+    out, said = collapse("--max-frames", "2", stdin=deep_text)
+    equal("truncated stacks", stacks(out), ["a;b 4", "a;b;[truncated: more frames than --max-frames] 3"])
+    equal("and how many", "cut stacks, more frames than --max-frames: 2" in said, True)
+    equal("their frames", "note=\"2 stacks have more than 2 frames: the last 3 are left out" in out, True)
+    refused(LOSSY, "more frames than --max-frames", "--strict", "--max-frames", "2", stdin=deep_text)
+    refused(USAGE, "--max-frames must be at least 1", "--max-frames", "0", stdin=deep_text)
 
 
 def sums():
@@ -307,7 +333,7 @@ write("b.folded", b"main;h 2\nmain;f 1\n")
 write("empty.folded", b"")
 write("junk.txt", b"what is this?\nnobody knows\n" * 20)
 try:
-    for case in (inputs, command_lines, packed, sums, columns, what_is_wrong, strict, tidying, memory, broken_pipe,
+    for case in (inputs, command_lines, packed, deep, sums, columns, what_is_wrong, strict, tidying, memory, broken_pipe,
                  recordings):
         case()
 finally:

@@ -57,7 +57,7 @@ std::string blocks_of(const std::string& bytes, BlockCut cut, size_t size) {
   Blocks blocks(source, cut, size);
   std::vector<char> buffer;
   std::string text;
-  for (Block block; blocks.next(buffer, block);) {
+  for (InputBlock block; blocks.next(buffer, block);) {
     require(!block.text.empty(), "an empty block");
     text.append(block.text);
   }

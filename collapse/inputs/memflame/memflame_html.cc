@@ -83,6 +83,7 @@ std::string inflated(std::string_view base64) {
     if (got == 0) break;
     if (known > limit) throw Error("its data are larger than 8 GiB");
   }
+  if (const std::string missing = stream->missing(); !missing.empty()) throw Error(missing);
   bytes.resize(known);
   return bytes;
 }

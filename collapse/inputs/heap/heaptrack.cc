@@ -37,8 +37,8 @@ const std::array<ValueType, columns> column_types{{{"leaked", Unit::bytes},
                                                    {"temporary", Unit::count},
                                                    {"allocated", Unit::bytes}}};
 
-// Suppressed leaks are a column of their own, so that they can be seen next to the whole.
-constexpr std::string_view reported_column = "leaked_unsuppressed";
+// With the leaks that are suppressed; such files only have these columns.
+constexpr std::string_view all_column = "leaked_all", all_blocks_column = "leaked_all_blocks";
 
 class HeaptrackReader {
  public:
@@ -178,28 +178,31 @@ class HeaptrackReader {
     if (events_.live() != 0) known = traces_.suppressed();
     int64_t bytes = 0, blocks = 0;
     for (const BlockKind& kind : events_.finish()) {
-      add(kind);
-      if (known.empty() || !known[kind.place]) continue;
+      const bool suppressed = !known.empty() && known[kind.place];
+      add(kind, suppressed);
+      if (!suppressed) continue;
       bytes += kind.live * kind.size;
       blocks += kind.live;
     }
     if (blocks == 0) return;
-    const size_t reported = profile_.add_column({std::string(reported_column), Unit::bytes});
+    const size_t all = profile_.add_column({std::string(all_column), Unit::bytes});
+    profile_.add_column({std::string(all_blocks_column), Unit::count});
     std::vector<int64_t> row(profile_.types.size());
     for (const BlockKind& kind : events_.finish()) {
-      row[reported] = known[kind.place] ? 0 : kind.live * kind.size;
-      if (row[reported] != 0) profile_.add(traces_.stack(kind.place), row);
+      row[all] = kind.live * kind.size;
+      row[all + 1] = kind.live;
+      if (kind.live != 0) profile_.add(traces_.stack(kind.place), row);
     }
-    profile_.meta.notes.push_back("heaptrack would suppress " + with_commas(bytes) + " B in " +
+    profile_.meta.notes.push_back("heaptrack suppresses " + with_commas(bytes) + " B in " +
                                   with_commas(blocks) + " blocks of what is left; they are in '" +
-                                  column_types[leaked].name + "', not in '" +
-                                  std::string(reported_column) + "'");
+                                  std::string(all_column) + "', not in '" +
+                                  column_types[leaked].name + "'");
   }
 
-  void add(const BlockKind& kind) {
+  void add(const BlockKind& kind, bool suppressed) {
     std::array<int64_t, columns> row{};
-    row[leaked] = kind.live * kind.size;
-    row[leaked_blocks] = kind.live;
+    row[leaked] = suppressed ? 0 : kind.live * kind.size;
+    row[leaked_blocks] = suppressed ? 0 : kind.live;
     row[peak] = kind.at_peak * kind.size;
     row[peak_blocks] = kind.at_peak;
     row[allocations] = kind.allocations;

@@ -18,8 +18,6 @@ struct Packed {
 };
 
 constexpr std::array packed_formats{
-    Packed{"PK\x03\x04", "zip", "unzip -p FILE"},
-    Packed{"PK\x05\x06", "zip", "unzip -p FILE"},
     Packed{"7z\xbc\xaf\x27\x1c", "7-Zip", "7z x -so FILE"},
     Packed{"Rar!\x1a\x07", "rar", "unrar p -inul FILE"},
     Packed{"\x04\x22\x4d\x18", "lz4", "lz4 -dc FILE"},
@@ -32,14 +30,10 @@ constexpr std::array packed_formats{
     Packed{"\xfd"
            "7zXZ\0"sv,
            "xz more than once", "xz -dc FILE"},
+    Packed{"PK\x03\x04", "zip more than once", "unzip -p FILE"},
+    Packed{"BZh91AY&SY", "bzip2 more than once", "bzip2 -dc FILE"},
     Packed{"MSCF\0\0\0\0"sv, "cab", "cabextract -p FILE"},
 };
-
-// "BZh", the level, and the first block or the end of an empty file.
-bool is_bzip2(std::string_view head) {
-  if (!head.starts_with("BZh") || head.size() < 4 || head[3] < '1' || head[3] > '9') return false;
-  return head.substr(4).starts_with("1AY&SY") || head.substr(4).starts_with("\x17\x72\x45\x38");
-}
 
 struct Known {
   std::string_view mark, text;
@@ -69,9 +63,13 @@ constexpr std::array binary_formats{
         "FLR\0"sv,
         "a recording of Java Flight Recorder: fold it first, as with 'jfrconv -o collapsed FILE'"},
     Known{"JAVA PROFILE 1.0", "a heap dump of Java, which has no allocation stacks"},
-    Known{"memray\0"sv, "a capture file of memray"},
+    Known{"memray\0"sv,
+          "a capture file of memray: look at it with 'memray flamegraph FILE' or "
+          "'memray stats FILE'; for a picture here, watch the program with memflame"},
     Known{"Nettrace",
           "a trace of .NET: convert it with 'dotnet-trace convert --format speedscope'"},
+    Known{"\x14\0\0\0!FastSerialization.1"sv,
+          "a heap dump of .NET (gcdump): read it with 'dotnet-gcdump report FILE'"},
     Known{"gmon\0"sv, "a profile of gprof (gmon.out)"},
     // A header of five words: 0, 3, 0, the period, 0.
     Known{"\0\0\0\0\0\0\0\0\x03\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"sv,
@@ -80,6 +78,9 @@ constexpr std::array binary_formats{
 
 constexpr std::string_view as_proto =
     ": give the profile itself, or what 'pprof -proto' makes of it";
+
+constexpr std::string_view umdh =
+    "a heap dump of Windows' UMDH: compare two with 'umdh LOG1 LOG2'; memflame does not read them";
 
 // The beginning of one of the first lines, blanks skipped.
 constexpr std::array text_formats{
@@ -97,7 +98,14 @@ constexpr std::array text_formats{
     Known{"digraph ", "a graph for Graphviz"},
     Known{"Analysis of sampling ",
           "what 'sample' of macOS prints: fold it with FlameGraph's stackcollapse-sample.awk"},
-    Known{"leaks Report Version: ", "what 'leaks' of macOS prints"},
+    Known{
+        "leaks Report Version: ",
+        "what 'leaks' of macOS prints: give a deep copy of Instruments' call tree of allocations"},
+    Known{"malloc_history Report Version: ",
+          "what 'malloc_history' of macOS prints: give a deep copy of Instruments' call tree of "
+          "allocations"},
+    Known{"// Debug library initialized", umdh},
+    Known{"UMDH: ", umdh},
     Known{"creator: callgrind", "a profile of callgrind: for memory use massif or dhat"},
     Known{"# callgrind format", "a profile of callgrind: for memory use massif or dhat"},
     Known{"desc: I1 cache:", "a profile of cachegrind: for memory use massif or dhat"},
@@ -109,7 +117,7 @@ constexpr std::array text_formats{
           "what heaptrack_print prints: give heaptrack's file itself"},
     Known{"Flat profile:", "what gprof prints"},
     Known{"num     #instances", "a class histogram of Java, which has no stacks"},
-    Known{"slabinfo - version:", "/proc/slabinfo, which has no stacks: use 'memflame kernel'"},
+    Known{"Active / Total Objects (% used)", "what slabtop prints: give /proc/slabinfo itself"},
 };
 
 // Keys that only one kind of JSON has.
@@ -123,25 +131,41 @@ constexpr std::array json_formats{
     Known{"\"linux-perf-json-version\"", "perf data as JSON: give perf.data itself"},
 };
 
-// "==1234== Memcheck, a memory error detector", "==1234==ERROR: LeakSanitizer: detected".
-std::string_view checker_of(std::string_view line) {
-  if (!line.starts_with("==")) return {};
-  line.remove_prefix(2);
-  const size_t digits = first_not_in(line, digit_bytes);
-  if (digits == 0) return {};
-  line.remove_prefix(digits);
-  if (line.starts_with("== "))
-    return "a log of valgrind, which has no figures by stack: run it with --tool=massif or dhat";
-  return line.starts_with("==ERROR: ") ? "a report of a sanitizer" : std::string_view{};
+// Takes "==1234==" off the beginning.
+bool take_checked_process(std::string_view& line) {
+  if (!line.starts_with("==")) return false;
+  const size_t digits = first_not_in(line.substr(2), digit_bytes);
+  if (digits == 0 || !line.substr(2 + digits).starts_with("==")) return false;
+  line.remove_prefix(4 + digits);
+  return true;
 }
 
-std::string_view unread_line(std::string_view line) {
-  if (const std::string_view checker = checker_of(line); !checker.empty()) return checker;
+// "==1234== Helgrind, a thread error detector",
+// "==1234==ERROR: AddressSanitizer: heap-use-after-free on address 0x602000000010 …",
+// "WARNING: ThreadSanitizer: data race (pid=1234)".
+std::string checker_of(std::string_view line) {
+  constexpr std::string_view mark = "Sanitizer: ";
+  if (take_checked_process(line) && line.starts_with(' '))
+    return "a log of valgrind, which has no figures by stack: run it with --tool=massif, "
+           "--tool=dhat, or --leak-check=full";
+  if (!line.starts_with("ERROR: ") && !line.starts_with("WARNING: ")) return "";
+  const size_t end = line.find(mark);
+  const std::string_view name = line.substr(line.find(' ') + 1);
+  if (end == std::string_view::npos || name.find(' ') < name.find(mark)) return "";
+  std::string_view what = line.substr(end + mark.size());
+  for (const std::string_view behind : {" on ", " (", ": ", " in "})
+    what = what.substr(0, what.find(behind));
+  return "a report of " + std::string(name.substr(0, name.find(':'))) + " (" +
+         std::string(what.substr(0, 60)) +
+         "), which has no figures by stack: of sanitizers' reports, leaks are read";
+}
+
+std::string unread_line(std::string_view line) {
+  if (std::string checker = checker_of(line); !checker.empty()) return checker;
   line = trimmed(line);
   const auto* found = std::find_if(text_formats.begin(), text_formats.end(),
                                    [&](const Known& each) { return line.starts_with(each.mark); });
-  if (found == text_formats.end()) return {};
-  return found->text;
+  return found == text_formats.end() ? "" : std::string(found->text);
 }
 
 bool is_json(std::string_view head) {
@@ -163,10 +187,35 @@ std::string unread_json(std::string_view head) {
   return "";
 }
 
+uint32_t word_at(std::string_view bytes, size_t at) {
+  uint32_t word = 0;
+  for (size_t i = 4; i-- > 0;) word = word << 8U | static_cast<unsigned char>(bytes[at + i]);
+  return word;
+}
+
+// A recording of bytehound has no magic number. It is blocks of LZ4 with a 1 and their length
+// before them; the first begins with literal bytes: the length of an event, and 0 for the header's.
+bool is_bytehound(std::string_view head) {
+  constexpr size_t block = 5, longest_block = size_t{1} << 20U, few = 8, enough = 64;
+  if (head.size() < enough || head[0] != 1 || word_at(head, 1) > longest_block) return false;
+  const size_t literals = static_cast<unsigned char>(head[block]) >> 4U;
+  size_t at = block + 1;
+  constexpr size_t more_follows = 15;
+  if (literals == more_follows)
+    while (at < few && head[at] == '\xff') ++at;
+  at += literals == more_follows ? 1 : 0;
+  const uint32_t length = word_at(head, at);
+  constexpr uint32_t least = 60, most = size_t{1} << 16U;
+  return literals >= few && length >= least && length <= most && word_at(head, at + 4) == 0;
+}
+
 }  // namespace
 
 std::string unread_binary(std::string_view head) {
-  if (is_bzip2(head)) return "packed with bzip2: unpack it first, as with 'bzip2 -dc FILE'";
+  if (is_bytehound(head))
+    return "a recording of bytehound: look at it with 'bytehound server FILE', or watch the "
+           "program "
+           "with memflame";
   for (const Packed& packed : packed_formats)
     if (head.starts_with(packed.magic))
       return "packed with " + std::string(packed.name) + ": unpack it first, as with '" +
@@ -182,9 +231,9 @@ std::string unread_text(std::string_view head) {
   constexpr int first_lines = 60;
   std::string_view line;
   for (int i = 0; i < first_lines && next_line(head, line); ++i)
-    if (const std::string_view text = unread_line(line); !text.empty()) {
-      const bool of_pprof = text.find("'pprof -") != std::string_view::npos;
-      return std::string(text) + std::string(of_pprof ? as_proto : "");
+    if (const std::string text = unread_line(line); !text.empty()) {
+      const bool of_pprof = text.find("'pprof -") != std::string::npos;
+      return text + std::string(of_pprof ? as_proto : "");
     }
   return "";
 }

@@ -7,8 +7,8 @@
 
 namespace memflame {
 
-// All three complete "it is …", with a remedy if there is one: "packed with bzip2: unpack it first,
-// as with 'bzip2 -dc FILE'". "" if the beginning tells nothing.
+// All three complete "it is …", with a remedy if there is one: "packed with lz4: unpack it first,
+// as with 'lz4 -dc FILE'". "" if the beginning tells nothing.
 
 // By bytes that no text begins with: archives, programs, images, binary profiles.
 std::string unread_binary(std::string_view head);

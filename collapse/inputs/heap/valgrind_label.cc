@@ -81,7 +81,11 @@ ValgrindLabel parse_valgrind_label(std::string_view text) {
 }
 
 ValgrindFrame valgrind_frame(Profile& profile, std::string_view text, const ReadOptions& options) {
-  const ValgrindLabel label = parse_valgrind_label(text);
+  return valgrind_frame(profile, parse_valgrind_label(text), options);
+}
+
+ValgrindFrame valgrind_frame(Profile& profile, const ValgrindLabel& label,
+                             const ReadOptions& options) {
   Frame frame{.function = {},
               .module = profile.strings.intern(label.module),
               .file = profile.strings.intern(options.lines ? label.file : ""),
@@ -96,8 +100,8 @@ ValgrindFrame valgrind_frame(Profile& profile, std::string_view text, const Read
   return {profile.frames.intern(frame), address_of(label)};
 }
 
-StackId push_frames(Profile& profile, std::span<const ValgrindFrame> frames) {
-  StackId stack;
+StackId push_frames(Profile& profile, std::span<const ValgrindFrame> frames, StackId root) {
+  StackId stack = root;
   ValgrindFrame outer;
   for (const ValgrindFrame& at : frames) {
     if (at.address == 0 || at.address != outer.address) outer = at;

@@ -28,10 +28,12 @@ struct ValgrindFrame {
 
 // As a frame of the profile. It has file and line only with options.lines, and an address in place
 // of a missing name only with options.addresses.
+ValgrindFrame valgrind_frame(Profile& profile, const ValgrindLabel& label,
+                             const ReadOptions& options);
 ValgrindFrame valgrind_frame(Profile& profile, std::string_view text, const ReadOptions& options);
 
-// The stack of these frames, root first. If several frames have one address, the first is the
-// function there, and the others were inlined into it.
-StackId push_frames(Profile& profile, std::span<const ValgrindFrame> frames);
+// The stack of these frames, root first, on top of `root`. If several frames have one address, the
+// first is the function there, and the others were inlined into it.
+StackId push_frames(Profile& profile, std::span<const ValgrindFrame> frames, StackId root = {});
 
 }  // namespace memflame

@@ -60,14 +60,19 @@ TEST_CASE(
 
 TEST_CASE("what is packed or is not text is refused by name, whatever it is said to be") {
   for (const auto& [text, why] : std::initializer_list<std::pair<std::string, std::string>>{
-           {"PK\x03\x04 a;b 1\n", "packed with zip: unpack it first, as with 'unzip -p FILE'"},
-           {"BZh91AY&SY a;b 1\n", "packed with bzip2"},
+           {"\x04\x22\x4d\x18 a;b 1\n", "packed with lz4: unpack it first, as with 'lz4 -dc FILE'"},
            {"7z\xbc\xaf\x27\x1c a;b 1\n", "packed with 7-Zip"},
            {"Rar!\x1a\x07 a;b 1\n", "packed with rar"},
            {"\x7f"
             "ELF a;b 1\n",
             "an ELF file"},
            {"FLR\0 a;b 1\n"s, "a recording of Java Flight Recorder"},
+           {"memray\0\x0b"s, "a capture file of memray: look at it with 'memray flamegraph FILE'"},
+           {"\x14\0\0\0!FastSerialization.1"s, "a heap dump of .NET (gcdump)"},
+           {"Nettrace\x14"s, "a trace of .NET: convert it"},
+           // Its first literal bytes are the length of an event and 0, the header's.
+           {"\x01\x80\x02\0\0\xf0\x40\x90\0\0\0\0\0\0\0"s + std::string(100, 'x'),
+            "a recording of bytehound"},
            {"JAVA PROFILE 1.0.2\n", "a heap dump of Java"}}) {
     refused(text, why);
     refused(text, why, "folded");
@@ -85,8 +90,12 @@ TEST_CASE("texts that other tools print of profiles are refused by name") {
   refused("--- contention:\ncycles/second=2100000000\n1 2 @ 0x1\n", "a contention profile");
   refused("Analysis of sampling x (pid 5) every 1 millisecond\n  + 10 main 1\n",
           "'sample' of macOS");
-  refused("==12== Memcheck, a memory error detector\n==12== x 5\n", "a log of valgrind");
-  refused("==12==ERROR: LeakSanitizer: detected memory leaks\n", "a report of a sanitizer");
+  refused("==12== Helgrind, a thread error detector\n==12== x 5\n", "a log of valgrind");
+  refused("==12==ERROR: LeakSanitizer: detected memory leaks\n", "a report of LeakSanitizer");
+  refused("leaks Report Version: 4.0\nProcess 7: 5 leaks\n", "'leaks' of macOS");
+  refused("malloc_history Report Version:  2.0\n", "'malloc_history' of macOS");
+  refused("// Debug library initialized ...\n", "a heap dump of Windows' UMDH");
+  refused(" Active / Total Objects (% used)    : 5 / 6 (83.3%)\n", "give /proc/slabinfo itself");
   refused("# Samples: 5\n# Overhead  Command\n  5% x 1\n", "what 'perf report' prints");
 }
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "cli/drawing_options.h"
 
+#include <algorithm>
+#include <array>
 #include <iostream>
+#include <string_view>
 
 #include "cli/completed.h"
 #include "cli/drawing_rows.h"
@@ -53,7 +56,9 @@ void warn_of_unused_looks(const po::variables_map& values, std::string_view form
     if (row.of != DrawingRow::Of::every_format)
       list.append(list.empty() ? "--" : ", --").append(row.name);
   }
-  if (format != "svg" && format != "html" && !list.empty())
+  constexpr std::array<std::string_view, 4> pictures{"svg", "html", "png", "pdf"};
+  const bool is_picture = std::find(pictures.begin(), pictures.end(), format) != pictures.end();
+  if (!is_picture && !list.empty())
     std::cerr << "memflame: ignored, as " << format << " is not a picture: " << list << "\n";
 }
 

@@ -215,12 +215,14 @@ std::string numbered_name(const std::string& path, std::string_view suffix, unsi
   return path.substr(0, at) + "." + std::to_string(number) + path.substr(at);
 }
 
-void refuse_svg_on_terminal(const std::string& path, std::string_view format) {
-  if (is_stdout(path) && format == "svg" && ::isatty(STDOUT_FILENO) != 0)
-    throw Error(
-        "an SVG is not for a terminal: add -o graph.svg, or redirect with '> graph.svg' (or use "
-        "--format folded)",
-        ExitCode::usage);
+void refuse_picture_on_terminal(const std::string& path, std::string_view format) {
+  const bool is_picture = format == "svg" || format == "png" || format == "pdf";
+  if (!is_stdout(path) || !is_picture || ::isatty(STDOUT_FILENO) == 0) return;
+  const std::string kind = format == "svg" ? "an SVG" : format == "png" ? "a PNG" : "a PDF";
+  const std::string file = "graph." + std::string(format);
+  throw Error(kind + " is not for a terminal: add -o " + file + ", or redirect with '> " + file +
+                  "' (or use --format folded)",
+              ExitCode::usage);
 }
 
 }  // namespace memflame

@@ -49,7 +49,7 @@ void remove_output(const std::string& path);
 // Refuses early what would fail late: a missing or unwritable folder.
 void require_writable(const std::string& path);
 
-// Throws Error (usage) if an SVG would be written to a terminal.
-void refuse_svg_on_terminal(const std::string& path, std::string_view format);
+// Throws Error (usage) if an SVG, PNG or PDF would be written to a terminal.
+void refuse_picture_on_terminal(const std::string& path, std::string_view format);
 
 }  // namespace memflame

@@ -30,7 +30,7 @@ namespace {
 
 // Finds now what would otherwise fail after an hour of measuring.
 void check_outputs(const Request& request) {
-  if (request.format != nullptr) refuse_svg_on_terminal(request.output, request.format->name);
+  if (request.format != nullptr) refuse_picture_on_terminal(request.output, request.format->name);
   require_writable(request.output);
   require_writable(request.summary);
   check_render_options(request.render);

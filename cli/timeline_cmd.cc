@@ -195,7 +195,7 @@ int run_timeline(const Arguments& arguments) {
   options.top = static_cast<size_t>(number_between(values, "top", 10, 0, most_stacks));
   options.points = static_cast<size_t>(number_between(values, "points", 450, 2, most_points));
   options.between = range_between(values);
-  refuse_svg_on_terminal(path, output.name);
+  refuse_picture_on_terminal(path, output.name);
   require_writable(path);
 
   Source source = open_recording(file);

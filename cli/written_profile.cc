@@ -78,7 +78,7 @@ Written written_as(const boost::program_options::variables_map& values,
   written.render.threads = threads_of(values);
   written.render.compat = values.count("compat") != 0;
   check_render_options(written.render);
-  refuse_svg_on_terminal(path, written.format.name);
+  refuse_picture_on_terminal(path, written.format.name);
   require_writable(path);
   return written;
 }

@@ -140,10 +140,28 @@ render("--palette-map", "other.map", "--colors", "red")
 check("main->rgb(" in read("other.map"), "--palette-map makes the file")
 check(render("--palette-map", "other.map") != plain, "colours of another palette")
 
-# An SVG is not written to a terminal, whatever names it.
+# Pictures of dots and pages, by the suffix or by name.
+equal("a PNG", memflame("render", "in.folded", "-o", "x.png", "--fontsize", "14"), ("", ""))
+equal("a PDF", memflame("render", "in.folded", "-o", "x.pdf"), ("", ""))
+for name, begin in (("png", b"\x89PNG\r\n\x1a\n"), ("pdf", b"%PDF-1.")):
+    with open(f"x.{name}", "rb") as stream:
+        content = stream.read()
+    check(content.startswith(begin) and len(content) > 2000, f"{name}: {content[:20]!r}, {len(content)} bytes")
+write("no_fonts.conf", "<fontconfig><dir>/nowhere</dir></fontconfig>")
+os.environ["FONTCONFIG_FILE"] = os.path.join(scratch, "no_fonts.conf")
+_, told = memflame("render", "in.folded", "-o", "x.png", status=1)
+check("need a font, and none is installed" in told, f"without fonts: {told}")
+del os.environ["FONTCONFIG_FILE"]
+write("deep.folded", ";".join(["f"] * 5000) + " 1\n")
+_, told = memflame("render", "deep.folded", "--max-boxes", "9000", "-o", "deep.png", status=1)
+check("too large for a PNG: merge narrow frames (--minwidth 1%)" in told, f"a deep stack: {told}")
+check(not os.path.exists("deep.png"), "there is half a PNG")
+_, told = memflame("render", "in.folded", "-o", "deep.pdf", "--width", "100000")
+
+# A picture is not written to a terminal, whatever names it.
 other_end, terminal = pty.openpty()
-for output in ([], ["-o", "-"]):
-    done = subprocess.run([MEMFLAME, "render", "--format", "svg", *output, "in.folded"], stdout=terminal,
+for name, output in (("svg", []), ("svg", ["-o", "-"]), ("png", []), ("pdf", ["-o", "-"])):
+    done = subprocess.run([MEMFLAME, "render", "--format", name, *output, "in.folded"], stdout=terminal,
                           stderr=subprocess.PIPE, timeout=120, check=False)
     equal(f"status on a terminal, {output}", done.returncode, USAGE)
     check(b"not for a terminal" in done.stderr, f"said: {done.stderr}")

@@ -53,8 +53,8 @@ TEST_CASE("what there is not is told with what there is") {
     suffixes += (suffixes.empty() ? "" : ", ") + std::string(output.suffix);
   }
   CHECK(names.starts_with("svg, html, folded, json, pprof"));
-  CHECK(error_of("png", "") == "--format png: there are " + names);
-  CHECK(error_of("", "x.png") == "-o x.png: no format is written to '.png' files (there are " +
+  CHECK(error_of("gif", "") == "--format gif: there are " + names);
+  CHECK(error_of("", "x.gif") == "-o x.gif: no format is written to '.gif' files (there are " +
                                      suffixes + "); name one with --format " + names);
 }
 

@@ -53,12 +53,15 @@ void warn_of_unused_looks(const po::variables_map& values, std::string_view form
     if (format == "html" && row.of == DrawingRow::Of::svg)
       std::cerr << "memflame: --" << row.name
                 << " is ignored: it is for SVG, a page has every frame\n";
-    if (row.of != DrawingRow::Of::every_format)
-      list.append(list.empty() ? "--" : ", --").append(row.name);
+    const bool used = row.of == DrawingRow::Of::every_format ||
+                      (format == "text" && row.of == DrawingRow::Of::boxes);
+    if (!used) list.append(list.empty() ? "--" : ", --").append(row.name);
   }
   constexpr std::array<std::string_view, 4> pictures{"svg", "html", "png", "pdf"};
   const bool is_picture = std::find(pictures.begin(), pictures.end(), format) != pictures.end();
-  if (!is_picture && !list.empty())
+  if (format == "text" && !list.empty())
+    std::cerr << "memflame: ignored, as text has only cells: " << list << "\n";
+  else if (!is_picture && !list.empty())
     std::cerr << "memflame: ignored, as " << format << " is not a picture: " << list << "\n";
 }
 

@@ -86,12 +86,12 @@ const Output* format_of(const std::string& named, const std::string& output) {
   if (!named.empty()) {
     const auto known = outputs();
     if (std::none_of(known.begin(), known.end(), [&](const Output& o) { return o.name == named; }))
-      throw Error("--format takes text, jsonl, " + format_names() + ", not '" + named + "'",
+      throw Error("--format takes text, jsonl, " + format_names("text") + ", not '" + named + "'",
                   ExitCode::usage);
     return &output_for(named, output);
   }
   for (const Output& each : outputs())
-    if (output.ends_with(each.suffix)) return &output_for("", output);
+    if (each.name != "text" && output.ends_with(each.suffix)) return &output_for("", output);
   return nullptr;
 }
 
@@ -201,7 +201,7 @@ Extension make_extension(bool kernel, LeaksOptions& options) {
   page.operands = Operands::command;
   extension.formats =
       "text (default), jsonl (each report as a line of JSON), or the same blocks as " +
-      format_names() + "; a FILE is replaced at each interval";
+      format_names("text") + "; a FILE is replaced at each interval";
   extension.no_target = "; for the kernel's own allocations: memflame leaks --kernel";
   extension.visible.add(leaks_options()).add(verdict_options()).add(gate_options());
   extension.hidden.add(leaks_places());

@@ -32,10 +32,10 @@ po::variables_map parse(const std::string& command, const Arguments& arguments,
   return values;
 }
 
-std::string format_names() {
+std::string format_names(std::string_view but) {
   std::string names;
   for (const Output& output : outputs())
-    names += (names.empty() ? "" : ", ") + std::string(output.name);
+    if (output.name != but) names += (names.empty() ? "" : ", ") + std::string(output.name);
   return names;
 }
 
@@ -52,7 +52,8 @@ po::options_description drawing_options(const std::string& formats, bool own_sor
                         "write to FILE; its suffix chooses the format (default: standard output)");
   std::vector<std::string> words;
   if (!formats.empty()) words.insert(words.end(), {"text", "jsonl"});
-  for (const Output& output : outputs()) words.emplace_back(output.name);
+  for (const Output& output : outputs())
+    if (formats.empty() || output.name != "text") words.emplace_back(output.name);
   options.add_options()("format", one_of("NAME", words),
                         formats.empty() ? usual.c_str() : formats.c_str());
   options.add_options()("anonymise", po::bool_switch(),

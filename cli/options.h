@@ -20,7 +20,7 @@ boost::program_options::variables_map parse(
     const char* positional = nullptr);
 
 // "svg, folded, json, …"
-std::string format_names();
+std::string format_names(std::string_view but = {});
 
 // --help, for commands that watch nothing.
 boost::program_options::options_description general_options();

@@ -221,7 +221,7 @@ void refuse_picture_on_terminal(const std::string& path, std::string_view format
   const std::string kind = format == "svg" ? "an SVG" : format == "png" ? "a PNG" : "a PDF";
   const std::string file = "graph." + std::string(format);
   throw Error(kind + " is not for a terminal: add -o " + file + ", or redirect with '> " + file +
-                  "' (or use --format folded)",
+                  "' (or use --format text)",
               ExitCode::usage);
 }
 

@@ -13,6 +13,7 @@
 #include "cli/options.h"
 #include "cli/run_verdicts.h"
 #include "cli/target_options.h"
+#include "cli/terminal_looks.h"
 #include "cli/version.h"
 #include "core/error.h"
 #include "core/units.h"
@@ -255,6 +256,7 @@ Request request_of(const Probe& probe, const po::variables_map& values, const Ar
   take(values, "format", format);
   request.format = &output_for(format, request.output);
   warn_of_unused_looks(values, request.format->name);
+  fit_terminal(values, request.format->name, request.output, request.render);
   request.marks_verdicts = wants_verdicts(probe, request);
   options.ages |= request.marks_verdicts;
   return request;

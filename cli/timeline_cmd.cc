@@ -13,6 +13,7 @@
 #include "cli/input_options.h"
 #include "cli/options.h"
 #include "cli/output_file.h"
+#include "cli/terminal_looks.h"
 #include "cli/written_profile.h"
 #include "collapse/history/named.h"
 #include "collapse/history/timeline.h"
@@ -67,18 +68,6 @@ std::optional<TimeRange> range_between(const po::variables_map& values) {
   if (!(range.from < range.to))
     throw Error("--between '" + text + "': no time lies between", ExitCode::usage);
   return range;
-}
-
-bool locale_is_utf8() {
-  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
-    const char* value = std::getenv(name);
-    if (value == nullptr || *value == '\0') continue;  // the next one decides
-    std::string text;
-    for (const char* c = value; *c != '\0'; ++c)
-      if (*c != '-') text += *c >= 'A' && *c <= 'Z' ? static_cast<char>(*c - 'A' + 'a') : *c;
-    return text.find("utf8") != std::string::npos;
-  }
-  return false;
 }
 
 int terminal_columns() {

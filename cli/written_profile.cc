@@ -7,6 +7,7 @@
 #include "cli/input_options.h"
 #include "cli/options.h"
 #include "cli/output_file.h"
+#include "cli/terminal_looks.h"
 #include "collapse/issues.h"
 #include "core/difference.h"
 #include "core/error.h"
@@ -74,6 +75,7 @@ Written written_as(const boost::program_options::variables_map& values,
   Written written{output_for(format, path), path, render_options(values)};
   written.transform = transform_of(values);
   warn_of_unused_looks(values, written.format.name);
+  fit_terminal(values, written.format.name, path, written.render);
   written.render.one_value = values.count("value") != 0;
   written.render.threads = threads_of(values);
   written.render.compat = values.count("compat") != 0;

@@ -91,6 +91,10 @@ struct RenderOptions {
   // Point out what leaks. Not given: in recordings, where that is known. A run has to look at its
   // tables for it, which takes seconds where a program has a million stacks.
   std::optional<bool> verdicts{};
+  // Text in cells:
+  int columns = 100;
+  bool utf8 = true;         // else ASCII
+  bool truecolour = false;  // boxes are coloured, else they have edges
   // Folded text:
   bool header = true;       // comment lines with unit, origin and losses
   bool marks = true;        // "_[k]" after names of kernel functions and the like

@@ -3,12 +3,15 @@
 
 $MEMFLAME is the binary under test. Needs no privilege.
 """
+import fcntl
 import os
 import pty
 import re
 import shutil
+import struct
 import subprocess
 import tempfile
+import termios
 
 MEMFLAME = os.path.abspath(os.environ["MEMFLAME"])
 USAGE = 2
@@ -88,7 +91,7 @@ check("<script" not in render("--static"), "a static picture has no script")
 check(render("--fragment").startswith("<svg"), "a fragment has no XML declaration")
 check("<html" not in render("--fragment", "--format", "html"), "a fragment is not a page")
 equal("colours are by name in any case", render("--hash"), plain)
-equal("the names that flamegraph.pl has", render("--colors", "mem", "--hash"), plain)
+equal("the names that flamegraph.pl has", render("--colors", "mem", "--hash"), render("--palette", "mem"))
 
 # Refused, in one line that says what there is.
 for arguments, words in (
@@ -157,6 +160,29 @@ _, told = memflame("render", "deep.folded", "--max-boxes", "9000", "-o", "deep.p
 check("too large for a PNG: merge narrow frames (--minwidth 1%)" in told, f"a deep stack: {told}")
 check(not os.path.exists("deep.png"), "there is half a PNG")
 _, told = memflame("render", "in.folded", "-o", "deep.pdf", "--width", "100000")
+
+# In cells: as wide as the terminal, in colours only there, and only if it has them.
+text = memflame("render", "in.folded", "--format", "text")[0]
+check("parse" in text and {len(line) for line in text.splitlines()[2:5]} == {100}, f"100 columns: {text}")
+text, told = memflame("render", "in.folded", "-o", "-", "--format", "text", "--width", "60", "--icicle")
+check({len(line) for line in text.splitlines()[2:4]} == {60}, f"60 columns: {text}")
+check("ignored, as text has only cells: --icicle" in told, f"an option of pictures: {told}")
+memflame("render", "in.folded", "-o", "x.txt")
+check("parse" in read("x.txt") and "\x1b" not in read("x.txt"), "text in a file")
+memflame("render", "in.folded", "--format", "text", "--width", "19", status=USAGE)
+for variables, coloured in (({"COLORTERM": "truecolor"}, True), ({"COLORTERM": "truecolor", "NO_COLOR": "1"}, False),
+                            ({"COLORTERM": ""}, False)):
+    other_end, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 77, 0, 0))
+    clean = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    subprocess.run([MEMFLAME, "render", "--format", "text", "in.folded"], stdout=terminal, check=True, timeout=120,
+                   env={**clean, "LC_ALL": "C.UTF-8", **variables})
+    shown = os.read(other_end, 1 << 16).decode()
+    os.close(terminal)
+    os.close(other_end)
+    equal(f"colours under {variables}", "\x1b[30;48;2;" in shown, coloured)
+    first = re.sub("\x1b[^m]*m", "", shown.splitlines()[2])
+    equal(f"columns under {variables}", len(first), 76 if coloured else 77)
 
 # A picture is not written to a terminal, whatever names it.
 other_end, terminal = pty.openpty()

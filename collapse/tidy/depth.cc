@@ -7,11 +7,27 @@
 #include "core/units.h"
 
 namespace memflame {
+namespace {
+
+std::string truncated_name() {
+  return "[truncated: " + std::string(info(Loss::truncated_max_frames).label) + "]";
+}
+
+// The frame that a reader has put in, or none.
+FrameId known_truncated_frame(const Profile& profile) {
+  const std::string name = truncated_name();
+  for (uint32_t i = 1; i < profile.frames.size(); ++i) {
+    const Frame& frame = profile.frames[FrameId{i}];
+    if (frame.kind == FrameKind::note && profile.strings[frame.function] == name) return FrameId{i};
+  }
+  return {};
+}
+
+}  // namespace
 
 FrameId truncated_frame(Profile& profile) {
-  const std::string name =
-      "[truncated: " + std::string(info(Loss::truncated_max_frames).label) + "]";
-  return profile.frames.intern({profile.strings.intern(name), {}, {}, 0, FrameKind::note});
+  const StringId name = profile.strings.intern(truncated_name());
+  return profile.frames.intern({name, {}, {}, 0, FrameKind::note});
 }
 
 void note_truncated(Profile& profile, uint64_t stacks, uint64_t frames, size_t most) {
@@ -26,13 +42,12 @@ void note_truncated(Profile& profile, uint64_t stacks, uint64_t frames, size_t m
 Profile limit_frames(Profile profile, size_t most) {
   const size_t size = profile.stacks.size();
   if (size - 1 <= most) return profile;  // no stack can be deeper than all are together
-  // A reader may have truncated them already.
-  const FrameId truncated = truncated_frame(profile);
+  const FrameId known = known_truncated_frame(profile);
   std::vector<uint32_t> depths(size, 0);
   bool any = false;
   for (uint32_t i = 1; i < size; ++i) {
     const StackNode& node = profile.stacks[StackId{i}];
-    depths[i] = depths[node.caller.index] + (node.frame == truncated ? 0 : 1);
+    depths[i] = depths[node.caller.index] + (known && node.frame == known ? 0 : 1);
     any |= depths[i] > most;
   }
   if (!any) return profile;
@@ -43,6 +58,7 @@ Profile limit_frames(Profile profile, size_t most) {
     ++stacks;
     frames += depth - most;
   }
+  const FrameId truncated = truncated_frame(profile);
   Moved moved;
   moved.place.resize(size);
   for (uint32_t i = 1; i < size; ++i) {

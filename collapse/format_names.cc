@@ -18,6 +18,7 @@ const std::vector<FormatFamily>& format_families() {
       {"v8", {"v8-heapprofile", "v8-heap"}},
       {"chrome", {"v8-heapprofile", "v8-heap"}},
       {"java", {"java-heapz", "jstack"}},
+      {"python", {"tracemalloc"}},
       {"bcc", {"memleak", "bcc-stacks"}},
       {"threads", {"gdb", "eu-stack", "jstack"}},
       {"macos", {"xctrace", "instruments", "dtrace"}},

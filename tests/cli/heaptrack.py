@@ -170,3 +170,7 @@ with open("cut.raw", "w", encoding="ascii") as stream:
     stream.write(TEXT[:-3])
 check("in the middle of a line" in memflame("collapse", "cut.raw").stderr, "cut")
 memflame("collapse", "cut.raw", "--refuse-truncated", status=FAILURE)
+with open(RAW, "rb") as whole, open("cut.raw.gz", "wb") as stream:
+    stream.write(whole.read()[:-100])
+check("its gzip data ends in the middle" in memflame("collapse", "cut.raw.gz").stderr, "cut, packed")
+memflame("collapse", "cut.raw.gz", "--refuse-truncated", status=FAILURE)

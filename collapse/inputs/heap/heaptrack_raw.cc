@@ -28,6 +28,7 @@ class HeaptrackRawReader {
   HeaptrackRawReader(Source& source, std::unique_ptr<HistoryFile> file,
                      const HeaptrackRawOptions& options)
       : options_(options),
+        source_(source),
         lines_(source),
         file_(std::move(file)),
         modules_(out_.recording(), HeaptrackHistory::process, source.changed_ns(), options.files) {}
@@ -47,6 +48,7 @@ class HeaptrackRawReader {
     if (out_.allocations() == 0)
       lines_.fail(std::string("no allocation is in it") +
                   (issues_.any() ? "; " + issues_.texts().front() : ""));
+    if (const std::string missing = source_.missing(); !missing.empty()) note(missing);
     modules_.end();
     describe();
     out_.finish();
@@ -253,6 +255,7 @@ class HeaptrackRawReader {
   static constexpr uint64_t ns_of_ms = 1'000'000;
 
   const HeaptrackRawOptions options_;
+  const Source& source_;
   Lines lines_;
   std::unique_ptr<HistoryFile> file_;
   HeaptrackHistory out_;
@@ -281,6 +284,7 @@ bool is_heaptrack_raw(std::string_view head) {
 
 void record_heaptrack(Source& source, std::unique_ptr<HistoryFile> file,
                       const HeaptrackRawOptions& options) {
+  if (!options.refuse_truncated) source.accept_cut();
   HeaptrackRawReader(source, std::move(file), options).run();
 }
 

@@ -173,7 +173,7 @@ for shell, complete in shells.items():
     for command, options in helps.items():
         long_ones = {option for option in options if option.startswith("--")}
         offers([command, "--"] if command else ["--"], *long_ones)
-    offers(["alloc", "--format", ""], "svg", "html", "folded", "pprof", but=["text", "--pid"])
+    offers(["alloc", "--format", ""], "svg", "html", "folded", "pprof", "text", but=["jsonl", "--pid"])
     offers(["leaks", "--format", ""], "text", "svg")
     offers(["alloc", "--value", ""], "live", "live-count", "total", but=["grown"])
     offers(["brk", "--value", ""], "grown", "outstanding", but=["live"])

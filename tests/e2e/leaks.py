@@ -248,7 +248,7 @@ def errors():
                             (["-p", os.getpid(), "--top", "0"], "--top"),
                             (["-p", os.getpid(), "--sort", "age"], "not 'age'"),
                             (["-p", os.getpid(), "-o", "60000"], "--older 60000"),
-                            (["-p", os.getpid(), "--format", "pdf"], "pdf"),
+                            (["-p", os.getpid(), "--format", "docx"], "docx"),
                             (["-p", os.getpid(), "--value", "total"], "value"),
                             (["-p", os.getpid(), "--older", str(2**63)], "--older"),
                             (["--kernel", "--trace"], "--trace"),

@@ -14,6 +14,12 @@
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 
+#ifdef MEMFLAME_SANITIZED
+// What fontconfig keeps until the end of the process is not reachable for LeakSanitizer.
+extern "C" const char* __lsan_default_suppressions();  // NOLINT(bugprone-reserved-identifier)
+extern "C" const char* __lsan_default_suppressions() { return "leak:libfontconfig"; }
+#endif
+
 namespace {
 
 std::string drawn(std::string_view format, const Profile& p, const RenderOptions& options = {}) {

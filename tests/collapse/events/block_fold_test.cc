@@ -26,6 +26,7 @@ const History& tables() {
 // One line each.
 std::vector<std::string> in_words(const std::vector<LiveChange>& changes) {
   std::vector<std::string> lines;
+  lines.reserve(changes.size());
   for (const LiveChange& change : changes)
     lines.push_back(std::to_string(change.time_ns) + (change.is_free ? " -" : " +") +
                     std::to_string(change.bytes) + " " + std::to_string(change.stack.index));

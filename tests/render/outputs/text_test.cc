@@ -61,7 +61,7 @@ TEST_CASE("in ASCII; names cut at the left or in the middle") {
 
 TEST_CASE("in colours, without edges") {
   const std::string text = text_of(small(), {.columns = 49, .truecolour = true});
-  CHECK(text.find("|") == std::string::npos);
+  CHECK(text.find('|') == std::string::npos);
   CHECK(lines_of(text).at(2).starts_with("\x1B[30;48;2;"));
   CHECK(lines_of(text).at(2).ends_with("\x1B[0m"));
 }

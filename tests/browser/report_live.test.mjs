@@ -37,11 +37,12 @@ async function started(...options) {
   return run;
 }
 
-// The run's program ends, and memflame with it.
+// memflame is stopped, and then its program ends. A stop that comes while memflame writes the results is passed over, and
+// the page stays until the next one.
 async function end(run) {
-  run.stdin.end();
   run.kill("SIGINT");
-  // One that comes while memflame writes the results is passed over; then the page stays until the next.
+  await Promise.race([run.ended.then(() => true), new Promise((next) => { setTimeout(next, 5000); })]);
+  run.stdin.end();
   const again = setInterval(() => run.kill("SIGINT"), 2000);
   const code = await run.ended;
   clearInterval(again);
@@ -178,7 +179,7 @@ test("a live page keeps its figures when memflame goes away", { skip: !memflame 
   try {
     await shown(page, run.address);
     await end(run);
-    await until(page, () => /no newer figures/.test(document.querySelector(".mf-live b").textContent));
+    await until(page, () => /no newer figures|has ended/.test(document.querySelector(".mf-live b").textContent));
     assert.match(await headline(page), /live at the end/);
   } finally {
     await end(run);

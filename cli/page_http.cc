@@ -19,7 +19,7 @@
 #include <thread>
 
 #include "cli/page_gate.h"
-#include "collapse/symbolize/sandbox.h"
+#include "core/sandbox.h"
 
 namespace memflame {
 namespace {

@@ -14,8 +14,8 @@
 
 #include "cli/page_gate.h"
 #include "cli/page_http.h"
-#include "collapse/symbolize/sandbox.h"
 #include "core/error.h"
+#include "core/sandbox.h"
 
 namespace memflame {
 namespace {

@@ -14,8 +14,8 @@
 #include <cstring>
 #include <new>
 
-#include "collapse/symbolize/sandbox.h"
 #include "collapse/symbolize/wire.h"
+#include "core/sandbox.h"
 
 namespace memflame {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "collapse/symbolize/sandbox.h"
+#include "core/sandbox.h"
 
 #include <fcntl.h>
 #include <linux/audit.h>
@@ -248,7 +248,7 @@ bool enter_sandbox(int socket, const SandboxLimits& limits) {
   ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   // Comes after the capabilities, as changing those resets it.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-  return sanitized || filter_system_calls(limits.listening >= 0);
+  return sanitized || limits.opens_files || filter_system_calls(limits.listening >= 0);
 }
 
 Apart start_apart(const std::string& what, const std::function<void(int socket)>& work) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "collapse/symbolize/sandbox.h"
+#include "core/sandbox.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>

@@ -24,6 +24,8 @@ struct SandboxLimits {
   // A listening socket that is kept as well, not descriptor 0. With it the process may take
   // connections and start threads.
   int listening = -1;
+  // It must open files, such as fonts. Then there is no filter; all else is done.
+  bool opens_files = false;
   const char* name = "memflame-names";  // of the process, in `ps`
 };
 

@@ -151,6 +151,12 @@ std::vector<LegendEntry> legend(const Profile& profile, const Palette& palette,
   return entries;
 }
 
+std::vector<LegendEntry> code_colours(const Palette& palette) {
+  if (palette.libraries.empty()) return {};
+  return {{colour_of(palette, {.owner = Owner::application}), "application", ""},
+          {{}, "each library in a colour of its own", ""}};
+}
+
 std::vector<LegendEntry> code_legend(const Profile& profile, const Palette& palette,
                                      const CodeShares& shares) {
   if (shares.shares.empty()) return {};

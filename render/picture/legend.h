@@ -23,6 +23,10 @@ struct LegendEntry {
 std::vector<LegendEntry> legend(const Profile& profile, const Palette& palette,
                                 std::span<const FrameId> frames, bool by_change);
 
+// Whose code has which colour, for a picture without shares. Empty unless the palette has colours
+// for libraries.
+std::vector<LegendEntry> code_colours(const Palette& palette);
+
 // A heading, and whose code has how much, the largest first, in tenths of a percent that add up to
 // 100 %. The smallest libraries are summed up.
 std::vector<LegendEntry> code_legend(const Profile& profile, const Palette& palette,

@@ -94,7 +94,10 @@ void append_head(std::string& page, const std::vector<Caption>& lines, const std
 }
 
 void append_legends(std::string& page, const DataSource& source, const FrameTree& tree) {
-  std::vector<LegendEntry> colours = legend(source.profile, source.palette, tree.frame, false);
+  // The shares of code depend on what is chosen, so they cannot explain its colours.
+  std::vector<LegendEntry> colours = code_colours(source.palette);
+  for (LegendEntry& entry : legend(source.profile, source.palette, tree.frame, false))
+    colours.push_back(std::move(entry));
   for (LegendEntry& entry : leak_legend(source.profile)) colours.push_back(std::move(entry));
   append_legend(page, "colours", colours);
 }

@@ -208,6 +208,14 @@ TEST_CASE("a library has one colour: in each picture, for each version, in each 
   CHECK(!palette_by_name("mem").library("libz.so").has_value());
 }
 
+TEST_CASE("a picture without shares says whose code has which colour") {
+  const std::vector<LegendEntry> entries = code_colours(palette_by_name("code"));
+  REQUIRE(entries.size() == 2);
+  CHECK(entries[0].label == "application");
+  CHECK(entries[0].colour.has_value());
+  CHECK(code_colours(palette_by_name("mem")).empty());
+}
+
 TEST_CASE("'libraries' of a palette file") {
   const auto error = [](const std::string& value) {
     std::string text(embedded_palettes()[1].text);

@@ -162,7 +162,8 @@ def hostile():
 
 
 def inside():
-    screen = Screen("top", "--inside", "--", example("leaky"), "60")
+    # Wide, so that no line is broken: the program may have a long path.
+    screen = Screen("top", "--inside", "--", example("leaky"), "60", columns=400)
     text = screen.until("transcript_create", "rows")
     check("collector: inside" in text, text)
     screen.keys("q")
@@ -173,7 +174,13 @@ def inside():
 def kernel():
     screen = Screen("top", "--kernel", "-d", "3")
     screen.until("the kernel", "what it is about")
-    screen.until(lambda text: re.search(r"STACK \([1-9]", text), "stacks")
+    pipes = []  # which the kernel allocates; an idle machine does not allocate much else
+
+    def shows_stacks(text):
+        pipes.append(os.pipe())
+        return re.search(r"STACK \([1-9]", text)
+
+    screen.until(shows_stacks, "stacks")
     check("RSS" not in screen.text(), "the kernel has no resident memory of a process")
     screen.wait()
 

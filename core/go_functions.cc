@@ -9,7 +9,7 @@ namespace memflame {
 namespace {
 
 constexpr uint32_t form_1_2 = 0xfffffffb, form_1_16 = 0xfffffffa, form_1_18 = 0xfffffff0,
-                   form_1_20 = 0xfffffff1;
+                   form_1_20 = go_form_1_20;
 constexpr size_t longest_name = 4096;
 
 // runtime.goexit, the return address of every goroutine's first function: nop; call
@@ -29,7 +29,7 @@ std::optional<T> GoFunctions::number(uint64_t at) const {
 
 GoFunctions::GoFunctions(std::span<const std::byte> table, uint64_t text, const ReadCode& read)
     : table_(table) {
-  const std::optional<Layout> found = layout();
+  const std::optional<Layout> found = read_layout();
   if (!found) return;
   layout_ = *found;
   for (const uint64_t from : {layout_.text, text}) {
@@ -39,7 +39,7 @@ GoFunctions::GoFunctions(std::span<const std::byte> table, uint64_t text, const 
   }
 }
 
-std::optional<GoFunctions::Layout> GoFunctions::layout() const {
+std::optional<GoFunctions::Layout> GoFunctions::read_layout() const {
   constexpr uint64_t header = 8;  // the form, two zeros, the quantum, the size of a pointer
   const auto magic = number<uint32_t>(0);
   if (!magic || number<uint32_t>(4) != 0x08010000U) return std::nullopt;
@@ -57,15 +57,20 @@ std::optional<GoFunctions::Layout> GoFunctions::layout() const {
     found.depths = word(5);
     found.functions = word(6);
   } else if (*magic == form_1_18 || *magic == form_1_20) {
-    found.has_header = true;
+    found.has_header = found.has_lines = true;
+    found.has_first_line = *magic == form_1_20;
     found.text = word(2);
     found.names = word(3);
+    found.units = word(4);
+    found.files = word(5);
     found.depths = word(6);
     found.functions = word(7);
   } else {
     return std::nullopt;
   }
-  if (std::max({found.names, found.depths, found.functions}) > table_.size()) return std::nullopt;
+  if (std::max({found.names, found.units, found.files, found.depths, found.functions}) >
+      table_.size())
+    return std::nullopt;
   if (found.count > table_.size() / (found.wide ? 16 : 8)) return std::nullopt;
   return found;
 }

@@ -22,6 +22,9 @@ namespace memflame {
 inline constexpr std::initializer_list<const char*> go_sections = {".gopclntab",
                                                                    ".data.rel.ro.gopclntab"};
 
+// How the table of Go 1.20 and newer begins.
+inline constexpr uint32_t go_form_1_20 = 0xfffffff1;
+
 class GoFunctions {
  public:
   // Fills `to` with the file's code at an address; false if the file has fewer bytes there.
@@ -51,19 +54,27 @@ class GoFunctions {
   // For the whole function, starting at its first byte; empty if the table does not say.
   std::vector<Depth> depths(const Function& function) const;
 
- private:
+  // What GoLines reads further.
   struct Layout {
-    bool wide = false;        // entries have 8 bytes, not 4
-    bool has_header = false;  // the header says where names and the stack's depths are
-    uint64_t text = 0;        // what addresses count from; 0 for wide forms
-    uint64_t count = 0, names = 0, depths = 0, functions = 0;  // offsets in the table
+    bool wide = false;            // entries have 8 bytes, not 4
+    bool has_header = false;      // the header says where names and the stack's depths are
+    bool has_lines = false;       // the form of 1.18 or 1.20
+    bool has_first_line = false;  // that of 1.20: descriptions say where the function begins
+    uint64_t text = 0;            // what addresses count from; 0 for wide forms
+    // Offsets in the table: of its parts. `depths` has all lists of values by address.
+    uint64_t count = 0, names = 0, units = 0, files = 0, depths = 0, functions = 0;
   };
+  const Layout& layout() const { return layout_; }
+  std::span<const std::byte> table() const { return table_; }
+  // Reads a number at an offset in the table, which moves behind it; false if there is none.
+  bool take_number(uint64_t& at, uint32_t& value) const;
+
+ private:
   template <class T>
   std::optional<T> number(uint64_t at) const;
-  std::optional<Layout> layout() const;
+  std::optional<Layout> read_layout() const;
   std::vector<Function> read_functions(const Layout& layout, uint64_t text) const;
   bool has_goexit(const ReadCode& read) const;
-  bool take_number(uint64_t& at, uint32_t& value) const;
 
   std::span<const std::byte> table_;
   Layout layout_;

@@ -40,7 +40,7 @@ class ElfSymbols {
  private:
   void read_symbols();
   void add_plt(std::vector<SymbolEntry>& entries);
-  std::string_view stripped_name(uint64_t address);
+  std::vector<Symbol> stripped(uint64_t address);
 
   ElfFile file_;
   std::deque<std::string> plt_names_;

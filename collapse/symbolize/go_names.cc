@@ -3,12 +3,26 @@
 
 namespace memflame {
 
-GoNames::GoNames(const ElfFile& file) : table_(go_table(file.image(), file.headers())) {}
+GoNames::GoNames(const ElfFile& file)
+    : table_(go_table(file.image(), file.headers())),
+      read_(go_bytes(file.image(), file.headers())) {
+  if (table_.functions)
+    lines_.emplace(*table_.functions, read_, go_inlined(file.image(), file.headers()));
+}
 
-std::string_view GoNames::name_of(uint64_t address) const {
-  const std::optional<GoFunctions>& all = table_.functions;
-  const GoFunctions::Function* function = all ? all->find(address) : nullptr;
-  return function == nullptr ? std::string_view{} : all->name(*function);
+std::vector<Symbol> GoNames::find(uint64_t address) const {
+  std::vector<Symbol> symbols;
+  if (!lines_) return symbols;
+  const std::vector<GoLines::Frame> frames = lines_->at(address);
+  for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame)
+    symbols.push_back({.function = std::string(frame->function),
+                       .file = std::string(frame->file),
+                       .line = frame->file.empty() ? 0 : frame->line,
+                       .kind = symbols.empty() ? FrameKind::user : FrameKind::inlined,
+                       .module = {}});
+  if (!symbols.empty() && symbols.front().function.empty()) symbols.clear();
+  std::erase_if(symbols, [](const Symbol& symbol) { return symbol.function.empty(); });
+  return symbols;
 }
 
 }  // namespace memflame

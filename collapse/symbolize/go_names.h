@@ -1,25 +1,32 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Names of Go's functions in a stripped program.
+// Names and lines of Go's functions in a stripped program.
 #pragma once
 
-#include <string_view>
+#include <vector>
 
 #include "collapse/symbolize/elf_file.h"
 #include "core/elf/go_table.h"
+#include "core/go_lines.h"
+#include "core/recording.h"
 
 namespace memflame {
 
-// Addresses are those of the file (see ElfFile). Inlined functions are not included.
+// Addresses are those of the file (see ElfFile), which must outlive this.
 class GoNames {
  public:
   // Finds nothing in files without .gopclntab.
   explicit GoNames(const ElfFile& file);
+  GoNames(const GoNames&) = delete;
+  GoNames& operator=(const GoNames&) = delete;
 
-  // Empty if the address is in no function of Go.
-  std::string_view name_of(uint64_t address) const;
+  // The function at an address and those inlined into it there, outermost first, with
+  // Symbol::module left empty. Empty if the address is in no function of Go.
+  std::vector<Symbol> find(uint64_t address) const;
 
  private:
   GoTable table_;
+  GoFunctions::ReadCode read_;
+  std::optional<GoLines> lines_;
 };
 
 }  // namespace memflame

@@ -27,6 +27,7 @@ bool is_live_report(const Arguments& arguments);
 int run_timeline(const Arguments& arguments);
 int run_query(const Arguments& arguments);
 int run_top(const Arguments& arguments);
+int run_heap(const Arguments& arguments);
 
 // The commands' descriptions.
 CommandPage probe_page(const Probe& probe);
@@ -41,5 +42,6 @@ CommandPage report_page();
 CommandPage timeline_page();
 CommandPage query_page();
 CommandPage top_page();
+CommandPage heap_page();
 
 }  // namespace memflame

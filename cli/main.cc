@@ -31,9 +31,9 @@ struct Stage {
 };
 
 // Commands that are built on a probe.
-constexpr std::array watchers{Stage{"leaks", run_leaks, leaks_page},
-                              Stage{"record", run_record, record_page},
-                              Stage{"top", run_top, top_page}};
+constexpr std::array watchers{
+    Stage{"heap", run_heap, heap_page}, Stage{"leaks", run_leaks, leaks_page},
+    Stage{"record", run_record, record_page}, Stage{"top", run_top, top_page}};
 constexpr std::array stages{Stage{"collapse", run_collapse, collapse_page},
                             Stage{"control", run_control, control_page},
                             Stage{"diff", run_diff, diff_page},

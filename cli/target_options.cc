@@ -16,25 +16,6 @@ namespace po = boost::program_options;
 namespace memflame {
 namespace {
 
-std::vector<pid_t> parse_pids(const std::string& text) {
-  std::vector<pid_t> pids;
-  std::istringstream list(text);
-  for (std::string word; std::getline(list, word, ',');) {
-    size_t used = 0;
-    int pid = 0;
-    try {
-      pid = std::stoi(word, &used);
-    } catch (const std::exception&) {
-      used = 0;
-    }
-    if (used == 0 || used != word.size() || pid <= 0)
-      throw Error("-p " + text + ": '" + word + "' is not a process id", ExitCode::usage);
-    if (std::find(pids.begin(), pids.end(), pid) == pids.end()) pids.push_back(pid);
-  }
-  if (pids.empty()) throw Error("-p needs a process id", ExitCode::usage);
-  return pids;
-}
-
 struct CgroupOption {
   const char* name;
   CgroupName::Kind kind;
@@ -56,6 +37,25 @@ void read_cgroups(const po::variables_map& values, Target& target) {
 }
 
 }  // namespace
+
+std::vector<pid_t> parse_pids(const std::string& text) {
+  std::vector<pid_t> pids;
+  std::istringstream list(text);
+  for (std::string word; std::getline(list, word, ',');) {
+    size_t used = 0;
+    int pid = 0;
+    try {
+      pid = std::stoi(word, &used);
+    } catch (const std::exception&) {
+      used = 0;
+    }
+    if (used == 0 || used != word.size() || pid <= 0)
+      throw Error("-p " + text + ": '" + word + "' is not a process id", ExitCode::usage);
+    if (std::find(pids.begin(), pids.end(), pid) == pids.end()) pids.push_back(pid);
+  }
+  if (pids.empty()) throw Error("-p needs a process id", ExitCode::usage);
+  return pids;
+}
 
 po::options_description target_options() {
   po::options_description options("Target");

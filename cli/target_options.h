@@ -18,6 +18,9 @@ std::string target_choices();
 // `command`: the words behind "--". Throws Error(usage).
 Target read_target(const boost::program_options::variables_map& values, const Arguments& command);
 
+// The ids of -p: "12" or "12,13". Throws Error(usage).
+std::vector<pid_t> parse_pids(const std::string& text);
+
 // To be called when all options are read. Throws Error(usage) if others contradict the target.
 void check_target(const Target& target);
 

@@ -89,8 +89,9 @@ void write_profile(Profile profile, Written written) {
   profile = prepared(std::move(profile), written.transform, written.render);
   require_sums(profile);  // adding up inputs, or --factor, may have made them too large
   require_short_lists(written.format, profile);
-  write_output(written.path,
-               [&](std::ostream& out) { written.format.write(out, profile, written.render); });
+  write_output(
+      written.path, [&](std::ostream& out) { written.format.write(out, profile, written.render); },
+      written.readers);
   keep_colours(profile, written.render);
   profile.losses.add(Loss::replaced_bytes, replaced_bytes(profile));
   warn_of_losses(profile);

@@ -5,6 +5,7 @@
 #include <boost/program_options.hpp>
 #include <string>
 
+#include "cli/output_file.h"
 #include "core/profile.h"
 #include "render/output.h"
 #include "render/transform.h"
@@ -16,6 +17,7 @@ struct Written {
   std::string path;  // "" and "-" are standard output
   RenderOptions render{};
   Transform transform{};
+  Readers readers = Readers::by_umask;
 };
 
 // Throws Error if an option is wrong or the file cannot be written. `standard` is the format if

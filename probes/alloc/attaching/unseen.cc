@@ -79,9 +79,14 @@ Unseen find_unseen(const Recording& recording, const FileFacts& facts) {
 }
 
 std::string unseen_in_words(const Unseen& unseen, const AllocOptions& options) {
-  const std::string go =
-      unseen.go.empty() ? "" : "the allocator of Go, in " + list(unseen.go) + ", is not probed";
-  if (unseen.processes.empty()) return go.empty() ? "" : go + ": use 'memflame fault'";
+  std::string go, helps = what_helps;
+  if (!unseen.go.empty()) {
+    const std::string heap = "for Go's heap use 'memflame heap -p PID'";
+    go = "the allocator of Go, in " + list(unseen.go) + ", is not probed";
+    if (unseen.processes.empty()) return go + ": " + heap;
+    helps = heap + "; " + helps;
+  }
+  if (unseen.processes.empty()) return "";
   const std::string where = unseen.files.empty() ? "" : " in " + list(unseen.files);
   if (unseen.seen == 0 && !options.object.empty())
     throw Error("--obj " + options.object + ": no process that was watched, " +
@@ -90,10 +95,10 @@ std::string unseen_in_words(const Unseen& unseen, const AllocOptions& options) {
   if (unseen.seen == 0)
     throw Error("nothing could be seen of " + list(unseen.processes) +
                 ": malloc and free were looked for" + where + " and not found" +
-                (go.empty() ? "" : "; " + go) + ": " + what_helps);
+                (go.empty() ? "" : "; " + go) + ": " + helps);
   return "not seen: what " + list(unseen.processes) +
          " allocated, as malloc and free were not found" + where + (go.empty() ? "" : "; " + go) +
-         ": " + what_helps;
+         ": " + helps;
 }
 
 }  // namespace memflame

@@ -78,10 +78,12 @@ TEST_CASE("where none has any, the run is an error; long lists are cut") {
 TEST_CASE("Go has an allocator of its own, also in a process with another") {
   Maker m;
   m.space("web", {m.file("/go/web"), m.file("libc.so.6")});
-  CHECK(m.words() == "the allocator of Go, in web (101), is not probed: use 'memflame fault'");
+  CHECK(
+      m.words() ==
+      "the allocator of Go, in web (101), is not probed: for Go's heap use 'memflame heap -p PID'");
   Maker alone;
   alone.space("web", {alone.file("/go/web")});
-  CHECK(
-      alone.words().find("looked for in /go/web and not found; the allocator of Go, in web (101), "
-                         "is not probed: name") != std::string::npos);
+  CHECK(alone.words().find(
+            "looked for in /go/web and not found; the allocator of Go, in web (101), "
+            "is not probed: for Go's heap use 'memflame heap -p PID'; name") != std::string::npos);
 }

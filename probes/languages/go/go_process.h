@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A running Go program whose heap profile is read, and what was read as a Recording.
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+
+#include "core/recording.h"
+#include "probes/languages/go/go_heap.h"
+#include "probes/unique_fd.h"
+
+namespace memflame {
+
+class GoProcess {
+ public:
+  // Throws Error if there is no such process, it cannot be read, or has no runtime of Go that keeps
+  // a heap profile in a known form.
+  explicit GoProcess(pid_t pid);
+  ~GoProcess();
+  GoProcess(const GoProcess&) = delete;
+  GoProcess& operator=(const GoProcess&) = delete;
+
+  pid_t pid() const { return pid_; }
+  uint64_t rate() const;  // bytes from one sample to the next; 0: it is switched off
+  // Whether the program's code can ask for its heap profile. If not, the linker switches it off.
+  bool has_profile() const;
+  bool has_ended() const;
+
+  // Columns inuse_space, inuse_objects, alloc_space and alloc_objects, as pprof calls them, of what
+  // the profile says now. Throws Error if the process ends meanwhile.
+  Recording read() const;
+
+  struct File;
+
+ private:
+  friend class GoProfileSwitch;
+  bool read_memory(uint64_t address, std::span<std::byte> to) const;
+
+  pid_t pid_;
+  std::string name_;
+  UniqueFd handle_;  // a pidfd: a process of the same id later is another one
+  GoAddresses addresses_;
+  std::unique_ptr<File> file_;
+};
+
+// Switches the profile of a program on, by writing the usual rate into its memory, and off again
+// when it goes out of scope. If memflame is killed, the program goes on sampling.
+class GoProfileSwitch {
+ public:
+  explicit GoProfileSwitch(const GoProcess& process);
+  ~GoProfileSwitch();
+  GoProfileSwitch(const GoProfileSwitch&) = delete;
+  GoProfileSwitch& operator=(const GoProfileSwitch&) = delete;
+
+ private:
+  bool write(uint64_t rate) const;
+
+  const GoProcess& process_;
+  uint64_t address_ = 0;
+};
+
+}  // namespace memflame

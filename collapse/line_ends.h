@@ -30,6 +30,12 @@ class LineEnds {
     return at_ - width + first;
   }
 
+  // Continues at a later place, where a line begins.
+  void skip_to(const char* begin) {
+    at_ = begin;
+    feeds_ = 0;
+  }
+
  private:
   static constexpr int width = 64;
 

@@ -225,7 +225,7 @@ Profile read_perf_script(Source& source, const ReadOptions& options) {
   if (options.in_order) tables.profile.keep_order();
   Workers workers;
   for (unsigned i = 0; i < threads; ++i)
-    workers.push_back(std::make_unique<PerfWorker>(tables, options));
+    workers.push_back(std::make_unique<PerfWorker>(tables, options, threads > 1));
   Blocks blocks(source, whole_samples);
   for_each_block(blocks, threads, [&](unsigned worker, const InputBlock& block) {
     return workers[worker]->take(block, whole_samples(block.text) != block.text.size());

@@ -67,26 +67,28 @@ bool parse_ids(std::string_view word, PerfHeader& header) {
 // The part after the ids.
 bool parse_tail(std::string_view tail, PerfHeader& header) {
   header.placed = false;
-  if (is_processor(peek_word(tail))) {
-    take_word(tail);
+  std::string_view behind = tail;  // behind the word
+  std::string_view word = take_word(behind);
+  const auto next = [&] {
+    tail = behind;
+    word = take_word(behind);
+  };
+  if (is_processor(word)) {
+    next();
     header.placed = true;
   }
-  if (is_time(peek_word(tail))) {
-    take_word(tail);
+  if (is_time(word)) {
+    next();
     header.placed = true;
   }
   header.period = {};
-  std::string_view behind = tail;
-  const std::string_view number = take_word(behind);
-  if (all_of(number, digits) && !behind.empty()) {
-    header.period = number;
-    tail = behind;
+  if (!behind.empty() && all_of(word, digits)) {
+    header.period = word;
+    next();
   }
-  const std::string_view event = peek_word(tail);
-  if (event.size() > 1 && event.back() == ':') {
-    header.event = event.substr(0, event.size() - 1);
-    take_word(tail);
-    header.rest = tail;
+  if (word.size() > 1 && word.back() == ':') {
+    header.event = word.substr(0, word.size() - 1);
+    header.rest = behind;
     return true;
   }
   header.event = {};

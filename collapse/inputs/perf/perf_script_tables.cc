@@ -61,6 +61,16 @@ uint32_t PerfTables::row(const Hash128& hash, std::span<const uint32_t> key) {
   return row;
 }
 
+uint32_t PerfTables::learned(const Hash128& hash) {
+  const std::unique_lock lock = locked();
+  return learned_.find(hash);
+}
+
+void PerfTables::learn(const Hash128& hash, uint32_t number) {
+  const std::unique_lock lock = locked();
+  if (learned_.find(hash) == 0) learned_.insert(hash, number);
+}
+
 void PerfTables::settle() {
   std::sort(waiting_.begin(), waiting_.end(), [&](const Waiting& a, const Waiting& b) {
     const std::span<const uint32_t> left = path(a), right = path(b);

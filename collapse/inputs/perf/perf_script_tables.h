@@ -30,6 +30,11 @@ class PerfTables {
   // frames from the leaf on; `hash` is of its bytes.
   uint32_t row(const Hash128& hash, std::span<const uint32_t> key);
 
+  // What a thread has learned, for the others: the frame of a line, or the row of a sample, by a hash
+  // of which only the threads know what it is of. 0 if it is not known.
+  uint32_t learned(const Hash128& hash);
+  void learn(const Hash128& hash, uint32_t number);
+
   // Call it when all threads have finished: fills in the stacks of all rows.
   void settle();
   struct Row {
@@ -56,6 +61,7 @@ class PerfTables {
   std::mutex mutex_;
   std::map<std::string, uint32_t, std::less<>> event_numbers_;
   HashCache known_rows_{SIZE_MAX};
+  HashCache learned_{size_t{1} << 18U};
   std::vector<Waiting> waiting_;
   std::vector<uint32_t> ids_;
 };

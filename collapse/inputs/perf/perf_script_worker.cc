@@ -8,6 +8,7 @@
 
 #include "collapse/line_ends.h"
 #include "core/error.h"
+#include "core/scan.h"
 #include "core/units.h"
 
 namespace memflame {
@@ -28,6 +29,7 @@ constexpr size_t first_frame = 2;
 
 bool PerfWorker::take(const InputBlock& block, bool open) {
   at_ = {block.index, 0};
+  even_ = true;
   const char* at = block.text.data();
   const char* const end_of_text = at + block.text.size();
   try {
@@ -37,8 +39,14 @@ bool PerfWorker::take(const InputBlock& block, bool open) {
       auto size = static_cast<size_t>(feed - at);
       if (size != 0 && at[size - 1] == '\r') --size;
       ++at_.second;
+      const bool was_inside = inside_;
       take_line({at, size});
       at = feed + (feed != end_of_text ? 1 : 0);
+      if (was_inside || !inside_) continue;
+      if (const size_t known = take_known({at, static_cast<size_t>(end_of_text - at)})) {
+        at += known;
+        ends.skip_to(at);
+      }
     }
     take_pending();
     // A truncated first line was already reported as not understood.
@@ -53,6 +61,38 @@ bool PerfWorker::take(const InputBlock& block, bool open) {
   lines.emplace_back(block.index, at_.second);
   if (issues_.any()) issues.emplace_back(block.index, std::exchange(issues_, {}));
   return true;
+}
+
+// Takes the rest of a sample of which the header was read, if the same lines have come before.
+// Returns their size, or 0.
+size_t PerfWorker::take_known(std::string_view text) {
+  if (!even_ || !wanted_) return 0;
+  const Paragraph sample = first_paragraph(text);
+  if (sample.size == 0) {
+    even_ = false;
+    return 0;
+  }
+  const Hash128 first = hash_bytes_128(text.substr(0, sample.first));
+  known_lines_.prefetch(first);
+  const Hash128 rest =
+      hash_bytes_128(text.substr(sample.first + 1, sample.size - sample.first - 1));
+  const size_t end = at_.second + sample.lines + 1;
+  if (const uint32_t leaf = known(known_lines_, first); leaf != 0) {
+    if (const uint32_t row = known(known_samples_, sample_hash(leaf, rest)); row != 0) {
+      at_.second = end;
+      inside_ = false;
+      add_sample(row);
+      return sample.size + 1;
+    }
+  }
+  repeatable_ = {first, rest, end};
+  return 0;
+}
+
+// The parts that decide the row of a sample.
+Hash128 PerfWorker::sample_hash(uint32_t leaf, const Hash128& rest) const {
+  const std::array<uint64_t, 4> parts{uint64_t{key_[0]} << 32U | key_[1], leaf, rest.low, rest.high};
+  return hash_bytes_128({reinterpret_cast<const char*>(parts.data()), sizeof parts});
 }
 
 void PerfWorker::take_line(std::string_view line) {
@@ -85,13 +125,27 @@ void PerfWorker::take_pending() {
 }
 
 void PerfWorker::take_frame(std::string_view line, const Hash128& hash) {
-  uint32_t frame = known_lines_.find(hash);
+  uint32_t frame = known(known_lines_, hash);
   if (frame == 0) {
     frame = learn(line);
     if (frame == 0) return;
-    known_lines_.insert(hash, frame);
+    remember(known_lines_, hash, frame);
   }
   key_.push_back(frame);
+}
+
+// What this thread or another has learned; 0 if none has.
+uint32_t PerfWorker::known(HashCache& mine, const Hash128& hash) {
+  uint32_t number = mine.find(hash);
+  if (number != 0 || !shared_) return number;
+  number = tables_.learned(hash);
+  if (number != 0) mine.insert(hash, number);
+  return number;
+}
+
+void PerfWorker::remember(HashCache& mine, const Hash128& hash, uint32_t number) {
+  mine.insert(hash, number);
+  if (shared_) tables_.learn(hash, number);
 }
 
 // Takes a line that is not known. Returns its frame; 0 if the line is something else or several
@@ -111,6 +165,7 @@ uint32_t PerfWorker::learn(std::string_view line) {
     return 0;
   }
   if (frame) return learn_frame(*frame);
+  repeatable_ = {};
   if (!skip_record(line))
     issues_.add("neither a frame nor the first line of a sample", at_.second, line);
   return 0;
@@ -173,6 +228,7 @@ void PerfWorker::begin(std::string_view line) {
 void PerfWorker::begin(const PerfHeader& header) {
   ++samples;
   inside_ = true;
+  repeatable_ = {};
   Event& event = event_of(header.event);
   wanted_ = event.wanted;
   key_.clear();
@@ -230,6 +286,18 @@ void PerfWorker::end() {
     row = tables_.row(hash, key_);
     known_rows_.insert(hash, row);
   }
+  if (repeatable_.end == at_.second) {
+    if (const uint32_t leaf = known_lines_.find(repeatable_.first); leaf != 0)
+      if (const Hash128 sample = sample_hash(leaf, repeatable_.rest);
+          known_samples_.find(sample) == 0)
+        remember(known_samples_, sample, row);
+  } else {
+    even_ = even_ && repeatable_.end == 0;
+  }
+  add_sample(row);
+}
+
+void PerfWorker::add_sample(uint32_t row) {
   add(row, weight_);
   if (block_)
     net.allocate(*block_, row, weight_, [&](uint32_t old, int64_t worth) { subtract(old, worth); });
@@ -280,13 +348,11 @@ uint32_t PerfWorker::root_of(const PerfHeader& header) {
     if (options_.tid) root.append("/").append(header.tid);
   }
   if (root.empty()) return 0;
-  const Hash128 hash = hash_bytes_128(root);
-  uint32_t frame = known_roots_.find(hash);
-  if (frame == 0) {
-    frame = tables_.frame(FrameKind::process, root).index;
-    known_roots_.insert(hash, frame);
+  if (root != last_root_) {
+    last_root_frame_ = tables_.frame(FrameKind::process, root).index;
+    last_root_ = std::move(root);
   }
-  return frame;
+  return last_root_frame_;
 }
 
 }  // namespace memflame

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // One thread that reads blocks of `perf script`. Lines and stacks repeat, so a line is parsed only
 // when it is new: the hash of its bytes finds its frame, and the hash of a stack's frames finds its
-// row of values. The tables that all threads share are locked for new frames and stacks only.
+// row of values. Samples repeat, too: the hash of all lines but the first, together with the frame
+// of the first, finds the row of a sample that has been parsed before. (The first line is the leaf,
+// whose address differs most often.) The tables that all threads share are locked for new frames
+// and stacks only.
 #pragma once
 
 #include <array>
@@ -27,7 +30,9 @@ using PerfPlace = std::pair<size_t, size_t>;
 
 class PerfWorker {
  public:
-  PerfWorker(PerfTables& tables, const ReadOptions& options) : tables_(tables), options_(options) {}
+  // `shared`: other threads read, too.
+  PerfWorker(PerfTables& tables, const ReadOptions& options, bool shared)
+      : tables_(tables), options_(options), shared_(shared) {}
 
   // False if an error ends the reading; see failure. `open`: the input ends with this block in the
   // middle of a sample.
@@ -67,12 +72,16 @@ class PerfWorker {
   PerfNet net;
 
  private:
+  size_t take_known(std::string_view text);
   void take_line(std::string_view line);
   void take_frame(std::string_view line, const Hash128& hash);
+  uint32_t known(HashCache& mine, const Hash128& hash);
+  void remember(HashCache& mine, const Hash128& hash, uint32_t number);
   void take_pending();
   void begin(std::string_view line);
   void begin(const PerfHeader& header);
   void end();
+  void add_sample(uint32_t row);
   void add(uint32_t row, int64_t value);
   void subtract(uint32_t row, int64_t value);
   [[noreturn]] static void fail_sum();
@@ -87,9 +96,12 @@ class PerfWorker {
 
   PerfTables& tables_;
   const ReadOptions& options_;
+  const bool shared_;
 
   HashCache known_lines_;  // frames
-  HashCache known_rows_, known_roots_;
+  HashCache known_rows_;
+  std::string last_root_;  // the name of the frame below
+  uint32_t last_root_frame_ = 0;
   std::map<std::string, size_t, std::less<>> event_numbers_;
   size_t last_event_ = SIZE_MAX;
 
@@ -108,6 +120,17 @@ class PerfWorker {
   int64_t weight_ = 0;
   std::vector<uint32_t> key_;  // see PerfTables::row()
   std::optional<PerfBlockEvent> block_;
+
+  // The sample whose row is to be remembered: all its lines are frames so far.
+  struct Repeatable {
+    Hash128 first, rest;  // of its first line, and of those behind
+    size_t end = 0;       // the number of the empty line behind it; 0 if there is no such sample
+  };
+  Hash128 sample_hash(uint32_t leaf, const Hash128& rest) const;
+  Repeatable repeatable_;
+  HashCache known_samples_{size_t{1} << 18U};  // rows
+  // False for the rest of a block in which samples end otherwise than with "\n\n".
+  bool even_ = true;
 
   PerfPlace at_;
   Issues issues_;

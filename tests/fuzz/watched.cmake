@@ -38,6 +38,7 @@ foreach(file record rules sampling stack_memory walk)
 endforeach()
 watched_fuzz(perf_map memflame_collapse)
 watched_fuzz(kallsyms memflame_collapse)
+watched_fuzz(scan memflame_collapse SEEDS -max_len=4096)
 watched_fuzz(demangle memflame_collapse)
 watched_fuzz(elf_symbols memflame_collapse AFTER symbol_files SEEDS -max_len=65536 ${ELF_CORPUS} ${SYMBOLS})
 

@@ -30,8 +30,8 @@ class PerfTables {
   // frames from the leaf on; `hash` is of its bytes.
   uint32_t row(const Hash128& hash, std::span<const uint32_t> key);
 
-  // What a thread has learned, for the others: the frame of a line, or the row of a sample, by a hash
-  // of which only the threads know what it is of. 0 if it is not known.
+  // What a thread has learned, for the others: the frame of a line, or the row of a sample, by a
+  // hash of which only the threads know what it is of. 0 if it is not known.
   uint32_t learned(const Hash128& hash);
   void learn(const Hash128& hash, uint32_t number);
 

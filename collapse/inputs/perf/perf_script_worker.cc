@@ -91,7 +91,8 @@ size_t PerfWorker::take_known(std::string_view text) {
 
 // The parts that decide the row of a sample.
 Hash128 PerfWorker::sample_hash(uint32_t leaf, const Hash128& rest) const {
-  const std::array<uint64_t, 4> parts{uint64_t{key_[0]} << 32U | key_[1], leaf, rest.low, rest.high};
+  const std::array<uint64_t, 4> parts{uint64_t{key_[0]} << 32U | key_[1], leaf, rest.low,
+                                      rest.high};
   return hash_bytes_128({reinterpret_cast<const char*>(parts.data()), sizeof parts});
 }
 

@@ -33,7 +33,7 @@ def run(bench):
     bench.ratio(found, "memflame, 1 thread", "bare loop", 1, 1.5)
     bench.ratio(found, "reading (--list), 2 threads", "reading (--list), 1 thread", 0, 1.8, least=True)
     bench.ratio(found, "memflame, 2 threads", "memflame, 1 thread", 0, 1.8, least=True)
-    bench.ratio(found, "memflame, 1 thread", "inferno -n 1", 1, 3, least=True)
+    bench.ratio(found, "memflame, 1 thread", "inferno -n 1", 1, 10, least=True)
     bench.ratio(found, "memflame, 2 threads", "inferno -n 2", 2, 1.0)
     bench.ratio(found, "memflame, 1 thread, pipe", "memflame, 1 thread", 0, 1.2)
     bench.ratio(found, "memflame, 2 threads, pipe", "memflame, 2 threads", 0, 1.2)

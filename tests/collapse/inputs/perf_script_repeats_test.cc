@@ -54,9 +54,11 @@ TEST_CASE("a sample comes again with another thread, event or leaf") {
   const std::string callers = "\t56 g+0x1 (/bin/a)\n\t57 main+0x1 (/bin/a)\n\n";
   std::string text;
   for (int i = 0; i < 3; ++i)
-    for (const char* header : {"app 7/9 [000] 1.0: 2 cycles:\n", "app 7/8 [000] 1.0: 3 cycles:\n",
-                               "other 7/9 [000] 1.0: 5 cycles:\n", "app 7/9 [000] 1.0: 7 faults:\n"})
-      for (const char* leaf : {"\t55 f+0x1 (/bin/a)\n", "\t54 f+0x1 (/bin/a)\n", "\t53 h (/bin/a)\n"})
+    for (const char* header :
+         {"app 7/9 [000] 1.0: 2 cycles:\n", "app 7/8 [000] 1.0: 3 cycles:\n",
+          "other 7/9 [000] 1.0: 5 cycles:\n", "app 7/9 [000] 1.0: 7 faults:\n"})
+      for (const char* leaf :
+           {"\t55 f+0x1 (/bin/a)\n", "\t54 f+0x1 (/bin/a)\n", "\t53 h (/bin/a)\n"})
         text += std::string(header) + leaf + callers;
   check_all(text);
   const Profile p = read_text(text, from);
@@ -104,11 +106,18 @@ TEST_CASE("mixed ends of lines") {
 TEST_CASE("a random mixture of lines") {
   std::mt19937_64 random(1);
   constexpr std::array<std::string_view, 12> lines{
-      "\n", "\n", "\n",
-      "app 7/9 [000] 1.0: 2 cycles:\n", "app 7/9 [000] 1.0: 3 kmem:kfree: ptr=0x2\n",
+      "\n",
+      "\n",
+      "\n",
+      "app 7/9 [000] 1.0: 2 cycles:\n",
+      "app 7/9 [000] 1.0: 3 kmem:kfree: ptr=0x2\n",
       "app 7/9 [000] 1.0: kmem:kmalloc: ptr=0x2 bytes_alloc=128\n",
-      "\t55 f+0x1 (/bin/a)\n", "\t56 g+0x1 (/bin/a)\n", "\t57 main (/bin/a)\n",
-      "  f.c:12\n", "odd\n", "\t58 a->b (/tmp/perf-7.map)\n"};
+      "\t55 f+0x1 (/bin/a)\n",
+      "\t56 g+0x1 (/bin/a)\n",
+      "\t57 main (/bin/a)\n",
+      "  f.c:12\n",
+      "odd\n",
+      "\t58 a->b (/tmp/perf-7.map)\n"};
   for (int round = 0; round < 300; ++round) {
     std::string text = std::string(lines[3]) + std::string(lines[6]) + "\n";
     for (uint64_t i = random() % 60; i > 0; --i) text += lines[random() % lines.size()];

@@ -45,7 +45,7 @@ class Pieces {
   }
 
  private:
-  static constexpr size_t piece_size = 1 << 14;
+  static constexpr size_t piece_size = 1 << 16;
 
   const std::vector<std::byte>& piece(uint64_t number) {
     const auto [found, is_new] = pieces_.try_emplace(number);

@@ -7,62 +7,63 @@
 namespace memflame {
 namespace {
 
-struct Words {
+struct ColumnWord {
   std::string_view name, words;
 };
 
 // In order of the names. Names that are words of their own (live, peak, allocations) are not here,
 // nor `total`, which is all that was allocated in one input and all that was mapped in another.
-constexpr std::array table{
-    Words{"active", "in use"},
-    Words{"active_objects", "objects in use"},
-    Words{"alloc_objects", "allocated objects"},
-    Words{"alloc_percent", "percent of allocations"},
-    Words{"alloc_space", "allocated"},
-    Words{"definitely", "definitely lost"},
-    Words{"definitely_blocks", "blocks definitely lost"},
-    Words{"direct", "leaked directly"},
-    Words{"direct_objects", "objects leaked directly"},
-    Words{"end", "at the end"},
-    Words{"end_blocks", "blocks at the end"},
-    Words{"first-touch", "live, by first touch"},
-    Words{"in-whole-pages", "in whole pages"},
-    Words{"indirect", "leaked indirectly"},
-    Words{"indirect_objects", "objects leaked indirectly"},
-    Words{"indirectly", "indirectly lost"},
-    Words{"indirectly_blocks", "blocks indirectly lost"},
-    Words{"inuse_objects", "objects in use"},
-    Words{"inuse_space", "in use"},
-    Words{"leaked_all", "leaked with suppressed ones"},
-    Words{"leaked_all_blocks", "leaked blocks with suppressed ones"},
-    Words{"leaked_blocks", "leaked blocks"},
-    Words{"leaked_unsuppressed", "leaked without suppressed ones"},
-    Words{"leaked_unsuppressed_blocks", "leaked blocks without suppressed ones"},
-    Words{"live-count", "live blocks"},
-    Words{"major", "major faults"},
-    Words{"max", "each stack's own maximum"},
-    Words{"max_blocks", "blocks at each stack's own maximum"},
-    Words{"minor", "minor faults"},
-    Words{"peak_blocks", "blocks at the peak"},
-    Words{"possibly", "possibly lost"},
-    Words{"possibly_blocks", "blocks possibly lost"},
-    Words{"reachable", "still reachable"},
-    Words{"reachable_blocks", "blocks still reachable"},
-    Words{"temporary", "temporary allocations"},
-    Words{"time_percent", "percent of time"},
-    Words{"total-count", "allocations"},
-    Words{"total_blocks", "allocations"},
-    Words{"touched-by", "live, by who touched it first"},
+constexpr std::array column_table{
+    ColumnWord{"active", "in use"},
+    ColumnWord{"active_objects", "objects in use"},
+    ColumnWord{"alloc_objects", "allocated objects"},
+    ColumnWord{"alloc_percent", "percent of allocations"},
+    ColumnWord{"alloc_space", "allocated"},
+    ColumnWord{"definitely", "definitely lost"},
+    ColumnWord{"definitely_blocks", "blocks definitely lost"},
+    ColumnWord{"direct", "leaked directly"},
+    ColumnWord{"direct_objects", "objects leaked directly"},
+    ColumnWord{"end", "at the end"},
+    ColumnWord{"end_blocks", "blocks at the end"},
+    ColumnWord{"first-touch", "live, by first touch"},
+    ColumnWord{"in-whole-pages", "in whole pages"},
+    ColumnWord{"indirect", "leaked indirectly"},
+    ColumnWord{"indirect_objects", "objects leaked indirectly"},
+    ColumnWord{"indirectly", "indirectly lost"},
+    ColumnWord{"indirectly_blocks", "blocks indirectly lost"},
+    ColumnWord{"inuse_objects", "objects in use"},
+    ColumnWord{"inuse_space", "in use"},
+    ColumnWord{"leaked_all", "leaked with suppressed ones"},
+    ColumnWord{"leaked_all_blocks", "leaked blocks with suppressed ones"},
+    ColumnWord{"leaked_blocks", "leaked blocks"},
+    ColumnWord{"leaked_unsuppressed", "leaked without suppressed ones"},
+    ColumnWord{"leaked_unsuppressed_blocks", "leaked blocks without suppressed ones"},
+    ColumnWord{"live-count", "live blocks"},
+    ColumnWord{"major", "major faults"},
+    ColumnWord{"max", "each stack's own maximum"},
+    ColumnWord{"max_blocks", "blocks at each stack's own maximum"},
+    ColumnWord{"minor", "minor faults"},
+    ColumnWord{"peak_blocks", "blocks at the peak"},
+    ColumnWord{"possibly", "possibly lost"},
+    ColumnWord{"possibly_blocks", "blocks possibly lost"},
+    ColumnWord{"reachable", "still reachable"},
+    ColumnWord{"reachable_blocks", "blocks still reachable"},
+    ColumnWord{"temporary", "temporary allocations"},
+    ColumnWord{"time_percent", "percent of time"},
+    ColumnWord{"total-count", "allocations"},
+    ColumnWord{"total_blocks", "allocations"},
+    ColumnWord{"touched-by", "live, by who touched it first"},
 };
 
-constexpr bool by_name(const Words& a, const Words& b) { return a.name < b.name; }
-static_assert(std::is_sorted(table.begin(), table.end(), by_name));
+constexpr bool by_column_name(const ColumnWord& a, const ColumnWord& b) { return a.name < b.name; }
+static_assert(std::is_sorted(column_table.begin(), column_table.end(), by_column_name));
 
 }  // namespace
 
 std::string_view column_words(std::string_view name) {
-  const auto found = std::lower_bound(table.begin(), table.end(), Words{name, {}}, by_name);
-  return found != table.end() && found->name == name ? found->words : name;
+  const auto found = std::lower_bound(column_table.begin(), column_table.end(),
+                                      ColumnWord{name, {}}, by_column_name);
+  return found != column_table.end() && found->name == name ? found->words : name;
 }
 
 }  // namespace memflame

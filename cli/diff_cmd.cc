@@ -51,7 +51,7 @@ std::pair<Profile, Profile> read_both(const po::variables_map& values) {
   ReadOptions options = read_options(values);
   options.threads = (options.threads + 1) / 2;
   // Two versions of a program seldom have a function on the same lines.
-  options.lines = values["lines"].as<bool>();
+  options.lines = wants_lines(values);
   ReadOptions options_after = options;
   if (is_one_file) options_after.history = read_options(values, 1).history;
   const auto later =

@@ -161,7 +161,7 @@ void take_compat(const po::variables_map& values, ReadOptions& options) {
   options.mark_jit = given(values, "jit") || given(values, "all");
   options.mark_inlined = given(values, "inline");
   options.context = given(values, "context");
-  options.lines = given(values, "srcline") || given(values, "lines");
+  options.lines = given(values, "srcline") || wants_lines(values);
   options.addresses |= given(values, "addrs");
   if (values.count("event-filter") != 0)
     options.events = {values["event-filter"].as<std::string>()};

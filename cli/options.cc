@@ -61,9 +61,10 @@ po::options_description drawing_options(const std::string& formats, bool own_sor
                         "files; values that look like "
                         "secrets are always hidden");
   add_looks(options, own_sort);
-  options.add_options()("lines", po::bool_switch(),
+  options.add_options()("by-line", po::bool_switch(),
                         "tell frames apart by source line: names are 'function file:line', boxes "
                         "are lines (default: a box is a function, and tooltips have its lines)");
+  options.add_options()("lines", po::bool_switch(), "the same as --by-line");
   options.add_options()("all-values", po::bool_switch(),
                         "folded text: write all figures of a stack, separated by TABs");
   options.add_options()("no-header", po::bool_switch(), "folded text: no comment lines");
@@ -72,11 +73,15 @@ po::options_description drawing_options(const std::string& formats, bool own_sor
   return options;
 }
 
+bool wants_lines(const po::variables_map& values) {
+  return values["by-line"].as<bool>() || values["lines"].as<bool>();
+}
+
 RenderOptions render_options(const po::variables_map& values, bool own_sort) {
   RenderOptions render;
   take_looks(values, render, own_sort);
   take(values, "all-values", render.all_values);
-  render.lines = values["lines"].as<bool>();
+  render.lines = wants_lines(values);
   render.header = !values["no-header"].as<bool>();
   render.marks = !values["no-marks"].as<bool>();
   return render;

@@ -15,6 +15,7 @@
 #include "cli/run_as.h"
 #include "cli/summary.h"
 #include "cli/target_options.h"
+#include "cli/tidy_options.h"
 #include "collapse/fold.h"
 #include "collapse/symbolize/symbolize.h"
 #include "core/error.h"
@@ -68,7 +69,7 @@ Losses write_results(const Request& request, Run& run, const Watcher& watcher) {
       keep_colours(drawn, request.render);
     };
     // The summary describes what was measured, not what options made of it.
-    if (request.transform == Transform{} && !has_addresses(request))
+    if (request.transform == Transform{} && !request.tidying.groups() && !has_addresses(request))
       draw(profile);
     else
       draw(drawn_profile(run.recording, profile, request));
@@ -205,9 +206,11 @@ Profile profile_of(Recording& recording, const Request& request, bool debug_serv
 }
 
 Profile drawn_profile(const Recording& recording, const Profile& profile, const Request& request) {
-  if (!has_addresses(request)) return prepared(profile, request.transform, request.render);
-  return prepared(fold(recording, {.pid = request.pid_in_root, .lines = true, .code = true}),
-                  request.transform, request.render);
+  const auto drawn = [&](Profile whole) {
+    return prepared(tidied(std::move(whole), request.tidying), request.transform, request.render);
+  };
+  if (!has_addresses(request)) return drawn(profile);
+  return drawn(fold(recording, {.pid = request.pid_in_root, .lines = true, .code = true}));
 }
 
 int run_request(const Probe& probe, Request& request, Watcher* watcher) {

@@ -14,6 +14,7 @@
 #include "cli/run_verdicts.h"
 #include "cli/target_options.h"
 #include "cli/terminal_looks.h"
+#include "cli/tidy_options.h"
 #include "cli/version.h"
 #include "core/error.h"
 #include "core/units.h"
@@ -237,6 +238,7 @@ Request request_of(const Probe& probe, const po::variables_map& values, const Ar
   take(values, "summary", request.summary);
   if (extension == nullptr || extension->draws) {
     request.render = render_options(values, extension != nullptr);
+    request.tidying = grouping_options(values);
     request.transform = transform_of(values);
     refuse_order_of_time(request.render, "a probe only keeps sums");
     if (extension != nullptr && request.render.verdicts.value_or(false))
@@ -281,6 +283,7 @@ CommandPage page_of(const Probe& probe, const Extension* extension) {
   page.options.push_back(
       draws ? drawing_options(extension != nullptr ? extension->formats : "", extension != nullptr)
             : file_options(extension->output));
+  if (draws) page.options.push_back(grouping_option_list());
   if (extension == nullptr) page.options.push_back(trigger_options());
   page.options.push_back(report_options());
   return page;

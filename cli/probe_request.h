@@ -12,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/output_file.h"
 #include "cli/triggers.h"
+#include "collapse/tidy/tidy.h"
 #include "probes/options.h"
 #include "probes/probe.h"
 #include "probes/processes/command.h"
@@ -28,6 +29,7 @@ struct Request {
   std::string first;             // the name of the probe
   std::vector<ProbeRun> beside;  // further probes of the same run
   RenderOptions render;
+  TidyOptions tidying;  // of what is written, not of the summary
   Transform transform;
   const Output* format = nullptr;  // null: no picture
   std::string output, summary;

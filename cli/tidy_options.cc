@@ -126,6 +126,29 @@ void take_allocators(const po::variables_map& values, TidyOptions& options) {
   for (const std::string& file : files) options.allocator_list.add(text_of(file), file);
 }
 
+void add_by_type(po::options_description& options) {
+  options.add_options()(
+      "by-type", po::bool_switch(),
+      "group stacks by the type of what they allocated, as far as functions of C++ and Rust name "
+      "it, else by the function that called the allocator");
+}
+
+void add_by_module(po::options_description& options) {
+  options.add_options()("by-module", po::bool_switch(),
+                        "show libraries and programs instead of functions");
+}
+
+void take_groupings(const po::variables_map& values, TidyOptions& options) {
+  options.lines = wants_lines(values);
+  options.by_type = values["by-type"].as<bool>();
+  options.reversed = values["reverse"].as<bool>();
+  if (!values["by-module"].as<bool>()) return;
+  if (options.lines)
+    throw Error("--by-module and --by-line are mutually exclusive: a module has no lines",
+                ExitCode::usage);
+  options.modules = ModuleFrames::only;
+}
+
 std::vector<std::string> shortenings() {
   std::vector<std::string> names;
   names.reserve(std::size(shortening_options));
@@ -144,6 +167,7 @@ po::options_description tidy_option_list() {
     add(option.name, words()->value_name("RE"), option.help);
   add("no-kernel", po::bool_switch(), "remove the kernel's functions");
   add("only-kernel", po::bool_switch(), "keep only the kernel's functions");
+  add_by_type(options);
   add("hide-allocator", po::bool_switch(), "remove malloc and the like at the end of stacks");
   add("merge-allocator", po::bool_switch(), "show malloc and the like as one frame, [allocator]");
   add("allocator-list", words()->value_name("FILE"),
@@ -155,7 +179,7 @@ po::options_description tidy_option_list() {
       "(several separated by commas)");
   add("modules", po::bool_switch(),
       "add a frame where the stack enters another library or program");
-  add("by-module", po::bool_switch(), "show libraries and programs instead of functions");
+  add_by_module(options);
   add("collapse-recursion", po::bool_switch(), "show functions that call themselves once");
   add("collapse-cycles", po::bool_switch(), "also those that call themselves through others");
   add("top", po::value<std::string>()->value_name("N"),
@@ -175,10 +199,22 @@ TidyOptions tidy_options(const po::variables_map& values) {
   for (const std::string& text : words_of(values, "rename")) options.rename.emplace_back(text);
   for (const std::string& text : words_of(values, "shorten")) shorten_list(options.shorten, text);
   if (one_of(values, "modules", "by-module")) options.modules = ModuleFrames::between;
-  if (one_of(values, "by-module", "modules")) options.modules = ModuleFrames::only;
+  take_groupings(values, options);
   options.recursion = recursion_of(values);
   options.top = top_of(values);
-  options.lines = values["lines"].as<bool>();
+  return options;
+}
+
+po::options_description grouping_option_list() {
+  po::options_description options("Grouping");
+  add_by_type(options);
+  add_by_module(options);
+  return options;
+}
+
+TidyOptions grouping_options(const po::variables_map& values) {
+  TidyOptions options;
+  take_groupings(values, options);
   return options;
 }
 

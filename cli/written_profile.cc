@@ -49,7 +49,7 @@ void warn_of_losses(const Profile& profile) {
 void refuse_looks_of_list(const boost::program_options::variables_map& values) {
   std::vector<std::string> given = looks_given(values);
   for (const char* option :
-       {"sort", "format", "anonymise", "all-values", "lines", "no-header", "no-marks"})
+       {"sort", "format", "anonymise", "all-values", "by-line", "lines", "no-header", "no-marks"})
     if (values.count(option) != 0 && !values[option].defaulted()) given.emplace_back(option);
   if (given.empty()) return;
   std::string list;

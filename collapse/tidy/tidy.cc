@@ -13,6 +13,10 @@ struct Step {
   Profile (*apply)(Profile profile, const TidyOptions& options);
 };
 
+const AllocatorList& allocators_of(const TidyOptions& options) {
+  return options.allocator_list.empty() ? builtin_allocators() : options.allocator_list;
+}
+
 // A step that runs if it has patterns.
 template <std::vector<Pattern> TidyOptions::*patterns,
           Profile (*apply)(Profile, const std::vector<Pattern>&)>
@@ -37,11 +41,13 @@ constexpr std::array tidy_steps{
          [](Profile p, const TidyOptions&) { return hide_kernel(std::move(p)); }},
     Step{[](const TidyOptions& o) { return o.only_kernel; },
          [](Profile p, const TidyOptions&) { return show_kernel(std::move(p)); }},
+    Step{[](const TidyOptions& o) { return o.by_type; },
+         [](Profile p, const TidyOptions& o) {
+           return group_by_type(std::move(p), allocators_of(o), o.shorten, o.reversed);
+         }},
     Step{[](const TidyOptions& o) { return o.allocators != Allocators::keep; },
          [](Profile p, const TidyOptions& o) {
-           const bool own = !o.allocator_list.empty();
-           return tidy_allocators(std::move(p), o.allocators,
-                                  own ? o.allocator_list : builtin_allocators());
+           return tidy_allocators(std::move(p), o.allocators, allocators_of(o));
          }},
     Step{[](const TidyOptions& o) { return !o.rename.empty(); },
          [](Profile p, const TidyOptions& o) { return rename_frames(std::move(p), o.rename); }},

@@ -44,6 +44,10 @@ struct TidyOptions {
   std::vector<Pattern> hide, show;
   bool no_kernel = false, only_kernel = false;
 
+  // A frame for the type of what was allocated, at the root; `reversed`: at the end, since stacks
+  // are turned around later.
+  bool by_type = false, reversed = false;
+
   Allocators allocators = Allocators::keep;
   AllocatorList allocator_list;  // empty: use allocators.txt
 
@@ -54,6 +58,9 @@ struct TidyOptions {
   Recursion recursion = Recursion::keep;
   size_t top = 0;      // keep the N largest stacks; 0 = all
   bool lines = false;  // for `top`, stacks that differ only in source lines are different stacks
+
+  // Frames stand for something else than functions.
+  bool groups() const { return by_type || modules != ModuleFrames::none; }
 };
 
 // Runs the steps that are asked for, in the order of the fields above.
@@ -74,6 +81,12 @@ Profile hide_frames(Profile profile, const std::vector<Pattern>& patterns);
 Profile show_frames(Profile profile, const std::vector<Pattern>& patterns);
 Profile hide_kernel(Profile profile);
 Profile show_kernel(Profile profile);
+
+// A stack's group is the type that the names of the allocator's and the standard libraries'
+// functions at its end tell, else "[in f]", the function that called the allocator. Stacks without
+// code stay as they are. Throws Error if deep stacks would take too much memory.
+Profile group_by_type(Profile profile, const AllocatorList& allocators, const Shortening& shorten,
+                      bool at_end);
 
 // Hides or merges the run of allocator frames at the end of each stack. A stack of nothing else
 // becomes "[allocator]".

@@ -179,6 +179,7 @@ def what_is_wrong():
     refused(USAGE, "--shorten takes", "--shorten", "all", "a.folded")
     refused(USAGE, "--top takes", "--top", "-1", "a.folded")
     refused(USAGE, "are mutually exclusive", "--modules", "--by-module", "a.folded")
+    refused(USAGE, "are mutually exclusive", "--by-line", "--by-module", "a.folded")
     refused(USAGE, "--allocator-list goes with", "--allocator-list", "x", "a.folded")
     refused(FAILURE, "missing.txt", "--hide-allocator", "--allocator-list", "missing.txt",
             "a.folded")
@@ -234,6 +235,25 @@ def tidying():
     equal("several at once", stacks(out), ["main;f<\u2026> 8"])
     out, _ = collapse("--merge-allocator", "deep.folded", "--format", "svg", command="render")
     equal("render tidies too", "[allocator]" in out, True)
+    write("types.folded", b"main;parse;malloc 3\nmain;std::vector<app::Node>::reserve(unsigned long);"
+                          b"operator new(unsigned long) 8\n")
+    for command in ("collapse", "render"):
+        out, _ = collapse("--by-type", "--hide-allocator", "--format", "folded", "types.folded",
+                          command=command)
+        equal(f"{command} --by-type", stacks(out),
+              ["[in parse];main;parse 3",
+               "app::Node;main;std::vector<app::Node>::reserve(unsigned long) 8"])
+    out, _ = collapse("--by-type", "--reverse", "types.folded")
+    equal("--by-type --reverse", stacks(out),
+          ["[in parse];malloc;parse;main 3",
+           "app::Node;operator new(unsigned long);std::vector<app::Node>::reserve(unsigned long);main 8"])
+    out, _ = collapse("--by-type", "types.folded", "types.folded", command="diff")
+    equal("diff --by-type", "app::Node;main;" in out, True)
+    _, said = collapse("--by-type", "a.folded")
+    equal("--by-type says", said, "memflame: no function names a type that was allocated: groups are the "
+                                  "functions that called the allocator\n")
+    lines, _ = collapse("--by-line", "a.folded")
+    equal("--lines is --by-line", collapse("--lines", "a.folded")[0], lines)
 
 
 def peak_of(*arguments, text, times):

@@ -6,6 +6,7 @@
 #include <iostream>
 
 #include "collapse/input.h"
+#include "collapse/tidy/allocated_type.h"
 #include "collapse/tidy/rebuild.h"
 #include "collapse/tidy/tidy.h"
 #include "core/error.h"
@@ -58,6 +59,8 @@ TidyOptions options_of(std::string_view bytes, std::string_view pattern) {
         &TidyOptions::show})
     if (choices.next()) (options.*list).emplace_back("--option", pattern);
   if (choices.next()) options.allocator_list.add(pattern, "list");
+  options.by_type = choices.next();
+  options.reversed = choices.next();
   return options;
 }
 
@@ -85,6 +88,7 @@ void check(const Profile& before, const TidyOptions& options) {
 }
 
 void check_name(std::string_view name, const Shortening& what) {
+  require(allocated_type(name).type.size() <= 3 * name.size() + 32, "a type has grown");
   const std::string out = shorten(name, what);
   // "<x>" becomes "<…>", which has two bytes more.
   require(out.size() <= name.size() + 2 * (name.size() / 3), "a name has grown");

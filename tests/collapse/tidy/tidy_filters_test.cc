@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <doctest/doctest.h>
 
+#include <array>
 #include <string>
 
 #include "core/error.h"
@@ -110,6 +111,24 @@ TEST_CASE("modules") {
   const Profile none = modules_as_frames(profile_of(small), ModuleFrames::only);
   CHECK(lines(none) == lines(profile_of(small)));
   CHECK(none.meta.notes.back() == "the input does not say which module code is in");
+}
+
+TEST_CASE("modules of the kernel, of code made at run time, and unknown ones") {
+  Profile profile;
+  profile.types = {{.name = "live", .unit = Unit::bytes}};
+  const StackId process = profile.push({}, "node", FrameKind::process);
+  const StackId main = profile.push(process, "main", FrameKind::user, "/usr/bin/node");
+  const StackId jit = profile.push(main, "f", FrameKind::jit, "/tmp/perf-1.map");
+  const StackId again = profile.push(jit, "g", FrameKind::jit, "[anon]");
+  const StackId lost = profile.push(again, "[0x12]", FrameKind::unknown);
+  const StackId lost_too = profile.push(lost, "h", FrameKind::user);
+  const StackId kernel = profile.push(lost_too, "do_fault", FrameKind::kernel, "[kernel.kallsyms]");
+  const StackId driver = profile.push(kernel, "write", FrameKind::kernel, "ext4.ko");
+  const StackId note = profile.push(driver, "[truncated: x]", FrameKind::note);
+  profile.add(note, std::array<int64_t, 1>{5});
+  const Profile modules = modules_as_frames(std::move(profile), ModuleFrames::only);
+  CHECK(lines(modules) ==
+        Lines{{"node;node;[jit];[unknown];[kernel]_[k];ext4.ko_[k];[truncated: x]", 5}});
 }
 
 TEST_CASE("other names") {

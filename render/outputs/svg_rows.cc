@@ -12,6 +12,7 @@
 #include "render/order/source_lines.h"
 #include "render/outputs/svg_parts.h"
 #include "render/picture/caption.h"
+#include "render/picture/short_name.h"
 
 namespace memflame {
 namespace {
@@ -83,7 +84,7 @@ class Rows {
     append_attribute(buffer_, "height", picture_.row_height() - 1);
     append_attribute(buffer_, "fill", hex(picture_.colour(box, name, picture_.layout.sums(index))));
     buffer_ += "/>";
-    const std::string text = shortened(mark(index) + name, width - 2 * padding);
+    const std::string text = label(mark(index), name, width - 2 * padding);
     if (!text.empty()) append_text(buffer_, "", left + padding, text_y_, text);
     if (attributes != nullptr && !attributes->href.empty()) buffer_ += "</a>";
     buffer_ += "</g>\n";
@@ -220,58 +221,29 @@ class Rows {
     buffer_ += ')';
   }
 
-  // As much of the name as certainly fits; nothing if that is not worth reading.
-  std::string shortened(std::string_view name, double room) const {
-    if (picture_.options.elide != Elide::right) return shortened_before_end(name, room);
+  // As much of the mark and the name as certainly fits; nothing if that is not worth reading.
+  std::string label(const std::string& sign, std::string_view name, double room) const {
     const double ems = room / picture_.options.font_size;
     double used = 0;
-    size_t end = 0;      // of what fits
-    size_t shorter = 0;  // bytes that fit together with "…"
-    for (size_t size = 0; end < name.size(); end += size) {
-      size = letter_size(name.substr(end));
-      used += ems_of(name.substr(end, size));
-      if (used > ems) break;
-      if (used + 0.62 <= ems) shorter = end + size;
-    }
-    if (end == name.size()) return std::string(name);
-    if (letters(name.substr(0, shorter)) < 2) return "";
-    return std::string(name.substr(0, shorter)) + "…";
-  }
-
-  // Keeps the end of the name: as much as fits, or for Elide::middle half of that.
-  std::string shortened_before_end(std::string_view name, double room) const {
-    const double ems = room / picture_.options.font_size;
-    std::vector<std::string_view> parts;
-    double all = 0;
-    for (size_t at = 0; at < name.size(); at += parts.back().size()) {
-      parts.push_back(name.substr(at, letter_size(name.substr(at))));
-      all += ems_of(parts.back());
-    }
-    if (all <= ems) return std::string(name);
-    const double left = picture_.options.elide == Elide::middle ? (ems - 0.62) / 2 : 0;
-    double used = 0.62;
-    size_t head = 0, tail = parts.size();
-    for (; head < tail && used - 0.62 + ems_of(parts[head]) <= left; ++head)
-      used += ems_of(parts[head]);
-    for (; tail > head && used + ems_of(parts[tail - 1]) <= ems; --tail)
-      used += ems_of(parts[tail - 1]);
-    if (head + parts.size() - tail < 2) return "";
-    std::string out;
-    for (size_t i = 0; i < head; ++i) out += parts[i];
-    out += "…";
-    for (size_t i = tail; i < parts.size(); ++i) out += parts[i];
-    return out;
+    for (size_t at = 0; at < sign.size(); at += letter_size(std::string_view(sign).substr(at)))
+      used +=
+          ems_of(std::string_view(sign).substr(at, letter_size(std::string_view(sign).substr(at))));
+    const std::string text = short_name(name, ems - used, letter_width_, picture_.options.elide);
+    return text.empty() ? text : sign + text;
   }
 
   // The width of one letter. Another font may have letters of different widths.
   double ems_of(std::string_view letter) const {
-    return picture_.options.font.empty() ? cell_ems(letter) : text_width(letter, 1);
+    const bool is_own = picture_.options.font.empty();
+    if (letter == "…") return is_own ? 0.62 : 0.9;
+    return is_own ? cell_ems(letter) : text_width(letter, 1);
   }
 
   std::ostream& out_;
   const SvgPicture& picture_;
   const ValueType& type_;
-  const double scale_;   // px per unit
+  const double scale_;  // px per unit
+  const LetterWidth letter_width_{[this](std::string_view letter) { return ems_of(letter); }};
   const double text_y_;  // of the names' base line in a row
   const std::vector<uint32_t> callers_;
   std::string buffer_;

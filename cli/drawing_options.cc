@@ -53,6 +53,8 @@ void warn_of_unused_looks(const po::variables_map& values, std::string_view form
     if (format == "html" && row.of == DrawingRow::Of::svg)
       std::cerr << "memflame: --" << row.name
                 << " is ignored: it is for SVG, a page has every frame\n";
+    if ((format == "png" || format == "pdf") && std::string_view(row.name) == "nameattr")
+      std::cerr << "memflame: --nameattr is ignored: " << format << " has no tooltips and links\n";
     const bool used = row.of == DrawingRow::Of::every_format ||
                       (format == "text" && row.of == DrawingRow::Of::boxes);
     if (!used) list.append(list.empty() ? "--" : ", --").append(row.name);

@@ -31,7 +31,6 @@ std::string colours(const Palette& palette, const RenderOptions& options) {
 
 // The root element with what the script needs, and a description for readers who cannot see it.
 void append_root(std::string& out, const SvgPicture& picture, double head, double height) {
-  const Profile& profile = picture.profile;
   std::string view = "0 0 " + std::to_string(picture.options.width) + " ";
   append_px(view, height);
   if (!picture.options.fragment) out += "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
@@ -48,10 +47,7 @@ void append_root(std::string& out, const SvgPicture& picture, double head, doubl
   append_attribute(out, "data-bar", bar_height(picture.options));
   out += ">\n<title>";
   uint64_t replaced = 0;
-  append_xml(
-      out, clean_text(picture.options.title.empty() ? default_title(profile, picture.options.icicle)
-                                                    : picture.options.title,
-                      replaced));
+  append_xml(out, clean_text(svg_title_text(picture), replaced));
   out +=
       "</title>\n<desc>Boxes are functions; the width of each is its share of the total, and each "
       "box lies within the width of its caller.</desc>\n<style>\n";
@@ -135,19 +131,23 @@ void draw_svg(std::ostream& out, const Profile& profile, const RenderOptions& wa
   const double bottom = top + picture.row_height() * std::max<uint32_t>(boxes.depth, 4) +
                         (options.icicle ? flags : 0);
   std::string text;
-  append_root(text, picture, head_end, bottom + SvgPicture::margin + bar_height(options));
+  std::string details;
+  const double end = write_svg_details(details, picture, bottom + SvgPicture::margin);
+  append_root(text, picture, head_end,
+              std::max(end, bottom) + SvgPicture::margin + bar_height(options));
   append_background(text, palette, !options.background.empty());
   out << text << head;
   if (boxes.total == 0) {
     out << "<text class=\"nothing\" x=\"50%\" y=\"" << top + 2 * picture.row_height()
-        << "\">nothing was captured</text>\n</svg>\n";
+        << "\">nothing was captured</text>\n"
+        << details << "</svg>\n";
     return;
   }
   out << "<g class=\"frames\">\n";
   write_svg_rows(out, picture, top);
   std::string script;
   append_svg_marks(script, picture, leaks, top);
-  script += "</g>\n";
+  script += "</g>\n" + details;
   if (options.script) append_script(script, picture, tree, kept);
   out << script << "</svg>\n";
 }

@@ -12,6 +12,7 @@
 #include "render/order/source_lines.h"
 #include "render/outputs/svg_parts.h"
 #include "render/picture/caption.h"
+#include "render/picture/column_words.h"
 #include "render/picture/short_name.h"
 
 namespace memflame {
@@ -144,7 +145,7 @@ class Rows {
       const ValueType& type = picture_.profile.types[i];
       uint64_t replaced = 0;
       if (i == shown || sums[i] == 0 || type.unit == Unit::variance) continue;
-      append_figure(clean_text(type.name, replaced), sums[i], type);
+      append_figure(clean_text(column_words(type), replaced), sums[i], type);
       append_error(i, sums);
     }
     append_line(box);

@@ -7,6 +7,7 @@
 
 #include "core/difference.h"
 #include "core/units.h"
+#include "render/picture/column_words.h"
 #include "render/text/clean_text.h"
 
 namespace memflame {
@@ -100,7 +101,7 @@ std::string totals(const Profile& profile, const Layout& layout) {
   std::string line =
       difference
           ? states(profile, *difference)
-          : shown.name + " " +
+          : column_words(shown) + " " +
                 figure(profile, profile.shown,
                        layout.width == WidthOf::shown ? layout.total : profile.total(profile.shown),
                        profile.total_error(profile.shown));
@@ -111,7 +112,7 @@ std::string totals(const Profile& profile, const Layout& layout) {
   };
   for (size_t i = 0; i < profile.types.size(); ++i)
     if (!told(i) && profile.types[i].unit != Unit::variance)
-      line += " · " + profile.types[i].name + " " +
+      line += " · " + column_words(profile.types[i]) + " " +
               figure(profile, i, profile.total(i), profile.total_error(i));
   append(line, widths(layout.width), " · ");
   return line;
@@ -166,6 +167,22 @@ std::vector<Caption> leaks(const Profile& profile) {
   if (rate >= 1 && rate < 9e15) text += ", " + iec_bytes(static_cast<int64_t>(rate)) + "/s";
   lines.push_back({text, Tone::leak});
   return lines;
+}
+
+// The processes that are drawn, the widest first: "server", "cc1plus and 2 more".
+std::string processes(const Profile& profile, const Layout& layout) {
+  const Box* widest = nullptr;
+  int64_t more = -1;
+  for (const Box& box : layout.boxes) {
+    if (box.depth != 1 || !box.frame) continue;
+    if (profile.frames[box.frame].kind != FrameKind::process) continue;
+    ++more;
+    if (widest == nullptr || box.total > widest->total) widest = &box;
+  }
+  if (widest == nullptr) return "";
+  std::string name(profile.strings[profile.frames[widest->frame].function]);
+  if (more > 0) name += " and " + with_commas(more) + " more";
+  return name;
 }
 
 std::string undrawn(const Profile& profile, const Layout& layout) {
@@ -246,7 +263,8 @@ std::string default_title(const Profile& profile, bool icicle) {
   const std::string graph = icicle ? "Icicle graph" : "Flame graph";
   const std::string unit(name(shown.unit));
   if (difference_of(profile)) return graph + " of what has changed, in " + unit;
-  if (shown.unit == Unit::count) return shown.name == unit ? graph : graph + " of " + shown.name;
+  if (shown.unit == Unit::count)
+    return shown.name == unit ? graph : graph + " of " + column_words(shown);
   return graph + " of " + (shown.name == unit ? "" : shown.name + " ") + unit;
 }
 
@@ -260,6 +278,33 @@ std::vector<Caption> run_captions(const Meta& meta, const std::vector<Caption>& 
   lines.push_back(
       {counters("also counted: ", losses, LossKind::news), Tone::detail, no_line_limit});
   return lines;
+}
+
+Headline headline(const Profile& profile, const Layout& layout, const Losses& losses) {
+  const ValueType& shown = profile.types[profile.shown];
+  Headline out;
+  if (const auto columns = difference_of(profile)) {
+    const int64_t before = profile.total(columns->before), after = profile.total(columns->after);
+    int64_t change = 0;
+    out.figure = "after " + brief(after, shown);
+    if (!__builtin_sub_overflow(after, before, &change)) {
+      const std::string sign = change > 0 ? "+" : "";
+      out.figure = "change " + sign + brief(change, shown);
+      if (before > 0)
+        out.figure +=
+            ", " + sign + percent(static_cast<double>(change), static_cast<double>(before));
+    }
+  } else {
+    out.figure =
+        column_words(shown) + " " +
+        brief(layout.width == WidthOf::shown ? layout.total : profile.total(profile.shown), shown);
+  }
+  append(out.run, processes(profile, layout), " · ");
+  if (profile.meta.seconds > 0) append(out.run, seconds_text(profile.meta.seconds), " · ");
+  const int64_t bytes = losses.lost_bytes();
+  append(out.run, "lost " + with_commas(static_cast<int64_t>(losses.lost_events())), " · ");
+  if (bytes != 0) out.run += " (" + iec_bytes(bytes) + ")";
+  return out;
 }
 
 std::vector<Caption> captions(const Profile& profile, const Layout& layout, const Losses& losses) {

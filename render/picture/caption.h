@@ -24,6 +24,13 @@ std::string figure(const Profile& profile, size_t column, int64_t value, double 
 // The profile's own title, or one made from what is shown: "Flame graph of live bytes".
 std::string default_title(const Profile& profile, bool icicle);
 
+// What a page says first: "live 4.3 MiB", and "leaky · 12.0 s · lost 0". layout: has the boxes of
+// processes.
+struct Headline {
+  std::string figure, run;
+};
+Headline headline(const Profile& profile, const Layout& layout, const Losses& losses);
+
 enum class Tone : uint8_t { detail, figure, warning, leak };
 struct Caption {
   std::string text;

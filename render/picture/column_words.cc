@@ -3,67 +3,48 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
+#include <utility>
 
 namespace memflame {
 namespace {
 
-struct ColumnWord {
-  std::string_view name, words;
+using ColumnWords = std::pair<std::string_view, std::string_view>;
+constexpr std::array column_words_table{
+    ColumnWords{"live-count", "live blocks"},
+    ColumnWords{"total", "in total"},
+    ColumnWords{"total-count", "allocations"},
+    ColumnWords{"peak_blocks", "blocks at the peak"},
+    ColumnWords{"max", "largest of each stack"},
+    ColumnWords{"max_blocks", "most blocks of each stack"},
+    ColumnWords{"end", "at the end"},
+    ColumnWords{"end_blocks", "blocks at the end"},
+    ColumnWords{"total_blocks", "allocations"},
+    ColumnWords{"leaked_all", "leaked, with suppressed ones"},
+    ColumnWords{"leaked_all_blocks", "leaked blocks, with suppressed ones"},
+    ColumnWords{"temporary", "temporary allocations"},
+    ColumnWords{"inuse_space", "in use"},
+    ColumnWords{"inuse_objects", "objects in use"},
+    ColumnWords{"alloc_space", "allocated in total"},
+    ColumnWords{"alloc_objects", "allocated objects"},
+    ColumnWords{"minor", "minor faults"},
+    ColumnWords{"major", "major faults"},
+    ColumnWords{"untouched", "never touched"},
+    ColumnWords{"in-whole-pages", "never touched, in whole pages"},
+    ColumnWords{"slack", "slack in blocks"},
+    ColumnWords{"pinning", "kept by few blocks"},
+    ColumnWords{"first-touch", "touched first"},
+    ColumnWords{"touched-by", "touched by"},
 };
-
-// In order of the names. Names that are words of their own (live, peak, allocations) are not here,
-// nor `total`, which is all that was allocated in one input and all that was mapped in another.
-constexpr std::array column_table{
-    ColumnWord{"active", "in use"},
-    ColumnWord{"active_objects", "objects in use"},
-    ColumnWord{"alloc_objects", "allocated objects"},
-    ColumnWord{"alloc_percent", "percent of allocations"},
-    ColumnWord{"alloc_space", "allocated"},
-    ColumnWord{"definitely", "definitely lost"},
-    ColumnWord{"definitely_blocks", "blocks definitely lost"},
-    ColumnWord{"direct", "leaked directly"},
-    ColumnWord{"direct_objects", "objects leaked directly"},
-    ColumnWord{"end", "at the end"},
-    ColumnWord{"end_blocks", "blocks at the end"},
-    ColumnWord{"first-touch", "live, by first touch"},
-    ColumnWord{"in-whole-pages", "in whole pages"},
-    ColumnWord{"indirect", "leaked indirectly"},
-    ColumnWord{"indirect_objects", "objects leaked indirectly"},
-    ColumnWord{"indirectly", "indirectly lost"},
-    ColumnWord{"indirectly_blocks", "blocks indirectly lost"},
-    ColumnWord{"inuse_objects", "objects in use"},
-    ColumnWord{"inuse_space", "in use"},
-    ColumnWord{"leaked_all", "leaked with suppressed ones"},
-    ColumnWord{"leaked_all_blocks", "leaked blocks with suppressed ones"},
-    ColumnWord{"leaked_blocks", "leaked blocks"},
-    ColumnWord{"leaked_unsuppressed", "leaked without suppressed ones"},
-    ColumnWord{"leaked_unsuppressed_blocks", "leaked blocks without suppressed ones"},
-    ColumnWord{"live-count", "live blocks"},
-    ColumnWord{"major", "major faults"},
-    ColumnWord{"max", "each stack's own maximum"},
-    ColumnWord{"max_blocks", "blocks at each stack's own maximum"},
-    ColumnWord{"minor", "minor faults"},
-    ColumnWord{"peak_blocks", "blocks at the peak"},
-    ColumnWord{"possibly", "possibly lost"},
-    ColumnWord{"possibly_blocks", "blocks possibly lost"},
-    ColumnWord{"reachable", "still reachable"},
-    ColumnWord{"reachable_blocks", "blocks still reachable"},
-    ColumnWord{"temporary", "temporary allocations"},
-    ColumnWord{"time_percent", "percent of time"},
-    ColumnWord{"total-count", "allocations"},
-    ColumnWord{"total_blocks", "allocations"},
-    ColumnWord{"touched-by", "live, by who touched it first"},
-};
-
-constexpr bool by_column_name(const ColumnWord& a, const ColumnWord& b) { return a.name < b.name; }
-static_assert(std::is_sorted(column_table.begin(), column_table.end(), by_column_name));
 
 }  // namespace
 
-std::string_view column_words(std::string_view name) {
-  const auto found = std::lower_bound(column_table.begin(), column_table.end(),
-                                      ColumnWord{name, {}}, by_column_name);
-  return found != column_table.end() && found->name == name ? found->words : name;
+std::string column_words(const ValueType& type) {
+  const auto* const known = std::ranges::find(column_words_table, type.name, &ColumnWords::first);
+  if (known != column_words_table.end()) return std::string(known->second);
+  std::string words = type.name;
+  std::ranges::replace(words, '_', ' ');
+  return words;
 }
 
 }  // namespace memflame

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What people read in place of a column's name.
+// What people read in place of a column's name: "live blocks" for `live-count`. Files and options
+// keep the names.
 #pragma once
 
-#include <string_view>
+#include <string>
+
+#include "core/profile.h"
 
 namespace memflame {
 
-// "leaked with suppressed ones" for "leaked_all". A name that is not in the table, such as one that
-// a user chose, stays as it is.
-std::string_view column_words(std::string_view name);
+// Names without words of their own have blanks in place of "_".
+std::string column_words(const ValueType& type);
 
 }  // namespace memflame

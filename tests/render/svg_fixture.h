@@ -47,6 +47,8 @@ class Picture {
     }
     for (const pugi::xpath_node text_node : root_.select_nodes("*[@class='head']/g/text"))
       head.emplace_back(text_node.node().child_value());
+    std::istringstream told(root_.find_child_by_attribute("class", "head").child_value("title"));
+    for (std::string line; std::getline(told, line);) tooltip.push_back(line);
   }
 
   const DrawnBox& box(const std::string& name) const {
@@ -56,13 +58,15 @@ class Picture {
     FAIL("no box is called " << name);
     std::abort();
   }
+  // In the head, or in its tooltip.
   bool says(const std::string& line) const {
-    return std::find(head.begin(), head.end(), line) != head.end();
+    return std::find(head.begin(), head.end(), line) != head.end() ||
+           std::find(tooltip.begin(), tooltip.end(), line) != tooltip.end();
   }
   pugi::xml_node root() const { return root_; }
 
   std::vector<std::vector<DrawnBox>> rows;  // by depth
-  std::vector<std::string> head;
+  std::vector<std::string> head, tooltip;
 
  private:
   static DrawnBox drawn(const pugi::xml_node& row, const pugi::xml_node& box) {

@@ -45,7 +45,7 @@ TEST_CASE("figures are exact and readable") {
 
 TEST_CASE("what was watched, totals, reconciliation, notes") {
   CHECK(lines(example()) == Lines{"memflame alloc -p 812 · on web-3 · 60.0 s",
-                                  "live 118.9 MiB (124,675,686 B) in 1 stack · live-count 12,001",
+                                  "live 118.9 MiB (124,675,686 B) in 1 stack · live blocks 12,001",
                                   "captured 118.9 MiB of 120.4 MiB VmRSS growth (98.8 %); lost 0",
                                   "a note"});
   Profile other = example();
@@ -113,7 +113,7 @@ TEST_CASE("titles") {
   CHECK(default_title(p, false) == "Flame graph of live bytes");
   CHECK(default_title(p, true) == "Icicle graph of live bytes");
   p.shown = 1;
-  CHECK(default_title(p, false) == "Flame graph of live-count");
+  CHECK(default_title(p, false) == "Flame graph of live blocks");
   p.types = {{"pages", Unit::pages}};
   p.shown = 0;
   CHECK(default_title(p, false) == "Flame graph of pages");

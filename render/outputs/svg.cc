@@ -47,7 +47,10 @@ void append_root(std::string& out, const SvgPicture& picture, double head, doubl
   append_attribute(out, "data-bar", bar_height(picture.options));
   out += ">\n<title>";
   uint64_t replaced = 0;
-  append_xml(out, clean_text(svg_title_text(picture), replaced));
+  append_xml(out, clean_text(picture.options.title.empty()
+                                 ? default_title(picture.profile, picture.options.icicle)
+                                 : picture.options.title,
+                             replaced));
   out +=
       "</title>\n<desc>Boxes are functions; the width of each is its share of the total, and each "
       "box lies within the width of its caller.</desc>\n<style>\n";

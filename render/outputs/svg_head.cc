@@ -152,6 +152,4 @@ double write_svg_details(std::string& out, const SvgPicture& picture, double top
   return top;
 }
 
-std::string svg_title_text(const SvgPicture& picture) { return svg_title(picture).text; }
-
 }  // namespace memflame

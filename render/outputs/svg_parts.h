@@ -52,9 +52,6 @@ double write_svg_head(std::string& out, const SvgPicture& picture);
 // In a picture without a script, what the head left out: it may be printed. Returns its end, in px.
 double write_svg_details(std::string& out, const SvgPicture& picture, double top);
 
-// The figure and whose it is, or what the user chose.
-std::string svg_title_text(const SvgPicture& picture);
-
 // Lines of one text below each other, at most `limit`; what does not fit is in a tooltip. Returns
 // where the next text begins.
 struct TextBlock {

@@ -92,7 +92,7 @@ TEST_CASE("Go's heap before the first collection has all cycles") {
   CHECK(heap.buckets[0] == GoBucket{{0x100}, 16, 5, 1, 80, 16});
 }
 
-TEST_CASE("Go's notes between the addresses of a stack are no callers") {
+TEST_CASE("Go's notes between the addresses of a stack do not count as callers") {
   GoMemory memory;
   memory.at(GoMemory::rate) = 1;
   memory.add(16, {0x100, 0x9001, 0x200}, {{1, 0}, {0, 0}, {0, 0}, {0, 0}});

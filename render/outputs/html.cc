@@ -3,6 +3,7 @@
 // viewer/ draws the visible part. Its only script and only style are the same in every page, so
 // that a policy can name them (docs/pictures.md). Foreign text (names, titles, notes) is text, or
 // JSON and base64 in elements that no browser runs.
+#include <algorithm>
 #include <utility>
 
 #include "core/difference.h"
@@ -20,32 +21,44 @@
 namespace memflame {
 namespace {
 
-// What asks for attention is always in sight; the rest unfolds behind the line with the figures.
+// What asks for attention is always in sight; the rest unfolds.
 void append_captions(std::string& out, const std::vector<Caption>& all) {
   const auto is_urgent = [](const Caption& caption) {
     return caption.tone == Tone::leak || caption.tone == Tone::warning;
   };
-  const Caption* figures = nullptr;
-  for (const Caption& caption : all) {
-    if (is_urgent(caption)) append_caption(out, caption);
-    if (figures == nullptr && caption.tone == Tone::figure && !caption.text.empty())
-      figures = &caption;
+  if (!std::ranges::all_of(all, is_urgent)) {
+    out += "<details class=\"mf-fold\"><summary>Details</summary>\n";
+    for (const Caption& caption : all)
+      if (!is_urgent(caption)) append_caption(out, caption);
+    out += "</details>\n";
   }
-  if (figures != nullptr)
-    append_element(out, "<details class=\"mf-fold\"><summary>", figures->text, "</summary>");
+  out += "<div class=\"mf-urgent\">\n";
   for (const Caption& caption : all)
-    if (&caption != figures && !is_urgent(caption)) append_caption(out, caption);
-  if (figures != nullptr) out += "</details>\n";
+    if (is_urgent(caption)) append_caption(out, caption);
+  out += "</div>\n";
 }
 
-std::string head(const DataSource& source, const FrameTree& tree, const std::string& title) {
+// One line: the figure, and whose it is. A title that the user chose comes before them.
+void append_headline(std::string& out, const Headline& line, const std::string& chosen_title) {
+  if (chosen_title.empty()) {
+    append_element(out, "<h1>", line.figure, "</h1>");
+    append_element(out, "<p class=\"mf-run\">", line.run, "</p>");
+  } else {
+    append_element(out, "<h1>", chosen_title, "</h1>");
+    append_element(out, "<p class=\"mf-run\">", line.figure + " · " + line.run, "</p>");
+  }
+}
+
+std::string head(const DataSource& source, const FrameTree& tree,
+                 const std::string& chosen_title) {
   const Profile& profile = source.profile;
-  // This layout is only for the captions, which need its sums; the page itself has every frame.
-  const Layout sums = layout(tree, profile, {.min_share = 2, .width = source.options.diff_width});
+  // This layout is only for the captions, which need its sums and processes; the page itself has
+  // every frame.
+  const Layout sums = layout(tree, profile, {.max_depth = 3, .width = source.options.diff_width});
   Losses losses = profile.losses;
   losses.add(Loss::replaced_bytes, source.names.replaced);
   std::string out = "<header class=\"mf-head\">\n";
-  append_element(out, "<h1>", title, "</h1>");
+  append_headline(out, headline(profile, sums, losses), chosen_title);
   if (!source.options.subtitle.empty())
     append_element(out, "<p class=\"subtitle\">", source.options.subtitle, "</p>");
   append_captions(out, captions(profile, sums, losses));
@@ -86,7 +99,7 @@ void draw_html(std::ostream& out, const Profile& profile, const RenderOptions& w
   page += ">\n";
   // Embedded in another page, the graph brings its own style.
   if (options.fragment) ((page += "<style>") += asset("page_all.css")) += "</style>\n";
-  page += head(source, tree, title);
+  page += head(source, tree, options.title.empty() ? profile.meta.title : options.title);
   const DataNodes nodes = data_nodes(std::move(tree), profile);
   page += options.fragment ? "<div class=\"mf-app\"></div>\n" : "<main class=\"mf-app\"></main>\n";
   page += "<noscript>The graph is drawn by the script in this file.</noscript>\n";

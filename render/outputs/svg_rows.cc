@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "core/units.h"
+#include "render/picture/column_words.h"
 #include "render/order/source_lines.h"
 #include "render/outputs/svg_parts.h"
 #include "render/picture/caption.h"

@@ -9,6 +9,7 @@
 
 #include "core/difference.h"
 #include "render/order/plain_frames.h"
+#include "render/picture/column_words.h"
 #include "render/picture/leak_paths.h"
 #include "render/picture/looks.h"
 #include "render/picture/packed.h"
@@ -298,6 +299,8 @@ std::string about_json(const DataSource& source, const DataNodes& nodes) {
   Json types = Json::array();
   for (const ValueType& type : profile.types) {
     Json one{{"name", clean_text(type.name, replaced)}, {"unit", name(type.unit)}};
+    if (const std::string words = column_words(type); words != type.name)
+      one["label"] = clean_text(words, replaced);
     if (type.decimals != 0) one["decimals"] = type.decimals;
     if (type.variance != no_column)
       one.update({{"variance", type.variance}, {"varianceUnit", type.variance_unit}});

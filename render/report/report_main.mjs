@@ -69,7 +69,7 @@ async function readReport(root) {
 
 // Makes the parts around the flame graph, in the place of those that there were. kept: what stays when a page is
 // renewed.
-function makeParts(root, app, run, kept) {
+function makePartsAround(root, app, run, kept) {
   const ask = root.querySelector(".mf-ask"), more = root.querySelector(".mf-rest"), goTo = (node) => goToStack(app, run, node);
   keepingPlace([ask, more], () => {
     root.run?.over.abort();
@@ -89,7 +89,7 @@ async function takeNewer(root, page, kept) {
   takeOver(root, page, [".mf-head", ".mf-legend", ".mf-notes", ".mf-about", ".mf-facts", ".mf-data", ".mf-lines", ".mf-rows"]);
   app.shown = null;
   showOtherTree(app, tree);
-  makeParts(root, app, run, kept);
+  makePartsAround(root, app, run, kept);
   app.host.style.setProperty("--mf-rows", String(deepest(tree) + 2));
   return run.facts.live;
 }
@@ -99,9 +99,9 @@ async function startReport(root) {
   root.classList.add("live");
   const host = root.querySelector(".mf-app");
   host.style.setProperty("--mf-rows", String(deepest(tree) + 2));
-  const app = new App({ tree, stage: new CanvasStage(host, about), host, alone: true });
+  const app = new App({ tree, stage: new CanvasStage(host, about, { fills: false }), host, alone: true });
   root.app = app;
-  makeParts(root, app, run, kept);
+  makePartsAround(root, app, run, kept);
   root.dataset.ready = "1";
   keepKeys(host);
   printable(app);

@@ -2,24 +2,20 @@
 // One picture: its state, and how it comes from one state to another. Tests, and pages that embed
 // pictures, find it as `element.app`: `rows` are the boxes (layout.mjs), `state` says what is looked
 // at (state.mjs), `change()` changes that.
-import { fills } from "./colour.mjs";
-import { Menu, Tip, makeControls, tell } from "./controls.mjs";
+import { tell } from "./controls.mjs";
 import { figuresOf, foldedText, labelOf, nameOf, nameOfView, stackText, titleOf } from "./figures.mjs";
 import { functionsOf, functionsOfViews, gapsOf } from "./functions.mjs";
 import { listen } from "./input.mjs";
 import { layOut, layOutAround, limitsOf } from "./layout.mjs";
-import { Marks } from "./marks.mjs";
-import { Matches } from "./matches.mjs";
 import { menuOf } from "./menu.mjs";
 import { firstMeasure, measuresOf } from "./measure.mjs";
-import { element, copyText, unusedPrefix } from "./page.mjs";
-import { CopyByHand, Help, Table } from "./panels.mjs";
-import { SpokenTree } from "./spoken.mjs";
+import { copyText } from "./page.mjs";
+import { makeParts, showControls } from "./parts.mjs";
 import { initialState, readState, writeState } from "./state.mjs";
 import { Look } from "./view.mjs";
 
 const keptLooks = 8;
-const stateOf = { measure: "value", direction: "view", order: "order", cut: "cut" };
+const stateOf = { measure: "value", direction: "view", order: "order", cut: "cut", hits: "hits" };
 
 export class App {
   // host: has controls and panels. stage: draws. alone: the window, its address and keys are ours.
@@ -30,30 +26,10 @@ export class App {
     this.trail = [];
     this.looks = new Map();
     this.state = initialState();
-    this.makeParts();
+    makeParts(this);
     listen(this);
     if (alone && location.hash.length > 1) this.state = readState(location.hash.slice(1), tree);
     this.show();
-  }
-
-  makeParts() {
-    const { host, tree } = this, leave = () => this.closePanels(), prefix = unusedPrefix();
-    this.bar = element("div", { className: "mf-bar" });
-    host.append(this.bar);
-    this.controls = makeControls(this.bar, { measures: this.measures, inOrderOfTime: tree.inOrderOfTime });
-    Object.assign(this, { matches: new Matches(this), marks: new Marks(this) });
-    this.fill = fills(tree, (box) => this.matches.of(box));
-    const say = (box) => `${titleOf(box)}, ${figuresOf(box, this.zoomed).join(", ")}`;
-    this.spoken = new SpokenTree(host, prefix, say);
-    this.table = new Table(host, "Functions", leave, {
-      choose: ({ frame }) => this.lookAround(frame),
-      sort: (table) => this.change({ table }, { replace: true }),
-    });
-    this.list = new Table(host, "Too narrow to be drawn", leave, {
-      choose: ({ view }) => { this.list.hide(); this.zoom(view); },
-    });
-    Object.assign(this, { help: new Help(host, leave), byHand: new CopyByHand(host, leave) });
-    Object.assign(this, { tip: new Tip(host), menu: new Menu(host) });
   }
 
   // ---- from state to picture
@@ -86,24 +62,35 @@ export class App {
       : { rows: layOut(this.zoomed, ...limits), middle: this.zoomed.depth };
   }
 
+  // The rows that the whole picture has, as far as it was drawn: rows keep their height while one zooms.
+  levelsOf(rows) {
+    const { mainLook, zoomed } = this;
+    const most = this.levels?.look === mainLook && zoomed !== mainLook.root ? this.levels.most : 0;
+    this.levels = { look: mainLook, most: Math.max(most, rows.length) };
+    return this.levels.most;
+  }
+
   show() {
     if (this.tree.select?.(this.state)) this.forget();
+    this.placeTable();
     const { rows, middle } = this.layOut();
     this.rows = rows;
     this.middle = this.current = rows[middle][0];
     this.matches.update();
     this.tip.hide();
-    this.host.classList.toggle("mf-beside", Boolean(this.state.table));
+    this.showControls();  // before the boxes, which get the room that controls leave
+    this.showTable();
+    this.say(null);
+    this.stage.leaveRoom?.(this.bar);
     this.stage.draw({
       rows, upwards: this.upright, cut: this.cut, fill: this.fill, label: labelOf, name: nameOf,
       current: null, hit: (box) => this.matches.of(box), layer: this.marks.layer(),
+      levels: this.levelsOf(rows), middle: this.around ? middle : null,
     });
-    this.showControls();
-    this.showTable();
+    this.minimap.update();
     this.placeControls();
     this.spoken.show(rows, this.current);
     this.pointed = null;
-    this.say(null);
     this.shown?.();
   }
 
@@ -114,24 +101,19 @@ export class App {
     this.looks.clear();
   }
 
-  showControls() {
-    const { state, controls, order, cut, measure } = this;
-    controls.back.hidden = this.trail.length === 0;
-    controls.reset.hidden = !state.zoom;
-    controls.restore.hidden = !state.hidden.length && state.focus < 0;
-    controls.measure.value = measure.id;
-    controls.direction.value = this.around ? "around" : state.view === "callers" ? "callers" : "";
-    for (const option of controls.direction.options) option.hidden = option.value === "around" && !this.around;
-    controls.order.value = order;
-    controls.cut.value = cut;
-    if (document.activeElement !== controls.search) controls.search.value = state.search;
-    controls.sameCase.setAttribute("aria-pressed", String(state.sameCase));
-    this.marks.showControls(controls);
-    controls.table.setAttribute("aria-pressed", String(Boolean(state.table)));
+  showControls() { showControls(this); }
+
+  // What the boxes have room for depends on where the table is.
+  placeTable() {
+    const { view, table } = this.state, { host, stage } = this;
+    host.classList.toggle("mf-narrow", stage.isNarrow);
+    host.classList.toggle("mf-beside", Boolean(table) && view !== "table");
+    host.classList.toggle("mf-table-only", view === "table");
+    stage.beside = Boolean(table) && view !== "table";
   }
 
   showTable() {
-    const { table } = this.state, { mainLook } = this;
+    const { mainLook, state } = this, table = state.table || (state.view === "table" ? "total" : "");
     if (!table) return this.table.hide();
     const look = this.around ? this.look("callees", -1) : mainLook;
     if (!this.listed || this.listed.look !== look) this.listed = { look, rows: functionsOf(look) };
@@ -143,6 +125,7 @@ export class App {
   // Shows the text below or above the boxes: about a box, or about the whole picture.
   say(box) {
     const { state, tree, zoomed, controls } = this, hidden = state.hidden.map((frame) => tree.frames.name[frame]).join(", ");
+    if (state.view === "table") return tell(controls.info, "", ["Click a function to see its callers and callees."]);
     if (box) return tell(controls.info, nameOf(box), figuresOf(box, zoomed, { paths: true }));
     if (zoomed.parent || zoomed.frame >= 0)
       return tell(controls.info, nameOfView(zoomed), figuresOf({ view: zoomed }, zoomed, { paths: true }));
@@ -189,7 +172,7 @@ export class App {
 
   closeOrBack() {
     this.tip.hide();
-    if (this.state.table || this.panels().some((panel) => !panel.element.hidden)) this.closePanels();
+    if (this.state.table || this.state.view === "table" || this.panels().some((panel) => !panel.element.hidden)) this.closePanels();
     else this.back();
   }
 
@@ -211,7 +194,11 @@ export class App {
   }
 
   isFunction(frame) { return frame >= 0 && !this.tree.isMerged(frame); }
-  lookAround(frame) { if (this.isFunction(frame)) this.change({ view: "around", focus: frame, zoom: null }); }
+  lookAround(frame) {
+    const { view, table } = this.state;
+    if (this.isFunction(frame)) this.change({ view: "around", focus: frame, zoom: null, table: view === "table" ? "" : table });
+  }
+
   focus(frame) { if (this.isFunction(frame)) this.change({ focus: frame, zoom: null, view: "" }); }
 
   hide(frame) {
@@ -228,6 +215,7 @@ export class App {
 
   searchFor(text) { this.change({ search: text }, { replace: true }); }
   turn() { this.change({ root: this.upwards ? "top" : "bottom" }); }
+  turnAround() { if (!this.tree.inOrderOfTime) this.set("direction", ["callers", "around"].includes(this.state.view) ? "" : "callers"); }
 
   set(control, value) {
     const key = stateOf[control];
@@ -245,14 +233,17 @@ export class App {
   panels() { return [this.list, this.help, this.byHand]; }
 
   toggleTable() {
-    this.change({ table: this.state.table ? "" : "total" }, { replace: true });
+    const { view, table } = this.state;
+    if (view === "table") this.change({ view: "", table: "total" });
+    else this.change({ table: table ? "" : "total" }, { replace: true });
     if (this.state.table) this.table.filter.focus();
   }
 
   closePanels() {
     const open = this.panels().filter((panel) => !panel.element.hidden);
     for (const panel of open) panel.hide();
-    if (!open.length && this.state.table) this.toggleTable();
+    if (!open.length && this.state.view === "table") this.tabs.choose(this.upwards ? "flame" : "icicle");
+    else if (!open.length && this.state.table) this.toggleTable();
     this.takeFocus();
   }
 

@@ -4,50 +4,55 @@ import { element } from "./page.mjs";
 
 const button = (text, title, properties = {}) => element("button", { type: "button", title, ...properties }, text);
 
-function choice(label, options) {
-  const select = element("select", { title: label, "aria-label": label },
-    ...options.map(([value, text]) => element("option", { value }, text)));
-  select.hidden = options.length < 2;
+// A list with its label before it: `made.parentElement`.
+function choice(text, title, options) {
+  const select = element("select", { title },
+    ...options.map(([value, shown, more]) => element("option", { value, title: more ?? "" }, shown)));
+  element("label", { className: "mf-pick", hidden: options.length < 2 }, element("span", {}, text), select);
   return select;
 }
 
-export function makeControls(host, { measures, inOrderOfTime }) {
+// tabs, map, crumbs: elements that have a place among the controls.
+export function makeControls(host, { measures, inOrderOfTime, tabs, map, crumbs }) {
   const made = {
     back: button("Back", "Go back one step (Esc)"),
     reset: button("Reset zoom", "Show everything again (0)"),
     restore: button("Restore", "Show what is hidden, leave the focus (r)"),
+    leak: button("Go to leak", "Zoom to the next leak (l)"),
+    marks: button("Leaks", "Show or hide the marks of leaks (L)", { "aria-pressed": "true" }),
+    table: button("Table beside", "Functions and their figures, beside the boxes (t)", { "aria-pressed": "false" }),
+    help: button("?", "Keys and clicks (?)", { "aria-label": "help" }),
     search: element("input", {
       type: "search", placeholder: "Search (regular expression)", spellcheck: false,
       title: "Find frames by regular expression (/)", "aria-label": "search for frames by regular expression",
     }),
-    sameCase: button("Aa", "Match case (c)", { "aria-pressed": "false" }),
-    matched: element("span", { className: "mf-matched", role: "status" }),
+    sameCase: button("Aa", "Match case (c)", { "aria-label": "match case", "aria-pressed": "false" }),
     previous: button("‹", "Previous match (N)", { "aria-label": "previous match" }),
     next: button("›", "The next match (n)", { "aria-label": "the next match" }),
-    measure: choice("what widths mean (m)", measures.map(({ id, label }) => [id, label])),
-    direction: choice("direction of stacks (v)", inOrderOfTime
-      ? [] : [["", "callees on callers"], ["callers", "callers first"], ["around", "callers and callees"]]),
-    order: choice("order of neighbours (o)", inOrderOfTime ? [] : [["name", "by name"], ["width", "by width"]]),
-    cut: choice("where long names are cut (e)", [["right", "name…"], ["middle", "na…me"], ["left", "…name"]]),
-    turn: button("⇅", "Turn upside down (i)", { "aria-label": "turn upside down" }),
-    leak: button("Go to leak", "Zoom to the next leak (l)"),
-    marks: button("Leaks", "Show or hide the marks of leaks (L)", { "aria-pressed": "true" }),
-    table: button("Table", "Functions and their figures (t)", { "aria-pressed": "false" }),
-    help: button("?", "Keys and clicks (?)", { "aria-label": "help" }),
+    matched: element("span", { className: "mf-matched", role: "status" }),
+    more: button("Options", "Widths, order, names", { "aria-expanded": "false" }),
+    measure: choice("Width", "What widths mean (m)", measures.map(({ id, label }) => [id, label, id])),
+    order: choice("Order", "Order of neighbours (o)", inOrderOfTime ? [] : [["name", "by name"], ["width", "by width"]]),
+    cut: choice("Names", "Where long names are cut (e)", [["right", "name…"], ["middle", "na…me"], ["left", "…name"]]),
+    hits: choice("Matches", "Which match is the next one (x)", [["", "largest first"], ["place", "from the root"]]),
     info: element("div", { className: "mf-info" }),
     live: element("div", { className: "mf-unseen", role: "status" }),
   };
-  const { info, live, matched, search, sameCase, previous, next, back, reset, restore, ...lists } = made;
+  const { back, reset, restore, leak, marks, table, help, info, live, search, sameCase, previous, next, matched, more, hits, ...lists } = made;
+  const gap = () => element("span", { className: "mf-gap" });
   host.append(
-    element("div", { className: "mf-line" }, info, live),
+    element("div", { className: "mf-line mf-top" }, tabs, map, gap(), back, reset, restore, leak, marks, table, help),
     element("div", { className: "mf-line mf-tools", role: "toolbar", "aria-label": "picture" },
-      search, sameCase, previous, next, matched, element("span", { className: "mf-gap" }),
-      back, reset, restore, ...Object.values(lists)));
+      search, sameCase, previous, next, hits.parentElement, matched, gap(), more, ...Object.values(lists).map((list) => list.parentElement)),
+    crumbs,
+    element("div", { className: "mf-line mf-told" }, info, live));
+  more.addEventListener("click", () => more.setAttribute("aria-expanded", String(host.classList.toggle("mf-open"))));
   return made;
 }
 
+// Figures first: names may be long.
 export function tell(info, name, lines) {
-  info.replaceChildren(element("b", {}, name), "  " + lines.join(" · "));
+  info.replaceChildren(lines.join(" · ") + (name ? "  " : ""), element("b", {}, name));
 }
 
 // A box of text beside the pointer.

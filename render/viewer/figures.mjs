@@ -4,7 +4,7 @@ import { brief, commas, human, inPages, percent, plain } from "./format.mjs";
 import { wholeOf } from "./functions.mjs";
 import { placeText, placesOf, placesOfFrame } from "./lines.mjs";
 import { verdictsOf } from "./marks.mjs";
-import { rootOf } from "./measure.mjs";
+import { rootOf, wordsOf } from "./measure.mjs";
 
 const mergedName = (frames, total, measure) =>
   `(+${commas(frames)} ${frames === 1 ? "frame" : "frames"}, ${measure.brief(total)})`;
@@ -105,7 +105,7 @@ function otherFigures(view) {
     const error = errorOf(view, type);
     if (shown && !net && !error) return;
     if (!figure && !error) return;
-    lines.push(`${net ? "net" : type.name} ${human(figure, type)}${error}`);
+    lines.push(`${net ? "net" : wordsOf(type)} ${human(figure, type)}${error}`);
   });
   return lines;
 }

@@ -67,11 +67,11 @@ function listenToControls(app) {
     back: () => app.back(), reset: () => app.change({ zoom: null }), restore: () => app.restore(),
     sameCase: () => app.change({ sameCase: !app.state.sameCase }, { replace: true }),
     previous: () => app.matches.step(-1), next: () => app.matches.step(1),
-    table: () => app.toggleTable(), help: () => app.help.show(), turn: () => app.turn(),
+    table: () => app.toggleTable(), help: () => app.help.show(),
     leak: () => app.marks.step(1), marks: () => app.marks.toggle(),
   };
   for (const [name, act] of Object.entries(clicks)) controls[name].addEventListener("click", act);
-  for (const name of ["measure", "direction", "order", "cut"])
+  for (const name of ["measure", "order", "cut", "hits"])
     controls[name].addEventListener("change", () => app.set(name, controls[name].value));
 }
 
@@ -82,7 +82,7 @@ function press(app, event) {
   const act = next ? () => app.goTo(next) : actions.get(event.key);
   if (!act) return;
   event.preventDefault();
-  act(app, app.current);
+  act(app, app.current, event.key);
 }
 
 function listenToWindow(app) {

@@ -7,6 +7,11 @@
 export const limitsOf = ({ width, most }, { least = 0.7, leastPercent = 0 }) =>
   [Math.max(least / Math.max(1, width), leastPercent / 100), most];
 
+export const leastWithTable = 700;  // px: in narrower windows a table lies over the boxes
+
+// Few rows are a little higher, so that they use the room.
+export const rowHeightIn = (usual, rows, room) => Math.max(usual, Math.min(Math.round(usual * 1.4), Math.floor(room / Math.max(1, rows))));
+
 // A box: {view, x, width, row, role}; role is "caller" for callers of the zoomed box. Views that
 // are too narrow become one box per caller: {view: null, caller, narrow, total, frames, x, width,
 // row}, where `narrow` lists its views; so the boxes of a caller and its own share fill it.

@@ -2,7 +2,7 @@
 // Where the script of a picture begins: finds the picture that it is in, its data and its stage.
 import { App } from "./app.mjs";
 import { decodeLines, decodeTree, inflate } from "./decode.mjs";
-import { element, svgElement } from "./page.mjs";
+import { element, keep, kept, svgElement } from "./page.mjs";
 import { printable } from "./print.mjs";
 import { CanvasStage } from "./stage_canvas.mjs";
 import { SvgStage } from "./stage_svg.mjs";
@@ -35,21 +35,12 @@ async function start(root) {
 function foldable(fold) {
   if (!fold) return;
   const key = "memflame-facts";
-  let chosen = false;
-  try {
-    chosen = localStorage.getItem(key) === "open";
-  } catch {
-    // This browser keeps nothing for files.
-  }
+  let chosen = kept(key) === "open";
   fold.open = chosen;
   fold.addEventListener("toggle", () => {
     scrollable(fold.closest(".mf-head"));
     if (matchMedia("print").matches) return;
-    try {
-      localStorage.setItem(key, fold.open ? "open" : "closed");
-    } catch {
-      // As above.
-    }
+    keep(key, fold.open ? "open" : "closed");
   });
   window.addEventListener("beforeprint", () => {
     chosen = fold.open;

@@ -19,9 +19,11 @@ export class Matches {
     this.inside = new Map();
     this.boxes = this.found && !this.found.wrong ? rows.flat().filter((box) => this.of(box)) : [];
     this.now = -1;
+    this.steps = null;
     controls.search.classList.toggle("wrong", Boolean(this.found?.wrong));
     controls.search.setAttribute("aria-invalid", String(Boolean(this.found?.wrong)));
     controls.previous.hidden = controls.next.hidden = !this.boxes.length;
+    controls.hits.parentElement.hidden = this.boxes.length < 2;
     this.tell(this.text());
   }
 
@@ -52,8 +54,22 @@ export class Matches {
 
   tell(text) { this.app.controls.matched.textContent = this.app.controls.matched.title = text; }
 
+  // How much of a box matches: a merged one may have a small match in it.
+  sizeOf(box) {
+    if (box.view) return Number(box.view.total);
+    return box.narrow.reduce((sum, view) => sum + Number(covered(view, this.found.hit)), 0);
+  }
+
+  // In the order in which one steps through them.
+  inSteps() {
+    if (this.steps) return this.steps;
+    if (this.app.state.hits === "place") return (this.steps = this.boxes);
+    const sized = this.boxes.map((box) => [box, this.sizeOf(box)]);
+    return (this.steps = sized.sort(([, a], [, b]) => b - a).map(([box]) => box));
+  }
+
   step(by) {
-    const { boxes, app } = this;
+    const { app } = this, boxes = this.inSteps();
     if (!boxes.length) return;
     this.now = this.now < 0 && by < 0 ? boxes.length - 1 : (this.now + by + boxes.length) % boxes.length;
     app.goTo(boxes[this.now]);

@@ -14,6 +14,9 @@ const ofDifference = [
   ["delta", "what has changed", (before, after) => size(after - before)],
 ];
 
+// What people read in place of a column's name (render/picture/column_words.h).
+export const wordsOf = ({ label, name }) => label ?? name;
+
 // All measures of a tree: {id, label, type, column, own, total}. `own` and `total` are what widths
 // are made of: never negative, and made at the first use. `column` is the column of the figures, or
 // null if they are made of two.
@@ -29,11 +32,11 @@ export function measuresOf(tree) {
     const taken = found.some(({ id }) => id === type.name) || (difference && (column === difference.before || column === difference.after));
     if (type.unit === "variance" || taken) return;
     found.push(measure(tree, {
-      id: type.name, label: type.name, type, column, make: () => widths(tree, tree.own[column]),
+      id: type.name, label: wordsOf(type), type, column, make: () => widths(tree, tree.own[column]),
     }));
     // Where the error of an estimate comes from: variances add up, their roots do not.
     if (type.variance !== undefined) found.push(measure(tree, {
-      id: `${type.name}-error`, label: `error of ${type.name} (width: its square)`, type: types[type.variance], column: type.variance,
+      id: `${type.name}-error`, label: `error of ${wordsOf(type)} (width: its square)`, type: types[type.variance], column: type.variance,
       make: () => tree.own[type.variance],
     }, (n) => `± ${brief(rootOf(n, type), type)}`));
   });

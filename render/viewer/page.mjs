@@ -21,6 +21,23 @@ export function svgElement(name, attributes = {}, ...children) {
   return made;
 }
 
+// What the reader chose for all pictures. Browsers may keep nothing for files.
+export function kept(key) {
+  try {
+    return localStorage.getItem(key);
+  } catch {
+    return null;
+  }
+}
+
+export function keep(key, text) {
+  try {
+    localStorage.setItem(key, text);
+  } catch {
+    // It is for this page only.
+  }
+}
+
 // A prefix for ids that no other picture in the page has.
 export function unusedPrefix() {
   let i = 1;

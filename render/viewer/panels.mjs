@@ -20,7 +20,7 @@ function panel(host, className, title, close) {
   return { element: made, body, button };
 }
 
-const heads = [["name", "Function"], ["own", "Self"], ["total", "Total"], ["change", "Change"]];
+const heads = [["name", "Function"], ["own", "Self"], ["total", "Total"], ["change", "Change"]], placeHead = "Where";
 const shownRows = 200;
 
 // Functions with their figures. choose(row): one was clicked. sort(order): another order was
@@ -38,9 +38,10 @@ export class Table {
       button.addEventListener("click", () => sort(this.order === id ? `-${id}` : id));
       return [id, element("th", { scope: "col" }, button)];
     }));
+    this.where = element("th", { scope: "col", className: "mf-where" }, placeHead);
     this.more = element("p", { className: "mf-more" });
     this.body.append(this.filter, element("table", {},
-      element("thead", {}, element("tr", {}, ...this.heads.values())), this.rows), this.more);
+      element("thead", {}, element("tr", {}, ...this.heads.values(), this.where)), this.rows), this.more);
   }
 
   // rows: from functions.mjs. gaps: what they leave out, in words.
@@ -57,6 +58,7 @@ export class Table {
     const { frames } = this.look.tree, wanted = this.filter.value.toLowerCase();
     const rows = inOrder(this.all.filter(({ frame }) => frames.name[frame].toLowerCase().includes(wanted)), this.order);
     this.heads.get("change").hidden = !this.look.tree.about.difference;
+    this.where.hidden = !this.look.tree.lines;
     for (const [id, head] of this.heads) head.setAttribute("aria-sort", this.sorted(id));
     this.rows.replaceChildren(...rows.slice(0, shownRows).map((row) => this.row(row)));
     const first = rows.length > shownRows ? `${shownRows} of ${rows.length} functions; filter to see others` : "";
@@ -80,7 +82,8 @@ export class Table {
       const delta = row.after - row.before, sign = delta > 0 ? "+" : "";
       cells.push(figure(sign + brief(delta, measure.type), row.before > 0 ? sign + percent(delta, row.before) : "new"));
     }
-    return element("tr", {}, element("th", { scope: "row" }, name, ...(places.length ? [place] : [])), ...cells);
+    if (tree.lines) cells.push(element("td", { className: "mf-where" }, ...(places.length ? [place] : [])));
+    return element("tr", {}, element("th", { scope: "row" }, name), ...cells);
   }
 }
 

@@ -2,32 +2,47 @@
 // Boxes on a canvas that is only as large as its visible part, so a picture may be of any depth.
 import { element } from "./page.mjs";
 import { padding, shorten } from "./label.mjs";
+import { leastWithTable, rowHeightIn } from "./layout.mjs";
 import { shapesOf } from "./marks.mjs";
 
 export class CanvasStage {
-  // host: where it goes.
-  constructor(host, { fontSize, rowHeight, font }) {
-    this.rowHeight = rowHeight || fontSize + 7;
+  // host: where it goes. fills: it has the rest of a window, which rows use.
+  constructor(host, { fontSize, rowHeight, font }, { fills = true } = {}) {
+    this.fills = fills;
+    // Fingers need more than a mouse.
+    const touched = !rowHeight && window.matchMedia("(pointer: coarse)").matches;
+    this.fontSize = touched ? Math.max(fontSize, 13) : fontSize;
+    this.usualHeight = rowHeight || (touched ? Math.max(this.fontSize + 11, 24) : this.fontSize + 7);
+    this.rowHeight = this.usualHeight;
     this.font = font ? `${font}, sans-serif` : `ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace`;
-    this.fontSize = fontSize;
     this.canvas = element("canvas", { "aria-hidden": "true" });
     this.rule = element("div", { className: "mf-rule" });
     this.element = element("div", { className: "mf-stage" }, this.canvas, this.rule);
+    this.scrolls = this.element;  // what has the focus must be in it, so that keys can scroll
     host.append(this.element);
     this.context = this.canvas.getContext("2d");
     this.element.addEventListener("scroll", () => this.paint());
+    // What is above it unfolds, or has more lines.
+    new ResizeObserver(() => { if (this.picture) this.draw(this.picture); }).observe(this.element);
   }
 
   get width() { return this.element.clientWidth; }
+  get room() { return this.element.parentElement.clientWidth; }  // with a table
 
-  // picture: {rows, upwards, cut, fill(box), label(box), hit(box), current}.
+  get isNarrow() { return this.room < leastWithTable; }
+
+  // picture: {rows, upwards, cut, fill(box), label(box), hit(box), current, levels, middle}. levels: rows of the whole.
+  // middle: the row of the function that is looked at, or null.
   draw(picture) {
-    const before = this.picture, { upwards } = picture;
+    const before = this.picture, { upwards, middle } = picture, { clientHeight } = this.element;
     this.picture = picture;
     const fromEnd = this.element.scrollHeight - this.element.scrollTop;
+    if (this.fills) this.rowHeight = rowHeightIn(this.usualHeight, Math.max(picture.levels, this.lines), clientHeight);
     this.rule.style.height = `${this.lines * this.rowHeight}px`;
     // A flame stands on its root, which therefore has to stay in sight.
-    if (upwards) this.element.scrollTop = before ? this.element.scrollHeight - fromEnd : this.element.scrollHeight;
+    if (upwards) this.element.scrollTop = before?.upwards ? this.element.scrollHeight - fromEnd : this.element.scrollHeight;
+    const isNew = middle !== null && before?.rows[before.middle]?.[0].view !== picture.rows[middle][0].view;
+    if (isNew) this.element.scrollTop = (middle + 0.5) * this.rowHeight - clientHeight / 2;
     this.paint();
   }
 
@@ -46,11 +61,19 @@ export class CanvasStage {
   // Flags have a row of their own beyond the boxes.
   get lines() { return this.picture.rows.length + (this.picture.layer ? 1 : 0); }
 
-  top(row) { return (this.picture.upwards ? this.lines - 1 - row : row) * this.rowHeight; }
+  // Above the boxes: a flame stands at the lower end, a function that is looked at is in the middle.
+  get above() {
+    const { upwards, middle } = this.picture, { clientHeight } = this.element;
+    const rest = Math.max(0, clientHeight - this.lines * this.rowHeight);
+    if (upwards || middle === null) return upwards ? rest : 0;
+    return Math.max(0, Math.min(rest, clientHeight / 2 - (middle + 0.5) * this.rowHeight));
+  }
+
+  top(row) { return this.above + (this.picture.upwards ? this.lines - 1 - row : row) * this.rowHeight; }
 
   boxAt(event) {
     const edge = this.element.getBoundingClientRect(), { rows, upwards } = this.picture;
-    let row = Math.floor((event.clientY - edge.top + this.element.scrollTop) / this.rowHeight);
+    let row = Math.floor((event.clientY - edge.top + this.element.scrollTop - this.above) / this.rowHeight);
     if (upwards) row = this.lines - 1 - row;
     const x = (event.clientX - edge.left) / this.width;
     return (rows[row] || []).find((box) => box.x <= x && x < box.x + box.width) || null;
@@ -80,12 +103,12 @@ export class CanvasStage {
     this.cell = context.measureText("M".repeat(100)).width / 100;
     const style = getComputedStyle(this.element);
     this.ink = style.color;
-    const { rows, upwards, layer } = this.picture, last = this.lines - 1;
-    const first = Math.floor(scrollTop / this.rowHeight);
-    const end = Math.min(this.lines, Math.ceil((scrollTop + height) / this.rowHeight));
+    const { rows, upwards, layer } = this.picture, last = this.lines - 1, { above } = this;
+    const first = Math.max(0, Math.floor((scrollTop - above) / this.rowHeight));
+    const end = Math.min(this.lines, Math.ceil((scrollTop - above + height) / this.rowHeight));
     for (let line = first; line < end; ++line)
       for (const box of rows[upwards ? last - line : line] || [])
-        this.paintBox(box, line * this.rowHeight - scrollTop, width);
+        this.paintBox(box, above + line * this.rowHeight - scrollTop, width);
     if (layer) this.paintLayer(layer, scrollTop, width);
   }
 
@@ -114,9 +137,10 @@ export class CanvasStage {
     context.fillStyle = picture.fill(box);
     context.fillRect(left, top, inner, height);
     context.globalAlpha = 1;
-    if (box === picture.current) {
+    const isMiddle = picture.middle !== null && box === picture.rows[picture.middle][0];
+    if (box === picture.current || isMiddle) {
       context.strokeStyle = this.ink;
-      context.lineWidth = 2;
+      context.lineWidth = isMiddle ? 3 : 2;
       context.strokeRect(left + 1, top + 1, Math.max(inner - 2, 0.5), height - 2);
     }
     const fits = Math.floor((width - 2 * padding) / this.cell);

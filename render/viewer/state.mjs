@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The state as text in the address, and back:
-//   zoom=<hash of the path>&search=<pattern>&case=1&value=<measure>&view=callers|around
+//   zoom=<hash of the path>&search=<pattern>&case=1&value=<measure>&view=callers|around|table
 //   &focus=<hash of a frame>&hide=<hash>,<hash>&order=width&root=top&cut=left&table=<its order>
-//   &marks=off
+//   &marks=off&hits=place
 // Hashes are those of names, so that an address fits every picture of the same program. A tree may
 // have more words: tree.moreWords, in the form of `words`.
 import { hashFrame, hashName } from "./tree.mjs";
@@ -12,16 +12,16 @@ const parseHash = (text) =>
 
 export const initialState = () => ({
   zoom: null, search: "", sameCase: false, value: "", view: "", focus: -1, hidden: [], order: "", root: "",
-  cut: "", table: "", marks: "",
+  cut: "", table: "", marks: "", hits: "",
 });
 
 // The values of keys with words; "" is the picture's own choice.
 const words = {
-  value: /./s, view: /^(callers|around)$/, order: /^(name|width)$/, root: /^(top|bottom)$/,
-  cut: /^(left|middle|right)$/, table: /^-?(name|own|total|change)$/, marks: /^off$/,
+  value: /./s, view: /^(callers|around|table)$/, order: /^(name|width)$/, root: /^(top|bottom)$/,
+  cut: /^(left|middle|right)$/, table: /^-?(name|own|total|change)$/, marks: /^off$/, hits: /^place$/,
 };
 
-const wordsOf = ({ moreWords = {} }) => ({ ...words, ...moreWords });
+const keywordsOf = ({ moreWords = {} }) => ({ ...words, ...moreWords });
 
 // state.zoom is the hash of a view's path, state.focus and state.hidden are frames.
 export function writeState(state, tree) {
@@ -29,7 +29,7 @@ export function writeState(state, tree) {
   if (state.zoom) parts.set("zoom", hashName(state.zoom));
   if (state.search) parts.set("search", state.search);
   if (state.sameCase) parts.set("case", "1");
-  for (const key of Object.keys(wordsOf(tree))) if (state[key]) parts.set(key, state[key]);
+  for (const key of Object.keys(keywordsOf(tree))) if (state[key]) parts.set(key, state[key]);
   if (state.focus >= 0) parts.set("focus", frame(state.focus));
   if (state.hidden.length) parts.set("hide", state.hidden.map(frame).join(","));
   return parts.toString();
@@ -40,7 +40,7 @@ export function readState(text, tree) {
   state.zoom = parseHash(parts.get("zoom"));
   state.search = parts.get("search") || "";
   state.sameCase = parts.get("case") === "1";
-  for (const [key, fit] of Object.entries(wordsOf(tree))) state[key] = fit.test(parts.get(key) || "") ? parts.get(key) || "" : "";
+  for (const [key, fit] of Object.entries(keywordsOf(tree))) state[key] = fit.test(parts.get(key) || "") ? parts.get(key) || "" : "";
   const wanted = [parts.get("focus"), ...(parts.get("hide") || "").split(",")].filter(parseHash);
   if (wanted.length) {
     const byHash = new Map();

@@ -91,6 +91,7 @@ export class App {
     this.placeControls();
     this.spoken.show(rows, this.current);
     this.pointed = null;
+    this.say(null);  // now it is known whether the title is in sight
     this.shown?.();
   }
 

@@ -20,7 +20,7 @@ export function makeControls(host, { measures, inOrderOfTime, tabs, map, crumbs 
     restore: button("Restore", "Show what is hidden, leave the focus (r)"),
     leak: button("Go to leak", "Zoom to the next leak (l)"),
     marks: button("Leaks", "Show or hide the marks of leaks (L)", { "aria-pressed": "true" }),
-    table: button("Table beside", "Functions and their figures, beside the boxes (t)", { "aria-pressed": "false" }),
+    table: button("Table beside", "Functions and their figures, beside the boxes (t)", { "aria-pressed": "false", className: "mf-beside-switch" }),
     help: button("?", "Keys and clicks (?)", { "aria-label": "help" }),
     search: element("input", {
       type: "search", placeholder: "Search (regular expression)", spellcheck: false,
@@ -41,9 +41,9 @@ export function makeControls(host, { measures, inOrderOfTime, tabs, map, crumbs 
   const { back, reset, restore, leak, marks, table, help, info, live, search, sameCase, previous, next, matched, more, hits, ...lists } = made;
   const gap = () => element("span", { className: "mf-gap" });
   host.append(
-    element("div", { className: "mf-line mf-top" }, tabs, map, gap(), back, reset, restore, leak, marks, table, help),
+    element("div", { className: "mf-line mf-top" }, tabs, map, gap(), back, reset, restore, leak, marks, table),
     element("div", { className: "mf-line mf-tools", role: "toolbar", "aria-label": "picture" },
-      search, sameCase, previous, next, hits.parentElement, matched, gap(), more, ...Object.values(lists).map((list) => list.parentElement)),
+      search, sameCase, previous, next, hits.parentElement, matched, gap(), more, ...Object.values(lists).map((list) => list.parentElement), help),
     crumbs,
     element("div", { className: "mf-line mf-told" }, info, live));
   more.addEventListener("click", () => more.setAttribute("aria-expanded", String(host.classList.toggle("mf-open"))));

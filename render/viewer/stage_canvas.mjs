@@ -36,11 +36,12 @@ export class CanvasStage {
   draw(picture) {
     const before = this.picture, { upwards, middle } = picture, { clientHeight } = this.element;
     this.picture = picture;
-    const fromEnd = this.element.scrollHeight - this.element.scrollTop;
+    const fromEnd = this.element.scrollHeight - this.element.scrollTop - (this.seen ?? clientHeight);
+    this.seen = clientHeight;
     if (this.fills) this.rowHeight = rowHeightIn(this.usualHeight, Math.max(picture.levels, this.lines), clientHeight);
     this.rule.style.height = `${this.lines * this.rowHeight}px`;
     // A flame stands on its root, which therefore has to stay in sight.
-    if (upwards) this.element.scrollTop = before?.upwards ? this.element.scrollHeight - fromEnd : this.element.scrollHeight;
+    if (upwards) this.element.scrollTop = before?.upwards ? this.element.scrollHeight - clientHeight - fromEnd : this.element.scrollHeight;
     const isNew = middle !== null && before?.rows[before.middle]?.[0].view !== picture.rows[middle][0].view;
     if (isNew) this.element.scrollTop = (middle + 0.5) * this.rowHeight - clientHeight / 2;
     this.paint();
@@ -65,7 +66,7 @@ export class CanvasStage {
   get above() {
     const { upwards, middle } = this.picture, { clientHeight } = this.element;
     const rest = Math.max(0, clientHeight - this.lines * this.rowHeight);
-    if (upwards || middle === null) return upwards ? rest : 0;
+    if (upwards || middle === null) return upwards && this.fills ? rest : 0;
     return Math.max(0, Math.min(rest, clientHeight / 2 - (middle + 0.5) * this.rowHeight));
   }
 

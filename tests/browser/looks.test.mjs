@@ -124,14 +124,38 @@ test("deep.svg: the bar is in sight in a high picture, wherever one scrolls to",
   }
 }));
 
-test("flame.svg: in a window that is a little too low the title comes first", () => open("flame.svg", async (page) => {
-  const inSight = (selector) => page.locator(selector).first().evaluate((element) => {
-    const { top, bottom } = element.getBoundingClientRect();
-    return top >= 0 && bottom <= window.innerHeight;
-  });
-  assert.equal(await inSight(".title"), true);
-  assert.equal(await page.locator(".mf-info b").textContent(), "Flame graph of live bytes");
-}, { viewport: { width: 1280, height: 360 } }));
+// Where the root is, and what covers it.
+const rootPlace = (page) => page.evaluate(() => {
+  const { app } = document.querySelector(".memflame"), { top, height } = app.stage.place(app.rows[0][0]), bar = app.bar.getBoundingClientRect();
+  const free = document.documentElement.localName === "svg" ? [0, bar.top] : [bar.bottom, window.innerHeight];
+  return { top, bottom: top + height, free, inSight: top >= free[0] - 1 && top + height <= free[1] + 2 };
+});
+
+for (const file of ["flame", "change", "large", "deep", "icicle"].flatMap(both))
+  for (const height of [360, 480, 800, 1200])
+    test(`${file}: opens with its root in sight, ${height} px high`, () => open(file, async (page) => {
+      const place = await rootPlace(page);
+      assert.ok(place.inSight || /^icicle/.test(file), JSON.stringify(place));
+      // A flame stands at the lower end, however few rows it has.
+      if (!/^icicle/.test(file)) assert.ok(place.free[1] - place.bottom < 16, JSON.stringify(place));
+    }, { viewport: { width: 1280, height } }));
+
+for (const file of both("flame"))
+  test(`${file}: text that can be read on a telephone`, () => open(file, async (page) => {
+    const { letters, row, wide } = await page.evaluate(() => {
+      const { app } = document.querySelector(".memflame"), { scale } = window.visualViewport, box = app.rows.flat().find(({ row }) => row === 1);
+      const text = document.querySelector(".row text") ?? null;
+      return { letters: (text ? text.getBoundingClientRect().height : app.stage.fontSize * 1.2) * scale, row: app.stage.place(box).height * scale,
+               wide: document.documentElement.scrollWidth * scale };
+    });
+    assert.ok(letters > 13, `${letters} px`);
+    assert.ok(row > 20, `${row} px`);
+    assert.ok(wide <= 391, `${wide} px wide`);
+    assert.equal((await rootPlace(page)).inSight, true);
+    // No line of the head is cut.
+    const cut = await page.evaluate(() => [...document.querySelectorAll(".mf-phone-head *")].filter((one) => one.scrollWidth > one.clientWidth + 1).length);
+    assert.equal(cut, 0);
+  }, { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true }));
 
 test("deep.svg: a high flame begins at its root, with the title beside the keys", () => open("deep.svg", async (page) => {
   const { top, bottom } = await page.evaluate(() => {
@@ -139,7 +163,7 @@ test("deep.svg: a high flame begins at its root, with the title beside the keys"
     return app.stage.place(app.rows[0][0]).toJSON();
   });
   assert.ok(top >= 0 && bottom <= 720, `${top} to ${bottom}`);
-  assert.match(await page.locator(".mf-info").textContent(), /^Flame graph of live bytes  Click a box/);
+  assert.match(await page.locator(".mf-info").textContent(), /^Click a box.*  Flame graph of live bytes$/);
 }));
 
 test("deep.html: a flame's root is in sight, and stays when one zooms", () => open("deep.html", async (page) => {

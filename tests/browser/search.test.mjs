@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 import assert from "node:assert/strict";
 import test from "node:test";
-import { both, boxes, choose, elements, matched, open, searchFor, searched, zoomTo, zoomedName, until } from "./browser.mjs";
+import { both, boxes, elements, matched, open, searchFor, searched, zoomTo, zoomedName, until } from "./browser.mjs";
 
 for (const file of both("flame")) {
   test(`${file}: found boxes are marked, and their total counts nested ones once`, () => open(file, async (page) => {
@@ -78,7 +78,7 @@ for (const file of both("flame")) {
 
   test(`${file}: callers first, a search finds the same`, () => open(file, async (page) => {
     const before = (await searchFor(page, "cache|parse")).split(";")[0];
-    await choose(page, "direction", "callers");
+    await page.getByRole("tab", { name: "Callers first" }).click();
     assert.equal((await matched(page)).split(";")[0], before);
   }));
 }

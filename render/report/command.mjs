@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The command that shows the same figures as a selection.
 
-// A word for a shell.
-export const quoted = (word) => (/^[\w./:@%+,=-]+$/.test(word) ? word : `'${word.replace(/'/g, "'\\''")}'`);
+import { quoted } from "../viewer/command_line.mjs";
 
 // Exact seconds without a unit: 12500000000n -> "12.5".
 export function exactSeconds(ns) {

@@ -12,6 +12,9 @@ export const leastWithTable = 700;  // px: in narrower windows a table lies over
 // Few rows are a little higher, so that they use the room.
 export const rowHeightIn = (usual, rows, room) => Math.max(usual, Math.min(Math.round(usual * 1.4), Math.floor(room / Math.max(1, rows))));
 
+// Room above rows whose middle is at `middle`, so that it comes to the middle of the room; `rest` is what rows leave.
+export const aboveMiddle = (rest, room, middle) => Math.max(0, Math.min(rest || Infinity, room / 2 - middle));
+
 // A box: {view, x, width, row, role}; role is "caller" for callers of the zoomed box. Views that
 // are too narrow become one box per caller: {view: null, caller, narrow, total, frames, x, width,
 // row}, where `narrow` lists its views; so the boxes of a caller and its own share fill it.

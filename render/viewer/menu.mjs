@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What can be done with a box: rows of [text, key, action].
+import { commandLine, literal } from "./command_line.mjs";
+import { editorLink, editorTemplate } from "./editor.mjs";
 import { attributesOf, nameOfView } from "./figures.mjs";
-
-const literal = (text) => "^" + text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&") + "$";
+import { placesOf } from "./lines.mjs";
 
 // A link from a file is checked again here: only web pages are opened.
 export function linkOf(view) {
@@ -23,7 +24,17 @@ export function menuOf(app, box) {
   }
   const link = linkOf(view);
   if (link) rows.push(["Open its link", "", () => window.open(link, "_blank", "noopener,noreferrer")]);
+  const editor = view ? editorOf(view) : "";
+  if (editor) rows.push(["Open in editor", "", () => window.open(editor, "_blank", "noopener,noreferrer")]);
   rows.push(["Copy stack", "y", () => app.copyStack(box)],
             ["Copy all below as folded text", "Y", () => app.copyFolded(box)]);
+  const command = commandLine(app);
+  if (command) rows.push(["Copy as command line", "", () => app.copy(command)]);
   return rows;
+}
+
+// The first place of a box, for the reader's editor.
+function editorOf(view) {
+  const [place] = placesOf(view), { lines } = view.look.tree;
+  return place ? editorLink(editorTemplate(), lines.file[place], lines.line[place]) : "";
 }

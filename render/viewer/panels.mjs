@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The panels beside or above the boxes: the table of functions, help, text to be copied by hand.
+import { editorField } from "./editor.mjs";
 import { element } from "./page.mjs";
 import { brief, percent } from "./format.mjs";
 import { inOrder } from "./functions.mjs";
@@ -88,10 +89,11 @@ export class Table {
 }
 
 export class Help {
-  constructor(host, close) {
+  // lines: source lines are known.
+  constructor(host, close, lines) {
     Object.assign(this, panel(host, "mf-help", "Keys and clicks", close));
     this.body.append(element("dl", {}, ...help.flatMap(([key, text]) =>
-      [element("dt", {}, key), element("dd", {}, text)])));
+      [element("dt", {}, key), element("dd", {}, text)])), ...(lines ? [editorField()] : []));
   }
 
   show() {

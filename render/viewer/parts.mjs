@@ -34,7 +34,7 @@ export function makeParts(app) {
   app.list = new Table(host, "Too narrow to be drawn", leave, {
     choose: ({ view }) => { app.list.hide(); app.zoom(view); },
   });
-  Object.assign(app, { help: new Help(host, leave), byHand: new CopyByHand(host, leave) });
+  Object.assign(app, { help: new Help(host, leave, Boolean(tree.lines)), byHand: new CopyByHand(host, leave) });
   Object.assign(app, { tip: new Tip(host), menu: new Menu(host) });
 }
 

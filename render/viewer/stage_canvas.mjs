@@ -2,7 +2,7 @@
 // Boxes on a canvas that is only as large as its visible part, so a picture may be of any depth.
 import { element } from "./page.mjs";
 import { padding, shorten } from "./label.mjs";
-import { leastWithTable, rowHeightIn } from "./layout.mjs";
+import { aboveMiddle, leastWithTable, rowHeightIn } from "./layout.mjs";
 import { shapesOf } from "./marks.mjs";
 
 export class CanvasStage {
@@ -39,11 +39,11 @@ export class CanvasStage {
     const fromEnd = this.element.scrollHeight - this.element.scrollTop - (this.seen ?? clientHeight);
     this.seen = clientHeight;
     if (this.fills) this.rowHeight = rowHeightIn(this.usualHeight, Math.max(picture.levels, this.lines), clientHeight);
-    this.rule.style.height = `${this.lines * this.rowHeight}px`;
+    this.rule.style.height = `${this.above + this.lines * this.rowHeight}px`;
     // A flame stands on its root, which therefore has to stay in sight.
     if (upwards) this.element.scrollTop = before?.upwards ? this.element.scrollHeight - clientHeight - fromEnd : this.element.scrollHeight;
     const isNew = middle !== null && before?.rows[before.middle]?.[0].view !== picture.rows[middle][0].view;
-    if (isNew) this.element.scrollTop = (middle + 0.5) * this.rowHeight - clientHeight / 2;
+    if (isNew) this.element.scrollTop = this.above + (middle + 0.5) * this.rowHeight - clientHeight / 2;
     this.paint();
   }
 
@@ -67,7 +67,7 @@ export class CanvasStage {
     const { upwards, middle } = this.picture, { clientHeight } = this.element;
     const rest = Math.max(0, clientHeight - this.lines * this.rowHeight);
     if (upwards || middle === null) return upwards && this.fills ? rest : 0;
-    return Math.max(0, Math.min(rest, clientHeight / 2 - (middle + 0.5) * this.rowHeight));
+    return aboveMiddle(rest, clientHeight, (middle + 0.5) * this.rowHeight);
   }
 
   top(row) { return this.above + (this.picture.upwards ? this.lines - 1 - row : row) * this.rowHeight; }

@@ -2,7 +2,7 @@
 // Boxes as elements of the picture itself.
 import { svgElement } from "./page.mjs";
 import { padding, shorten } from "./label.mjs";
-import { leastWithTable, rowHeightIn } from "./layout.mjs";
+import { aboveMiddle, leastWithTable, rowHeightIn } from "./layout.mjs";
 import { shapesOf } from "./marks.mjs";
 import { narrowHead } from "./phone.mjs";
 
@@ -51,15 +51,15 @@ export class SvgStage {
     const window_ = alone ? [window.innerWidth / scale, window.innerHeight / scale] : [0, 0];
     const { width: leastWidth, height: leastHeight } = scale > 1 ? { width: 0, height: 0 } : size;
     if (alone) this.rowHeight = rowHeightIn(this.usualHeight, Math.max(rows, this.picture?.levels ?? 0), window_[1] - this.head - this.bar);
-    const needed = this.head + rows * this.rowHeight + this.bar;
+    const { upwards, middle = null } = this.picture ?? {}, least = this.head + rows * this.rowHeight + this.bar, room = window_[1] - this.head - this.bar;
+    // A flame stands at the lower end, a function that is looked at is in the middle.
+    this.above = middle === null || !alone ? 0 : aboveMiddle(Math.max(0, window_[1] - least), room, (middle + 0.5) * this.rowHeight);
+    const needed = least + this.above;
     this.whole = { width: Math.max(leastWidth, svg.clientWidth && alone && scale === 1 ? svg.clientWidth : 0, window_[0]),
                    height: Math.max(leastHeight, needed, window_[1]) };
     // With a scroll bar there is less room than the window is wide.
     if (alone && scale === 1 && this.whole.height > window_[1]) this.whole.width = Math.max(size.width, svg.clientWidth || window_[0]);
-    // A flame stands at the lower end, a function that is looked at is in the middle.
-    const rest = alone ? Math.max(0, this.whole.height - needed) : 0, { upwards, middle } = this.picture ?? {};
-    this.above = upwards ? rest : (middle ?? null) === null ? 0
-      : Math.max(0, Math.min(rest, (this.whole.height - this.head - this.bar) / 2 - (middle + 0.5) * this.rowHeight));
+    if (upwards && alone) this.above = Math.max(0, this.whole.height - needed);
     svg.setAttribute("width", this.whole.width * scale);
     svg.setAttribute("height", this.whole.height * scale);
     svg.setAttribute("viewBox", `0 0 ${this.whole.width} ${this.whole.height}`);

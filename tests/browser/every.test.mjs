@@ -46,12 +46,22 @@ const states = {
   "at first": () => {},
   "with table and search": (app) => { app.searchFor("cache"); app.toggleTable(); },
   "with help": (app) => app.help.show(),
-  "with a menu": (app) => app.openMenuAt(app.rows[3][0]),
+  "with a menu": (app) => app.openMenuAt(app.rows[2][0]),
+  "zoomed": (app) => app.choose(app.rows[2][0]),
+  "zoomed, with all steps": (app) => document.querySelector(".mf-more-crumbs")?.click(),
+  "icicle": (app) => app.tabs.choose("icicle"),
+  "callers first": (app) => app.tabs.choose("callers"),
+  "sandwich": (app) => app.tabs.choose("around"),
+  "table": (app) => app.tabs.choose("table"),
+  "unfolded": (app) => { const fold = document.querySelector(".mf-fold"); if (fold) fold.open = true; },
+  "with options": (app) => app.controls.more.click(),
 };
 
-for (const file of [...both("losses"), ...both("change")])
-  for (const colorScheme of ["light", "dark"])
-    test(`${file}: axe finds nothing serious, ${colorScheme}`, { timeout: 120000 }, () => open(file, async (page) => {
+const wide = { width: 1280, height: 720 }, narrow = { width: 390, height: 844 };
+for (const [file, colorScheme, viewport] of [...both("losses"), ...both("change")].flatMap((file) => [[file, "light", wide], [file, "dark", wide]])
+  .concat([...both("deep"), "large.html", "lines.html", "leaks.html"].map((file) => [file, "light", wide]),
+          ["losses.html", "deep.html", "lines.html"].flatMap((file) => [[file, "light", narrow], [file, "dark", narrow]])))
+    test(`${file}: axe finds nothing serious, ${colorScheme}, ${viewport.width} px`, { timeout: 240000 }, () => open(file, async (page) => {
       await page.evaluate(require("axe-core").source);
       for (const [name, act] of Object.entries(states)) {
         await page.evaluate(() => document.querySelector(".memflame").app.closePanels());
@@ -60,4 +70,4 @@ for (const file of [...both("losses"), ...both("change")])
         assert.deepEqual(violations.filter(({ impact }) => impact === "serious" || impact === "critical")
           .map(({ id, nodes }) => `${id}: ${nodes.map((node) => `${node.html} ${node.failureSummary}`).join("\n")}`), [], name);
       }
-    }, { colorScheme, bypassCSP: true }));
+    }, { colorScheme, viewport, bypassCSP: true }));

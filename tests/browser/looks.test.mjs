@@ -119,7 +119,7 @@ test("deep.svg: the bar is in sight in a high picture, wherever one scrolls to",
     await page.evaluate((to) => window.scrollTo(0, to), y);
     await until(page, () => {
       const bar = document.querySelector(".mf-bar").getBoundingClientRect();
-      return bar.bottom <= window.innerHeight + 1 && bar.top > window.innerHeight - 100;
+      return bar.bottom <= window.innerHeight + 1 && bar.top > window.innerHeight - 140;
     });
   }
 }));

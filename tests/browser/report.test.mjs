@@ -66,7 +66,7 @@ test("report.html: brushed with the mouse, each figure is the sum of its rows", 
     if (label !== "Growth") assert.equal(drawn, all, label);
     assert.match(await command(page), wanted, label);
   }
-  await page.locator(".mf-bar select").first().selectOption("blocks");
+  await page.getByRole("combobox", { name: "Width" }).selectOption("blocks");
   assert.match(await command(page), /--value total-count > part\.svg$/);
   assert.match(await headline(page), /^[\d,]+ blocks live at some time from 5\.0 s to 19\.0 s$/);
 }));
@@ -161,13 +161,13 @@ test("report.html: the worst leak is told at once", () => open("report.html", as
 }));
 
 test("report.html: table, callers and lines follow the range", () => open("report.html", async (page) => {
-  await page.locator(".mf-bar button", { hasText: /^Table$/ }).click();
+  await page.locator(".mf-bar button", { hasText: "Table beside" }).click();
   const cache = () => page.locator(".mf-table tbody tr", { hasText: "cache::insert" }).locator("td").first().textContent();
   await choosePart(page, "Allocated");
   await brush(page, 0, 39);
-  const first = await page.locator(".mf-table tbody tr", { hasText: "malloc" }).locator("td").last().textContent();
+  const first = await page.locator(".mf-table tbody tr", { hasText: "malloc" }).locator("td").nth(1).textContent();
   await brush(page, 50, 60);
-  assert.notEqual(await page.locator(".mf-table tbody tr", { hasText: "malloc" }).locator("td").last().textContent(), first);
+  assert.notEqual(await page.locator(".mf-table tbody tr", { hasText: "malloc" }).locator("td").nth(1).textContent(), first);
   await assert.rejects(async () => { await page.locator(".mf-table tbody tr", { hasText: "cache::insert" }).first().waitFor({ timeout: 300 }); });
   assert.equal(typeof cache, "function");
   assert.match(await page.locator(".mf-table tbody tr", { hasText: "parse_object" }).textContent(), /session\.cc:\d+/);
@@ -200,7 +200,7 @@ test("report-changes.html: growth and figures of each column", () => open("repor
   assert.equal((await sums(page, "born >= a && born < b")).own, true);
   assert.match(await command(page), /--between 175\.000000025s\.\.280\.00000004s --value live > part\.svg$/);
   assert.match(await page.locator(".mf-details").textContent(), /in stacks that shrank, which have no box/);
-  await page.locator(".mf-bar select").first().selectOption("fault-gained");
+  await page.getByRole("combobox", { name: "Width" }).selectOption("fault-gained");
   assert.match(await headline(page), /pages change of fault-gained from 2:55\.0 to 4:40\.0$/);
   await choosePart(page, "At the end");
   assert.match(await command(page), /--at 280\.00000004s --value fault-gained/);
@@ -264,6 +264,9 @@ test("report.html: on paper", () => open("report.html", async (page) => {
 const states = {
   "whole": () => {},
   "part": (app) => app.change({ during: "10-30", part: "allocated" }),
+  "table beside": (app) => app.toggleTable(),
+  "table": (app) => app.tabs.choose("table"),
+  "sandwich": (app) => app.tabs.choose("around"),
   "zoomed": (app) => document.querySelector(".mf-verdicts button")?.click(),
 };
 

@@ -2,7 +2,8 @@
 // The sums of a report's rows, against rows that are looked at one by one; commands and times.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { commandOf, exactSeconds, quoted } from "../../render/report/command.mjs";
+import { commandOf, exactSeconds } from "../../render/report/command.mjs";
+import { quoted } from "../../render/viewer/command_line.mjs";
 import { selectedLine, valueAt } from "../../render/report/lines.mjs";
 import { decodeRows, never } from "../../render/report/rows.mjs";
 import { addUp, liveLine, nodesOf, partOf, partsOf, Selection, sharesOf } from "../../render/report/selection.mjs";

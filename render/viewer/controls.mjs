@@ -39,11 +39,10 @@ export function makeControls(host, { measures, inOrderOfTime, tabs, map, crumbs 
     live: element("div", { className: "mf-unseen", role: "status" }),
   };
   const { back, reset, restore, leak, marks, table, help, info, live, search, sameCase, previous, next, matched, more, hits, ...lists } = made;
-  const gap = () => element("span", { className: "mf-gap" });
   host.append(
-    element("div", { className: "mf-line mf-top" }, tabs, map, gap(), back, reset, restore, leak, marks, table),
+    element("div", { className: "mf-line mf-top" }, tabs, map, element("span", { className: "mf-gap" }), back, reset, restore, leak, marks, table),
     element("div", { className: "mf-line mf-tools", role: "toolbar", "aria-label": "picture" },
-      search, sameCase, previous, next, hits.parentElement, matched, gap(), more, ...Object.values(lists).map((list) => list.parentElement), help),
+      search, sameCase, previous, next, hits.parentElement, matched, more, ...Object.values(lists).map((list) => list.parentElement), help),
     crumbs,
     element("div", { className: "mf-line mf-told" }, info, live));
   more.addEventListener("click", () => more.setAttribute("aria-expanded", String(host.classList.toggle("mf-open"))));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The search in a picture: what it finds, its text, and the way from match to match.
 import { percent } from "./format.mjs";
-import { covered, coveredAround, coveredInAll, findFrames, hasHit, mergedIn } from "./search.mjs";
+import { coverage, covered, coveredAround, coveredInAll, findFrames, hasHit, mergedIn } from "./search.mjs";
 
 export class Matches {
   constructor(app) {
@@ -17,6 +17,7 @@ export class Matches {
     this.pattern = state.search;
     this.sameCase = state.sameCase;
     this.inside = new Map();
+    this.amounts = new Map();
     this.boxes = this.found && !this.found.wrong ? rows.flat().filter((box) => this.of(box)) : [];
     this.now = -1;
     this.steps = null;
@@ -57,7 +58,9 @@ export class Matches {
   // How much of a box matches: a merged one may have a small match in it.
   sizeOf(box) {
     if (box.view) return Number(box.view.total);
-    return box.narrow.reduce((sum, view) => sum + Number(covered(view, this.found.hit)), 0);
+    const { look } = box.caller;
+    if (!this.amounts.has(look)) this.amounts.set(look, coverage(look, this.found.hit));
+    return box.narrow.reduce((sum, view) => sum + Number(this.amounts.get(look)(view)), 0);
   }
 
   // In the order in which one steps through them.

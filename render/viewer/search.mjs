@@ -17,12 +17,15 @@ export function findFrames(tree, pattern, sameCase) {
   return { hit, wrong: false };
 }
 
+function isWithin(view, hit) {
+  for (let around = view; around; around = around.parent) if (around.frame >= 0 && hit[around.frame]) return true;
+  return false;
+}
+
 // How much of a view lies in frames with a hit. A hit below or above another one is not counted
 // again.
 export function covered(view, hit) {
-  for (let around = view; around; around = around.parent)
-    if (around.frame >= 0 && hit[around.frame]) return view.total;
-  return view.look.flow === "callers" ? coveredAbove(view, hit) : coveredBelow(view, hit);
+  return isWithin(view, hit) ? view.total : view.look.flow === "callers" ? coveredAbove(view, hit) : coveredBelow(view, hit);
 }
 
 // The same for a function that is shown with its callers: what a hit calls counts too.
@@ -71,6 +74,24 @@ export function hasHit(look, hit) {
   for (let n = 0; n < tree.size; ++n)
     before[n + 1] = before[n] + (n > 0 && hit[tree.frame[n]] && !hidden.has(tree.frame[n]) ? 1 : 0);
   return (view) => view.nodes.some((n) => before[tree.end[n]] > before[n]);
+}
+
+// Returns a function of views: what covered() says, for many of them.
+export function coverage(look, hit) {
+  const { tree, hidden, measure, amount, flow } = look;
+  if (flow === "callers") {
+    const within = nodesWithin(look, hit);
+    return (view) => (isWithin(view, hit) ? view.total
+      : view.nodes.reduce((sum, node, i) => (within[node] ? sum + amount[view.from[i]] : sum), tree.zero));
+  }
+  const before = new measure.total.constructor(tree.size + 1);  // in outermost hits before a node
+  for (let n = 0, end = 0; n < tree.size; ++n) {
+    const isOutermost = n >= end && n > 0 && hit[tree.frame[n]] && !hidden.has(tree.frame[n]);
+    before[n + 1] = isOutermost ? before[n] + measure.total[n] : before[n];
+    if (isOutermost) end = tree.end[n];
+  }
+  return (view) => (isWithin(view, hit) ? view.total
+    : view.nodes.reduce((sum, node) => sum + before[tree.end[node]] - before[node], tree.zero));
 }
 
 // {sum, sure}: how much of a look lies in hits, merged boxes included. Not sure: it may be more,

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { functionsOf, functionsOfViews, inOrder } from "../../render/viewer/functions.mjs";
 import { measuresOf } from "../../render/viewer/measure.mjs";
-import { covered, coveredAround, findFrames, hasHit, mergedIn } from "../../render/viewer/search.mjs";
+import { coverage, covered, coveredAround, findFrames, hasHit, mergedIn } from "../../render/viewer/search.mjs";
 import { initialState, readState, writeState } from "../../render/viewer/state.mjs";
 import { hashFrame, hashName } from "../../render/viewer/tree.mjs";
 import { at, lookOf, nameOf, treeOf } from "./trees.mjs";
@@ -18,6 +18,18 @@ test("a search counts what lies in it once, in both directions", () => {
     for (const hidden of [[], ["log"]])
       for (const [pattern, total] of [["cache|parse", 54], ["grow", 23], ["^main$", 55], ["cache", 17], ["nothing", 0], [".", 59], ["PARSE", 41]])
         assert.equal(search(lookOf(tree, { flow, hidden }), pattern), total, `${pattern} ${flow}`);
+});
+
+test("how much of each view matches, at once or one by one", () => {
+  const tree = treeOf(stacks);
+  for (const flow of ["callees", "callers"])
+    for (const rest of [{}, { hidden: ["log", "cache"] }, { focus: "cache" }])
+      for (const pattern of ["cache|parse", "grow", "^main$", "worker", "nothing", "."]) {
+        const look = lookOf(tree, { flow, ...rest }), { hit } = findFrames(tree, pattern, false), of = coverage(look, hit);
+        const views = [look.root];
+        for (const view of views) views.push(...view.callees);
+        for (const view of views) assert.equal(of(view), covered(view, hit), `${pattern} ${flow} ${view.path().map(nameOf)}`);
+      }
 });
 
 test("hidden functions are not found, focused ones bound the search, capitals matter when they should", () => {

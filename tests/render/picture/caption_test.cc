@@ -4,6 +4,9 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <utility>
+
+#include "render/picture/column_words.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 
@@ -55,6 +58,32 @@ TEST_CASE("what was watched, totals, reconciliation, notes") {
   bare.types = {{"count", Unit::count}};
   bare.add(bare.push({}, "main"), std::array<int64_t, 1>{7});
   CHECK(lines(bare) == Lines{"count 7 in 1 stack", "lost 0"});
+}
+
+TEST_CASE("what a page says first: the figure, the processes, the time, what was lost") {
+  Profile p = example();
+  const auto first = [&] {
+    const Headline line = headline(p, layout(p, {.max_depth = 3}), p.losses);
+    return std::pair(line.figure, line.run);
+  };
+  CHECK(first() == std::pair<std::string, std::string>("live 118.9 MiB", "60.0 s · lost 0"));
+  p.losses.add(Loss::ring_full, 3, 4096);
+  p.add(p.push(p.push({}, "as", FrameKind::process), "main"), std::array<int64_t, 2>{10, 1});
+  p.add(p.push(p.push({}, "cc1", FrameKind::process), "main"), std::array<int64_t, 2>{30, 1});
+  CHECK(first() == std::pair<std::string, std::string>(
+                       "live 118.9 MiB", "cc1 and 1 more · 60.0 s · lost 3 (4.0 KiB)"));
+  p.shown = 1;
+  CHECK(first().first == "live blocks 12,003");
+  p.types = {{"before", Unit::bytes}, {"after", Unit::bytes}};
+  p.shown = 1;
+  CHECK(first().first == "change -118.9 MiB, -100.0 %");
+}
+
+TEST_CASE("columns in words") {
+  CHECK(column_words({"live-count", Unit::count}) == "live blocks");
+  CHECK(column_words({"leaked_all_blocks", Unit::count}) == "leaked blocks, with suppressed ones");
+  CHECK(column_words({"of_a_user", Unit::count}) == "of a user");
+  CHECK(column_words({"live", Unit::bytes}) == "live");
 }
 
 TEST_CASE("every counter that is not 0 is named; losses apart from news") {

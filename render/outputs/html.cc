@@ -49,8 +49,7 @@ void append_headline(std::string& out, const Headline& line, const std::string& 
   }
 }
 
-std::string head(const DataSource& source, const FrameTree& tree,
-                 const std::string& chosen_title) {
+std::string head(const DataSource& source, const FrameTree& tree, const std::string& chosen_title) {
   const Profile& profile = source.profile;
   // This layout is only for the captions, which need its sums and processes; the page itself has
   // every frame.

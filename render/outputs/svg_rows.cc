@@ -9,7 +9,6 @@
 #include <numeric>
 
 #include "core/units.h"
-#include "render/picture/column_words.h"
 #include "render/order/source_lines.h"
 #include "render/outputs/svg_parts.h"
 #include "render/picture/caption.h"

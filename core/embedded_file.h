@@ -13,5 +13,6 @@ struct EmbeddedFile {
 };
 
 std::span<const EmbeddedFile> embedded_allocators();  // allocators.txt
+std::span<const EmbeddedFile> embedded_containers();  // containers.txt
 
 }  // namespace memflame

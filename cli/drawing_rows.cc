@@ -76,6 +76,12 @@ void set_elide(const Given& given, RenderOptions& render) {
   render.elide = value_of("elide", elide_words, given);
 }
 
+void set_blame(const Given& given, RenderOptions& render) {
+  render.blame = value_of("blame", blame_words, given);
+}
+
+void set_reverse(const Given& given, RenderOptions& render) { render.reversed = given.as<bool>(); }
+
 void set_verdicts(const Given& given, RenderOptions& render) {
   render.verdicts = value_of("verdicts", verdict_words, given);
 }
@@ -148,7 +154,7 @@ std::vector<DrawingRow> make_drawing_rows() {
       {"icicle", nothing, "", "root at the top", set_icicle},
       {"inverted", nothing, "", "the same, as flamegraph.pl calls it", set_icicle},
       {"reverse", nothing, "", "callers first: merge stacks from the innermost function on",
-       nullptr, every_format},
+       set_reverse, every_format},
       {"flamechart", nothing, "", "draw stacks side by side in the order of the input, unmerged",
        set_flamechart, boxes},
       {"sort", text, "WHAT", "order of neighbours: name (default) or width", set_sort, boxes,
@@ -163,6 +169,11 @@ std::vector<DrawingRow> make_drawing_rows() {
       {"fonttype", text, "NAME", "font, or several separated by commas", into<&R::font>},
       {"elide", text, "WHERE", "where names are cut: right (default), left or middle", set_elide,
        boxes, completion_of(elide_words)},
+      {"blame", text, "WHO",
+       "give an allocation's figures to the allocator's caller (caller; default for memory) or to "
+       "the "
+       "caller of standard containers too (user), or draw all frames (all)",
+       set_blame, boxes, completion_of(blame_words)},
       {"countname", text, "TEXT", "unit of the figures: bytes, pages, nanoseconds, or a word",
        into<&R::count_name>, every_format},
       {"nametype", text, "TEXT", "text before names in tooltips, like 'Function:'",

@@ -24,6 +24,10 @@ enum class WidthOf : uint8_t { shown, larger, after, before, both, change, size 
 // callees.
 enum class Neighbours : uint8_t { by_name, by_width, by_time };
 
+// Which function has the figures of a stack: the first one outside of the allocator, the first one
+// outside of the standard library's containers too, or the innermost one. See picture/blame.h.
+enum class Blame : uint8_t { caller, user, all };
+
 // Which end of a name is cut if there is no room for all of it.
 enum class Elide : uint8_t { right, left, middle };
 
@@ -44,6 +48,10 @@ inline constexpr std::array width_words{
     RenderWord<WidthOf>{"max", WidthOf::larger},    RenderWord<WidthOf>{"after", WidthOf::after},
     RenderWord<WidthOf>{"before", WidthOf::before}, RenderWord<WidthOf>{"sum", WidthOf::both},
     RenderWord<WidthOf>{"delta", WidthOf::change},  RenderWord<WidthOf>{"size", WidthOf::size}};
+
+inline constexpr std::array blame_words{RenderWord<Blame>{"caller", Blame::caller},
+                                        RenderWord<Blame>{"user", Blame::user},
+                                        RenderWord<Blame>{"all", Blame::all}};
 
 inline constexpr std::array verdict_words{RenderWord<bool>{"on", true},
                                           RenderWord<bool>{"off", false}};
@@ -86,6 +94,9 @@ struct RenderOptions {
   std::string colour_map{};  // path of a file with colours that names keep
   std::map<std::string, NameAttributes, std::less<>> attributes{};  // by name
   Elide elide = Elide::right;
+  // Not given: caller, where a column is in bytes or pages; else all (resolved()).
+  std::optional<Blame> blame{};
+  bool reversed = false;  // stacks begin with the innermost function (Transform::reverse)
   bool negate = false;    // swap the colours of growth and shrinkage
   bool fragment = false;  // to embed in a page, not a file of its own
   // Point out what leaks. Not given: in recordings, where that is known. A run has to look at its
@@ -108,7 +119,7 @@ struct RenderOptions {
 // Throws Error (usage) that names the option out of range, or a palette that does not exist.
 void check_render_options(const RenderOptions& options);
 
-// Fills in what depends on the profile: palette and diff_width.
+// Fills in what depends on the profile: palette, diff_width and blame.
 RenderOptions resolved(RenderOptions options, const Profile& profile);
 
 // px

@@ -11,6 +11,7 @@
 #include "render/order/source_lines.h"
 #include "render/output.h"
 #include "render/picture/assets.h"
+#include "render/picture/blame.h"
 #include "render/picture/caption.h"
 #include "render/picture/data_block.h"
 #include "render/picture/layout.h"
@@ -60,13 +61,16 @@ std::string head(const DataSource& source, const FrameTree& tree, const std::str
   append_headline(out, headline(profile, sums, losses), chosen_title);
   if (!source.options.subtitle.empty())
     append_element(out, "<p class=\"subtitle\">", source.options.subtitle, "</p>");
-  append_captions(out, captions(profile, sums, losses));
+  const Blame blame = *source.options.blame;
+  const std::string hidden =
+      blame_note(hidden_functions(tree, profile, source.options), blame, true);
+  append_captions(out, captions(profile, sums, losses, hidden));
   const WidthOf width = source.options.diff_width;
   const bool by_change = difference_of(profile) || width == WidthOf::size;
   out += "<div class=\"mf-legends\">\n";
   append_legend(
       out, "owners",
-      code_legend(profile, source.palette, code_shares(profile, width_of(profile, width))));
+      code_legend(profile, source.palette, code_shares(profile, width_of(profile, width), blame)));
   std::vector<LegendEntry> colours = legend(profile, source.palette, tree.frame, by_change);
   for (LegendEntry& entry : leak_legend(profile)) colours.push_back(std::move(entry));
   append_legend(out, "colours", colours);

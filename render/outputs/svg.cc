@@ -9,6 +9,7 @@
 #include "render/output.h"
 #include "render/outputs/svg_parts.h"
 #include "render/picture/assets.h"
+#include "render/picture/blame.h"
 #include "render/picture/caption.h"
 #include "render/picture/data_block.h"
 
@@ -60,11 +61,13 @@ void append_root(std::string& out, const SvgPicture& picture, double head, doubl
 }
 
 // The data in the file, for the script to zoom to: more frames than are drawn at once, and narrower
-// ones. Data cost a browser a hundredth of what the same number of elements would.
-LayoutOptions behind(LayoutOptions at_once) {
+// ones, and what the allocator has on them. Data cost a browser a hundredth of what the same number
+// of elements would.
+LayoutOptions behind(LayoutOptions at_once, std::vector<bool> attached) {
   constexpr size_t more = 5;
   at_once.max_boxes = at_once.max_boxes > SIZE_MAX / more ? SIZE_MAX : at_once.max_boxes * more;
   at_once.min_share = 0;
+  at_once.attached = std::move(attached);
   return at_once;
 }
 
@@ -105,7 +108,7 @@ void draw_svg(std::ostream& out, const Profile& profile, const RenderOptions& wa
   const auto launch = options.threads > 1 ? std::launch::async : std::launch::deferred;
   std::future<OfAllFrames> told = std::async(launch, [&] {
     return OfAllFrames{clean_strings(profile),
-                       code_shares(profile, width_of(profile, options.diff_width))};
+                       code_shares(profile, width_of(profile, options.diff_width), *options.blame)};
   });
   const double inner_width = options.width - 2 * SvgPicture::margin;
   const LayoutOptions at_once{
@@ -117,14 +120,21 @@ void draw_svg(std::ostream& out, const Profile& profile, const RenderOptions& wa
       .order = options.order,
       .width = options.diff_width};
   const FrameTree tree = frame_tree(profile, options.order, width_of(profile, options.diff_width));
-  const Layout kept = layout(tree, profile, options.script ? behind(at_once) : at_once);
-  const Layout boxes =
-      with_fewer_boxes(kept, profile, options.script ? below_script(at_once) : at_once);
+  const Layout kept = layout(
+      tree, profile, options.script ? behind(at_once, allocator_nodes(tree, profile)) : at_once);
+  const BlamedTree blamed = blamed_tree(tree, profile, options);
+  const bool hides = blamed.functions != 0;
+  const FrameTree& drawn = hides ? blamed.tree : tree;
+  const LayoutOptions at_first = options.script ? below_script(at_once) : at_once;
+  Layout boxes =
+      hides ? layout(drawn, profile, at_first) : with_fewer_boxes(kept, profile, at_first);
+  if (hides) take_counts(boxes, kept);
   const auto [names, shares] = told.get();
-  SvgPicture picture{profile, options, palette, names, boxes, shares, tree.lines};
+  SvgPicture picture{profile, options, palette, names, boxes, shares, drawn.lines};
   picture.difference = difference_of(profile);
-  picture.verdicts = verdict_lines(boxes, tree, profile);
-  const LeakPaths leaks = leak_paths(boxes, tree, profile);
+  picture.hidden = blame_note(blamed.functions, *options.blame, options.script);
+  picture.verdicts = verdict_lines(boxes, drawn, profile);
+  const LeakPaths leaks = leak_paths(boxes, drawn, profile);
 
   std::string head;
   // Flags have a row of their own beyond the boxes.

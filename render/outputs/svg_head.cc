@@ -123,6 +123,7 @@ double write_svg_head(std::string& out, const SvgPicture& picture) {
   if (!picture.options.subtitle.empty())
     y = append_block(out, {"subtitle", font + 2, width, title_lines}, picture.options.subtitle, y);
   y = append_block(out, {"figure", font, width, 1}, title.run, y);
+  if (!picture.hidden.empty()) y = append_block(out, {"detail", font, width, 1}, picture.hidden, y);
   for (const Caption& caption : all)
     if (caption.tone == Tone::leak || caption.tone == Tone::warning)
       y = append_block(

@@ -11,6 +11,7 @@
 #include "render/order/source_lines.h"
 #include "render/output.h"
 #include "render/outputs/svg_parts.h"
+#include "render/picture/blame.h"
 #include "render/text/cells.h"
 
 namespace memflame {
@@ -102,7 +103,8 @@ class TextPicture {
     std::string line = given.empty() ? default_title(profile, true) : given;
     std::string further;
     bool has_total = false;
-    for (const Caption& caption : captions(profile, picture_.layout, profile.losses)) {
+    for (const Caption& caption :
+         captions(profile, picture_.layout, profile.losses, picture_.hidden)) {
       if (caption.text.empty() || caption.tone == Tone::detail) continue;
       if (caption.tone == Tone::figure && !has_total) {
         line += " · " + caption.text;
@@ -199,13 +201,19 @@ void draw_text(std::ostream& out, const Profile& profile, const RenderOptions& w
   const CodeShares shares;
   const Width width = width_of(profile, options.diff_width);
   const FrameTree tree = frame_tree(profile, options.order, width);
-  const Layout boxes = layout(tree, profile,
-                              {.min_share = 1.0 / options.columns,
-                               .max_depth = std::min(options.max_depth, most_levels),
-                               .order = options.order,
-                               .width = options.diff_width});
-  SvgPicture picture{profile, options, palette, names, boxes, shares, tree.lines};
+  const BlamedTree blamed = blamed_tree(tree, profile, options);
+  const bool hides = blamed.functions != 0;
+  const FrameTree& drawn = hides ? blamed.tree : tree;
+  Layout boxes = layout(drawn, profile,
+                        {.min_share = 1.0 / options.columns,
+                         .max_depth = std::min(options.max_depth, most_levels),
+                         .order = options.order,
+                         .width = options.diff_width});
+  if (hides)
+    take_counts(boxes, layout(tree, profile, {.min_share = 2, .width = options.diff_width}));
+  SvgPicture picture{profile, options, palette, names, boxes, shares, drawn.lines};
   picture.difference = difference_of(profile);
+  picture.hidden = blame_note(blamed.functions, *options.blame, false);
   TextPicture(out, picture).write();
 }
 

@@ -270,10 +270,13 @@ Headline headline(const Profile& profile, const Layout& layout, const Losses& lo
   return out;
 }
 
-std::vector<Caption> captions(const Profile& profile, const Layout& layout, const Losses& losses) {
-  std::vector<Caption> lines = run_captions(
-      profile.meta, {{totals(profile, layout), Tone::figure}, {sampling(profile), Tone::figure}},
-      losses);
+std::vector<Caption> captions(const Profile& profile, const Layout& layout, const Losses& losses,
+                              const std::string& hidden) {
+  std::vector<Caption> lines = run_captions(profile.meta,
+                                            {{totals(profile, layout), Tone::figure},
+                                             {sampling(profile), Tone::figure},
+                                             {hidden, Tone::figure}},
+                                            losses);
   const std::vector<Caption> first = leaks(profile);
   lines.insert(lines.begin(), first.begin(), first.end());
   lines.push_back({undrawn(profile, layout), Tone::warning});

@@ -43,9 +43,10 @@ struct Caption {
 std::vector<Caption> run_captions(const Meta& meta, const std::vector<Caption>& figures,
                                   const Losses& losses);
 
-// In this order: leaks that are pointed out, what was watched, totals, sampling, reconciliation and
-// losses, values without a box, notes.
-std::vector<Caption> captions(const Profile& profile, const Layout& layout, const Losses& losses);
+// In this order: leaks that are pointed out, what was watched, totals, sampling, whose frames are
+// hidden (blame_note()), reconciliation and losses, values without a box, notes.
+std::vector<Caption> captions(const Profile& profile, const Layout& layout, const Losses& losses,
+                              const std::string& hidden = {});
 
 // The largest width of a line in the usual proportional fonts, in px.
 double text_width(std::string_view clean, double font_size);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "render/picture/blame.h"
 #include "render/picture/frame_tree.h"
 
 namespace memflame {
@@ -13,21 +14,25 @@ namespace {
 
 class Owners {
  public:
-  explicit Owners(const Profile& profile)
-      : profile_(profile), known_(profile.frames.size(), not_asked) {}
+  Owners(const Profile& profile, Blame blame)
+      : profile_(profile),
+        // Shares are those outside of the allocator, whatever is drawn.
+        blame_(blame == Blame::user ? Blame::user : Blame::caller),
+        inner_(profile),
+        known_(profile.frames.size(), not_asked) {}
 
-  // The innermost frame that is neither a note nor the allocator's; if there is none, the innermost
-  // outside of notes. None without any.
-  FrameId responsible(StackId stack) {
-    FrameId innermost;
+  // The stack up to its innermost frame that is neither a note nor passed over; if there is none,
+  // up to the innermost outside of notes. None without any.
+  StackId responsible(StackId stack) {
+    StackId innermost;
     for (; stack; stack = profile_.stacks[stack].caller) {
       const FrameId id = profile_.stacks[stack].frame;
       const Frame& frame = profile_.frames[id];
       if (frame.kind == FrameKind::note) continue;
-      if (!innermost) innermost = id;
+      if (!innermost) innermost = stack;
       // A process that calls the allocator has code in between that was not seen.
       if (frame.kind == FrameKind::process) break;
-      if (of(id) != Owner::allocator) return id;
+      if (!inner_.hides(blame_, id)) return stack;
     }
     return innermost;
   }
@@ -38,10 +43,17 @@ class Owners {
     return static_cast<Owner>(known);
   }
 
-  bool met_allocator(StackId stack, FrameId responsible) {
-    for (; stack && profile_.stacks[stack].frame != responsible;
-         stack = profile_.stacks[stack].caller)
-      if (of(profile_.stacks[stack].frame) == Owner::allocator) return true;
+  // Whether such a frame was passed over on the way.
+  bool met(InnerFrame what, StackId stack, StackId responsible) {
+    for (; stack && stack != responsible; stack = profile_.stacks[stack].caller)
+      if (inner_.of(profile_.stacks[stack].frame) == what) return true;
+    return false;
+  }
+
+  // Whether the responsible frame lies on the frame that joins an allocation with a first touch.
+  bool is_above(FrameId joint, StackId responsible) const {
+    for (; joint && responsible; responsible = profile_.stacks[responsible].caller)
+      if (profile_.stacks[responsible].frame == joint) return true;
     return false;
   }
 
@@ -49,8 +61,20 @@ class Owners {
   static constexpr uint8_t not_asked = 255;
 
   const Profile& profile_;
+  const Blame blame_;
+  InnerFrames inner_;
   std::vector<uint8_t> known_;  // by FrameId::index
 };
+
+// The frame that probes/waste/first_touch.cc puts between two stacks; none: there is none.
+FrameId first_touch(const Profile& profile) {
+  for (uint32_t i = 1; i < profile.frames.size(); ++i) {
+    const Frame& frame = profile.frames[FrameId{i}];
+    if (frame.kind == FrameKind::note && profile.strings[frame.function] == "[first touched by]")
+      return FrameId{i};
+  }
+  return {};
+}
 
 bool knows_modules(const Profile& profile) {
   for (uint32_t i = 1; i < profile.frames.size(); ++i)
@@ -60,16 +84,23 @@ bool knows_modules(const Profile& profile) {
 
 }  // namespace
 
-CodeShares code_shares(const Profile& profile, const Width& width) {
-  Owners owners(profile);
+CodeShares code_shares(const Profile& profile, const Width& width, Blame blame) {
+  Owners owners(profile, blame);
+  const FrameId joint = first_touch(profile);
   CodeShares out{.modules_known = knows_modules(profile)};
   std::vector<int64_t> by_frame(profile.frames.size());
   for (const StackId stack : profile.touched()) {
     const int64_t wide = width(profile.values(stack));
     if (wide == 0) continue;
-    const FrameId id = owners.responsible(stack);
+    const StackId responsible = owners.responsible(stack);
+    const FrameId id = responsible ? profile.stacks[responsible].frame : FrameId{};
     if (!add_to(by_frame[id.index], wide, Unit::count)) sums_too_large();
-    out.outside_allocator = out.outside_allocator || owners.met_allocator(stack, id);
+    const auto note = [&](bool& known, InnerFrame what) {
+      known = known || owners.met(what, stack, responsible);
+    };
+    note(out.outside_allocator, InnerFrame::allocator);
+    if (blame == Blame::user) note(out.outside_containers, InnerFrame::container);
+    out.touched_first = out.touched_first || owners.is_above(joint, responsible);
   }
   std::map<std::pair<Owner, std::string_view>, int64_t> sums;
   for (uint32_t i = 0; i < by_frame.size(); ++i) {

@@ -2,7 +2,7 @@
 // Whose code has what is drawn: the application, each library, the kernel.
 //
 // A block belongs to the code that asked the allocator for it, not to the allocator: to the
-// innermost frame outside of it.
+// innermost frame outside of it; or of containers too, if these are passed over.
 #pragma once
 
 #include <cstdint>
@@ -24,12 +24,15 @@ struct CodeShares {
   std::vector<CodeShare> shares{};  // the largest first; they add up to the total of what is drawn
   // Frames of the allocator were passed over somewhere.
   bool outside_allocator = false;
+  bool outside_containers = false;  // or of containers
+  // The code that touched memory first has it, where that is known.
+  bool touched_first = false;
   // Whether any frame has a module. Without modules, application and libraries cannot be told
   // apart.
   bool modules_known = false;
 };
 
 // Throws Error if a sum does not fit in 64 bits.
-CodeShares code_shares(const Profile& profile, const Width& width);
+CodeShares code_shares(const Profile& profile, const Width& width, Blame blame = Blame::caller);
 
 }  // namespace memflame

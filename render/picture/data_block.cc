@@ -122,6 +122,17 @@ void append_nodes(std::string& out, const UsedFrames& frames, const DataNodes& n
       append_signed(out, nodes.own[i * nodes.columns + column]);
 }
 
+// Stacks that begin with their innermost function have no end to pass over.
+bool has_blame(const DataNodes& nodes, const RenderOptions& options) {
+  return !nodes.inner.empty() && !options.reversed;
+}
+
+void append_inner(std::string& out, const UsedFrames& frames, const DataNodes& nodes) {
+  for (const FrameId frame : frames.list)
+    append_signed(out, static_cast<int64_t>(nodes.inner[frame.index]));
+  if (!nodes.merged.empty()) append_signed(out, 0);
+}
+
 void append_functions(std::string& out, const UsedFrames& frames,
                       const FunctionFigures& functions) {
   for (const std::vector<int64_t>& column : functions.beyond) {
@@ -251,11 +262,14 @@ void add_marks(Json& about, const Profile& profile, const DataNodes& nodes) {
 
 DataNodes data_nodes(FrameTree tree, const Profile& profile) {
   NodeLines functions = function_lines(profile, tree.lines, tree.frame);
+  std::vector<InnerFrame> inner =
+      inner_frames({tree.frame, tree.caller, tree.own, tree.columns}, profile);
   std::vector<uint32_t> depth = std::move(tree.caller);
   for (size_t node = 1; node < depth.size(); ++node) depth[node] = depth[depth[node]] + 1;
   return {std::move(tree.frame), std::move(depth),     {},
           std::move(tree.own),   tree.columns,         {},
-          std::move(tree.lines), std::move(functions), std::move(tree.marked)};
+          std::move(tree.lines), std::move(functions), std::move(tree.marked),
+          std::move(inner)};
 }
 
 DataNodes data_nodes(const Layout& layout, const FrameTree& tree, const Profile& profile) {
@@ -281,6 +295,8 @@ DataNodes data_nodes(const Layout& layout, const FrameTree& tree, const Profile&
     path.push_back(i);
   }
   if (!merged) out.merged.clear();
+  // Also of frames without a box: the table has their functions.
+  out.inner = inner_frames({tree.frame, tree.caller, tree.own, tree.columns}, profile);
   out.lines = picked(tree.lines, in_tree);
   out.function_lines = function_lines(profile, tree.lines, tree.frame);
   // A leak that is merged with others is still pointed out.
@@ -330,10 +346,16 @@ std::string about_json(const DataSource& source, const DataNodes& nodes) {
   } else if (options.diff_width == WidthOf::size) {
     about["net"] = true;
   }
+  const bool blame = has_blame(nodes, options);
   if (nodes.functions)
-    about.update({{"functions", nodes.functions->beyond.size()},
+    about.update({{"functions", nodes.functions->beyond.size() + (blame ? 1 : 0)},
                   {"functionMeasures", nodes.functions->measures},
+                  {"functionBlames", nodes.functions->blames},
                   {"functionsLeft", nodes.functions->left}});
+  if (blame) {
+    if (!nodes.functions) about["functions"] = 1;
+    about["blame"] = word_for<Blame>(blame_words, options.blame.value_or(Blame::all));
+  }
   about.update(looks_json(source, nodes));
   add_facts(about, profile, options);
   add_marks(about, profile, nodes);
@@ -346,6 +368,7 @@ void append_data(std::string& out, const DataSource& source, const DataNodes& no
   append_frames(columns, source, frames, !nodes.merged.empty());
   append_nodes(columns, frames, nodes);
   if (nodes.functions) append_functions(columns, frames, *nodes.functions);
+  if (has_blame(nodes, source.options)) append_inner(columns, frames, nodes);
   append_packed(out, columns, source.options.threads);
 }
 

@@ -16,6 +16,8 @@
 //     functions have beyond the nodes (FunctionFigures::beyond), one column after the other, each
 //     with a number for each frame; the number of the last frame, merged boxes, is for functions
 //     that are left out
+//   what frames are that may be passed over (only if the JSON has "blame"; it counts as one of the
+//     columns before): 0 other, 1 allocator, 2 container (core/inner_frame.h)
 //
 // If any frame has a source line, a second block of the same form has the lines:
 //   strings: as above
@@ -32,6 +34,7 @@
 #include <vector>
 
 #include "core/profile.h"
+#include "render/picture/blame.h"
 #include "render/picture/frame_tree.h"
 #include "render/picture/function_figures.h"
 #include "render/picture/layout.h"
@@ -51,6 +54,7 @@ struct DataNodes {
   NodeLines lines{};                           // by node
   NodeLines function_lines{};                  // by FrameId::index, over all nodes of the profile
   std::vector<uint32_t> marked{};              // the node of each of Profile::marks; 0: none
+  std::vector<InnerFrame> inner{};             // by FrameId::index; empty: none is passed over
   size_t size() const { return frame.size(); }
 };
 DataNodes data_nodes(FrameTree tree, const Profile& profile);

@@ -22,8 +22,10 @@ struct FrameTree {
   std::vector<uint32_t> end;
   size_t columns = 0;
   std::vector<int64_t> own;        // rows of `columns` figures without those of callees
+  std::vector<int64_t> wide{};     // the width of own figures, where rows do not tell it (blame.h)
   NodeLines lines{};               // by node
   std::vector<uint32_t> marked{};  // the node of each of Profile::marks, 0 if it has none
+  std::vector<int64_t> marked_wide{};  // the width of these, where the node has more of its own
 
   size_t size() const { return frame.size(); }
   std::span<const int64_t> row(size_t node) const {

@@ -7,6 +7,7 @@
 
 #include "core/difference.h"
 #include "core/error.h"
+#include "render/picture/blame.h"
 #include "render/picture/data_block.h"
 #include "render/picture/looks.h"
 #include "render/text/clean_text.h"
@@ -64,6 +65,7 @@ struct Tree {
   std::span<const uint32_t> caller;
   std::span<const int64_t> own;
   size_t columns;
+  std::vector<uint32_t> to;  // where own figures are drawn (blame.h)
 };
 
 // By FrameId::index.
@@ -75,9 +77,10 @@ struct Sums {
 Sums sums_of(const Tree& tree, const WidthOfRow& width, size_t frames) {
   Sums out{std::vector<int64_t>(frames, 0), std::vector<int64_t>(frames, 0)};
   const size_t size = tree.frame.size();
-  std::vector<int64_t> own(size);
+  std::vector<int64_t> own(size, 0);
   for (size_t n = 0; n < size; ++n)
-    own[n] = width(tree.own.subspan(n * tree.columns, tree.columns));
+    own[tree.to[n]] =
+        checked_sum(own[tree.to[n]], width(tree.own.subspan(n * tree.columns, tree.columns)));
   std::vector<int64_t> total = own;
   for (size_t n = size; n-- > 1;)
     total[tree.caller[n]] = checked_sum(total[tree.caller[n]], total[n]);
@@ -147,38 +150,74 @@ std::string first_measure(const Profile& profile, const RenderOptions& options) 
                                 : clean_text(profile.types[profile.shown].name, replaced);
 }
 
+// The columns of FunctionFigures::beyond for one of its blames.
+class Columns {
+ public:
+  Columns(FunctionFigures& out, const Profile& profile, const Tree& all, const Tree& kept)
+      : out_(out), frames_(profile.frames.size()), all_(all), kept_(kept) {}
+
+  // False if a sum does not fit in 64 bits.
+  bool add(const WidthOfRow& width, bool totals_only = false) {
+    auto sums = both_sums(all_, kept_, width, frames_);
+    if (!sums) return false;
+    auto& [whole, part] = *sums;
+    out_.largest = std::max({out_.largest, whole.largest, part.largest});
+    totals_ = whole.total;
+    subtract(whole.own, part.own);
+    subtract(whole.total, part.total);
+    if (!totals_only) out_.beyond.push_back(std::move(whole.own));
+    out_.beyond.push_back(std::move(whole.total));
+    return true;
+  }
+
+  // The totals of all functions in the measure that was added last.
+  const std::vector<int64_t>& totals() const { return totals_; }
+
+ private:
+  FunctionFigures& out_;
+  const size_t frames_;
+  const Tree& all_;
+  const Tree& kept_;
+  std::vector<int64_t> totals_;
+};
+
 }  // namespace
 
 FunctionFigures function_figures(const FrameTree& tree, const DataNodes& nodes,
                                  const Profile& profile, const RenderOptions& options) {
   FunctionFigures out;
-  const size_t frames = profile.frames.size();
   const std::vector<uint32_t> callers = callers_of(nodes);
-  const Tree all{tree.frame, tree.caller, tree.own, tree.columns};
-  const Tree kept{nodes.frame, callers, nodes.own, nodes.columns};
-  std::vector<int64_t> order(frames, 0);
+  Tree all{tree.frame, tree.caller, tree.own, tree.columns, {}};
+  Tree kept{nodes.frame, callers, nodes.own, nodes.columns, {}};
+  std::vector<int64_t> order(profile.frames.size(), 0);
   const std::string first = first_measure(profile, options);
-  for (const Measure& measure : measures_of(profile, options)) {
-    auto sums = both_sums(all, kept, measure.width, frames);
-    if (!sums) continue;
-    auto& [whole, part] = *sums;
-    if (measure.id == first || out.measures.empty()) order = whole.total;
-    out.largest = std::max({out.largest, whole.largest, part.largest});
-    subtract(whole.own, part.own);
-    subtract(whole.total, part.total);
-    out.measures.push_back(measure.id);
-    out.beyond.push_back(std::move(whole.own));
-    out.beyond.push_back(std::move(whole.total));
-  }
-  if (const auto states = difference_of(profile))
-    for (const size_t column : {states->before, states->after}) {
-      const auto sums = both_sums(
-          all, kept, [=](Row row) { return row[column]; }, frames);
-      if (!sums) return {};
-      out.largest = std::max({out.largest, sums->first.largest, sums->second.largest});
-      out.beyond.push_back(sums->first.total);
-      subtract(out.beyond.back(), sums->second.total);
+  // Sums of other blames may be larger, so each measure is tried with all of them.
+  std::vector<Blame> blames{Blame::all};
+  if (!nodes.inner.empty() && !options.reversed)
+    blames.insert(blames.end(), {Blame::caller, Blame::user});
+  InnerFrames inner(profile);
+  std::vector<Measure> measures = measures_of(profile, options);
+  for (const Blame blame : blames) {
+    all.to = blamed_nodes({all.frame, all.caller, all.own, all.columns}, profile, blame, inner);
+    kept.to =
+        blamed_nodes({kept.frame, kept.caller, kept.own, kept.columns}, profile, blame, inner);
+    Columns columns(out, profile, all, kept);
+    std::vector<Measure> fit;
+    for (Measure& measure : measures) {
+      if (!columns.add(measure.width)) {
+        if (blame != Blame::all) return {};
+        continue;
+      }
+      if (blame == Blame::all && (measure.id == first || fit.empty())) order = columns.totals();
+      fit.push_back(std::move(measure));
     }
+    measures = std::move(fit);
+    if (const auto states = difference_of(profile))
+      for (const size_t column : {states->before, states->after})
+        if (!columns.add([=](Row row) { return row[column]; }, true)) return {};
+    out.blames.emplace_back(word_for<Blame>(blame_words, blame));
+  }
+  for (const Measure& measure : measures) out.measures.push_back(measure.id);
   out.more = without_node(all, kept, order);
   for (size_t i = most_without_box; i < out.more.size(); ++i)
     for (auto& column : out.beyond) column[0] += column[out.more[i].index];

@@ -17,6 +17,8 @@ struct DataNodes;
 struct FunctionFigures {
   // The figures that widths can be made from, by their ids in viewer/measure.mjs.
   std::vector<std::string> measures;
+  // The words for Blame: `beyond` has its columns for each of these.
+  std::vector<std::string> blames;
   std::vector<FrameId> more;  // functions without a node: those with the largest totals
   size_t left = 0;            // how many more there are; only their sums are kept
   // Own and total values of each measure, then for a difference the totals before and after: the

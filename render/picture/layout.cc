@@ -66,11 +66,15 @@ class Placing {
   }
 
  private:
+  bool is_attached(uint32_t node) const {
+    return !options_.attached.empty() && options_.attached[node];
+  }
   bool is_frame(uint32_t node) const { return nodes_.merged.empty() || nodes_.merged[node] == 0; }
 
   // Called once for each node that is met, callers before callees.
   bool narrow(uint32_t node, uint32_t depth) {
     const int64_t width = nodes_.drawn[node];
+    if (is_attached(node)) return false;
     if (static_cast<double>(width) < share_ || width < least_) return true;
     if (width > least_ || depth < tie_depth_) return false;
     if (depth > tie_depth_ || ties_ == 0) return true;
@@ -85,7 +89,7 @@ class Placing {
     std::vector<int64_t> widths;
     for (uint32_t node = 1; node < nodes_.size(); ++node) {
       const int64_t width = nodes_.drawn[node];
-      if (width > 0 && static_cast<double>(width) >= share_ && is_frame(node))
+      if (width > 0 && static_cast<double>(width) >= share_ && is_frame(node) && !is_attached(node))
         widths.push_back(width);
     }
     if (widths.size() <= options_.max_boxes) return;
@@ -104,7 +108,7 @@ class Placing {
     std::vector<size_t> count;  // of ties, by depth
     for (uint32_t node = 1; node < nodes_.size(); ++node) {
       depth[node] = depth[nodes_.caller[node]] + 1;
-      if (nodes_.drawn[node] != least_ || !is_frame(node)) continue;
+      if (nodes_.drawn[node] != least_ || !is_frame(node) || is_attached(node)) continue;
       count.resize(std::max<size_t>(count.size(), depth[node] + 1), 0);
       ++count[depth[node]];
     }
@@ -176,7 +180,7 @@ std::vector<int64_t> widths_of(const FrameTree& tree, const Profile& profile, co
   const bool signed_width = width.of == WidthOf::shown;
   std::vector<int64_t> drawn(tree.size());
   for (size_t node = 0; node < tree.size(); ++node) {
-    drawn[node] = width(tree.row(node));
+    drawn[node] = tree.wide.empty() ? width(tree.row(node)) : tree.wide[node];
     if (drawn[node] > 0) ++out.stacks;
     const int64_t own = tree.row(node)[profile.shown];
     if (!signed_width || own >= 0) continue;

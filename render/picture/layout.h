@@ -22,6 +22,8 @@ struct LayoutOptions {
   size_t max_boxes = SIZE_MAX;      // of frames; the narrowest are merged when there are more
   Neighbours order = Neighbours::by_name;
   WidthOf width = WidthOf::shown;
+  // Nodes that have a box wherever their caller has one, and do not count; empty: none.
+  std::vector<bool> attached{};
 };
 
 // Covers [offset, offset + total). Callees lie inside their caller, one level deeper, from its
@@ -63,6 +65,13 @@ Layout layout(const Profile& profile, const LayoutOptions& options);
 
 // The same for an existing tree, in its order.
 Layout layout(const FrameTree& tree, const Profile& profile, const LayoutOptions& options);
+
+// What captions say of stacks is said of those with all frames.
+inline void take_counts(Layout& drawn, const Layout& all) {
+  drawn.stacks = all.stacks;
+  drawn.undrawn = all.undrawn;
+  drawn.undrawn_stacks = all.undrawn_stacks;
+}
 
 // The layout with more frames merged. Only the options on merging matter.
 Layout with_fewer_boxes(const Layout& layout, const Profile& profile, const LayoutOptions& options);

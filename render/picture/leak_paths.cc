@@ -12,10 +12,11 @@ struct LeakEnd {
   int64_t offset = 0, total = 0;
 };
 
-LeakEnd end_of(const Layout& layout, const MarkedBox& marked) {
+LeakEnd end_of(const Layout& layout, const MarkedBox& marked, const FrameTree& tree, size_t mark) {
   const Box& box = layout.boxes[marked.box];
   if (!marked.is_exact) return {marked.box, box.offset, 0};
-  return {marked.box, box.offset + box.total - box.self, box.self};
+  const int64_t own = tree.marked_wide.empty() ? box.self : tree.marked_wide[mark];
+  return {marked.box, box.offset + box.total - box.self, std::min(own, box.self)};
 }
 
 bool is_mostly(int64_t part, int64_t whole) { return part > whole / 2; }
@@ -53,7 +54,7 @@ LeakPaths leak_paths(const Layout& layout, const FrameTree& tree, const Profile&
   std::vector<int64_t> leaked(layout.boxes.size(), 0);
   for (size_t i = 0; i < marked.size(); ++i) {
     if (!profile.marks[i].is_drawn || marked[i].box == SIZE_MAX) continue;
-    const LeakEnd end = end_of(layout, marked[i]);
+    const LeakEnd end = end_of(layout, marked[i], tree, i);
     paths.flags.push_back({end.box, i, end.offset});
     for (size_t box = end.box; box != 0; box = callers[box]) {
       paths.stripes.push_back({box, end.offset, end.total, false});

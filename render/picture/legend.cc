@@ -80,6 +80,24 @@ std::vector<int64_t> thousandths(std::span<const CodeShare> shares) {
   return out;
 }
 
+// What the shares count.
+LegendEntry heading(const CodeShares& shares) {
+  if (shares.touched_first)
+    return {{},
+            "whose code:",
+            "whose the function is that touched the memory first; where it is not known, whose the "
+            "one is that asked the allocator for it"};
+  if (shares.outside_containers)
+    return {{},
+            "who called the allocator:",
+            "whose the innermost function outside of the allocator and of containers is"};
+  if (shares.outside_allocator)
+    return {{},
+            "who called the allocator:",
+            "whose the innermost function outside of the allocator is"};
+  return {{}, "whose code:", "whose the innermost function is"};
+}
+
 // "libQt5Core.so.5" of its path.
 std::string label_of(const CodeShare& share, bool modules_known) {
   if (share.owner == Owner::application && !modules_known) return "application or library";
@@ -172,11 +190,7 @@ std::vector<LegendEntry> code_legend(const Profile& profile, const Palette& pale
   if (other_count != 0) parts.push_back(others);
   const std::vector<int64_t> share_of = thousandths(parts);
   std::vector<LegendEntry> entries;
-  entries.push_back(shares.outside_allocator
-                        ? LegendEntry{{},
-                                      "who called the allocator:",
-                                      "whose the innermost function outside of the allocator is"}
-                        : LegendEntry{{}, "whose code:", "whose the innermost function is"});
+  entries.push_back(heading(shares));
   for (size_t i = 0; i < parts.size(); ++i) {
     const CodeShare& part = parts[i];
     const bool is_rest = other_count != 0 && i + 1 == parts.size();

@@ -75,6 +75,7 @@ export function nodesOf(view) {
   if (!view.parent && view.frame < 0) return null;
   const inside = new Uint8Array(tree.size), own = look.flow === "callers" && look.focus < 0;
   for (const node of view.from) inside.fill(1, node, own ? node + 1 : tree.end[node]);
+  if (own && tree.places) for (let n = 1; n < tree.size; ++n) if (inside[tree.places[n]]) inside[n] = 1;
   return inside;
 }
 
@@ -90,8 +91,7 @@ export class Selection {
     if (a === this.a && b === this.b && chosen === this.part) return false;
     Object.assign(this, { a, b, part: chosen, shares: sharesOf(this.rows, chosen, a, b) });
     addUp(this.rows, this.shares, this.tree.about.types, this.tree.own);
-    this.tree.totals.fill(null);
-    this.tree.functionRows = null;
+    this.tree.renew();
     return true;
   }
 

@@ -2,6 +2,7 @@
 // One picture: its state, and how it comes from one state to another. Tests, and pages that embed
 // pictures, find it as `element.app`: `rows` are the boxes (layout.mjs), `state` says what is looked
 // at (state.mjs), `change()` changes that.
+import { hiddenWords, showTree, withChoice } from "./blame.mjs";
 import { tell } from "./controls.mjs";
 import { figuresOf, foldedText, labelOf, nameOf, nameOfView, stackText, titleOf } from "./figures.mjs";
 import { functionsOf, functionsOfViews, gapsOf } from "./functions.mjs";
@@ -15,12 +16,14 @@ import { initialState, readState, writeState } from "./state.mjs";
 import { Look } from "./view.mjs";
 
 const keptLooks = 8;
-const stateOf = { measure: "value", direction: "view", order: "order", cut: "cut", hits: "hits" };
+const stateOf = {
+  measure: "value", direction: "view", order: "order", cut: "cut", hits: "hits", blame: "blame", boxes: "boxes",
+};
 
 export class App {
   // host: has controls and panels. stage: draws. alone: the window, its address and keys are ours.
   constructor({ tree, stage, host, alone }) {
-    Object.assign(this, { tree, stage, host, alone });
+    Object.assign(this, { tree, base: tree, stage, host, alone });
     this.measures = measuresOf(tree);
     this.first = firstMeasure(tree, this.measures);
     this.trail = [];
@@ -71,7 +74,7 @@ export class App {
   }
 
   show() {
-    if (this.tree.select?.(this.state)) this.forget();
+    if ([showTree(this), this.tree.select?.(this.state)].some(Boolean)) this.forget();
     this.placeTable();
     const { rows, middle } = this.layOut();
     this.rows = rows;
@@ -130,7 +133,7 @@ export class App {
     if (box) return tell(controls.info, nameOf(box), figuresOf(box, zoomed, { paths: true }));
     if (zoomed.parent || zoomed.frame >= 0)
       return tell(controls.info, nameOfView(zoomed), figuresOf({ view: zoomed }, zoomed, { paths: true }));
-    return tell(controls.info, this.stage.caption ?? "", [this.missed ? "The box of this link is not in this picture." : hidden ? `hidden: ${hidden}` : "Click a box to zoom, right-click it for more. Press ? for keys."]);
+    return tell(controls.info, this.stage.caption ?? "", [this.missed ? "The box of this link is not in this picture." : hidden ? `hidden: ${hidden}` : "Click a box to zoom, right-click it for more. Press ? for keys.", hiddenWords(tree, this.measure)].filter(Boolean));
   }
 
   announce(text) { this.controls.live.textContent = text; }
@@ -165,8 +168,8 @@ export class App {
 
   // The browser went to another address.
   cameBack() {
-    const { trail, tree } = this;
-    this.state = readState(location.hash.slice(1), tree);
+    const { trail, tree, base } = this;
+    this.state = readState(location.hash.slice(1), base);
     if (trail.length && writeState(trail.at(-1), tree) === writeState(this.state, tree)) trail.pop();
     this.show();
   }
@@ -220,7 +223,7 @@ export class App {
 
   set(control, value) {
     const key = stateOf[control];
-    if (key !== "view") this.change({ [key]: value });
+    if (key !== "view") this.change(key === "blame" || key === "boxes" ? withChoice(this, key, value) : { [key]: value });
     else if (value !== "around") this.change({ view: value, focus: -1, zoom: null });
   }
 

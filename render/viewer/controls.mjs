@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The search field, buttons and lists of a picture.
+import { blameWords } from "./blame.mjs";
 import { element } from "./page.mjs";
 
 const button = (text, title, properties = {}) => element("button", { type: "button", title, ...properties }, text);
@@ -13,7 +14,7 @@ function choice(text, title, options) {
 }
 
 // tabs, map, crumbs: elements that have a place among the controls.
-export function makeControls(host, { measures, inOrderOfTime, tabs, map, crumbs }) {
+export function makeControls(host, { measures, inOrderOfTime, blame, modules, tabs, map, crumbs }) {
   const made = {
     back: button("Back", "Go back one step (Esc)"),
     reset: button("Reset zoom", "Show everything again (0)"),
@@ -35,6 +36,8 @@ export function makeControls(host, { measures, inOrderOfTime, tabs, map, crumbs 
     order: choice("Order", "Order of neighbours (o)", inOrderOfTime ? [] : [["name", "by name"], ["width", "by width"]]),
     cut: choice("Names", "Where long names are cut (e)", [["right", "name…"], ["middle", "na…me"], ["left", "…name"]]),
     hits: choice("Matches", "Which match is the next one (x)", [["", "largest first"], ["place", "from the root"]]),
+    blame: choice("Blame", "Where the figures of an allocation are (b)", blame ? blameWords : []),
+    boxes: choice("Boxes", "What boxes are (B)", modules ? [["", "functions"], ["modules", "modules"]] : []),
     info: element("div", { className: "mf-info" }),
     live: element("div", { className: "mf-unseen", role: "status" }),
   };

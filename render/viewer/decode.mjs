@@ -99,8 +99,9 @@ export function decodeTree(about, bytes) {
     ? reader.column(BigInt64Array, length, () => reader.signedBig())
     : reader.column(Float64Array, length, () => reader.signed()));
   const own = about.types.map(() => figures(size));
-  const beyond = about.functions ? Array.from({ length: reader.need(about.functions) }, () => figures(count)) : null;
-  return new Tree({ about, frames, up, frame, own, merged, beyond });
+  const beyond = Array.from({ length: reader.need(about.functions || 0) }, () => figures(count));
+  const inner = about.blame && beyond.length ? Uint8Array.from(beyond.pop(), Number) : null;
+  return new Tree({ about, frames, up, frame, own, merged, beyond: beyond.length ? beyond : null, inner });
 }
 
 // Where lists with the lengths `counts` begin, and where the last one ends.

@@ -8,8 +8,10 @@ import { commas } from "./format.mjs";
 export function beyondOf({ tree, measure, hidden, focus }) {
   const { beyond, about } = tree, at = beyond && about.functionMeasures.indexOf(measure.id);
   if (!beyond || at < 0 || hidden.size || focus >= 0) return null;
-  const [before, after] = beyond.slice(2 * about.functionMeasures.length);
-  const own = beyond[2 * at], total = beyond[2 * at + 1];
+  const group = Math.max(0, about.functionBlames?.indexOf(tree.blame) ?? 0);
+  const first = group * (2 * about.functionMeasures.length + (about.difference ? 2 : 0));
+  const [before, after] = beyond.slice(first + 2 * about.functionMeasures.length);
+  const own = beyond[first + 2 * at], total = beyond[first + 2 * at + 1];
   return { own, total, before, after, left: own[own.length - 1] };
 }
 

@@ -71,7 +71,7 @@ function listenToControls(app) {
     leak: () => app.marks.step(1), marks: () => app.marks.toggle(),
   };
   for (const [name, act] of Object.entries(clicks)) controls[name].addEventListener("click", act);
-  for (const name of ["measure", "order", "cut", "hits"])
+  for (const name of ["measure", "order", "cut", "hits", "blame", "boxes"])
     controls[name].addEventListener("change", () => app.set(name, controls[name].value));
 }
 

@@ -3,10 +3,12 @@
 // leak, and a flag at its leaf. render/picture/leak_paths.h does the same for readers without
 // scripts.
 
-// [{node, text, label, flag}]: the verdicts in a picture; those with a flag are pointed out.
+// [{node, leaf, text, label, flag}]: the verdicts in a picture; those with a flag are pointed out. `node`
+// is where the figures of `leaf` are drawn.
 export function marksOf(tree) {
   const known = tree.about.marks?.list ?? [];
-  return (tree.marks ??= known.filter(({ node }) => Number.isInteger(node) && node > 0 && node < tree.size));
+  return (tree.marks ??= known.filter(({ node }) => Number.isInteger(node) && node > 0 && node < tree.size)
+    .map((mark) => ({ ...mark, leaf: mark.node, node: tree.places?.[mark.node] ?? mark.node })));
 }
 
 // Whether a view is on the way to a node: one of its own nodes contains it. With callers first and
@@ -36,7 +38,7 @@ export function layerOf(tree, rows, zoomed) {
     const path = rows.map((boxes) => boxes.find((box) => leads(box, mark.node))).filter((box) => box && !isRoot(box));
     const last = path.at(-1);
     if (!last || last.role === "caller") continue;  // what is zoomed to does not lead there
-    const { x, width } = placeOf(last, mark.node, zoomed);
+    const { x, width } = placeOf(last, mark, zoomed);
     flags.push({ box: last, x, text: mark.flag });
     // A caller of what is zoomed to is as wide as the stage, whatever else it calls.
     for (const box of path.filter(({ role }) => role !== "caller")) {
@@ -52,10 +54,10 @@ export function layerOf(tree, rows, zoomed) {
 const isRoot = ({ view }) => Boolean(view) && view.frame < 0;
 
 // A frame's own share is at the end of its box.
-function placeOf(box, node, zoomed) {
+function placeOf(box, { node, leaf }, zoomed) {
   if (!box.view) return { x: box.x, width: 0 };
   const { look, nodes } = box.view;
-  const width = Math.min(box.width, Number(look.measure.own[node]) / (Number(zoomed.total) || 1));
+  const width = Math.min(box.width, Number(look.measure.raw[leaf]) / (Number(zoomed.total) || 1));
   const own = look.flow === "callees" && nodes.includes(node) ? Number(box.view.own) / (Number(zoomed.total) || 1) : 0;
   return { x: own ? box.x + box.width - Math.min(own, box.width) : box.x, width };
 }
@@ -105,9 +107,10 @@ export function mostly(leaf) {
 export class Marks {
   constructor(app) {
     this.app = app;
-    this.leaks = marksOf(app.tree).filter(({ flag }) => flag);
     this.now = -1;
   }
+
+  get leaks() { return marksOf(this.app.tree).filter(({ flag }) => flag); }
 
   get shown() { return this.leaks.length > 0 && this.app.state.marks !== "off"; }
 

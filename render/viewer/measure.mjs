@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What the width of a box means: a column, or for a difference something made of two.
 import { brief, human } from "./format.mjs";
+import { movedTo } from "./tree.mjs";
 
 const larger = (a, b) => (a > b ? a : b);
 const positive = (n) => (n > 0 ? n : n - n);
@@ -17,10 +18,16 @@ const ofDifference = [
 // What people read in place of a column's name (render/picture/column_words.h).
 export const wordsOf = ({ label, name }) => label ?? name;
 
-// All measures of a tree: {id, label, type, column, own, total}. `own` and `total` are what widths
-// are made of: never negative, and made at the first use. `column` is the column of the figures, or
+// All measures of a tree: {id, label, type, column, raw, own, total}. `own` and `total` are what widths
+// are made of: never negative, and made at the first use. `raw` are own figures where they are, which
+// may not be where they are drawn (blame.mjs). `column` is the column of the figures, or
 // null if they are made of two.
 export function measuresOf(tree) {
+  if (tree.base)  // what widths are made of adds up, too
+    return measuresOf(tree.base).map((one) => {
+      const { id, label, type, column, tell } = one;
+      return measure(tree, { id, label, type, column, of: one, make: () => tree.join(one.own) }, tell);
+    });
   const { types, difference } = tree.about;
   const found = difference
     ? ofDifference.map(([id, label, combine]) => measure(tree, {
@@ -53,11 +60,13 @@ function widths(tree, own) {
 }
 
 function measure(tree, { make, ...rest }, tell = null) {
-  let own = null, total = null;
+  let raw = null, own = null, total = null;
+  const isColumn = (figures) => rest.column !== null && figures === tree.own[rest.column];
   return {
-    ...rest,
-    get own() { return (own ??= make()); },
-    get total() { return (total ??= this.own === tree.own[rest.column] ? tree.total(rest.column) : tree.sumUp(this.own)); },
+    ...rest, tell,
+    get raw() { return (raw ??= make()); },
+    get own() { return (own ??= isColumn(this.raw) ? tree.self(rest.column) : movedTo(tree.places, this.raw)); },
+    get total() { return (total ??= isColumn(this.raw) ? tree.total(rest.column) : tree.sumUp(this.own)); },
     human: tell ?? ((n) => human(n, rest.type)),
     brief: tell ?? ((n) => brief(n, rest.type)),
   };

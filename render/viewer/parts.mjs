@@ -8,6 +8,7 @@ import { figuresOf, titleOf } from "./figures.mjs";
 import { Marks } from "./marks.mjs";
 import { Matches } from "./matches.mjs";
 import { Minimap } from "./minimap.mjs";
+import { hasModules } from "./modules.mjs";
 import { element, unusedPrefix } from "./page.mjs";
 import { CopyByHand, Help, Table } from "./panels.mjs";
 import { SpokenTree } from "./spoken.mjs";
@@ -20,7 +21,7 @@ export function makeParts(app) {
   host.append(app.bar);
   Object.assign(app, { tabs: new Tabs(app), crumbs: new Breadcrumb(app), minimap: new Minimap(app) });
   app.controls = makeControls(app.bar, {
-    measures: app.measures, inOrderOfTime: tree.inOrderOfTime, tabs: app.tabs.element, map: app.minimap.element, crumbs: app.crumbs.element });
+    measures: app.measures, inOrderOfTime: tree.inOrderOfTime, blame: tree.inner, modules: hasModules(tree), tabs: app.tabs.element, map: app.minimap.element, crumbs: app.crumbs.element });
   Object.assign(app, { matches: new Matches(app), marks: new Marks(app) });
   app.fill = fills(tree, (box) => app.matches.of(box));
   const say = (box) => `${titleOf(box)}, ${figuresOf(box, app.zoomed).join(", ")}`;

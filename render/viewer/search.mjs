@@ -65,14 +65,14 @@ function nodesWithin({ tree, hidden }, hit) {
 // Returns a function of views: whether the view, or one that is reached through it, is a hit. So a
 // hit that is too narrow to be seen can still be pointed out.
 export function hasHit(look, hit) {
-  const { tree, hidden, flow } = look;
+  const { tree, hidden, flow, measure } = look;
   if (flow === "callers") {
     const within = nodesWithin(look, hit);
     return (view) => view.nodes.some((n) => within[n]);
   }
   const before = new Int32Array(tree.size + 1);  // how many hits there are before a node
   for (let n = 0; n < tree.size; ++n)
-    before[n + 1] = before[n] + (n > 0 && hit[tree.frame[n]] && !hidden.has(tree.frame[n]) ? 1 : 0);
+    before[n + 1] = before[n] + (n > 0 && hit[tree.frame[n]] && !hidden.has(tree.frame[n]) && measure.total[n] > 0 ? 1 : 0);
   return (view) => view.nodes.some((n) => before[tree.end[n]] > before[n]);
 }
 

@@ -5,25 +5,49 @@
 // whose parent is n, in the order of the picture. Frames are in order of their names, so that their
 // numbers compare as their names do. Figures are Numbers, or BigInts if sums exceed 2^53.
 
+// Own figures at the nodes that are drawn with them; places: of each node's own (blame.mjs).
+export function movedTo(places, own) {
+  if (!places) return own;
+  const out = own.slice();
+  for (let n = places.length - 1; n > 0; --n) {
+    const place = places[n];
+    if (place === n) continue;
+    out[place] += own[n];
+    out[n] -= own[n];
+  }
+  return out;
+}
+
 export class Tree {
   // about: what the picture says of itself in JSON (see docs/pictures.md).
   // up[n]: how many levels above a callee of node n, node n + 1 is; 0: it is such a callee.
   // own[type][n]: figures of the nodes themselves. merged[n]: frames that one box stands for.
   // beyond: by frame, what functions have that is in no node but merged ones (render/picture/data_block.h).
-  constructor({ about, frames, up, frame, own, merged, beyond = null }) {
+  // inner: by frame, whether it may be passed over (blame.mjs); null: none may.
+  constructor({ about, frames, up, frame, own, merged, beyond = null, inner = null }) {
     this.about = about;
     this.frames = frames;
     this.frame = frame;
     this.own = own;
     this.merged = merged;
     this.beyond = beyond;
+    this.inner = inner;
+    this.blame = "all";  // and what follows from it:
+    this.places = this.kept = this.shown = this.drawn = null;
     this.lines = null;  // source lines (lines.mjs), if known
     this.select = null;  // select(state): sets the figures that a state shows; whether they changed
     this.size = frame.length;
     this.zero = about.big ? 0n : 0;
     this.inOrderOfTime = about.order === "time";
     this.place(up);
-    this.totals = own.map(() => null);
+    this.renew();
+  }
+
+  // The figures have changed, or where they are drawn.
+  renew() {
+    this.selves = this.own.map(() => null);
+    this.totals = this.own.map(() => null);
+    this.functionRows = this.marks = null;
   }
 
   place(up) {
@@ -48,12 +72,16 @@ export class Tree {
     return total;
   }
 
+  // Own figures where they are drawn; `own` has them where they are.
+  self(type) { return (this.selves[type] ??= movedTo(this.places, this.own[type])); }
+
   total(type) {
-    return (this.totals[type] ??= this.sumUp(this.own[type]));
+    return (this.totals[type] ??= this.sumUp(this.self(type)));
   }
 
   // How many frames are in the boxes from n to its end.
   frameCount(n) {
+    if (this.shown) return this.shown[this.end[n]] - this.shown[n];
     if (!this.merged) return this.end[n] - n;
     let count = 0;
     for (let i = n; i < this.end[n]; ++i) count += this.merged[i] || 1;

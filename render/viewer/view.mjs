@@ -146,7 +146,7 @@ export class Look {
   // Figures of a view in a column: totals, or with callers first and without a focus own figures.
   figure(view, column) {
     const own = this.flow === "callers" && this.focus < 0;
-    return this.sum(own ? this.tree.own[column] : this.tree.total(column), view.from);
+    return this.sum(own ? this.tree.self(column) : this.tree.total(column), view.from);
   }
 
   frames(view) {

@@ -8,10 +8,12 @@ import { matched, open, searchFor } from "./browser.mjs";
 // {measure: {function: figures}} from the table, and the text below it.
 const tables = (page) => page.evaluate(() => {
   const { app } = document.querySelector(".memflame"), { tree } = app, found = {};
+  const { functionBlames = ["all"], functionMeasures, difference } = tree.about;
+  const first = functionBlames.indexOf(tree.blame) * (2 * functionMeasures?.length + (difference ? 2 : 0));
   for (const { id, total } of app.measures) {
     app.change({ value: id, table: "total" });
     found[id] = { rows: {}, all: String(total[0]), gaps: document.querySelector(".mf-more").textContent, count: app.listed.rows.length,
-                  left: String(tree.beyond?.[2 * tree.about.functionMeasures.indexOf(id)].at(-1) ?? 0) };
+                  left: String(tree.beyond?.[first + 2 * tree.about.functionMeasures.indexOf(id)].at(-1) ?? 0) };
     for (const { frame, own, total, before, after } of app.listed.rows)
       found[id].rows[[tree.frames.name[frame], tree.frames.module[frame], tree.kind(frame)].join("\n")] = [own, total, before, after].map(String).join(" ");
   }

@@ -319,6 +319,28 @@ Profile leaks() {
   return p;
 }
 
+// The allocator and containers above what uses them, in files of their own.
+Profile allocations() {
+  Profile p;
+  p.types = {{"live", Unit::bytes}, {"live-count", Unit::count}};
+  const auto put = [&](std::initializer_list<const char*> path, int64_t bytes) {
+    StackId top = p.push({}, "server", process);
+    for (const std::string_view name : path)
+      top = p.push(top, name, user,
+                   name == "malloc"                   ? "/lib/libc.so.6"
+                   : name.starts_with("operator new") ? "/lib/libstdc++.so.6"
+                                                      : "/usr/bin/server");
+    p.add(top, std::array{bytes, bytes / 512});
+  };
+  put({"main", "parse", "operator new(unsigned long)", "malloc"}, 8 << 20);
+  put({"main", "parse", "void std::vector<int>::_M_realloc_insert<int>(int&&)",
+       "operator new(unsigned long)", "malloc"},
+      4 << 20);
+  put({"main", "load", "malloc"}, 2 << 20);
+  put({"main", "load"}, 1 << 20);
+  return p;
+}
+
 void write(const std::string& path, const Profile& profile, const RenderOptions& options,
            Writer writer) {
   std::ofstream file(path, std::ios::binary);
@@ -355,6 +377,7 @@ void write_all(const std::string& folder) {
   write(folder, "time", in_time(), {.order = Neighbours::by_time});
   write(folder, "leaks", leaks(), {});
   write(folder, "leaks-icicle", leaks(), {.icicle = true});
+  write(folder, "blame", allocations(), {});
   write(folder, "lines", with_lines(), {});
   write(folder, "by-line", with_lines(), {.lines = true});
   write(folder + "/few.svg", large(), {.max_boxes = 60}, write_svg);

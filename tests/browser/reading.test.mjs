@@ -40,7 +40,7 @@ for (const file of both("flame")) {
     assert.ok(!(await names(page)).includes("event_loop"));
     assert.ok((await names(page, 3)).includes("log::write"), "its callees are its caller's");
     await page.keyboard.press("0");
-    assert.equal(await page.locator(".mf-info").textContent(), "hidden: event_loop");
+    assert.equal(await page.locator(".mf-info").textContent(), "hidden: event_loop · 1 function of the allocator hidden");
     await page.getByRole("button", { name: "Restore" }).click();
     assert.ok((await names(page)).includes("event_loop"));
     await click(page, "cache::insert", { button: "right" });

@@ -119,7 +119,8 @@ test("an address keeps a state, and another picture of the program understands i
   const tree = treeOf(stacks), frame = (name) => tree.frames.name.indexOf(name);
   const state = {
     zoom: at(lookOf(tree), "main;parse").hash, search: "a&b=#%|ü", sameCase: true, value: "live", view: "around",
-    focus: frame("cache"), hidden: [frame("log"), frame("grow")], order: "width", root: "top", cut: "left", table: "-own", marks: "off", hits: "place" };
+    focus: frame("cache"), hidden: [frame("log"), frame("grow")], order: "width", root: "top", cut: "left", table: "-own", marks: "off", hits: "place",
+    blame: "user", boxes: "" };
   assert.deepEqual(readState(writeState(state, tree), tree), state);
   assert.deepEqual(readState(writeState(initialState(), tree), tree), initialState());
   assert.equal(writeState(initialState(), tree), "");
@@ -129,7 +130,7 @@ test("an address keeps a state, and another picture of the program understands i
 
 test("an address that means nothing is not a state", () => {
   const tree = treeOf(stacks);
-  for (const text of ["", "%%%", "zoom=1&focus=2&hide=3,,", "view=x&order=y&root=z&cut=toString&table=__proto__&marks=on",
+  for (const text of ["", "%%%", "zoom=1&focus=2&hide=3,,", "view=x&order=y&root=z&cut=toString&table=__proto__&marks=on&blame=none&boxes=lines",
                       "focus=0123456789abcdef&hide=0123456789abcdef,0123456789abcdef"])
     assert.deepEqual(readState(text, tree), initialState(), text);
 });

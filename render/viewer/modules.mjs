@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Boxes that are modules: consecutive frames of one file are one box.
+import { Tree } from "./tree.mjs";
+
+// By kind of code that belongs to no file: user, kernel, inlined, jit, unknown.
+const withoutFile = ["[file not known]", "[kernel]", "[file not known]", "[code made at run time]", "[file not known]"];
+const codeKinds = withoutFile.length, inlined = 2;
+const lastPart = (path) => path.replace(/.*\/(?=[^/])/, "");
+
+// What a frame becomes. Processes, notes and merged boxes are what they are.
+function moduleOf({ name, module, kind, colour }, frame) {
+  const known = { name: name[frame], module: module[frame], kind: kind[frame], colour: colour[frame] };
+  if (kind[frame] >= codeKinds) return known;
+  const path = module[frame];
+  return { ...known, name: path ? lastPart(path) : withoutFile[kind[frame]], kind: path ? 0 : kind[frame] };
+}
+
+const keyOf = ({ name, module, kind }) => `${name}\0${module}\0${kind}`;
+
+// {list, of}: the frames by name, merged boxes last, and which of them each frame of a tree becomes.
+function modulesIn({ frames, inner, about }) {
+  const found = new Map(), made = frames.name.map((_, frame) => moduleOf(frames, frame));
+  // The colour is that of a function, if possible not of the pale allocator.
+  for (const plain of [true, false])
+    made.forEach((one, frame) => { if (!(plain && inner?.[frame]) && !found.has(keyOf(one))) found.set(keyOf(one), one); });
+  const isLast = ({ kind }) => (kind === about.mergedKind ? 1 : 0);
+  const keys = [...found.keys()].sort((a, b) => isLast(found.get(a)) - isLast(found.get(b)) || (a < b ? -1 : 1));
+  const place = new Map(keys.map((key, i) => [key, i]));
+  return { list: keys.map((key) => found.get(key)), of: Int32Array.from(made, (one) => place.get(keyOf(one))) };
+}
+
+// The tree of a tree's modules, with figures where it draws them. `base` is that tree, join(column) adds
+// up one of its columns.
+function treeOfModules(tree) {
+  const { list, of } = (tree.modules ??= modulesIn(tree)), { parent, size, places, frames, about } = tree;
+  const to = new Int32Array(size), frame = [0], depth = [0], up = [];
+  for (let n = 1; n < size; ++n) {
+    const above = to[parent[n]], own = of[tree.frame[n]], kind = list[own].kind;
+    const isIn = above > 0 && list[frame[above]].kind < codeKinds && kind < codeKinds &&
+      (frame[above] === own || (frames.kind[tree.frame[n]] === inlined && !list[own].module));
+    if (isIn) {
+      to[n] = above;
+      continue;
+    }
+    to[n] = frame.length;
+    up.push(depth.at(-1) - depth[above]);
+    frame.push(own);
+    depth.push(depth[above] + 1);
+  }
+  const join = (column) => {
+    const out = new column.constructor(frame.length);
+    for (let n = 0; n < size; ++n) out[to[n]] += column[n];
+    return out;
+  };
+  const merged = tree.merged && frame.map(() => 0);
+  if (merged) tree.merged.forEach((count, n) => { merged[to[n]] = count; });
+  const column = (key) => list.map((one) => one[key]);
+  const made = new Tree({
+    about: { ...about, marks: undefined }, up: Int32Array.from(up), frame: Int32Array.from(frame),
+    frames: { name: column("name"), module: column("module"), kind: Uint8Array.from(column("kind")), colour: Uint32Array.from(column("colour")) },
+    own: about.types.map((_, type) => join(tree.self(type))), merged: merged && Int32Array.from(merged),
+  });
+  return Object.assign(made, { base: tree, join, blame: tree.blame, moreWords: tree.moreWords, from: places });
+}
+
+// Whether a picture knows files, and what it shows does not change with a choice of the page around it.
+export const hasModules = ({ frames, select }) => !select && frames.module.some(Boolean);
+
+// The tree whose boxes are functions, or modules.
+export function treeFor(tree, boxes) {
+  if (boxes !== "modules" || !hasModules(tree)) return tree;
+  if (tree.byModule?.from !== tree.places || !tree.byModule) tree.byModule = treeOfModules(tree);
+  return tree.byModule;
+}

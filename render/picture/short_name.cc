@@ -76,6 +76,38 @@ bool has_open_bracket(const std::vector<std::string_view>& parts) {
   return false;
 }
 
+// "…/tsdb.(*memSeries).append", "…(*memSeries).append" and "…append" of a method of Go; none of
+// other names.
+std::vector<std::string> shorter_go_names(std::string_view name) {
+  const auto is_word = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("_~%-").find(c) != std::string_view::npos;
+  };
+  const auto skip = [&](size_t from, bool dots_too) {
+    while (from < name.size() && (is_word(name[from]) || (dots_too && name[from] == '.'))) ++from;
+    return from;
+  };
+  const auto is = [&](size_t at, char c) { return at < name.size() && name[at] == c; };
+  size_t package = 0;
+  for (size_t end = skip(0, true); end > package && is(end, '/'); end = skip(package, true))
+    package = end + 1;
+  const size_t dot = skip(package, false);
+  if (dot == package || !is(dot, '.')) return {};
+  size_t receiver = dot + 1, function = receiver;
+  if (is(receiver, '(')) {
+    const size_t close = name.find_first_of("()", receiver + 1);
+    if (close == std::string_view::npos || name[close] != ')' || !is(close + 1, '.')) return {};
+    function = close + 2;
+  }
+  if (package == 0 && function == receiver) return {};
+  if (name.find_first_of("():<> /", function) != std::string_view::npos) return {};
+  std::vector<std::string> forms;
+  if (package != 0) forms.push_back(std::string(dots).append("/").append(name.substr(package)));
+  forms.push_back(std::string(dots).append(name.substr(receiver)));
+  if (function != receiver) forms.push_back(std::string(dots).append(name.substr(function)));
+  return forms;
+}
+
 class Shortener {
  public:
   Shortener(double room, const LetterWidth& width_of, Elide side)
@@ -175,7 +207,8 @@ class Shortener {
 }  // namespace
 
 std::vector<std::string> shorter_names(std::string_view name) {
-  std::vector<std::string> forms;
+  std::vector<std::string> forms = shorter_go_names(name);
+  if (!forms.empty()) return forms;
   // "(+37 frames, 2.1 MiB)" and "(no name)" are not functions with arguments.
   if (name.find_first_of("(<:") == std::string_view::npos ||
       (name.starts_with('(') && !name.starts_with(anonymous)))

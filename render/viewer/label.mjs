@@ -60,11 +60,24 @@ function withPartOfClass(longer, brief, fits) {
   return "";
 }
 
+// A name of Go: folders, package, receiver, function.
+const go = /^((?:[\w.~%-]+\/)*)([\w~%-]+\.)(\([^()]*\)\.)?([^():<> /]*)$/;
+
+// "…/tsdb.(*memSeries).append", "…(*memSeries).append" and "…append" of a method of Go; null for other
+// names.
+function shorterGoNames(name) {
+  const [, folders, owner, receiver = "", rest] = go.exec(name) ?? [];
+  if (!folders && !receiver) return null;
+  return [folders && `…/${owner}${receiver}${rest}`, `…${receiver}${rest}`, receiver && `…${rest}`].filter(Boolean);
+}
+
 // Ever shorter forms of a C++ or Rust name: without arguments, without template arguments, without
 // the namespaces around the class, and without the class, with a mark in its place.
 export function shorterNames(name) {
   // "(+37 frames, 2.1 MiB)" and "(no name)" are not functions with arguments.
-  if (!/[(<:]/.test(name) || /^\((?!anonymous namespace\))/.test(name)) return [];
+  if (!/[(<:/]/.test(name) || /^\((?!anonymous namespace\))/.test(name)) return [];
+  const ofGo = shorterGoNames(name);
+  if (ofGo) return ofGo;
   const forms = [], add = (form) => form !== name && form !== forms.at(-1) && form && forms.push(form);
   const noArguments = withoutBrackets(name, "(", ")", "()");
   add(noArguments);

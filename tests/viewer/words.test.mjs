@@ -56,6 +56,10 @@ test("names of C++ lose what says least, and keep what is the name", () => {
     ["(anonymous namespace)::run(int)", "(anonymous namespace)::run()", "…::run()"],
     ["operator new(unsigned long)", "operator new()"],
     ["<alloc::vec::Vec<T> as core::ops::Drop>::drop", "<…>::drop", "…::drop"],
+    ["github.com/prometheus/prometheus/tsdb.(*memSeries).append", "…/tsdb.(*memSeries).append", "…(*memSeries).append", "…append"],
+    ["main.(*Server).run.func1", "…(*Server).run.func1", "…run.func1"],
+    ["net/http.serve", "…/http.serve", "…serve"],
+    ["main.main.func23"], ["a/b"], ["x.y/z"], ["/usr/lib/x.y"],
     ["f(std::string, int", ],
     ["main"], ["(+37 frames, 2.1 MiB)"], ["(no name)"], ["[lost: ring buffer full]"], ["unbalanced(((", ], ["a < b"],
   ]) assert.deepEqual(shorterNames(name), forms, name);

@@ -3,7 +3,6 @@
 
 #include <doctest/doctest.h>
 
-#include <chrono>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -45,13 +44,12 @@ TEST_CASE("a class is never left out without a mark") {
         "…::setVisible()");
 }
 
-TEST_CASE("hostile names are shortened quickly") {
-  const auto start = std::chrono::steady_clock::now();
-  for (const std::string_view text : {"<", "(", "::", "operator", "a::", "é"}) {
+// Its time limit is the runner's: the work must not grow with the square of the length.
+TEST_CASE("hostile names are shortened") {
+  for (const std::string_view text : {"<", "(", "::", "operator", "a::", "é", "a/", "a."}) {
     std::string name;
     while (name.size() < 100000) name += text;
-    short_name(name, 50, cell_width, Elide::right);
-    short_name("x" + name + "::f()", 50, cell_width, Elide::middle);
+    CHECK(short_name(name, 50, cell_width, Elide::right).size() < 200);
+    CHECK(short_name("x" + name + "::f()", 50, cell_width, Elide::middle).size() < 200);
   }
-  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(5));
 }

@@ -126,10 +126,10 @@ double write_svg_head(std::string& out, const SvgPicture& picture) {
   if (!picture.hidden.empty()) y = append_block(out, {"detail", font, width, 1}, picture.hidden, y);
   for (const Caption& caption : all)
     if (caption.tone == Tone::leak || caption.tone == Tone::warning)
-      y = append_block(
-          out,
-          {css_class(caption.tone), font, width, 1, caption.tone == Tone::leak ? bold_letters : 1},
-          caption.text, y);
+      y = append_block(out,
+                       {css_class(caption.tone), font, width, caption.max_lines,
+                        caption.tone == Tone::leak ? bold_letters : 1},
+                       caption.text, y);
   out += "</g>\n";
   if (picture.layout.total == 0) return y + 12;
   std::vector<FrameId> frames;

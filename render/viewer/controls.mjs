@@ -43,9 +43,9 @@ export function makeControls(host, { measures, inOrderOfTime, blame, modules, ta
   };
   const { back, reset, restore, leak, marks, table, help, info, live, search, sameCase, previous, next, matched, more, hits, ...lists } = made;
   host.append(
-    element("div", { className: "mf-line mf-top" }, tabs, map, element("span", { className: "mf-gap" }), back, reset, restore, leak, marks, table),
+    element("div", { className: "mf-line mf-top" }, tabs, map, element("span", { className: "mf-gap" }), back, reset, restore, leak, marks, table, help),
     element("div", { className: "mf-line mf-tools", role: "toolbar", "aria-label": "picture" },
-      search, sameCase, previous, next, hits.parentElement, matched, more, ...Object.values(lists).map((list) => list.parentElement), help),
+      search, sameCase, previous, next, hits.parentElement, matched, more, ...Object.values(lists).map((list) => list.parentElement)),
     crumbs,
     element("div", { className: "mf-line mf-told" }, info, live));
   more.addEventListener("click", () => more.setAttribute("aria-expanded", String(host.classList.toggle("mf-open"))));

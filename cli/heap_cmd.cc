@@ -113,6 +113,9 @@ Profile measured(const HeapRequest& request) {
   Recording before = process.read();
   const auto start = std::chrono::steady_clock::now();
   wait_for(process, request.seconds);
+  if (process.has_ended())
+    throw Error("process " + std::to_string(request.pid) +
+                " ended, and its heap with it: use a shorter -d");
   Recording after = process.read();
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   const bool is_new = request.starts_profile;

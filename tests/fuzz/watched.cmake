@@ -51,6 +51,7 @@ add_dependencies(frame_corpus unwind_files)
 watched_fuzz(eh_frame memflame_unwind AFTER frame_corpus SEEDS ${FRAME_CORPUS})
 watched_fuzz(unwind_table memflame_unwind AFTER unwind_files SEEDS -max_len=65536 ${TABLE_CORPUS} ${UNWIND})
 watched_fuzz(go_functions memflame_core SEEDS -max_len=65536 ${GO_CORPUS})
+watched_fuzz(go_heap memflame_probes SEEDS -max_len=4096)
 
 add_custom_command(
   OUTPUT ${USDT_CORPUS}/usdt_truth

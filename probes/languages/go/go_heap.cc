@@ -20,7 +20,6 @@ constexpr uint64_t memory_profile = 1;     // the type of the buckets sought
 constexpr size_t most_words = 1 << 25;     // of all buckets
 constexpr uint64_t most_addresses = 1024;  // 32, and 128 from Go 1.23 on, unless asked for more
 constexpr uint64_t largest_rate = uint64_t{1} << 36;  // heaps begin above it
-constexpr unsigned most_readings = 200;
 
 // Memory in pieces, each read once: what is read twice is the same twice.
 class Pieces {
@@ -163,6 +162,12 @@ std::optional<GoHeap> reading(const ReadMemory& read, const GoAddresses& address
   return heap;
 }
 
+// A program may claim to have more than there can be.
+int64_t bounded(double value) {
+  constexpr double most = 9e18;
+  return value < most ? static_cast<int64_t>(value) : static_cast<int64_t>(most);
+}
+
 }  // namespace
 
 uint64_t go_rate(const ReadMemory& read, const GoAddresses& addresses) {
@@ -177,7 +182,7 @@ uint64_t go_rate(const ReadMemory& read, const GoAddresses& addresses) {
   throw Error("the rate of Go's heap profile was not found in its runtime");
 }
 
-GoHeap read_go_heap(const ReadMemory& read, const GoAddresses& addresses) {
+GoHeap read_go_heap(const ReadMemory& read, const GoAddresses& addresses, unsigned most_readings) {
   GoHeap none;
   none.rate = go_rate(read, addresses);
   if (addresses.cycle.empty()) throw Error("the cycle of Go's heap profile was not found");
@@ -213,10 +218,10 @@ GoHeap read_go_heap(const ReadMemory& read, const GoAddresses& addresses) {
 
 GoEstimate go_estimate(uint64_t blocks, uint64_t bytes, uint64_t rate) {
   if (blocks == 0 || bytes == 0) return {};
-  if (rate <= 1) return {static_cast<int64_t>(blocks), static_cast<int64_t>(bytes)};
   const auto count = static_cast<double>(blocks), size = static_cast<double>(bytes);
+  if (rate <= 1) return {bounded(count), bounded(size)};
   const double scale = 1 / (1 - std::exp(-(size / count) / static_cast<double>(rate)));
-  return {static_cast<int64_t>(count * scale), static_cast<int64_t>(size * scale)};
+  return {bounded(count * scale), bounded(size * scale)};
 }
 
 }  // namespace memflame

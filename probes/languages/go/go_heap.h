@@ -54,7 +54,8 @@ uint64_t go_rate(const ReadMemory& read, const GoAddresses& addresses);
 
 // Reads until two readings are equal, so that no figure is half changed. Throws Error if there is
 // no such list, or if the program changes it too often.
-GoHeap read_go_heap(const ReadMemory& read, const GoAddresses& addresses);
+GoHeap read_go_heap(const ReadMemory& read, const GoAddresses& addresses,
+                    unsigned most_readings = 200);
 
 // An estimate of what was sampled, as Go's own pprof makes it, to the byte.
 struct GoEstimate {

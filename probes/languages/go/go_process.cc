@@ -180,8 +180,8 @@ Recording GoProcess::read() const {
   const size_t longest = version && *version >= long_stacks ? long_stack : short_stack;
   for (const GoBucket& bucket : heap.buckets) {
     const GoEstimate allocated = go_estimate(bucket.allocated, bucket.allocated_bytes, heap.rate);
-    const GoEstimate live = go_estimate(bucket.allocated - bucket.freed,
-                                        bucket.allocated_bytes - bucket.freed_bytes, heap.rate);
+    const uint64_t blocks = bucket.allocated - std::min(bucket.allocated, bucket.freed);
+    const GoEstimate live = go_estimate(blocks, blocks * bucket.size, heap.rate);
     RawStack stack;
     stack.space = space;
     stack.time_ns = now;

@@ -12,7 +12,7 @@ export const hasOpenBoxes = ({ menu, list }) => !menu.element.hidden || !list.el
 // Shows another tree of the same program in the same state.
 export function showOtherTree(app, tree) {
   const texts = [app.state, ...app.trail].map((state) => writeState(state, app.tree)), at = app.current.view?.hash.join();
-  app.tree = tree;
+  app.tree = app.base = tree;
   [app.state, ...app.trail] = texts.map((text) => readState(text, tree));
   Object.assign(app, { zoomed: null, listed: null, matches: new Matches(app), marks: new Marks(app), fill: fills(tree, (box) => app.matches.of(box)) });
   app.forget();

@@ -107,9 +107,9 @@ Profile measured(const HeapRequest& request) {
     keep_privileges_for(Step::writing);
     return named(std::move(now), request, 0);
   }
+  end_wait_on_signals();  // from here on, so that a profile is never left switched on
   std::optional<GoProfileSwitch> profile;
   if (request.starts_profile) profile.emplace(process);
-  end_wait_on_signals();
   Recording before = process.read();
   const auto start = std::chrono::steady_clock::now();
   wait_for(process, request.seconds);
@@ -118,11 +118,11 @@ Profile measured(const HeapRequest& request) {
                 " ended, and its heap with it: use a shorter -d");
   Recording after = process.read();
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  const bool is_new = request.starts_profile;
   profile.reset();
   keep_privileges_for(Step::writing);
-  // Nothing was sampled before the profile began, so all that there is came since.
-  if (is_new) return named(std::move(after), request, seconds.count());
+  // A profile that has just begun has nothing to compare with. One that was switched on before, and
+  // off again, still has what it sampled then.
+  if (before.sums.empty()) return named(std::move(after), request, seconds.count());
   return diff(named(std::move(before), request, 0),
               named(std::move(after), request, seconds.count()), {});
 }

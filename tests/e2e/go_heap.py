@@ -240,6 +240,10 @@ def switched_on():
     check("main.grow" in text, text)
     check("runtime.MemProfileRate is 0" in run("heap", "-p", process.pid, status=1).stderr, "it is off again")
     run("heap", "-p", process.pid, "--start-go-profile", status=2)  # without -d
+    # What the first one sampled is still there, and did not come in the second.
+    again = run("heap", "-p", process.pid, "-d", "1", "--start-go-profile", "--format", "folded").stdout
+    before, after = map(int, next(line for line in again.splitlines() if "main.grow" in line).split()[-2:])
+    check(0 < before <= after, again)
     process.kill()
 
 

@@ -3,17 +3,9 @@
 
 namespace memflame {
 
-GoNames::GoNames(const ElfFile& file)
-    : table_(go_table(file.image(), file.headers())),
-      read_(go_bytes(file.image(), file.headers())) {
-  if (table_.functions)
-    lines_.emplace(*table_.functions, read_, go_inlined(file.image(), file.headers()));
-}
-
 std::vector<Symbol> GoNames::find(uint64_t address) const {
   std::vector<Symbol> symbols;
-  if (!lines_) return symbols;
-  const std::vector<GoLines::Frame> frames = lines_->at(address);
+  const std::vector<GoLines::Frame> frames = program_.at(address);
   for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame)
     symbols.push_back({.function = std::string(frame->function),
                        .file = std::string(frame->file),

@@ -6,7 +6,6 @@
 
 #include "collapse/symbolize/elf_file.h"
 #include "core/elf/go_table.h"
-#include "core/go_lines.h"
 #include "core/recording.h"
 
 namespace memflame {
@@ -15,18 +14,14 @@ namespace memflame {
 class GoNames {
  public:
   // Finds nothing in files without .gopclntab.
-  explicit GoNames(const ElfFile& file);
-  GoNames(const GoNames&) = delete;
-  GoNames& operator=(const GoNames&) = delete;
+  explicit GoNames(const ElfFile& file) : program_(file.image(), file.headers()) {}
 
   // The function at an address and those inlined into it there, outermost first, with
   // Symbol::module left empty. Empty if the address is in no function of Go.
   std::vector<Symbol> find(uint64_t address) const;
 
  private:
-  GoTable table_;
-  GoFunctions::ReadCode read_;
-  std::optional<GoLines> lines_;
+  GoProgram program_;
 };
 
 }  // namespace memflame

@@ -50,12 +50,9 @@ class Words {
   uint64_t at(uint64_t address) const {
     if (const auto found = relocated_.find(address); found != relocated_.end())
       return found->second;
-    const Elf64_Phdr* segment = elf_.loaded(address);
     uint64_t word = 0;
-    if (segment == nullptr) return 0;
-    const ImageRange range =
-        image_.range(segment->p_offset + (address - segment->p_vaddr), sizeof word);
-    if (!range.bytes.empty()) std::memcpy(&word, range.bytes.data(), sizeof word);
+    const ImageRange range = loaded_at(image_, elf_, address, sizeof word);
+    if (range.bytes.size() == sizeof word) std::memcpy(&word, range.bytes.data(), sizeof word);
     return word;
   }
 
@@ -89,19 +86,26 @@ uint64_t inlined_by_description(const ImageBytes& image, const ElfImage& elf,
   return 0;
 }
 
-}  // namespace
-
-GoFunctions::ReadCode go_bytes(const ImageBytes& image, const ElfImage& elf) {
+GoFunctions::ReadCode reader(const ImageBytes& image, const ElfImage& elf) {
   return [&](uint64_t address, std::span<std::byte> to) {
-    const Elf64_Phdr* segment = elf.loaded(address);
-    if (segment == nullptr) return false;
-    const ImageRange range =
-        image.range(segment->p_offset + (address - segment->p_vaddr), to.size());
+    const ImageRange range = loaded_at(image, elf, address, to.size());
     if (range.bytes.size() != to.size()) return false;
     std::ranges::copy(range.bytes, to.begin());
     return true;
   };
 }
+
+// Where the trees of inlined functions are; 0: unknown. By its symbol, or in a stripped file from
+// the runtime's description of the program.
+uint64_t inlined_in(const ImageBytes& image, const ElfImage& elf) {
+  if (const uint64_t found = inlined_by_symbol(image, elf); found != 0) return found;
+  for (const char* name : go_sections)
+    if (const Elf64_Shdr* section = elf.section(name))
+      return inlined_by_description(image, elf, *section);
+  return 0;
+}
+
+}  // namespace
 
 GoTable go_table(const ImageBytes& image, const ElfImage& elf) {
   GoTable table;
@@ -110,16 +114,13 @@ GoTable go_table(const ImageBytes& image, const ElfImage& elf) {
   if (table.bytes.bytes.empty()) return table;
   const Elf64_Shdr* text = elf.section(".text");
   table.functions.emplace(table.bytes.bytes, text == nullptr ? 0 : text->sh_addr,
-                          go_bytes(image, elf));
+                          reader(image, elf));
   return table;
 }
 
-uint64_t go_inlined(const ImageBytes& image, const ElfImage& elf) {
-  if (const uint64_t found = inlined_by_symbol(image, elf); found != 0) return found;
-  for (const char* name : go_sections)
-    if (const Elf64_Shdr* section = elf.section(name))
-      return inlined_by_description(image, elf, *section);
-  return 0;
+GoProgram::GoProgram(const ImageBytes& image, const ElfImage& elf)
+    : table_(go_table(image, elf)), read_(reader(image, elf)) {
+  if (table_.functions) lines_.emplace(*table_.functions, read_, inlined_in(image, elf));
 }
 
 }  // namespace memflame

@@ -3,9 +3,10 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "core/elf/image.h"
-#include "core/go_functions.h"
+#include "core/go_lines.h"
 
 namespace memflame {
 
@@ -16,11 +17,24 @@ struct GoTable {
 
 GoTable go_table(const ImageBytes& image, const ElfImage& elf);
 
-// What the file has at an address. Both arguments must outlive the result.
-GoFunctions::ReadCode go_bytes(const ImageBytes& image, const ElfImage& elf);
+// The functions of a program with their lines. Both arguments must outlive it.
+class GoProgram {
+ public:
+  GoProgram(const ImageBytes& image, const ElfImage& elf);
+  GoProgram(const GoProgram&) = delete;
+  GoProgram& operator=(const GoProgram&) = delete;
 
-// Where the trees of inlined functions are (see GoLines); 0: unknown. By its symbol, or in a
-// stripped file from the runtime's description of the program.
-uint64_t go_inlined(const ImageBytes& image, const ElfImage& elf);
+  // Null in files without .gopclntab.
+  const GoFunctions* functions() const { return table_.functions ? &*table_.functions : nullptr; }
+  // As GoLines; empty in files without .gopclntab.
+  std::vector<GoLines::Frame> at(uint64_t address) const {
+    return lines_ ? lines_->at(address) : std::vector<GoLines::Frame>();
+  }
+
+ private:
+  GoTable table_;
+  GoFunctions::ReadCode read_;
+  std::optional<GoLines> lines_;
+};
 
 }  // namespace memflame

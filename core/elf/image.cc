@@ -162,11 +162,18 @@ std::optional<uint64_t> dynamic_entry(const ImageBytes& image, const ElfImage& e
   return std::nullopt;
 }
 
+ImageRange loaded_at(const ImageBytes& image, const ElfImage& elf, uint64_t address,
+                     uint64_t size) {
+  const Elf64_Phdr* segment = elf.loaded(address);
+  if (segment == nullptr) return {};
+  const uint64_t skipped = address - segment->p_vaddr;
+  return image.range(segment->p_offset + skipped, std::min(size, segment->p_filesz - skipped));
+}
+
 ImageRange code_at(const ImageBytes& image, const ElfImage& elf, uint64_t address, uint64_t size) {
   const Elf64_Phdr* segment = elf.loaded(address);
   if (segment == nullptr || !is_code(*segment)) return {};
-  const uint64_t skipped = address - segment->p_vaddr;
-  return image.range(segment->p_offset + skipped, std::min(size, segment->p_filesz - skipped));
+  return loaded_at(image, elf, address, size);
 }
 
 ImageRange raw_section_bytes(const ImageBytes& image, const Elf64_Shdr& section) {

@@ -88,7 +88,10 @@ void for_each_in(Bytes bytes, Visit visit) {
 // The value of the first entry with this tag (DT_…) in PT_DYNAMIC.
 std::optional<uint64_t> dynamic_entry(const ImageBytes& image, const ElfImage& elf, int64_t tag);
 
-// The bytes mapped as code at `address`, at most `size`.
+// The bytes of the file that are loaded at `address`, at most `size`.
+ImageRange loaded_at(const ImageBytes& image, const ElfImage& elf, uint64_t address, uint64_t size);
+
+// The same, if they are code.
 ImageRange code_at(const ImageBytes& image, const ElfImage& elf, uint64_t address, uint64_t size);
 
 // The bytes of a section as they are in the file, and inflated if they are compressed

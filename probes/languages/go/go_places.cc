@@ -10,7 +10,6 @@
 #include <tuple>
 #include <utility>
 
-#include "core/elf/go_table.h"
 #include "core/elf/symbols.h"
 
 namespace memflame {
@@ -108,12 +107,10 @@ void read_code(const Functions& functions, GoPlaces& places) {
 
 }  // namespace
 
-std::optional<GoPlaces> find_go_places(const ImageBytes& image, const ElfImage& elf) {
-  const GoTable table = go_table(image, elf);
-  if (!table.functions || table.functions->functions().empty()) return std::nullopt;
+GoPlaces find_go_places(const ImageBytes& image, const ElfImage& elf, const GoFunctions& all) {
   Functions functions(image, elf);
-  for (const GoFunctions::Function& each : table.functions->functions())
-    functions.add(table.functions->name(each), each.start, each.end);
+  for (const GoFunctions::Function& each : all.functions())
+    functions.add(all.name(each), each.start, each.end);
   GoPlaces places;
   places.version = go_version(image, elf);
   places.has_profile =

@@ -9,6 +9,7 @@
 
 #include "core/elf/go_version.h"
 #include "core/elf/image.h"
+#include "core/go_functions.h"
 
 namespace memflame {
 
@@ -24,7 +25,7 @@ struct GoPlaces {
   bool has_profile = false;                   // the program's code can ask for its heap profile
 };
 
-// None if the file has no runtime of Go.
-std::optional<GoPlaces> find_go_places(const ImageBytes& image, const ElfImage& elf);
+// `functions`: those of the file.
+GoPlaces find_go_places(const ImageBytes& image, const ElfImage& elf, const GoFunctions& functions);
 
 }  // namespace memflame

@@ -3,7 +3,6 @@
 
 #include <poll.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,8 +13,8 @@
 
 #include "core/elf/go_table.h"
 #include "core/error.h"
-#include "core/go_lines.h"
 #include "core/units.h"
+#include "probes/inside/attach/remote_memory.h"
 #include "probes/languages/go/go_places.h"
 #include "probes/processes/spaces.h"
 #include "probes/run/requirements.h"
@@ -40,21 +39,18 @@ std::optional<uint64_t> bias_of(const ElfImage& elf, const Mapping& mapping) {
 
 // The file that has Go's runtime in it.
 struct GoProcess::File {
-  File(SharedFd opened, ImageBytes bytes, ElfImage headers, GoPlaces found, uint64_t moved_by)
-      : file(std::move(opened)),
-        image(bytes),
-        elf(std::move(headers)),
-        places(std::move(found)),
-        bias(moved_by) {}
+  File(SharedFd opened, ImageBytes bytes, ElfImage headers, uint64_t moved_by)
+      : file(std::move(opened)), image(bytes), elf(std::move(headers)), bias(moved_by) {
+    if (program.functions() != nullptr && !program.functions()->functions().empty())
+      places = find_go_places(image, elf, *program.functions());
+  }
 
   SharedFd file;
   ImageBytes image;
   ElfImage elf;
-  GoPlaces places;
   uint64_t bias;  // from addresses of the file to those of the process
-  GoTable table = go_table(image, elf);
-  GoFunctions::ReadCode read = go_bytes(image, elf);
-  GoLines lines{*table.functions, read, go_inlined(image, elf)};
+  GoProgram program{image, elf};
+  std::optional<GoPlaces> places{};  // none: the file has no runtime of Go
 };
 
 namespace {
@@ -70,21 +66,20 @@ std::unique_ptr<GoProcess::File> runtime_in(const Spaces& spaces,
     if (!elf) continue;
     const std::optional<uint64_t> bias = bias_of(*elf, mapping);
     if (!bias) continue;
-    if (std::optional<GoPlaces> places = find_go_places(image, *elf))
-      return std::make_unique<GoProcess::File>(module.file, image, std::move(*elf),
-                                               std::move(*places), *bias);
+    auto file = std::make_unique<GoProcess::File>(module.file, image, std::move(*elf), *bias);
+    if (file->places) return file;
   }
   return nullptr;
 }
 
 // The runtime keeps an address for each function of a stack, also for those that are inlined: the
 // names of their callers come with the innermost one's.
-std::vector<Pc> callers_of(const std::vector<uint64_t>& addresses, const GoLines& lines,
+std::vector<Pc> callers_of(const std::vector<uint64_t>& addresses, const GoProgram& program,
                            uint64_t bias) {
   std::vector<Pc> pcs;
   for (size_t i = 0; i < addresses.size();) {
     pcs.push_back({addresses[i], true});
-    const std::vector<GoLines::Frame> frames = lines.at(addresses[i] - 1 - bias);
+    const std::vector<GoLines::Frame> frames = program.at(addresses[i] - 1 - bias);
     ++i;
     for (size_t k = 1;
          k < frames.size() && i < addresses.size() && addresses[i] == frames[k].address + 1 + bias;
@@ -122,7 +117,7 @@ GoProcess::GoProcess(pid_t pid) : pid_(pid) {
                 ": heap reads the profile that Go's runtime keeps; for other programs there is "
                 "memflame alloc -p " +
                 std::to_string(pid));
-  const GoPlaces& places = file_->places;
+  const GoPlaces& places = *file_->places;
   if (places.version && *places.version < oldest_go_heap)
     throw Error(name_ + " was made by Go " + std::to_string(places.version->major) + "." +
                 std::to_string(places.version->minor) +
@@ -140,12 +135,10 @@ GoProcess::GoProcess(pid_t pid) : pid_(pid) {
 
 GoProcess::~GoProcess() = default;
 
-bool GoProcess::has_profile() const { return file_->places.has_profile; }
+bool GoProcess::has_profile() const { return file_->places->has_profile; }
 
 bool GoProcess::read_memory(uint64_t address, std::span<std::byte> to) const {
-  iovec here{to.data(), to.size()};
-  iovec there{reinterpret_cast<void*>(address), to.size()};  // NOLINT(performance-no-int-to-ptr)
-  return ::process_vm_readv(pid_, &here, 1, &there, 1, 0) == static_cast<ssize_t>(to.size());
+  return inside::RemoteMemory(pid_).read_some(address, to) == to.size();
 }
 
 bool GoProcess::has_ended() const {
@@ -176,7 +169,7 @@ Recording GoProcess::read() const {
     recording.meta.notes.emplace_back(
         "Go's collector has published no figures yet: what was freed so far counts as in use");
   const uint64_t now = monotonic_ns();
-  const auto& version = file_->places.version;
+  const auto& version = file_->places->version;
   const size_t longest = version && *version >= long_stacks ? long_stack : short_stack;
   for (const GoBucket& bucket : heap.buckets) {
     const GoEstimate allocated = go_estimate(bucket.allocated, bucket.allocated_bytes, heap.rate);
@@ -185,7 +178,7 @@ Recording GoProcess::read() const {
     RawStack stack;
     stack.space = space;
     stack.time_ns = now;
-    stack.pcs = callers_of(bucket.pcs, file_->lines, file_->bias);
+    stack.pcs = callers_of(bucket.pcs, file_->program, file_->bias);
     if (bucket.pcs.size() >= longest) stack.stop = StopReason::runtime_limit;
     if (stack.pcs.empty()) stack.note = "[no stack]";
     const RawStackId id{static_cast<uint32_t>(recording.stacks.size())};
@@ -201,7 +194,7 @@ Recording GoProcess::read() const {
 
 GoProfileSwitch::GoProfileSwitch(const GoProcess& process) : process_(process) {
   // A guess is good enough to read, but not to write to.
-  if (!process.file_->places.knows_rate)
+  if (!process.file_->places->knows_rate)
     throw Error(process.name_ +
                 " was stripped of its symbols, so --start-go-profile does not know for certain "
                 "where its rate is: import net/http/pprof in the program");
@@ -218,10 +211,7 @@ GoProfileSwitch::~GoProfileSwitch() {
 }
 
 bool GoProfileSwitch::write(uint64_t rate) const {
-  iovec here{&rate, sizeof rate};
-  iovec there{reinterpret_cast<void*>(address_), sizeof rate};  // NOLINT(performance-no-int-to-ptr)
-  return ::process_vm_writev(process_.pid_, &here, 1, &there, 1, 0) ==
-         static_cast<ssize_t>(sizeof rate);
+  return inside::RemoteMemory(process_.pid_).write_value(address_, rate);
 }
 
 }  // namespace memflame

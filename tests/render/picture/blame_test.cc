@@ -10,6 +10,7 @@
 #include "render/picture/layout.h"
 #include "render/picture/legend.h"
 #include "tests/render/small_profile.h"
+#include "tests/render/tree_text.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 
@@ -29,23 +30,6 @@ FrameTree drawn(const Profile& p, Blame blame, Neighbours order = Neighbours::by
   return std::move(blamed.tree);
 }
 
-// "a 1(b 2 c 3)"
-std::string text(const Profile& p, const FrameTree& tree) {
-  std::string out;
-  std::vector<uint32_t> open;
-  for (uint32_t node = 0; node < tree.size(); ++node) {
-    for (; !open.empty() && tree.end[open.back()] <= node; open.pop_back()) out += ")";
-    if (!out.empty() && out.back() != '(') out += " ";
-    out += node == 0 ? "all" : std::string(p.strings[p.frames[tree.frame[node]].function]);
-    for (const int64_t value : tree.row(node)) out += " " + std::to_string(value);
-    CHECK(tree.caller[node] == (open.empty() ? 0 : open.back()));
-    if (tree.end[node] == node + 1) continue;
-    out += "(";
-    open.push_back(node);
-  }
-  return out + std::string(open.size(), ')');
-}
-
 Profile allocations() {
   Profile p = bytes();
   add(p, {"main", "parse", "operator new", "malloc"}, 7);
@@ -61,12 +45,12 @@ Profile allocations() {
 
 TEST_CASE("own figures move to who called the allocator") {
   const Profile p = allocations();
-  CHECK(text(p, drawn(p, Blame::caller)) ==
+  CHECK(tree_text(p, drawn(p, Blame::caller)) ==
         "all 0(main 2(malloc 0(handler 0(log 11)) parse 37(std::grow() 5)) malloc 4)");
-  CHECK(text(p, drawn(p, Blame::user)) ==
+  CHECK(tree_text(p, drawn(p, Blame::user)) ==
         "all 0(main 2(malloc 0(handler 0(log 11)) parse 42) malloc 4)");
   const FrameTree all = frame_tree(p, Neighbours::by_name, width_of(p, WidthOf::shown));
-  CHECK(text(p, drawn(p, Blame::all)) == text(p, all));
+  CHECK(tree_text(p, drawn(p, Blame::all)) == tree_text(p, all));
   CHECK(hidden_functions(all, p, with(Blame::caller, p)) == 3);
   CHECK(hidden_functions(all, p, with(Blame::user, p)) == 4);
   CHECK(hidden_functions(all, p, with(Blame::all, p)) == 0);
@@ -85,7 +69,7 @@ TEST_CASE("by width what is left decides") {
   add(p, {"f", "malloc", "handler"}, 1);
   add(p, {"f", "b"}, 20);
   add(p, {"f", "c"}, 10);
-  CHECK(text(p, drawn(p, Blame::caller, Neighbours::by_width)) ==
+  CHECK(tree_text(p, drawn(p, Blame::caller, Neighbours::by_width)) ==
         "all 0(f 50(b 20 a 10 c 10 malloc 0(handler 1)))");
 }
 
@@ -98,7 +82,7 @@ TEST_CASE("below a process, and above a note, a stack keeps its outermost functi
   p.add(p.push(touched, "g"), std::array<int64_t, 1>{5});
   p.add(p.push(touched, "realloc"), std::array<int64_t, 1>{6});
   p.add(touched, std::array<int64_t, 1>{1});
-  CHECK(text(p, drawn(p, Blame::user)) ==
+  CHECK(tree_text(p, drawn(p, Blame::user)) ==
         "all 0(app 0(f 0(malloc 0([first touched by] 1(g 5 realloc 6))) malloc 4))");
   const CodeShares shares = code_shares(p, width_of(p, WidthOf::shown));
   CHECK(shares.touched_first);
@@ -120,7 +104,7 @@ TEST_CASE("widths of differences and of figures with signs move as they are") {
   add(p, {"f", "malloc"}, 10);
   add(p, {"f", "operator new"}, -4);
   const FrameTree tree = drawn(p, Blame::caller);
-  CHECK(text(p, tree) == "all 0(f 6)");
+  CHECK(tree_text(p, tree) == "all 0(f 6)");
   CHECK(layout(tree, p, {}).total == layout(p, {}).total);
 }
 

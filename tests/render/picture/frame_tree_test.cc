@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "tests/render/small_profile.h"
+#include "tests/render/tree_text.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 
@@ -15,26 +16,6 @@ namespace {
 
 FrameTree tree_of(const Profile& p, Neighbours order = Neighbours::by_name) {
   return frame_tree(p, order, width_of(p, WidthOf::shown));
-}
-
-// "a 1(b 2 c 3)": a node with its own value and its callees.
-std::string text(const Profile& p, const FrameTree& tree) {
-  std::string out;
-  std::vector<uint32_t> open;
-  for (uint32_t node = 0; node < tree.size(); ++node) {
-    while (!open.empty() && tree.end[open.back()] <= node) {
-      out += ")";
-      open.pop_back();
-    }
-    if (!out.empty() && out.back() != '(') out += " ";
-    out += node == 0 ? "all" : std::string(p.strings[p.frames[tree.frame[node]].function]);
-    for (const int64_t value : tree.row(node)) out += " " + std::to_string(value);
-    CHECK(tree.caller[node] == (open.empty() ? 0 : open.back()));
-    if (tree.end[node] == node + 1) continue;
-    out += "(";
-    open.push_back(node);
-  }
-  return out + std::string(open.size(), ')');
 }
 
 }  // namespace
@@ -46,7 +27,7 @@ TEST_CASE("callers before callees, by name") {
   add(p, {"b", "x"}, 3);
   add(p, {"b"}, 4);
   add(p, {}, 5);
-  CHECK(text(p, tree_of(p)) == "all 5(a 0(z 2) b 4(x 3 y 1))");
+  CHECK(tree_text(p, tree_of(p)) == "all 5(a 0(z 2) b 4(x 3 y 1))");
 }
 
 TEST_CASE("by width the widest come first, equal ones by name") {
@@ -57,7 +38,7 @@ TEST_CASE("by width the widest come first, equal ones by name") {
   add(p, {"d"}, 2);
   add(p, {"c"}, 2);
   add(p, {"e"}, -9);  // has no width
-  CHECK(text(p, tree_of(p, Neighbours::by_width)) == "all 0(b 0(x 5 y 1) a 2 c 2 d 2 e -9)");
+  CHECK(tree_text(p, tree_of(p, Neighbours::by_width)) == "all 0(b 0(x 5 y 1) a 2 c 2 d 2 e -9)");
 }
 
 TEST_CASE("nodes without figures are left out, others keep their sign") {
@@ -66,10 +47,10 @@ TEST_CASE("nodes without figures are left out, others keep their sign") {
   add(p, {"a", "gone"}, -5);
   add(p, {"a", "less", "less"}, -7);
   p.push(p.push({}, "never"), "called");
-  CHECK(text(p, tree_of(p)) == "all 0(a 0(less 0(less -7)))");
+  CHECK(tree_text(p, tree_of(p)) == "all 0(a 0(less 0(less -7)))");
   CHECK(inclusive(tree_of(p), p) == std::vector<int64_t>{-7, -7, -7, -7});
   const Profile none = bytes();
-  CHECK(text(none, tree_of(none)) == "all 0");
+  CHECK(tree_text(none, tree_of(none)) == "all 0");
 }
 
 TEST_CASE("frames that differ by lines only are one, also in what they call") {
@@ -80,7 +61,7 @@ TEST_CASE("frames that differ by lines only are one, also in what they call") {
     p.add(f, std::array<int64_t, 1>{10});
   }
   p.add(p.push({}, "f", FrameKind::user, "other"), std::array<int64_t, 1>{100});
-  CHECK(text(p, tree_of(p)) == "all 0(f 30(g 6) f 100)");
+  CHECK(tree_text(p, tree_of(p)) == "all 0(f 30(g 6) f 100)");
 }
 
 TEST_CASE("in the order of time only neighbours are one") {
@@ -88,15 +69,16 @@ TEST_CASE("in the order of time only neighbours are one") {
   add(p, {"a", "b"}, 1);
   add(p, {"a", "c"}, 1);
   add(p, {"a", "b"}, 1);
-  CHECK(text(p, tree_of(p, Neighbours::by_time)) == "all 0(a 0(b 1 c 1 b 1))");
-  CHECK(text(p, tree_of(p)) == "all 0(a 0(b 2 c 1))");
+  CHECK(tree_text(p, tree_of(p, Neighbours::by_time)) == "all 0(a 0(b 1 c 1 b 1))");
+  CHECK(tree_text(p, tree_of(p)) == "all 0(a 0(b 2 c 1))");
   add(p, {"a", "b"}, 2);
   add(p, {"a", "b", "x"}, 4);
   add(p, {"a"}, 8);
   add(p, {"z"}, 0);
   add(p, {"b"}, 16);
   add(p, {"a", "b"}, 32);
-  CHECK(text(p, tree_of(p, Neighbours::by_time)) == "all 0(a 8(b 1 c 1 b 3(x 4)) b 16 a 0(b 32))");
+  CHECK(tree_text(p, tree_of(p, Neighbours::by_time)) ==
+        "all 0(a 8(b 1 c 1 b 3(x 4)) b 16 a 0(b 32))");
 }
 
 TEST_CASE("in the order of time lines do not part a frame") {
@@ -105,7 +87,7 @@ TEST_CASE("in the order of time lines do not part a frame") {
     const StackId f = p.push({}, "f", FrameKind::user, "lib", "a.c", line);
     p.add(p.push(f, "g"), std::array<int64_t, 1>{1});
   }
-  CHECK(text(p, tree_of(p, Neighbours::by_time)) == "all 0(f 0(g 3))");
+  CHECK(tree_text(p, tree_of(p, Neighbours::by_time)) == "all 0(f 0(g 3))");
 }
 
 TEST_CASE("a profile without an order of time has no flame chart") {
@@ -129,7 +111,7 @@ TEST_CASE("the tree holds what the profile does, in every order") {
          {Neighbours::by_name, Neighbours::by_width, Neighbours::by_time}) {
       const FrameTree tree = tree_of(p, order);
       CHECK(inclusive(tree, p)[0] == p.total(0));
-      text(p, tree);  // checks who calls whom
+      tree_text(p, tree);  // checks who calls whom
     }
   }
 }

@@ -167,6 +167,7 @@ void LeaksWatcher::check(const Recording& recording) {
   Recording named = std::move(tables.recording);
   named.modules = recording.modules;
   named.spaces = recording.spaces;
+  named.scripts = recording.scripts;
   named.shared_names = recording.shared_names;
   symbolize(named, {.debug_servers = false, .memory_bytes = free_memory()});
   CheckedRun checked{.source = meta_of(request_).command,

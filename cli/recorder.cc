@@ -186,6 +186,7 @@ bool Recorder::wants_results(Recording& recording) {
   recorded.losses.add(Loss::event_lost, lost_events_);
   recorded.modules = std::move(recording.modules);
   recorded.spaces = std::move(recording.spaces);
+  recorded.scripts = std::move(recording.scripts);
   recorded.shared_names = std::move(recording.shared_names);
   if (!recording.candidates.empty())
     recorded.meta.notes.emplace_back("a recording does not hold what --check finds");

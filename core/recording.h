@@ -23,6 +23,26 @@ struct Pc {
   friend bool operator==(const Pc&, const Pc&) = default;
 };
 
+// A function of an interpreted language, as its interpreter keeps it. In a stack, it is told by its
+// index in Recording::scripts and by a place in its code.
+struct ScriptCode {
+  enum class Language : uint8_t { none, python };
+  Language language = Language::none;  // none: a function that could not be read
+  std::string function, file;          // as the interpreter has them
+  uint32_t first_line = 0;
+  std::string lines;  // the interpreter's table of lines; empty if it could not be read
+  friend bool operator==(const ScriptCode&, const ScriptCode&) = default;
+};
+inline constexpr uint64_t script_mark = uint64_t{1} << 62;  // no address has only this of the top two
+inline constexpr uint32_t script_no_place = 0xffff;
+
+inline Pc script_pc(uint32_t index, uint32_t place) {
+  return {.addr = script_mark | uint64_t{index} << 16 | (place & script_no_place)};
+}
+inline bool is_script(const Pc& pc) { return pc.addr >> 62 == 1; }
+inline uint32_t script_index(const Pc& pc) { return static_cast<uint32_t>(pc.addr >> 16); }
+inline uint32_t script_place(const Pc& pc) { return pc.addr & script_no_place; }
+
 // Why a walk up the stack ended, in the order of enum stop (probes/bpf/shared.h).
 enum class StopReason : uint8_t {
   complete,  // reached the first frame of the thread
@@ -159,6 +179,7 @@ struct Recording {
   size_t shown = 0;
   std::vector<Module> modules{Module{}};  // [0] is none, as for every id
   std::vector<Space> spaces{Space{}};
+  std::vector<ScriptCode> scripts{ScriptCode{}};
   std::vector<RawStack> stacks{RawStack{}};
   std::vector<Aggregate> sums;
   std::vector<Candidate> candidates;

@@ -12,6 +12,10 @@ constexpr std::array stacks_words{OptionWord{"dwarf", "unwind tables; default"},
                                   OptionWord{"fp", "frame pointers"},
                                   OptionWord{"copy", "walked in user space: slow"}};
 
+// In the order of false and true.
+constexpr std::array languages_words{OptionWord{"off", "native code only"},
+                                     OptionWord{"auto", "also Python 3.11 to 3.13; default"}};
+
 }  // namespace
 
 OptionRow every_row(uint32_t& into, OptionGroup group, std::string help) {
@@ -27,6 +31,8 @@ std::vector<OptionRow> stack_rows(ProbeOptions& options) {
   return {
       {"stacks", "HOW", "how stacks are taken: " + words_with_notes(stacks_words),
        option::choice(stacks_words, options.stacks)},
+      {"languages", "WHICH", "functions in stacks: " + words_with_notes(languages_words),
+       option::Choice{languages_words, [&options](size_t place) { options.languages = place != 0; }}},
       {"max-depth", "N", "most frames of a stack, up to 1023 (default: 512)",
        option::Number{&options.max_depth, 1, 1023}},
       {"max-table", "MIB", "most kernel memory for unwind tables, in MiB (default: 256)",

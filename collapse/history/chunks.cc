@@ -66,6 +66,7 @@ bool ChunkHead::is_known() const {
     case ChunkKind::modules:
     case ChunkKind::spaces:
     case ChunkKind::mappings:
+    case ChunkKind::scripts:
     case ChunkKind::nodes:
     case ChunkKind::stacks:
     case ChunkKind::tracks:

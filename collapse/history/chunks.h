@@ -36,6 +36,7 @@ enum class ChunkKind : uint32_t {
   modules = chunk_letters("MODU"),
   spaces = chunk_letters("SPAC"),
   mappings = chunk_letters("MAPP"),
+  scripts = chunk_letters("SCRI"),
   nodes = chunk_letters("NODE"),
   stacks = chunk_letters("STAC"),
   tracks = chunk_letters("TRAC"),
@@ -56,8 +57,9 @@ enum class ChunkKind : uint32_t {
 
 // The tables, in an order in which none refers to a later one.
 inline constexpr std::array table_kinds{
-    ChunkKind::texts,  ChunkKind::modules, ChunkKind::spaces, ChunkKind::mappings, ChunkKind::nodes,
-    ChunkKind::stacks, ChunkKind::threads, ChunkKind::tracks, ChunkKind::marks,
+    ChunkKind::texts,   ChunkKind::modules, ChunkKind::spaces, ChunkKind::mappings,
+    ChunkKind::scripts, ChunkKind::nodes,   ChunkKind::stacks, ChunkKind::threads,
+    ChunkKind::tracks,  ChunkKind::marks,
 };
 
 // Whether a chunk has events, or what belongs to them.

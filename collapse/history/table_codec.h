@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The tables of a recording as chunks, and back: texts, modules, processes, mappings, stacks,
-// threads, tracks.
+// The tables of a recording as chunks, and back: texts, modules, processes, mappings, functions of
+// interpreted languages, stacks, threads, tracks.
 //
 // Each text is stored once. Stacks are a trie: a node is an address and the node of its caller, so
 // callers that many stacks share are stored once, too. A chunk is a sequence of groups of rows, a
@@ -79,6 +79,7 @@ class TableWriter {
   void modules(std::span<const Module> all, ChunkList& out);
   void spaces(std::span<const Space> all, ChunkList& out);
   void mappings(std::span<const Space> all, ChunkList& out);
+  void scripts(std::span<const ScriptCode> all, ChunkList& out);
   void stacks(std::span<const RawStack> all, ChunkList& out);
   void nodes(ChunkList& out);
   void threads(std::span<const Thread> all, ChunkList& out);
@@ -89,7 +90,7 @@ class TableWriter {
   std::vector<SpaceSeen> spaces_{SpaceSeen{}};
   std::vector<uint64_t> threads_{0};
   Interner<AddressNode, AddressNodeId, AddressNodeHash> nodes_;
-  size_t nodes_written_ = 1, stacks_written_ = 1, tracks_written_ = 1;
+  size_t scripts_written_ = 1, nodes_written_ = 1, stacks_written_ = 1, tracks_written_ = 1;
   uint64_t address_ = 0, time_ns_ = 0;  // of the last node, of the last stack
 };
 
@@ -122,6 +123,7 @@ class TableReader {
   void modules(ByteReader& in);
   void spaces(ByteReader& in);
   void mappings(ByteReader& in);
+  void scripts(ByteReader& in);
   void nodes(ByteReader& in);
   void stacks(ByteReader& in);
   void threads(ByteReader& in);

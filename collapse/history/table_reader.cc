@@ -53,6 +53,8 @@ bool TableReader::take(ChunkKind kind, ByteReader& in) {
       return groups(&TableReader::spaces);
     case ChunkKind::mappings:
       return groups(&TableReader::mappings);
+    case ChunkKind::scripts:
+      return groups(&TableReader::scripts);
     case ChunkKind::nodes:
       return groups(&TableReader::nodes);
     case ChunkKind::stacks:
@@ -130,6 +132,21 @@ void TableReader::mappings(ByteReader& in) {
   before = 0;
   each([&](Mapping& mapping) { mapping.from_ns = before = in.step(before); });
   each([&](Mapping& mapping) { mapping.until_ns = in.number() - 1; });
+}
+
+void TableReader::scripts(ByteReader& in) {
+  for (size_t i = in.count(); i-- > 0;) {
+    ScriptCode code;
+    const auto last = static_cast<uint64_t>(ScriptCode::Language::python);
+    code.language = static_cast<ScriptCode::Language>(in.number_below(last + 1, "a language"));
+    code.function = texts_.text(in);
+    code.file = texts_.text(in);
+    code.first_line = in.small("a line");
+    code.lines = in.text();
+    budget_.take(2 * sizeof(ScriptCode) + code.lines.size());
+    next_index(recording_.scripts.size());
+    recording_.scripts.push_back(std::move(code));
+  }
 }
 
 void TableReader::nodes(ByteReader& in) {

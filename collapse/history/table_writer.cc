@@ -83,6 +83,7 @@ std::vector<Chunk> TableWriter::changes(const History& history) {
   modules(recording.modules, tables);
   spaces(recording.spaces, tables);
   mappings(recording.spaces, tables);
+  scripts(recording.scripts, tables);
   stacks(recording.stacks, tables);
   threads(history.threads, tables);
   tracks(history.tracks, tables);
@@ -160,6 +161,21 @@ void TableWriter::mappings(std::span<const Space> all, ChunkList& out) {
     // UINT64_MAX, which most have, takes one byte.
     column([&](const Mapping& mapping) { bytes.number(mapping.until_ns + 1); });
   });
+}
+
+void TableWriter::scripts(std::span<const ScriptCode> all, ChunkList& out) {
+  if (all.size() <= scripts_written_) return;
+  in_groups<ScriptCode>(all.subspan(scripts_written_), ChunkKind::scripts, out,
+                        [&](auto rows, ByteWriter& bytes) {
+                          for (const ScriptCode& code : rows) {
+                            bytes.number(static_cast<uint64_t>(code.language));
+                            bytes.number(texts_.id(code.function));
+                            bytes.number(texts_.id(code.file));
+                            bytes.number(code.first_line);
+                            bytes.text(code.lines);
+                          }
+                        });
+  scripts_written_ = all.size();
 }
 
 void TableWriter::stacks(std::span<const RawStack> all, ChunkList& out) {

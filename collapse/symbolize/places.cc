@@ -9,7 +9,7 @@
 namespace memflame {
 namespace {
 
-enum class Kind : uint8_t { file, anonymous, kernel, vsyscall, unmapped };
+enum class Kind : uint8_t { file, anonymous, script, kernel, vsyscall, unmapped };
 
 // Equal keys mean the same place. `owner` is a module for code of files, a space for other code of
 // a process, and 0 for the kernel's.
@@ -39,6 +39,9 @@ class Finder {
     SpaceId map_owner;
     if (kernel) {
       key.kind = Kind::kernel;
+      key.owner = 0;
+    } else if (is_script(pc)) {
+      key.kind = Kind::script;
       key.owner = 0;
     } else if (address >= vsyscall_start && address < vsyscall_end) {
       key.kind = Kind::vsyscall;
@@ -83,6 +86,9 @@ class Finder {
         break;
       case Kind::anonymous:
         places_.anonymous[map_owner].push_back(target);
+        break;
+      case Kind::script:
+        places_.scripts.push_back(target);
         break;
       case Kind::kernel:
         places_.kernel.push_back(target);

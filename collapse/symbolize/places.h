@@ -20,6 +20,7 @@ struct Places {
   std::map<ModuleId, std::vector<NamelessAddress>> files;  // [vdso] too
   // Code of no file, by the space whose perf map may name it.
   std::map<SpaceId, std::vector<NamelessAddress>> anonymous;
+  std::vector<NamelessAddress> scripts;  // functions of interpreted languages; no offset
   std::vector<NamelessAddress> kernel;
   std::vector<NamelessAddress> vsyscall;
   std::vector<NamelessAddress> unmapped;

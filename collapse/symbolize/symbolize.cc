@@ -16,6 +16,7 @@
 #include "collapse/symbolize/namer.h"
 #include "collapse/symbolize/perf_map.h"
 #include "collapse/symbolize/places.h"
+#include "collapse/symbolize/script_names.h"
 #include "collapse/symbolize/vdso.h"
 #include "core/hex.h"
 #include "core/unnamed.h"
@@ -34,10 +35,12 @@ class NoFiles : public FileSource {
   OpenedFile open(const FileRequest&) override { return {}; }
 };
 
-// Code that is named together: of a file, or made by one process at run time.
+// Code that is named together: of a file, made by one process at run time, or of interpreted
+// languages.
 struct Group {
   ModuleId module;
   SpaceId space;  // set if there is no module
+  bool scripts = false;
   std::vector<NamelessAddress> targets;
 };
 
@@ -51,9 +54,10 @@ class Symbolizer {
 
   void run(Places&& places) {
     for (auto& [module, targets] : places.files)
-      groups_.push_back({module, {}, std::move(targets)});
+      groups_.push_back({module, {}, false, std::move(targets)});
     for (auto& [space, targets] : places.anonymous)
-      groups_.push_back({{}, space, std::move(targets)});
+      groups_.push_back({{}, space, false, std::move(targets)});
+    if (!places.scripts.empty()) groups_.push_back({{}, {}, true, std::move(places.scripts)});
     name_groups();
     for (const NamelessAddress& target : places.vsyscall)
       set(target, vsyscall_name(address_of(target)), FrameKind::user, "[vsyscall]");
@@ -132,7 +136,10 @@ class Symbolizer {
   }
 
   void name_group(Group& group, FileSource& files) {
-    if (group.module)
+    if (group.scripts)
+      for (const NamelessAddress& target : group.targets)
+        location(target).symbols = {script_symbol(recording_, location(target).pc)};
+    else if (group.module)
       name_file(group.module, group.targets, files);
     else
       name_by_perf_map(group.space, "[anon]", group.targets);
@@ -176,7 +183,8 @@ class Symbolizer {
     for (auto& [id, symbols] : names.locations) {
       if (!is_awaited(id, group) || symbols.empty())
         throw Error("the process that reads names named what it was not asked for");
-      for (Symbol& symbol : symbols) symbol.module = module_of(groups_[group]);
+      for (Symbol& symbol : symbols)
+        symbol.module = groups_[group].scripts ? symbol.file : module_of(groups_[group]);
       recording_.locations[id.index].symbols = std::move(symbols);
       group_of_[id.index] = groups_.size();
     }
@@ -191,11 +199,17 @@ class Symbolizer {
     for (const NamelessAddress& target : group.targets) {
       if (group_of_[target.location.index] != index) continue;
       ++missing;
+      if (group.scripts) {
+        set(target, "[python: unreadable]", FrameKind::unknown, "");
+        continue;
+      }
       set_unknown(target, module_of(group), target.offset);
     }
     if (missing == 0) return;
     std::string where = module_of(group);
-    if (!group.module) {
+    if (group.scripts) {
+      where = "functions of interpreted languages";
+    } else if (!group.module) {
       const Space& space = recording_.spaces[group.space.index];
       where = "code that " + space.comm + " (" + std::to_string(space.pid) + ") has made";
     }

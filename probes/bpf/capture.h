@@ -12,6 +12,7 @@
 #include "copy.h"
 #include "learn.h"
 #include "maps.h"
+#include "scripts.h"
 
 ALWAYS_INLINE struct code_slot* code_of(u32 at, u32 space) {
   struct code_slot* slot = bpf_map_lookup_elem(&code_slots, &at);
@@ -54,20 +55,54 @@ ALWAYS_INLINE int may_copy(struct code_slot* slot, u32 stop) {
 struct walking {
   struct stack_record* stack;
   struct walk* walk;
+  struct script_chain* chain;  // null without scripts
   u64 hash;
-  u32 at;  // in stack->pcs
+  u64 loop;  // the frame of an interpreter's loop, to be taken behind the functions it runs
+  u32 at;    // in stack->pcs
   u32 frames;
 };
 
-static int take_frame(u32 turn, struct walking* walking) {
-  int done = step(walking->walk);
+ALWAYS_INLINE int put_frame(struct walking* walking, u64 address, u64 hashed) {
   u32 at = walking->at;
-  if (!(done & step_frame) || at >= max_kernel_frames + max_frames) return 1;
-  walking->stack->pcs[at] = walking->walk->address;
-  walking->hash = mix(walking->hash, walking->walk->address);
+  if (at >= max_kernel_frames + max_frames) return 1;
+  walking->stack->pcs[at] = address;
+  walking->hash = mix(walking->hash, hashed);
   walking->at = at + 1;
-  ++walking->frames;
-  return !(done & step_more);
+  return ++walking->frames >= config.max_depth;
+}
+
+ALWAYS_INLINE u64 next_script(struct script_chain* chain) {
+  u32 next = chain->next;
+  return next < chain->count ? chain->items[next & (max_script_items - 1)] : 0;
+}
+
+// Takes a function of the run that the walk has met; behind the last one, its loop.
+ALWAYS_INLINE int take_script_frame(struct walking* walking) {
+  struct script_chain* chain = walking->chain;
+  u64 word = next_script(chain);
+  if (script_language(word)) {
+    ++chain->next;
+    return put_frame(walking, word, hashed_script(word));
+  }
+  u64 loop = walking->loop;
+  walking->loop = 0;
+  return put_frame(walking, loop, loop);
+}
+
+static int take_frame(u32 turn, struct walking* walking) {
+  if (walking->loop) return take_script_frame(walking);
+  u64 sp = walking->walk->at.sp;
+  int done = step(walking->walk);
+  if (!(done & step_frame)) return 1;
+  if (config.scripts && walking->chain && done & step_more) {
+    u64 record = next_script(walking->chain);
+    if (record >= sp && record < walking->walk->at.sp) {
+      ++walking->chain->next;
+      walking->loop = walking->walk->address;
+      return 0;
+    }
+  }
+  return put_frame(walking, walking->walk->address, walking->walk->address) || !(done & step_more);
 }
 
 // Walks the user part of the stack; returns the hash. With bpf_loop() the verifier looks at one
@@ -80,15 +115,31 @@ __attribute__((noinline)) u64 walk_user_stack(u32 number, u64 hash) {
   u32 frames = stack->frames;
   struct walking walking = {.stack = stack,
                             .walk = walk,
+                            .chain = config.scripts && scratch->chain.count ? &scratch->chain : 0,
                             .hash = hash,
                             .at = stack->kernel_frames + frames,
                             .frames = frames};
   walk->at.stop = stop_too_deep;
   walk->unknown = 0;
-  bpf_loop(frames < config.max_depth ? config.max_depth - frames : 0, take_frame, &walking, 0);
+  // A turn that meets an interpreter's loop takes no frame.
+  if (frames < config.max_depth) bpf_loop(2 * (config.max_depth - frames), take_frame, &walking, 0);
   stack->frames = walking.frames;
   stack->stop = walk->at.stop;
   return walking.hash;
+}
+
+// Marks a stack whose functions could not all be read, or placed although the walk has reached the
+// thread's first frame. Returns the hash.
+ALWAYS_INLINE u64 mark_scripts(struct stack_record* stack, struct script_chain* chain, u64 hash) {
+  u32 at = stack->kernel_frames + stack->frames;
+  int broken = chain->end == script_unreadable || chain->end == script_too_long;
+  if (!broken && (stack->stop != stop_end || !next_script(chain))) return hash;
+  if (at >= max_kernel_frames + max_frames) return hash;
+  COUNT(scripts_unread, 1);
+  u64 word = script_word(language_python, 0, chain->end);
+  stack->pcs[at] = word;
+  ++stack->frames;
+  return mix(hash, word);
 }
 
 // Takes the frame in unknown code at which a walk ended; returns the hash.
@@ -101,12 +152,14 @@ ALWAYS_INLINE u64 take_unknown(struct stack_record* stack, struct walk* walk, u6
 }
 
 // Sends a stack that user space does not know yet. Returns its key, or a note.
-__attribute__((noinline)) u64 announce(u32 number, u64 hash) {
+__attribute__((noinline)) u64 announce(u32 number, u32 code, u64 hash) {
   struct task_struct* task = bpf_get_current_task_btf();
   struct scratch* scratch = scratch_at(number);
   if (!scratch) return 0;
   struct stack_record* stack = &scratch->stack;
   if (object_globals.stack_table_is_full) return note_key(stack->space, note_stack_table_full);
+  if (config.scripts && scratch->chain.count && !tell_scripts(number, code))
+    return note_key(stack->space, note_ring_full);
   stack->type = record_stack;
   stack->hash = hash;
   stack->time = bpf_ktime_get_ns();
@@ -162,6 +215,12 @@ __attribute__((noinline)) u64 capture_user(u32 number, u32 code, u32 entry, u64 
     return key ? key : note_key(space, note_ring_full);
   }
   stack->frames = 0;
+  if (config.scripts) {
+    scratch->chain.count = 0;
+    scratch->chain.next = 0;
+    scratch->chain.end = script_none;
+    if (slot) read_scripts(number, code);
+  }
   hash = walk_user_stack(number, hash);
   if (walk->unknown) {
     // Not inside the walk, where calls are already nested to the limit.
@@ -169,6 +228,8 @@ __attribute__((noinline)) u64 capture_user(u32 number, u32 code, u32 entry, u64 
       hash = walk_user_stack(number, hash);
     if (walk->unknown) hash = take_unknown(stack, walk, hash);
   }
+  if (config.scripts && scratch->chain.end != script_none)
+    hash = mark_scripts(stack, &scratch->chain, hash);
   hash = stack_key(hash);
   if (may_copy(slot, stack->stop)) {
     u64 key = send_copy(number, entry, 0);
@@ -178,7 +239,7 @@ __attribute__((noinline)) u64 capture_user(u32 number, u32 code, u32 entry, u64 
     }
   }
   count_walk(stack->frames, stack->stop);
-  u64 key = bpf_map_lookup_elem(&sums, &hash) ? hash : announce(number, hash);
+  u64 key = bpf_map_lookup_elem(&sums, &hash) ? hash : announce(number, code, hash);
   if (config.check_every && key == hash && bpf_get_prandom_u32() % config.check_every == 0)
     send_copy(number, entry, hash);
   return key;

@@ -26,6 +26,7 @@ enum {
   max_files = 16384,        // files that learnt mappings may belong to
   max_file_segments = 4,    // segments with code of such a file
   variance_shift = 10,      // variances are in squares of 2^this bytes
+  freed_scripts_bits = 16,  // entries of `freed_scripts`, as a power of two
 };
 
 // How stacks are captured.
@@ -60,6 +61,8 @@ struct config {
   u64 min_size, max_size;  // blocks of other sizes are left out
   u32 tell_borrows;        // user space hears when a vfork child begins and ends to borrow
   u32 learns;              // programs look up mappings by themselves
+  u32 scripts;             // functions of interpreted languages are put into stacks
+  u32 script_buffers;      // entries of the map of this name
   u32 sender;              // the object's number in its run, in the upper bits of a record's type
 };
 

@@ -28,6 +28,7 @@ struct counters {
   u64 stacks, frames;     // stacks taken, and user frames in them
   u64 copied;             // of these, how many were copied for user space
   u64 stops[stop_count];  // walks in BPF by enum stop
+  u64 scripts_unread;     // stacks whose functions of an interpreter could not be read, or placed
   u64 own[own_counters];  // what only one probe counts: the enum in its config.h says which is
                           // which
 };

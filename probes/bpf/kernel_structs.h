@@ -153,7 +153,12 @@ struct css_set {
   struct cgroup* dfl_cgrp;  // in the hierarchy of cgroup v2
 };
 
+struct thread_struct {
+  unsigned long fsbase;
+};
+
 struct task_struct {
+  struct thread_struct thread;
   int pid;
   int tgid;
   unsigned int flags;

@@ -55,6 +55,17 @@ ALWAYS_INLINE void tell_space(u32 space, u32 other, enum space_reason reason,
     COUNT(event_drops, 1);
 }
 
+// A child's interpreter is its parent's; a new program's is not known yet.
+ALWAYS_INLINE void inherit_interpreter(u32 slot, u32 parent) {
+  struct interpreter* from = bpf_map_lookup_elem(&interpreters, &parent);
+  struct interpreter* to = bpf_map_lookup_elem(&interpreters, &slot);
+  if (!to) return;
+  if (parent && from)
+    *to = *from;
+  else
+    to->language = language_none;
+}
+
 // Takes a free entry of code_slots, for a space that begins with the code of another (fork) or with
 // no known code (exec). Entry 0 is never used. User space frees it when it has seen the space end.
 __attribute__((noinline)) u32 claim_code_slot(u32 space, u32 parent) {
@@ -66,6 +77,7 @@ __attribute__((noinline)) u32 claim_code_slot(u32 space, u32 parent) {
     if (!slot || __sync_val_compare_and_swap(&slot->space, 0, space) != 0) continue;
     slot->copies = config.new_space_copies;
     slot->list = list;
+    if (config.scripts) inherit_interpreter(at, parent);
     return at;
   }
   return 0;

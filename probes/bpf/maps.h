@@ -91,6 +91,7 @@ struct scratch {
   u32 returned;  // as in copy_record
   u64 ip;        // where the user's part begins
   struct walk walk;
+  struct script_chain chain;
   struct stack_record stack;
 };
 struct {

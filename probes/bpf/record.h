@@ -40,7 +40,8 @@ enum record_type {
   record_move,
   record_amount,
   record_call,
-  record_own,  // and above: what only one probe sends
+  record_script,  // struct script_code_record
+  record_own,     // and above: what only one probe sends
   record_types = 1 << 16,
 };
 

@@ -3,6 +3,7 @@
 // Plain C. What only one probe has is in its folder (config.h).
 #pragma once
 
+#include "../languages/script.h"
 #include "block.h"
 #include "config.h"
 #include "counters.h"

@@ -23,12 +23,14 @@ constexpr std::array followers{"memflame_follow_fork", "memflame_follow_exec",
                                "memflame_follow_exit"};
 // Programs that one object of a run has for all: the processes and their code are the run's.
 constexpr std::array leaders{"memflame_fork",   "memflame_exec",          "memflame_exit",
-                             "memflame_rename", "memflame_cgroup_attach", "memflame_inode"};
+                             "memflame_rename", "memflame_cgroup_attach", "memflame_inode",
+                             "memflame_code_freed"};
 // The run's tables. What is missing here, every object has for itself: sums, notes and counters,
 // which are its probe's figures, and the state of threads.
 constexpr std::array shared_maps{"ring",   "processes",     "spaces", "cgroups", "scratches",
                                  "copies", "code_slots",    "rows",   "rules",   "files",
-                                 "learnt", "code_mappings", ".bss"};
+                                 "learnt", "code_mappings", ".bss",
+                                 "interpreters", "known_scripts", "freed_scripts", "script_buffers"};
 
 }  // namespace
 

@@ -189,6 +189,7 @@ void Spaces::tell_cgroups_apart(std::vector<Space>& spaces) {
 
 void Spaces::copy_to(Recording& recording, bool perf_maps) const {
   recording.modules = modules_.all();
+  recording.scripts = scripts_.all();
   recording.spaces.clear();
   for (Watched space : spaces_) {
     if (perf_maps && space.space.pid != 0 && !space.ended) take_perf_map(space);
@@ -204,6 +205,7 @@ void Spaces::finish(Recording& recording) {
     sort_mappings(space.space);
   }
   recording.modules = modules_.release();
+  recording.scripts = scripts_.all();
   recording.spaces.clear();
   for (Watched& space : spaces_) recording.spaces.push_back(std::move(space.space));
   tell_cgroups_apart(recording.spaces);

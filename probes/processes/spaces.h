@@ -19,6 +19,7 @@
 
 #include "core/recording.h"
 #include "probes/bpf/shared.h"
+#include "probes/languages/scripts.h"
 #include "probes/processes/modules.h"
 #include "probes/processes/sideband.h"
 
@@ -84,6 +85,9 @@ class Spaces {
   // Mapping of an address, or null.
   const Mapping* find(SpaceId id, uint64_t address) const;
 
+  // Functions of interpreted languages.
+  Scripts& scripts() { return scripts_; }
+
   // Takes over what the log says of spaces that had ended before it was read.
   void settle();
 
@@ -133,6 +137,7 @@ class Spaces {
 
   std::vector<Watched> spaces_{Watched{}};
   Modules modules_;
+  Scripts scripts_;
   std::vector<SpaceId> changed_;
   std::unordered_map<pid_t, std::vector<Seen>> seen_;
   std::deque<std::pair<uint64_t, pid_t>> exited_;  // whose log is to be forgotten, by time

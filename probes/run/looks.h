@@ -18,6 +18,7 @@
 #include "core/history.h"
 #include "probes/run/side_by_side.h"
 #include "probes/run/stack_log.h"
+#include "probes/processes/spaces.h"
 #include "probes/run/stretches.h"
 
 namespace memflame {

@@ -17,6 +17,7 @@ Losses losses_of(const bpf::counters& c) {
   losses.add(Loss::process_table_full, c.process_full);
   losses.add(Loss::state_unavailable, c.no_state_events, bytes(c.no_state_bytes));
   losses.add(Loss::free_miss, c.free_misses);
+  losses.add(Loss::scripts_unread, c.scripts_unread);
   return losses;
 }
 

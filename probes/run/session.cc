@@ -263,6 +263,8 @@ void Session::on_record(std::span<const std::byte> record) {
     probe->accounting->on_event(*static_cast<const bpf::event_record*>(data));
   else if (type == bpf::record_amount && size >= sizeof(bpf::amount_record))
     stacks_.log.add(probe->loaded.number, *static_cast<const bpf::amount_record*>(data));
+  else if (type == bpf::record_script)
+    processes_.spaces().scripts().take(*static_cast<const bpf::script_code_record*>(data), size);
   else if (type == bpf::record_call && size >= sizeof(bpf::call_record))
     on_call(*probe, *static_cast<const bpf::call_record*>(data));
   else if (type >= bpf::record_own)
@@ -297,7 +299,10 @@ void Session::on_space(const bpf::space_record& record) {
   if (record.reason == bpf::space_borrow || record.reason == bpf::space_return) return;
   if (record.reason == bpf::space_unmapped)
     return stacks_.unwinder.code_unmapped(processes_.spaces(), id, record.time);
-  if (record.reason == bpf::space_end) stacks_.unwinder.release(id);
+  if (record.reason == bpf::space_end) {
+    stacks_.unwinder.release(id);
+    processes_.spaces().scripts().forget(id);
+  }
   EventFeed* const events = first().accounting->events();
   if (record.reason == bpf::space_end && events != nullptr) events->end(id, record.time);
   processes_.take(record);

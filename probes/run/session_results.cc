@@ -217,6 +217,7 @@ Recording Session::finish() {
   for (const auto& probe : probes_) probe->loaded.links.detach();
   processes_.spaces().finish(recording);
   for (std::string& note : filters()) notes.push_back(std::move(note));
+  for (std::string& note : stacks_.unwinder.language_notes()) notes.push_back(std::move(note));
   for (std::string& note : processes_.deaths().notes()) notes.push_back(std::move(note));
   if (std::string note = processes_.pss_note(); !note.empty()) notes.push_back(std::move(note));
   for (const auto& probe : probes_) probe->accounting->judge(recording);

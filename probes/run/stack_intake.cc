@@ -11,7 +11,7 @@ StackIntake::StackIntake(const ProbeOptions& options) : unwinder(options) {
 }
 
 void StackIntake::announced(Spaces& spaces, const bpf::stack_record& record, size_t size) {
-  const RawStack* stack = log.announced(record, size);
+  const RawStack* stack = log.announced(record, size, spaces.scripts());
   if (stack == nullptr || !stack->space) return;  // a stack of the kernel alone
   spaces.expect(stack->space, static_cast<pid_t>(record.tgid), record.comm, record.time);
   const auto user = std::span(stack->pcs).subspan(stack->kernel_pcs);

@@ -28,7 +28,8 @@ uint64_t hash_of(const RawStack& stack) {
 
 }  // namespace
 
-const RawStack* StackLog::announced(const bpf::stack_record& record, size_t size) {
+const RawStack* StackLog::announced(const bpf::stack_record& record, size_t size,
+                                    Scripts& scripts) {
   const size_t words = size_t{record.kernel_frames} + record.frames;
   if (size < offsetof(bpf::stack_record, pcs) + words * sizeof(uint64_t)) return nullptr;
   if (record.leaf != 0) leaves_[record.hash] = record.leaf;
@@ -46,6 +47,8 @@ const RawStack* StackLog::announced(const bpf::stack_record& record, size_t size
     const uint64_t pc = record.pcs[i];
     if (i < record.kernel_frames)
       stack.pcs.push_back({pc, i != 0});
+    else if (bpf::script_language(pc) != bpf::language_none)
+      stack.pcs.push_back(scripts.place(stack.space, pc));
     else
       stack.pcs.push_back({pc & ~exact_address, (pc & exact_address) == 0});
   }

@@ -13,6 +13,7 @@
 
 #include "core/recording.h"
 #include "probes/bpf/shared.h"
+#include "probes/languages/scripts.h"
 
 namespace memflame {
 
@@ -21,7 +22,7 @@ class StackLog {
   using Values = std::array<int64_t, bpf::columns>;
 
   // Keeps an announced stack; null if the record is damaged.
-  const RawStack* announced(const bpf::stack_record& record, size_t size);
+  const RawStack* announced(const bpf::stack_record& record, size_t size, Scripts& scripts);
   // Keeps a copied stack, once for all copies of it.
   void copied(uint64_t key, RawStack&& stack);
   // Keeps a stack that has a key of its own.

@@ -124,6 +124,7 @@ void Unwinder::prepare(Spaces& spaces, const std::vector<pid_t>& pids, BpfObject
   object.resize("scratches", config.scratches);
   object.resize("copies", config.copies);
   config.code_slots = slots_;
+  Interpreters::prepare(options_.languages && options_.stacks == Stacks::dwarf, cpus, object, config);
   config.new_space_copies = options_.stacks == Stacks::fp ? 0 : copies_per_change;
 }
 
@@ -140,6 +141,7 @@ std::span<T> Unwinder::map_array(BpfObject& object, const char* name, size_t ent
 void Unwinder::begin(const Spaces& spaces, BpfObject& object) {
   tables_.move_to(map_array<unwind::row>(object, "rows", rows_));
   if (options_.stacks == Stacks::dwarf) files_.emplace(object);
+  if (options_.stacks == Stacks::dwarf && options_.languages) interpreters_.emplace(object);
   for (uint32_t i = 1; files_ && i < spaces.modules(); ++i)
     if (tables_.is_made(ModuleId{i}))
       files_->tell(spaces.module(ModuleId{i}), tables_.table(ModuleId{i}),
@@ -152,6 +154,7 @@ void Unwinder::begin(const Spaces& spaces, BpfObject& object) {
 uint32_t Unwinder::claim(SpaceId space) { return lists_->claim(space); }
 void Unwinder::release(SpaceId space) {
   made_code_.forget(space);
+  if (interpreters_) interpreters_->forget(lists_->slot_of(space));
   lists_->release(space, monotonic_ns());
 }
 
@@ -179,6 +182,7 @@ void Unwinder::publish(Spaces& spaces, SpaceId space) {
   for (const CodeEntry& entry : entries) list.push_back(code_mapping(entry));
   lists_->publish(space, std::move(list), unmaps, by_tables ? copies_per_change : 0,
                   monotonic_ns());
+  if (interpreters_) interpreters_->publish(spaces, space, code, lists_->slot_of(space));
 }
 
 void Unwinder::code_unmapped(Spaces& spaces, SpaceId space, uint64_t time_ns) {

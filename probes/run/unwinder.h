@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "probes/languages/interpreters.h"
 #include "probes/loading/bpf_object.h"
 #include "probes/options.h"
 #include "probes/processes/spaces.h"
@@ -56,6 +57,10 @@ class Unwinder {
 
   StackStatistics statistics(const bpf::counters& counters) const;
   const unwind::TableStatistics& tables() const { return tables_.statistics(); }
+  // What is missing of interpreted languages.
+  std::vector<std::string> language_notes() const {
+    return interpreters_ ? interpreters_->notes() : std::vector<std::string>();
+  }
   const std::string& cache_problem() const { return tables_.cache_problem(); }
   // How often there was no room to tell the programs about a space's code.
   uint64_t refused() const { return lists_ ? lists_->refused() : 0; }
@@ -75,6 +80,7 @@ class Unwinder {
   unwind::Tables tables_;
   std::optional<unwind::CodeLists> lists_;
   std::optional<KnownFiles> files_;
+  std::optional<Interpreters> interpreters_;  // with functions of interpreted languages
   MadeCode made_code_;
   std::vector<std::shared_ptr<void>> mapped_;
   uint32_t rows_ = 0, mappings_ = 0, slots_ = 0;

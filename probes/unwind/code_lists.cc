@@ -49,6 +49,11 @@ uint32_t CodeLists::claim(SpaceId space) {
   return 0;
 }
 
+uint32_t CodeLists::slot_of(SpaceId space) {
+  bpf::code_slot* slot = find(space);
+  return slot == nullptr ? 0 : static_cast<uint32_t>(slot - slots_.data());
+}
+
 uint32_t CodeLists::unmaps(SpaceId space) {
   bpf::code_slot* slot = find(space);
   return slot == nullptr ? 0 : __atomic_load_n(&slot->unmaps, __ATOMIC_SEQ_CST);

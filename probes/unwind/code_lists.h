@@ -27,6 +27,8 @@ class CodeLists {
 
   // Takes a free entry for a space, once per space; 0 if none is free.
   uint32_t claim(SpaceId space);
+  // The entry of a space; 0 if it has none.
+  uint32_t slot_of(SpaceId space);
   // How often code was unmapped in a space; read it before building a list.
   uint32_t unmaps(SpaceId space);
   // Replaces the space's list by this one, sorted by address; it is not used if code was unmapped

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "collapse/symbolize/script_names.h"
+
+#include "core/python_lines.h"
+
+namespace memflame {
+namespace {
+
+uint32_t line_of(const ScriptCode& code, uint32_t place) {
+  // A function that has not begun to run is at its first line.
+  if (place == script_no_place) return code.first_line;
+  return python_line(code.lines, code.first_line, place);
+}
+
+}  // namespace
+
+Symbol script_symbol(const Recording& recording, const Pc& pc) {
+  const uint32_t index = script_index(pc);
+  if (index == 0 || index >= recording.scripts.size())
+    return {
+        .function = "[python: unreadable]", .file = {}, .kind = FrameKind::unknown, .module = {}};
+  const ScriptCode& code = recording.scripts[index];
+  if (code.language == ScriptCode::Language::none)
+    return {.function = code.function, .file = {}, .kind = FrameKind::unknown, .module = {}};
+  Symbol symbol{.function = code.function,
+                .file = code.file,
+                .line = line_of(code, script_place(pc)),
+                .start_line = code.first_line,
+                .kind = FrameKind::user,
+                .module = code.file};
+  std::string where = code.file.substr(code.file.rfind('/') + 1);
+  if (symbol.line != 0) where += ":" + std::to_string(symbol.line);
+  if (!where.empty()) symbol.function += " (" + where + ")";
+  return symbol;
+}
+
+}  // namespace memflame

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Which functions of an interpreted language the current thread runs (languages/script.h), and the
+// names of these. An interpreter's memory may change as soon as the thread goes on, so names are
+// copied when a stack is new. When code is freed, `code_freed` counts it: that count is a part of a
+// stack's hash, so a stack with other code at the same address is another stack.
+#pragma once
+
+#include "copy.h"
+
+#define SCRIPT_READ(to, size, address) bpf_probe_read_user(to, size, (void*)(address))
+#include "../languages/python/frames.bpf.h"
+
+// By the number of a code slot.
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(max_entries, 1);  // user space sets it before load, also below
+  __type(key, u32);
+  __type(value, struct interpreter);
+} interpreters SEC(".maps");
+
+// Code whose names user space has.
+struct script_key {
+  u64 code;
+  u32 space;
+  u32 pad;
+};
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(map_flags, BPF_F_NO_PREALLOC);
+  __uint(max_entries, 1);
+  __type(key, struct script_key);
+  __type(value, u32);
+} known_scripts SEC(".maps");
+
+// How often known code was freed, by a hash of its address.
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(max_entries, 1 << freed_scripts_bits);
+  __type(key, u32);
+  __type(value, u32);
+} freed_scripts SEC(".maps");
+
+struct script_buffer {
+  u32 busy;
+  u32 pad;
+  struct script_code_record record;
+};
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(max_entries, 1);
+  __type(key, u32);
+  __type(value, struct script_buffer);
+} script_buffers SEC(".maps");
+
+ALWAYS_INLINE u32* times_freed(u64 code) {
+  u32 at = code * 0x9e3779b97f4a7c15ULL >> (64 - freed_scripts_bits);
+  return bpf_map_lookup_elem(&freed_scripts, &at);
+}
+
+// What stands for a word in a stack's hash.
+ALWAYS_INLINE u64 hashed_script(u64 word) {
+  u32* freed = times_freed(script_code(word));
+  return word ^ (freed ? (u64)*freed << 32 : 0);
+}
+
+// The state that Python keeps for the current thread, among its thread-specific data: glibc has
+// the first 32 keys in the thread's own block, which the register fs points to (struct pthread,
+// specific_1stblock).
+enum { first_specific_data = 0x310, most_specific_keys = 32 };
+ALWAYS_INLINE u64 python_state(struct interpreter* interpreter) {
+  u32 key = interpreter->key;
+  if (!key) {
+    u32 words[2] = {};  // whether it is set, and the key
+    if (bpf_probe_read_user(words, sizeof(words), (void*)interpreter->key_at)) return 0;
+    if (!words[0] || words[1] >= most_specific_keys) return 0;
+    key = words[1] + 1;
+    interpreter->key = key;
+  }
+  u64 state = 0;
+  u64 base = BPF_CORE_READ(bpf_get_current_task_btf(), thread.fsbase);
+  u64 at = base + first_specific_data + 16 * (u64)(key - 1) + 8;
+  if (bpf_probe_read_user(&state, sizeof(state), (void*)at)) return 0;
+  return state;
+}
+
+struct reading_scripts {
+  struct script_chain* chain;
+  struct interpreter* interpreter;
+};
+
+static int take_script(u32 turn, struct reading_scripts* reading) {
+  return !take_python_frame(reading->chain, &reading->interpreter->python);
+}
+
+// Reads what the current thread runs into the chain of a scratch.
+__attribute__((noinline)) int read_scripts(u32 number, u32 code) {
+  struct scratch* scratch = scratch_at(number);
+  struct interpreter* interpreter = bpf_map_lookup_elem(&interpreters, &code);
+  if (!scratch || !interpreter || interpreter->language != language_python) return 0;
+  struct script_chain* chain = &scratch->chain;
+  chain->filled = 0;
+  chain->anchor = 0;
+  chain->record = 0;
+  if (!begin_python(chain, &interpreter->python, python_state(interpreter))) return 0;
+  struct reading_scripts reading = {chain, interpreter};
+  bpf_loop(max_script_items + 1, take_script, &reading, 0);
+  return 0;
+}
+
+// Makes sure that user space has the names of some code. Returns 0 if it cannot be told now.
+__attribute__((noinline)) int tell_script(u32 slot, u32 space, u64 code) {
+  struct script_key key = {.code = code, .space = space};
+  if (bpf_map_lookup_elem(&known_scripts, &key)) return 1;
+  struct interpreter* interpreter = bpf_map_lookup_elem(&interpreters, &slot);
+  u32 at = claim(&script_buffers, config.script_buffers) - 1;
+  struct script_buffer* buffer = bpf_map_lookup_elem(&script_buffers, &at);
+  if (!buffer) return 0;
+  struct script_code_record* record = &buffer->record;
+  int readable = interpreter && read_python_code(&interpreter->python, code, record);
+  if (!readable) record->name.bytes = record->file.bytes = record->line_bytes = 0;
+  record->type = record_script;
+  record->space = space;
+  record->time = bpf_ktime_get_ns();
+  record->code = code;
+  record->language = language_python;
+  u32 size = __builtin_offsetof(struct script_code_record, lines) + record->line_bytes;
+  if (size > sizeof(*record)) size = sizeof(*record);
+  long error = bpf_ringbuf_output(&ring, record, size, wake_if_filling());
+  buffer->busy = 0;
+  if (error) return 0;
+  u32 one = 1;
+  // What could not be read may be there when it is met next.
+  if (readable) insert(&known_scripts, &key, &one);
+  return 1;
+}
+
+struct telling_scripts {
+  struct stack_record* stack;
+  u32 slot;
+  u32 failed;
+};
+
+static int tell_one_script(u32 turn, struct telling_scripts* telling) {
+  struct stack_record* stack = telling->stack;
+  u32 at = stack->kernel_frames + turn;
+  if (turn >= stack->frames || at >= max_kernel_frames + max_frames) return 1;
+  u64 word = stack->pcs[at];
+  if (!script_language(word) || !script_code(word)) return 0;
+  if (tell_script(telling->slot, stack->space, script_code(word))) return 0;
+  telling->failed = 1;
+  return 1;
+}
+
+// The same for all of a stack's functions.
+__attribute__((noinline)) int tell_scripts(u32 number, u32 slot) {
+  struct scratch* scratch = scratch_at(number);
+  if (!scratch) return 0;
+  struct telling_scripts telling = {.stack = &scratch->stack, .slot = slot};
+  bpf_loop(max_frames, tell_one_script, &telling, 0);
+  return !telling.failed;
+}
+
+// At the entry of the function that frees a code object: its address is the first argument.
+SEC("uprobe")
+int memflame_code_freed(struct pt_regs* ctx) {
+  struct process* process = current_process();
+  if (!process) return 0;
+  struct script_key key = {.code = ctx->di, .space = process->space};
+  if (bpf_map_delete_elem(&known_scripts, &key)) return 0;
+  u32* freed = times_freed(ctx->di);
+  if (freed) __sync_fetch_and_add(freed, 1);
+  return 0;
+}

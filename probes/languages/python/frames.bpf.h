@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Reads which Python functions a thread runs, from CPython 3.11 to 3.13. Plain C that only reads:
+// BPF programs read live memory with it, tests copied and hostile one.
+//
+// Since 3.11 one C function, the interpreter's loop, runs many Python functions: a call from Python
+// to Python needs no C frame. What tells which loop runs which functions is on the C stack itself:
+// each loop has a record there (3.11: _PyCFrame; 3.12 on: a frame whose owner is the C stack). So
+// the native frame of a loop is the one that holds the address of its record, whatever the loop's
+// code is called and wherever it lies. A record without a frame is the base of a greenlet, where
+// the Python stack ends. Source: CPython's Include/internal/pycore_frame.h and Python/ceval.c.
+//
+// Define before you include it: SCRIPT_READ(to, size, address) copies target memory, and returns 0
+// if all of it could be read.
+#pragma once
+
+#include "../script.h"
+
+static inline int is_script_pointer(u64 address) {
+  return address && !(address & 7) && !(address >> 47);
+}
+
+static inline int end_script(struct script_chain* chain, enum script_end end) {
+  chain->end = end;
+  return 0;
+}
+
+// Begins a run behind the items.
+static inline int open_script_run(struct script_chain* chain) {
+  u32 at = chain->count;
+  if (at >= max_script_items) return end_script(chain, script_too_long);
+  chain->items[at & (max_script_items - 1)] = 0;
+  chain->run = at;
+  chain->count = at + 1;
+  return 1;
+}
+
+static inline void close_script_run(struct script_chain* chain, u64 address) {
+  chain->items[chain->run & (max_script_items - 1)] = address;
+}
+
+// The offset in `memory` of a function's frame. A thread's frames mostly lie one behind the other,
+// callers below, so one read of a KiB has many of them; others, of generators and on the C stack,
+// are read by themselves.
+enum { script_frame_unread = 1 << 16 };
+static inline u32 script_frame_at(struct script_chain* chain, u64 frame) {
+  u64 at = frame - chain->window_at;
+  if (at < script_window_bytes && at + script_frame_bytes <= chain->filled) return (u32)at;
+  u64 beside = chain->anchor - frame;
+  u32 below = frame & 4095, most = script_window_bytes - script_frame_bytes;
+  if (chain->anchor && beside < 16384 && below <= 4096 - script_frame_bytes) {
+    // Within one page, which is there if the frame is.
+    u64 begin = frame - (below < most ? below : most);
+    chain->filled = 0;
+    if (!SCRIPT_READ(chain->memory, script_window_bytes, begin)) {
+      chain->window_at = begin;
+      chain->filled = script_window_bytes;
+      return (u32)(frame - begin);
+    }
+  }
+  if (SCRIPT_READ(chain->memory + script_window_bytes, script_frame_bytes, frame))
+    return script_frame_unread;
+  return script_window_bytes;
+}
+
+// Goes on to the loop that runs below: 3.11 has its record's address in this loop's record.
+static inline int next_python_loop(struct script_chain* chain, const struct python_layout* layout) {
+  u64 record = 0;
+  if (SCRIPT_READ(&record, sizeof(record), chain->record + layout->record_previous))
+    return end_script(chain, script_unreadable);
+  chain->record = record;
+  if (!record) return end_script(chain, script_whole);
+  if (!is_script_pointer(record) ||
+      SCRIPT_READ(&chain->frame, sizeof(chain->frame), record + layout->record_frame))
+    return end_script(chain, script_unreadable);
+  return chain->frame ? open_script_run(chain) : end_script(chain, script_whole);
+}
+
+// Takes the next function of the chain. Returns 0, with `end` set, when there is none.
+static inline int take_python_frame(struct script_chain* chain,
+                                    const struct python_layout* layout) {
+  u64 frame = chain->frame;
+  if (!is_script_pointer(frame)) return end_script(chain, script_unreadable);
+  u32 at = script_frame_at(chain, frame);
+  if (at > script_window_bytes) return end_script(chain, script_unreadable);
+  const u8* memory = chain->memory + at;
+  u64 code = *(const u64*)(memory + (layout->frame_code & 127));
+  u64 previous = *(const u64*)(memory + (layout->frame_previous & 127));
+  u64 instruction = *(const u64*)(memory + (layout->frame_instruction & 127));
+  u8 owner = memory[layout->frame_owner & 127];
+  chain->frame = previous;
+  if (layout->entry_owner && owner == layout->entry_owner) {
+    close_script_run(chain, frame);
+    return previous ? open_script_run(chain) : end_script(chain, script_whole);
+  }
+  if (!owner) chain->anchor = frame;
+  u32 item = chain->count;
+  if (item >= max_script_items) return end_script(chain, script_too_long);
+  if (!is_script_pointer(code)) return end_script(chain, script_unreadable);
+  u64 place = (instruction - (code + layout->code_instructions)) / 2;
+  chain->items[item & (max_script_items - 1)] = script_word(language_python, code, place);
+  chain->count = item + 1;
+  if (layout->has_record && memory[layout->frame_is_entry & 127] && !layout->entry_owner) {
+    close_script_run(chain, chain->record);
+    return next_python_loop(chain, layout);
+  }
+  return 1;
+}
+
+// Finds the innermost function of the thread with this state. Returns 0 if there is none.
+static inline int begin_python(struct script_chain* chain, const struct python_layout* layout,
+                               u64 state) {
+  u64 innermost = 0;
+  if (!is_script_pointer(state)) return end_script(chain, state ? script_unreadable : script_none);
+  if (SCRIPT_READ(&innermost, sizeof(innermost), state + layout->innermost))
+    return end_script(chain, script_unreadable);
+  if (layout->has_record) {
+    chain->record = innermost;
+    if (!is_script_pointer(innermost) ||
+        SCRIPT_READ(&innermost, sizeof(innermost), innermost + layout->record_frame))
+      return end_script(chain, script_unreadable);
+  }
+  chain->frame = innermost;
+  return innermost ? open_script_run(chain) : end_script(chain, script_none);
+}
+
+// Reads a str. Its characters lie behind its head, and are as long as its kind says.
+static inline int read_python_text(const struct python_layout* layout, u64 object,
+                                   struct script_text* text, u8* to, u32 most) {
+  u64 length = 0;
+  text->bytes = 0;
+  text->form = 0;
+  if (!is_script_pointer(object) ||
+      SCRIPT_READ(&length, sizeof(length), object + layout->text_length) ||
+      SCRIPT_READ(&text->form, sizeof(text->form), object + layout->text_state))
+    return 0;
+  u32 form = text->form, kind = form >> 2 & 7;
+  if (!(form >> 5 & 1) || (kind != 1 && kind != 2 && kind != 4)) return 0;
+  u64 bytes = length < most ? length * kind : most;
+  u64 from = object + (form >> 6 & 1 ? layout->text_ascii : layout->text_any);
+  if (bytes > most) bytes = most;
+  text->bytes = (u32)bytes;
+  asm volatile("" : "+r"(bytes));
+  if (bytes > most) return 0;
+  return !bytes || !SCRIPT_READ(to, (u32)bytes, from);
+}
+
+// Reads the name, the file and the table of lines of a function's code. Returns 0 if they cannot be
+// read.
+static inline int read_python_code(const struct python_layout* layout, u64 code,
+                                   struct script_code_record* record) {
+  u64 name = 0, file = 0, lines = 0, size = 0;
+  record->line_bytes = 0;
+  if (SCRIPT_READ(&record->first_line, 4, code + layout->code_first_line) ||
+      SCRIPT_READ(&name, sizeof(name), code + layout->code_name) ||
+      SCRIPT_READ(&file, sizeof(file), code + layout->code_file) ||
+      SCRIPT_READ(&lines, sizeof(lines), code + layout->code_lines))
+    return 0;
+  if (!read_python_text(layout, name, &record->name, record->name_text, max_script_name) ||
+      !read_python_text(layout, file, &record->file, record->file_text, max_script_file))
+    return 0;
+  if (!is_script_pointer(lines) || SCRIPT_READ(&size, sizeof(size), lines + layout->bytes_size) ||
+      size > max_script_lines)
+    return 1;
+  asm volatile("" : "+r"(size));
+  if (size > max_script_lines || !size ||
+      SCRIPT_READ(record->lines, (u32)size, lines + layout->bytes_text))
+    return 1;
+  record->line_bytes = (u32)size;
+  return 1;
+}

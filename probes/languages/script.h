@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Functions of interpreted languages in a stack: how one is told in a word, and what a program
+// reads of a thread before the walk puts these words between the frames of native code. Plain C:
+// BPF programs, user space and tests compile it.
+#pragma once
+
+#include "../bpf/types.h"
+#include "python/layout.h"
+
+#ifdef __cplusplus
+namespace memflame::bpf {
+#endif
+
+enum language { language_none, language_python, language_count };
+
+// A word among the addresses of a stack: the language, the address of the object that holds the
+// function's code, and the place in that code. User addresses end at 2^47, so no address looks like
+// one. Bit 63 stays free for exact_address.
+enum {
+  script_place_bits = 16,
+  script_code_bits = 44,  // the lowest three bits of the code's address are 0, and not kept
+  script_language_shift = script_place_bits + script_code_bits,
+  script_no_place = (1 << script_place_bits) - 1,  // unknown, or too far to be told
+};
+
+static inline u64 script_word(enum language language, u64 code, u64 place) {
+  return (u64)language << script_language_shift |
+         (code >> 3 & ((1ULL << script_code_bits) - 1)) << script_place_bits |
+         (place < (u64)script_no_place ? place : (u64)script_no_place);
+}
+
+static inline enum language script_language(u64 word) {
+  return (enum language)(word >> script_language_shift & 7);
+}
+static inline u64 script_code(u64 word) {
+  return (word >> script_place_bits & ((1ULL << script_code_bits) - 1)) << 3;
+}
+static inline u32 script_place(u64 word) { return word & script_no_place; }
+
+// An interpreter in a process: what user space tells the programs.
+struct interpreter {
+  u32 language;  // enum language; 0 = none that is known
+  u32 key;       // of the thread's state among its thread-specific data, plus one; 0 = not read yet
+  u64 key_at;    // address of the pthread_key_t, behind a word that says whether it is set
+  struct python_layout python;
+};
+
+// The functions that a thread runs, innermost first, in runs: a run is an address on the thread's
+// own stack and the functions that the interpreter runs above it in one loop. The loop's native
+// frame is the one that holds the address.
+enum {
+  max_script_items = 1024,
+  script_window_bytes = 1024,                       // of memory, read at once
+  script_frame_bytes = 72,                          // of one function's frame: what is looked at
+  script_memory_bytes = script_window_bytes + 256,  // offsets in a frame are below 128
+};
+enum script_end {
+  script_none,        // the thread runs no function of an interpreter
+  script_whole,       // all are here
+  script_unreadable,  // memory was not there, or is not what it should be
+  script_too_long,
+};
+struct script_chain {
+  u32 count;   // of items
+  u32 next;    // the run that the walk has to meet next
+  u32 run;     // the one that is being read
+  u32 end;     // enum script_end
+  u64 frame;   // to be read next; 0 = none
+  u64 record;  // the interpreter's own record of the loop that is being read; 0 = it has none
+  u64 anchor;  // a frame beside which others are expected; 0 = none
+  u64 window_at;
+  u32 filled;
+  u32 pad;
+  u64 items[max_script_items];
+  u8 memory[script_memory_bytes];
+};
+
+// The texts of one function's code, as they lie in the interpreter's memory.
+enum { max_script_name = 512, max_script_file = 1024, max_script_lines = 32768 };
+struct script_text {
+  u32 bytes;  // of what was read; shorter than the text if that is longer
+  u32 form;   // what the language says about its characters
+};
+struct script_code_record {
+  u32 type;
+  u32 space;
+  u64 time;
+  u64 code;
+  u32 language;
+  u32 first_line;
+  struct script_text name, file;
+  u32 line_bytes;  // of the table of lines; 0 if it is longer than what is read
+  u32 pad;
+  u8 name_text[max_script_name];
+  u8 file_text[max_script_file];
+  u8 lines[max_script_lines];
+};
+
+#ifdef __cplusplus
+}  // namespace memflame::bpf
+#endif

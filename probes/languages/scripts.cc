@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "probes/languages/scripts.h"
+
+#include <algorithm>
+#include <string>
+
+#include "core/hash.h"
+
+namespace memflame {
+namespace {
+
+constexpr uint64_t most_bytes = uint64_t{512} << 20U;  // a program may make functions all the time
+
+void append_utf8(std::string& text, uint32_t point) {
+  const auto tail = [&](unsigned shift) {
+    text += static_cast<char>(0x80U | (point >> shift & 0x3fU));
+  };
+  if (point < 0x80) {
+    text += static_cast<char>(point);
+  } else if (point < 0x800) {
+    text += static_cast<char>(0xc0U | point >> 6U);
+    tail(0);
+  } else if (point < 0x10000) {
+    text += static_cast<char>(0xe0U | point >> 12U);
+    tail(6);
+    tail(0);
+  } else {
+    text += static_cast<char>(0xf0U | point >> 18U);
+    tail(12);
+    tail(6);
+    tail(0);
+  }
+}
+
+bool is_character(uint32_t point) {
+  return point < 0x110000 && (point < 0xd800 || point >= 0xe000);
+}
+
+uint64_t hash_of(const ScriptCode& code) {
+  return mix(mix(hash_bytes(code.function), hash_bytes(code.file)),
+             mix(hash_bytes(code.lines), code.first_line));
+}
+
+std::string text_of(const uint8_t* from, const bpf::script_text& text, size_t most) {
+  const size_t bytes = std::min<size_t>(text.bytes, most);
+  std::string result = python_text({from, bytes}, text.form);
+  if (bytes == most) result += "…";  // it may be longer
+  return result;
+}
+
+const char* reason(uint32_t end) {
+  return end == bpf::script_too_long ? "[python: too deep]" : "[python: unreadable]";
+}
+
+}  // namespace
+
+std::string python_text(std::span<const uint8_t> text, uint32_t state) {
+  const size_t width = state >> 2U & 7U;
+  std::string result;
+  if (width != 1 && width != 2 && width != 4) return result;
+  for (size_t at = 0; at + width <= text.size(); at += width) {
+    uint32_t point = 0;
+    for (size_t i = 0; i < width; ++i) point |= uint32_t{text[at + i]} << (8 * i);
+    append_utf8(result, is_character(point) ? point : 0xfffd);
+  }
+  return result;
+}
+
+void Scripts::take(const bpf::script_code_record& record, size_t size) {
+  if (size < offsetof(bpf::script_code_record, lines)) return;
+  const size_t lines = size - offsetof(bpf::script_code_record, lines);
+  ScriptCode code;
+  if (record.language == bpf::language_python && record.name.bytes != 0) {
+    code.language = ScriptCode::Language::python;
+    code.function = text_of(record.name_text, record.name, bpf::max_script_name);
+    code.file = text_of(record.file_text, record.file, bpf::max_script_file);
+    code.first_line = record.first_line;
+    code.lines.assign(reinterpret_cast<const char*>(record.lines),
+                      std::min<size_t>(lines, record.line_bytes));
+  } else {
+    code.function = reason(bpf::script_unreadable);
+  }
+  now_[record.space][record.code] = intern(std::move(code));
+}
+
+uint32_t Scripts::intern(ScriptCode code) {
+  const uint64_t hash = hash_of(code);
+  for (auto [at, end] = known_.equal_range(hash); at != end; ++at)
+    if (all_[at->second] == code) return at->second;
+  bytes_ += sizeof(ScriptCode) + code.function.size() + code.file.size() + code.lines.size();
+  if (bytes_ > most_bytes && !full_) {
+    full_ = next_index(all_.size());
+    all_.push_back({.language = ScriptCode::Language::none,
+                    .function = "[python: too many functions]",
+                    .file = {},
+                    .first_line = 0,
+                    .lines = {}});
+  }
+  if (full_) return *full_;
+  const uint32_t index = next_index(all_.size());
+  all_.push_back(std::move(code));
+  known_.emplace(hash, index);
+  return index;
+}
+
+Pc Scripts::place(SpaceId space, uint64_t word) {
+  const uint64_t code = bpf::script_code(word);
+  const uint32_t place = bpf::script_place(word);
+  if (code == 0) {
+    ScriptCode missing;
+    missing.function = reason(place);
+    return script_pc(intern(std::move(missing)), script_no_place);
+  }
+  const auto of_space = now_.find(space.index);
+  if (of_space != now_.end())
+    if (const auto known = of_space->second.find(code); known != of_space->second.end())
+      return script_pc(known->second, place);
+  ScriptCode missing;
+  missing.function = reason(bpf::script_unreadable);
+  return script_pc(intern(std::move(missing)), script_no_place);
+}
+
+void Scripts::forget(SpaceId space) { now_.erase(space.index); }
+
+}  // namespace memflame

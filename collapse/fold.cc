@@ -210,10 +210,31 @@ class Folder {
     for (size_t i = extent.depth; i-- > 0;) {
       if (locations[i].index >= recording_.locations.size())
         throw Error("the recording is damaged: a stack refers to a place that is not in it");
-      for (const FrameId frame : i == 0 ? leaf_frames_of(locations[i]) : frames_of(locations[i]))
-        top = profile_.stacks.push(top, frame);
+      const std::span<const FrameId> own =
+          i == 0 ? leaf_frames_of(locations[i]) : frames_of(locations[i]);
+      if (i > 0 && is_script(stack.pcs[i - 1]) && !is_script(stack.pcs[i])) {
+        top = loop(own, stack, locations, i, top);
+        continue;
+      }
+      for (const FrameId frame : own) top = profile_.stacks.push(top, frame);
     }
     if (!stack.leaf.empty()) top = profile_.push(top, stack.leaf, FrameKind::note);
+    return top;
+  }
+
+  // An interpreter's loop at `i`, and the functions that it runs, which come next; moves `i` to the
+  // last of them. What the compiler inlined into the loop works for the innermost of them.
+  StackId loop(std::span<const FrameId> own, const RawStack& stack,
+               const std::vector<LocationId>& locations, size_t& i, StackId top) {
+    const std::vector<FrameId> inlined(own.begin() + 1, own.end());
+    top = profile_.stacks.push(top, own.front());
+    while (i > 0 && is_script(stack.pcs[i - 1])) {
+      --i;
+      if (locations[i].index >= recording_.locations.size())
+        throw Error("the recording is damaged: a stack refers to a place that is not in it");
+      for (const FrameId frame : frames_of(locations[i])) top = profile_.stacks.push(top, frame);
+    }
+    for (const FrameId frame : inlined) top = profile_.stacks.push(top, frame);
     return top;
   }
 

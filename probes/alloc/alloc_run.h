@@ -15,7 +15,7 @@
 
 #include "probes/alloc/alloc_events.h"
 #include "probes/alloc/attaching/governor.h"
-#include "probes/alloc/attaching/process_links.h"
+#include "probes/loading/process_links.h"
 #include "probes/alloc/bpf/config.h"
 #include "probes/alloc/custom/custom_sites.h"
 #include "probes/alloc/options.h"

@@ -209,18 +209,19 @@ __attribute__((noinline)) u64 capture_user(u32 number, u32 code, u32 entry, u64 
   if (!entry && task->utask) leave_uprobes_page(task, walk);
   scratch->ip = walk->at.ip;
   scratch->returned = !walk->at.exact;
-  if (config.stacks == stacks_copy) {
-    u64 key = send_copy(number, entry, 0);
-    if (key) COUNT(copied, 1);
-    return key ? key : note_key(space, note_ring_full);
-  }
-  stack->frames = 0;
+  scratch->code = code;
   if (config.scripts) {
     scratch->chain.count = 0;
     scratch->chain.next = 0;
     scratch->chain.end = script_none;
     if (slot) read_scripts(number, code);
   }
+  if (config.stacks == stacks_copy) {
+    u64 key = send_copy(number, entry, 0);
+    if (key) COUNT(copied, 1);
+    return key ? key : note_key(space, note_ring_full);
+  }
+  stack->frames = 0;
   hash = walk_user_stack(number, hash);
   if (walk->unknown) {
     // Not inside the walk, where calls are already nested to the limit.

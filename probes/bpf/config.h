@@ -27,6 +27,7 @@ enum {
   max_file_segments = 4,    // segments with code of such a file
   variance_shift = 10,      // variances are in squares of 2^this bytes
   freed_scripts_bits = 16,  // entries of `freed_scripts`, as a power of two
+  max_interpreter_files = 256,
 };
 
 // How stacks are captured.

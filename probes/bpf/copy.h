@@ -25,6 +25,10 @@ ALWAYS_INLINE struct scratch* scratch_at(u32 number) {
   return bpf_map_lookup_elem(&scratches, &at);
 }
 
+// Sends the functions of an interpreter that the thread runs, for a stack that is copied under this
+// key (scripts.h). Returns 0 if that failed.
+__attribute__((noinline)) int send_chain(u32 number, u64 key);
+
 // Sends registers and stack of the current task, to be walked in user space. Returns the key that
 // stands for the stack; 0 if it could not be sent.
 __attribute__((noinline)) u64 send_copy(u32 number, u32 entry, u64 checks) {
@@ -43,6 +47,10 @@ __attribute__((noinline)) u64 send_copy(u32 number, u32 entry, u64 checks) {
   u64 key = checks;
   if (!key)
     key = copy_key(mix(mix(bpf_ktime_get_ns(), bpf_get_current_pid_tgid()), bpf_get_prandom_u32()));
+  if (config.scripts && !checks && !send_chain(number, key)) {
+    copy->busy = 0;
+    return 0;
+  }
   record->type = record_copy;
   record->space = stack->space;
   record->key = key;

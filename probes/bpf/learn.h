@@ -3,7 +3,7 @@
 // before user space knows anything about it. Only the rows of the file must be loaded (`files`).
 #pragma once
 
-#include "copy.h"
+#include "scripts.h"
 
 struct seen_mapping {
   u64 start, end;
@@ -91,6 +91,7 @@ __attribute__((noinline)) int learn(u32 number, u32 code_slot) {
   int known = place < learnt_ways;
   if (!known) {
     known = ask_kernel(bpf_get_current_task_btf(), address, &code);
+    if (known && config.scripts) meet_interpreter(code_slot, code.inode, code.base);
     place = known ? __sync_fetch_and_add(&set->next, 1) : 0;
   }
   int is_new = place >= learnt_ways || code.tag != walk->tag;

@@ -90,6 +90,8 @@ struct scratch {
   u32 busy;
   u32 returned;  // as in copy_record
   u64 ip;        // where the user's part begins
+  u32 code;      // the process's code slot
+  u32 pad;
   struct walk walk;
   struct script_chain chain;
   struct stack_record stack;

@@ -41,6 +41,7 @@ enum record_type {
   record_amount,
   record_call,
   record_script,  // struct script_code_record
+  record_chain,   // the head of struct script_chain
   record_own,     // and above: what only one probe sends
   record_types = 1 << 16,
 };

@@ -18,6 +18,27 @@ struct {
   __type(value, struct interpreter);
 } interpreters SEC(".maps");
 
+// By the address of an inode (files of learnt.h): what to tell of a process that maps the file.
+// `key_at` counts from where the file's first byte would be.
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(map_flags, BPF_F_NO_PREALLOC);
+  __uint(max_entries, max_interpreter_files);
+  __type(key, u64);
+  __type(value, struct interpreter);
+} interpreter_files SEC(".maps");
+
+// A process's code was found in this file, whose first byte is at `base`.
+ALWAYS_INLINE void meet_interpreter(u32 slot, u64 inode, u64 base) {
+  struct interpreter* file = bpf_map_lookup_elem(&interpreter_files, &inode);
+  struct interpreter* interpreter = bpf_map_lookup_elem(&interpreters, &slot);
+  if (!file || !interpreter || interpreter->language) return;
+  interpreter->key = 0;
+  interpreter->key_at = base + file->key_at;
+  interpreter->python = file->python;
+  *(volatile u32*)&interpreter->language = file->language;
+}
+
 // Code whose names user space has.
 struct script_key {
   u64 code;
@@ -158,6 +179,40 @@ __attribute__((noinline)) int tell_scripts(u32 number, u32 slot) {
   struct telling_scripts telling = {.stack = &scratch->stack, .slot = slot};
   bpf_loop(max_frames, tell_one_script, &telling, 0);
   return !telling.failed;
+}
+
+struct telling_chain {
+  struct script_chain* chain;
+  u32 slot;
+  u32 space;
+  u32 failed;
+};
+
+static int tell_chained_script(u32 turn, struct telling_chain* telling) {
+  struct script_chain* chain = telling->chain;
+  if (turn >= chain->count) return 1;
+  u64 word = chain->items[turn & (max_script_items - 1)];
+  if (!script_language(word) || tell_script(telling->slot, telling->space, script_code(word)))
+    return 0;
+  telling->failed = 1;
+  return 1;
+}
+
+__attribute__((noinline)) int send_chain(u32 number, u64 key) {
+  struct scratch* scratch = scratch_at(number);
+  if (!scratch) return 0;
+  struct script_chain* chain = &scratch->chain;
+  u32 count = chain->count;
+  if (chain->end == script_none || count > max_script_items) return 1;
+  struct telling_chain telling = {
+      .chain = chain, .slot = scratch->code, .space = scratch->stack.space};
+  bpf_loop(max_script_items, tell_chained_script, &telling, 0);
+  if (telling.failed) return 0;
+  chain->type = record_chain;
+  chain->space = scratch->stack.space;
+  chain->key = key;
+  u32 size = __builtin_offsetof(struct script_chain, items) + count * sizeof(u64);
+  return !bpf_ringbuf_output(&ring, chain, size, wake_if_filling());
 }
 
 // At the entry of the function that frees a code object: its address is the first argument.

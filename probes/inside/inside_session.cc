@@ -13,6 +13,7 @@
 #include <ctime>
 
 #include "core/units.h"
+#include "probes/languages/interpreters.h"
 #include "probes/loading/kernel_features.h"
 #include "probes/run/losses.h"
 #include "probes/run/rows.h"
@@ -430,6 +431,10 @@ Recording InsideSession::finish() {
   Recording recording = sums();
   add_notes(recording);
   processes_.spaces().finish(recording);
+  if (options_.languages && std::ranges::any_of(recording.modules, has_interpreter))
+    recording.meta.notes.emplace_back(
+        "functions of Python are not in stacks that are taken inside the program: --collect kernel "
+        "has them, as root");
   return recording;
 }
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "probes/languages/interpreters.h"
 
+#include <bpf/libbpf.h>
+#include <fcntl.h>
+
 #include "core/error.h"
 #include "probes/loading/bpf_syscall.h"
 #include "probes/loading/kernel_features.h"
@@ -10,8 +13,25 @@ namespace {
 
 constexpr const char* freed = "memflame_code_freed";
 constexpr uint32_t known_functions = 65536;
+constexpr const char* may_be_wrong =
+    "names of Python functions whose code is freed during the run may be wrong: ";
+
+// `base`: what to add to an address of the file.
+bpf::interpreter interpreter_at(const PythonProgram& program, uint64_t base) {
+  bpf::interpreter interpreter{};
+  interpreter.language = bpf::language_python;
+  interpreter.key_at = base + program.key;
+  interpreter.python = program.layout;
+  return interpreter;
+}
 
 }  // namespace
+
+bool has_interpreter(const Module& module) {
+  if (module.kind != ModuleKind::file || module.file.get() < 0) return false;
+  const std::optional<PythonProgram> program = python_in(module.file.get());
+  return program && program->problem.empty();
+}
 
 void Interpreters::prepare(bool wanted, unsigned cpus, BpfObject& object, bpf::config& config) {
   if (!wanted) return object.leave_out(freed);
@@ -23,56 +43,75 @@ void Interpreters::prepare(bool wanted, unsigned cpus, BpfObject& object, bpf::c
   if (kernel_features().uprobe_multi_pid) object.set_attach_type(freed, attach_uprobe_multi);
 }
 
-const std::optional<PythonProgram>& Interpreters::program_of(const Spaces& spaces, ModuleId id) {
+const std::optional<PythonProgram>& Interpreters::program_of(ModuleId id, const Module& module) {
   const auto [known, added] = programs_.try_emplace(id);
-  const Module& module = spaces.module(id);
   if (added && module.kind == ModuleKind::file && module.file.get() >= 0)
     known->second = python_in(module.file.get());
   return known->second;
+}
+
+void Interpreters::tell(ModuleId id, const Module& module, uint64_t inode) {
+  const std::optional<PythonProgram>& program = program_of(id, module);
+  if (!program || !program->problem.empty()) return;
+  object_.update("interpreter_files", inode, interpreter_at(*program, 0 - program->delta));
 }
 
 void Interpreters::publish(const Spaces& spaces, SpaceId space, std::span<const Mapping> code,
                            uint32_t slot) {
   if (slot == 0) return;
   for (const Mapping& mapping : code) {
-    const std::optional<PythonProgram>& program = program_of(spaces, mapping.module);
-    if (!program) continue;
     const Module& module = spaces.module(mapping.module);
+    const std::optional<PythonProgram>& program = program_of(mapping.module, module);
+    if (!program) continue;
     if (!program->problem.empty()) {
       notes_.insert("functions of Python are not in stacks: " + module.path + " is Python " +
                     program->version + "; " + program->problem);
       return;
     }
-    const uint64_t base = mapping.start - mapping.offset - program->delta;
-    const uint64_t key = base + program->key;
+    const bpf::interpreter interpreter =
+        interpreter_at(*program, mapping.start - mapping.offset - program->delta);
     auto& told = told_[slot];
-    if (told == std::pair{space, key}) return;
-    bpf::interpreter interpreter{};
-    interpreter.language = bpf::language_python;
-    interpreter.key_at = key;
-    interpreter.python = program->layout;
-    watch_free(module, *program, spaces.pid_of(space));
+    if (told == std::pair{space, interpreter.key_at}) return;
+    watch_freed(mapping.module, module, *program, spaces.pid_of(space));
     object_.update("interpreters", slot, interpreter);
-    told = {space, key};
+    told = {space, interpreter.key_at};
     return;
   }
 }
 
-void Interpreters::watch_free(const Module& module, const PythonProgram& program, pid_t pid) {
-  const UprobeKind kind =
-      kernel_features().uprobe_multi_pid ? UprobeKind::multi_entry : UprobeKind::entry;
+void Interpreters::watch_freed(ModuleId id, const Module& module, const PythonProgram& program,
+                               pid_t pid) {
+  if (watched_.insert(pid).second) freed_.add(pid);
+  if (!watched_files_.insert(id).second) return;
+  FilePuts file;
+  file.file = UniqueFd(::fcntl(module.file.get(), F_DUPFD_CLOEXEC, 0));
+  file.puts.push_back(
+      {.program = bpf_program__fd(object_.program(freed)),
+       .kind = kernel_features().uprobe_multi_pid ? UprobeKind::multi_entry : UprobeKind::entry,
+       .sites = {{.offset = program.free_code}}});
   try {
-    links_.uprobes(object_.program(freed), "/proc/self/fd/" + std::to_string(module.file.get()),
-                   {{.offset = program.free_code}}, kind, pid);
+    freed_.add(std::move(file));
   } catch (const Error& error) {
-    notes_.insert("names of Python functions that end during the run may be wrong: " +
-                  std::string(error.what()));
+    notes_.insert(std::string(may_be_wrong) + error.what());
   }
+}
+
+void Interpreters::ended(const bpf::space_record& record) {
+  const auto pid = static_cast<pid_t>(record.tgid);
+  if (!watched_.contains(pid)) return;
+  if (record.by == bpf::by_nobody) watched_.erase(pid);
+  freed_.take(record);
 }
 
 void Interpreters::forget(uint32_t slot) {
   if (slot == 0 || told_.erase(slot) == 0) return;
   object_.update("interpreters", slot, bpf::interpreter{});
+}
+
+std::vector<std::string> Interpreters::notes() {
+  const LateProcesses late = freed_.so_far();
+  if (late.failed != 0) notes_.insert(std::string(may_be_wrong) + late.failure);
+  return {notes_.begin(), notes_.end()};
 }
 
 }  // namespace memflame

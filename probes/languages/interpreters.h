@@ -16,10 +16,13 @@
 
 #include "probes/languages/python/program.h"
 #include "probes/loading/bpf_object.h"
-#include "probes/loading/links.h"
+#include "probes/loading/process_links.h"
 #include "probes/processes/spaces.h"
 
 namespace memflame {
+
+// Whether a file has an interpreter whose functions can be in stacks.
+bool has_interpreter(const Module& module);
 
 class Interpreters {
  public:
@@ -28,23 +31,31 @@ class Interpreters {
   // After load. `object` must outlive this.
   explicit Interpreters(BpfObject& object) : object_(object) {}
 
+  // A file that programs recognise by its inode, so that a process has its functions from the first
+  // stack on.
+  void tell(ModuleId id, const Module& module, uint64_t inode);
   // What code a space has now. `slot`: its entry in code_slots; 0 = none.
   void publish(const Spaces& spaces, SpaceId space, std::span<const Mapping> code, uint32_t slot);
   // The entry belongs to another space from now on.
   void forget(uint32_t slot);
+  // From now on probes are attached beside the reader.
+  void start() { freed_.start(); }
+  void ended(const bpf::space_record& record);
 
   // What was met but cannot be read.
-  std::vector<std::string> notes() const { return {notes_.begin(), notes_.end()}; }
+  std::vector<std::string> notes();
 
  private:
-  const std::optional<PythonProgram>& program_of(const Spaces& spaces, ModuleId id);
-  void watch_free(const Module& module, const PythonProgram& program, pid_t pid);
+  const std::optional<PythonProgram>& program_of(ModuleId id, const Module& module);
+  void watch_freed(ModuleId id, const Module& module, const PythonProgram& program, pid_t pid);
 
   BpfObject& object_;
   std::map<ModuleId, std::optional<PythonProgram>> programs_;
   std::map<uint32_t, std::pair<SpaceId, uint64_t>> told_;  // by slot: for whom, and the key
   std::set<std::string> notes_;
-  Links links_;
+  std::set<ModuleId> watched_files_;
+  std::set<pid_t> watched_;
+  ProcessLinks freed_;  // where code is freed
 };
 
 }  // namespace memflame

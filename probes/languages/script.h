@@ -61,17 +61,22 @@ enum script_end {
   script_too_long,
 };
 struct script_chain {
-  u32 count;   // of items
+  // What is sent with a copied stack (record_chain).
+  u32 type;
+  u32 space;
+  u64 key;    // of the copied stack
+  u32 count;  // of items
+  u32 end;    // enum script_end
+  u64 items[max_script_items];
+
   u32 next;    // the run that the walk has to meet next
   u32 run;     // the one that is being read
-  u32 end;     // enum script_end
   u64 frame;   // to be read next; 0 = none
   u64 record;  // the interpreter's own record of the loop that is being read; 0 = it has none
   u64 anchor;  // a frame beside which others are expected; 0 = none
   u64 window_at;
   u32 filled;
   u32 pad;
-  u64 items[max_script_items];
   u8 memory[script_memory_bytes];
 };
 

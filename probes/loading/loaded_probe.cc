@@ -30,7 +30,7 @@ constexpr std::array leaders{"memflame_fork",   "memflame_exec",          "memfl
 constexpr std::array shared_maps{"ring",   "processes",     "spaces", "cgroups", "scratches",
                                  "copies", "code_slots",    "rows",   "rules",   "files",
                                  "learnt", "code_mappings", ".bss",
-                                 "interpreters", "known_scripts", "freed_scripts", "script_buffers"};
+                                 "interpreters", "known_scripts", "interpreter_files", "freed_scripts", "script_buffers"};
 
 }  // namespace
 

@@ -29,20 +29,21 @@ bpf::file_segment segment_of(const unwind::Table& table, const unwind::Segment& 
 
 }  // namespace
 
-void KnownFiles::tell(const Module& module, const unwind::Table& table,
+uint64_t KnownFiles::tell(const Module& module, const unwind::Table& table,
                       unwind::Tables::Place place) {
   bpf::known_file file{.first_row = place.first, .rows = place.count, .segments = {}};
   const std::span segments(file.segments);
   if (place.count == 0 || table.segments.size() > segments.size() || told_ >= bpf::max_files)
-    return;
+    return 0;
   std::fill(segments.begin(), segments.end(),
             bpf::file_segment{.from = UINT64_MAX, .to = 0, .delta = 0});
   for (size_t i = 0; i < table.segments.size(); ++i)
     segments[i] = segment_of(table, table.segments[i]);
   const uint64_t inode = inode_of(object_, module);
-  if (inode == 0) return;
+  if (inode == 0) return 0;
   object_.update("files", inode, file);
   ++told_;
+  return inode;
 }
 
 }  // namespace memflame

@@ -17,8 +17,8 @@ class KnownFiles {
 
   // A table that is loaded into the programs' memory. The module must keep its file open, so that
   // the inode that identifies it stays its own. Files that cannot be identified are left out:
-  // stacks through them are copied.
-  void tell(const Module& module, const unwind::Table& table, unwind::Tables::Place place);
+  // stacks through them are copied. Returns the kernel's address of the inode; 0 = left out.
+  uint64_t tell(const Module& module, const unwind::Table& table, unwind::Tables::Place place);
 
  private:
   BpfObject& object_;

@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "core/history.h"
+#include "probes/processes/spaces.h"
 #include "probes/run/side_by_side.h"
 #include "probes/run/stack_log.h"
-#include "probes/processes/spaces.h"
 #include "probes/run/stretches.h"
 
 namespace memflame {

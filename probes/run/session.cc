@@ -156,6 +156,7 @@ void Session::add_present_targets() {
 
 void Session::attach() {
   for (const auto& probe : probes_) probe->accounting->attach(probe->loaded, processes_.spaces());
+  stacks_.unwinder.attached();
 }
 
 void Session::arm() {
@@ -265,6 +266,8 @@ void Session::on_record(std::span<const std::byte> record) {
     stacks_.log.add(probe->loaded.number, *static_cast<const bpf::amount_record*>(data));
   else if (type == bpf::record_script)
     processes_.spaces().scripts().take(*static_cast<const bpf::script_code_record*>(data), size);
+  else if (type == bpf::record_chain)
+    stacks_.chained(record);
   else if (type == bpf::record_call && size >= sizeof(bpf::call_record))
     on_call(*probe, *static_cast<const bpf::call_record*>(data));
   else if (type >= bpf::record_own)
@@ -300,6 +303,7 @@ void Session::on_space(const bpf::space_record& record) {
   if (record.reason == bpf::space_unmapped)
     return stacks_.unwinder.code_unmapped(processes_.spaces(), id, record.time);
   if (record.reason == bpf::space_end) {
+    stacks_.unwinder.ended(record);
     stacks_.unwinder.release(id);
     processes_.spaces().scripts().forget(id);
   }

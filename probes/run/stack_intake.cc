@@ -21,6 +21,16 @@ void StackIntake::announced(Spaces& spaces, const bpf::stack_record& record, siz
                     record.time);
 }
 
+void StackIntake::chained(std::span<const std::byte> data) {
+  constexpr size_t head = offsetof(bpf::script_chain, items);
+  auto chain = std::make_unique<bpf::script_chain>();
+  if (data.size() < head) return;
+  std::memcpy(chain.get(), data.data(), std::min(data.size(), offsetof(bpf::script_chain, next)));
+  if (chain->count > bpf::max_script_items || data.size() < head + chain->count * sizeof(uint64_t))
+    return;
+  chains_[chain->key] = std::move(chain);
+}
+
 void StackIntake::copied(Spaces& spaces, std::span<const std::byte> data) {
   constexpr size_t head = offsetof(bpf::copy_record, stack);
   if (data.size() < head || data.size() > sizeof(bpf::copy_record)) return;
@@ -31,7 +41,10 @@ void StackIntake::copied(Spaces& spaces, std::span<const std::byte> data) {
   record.bytes = std::min(record.bytes, static_cast<uint32_t>(data.size() - head));
   if (record.checks == 0) {
     spaces.expect(SpaceId{record.space}, static_cast<pid_t>(record.tgid), record.comm, record.time);
-    log.copied(record.key, unwinder.walk(spaces, record));
+    const auto chain = chains_.find(record.key);
+    const bpf::script_chain* const scripts = chain == chains_.end() ? nullptr : chain->second.get();
+    log.copied(record.key, unwinder.walk(spaces, record, scripts));
+    if (scripts != nullptr) chains_.erase(chain);
   } else if (const RawStack* walked = log.find(record.key); walked != nullptr && dump_) {
     dump_->write(record, *walked);
   }

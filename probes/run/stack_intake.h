@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <unordered_map>
 
 #include "probes/options.h"
 #include "probes/processes/spaces.h"
@@ -23,12 +24,16 @@ class StackIntake {
 
   void announced(Spaces& spaces, const bpf::stack_record& record, size_t size);
   void copied(Spaces& spaces, std::span<const std::byte> record);
+  // What an interpreter runs in a stack that will be copied.
+  void chained(std::span<const std::byte> record);
 
   Unwinder unwinder;
   StackLog log;
 
  private:
   std::optional<StackDump> dump_;
+  // By the key of the copied stack.
+  std::unordered_map<uint64_t, std::unique_ptr<bpf::script_chain>> chains_;
   std::unique_ptr<bpf::copy_record> copy_;  // the copied stack that is being walked
 };
 

@@ -35,7 +35,7 @@ const Mapping* mapping_at(std::span<const Mapping> code, uint64_t address) {
   return after == code.begin() || address >= (after - 1)->end ? nullptr : &*(after - 1);
 }
 
-unwind::CopiedStack copied(const bpf::copy_record& record) {
+unwind::CopiedStack copied(const bpf::copy_record& record, const bpf::script_chain* scripts) {
   unwind::CopiedStack stack;
   stack.ip = record.regs[bpf::dwarf_rip];
   stack.sp = record.regs[bpf::dwarf_rsp];
@@ -48,6 +48,10 @@ unwind::CopiedStack copied(const bpf::copy_record& record) {
   stack.missing = record.missing;
   for (size_t i = 0; i < record.returns && i < bpf::max_copied_returns; ++i)
     stack.pending.push_back({record.pending[i].slot, record.pending[i].address});
+  if (scripts != nullptr) {
+    stack.scripts.assign(scripts->items, scripts->items + scripts->count);
+    stack.scripts_end = static_cast<bpf::script_end>(scripts->end);
+  }
   return stack;
 }
 
@@ -124,7 +128,8 @@ void Unwinder::prepare(Spaces& spaces, const std::vector<pid_t>& pids, BpfObject
   object.resize("scratches", config.scratches);
   object.resize("copies", config.copies);
   config.code_slots = slots_;
-  Interpreters::prepare(options_.languages && options_.stacks == Stacks::dwarf, cpus, object, config);
+  Interpreters::prepare(options_.languages && options_.stacks == Stacks::dwarf, cpus, object,
+                        config);
   config.new_space_copies = options_.stacks == Stacks::fp ? 0 : copies_per_change;
 }
 
@@ -143,9 +148,7 @@ void Unwinder::begin(const Spaces& spaces, BpfObject& object) {
   if (options_.stacks == Stacks::dwarf) files_.emplace(object);
   if (options_.stacks == Stacks::dwarf && options_.languages) interpreters_.emplace(object);
   for (uint32_t i = 1; files_ && i < spaces.modules(); ++i)
-    if (tables_.is_made(ModuleId{i}))
-      files_->tell(spaces.module(ModuleId{i}), tables_.table(ModuleId{i}),
-                   tables_.place(ModuleId{i}));
+    if (tables_.is_made(ModuleId{i})) tell(ModuleId{i}, spaces.module(ModuleId{i}));
   lists_.emplace(map_array<bpf::code_slot>(object, "code_slots", slots_),
                  map_array<bpf::code_mapping>(object, "code_mappings", mappings_),
                  map_array<bpf::cached_rule>(object, "rules", size_t{1} << bpf::rule_cache_bits));
@@ -165,7 +168,13 @@ void Unwinder::make_tables(const Spaces& spaces, std::span<const Mapping> code) 
 void Unwinder::make_tables(const std::vector<std::pair<ModuleId, const Module*>>& modules) {
   tables_.make(modules);
   for (const auto& [id, module] : modules)
-    if (files_) files_->tell(*module, tables_.table(id), tables_.place(id));
+    if (files_) tell(id, *module);
+}
+
+// Tells the programs of a file with a table.
+void Unwinder::tell(ModuleId id, const Module& module) {
+  const uint64_t inode = files_->tell(module, tables_.table(id), tables_.place(id));
+  if (inode != 0 && interpreters_) interpreters_->tell(id, module, inode);
 }
 
 void Unwinder::publish(Spaces& spaces, SpaceId space) {
@@ -226,27 +235,29 @@ unwind::FoundRow Unwinder::find_row(std::span<const Mapping> code, const Spaces&
           tables_.find({where.first_row, where.rows}, static_cast<uint32_t>(offset))};
 }
 
-unwind::WalkedStack Unwinder::walk_again(Spaces& spaces, const bpf::copy_record& record) const {
+unwind::WalkedStack Unwinder::walk_again(Spaces& spaces, const bpf::copy_record& record,
+                                         const bpf::script_chain* scripts) const {
   const SpaceId space{record.space};
   const std::vector<Mapping>& code = spaces.code_of(space, record.time);
-  return unwind::walk(copied(record), options_.max_depth,
+  return unwind::walk(copied(record, scripts), options_.max_depth,
                       [&](uint64_t address) { return find_row(code, spaces, space, address); });
 }
 
-RawStack Unwinder::walk(Spaces& spaces, const bpf::copy_record& record) {
+RawStack Unwinder::walk(Spaces& spaces, const bpf::copy_record& record,
+                        const bpf::script_chain* scripts) {
   const SpaceId space{record.space};
-  unwind::WalkedStack walked = walk_again(spaces, record);
+  unwind::WalkedStack walked = walk_again(spaces, record, scripts);
   // Either the code came in a way that no log reports, or its table was not asked for yet.
   if (walked.stop == StopReason::no_mapping) {
     spaces.read_again(space, record.time);
     refresh(spaces);
-    walked = walk_again(spaces, record);
+    walked = walk_again(spaces, record, scripts);
   }
   for (int files = 0; walked.stop == StopReason::no_table && files < 64; ++files) {
     const uint64_t unknown = walked.unknown;
     demand(spaces, space, unknown, record.time);
     refresh(spaces);
-    walked = walk_again(spaces, record);
+    walked = walk_again(spaces, record, scripts);
     if (walked.unknown == unknown) break;
   }
   ++walked_.captured;
@@ -260,7 +271,11 @@ RawStack Unwinder::walk(Spaces& spaces, const bpf::copy_record& record) {
   stack.kernel_pcs = std::min<uint32_t>(record.kernel_frames, bpf::max_kernel_frames);
   stack.stop = walked.stop;
   for (uint32_t i = 0; i < stack.kernel_pcs; ++i) stack.pcs.push_back({record.kernel[i], i != 0});
-  stack.pcs.insert(stack.pcs.end(), walked.pcs.begin(), walked.pcs.end());
+  for (const Pc& pc : walked.pcs)
+    stack.pcs.push_back(bpf::script_language(pc.addr) == bpf::language_none
+                            ? pc
+                            : spaces.scripts().place(space, pc.addr));
+  if (walked.scripts_unread) ++scripts_unread_;
   return stack;
 }
 

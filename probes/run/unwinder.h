@@ -52,16 +52,27 @@ class Unwinder {
   void demand(Spaces& spaces, SpaceId space, uint64_t address, uint64_t time_ns);
 
   // Walks a copied stack. The mappings must be known up to `record.time`.
-  RawStack walk(Spaces& spaces, const bpf::copy_record& record);
-  unwind::WalkedStack walk_again(Spaces& spaces, const bpf::copy_record& record) const;
+  // `scripts`: what came with it of functions of interpreters; null = nothing.
+  RawStack walk(Spaces& spaces, const bpf::copy_record& record, const bpf::script_chain* scripts);
+  unwind::WalkedStack walk_again(Spaces& spaces, const bpf::copy_record& record,
+                                 const bpf::script_chain* scripts) const;
 
   StackStatistics statistics(const bpf::counters& counters) const;
   const unwind::TableStatistics& tables() const { return tables_.statistics(); }
+  // Everything is attached; from now on, nothing waits for a process's probes.
+  void attached() {
+    if (interpreters_) interpreters_->start();
+  }
+  void ended(const bpf::space_record& record) {
+    if (interpreters_) interpreters_->ended(record);
+  }
   // What is missing of interpreted languages.
-  std::vector<std::string> language_notes() const {
+  std::vector<std::string> language_notes() {
     return interpreters_ ? interpreters_->notes() : std::vector<std::string>();
   }
   const std::string& cache_problem() const { return tables_.cache_problem(); }
+  // Copied stacks whose functions of interpreters are not all known.
+  uint64_t scripts_unread() const { return scripts_unread_; }
   // How often there was no room to tell the programs about a space's code.
   uint64_t refused() const { return lists_ ? lists_->refused() : 0; }
 
@@ -69,6 +80,7 @@ class Unwinder {
   template <class T>
   std::span<T> map_array(BpfObject& object, const char* name, size_t entries);
   void publish(Spaces& spaces, SpaceId space);
+  void tell(ModuleId id, const Module& module);
   std::set<ModuleId> expected_soon(Spaces& spaces, bool programs) const;
   void make_tables(const Spaces& spaces, std::span<const Mapping> code);
   void make_tables(const std::vector<std::pair<ModuleId, const Module*>>& modules);
@@ -86,6 +98,7 @@ class Unwinder {
   uint32_t rows_ = 0, mappings_ = 0, slots_ = 0;
   std::set<SpaceId> stale_;  // whose lists miss a table that is loaded now
   StackStatistics walked_;   // of copied stacks
+  uint64_t scripts_unread_ = 0;
 };
 
 }  // namespace memflame

@@ -50,6 +50,41 @@ uint64_t true_return(const Reading* reading, uint64_t slot, uint64_t address) {
   return address;
 }
 
+// Puts the functions of interpreters between native frames, as take_frame() of bpf/capture.h does.
+class Placing {
+ public:
+  Placing(const CopiedStack& stack, std::vector<Pc>& pcs) : stack_(stack), pcs_(pcs) {}
+
+  // The last frame of `pcs` has the stack between these addresses.
+  void at(uint64_t sp, uint64_t cfa) {
+    if (!next() || *next() < sp || *next() >= cfa) return;
+    const Pc loop = pcs_.back();
+    pcs_.pop_back();
+    ++next_;
+    for (; next() && script_language(*next()) != language_none; ++next_)
+      pcs_.push_back({*next(), false});
+    pcs_.push_back(loop);
+  }
+  // Marks a stack whose functions are not all here.
+  bool mark(uint32_t stop) {
+    const script_end end = stack_.scripts_end;
+    const bool left = next() && *next() != 0;
+    if (end != script_unreadable && end != script_too_long && (stop != stop_end || !left))
+      return false;
+    pcs_.push_back({script_word(language_python, 0, end), false});
+    return true;
+  }
+
+ private:
+  const uint64_t* next() const {
+    return next_ < stack_.scripts.size() ? &stack_.scripts[next_] : nullptr;
+  }
+
+  const CopiedStack& stack_;
+  std::vector<Pc>& pcs_;
+  size_t next_ = 0;
+};
+
 }  // namespace
 
 WalkedStack walk(const CopiedStack& stack, uint32_t max_depth, const FindRow& find) {
@@ -63,6 +98,7 @@ WalkedStack walk(const CopiedStack& stack, uint32_t max_depth, const FindRow& fi
   reading.at.exact = stack.returned ? 0 : 1;
   reading.at.stop = stop_too_deep;
   bool entry = stack.at_entry;
+  Placing placing(stack, result.pcs);
   while (result.pcs.size() < max_depth) {
     FoundRow found;
     found.rule = {.pc = 0, .cfa = 1, .kind = row_rsp, .rbp = 0};
@@ -75,10 +111,13 @@ WalkedStack walk(const CopiedStack& stack, uint32_t max_depth, const FindRow& fi
       break;
     }
     result.pcs.push_back({reading.at.ip, is_exact(&reading.at, found.rule) == 0});
+    const uint64_t sp = reading.at.sp;
     if (unwind_step(&reading.at, found.rule) == 0) break;
+    placing.at(sp, reading.at.sp);
     reading.at.stop = stop_too_deep;
   }
   if (reading.at.stop == stop_unreadable && reading.ended) reading.at.stop = stop_copy_ended;
+  result.scripts_unread = placing.mark(reading.at.stop);
   result.stop = static_cast<StopReason>(reading.at.stop);
   return result;
 }

@@ -23,7 +23,9 @@ struct CopiedStack {
   struct Pending {
     uint64_t slot = 0, address = 0;
   };
-  std::vector<Pending> pending;  // return addresses that return probes have replaced
+  std::vector<Pending> pending;   // return addresses that return probes have replaced
+  std::vector<uint64_t> scripts;  // as in bpf::script_chain::items
+  bpf::script_end scripts_end = bpf::script_none;
 };
 
 struct FoundRow {
@@ -33,9 +35,10 @@ struct FoundRow {
 using FindRow = std::function<FoundRow(uint64_t address)>;
 
 struct WalkedStack {
-  std::vector<Pc> pcs;  // leaf first
+  std::vector<Pc> pcs;  // leaf first; functions of interpreters are still bpf::script_word()
   StopReason stop = StopReason::complete;
-  uint64_t unknown = 0;  // the address without a row, if that ended the walk
+  bool scripts_unread = false;  // some could not be read, or placed
+  uint64_t unknown = 0;         // the address without a row, if that ended the walk
 };
 
 WalkedStack walk(const CopiedStack& stack, uint32_t max_depth, const FindRow& find);

@@ -124,6 +124,21 @@ TEST_CASE("inlined functions are frames of their own, below their caller") {
   CHECK(profile.frames[profile.path(profile.touched()[0])[2]].kind == FrameKind::inlined);
 }
 
+TEST_CASE("functions of an interpreter stand behind its loop, before what was inlined into it") {
+  Maker m;
+  const LocationId loop = m.location("loop");
+  SymbolList& symbols = m.recording.locations[loop.index].symbols;
+  symbols = {
+      symbols.front(),
+      {.function = "append", .file = "b.c", .line = 3, .kind = FrameKind::inlined, .module = "m"}};
+  const RawStackId stack = m.stack({m.location("malloc"), m.location("g (a.py:2)"),
+                                    m.location("f (a.py:1)"), loop, m.location("main")});
+  for (const size_t i : {1, 2}) m.recording.stacks[stack.index].pcs[i] = script_pc(1, 0);
+  m.add(stack, 5);
+  CHECK(lines(fold(m.recording, {})) ==
+        Lines{"redis-server;main;loop;f (a.py:1);g (a.py:2);append;malloc 5"});
+}
+
 TEST_CASE("places can share their symbols; only their code keeps them apart") {
   Maker m;
   const LocationId one = m.location("f"), two = m.location("f");

@@ -81,6 +81,12 @@ MadeUpRun::MadeUpRun(const RunShape& shape) : shape_(shape), random_(shape.seed)
     module.inode = 100 + static_cast<uint64_t>(i);
     module.build_id = "0123456789abcdef" + std::to_string(i);
   }
+  for (uint32_t i = 0; i < 2; ++i)
+    recording.scripts.push_back({.language = ScriptCode::Language::python,
+                                 .function = "Server.handle" + std::to_string(i),
+                                 .file = "/srv/app.py",
+                                 .first_line = 41 + i,
+                                 .lines = std::string("\x80\0\xff", 3)});
   for (uint32_t i = 0; i < 2; ++i) {
     Space& space = recording.spaces.emplace_back();
     space.pid = 812 + i;

@@ -89,6 +89,7 @@ TEST_CASE("a run is read as it was written") {
   CHECK(read.recording.modules[2].path == "/usr/lib/lib1.so");
   CHECK(read.recording.modules[2].build_id == "0123456789abcdef1");
   CHECK(read.recording.modules[2].unchanged_since_ns < INT64_MAX);
+  CHECK(read.recording.scripts == written.recording.scripts);
   CHECK(read.recording.frames == written.recording.frames);
   REQUIRE(read.recording.locations.size() == written.recording.locations.size());
   for (size_t i = 1; i < read.recording.locations.size(); ++i) {

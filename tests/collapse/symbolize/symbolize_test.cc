@@ -297,3 +297,35 @@ TEST_CASE("much code without a name: what to do is said by what the process is")
   CHECK(says(advice("libjvm.so", 1), "jcmd 77 Compiler.perfmap"));
   CHECK(advice("libjvm.so", 1, "50000 10 other").empty());
 }
+
+TEST_CASE("functions of interpreted languages are named by the recording's own table") {
+  Recording recording;
+  Space& space = recording.spaces.emplace_back();
+  space.pid = 77;
+  recording.scripts.push_back({.language = ScriptCode::Language::python,
+                               .function = "Server.handle",
+                               .file = "/srv/app.py",
+                               .first_line = 40,
+                               .lines = "\xd8\x01\x01"});  // one line further
+  recording.scripts.push_back({.language = ScriptCode::Language::none,
+                               .function = "[python: unreadable]",
+                               .file = {},
+                               .first_line = 0,
+                               .lines = {}});
+  RawStack& stack = recording.stacks.emplace_back();
+  stack.space = SpaceId{1};
+  stack.pcs = {script_pc(1, 0), script_pc(1, script_no_place), script_pc(2, 0), script_pc(9, 0)};
+  symbolize(recording, {.debug_servers = false});
+  const auto symbol = [&](size_t i) {
+    return recording.locations[recording.frames[1][i].index].symbols.front();
+  };
+  CHECK(symbol(0).function == "Server.handle (app.py:41)");
+  CHECK(symbol(0).file == "/srv/app.py");
+  CHECK(symbol(0).module == "/srv/app.py");
+  CHECK(symbol(0).line == 41);
+  CHECK(symbol(0).start_line == 40);
+  CHECK(symbol(1).function == "Server.handle (app.py:40)");
+  CHECK(symbol(2).function == "[python: unreadable]");
+  CHECK(symbol(2).kind == FrameKind::unknown);
+  CHECK(symbol(3).function == "[python: unreadable]");
+}

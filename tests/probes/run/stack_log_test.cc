@@ -18,7 +18,8 @@ const RawStack* announce(StackLog& log, uint64_t time) {
   record->time = time;
   record->frames = 1;
   record->pcs[0] = 0x1000;
-  return log.announced(*record, sizeof(*record));
+  Scripts scripts;
+  return log.announced(*record, sizeof(*record), scripts);
 }
 
 // The first column of the copied stack, of one probe.

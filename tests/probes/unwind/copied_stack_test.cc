@@ -71,6 +71,40 @@ TEST_CASE("CFA from rsp: the leaf is looked up at its address, callers one byte 
   CHECK(walked.pcs[1].is_return);
 }
 
+TEST_CASE("functions of an interpreter are put before the loop that holds their record") {
+  const uint64_t f = bpf::script_word(bpf::language_python, 0x5000, 1);
+  const uint64_t g = bpf::script_word(bpf::language_python, 0x6000, 2);
+  Made made;
+  made.words = {1, 2, 0x2000, 3, 0x3000, 4, 0x4000};
+  made.stack.ip = 0x1000;
+  made.rows = {{0x1000, make(row_rsp, 3)},
+               {0x1fff, make(row_rsp, 2)},
+               {0x2fff, make(row_rsp, 2)},
+               {0x3fff, make(row_end)}};
+  made.stack.scripts = {word_at(3), g, f, word_at(5), f};
+  made.stack.scripts_end = bpf::script_whole;
+  WalkedStack walked = made.walk();
+  CHECK(addresses(walked) == Addresses{0x1000, g, f, 0x2000, f, 0x3000, 0x4000});
+  CHECK_FALSE(walked.scripts_unread);
+  SUBCASE("what has no frame is marked") {
+    made.stack.scripts = {word_at(3), g, word_at(90), f};
+    walked = made.walk();
+    CHECK(addresses(walked) ==
+          Addresses{0x1000, g, 0x2000, 0x3000, 0x4000,
+                    bpf::script_word(bpf::language_python, 0, bpf::script_whole)});
+    CHECK(walked.scripts_unread);
+  }
+  SUBCASE("what could not be read is marked") {
+    made.stack.scripts = {0, g};
+    made.stack.scripts_end = bpf::script_unreadable;
+    walked = made.walk();
+    CHECK(addresses(walked) ==
+          Addresses{0x1000, 0x2000, 0x3000, 0x4000,
+                    bpf::script_word(bpf::language_python, 0, bpf::script_unreadable)});
+    CHECK(walked.scripts_unread);
+  }
+}
+
 TEST_CASE("a function entry: the return address is on top, whatever the table says") {
   Made made;
   made.words = {0x2000};

@@ -20,7 +20,7 @@
 #include <thread>
 #include <vector>
 
-#include "probes/alloc/attaching/mailbox.h"
+#include "probes/loading/mailbox.h"
 #include "probes/bpf/shared.h"
 #include "probes/loading/links.h"
 #include "probes/unique_fd.h"

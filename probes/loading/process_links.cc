@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "probes/alloc/attaching/process_links.h"
+#include "probes/loading/process_links.h"
 
 #include <algorithm>
 #include <filesystem>

@@ -101,9 +101,12 @@ Profile with_lines_in_names(const Profile& profile) {
   FrameTable frames;
   for (uint32_t i = 1; i < out.frames.size(); ++i) {
     Frame frame = out.frames[FrameId{i}];
-    if (frame.file)
-      frame.function = out.strings.intern(std::string(out.strings[frame.function]) + ' ' +
-                                          short_place(out.strings[frame.file], frame.line));
+    const std::string place =
+        frame.file ? short_place(out.strings[frame.file], frame.line) : std::string();
+    std::string name(out.strings[frame.function]);
+    // Functions of interpreted languages have it always.
+    if (!place.empty() && !name.ends_with(" (" + place + ")"))
+      frame.function = out.strings.intern(name + ' ' + place);
     frames.intern(frame);  // no two become equal: their files and lines still differ
   }
   out.frames = std::move(frames);

@@ -33,7 +33,8 @@ struct ScriptCode {
   std::string lines;  // the interpreter's table of lines; empty if it could not be read
   friend bool operator==(const ScriptCode&, const ScriptCode&) = default;
 };
-inline constexpr uint64_t script_mark = uint64_t{1} << 62;  // no address has only this of the top two
+inline constexpr uint64_t script_mark = uint64_t{1}
+                                        << 62;  // no address has only this of the top two
 inline constexpr uint32_t script_no_place = 0xffff;
 
 inline Pc script_pc(uint32_t index, uint32_t place) {

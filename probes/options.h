@@ -79,7 +79,7 @@ struct ProbeOptions {
   std::optional<double> seconds;
   Collect collect = Collect::kernel;
   Stacks stacks = Stacks::dwarf;
-  bool languages = true;  // stacks have the functions of interpreted languages
+  bool languages = true;         // stacks have the functions of interpreted languages
   uint32_t max_depth = 512;      // user frames, at most 1023
   uint32_t max_table_mib = 256;  // maximum for all unwind tables
   uint32_t copy_kib = 64;        // maximum of a stack to copy, at most 64

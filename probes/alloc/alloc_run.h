@@ -15,11 +15,11 @@
 
 #include "probes/alloc/alloc_events.h"
 #include "probes/alloc/attaching/governor.h"
-#include "probes/loading/process_links.h"
 #include "probes/alloc/bpf/config.h"
 #include "probes/alloc/custom/custom_sites.h"
 #include "probes/alloc/options.h"
 #include "probes/alloc/rate.h"
+#include "probes/loading/process_links.h"
 #include "probes/probe.h"
 #include "probes/unique_fd.h"
 

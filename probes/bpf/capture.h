@@ -82,7 +82,7 @@ ALWAYS_INLINE int take_script_frame(struct walking* walking) {
   u64 word = next_script(chain);
   if (script_language(word)) {
     ++chain->next;
-    return put_frame(walking, word, hashed_script(word));
+    return put_frame(walking, word, hashed_script(word, chain->freed));
   }
   u64 loop = walking->loop;
   walking->loop = 0;

@@ -26,7 +26,7 @@ enum {
   max_files = 16384,        // files that learnt mappings may belong to
   max_file_segments = 4,    // segments with code of such a file
   variance_shift = 10,      // variances are in squares of 2^this bytes
-  freed_scripts_bits = 16,  // entries of `freed_scripts`, as a power of two
+  freed_scripts_bits = 12,  // entries of `freed_scripts`, as a power of two
   max_interpreter_files = 256,
 };
 

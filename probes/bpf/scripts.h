@@ -78,8 +78,9 @@ ALWAYS_INLINE u32* times_freed(u64 code) {
   return bpf_map_lookup_elem(&freed_scripts, &at);
 }
 
-// What stands for a word in a stack's hash.
-ALWAYS_INLINE u64 hashed_script(u64 word) {
+// What stands for a word in a stack's hash. Few programs ever free code that was seen.
+ALWAYS_INLINE u64 hashed_script(u64 word, u32 any_freed) {
+  if (!any_freed) return word;
   u32* freed = times_freed(script_code(word));
   return word ^ (freed ? (u64)*freed << 32 : 0);
 }
@@ -98,7 +99,7 @@ ALWAYS_INLINE u64 python_state(struct interpreter* interpreter) {
     interpreter->key = key;
   }
   u64 state = 0;
-  u64 base = BPF_CORE_READ(bpf_get_current_task_btf(), thread.fsbase);
+  u64 base = bpf_get_current_task_btf()->thread.fsbase;
   u64 at = base + first_specific_data + 16 * (u64)(key - 1) + 8;
   if (bpf_probe_read_user(&state, sizeof(state), (void*)at)) return 0;
   return state;
@@ -119,6 +120,7 @@ __attribute__((noinline)) int read_scripts(u32 number, u32 code) {
   struct interpreter* interpreter = bpf_map_lookup_elem(&interpreters, &code);
   if (!scratch || !interpreter || interpreter->language != language_python) return 0;
   struct script_chain* chain = &scratch->chain;
+  chain->freed = interpreter->freed;
   chain->filled = 0;
   chain->anchor = 0;
   chain->record = 0;
@@ -222,6 +224,8 @@ int memflame_code_freed(struct pt_regs* ctx) {
   if (!process) return 0;
   struct script_key key = {.code = ctx->di, .space = process->space};
   if (bpf_map_delete_elem(&known_scripts, &key)) return 0;
+  struct interpreter* interpreter = bpf_map_lookup_elem(&interpreters, &process->code);
+  if (interpreter) interpreter->freed = 1;
   u32* freed = times_freed(ctx->di);
   if (freed) __sync_fetch_and_add(freed, 1);
   return 0;

@@ -73,7 +73,10 @@ void Interpreters::publish(const Spaces& spaces, SpaceId space, std::span<const 
     auto& told = told_[slot];
     if (told == std::pair{space, interpreter.key_at}) return;
     watch_freed(mapping.module, module, *program, spaces.pid_of(space));
-    object_.update("interpreters", slot, interpreter);
+    // Programs may have met it by the file's inode, and keep figures in it.
+    bpf::interpreter known{};
+    if (!object_.lookup("interpreters", slot, known) || known.key_at != interpreter.key_at)
+      object_.update("interpreters", slot, interpreter);
     told = {space, interpreter.key_at};
     return;
   }

@@ -41,7 +41,9 @@ static inline u32 script_place(u64 word) { return word & script_no_place; }
 struct interpreter {
   u32 language;  // enum language; 0 = none that is known
   u32 key;       // of the thread's state among its thread-specific data, plus one; 0 = not read yet
-  u64 key_at;    // address of the pthread_key_t, behind a word that says whether it is set
+  u32 freed;     // whether known code was ever freed
+  u32 pad;
+  u64 key_at;  // address of the pthread_key_t, behind a word that says whether it is set
   struct python_layout python;
 };
 
@@ -73,10 +75,11 @@ struct script_chain {
   u32 run;     // the one that is being read
   u64 frame;   // to be read next; 0 = none
   u64 record;  // the interpreter's own record of the loop that is being read; 0 = it has none
+  u64 below;   // the record of the loop that runs below
   u64 anchor;  // a frame beside which others are expected; 0 = none
   u64 window_at;
   u32 filled;
-  u32 pad;
+  u32 freed;  // as in the interpreter
   u8 memory[script_memory_bytes];
 };
 

@@ -22,15 +22,17 @@ constexpr std::array<SyscallEnd, 4> syscall_ends{{
 constexpr std::array followers{"memflame_follow_fork", "memflame_follow_exec",
                                "memflame_follow_exit"};
 // Programs that one object of a run has for all: the processes and their code are the run's.
-constexpr std::array leaders{"memflame_fork",   "memflame_exec",          "memflame_exit",
-                             "memflame_rename", "memflame_cgroup_attach", "memflame_inode",
+constexpr std::array leaders{"memflame_fork",      "memflame_exec",          "memflame_exit",
+                             "memflame_rename",    "memflame_cgroup_attach", "memflame_inode",
                              "memflame_code_freed"};
 // The run's tables. What is missing here, every object has for itself: sums, notes and counters,
 // which are its probe's figures, and the state of threads.
-constexpr std::array shared_maps{"ring",   "processes",     "spaces", "cgroups", "scratches",
-                                 "copies", "code_slots",    "rows",   "rules",   "files",
-                                 "learnt", "code_mappings", ".bss",
-                                 "interpreters", "known_scripts", "interpreter_files", "freed_scripts", "script_buffers"};
+constexpr std::array shared_maps{
+    "ring",          "processes",     "spaces",        "cgroups",
+    "scratches",     "copies",        "code_slots",    "rows",
+    "rules",         "files",         "learnt",        "code_mappings",
+    ".bss",          "interpreters",  "known_scripts", "interpreter_files",
+    "freed_scripts", "script_buffers"};
 
 }  // namespace
 

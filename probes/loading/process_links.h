@@ -20,9 +20,9 @@
 #include <thread>
 #include <vector>
 
-#include "probes/loading/mailbox.h"
 #include "probes/bpf/shared.h"
 #include "probes/loading/links.h"
+#include "probes/loading/mailbox.h"
 #include "probes/unique_fd.h"
 
 namespace memflame {

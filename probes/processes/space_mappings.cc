@@ -114,10 +114,9 @@ void Spaces::read_again(SpaceId id, uint64_t time_ns) {
 void Spaces::learn(SpaceId id, std::span<const Pc> pcs) {
   Watched& space = watched(id);
   if (space.ended || monotonic_ns() - space.last_read_ns < reread_interval_ns) return;
-  const bool unknown = std::any_of(pcs.begin(), pcs.end(),
-                                   [&](const Pc& pc) {
-                                     return !is_script(pc) && find(id, pc.addr) == nullptr;
-                                   });
+  const bool unknown = std::any_of(pcs.begin(), pcs.end(), [&](const Pc& pc) {
+    return !is_script(pc) && find(id, pc.addr) == nullptr;
+  });
   if (unknown) read_maps_of(space);
 }
 

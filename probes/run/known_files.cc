@@ -30,7 +30,7 @@ bpf::file_segment segment_of(const unwind::Table& table, const unwind::Segment& 
 }  // namespace
 
 uint64_t KnownFiles::tell(const Module& module, const unwind::Table& table,
-                      unwind::Tables::Place place) {
+                          unwind::Tables::Place place) {
   bpf::known_file file{.first_row = place.first, .rows = place.count, .segments = {}};
   const std::span segments(file.segments);
   if (place.count == 0 || table.segments.size() > segments.size() || told_ >= bpf::max_files)

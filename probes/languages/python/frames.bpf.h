@@ -62,17 +62,19 @@ static inline u32 script_frame_at(struct script_chain* chain, u64 frame) {
   return script_window_bytes;
 }
 
-// Goes on to the loop that runs below: 3.11 has its record's address in this loop's record.
-static inline int next_python_loop(struct script_chain* chain, const struct python_layout* layout) {
-  u64 record = 0;
-  if (SCRIPT_READ(&record, sizeof(record), chain->record + layout->record_previous))
-    return end_script(chain, script_unreadable);
+// Reads a loop's record, which has the function that runs there and the record of the loop below.
+// Returns 0 if that is the end.
+static inline int read_python_record(struct script_chain* chain, u64 record,
+                                     const struct python_layout* layout) {
+  u64 words[2] = {};  // the frame, and behind it the record below
   chain->record = record;
   if (!record) return end_script(chain, script_whole);
   if (!is_script_pointer(record) ||
-      SCRIPT_READ(&chain->frame, sizeof(chain->frame), record + layout->record_frame))
+      SCRIPT_READ(words, sizeof(words), record + layout->record_frame))
     return end_script(chain, script_unreadable);
-  return chain->frame ? open_script_run(chain) : end_script(chain, script_whole);
+  chain->frame = words[0];
+  chain->below = words[1];
+  return words[0] ? open_script_run(chain) : end_script(chain, script_whole);
 }
 
 // Takes the next function of the chain. Returns 0, with `end` set, when there is none.
@@ -101,7 +103,7 @@ static inline int take_python_frame(struct script_chain* chain,
   chain->count = item + 1;
   if (layout->has_record && memory[layout->frame_is_entry & 127] && !layout->entry_owner) {
     close_script_run(chain, chain->record);
-    return next_python_loop(chain, layout);
+    return read_python_record(chain, chain->below, layout);
   }
   return 1;
 }
@@ -114,12 +116,13 @@ static inline int begin_python(struct script_chain* chain, const struct python_l
   if (SCRIPT_READ(&innermost, sizeof(innermost), state + layout->innermost))
     return end_script(chain, script_unreadable);
   if (layout->has_record) {
-    chain->record = innermost;
-    if (!is_script_pointer(innermost) ||
-        SCRIPT_READ(&innermost, sizeof(innermost), innermost + layout->record_frame))
-      return end_script(chain, script_unreadable);
+    int begun = read_python_record(chain, innermost, layout);
+    if (!begun && chain->end == script_whole) chain->end = script_none;
+    chain->anchor = chain->frame;
+    return begun;
   }
   chain->frame = innermost;
+  chain->anchor = innermost;
   return innermost ? open_script_run(chain) : end_script(chain, script_none);
 }
 

@@ -66,7 +66,7 @@ constexpr uint64_t stack = 0x7ffff000, outer = stack + 0x200, inner = stack;
 
 }  // namespace
 
-TEST_CASE("words of functions hold code and place, and are no addresses") {
+TEST_CASE("words of functions hold code and place, and are not addresses") {
   const uint64_t word = python(h, 77);
   CHECK(bpf::script_language(word) == bpf::language_python);
   CHECK(bpf::script_code(word) == h);

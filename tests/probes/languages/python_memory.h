@@ -25,7 +25,7 @@ inline void read_python(script_chain& chain, const python_layout& layout, uint64
   chain.count = chain.next = 0;
   chain.end = script_none;
   chain.filled = 0;
-  chain.anchor = chain.record = 0;
+  chain.anchor = chain.record = chain.below = 0;
   if (begin_python(&chain, &layout, state) == 0) return;
   for (int i = 0; i < max_script_items + 1; ++i)
     if (take_python_frame(&chain, &layout) == 0) return;

@@ -78,7 +78,7 @@ TEST_CASE("marks stand for functions that are not known") {
   CHECK(mark(bpf::script_too_long) == "[python: too deep]");
 }
 
-TEST_CASE("a damaged record is no function") {
+TEST_CASE("a damaged record is not a function") {
   Scripts scripts;
   auto record = std::make_unique<bpf::script_code_record>();
   scripts.take(*record, 8);

@@ -6,6 +6,7 @@
 
 #include "collapse/json_number.h"
 #include "core/error.h"
+#include "core/utf8.h"
 
 namespace memflame {
 namespace {
@@ -162,19 +163,19 @@ void JsonTokens::escape() {
   unsigned code = four_digits();
   while (is_high(code)) {
     // The low half should follow; anything else is read for itself.
-    if (peek() != '\\') return append(replacement_character);
+    if (peek() != '\\') return append_utf8(text_, replacement_character);
     ++at_;
     if (peek() != 'u') {
-      append(replacement_character);
+      append_utf8(text_, replacement_character);
       return escape();  // not \u, so this recurses only once
     }
     ++at_;
     const unsigned low = four_digits();
-    if (is_low(low)) return append(0x10000 + ((code - 0xd800) << 10U) + (low - 0xdc00));
-    append(replacement_character);
+    if (is_low(low)) return append_utf8(text_, 0x10000 + ((code - 0xd800) << 10U) + (low - 0xdc00));
+    append_utf8(text_, replacement_character);
     code = low;
   }
-  append(is_low(code) ? replacement_character : code);
+  append_utf8(text_, is_low(code) ? replacement_character : code);
 }
 
 unsigned JsonTokens::four_digits() {
@@ -189,27 +190,6 @@ unsigned JsonTokens::four_digits() {
     ++at_;
   }
   return code;
-}
-
-void JsonTokens::append(unsigned code) {
-  const auto tail = [&](unsigned shift) {
-    text_ += static_cast<char>(0x80U | ((code >> shift) & 0x3fU));
-  };
-  if (code < 0x80) {
-    text_ += static_cast<char>(code);
-  } else if (code < 0x800) {
-    text_ += static_cast<char>(0xc0U | (code >> 6U));
-    tail(0);
-  } else if (code < 0x10000) {
-    text_ += static_cast<char>(0xe0U | (code >> 12U));
-    tail(6);
-    tail(0);
-  } else {
-    text_ += static_cast<char>(0xf0U | (code >> 18U));
-    tail(12);
-    tail(6);
-    tail(0);
-  }
 }
 
 std::optional<int64_t> JsonTokens::integer() const {

@@ -77,7 +77,6 @@ class JsonTokens {
   void string();
   void escape();
   unsigned four_digits();
-  void append(unsigned code_point);
   [[noreturn]] void unexpected(int c) const;
 
   Source* source_ = nullptr;  // none: all is in buffer_

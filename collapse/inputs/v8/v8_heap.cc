@@ -12,6 +12,7 @@
 
 #include "collapse/input.h"
 #include "collapse/inputs/v8/v8_frame.h"
+#include "collapse/inputs/v8/v8_rows.h"
 #include "collapse/inputs/v8/v8_trace_tree.h"
 #include "collapse/issues.h"
 #include "collapse/json_tokens.h"
@@ -22,17 +23,6 @@ namespace memflame {
 namespace {
 
 using Token = JsonTokens::Kind;
-
-constexpr size_t no_field = SIZE_MAX;
-
-// The position of each field in a row of numbers; V8 states it at the beginning.
-struct Layout {
-  std::vector<std::string> names;
-  size_t of(std::string_view name) const {
-    const auto at = std::find(names.begin(), names.end(), name);
-    return at == names.end() ? no_field : static_cast<size_t>(at - names.begin());
-  }
-};
 
 struct Sum {
   int64_t bytes = 0, objects = 0;
@@ -58,9 +48,9 @@ class HeapReader {
         std::any_of(live_.begin(), live_.end(), [](const auto& of) { return of.first != 0; });
     if (tree_.nodes().size() < 2 && !traced)
       source_.fail(
-          "no allocation stacks are in it; take it with them (in DevTools 'Allocations on "
-          "timeline' with stack traces, in node HeapProfiler.startTrackingHeapObjects with "
-          "trackAllocations)");
+          "no allocation stacks are in it; for what holds its objects use --from v8-snapshot, or "
+          "take it with stacks (in DevTools 'Allocations on timeline' with stack traces, in node "
+          "HeapProfiler.startTrackingHeapObjects with trackAllocations)");
     add_all();
     profile_.meta.title = "V8 heap";
     issues_.finish(profile_);
@@ -78,62 +68,30 @@ class HeapReader {
   }
 
   void take_header() {
-    begin(Token::begin_object, "snapshot");
+    begin_v8(json_, Token::begin_object, "snapshot");
     while (json_.next() == Token::key) {
       if (json_.text() != "meta") {
         json_.skip_value();
         continue;
       }
-      begin(Token::begin_object, "meta");
+      begin_v8(json_, Token::begin_object, "meta");
       while (json_.next() == Token::key) {
         if (json_.text() == "node_fields")
-          take_layout(objects_);
+          objects_.take(json_);
         else if (json_.text() == "trace_function_info_fields")
-          take_layout(function_fields_);
+          function_fields_.take(json_);
         else
           json_.skip_value();
       }
     }
   }
 
-  void begin(Token kind, const char* what) {
-    if (json_.next() != kind) json_.fail(std::string("\"") + what + "\" is not what V8 writes,");
-  }
-
-  void take_layout(Layout& layout) {
-    constexpr size_t most = 64;
-    begin(Token::begin_array, "…_fields");
-    layout.names.clear();
-    while (json_.next() == Token::string && layout.names.size() < most)
-      layout.names.emplace_back(json_.text());
-    if (json_.kind() != Token::end_array) json_.fail("these are not names of fields,");
-  }
-
-  // Calls `row` with each row; a row has as many numbers as the layout has names.
-  template <class Row>
-  void take_rows(const Layout& layout, const char* what, Row row) {
-    if (layout.names.empty())
-      json_.fail(std::string("\"") + what + "\" comes before its fields are named,");
-    begin(Token::begin_array, what);
-    std::vector<int64_t> numbers(layout.names.size());
-    size_t at = 0;
-    while (json_.next() != Token::end_array) {
-      const auto number = json_.integer();
-      if (!number) json_.fail(std::string("\"") + what + "\" has something that is not a number,");
-      numbers[at++] = *number;
-      if (at != numbers.size()) continue;
-      at = 0;
-      row(numbers);
-    }
-    if (at != 0) issues_.add("a last row that is not complete", 0, what);
-  }
-
   void take_objects() {
     const size_t size = objects_.of("self_size"), trace = objects_.of("trace_node_id");
-    if (size == no_field) json_.fail("its objects have no \"self_size\",");
-    take_rows(objects_, "nodes", [&](const std::vector<int64_t>& row) {
+    if (size == no_v8_field) json_.fail("its objects have no \"self_size\",");
+    take_v8_rows(json_, objects_, "nodes", issues_, [&](const std::vector<int64_t>& row) {
       if (row[size] == 0) return;
-      Sum& sum = live_[trace == no_field ? 0 : row[trace]];
+      Sum& sum = live_[trace == no_v8_field ? 0 : row[trace]];
       if (__builtin_add_overflow(sum.bytes, row[size], &sum.bytes))
         json_.fail("a sum of bytes leaves the range of 64 bits");
       ++sum.objects;
@@ -148,18 +106,21 @@ class HeapReader {
   void take_functions() {
     const size_t name = function_fields_.of("name"), script = function_fields_.of("script_name"),
                  line = function_fields_.of("line");
-    if (name == no_field || script == no_field || line == no_field)
+    if (name == no_v8_field || script == no_v8_field || line == no_v8_field)
       json_.fail("its functions have no names, scripts or lines,");
-    take_rows(function_fields_, "trace_function_infos", [&](const std::vector<int64_t>& row) {
-      const bool known = row[line] > 0 && row[line] <= std::numeric_limits<uint32_t>::max();
-      functions_.push_back({row[name], row[script], known ? static_cast<uint32_t>(row[line]) : 0});
-      strings_[row[name]];
-      strings_[row[script]];
-    });
+    take_v8_rows(json_, function_fields_, "trace_function_infos", issues_,
+                 [&](const std::vector<int64_t>& row) {
+                   const bool known =
+                       row[line] > 0 && row[line] <= std::numeric_limits<uint32_t>::max();
+                   functions_.push_back(
+                       {row[name], row[script], known ? static_cast<uint32_t>(row[line]) : 0});
+                   strings_[row[name]];
+                   strings_[row[script]];
+                 });
   }
 
   void take_strings() {
-    begin(Token::begin_array, "strings");
+    begin_v8(json_, Token::begin_array, "strings");
     if (functions_.empty() && tree_.nodes().size() > 1)
       json_.fail("the strings come before the functions that use them,");
     for (int64_t number = 0; json_.next() != Token::end_array; ++number) {
@@ -217,7 +178,7 @@ class HeapReader {
   JsonTokens json_;
   Profile profile_;
   Issues issues_;
-  Layout objects_, function_fields_;
+  V8Fields objects_, function_fields_;
   std::vector<Function> functions_;
   V8TraceTree tree_;
   std::unordered_map<int64_t, Sum, NumberHash> live_;          // by a trace node's id
@@ -226,6 +187,7 @@ class HeapReader {
 
 }  // namespace
 
+// After v8-snapshot, which takes snapshots that have no functions.
 bool is_v8_heap(std::string_view head) { return begins_as_json(head, R"({"snapshot":{"meta":{)"); }
 
 Profile read_v8_heap(Source& source, const ReadOptions& options) {

@@ -59,9 +59,6 @@ constexpr std::array binary_formats{
     Known{"GIF8", "a GIF image"},
     Known{"%PDF-", "a PDF document"},
     Known{"SQLite format 3\0"sv, "a SQLite database"},
-    Known{"FLR\0"sv,
-          "a recording of Java Flight Recorder: fold it first, as with 'jfrconv --alloc --total -o "
-          "collapsed FILE' for allocations; add --live for objects that were kept"},
     Known{"JAVA PROFILE 1.0", "a heap dump of Java, which has no allocation stacks"},
     Known{"memray\0"sv,
           "a capture file of memray: look at it with 'memray flamegraph FILE' or "
@@ -128,9 +125,6 @@ constexpr std::array json_formats{
     Known{"\"preprocessedProfileVersion\"", "a profile of Firefox Profiler"},
     Known{"\"geckoProfile", "a profile of Firefox Profiler"},
     Known{"\"flamebearer\"", "a profile of Pyroscope"},
-    Known{"\"top_locations_by_size\"",
-          "what 'memray stats --json' writes, which has only the largest locations and no stacks: "
-          "take snapshots with tracemalloc, which are read, or watch the program with memflame"},
     Known{"\"linux-perf-json-version\"", "perf data as JSON: give perf.data itself"},
 };
 
@@ -245,9 +239,6 @@ std::string unread_kind(std::string_view head) {
   if (is_json(head)) return "JSON, but of no format that is read";
   if (head.starts_with("<svg") || (head.starts_with("<?xml") && head.find("<svg") != head.npos))
     return "a picture (SVG) of another tool: draw it from the stacks it was made of";
-  if (head.find("<title>memray - ") != head.npos)
-    return "a page of memray, whose data have no documented form: take snapshots with tracemalloc, "
-           "which are read, or watch the program with memflame";
   if (head.starts_with("<!DOCTYPE html") || head.starts_with("<html"))
     return "a web page, and not one of memflame's";
   if (head.starts_with("<?xml")) return "XML, but of no format that is read";

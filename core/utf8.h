@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace memflame {
 
@@ -26,6 +27,14 @@ inline void append_utf8(std::string& text, unsigned code) {
     tail(6);
     tail(0);
   }
+}
+
+// The beginning of a text, at most `most` bytes and no half characters. Names of an input that many
+// frames are made of must not be as long as the input.
+inline std::string_view beginning(std::string_view text, size_t most) {
+  if (text.size() <= most) return text;
+  while (most != 0 && (static_cast<unsigned char>(text[most]) & 0xc0U) == 0x80U) --most;
+  return text.substr(0, most);
 }
 
 }  // namespace memflame

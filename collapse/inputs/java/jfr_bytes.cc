@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "collapse/inputs/java/jfr_bytes.h"
 
+#include <algorithm>
+
 #include "core/utf8.h"
 
 namespace memflame {
+namespace {
+
+enum TextForm : uint8_t { null_text, empty_text, pooled_text, utf8_text, utf16_text, latin1_text };
+
+}  // namespace
 
 uint64_t JfrBytes::fixed(size_t size) {
   uint64_t number = 0;
@@ -65,28 +72,47 @@ std::string JfrBytes::utf16(size_t units) {
   return text;
 }
 
-std::string JfrBytes::text(int64_t& constant) {
-  enum Form : uint64_t { null, empty, pooled, utf8, characters, latin1 };
-  constant = -1;
-  std::string text;
+void JfrBytes::skip_text() {
   switch (fixed(1)) {
-    case null:
-    case empty:
+    case null_text:
+    case empty_text:
       break;
-    case pooled:
-      constant = number();
+    case pooled_text:
+      number();
       break;
-    case utf8:
-      text = bytes(count());
+    case utf8_text:
+    case latin1_text:
+      bytes(count());
       break;
-    case characters:
-      text = utf16(count());
-      break;
-    case latin1:
-      for (const char byte : bytes(count())) append_utf8(text, static_cast<unsigned char>(byte));
+    case utf16_text:
+      for (size_t left = count(); left != 0 && good_; --left) number();
       break;
     default:
       fail();
+  }
+}
+
+std::string JfrBytes::text(int64_t& constant) const {
+  constexpr size_t longest = 500;
+  JfrBytes from = *this;
+  constant = -1;
+  std::string text;
+  switch (from.fixed(1)) {
+    case pooled_text:
+      constant = from.number();
+      break;
+    case utf8_text:
+      text = beginning(from.bytes(from.count()), longest);
+      break;
+    case utf16_text:
+      text = beginning(from.utf16(std::min(from.count(), longest)), longest);
+      break;
+    case latin1_text:
+      for (const char byte : from.bytes(from.count()).substr(0, longest))
+        append_utf8(text, static_cast<unsigned char>(byte));
+      break;
+    default:
+      break;
   }
   return text;
 }

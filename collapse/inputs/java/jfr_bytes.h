@@ -30,9 +30,11 @@ class JfrBytes {
   // A count of things that take a byte or more each.
   size_t count();
 
-  // One of the five forms of a text. `constant` is the key of a text in the pool of strings if that
-  // is the form, otherwise -1.
-  std::string text(int64_t& constant);
+  // Passes over a text, which has one of six forms.
+  void skip_text();
+  // Its beginning, as long as a name may be. `constant` is the key of a text in the pool of strings
+  // if that is its form, otherwise -1.
+  std::string text(int64_t& constant) const;
 
  private:
   std::string utf16(size_t units);

@@ -86,16 +86,13 @@ std::string JfrPools::plain_text(const JfrRow& row, std::string_view field) cons
   if (type == nullptr || type->form != JfrType::Form::text || of.array) return {};
   int64_t key = cell->number;
   if (!of.pooled) {
-    JfrBytes bytes = cell->at;
-    std::string text = bytes.text(key);
+    std::string text = cell->at.text(key);
     if (key == -1) return text;
   }
   const auto pool = pools_.find(of.type);
   if (pool == pools_.end()) return {};
   const auto value = pool->second.find(key);
-  if (value == pool->second.end()) return {};
-  JfrBytes bytes = value->second;
-  return bytes.text(key);
+  return value == pool->second.end() ? std::string() : value->second.text(key);
 }
 
 }  // namespace memflame

@@ -23,15 +23,21 @@ class JfrNames {
   StackId stack(int64_t thread, int64_t stack, int64_t object_class);
 
   // The class of an old object.
-  int64_t class_of_old(int64_t object) const;
+  int64_t class_of_old(int64_t object);
 
  private:
+  // A class and its module; both are none if it is not in the recording.
+  struct Class {
+    StringId name, module;
+  };
+
   StackId push_stack(StackId root, int64_t key);
   StackId push_thread(int64_t key);
   FrameId method(int64_t key, int64_t line);
+  const Class& class_of(int64_t key);
   FrameId class_frame(int64_t key);
-  std::string class_name(const JfrRow& row) const;
-  std::string module_of(const JfrRow& of_class) const;
+  StringId module_of_package(int64_t key);
+  StringId module_name(int64_t key);
 
   Profile& profile_;
   Issues& issues_;
@@ -44,7 +50,9 @@ class JfrNames {
   using ByNumber = std::unordered_map<int64_t, Value, NumberHash>;
   ByNumber<ByNumber<StackId>> stacks_;   // by the root's StackId and the key
   ByNumber<ByNumber<FrameId>> methods_;  // by key and line
-  ByNumber<FrameId> classes_;
+  ByNumber<Class> classes_;
+  ByNumber<StringId> packages_, modules_;
+  ByNumber<int64_t> old_objects_;
   ByNumber<StackId> threads_;
 };
 

@@ -9,22 +9,22 @@
 namespace memflame {
 namespace {
 
-using Form = JfrType::Form;
+using JfrForm = JfrType::Form;
 
 // Types that are not made of fields, whatever their description says.
-constexpr std::array<std::pair<std::string_view, Form>, 9> plain_types{{
-    {"boolean", Form::byte},
-    {"byte", Form::byte},
-    {"char", Form::number},
-    {"short", Form::number},
-    {"int", Form::number},
-    {"long", Form::number},
-    {"float", Form::four_bytes},
-    {"double", Form::eight_bytes},
-    {"java.lang.String", Form::text},
+constexpr std::array<std::pair<std::string_view, JfrForm>, 9> jfr_plain_types{{
+    {"boolean", JfrForm::byte},
+    {"byte", JfrForm::byte},
+    {"char", JfrForm::number},
+    {"short", JfrForm::number},
+    {"int", JfrForm::number},
+    {"long", JfrForm::number},
+    {"float", JfrForm::four_bytes},
+    {"double", JfrForm::eight_bytes},
+    {"java.lang.String", JfrForm::text},
 }};
 
-int64_t number_in(std::string_view text) {
+int64_t jfr_integer(std::string_view text) {
   int64_t number = 0;
   const auto end = text.data() + text.size();
   return std::from_chars(text.data(), end, number).ptr == end && !text.empty() ? number : -1;
@@ -60,7 +60,10 @@ bool JfrTypes::read(JfrBytes event) {
   for (int i = 0; i < 3; ++i) event.number();  // begin, duration, id
   std::vector<std::string> strings(event.count());
   int64_t constant = -1;
-  for (std::string& text : strings) text = event.text(constant);
+  for (std::string& text : strings) {
+    text = event.text(constant);
+    event.skip_text();
+  }
   const auto string = [&]() -> std::string_view {
     const auto index = static_cast<uint64_t>(event.number());
     if (index < strings.size()) return strings[index];
@@ -73,9 +76,9 @@ bool JfrTypes::read(JfrBytes event) {
     element.name = string();
     for (size_t left = event.count(); left != 0; --left) {
       const std::string_view key = string(), value = string();
-      if (key == "id") element.id = number_in(value);
+      if (key == "id") element.id = jfr_integer(value);
       if (key == "name") element.type.name = element.field.name = value;
-      if (key == "class") element.field.type = number_in(value);
+      if (key == "class") element.field.type = jfr_integer(value);
       if (key == "constantPool") element.field.pooled = value == "true";
       if (key == "dimension") element.field.array = value == "1";
     }
@@ -96,7 +99,7 @@ void JfrTypes::end_element(Element& element, std::vector<Element>& open) {
   if (element.name == "field" && !open.empty() && open.back().name == "class") {
     open.back().type.fields.push_back(std::move(element.field));
   } else if (element.name == "class") {
-    for (const auto& [name, form] : plain_types)
+    for (const auto& [name, form] : jfr_plain_types)
       if (name == element.type.name) element.type.form = form;
     ids_.try_emplace(element.type.name, element.id);
     types_.insert_or_assign(element.id, std::move(element.type));
@@ -127,24 +130,23 @@ void JfrTypes::skip_value(int64_t id, JfrBytes& bytes, int depth) const {
   constexpr int deepest = 16;
   const JfrType* type = find(id);
   if (type == nullptr || depth > deepest) return bytes.fail();
-  int64_t constant = -1;
   switch (type->form) {
-    case Form::number:
+    case JfrForm::number:
       bytes.number();
       break;
-    case Form::byte:
+    case JfrForm::byte:
       bytes.bytes(1);
       break;
-    case Form::four_bytes:
+    case JfrForm::four_bytes:
       bytes.bytes(4);
       break;
-    case Form::eight_bytes:
+    case JfrForm::eight_bytes:
       bytes.bytes(8);
       break;
-    case Form::text:
-      bytes.text(constant);
+    case JfrForm::text:
+      bytes.skip_text();
       break;
-    case Form::fields:
+    case JfrForm::fields:
       if (type->fields.empty()) return bytes.fail();
       for (const JfrField& field : type->fields) skip_field(field, bytes, depth + 1);
       break;
@@ -159,10 +161,10 @@ void JfrTypes::read_row(const JfrType& type, JfrBytes& bytes, JfrRow& row) const
     JfrRow::Cell& cell = row.cells[i];
     cell = {.number = 0, .at = bytes};
     const JfrType* of_field = find(field.type);
-    const Form form = of_field == nullptr ? Form::fields : of_field->form;
+    const JfrForm form = of_field == nullptr ? JfrForm::fields : of_field->form;
     JfrBytes number = bytes;
-    if (!field.array && (field.pooled || form == Form::number)) cell.number = number.number();
-    if (!field.array && !field.pooled && form == Form::byte)
+    if (!field.array && (field.pooled || form == JfrForm::number)) cell.number = number.number();
+    if (!field.array && !field.pooled && form == JfrForm::byte)
       cell.number = static_cast<int64_t>(number.fixed(1));
     skip_field(field, bytes, 0);
   }

@@ -4,21 +4,26 @@
 #include <algorithm>
 #include <array>
 
+#include "core/utf8.h"
+
 namespace memflame {
 namespace {
 
-constexpr std::string_view any_index = "[]";
+constexpr std::string_view any_element = "[]";
+
+// Longer names are cut: any two of them may have to be a frame.
+constexpr size_t longest_name = 160;
 
 // An object with more properties is a dictionary: its keys are data, not names of code.
-constexpr size_t most_properties = 1000;
+constexpr size_t most_own_properties = 1000;
 
-bool is_number(std::string_view text) {
+bool is_index_text(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
 // V8 puts ids of objects into names, which would keep equal paths apart: "5 / part of key (Object
 // @73) -> value (Leaf @75) pair in WeakMap (table @79)".
-std::string without_ids(std::string_view text) {
+std::string without_object_ids(std::string_view text) {
   const size_t number = text.find_first_not_of("0123456789");
   if (number != 0 && number != text.npos && text.substr(number).starts_with(" / "))
     text.remove_prefix(number + 3);
@@ -34,7 +39,7 @@ std::string without_ids(std::string_view text) {
   return result;
 }
 
-int64_t key_of(uint32_t high, uint32_t low) {
+int64_t pair_key(uint32_t high, uint32_t low) {
   return static_cast<int64_t>(uint64_t{high} << 32U | low);
 }
 
@@ -61,7 +66,8 @@ void V8Retainers::want_names() {
 
 void V8Retainers::take_name(uint32_t string, std::string_view text) {
   const auto wanted = names_.find(string);
-  if (wanted != names_.end()) wanted->second = {profile_.strings.intern(text), true};
+  if (wanted != names_.end())
+    wanted->second = {profile_.strings.intern(beginning(text, longest_name)), true};
 }
 
 std::string_view V8Retainers::text(uint32_t string) {
@@ -86,28 +92,28 @@ std::string V8Retainers::object_label(V8Graph::Index object) {
 }
 
 std::string V8Retainers::reference_label(const V8Graph::Edge& edge) {
-  if (edge.kind == V8EdgeKind::indexed) return std::string(any_index);
+  if (edge.kind == V8EdgeKind::indexed) return std::string(any_element);
   const std::string_view name = text(edge.name);
-  if (is_number(name)) return std::string(any_index);
-  if (edge.kind == V8EdgeKind::internal) return "<" + without_ids(name) + ">";
+  if (is_index_text(name)) return std::string(any_element);
+  if (edge.kind == V8EdgeKind::internal) return "<" + without_object_ids(name) + ">";
   return std::string(name);
 }
 
 FrameId V8Retainers::frame_of(V8Graph::Index object) {
   StringId& type =
-      object_labels_[key_of(graph_.type(object), is_named(object) ? graph_.name(object) : 0)];
+      object_labels_[pair_key(graph_.type(object), is_named(object) ? graph_.name(object) : 0)];
   if (!type) type = profile_.strings.intern(object_label(object));
   StringId reference;
   if (graph_.reached(object) && graph_.holder(object) != 0) {
     const V8Graph::Edge edge = graph_.reference(object);
     const bool plain = edge.kind == V8EdgeKind::indexed;
     const bool any = edge.kind == V8EdgeKind::named && dictionary_;
-    StringId& label = reference_labels_[key_of(any ? 3 : static_cast<uint32_t>(edge.kind),
-                                               plain || any ? 0 : edge.name)];
+    StringId& label = reference_labels_[pair_key(any ? 3 : static_cast<uint32_t>(edge.kind),
+                                                 plain || any ? 0 : edge.name)];
     if (!label) label = profile_.strings.intern(any ? "[key]" : reference_label(edge));
     reference = label;
   }
-  FrameId& frame = frames_[key_of(reference.index, type.index)];
+  FrameId& frame = frames_[pair_key(reference.index, type.index)];
   if (frame) return frame;
   std::string name;
   if (reference) name = std::string(profile_.strings[reference]) + ": ";
@@ -148,7 +154,7 @@ void V8Retainers::add_all() {
     if (holder != holder_) {
       // The properties of a global object are the program's variables, however many there are.
       const bool global = holder == 0 || graph_.holder(holder) == 0;
-      dictionary_ = !global && graph_.named_references(holder) > most_properties;
+      dictionary_ = !global && graph_.named_references(holder) > most_own_properties;
       holder_ = holder;
     }
     stacks[object] = push(stacks[holder], frame_of(object));

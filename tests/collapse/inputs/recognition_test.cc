@@ -66,7 +66,6 @@ TEST_CASE("what is packed or is not text is refused by name, whatever it is said
            {"\x7f"
             "ELF a;b 1\n",
             "an ELF file"},
-           {"FLR\0 a;b 1\n"s, "'jfrconv --alloc --total -o collapsed FILE' for allocations"},
            {"memray\0\x0b"s, "a capture file of memray: look at it with 'memray flamegraph FILE'"},
            {"\x14\0\0\0!FastSerialization.1"s, "a heap dump of .NET (gcdump)"},
            {"Nettrace\x14"s, "a trace of .NET: convert it"},
@@ -80,11 +79,6 @@ TEST_CASE("what is packed or is not text is refused by name, whatever it is said
   refused("a;b 1\nc;\0d 2\n"s, "it is a binary file of no format that is read");
   refused(R"({"traceEvents": [ 1 ]})"s, "a trace of Chrome's");
   refused(R"({"nodes": [], "timeDeltas": [1 ]})"s, "a CPU profile of V8");
-  refused(R"({"total_num_allocations": 9, "top_locations_by_size": [{"size": 1 }]})"s,
-          "what 'memray stats --json' writes, which has only the largest locations");
-  refused(
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n  <title>memray - flamegraph report</title>\n",
-      "a page of memray, whose data have no documented form");
   refused("<!DOCTYPE html>\n<title>x</title>\n", "a web page, and not one of memflame's");
   refused("[\n {\"a;b\": \n1 }]", "it is JSON, but of no format that is read");
 }

@@ -187,7 +187,7 @@ class MemrayPageReader {
     for (const Column column : {value, n_allocations}) {
       PageNumbers& own = columns_.at(column);
       if (own.size() != nodes) fail("has columns of different lengths");
-      for (size_t child = nodes; child-- > 1;)
+      for (size_t child = 1; child < nodes; ++child)
         if (const size_t parent = parent_of(child); parent != 0)
           if (__builtin_sub_overflow(own[parent - 1], own[child], &own[parent - 1]))
             fail("has sums that do not fit in 64 bits");

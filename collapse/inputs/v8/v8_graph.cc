@@ -43,22 +43,27 @@ uint64_t V8Graph::missing_references() {
   return missing;
 }
 
-void V8Graph::walk() {
+void V8Graph::walk(uint8_t synthetic) {
   begins_.push_back(static_cast<Index>(to_.size()));  // the end of the last one's
   holders_.assign(objects(), none);
   by_.assign(objects(), none);
   order_.clear();
   if (objects() == 0) return;
   order_.push_back(0);
-  for (size_t next = 0; next < order_.size(); ++next) {
-    const Index from = order_[next];
-    for (Index i = begins_[from]; i < begins_[from + 1]; ++i) {
-      const Index to = to_[i];
-      if (to >= objects() || reached(to)) continue;
-      holders_[to] = from;
-      by_[to] = i;
-      order_.push_back(to);
-    }
+  size_t next = 1;
+  for (const bool all : {false, true}) {
+    reach_from(0, all, synthetic);
+    for (; next < order_.size(); ++next) reach_from(order_[next], true, synthetic);
+  }
+}
+
+void V8Graph::reach_from(Index holder, bool all, uint8_t synthetic) {
+  for (Index i = begins_[holder]; i < begins_[holder + 1]; ++i) {
+    const Index to = to_[i];
+    if (reached(to) || (!all && types_[to] == synthetic)) continue;
+    holders_[to] = holder;
+    by_[to] = i;
+    order_.push_back(to);
   }
 }
 

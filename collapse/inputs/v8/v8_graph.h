@@ -41,9 +41,11 @@ class V8Graph {
   uint64_t missing_references();
   uint64_t surplus_references() const { return surplus_; }
 
-  // Goes from the first object over all strong references, breadth first. Then order() has the
-  // objects it reached, the root first, each after its holder.
-  void walk();
+  // Goes over all strong references, breadth first: from the global objects, and then from all that
+  // the first object, the root, refers to. Objects of the type `synthetic` there are V8's own
+  // roots, as the machine's stack: what the program's variables hold is better not told by them.
+  // Then order() has the objects that were reached, the root first, each after its holder.
+  void walk(uint8_t synthetic);
   const std::vector<Index>& order() const { return order_; }
   bool reached(Index object) const { return object == 0 || holders_[object] != none; }
   Index holder(Index object) const { return holders_[object]; }
@@ -53,6 +55,7 @@ class V8Graph {
  private:
   Edge edge(size_t i) const { return {to_[i], edge_names_[i], edge_kinds_[i]}; }
   bool next_owner();
+  void reach_from(Index holder, bool all, uint8_t synthetic);
 
   std::vector<uint8_t> types_;
   std::vector<Index> names_;

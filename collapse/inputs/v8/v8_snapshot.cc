@@ -163,7 +163,8 @@ class SnapshotReader {
   void take_names() {
     if (!references_read_) json_.fail("the strings come before the edges that use them,");
     if (walked_) json_.fail("a second \"strings\"");
-    graph_.walk();
+    const auto synthetic = std::find(object_types_.begin(), object_types_.end(), "synthetic");
+    graph_.walk(static_cast<uint8_t>(synthetic - object_types_.begin()));
     paths_.want_names();
     walked_ = true;
     begin_v8(json_, SnapshotToken::begin_array, "strings");

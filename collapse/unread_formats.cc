@@ -60,9 +60,10 @@ constexpr std::array binary_formats{
     Known{"%PDF-", "a PDF document"},
     Known{"SQLite format 3\0"sv, "a SQLite database"},
     Known{"JAVA PROFILE 1.0", "a heap dump of Java, which has no allocation stacks"},
-    Known{"memray\0"sv,
-          "a capture file of memray: look at it with 'memray flamegraph FILE' or "
-          "'memray stats FILE'; for a picture here, watch the program with memflame"},
+    Known{
+        "memray\0"sv,
+        "a capture file of memray, which only the same version of memray reads: give the page that "
+        "'memray flamegraph FILE' makes of it, or what 'memray stats --json FILE' writes"},
     Known{"Nettrace",
           "a trace of .NET: convert it with 'dotnet-trace convert --format speedscope'"},
     Known{"\x14\0\0\0!FastSerialization.1"sv,

@@ -29,6 +29,15 @@ session.post('HeapProfiler.stopTrackingHeapObjects', { reportProgress: false });
 fs.closeSync(out);
 """
 
+SNAPSHOT = """
+class Link { constructor(next) { this.next = next; } }
+globalThis.cache = new Map();
+for (let i = 0; i < 3000; i++) cache.set('key ' + i, { text: 'value ' + i });
+globalThis.list = null;
+for (let i = 0; i < 5000; i++) list = new Link(list);
+require('v8').writeHeapSnapshot(process.argv[2]);
+"""
+
 
 def load(work, name):
     with open(work.path(name), encoding="utf-8", errors="surrogatepass") as file:
@@ -73,6 +82,21 @@ def check_tracked(work):
     work.same("timeline, allocated objects", ours["alloc_objects"], count)
 
 
+def check_snapshot(work):
+    work.write("snapshot.js", SNAPSHOT)
+    work.run(["node", "snapshot.js", "node.heapsnapshot"])
+    snapshot = load(work, "node.heapsnapshot")
+    fields = snapshot["snapshot"]["meta"]["node_fields"]
+    live = snapshot["nodes"][fields.index("self_size")::len(fields)]
+    ours = work.totals("node.heapsnapshot")
+    work.same("snapshot, bytes", ours["self_size"], sum(live))
+    work.same("snapshot, objects", ours["objects"], sum(one > 0 for one in live))
+    links = [line for line in work.collapse("node.heapsnapshot", "--value", "objects")
+             if line.startswith("global;list: Link;next: Link ")]
+    work.same("snapshot, nodes of a list", [int(line.rsplit(" ", 1)[1]) for line in links], [4999])
+
+
 def check(work):
     check_sampled(work)
     check_tracked(work)
+    check_snapshot(work)

@@ -66,7 +66,8 @@ TEST_CASE("what is packed or is not text is refused by name, whatever it is said
            {"\x7f"
             "ELF a;b 1\n",
             "an ELF file"},
-           {"memray\0\x0b"s, "a capture file of memray: look at it with 'memray flamegraph FILE'"},
+           {"memray\0\x0b"s,
+            "a capture file of memray, which only the same version of memray reads"},
            {"\x14\0\0\0!FastSerialization.1"s, "a heap dump of .NET (gcdump)"},
            {"Nettrace\x14"s, "a trace of .NET: convert it"},
            // Its first literal bytes are the length of an event and 0, the header's.

@@ -29,7 +29,7 @@ struct JfrType {
   std::vector<JfrField> fields;
 };
 
-// The fields of one value. Of an array or a value with fields only the place is known.
+// The fields of one value. An array, or a value with fields, has only its place here.
 struct JfrRow {
   struct Cell {
     int64_t number = 0;  // also the key of a pooled value

@@ -60,7 +60,7 @@ class V8Graph {
   std::vector<uint8_t> types_;
   std::vector<Index> names_;
   std::vector<int64_t> sizes_;
-  // Of each object: how many references it has, and once they are read, where they begin.
+  // The number of references of each object, and once they are read, the place of the first.
   std::vector<Index> begins_;
   std::vector<Index> to_, edge_names_;
   std::vector<V8EdgeKind> edge_kinds_;

@@ -79,7 +79,7 @@ std::string_view V8Retainers::text(uint32_t string) {
 
 std::string V8Retainers::object_label(V8Graph::Index object) {
   const uint8_t type = graph_.type(object);
-  const std::string of_type = type < types_.size() ? "(" + types_[type] + ")" : "(object)";
+  std::string of_type = type < types_.size() ? "(" + types_[type] + ")" : "(object)";
   if (!is_named(object)) return of_type;
   std::string label(text(graph_.name(object)));
   if (label.empty()) return of_type;

@@ -178,7 +178,8 @@ TEST_CASE("jfr: a recording of Java 17, with the figures of 'jfr print'") {
   const std::initializer_list<std::pair<const char*, int64_t>> totals{
       {"allocated", 21175672},   {"samples", 20},      {"tlabs", 30082400 + 3015048},
       {"tlab_objects", 3369224}, {"tlab_events", 101}, {"kept_objects", 8}};
-  for (const auto& [name, total] : totals) CHECK_MESSAGE(p.total(column(p, name)) == total, name);
+  for (const auto& each : totals)
+    CHECK_MESSAGE(p.total(column(p, each.first)) == each.second, each.first);
   CHECK(p.types.size() == totals.size());
   const Stacks tlabs = stacks(p, "tlabs");
   CHECK(tlabs.at("App.main;App.block;byte[]") == 3000016);

@@ -218,7 +218,7 @@ TEST_CASE("v8-snapshot: damaged and hostile input") {
   CHECK(read_text(with("3,1,7,100,0", "99,1,7,100,3")).losses[Loss::input_line].events == 1);
   CHECK(stacks(read_text(with("1,1,5]", "77,1,5,1,1,5]"))) == Stacks{{"global", 100}});
   CHECK(stacks(read_text(with("1,1,5]", "1,1,5,1,1]"))).size() == 1);
-  for (const auto& [from, to] :
+  for (const auto& change :
        std::vector<std::pair<std::string, std::string>>{{"3,1,7,100,0", "3,1,7,100,-1"},
                                                         {"3,1,7,100,0", "3,1,7,100,9999999999"},
                                                         {"\"self_size\"", "\"x\""},
@@ -230,7 +230,8 @@ TEST_CASE("v8-snapshot: damaged and hostile input") {
                                                         {"\"samples\":[]", "\"strings\":[]"},
                                                         {"\"\",\"global\"", "7"},
                                                         {"[[\"hidden\"", "[\"hidden\",[\"x\""}})
-    CHECK_MESSAGE(!error_of(with(from, to), "v8-snapshot").empty(), to);
+    CHECK_MESSAGE(!error_of(with(change.first, change.second), "v8-snapshot").empty(),
+                  change.second);
   const std::string most = "3,1,7,9223372036854775807,0";
   CHECK(error_of(with("3,1,7,100,0", most + "," + most)).find("64 bits") != std::string::npos);
 }

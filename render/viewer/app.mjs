@@ -27,6 +27,7 @@ export class App {
     this.measures = measuresOf(tree);
     this.first = firstMeasure(tree, this.measures);
     this.trail = [];
+    this.zooms = new WeakMap();  // {frames} of the views that states zoom to; looks are not kept for that
     this.looks = new Map();
     this.state = initialState();
     makeParts(this);
@@ -57,10 +58,12 @@ export class App {
   get mainLook() { return this.look(this.state.view === "callers" ? "callers" : "callees", this.state.focus); }
 
   layOut() {
-    const { state, stage, mainLook } = this, wanted = state.zoom && mainLook.find(state.zoom, this.zoomed), limits = limitsOf(stage, this.tree.about);
+    const { state, stage, mainLook } = this, limits = limitsOf(stage, this.tree.about), known = [this.zooms.get(state), this.zoomed].filter(Boolean);
+    const wanted = state.zoom && mainLook.find(state.zoom, ...known);
     this.missed = Boolean(state.zoom) && !wanted;
     this.zoomed = wanted || mainLook.root;
     if (this.zoomed === mainLook.root) state.zoom = null;
+    this.zooms.set(state, { frames: this.zoomed.frames });
     return this.around ? layOutAround(this.look("callers", state.focus).root, this.zoomed, ...limits)
       : { rows: layOut(this.zoomed, ...limits), middle: this.zoomed.depth };
   }
@@ -141,9 +144,11 @@ export class App {
   // ---- from one state to another
 
   // replace: the change replaces the step before, which it continues.
-  change(changes, { replace = false } = {}) {
+  // to: the view that it zooms to, if it is known.
+  change(changes, { replace = false, to = null } = {}) {
     if (!replace) this.trail.push(this.state);
     this.state = { ...this.state, ...changes };
+    if (to) this.zooms.set(this.state, to);
     this.show();  // which drops from the state what does not exist
     this.record(replace ? "replaceState" : "pushState");
     if (!replace) this.announce(this.spoken.say(this.middle));
@@ -170,7 +175,7 @@ export class App {
   cameBack() {
     const { trail, tree, base } = this;
     this.state = readState(location.hash.slice(1), base);
-    if (trail.length && writeState(trail.at(-1), tree) === writeState(this.state, tree)) trail.pop();
+    if (trail.length && writeState(trail.at(-1), tree) === writeState(this.state, tree)) this.state = trail.pop();
     this.show();
   }
 
@@ -182,7 +187,7 @@ export class App {
 
   zoom(view) {
     if (view.look.flow === "callers" && this.around) this.lookAround(view.frame);
-    else this.change({ zoom: view === view.look.root ? null : view.hash });
+    else this.change({ zoom: view === view.look.root ? null : view.hash }, { to: view });
   }
 
   // A box of narrow ones zooms to their caller, where they are wider; at their caller it lists them.

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Colours of boxes.
 
-const hex = (n) => "#" + n.toString(16).padStart(6, "0");
+const hexes = new Map();  // a picture has far fewer colours than boxes
+
+function hex(n) {
+  let text = hexes.get(n);
+  if (text === undefined) hexes.set(n, (text = "#" + n.toString(16).padStart(6, "0")));
+  return text;
+}
 
 function between(from, to, share) {
   const channel = (shift) => {

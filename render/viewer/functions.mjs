@@ -27,44 +27,51 @@ export function gapsOf(look) {
 // root of the look. The figures of a hidden function are its caller's own. A function that calls
 // itself counts once in its totals. `before` and `after` are those of a difference.
 export function functionsOf(look) {
-  const { tree, measure, hidden, focus } = look, { own, total } = measure, { difference } = tree.about;
+  const { tree, hidden } = look, { difference } = tree.about, { own, total, before, after } = sumsOf(look), more = beyondOf(look), rows = [];
+  for (let frame = 0; frame < own.length; ++frame) {
+    const row = { frame, own: own[frame], total: total[frame], before: tree.zero, after: tree.zero };
+    if (more) {
+      row.own += more.own[frame];
+      row.total += more.total[frame];
+    }
+    if (row.total <= 0 || hidden.has(frame) || tree.isMerged(frame)) continue;
+    if (difference) {
+      row.before = before[frame] + (more ? more.before[frame] : tree.zero);
+      row.after = after[frame] + (more ? more.after[frame] : tree.zero);
+    }
+    rows.push(row);
+  }
+  return rows;
+}
+
+// The figures of the nodes by frame, in columns.
+function sumsOf(look) {
+  const { tree, measure, hidden, focus } = look, { frame: frames, end, size } = tree, { own, total } = measure, { difference, big } = tree.about;
+  const count = tree.frames.name.length, Column = big ? BigInt64Array : Float64Array;
+  const sums = { own: new Column(count), total: new Column(count), before: new Column(count), after: new Column(count) };
   const before = difference && tree.total(difference.before), after = difference && tree.total(difference.after);
-  const rows = tree.frames.name.map((_, frame) =>
-    ({ frame, own: tree.zero, total: tree.zero, before: tree.zero, after: tree.zero }));
-  const open = new Int32Array(rows.length);  // how many open callers have this frame
-  const path = [];
-  const leave = (n) => { while (path.length && tree.end[path[path.length - 1]] <= n) --open[tree.frame[path.pop()]]; };
-  const whole = focus >= 0 && look.flow === "callees" ? look.root.nodes : [0];
-  for (const top of whole) {
-    for (let n = Math.max(1, top); n < tree.end[top]; ++n) {
-      leave(n);
-      const frame = tree.frame[n];
+  const open = new Int32Array(count);  // how many open callers have this frame
+  const path = new Int32Array(size);   // the open callers, the innermost last
+  let depth = 0;
+  for (const top of focus >= 0 && look.flow === "callees" ? look.root.nodes : [0]) {
+    for (let n = Math.max(1, top); n < end[top]; ++n) {
+      while (depth && end[path[depth - 1]] <= n) --open[frames[path[--depth]]];
+      const frame = frames[n];
       if (hidden.has(frame)) {
-        if (path.length) rows[tree.frame[path[path.length - 1]]].own += own[n];
+        if (depth) sums.own[frames[path[depth - 1]]] += own[n];
         continue;
       }
-      const row = rows[frame];
-      path.push(n);
-      row.own += own[n];
+      path[depth++] = n;
+      sums.own[frame] += own[n];
       if (open[frame]++ > 0) continue;
-      row.total += total[n];
+      sums.total[frame] += total[n];
       if (!difference) continue;
-      row.before += before[n];
-      row.after += after[n];
+      sums.before[frame] += before[n];
+      sums.after[frame] += after[n];
     }
-    leave(tree.size);
+    while (depth) --open[frames[path[--depth]]];
   }
-  const more = beyondOf(look);
-  if (more) {
-    for (const row of rows) {
-      row.own += more.own[row.frame];
-      row.total += more.total[row.frame];
-      if (!difference) continue;
-      row.before += more.before[row.frame];
-      row.after += more.after[row.frame];
-    }
-  }
-  return rows.filter((row) => row.total > 0 && !hidden.has(row.frame) && !tree.isMerged(row.frame));
+  return sums;
 }
 
 // {own, total} of a function in all frames of the profile, with none hidden.

@@ -36,13 +36,16 @@ export function coveredAround({ look, nodes }, hit) {
 }
 
 function coveredBelow({ look, nodes }, hit) {
-  const { tree, hidden, measure } = look, { frame, end } = tree;
-  let sum = tree.zero;
+  const { frame, end, zero } = look.tree, { total } = look.measure, found = shownHits(look, hit);
+  let sum = zero;
   for (const node of nodes)
-    for (let n = node + 1; n < end[node];) {
-      const found = hit[frame[n]] && !hidden.has(frame[n]);
-      if (found) sum += measure.total[n];
-      n = found ? end[n] : n + 1;
+    for (let n = node + 1, last = end[node]; n < last;) {
+      if (found[frame[n]]) {
+        sum += total[n];
+        n = end[n];
+      } else {
+        ++n;
+      }
     }
   return sum;
 }
@@ -54,51 +57,58 @@ function coveredAbove({ look, nodes, from }, hit) {
   return sum;
 }
 
+// The hits without hidden functions.
+function shownHits({ hidden }, hit) {
+  if (!hidden.size) return hit;
+  const found = hit.slice();
+  for (const frame of hidden) found[frame] = 0;
+  return found;
+}
+
 // For each node whether it or one of its callers is a hit.
-function nodesWithin({ tree, hidden }, hit) {
-  const { parent, frame } = tree, within = new Uint8Array(tree.size);
-  for (let n = 1; n < tree.size; ++n)
-    within[n] = within[parent[n]] || (hit[frame[n]] && !hidden.has(frame[n]) ? 1 : 0);
+function nodesWithin(look, hit) {
+  const { parent, frame, size } = look.tree, within = new Uint8Array(size), found = shownHits(look, hit);
+  for (let n = 1; n < size; ++n) within[n] = within[parent[n]] | found[frame[n]];
   return within;
 }
 
 // Returns a function of views: whether the view, or one that is reached through it, is a hit. So a
 // hit that is too narrow to be seen can still be pointed out.
 export function hasHit(look, hit) {
-  const { tree, hidden, flow, measure } = look;
-  if (flow === "callers") {
+  if (look.flow === "callers") {
     const within = nodesWithin(look, hit);
     return (view) => view.nodes.some((n) => within[n]);
   }
-  const before = new Int32Array(tree.size + 1);  // how many hits there are before a node
-  for (let n = 0; n < tree.size; ++n)
-    before[n + 1] = before[n] + (n > 0 && hit[tree.frame[n]] && !hidden.has(tree.frame[n]) && measure.total[n] > 0 ? 1 : 0);
-  return (view) => view.nodes.some((n) => before[tree.end[n]] > before[n]);
+  const { end, frame, size } = look.tree, { total } = look.measure, found = shownHits(look, hit);
+  const before = new Int32Array(size + 1);  // how many hits there are before a node
+  for (let n = 1; n < size; ++n) before[n + 1] = before[n] + (found[frame[n]] && total[n] > 0 ? 1 : 0);
+  return (view) => view.nodes.some((n) => before[end[n]] > before[n]);
 }
 
 // Returns a function of views: what covered() says, for many of them.
 export function coverage(look, hit) {
-  const { tree, hidden, measure, amount, flow } = look;
+  const { tree, measure: { total }, amount, flow } = look, { end, frame, size } = tree;
   if (flow === "callers") {
     const within = nodesWithin(look, hit);
     return (view) => (isWithin(view, hit) ? view.total
       : view.nodes.reduce((sum, node, i) => (within[node] ? sum + amount[view.from[i]] : sum), tree.zero));
   }
-  const before = new measure.total.constructor(tree.size + 1);  // in outermost hits before a node
-  for (let n = 0, end = 0; n < tree.size; ++n) {
-    const isOutermost = n >= end && n > 0 && hit[tree.frame[n]] && !hidden.has(tree.frame[n]);
-    before[n + 1] = isOutermost ? before[n] + measure.total[n] : before[n];
-    if (isOutermost) end = tree.end[n];
+  const before = new total.constructor(size + 1), found = shownHits(look, hit);  // in outermost hits before a node
+  for (let n = 1, last = 0; n < size; ++n) {
+    const isOutermost = n >= last && found[frame[n]];
+    before[n + 1] = isOutermost ? before[n] + total[n] : before[n];
+    if (isOutermost) last = end[n];
   }
   return (view) => (isWithin(view, hit) ? view.total
-    : view.nodes.reduce((sum, node) => sum + before[tree.end[node]] - before[node], tree.zero));
+    : view.nodes.reduce((sum, node) => sum + before[end[node]] - before[node], tree.zero));
 }
 
 // {sum, sure}: how much of a look lies in hits, merged boxes included. Not sure: it may be more,
 // because the picture does not say which hits call each other there, nor what functions without
 // names do.
-export function coveredInAll(look, hit) {
-  const { tree } = look, inNodes = covered(look.root, hit), more = beyondOf(look);
+// inNodes: what covered() says of the root.
+export function coveredInAll(look, hit, inNodes = covered(look.root, hit)) {
+  const { tree } = look, more = beyondOf(look);
   if (!more) return { sum: inNodes, sure: !tree.merged };
   const rows = functionsOf(look).filter(({ frame }) => hit[frame]), larger = (a, b) => (a > b ? a : b);
   const own = rows.reduce((all, row) => all + row.own, tree.zero);

@@ -90,8 +90,15 @@ export class CanvasStage {
   // Panels are below the controls.
   placeControls(host, bar) { host.style.setProperty("--mf-top", `${bar.offsetHeight}px`); }
 
+  // Once before the browser shows the next frame, however much changes until then.
   paint() {
-    if (!this.picture) return;
+    this.waiting ??= requestAnimationFrame(() => {
+      this.waiting = null;
+      if (this.picture) this.paintAll();
+    });
+  }
+
+  paintAll() {
     const { clientWidth: width, clientHeight: height, scrollTop } = this.element;
     const { canvas, context } = this, dense = window.devicePixelRatio || 1;
     if (canvas.width !== Math.round(width * dense)) canvas.width = Math.round(width * dense);
@@ -101,7 +108,10 @@ export class CanvasStage {
     context.setTransform(dense, 0, 0, dense, 0, 0);
     context.clearRect(0, 0, width, height);
     context.font = `${this.fontSize}px ${this.font}`;
-    this.cell = context.measureText("M".repeat(100)).width / 100;
+    if (this.measured !== context.font) {
+      this.measured = context.font;
+      this.cell = context.measureText("M".repeat(100)).width / 100;
+    }
     const style = getComputedStyle(this.element);
     this.ink = style.color;
     const { rows, upwards, layer } = this.picture, last = this.lines - 1, { above } = this;

@@ -65,8 +65,9 @@ export class Look {
   }
 
   sum(column, nodes) {
+    if (nodes.length === 1) return column[nodes[0]];
     let sum = this.tree.zero;
-    for (const node of nodes) sum += column[node];
+    for (let i = 0; i < nodes.length; ++i) sum += column[nodes[i]];
     return sum;
   }
 
@@ -88,11 +89,12 @@ export class Look {
 
   expand(view) {
     const made = this.flow === "callees" ? this.below(view) : this.above(view);
-    const last = (one) => (this.tree.isMerged(one.frame) ? 1 : 0);
+    const { mergedKind } = this.tree.about, { kind } = this.tree.frames;
+    const last = (this.merges ??= kind.includes(mergedKind)) ? (a, b) => (kind[a.frame] === mergedKind) - (kind[b.frame] === mergedKind) : () => 0;
     if (this.order === "width")
-      made.sort((a, b) => last(a) - last(b) || (a.total > b.total ? -1 : a.total < b.total ? 1 : a.frame - b.frame));
+      made.sort((a, b) => last(a, b) || (a.total > b.total ? -1 : a.total < b.total ? 1 : a.frame - b.frame));
     else if (!this.tree.inOrderOfTime)
-      made.sort((a, b) => last(a) - last(b) || a.frame - b.frame);
+      made.sort((a, b) => last(a, b) || a.frame - b.frame);
     if (this.tree.inOrderOfTime) this.number(made);
     return made;
   }
@@ -107,40 +109,51 @@ export class Look {
 
   // Callees of hidden frames are callees of their caller.
   below(view) {
-    const { tree, hidden, measure } = this, groups = new Map(), apart = [];
+    const { tree, hidden } = this, { end } = tree, { total } = this.measure, groups = new Map(), apart = [];
     const once = view.nodes.length === 1;
     for (const node of view.nodes) {
-      const to = tree.end[node];
+      const to = end[node];
       for (let n = node + 1; n < to;) {
         const frame = tree.frame[n];
         if (hidden.has(frame)) {
           ++n;
           continue;
         }
-        if (measure.total[n] > 0) {
+        if (total[n] > 0) {
           if (tree.inOrderOfTime && once) apart.push(new View(this, view, frame, [n]));
           else if (groups.has(frame)) groups.get(frame).push(n);
           else groups.set(frame, [n]);
         }
-        n = tree.end[n];
+        n = end[n];
       }
     }
     return apart.concat(Array.from(groups, ([frame, nodes]) => new View(this, view, frame, nodes)));
   }
 
+  // Lists of the right length, made in two passes: in a hundred thousand lists that grow, most of the memory would be
+  // spare room.
   above(view) {
-    const { tree, hidden } = this, groups = new Map(), first = view.frame < 0;
-    for (let i = 0; i < view.nodes.length; ++i) {
-      let node = first ? view.nodes[i] : tree.parent[view.nodes[i]];
-      while (node > 0 && hidden.has(tree.frame[node])) node = tree.parent[node];
+    const { tree, hidden } = this, { parent, frame } = tree, first = view.frame < 0, { nodes, from } = view;
+    const slots = (this.slots ??= new Int32Array(tree.frames.name.length));  // by frame, its place in `found` + 1; else 0
+    const next = new Int32Array(nodes.length), found = [], counts = [];
+    for (let i = 0; i < nodes.length; ++i) {
+      let node = first ? nodes[i] : parent[nodes[i]];
+      while (node > 0 && hidden.has(frame[node])) node = parent[node];
+      next[i] = node;
       if (node <= 0) continue;
-      const frame = tree.frame[node];
-      if (!groups.has(frame)) groups.set(frame, [[], []]);
-      const [nodes, from] = groups.get(frame);
-      nodes.push(node);
-      from.push(view.from[i]);
+      const slot = (slots[frame[node]] ||= found.push(frame[node]));
+      counts[slot - 1] = (counts[slot - 1] ?? 0) + 1;
     }
-    return Array.from(groups, ([frame, [nodes, from]]) => new View(this, view, frame, nodes, from));
+    const made = counts.map((count) => [new Array(count), new Array(count)]);
+    counts.fill(0);
+    for (let i = 0; i < nodes.length; ++i) {
+      if (next[i] <= 0) continue;
+      const slot = slots[frame[next[i]]] - 1, at = counts[slot]++;
+      made[slot][0][at] = next[i];
+      made[slot][1][at] = from[i];
+    }
+    for (const one of found) slots[one] = 0;
+    return made.map(([ends, begins], slot) => new View(this, view, found[slot], ends, begins));
   }
 
   // Figures of a view in a column: totals, or with callers first and without a focus own figures.
@@ -169,12 +182,12 @@ export class Look {
     return view;
   }
 
-  // The view with a hash, or null. Mostly it is `last`, the one shown before, perhaps with other
-  // figures.
-  find(wanted, last = null) {
+  // The view with a hash, or null. Mostly it is one of `known`, or has the frames of one: the view chosen or shown
+  // before, perhaps with other figures.
+  find(wanted, ...known) {
     const same = (view) => view && view.hash[0] === wanted[0] && view.hash[1] === wanted[1];
-    if (same(last)) {
-      const there = last.look === this ? last : this.follow(last.frames);
+    for (const one of known) {
+      const there = one.look === this ? one : this.follow(one.frames);
       if (same(there)) return there;
     }
     const found = same(this.root) ? this.root : this.flow === "callees" ? this.findBelow(wanted) : this.findAbove(same);
@@ -183,14 +196,16 @@ export class Look {
 
   // Compares the hashes of all paths, which costs less than making views of all of them.
   findBelow([wantedA, wantedB]) {
-    const { tree, hidden, root } = this, { parent, frame } = tree;
+    const { tree, hidden, root } = this, { parent, frame } = tree, above = [0, 0];
     const a = new Int32Array(tree.size), b = new Int32Array(tree.size), seen = new Map();
     for (const top of root.nodes) {
       [a[top], b[top]] = root.hash;
       for (let n = top + 1; n < tree.end[top]; ++n) {
-        const above = [a[parent[n]], b[parent[n]]], left = hidden.has(frame[n]);
-        [a[n], b[n]] = left ? above : hashStep(above, hashFrame(tree, frame[n]), tree.inOrderOfTime ? nthCall(tree, seen, n) : 0);
-        if (!left && a[n] === wantedA && b[n] === wantedB) return this.viewOf(n, top);
+        above[0] = a[n] = a[parent[n]];
+        above[1] = b[n] = b[parent[n]];
+        if (hidden.has(frame[n])) continue;
+        [a[n], b[n]] = hashStep(above, hashFrame(tree, frame[n]), tree.inOrderOfTime ? nthCall(tree, seen, n) : 0);
+        if (a[n] === wantedA && b[n] === wantedB) return this.viewOf(n, top);
       }
     }
     return null;

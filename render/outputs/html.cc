@@ -12,7 +12,9 @@
 #include "render/output.h"
 #include "render/picture/assets.h"
 #include "render/picture/blame.h"
+#include "render/picture/callers_first.h"
 #include "render/picture/caption.h"
+#include "render/picture/code_shares.h"
 #include "render/picture/data_block.h"
 #include "render/picture/layout.h"
 #include "render/picture/leak_paths.h"
@@ -50,7 +52,8 @@ void append_headline(std::string& out, const Headline& line, const std::string& 
   }
 }
 
-std::string head(const DataSource& source, const FrameTree& tree, const std::string& chosen_title) {
+std::string head(const DataSource& source, const FrameTree& tree, const CodeShares& shares,
+                 const CallersFirst& first, const std::string& chosen_title) {
   const Profile& profile = source.profile;
   // This layout is only for the captions, which need its sums and processes; the page itself has
   // every frame.
@@ -63,14 +66,12 @@ std::string head(const DataSource& source, const FrameTree& tree, const std::str
     append_element(out, "<p class=\"subtitle\">", source.options.subtitle, "</p>");
   const Blame blame = *source.options.blame;
   const std::string hidden =
-      blame_note(hidden_functions(tree, profile, source.options), blame, true);
+      first.note() + blame_note(hidden_functions(tree, profile, source.options), blame, true);
   append_captions(out, captions(profile, sums, losses, hidden));
   const WidthOf width = source.options.diff_width;
   const bool by_change = difference_of(profile) || width == WidthOf::size;
   out += "<div class=\"mf-legends\">\n";
-  append_legend(
-      out, "owners",
-      code_legend(profile, source.palette, code_shares(profile, width_of(profile, width), blame)));
+  append_legend(out, "owners", code_legend(profile, source.palette, shares));
   std::vector<LegendEntry> colours = legend(profile, source.palette, tree.frame, by_change);
   for (LegendEntry& entry : leak_legend(profile)) colours.push_back(std::move(entry));
   append_legend(out, "colours", colours);
@@ -78,17 +79,22 @@ std::string head(const DataSource& source, const FrameTree& tree, const std::str
   return out;
 }
 
-void draw_html(std::ostream& out, const Profile& profile, const RenderOptions& wanted) {
-  const RenderOptions options = resolved(wanted, profile);
+void draw_html(std::ostream& out, const Profile& given, const RenderOptions& wanted) {
+  RenderOptions options = resolved(wanted, given);
   if (!options.script)
     throw Error("a page is drawn by its script; a picture without one is an SVG", ExitCode::usage);
+  const CodeShares shares =
+      code_shares(given, width_of(given, options.diff_width), {*options.blame, options.reversed});
+  const CallersFirst first(given, options);
+  const Profile& profile = first.profile();
   const Palette palette = palette_of(options);
   const CleanStrings names = clean_strings(profile);
   const DataSource source{profile, options, palette, names};
   // The script sorts by width itself.
   const Neighbours order =
       options.order == Neighbours::by_time ? Neighbours::by_time : Neighbours::by_name;
-  FrameTree tree = frame_tree(profile, order, width_of(profile, options.diff_width));
+  FrameTree tree =
+      frame_tree(profile, order, width_of(profile, options.diff_width), LineNodes::apart);
   const std::string title =
       options.title.empty() ? default_title(profile, options.icicle) : options.title;
 
@@ -102,7 +108,8 @@ void draw_html(std::ostream& out, const Profile& profile, const RenderOptions& w
   page += ">\n";
   // Embedded in another page, the graph brings its own style.
   if (options.fragment) ((page += "<style>") += asset("page_all.css")) += "</style>\n";
-  page += head(source, tree, options.title.empty() ? profile.meta.title : options.title);
+  page +=
+      head(source, tree, shares, first, options.title.empty() ? profile.meta.title : options.title);
   const DataNodes nodes = data_nodes(std::move(tree), profile);
   page += options.fragment ? "<div class=\"mf-app\"></div>\n" : "<main class=\"mf-app\"></main>\n";
   page += "<noscript>The graph is drawn by the script in this file.</noscript>\n";

@@ -10,6 +10,7 @@
 #include "render/outputs/svg_parts.h"
 #include "render/picture/assets.h"
 #include "render/picture/blame.h"
+#include "render/picture/callers_first.h"
 #include "render/picture/caption.h"
 #include "render/picture/data_block.h"
 
@@ -101,14 +102,17 @@ struct OfAllFrames {
   CodeShares shares;
 };
 
-void draw_svg(std::ostream& out, const Profile& profile, const RenderOptions& wanted) {
-  const RenderOptions options = resolved(wanted, profile);
+void draw_svg(std::ostream& out, const Profile& given, const RenderOptions& wanted) {
+  RenderOptions options = resolved(wanted, given);
+  const Shares of{*options.blame, options.reversed};
+  const CallersFirst first(given, options);
+  const Profile& profile = first.profile();
   const Palette palette = palette_of(options);
   // Takes about as long as finding the boxes, so another thread does it meanwhile.
   const auto launch = options.threads > 1 ? std::launch::async : std::launch::deferred;
   std::future<OfAllFrames> told = std::async(launch, [&] {
     return OfAllFrames{clean_strings(profile),
-                       code_shares(profile, width_of(profile, options.diff_width), *options.blame)};
+                       code_shares(given, width_of(given, options.diff_width), of)};
   });
   const double inner_width = options.width - 2 * SvgPicture::margin;
   const LayoutOptions at_once{
@@ -132,7 +136,7 @@ void draw_svg(std::ostream& out, const Profile& profile, const RenderOptions& wa
   const auto [names, shares] = told.get();
   SvgPicture picture{profile, options, palette, names, boxes, shares, drawn.lines};
   picture.difference = difference_of(profile);
-  picture.hidden = blame_note(blamed.functions, *options.blame, options.script);
+  picture.hidden = first.note() + blame_note(blamed.functions, *options.blame, options.script);
   picture.verdicts = verdict_lines(boxes, drawn, profile);
   const LeakPaths leaks = leak_paths(boxes, drawn, profile);
 

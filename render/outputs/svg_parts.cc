@@ -30,7 +30,7 @@ BoxKind SvgPicture::kind(const Box& box) const {
 Rgb SvgPicture::colour(const Box& box, std::string_view text, std::span<const int64_t> sums) const {
   if (!by_change()) {
     if (!box.frame) return palette.colour(text, kind(box));
-    return palette.colour(profile, profile.frames[box.frame], text);
+    return palette.colour(profile, owners, profile.frames[box.frame], text);
   }
   if (!difference) {
     const auto net = static_cast<double>(sums[profile.shown]);

@@ -33,6 +33,7 @@ struct SvgPicture {
   std::optional<Difference> difference{};
   std::vector<std::string> verdicts{};  // lines of tooltips, by box; empty: there are none
   std::string hidden{};                 // whose frames are not drawn: blame_note()
+  CodeOwners owners{profile};
 
   static constexpr double margin = 12;  // px on each side
   double inner_width() const { return options.width - 2 * margin; }

@@ -12,6 +12,8 @@
 #include "render/output.h"
 #include "render/outputs/svg_parts.h"
 #include "render/picture/blame.h"
+#include "render/picture/callers_first.h"
+#include "render/picture/short_name.h"
 #include "render/text/cells.h"
 
 namespace memflame {
@@ -37,26 +39,23 @@ class CellText {
     return ascii_only(plain);
   }
 
-  // The name of a box, cut to `room`.
-  std::string cut(const std::string& text, size_t room) const {
+  // The name of a box as it fits into `room`; the terminal may have another mark for what is
+  // missing.
+  std::string shortened(const std::string& text, size_t room) const {
     if (cells(text) <= room) return text;
-    const std::string mark = options_.utf8 ? "…" : "~";
-    if (room < 3) return std::string(first_cells(text, room));
-    const size_t rest = room - 1;
-    switch (options_.elide) {
-      case Elide::left:
-        return mark + std::string(last_cells(text, rest));
-      case Elide::middle:
-        return std::string(first_cells(text, rest - rest / 2)) + mark +
-               std::string(last_cells(text, rest / 2));
-      case Elide::right:
-        break;
-    }
-    return std::string(first_cells(text, rest)) + mark;
+    const LetterWidth width = [](std::string_view letter) {
+      return static_cast<double>(cells(letter));
+    };
+    std::string brief = short_name(text, static_cast<double>(room), width, options_.elide);
+    constexpr std::string_view mark = "…";
+    if (!options_.utf8)
+      for (size_t at = brief.find(mark); at != std::string::npos; at = brief.find(mark, at))
+        brief.replace(at, mark.size(), "~");
+    return brief;
   }
 
   std::string fitted(const std::string& text, size_t room) const {
-    std::string label = cut(text, room);
+    std::string label = shortened(text, room);
     label.append(room - std::min(room, cells(label)), ' ');
     return label;
   }
@@ -194,8 +193,10 @@ class TextPicture {
   uint64_t left_out_ = 0;
 };
 
-void draw_text(std::ostream& out, const Profile& profile, const RenderOptions& wanted) {
-  const RenderOptions options = resolved(wanted, profile);
+void draw_text(std::ostream& out, const Profile& given, const RenderOptions& wanted) {
+  RenderOptions options = resolved(wanted, given);
+  const CallersFirst first(given, options);
+  const Profile& profile = first.profile();
   const Palette palette = palette_of(options);
   const CleanStrings names = clean_strings(profile);
   const CodeShares shares;
@@ -213,7 +214,7 @@ void draw_text(std::ostream& out, const Profile& profile, const RenderOptions& w
     take_counts(boxes, layout(tree, profile, {.min_share = 2, .width = options.diff_width}));
   SvgPicture picture{profile, options, palette, names, boxes, shares, drawn.lines};
   picture.difference = difference_of(profile);
-  picture.hidden = blame_note(blamed.functions, *options.blame, false);
+  picture.hidden = first.note() + blame_note(blamed.functions, *options.blame, false);
   TextPicture(out, picture).write();
 }
 

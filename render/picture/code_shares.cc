@@ -3,67 +3,84 @@
 
 #include <algorithm>
 #include <map>
-#include <utility>
+#include <tuple>
 
 #include "core/error.h"
 #include "render/picture/blame.h"
+#include "render/picture/code_owners.h"
 #include "render/picture/frame_tree.h"
 
 namespace memflame {
 namespace {
 
-class Owners {
+// What is innermost in a stack, and what was passed over on the way there.
+class Responsible {
  public:
-  Owners(const Profile& profile, Blame blame)
+  Responsible(const Profile& profile, const Shares& of)
       : profile_(profile),
+        reversed_(of.reversed),
         // Shares are those outside of the allocator, whatever is drawn.
-        blame_(blame == Blame::user ? Blame::user : Blame::caller),
-        inner_(profile),
-        known_(profile.frames.size(), not_asked) {}
+        blame_(of.blame == Blame::user ? Blame::user : Blame::caller),
+        inner_(profile) {}
 
-  // The stack up to its innermost frame that is neither a note nor passed over; if there is none,
-  // up to the innermost outside of notes. None without any.
-  StackId responsible(StackId stack) {
-    StackId innermost;
+  // Finds the innermost frame that is neither a note nor passed over; if there is none, the
+  // innermost outside of notes. None without any.
+  void find(StackId stack) {
+    path_.clear();
+    found_ = SIZE_MAX;
     for (; stack; stack = profile_.stacks[stack].caller) {
-      const FrameId id = profile_.stacks[stack].frame;
-      const Frame& frame = profile_.frames[id];
-      if (frame.kind == FrameKind::note) continue;
-      if (!innermost) innermost = stack;
-      // A process that calls the allocator has code in between that was not seen.
-      if (frame.kind == FrameKind::process) break;
-      if (!inner_.hides(blame_, id)) return stack;
+      path_.push_back(profile_.stacks[stack].frame);
+      if (!reversed_ && ends(path_.size() - 1)) break;
     }
-    return innermost;
+    rest_ = stack ? profile_.stacks[stack].caller : stack;
+    if (!reversed_) return;
+    std::ranges::reverse(path_);
+    for (size_t i = 0; i < path_.size() && !ends(i); ++i) {
+    }
   }
 
-  Owner of(FrameId id) {
-    uint8_t& known = known_[id.index];
-    if (known == not_asked) known = static_cast<uint8_t>(owner_of(profile_, profile_.frames[id]));
-    return static_cast<Owner>(known);
+  FrameId frame() const { return found_ != SIZE_MAX ? path_[found_] : FrameId{}; }
+
+  // Whether such a frame was passed over.
+  bool met(InnerFrame what) {
+    return std::any_of(path_.begin(), path_.begin() + static_cast<std::ptrdiff_t>(passed()),
+                       [&](FrameId id) { return inner_.of(id) == what; });
   }
 
-  // Whether such a frame was passed over on the way.
-  bool met(InnerFrame what, StackId stack, StackId responsible) {
-    for (; stack && stack != responsible; stack = profile_.stacks[stack].caller)
-      if (inner_.of(profile_.stacks[stack].frame) == what) return true;
-    return false;
-  }
-
-  // Whether the responsible frame lies on the frame that joins an allocation with a first touch.
-  bool is_above(FrameId joint, StackId responsible) const {
-    for (; joint && responsible; responsible = profile_.stacks[responsible].caller)
-      if (profile_.stacks[responsible].frame == joint) return true;
+  // Whether it lies on the frame that joins an allocation with a first touch.
+  bool is_above(FrameId joint) const {
+    if (!joint || found_ == SIZE_MAX) return false;
+    if (std::find(path_.begin() + static_cast<std::ptrdiff_t>(found_), path_.end(), joint) !=
+        path_.end())
+      return true;
+    for (StackId stack = rest_; stack; stack = profile_.stacks[stack].caller)
+      if (profile_.stacks[stack].frame == joint) return true;
     return false;
   }
 
  private:
-  static constexpr uint8_t not_asked = 255;
-
   const Profile& profile_;
+  const bool reversed_;
   const Blame blame_;
   InnerFrames inner_;
-  std::vector<uint8_t> known_;  // by FrameId::index
+  // Whether nobody further out can be responsible.
+  bool ends(size_t i) {
+    const Frame& frame = profile_.frames[path_[i]];
+    if (frame.kind == FrameKind::note) return false;
+    const bool is_first = found_ == SIZE_MAX;
+    if (is_first) found_ = i;
+    // A process that calls the allocator has code in between that was not seen.
+    if (frame.kind == FrameKind::process) return true;
+    if (inner_.hides(blame_, path_[i])) return false;
+    found_ = i;
+    return true;
+  }
+
+  size_t passed() const { return std::min(found_, path_.size()); }
+
+  std::vector<FrameId> path_;  // innermost first, as far as it was looked at
+  StackId rest_;               // where it goes on
+  size_t found_ = SIZE_MAX;    // in path_
 };
 
 // The frame that probes/waste/first_touch.cc puts between two stacks; none: there is none.
@@ -84,35 +101,33 @@ bool knows_modules(const Profile& profile) {
 
 }  // namespace
 
-CodeShares code_shares(const Profile& profile, const Width& width, Blame blame) {
-  Owners owners(profile, blame);
+CodeShares code_shares(const Profile& profile, const Width& width, Shares of) {
+  Responsible responsible(profile, of);
   const FrameId joint = first_touch(profile);
   CodeShares out{.modules_known = knows_modules(profile)};
   std::vector<int64_t> by_frame(profile.frames.size());
   for (const StackId stack : profile.touched()) {
     const int64_t wide = width(profile.values(stack));
     if (wide == 0) continue;
-    const StackId responsible = owners.responsible(stack);
-    const FrameId id = responsible ? profile.stacks[responsible].frame : FrameId{};
-    if (!add_to(by_frame[id.index], wide, Unit::count)) sums_too_large();
-    const auto note = [&](bool& known, InnerFrame what) {
-      known = known || owners.met(what, stack, responsible);
-    };
+    responsible.find(stack);
+    if (!add_to(by_frame[responsible.frame().index], wide, Unit::count)) sums_too_large();
+    const auto note = [&](bool& known, InnerFrame what) { known = known || responsible.met(what); };
     note(out.outside_allocator, InnerFrame::allocator);
-    if (blame == Blame::user) note(out.outside_containers, InnerFrame::container);
-    out.touched_first = out.touched_first || owners.is_above(joint, responsible);
+    if (of.blame == Blame::user) note(out.outside_containers, InnerFrame::container);
+    out.touched_first = out.touched_first || responsible.is_above(joint);
   }
-  std::map<std::pair<Owner, std::string_view>, int64_t> sums;
+  const CodeOwners owners(profile);
+  std::map<std::tuple<Owner, std::string_view, bool>, int64_t> sums;
   for (uint32_t i = 0; i < by_frame.size(); ++i) {
     if (by_frame[i] == 0) continue;
-    const Owner owner = i != 0 ? owners.of(FrameId{i}) : Owner::unknown;
-    const std::string_view path = owner == Owner::library
-                                      ? profile.strings[profile.frames[FrameId{i}].module]
-                                      : std::string_view();
-    if (!add_to(sums[{owner, path}], by_frame[i], Unit::count)) sums_too_large();
+    const Code code = i != 0 ? owners.of(profile.frames[FrameId{i}]) : Code{};
+    if (!add_to(sums[{code.owner, code.part, code.is_package}], by_frame[i], Unit::count))
+      sums_too_large();
   }
-  for (const auto& [code, sum] : sums)
-    out.shares.push_back({code.first, std::string(code.second), sum});
+  for (const auto& [code, sum] : sums) {
+    const auto& [owner, part, is_package] = code;
+    out.shares.push_back({owner, std::string(part), is_package, sum});
+  }
   std::stable_sort(out.shares.begin(), out.shares.end(),
                    [](const CodeShare& a, const CodeShare& b) { return a.sum > b.sum; });
   return out;

@@ -16,7 +16,8 @@ namespace memflame {
 
 struct CodeShare {
   Owner owner = Owner::unknown;
-  std::string path{};  // of a library; "" for other owners
+  std::string path{};  // of a library, or the name of a package of Go; "" for other owners
+  bool is_package = false;
   int64_t sum = 0;
 };
 
@@ -32,7 +33,13 @@ struct CodeShares {
   bool modules_known = false;
 };
 
+// What is passed over on the way to whoever has a stack.
+struct Shares {
+  Blame blame = Blame::caller;
+  bool reversed = false;  // stacks begin with their innermost function
+};
+
 // Throws Error if a sum does not fit in 64 bits.
-CodeShares code_shares(const Profile& profile, const Width& width, Blame blame = Blame::caller);
+CodeShares code_shares(const Profile& profile, const Width& width, Shares of = {});
 
 }  // namespace memflame

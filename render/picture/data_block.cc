@@ -88,14 +88,15 @@ void append_frames(std::string& out, const DataSource& source, const UsedFrames&
     return place[id.index];
   };
   std::string names, modules, kinds, colours;
+  const CodeOwners owners(profile);
   for (const FrameId id : frames.list) {
     const Frame& frame = profile.frames[id];
     const BoxKind kind = box_kind(profile.strings[frame.function], frame.kind);
     append_number(names, string(frame.function));
     append_number(modules, string(frame.module));
     append_number(kinds, static_cast<uint8_t>(kind));
-    append_number(colours,
-                  number(source.palette.colour(profile, frame, source.names[frame.function])));
+    append_number(colours, number(source.palette.colour(profile, owners, frame,
+                                                        source.names[frame.function])));
   }
   if (merged) {
     append_number(names, string({}));

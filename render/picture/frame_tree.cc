@@ -199,9 +199,11 @@ FrameTree depth_first(const Nodes& nodes, const PlainFrames& frames, const Calle
 
 }  // namespace
 
-FrameTree frame_tree(const Profile& profile, Neighbours order, const Width& width) {
-  const PlainFrames frames = plain_frames(profile);
+FrameTree frame_tree(const Profile& profile, Neighbours order, const Width& width,
+                     LineNodes lines) {
+  PlainFrames frames = plain_frames(profile);
   if (order == Neighbours::by_time) return time_tree(profile, frames);
+  if (lines == LineNodes::apart) frames.distinct = true;
   const Nodes nodes(profile, frames);
   Callees callees = list_callees(profile, nodes);
   sort_callees(callees, nodes,

@@ -14,8 +14,8 @@ namespace memflame {
 
 // Node 0 is the root, which stands for everything; callers come before their callees, and the nodes
 // below n are [n + 1, end[n]). Callees of one caller with the same function, module and kind are
-// one node, whatever their source lines; in the order of time only consecutive ones. Nodes without
-// a value in any column, own or below, are left out.
+// one node, whatever their source lines, unless these are held apart; in the order of time only
+// consecutive ones. Nodes without a value in any column, own or below, are left out.
 struct FrameTree {
   std::vector<FrameId> frame;    // none for the root; else one of those that differ by lines only
   std::vector<uint32_t> caller;  // the root's is itself
@@ -48,10 +48,16 @@ struct Width {
 };
 Width width_of(const Profile& profile, WidthOf of);
 
+// Whether callees of one caller that differ only in their source lines are one node. A picture that
+// draws them as one may hold them apart, if it can also draw them by line; in the order of time
+// they are one in any case.
+enum class LineNodes : uint8_t { together, apart };
+
 // Neighbours by width start with the widest, by name they are in bytewise order. Throws Error if a
 // sum does not fit in 64 bits, and (usage) if the order of time is requested but the profile has
 // none.
-FrameTree frame_tree(const Profile& profile, Neighbours order, const Width& width);
+FrameTree frame_tree(const Profile& profile, Neighbours order, const Width& width,
+                     LineNodes lines = LineNodes::together);
 
 // Inclusive values: rows like `own`, with those of all callees. Throws Error if a sum does not fit
 // in 64 bits.

@@ -24,6 +24,7 @@ std::vector<bool> used_colours(const Profile& profile, const Palette& palette,
                                std::span<const FrameId> frames) {
   std::vector<bool> used(box_kinds + palette.rules.size(), false);
   std::vector<bool> seen(profile.frames.size(), false);
+  const CodeOwners owners(profile);
   for (size_t i = 1; i < frames.size(); ++i) {
     if (!frames[i]) used[static_cast<size_t>(BoxKind::merged)] = true;
     if (!frames[i] || seen[frames[i].index]) continue;
@@ -31,7 +32,7 @@ std::vector<bool> used_colours(const Profile& profile, const Palette& palette,
     const Frame& frame = profile.frames[frames[i]];
     const std::string_view name = profile.strings[frame.function];
     const BoxKind kind = box_kind(name, frame.kind);
-    const Owner owner = palette.by_owner ? owner_of(profile, frame) : Owner::unknown;
+    const Owner owner = palette.by_owner ? owners.of(frame).owner : Owner::unknown;
     const size_t rule = palette.rule_of(name, kind, owner);
     // Functions of the application and of libraries are explained by their shares.
     if (rule == palette.rules.size() && !palette.libraries.empty() &&
@@ -101,6 +102,7 @@ LegendEntry heading(const CodeShares& shares) {
 // "libQt5Core.so.5" of its path.
 std::string label_of(const CodeShare& share, bool modules_known) {
   if (share.owner == Owner::application && !modules_known) return "application or library";
+  if (share.is_package) return share.path;
   if (share.owner == Owner::library) return share.path.substr(share.path.rfind('/') + 1);
   return std::string(owner_names[static_cast<size_t>(share.owner)]);
 }
@@ -117,7 +119,7 @@ std::optional<Rgb> colour_of(const Palette& palette, const CodeShare& share) {
     case Owner::application:
       return of_kind(BoxKind::user);
     case Owner::library:
-      return middle(*palette.library(share.path));
+      return middle(share.is_package ? *palette.package(share.path) : *palette.library(share.path));
     case Owner::kernel:
       return of_kind(BoxKind::kernel);
     case Owner::jit:
@@ -129,15 +131,21 @@ std::optional<Rgb> colour_of(const Palette& palette, const CodeShare& share) {
   return std::nullopt;
 }
 
+std::string_view plural_of(const CodeShare& others, size_t count) {
+  if (others.is_package) return count == 1 ? " other package" : " other packages";
+  return count == 1 ? " other library" : " other libraries";
+}
+
 // Those that are shown one by one: the largest of libraries, and all other owners.
 std::vector<CodeShare> shown(std::span<const CodeShare> shares, CodeShare& others, size_t& count) {
-  constexpr size_t most_libraries = 6;
+  constexpr size_t most_libraries = 6;  // or packages
   std::vector<CodeShare> out;
   size_t libraries = 0;
   for (const CodeShare& share : shares) {
     if (share.owner != Owner::library || libraries++ < most_libraries) {
       out.push_back(share);
     } else {
+      others.is_package = (count == 0 || others.is_package) && share.is_package;
       others.sum += share.sum;  // of what adds up to a total that fits
       ++count;
     }
@@ -196,10 +204,9 @@ std::vector<LegendEntry> code_legend(const Profile& profile, const Palette& pale
     const bool is_rest = other_count != 0 && i + 1 == parts.size();
     const std::string share =
         std::to_string(share_of[i] / 10) + "." + std::to_string(share_of[i] % 10) + " %";
-    const std::string label = is_rest
-                                  ? std::to_string(other_count) +
-                                        (other_count == 1 ? " other library" : " other libraries")
-                                  : label_of(part, shares.modules_known);
+    const std::string label =
+        is_rest ? std::to_string(other_count).append(plural_of(others, other_count))
+                : label_of(part, shares.modules_known);
     uint64_t replaced = 0;
     entries.push_back({is_rest ? std::nullopt : colour_of(palette, part),
                        clean_text(label, replaced) + " " + share,

@@ -216,30 +216,33 @@ size_t Palette::rule_of(std::string_view frame, BoxKind kind, Owner owner) const
   return static_cast<size_t>(found - rules.begin());
 }
 
-Rgb Palette::colour(const Profile& profile, const Frame& frame, std::string_view called) const {
+Rgb Palette::colour(const Profile& profile, const CodeOwners& owners, const Frame& frame,
+                    std::string_view called) const {
   return colour(called, box_kind(profile.strings[frame.function], frame.kind),
-                by_owner ? owner_of(profile, frame) : Owner::unknown,
-                profile.strings[frame.module]);
+                by_owner ? owners.of(frame) : Code{});
 }
 
 std::optional<ColourRange> Palette::library(std::string_view path) const {
+  return package(library_name(path));
+}
+
+std::optional<ColourRange> Palette::package(std::string_view called) const {
   if (libraries.empty()) return std::nullopt;
   // Somewhere on a circle through all of them, so that few libraries have the very same.
-  const uint64_t hash = hash_of(library_name(path));
+  const uint64_t hash = hash_of(called);
   const size_t place = (hash >> 8U) % libraries.size();
   return between(libraries[place], libraries[(place + 1) % libraries.size()], hash & 255U);
 }
 
-Rgb Palette::colour(std::string_view frame, BoxKind kind, Owner owner,
-                    std::string_view module) const {
+Rgb Palette::colour(std::string_view frame, BoxKind kind, const Code& code) const {
   if (kind != BoxKind::merged && kind != BoxKind::lost)
     if (const auto known = fixed.find(frame); known != fixed.end())
       return readable_form(known->second);
   const uint64_t hash = hash_of(frame);
-  const size_t rule = rule_of(frame, kind, owner);
+  const size_t rule = rule_of(frame, kind, code.owner);
   ColourRange range = rule < rules.size() ? rules[rule].range : ranges[static_cast<size_t>(kind)];
-  if (rule == rules.size() && owner == Owner::library && is_code(kind))
-    range = library(module).value_or(range);
+  if (rule == rules.size() && code.owner == Owner::library && is_code(kind))
+    range = (code.is_package ? package(code.part) : library(code.part)).value_or(range);
   // Mostly along the line from low to high, and a little off it: hue also tells names apart.
   const auto channel = [&](uint8_t low, uint8_t high, unsigned shift) {
     const uint64_t weight = 3 * (hash & 255U) + ((hash >> shift) & 255U);

@@ -14,6 +14,7 @@
 #include "core/owner.h"
 #include "core/stack.h"
 #include "render/options.h"
+#include "render/picture/code_owners.h"
 
 namespace re2 {
 class RE2;
@@ -90,12 +91,14 @@ struct Palette {
   // The colours of a library's functions, those with a symbol and those that are inlined. Versions
   // of it have the same. None if the palette has no colours for libraries.
   std::optional<ColourRange> library(std::string_view path) const;
+  // The same for a package of Go, by its whole name.
+  std::optional<ColourRange> package(std::string_view name) const;
 
-  // The same name has the same colour in every picture. `module`: the path of a library.
-  Rgb colour(std::string_view name, BoxKind kind, Owner owner = Owner::unknown,
-             std::string_view module = {}) const;
-  // The colour of a frame of `profile` that is called `name`.
-  Rgb colour(const Profile& profile, const Frame& frame, std::string_view name) const;
+  // The same name has the same colour in every picture.
+  Rgb colour(std::string_view name, BoxKind kind, const Code& code = {}) const;
+  // The colour of a frame of a profile that is called `name`.
+  Rgb colour(const Profile& profile, const CodeOwners& owners, const Frame& frame,
+             std::string_view name) const;
   // From -1, gone, to 1, new. Only if there is `change`.
   Rgb change_colour(double share) const;
 };

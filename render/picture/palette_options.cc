@@ -86,13 +86,14 @@ std::string colour_map_text(const ColourMap& map) {
 
 ColourMap extended_colour_map(const Palette& palette, const Profile& profile) {
   ColourMap map = palette.fixed;
+  const CodeOwners owners(profile);
   for (uint32_t i = 1; i < profile.frames.size(); ++i) {
     const Frame& frame = profile.frames[FrameId{i}];
     uint64_t replaced = 0;
     const std::string name = clean_text(profile.strings[frame.function], replaced);
     if (name.empty() || map.contains(name)) continue;
     if (box_kind(name, frame.kind) == BoxKind::lost) continue;
-    map.emplace(name, palette.colour(profile, frame, name));
+    map.emplace(name, palette.colour(profile, owners, frame, name));
   }
   return map;
 }

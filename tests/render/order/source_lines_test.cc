@@ -93,6 +93,17 @@ TEST_CASE("a tree has the lines of its nodes, with the figures of each") {
   CHECK(frame_tree(bare, Neighbours::by_name, width_of(bare, WidthOf::shown)).lines.empty());
 }
 
+TEST_CASE("a page has a node for each line, so that it can draw them") {
+  const Profile p = example();
+  const FrameTree tree =
+      frame_tree(p, Neighbours::by_name, width_of(p, WidthOf::shown), LineNodes::apart);
+  for (uint32_t node = 1; node < tree.size(); ++node) CHECK(tree.lines.frames(node).size() == 1);
+  CHECK(tree.size() == 6);
+  CHECK(tree.frame[1] == tree.frame[3]);
+  CHECK(p.frames[tree.lines.frames(1)[0]].line == 10);
+  CHECK(p.frames[tree.lines.frames(3)[0]].line == 12);
+}
+
 TEST_CASE("in the order of time a box has the lines it was at") {
   Profile p;
   p.types = {{"live", Unit::bytes}};
@@ -108,7 +119,7 @@ TEST_CASE("in the order of time a box has the lines it was at") {
   CHECK(tree.lines.row(tree.lines.first[2] + 1)[0] == 8);
 }
 
-TEST_CASE("pictures are read back with the lines of boxes that have one") {
+TEST_CASE("pages are read back with all lines, SVG with those of boxes that have one") {
   for (const char* format : {"html", "svg"}) {
     CAPTURE(format);
     Profile p = example();
@@ -117,7 +128,10 @@ TEST_CASE("pictures are read back with the lines of boxes that have one") {
           std::array<int64_t, 2>{1, 1});
     const std::string picture = written(format, p);
     CHECK(written("folded", read_back(picture, true), {.lines = true}) ==
-          "main;f 11\nmain;g g.c:9 1\n");
+          (std::string_view(format) == "svg"
+               ? "main;f 11\nmain;g g.c:9 1\n"
+               : "main a.c:10;f b.c:3 5\nmain a.c:10;g g.c:9 1\nmain a.c:12;f b.c:3 2\n"
+                 "main a.c:12;f b.c:4 4\n"));
     CHECK(written("folded", read_back(picture, false), {.lines = true}) == "main;f 11\nmain;g 1\n");
     const std::string lines = written(format, p, {.lines = true});
     CHECK(lines.find("mf-lines") != std::string::npos);

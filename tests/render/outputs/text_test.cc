@@ -59,6 +59,20 @@ TEST_CASE("in ASCII; names cut at the left or in the middle") {
         "|parse 3.0 KiB                      |wr…rt|");
 }
 
+TEST_CASE("names give up arguments, types and namespaces before letters") {
+  Profile p = bytes();
+  add(p, {"app::QWidgetPrivate<int>::setVisible(bool, QWidget*)"}, 1000);
+  add(p, {"x"}, 1000);
+  const auto box = [&](int columns, bool utf8) {
+    return lines_of(text_of(p, {.columns = columns, .utf8 = utf8})).at(3);
+  };
+  CHECK(box(84, true).starts_with("|app::QWidgetPrivate<int>::setVisible()  "));
+  CHECK(box(76, true).starts_with("|app::QWidgetPrivate<…>::setVisible() |"));
+  CHECK(box(62, true).starts_with("|QWidgetPrivate…::setVisible() |"));
+  CHECK(box(40, true).starts_with("|QWid…::setVisible()|"));
+  CHECK(box(40, false).starts_with("|QWid~::setVisible()|"));
+}
+
 TEST_CASE("in colours, without edges") {
   const std::string text = text_of(small(), {.columns = 49, .truecolour = true});
   CHECK(text.find('|') == std::string::npos);

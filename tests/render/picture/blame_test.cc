@@ -96,7 +96,7 @@ TEST_CASE("what is memory is blamed on callers, time is not") {
   time.types = {{"time", Unit::nanoseconds}, {"samples", Unit::count}};
   CHECK(resolved({}, time).blame == Blame::all);
   CHECK(resolved({.blame = Blame::user}, time).blame == Blame::user);
-  CHECK(resolved({.blame = Blame::user, .reversed = true}, p).blame == Blame::all);
+  CHECK(resolved({.blame = Blame::user, .reversed = true}, p).blame == Blame::user);
 }
 
 TEST_CASE("widths of differences and of figures with signs move as they are") {

@@ -195,16 +195,16 @@ TEST_CASE("the largest libraries are named, the others counted") {
 TEST_CASE("a library has one colour: in each picture, for each version, in each folder") {
   const Palette palette = palette_by_name("code");
   const auto colour = [&](std::string_view path) {
-    return palette.colour("f", BoxKind::user, Owner::library, path);
+    return palette.colour("f", BoxKind::user, {Owner::library, path});
   };
   CHECK(colour("/usr/lib/libz.so.1.2.13") == colour("/opt/libz.so.1"));
   CHECK(colour("libc.so.6") == colour("/lib/libc-2.31.so"));
   CHECK(colour("/lib/libgtk-3.so.0") == colour("/lib/libgtk-3.so.0.2404.29"));
   CHECK(colour("libz.so") != colour("libm.so"));
-  CHECK(colour("libz.so") != palette.colour("f", BoxKind::user, Owner::application));
+  CHECK(colour("libz.so") != palette.colour("f", BoxKind::user, {Owner::application}));
   // Pale for each of them: it has no name to be told apart by.
-  CHECK(palette.colour("[libz.so+0x1]", BoxKind::unknown, Owner::library, "libz.so") ==
-        palette.colour("[libz.so+0x1]", BoxKind::unknown, Owner::unknown));
+  CHECK(palette.colour("[libz.so+0x1]", BoxKind::unknown, {Owner::library, "libz.so"}) ==
+        palette.colour("[libz.so+0x1]", BoxKind::unknown, {Owner::unknown}));
   CHECK(!palette_by_name("mem").library("libz.so").has_value());
 }
 

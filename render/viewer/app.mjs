@@ -5,7 +5,7 @@
 import { hiddenWords, showTree, withChoice } from "./blame.mjs";
 import { tell } from "./controls.mjs";
 import { figuresOf, foldedText, labelOf, nameOf, nameOfView, stackText, titleOf } from "./figures.mjs";
-import { functionsOf, functionsOfViews, gapsOf } from "./functions.mjs";
+import { firstOrder, functionsOf, functionsOfViews, gapsOf } from "./functions.mjs";
 import { listen } from "./input.mjs";
 import { layOut, layOutAround, limitsOf } from "./layout.mjs";
 import { menuOf } from "./menu.mjs";
@@ -13,6 +13,7 @@ import { firstMeasure, measuresOf } from "./measure.mjs";
 import { copyText } from "./page.mjs";
 import { makeParts, showControls } from "./parts.mjs";
 import { initialState, readState, writeState } from "./state.mjs";
+import { unnamedIn, unnamedWords } from "./unnamed.mjs";
 import { Look } from "./view.mjs";
 
 const keptLooks = 8;
@@ -46,11 +47,11 @@ export class App {
   get upright() { return this.upwards && !this.around; }  // as it is drawn
 
   // Looks are kept, so going back costs nothing.
-  look(flow, focus, hidden = this.state.hidden) {
-    const { measure, order } = this, key = [measure.id, order, flow, focus, ...hidden].join();
+  look(flow, focus, hidden = this.state.hidden, unknown = this.state.unknown) {
+    const { measure, order } = this, key = [measure.id, order, flow, focus, unknown, ...hidden].join();
     if (!this.looks.has(key)) {
       if (this.looks.size >= keptLooks) this.looks.delete(this.looks.keys().next().value);
-      this.looks.set(key, new Look(this.tree, { measure, hidden: new Set(hidden), focus, order, flow }));
+      this.looks.set(key, new Look(this.tree, { measure, hidden: new Set(unknown ? [...unnamedIn(this.tree), ...hidden] : hidden), focus, order, flow }));
     }
     return this.looks.get(key);
   }
@@ -120,7 +121,7 @@ export class App {
   }
 
   showTable() {
-    const { mainLook, state } = this, table = state.table || (state.view === "table" ? "total" : "");
+    const { mainLook, state } = this, table = state.table || (state.view === "table" ? firstOrder(this.tree) : "");
     if (!table) return this.table.hide();
     const look = this.around ? this.look("callees", -1) : mainLook;
     if (!this.listed || this.listed.look !== look) this.listed = { look, rows: functionsOf(look) };
@@ -136,7 +137,7 @@ export class App {
     if (box) return tell(controls.info, nameOf(box), figuresOf(box, zoomed, { paths: true }));
     if (zoomed.parent || zoomed.frame >= 0)
       return tell(controls.info, nameOfView(zoomed), figuresOf({ view: zoomed }, zoomed, { paths: true }));
-    return tell(controls.info, this.stage.caption ?? "", [this.missed ? "The box of this link is not in this picture." : hidden ? `hidden: ${hidden}` : "Click a box to zoom, right-click it for more. Press ? for keys.", hiddenWords(tree, this.measure)].filter(Boolean));
+    return tell(controls.info, this.stage.caption ?? "", [this.missed ? "The box of this link is not in this picture." : hidden ? `hidden: ${hidden}` : "Click a box to zoom, right-click it for more. Press ? for keys.", hiddenWords(tree, this.measure), unnamedWords(tree, state.unknown)].filter(Boolean));
   }
 
   announce(text) { this.controls.live.textContent = text; }
@@ -222,6 +223,7 @@ export class App {
     this.change({ hidden: [], focus: -1, view: view === "around" ? "" : view, zoom: null });
   }
 
+  showUnnamed(shown) { if (unnamedIn(this.tree).length) this.change(withChoice(this, "unknown", shown ? "" : "hidden")); }
   searchFor(text) { this.change({ search: text }, { replace: true }); }
   turn() { this.change({ root: this.upwards ? "top" : "bottom" }); }
   turnAround() { if (!this.tree.inOrderOfTime) this.set("direction", ["callers", "around"].includes(this.state.view) ? "" : "callers"); }
@@ -243,8 +245,8 @@ export class App {
 
   toggleTable() {
     const { view, table } = this.state;
-    if (view === "table") this.change({ view: "", table: "total" });
-    else this.change({ table: table ? "" : "total" }, { replace: true });
+    if (view === "table") this.change({ view: "", table: firstOrder(this.tree) });
+    else this.change({ table: table ? "" : firstOrder(this.tree) }, { replace: true });
     if (this.state.table) this.table.filter.focus();
   }
 

@@ -61,7 +61,7 @@ export function showTree(app, blame = app.state.blame || app.base.about.blame ||
   const changed = setBlame(base, blame);
   app.tree = treeFor(base, state.boxes);
   controls.blame.value = blame;
-  controls.boxes.value = app.tree === base ? "" : "modules";
+  controls.boxes.value = app.tree === base ? "" : state.boxes;
   if (app.tree !== before) {
     app.matches.pattern = app.listed = null;
     app.fill = fills(app.tree, (box) => app.matches.of(box));
@@ -74,7 +74,11 @@ export function showTree(app, blame = app.state.blame || app.base.about.blame ||
 
 // What changes in a state. The box that is zoomed to may be hidden then: its caller is instead.
 export function withChoice(app, key, value) {
-  const { view } = app.state, { flow, focus } = app.mainLook, { frames } = app.zoomed;
+  const { view, hidden } = app.state, { flow, focus } = app.mainLook, { frames } = app.zoomed;
+  if (key === "unknown") {
+    const there = app.look(flow, focus, hidden, value).follow(frames);
+    return { unknown: value, zoom: there.parent ? there.hash : null };
+  }
   if (key === "boxes") return { boxes: value, zoom: null, focus: -1, hidden: [], view: view === "around" ? "" : view };
   if (showTree(app, value)) app.forget();
   const there = app.look(flow, app.tree.drawn && focus >= 0 && !app.tree.drawn[focus] ? -1 : focus).follow(frames);

@@ -64,7 +64,7 @@ export function figuresOf(box, zoomed, { paths = false } = {}) {
   const place = placeText(tree, whole ? placesOfFrame(look, look.focus) : placesOf(view), paths);
   if (place) lines.push(place);
   const { module } = tree.frames;
-  if (view.frame >= 0 && module[view.frame]) lines.push(tree.base ? module[view.frame] : module[view.frame].replace(/.*\/(?=[^/])/, ""));
+  if (view.frame >= 0 && module[view.frame]) lines.push(tree.join ? module[view.frame] : module[view.frame].replace(/.*\/(?=[^/])/, ""));
   const title = attributesOf(view)?.title;
   if (title) lines.push(title);
   return lines;

@@ -99,6 +99,9 @@ const orders = new Map([
   ["change", (a, b) => compare(b.after - b.before, a.after - a.before) || a.frame - b.frame],
 ]);
 
+// The order of a table at first: the largest own figures, in a difference the largest changes.
+export const firstOrder = ({ about }) => (about.difference ? "change" : "own");
+
 // sort: a column, with "-" before it for the reverse order.
 export function inOrder(rows, sort) {
   const back = sort.startsWith("-"), order = orders.get(back ? sort.slice(1) : sort) || byTotal;

@@ -68,6 +68,7 @@ function listenToControls(app) {
     sameCase: () => app.change({ sameCase: !app.state.sameCase }, { replace: true }),
     previous: () => app.matches.step(-1), next: () => app.matches.step(1),
     table: () => app.toggleTable(), help: () => app.help.show(),
+    unknown: () => app.showUnnamed(Boolean(app.state.unknown)),
     leak: () => app.marks.step(1), marks: () => app.marks.toggle(),
   };
   for (const [name, act] of Object.entries(clicks)) controls[name].addEventListener("click", act);

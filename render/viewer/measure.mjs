@@ -26,7 +26,7 @@ export function measuresOf(tree) {
   if (tree.base)  // what widths are made of adds up, too
     return measuresOf(tree.base).map((one) => {
       const { id, label, type, column, tell } = one;
-      return measure(tree, { id, label, type, column, of: one, make: () => tree.join(one.own) }, tell);
+      return measure(tree, { id, label, type, column, of: one, make: () => (tree.join ? tree.join(one.own) : one.raw) }, tell);
     });
   const { types, difference } = tree.about;
   const found = difference

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Boxes that are modules: consecutive frames of one file are one box.
+// Boxes that are modules: consecutive frames of one file are one box. And what else boxes may be.
+import { hasLineBoxes, treeOfLines } from "./by_line.mjs";
 import { Tree } from "./tree.mjs";
 
 // By kind of code that belongs to no file: user, kernel, inlined, jit, unknown.
@@ -66,8 +67,12 @@ function treeOfModules(tree) {
 // Whether a picture knows files, and what it shows does not change with a choice of the page around it.
 export const hasModules = ({ frames, select }) => !select && frames.module.some(Boolean);
 
-// The tree whose boxes are functions, or modules.
+// The tree whose boxes are functions, lines or modules.
 export function treeFor(tree, boxes) {
+  if (boxes === "lines" && hasLineBoxes(tree)) {
+    if (tree.byLine?.from !== tree.places || !tree.byLine) tree.byLine = treeOfLines(tree);
+    return tree.byLine;
+  }
   if (boxes !== "modules" || !hasModules(tree)) return tree;
   if (tree.byModule?.from !== tree.places || !tree.byModule) tree.byModule = treeOfModules(tree);
   return tree.byModule;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The parts of an App.
 import { Breadcrumb } from "./breadcrumb.mjs";
+import { hasLineBoxes } from "./by_line.mjs";
 import { fills } from "./colour.mjs";
 import { Menu, Tip, makeControls } from "./controls.mjs";
 import { Divider } from "./divider.mjs";
@@ -13,6 +14,7 @@ import { element, unusedPrefix } from "./page.mjs";
 import { CopyByHand, Help, Table } from "./panels.mjs";
 import { SpokenTree } from "./spoken.mjs";
 import { Tabs } from "./tabs.mjs";
+import { unnamedIn } from "./unnamed.mjs";
 
 export function makeParts(app) {
   const { host, tree, stage } = app, leave = () => app.closePanels(), prefix = unusedPrefix();
@@ -21,7 +23,8 @@ export function makeParts(app) {
   host.append(app.bar);
   Object.assign(app, { tabs: new Tabs(app), crumbs: new Breadcrumb(app), minimap: new Minimap(app) });
   app.controls = makeControls(app.bar, {
-    measures: app.measures, inOrderOfTime: tree.inOrderOfTime, blame: tree.inner, modules: hasModules(tree), tabs: app.tabs.element, map: app.minimap.element, crumbs: app.crumbs.element });
+    measures: app.measures, inOrderOfTime: tree.inOrderOfTime, blame: tree.inner, unnamed: unnamedIn(tree).length > 0,
+    boxes: [hasLineBoxes(tree) && "lines", hasModules(tree) && "modules"].filter(Boolean), tabs: app.tabs.element, map: app.minimap.element, crumbs: app.crumbs.element });
   Object.assign(app, { matches: new Matches(app), marks: new Marks(app) });
   app.fill = fills(tree, (box) => app.matches.of(box));
   const say = (box) => `${titleOf(box)}, ${figuresOf(box, app.zoomed).join(", ")}`;
@@ -49,6 +52,7 @@ export function showControls(app) {
   controls.order.value = order;
   controls.cut.value = cut;
   controls.hits.value = state.hits;
+  controls.unknown.setAttribute("aria-pressed", String(Boolean(state.unknown)));
   if (document.activeElement !== controls.search) controls.search.value = state.search;
   controls.sameCase.setAttribute("aria-pressed", String(state.sameCase));
   controls.table.setAttribute("aria-pressed", String(Boolean(state.table)));

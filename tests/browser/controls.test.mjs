@@ -39,7 +39,7 @@ for (const file of both("flame")) {
       await tab(page, "Table")[how]();
       assert.equal(await tableShown(page), 1);
       assert.match(page.url(), /view=table/);
-      await page.locator(".mf-table:visible tbody button").nth(2)[how]();
+      await page.locator(".mf-table:visible tbody").getByRole("button", { name: "event_loop", exact: true })[how]();
       assert.equal(await zoomedName(page), "event_loop");
       assert.equal(await selected(page), "Sandwich");
       assert.equal(await tableShown(page), 0);
@@ -298,3 +298,28 @@ test("lines.html: an editor opens lines, once it has a template", () => open("li
   assert.equal(await row.count(), 0, "what is kept is checked again");
   await page.evaluate(() => localStorage.clear());
 }));
+
+for (const file of both("flame")) {
+  const only = (page) => page.getByRole("button", { name: "Symbols only", exact: true }), unnamed = "[libssl.so.3+0x4e21]";
+  const names = async (page) => (await boxes(page)).map(({ name }) => name);
+  for (const how of ["mouse", "touch", "keys"])
+    test(`${file}: functions without a symbol hide, by ${how}`, () => open(file, async (page) => {
+      await searchFor(page, "libssl");
+      await page.keyboard.press("Escape");
+      const all = (await boxes(page))[0].total;
+      assert.ok((await page.evaluate(() => document.querySelector(".memflame").app.tree.frames.name)).includes(unnamed));
+      if (how === "keys") {
+        await page.locator("[role=tree]").focus();
+        await page.keyboard.press("u");
+      } else {
+        await only(page)[how === "touch" ? "tap" : "click"]();
+      }
+      assert.ok(!(await names(page)).includes(unnamed));
+      assert.equal(await only(page).getAttribute("aria-pressed"), "true");
+      assert.equal((await boxes(page))[0].total, all, "totals stay");
+      assert.match(page.url(), /unknown=hidden/);
+      assert.match(await page.locator(".mf-info").textContent(), /1 function without a symbol hidden/);
+      await page.getByRole("button", { name: "Back", exact: true }).click();
+      assert.equal(await only(page).getAttribute("aria-pressed"), "false");
+    }, { hasTouch: true }));
+}

@@ -3,9 +3,15 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { decodeLines } from "../../render/viewer/decode.mjs";
+import { hasLineBoxes } from "../../render/viewer/by_line.mjs";
 import { figuresOf } from "../../render/viewer/figures.mjs";
 import { placeText, placesOf, placesOfFrame } from "../../render/viewer/lines.mjs";
-import { at, lookOf, treeOf } from "./trees.mjs";
+import { setBlame } from "../../render/viewer/blame.mjs";
+import { treeFor } from "../../render/viewer/modules.mjs";
+import { measuresOf } from "../../render/viewer/measure.mjs";
+import { initialState, readState, writeState } from "../../render/viewer/state.mjs";
+import { Tree } from "../../render/viewer/tree.mjs";
+import { aboutOf, at, lookOf, pathsOf, treeOf } from "./trees.mjs";
 
 const types = [{ name: "live", unit: "bytes" }, { name: "calls", unit: "count" }];
 const text = (string) => [string.length, ...Buffer.from(string)];
@@ -56,4 +62,50 @@ test("a picture without lines says none, and damaged ones are refused", () => {
   assert.deepEqual(placesOf(at(lookOf(tree), "main")), []);
   assert.throws(() => decodeLines(tree, Uint8Array.from([0, 0, 1, 0, 1])), /a source line is missing/);
   assert.throws(() => decodeLines(tree, Uint8Array.from([0, 9, 1])), /end too early/);
+});
+
+// As pages have them: main calls malloc() in line 10, and f in lines 10 and 12, which are nodes of their own.
+function apart(rest) {
+  const frames = { name: ["f", "main", "malloc"], module: ["", "", "/lib/libc.so.6"], kind: new Uint8Array(3), colour: Uint32Array.of(1, 2, 3) };
+  //  main:10 { f { malloc } malloc }  main:12 { f }
+  const tree = new Tree({
+    about: aboutOf(rest), frames, up: Int32Array.from([0, 0, 0, 2, 2, 0]), frame: Int32Array.from([0, 1, 0, 2, 2, 1, 0]),
+    own: [Float64Array.from([0, 1, 0, 5, 2, 0, 4])], merged: null, inner: Uint8Array.of(0, 0, 1) });
+  const block = [1, ...text("/src/a.c"), 2, 0, 0, 10, 12, 0, 2, 0, 1, 1, 1, 2, 1, 2, 0, 1];
+  tree.lines = decodeLines(tree, Uint8Array.from(block));
+  return tree;
+}
+
+test("nodes of the lines of a function are one box, or one for each line", () => {
+  const tree = apart();
+  assert.deepEqual(pathsOf(lookOf(tree).root), { "all": 12, "all;main": 12, "all;main;f": 9, "all;main;f;malloc": 5, "all;main;malloc": 2 });
+  assert.equal(placeText(tree, placesOf(at(lookOf(tree), "main"))), "a.c:10, 1 more line");
+  assert.ok(hasLineBoxes(tree));
+  const lines = treeFor(tree, "lines");
+  assert.equal(treeFor(tree, "lines"), lines);
+  assert.deepEqual(lines.frames.name, ["f", "main a.c:10", "main a.c:12", "malloc"]);
+  assert.deepEqual(pathsOf(lookOf(lines).root), {
+    "all": 12, "all;main a.c:10": 8, "all;main a.c:10;f": 5, "all;main a.c:10;f;malloc": 5, "all;main a.c:10;malloc": 2, "all;main a.c:12": 4, "all;main a.c:12;f": 4 });
+  assert.equal(placeText(lines, placesOf(at(lookOf(lines), "main a.c:12")), true), "/src/a.c:12");
+  assert.deepEqual(pathsOf(lookOf(lines, { flow: "callers", focus: "f" }).root), { "f": 9, "f;main a.c:10": 5, "f;main a.c:12": 4 });
+});
+
+test("boxes by line follow a blame, and have addresses", () => {
+  const tree = apart({ blame: "caller" });
+  setBlame(tree, "caller");
+  const lines = treeFor(tree, "lines"), moved = { "all": 12, "all;main a.c:10": 8, "all;main a.c:10;f": 5, "all;main a.c:12": 4, "all;main a.c:12;f": 4 };
+  assert.deepEqual(pathsOf(lookOf(lines).root), moved);
+  assert.equal(at(lookOf(lines), "main a.c:10").own, 3);
+  setBlame(tree, "all");
+  assert.notEqual(treeFor(tree, "lines"), lines);
+  const state = { ...initialState(), boxes: "lines", focus: lines.frames.name.indexOf("main a.c:12") };
+  assert.deepEqual(readState(writeState(state, lines), tree), state);
+  assert.deepEqual(measuresOf(lines).map(({ id, total }) => [id, total[0]]), [["live", 12]]);
+});
+
+test("no boxes by line if nodes have several lines, or if a page selects its figures", () => {
+  assert.equal(hasLineBoxes(example()), false);
+  assert.equal(treeFor(example(), "lines").base, undefined);
+  assert.equal(hasLineBoxes(treeOf("main 1")), false);
+  assert.equal(hasLineBoxes(Object.assign(apart(), { select: () => false })), false);
 });

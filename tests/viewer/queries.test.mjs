@@ -2,7 +2,7 @@
 // Searches, the table of functions, measures, and the state in the address.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { functionsOf, functionsOfViews, inOrder } from "../../render/viewer/functions.mjs";
+import { firstOrder, functionsOf, functionsOfViews, inOrder } from "../../render/viewer/functions.mjs";
 import { measuresOf } from "../../render/viewer/measure.mjs";
 import { coverage, covered, coveredAround, findFrames, hasHit, mergedIn } from "../../render/viewer/search.mjs";
 import { initialState, readState, writeState } from "../../render/viewer/state.mjs";
@@ -81,6 +81,11 @@ test("functions: own and total, recursion once, hidden ones their callers' own",
     assert.equal(functionsOf(lookOf(tree, options)).reduce((sum, row) => sum + row.own, 0), 59);
 });
 
+test("a table begins with who has it, or with what has changed", () => {
+  assert.equal(firstOrder(treeOf(stacks)), "own");
+  assert.equal(firstOrder({ about: { difference: { before: 0, after: 1 } } }), "change");
+});
+
 test("functions in order, both ways", () => {
   const look = lookOf(treeOf(stacks)), names = (sort) => inOrder(functionsOf(look), sort).map(({ frame }) => look.tree.frames.name[frame]);
   assert.deepEqual(names("total"), ["main", "parse", "grow", "cache", "log", "worker"]);
@@ -120,7 +125,7 @@ test("an address keeps a state, and another picture of the program understands i
   const state = {
     zoom: at(lookOf(tree), "main;parse").hash, search: "a&b=#%|ü", sameCase: true, value: "live", view: "around",
     focus: frame("cache"), hidden: [frame("log"), frame("grow")], order: "width", root: "top", cut: "left", table: "-own", marks: "off", hits: "place",
-    blame: "user", boxes: "" };
+    blame: "user", boxes: "", unknown: "hidden" };
   assert.deepEqual(readState(writeState(state, tree), tree), state);
   assert.deepEqual(readState(writeState(initialState(), tree), tree), initialState());
   assert.equal(writeState(initialState(), tree), "");
@@ -130,7 +135,7 @@ test("an address keeps a state, and another picture of the program understands i
 
 test("an address that means nothing is not a state", () => {
   const tree = treeOf(stacks);
-  for (const text of ["", "%%%", "zoom=1&focus=2&hide=3,,", "view=x&order=y&root=z&cut=toString&table=__proto__&marks=on&blame=none&boxes=lines",
+  for (const text of ["", "%%%", "zoom=1&focus=2&hide=3,,", "view=x&order=y&root=z&cut=toString&table=__proto__&marks=on&blame=none&boxes=rows&unknown=x",
                       "focus=0123456789abcdef&hide=0123456789abcdef,0123456789abcdef"])
     assert.deepEqual(readState(text, tree), initialState(), text);
 });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 import assert from "node:assert/strict";
 import test from "node:test";
+import { unnamedIn, unnamedWords } from "../../render/viewer/unnamed.mjs";
 import { Tree } from "../../render/viewer/tree.mjs";
 import { aboutOf, at, lookOf, nameOf, pathsOf, treeOf } from "./trees.mjs";
 
@@ -104,4 +105,15 @@ test("sixteen thousand levels do not make the viewer recurse", () => {
   assert.equal(depth, 16000);
   assert.equal(look.find(view.hash), view);
   assert.equal(view.path().length, 16001);
+});
+
+test("functions without a symbol may be left out, and are counted", () => {
+  const tree = treeOf("main;[a+0x1];f 5\nmain;[a+0x1] 2\n[a+0x2] 1");
+  tree.frames.kind.set([4, 4], 0);
+  assert.deepEqual(tree.frames.name.slice(0, 2), ["[a+0x1]", "[a+0x2]"]);
+  assert.deepEqual(unnamedIn(tree), [0, 1]);
+  assert.equal(unnamedWords(tree, "hidden"), "2 functions without a symbol hidden");
+  assert.equal(unnamedWords(tree, ""), "");
+  assert.equal(unnamedWords(treeOf("main 1"), "hidden"), "");
+  assert.deepEqual(pathsOf(lookOf(tree, { hidden: ["[a+0x1]", "[a+0x2]"] }).root), { "all": 8, "all;main": 7, "all;main;f": 5 });
 });

@@ -3,7 +3,7 @@
 import { Lines } from "./lines.mjs";
 import { Tree } from "./tree.mjs";
 
-// Whether each node has one line at most. Of several, the data do not say which of them leads where.
+// Whether each node has one line at most: the data do not say which of several lines leads where.
 export function hasLineBoxes(tree) {
   const { lines, select, size } = tree;
   if (!lines || select) return false;

@@ -69,7 +69,7 @@ TEST_CASE("nothing is left out of all frames, nor of stacks that are not turned"
   CHECK(usual.blame == Blame::caller);
 }
 
-TEST_CASE("a process is no caller, and marks move") {
+TEST_CASE("a process is not a caller, and marks move") {
   Profile p = bytes();
   const StackId app = p.push({}, "app", FrameKind::process);
   p.add(p.push(app, "malloc"), std::array<int64_t, 1>{4});

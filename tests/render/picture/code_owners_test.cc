@@ -68,7 +68,7 @@ TEST_CASE("a Go program's code is told apart by package") {
   CHECK(colour("x_cgo_callers") == colour("main.load"));
 }
 
-TEST_CASE("names with dots in other programs are no packages") {
+TEST_CASE("names with dots in other programs are not packages") {
   Profile p = bytes();
   put(p, {"main", "parse.cold"}, 6);
   put(p, {"main", "runtime.f", "x.part.0"}, 4);

@@ -77,9 +77,6 @@ constexpr std::array binary_formats{
 constexpr std::string_view as_proto =
     ": give the profile itself, or what 'pprof -proto' makes of it";
 
-constexpr std::string_view umdh =
-    "a heap dump of Windows' UMDH: compare two with 'umdh LOG1 LOG2'; memflame does not read them";
-
 // The beginning of one of the first lines, blanks skipped.
 constexpr std::array text_formats{
     Known{"PeriodType:", "what 'pprof -raw' prints"},
@@ -94,16 +91,6 @@ constexpr std::array text_formats{
           "a profile of threads as text: take it without debug, as pprof's"},
     Known{"goroutine 1 [", "what a Go program prints when it ends"},
     Known{"digraph ", "a graph for Graphviz"},
-    Known{"Analysis of sampling ",
-          "what 'sample' of macOS prints: fold it with FlameGraph's stackcollapse-sample.awk"},
-    Known{
-        "leaks Report Version: ",
-        "what 'leaks' of macOS prints: give a deep copy of Instruments' call tree of allocations"},
-    Known{"malloc_history Report Version: ",
-          "what 'malloc_history' of macOS prints: give a deep copy of Instruments' call tree of "
-          "allocations"},
-    Known{"// Debug library initialized", umdh},
-    Known{"UMDH: ", umdh},
     Known{"creator: callgrind", "a profile of callgrind: for memory use massif or dhat"},
     Known{"# callgrind format", "a profile of callgrind: for memory use massif or dhat"},
     Known{"desc: I1 cache:", "a profile of cachegrind: for memory use massif or dhat"},

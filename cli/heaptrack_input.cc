@@ -7,6 +7,7 @@
 
 #include "cli/live_file.h"
 #include "collapse/input.h"
+#include "collapse/inputs/heap/bytehound.h"
 
 namespace memflame {
 
@@ -14,11 +15,20 @@ const std::string_view heaptrack_has_sums =
     "heaptrack_interpret has left out which block each free was of, so it has sums only. Give what "
     "'heaptrack --raw' records, or record with 'memflame record --detail events'";
 
+bool is_recorded_elsewhere(std::string_view head) {
+  return is_heaptrack_raw(head) || is_bytehound(head);
+}
+
 Source open_input(const std::string& path, const HeaptrackRawOptions& options) {
   Source source = Source::open(path);
-  if (!is_heaptrack_raw(source.head())) return source;
+  if (!is_recorded_elsewhere(source.head())) return source;
   LiveFile recording;
-  record_heaptrack(source, recording.observed(private_recording()), options);
+  std::unique_ptr<HistoryFile> file = recording.observed(private_recording());
+  if (is_bytehound(source.head()))
+    record_bytehound(source, std::move(file),
+                     {.files = options.files, .refuse_truncated = options.refuse_truncated});
+  else
+    record_heaptrack(source, std::move(file), options);
   return recording.open(source.name(), std::make_shared<const std::atomic<bool>>(false));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Opens inputs. A raw file of heaptrack becomes the recording with events that it is: a temporary
-// file, which goes with the Source.
+// Opens inputs. A raw file of heaptrack, or a recording of bytehound, becomes the recording with
+// events that it is: a temporary file, which goes with the Source.
 #pragma once
 
 #include <string>
@@ -9,6 +9,9 @@
 #include "collapse/source.h"
 
 namespace memflame {
+
+// Whether an input with this beginning is a raw file of heaptrack or a recording of bytehound.
+bool is_recorded_elsewhere(std::string_view head);
 
 // Any input; "-" is standard input. Throws Error if it cannot be read.
 Source open_input(const std::string& path, const HeaptrackRawOptions& options = {});

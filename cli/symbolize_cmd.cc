@@ -96,8 +96,8 @@ int run_symbolize(const Arguments& arguments) {
   std::string output = path;
   take(values, "output", output);
   const UniqueFd file = descriptor_of(path);
-  if (output == path && is_heaptrack_raw(Source::open(path).head()))
-    throw Error(path + " is a file of heaptrack: name the recording with -o OUT.mfr",
+  if (output == path && is_recorded_elsewhere(Source::open(path).head()))
+    throw Error(path + " was recorded by another tool: name the recording with -o OUT.mfr",
                 ExitCode::usage);
   if (output == path) refuse_running(file, path);
   require_writable(output);

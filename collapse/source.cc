@@ -60,7 +60,7 @@ std::string beginning(ByteStream& stream, size_t size) {
 
 Source::Source(std::string name, std::unique_ptr<ByteStream> stream) : name_(std::move(name)) {
   try {
-    constexpr size_t magic = 10;  // as long as the longest one
+    constexpr size_t magic = 16;  // as long as the longest one
     std::string begin = beginning(*stream, magic);
     stream_ = unpacked(std::move(begin), std::move(stream));
     head_ = beginning(*stream_, head_size);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The bytes of one input, however packed: gzip, zstd, xz, bzip2 and a zip archive of one file are
-// unpacked, UTF-16 becomes UTF-8, a UTF-8 byte order mark is dropped. Memory does not depend on the
-// length.
+// The bytes of one input, however packed: gzip, zstd, xz, bzip2, lz4, bytehound's blocks and a zip
+// archive of one file are unpacked, UTF-16 becomes UTF-8, a UTF-8 byte order mark is dropped.
+// Memory does not depend on the length.
 #pragma once
 
 #include <cstddef>

@@ -6,6 +6,7 @@
 
 #include "collapse/byte_set.h"
 #include "collapse/inputs/text_frame.h"
+#include "collapse/unpack/unpack.h"
 
 namespace memflame {
 namespace {
@@ -20,7 +21,7 @@ struct Packed {
 constexpr std::array packed_formats{
     Packed{"7z\xbc\xaf\x27\x1c", "7-Zip", "7z x -so FILE"},
     Packed{"Rar!\x1a\x07", "rar", "unrar p -inul FILE"},
-    Packed{"\x04\x22\x4d\x18", "lz4", "lz4 -dc FILE"},
+    Packed{"\x04\x22\x4d\x18", "lz4 more than once", "lz4 -dc FILE"},
     Packed{"\x89LZO", "lzop", "lzop -dc FILE"},
     Packed{"LZIP\x01", "lzip", "lzip -dc FILE"},
     Packed{"]\0\0"sv, "lzma", "xz --format=lzma -dc FILE"},
@@ -172,35 +173,10 @@ std::string unread_json(std::string_view head) {
   return "";
 }
 
-uint32_t word_at(std::string_view bytes, size_t at) {
-  uint32_t word = 0;
-  for (size_t i = 4; i-- > 0;) word = word << 8U | static_cast<unsigned char>(bytes[at + i]);
-  return word;
-}
-
-// A recording of bytehound has no magic number. It is blocks of LZ4 with a 1 and their length
-// before them; the first begins with literal bytes: the length of an event, and 0 for the header's.
-bool is_bytehound(std::string_view head) {
-  constexpr size_t block = 5, longest_block = size_t{1} << 20U, few = 8, enough = 64;
-  if (head.size() < enough || head[0] != 1 || word_at(head, 1) > longest_block) return false;
-  const size_t literals = static_cast<unsigned char>(head[block]) >> 4U;
-  size_t at = block + 1;
-  constexpr size_t more_follows = 15;
-  if (literals == more_follows)
-    while (at < few && head[at] == '\xff') ++at;
-  at += literals == more_follows ? 1 : 0;
-  const uint32_t length = word_at(head, at);
-  constexpr uint32_t least = 60, most = size_t{1} << 16U;
-  return literals >= few && length >= least && length <= most && word_at(head, at + 4) == 0;
-}
-
 }  // namespace
 
 std::string unread_binary(std::string_view head) {
-  if (is_bytehound(head))
-    return "a recording of bytehound: look at it with 'bytehound server FILE', or watch the "
-           "program "
-           "with memflame";
+  if (is_bytehound_blocks(head)) return "a recording of bytehound, packed: unpack it first";
   for (const Packed& packed : packed_formats)
     if (head.starts_with(packed.magic))
       return "packed with " + std::string(packed.name) + ": unpack it first, as with '" +

@@ -59,6 +59,9 @@ constexpr std::array packings{
             unpack_xz},
     Packing{is_bzip2, unpack_bzip2},
     Packing{is_zip, unpack_zip},
+    Packing{[](std::string_view begin) { return begin.starts_with("\x04\x22\x4d\x18"); },
+            unpack_lz4},
+    Packing{is_bytehound_blocks, unpack_bytehound},
 };
 
 }  // namespace

@@ -24,8 +24,13 @@ std::unique_ptr<ByteStream> unpack_gzip(std::unique_ptr<ByteStream> packed);
 std::unique_ptr<ByteStream> unpack_zstd(std::unique_ptr<ByteStream> packed);
 std::unique_ptr<ByteStream> unpack_xz(std::unique_ptr<ByteStream> packed);
 std::unique_ptr<ByteStream> unpack_bzip2(std::unique_ptr<ByteStream> packed);
+std::unique_ptr<ByteStream> unpack_lz4(std::unique_ptr<ByteStream> packed);
 // An archive of one file, beside folders. Throws Error if there are several files.
 std::unique_ptr<ByteStream> unpack_zip(std::unique_ptr<ByteStream> packed);
+
+// The events of a recording of bytehound, and whether an input begins like one.
+std::unique_ptr<ByteStream> unpack_bytehound(std::unique_ptr<ByteStream> packed);
+bool is_bytehound_blocks(std::string_view begin);
 
 // With or without the byte order mark; unpaired surrogates become U+FFFD.
 std::unique_ptr<ByteStream> utf16_as_utf8(std::unique_ptr<ByteStream> text, bool big_endian);

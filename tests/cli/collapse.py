@@ -115,7 +115,7 @@ def packed():
     refused(FAILURE, "a zip archive of several files, 'runs/a.folded', 'b.folded'",
             stdin=archive.getvalue())
     # Packed as none is read: which it is, and what unpacks it.
-    for begin, command in ((b"\x04\x22\x4d\x18", "lz4 -dc FILE"), (b"]\0\0\x80", "xz --format=lzma"),
+    for begin, command in ((b"\x89LZO", "lzop -dc FILE"), (b"]\0\0\x80", "xz --format=lzma"),
                            (gzip.compress(gzip.compress(A)), "gzip -dc FILE")):
         refused(FAILURE, command, stdin=begin)
     for form in (tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT):

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// libFuzzer for raw files of heaptrack. What is recorded of them is read again: it must be whole,
-// and its events, looks and surveys must say the same.
+// libFuzzer for raw files of heaptrack and for recordings of bytehound, packed or not. What is
+// recorded of them is read again: it must be whole, and its events, looks and surveys must say the
+// same.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include "collapse/events/block_fold.h"
 #include "collapse/events/event_file.h"
 #include "collapse/history/reader.h"
+#include "collapse/inputs/heap/bytehound.h"
 #include "collapse/inputs/heap/heaptrack_raw.h"
 #include "core/error.h"
 
@@ -43,7 +45,10 @@ class MemoryFile : public HistoryFile {
 std::string recording_of(Source& source) {
   const int fd = ::memfd_create("recording", MFD_CLOEXEC);
   const SharedFd file(fd);
-  record_heaptrack(source, std::make_unique<MemoryFile>(fd), {.files = false});
+  if (is_bytehound(source.head()))
+    record_bytehound(source, std::make_unique<MemoryFile>(fd), {.files = false});
+  else
+    record_heaptrack(source, std::make_unique<MemoryFile>(fd), {.files = false});
   std::string bytes(static_cast<size_t>(::lseek(fd, 0, SEEK_END)), '\0');
   require_that(::pread(fd, bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()),
                "the recording cannot be read");

@@ -38,8 +38,8 @@ foreach(row ${rows})
   set_tests_properties(${name}_fuzz PROPERTIES LABELS fuzz)
 endforeach()
 
-# Recordings, their events and their reports behind checksums, what is recorded of raw files of heaptrack,
-# selections, stages after reading, compressed inputs, and SQL.
+# Recordings, their events and their reports behind checksums, what is recorded of raw files of heaptrack and of
+# bytehound (one program for both), selections, stages after reading, compressed inputs, and SQL.
 foreach(name recording events heaptrack_raw report select tidy unpack query)
   add_executable(${name}_fuzz fuzz/${name}_fuzz.cc)
   target_compile_options(${name}_fuzz PRIVATE ${fuzz_flags})
@@ -48,6 +48,9 @@ foreach(name recording events heaptrack_raw report select tidy unpack query)
   set(found ${CMAKE_CURRENT_BINARY_DIR}/${name}_corpus)
   file(MAKE_DIRECTORY ${found})
   set(folders ${CMAKE_CURRENT_SOURCE_DIR}/data/${name})
+  if(name STREQUAL heaptrack_raw)
+    list(APPEND folders ${CMAKE_CURRENT_SOURCE_DIR}/data/bytehound)
+  endif()
   if(name STREQUAL report)  # its inputs are those of two others
     target_link_libraries(report_fuzz PRIVATE memflame_render)
     set(folders ${CMAKE_CURRENT_SOURCE_DIR}/data/recording ${CMAKE_CURRENT_SOURCE_DIR}/data/events)

@@ -12,7 +12,6 @@
 namespace memflame {
 namespace {
 
-constexpr ThreadId all_threads{1};
 // Looks are this far apart, or this part of the time since the begin of the run if that is more: a
 // run of any length has a few thousand.
 constexpr uint64_t shortest_look_ns = 10'000'000, looks_of_a_run = 500;
@@ -29,7 +28,6 @@ HeaptrackHistory::HeaptrackHistory() {
                      {"total", Unit::bytes},
                      {"total-count", Unit::count}};
   history_.gauges = {{std::string(resident_gauge)}};
-  // As if all calls were of one thread: it is known which call came next, but not whose it was.
   history_.threads.push_back({.space = process, .tid = 0, .name = "all threads"});
 }
 
@@ -47,39 +45,74 @@ uint32_t HeaptrackHistory::add_track(RawStackId stack) {
   return track;
 }
 
-void HeaptrackHistory::allocate(uint64_t address, uint64_t size, uint32_t track) {
-  const auto [block, is_new] = live_.try_emplace(address);
+ThreadId HeaptrackHistory::add_thread(uint32_t tid) {
+  const ThreadId thread{next_index(history_.threads.size())};
+  history_.threads.push_back({.space = process, .tid = tid, .name = {}});
+  return thread;
+}
+
+void HeaptrackHistory::begin_block(LiveOne& block, BlockNumber moved, uint64_t size, uint32_t track,
+                                   const Call& call) {
+  block = {.number = BlockNumber{++allocations_},
+           .allocated_ns = now_ns_,
+           .address = call.address,
+           .size = size,
+           .track = track,
+           .thread = call.thread};
+  add({.kind = moved == BlockNumber::none ? EventKind::allocation : EventKind::move,
+       .time_ns = now_ns_,
+       .thread = call.thread,
+       .block = block.number,
+       .moved = moved,
+       .stack = history_.tracks[track].stack,
+       .address = call.address,
+       .size = size});
+  change(track, static_cast<int64_t>(size), true);
+}
+
+void HeaptrackHistory::allocate(uint64_t key, uint64_t size, uint32_t track, const Call& call) {
+  const auto [block, is_new] = live_.try_emplace(key);
   ++now_ns_;
   if (!is_new) {
     ++reused_;
     add({.kind = EventKind::free,
          .time_ns = now_ns_,
-         .thread = all_threads,
+         .thread = call.thread,
          .block = block->second.number});
     end_block(block);
     ++now_ns_;
   }
-  block->second = {
-      .number = BlockNumber{++allocations_}, .allocated_ns = now_ns_, .size = size, .track = track};
-  add({.kind = EventKind::allocation,
-       .time_ns = now_ns_,
-       .thread = all_threads,
-       .block = block->second.number,
-       .stack = history_.tracks[track].stack,
-       .address = address,
-       .size = size});
-  change(track, static_cast<int64_t>(size), true);
+  begin_block(block->second, BlockNumber::none, size, track, call);
 }
 
-void HeaptrackHistory::free(uint64_t address) {
-  const auto block = live_.find(address);
+void HeaptrackHistory::move(uint64_t old_key, uint64_t key, uint64_t size, uint32_t track,
+                            const Call& call) {
+  const auto old = live_.find(old_key);
+  if (old == live_.end()) {
+    ++unknown_frees_;
+    return allocate(key, size, track, call);
+  }
+  // Another block that has the key ends before.
+  if (key != old_key && live_.contains(key)) {
+    ++reused_;
+    free(key, call.thread);
+  }
+  const BlockNumber moved = old->second.number;
+  end_block(old);
+  live_.erase(old);
+  ++now_ns_;
+  begin_block(live_[key], moved, size, track, call);
+}
+
+void HeaptrackHistory::free(uint64_t key, ThreadId thread) {
+  const auto block = live_.find(key);
   if (block == live_.end()) {
     ++unknown_frees_;
     return;
   }
   add({.kind = EventKind::free,
        .time_ns = ++now_ns_,
-       .thread = all_threads,
+       .thread = thread,
        .block = block->second.number});
   end_block(block);
   live_.erase(block);
@@ -117,12 +150,12 @@ void HeaptrackHistory::write_events() {
 void HeaptrackHistory::write_checkpoint() {
   std::vector<LiveBlock> blocks;
   blocks.reserve(live_.size());
-  for (const auto& [address, block] : live_)
+  for (const auto& [key, block] : live_)
     blocks.push_back({.block = block.number,
                       .allocated_ns = block.allocated_ns,
-                      .thread = all_threads,
+                      .thread = block.thread,
                       .stack = history_.tracks[block.track].stack,
-                      .address = address,
+                      .address = block.address,
                       .size = block.size});
   writer_->add_checkpoint(history_, now_ns_, blocks);
   since_checkpoint_ = 0;

@@ -20,6 +20,8 @@ namespace memflame {
 class HeaptrackHistory {
  public:
   static constexpr SpaceId process{1};
+  // Calls whose thread is not known: it is known which call came next, but not whose it was.
+  static constexpr ThreadId all_threads{1};
 
   HeaptrackHistory();
 
@@ -32,9 +34,24 @@ class HeaptrackHistory {
 
   // A stack's place among the tracks, for allocate(); a stack has one.
   uint32_t add_track(RawStackId stack);
+  // A thread of the process, by the number that the system gave it.
+  ThreadId add_thread(uint32_t tid);
+
+  // Where a block is, and whose call it was.
+  struct Call {
+    uint64_t address = 0;
+    ThreadId thread = all_threads;
+  };
+  // A block is told from others by a key, which is its address if nothing else is known of it.
   // Throws Error if a sum leaves the range of 64 bits.
-  void allocate(uint64_t address, uint64_t size, uint32_t track);
-  void free(uint64_t address);
+  void allocate(uint64_t address, uint64_t size, uint32_t track) {
+    allocate(address, size, track, {.address = address});
+  }
+  void allocate(uint64_t key, uint64_t size, uint32_t track, const Call& call);
+  // A realloc: the block goes on, under another key or the same. One that is not known is
+  // allocated.
+  void move(uint64_t old_key, uint64_t key, uint64_t size, uint32_t track, const Call& call);
+  void free(uint64_t key, ThreadId thread = all_threads);
   // It is that time now; earlier than before is not.
   void time(uint64_t time_ns);
   void resident(int64_t bytes) { resident_ = bytes; }
@@ -42,7 +59,7 @@ class HeaptrackHistory {
   void finish();
 
   uint64_t allocations() const { return allocations_; }
-  // Frees of addresses where no block was known; allocations where one was, which ends it.
+  // Frees of keys of which no block was known; allocations where one was, which ends it.
   uint64_t unknown_frees() const { return unknown_frees_; }
   uint64_t reused() const { return reused_; }
 
@@ -51,12 +68,15 @@ class HeaptrackHistory {
   using Sums = std::array<int64_t, columns>;
   struct LiveOne {
     BlockNumber number = BlockNumber::none;
-    uint64_t allocated_ns = 0, size = 0;
+    uint64_t allocated_ns = 0, address = 0, size = 0;
     uint32_t track = 0;
+    ThreadId thread{};
   };
   using Live = std::unordered_map<uint64_t, LiveOne, NumberHash>;
 
   void end_block(Live::iterator block);
+  void begin_block(LiveOne& block, BlockNumber moved, uint64_t size, uint32_t track,
+                   const Call& call);
   void add(const Event& event);
   void change(uint32_t track, int64_t bytes, bool is_new);
   void write_events();

@@ -20,8 +20,8 @@
 namespace memflame {
 namespace {
 
-constexpr uint64_t raw_version = 3;  // of the files of heaptrack 1.4
-constexpr size_t longest_comm = 15;  // as the kernel keeps it
+constexpr uint64_t raw_version = 3;            // of the files of heaptrack 1.4
+constexpr size_t longest_heaptrack_comm = 15;  // as the kernel keeps it
 
 class HeaptrackRawReader {
  public:
@@ -136,7 +136,8 @@ class HeaptrackRawReader {
     if (!text || !text->second.empty()) return bad("not a text with its length");
     program_ = text->first;
     const std::string_view name = text->first.substr(text->first.rfind('/') + 1);
-    out_.recording().spaces[HeaptrackHistory::process.index].comm = name.substr(0, longest_comm);
+    out_.recording().spaces[HeaptrackHistory::process.index].comm =
+        name.substr(0, longest_heaptrack_comm);
   }
 
   // "m 1 -" begins a list; in it "m 1 x …" is the program.

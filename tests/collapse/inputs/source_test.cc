@@ -3,6 +3,7 @@
 
 #include <bzlib.h>
 #include <doctest/doctest.h>
+#include <lz4frame.h>
 #include <lzma.h>
 #include <zlib.h>
 #include <zstd.h>
@@ -36,6 +37,15 @@ std::string gzip(const std::string& text) {
 std::string zstd(const std::string& text) {
   std::string packed(ZSTD_compressBound(text.size()), '\0');
   packed.resize(ZSTD_compress(packed.data(), packed.size(), text.data(), text.size(), 3));
+  return packed;
+}
+
+std::string lz4(const std::string& text) {
+  LZ4F_preferences_t preferences{};
+  preferences.frameInfo.contentChecksumFlag = LZ4F_contentChecksumEnabled;
+  std::string packed(LZ4F_compressFrameBound(text.size(), &preferences), '\0');
+  packed.resize(
+      LZ4F_compressFrame(packed.data(), packed.size(), text.data(), text.size(), &preferences));
   return packed;
 }
 
@@ -134,7 +144,7 @@ std::string long_text() {
 
 TEST_CASE("nothing is read where nothing is asked for") {
   char byte = 0;
-  for (auto* pack : {gzip, zstd, xz, bzip2, zip}) {
+  for (auto* pack : {gzip, zstd, xz, bzip2, lz4, zip}) {
     const auto stream = unpacked(pack("text"), nullptr);
     CHECK(stream->read(&byte, 0) == 0);
     CHECK(stream->read(&byte, 1) == 1);
@@ -145,11 +155,11 @@ TEST_CASE("nothing is read where nothing is asked for") {
 TEST_CASE("packed inputs are read as they are") {
   const std::string text = long_text();
   REQUIRE(text.size() > (2U << 20U));
-  for (auto* pack : {gzip, zstd, xz, bzip2, zip}) {
+  for (auto* pack : {gzip, zstd, xz, bzip2, lz4, zip}) {
     CHECK(unpacked_text(pack(text)) == text);
     CHECK(unpacked_text(pack("")) == "");
   }
-  for (auto* pack : {gzip, zstd, xz, bzip2}) {
+  for (auto* pack : {gzip, zstd, xz, bzip2, lz4}) {
     // As `cat a.gz b.gz` makes them.
     CHECK(unpacked_text(pack("a;b 1\n") + pack("a;c 2\n")) == "a;b 1\na;c 2\n");
   }
@@ -160,7 +170,7 @@ TEST_CASE("packed inputs are read as they are") {
 
 TEST_CASE("damaged packed inputs say so") {
   const std::string text = long_text();
-  for (auto* pack : {gzip, zstd, xz, bzip2, zip}) {
+  for (auto* pack : {gzip, zstd, xz, bzip2, lz4, zip}) {
     std::string packed = pack(text);
     for (size_t i = packed.size() / 2; i < packed.size() / 2 + 64; ++i) packed[i] = 'x';
     CHECK(failure(packed).find("is damaged") != std::string::npos);
@@ -175,7 +185,7 @@ TEST_CASE("damaged packed inputs say so") {
 
 TEST_CASE("what is whole of a cut packed input comes first") {
   const std::string text = long_text();
-  for (auto* pack : {gzip, zstd, xz, bzip2, zip}) {
+  for (auto* pack : {gzip, zstd, xz, bzip2, lz4, zip}) {
     const std::string packed = pack(text);
     for (const size_t size : {packed.size() / 2, packed.size() - 50}) {
       const std::string cut = packed.substr(0, size);

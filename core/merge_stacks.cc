@@ -47,7 +47,7 @@ std::vector<StackId> merge_stacks(StackTable& into, const StackTable& from,
       places[i] = into.push(caller, frame, hashes[i]);
     } else {
       if (caller.index < before) places[i] = into.find(caller, frame, hashes[i]);
-      if (!places[i]) places[i] = into.append(caller, frame, hashes[i]);
+      if (!places[i]) places[i] = into.append(caller, frame);
     }
     if (i + ahead < count) prepare(i + ahead);
     if (i + ahead / 2 < count) into.prefetch_node(hashes[i + ahead / 2]);

@@ -52,7 +52,10 @@ struct StackNode {
 // parents before children, and one pass in reverse sums children into parents without recursion.
 class StackTable {
  public:
-  StackId push(StackId caller, FrameId frame) { return push(caller, frame, hash(caller, frame)); }
+  StackId push(StackId caller, FrameId frame) {
+    make_index();
+    return push(caller, frame, hash(caller, frame));
+  }
   const StackNode& operator[](StackId id) const { return nodes_[id.index]; }
   size_t size() const { return nodes_.size(); }
 
@@ -69,17 +72,17 @@ class StackTable {
     make_index();
     const StackId known = find(caller, frame, hash);
     if (known) return known;
-    const StackId id = append(caller, frame, hash);
-    make_index();
+    const StackId id = append(caller, frame);
+    put_in_index(hash);
     return id;
   }
 
   // The parts of push(), for callers that add many distinct stacks. append() adds a node known to
-  // be missing; find() does not see it before the next make_index() or push().
-  StackId append(StackId caller, FrameId frame, uint64_t hash) {
+  // be missing; find() does not see it before the next make_index() or push(). A tree to which
+  // stacks are only appended needs no memory for hashes.
+  StackId append(StackId caller, FrameId frame) {
     const StackId id{next_index(nodes_.size())};
     nodes_.push_back({caller, frame});
-    hashes_.push_back(hash);
     return id;
   }
   StackId find(StackId caller, FrameId frame, uint64_t hash) const {
@@ -88,21 +91,30 @@ class StackTable {
   }
   void make_index() {
     constexpr size_t ahead = 16;
-    if (indexed_ == nodes_.size()) return;
+    if (hashes_.size() == nodes_.size()) return;
     index_.reserve(nodes_.size());
-    for (; indexed_ < nodes_.size(); ++indexed_) {
-      if (indexed_ + ahead < nodes_.size()) index_.prefetch(hashes_[indexed_ + ahead]);
-      index_.insert(hashes_[indexed_], static_cast<uint32_t>(indexed_));
+    if (hashes_.capacity() < nodes_.size() / 2) hashes_.reserve(nodes_.size());
+    size_t indexed = hashes_.size();
+    while (hashes_.size() < nodes_.size()) {
+      const StackNode& node = nodes_[hashes_.size()];
+      hashes_.push_back(hash(node.caller, node.frame));
+      index_.prefetch(hashes_.back());
+      if (hashes_.size() - indexed == ahead) insert(indexed++);
     }
+    while (indexed < nodes_.size()) insert(indexed++);
   }
 
  private:
   uint64_t hash(StackId caller, FrameId frame) const { return hash(hashes_[caller.index], frame); }
+  void insert(size_t i) { index_.insert(hashes_[i], static_cast<uint32_t>(i)); }
+  void put_in_index(uint64_t hash) {
+    hashes_.push_back(hash);
+    insert(hashes_.size() - 1);
+  }
 
   HugeVector<StackNode> nodes_{1};
-  HugeVector<uint64_t> hashes_{0};
+  HugeVector<uint64_t> hashes_{0};  // of the nodes that are in the index
   HashIndex index_;
-  size_t indexed_ = 1;  // how many of the nodes are in it
 };
 
 }  // namespace memflame

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Scanning, compared with what is simple: the first paragraph of any text, and samples of perf
-// script that come again. Lines that end in "\r\n" are always read one by one, so such a text must
-// give the same profile.
+// Scanning, compared with what is simple: the first paragraph of any text, the fields of its lines,
+// folded lines in any order, and samples of perf script that come again. Lines that end in "\r\n"
+// are always read one by one, so such a text must give the same profile.
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>
@@ -11,6 +11,7 @@
 #include "collapse/input.h"
 #include "core/error.h"
 #include "core/scan.h"
+#include "core/scan_fields.h"
 
 namespace memflame {
 namespace {
@@ -33,6 +34,46 @@ void check_paragraph(std::string_view text) {
   require(found.lines == static_cast<size_t>(std::count(lines.begin(), lines.end(), '\n')),
           "another number of lines");
   require(found.first == lines.find('\n'), "another first line");
+}
+
+void check_fields(std::string_view text) {
+  FieldScanner scanner(';');
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = scanner.line_end(text, begin);
+    require(end == std::min(text.find('\n', begin), text.size()), "another end of a line");
+    size_t at = begin;
+    for (const size_t place : scanner.separators()) {
+      require(text.find(';', at) == place && place < end, "another separator");
+      at = place + 1;
+    }
+    require(text.substr(0, end).find(';', at) == std::string_view::npos, "a separator is missing");
+    begin = end + 1;
+  }
+}
+
+// Folded lines once more, from the last to the first: the sums of all stacks double, and no stack
+// is added.
+void check_order(std::string_view text) {
+  std::string reversed;
+  for (size_t end = text.size(); end > 0;) {
+    const size_t feed = text.rfind('\n', end - 1);
+    const size_t begin = feed == std::string_view::npos ? 0 : feed + 1;
+    reversed.append(text.substr(begin, end - begin)).append("\n");
+    end = feed == std::string_view::npos ? 0 : feed;
+  }
+  ReadOptions options;
+  options.columns = 1;
+  std::string first(text);
+  if (!first.ends_with('\n')) first += '\n';
+  try {
+    Source once = Source::of_memory("a 1\n" + first);
+    const Profile expected = read_profile(once, "folded", options);
+    Source twice = Source::of_memory("a 1\n" + first + reversed);
+    const Profile found = read_profile(twice, "folded", options);
+    require(found.stacks.size() == expected.stacks.size(), "another number of stacks");
+    require(found.touched().size() == expected.touched().size(), "another number of sums");
+  } catch (const Error&) {  // a sum may leave 64 bits
+  }
 }
 
 // All that is read, or the error.
@@ -62,6 +103,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace memflame;  // NOLINT(google-build-using-namespace)
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   check_paragraph(bytes);
+  check_fields(bytes);
+  check_order(bytes);
   if (bytes.find('\r') != std::string_view::npos) return 0;
   // Packed inputs begin otherwise.
   const std::string part = "app 7/9 [000] 1.0: 2 cycles:\n" + std::string(bytes);

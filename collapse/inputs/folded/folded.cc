@@ -123,10 +123,10 @@ class FoldedReader {
   }
 
   Profile join() {
-    Profile profile = std::move(workers_.front().profile());
+    Profile profile = workers_.front().take_profile();
     uint64_t rounded = 0, truncated = 0, truncated_frames = 0;
     for (size_t i = 0; i < workers_.size(); ++i) {
-      if (i != 0) merge(profile, workers_[i].profile());
+      if (i != 0) merge(profile, workers_[i].take_profile());
       rounded += workers_[i].rounded();
       truncated += workers_[i].truncated();
       truncated_frames += workers_[i].truncated_frames();

@@ -11,9 +11,10 @@
 
 #include "collapse/blocks.h"
 #include "collapse/inputs/folded/folded_numbers.h"
+#include "collapse/inputs/folded/folded_tree.h"
 #include "collapse/issues.h"
-#include "core/hash_cache.h"
 #include "core/profile.h"
+#include "core/scan_fields.h"
 
 namespace memflame {
 
@@ -47,45 +48,33 @@ class FoldedLines {
 
   FoldedBlock take(const InputBlock& block);
 
-  Profile& profile() { return profile_; }
+  Profile& profile() { return tree_.profile; }
+  // Ends the reading, and frees what it needed.
+  Profile take_profile() { return tree_.take_profile(); }
   uint64_t rounded() const { return rounded_; }  // numbers with too many decimals
   // Stacks that were truncated, and the frames that they lost.
   uint64_t truncated() const { return truncated_; }
   uint64_t truncated_frames() const { return truncated_frames_; }
 
  private:
-  // A line that is read but not yet in the profile.
-  struct Pending {
-    size_t number = 0;  // of the line
-    size_t kept = 0;    // frames shared with the line before
-    size_t names = 0;   // where its other frames end, in names_
-  };
-  struct Name {
-    std::string_view text;  // no data: frames behind the limit
-    Hash128 hash;
-    FrameId frame{};
-    uint64_t stack_hash = 0;
-  };
-  void take_line(std::string_view line, size_t common, FoldedBlock& result);
+  void take_line(std::string_view line, size_t common, size_t scanned, FoldedBlock& result);
+  void keep_names(std::string_view stack, size_t common, size_t scanned);
   void keep_values();
-  void split(std::string_view stack, size_t common, size_t number);
+  void split(std::string_view stack, size_t scanned);
+  size_t next_end(std::string_view stack, size_t begin, size_t scanned, size_t& separator) const;
   void truncate(std::string_view stack, size_t begin);
+  void leave_order();
   void flush();
-  FrameId find_frame(const Name& name, bool is_root);
-  FrameId make_frame(std::string_view name, FrameKind plain_kind);
 
   const FoldedLayout& layout_;
-  Profile profile_;
-  std::string_view previous_;  // the stack of the line before, in the same block
+  FoldedTree tree_;
+  std::string_view previous_;  // the stack of the line before
+  std::string last_;           // keeps it from one block to the next
   std::vector<size_t> ends_;   // where its names end
-  // Lines go into the profile in batches: the tables' memory for one is fetched while others are
-  // read.
-  std::vector<Pending> pending_;
-  std::vector<Name> names_;
-  std::vector<int64_t> values_;        // one row per line
-  std::vector<StackId> path_;          // the last line added: the stack of each of its frames
-  std::vector<uint64_t> path_hashes_;  // and their hashes
-  HashCache known_;                    // frames, by a hash that stands for their name
+  FieldScanner fields_{';'};   // has scanned the line, from some place on
+  // Lines go into the profile in batches, with the tree: their numbers, and a row of values each.
+  std::vector<size_t> pending_;
+  std::vector<int64_t> values_;
   std::vector<Decimal> numbers_;
   uint64_t rounded_ = 0, truncated_ = 0, truncated_frames_ = 0;
 };

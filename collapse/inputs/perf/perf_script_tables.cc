@@ -71,6 +71,20 @@ void PerfTables::learn(const Hash128& hash, uint32_t number) {
   if (learned_.find(hash) == 0) learned_.insert(hash, number);
 }
 
+// Adds the frames from `same` on. All hashes come first, so that the tree's memory is fetched
+// before it is needed.
+void PerfTables::push(std::span<const uint32_t> path, size_t same, std::vector<StackId>& stacks,
+                      std::vector<uint64_t>& hashes) {
+  hashes.resize(same);
+  for (size_t i = same; i < path.size(); ++i) {
+    hashes.push_back(StackTable::hash(i == 0 ? 0 : hashes.back(), FrameId{path[i]}));
+    profile.stacks.prefetch(hashes.back());
+  }
+  for (size_t i = same; i < path.size(); ++i)
+    stacks.push_back(
+        profile.stacks.push(i == 0 ? StackId{} : stacks.back(), FrameId{path[i]}, hashes[i]));
+}
+
 void PerfTables::settle() {
   std::sort(waiting_.begin(), waiting_.end(), [&](const Waiting& a, const Waiting& b) {
     const std::span<const uint32_t> left = path(a), right = path(b);
@@ -89,16 +103,12 @@ void PerfTables::settle() {
             .first -
         now.begin());
     stacks.resize(same);
-    hashes.resize(same);
-    // All hashes come first, so that the tree's memory is fetched before it is needed.
-    for (size_t i = same; i < now.size(); ++i) {
-      hashes.push_back(StackTable::hash(i == 0 ? 0 : hashes.back(), FrameId{now[i]}));
-      profile.stacks.prefetch(hashes.back());
-    }
-    for (size_t i = same; i < now.size(); ++i) {
-      const StackId caller = i == 0 ? StackId{} : stacks.back();
-      stacks.push_back(all_new ? profile.stacks.append(caller, FrameId{now[i]}, hashes[i])
-                               : profile.stacks.push(caller, FrameId{now[i]}, hashes[i]));
+    if (all_new) {
+      for (size_t i = same; i < now.size(); ++i)
+        stacks.push_back(
+            profile.stacks.append(i == 0 ? StackId{} : stacks.back(), FrameId{now[i]}));
+    } else {
+      push(now, same, stacks, hashes);
     }
     rows[waiting.row].stack = stacks.back();
     before = now;

@@ -57,6 +57,8 @@ class PerfTables {
   }
 
   std::unique_lock<std::mutex> locked();
+  void push(std::span<const uint32_t> path, size_t same, std::vector<StackId>& stacks,
+            std::vector<uint64_t>& hashes);
 
   std::mutex mutex_;
   std::map<std::string, uint32_t, std::less<>> event_numbers_;

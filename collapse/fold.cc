@@ -212,7 +212,7 @@ class Folder {
         throw Error("the recording is damaged: a stack refers to a place that is not in it");
       const std::span<const FrameId> own =
           i == 0 ? leaf_frames_of(locations[i]) : frames_of(locations[i]);
-      if (i > 0 && is_script(stack.pcs[i - 1]) && !is_script(stack.pcs[i])) {
+      if (i > 0 && runs_in_loop(stack.pcs[i - 1]) && !is_script(stack.pcs[i])) {
         top = loop(own, stack, locations, i, top);
         continue;
       }
@@ -222,13 +222,19 @@ class Folder {
     return top;
   }
 
+  // Whether a frame is a function without code of its own: its frame is an interpreter's loop.
+  bool runs_in_loop(const Pc& pc) const {
+    return is_script(pc) && script_index(pc) < recording_.scripts.size() &&
+           recording_.scripts[script_index(pc)].language == ScriptCode::Language::python;
+  }
+
   // An interpreter's loop at `i`, and the functions that it runs, which come next; moves `i` to the
   // last of them. What the compiler inlined into the loop works for the innermost of them.
   StackId loop(std::span<const FrameId> own, const RawStack& stack,
                const std::vector<LocationId>& locations, size_t& i, StackId top) {
     const std::vector<FrameId> inlined(own.begin() + 1, own.end());
     top = profile_.stacks.push(top, own.front());
-    while (i > 0 && is_script(stack.pcs[i - 1])) {
+    while (i > 0 && runs_in_loop(stack.pcs[i - 1])) {
       --i;
       if (locations[i].index >= recording_.locations.size())
         throw Error("the recording is damaged: a stack refers to a place that is not in it");

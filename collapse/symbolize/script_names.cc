@@ -28,7 +28,9 @@ Symbol script_symbol(const Recording& recording, const Pc& pc) {
                 .start_line = code.first_line,
                 .kind = FrameKind::user,
                 .module = code.file};
-  std::string where = code.file.substr(code.file.rfind('/') + 1);
+  // Node's own scripts have no folders: node:internal/timers.
+  std::string where =
+      code.file.starts_with("node:") ? code.file : code.file.substr(code.file.rfind('/') + 1);
   if (symbol.line != 0) where += ":" + std::to_string(symbol.line);
   if (!where.empty()) symbol.function += " (" + where + ")";
   return symbol;

@@ -56,6 +56,8 @@ struct walking {
   struct stack_record* stack;
   struct walk* walk;
   struct script_chain* chain;  // null without scripts
+  u32 number;                  // of the scratch
+  u32 v8;                      // the thread may run V8's code
   u64 hash;
   u64 loop;  // the frame of an interpreter's loop, to be taken behind the functions it runs
   u32 at;    // in stack->pcs
@@ -91,7 +93,7 @@ ALWAYS_INLINE int take_script_frame(struct walking* walking) {
 
 static int take_frame(u32 turn, struct walking* walking) {
   if (walking->loop) return take_script_frame(walking);
-  u64 sp = walking->walk->at.sp;
+  u64 sp = walking->walk->at.sp, bp = walking->walk->at.bp;
   int done = step(walking->walk);
   if (!(done & step_frame)) return 1;
   if (config.scripts && walking->chain && done & step_more) {
@@ -101,6 +103,11 @@ static int take_frame(u32 turn, struct walking* walking) {
       walking->loop = walking->walk->address;
       return 0;
     }
+  }
+  // V8's code is known for its frame pointers only.
+  if (config.scripts && walking->v8 && done & step_more && walking->walk->at.guessed) {
+    u64 word = v8_frame_word(walking->number, bp, walking->frames);
+    if (word) return put_frame(walking, word, hashed_script(word, 0));
   }
   return put_frame(walking, walking->walk->address, walking->walk->address) || !(done & step_more);
 }
@@ -116,6 +123,8 @@ __attribute__((noinline)) u64 walk_user_stack(u32 number, u64 hash) {
   struct walking walking = {.stack = stack,
                             .walk = walk,
                             .chain = config.scripts && scratch->chain.count ? &scratch->chain : 0,
+                            .number = number,
+                            .v8 = config.scripts && scratch->chain.language == language_v8,
                             .hash = hash,
                             .at = stack->kernel_frames + frames,
                             .frames = frames};
@@ -158,7 +167,8 @@ __attribute__((noinline)) u64 announce(u32 number, u32 code, u64 hash) {
   if (!scratch) return 0;
   struct stack_record* stack = &scratch->stack;
   if (object_globals.stack_table_is_full) return note_key(stack->space, note_stack_table_full);
-  if (config.scripts && scratch->chain.count && !tell_scripts(number, code))
+  if (config.scripts && (scratch->chain.count || scratch->chain.language == language_v8) &&
+      !tell_scripts(number, code))
     return note_key(stack->space, note_ring_full);
   stack->type = record_stack;
   stack->hash = hash;
@@ -214,6 +224,8 @@ __attribute__((noinline)) u64 capture_user(u32 number, u32 code, u32 entry, u64 
     scratch->chain.count = 0;
     scratch->chain.next = 0;
     scratch->chain.end = script_none;
+    scratch->chain.language = language_none;
+    scratch->chain.language = language_none;
     if (slot) read_scripts(number, code);
   }
   if (config.stacks == stacks_copy) {

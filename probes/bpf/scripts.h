@@ -8,7 +8,10 @@
 #include "copy.h"
 
 #define SCRIPT_READ(to, size, address) bpf_probe_read_user(to, size, (void*)(address))
+#define SCRIPT_FUNCTION __attribute__((noinline))
+#define SCRIPT_LOOP(turns, function, context) bpf_loop(turns, function, context, 0)
 #include "../languages/python/frames.bpf.h"
+#include "../languages/v8/frames.bpf.h"
 
 // By the number of a code slot.
 struct {
@@ -36,6 +39,7 @@ ALWAYS_INLINE void meet_interpreter(u32 slot, u64 inode, u64 base) {
   interpreter->key = 0;
   interpreter->key_at = base + file->key_at;
   interpreter->python = file->python;
+  interpreter->v8 = file->v8;
   *(volatile u32*)&interpreter->language = file->language;
 }
 
@@ -78,8 +82,11 @@ ALWAYS_INLINE u32* times_freed(u64 code) {
   return bpf_map_lookup_elem(&freed_scripts, &at);
 }
 
-// What stands for a word in a stack's hash. Few programs ever free code that was seen.
+// What stands for a word in a stack's hash. A word of V8 has not all of the thread's number. Few
+// programs of Python ever free code that was seen.
 ALWAYS_INLINE u64 hashed_script(u64 word, u32 any_freed) {
+  if (script_language(word) == language_v8)
+    return word ^ (u64)(u32)bpf_get_current_pid_tgid() * 0x9e3779b97f4a7c15ULL;
   if (!any_freed) return word;
   u32* freed = times_freed(script_code(word));
   return word ^ (freed ? (u64)*freed << 32 : 0);
@@ -118,9 +125,12 @@ static int take_script(u32 turn, struct reading_scripts* reading) {
 __attribute__((noinline)) int read_scripts(u32 number, u32 code) {
   struct scratch* scratch = scratch_at(number);
   struct interpreter* interpreter = bpf_map_lookup_elem(&interpreters, &code);
-  if (!scratch || !interpreter || interpreter->language != language_python) return 0;
+  if (!scratch || !interpreter) return 0;
   struct script_chain* chain = &scratch->chain;
   chain->freed = interpreter->freed;
+  chain->language = interpreter->language;
+  chain->slot = code;
+  if (interpreter->language != language_python) return 0;
   chain->filled = 0;
   chain->anchor = 0;
   chain->record = 0;
@@ -130,35 +140,71 @@ __attribute__((noinline)) int read_scripts(u32 number, u32 code) {
   return 0;
 }
 
-// Makes sure that user space has the names of some code. Returns 0 if it cannot be told now.
-__attribute__((noinline)) int tell_script(u32 slot, u32 space, u64 code) {
+// The word for the function of V8 that runs in the frame with this frame pointer, which is the
+// current one of the walk; 0 if none does.
+__attribute__((noinline)) u64 v8_frame_word(u32 number, u64 frame, u32 at) {
+  struct scratch* scratch = scratch_at(number);
+  if (!scratch) return 0;
+  struct script_chain* chain = &scratch->chain;
+  struct interpreter* interpreter = bpf_map_lookup_elem(&interpreters, &chain->slot);
+  if (!interpreter || frame & 7) return 0;
+  u64 words[2] = {}, word = 0, info = 0;  // the function, the context
+  int failed = read_stack(&scratch->walk, words, sizeof(words), frame - v8_frame_function);
+  enum v8_frame found = v8_unreadable_frame;
+  if (!failed)
+    found = read_v8_frame(&interpreter->v8, words[1], words[0], bpf_get_current_pid_tgid(),
+                          (u64*)chain->memory, &info, &word);
+  if (found == v8_other_frame) return 0;
+  if (found == v8_unreadable_frame) {
+    COUNT(scripts_unread, 1);
+    return script_word(language_v8, 0, script_unreadable);
+  }
+  chain->items[at & (max_script_items - 1)] = info;
+  return word;
+}
+
+ALWAYS_INLINE int read_code(struct interpreter* interpreter, u64 object,
+                            struct script_code_record* record) {
+  record->language = interpreter->language;
+  if (interpreter->language == language_v8) return read_v8_code(&interpreter->v8, object, record);
+  return read_python_code(&interpreter->python, object, record);
+}
+
+// Makes sure that user space has the names of some code, which `object` has now. Returns 0 if it
+// cannot be told now.
+__attribute__((noinline)) int tell_script(u32 slot, u32 space, u64 code, u64 object) {
   struct script_key key = {.code = code, .space = space};
-  if (bpf_map_lookup_elem(&known_scripts, &key)) return 1;
+  u32 teller = code >> script_language_shift == language_v8 ? bpf_get_current_pid_tgid() : 1;
+  u32* told = bpf_map_lookup_elem(&known_scripts, &key);
+  if (told && *told == teller) return 1;
   struct interpreter* interpreter = bpf_map_lookup_elem(&interpreters, &slot);
   u32 at = claim(&script_buffers, config.script_buffers) - 1;
   struct script_buffer* buffer = bpf_map_lookup_elem(&script_buffers, &at);
   if (!buffer) return 0;
   struct script_code_record* record = &buffer->record;
-  int readable = interpreter && read_python_code(&interpreter->python, code, record);
-  if (!readable) record->name.bytes = record->file.bytes = record->line_bytes = 0;
+  int readable = interpreter && read_code(interpreter, object, record);
+  if (!readable)
+    record->name.bytes = record->name.form = record->file.bytes = record->line_bytes = 0;
   record->type = record_script;
   record->space = space;
   record->time = bpf_ktime_get_ns();
   record->code = code;
-  record->language = language_python;
   u32 size = __builtin_offsetof(struct script_code_record, lines) + record->line_bytes;
   if (size > sizeof(*record)) size = sizeof(*record);
   long error = bpf_ringbuf_output(&ring, record, size, wake_if_filling());
   buffer->busy = 0;
   if (error) return 0;
-  u32 one = 1;
   // What could not be read may be there when it is met next.
-  if (readable) insert(&known_scripts, &key, &one);
+  if (readable) {
+    if (told) bpf_map_delete_elem(&known_scripts, &key);
+    insert(&known_scripts, &key, &teller);
+  }
   return 1;
 }
 
 struct telling_scripts {
   struct stack_record* stack;
+  struct script_chain* chain;
   u32 slot;
   u32 failed;
 };
@@ -169,7 +215,10 @@ static int tell_one_script(u32 turn, struct telling_scripts* telling) {
   if (turn >= stack->frames || at >= max_kernel_frames + max_frames) return 1;
   u64 word = stack->pcs[at];
   if (!script_language(word) || !script_code(word)) return 0;
-  if (tell_script(telling->slot, stack->space, script_code(word))) return 0;
+  u64 code = script_identity(word), object = code;
+  if (script_language(word) == language_v8)
+    object = telling->chain->items[turn & (max_script_items - 1)];
+  if (tell_script(telling->slot, stack->space, code, object)) return 0;
   telling->failed = 1;
   return 1;
 }
@@ -178,7 +227,8 @@ static int tell_one_script(u32 turn, struct telling_scripts* telling) {
 __attribute__((noinline)) int tell_scripts(u32 number, u32 slot) {
   struct scratch* scratch = scratch_at(number);
   if (!scratch) return 0;
-  struct telling_scripts telling = {.stack = &scratch->stack, .slot = slot};
+  struct telling_scripts telling = {
+      .stack = &scratch->stack, .chain = &scratch->chain, .slot = slot};
   bpf_loop(max_frames, tell_one_script, &telling, 0);
   return !telling.failed;
 }
@@ -194,8 +244,8 @@ static int tell_chained_script(u32 turn, struct telling_chain* telling) {
   struct script_chain* chain = telling->chain;
   if (turn >= chain->count) return 1;
   u64 word = chain->items[turn & (max_script_items - 1)];
-  if (!script_language(word) || tell_script(telling->slot, telling->space, script_code(word)))
-    return 0;
+  u64 code = script_code(word);
+  if (!script_language(word) || tell_script(telling->slot, telling->space, code, code)) return 0;
   telling->failed = 1;
   return 1;
 }

@@ -25,6 +25,13 @@ bpf::interpreter interpreter_at(const PythonProgram& program, uint64_t base) {
   return interpreter;
 }
 
+bpf::interpreter interpreter_with(const V8Program& program) {
+  bpf::interpreter interpreter{};
+  interpreter.language = bpf::language_v8;
+  interpreter.v8 = program.layout;
+  return interpreter;
+}
+
 }  // namespace
 
 bool has_interpreter(const Module& module) {
@@ -50,10 +57,36 @@ const std::optional<PythonProgram>& Interpreters::program_of(ModuleId id, const 
   return known->second;
 }
 
+const std::optional<V8Program>& Interpreters::v8_of(ModuleId id, const Module& module) {
+  const auto [known, added] = v8_.try_emplace(id);
+  if (added && module.kind == ModuleKind::file && module.file.get() >= 0)
+    known->second = v8_in(module.file.get());
+  return known->second;
+}
+
 void Interpreters::tell(ModuleId id, const Module& module, uint64_t inode) {
   const std::optional<PythonProgram>& program = program_of(id, module);
+  if (const std::optional<V8Program>& v8 = v8_of(id, module); v8 && v8->problem.empty())
+    object_.update("interpreter_files", inode, interpreter_with(*v8));
   if (!program || !program->problem.empty()) return;
   object_.update("interpreter_files", inode, interpreter_at(*program, 0 - program->delta));
+}
+
+bool Interpreters::publish_v8(const Spaces& spaces, SpaceId space, const Mapping& mapping,
+                              uint32_t slot) {
+  const Module& module = spaces.module(mapping.module);
+  const std::optional<V8Program>& program = v8_of(mapping.module, module);
+  if (!program) return false;
+  if (!program->problem.empty()) {
+    notes_.insert("functions of JavaScript are not in stacks: " + module.path + " has V8 " +
+                  program->version + "; " + program->problem);
+    return true;
+  }
+  auto& told = told_[slot];
+  if (told == std::pair{space, mapping.start}) return true;
+  object_.update("interpreters", slot, interpreter_with(*program));
+  told = {space, mapping.start};
+  return true;
 }
 
 void Interpreters::publish(const Spaces& spaces, SpaceId space, std::span<const Mapping> code,
@@ -62,6 +95,7 @@ void Interpreters::publish(const Spaces& spaces, SpaceId space, std::span<const 
   for (const Mapping& mapping : code) {
     const Module& module = spaces.module(mapping.module);
     const std::optional<PythonProgram>& program = program_of(mapping.module, module);
+    if (!program && publish_v8(spaces, space, mapping, slot)) return;
     if (!program) continue;
     if (!program->problem.empty()) {
       notes_.insert("functions of Python are not in stacks: " + module.path + " is Python " +

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "probes/languages/python/program.h"
+#include "probes/languages/v8/program.h"
 #include "probes/loading/bpf_object.h"
 #include "probes/loading/process_links.h"
 #include "probes/processes/spaces.h"
@@ -47,10 +48,14 @@ class Interpreters {
 
  private:
   const std::optional<PythonProgram>& program_of(ModuleId id, const Module& module);
+  const std::optional<V8Program>& v8_of(ModuleId id, const Module& module);
+  // Whether the file has V8.
+  bool publish_v8(const Spaces& spaces, SpaceId space, const Mapping& mapping, uint32_t slot);
   void watch_freed(ModuleId id, const Module& module, const PythonProgram& program, pid_t pid);
 
   BpfObject& object_;
   std::map<ModuleId, std::optional<PythonProgram>> programs_;
+  std::map<ModuleId, std::optional<V8Program>> v8_;
   std::map<uint32_t, std::pair<SpaceId, uint64_t>> told_;  // by slot: for whom, and the key
   std::set<std::string> notes_;
   std::set<ModuleId> watched_files_;

@@ -6,12 +6,13 @@
 
 #include "../bpf/types.h"
 #include "python/layout.h"
+#include "v8/layout.h"
 
 #ifdef __cplusplus
 namespace memflame::bpf {
 #endif
 
-enum language { language_none, language_python, language_count };
+enum language { language_none, language_python, language_v8, language_count };
 
 // A word among the addresses of a stack: the language, the address of the object that holds the
 // function's code, and the place in that code. User addresses end at 2^47, so no address looks like
@@ -37,6 +38,21 @@ static inline u64 script_code(u64 word) {
 }
 static inline u32 script_place(u64 word) { return word & script_no_place; }
 
+// V8 has no place and no address, but numbers: of the thread, as each has scripts of its own; of
+// the script; and of the function in it. 0: they are too large. No word has a script_code() of 0.
+enum { v8_thread_bits = 10, v8_number_bits = 25 };
+static inline u64 v8_word(u64 thread, u64 script, u64 function) {
+  if (!script || script >> v8_number_bits || function >> v8_number_bits) return 0;
+  return (u64)language_v8 << script_language_shift |
+         (thread & ((1 << v8_thread_bits) - 1)) << 2 * v8_number_bits | script << v8_number_bits |
+         function;
+}
+
+// What a function's names are told and found by.
+static inline u64 script_identity(u64 word) {
+  return script_language(word) == language_v8 ? word & ~(1ULL << 63) : script_code(word);
+}
+
 // An interpreter in a process: what user space tells the programs.
 struct interpreter {
   u32 language;  // enum language; 0 = none that is known
@@ -45,6 +61,7 @@ struct interpreter {
   u32 pad;
   u64 key_at;  // address of the pthread_key_t, behind a word that says whether it is set
   struct python_layout python;
+  struct v8_layout v8;
 };
 
 // The functions that a thread runs, innermost first, in runs: a run is an address on the thread's
@@ -79,12 +96,15 @@ struct script_chain {
   u64 anchor;  // a frame beside which others are expected; 0 = none
   u64 window_at;
   u32 filled;
-  u32 freed;  // as in the interpreter
+  u32 freed;     // as in the interpreter
+  u32 language;  // enum language
+  u32 slot;      // the interpreter's
   u8 memory[script_memory_bytes];
 };
 
 // The texts of one function's code, as they lie in the interpreter's memory.
 enum { max_script_name = 512, max_script_file = 1024, max_script_lines = 32768 };
+enum { v8_text_latin = 1, v8_text_wide = 2, v8_text_cut = 4 };  // forms of V8's
 struct script_text {
   u32 bytes;  // of what was read; shorter than the text if that is longer
   u32 form;   // what the language says about its characters

@@ -48,7 +48,26 @@ std::string text_of(const uint8_t* from, const bpf::script_text& text, size_t mo
   return result;
 }
 
-const char* reason(uint32_t end) {
+// The name of a function and its script, as V8's own stack traces have them.
+void name_v8(const bpf::script_code_record& record, ScriptCode& code) {
+  const auto text = [](const uint8_t* from, const bpf::script_text& of, size_t most) {
+    const size_t bytes = std::min<size_t>(of.bytes, most);
+    std::string result = v8_text({from, bytes}, of.form);
+    if (bytes == most || (of.form & bpf::v8_text_cut) != 0) result += "…";
+    return result;
+  };
+  constexpr std::string_view file_scheme = "file://";  // of modules
+  code.language = ScriptCode::Language::javascript;
+  code.function = text(record.name_text, record.name, bpf::max_script_name);
+  if (code.function.empty()) code.function = "(anonymous)";
+  code.file = text(record.file_text, record.file, bpf::max_script_file);
+  if (code.file.starts_with(file_scheme)) code.file.erase(0, file_scheme.size());
+  if (code.file.empty()) code.file = "[eval]";
+  code.first_line = record.first_line;
+}
+
+const char* reason(uint32_t language, uint32_t end) {
+  if (language == bpf::language_v8) return "[javascript: unreadable]";
   return end == bpf::script_too_long ? "[python: too deep]" : "[python: unreadable]";
 }
 
@@ -66,6 +85,25 @@ std::string python_text(std::span<const uint8_t> text, uint32_t state) {
   return result;
 }
 
+std::string v8_text(std::span<const uint8_t> text, uint32_t form) {
+  std::string result;
+  if ((form & bpf::v8_text_wide) == 0) {
+    for (const uint8_t point : text) append_utf8(result, point);
+    return result;
+  }
+  const auto unit = [&](size_t at) { return uint32_t{text[at]} | uint32_t{text[at + 1]} << 8U; };
+  for (size_t at = 0; at + 2 <= text.size(); at += 2) {
+    uint32_t point = unit(at);
+    // Characters beyond 0xffff are pairs: ten bits each.
+    if (point >> 10U == 0x36 && at + 4 <= text.size() && unit(at + 2) >> 10U == 0x37) {
+      point = 0x10000 + ((point & 0x3ffU) << 10U | (unit(at + 2) & 0x3ffU));
+      at += 2;
+    }
+    append_utf8(result, is_character(point) ? point : 0xfffd);
+  }
+  return result;
+}
+
 void Scripts::take(const bpf::script_code_record& record, size_t size) {
   if (size < offsetof(bpf::script_code_record, lines)) return;
   const size_t lines = size - offsetof(bpf::script_code_record, lines);
@@ -77,8 +115,10 @@ void Scripts::take(const bpf::script_code_record& record, size_t size) {
     code.first_line = record.first_line;
     code.lines.assign(reinterpret_cast<const char*>(record.lines),
                       std::min<size_t>(lines, record.line_bytes));
+  } else if (record.language == bpf::language_v8 && record.name.form != 0) {
+    name_v8(record, code);
   } else {
-    code.function = reason(bpf::script_unreadable);
+    code.function = reason(record.language, bpf::script_unreadable);
   }
   now_[record.space][record.code] = intern(std::move(code));
 }
@@ -104,11 +144,12 @@ uint32_t Scripts::intern(ScriptCode code) {
 }
 
 Pc Scripts::place(SpaceId space, uint64_t word) {
-  const uint64_t code = bpf::script_code(word);
-  const uint32_t place = bpf::script_place(word);
-  if (code == 0) {
+  const bpf::language language = bpf::script_language(word);
+  const uint64_t code = bpf::script_identity(word);
+  const uint32_t place = language == bpf::language_v8 ? script_no_place : bpf::script_place(word);
+  if (bpf::script_code(word) == 0) {
     ScriptCode missing;
-    missing.function = reason(place);
+    missing.function = reason(language, bpf::script_place(word));
     return script_pc(intern(std::move(missing)), script_no_place);
   }
   const auto of_space = now_.find(space.index);
@@ -116,7 +157,7 @@ Pc Scripts::place(SpaceId space, uint64_t word) {
     if (const auto known = of_space->second.find(code); known != of_space->second.end())
       return script_pc(known->second, place);
   ScriptCode missing;
-  missing.function = reason(bpf::script_unreadable);
+  missing.function = reason(language, bpf::script_unreadable);
   return script_pc(intern(std::move(missing)), script_no_place);
 }
 

@@ -39,5 +39,7 @@ class Scripts {
 
 // A str of Python in UTF-8. `text`: what lies behind its head.
 std::string python_text(std::span<const uint8_t> text, uint32_t state);
+// A string of V8 in UTF-8.
+std::string v8_text(std::span<const uint8_t> text, uint32_t form);
 
 }  // namespace memflame

@@ -133,10 +133,15 @@ TEST_CASE("functions of an interpreter stand behind its loop, before what was in
       {.function = "append", .file = "b.c", .line = 3, .kind = FrameKind::inlined, .module = "m"}};
   const RawStackId stack = m.stack({m.location("malloc"), m.location("g (a.py:2)"),
                                     m.location("f (a.py:1)"), loop, m.location("main")});
+  m.recording.scripts.emplace_back().language = ScriptCode::Language::python;
   for (const size_t i : {1, 2}) m.recording.stacks[stack.index].pcs[i] = script_pc(1, 0);
   m.add(stack, 5);
   CHECK(lines(fold(m.recording, {})) ==
         Lines{"redis-server;main;loop;f (a.py:1);g (a.py:2);append;malloc 5"});
+  // Compiled functions have frames of their own.
+  m.recording.scripts.back().language = ScriptCode::Language::javascript;
+  CHECK(lines(fold(m.recording, {})) ==
+        Lines{"redis-server;main;loop;append;f (a.py:1);g (a.py:2);malloc 5"});
 }
 
 TEST_CASE("places can share their symbols; only their code keeps them apart") {

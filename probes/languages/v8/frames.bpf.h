@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Reads which JavaScript function runs in a frame of V8's code, and what it is called. Plain C that
+// only reads: BPF programs read live memory with it, tests copied and hostile one.
+//
+// All code that V8 makes keeps the frame pointer, and below it the function, whichever compiler
+// made it. The garbage collector moves functions, so none is known by its address: its script has a
+// number that is never used again, and the function has one in the script. While the collector
+// works, a moved object has its new address in the place of its map. Sources: V8's
+// src/execution/frame-constants.h and src/objects/{shared-function-info,scope-info,script}.tq.
+//
+// Define before you include it: SCRIPT_READ(to, size, address) copies target memory, and returns 0
+// if all of it could be read; SCRIPT_LOOP(turns, function, context) calls function(turn, context)
+// that often, or until it returns 1. SCRIPT_FUNCTION begins functions that BPF programs verify by
+// themselves.
+#pragma once
+
+#include "../script.h"
+
+enum v8_frame { v8_other_frame, v8_function_frame, v8_unreadable_frame };
+
+// Addresses of objects end in 01; small numbers (Smi) are in the upper half of a word.
+static inline int is_v8_object(u64 value) { return (value & 3) == 1 && !(value >> 47); }
+static inline int is_v8_number(u64 value) { return !(u32)value; }
+
+static inline int read_v8_word(u64* to, u64 object, u64 offset) {
+  *to = 0;
+  return !is_v8_object(object) || SCRIPT_READ(to, sizeof(*to), object - 1 + offset);
+}
+
+enum { v8_no_type = 0xffff };
+static inline u32 v8_type_of_map(u64 map) {
+  u16 type = v8_no_type;
+  if (!is_v8_object(map) || SCRIPT_READ(&type, sizeof(type), map - 1 + v8_map_type))
+    return v8_no_type;
+  return type;
+}
+static inline u32 v8_type_of(u64 object) {
+  u64 map = 0;
+  return read_v8_word(&map, object, 0) ? (u32)v8_no_type : v8_type_of_map(map);
+}
+
+// Whether a map is that of a type; remembers one that is.
+static inline int is_v8_map(u64 map, u16 type, u64* known) {
+  if (map == *known) return 1;
+  if (v8_type_of_map(map) != type) return 0;
+  *known = map;
+  return 1;
+}
+
+// Follows an object that is being moved. Its map is then no address of an object.
+static inline u64 moved_v8_object(u64 object, u64 map) {
+  return map && !(map & 3) && !(map >> 47) ? map + 1 : object;
+}
+
+// What runs in the frame with these words below its frame pointer: the function's information, and
+// the word that stands for it in a stack. `memory`: room for v8_script_bytes.
+static inline enum v8_frame read_v8_frame(struct v8_layout* layout, u64 context, u64 function,
+                                          u32 thread, u64* memory, u64* info, u64* word) {
+  if (!is_v8_object(context) || !is_v8_object(function)) return v8_other_frame;
+  if (read_v8_word(info, function, layout->function_info)) return v8_unreadable_frame;
+  if (!is_v8_object(*info)) return v8_other_frame;
+  if (SCRIPT_READ(memory, v8_info_bytes, *info - 1)) return v8_unreadable_frame;
+  u64 moved = moved_v8_object(*info, memory[0]);
+  if (moved != *info) {
+    *info = moved;
+    if (SCRIPT_READ(memory, v8_info_bytes, moved - 1)) return v8_unreadable_frame;
+  }
+  if (!is_v8_map(memory[0], layout->info_type, &layout->info_map)) return v8_other_frame;
+  u64 script = memory[v8_info_script / 8];
+  u64 number = (u32)(memory[v8_info_number / 8] >> 32);
+  if (!is_v8_object(script)) return v8_other_frame;
+  if (SCRIPT_READ(memory, v8_script_bytes, script - 1)) return v8_unreadable_frame;
+  moved = moved_v8_object(script, memory[0]);
+  if (moved != script && SCRIPT_READ(memory, v8_script_bytes, moved - 1))
+    return v8_unreadable_frame;
+  // Functions that are a part of V8 have no script.
+  if (!is_v8_map(memory[0], layout->script_type, &layout->script_map)) return v8_other_frame;
+  u64 of_script = memory[v8_script_number / 8];
+  *word = v8_word(thread, of_script >> 32, number);
+  return *word && is_v8_number(of_script) ? v8_function_frame : v8_unreadable_frame;
+}
+
+// A string without its indirections.
+struct v8_text {
+  u64 from;    // of its characters
+  u32 length;  // in characters
+  u32 wide;    // they have two bytes
+  u32 cut;     // there are more
+  u32 pad;
+};
+
+// String types: what a string is made of, and two bits.
+enum { v8_plain = 0, v8_joined = 1, v8_external = 2, v8_part = 3, v8_alias = 5 };
+enum { v8_form_mask = 7, v8_one_byte = 8, v8_uncached = 16, v8_string_types = 128 };
+
+SCRIPT_FUNCTION int find_v8_text(u64 object, struct v8_text* text) {
+  u64 first = 0;
+  u32 most = ~0U;
+  if (!text) return 0;
+  text->cut = 0;
+  for (int turn = 0; turn < 5; ++turn) {
+    u64 words[4];
+    if (!is_v8_object(object) || SCRIPT_READ(words, sizeof(words), object - 1)) return 0;
+    u64 moved = moved_v8_object(object, words[0]);
+    if (moved != object) {
+      object = moved;
+      continue;
+    }
+    u32 type = v8_type_of_map(words[0]), length = (u32)(words[1] >> 32);
+    if (type >= v8_string_types) return 0;
+    if (length < most) most = length;
+    u32 wide = type & v8_one_byte ? 0 : 1;
+    u64 other = words[v8_string_other / 8], data = words[v8_string_data / 8];
+    switch (type & v8_form_mask) {
+      case v8_plain:
+        text->from = object - 1 + v8_string_text + (first << wide);
+        text->length = most;
+        text->wide = wide;
+        // A part that is not in the other, or the first of two that were joined.
+        if (first > length || most > length - first) {
+          text->length = first < length ? (u32)(length - first) : 0;
+          text->cut = 1;
+        }
+        return 1;
+      case v8_external:
+        if (type & v8_uncached || !data || data >> 47) return 0;
+        text->from = data + (first << wide);
+        text->length = most;
+        text->wide = wide;
+        return first <= length && most <= length - first;
+      case v8_part:
+        if (!is_v8_number(data) || data >> 62) return 0;
+        first += data >> 32;
+        object = other;
+        break;
+      case v8_joined:
+      case v8_alias:
+        object = other;
+        break;
+      default:
+        return 0;
+    }
+  }
+  return 0;
+}
+
+static inline int read_v8_text(u64 object, struct script_text* to, u8* bytes_to, u32 most) {
+  struct v8_text text = {0, 0, 0, 0, 0};
+  to->bytes = 0;
+  to->form = v8_text_latin;
+  if (!find_v8_text(object, &text)) return 0;
+  to->form = (text.wide ? v8_text_wide : v8_text_latin) | (text.cut ? v8_text_cut : 0);
+  u64 bytes = (u64)text.length << text.wide;
+  if (bytes > most) bytes = most;
+  to->bytes = (u32)bytes;
+  asm volatile("" : "+r"(bytes));
+  if (bytes > most) return 0;
+  return !bytes || !SCRIPT_READ(bytes_to, (u32)bytes, text.from);
+}
+
+// The line of a position: from the table of lines, if V8 has made one.
+SCRIPT_FUNCTION u32 line_in_v8_table(u64 table, u64 position) {
+  u64 size = 0;
+  if (read_v8_word(&size, table, v8_array_length) || !is_v8_number(size)) return 0;
+  u64 low = 0, high = size >> 32;  // the first line that ends at or behind the position
+  for (int turn = 0; turn < 32 && low < high; ++turn) {
+    u64 middle = low + (high - low) / 2, end = 0;
+    if (read_v8_word(&end, table, v8_array_items + 8 * middle)) return 0;
+    if (end >> 32 < position)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return (u32)low + 1;
+}
+
+// Otherwise by counting. A script may be long, and the program waits.
+enum { v8_piece_bytes = 512, v8_most_counted_bytes = 1 << 20 };
+struct v8_counting {
+  u64* piece;
+  u64 from;
+  u32 bytes;
+  u32 wide, lines, failed;
+};
+
+// Counts '\n' in a word of eight characters or four. `one`: a word of ones in each character.
+static inline u64 v8_line_ends(u64 word, u64 one, u32 bits) {
+  u64 low = (one << (bits - 1)) - one, other = word ^ one * '\n';
+  u64 ends = ~(((other & low) + low) | other | low);  // the highest bit of each that was '\n'
+  return (ends >> (bits - 1)) * one >> (64 - bits);
+}
+
+static int count_v8_lines(u32 turn, struct v8_counting* counting) {
+  // Nothing that decides over a read is carried from turn to turn: the verifier would follow all.
+  u32 begin = turn * v8_piece_bytes;
+  if (turn >= v8_most_counted_bytes / v8_piece_bytes || begin >= counting->bytes) return 1;
+  u32 size = counting->bytes - begin;
+  if (size > v8_piece_bytes) size = v8_piece_bytes;
+  u64 count = 0, one = counting->wide ? 0x0001000100010001ULL : 0x0101010101010101ULL;
+  u32 bits = counting->wide ? 16 : 8;
+  __builtin_memset(counting->piece, 0, v8_piece_bytes);
+  asm volatile("" : "+r"(size));
+  if (size > v8_piece_bytes || SCRIPT_READ(counting->piece, size, counting->from + begin)) {
+    counting->failed = 1;
+    return 1;
+  }
+  // Without a branch, which the verifier would have to follow each time.
+  for (u32 i = 0; i < v8_piece_bytes / 8; ++i) count += v8_line_ends(counting->piece[i], one, bits);
+  counting->lines += (u32)count;
+  return 0;
+}
+
+static inline u32 line_in_v8_source(u64 source, u64 position, u64* piece) {
+  struct v8_text text = {0, 0, 0, 0, 0};
+  if (!find_v8_text(source, &text) || position > text.length) return 0;
+  u64 bytes = position << text.wide;
+  if (bytes > v8_most_counted_bytes) return 0;
+  struct v8_counting counting = {.piece = piece,
+                                 .from = text.from,
+                                 .bytes = (u32)bytes,
+                                 .wide = text.wide,
+                                 .lines = 0,
+                                 .failed = 0};
+  SCRIPT_LOOP(v8_most_counted_bytes / v8_piece_bytes + 1, count_v8_lines, &counting);
+  return counting.failed ? 0 : counting.lines + 1;
+}
+
+// The name and the position in ScopeInfo, or what there is of them.
+struct v8_scope {
+  u64 name, inferred_name, position;
+  u32 has_position, pad;
+};
+SCRIPT_FUNCTION int read_v8_scope(u64 object, struct v8_scope* scope) {
+  enum { kind_mask = 15, eval_scope = 1, function_scope, module_scope, script_scope };
+  enum { class_variable = 1 << 10, function_variable = 3 << 12, inferred_name = 1 << 14 };
+  u64 flags = 0, locals = 0;
+  if (!scope) return 0;
+  if (read_v8_word(&flags, object, v8_scope_flags) ||
+      read_v8_word(&locals, object, v8_scope_locals) || !is_v8_number(locals) || locals >> 60)
+    return 0;
+  flags >>= 32;
+  locals >>= 32;
+  u64 at = v8_scope_fields + 8 * locals;
+  at += 8 * (locals < v8_most_inlined_locals ? locals : 1);
+  u32 kind = flags & kind_mask;
+  if (kind == module_scope) at += 8;  // number of variables
+  if (flags & class_variable) at += 8;
+  if (flags & function_variable) {
+    read_v8_word(&scope->name, object, at);
+    at += 16;
+  }
+  if (flags & inferred_name) {
+    read_v8_word(&scope->inferred_name, object, at);
+    at += 8;
+  }
+  if (kind < eval_scope || kind > script_scope) return 1;
+  u64 position = 0;
+  if (read_v8_word(&position, object, at) || !is_v8_number(position) || position >> 62) return 1;
+  scope->position = position >> 32;
+  scope->has_position = 1;
+  return 1;
+}
+
+// Reads the name, the script and the first line of a function. Returns 0 if they cannot be read.
+static inline int read_v8_code(const struct v8_layout* layout, u64 info,
+                               struct script_code_record* record) {
+  u64 name = 0, script = 0, file = 0, table = 0, source = 0, offset = 0;
+  struct v8_scope scope = {};
+  record->line_bytes = 0;
+  record->first_line = 0;
+  if (read_v8_word(&name, info, v8_info_name) || read_v8_word(&script, info, v8_info_script))
+    return 0;
+  u64 map = 0;
+  if (read_v8_word(&map, script, 0)) return 0;
+  script = moved_v8_object(script, map);
+  if (v8_type_of(script) != layout->script_type || read_v8_word(&file, script, v8_script_name) ||
+      read_v8_word(&table, script, v8_script_line_ends) ||
+      read_v8_word(&source, script, v8_script_source) ||
+      read_v8_word(&offset, script, v8_script_line_offset))
+    return 0;
+  if (!read_v8_word(&map, name, 0)) name = moved_v8_object(name, map);
+  if (v8_type_of(name) == layout->scope_type)
+    read_v8_scope(name, &scope);
+  else
+    scope.name = name;  // of a function that is not compiled yet
+  if (!read_v8_text(scope.name, &record->name, record->name_text, max_script_name) ||
+      !record->name.bytes)
+    read_v8_text(scope.inferred_name, &record->name, record->name_text, max_script_name);
+  read_v8_text(file, &record->file, record->file_text, max_script_file);
+  if (!scope.has_position) return 1;
+  u32 line = v8_type_of(table) == layout->array_type
+                 ? line_in_v8_table(table, scope.position)
+                 : line_in_v8_source(source, scope.position, (u64*)record->lines);
+  if (line && is_v8_number(offset)) record->first_line = line + (u32)(offset >> 32);
+  return 1;
+}

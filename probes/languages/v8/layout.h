@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Where V8 keeps what is read of it. Plain C.
+//
+// Only what differs between the versions that are known is a variable. The rest are the offsets
+// that 10.2, 11.3 and 12.4 share (nodes 18, 20 and 22); program.cc compares them with the symbols
+// that a program has for debuggers.
+#pragma once
+
+#include "../../bpf/types.h"
+
+#ifdef __cplusplus
+namespace memflame::bpf {
+#endif
+
+enum {
+  // From the frame pointer of V8's code: a function's context, or a small number that tells what
+  // else the frame is; and the function.
+  v8_frame_context = 8,
+  v8_frame_function = 16,
+  // The type of an object is in its map, which is its first word.
+  v8_map_type = 12,
+  // SharedFunctionInfo: what is known of a function beside its code.
+  v8_info_name = 16,    // its name, or its scope
+  v8_info_script = 32,  // or nothing
+  v8_info_flags = 48,
+  v8_info_number = 52,  // of the function in its script (function_literal_id)
+  v8_info_bytes = 56,
+  v8_script_source = 8,
+  v8_script_name = 16,
+  v8_script_line_offset = 24,
+  v8_script_line_ends = 56,
+  v8_script_number = 64,
+  v8_script_bytes = 72,
+  v8_array_length = 8,
+  v8_array_items = 16,
+  // ScopeInfo. Which of the fields behind its head it has, is in its flags.
+  v8_scope_flags = 8,
+  v8_scope_locals = 24,
+  v8_scope_fields = 32,
+  v8_most_inlined_locals = 75,  // the names of more are in a table
+  v8_string_length = 12,
+  v8_string_text = 16,
+  v8_string_other = 16,  // the string that it stands for or is a part of
+  v8_string_data = 24,   // outside of the heap; or where in the other it begins
+};
+
+struct v8_layout {
+  u16 function_info;  // in JSFunction
+  // Types of objects.
+  u16 info_type, script_type, scope_type, array_type;
+  u16 pad[3];
+  // The maps of the two types that each frame needs, once one has been seen; 0 = not yet.
+  u64 info_map, script_map;
+};
+
+#ifdef __cplusplus
+}  // namespace memflame::bpf
+#endif

@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Functions of JavaScript in stacks, against V8's own word: a program of node allocates blocks of one size from random
+paths of calls, and writes down its own stack each time (names and scripts; where each begins is in its source). What memflame
+saw must be the same stacks, as often. Functions that V8 has built into others have no frame: with them, what memflame
+saw must be what V8 says without some of its functions."""
+import collections
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+from lib import Memflame, PATIENCE, check, equal, losses, path, spawn
+
+SIZE = 777_777
+COUNT = int(os.environ.get("MEMFLAME_NODE_STACKS", "20000"))
+PROGRAM = r'''
+const fs = require('fs'), vm = require('vm'), threads = require('worker_threads');
+const COUNT = Number(process.argv[2]), SIZE = %d;
+// A worker's scripts have other numbers.
+if (!threads.isMainThread) for (let i = 0; i < 7; ++i) vm.runInThisContext(`(function other${i}() {})()`);
+const seen = new Map();
+let marks = 0, seed = 1 + 1000 * threads.threadId;
+Error.stackTraceLimit = Infinity;
+
+function random(most) {
+  seed = (seed * 1103515245 + 12345) %% 2147483648;
+  return Math.floor(seed / 65536) %% most;
+}
+
+function told(error, sites) {
+  const names = [];
+  for (const site of sites) {
+    if (site.isAsync() || site.isPromiseAll()) break;
+    const file = site.getFileName();
+    if (site.isNative() || (!file && !site.isEval()) || site.getFunctionName() === 'mark') continue;
+    names.push([site.getFunctionName() || '(anonymous)', file || '[eval]']);
+  }
+  return names.reverse();
+}
+
+function mark() {
+  const holder = {};
+  const usual = Error.prepareStackTrace;
+  Error.prepareStackTrace = told;
+  Error.captureStackTrace(holder);
+  const key = JSON.stringify(holder.stack);
+  Error.prepareStackTrace = usual;
+  seen.set(key, (seen.get(key) || 0) + 1);
+  ++marks;
+  Buffer.allocUnsafeSlow(SIZE);
+}
+
+function step(rest) {
+  if (rest.length === 0) return mark();
+  return KINDS[rest[0]](rest.slice(1));
+}
+
+class Thing {
+  constructor(rest) { this.rest = rest; if (rest) this.inside(); }
+  inside() { step(this.rest); }
+  get value() { return step(this.rest); }
+  static still(rest) {
+
+    return step(rest);
+  }
+  *walking() { yield 1; step(this.rest); }
+  toString() { step(this.rest); return ''; }
+}
+const made = Object.create(Thing.prototype);
+
+function plain(rest) { return step(rest); }
+const arrow = (rest) => step(rest);
+const größe名前 = function (rest) { return step(rest); };
+function
+  below(rest) { return step(rest); }
+function each(rest) { [1].forEach(function inEach() { step(rest); }); }
+function mapped(rest) { [1].map(() => step(rest)); }
+function sorted(rest) { [2, 1].sort(function comparing() { step(rest); return 0; }); }
+function reduced(rest) { [1, 2].reduce(function adding(a, b) { return step(rest); }); }
+function replaced(rest) { 'a'.replace(/a/, function replacing() { step(rest); return ''; }); }
+function parsed(rest) { JSON.parse('[1]', function reviving(k, v) { if (k === '0') step(rest); return v; }); }
+function generated(rest) { function* inner() { step(rest); yield 1; } for (const _ of inner()); }
+function applied(rest) { Reflect.apply(plain, null, [rest]); }
+function bound(rest) { plain.bind(null, rest)(); }
+function trapped(rest) { return new Proxy({}, { get: function trap() { return step(rest); } }).x; }
+function evaluated(rest) { return eval('(function inEval() { return step(rest); })()'); }
+function composed(rest) { return new Function('step', 'rest', 'return step(rest)')(step, rest); }
+function isolated(rest) {
+  const code = '\n\n(function inContext(step, rest) { return step(rest); })';
+  return vm.runInThisContext(code, { filename: '/made/other.js' })(step, rest);
+}
+function recursing(rest, left) { return left === 0 ? step(rest) : recursing(rest, (left || 20) - 1 || 0); }
+function deep(rest) { return rest.length > 3 ? step(rest) : deepening(rest, 100); }
+function deepening(rest, left) { if (left) return deepening(rest, left - 1); return step(rest); }
+function many(rest) {
+%s
+  return (() => { step(rest); return [%s].length; })();
+}
+const KINDS = [plain, arrow, größe名前, below, each, mapped, sorted, reduced, replaced, parsed, generated, applied, bound,
+  trapped, evaluated, composed, isolated, deep, many, (rest) => { new Thing(rest); },
+  (rest) => { made.rest = rest; made.value; }, Thing.still, (rest) => { made.rest = rest; for (const _ of made.walking()); },
+  (rest) => { made.rest = rest; `${made}`; }];
+
+async function awaiting(rest) {
+  await null;
+  step(rest);
+}
+function path() {
+  const rest = [];
+  for (let i = random(6); i >= 0; --i) rest.push(random(KINDS.length));
+  return rest;
+}
+async function work() {
+  while (marks < COUNT) {
+    for (let i = 0; i < 50; ++i) step(path());
+    await awaiting(path());
+    await new Promise((done) => setTimeout(function ticking() { step(path()); done(); }, 0));
+    await new Promise((done) => process.nextTick(function next() { step(path()); done(); }));
+  }
+}
+function all(worker) { return new Promise((done) => worker.once('message', done)); }
+
+if (!threads.isMainThread) {
+  threads.parentPort.once('message', () => work().then(() => threads.parentPort.postMessage([...seen])));
+} else {
+  const workers = [1, 2].map(() => new threads.Worker(__filename, { argv: [COUNT] }));
+  process.stdout.write('ready\n');
+  let asked = 0;
+  process.stdin.on('data', async () => {
+    if (asked++) process.exit(0);
+    workers.forEach((worker) => worker.postMessage('go'));
+    const others = workers.map(all);
+    await work();
+    const lists = [[...seen], ...await Promise.all(others)];
+    fs.writeFileSync(process.argv[3], JSON.stringify(lists.flat()));
+    process.stdout.write('done\n');
+  });
+}
+''' % (SIZE, "\n".join(f"  let v{i} = {i};" for i in range(100)), ", ".join(f"v{i}" for i in range(100)))
+WITHOUT_INLINING = ("--no-turbo-inlining", "--no-maglev-inlining")
+
+
+def nodes():
+    """The programs here that memflame knows, by version."""
+    found = {}
+    for name in ("node", *os.environ.get("MEMFLAME_NODES", "").split()):
+        if not shutil.which(name):
+            continue
+        told = subprocess.run([name, "-p", "process.execPath + ' ' + process.versions.v8"], stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, text=True, check=False)
+        if told.returncode == 0:
+            program, version = told.stdout.split()
+            version = ".".join(version.split(".")[:2])
+            if version in ("10.2", "11.3", "12.4"):
+                found.setdefault(version, program)
+    return found
+
+
+def run(program, name, *flags, options=()):
+    """What the program says of its stacks, and memflame's profile."""
+    truth = path(f"{name}.json")
+    known = subprocess.run([program, "--v8-options"], stdout=subprocess.PIPE, text=True, check=True).stdout
+    flags = [flag for flag in flags if flag.removeprefix("--no-") in known]
+    process = spawn([program, *flags, path("frames.js"), str(COUNT), truth],
+                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    equal("the program is ready", process.stdout.readline(), "ready\n")
+    memflame = Memflame("alloc", "-p", process.pid, "--min-size", SIZE, "--max-size", SIZE, "--value", "total-count",
+                        "--max-depth", 1023, "--max-stacks", 2000000, *options)
+    process.stdin.write("go\n")
+    process.stdin.flush()
+    equal("the program is done", process.stdout.readline(), "done\n")
+    memflame.stop()
+    process.communicate("leave\n", timeout=PATIENCE)
+    equal("exit status of the program", process.returncode, 0)
+    with open(truth, encoding="utf-8") as file:
+        return json.load(file), memflame
+
+
+FRAME = re.compile(r"(.*) \(([^()]*?)(?::(\d+))?\)$")
+
+
+def script(frame):
+    """(function, file, line) of a frame's name; None if it is native."""
+    match = FRAME.match(frame)
+    if not match or not re.search(r"\.js$|^\[eval\]$|^node:", match[2]):
+        return None
+    return match[1], match[2], int(match[3] or 0)
+
+
+def line_of(name):
+    """Where a function of the program begins: at its list of parameters. 0 for one without a name."""
+    word = re.escape({"Thing": "constructor"}.get(name, name))
+    for pattern in (rf"function\*?\s+{word}\s*\(", rf"const {word} = (?:function )?\(",
+                    rf"^ +(?:static |get |\*)?{word}\("):
+        found = re.search(pattern, PROGRAM, re.MULTILINE)
+        if found:
+            return PROGRAM.count("\n", 0, found.end() - 1) + 1
+    return 0
+
+
+def compared(frames):
+    """Frames as both tell them. The program says eval of a function of eval() that has no name, and computed names."""
+    for name, file, *_ in frames:
+        if (name, file) == ("eval", "[eval]") or name.startswith("["):
+            name = "(anonymous)"
+        yield name, file if file.startswith("node:") else file.rsplit("/", 1)[-1]
+
+
+def stacks_of(profile):
+    column = profile.columns.index("total-count")
+    stacks = collections.Counter()
+    for frames, values in profile.stacks:
+        stacks[tuple(frames)] += values[column]
+    return +stacks
+
+
+def is_part(some, whole):
+    rest = iter(whole)
+    return all(each in rest for each in some)
+
+
+with open(path("frames.js"), "w", encoding="utf-8") as file:
+    file.write(PROGRAM)
+versions = nodes()
+if not versions:
+    print("SKIPPED: no node 18, 20 or 22")
+    sys.exit(77)
+for version, program in versions.items():
+    for flags in (WITHOUT_INLINING, ()):
+        truth, memflame = run(program, version, *flags)
+        equal(f"V8 {version}: lost", losses(memflame.summary()), {})
+        wanted = collections.Counter()
+        for stack, count in truth:
+            wanted[tuple(compared(json.loads(stack)))] += count
+        got = collections.Counter()
+        for stack, count in stacks_of(memflame.profile()).items():
+            frames = [each for each in map(script, stack) if each]
+            while frames and frames[-1][1].startswith("node:"):
+                frames.pop()
+            marked = bool(frames) and frames[-1][0] == "mark"
+            check(marked or not flags, f"V8 {version}: the stack of a call of mark(): {stack[-30:]}")
+            for name, file, line in frames:
+                if file == "frames.js" and line_of(name):
+                    equal(f"V8 {version}: line of {name}", line, line_of(name))
+            got[tuple(compared(frames[:-1] if marked else frames))] += count
+        equal(f"V8 {version}: calls", sum(got.values()), sum(wanted.values()))
+        if flags:
+            wrong = (got - wanted).most_common(2), (wanted - got).most_common(2)
+            check(got == wanted,
+                  f"V8 {version}: {sum((got - wanted).values())} of {sum(got.values())} stacks are wrong: {wrong}")
+        else:
+            known = list(wanted)
+            for stack in got - wanted:
+                check(any(is_part(stack, each) for each in known), f"V8 {version}: no stack of the program: {stack}")
+        print(f"V8 {version} {' '.join(flags)}: {sum(got.values())} stacks, {len(got)} distinct, "
+              f"{sum((got - wanted).values())} without functions that were built into others")

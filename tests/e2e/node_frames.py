@@ -14,7 +14,7 @@ import sys
 from lib import Memflame, PATIENCE, check, equal, losses, path, spawn
 
 SIZE = 777_777
-COUNT = int(os.environ.get("MEMFLAME_NODE_STACKS", "20000"))
+COUNT = int(os.environ.get("MEMFLAME_NODE_STACKS", "5000"))
 PROGRAM = r'''
 const fs = require('fs'), vm = require('vm'), threads = require('worker_threads');
 const COUNT = Number(process.argv[2]), SIZE = %d;

@@ -12,6 +12,8 @@
 #include <cstring>
 #include <optional>
 
+#include "core/utf8.h"
+
 namespace memflame {
 namespace {
 
@@ -52,13 +54,6 @@ std::optional<std::string> demangled_by(Demangler* demangler, const std::string&
   static thread_local Output output;
   if (!demangle_into(output, demangler, name.c_str(), options)) return std::nullopt;
   return std::string(output.text, output.size);
-}
-
-void append_utf8(std::string& text, uint32_t code) {
-  const int tail = code < 0x80 ? 0 : code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
-  constexpr uint32_t heads[] = {0, 0xc0, 0xe0, 0xf0};
-  text += static_cast<char>(heads[tail] | (code >> (6 * tail)));
-  for (int i = tail - 1; i >= 0; --i) text += static_cast<char>(0x80 | ((code >> (6 * i)) & 0x3f));
 }
 
 // "gr$uf6$$udf$e" -> "größe": letters in Rust's legacy names that libiberty leaves as they are.

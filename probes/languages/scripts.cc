@@ -5,32 +5,12 @@
 #include <string>
 
 #include "core/hash.h"
+#include "core/utf8.h"
 
 namespace memflame {
 namespace {
 
 constexpr uint64_t most_bytes = uint64_t{512} << 20U;  // a program may make functions all the time
-
-void append_utf8(std::string& text, uint32_t point) {
-  const auto tail = [&](unsigned shift) {
-    text += static_cast<char>(0x80U | (point >> shift & 0x3fU));
-  };
-  if (point < 0x80) {
-    text += static_cast<char>(point);
-  } else if (point < 0x800) {
-    text += static_cast<char>(0xc0U | point >> 6U);
-    tail(0);
-  } else if (point < 0x10000) {
-    text += static_cast<char>(0xe0U | point >> 12U);
-    tail(6);
-    tail(0);
-  } else {
-    text += static_cast<char>(0xf0U | point >> 18U);
-    tail(12);
-    tail(6);
-    tail(0);
-  }
-}
 
 bool is_character(uint32_t point) {
   return point < 0x110000 && (point < 0xd800 || point >= 0xe000);

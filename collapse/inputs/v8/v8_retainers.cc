@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view any_element = "[]";
 
 // Longer names are cut: any two of them may have to be a frame.
-constexpr size_t longest_name = 160;
+constexpr size_t longest_node_name = 160;
 
 // An object with more properties is a dictionary: its keys are data, not names of code.
 constexpr size_t most_own_properties = 1000;
@@ -67,7 +67,7 @@ void V8Retainers::want_names() {
 void V8Retainers::take_name(uint32_t string, std::string_view text) {
   const auto wanted = names_.find(string);
   if (wanted != names_.end())
-    wanted->second = {profile_.strings.intern(beginning(text, longest_name)), true};
+    wanted->second = {profile_.strings.intern(beginning(text, longest_node_name)), true};
 }
 
 std::string_view V8Retainers::text(uint32_t string) {

@@ -55,12 +55,13 @@ ALWAYS_INLINE int may_copy(struct code_slot* slot, u32 stop) {
 struct walking {
   struct stack_record* stack;
   struct walk* walk;
-  struct script_chain* chain;  // null without scripts
-  u32 number;                  // of the scratch
-  u32 v8;                      // the thread may run V8's code
+  struct script_chain* chain;
+  u64 record;  // of the run that the walk has to meet next; 0 = none
+  u64 loop;    // the frame of an interpreter's loop, to be taken behind the functions it runs
   u64 hash;
-  u64 loop;  // the frame of an interpreter's loop, to be taken behind the functions it runs
-  u32 at;    // in stack->pcs
+  u32 number;  // of the scratch
+  u32 v8;
+  u32 at;  // in stack->pcs
   u32 frames;
 };
 
@@ -73,36 +74,53 @@ ALWAYS_INLINE int put_frame(struct walking* walking, u64 address, u64 hashed) {
   return ++walking->frames >= config.max_depth;
 }
 
-ALWAYS_INLINE u64 next_script(struct script_chain* chain) {
+ALWAYS_INLINE u64 next_script(const struct script_chain* chain) {
   u32 next = chain->next;
   return next < chain->count ? chain->items[next & (max_script_items - 1)] : 0;
 }
 
-// Takes a function of the run that the walk has met; behind the last one, its loop.
-ALWAYS_INLINE int take_script_frame(struct walking* walking) {
+// Takes functions of the run that the walk has met; behind the last one, its loop.
+enum { scripts_a_turn = 16 };
+ALWAYS_INLINE int take_script_frames(struct walking* walking) {
   struct script_chain* chain = walking->chain;
-  u64 word = next_script(chain);
-  if (script_language(word)) {
-    ++chain->next;
-    return put_frame(walking, word, hashed_script(word, chain->freed));
+  struct stack_record* stack = walking->stack;
+  u64 hash = walking->hash;
+  u32 at = walking->at, next = chain->next, end = chain->count, freed = chain->freed;
+  u32 left = config.max_depth - walking->frames, taken = 0;
+  int more = 1;
+  for (int i = 0; i < scripts_a_turn; ++i) {
+    u64 word = next < end ? chain->items[next & (max_script_items - 1)] : 0;
+    if (!script_language(word)) {
+      more = 0;
+      break;
+    }
+    asm volatile("" : "+r"(at));  // the verifier needs the check of each place, not of a pointer
+    if (taken >= left || at >= max_kernel_frames + max_frames) return 1;
+    stack->pcs[at] = word;
+    hash = mix(hash, hashed_script(word, freed));
+    ++at, ++next, ++taken;
   }
+  walking->hash = hash;
+  walking->at = at;
+  walking->frames += taken;
+  chain->next = next;
+  if (walking->frames >= config.max_depth) return 1;
+  if (more) return 0;
   u64 loop = walking->loop;
   walking->loop = 0;
+  walking->record = next_script(chain);
   return put_frame(walking, loop, loop);
 }
 
 static int take_frame(u32 turn, struct walking* walking) {
-  if (walking->loop) return take_script_frame(walking);
+  if (config.scripts && walking->loop) return take_script_frames(walking);
   u64 sp = walking->walk->at.sp, bp = walking->walk->at.bp;
   int done = step(walking->walk);
   if (!(done & step_frame)) return 1;
-  if (config.scripts && walking->chain && done & step_more) {
-    u64 record = next_script(walking->chain);
-    if (record >= sp && record < walking->walk->at.sp) {
-      ++walking->chain->next;
-      walking->loop = walking->walk->address;
-      return 0;
-    }
+  if (config.scripts && walking->record - sp < walking->walk->at.sp - sp) {
+    ++walking->chain->next;
+    walking->loop = walking->walk->address;
+    return 0;
   }
   // V8's code is known for its frame pointers only.
   if (config.scripts && walking->v8 && done & step_more && walking->walk->at.guessed) {
@@ -122,7 +140,8 @@ __attribute__((noinline)) u64 walk_user_stack(u32 number, u64 hash) {
   u32 frames = stack->frames;
   struct walking walking = {.stack = stack,
                             .walk = walk,
-                            .chain = config.scripts && scratch->chain.count ? &scratch->chain : 0,
+                            .chain = &scratch->chain,
+                            .record = config.scripts ? next_script(&scratch->chain) : 0,
                             .number = number,
                             .v8 = config.scripts && scratch->chain.language == language_v8,
                             .hash = hash,

@@ -118,7 +118,7 @@ struct reading_scripts {
 };
 
 static int take_script(u32 turn, struct reading_scripts* reading) {
-  return !take_python_frame(reading->chain, &reading->interpreter->python);
+  return !take_python_frames(reading->chain, &reading->interpreter->python);
 }
 
 // Reads what the current thread runs into the chain of a scratch.

@@ -91,6 +91,7 @@ struct script_chain {
   u32 next;    // the run that the walk has to meet next
   u32 run;     // the one that is being read
   u64 frame;   // to be read next; 0 = none
+  u64 state;   // of the thread, in the interpreter
   u64 record;  // the interpreter's own record of the loop that is being read; 0 = it has none
   u64 below;   // the record of the loop that runs below
   u64 anchor;  // a frame beside which others are expected; 0 = none

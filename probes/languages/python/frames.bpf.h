@@ -42,12 +42,12 @@ static inline void close_script_run(struct script_chain* chain, u64 address) {
 // callers below, so one read of a KiB has many of them; others, of generators and on the C stack,
 // are read by themselves.
 enum { script_frame_unread = 1 << 16 };
-static inline u32 script_frame_at(struct script_chain* chain, u64 frame) {
+static inline u32 script_frame_at(struct script_chain* chain, u64 frame, u64 anchor) {
   u64 at = frame - chain->window_at;
   if (at < script_window_bytes && at + script_frame_bytes <= chain->filled) return (u32)at;
-  u64 beside = chain->anchor - frame;
+  u64 beside = anchor - frame;
   u32 below = frame & 4095, most = script_window_bytes - script_frame_bytes;
-  if (chain->anchor && beside < 16384 && below <= 4096 - script_frame_bytes) {
+  if (anchor && beside < 16384 && below <= 4096 - script_frame_bytes) {
     // Within one page, which is there if the frame is.
     u64 begin = frame - (below < most ? below : most);
     chain->filled = 0;
@@ -62,13 +62,16 @@ static inline u32 script_frame_at(struct script_chain* chain, u64 frame) {
   return script_window_bytes;
 }
 
+enum { python_state_bytes = 360 };  // of 3.11, the largest; its record is at the end
+
 // Reads a loop's record, which has the function that runs there and the record of the loop below.
 // Returns 0 if that is the end.
 static inline int read_python_record(struct script_chain* chain, u64 record,
                                      const struct python_layout* layout) {
   u64 words[2] = {};  // the frame, and behind it the record below
   chain->record = record;
-  if (!record) return end_script(chain, script_whole);
+  // The outermost record is in the thread's state, and has no function.
+  if (!record || record - chain->state < python_state_bytes) return end_script(chain, script_whole);
   if (!is_script_pointer(record) ||
       SCRIPT_READ(words, sizeof(words), record + layout->record_frame))
     return end_script(chain, script_unreadable);
@@ -77,41 +80,68 @@ static inline int read_python_record(struct script_chain* chain, u64 record,
   return words[0] ? open_script_run(chain) : end_script(chain, script_whole);
 }
 
-// Takes the next function of the chain. Returns 0, with `end` set, when there is none.
-static inline int take_python_frame(struct script_chain* chain,
-                                    const struct python_layout* layout) {
-  u64 frame = chain->frame;
-  if (!is_script_pointer(frame)) return end_script(chain, script_unreadable);
-  u32 at = script_frame_at(chain, frame);
-  if (at > script_window_bytes) return end_script(chain, script_unreadable);
-  const u8* memory = chain->memory + at;
-  u64 code = *(const u64*)(memory + (layout->frame_code & 127));
-  u64 previous = *(const u64*)(memory + (layout->frame_previous & 127));
-  u64 instruction = *(const u64*)(memory + (layout->frame_instruction & 127));
-  u8 owner = memory[layout->frame_owner & 127];
-  chain->frame = previous;
-  if (layout->entry_owner && owner == layout->entry_owner) {
-    close_script_run(chain, frame);
-    return previous ? open_script_run(chain) : end_script(chain, script_whole);
+// Takes the next functions of the chain, of one run at most. Returns 0, with `end` set, when there
+// are none left.
+enum { python_frames_a_turn = 16 };
+static inline int take_python_frames(struct script_chain* chain,
+                                     const struct python_layout* layout) {
+  u64 frame = chain->frame, anchor = chain->anchor;
+  u32 count = chain->count;
+  enum script_end end = script_none;
+  int run_ends = 0;
+  for (int i = 0; i < python_frames_a_turn && !run_ends; ++i) {
+    u32 at = script_frame_unread;
+    if (is_script_pointer(frame)) at = script_frame_at(chain, frame, anchor);
+    asm volatile("" : "+r"(at));  // or the compiler leaves out the check, which the verifier needs
+    if (at > script_window_bytes) {
+      end = script_unreadable;
+      break;
+    }
+    const u8* memory = chain->memory + at;
+    u64 code = *(const u64*)(memory + (layout->frame_code & 127));
+    u64 instruction = *(const u64*)(memory + (layout->frame_instruction & 127));
+    u8 owner = memory[layout->frame_owner & 127];
+    u64 own = frame;
+    frame = *(const u64*)(memory + (layout->frame_previous & 127));
+    if (layout->entry_owner) {
+      if (owner == layout->entry_owner) {
+        chain->record = own;
+        chain->below = frame;
+        run_ends = 1;
+        continue;
+      }
+    } else {
+      run_ends = memory[layout->frame_is_entry & 127];
+    }
+    if (!owner) anchor = own;
+    asm volatile("" : "+r"(count));  // likewise: each place is checked, not a pointer
+    if (count >= max_script_items) {
+      end = script_too_long;
+      break;
+    }
+    if (!is_script_pointer(code)) {
+      end = script_unreadable;
+      break;
+    }
+    u64 place = (instruction - (code + layout->code_instructions)) / 2;
+    chain->items[count & (max_script_items - 1)] = script_word(language_python, code, place);
+    ++count;
   }
-  if (!owner) chain->anchor = frame;
-  u32 item = chain->count;
-  if (item >= max_script_items) return end_script(chain, script_too_long);
-  if (!is_script_pointer(code)) return end_script(chain, script_unreadable);
-  u64 place = (instruction - (code + layout->code_instructions)) / 2;
-  chain->items[item & (max_script_items - 1)] = script_word(language_python, code, place);
-  chain->count = item + 1;
-  if (layout->has_record && memory[layout->frame_is_entry & 127] && !layout->entry_owner) {
-    close_script_run(chain, chain->record);
-    return read_python_record(chain, chain->below, layout);
-  }
-  return 1;
+  chain->frame = frame;
+  chain->anchor = anchor;
+  chain->count = count;
+  if (end != script_none) return end_script(chain, end);
+  if (!run_ends) return 1;
+  close_script_run(chain, chain->record);
+  if (!layout->entry_owner) return read_python_record(chain, chain->below, layout);
+  return frame ? open_script_run(chain) : end_script(chain, script_whole);
 }
 
 // Finds the innermost function of the thread with this state. Returns 0 if there is none.
 static inline int begin_python(struct script_chain* chain, const struct python_layout* layout,
                                u64 state) {
   u64 innermost = 0;
+  chain->state = state;
   if (!is_script_pointer(state)) return end_script(chain, state ? script_unreadable : script_none);
   if (SCRIPT_READ(&innermost, sizeof(innermost), state + layout->innermost))
     return end_script(chain, script_unreadable);

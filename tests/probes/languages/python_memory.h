@@ -28,7 +28,7 @@ inline void read_python(script_chain& chain, const python_layout& layout, uint64
   chain.anchor = chain.record = chain.below = 0;
   if (begin_python(&chain, &layout, state) == 0) return;
   for (int i = 0; i < max_script_items + 1; ++i)
-    if (take_python_frame(&chain, &layout) == 0) return;
+    if (take_python_frames(&chain, &layout) == 0) return;
 }
 
 }  // namespace memflame::bpf

@@ -2,6 +2,7 @@
 #include "core/owner.h"
 
 #include "core/allocator_list.h"
+#include "core/script_files.h"
 
 namespace memflame {
 namespace {
@@ -33,7 +34,8 @@ Owner owner_of(const Profile& profile, const Frame& frame) {
       if (builtin_allocators().contains(profile.strings[frame.function])) return Owner::allocator;
       break;
   }
-  return is_library(module) ? Owner::library : Owner::application;
+  if (is_script(frame)) return script_package(module).empty() ? Owner::application : Owner::library;
+  return is_library(module) || is_interpreter(module) ? Owner::library : Owner::application;
 }
 
 }  // namespace memflame

@@ -2,7 +2,8 @@
 // Whose code frames are, and of which library or package.
 //
 // A Go program is one file with all of its packages, so its code is told apart by package: `main`
-// is the application, each other package is a library.
+// is the application, each other package is a library. Functions of Python and JavaScript are the
+// application's or a package's, by their paths.
 #pragma once
 
 #include <string_view>

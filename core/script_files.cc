@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/script_files.h"
+
+#include <algorithm>
+#include <array>
+
+namespace memflame {
+namespace {
+
+bool is_version(std::string_view text) {
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return (c >= '0' && c <= '9') || c == '.'; });
+}
+
+// What follows the last folder of this name; "" if there is none.
+std::string_view behind_folder(std::string_view path, std::string_view folder) {
+  const size_t at = path.rfind(folder);
+  return at == std::string_view::npos ? std::string_view() : path.substr(at + folder.size());
+}
+
+// "requests/api.py" -> "requests", "six.py" -> "six".
+std::string_view python_package(std::string_view rest) {
+  const std::string_view name = rest.substr(0, rest.find('/'));
+  return name.size() == rest.size() ? name.substr(0, name.find('.')) : name;
+}
+
+// "express/lib/router.js" -> "express", "@scope/name/index.js" -> "@scope/name".
+std::string_view node_package(std::string_view rest) {
+  size_t end = rest.find('/');
+  if (rest.starts_with('@') && end != std::string_view::npos) end = rest.find('/', end + 1);
+  return rest.substr(0, end);
+}
+
+}  // namespace
+
+bool is_script(const Frame& frame) {
+  return frame.kind == FrameKind::user && frame.module && frame.module == frame.file;
+}
+
+std::string_view script_package(std::string_view path) {
+  if (path.starts_with("node:")) return "node";
+  if (path.starts_with("<frozen ")) return "python";
+  for (const std::string_view folder : {"/site-packages/", "/dist-packages/"})
+    if (const std::string_view rest = behind_folder(path, folder); !rest.empty())
+      return python_package(rest);
+  if (const std::string_view rest = behind_folder(path, "/node_modules/"); !rest.empty())
+    return node_package(rest);
+  if (const std::string_view rest = behind_folder(path, "/lib/python"); !rest.empty())
+    if (is_version(rest.substr(0, rest.find('/')))) return "python";
+  return {};
+}
+
+bool is_interpreter(std::string_view path) {
+  std::string_view file = path.substr(path.rfind('/') + 1);
+  if (file == "node" || file.starts_with("libnode.so")) return true;
+  if (file.starts_with("lib")) file.remove_prefix(3);
+  if (!file.starts_with("python")) return false;
+  file.remove_prefix(std::string_view("python").size());
+  return is_version(file.substr(0, file.find(".so")));
+}
+
+}  // namespace memflame

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Files of interpreted languages, by their paths.
+#pragma once
+
+#include <string_view>
+
+#include "core/profile.h"
+
+namespace memflame {
+
+// Whether a function was read from an interpreter: it has no module but its file.
+bool is_script(const Frame& frame);
+
+// The package that a file of Python or JavaScript belongs to: "flask", "@scope/name"; "python" or
+// "node" for what comes with the interpreter; "" if it is the application's own.
+std::string_view script_package(std::string_view path);
+
+// Whether a file is an interpreter: "/usr/bin/python3.11", "libpython3.12.so.1.0", "node".
+bool is_interpreter(std::string_view path);
+
+}  // namespace memflame

@@ -203,7 +203,8 @@ def work(count, seed):
 
 print("ready", flush=True)
 sys.stdin.readline()
-threads = [threading.Thread(target=work, args=(int(sys.argv[1]), seed)) for seed in range(3)]
+threads = [threading.Thread(target=work, args=(int(sys.argv[1]), seed))
+           for seed in range(int(sys.argv[3]))]
 for thread in threads:
     thread.start()
 for thread in threads:
@@ -231,11 +232,11 @@ def pythons():
     return found
 
 
-def run(program, name, *options):
+def run(program, name, *options, count=COUNT, threads=3):
     """What the program says of its stacks, and memflame's profile."""
     truth = path(f"{name}.json")
-    process = spawn([program, path("frames.py"), str(COUNT), truth], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                    text=True)
+    process = spawn([program, path("frames.py"), str(count), truth, str(threads)], stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONHASHSEED": "0"})
     equal("the program is ready", process.stdout.readline(), "ready\n")
     memflame = Memflame("alloc", "-p", process.pid, "--min-size", SIZE, "--max-size", SIZE, "--value", "total-count",
                         "--max-depth", 1023, "--max-stacks", 2000000, *options)
@@ -280,3 +281,14 @@ for minor, program in versions.items():
     wrong = (got - wanted).most_common(3), (wanted - got).most_common(3)
     check(got == wanted, f"3.{minor}: {sum((got - wanted).values())} of {sum(got.values())} stacks are wrong: {wrong}")
     print(f"3.{minor}: {sum(got.values())} stacks, {len(got)} distinct, all as Python says")
+
+    # One thread does the same in each run.
+    native = []
+    for languages in ("off", "auto"):
+        _, memflame = run(program, minor, "--languages", languages, count=2000, threads=1)
+        stacks = collections.Counter()
+        for stack, count in stacks_of(memflame.profile()).items():
+            stacks[tuple(frame for frame in stack if not is_script(frame))] += count
+        native.append(stacks)
+    equal(f"3.{minor}: native frames that differ without and with functions of Python",
+          (native[0] - native[1], native[1] - native[0]), ({}, {}))

@@ -167,6 +167,8 @@ po::options_description tidy_option_list() {
     add(option.name, words()->value_name("RE"), option.help);
   add("no-kernel", po::bool_switch(), "remove the kernel's functions");
   add("only-kernel", po::bool_switch(), "keep only the kernel's functions");
+  add("hide-runtime", po::bool_switch(),
+      "show native functions between two functions of Python or JavaScript as one, [native]");
   add_by_type(options);
   add("hide-allocator", po::bool_switch(), "remove malloc and the like at the end of stacks");
   add("merge-allocator", po::bool_switch(), "show malloc and the like as one frame, [allocator]");
@@ -195,6 +197,7 @@ TidyOptions tidy_options(const po::variables_map& values) {
       (options.*(option.patterns)).emplace_back(std::string("--") + option.name, text);
   options.no_kernel = one_of(values, "no-kernel", "only-kernel");
   options.only_kernel = one_of(values, "only-kernel", "no-kernel");
+  options.hide_runtime = values["hide-runtime"].as<bool>();
   take_allocators(values, options);
   for (const std::string& text : words_of(values, "rename")) options.rename.emplace_back(text);
   for (const std::string& text : words_of(values, "shorten")) shorten_list(options.shorten, text);

@@ -33,8 +33,14 @@ std::string_view node_package(std::string_view rest) {
 
 }  // namespace
 
-bool is_script(const Frame& frame) {
-  return frame.kind == FrameKind::user && frame.module && frame.module == frame.file;
+bool is_script(const Profile& profile, const Frame& frame) {
+  if (frame.kind != FrameKind::user || !frame.module) return false;
+  if (frame.module == frame.file) return true;
+  const std::string_view path = profile.strings[frame.module];
+  constexpr std::array<std::string_view, 5> endings{".py", ".pyc", ".js", ".mjs", ".cjs"};
+  return path.starts_with("node:") || path.starts_with("<frozen ") ||
+         std::any_of(endings.begin(), endings.end(),
+                     [&](std::string_view ending) { return path.ends_with(ending); });
 }
 
 std::string_view script_package(std::string_view path) {

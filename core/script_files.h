@@ -8,8 +8,8 @@
 
 namespace memflame {
 
-// Whether a function was read from an interpreter: it has no module but its file.
-bool is_script(const Frame& frame);
+// Whether a function is one of Python or JavaScript: it has no module but its file.
+bool is_script(const Profile& profile, const Frame& frame);
 
 // The package that a file of Python or JavaScript belongs to: "flask", "@scope/name"; "python" or
 // "node" for what comes with the interpreter; "" if it is the application's own.

@@ -41,6 +41,8 @@ constexpr std::array tidy_steps{
          [](Profile p, const TidyOptions&) { return hide_kernel(std::move(p)); }},
     Step{[](const TidyOptions& o) { return o.only_kernel; },
          [](Profile p, const TidyOptions&) { return show_kernel(std::move(p)); }},
+    Step{[](const TidyOptions& o) { return o.hide_runtime; },
+         [](Profile p, const TidyOptions&) { return hide_runtime(std::move(p)); }},
     Step{[](const TidyOptions& o) { return o.by_type; },
          [](Profile p, const TidyOptions& o) {
            return group_by_type(std::move(p), allocators_of(o), o.shorten, o.reversed);

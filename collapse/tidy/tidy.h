@@ -43,6 +43,7 @@ struct TidyOptions {
   // drop stacks without a match.
   std::vector<Pattern> hide, show;
   bool no_kernel = false, only_kernel = false;
+  bool hide_runtime = false;  // main;f (a.py:1);loop;call;g (a.py:2) -> main;f …;[native];g …
 
   // A frame for the type of what was allocated, at the root; `reversed`: at the end, since stacks
   // are turned around later.
@@ -81,6 +82,9 @@ Profile hide_frames(Profile profile, const std::vector<Pattern>& patterns);
 Profile show_frames(Profile profile, const std::vector<Pattern>& patterns);
 Profile hide_kernel(Profile profile);
 Profile show_kernel(Profile profile);
+
+// Native functions between two functions of Python or JavaScript become one frame, [native].
+Profile hide_runtime(Profile profile);
 
 // A stack's group is the type that the names of the allocator's and the standard libraries'
 // functions at its end tell, else "[in f]", the function that called the allocator. Stacks without

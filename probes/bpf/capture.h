@@ -52,23 +52,17 @@ ALWAYS_INLINE int may_copy(struct code_slot* slot, u32 stop) {
   return slot->copies > 0 && __sync_fetch_and_add(&slot->copies, -1) > 0;
 }
 
-struct walking {
-  struct stack_record* stack;
-  struct walk* walk;
-  struct script_chain* chain;
-  u64 record;  // of the run that the walk has to meet next; 0 = none
-  u64 loop;    // the frame of an interpreter's loop, to be taken behind the functions it runs
-  u64 hash;
-  u32 number;  // of the scratch
-  u32 v8;
-  u32 at;  // in stack->pcs
-  u32 frames;
+// What turns of bpf_loop() get: only the program's own stack can be handed on, which has 512 bytes
+// for all functions together. The state itself is in the scratch (struct walking).
+struct walking_in {
+  struct scratch* scratch;
 };
 
-ALWAYS_INLINE int put_frame(struct walking* walking, u64 address, u64 hashed) {
+ALWAYS_INLINE int put_frame(struct scratch* scratch, u64 address, u64 hashed) {
+  struct walking* walking = &scratch->walking;
   u32 at = walking->at;
   if (at >= max_kernel_frames + max_frames) return 1;
-  walking->stack->pcs[at] = address;
+  scratch->stack.pcs[at] = address;
   walking->hash = mix(walking->hash, hashed);
   walking->at = at + 1;
   return ++walking->frames >= config.max_depth;
@@ -81,9 +75,9 @@ ALWAYS_INLINE u64 next_script(const struct script_chain* chain) {
 
 // Takes functions of the run that the walk has met; behind the last one, its loop.
 enum { scripts_a_turn = 16 };
-ALWAYS_INLINE int take_script_frames(struct walking* walking) {
-  struct script_chain* chain = walking->chain;
-  struct stack_record* stack = walking->stack;
+static __attribute__((noinline)) int take_script_frames(struct scratch* scratch) {
+  struct script_chain* chain = &scratch->chain;
+  struct walking* walking = &scratch->walking;
   u64 hash = walking->hash;
   u32 at = walking->at, next = chain->next, end = chain->count, freed = chain->freed;
   u32 left = config.max_depth - walking->frames, taken = 0;
@@ -96,7 +90,7 @@ ALWAYS_INLINE int take_script_frames(struct walking* walking) {
     }
     asm volatile("" : "+r"(at));  // the verifier needs the check of each place, not of a pointer
     if (taken >= left || at >= max_kernel_frames + max_frames) return 1;
-    stack->pcs[at] = word;
+    scratch->stack.pcs[at] = word;
     hash = mix(hash, hashed_script(word, freed));
     ++at, ++next, ++taken;
   }
@@ -109,25 +103,27 @@ ALWAYS_INLINE int take_script_frames(struct walking* walking) {
   u64 loop = walking->loop;
   walking->loop = 0;
   walking->record = next_script(chain);
-  return put_frame(walking, loop, loop);
+  return put_frame(scratch, loop, loop);
 }
 
-static int take_frame(u32 turn, struct walking* walking) {
-  if (config.scripts && walking->loop) return take_script_frames(walking);
-  u64 sp = walking->walk->at.sp, bp = walking->walk->at.bp;
-  int done = step(walking->walk);
+static int take_frame(u32 turn, struct walking_in* in) {
+  struct scratch* scratch = in->scratch;
+  struct walk* walk = &scratch->walk;
+  if (config.scripts && scratch->walking.loop) return take_script_frames(scratch);
+  u64 sp = walk->at.sp, bp = walk->at.bp;
+  int done = step(walk);
   if (!(done & step_frame)) return 1;
-  if (config.scripts && walking->record - sp < walking->walk->at.sp - sp) {
-    ++walking->chain->next;
-    walking->loop = walking->walk->address;
+  if (config.scripts && scratch->walking.record - sp < walk->at.sp - sp) {
+    ++scratch->chain.next;
+    scratch->walking.loop = walk->address;
     return 0;
   }
   // V8's code is known for its frame pointers only.
-  if (config.scripts && walking->v8 && done & step_more && walking->walk->at.guessed) {
-    u64 word = v8_frame_word(walking->number, bp, walking->frames);
-    if (word) return put_frame(walking, word, hashed_script(word, 0));
+  if (config.scripts && scratch->walking.v8 && done & step_more && walk->at.guessed) {
+    u64 word = v8_frame_word(scratch->walking.number, bp, scratch->walking.frames);
+    if (word) return put_frame(scratch, word, hashed_script(word, 0));
   }
-  return put_frame(walking, walking->walk->address, walking->walk->address) || !(done & step_more);
+  return put_frame(scratch, walk->address, walk->address) || !(done & step_more);
 }
 
 // Walks the user part of the stack; returns the hash. With bpf_loop() the verifier looks at one
@@ -135,25 +131,23 @@ static int take_frame(u32 turn, struct walking* walking) {
 __attribute__((noinline)) u64 walk_user_stack(u32 number, u64 hash) {
   struct scratch* scratch = scratch_at(number);
   if (!scratch) return 0;
-  struct stack_record* stack = &scratch->stack;
-  struct walk* walk = &scratch->walk;
-  u32 frames = stack->frames;
-  struct walking walking = {.stack = stack,
-                            .walk = walk,
-                            .chain = &scratch->chain,
-                            .record = config.scripts ? next_script(&scratch->chain) : 0,
-                            .number = number,
-                            .v8 = config.scripts && scratch->chain.language == language_v8,
-                            .hash = hash,
-                            .at = stack->kernel_frames + frames,
-                            .frames = frames};
-  walk->at.stop = stop_too_deep;
-  walk->unknown = 0;
+  struct walking* walking = &scratch->walking;
+  u32 frames = scratch->stack.frames;
+  walking->record = config.scripts ? next_script(&scratch->chain) : 0;
+  walking->loop = 0;
+  walking->hash = hash;
+  walking->number = number;
+  walking->v8 = config.scripts && scratch->chain.language == language_v8;
+  walking->at = scratch->stack.kernel_frames + frames;
+  walking->frames = frames;
+  scratch->walk.at.stop = stop_too_deep;
+  scratch->walk.unknown = 0;
   // A turn that meets an interpreter's loop takes no frame.
-  if (frames < config.max_depth) bpf_loop(2 * (config.max_depth - frames), take_frame, &walking, 0);
-  stack->frames = walking.frames;
-  stack->stop = walk->at.stop;
-  return walking.hash;
+  struct walking_in in = {scratch};
+  if (frames < config.max_depth) bpf_loop(2 * (config.max_depth - frames), take_frame, &in, 0);
+  scratch->stack.frames = walking->frames;
+  scratch->stack.stop = scratch->walk.at.stop;
+  return walking->hash;
 }
 
 // Marks a stack whose functions could not all be read, or placed although the walk has reached the
@@ -179,16 +173,26 @@ ALWAYS_INLINE u64 take_unknown(struct stack_record* stack, struct walk* walk, u6
   return mix(hash, walk->address);
 }
 
+ALWAYS_INLINE int tells_scripts(const struct scratch* scratch) {
+  return config.scripts && (scratch->chain.count || scratch->chain.language == language_v8);
+}
+
+// Sends the stack to be walked in user space. Returns the key that stands for it; 0 if it could not
+// be sent.
+ALWAYS_INLINE u64 copy_stack(u32 number, u32 entry) {
+  u64 key =
+      copy_key(mix(mix(bpf_ktime_get_ns(), bpf_get_current_pid_tgid()), bpf_get_prandom_u32()));
+  if (config.scripts && !send_chain(number, key)) return 0;
+  return send_copy(number, entry, key, 0);
+}
+
 // Sends a stack that user space does not know yet. Returns its key, or a note.
-__attribute__((noinline)) u64 announce(u32 number, u32 code, u64 hash) {
+__attribute__((noinline)) u64 announce(u32 number, u64 hash) {
   struct task_struct* task = bpf_get_current_task_btf();
   struct scratch* scratch = scratch_at(number);
   if (!scratch) return 0;
   struct stack_record* stack = &scratch->stack;
   if (object_globals.stack_table_is_full) return note_key(stack->space, note_stack_table_full);
-  if (config.scripts && (scratch->chain.count || scratch->chain.language == language_v8) &&
-      !tell_scripts(number, code))
-    return note_key(stack->space, note_ring_full);
   stack->type = record_stack;
   stack->hash = hash;
   stack->time = bpf_ktime_get_ns();
@@ -248,7 +252,7 @@ __attribute__((noinline)) u64 capture_user(u32 number, u32 code, u32 entry, u64 
     if (slot) read_scripts(number, code);
   }
   if (config.stacks == stacks_copy) {
-    u64 key = send_copy(number, entry, 0);
+    u64 key = copy_stack(number, entry);
     if (key) COUNT(copied, 1);
     return key ? key : note_key(space, note_ring_full);
   }
@@ -264,16 +268,20 @@ __attribute__((noinline)) u64 capture_user(u32 number, u32 code, u32 entry, u64 
     hash = mark_scripts(stack, &scratch->chain, hash);
   hash = stack_key(hash);
   if (may_copy(slot, stack->stop)) {
-    u64 key = send_copy(number, entry, 0);
+    u64 key = copy_stack(number, entry);
     if (key) {
       COUNT(copied, 1);
       return key;
     }
   }
   count_walk(stack->frames, stack->stop);
-  u64 key = bpf_map_lookup_elem(&sums, &hash) ? hash : announce(number, code, hash);
+  u64 key = hash;
+  if (!bpf_map_lookup_elem(&sums, &hash))
+    key = tells_scripts(scratch) && !tell_scripts(number, code) ? note_key(space, note_ring_full)
+                                                                : announce(number, hash);
+
   if (config.check_every && key == hash && bpf_get_prandom_u32() % config.check_every == 0)
-    send_copy(number, entry, hash);
+    send_copy(number, entry, hash, 1);
   return key;
 }
 

@@ -25,13 +25,10 @@ ALWAYS_INLINE struct scratch* scratch_at(u32 number) {
   return bpf_map_lookup_elem(&scratches, &at);
 }
 
-// Sends the functions of an interpreter that the thread runs, for a stack that is copied under this
-// key (scripts.h). Returns 0 if that failed.
-__attribute__((noinline)) int send_chain(u32 number, u64 key);
-
-// Sends registers and stack of the current task, to be walked in user space. Returns the key that
-// stands for the stack; 0 if it could not be sent.
-__attribute__((noinline)) u64 send_copy(u32 number, u32 entry, u64 checks) {
+// Sends registers and stack of the current task, to be walked in user space. `key` stands for the
+// stack; with `checks`, it is the hash of the stack, which was walked already. Returns the key; 0
+// if it could not be sent.
+__attribute__((noinline)) u64 send_copy(u32 number, u32 entry, u64 key, u32 checks) {
   struct task_struct* task = bpf_get_current_task_btf();
   struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
   struct scratch* scratch = scratch_at(number);
@@ -44,20 +41,13 @@ __attribute__((noinline)) u64 send_copy(u32 number, u32 entry, u64 checks) {
   }
   struct stack_record* stack = &scratch->stack;
   struct copy_record* record = &copy->record;
-  u64 key = checks;
-  if (!key)
-    key = copy_key(mix(mix(bpf_ktime_get_ns(), bpf_get_current_pid_tgid()), bpf_get_prandom_u32()));
-  if (config.scripts && !checks && !send_chain(number, key)) {
-    copy->busy = 0;
-    return 0;
-  }
   record->type = record_copy;
   record->space = stack->space;
   record->key = key;
   record->time = bpf_ktime_get_ns();
   record->tgid = shown_tgid(task);
   record->entry = entry;
-  record->checks = checks != 0;
+  record->checks = checks;
   bpf_probe_read_kernel_str(record->comm, sizeof(record->comm), task->group_leader->comm);
   record->regs[0] = regs->ax;
   record->regs[1] = regs->dx;

@@ -84,6 +84,17 @@ struct {
   __type(value, struct sum);
 } notes SEC(".maps");
 
+// Where a walk is.
+struct walking {
+  u64 record;  // of an interpreter's run, which the walk has to meet next; 0 = none
+  u64 loop;    // the frame of an interpreter's loop, to be taken behind the functions it runs
+  u64 hash;
+  u32 number;  // of the scratch
+  u32 v8;      // the process's interpreter is V8
+  u32 at;      // in stack.pcs
+  u32 frames;
+};
+
 // Where a stack is assembled. Not per CPU: programs on uprobes can be preempted, so a buffer is
 // claimed and given back.
 struct scratch {
@@ -93,6 +104,7 @@ struct scratch {
   u32 code;      // the process's code slot
   u32 pad;
   struct walk walk;
+  struct walking walking;
   struct script_chain chain;
   struct stack_record stack;
 };

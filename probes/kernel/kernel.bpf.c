@@ -135,7 +135,7 @@ ALWAYS_INLINE u64 capture_kernel(void* ctx, u32 leaf) {
   for (int i = 0; i < max_kernel_frames && i < stack->kernel_frames; ++i)
     hash = mix(hash, stack->pcs[i]);
   hash = stack_key(hash);
-  u64 key = bpf_map_lookup_elem(&sums, &hash) ? hash : announce(number, 0, hash);
+  u64 key = bpf_map_lookup_elem(&sums, &hash) ? hash : announce(number, hash);
   scratch->busy = 0;
   return key;
 }

@@ -39,7 +39,7 @@ class Interpreters {
   void publish(const Spaces& spaces, SpaceId space, std::span<const Mapping> code, uint32_t slot);
   // The entry belongs to another space from now on.
   void forget(uint32_t slot);
-  // From now on probes are attached beside the reader.
+  // From now on probes are attached beside the reader, by a thread with the rights of the caller.
   void start() { freed_.start(); }
   void ended(const bpf::space_record& record);
 

@@ -123,6 +123,7 @@ struct script_code_record {
   u8 name_text[max_script_name];
   u8 file_text[max_script_file];
   u8 lines[max_script_lines];
+  u64 work[8];  // room for the reader, as programs have little; never sent
 };
 
 #ifdef __cplusplus

@@ -86,7 +86,8 @@ std::string v8_text(std::span<const uint8_t> text, uint32_t form) {
 
 void Scripts::take(const bpf::script_code_record& record, size_t size) {
   if (size < offsetof(bpf::script_code_record, lines)) return;
-  const size_t lines = size - offsetof(bpf::script_code_record, lines);
+  const size_t lines =
+      std::min<size_t>(size - offsetof(bpf::script_code_record, lines), bpf::max_script_lines);
   ScriptCode code;
   if (record.language == bpf::language_python && record.name.bytes != 0) {
     code.language = ScriptCode::Language::python;

@@ -156,7 +156,6 @@ void Session::add_present_targets() {
 
 void Session::attach() {
   for (const auto& probe : probes_) probe->accounting->attach(probe->loaded, processes_.spaces());
-  stacks_.unwinder.attached();
 }
 
 void Session::arm() {
@@ -177,6 +176,7 @@ void Session::arm() {
   object.arm(true);
   armed_ = true;
   for (const auto& probe : probes_) probe->accounting->armed(armed_ns_);
+  stacks_.unwinder.armed();
 }
 
 void Session::disarm() {

@@ -59,8 +59,8 @@ class Unwinder {
 
   StackStatistics statistics(const bpf::counters& counters) const;
   const unwind::TableStatistics& tables() const { return tables_.statistics(); }
-  // Everything is attached; from now on, nothing waits for a process's probes.
-  void attached() {
+  // Counting begins: from now on, nothing waits for a process's probes.
+  void armed() {
     if (interpreters_) interpreters_->start();
   }
   void ended(const bpf::space_record& record) {

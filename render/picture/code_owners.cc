@@ -52,7 +52,7 @@ CodeOwners::CodeOwners(const Profile& profile) : profile_(profile), is_go_(profi
 
 Code CodeOwners::of(const Frame& frame) const {
   const Owner owner = owner_of(profile_, frame);
-  if (owner == Owner::library && is_script(frame))
+  if (owner == Owner::library && is_script(profile_, frame))
     return {owner, script_package(profile_.strings[frame.module]), true};
   if (owner == Owner::library) return {owner, profile_.strings[frame.module]};
   if (owner != Owner::application || !is_code_of_user(frame.kind) || !is_go_[frame.module.index])

@@ -157,18 +157,17 @@ static inline int begin_python(struct script_chain* chain, const struct python_l
 }
 
 // Reads a str. Its characters lie behind its head, and are as long as its kind says.
-static inline int read_python_text(const struct python_layout* layout, u64 object,
+static inline int read_python_text(const struct python_layout* layout, u64 object, u64* length,
                                    struct script_text* text, u8* to, u32 most) {
-  u64 length = 0;
   text->bytes = 0;
   text->form = 0;
   if (!is_script_pointer(object) ||
-      SCRIPT_READ(&length, sizeof(length), object + layout->text_length) ||
+      SCRIPT_READ(length, sizeof(*length), object + layout->text_length) ||
       SCRIPT_READ(&text->form, sizeof(text->form), object + layout->text_state))
     return 0;
   u32 form = text->form, kind = form >> 2 & 7;
   if (!(form >> 5 & 1) || (kind != 1 && kind != 2 && kind != 4)) return 0;
-  u64 bytes = length < most ? length * kind : most;
+  u64 bytes = *length < most ? *length * kind : most;
   u64 from = object + (form >> 6 & 1 ? layout->text_ascii : layout->text_any);
   if (bytes > most) bytes = most;
   text->bytes = (u32)bytes;
@@ -181,23 +180,24 @@ static inline int read_python_text(const struct python_layout* layout, u64 objec
 // read.
 static inline int read_python_code(const struct python_layout* layout, u64 code,
                                    struct script_code_record* record) {
-  u64 name = 0, file = 0, lines = 0, size = 0;
+  u64 *name = &record->work[0], *file = &record->work[1], *lines = &record->work[2];
+  u64* size = &record->work[3];
   record->line_bytes = 0;
   if (SCRIPT_READ(&record->first_line, 4, code + layout->code_first_line) ||
-      SCRIPT_READ(&name, sizeof(name), code + layout->code_name) ||
-      SCRIPT_READ(&file, sizeof(file), code + layout->code_file) ||
-      SCRIPT_READ(&lines, sizeof(lines), code + layout->code_lines))
+      SCRIPT_READ(name, sizeof(*name), code + layout->code_name) ||
+      SCRIPT_READ(file, sizeof(*file), code + layout->code_file) ||
+      SCRIPT_READ(lines, sizeof(*lines), code + layout->code_lines))
     return 0;
-  if (!read_python_text(layout, name, &record->name, record->name_text, max_script_name) ||
-      !read_python_text(layout, file, &record->file, record->file_text, max_script_file))
+  if (!read_python_text(layout, *name, size, &record->name, record->name_text, max_script_name) ||
+      !read_python_text(layout, *file, size, &record->file, record->file_text, max_script_file))
     return 0;
-  if (!is_script_pointer(lines) || SCRIPT_READ(&size, sizeof(size), lines + layout->bytes_size) ||
-      size > max_script_lines)
+  if (!is_script_pointer(*lines) || SCRIPT_READ(size, sizeof(*size), *lines + layout->bytes_size))
     return 1;
-  asm volatile("" : "+r"(size));
-  if (size > max_script_lines || !size ||
-      SCRIPT_READ(record->lines, (u32)size, lines + layout->bytes_text))
+  u64 bytes = *size;
+  asm volatile("" : "+r"(bytes));
+  if (bytes > max_script_lines || !bytes ||
+      SCRIPT_READ(record->lines, (u32)bytes, *lines + layout->bytes_text))
     return 1;
-  record->line_bytes = (u32)size;
+  record->line_bytes = (u32)bytes;
   return 1;
 }

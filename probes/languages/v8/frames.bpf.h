@@ -144,18 +144,19 @@ SCRIPT_FUNCTION int find_v8_text(u64 object, struct v8_text* text) {
   return 0;
 }
 
-static inline int read_v8_text(u64 object, struct script_text* to, u8* bytes_to, u32 most) {
-  struct v8_text text = {0, 0, 0, 0, 0};
+static inline int read_v8_text(u64 object, struct v8_text* text, struct script_text* to,
+                               u8* bytes_to, u32 most) {
   to->bytes = 0;
   to->form = v8_text_latin;
-  if (!find_v8_text(object, &text)) return 0;
-  to->form = (text.wide ? v8_text_wide : v8_text_latin) | (text.cut ? v8_text_cut : 0);
-  u64 bytes = (u64)text.length << text.wide;
+  if (!find_v8_text(object, text)) return 0;
+  u32 wide = text->wide;
+  to->form = (wide ? v8_text_wide : v8_text_latin) | (text->cut ? v8_text_cut : 0);
+  u64 bytes = (u64)text->length << wide;
   if (bytes > most) bytes = most;
   to->bytes = (u32)bytes;
   asm volatile("" : "+r"(bytes));
   if (bytes > most) return 0;
-  return !bytes || !SCRIPT_READ(bytes_to, (u32)bytes, text.from);
+  return !bytes || !SCRIPT_READ(bytes_to, (u32)bytes, text->from);
 }
 
 // The line of a position: from the table of lines, if V8 has made one.
@@ -206,19 +207,22 @@ static int count_v8_lines(u32 turn, struct v8_counting* counting) {
   }
   // Without a branch, which the verifier would have to follow each time.
   for (u32 i = 0; i < v8_piece_bytes / 8; ++i) count += v8_line_ends(counting->piece[i], one, bits);
-  counting->lines += (u32)count;
+  // Through memory, of which the verifier knows no range: one that grows with each turn is a new
+  // state each time.
+  counting->piece[0] = count;
+  asm volatile("" ::: "memory");
+  counting->lines += (u32)counting->piece[0];
   return 0;
 }
 
-static inline u32 line_in_v8_source(u64 source, u64 position, u64* piece) {
-  struct v8_text text = {0, 0, 0, 0, 0};
-  if (!find_v8_text(source, &text) || position > text.length) return 0;
-  u64 bytes = position << text.wide;
+static inline u32 line_in_v8_source(u64 source, u64 position, struct v8_text* text, u64* piece) {
+  if (!find_v8_text(source, text) || position > text->length) return 0;
+  u64 bytes = position << text->wide;
   if (bytes > v8_most_counted_bytes) return 0;
   struct v8_counting counting = {.piece = piece,
-                                 .from = text.from,
+                                 .from = text->from,
                                  .bytes = (u32)bytes,
-                                 .wide = text.wide,
+                                 .wide = text->wide,
                                  .lines = 0,
                                  .failed = 0};
   SCRIPT_LOOP(v8_most_counted_bytes / v8_piece_bytes + 1, count_v8_lines, &counting);
@@ -261,36 +265,48 @@ SCRIPT_FUNCTION int read_v8_scope(u64 object, struct v8_scope* scope) {
   return 1;
 }
 
+// What is read of a function before its texts. It lies in the record, as programs have little room.
+struct v8_function {
+  u64 name, script, file, table, source, offset, map;
+  struct v8_scope scope;
+  struct v8_text text;
+};
+
 // Reads the name, the script and the first line of a function. Returns 0 if they cannot be read.
 static inline int read_v8_code(const struct v8_layout* layout, u64 info,
                                struct script_code_record* record) {
-  u64 name = 0, script = 0, file = 0, table = 0, source = 0, offset = 0;
-  struct v8_scope scope = {};
+  u64* piece = (u64*)record->lines;
+  struct v8_function* read = (struct v8_function*)(record->lines + v8_piece_bytes);
+  __builtin_memset(read, 0, sizeof(*read));
   record->line_bytes = 0;
   record->first_line = 0;
-  if (read_v8_word(&name, info, v8_info_name) || read_v8_word(&script, info, v8_info_script))
+  if (read_v8_word(&read->name, info, v8_info_name) ||
+      read_v8_word(&read->script, info, v8_info_script) ||
+      read_v8_word(&read->map, read->script, 0))
     return 0;
-  u64 map = 0;
-  if (read_v8_word(&map, script, 0)) return 0;
-  script = moved_v8_object(script, map);
-  if (v8_type_of(script) != layout->script_type || read_v8_word(&file, script, v8_script_name) ||
-      read_v8_word(&table, script, v8_script_line_ends) ||
-      read_v8_word(&source, script, v8_script_source) ||
-      read_v8_word(&offset, script, v8_script_line_offset))
+  read->script = moved_v8_object(read->script, read->map);
+  u64 script = read->script;
+  if (v8_type_of(script) != layout->script_type ||
+      read_v8_word(&read->file, script, v8_script_name) ||
+      read_v8_word(&read->table, script, v8_script_line_ends) ||
+      read_v8_word(&read->source, script, v8_script_source) ||
+      read_v8_word(&read->offset, script, v8_script_line_offset))
     return 0;
-  if (!read_v8_word(&map, name, 0)) name = moved_v8_object(name, map);
-  if (v8_type_of(name) == layout->scope_type)
-    read_v8_scope(name, &scope);
+  if (!read_v8_word(&read->map, read->name, 0)) read->name = moved_v8_object(read->name, read->map);
+  if (v8_type_of(read->name) == layout->scope_type)
+    read_v8_scope(read->name, &read->scope);
   else
-    scope.name = name;  // of a function that is not compiled yet
-  if (!read_v8_text(scope.name, &record->name, record->name_text, max_script_name) ||
+    read->scope.name = read->name;  // of a function that is not compiled yet
+  if (!read_v8_text(read->scope.name, &read->text, &record->name, record->name_text,
+                    max_script_name) ||
       !record->name.bytes)
-    read_v8_text(scope.inferred_name, &record->name, record->name_text, max_script_name);
-  read_v8_text(file, &record->file, record->file_text, max_script_file);
-  if (!scope.has_position) return 1;
-  u32 line = v8_type_of(table) == layout->array_type
-                 ? line_in_v8_table(table, scope.position)
-                 : line_in_v8_source(source, scope.position, (u64*)record->lines);
-  if (line && is_v8_number(offset)) record->first_line = line + (u32)(offset >> 32);
+    read_v8_text(read->scope.inferred_name, &read->text, &record->name, record->name_text,
+                 max_script_name);
+  read_v8_text(read->file, &read->text, &record->file, record->file_text, max_script_file);
+  if (!read->scope.has_position) return 1;
+  u32 line = v8_type_of(read->table) == layout->array_type
+                 ? line_in_v8_table(read->table, read->scope.position)
+                 : line_in_v8_source(read->source, read->scope.position, &read->text, piece);
+  if (line && is_v8_number(read->offset)) record->first_line = line + (u32)(read->offset >> 32);
   return 1;
 }

@@ -134,7 +134,8 @@ TEST_CASE("functions of an interpreter stand behind its loop, before what was in
   const RawStackId stack = m.stack({m.location("malloc"), m.location("g (a.py:2)"),
                                     m.location("f (a.py:1)"), loop, m.location("main")});
   m.recording.scripts.emplace_back().language = ScriptCode::Language::python;
-  for (const size_t i : {1, 2}) m.recording.stacks[stack.index].pcs[i] = script_pc(1, 0);
+  for (const size_t i : {size_t{1}, size_t{2}})
+    m.recording.stacks[stack.index].pcs[i] = script_pc(1, 0);
   m.add(stack, 5);
   CHECK(lines(fold(m.recording, {})) ==
         Lines{"redis-server;main;loop;f (a.py:1);g (a.py:2);append;malloc 5"});

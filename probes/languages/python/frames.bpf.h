@@ -114,7 +114,7 @@ static inline int take_python_frames(struct script_chain* chain,
       run_ends = memory[layout->frame_is_entry & 127];
     }
     if (!owner) anchor = own;
-    asm volatile("" : "+r"(count));  // likewise: each place is checked, not a pointer
+    asm volatile("" : "+r"(count));  // the same: each place is checked, not a pointer
     if (count >= max_script_items) {
       end = script_too_long;
       break;

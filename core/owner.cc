@@ -34,7 +34,8 @@ Owner owner_of(const Profile& profile, const Frame& frame) {
       if (builtin_allocators().contains(profile.strings[frame.function])) return Owner::allocator;
       break;
   }
-  if (is_script(profile, frame)) return script_package(module).empty() ? Owner::application : Owner::library;
+  if (is_script(profile, frame))
+    return script_package(module).empty() ? Owner::application : Owner::library;
   return is_library(module) || is_interpreter(module) ? Owner::library : Owner::application;
 }
 

@@ -17,9 +17,8 @@ inline constexpr std::array<std::string_view, owner_count> owner_names{
 
 // Depends on the frame's kind, on allocators.txt, and on the file that its code is mapped from.
 // Code outside shared objects belongs to the application, and so does a function without a known
-// file. The interpreter of a script and installed packages are
-// libraries. Processes
-// and notes have no owner: unknown.
+// file. The interpreter of a script and installed packages are libraries. Processes and notes have
+// no owner: unknown.
 Owner owner_of(const Profile& profile, const Frame& frame);
 
 }  // namespace memflame

@@ -194,9 +194,9 @@ static inline int read_python_code(const struct python_layout* layout, u64 code,
   if (!is_script_pointer(*lines) || SCRIPT_READ(size, sizeof(*size), *lines + layout->bytes_size))
     return 1;
   u64 bytes = *size;
-  asm volatile("" : "+r"(bytes));
-  if (bytes > max_script_lines || !bytes ||
-      SCRIPT_READ(record->lines, (u32)bytes, *lines + layout->bytes_text))
+  if (!bytes || bytes >= max_script_lines) return 1;
+  asm volatile("" : "+r"(bytes));  // the mask is for the verifier, which forgets what was compared
+  if (SCRIPT_READ(record->lines, bytes & (max_script_lines - 1), *lines + layout->bytes_text))
     return 1;
   record->line_bytes = (u32)bytes;
   return 1;

@@ -195,13 +195,13 @@ static int count_v8_lines(u32 turn, struct v8_counting* counting) {
   // Nothing that decides over a read is carried from turn to turn: the verifier would follow all.
   u32 begin = turn * v8_piece_bytes;
   if (turn >= v8_most_counted_bytes / v8_piece_bytes || begin >= counting->bytes) return 1;
-  u32 size = counting->bytes - begin;
+  u64 size = counting->bytes - begin;
   if (size > v8_piece_bytes) size = v8_piece_bytes;
   u64 count = 0, one = counting->wide ? 0x0001000100010001ULL : 0x0101010101010101ULL;
   u32 bits = counting->wide ? 16 : 8;
   __builtin_memset(counting->piece, 0, v8_piece_bytes);
   asm volatile("" : "+r"(size));
-  if (size > v8_piece_bytes || SCRIPT_READ(counting->piece, size, counting->from + begin)) {
+  if (size > v8_piece_bytes || SCRIPT_READ(counting->piece, (u32)size, counting->from + begin)) {
     counting->failed = 1;
     return 1;
   }

@@ -32,7 +32,7 @@ std::string text(const std::string& text) {
 
 std::string fixed(uint64_t value, int size) {
   std::string bytes;
-  while (size-- > 0) bytes += static_cast<char>(value >> (8 * static_cast<unsigned>(size)));
+  while (size-- > 0) bytes += size < 8 ? static_cast<char>(value >> (8 * size)) : '\0';
   return bytes;
 }
 

@@ -15,10 +15,8 @@ using namespace memflame;  // NOLINT(google-build-using-namespace): a program of
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   constexpr uint64_t base = 0x10000;
   if (size == 0) return 0;
-  bpf::python_layout layout = python_version(11 + data[0] % 3)->layout;
+  const bpf::python_layout layout = python_version(11 + data[0] % 3)->layout;
   ++data, --size;
-  // Offsets that no version has must do no harm either.
-  if (size > sizeof(layout) && data[0] == 0xff) std::memcpy(&layout, data, sizeof(layout));
   bpf::read_script = [&](void* to, size_t bytes, uint64_t address) -> long {
     if (address < base || address - base > size || size - (address - base) < bytes) return -14;
     std::memcpy(to, data + (address - base), bytes);

@@ -96,19 +96,22 @@ ALWAYS_INLINE u64 hashed_script(u64 word, u32 any_freed) {
 // the first 32 keys in the thread's own block, which the register fs points to (struct pthread,
 // specific_1stblock).
 enum { first_specific_data = 0x310, most_specific_keys = 32 };
+enum { state_unreadable = 1 };  // no address of a state is odd
 ALWAYS_INLINE u64 python_state(struct interpreter* interpreter) {
   u32 key = interpreter->key;
   if (!key) {
     u32 words[2] = {};  // whether it is set, and the key
-    if (bpf_probe_read_user(words, sizeof(words), (void*)interpreter->key_at)) return 0;
-    if (!words[0] || words[1] >= most_specific_keys) return 0;
+    if (bpf_probe_read_user(words, sizeof(words), (void*)interpreter->key_at))
+      return state_unreadable;
+    if (!words[0]) return 0;  // Python has not begun yet
+    if (words[1] >= most_specific_keys) return state_unreadable;
     key = words[1] + 1;
     interpreter->key = key;
   }
   u64 state = 0;
   u64 base = bpf_get_current_task_btf()->thread.fsbase;
   u64 at = base + first_specific_data + 16 * (u64)(key - 1) + 8;
-  if (bpf_probe_read_user(&state, sizeof(state), (void*)at)) return 0;
+  if (bpf_probe_read_user(&state, sizeof(state), (void*)at)) return state_unreadable;
   return state;
 }
 

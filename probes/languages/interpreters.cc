@@ -36,8 +36,9 @@ bpf::interpreter interpreter_with(const V8Program& program) {
 
 bool has_interpreter(const Module& module) {
   if (module.kind != ModuleKind::file || module.file.get() < 0) return false;
-  const std::optional<PythonProgram> program = python_in(module.file.get());
-  return program && program->problem.empty();
+  const std::optional<PythonProgram> python = python_in(module.file.get());
+  const std::optional<V8Program> v8 = v8_in(module.file.get());
+  return (python && python->problem.empty()) || (v8 && v8->problem.empty());
 }
 
 void Interpreters::prepare(bool wanted, unsigned cpus, BpfObject& object, bpf::config& config) {

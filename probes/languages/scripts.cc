@@ -112,7 +112,7 @@ uint32_t Scripts::intern(ScriptCode code) {
   if (bytes_ > most_bytes && !full_) {
     full_ = next_index(all_.size());
     all_.push_back({.language = ScriptCode::Language::none,
-                    .function = "[python: too many functions]",
+                    .function = "[too many functions]",
                     .file = {},
                     .first_line = 0,
                     .lines = {}});

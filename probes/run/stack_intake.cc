@@ -28,7 +28,10 @@ void StackIntake::chained(std::span<const std::byte> data) {
   std::memcpy(chain.get(), data.data(), std::min(data.size(), offsetof(bpf::script_chain, next)));
   if (chain->count > bpf::max_script_items || data.size() < head + chain->count * sizeof(uint64_t))
     return;
-  chains_[chain->key] = std::move(chain);
+  // One whose copy found no room in the ring waits in vain. Far fewer copies are made at once.
+  constexpr size_t most_waiting = 256;
+  if (chains_.size() == most_waiting) chains_.pop_front();
+  chains_.push_back(std::move(chain));
 }
 
 void StackIntake::copied(Spaces& spaces, std::span<const std::byte> data) {
@@ -41,8 +44,9 @@ void StackIntake::copied(Spaces& spaces, std::span<const std::byte> data) {
   record.bytes = std::min(record.bytes, static_cast<uint32_t>(data.size() - head));
   if (record.checks == 0) {
     spaces.expect(SpaceId{record.space}, static_cast<pid_t>(record.tgid), record.comm, record.time);
-    const auto chain = chains_.find(record.key);
-    const bpf::script_chain* const scripts = chain == chains_.end() ? nullptr : chain->second.get();
+    const auto chain =
+        std::ranges::find(chains_, record.key, [](const auto& waiting) { return waiting->key; });
+    const bpf::script_chain* const scripts = chain == chains_.end() ? nullptr : chain->get();
     log.copied(record.key, unwinder.walk(spaces, record, scripts));
     if (scripts != nullptr) chains_.erase(chain);
   } else if (const RawStack* walked = log.find(record.key); walked != nullptr && dump_) {

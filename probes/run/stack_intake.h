@@ -4,10 +4,10 @@
 #pragma once
 
 #include <cstddef>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
-#include <unordered_map>
 
 #include "probes/options.h"
 #include "probes/processes/spaces.h"
@@ -32,8 +32,8 @@ class StackIntake {
 
  private:
   std::optional<StackDump> dump_;
-  // By the key of the copied stack.
-  std::unordered_map<uint64_t, std::unique_ptr<bpf::script_chain>> chains_;
+  // Whose copies are still to come, in the order of their arrival.
+  std::deque<std::unique_ptr<bpf::script_chain>> chains_;
   std::unique_ptr<bpf::copy_record> copy_;  // the copied stack that is being walked
 };
 

@@ -128,7 +128,7 @@ void Unwinder::prepare(Spaces& spaces, const std::vector<pid_t>& pids, BpfObject
   object.resize("scratches", config.scratches);
   object.resize("copies", config.copies);
   config.code_slots = slots_;
-  Interpreters::prepare(options_.languages && options_.stacks == Stacks::dwarf, cpus, object,
+  Interpreters::prepare(options_.languages && options_.stacks != Stacks::fp, cpus, object,
                         config);
   config.new_space_copies = options_.stacks == Stacks::fp ? 0 : copies_per_change;
 }
@@ -146,7 +146,7 @@ std::span<T> Unwinder::map_array(BpfObject& object, const char* name, size_t ent
 void Unwinder::begin(const Spaces& spaces, BpfObject& object) {
   tables_.move_to(map_array<unwind::row>(object, "rows", rows_));
   if (options_.stacks == Stacks::dwarf) files_.emplace(object);
-  if (options_.stacks == Stacks::dwarf && options_.languages) interpreters_.emplace(object);
+  if (options_.stacks != Stacks::fp && options_.languages) interpreters_.emplace(object);
   for (uint32_t i = 1; files_ && i < spaces.modules(); ++i)
     if (tables_.is_made(ModuleId{i})) tell(ModuleId{i}, spaces.module(ModuleId{i}));
   lists_.emplace(map_array<bpf::code_slot>(object, "code_slots", slots_),

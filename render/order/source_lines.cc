@@ -7,24 +7,10 @@
 #include <vector>
 
 #include "render/order/plain_frames.h"
+#include "render/order/without_stacks.h"
 
 namespace memflame {
 namespace {
-
-// Everything but stacks and values.
-Profile without_stacks(const Profile& from) {
-  Profile out;
-  out.strings = from.strings;
-  out.frames = from.frames;
-  out.code = from.code;
-  out.meta = from.meta;
-  out.losses = from.losses;
-  out.types = from.types;
-  out.shown = from.shown;
-  out.findings = from.findings;
-  if (from.in_order()) out.keep_order();
-  return out;
-}
 
 // One of the frames that a merged stack stands for, with its share of the shown value.
 struct Share {

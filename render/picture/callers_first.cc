@@ -6,25 +6,11 @@
 
 #include "core/inner_frame.h"
 #include "core/merge_stacks.h"
+#include "render/order/without_stacks.h"
 #include "render/picture/blame.h"
 
 namespace memflame {
 namespace {
-
-// Everything but stacks, values and what points to stacks.
-Profile with_other_stacks(const Profile& from) {
-  Profile out;
-  out.strings = from.strings;
-  out.frames = from.frames;
-  out.code = from.code;
-  out.meta = from.meta;
-  out.losses = from.losses;
-  out.types = from.types;
-  out.shown = from.shown;
-  out.findings = from.findings;
-  if (from.in_order()) out.keep_order();
-  return out;
-}
 
 // The stacks of a profile without their first frames, if these are passed over. A stack of nothing
 // else, and one where no function follows, keeps the last of them.
@@ -34,7 +20,7 @@ class Shortened {
       : from_(from),
         place_(from.stacks.size()),
         is_passed_(from.stacks.size(), false),
-        out_(with_other_stacks(from)) {
+        out_(without_stacks(from)) {
     InnerFrames inner(from);
     for (uint32_t i = 1; i < place_.size(); ++i) {
       const auto [caller, frame] = from.stacks[StackId{i}];

@@ -11,81 +11,59 @@ namespace memflame {
 namespace {
 
 // Offsets of the headers of 3.11.7, 3.12.1 and 3.13.0 (pycore_runtime.h, pycore_frame.h,
-// cpython/code.h, cpython/unicodeobject.h), which releases of one version share. The key is
-// autoTSSkey.
+// cpython/code.h, cpython/unicodeobject.h), which releases of one version share.
+constexpr bpf::python_layout layout_3_11{.innermost = 56,
+                                         .has_record = 1,
+                                         .record_frame = 8,
+                                         .record_previous = 16,
+                                         .frame_code = 32,
+                                         .frame_previous = 48,
+                                         .frame_instruction = 56,
+                                         .frame_owner = 69,
+                                         .frame_is_entry = 68,
+                                         .entry_owner = 0,
+                                         .code_first_line = 72,
+                                         .code_file = 112,
+                                         .code_name = 128,
+                                         .code_lines = 136,
+                                         .code_instructions = 184,
+                                         .bytes_size = 16,
+                                         .bytes_text = 32,
+                                         .text_length = 16,
+                                         .text_state = 32,
+                                         .text_ascii = 48,
+                                         .text_any = 72,
+                                         .pad = 0};
+
+constexpr bpf::python_layout layout_3_12() {
+  bpf::python_layout layout = layout_3_11;
+  layout.record_frame = 0;
+  layout.record_previous = 8;
+  layout.frame_code = 0;
+  layout.frame_previous = 8;
+  layout.frame_owner = 70;
+  layout.frame_is_entry = 0;
+  layout.entry_owner = 3;
+  layout.code_first_line = 68;
+  layout.code_instructions = 192;
+  layout.text_ascii = 40;
+  layout.text_any = 56;
+  return layout;
+}
+
+constexpr bpf::python_layout layout_3_13() {
+  bpf::python_layout layout = layout_3_12();
+  layout.innermost = 72;
+  layout.has_record = layout.record_frame = layout.record_previous = 0;
+  layout.code_instructions = 200;
+  return layout;
+}
+
+// The key is that of autoTSSkey in _PyRuntime.
 constexpr std::array<PythonVersion, 3> versions{{
-    {.minor = 11,
-     .key = 592,
-     .layout = {.innermost = 56,
-                .has_record = 1,
-                .record_frame = 8,
-                .record_previous = 16,
-                .frame_code = 32,
-                .frame_previous = 48,
-                .frame_instruction = 56,
-                .frame_owner = 69,
-                .frame_is_entry = 68,
-                .entry_owner = 0,
-                .code_first_line = 72,
-                .code_file = 112,
-                .code_name = 128,
-                .code_lines = 136,
-                .code_instructions = 184,
-                .bytes_size = 16,
-                .bytes_text = 32,
-                .text_length = 16,
-                .text_state = 32,
-                .text_ascii = 48,
-                .text_any = 72,
-                .pad = 0}},
-    {.minor = 12,
-     .key = 1544,
-     .layout = {.innermost = 56,
-                .has_record = 1,
-                .record_frame = 0,
-                .record_previous = 8,
-                .frame_code = 0,
-                .frame_previous = 8,
-                .frame_instruction = 56,
-                .frame_owner = 70,
-                .frame_is_entry = 0,
-                .entry_owner = 3,
-                .code_first_line = 68,
-                .code_file = 112,
-                .code_name = 128,
-                .code_lines = 136,
-                .code_instructions = 192,
-                .bytes_size = 16,
-                .bytes_text = 32,
-                .text_length = 16,
-                .text_state = 32,
-                .text_ascii = 40,
-                .text_any = 56,
-                .pad = 0}},
-    {.minor = 13,
-     .key = 2160,
-     .layout = {.innermost = 72,
-                .has_record = 0,
-                .record_frame = 0,
-                .record_previous = 0,
-                .frame_code = 0,
-                .frame_previous = 8,
-                .frame_instruction = 56,
-                .frame_owner = 70,
-                .frame_is_entry = 0,
-                .entry_owner = 3,
-                .code_first_line = 68,
-                .code_file = 112,
-                .code_name = 128,
-                .code_lines = 136,
-                .code_instructions = 200,
-                .bytes_size = 16,
-                .bytes_text = 32,
-                .text_length = 16,
-                .text_state = 32,
-                .text_ascii = 40,
-                .text_any = 56,
-                .pad = 0}},
+    {.minor = 11, .key = 592, .layout = layout_3_11},
+    {.minor = 12, .key = 1544, .layout = layout_3_12()},
+    {.minor = 13, .key = 2160, .layout = layout_3_13()},
 }};
 
 // Since 3.13 the runtime begins with a table of offsets (struct _Py_DebugOffsets), numbers of eight

@@ -128,8 +128,7 @@ void Unwinder::prepare(Spaces& spaces, const std::vector<pid_t>& pids, BpfObject
   object.resize("scratches", config.scratches);
   object.resize("copies", config.copies);
   config.code_slots = slots_;
-  Interpreters::prepare(options_.languages && options_.stacks != Stacks::fp, cpus, object,
-                        config);
+  Interpreters::prepare(options_.languages && options_.stacks != Stacks::fp, cpus, object, config);
   config.new_space_copies = options_.stacks == Stacks::fp ? 0 : copies_per_change;
 }
 

@@ -55,6 +55,12 @@ class Processes {
 
   // Reads the log of what has been mapped up to now.
   void read_log();
+  // Programs begin to follow processes: what the log lost while they were loaded concerned nobody,
+  // because mappings of processes that are there already are read from /proc.
+  void follow_from_now() {
+    read_log();
+    if (sideband_) sideband_->forget_lost();
+  }
   uint64_t log_records_lost() const { return sideband_ ? sideband_->lost() : 0; }
   // See LiveRun.
   std::optional<double> memory_pressure() const;

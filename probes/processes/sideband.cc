@@ -17,8 +17,11 @@ namespace memflame {
 namespace {
 
 constexpr size_t page = 4096;
-constexpr size_t ring_bytes =
-    64 * page;  // a power of two of pages, within the kernel's default limit
+// While memflame loads its programs, or waits for a processor, thousands of other processes may
+// begin, and each maps a dozen files. A power of two of pages; the least is within the kernel's
+// default limit.
+constexpr size_t most_ring_bytes = 512 * page, least_ring_bytes = 64 * page;
+constexpr size_t all_rings_bytes = 16UL << 20;
 
 // With sample_id_all, a record ends with the fields of sample_type: here pid, tid and time.
 struct Tail {
@@ -54,6 +57,22 @@ SidebandRecord mapping_record(const std::byte* record, size_t size, uint64_t tim
   return result;
 }
 
+size_t ring_bytes_for(long cpus) {
+  size_t bytes = most_ring_bytes;
+  while (bytes > least_ring_bytes && bytes * static_cast<size_t>(cpus) > all_rings_bytes)
+    bytes /= 2;
+  return bytes;
+}
+
+// The kernel refuses more than an unprivileged user may lock: then half of it, and so on.
+void* map_ring(int event, size_t& bytes) {
+  for (;; bytes /= 2) {
+    void* memory = ::mmap(nullptr, page + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, event, 0);
+    if (memory != MAP_FAILED || bytes <= least_ring_bytes || (errno != EPERM && errno != ENOMEM))
+      return memory;
+  }
+}
+
 }  // namespace
 
 Sideband::Sideband() : record_(65536) {
@@ -73,12 +92,12 @@ Sideband::Sideband() : record_(65536) {
   const long cpus = ::sysconf(_SC_NPROCESSORS_CONF);
   for (int cpu = 0; cpu < cpus; ++cpu) {
     Ring ring;
+    ring.bytes = ring_bytes_for(cpus);
     ring.event.reset(
         static_cast<int>(::syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC)));
     if (!ring.event && errno == ENODEV) continue;  // an offline CPU
     if (ring.event)
-      ring.memory = ::mmap(nullptr, page + ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
-                           ring.event.get(), 0);
+      ring.memory = map_ring(ring.event.get(), ring.bytes);
     if (!ring.event || ring.memory == MAP_FAILED)
       throw Error(std::string("the kernel's log of mappings cannot be opened (") +
                       std::strerror(errno) + "): run as root, or with CAP_PERFMON",
@@ -88,7 +107,7 @@ Sideband::Sideband() : record_(65536) {
 }
 
 Sideband::~Sideband() {
-  for (const Ring& ring : rings_) ::munmap(ring.memory, page + ring_bytes);
+  for (const Ring& ring : rings_) ::munmap(ring.memory, page + ring.bytes);
 }
 
 void Sideband::drain(const std::function<void(const SidebandRecord&)>& take) {
@@ -108,8 +127,8 @@ void Sideband::drain(Ring& ring, const std::function<void(const SidebandRecord&)
   while (tail < head) {
     // A record may wrap around the end of the ring: copy it in two pieces.
     const auto copy = [&](uint64_t from, size_t size, std::byte* to) {
-      const size_t at = from % ring_bytes;
-      const size_t first = std::min(size, ring_bytes - at);
+      const size_t at = from % ring.bytes;
+      const size_t first = std::min(size, ring.bytes - at);
       std::memcpy(to, data + at, first);
       std::memcpy(to + first, data, size - first);
     };

@@ -36,11 +36,14 @@ class Sideband {
   // Hands over the records since the last call. They are in order only within each CPU.
   void drain(const std::function<void(const SidebandRecord&)>& take);
   uint64_t lost() const { return lost_; }
+  // What was lost so far concerns nobody who is watched.
+  void forget_lost() { lost_ = 0; }
 
  private:
   struct Ring {
     UniqueFd event;
     void* memory = nullptr;
+    size_t bytes = 0;  // of the records, without the page before them
   };
   void drain(Ring& ring, const std::function<void(const SidebandRecord&)>& take);
 

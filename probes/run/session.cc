@@ -87,6 +87,7 @@ Session::Session(const std::vector<ProbeRun>& probes, Observer& observer)
                                  [this](std::span<const std::byte> record) { meet(record); });
   std::vector<LoadedProbe*> loaded;
   for (const auto& probe : probes_) loaded.push_back(&probe->loaded);
+  processes_.follow_from_now();
   attach_process_programs(config, loaded);
 }
 

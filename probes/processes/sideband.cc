@@ -96,8 +96,7 @@ Sideband::Sideband() : record_(65536) {
     ring.event.reset(
         static_cast<int>(::syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC)));
     if (!ring.event && errno == ENODEV) continue;  // an offline CPU
-    if (ring.event)
-      ring.memory = map_ring(ring.event.get(), ring.bytes);
+    if (ring.event) ring.memory = map_ring(ring.event.get(), ring.bytes);
     if (!ring.event || ring.memory == MAP_FAILED)
       throw Error(std::string("the kernel's log of mappings cannot be opened (") +
                       std::strerror(errno) + "): run as root, or with CAP_PERFMON",

@@ -80,6 +80,10 @@ void set_blame(const Given& given, RenderOptions& render) {
   render.blame = value_of("blame", blame_words, given);
 }
 
+void set_runtime(const Given& given, RenderOptions& render) {
+  render.runtime = value_of("runtime", runtime_words, given);
+}
+
 void set_reverse(const Given& given, RenderOptions& render) { render.reversed = given.as<bool>(); }
 
 void set_verdicts(const Given& given, RenderOptions& render) {
@@ -174,6 +178,10 @@ std::vector<DrawingRow> make_drawing_rows() {
        "the "
        "caller of standard containers too (user), or draw all frames (all)",
        set_blame, boxes, completion_of(blame_words)},
+      {"runtime", text, "HOW",
+       "draw what an interpreter does between two functions of its language as one box (folded; "
+       "default), or all of it (shown)",
+       set_runtime, boxes, completion_of(runtime_words)},
       {"countname", text, "TEXT", "unit of the figures: bytes, pages, nanoseconds, or a word",
        into<&R::count_name>, every_format},
       {"nametype", text, "TEXT", "text before names in tooltips, like 'Function:'",

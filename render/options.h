@@ -28,6 +28,10 @@ enum class Neighbours : uint8_t { by_name, by_width, by_time };
 // outside of the standard library's containers too, or the innermost one. See picture/blame.h.
 enum class Blame : uint8_t { caller, user, all };
 
+// What an interpreter does between two functions of its language: one box, or all of it. See
+// picture/folded_runtime.h.
+enum class Runtime : uint8_t { folded, shown };
+
 // Which end of a name is cut if there is no room for all of it.
 enum class Elide : uint8_t { right, left, middle };
 
@@ -52,6 +56,9 @@ inline constexpr std::array width_words{
 inline constexpr std::array blame_words{RenderWord<Blame>{"caller", Blame::caller},
                                         RenderWord<Blame>{"user", Blame::user},
                                         RenderWord<Blame>{"all", Blame::all}};
+
+inline constexpr std::array runtime_words{RenderWord<Runtime>{"folded", Runtime::folded},
+                                          RenderWord<Runtime>{"shown", Runtime::shown}};
 
 inline constexpr std::array verdict_words{RenderWord<bool>{"on", true},
                                           RenderWord<bool>{"off", false}};
@@ -96,6 +103,7 @@ struct RenderOptions {
   Elide elide = Elide::right;
   // Not given: caller, where a column is in bytes or pages; else all (resolved()).
   std::optional<Blame> blame{};
+  Runtime runtime = Runtime::folded;
   bool reversed = false;  // stacks begin with the innermost function (Transform::reverse)
   bool negate = false;    // swap the colours of growth and shrinkage
   bool fragment = false;  // to embed in a page, not a file of its own

@@ -16,6 +16,7 @@
 #include "render/picture/caption.h"
 #include "render/picture/code_shares.h"
 #include "render/picture/data_block.h"
+#include "render/picture/folded_runtime.h"
 #include "render/picture/layout.h"
 #include "render/picture/leak_paths.h"
 #include "render/picture/legend.h"
@@ -85,7 +86,8 @@ void draw_html(std::ostream& out, const Profile& given, const RenderOptions& wan
     throw Error("a page is drawn by its script; a picture without one is an SVG", ExitCode::usage);
   const CodeShares shares =
       code_shares(given, width_of(given, options.diff_width), {*options.blame, options.reversed});
-  const CallersFirst first(given, options);
+  const FoldedRuntime runtime(given, options);
+  const CallersFirst first(runtime.whole(), options);
   const Profile& profile = first.profile();
   const Palette palette = palette_of(options);
   const CleanStrings names = clean_strings(profile);
@@ -110,7 +112,8 @@ void draw_html(std::ostream& out, const Profile& given, const RenderOptions& wan
   if (options.fragment) ((page += "<style>") += asset("page_all.css")) += "</style>\n";
   page +=
       head(source, tree, shares, first, options.title.empty() ? profile.meta.title : options.title);
-  const DataNodes nodes = data_nodes(std::move(tree), profile);
+  DataNodes nodes = data_nodes(std::move(tree), profile);
+  nodes.native = runtime.native();
   page += options.fragment ? "<div class=\"mf-app\"></div>\n" : "<main class=\"mf-app\"></main>\n";
   page += "<noscript>The graph is drawn by the script in this file.</noscript>\n";
   page += "<script type=\"application/json\" class=\"mf-about\">" + about_json(source, nodes);

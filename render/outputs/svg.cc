@@ -13,6 +13,7 @@
 #include "render/picture/callers_first.h"
 #include "render/picture/caption.h"
 #include "render/picture/data_block.h"
+#include "render/picture/folded_runtime.h"
 
 namespace memflame {
 namespace {
@@ -81,12 +82,12 @@ LayoutOptions below_script(LayoutOptions at_once) {
 
 // The script's data: the frames that are kept, the figures of functions that these do not
 // determine, and the facts about the profile.
-void append_script(std::string& out, const SvgPicture& picture, const FrameTree& tree,
-                   const Layout& kept) {
-  const DataSource source{picture.profile, picture.options, picture.palette, picture.names};
-  DataNodes nodes = data_nodes(kept, tree, picture.profile);
+void append_script(std::string& out, const DataSource& source, const FrameTree& tree,
+                   const Layout& kept, FrameId native) {
+  DataNodes nodes = data_nodes(kept, tree, source.profile);
+  nodes.native = native;
   if (!nodes.merged.empty())
-    nodes.functions = function_figures(tree, nodes, picture.profile, picture.options);
+    nodes.functions = function_figures(tree, nodes, source.profile, source.options);
   out += "<metadata class=\"mf-about\">" + about_json(source, nodes);
   out += "</metadata>\n<metadata class=\"mf-data\">\n";
   append_data(out, source, nodes);
@@ -105,8 +106,10 @@ struct OfAllFrames {
 void draw_svg(std::ostream& out, const Profile& given, const RenderOptions& wanted) {
   RenderOptions options = resolved(wanted, given);
   const Shares of{*options.blame, options.reversed};
-  const CallersFirst first(given, options);
-  const Profile& profile = first.profile();
+  const FoldedRuntime runtime(given, options);
+  RenderOptions of_all = options;
+  const CallersFirst first(runtime.drawn(), options), behind_it(runtime.whole(), of_all);
+  const Profile &profile = first.profile(), &all = behind_it.profile();
   const Palette palette = palette_of(options);
   // Takes about as long as finding the boxes, so another thread does it meanwhile.
   const auto launch = options.threads > 1 ? std::launch::async : std::launch::deferred;
@@ -123,12 +126,20 @@ void draw_svg(std::ostream& out, const Profile& given, const RenderOptions& want
       .max_boxes = options.max_boxes,
       .order = options.order,
       .width = options.diff_width};
-  const FrameTree tree = frame_tree(profile, options.order, width_of(profile, options.diff_width));
-  const Layout kept = layout(
-      tree, profile, options.script ? behind(at_once, allocator_nodes(tree, profile)) : at_once);
-  const BlamedTree blamed = blamed_tree(tree, profile, options);
-  const bool hides = blamed.functions != 0;
-  const FrameTree& drawn = hides ? blamed.tree : tree;
+  const auto tree_of = [&](const Profile& one) {
+    return frame_tree(one, options.order, width_of(one, options.diff_width));
+  };
+  const bool folds = options.script && runtime.hides();
+  const Profile& kept_profile = folds ? all : profile;
+  const FrameTree tree = tree_of(kept_profile);
+  const FrameTree folded = folds ? tree_of(profile) : FrameTree{};
+  const Layout kept =
+      layout(tree, kept_profile,
+             options.script ? behind(at_once, allocator_nodes(tree, kept_profile)) : at_once);
+  const FrameTree& shown = folds ? folded : tree;
+  const BlamedTree blamed = blamed_tree(shown, profile, options);
+  const bool hides = blamed.functions != 0 || folds;
+  const FrameTree& drawn = blamed.functions != 0 ? blamed.tree : shown;
   const LayoutOptions at_first = options.script ? below_script(at_once) : at_once;
   Layout boxes =
       hides ? layout(drawn, profile, at_first) : with_fewer_boxes(kept, profile, at_first);
@@ -165,7 +176,8 @@ void draw_svg(std::ostream& out, const Profile& given, const RenderOptions& want
   std::string script;
   append_svg_marks(script, picture, leaks, top);
   script += "</g>\n" + details;
-  if (options.script) append_script(script, picture, tree, kept);
+  if (options.script)
+    append_script(script, {kept_profile, options, palette, names}, tree, kept, runtime.native());
   out << script << "</svg>\n";
 }
 

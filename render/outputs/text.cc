@@ -13,6 +13,7 @@
 #include "render/outputs/svg_parts.h"
 #include "render/picture/blame.h"
 #include "render/picture/callers_first.h"
+#include "render/picture/folded_runtime.h"
 #include "render/picture/short_name.h"
 #include "render/text/cells.h"
 
@@ -195,7 +196,8 @@ class TextPicture {
 
 void draw_text(std::ostream& out, const Profile& given, const RenderOptions& wanted) {
   RenderOptions options = resolved(wanted, given);
-  const CallersFirst first(given, options);
+  const FoldedRuntime runtime(given, options);
+  const CallersFirst first(runtime.drawn(), options);
   const Profile& profile = first.profile();
   const Palette palette = palette_of(options);
   const CleanStrings names = clean_strings(profile);
@@ -210,8 +212,12 @@ void draw_text(std::ostream& out, const Profile& given, const RenderOptions& wan
                          .max_depth = std::min(options.max_depth, most_levels),
                          .order = options.order,
                          .width = options.diff_width});
-  if (hides)
-    take_counts(boxes, layout(tree, profile, {.min_share = 2, .width = options.diff_width}));
+  const LayoutOptions sums_only{.min_share = 2, .width = options.diff_width};
+  if (runtime.hides())
+    take_counts(boxes,
+                layout(frame_tree(runtime.whole(), options.order, width), profile, sums_only));
+  else if (hides)
+    take_counts(boxes, layout(tree, profile, sums_only));
   SvgPicture picture{profile, options, palette, names, boxes, shares, drawn.lines};
   picture.difference = difference_of(profile);
   picture.hidden = first.note() + blame_note(blamed.functions, *options.blame, false);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/difference.h"
+#include "core/script_files.h"
 #include "render/order/plain_frames.h"
 #include "render/picture/column_words.h"
 #include "render/picture/leak_paths.h"
@@ -53,7 +54,10 @@ UsedFrames used_frames(const Profile& profile, const DataNodes& nodes) {
   for (const FrameId frame : nodes.frame)
     if (frame && std::exchange(out.place[frame.index], 0U) != 0) out.list.push_back(frame);
   if (nodes.functions)
-    out.list.insert(out.list.end(), nodes.functions->more.begin(), nodes.functions->more.end());
+    for (const FrameId frame : nodes.functions->more)
+      if (std::exchange(out.place[frame.index], 0U) != 0) out.list.push_back(frame);
+  if (nodes.native && std::exchange(out.place[nodes.native.index], 0U) != 0)
+    out.list.push_back(nodes.native);
   sort_by_name(out.list, profile);
   for (uint32_t i = 0; i < out.list.size(); ++i) out.place[out.list[i].index] = i;
   return out;
@@ -259,6 +263,16 @@ void add_marks(Json& about, const Profile& profile, const DataNodes& nodes) {
       {"colour", hex(leak_colour)}, {"edge", hex(leak_edge)}, {"list", std::move(list)}};
 }
 
+Json runtime_json(const DataSource& source, const DataNodes& nodes) {
+  const UsedFrames frames = used_frames(source.profile, nodes);
+  Json scripts = Json::array();
+  for (uint32_t i = 0; i < frames.list.size(); ++i)
+    if (is_script(source.profile, source.profile.frames[frames.list[i]])) scripts.push_back(i);
+  Json out{{"native", frames.place[nodes.native.index]}, {"scripts", std::move(scripts)}};
+  if (source.options.runtime == Runtime::shown) out["shown"] = 1;
+  return out;
+}
+
 }  // namespace
 
 DataNodes data_nodes(FrameTree tree, const Profile& profile) {
@@ -357,6 +371,7 @@ std::string about_json(const DataSource& source, const DataNodes& nodes) {
     if (!nodes.functions) about["functions"] = 1;
     about["blame"] = word_for<Blame>(blame_words, options.blame.value_or(Blame::all));
   }
+  if (nodes.native) about["runtime"] = runtime_json(source, nodes);
   about.update(looks_json(source, nodes));
   add_facts(about, profile, options);
   add_marks(about, profile, nodes);

@@ -19,6 +19,10 @@
 //   what frames are that may be passed over (only if the JSON has "blame"; it counts as one of the
 //     columns before): 0 other, 1 allocator, 2 container (core/inner_frame.h)
 //
+// With "runtime", the JSON names frames by their index: "native", the box [native], and "scripts",
+// those of languages with an interpreter, what lies between two of them can be folded; "shown" says
+// that it is not at first.
+//
 // If any frame has a source line, a second block of the same form has the lines:
 //   strings: as above
 //   places: count, then columns: file, line (0: unknown). Place 0 is none and not in the list
@@ -55,6 +59,7 @@ struct DataNodes {
   NodeLines function_lines{};                  // by FrameId::index, over all nodes of the profile
   std::vector<uint32_t> marked{};              // the node of each of Profile::marks; 0: none
   std::vector<InnerFrame> inner{};             // by FrameId::index; empty: none is passed over
+  FrameId native{};                            // FoldedRuntime::native()
   size_t size() const { return frame.size(); }
 };
 DataNodes data_nodes(FrameTree tree, const Profile& profile);

@@ -2,7 +2,7 @@
 // One picture: its state, and how it comes from one state to another. Tests, and pages that embed
 // pictures, find it as `element.app`: `rows` are the boxes (layout.mjs), `state` says what is looked
 // at (state.mjs), `change()` changes that.
-import { hiddenWords, showTree, withChoice } from "./blame.mjs";
+import { hiddenWords, showRuntime, showTree, withChoice } from "./blame.mjs";
 import { tell } from "./controls.mjs";
 import { figuresOf, foldedText, labelOf, nameOf, nameOfView, stackText, titleOf } from "./figures.mjs";
 import { firstOrder, functionsOf, functionsOfViews, gapsOf } from "./functions.mjs";
@@ -12,6 +12,7 @@ import { menuOf } from "./menu.mjs";
 import { firstMeasure, measuresOf } from "./measure.mjs";
 import { copyText } from "./page.mjs";
 import { makeParts, showControls } from "./parts.mjs";
+import { isFoldedBox } from "./runtime.mjs";
 import { initialState, readState, writeState } from "./state.mjs";
 import { unnamedIn, unnamedWords } from "./unnamed.mjs";
 import { Look } from "./view.mjs";
@@ -61,8 +62,7 @@ export class App {
   layOut() {
     const { state, stage, mainLook } = this, limits = limitsOf(stage, this.tree.about), known = [this.zooms.get(state), this.zoomed].filter(Boolean);
     const wanted = state.zoom && mainLook.find(state.zoom, ...known);
-    this.missed = Boolean(state.zoom) && !wanted;
-    this.zoomed = wanted || mainLook.root;
+    Object.assign(this, { missed: Boolean(state.zoom) && !wanted, zoomed: wanted || mainLook.root });
     if (this.zoomed === mainLook.root) state.zoom = null;
     this.zooms.set(state, { frames: this.zoomed.frames });
     return this.around ? layOutAround(this.look("callers", state.focus).root, this.zoomed, ...limits)
@@ -102,8 +102,7 @@ export class App {
     this.shown?.();
   }
 
-  // The tree has other figures than before.
-  forget() {
+  forget() {  // the tree has other figures than before
     this.measures = measuresOf(this.tree);
     this.first = firstMeasure(this.tree, this.measures);
     this.looks.clear();
@@ -193,7 +192,8 @@ export class App {
 
   // A box of narrow ones zooms to their caller, where they are wider; at their caller it lists them.
   choose(box) {
-    if (box.view) this.zoom(box.view);
+    if (isFoldedBox(this, box)) showRuntime(this, true);
+    else if (box.view) this.zoom(box.view);
     else if (box.caller === this.zoomed || !box.caller.parent) this.listNarrow(box);
     else this.zoom(box.caller);
   }

@@ -5,6 +5,8 @@
 import { fills } from "./colour.mjs";
 import { commas } from "./format.mjs";
 import { treeFor } from "./modules.mjs";
+import { foldedPath, hasRuntime } from "./runtime.mjs";
+import { baseOf } from "./tree.mjs";
 
 // What a frame is (core/inner_frame.h) must be at most this to be passed over.
 const passes = { caller: 1, user: 2, all: 0 };
@@ -54,14 +56,14 @@ export function setBlame(tree, blame) {
   return true;
 }
 
-// Sets the tree, its figures and the controls to an app's state; whether anything has changed. What is not
-// drawn cannot be looked at.
-export function showTree(app, blame = app.state.blame || app.base.about.blame || "all") {
-  const { base, state, controls } = app, before = app.tree;
-  const changed = setBlame(base, blame);
-  app.tree = treeFor(base, state.boxes);
+// Sets the tree, its figures and the controls to an app's state, with a choice that it does not have yet;
+// whether anything has changed. What is not drawn cannot be looked at.
+export function showTree(app, choice = {}) {
+  const { base, state, controls } = app, before = app.tree, wanted = { ...state, ...choice };
+  const blame = wanted.blame || base.about.blame || "all", changed = setBlame(base, blame);
+  app.tree = treeFor(base, wanted);
   controls.blame.value = blame;
-  controls.boxes.value = app.tree === base ? "" : state.boxes;
+  controls.boxes.value = app.tree.ofModules ? "modules" : app.tree.ofLines ? "lines" : "";
   if (app.tree !== before) {
     app.matches.pattern = app.listed = null;
     app.fill = fills(app.tree, (box) => app.matches.of(box));
@@ -80,9 +82,16 @@ export function withChoice(app, key, value) {
     return { unknown: value, zoom: there.parent ? there.hash : null };
   }
   if (key === "boxes") return { boxes: value, zoom: null, focus: -1, hidden: [], view: view === "around" ? "" : view };
-  if (showTree(app, value)) app.forget();
-  const there = app.look(flow, app.tree.drawn && focus >= 0 && !app.tree.drawn[focus] ? -1 : focus).follow(frames);
-  return { blame: value, zoom: there.parent ? there.hash : null };
+  const byLine = app.tree.ofLines;
+  if (showTree(app, { [key]: value })) app.forget();
+  if (key === "runtime" && (byLine || app.tree.ofLines)) return { runtime: value, zoom: null, focus: -1, hidden: [], view: view === "around" ? "" : view };
+  const path = key === "runtime" && value === "folded" ? foldedPath(app.tree, frames) : frames;
+  const there = app.look(flow, app.tree.drawn && focus >= 0 && !app.tree.drawn[focus] ? -1 : focus).follow(path);
+  return { [key]: value, zoom: there.parent ? there.hash : null };
+}
+
+export function showRuntime(app, shown) {
+  if (hasRuntime(app.base)) app.change(withChoice(app, "runtime", shown ? "shown" : "folded"));
 }
 
 // How many functions have a node that would be drawn, but is hidden.
@@ -99,7 +108,8 @@ function hiddenFunctions({ kept, parent, frame, size }, { raw }) {
 
 // "3 functions of the allocator hidden", or "".
 export function hiddenWords(tree, measure) {
-  const { blame, kept } = tree.base ?? tree, functions = kept ? (measure.hiddenFunctions ??= hiddenFunctions(tree.base ?? tree, measure.of ?? measure)) : 0;
+  const whole = baseOf(tree), { blame, kept } = whole;
+  const functions = kept ? (measure.hiddenFunctions ??= hiddenFunctions(whole, measure.innermost)) : 0;
   if (!functions) return "";
   const of = blame === "user" ? "the allocator and of containers" : "the allocator";
   return `${commas(functions)} ${functions === 1 ? "function" : "functions"} of ${of} hidden`;

@@ -39,16 +39,17 @@ function linesIn({ frames, frame, lines, size, about }) {
   const column = (key) => list.map(([, { own }]) => frames[key][own]);
   return {
     frames: { name: list.map(([, { name }]) => name), module: column("module"), kind: Uint8Array.from(column("kind")), colour: Uint32Array.from(column("colour")) },
+    native: list.findIndex(([, { own }]) => own === about.runtime?.native),
     frame: of, place: Int32Array.from(list, ([, { place }]) => place),
   };
 }
 
 // The tree of a tree's lines. It has the same nodes and the same figures; frames are functions at a line.
 export function treeOfLines(tree) {
-  const { frames, frame, place } = (tree.lineFrames ??= linesIn(tree)), { file, line } = tree.lines;
+  const { frames, frame, place, native } = (tree.lineFrames ??= linesIn(tree)), { file, line } = tree.lines;
   const { about, own, merged, blame, places, kept, shown, size, zero, inOrderOfTime, parent, end, moreWords } = tree;
   const made = Object.assign(Object.create(Tree.prototype), {
-    about, frames, frame, own, merged, blame, places, kept, shown, size, zero, inOrderOfTime, parent, end, moreWords,
+    about: about.runtime ? { ...about, runtime: { ...about.runtime, native } } : about, frames, frame, own, merged, blame, places, kept, shown, size, zero, inOrderOfTime, parent, end, moreWords, ofLines: true,
     beyond: null, inner: null, drawn: null, select: null, base: tree, from: places,
   });
   made.renew();

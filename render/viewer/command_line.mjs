@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The command that draws the same, as far as there is one.
+import { firstRuntime } from "./runtime.mjs";
 
 // A word for a shell.
 export const quoted = (word) => (/^[\w./:@%+,=-]+$/.test(word) ? word : `'${word.replace(/'/g, "'\\''")}'`);
@@ -18,13 +19,14 @@ const fileOf = ({ merged }) => {
 export function commandLine({ state, tree, measure, first, around, order, cut, upwards }) {
   const { name } = tree.frames, { types, difference } = tree.about, frames = state.focus >= 0 ? [...state.hidden, state.focus] : state.hidden;
   const isError = measure.column !== null && types[measure.column].unit === "variance";
-  const isByLine = state.boxes === "lines" && tree.base;
-  if (around || tree.select || isError || state.unknown || (tree.base && !isByLine) || (isByLine && frames.length) || frames.some((frame) => name.filter((one) => one === name[frame]).length > 1)) return "";
+  const isByLine = tree.ofLines, runtime = state.runtime && state.runtime !== firstRuntime(tree) ? state.runtime : "";
+  if (around || tree.select || isError || state.unknown || tree.ofModules || (isByLine && frames.length) || frames.some((frame) => name.filter((one) => one === name[frame]).length > 1)) return "";
   const words = ["memflame", "render", fileOf(tree)];
   if (state.focus >= 0) words.push("--show-from", literal(name[state.focus]));
   if (state.hidden.length) words.push("--hide", state.hidden.map((frame) => literal(name[frame])).join("|"));
   if (measure !== first) words.push(difference && measure.column === null ? "--widths" : "--value", measure.id);
   if (isByLine) words.push("--by-line");
+  if (runtime) words.push("--runtime", runtime);
   if (state.view === "callers") words.push("--reverse");
   if (!upwards) words.push("--icicle");
   if (tree.inOrderOfTime) words.push("--flamechart");

@@ -14,7 +14,7 @@ function choice(text, title, options) {
 }
 
 // tabs, map, crumbs: elements that have a place among the controls.
-export function makeControls(host, { measures, inOrderOfTime, blame, boxes, unnamed, tabs, map, crumbs }) {
+export function makeControls(host, { measures, inOrderOfTime, blame, boxes, unnamed, runtime, tabs, map, crumbs }) {
   const made = {
     back: button("Back", "Go back one step (Esc)"),
     reset: button("Reset zoom", "Show everything again (0)"),
@@ -39,14 +39,15 @@ export function makeControls(host, { measures, inOrderOfTime, blame, boxes, unna
     blame: choice("Blame", "Where the figures of an allocation are (b)", blame ? blameWords : []),
     boxes: choice("Boxes", "What boxes are (B)", ["", ...boxes].map((one) => [one, one || "functions"])),
     unknown: button("Symbols only", "Hide functions without a symbol (u)", { "aria-pressed": "false", className: "mf-option", hidden: !unnamed }),
+    runtime: button("Interpreter folded", "Draw what an interpreter does between two functions of its language as one box (p)", { "aria-pressed": "true", className: "mf-option", hidden: !runtime }),
     info: element("div", { className: "mf-info" }),
     live: element("div", { className: "mf-unseen", role: "status" }),
   };
-  const { back, reset, restore, leak, marks, table, help, info, live, search, sameCase, previous, next, matched, more, hits, unknown, ...lists } = made;
+  const { back, reset, restore, leak, marks, table, help, info, live, search, sameCase, previous, next, matched, more, hits, unknown, runtime: folded, ...lists } = made;
   host.append(
     element("div", { className: "mf-line mf-top" }, tabs, map, element("span", { className: "mf-gap" }), back, reset, restore, leak, marks, table, help),
     element("div", { className: "mf-line mf-tools", role: "toolbar", "aria-label": "picture" },
-      search, sameCase, previous, next, hits.parentElement, matched, more, ...Object.values(lists).map((list) => list.parentElement), unknown),
+      search, sameCase, previous, next, hits.parentElement, matched, more, ...Object.values(lists).map((list) => list.parentElement), unknown, folded),
     crumbs,
     element("div", { className: "mf-line mf-told" }, info, live));
   more.addEventListener("click", () => more.setAttribute("aria-expanded", String(host.classList.toggle("mf-open"))));

@@ -5,6 +5,7 @@ import { wholeOf } from "./functions.mjs";
 import { placeText, placesOf, placesOfFrame } from "./lines.mjs";
 import { verdictsOf } from "./marks.mjs";
 import { rootOf, wordsOf } from "./measure.mjs";
+import { isNative } from "./runtime.mjs";
 
 const mergedName = (frames, total, measure) =>
   `(+${commas(frames)} ${frames === 1 ? "frame" : "frames"}, ${measure.brief(total)})`;
@@ -64,7 +65,8 @@ export function figuresOf(box, zoomed, { paths = false } = {}) {
   const place = placeText(tree, whole ? placesOfFrame(look, look.focus) : placesOf(view), paths);
   if (place) lines.push(place);
   const { module } = tree.frames;
-  if (view.frame >= 0 && module[view.frame]) lines.push(tree.join ? module[view.frame] : module[view.frame].replace(/.*\/(?=[^/])/, ""));
+  if (view.frame >= 0 && module[view.frame]) lines.push(tree.ofModules ? module[view.frame] : module[view.frame].replace(/.*\/(?=[^/])/, ""));
+  if (isNative(tree, view.frame)) lines.push("what the interpreter does; a click shows its functions");
   const title = attributesOf(view)?.title;
   if (title) lines.push(title);
   return lines;

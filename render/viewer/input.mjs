@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Mouse, touch and keys.
+import { showRuntime } from "./blame.mjs";
 import { actions } from "./keys.mjs";
+import { isFolded } from "./runtime.mjs";
 import { neighbour } from "./spoken.mjs";
 
 const longTouch = 550;  // ms
@@ -68,6 +70,7 @@ function listenToControls(app) {
     sameCase: () => app.change({ sameCase: !app.state.sameCase }, { replace: true }),
     previous: () => app.matches.step(-1), next: () => app.matches.step(1),
     table: () => app.toggleTable(), help: () => app.help.show(),
+    runtime: () => showRuntime(app, isFolded(app)),
     unknown: () => app.showUnnamed(Boolean(app.state.unknown)),
     leak: () => app.marks.step(1), marks: () => app.marks.toggle(),
   };

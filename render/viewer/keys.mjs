@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What keys do, and what help says about them: [keys, as help shows them, what, act(app, box)].
+import { showRuntime } from "./blame.mjs";
+import { isFolded } from "./runtime.mjs";
+
 const keys = [
   [["Enter"], "Click, Enter", "zoom into a box; a caller around it zooms out", (app, box) => app.choose(box)],
   [[" ", "ContextMenu"], "Right click, long touch, Space", "open the menu of a box", (app, box) => app.openMenuAt(box)],
@@ -23,6 +26,7 @@ const keys = [
   [["b"], "b", "blame: the allocator's caller, the caller of containers too, or all frames", (app) => app.cycle("blame")],
   [["B"], "B", "boxes are functions, source lines or modules", (app) => app.cycle("boxes")],
   [["u"], "u", "hide or show functions without a symbol", (app) => app.showUnnamed(Boolean(app.state.unknown))],
+  [["p"], "p", "fold or show what an interpreter does between two functions of its language", (app) => showRuntime(app, isFolded(app))],
   [["e"], "e", "which end of a long name is cut", (app) => app.cycle("cut")],
   [["i"], "i", "turn upside down", (app) => app.turn()],
   [["l"], "l", "go to the next leak", (app) => app.marks.step(1)],

@@ -4,11 +4,11 @@
 // scripts.
 
 // [{node, leaf, text, label, flag}]: the verdicts in a picture; those with a flag are pointed out. `node`
-// is where the figures of `leaf` are drawn.
+// is where the figures of `leaf`, a node of the picture's own tree, are drawn.
 export function marksOf(tree) {
   const known = tree.about.marks?.list ?? [];
   return (tree.marks ??= known.filter(({ node }) => Number.isInteger(node) && node > 0 && node < tree.size)
-    .map((mark) => ({ ...mark, leaf: mark.node, node: tree.places?.[mark.node] ?? mark.node })));
+    .map((mark) => ({ ...mark, leaf: mark.leaf ?? mark.node, node: tree.places?.[mark.node] ?? mark.node })));
 }
 
 // Whether a view is on the way to a node: one of its own nodes contains it. With callers first and
@@ -57,7 +57,7 @@ const isRoot = ({ view }) => Boolean(view) && view.frame < 0;
 function placeOf(box, { node, leaf }, zoomed) {
   if (!box.view) return { x: box.x, width: 0 };
   const { look, nodes } = box.view;
-  const width = Math.min(box.width, Number(look.measure.raw[leaf]) / (Number(zoomed.total) || 1));
+  const width = Math.min(box.width, Number(look.measure.innermost.raw[leaf]) / (Number(zoomed.total) || 1));
   const own = look.flow === "callees" && nodes.includes(node) ? Number(box.view.own) / (Number(zoomed.total) || 1) : 0;
   return { x: own ? box.x + box.width - Math.min(own, box.width) : box.x, width };
 }

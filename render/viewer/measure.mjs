@@ -64,6 +64,7 @@ function measure(tree, { make, ...rest }, tell = null) {
   const isColumn = (figures) => rest.column !== null && figures === tree.own[rest.column];
   return {
     ...rest, tell,
+    get innermost() { return rest.of ? rest.of.innermost : this; },  // that of the tree of which others are made
     get raw() { return (raw ??= make()); },
     get own() { return (own ??= isColumn(this.raw) ? tree.self(rest.column) : movedTo(tree.places, this.raw)); },
     get total() { return (total ??= isColumn(this.raw) ? tree.total(rest.column) : tree.sumUp(this.own)); },

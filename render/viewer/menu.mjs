@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What can be done with a box: rows of [text, key, action].
+import { showRuntime } from "./blame.mjs";
 import { commandLine, literal } from "./command_line.mjs";
 import { editorLink, editorTemplate } from "./editor.mjs";
 import { attributesOf, nameOfView } from "./figures.mjs";
 import { placesOf } from "./lines.mjs";
+import { isFoldedBox } from "./runtime.mjs";
 
 // A link from a file is checked again here: only web pages are opened.
 export function linkOf(view) {
@@ -13,6 +15,7 @@ export function linkOf(view) {
 
 export function menuOf(app, box) {
   const { view } = box, rows = [["Zoom", "Enter", () => app.zoom(view || box.caller)]];
+  if (isFoldedBox(app, box)) rows.push(["Show the interpreter's functions", "p", () => showRuntime(app, true)]);
   if (!view) rows.push(["List what is in it", "", () => app.listNarrow(box)]);
   if (view && app.isFunction(view.frame)) {
     const { frame } = view, name = nameOfView(view);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Boxes that are modules: consecutive frames of one file are one box. And what else boxes may be.
 import { hasLineBoxes, treeOfLines } from "./by_line.mjs";
+import { firstRuntime, hasRuntime, treeOfRuntime } from "./runtime.mjs";
 import { Tree } from "./tree.mjs";
 
 // By kind of code that belongs to no file: user, kernel, inlined, jit, unknown.
@@ -61,19 +62,21 @@ function treeOfModules(tree) {
     frames: { name: column("name"), module: column("module"), kind: Uint8Array.from(column("kind")), colour: Uint32Array.from(column("colour")) },
     own: about.types.map((_, type) => join(tree.self(type))), merged: merged && Int32Array.from(merged),
   });
-  return Object.assign(made, { base: tree, join, blame: tree.blame, moreWords: tree.moreWords, from: places });
+  return Object.assign(made, { base: tree, join, blame: tree.blame, moreWords: tree.moreWords, from: places, ofModules: true });
 }
 
 // Whether a picture knows files, and what it shows does not change with a choice of the page around it.
 export const hasModules = ({ frames, select }) => !select && frames.module.some(Boolean);
 
-// The tree whose boxes are functions, lines or modules.
-export function treeFor(tree, boxes) {
-  if (boxes === "lines" && hasLineBoxes(tree)) {
-    if (tree.byLine?.from !== tree.places || !tree.byLine) tree.byLine = treeOfLines(tree);
-    return tree.byLine;
-  }
-  if (boxes !== "modules" || !hasModules(tree)) return tree;
-  if (tree.byModule?.from !== tree.places || !tree.byModule) tree.byModule = treeOfModules(tree);
-  return tree.byModule;
+// A tree made of another one, which is made anew when figures are drawn elsewhere.
+function made(tree, key, make) {
+  if (!tree[key] || tree[key].from !== tree.places) tree[key] = make(tree);
+  return tree[key];
+}
+
+// The tree whose boxes are functions, lines or modules. Modules fold an interpreter themselves.
+export function treeFor(tree, { boxes, runtime }) {
+  if (boxes === "modules" && hasModules(tree)) return made(tree, "byModule", treeOfModules);
+  const functions = hasRuntime(tree) && (runtime || firstRuntime(tree)) === "folded" ? made(tree, "folded", treeOfRuntime) : tree;
+  return boxes === "lines" && hasLineBoxes(tree) ? made(functions, "byLine", treeOfLines) : functions;
 }

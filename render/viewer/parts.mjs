@@ -12,6 +12,7 @@ import { Minimap } from "./minimap.mjs";
 import { hasModules } from "./modules.mjs";
 import { element, unusedPrefix } from "./page.mjs";
 import { CopyByHand, Help, Table } from "./panels.mjs";
+import { hasRuntime, isFolded } from "./runtime.mjs";
 import { SpokenTree } from "./spoken.mjs";
 import { Tabs } from "./tabs.mjs";
 import { unnamedIn } from "./unnamed.mjs";
@@ -23,7 +24,7 @@ export function makeParts(app) {
   host.append(app.bar);
   Object.assign(app, { tabs: new Tabs(app), crumbs: new Breadcrumb(app), minimap: new Minimap(app) });
   app.controls = makeControls(app.bar, {
-    measures: app.measures, inOrderOfTime: tree.inOrderOfTime, blame: tree.inner, unnamed: unnamedIn(tree).length > 0,
+    measures: app.measures, inOrderOfTime: tree.inOrderOfTime, blame: tree.inner, unnamed: unnamedIn(tree).length > 0, runtime: hasRuntime(tree),
     boxes: [hasLineBoxes(tree) && "lines", hasModules(tree) && "modules"].filter(Boolean), tabs: app.tabs.element, map: app.minimap.element, crumbs: app.crumbs.element });
   Object.assign(app, { matches: new Matches(app), marks: new Marks(app) });
   app.fill = fills(tree, (box) => app.matches.of(box));
@@ -53,6 +54,7 @@ export function showControls(app) {
   controls.cut.value = cut;
   controls.hits.value = state.hits;
   controls.unknown.setAttribute("aria-pressed", String(Boolean(state.unknown)));
+  controls.runtime.setAttribute("aria-pressed", String(isFolded(app)));
   if (document.activeElement !== controls.search) controls.search.value = state.search;
   controls.sameCase.setAttribute("aria-pressed", String(state.sameCase));
   controls.table.setAttribute("aria-pressed", String(Boolean(state.table)));

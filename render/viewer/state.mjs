@@ -2,7 +2,7 @@
 // The state as text in the address, and back:
 //   zoom=<hash of the path>&search=<pattern>&case=1&value=<measure>&view=callers|around|table
 //   &focus=<hash of a frame>&hide=<hash>,<hash>&order=width&root=top&cut=left&table=<its order>
-//   &marks=off&hits=place&blame=all&boxes=lines|modules&unknown=hidden
+//   &marks=off&hits=place&blame=all&boxes=lines|modules&unknown=hidden&runtime=folded|shown
 // Hashes are those of names, so that an address fits every picture of the same program. A tree may
 // have more words: tree.moreWords, in the form of `words`.
 import { treeFor } from "./modules.mjs";
@@ -14,14 +14,14 @@ const parseHash = (text) =>
 export const initialState = () => ({
   zoom: null, search: "", sameCase: false, value: "", view: "", focus: -1, hidden: [], order: "", root: "",
   cut: "", table: "", marks: "", hits: "", blame: "", boxes: "",
-  unknown: "",
+  unknown: "", runtime: "",
 });
 
 // The values of keys with words; "" is the picture's own choice.
 const words = {
   value: /./s, view: /^(callers|around|table)$/, order: /^(name|width)$/, root: /^(top|bottom)$/,
   cut: /^(left|middle|right)$/, table: /^-?(name|own|total|change)$/, marks: /^off$/, hits: /^place$/,
-  blame: /^(caller|user|all)$/, boxes: /^(lines|modules)$/, unknown: /^hidden$/,
+  blame: /^(caller|user|all)$/, boxes: /^(lines|modules)$/, unknown: /^hidden$/, runtime: /^(folded|shown)$/,
 };
 
 const keywordsOf = ({ moreWords = {} }) => ({ ...words, ...moreWords });
@@ -48,7 +48,7 @@ export function readState(text, tree) {
   for (const [key, fit] of Object.entries(keywordsOf(tree))) state[key] = fit.test(parts.get(key) || "") ? parts.get(key) || "" : "";
   const wanted = [parts.get("focus"), ...(parts.get("hide") || "").split(",")].filter(parseHash);
   if (wanted.length) {
-    const byHash = new Map(), used = treeFor(tree, state.boxes);
+    const byHash = new Map(), used = treeFor(tree, state);
     for (let frame = 0; frame < used.frames.name.length; ++frame)
       byHash.set(hashName(hashFrame(used, frame)), frame);
     state.focus = byHash.get(parts.get("focus")) ?? -1;

@@ -92,6 +92,12 @@ export class Tree {
   isMerged(frame) { return this.frames.kind[frame] === this.about.mergedKind; }
 }
 
+// The tree of a picture, of which others are made (modules.mjs).
+export function baseOf(tree) {
+  while (tree.base) tree = tree.base;
+  return tree;
+}
+
 // Two 32-bit halves of a hash: of a frame by what it is called, of a path by its frames. Equal in
 // every picture of the same program, so that a link outlives the picture it was made for.
 const spread = (h) => {

@@ -341,6 +341,26 @@ Profile allocations() {
   return p;
 }
 
+// Functions of Python, and what the interpreter does between them.
+Profile interpreted() {
+  Profile p;
+  p.types = {{"live", Unit::bytes}};
+  const auto put = [&](std::initializer_list<const char*> path, int64_t bytes) {
+    StackId top;
+    for (const std::string_view name : path)
+      top = name.find(".py") != std::string_view::npos
+                ? p.push(top, name, user, "/srv/app.py", "/srv/app.py", 7)
+                : p.push(top, name, user,
+                         name == "malloc" ? "/lib/libc.so.6" : "/usr/bin/python3.11");
+    p.add(top, std::array{bytes});
+  };
+  put({"main", "eval", "route (app.py:3)", "call", "eval", "thumb (app.py:9)", "resize", "malloc"},
+      6 << 20);
+  put({"main", "eval", "route (app.py:3)", "sort", "eval", "key (app.py:5)", "malloc"}, 1 << 20);
+  put({"main", "eval", "route (app.py:3)", "sort", "malloc"}, 2 << 20);
+  return p;
+}
+
 void write(const std::string& path, const Profile& profile, const RenderOptions& options,
            Writer writer) {
   std::ofstream file(path, std::ios::binary);
@@ -378,6 +398,7 @@ void write_all(const std::string& folder) {
   write(folder, "leaks", leaks(), {});
   write(folder, "leaks-icicle", leaks(), {.icicle = true});
   write(folder, "blame", allocations(), {});
+  write(folder, "interpreter", interpreted(), {});
   write(folder, "lines", with_lines(), {});
   write(folder, "by-line", with_lines(), {.lines = true});
   write(folder + "/few.svg", large(), {.max_boxes = 60}, write_svg);

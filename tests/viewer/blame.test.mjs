@@ -153,21 +153,21 @@ function withFiles(text, rest) {
 
 test("boxes that are modules: consecutive frames of one file", () => {
   const tree = withFiles("main;f;malloc;sysmalloc 5\nmain;g;malloc 2\nmain;malloc;handler;f 4\nmain 1");
-  assert.equal(treeFor(tree, ""), tree);
-  const modules = treeFor(tree, "modules");
-  assert.equal(treeFor(tree, "modules"), modules);
+  assert.equal(treeFor(tree, { boxes: "" }), tree);
+  const modules = treeFor(tree, { boxes: "modules" });
+  assert.equal(treeFor(tree, { boxes: "modules" }), modules);
   assert.equal(whole(modules), 12);
   assert.deepEqual(pathsOf(lookOf(modules).root), { "all": 12, "all;app": 12, "all;app;libc.so.6": 11, "all;app;libc.so.6;app": 4 });
   assert.deepEqual(pathsOf(lookOf(modules, { flow: "callers" }).root)["all;libc.so.6;app"], 7);
   setBlame(tree, "caller");
-  assert.deepEqual(pathsOf(lookOf(treeFor(tree, "modules")).root), { "all": 12, "all;app": 12, "all;app;libc.so.6": 4, "all;app;libc.so.6;app": 4 });
-  assert.equal(treeFor(treeOf(stacks), "modules").base, undefined);
+  assert.deepEqual(pathsOf(lookOf(treeFor(tree, { boxes: "modules" })).root), { "all": 12, "all;app": 12, "all;app;libc.so.6": 4, "all;app;libc.so.6;app": 4 });
+  assert.equal(treeFor(treeOf(stacks), { boxes: "modules" }).base, undefined);
 });
 
 test("modules keep the widths of differences, and an address of theirs is read back", () => {
   const types = [{ name: "before", unit: "bytes" }, { name: "after", unit: "bytes" }];
   const tree = withFiles("f;malloc 10 0\ng;malloc 0 4", { types, difference: { before: 0, after: 1 } });
-  const modules = treeFor(tree, "modules"), larger = measuresOf(modules).find(({ id }) => id === "max");
+  const modules = treeFor(tree, { boxes: "modules" }), larger = measuresOf(modules).find(({ id }) => id === "max");
   assert.equal(larger.total[0], 14);
   const state = { ...initialState(), boxes: "modules", focus: modules.frames.name.indexOf("libc.so.6") };
   assert.deepEqual(readState(writeState(state, modules), tree), state);

@@ -81,8 +81,8 @@ test("nodes of the lines of a function are one box, or one for each line", () =>
   assert.deepEqual(pathsOf(lookOf(tree).root), { "all": 12, "all;main": 12, "all;main;f": 9, "all;main;f;malloc": 5, "all;main;malloc": 2 });
   assert.equal(placeText(tree, placesOf(at(lookOf(tree), "main"))), "a.c:10, 1 more line");
   assert.ok(hasLineBoxes(tree));
-  const lines = treeFor(tree, "lines");
-  assert.equal(treeFor(tree, "lines"), lines);
+  const lines = treeFor(tree, { boxes: "lines" });
+  assert.equal(treeFor(tree, { boxes: "lines" }), lines);
   assert.deepEqual(lines.frames.name, ["f", "main a.c:10", "main a.c:12", "malloc"]);
   assert.deepEqual(pathsOf(lookOf(lines).root), {
     "all": 12, "all;main a.c:10": 8, "all;main a.c:10;f": 5, "all;main a.c:10;f;malloc": 5, "all;main a.c:10;malloc": 2, "all;main a.c:12": 4, "all;main a.c:12;f": 4 });
@@ -93,11 +93,11 @@ test("nodes of the lines of a function are one box, or one for each line", () =>
 test("boxes by line follow a blame, and have addresses", () => {
   const tree = apart({ blame: "caller" });
   setBlame(tree, "caller");
-  const lines = treeFor(tree, "lines"), moved = { "all": 12, "all;main a.c:10": 8, "all;main a.c:10;f": 5, "all;main a.c:12": 4, "all;main a.c:12;f": 4 };
+  const lines = treeFor(tree, { boxes: "lines" }), moved = { "all": 12, "all;main a.c:10": 8, "all;main a.c:10;f": 5, "all;main a.c:12": 4, "all;main a.c:12;f": 4 };
   assert.deepEqual(pathsOf(lookOf(lines).root), moved);
   assert.equal(at(lookOf(lines), "main a.c:10").own, 3);
   setBlame(tree, "all");
-  assert.notEqual(treeFor(tree, "lines"), lines);
+  assert.notEqual(treeFor(tree, { boxes: "lines" }), lines);
   const state = { ...initialState(), boxes: "lines", focus: lines.frames.name.indexOf("main a.c:12") };
   assert.deepEqual(readState(writeState(state, lines), tree), state);
   assert.deepEqual(measuresOf(lines).map(({ id, total }) => [id, total[0]]), [["live", 12]]);
@@ -105,7 +105,7 @@ test("boxes by line follow a blame, and have addresses", () => {
 
 test("no boxes by line if nodes have several lines, or if a page selects its figures", () => {
   assert.equal(hasLineBoxes(example()), false);
-  assert.equal(treeFor(example(), "lines").base, undefined);
+  assert.equal(treeFor(example(), { boxes: "lines" }).base, undefined);
   assert.equal(hasLineBoxes(treeOf("main 1")), false);
   assert.equal(hasLineBoxes(Object.assign(apart(), { select: () => false })), false);
 });

@@ -125,7 +125,7 @@ test("an address keeps a state, and another picture of the program understands i
   const state = {
     zoom: at(lookOf(tree), "main;parse").hash, search: "a&b=#%|ü", sameCase: true, value: "live", view: "around",
     focus: frame("cache"), hidden: [frame("log"), frame("grow")], order: "width", root: "top", cut: "left", table: "-own", marks: "off", hits: "place",
-    blame: "user", boxes: "", unknown: "hidden" };
+    blame: "user", boxes: "", unknown: "hidden", runtime: "shown" };
   assert.deepEqual(readState(writeState(state, tree), tree), state);
   assert.deepEqual(readState(writeState(initialState(), tree), tree), initialState());
   assert.equal(writeState(initialState(), tree), "");

@@ -32,6 +32,27 @@ void warn_of_left_out(const Written& written, const Profile& profile) {
     std::cerr << "memflame: " << output.name << " has no place for: " << list << "\n";
 }
 
+bool is_zero(const Profile& profile, size_t column) {
+  for (size_t row = 0; row < profile.rows(); ++row)
+    if (profile.row(row).values[column] != 0) return false;
+  return true;
+}
+
+// A graph of nothing, and text without a line, look like a failure: what else is there is named.
+void warn_of_zeros(const Profile& profile) {
+  if (profile.rows() == 0 || !is_zero(profile, profile.shown)) return;
+  std::string others;
+  uint64_t replaced = 0;
+  const auto name_of = [&](size_t i) { return clean_text(profile.types[i].name, replaced); };
+  for (size_t i = 0; i < profile.types.size(); ++i)
+    if (profile.types[i].unit != Unit::variance && !is_zero(profile, i))
+      others += (others.empty() ? "" : ", ") + name_of(i);
+  std::cerr << "memflame: all " << with_commas(static_cast<int64_t>(profile.rows()))
+            << " stacks have a '" << name_of(profile.shown) << "' of 0";
+  if (!others.empty()) std::cerr << "; --value shows what they have: " << others;
+  std::cerr << "\n";
+}
+
 }  // namespace
 
 void warn_of_losses(const Profile& profile) {
@@ -95,6 +116,7 @@ void write_profile(Profile profile, Written written) {
   keep_colours(profile, written.render);
   profile.losses.add(Loss::replaced_bytes, replaced_bytes(profile));
   warn_of_losses(profile);
+  warn_of_zeros(profile);
   warn_of_left_out(written, profile);
 }
 

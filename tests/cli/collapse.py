@@ -166,6 +166,13 @@ def columns():
     refused(USAGE, "there is no value 'live'", "--value", "live", "a.folded")
 
 
+def zeros():
+    """Text without a line is explained."""
+    out, said = collapse(stdin=b"a;b 0\na;c 0\n")
+    equal("lines of zeros", stacks(out), [])
+    equal("what is said", said, "memflame: all 2 stacks have a 'count' of 0\n")
+
+
 def what_is_wrong():
     refused(FAILURE, "missing.folded", "missing.folded")
     refused(FAILURE, "empty", "empty.folded")
@@ -353,7 +360,7 @@ write("b.folded", b"main;h 2\nmain;f 1\n")
 write("empty.folded", b"")
 write("junk.txt", b"what is this?\nnobody knows\n" * 20)
 try:
-    for case in (inputs, command_lines, packed, deep, sums, columns, what_is_wrong, strict, tidying, memory, broken_pipe,
+    for case in (inputs, command_lines, packed, deep, sums, columns, zeros, what_is_wrong, strict, tidying, memory, broken_pipe,
                  recordings):
         case()
 finally:

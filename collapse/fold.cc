@@ -212,6 +212,9 @@ class Folder {
         throw Error("the recording is damaged: a stack refers to a place that is not in it");
       const std::span<const FrameId> own =
           i == 0 ? leaf_frames_of(locations[i]) : frames_of(locations[i]);
+      if (is_trampoline(own) &&
+          std::ranges::any_of(stack.pcs, [&](const Pc& pc) { return runs_in_loop(pc); }))
+        continue;
       if (i > 0 && runs_in_loop(stack.pcs[i - 1]) && !is_script(stack.pcs[i])) {
         top = loop(own, stack, locations, i, top);
         continue;
@@ -226,6 +229,13 @@ class Folder {
   bool runs_in_loop(const Pc& pc) const {
     return is_script(pc) && script_index(pc) < recording_.scripts.size() &&
            recording_.scripts[script_index(pc)].language == ScriptCode::Language::python;
+  }
+
+  // With -X perf, Python calls each function through code of its own, for tools that know no
+  // better: "py::resize:/srv/thumb.py". The function itself is in the stack.
+  bool is_trampoline(std::span<const FrameId> own) const {
+    const Frame& frame = profile_.frames[own.front()];
+    return frame.kind == FrameKind::jit && profile_.strings[frame.function].starts_with("py::");
   }
 
   // An interpreter's loop at `i`, and the functions that it runs, which come next; moves `i` to the

@@ -145,6 +145,21 @@ TEST_CASE("functions of an interpreter stand behind its loop, before what was in
         Lines{"redis-server;main;loop;append;f (a.py:1);g (a.py:2);malloc 5"});
 }
 
+TEST_CASE("code that -X perf makes for each function of Python is not a second function") {
+  Maker m;
+  const LocationId made = m.location("py::f:/srv/a.py");
+  m.recording.locations[made.index].symbols = {
+      {.function = "py::f:/srv/a.py", .kind = FrameKind::jit}};
+  const RawStackId stack =
+      m.stack({m.location("malloc"), m.location("f (a.py:1)"), m.location("loop"), made});
+  m.add(stack, 5);
+  CHECK(lines(fold(m.recording, {})) ==
+        Lines{"redis-server;py::f:/srv/a.py;loop;f (a.py:1);malloc 5"});
+  m.recording.scripts.emplace_back().language = ScriptCode::Language::python;
+  m.recording.stacks[stack.index].pcs[1] = script_pc(1, 0);
+  CHECK(lines(fold(m.recording, {})) == Lines{"redis-server;loop;f (a.py:1);malloc 5"});
+}
+
 TEST_CASE("places can share their symbols; only their code keeps them apart") {
   Maker m;
   const LocationId one = m.location("f"), two = m.location("f");

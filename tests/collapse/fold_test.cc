@@ -149,7 +149,7 @@ TEST_CASE("code that -X perf makes for each function of Python is not a second f
   Maker m;
   const LocationId made = m.location("py::f:/srv/a.py");
   m.recording.locations[made.index].symbols = {
-      {.function = "py::f:/srv/a.py", .kind = FrameKind::jit}};
+      {.function = "py::f:/srv/a.py", .file = "", .line = 0, .kind = FrameKind::jit, .module = ""}};
   const RawStackId stack =
       m.stack({m.location("malloc"), m.location("f (a.py:1)"), m.location("loop"), made});
   m.add(stack, 5);

@@ -9,9 +9,9 @@ import { timeText } from "./times.mjs";
 
 const sparkWidth = 180, sparkHeight = 30, shownFirst = 10;
 
-// Rows of a node are neighbours.
-function lineOf(rows, node, column) {
-  return liveLine(rows, column, () => true, firstAtLeast(rows.node, node), firstAtLeast(rows.node, node + 1));
+// The figures of a verdict's stack over time. Its rows, which are neighbours, are where it allocates, whoever is blamed.
+export function lineOfMark(rows, { leaf }, column) {
+  return liveLine(rows, column, () => true, firstAtLeast(rows.node, leaf), firstAtLeast(rows.node, leaf + 1));
 }
 
 export function sparkline({ seconds }, line) {
@@ -56,7 +56,7 @@ export class Verdicts {
     const { app, rows, marks, kept: { allVerdicts } } = this, column = columnOf(app.tree, app.measure), type = app.tree.about.types[column];
     this.more.hidden = allVerdicts || marks.length <= shownFirst;
     this.list.replaceChildren(...marks.slice(0, allVerdicts ? Infinity : shownFirst).map((mark) => {
-      const line = lineOf(rows, mark.node, column);
+      const line = lineOfMark(rows, mark, column);
       const button = element("button", { type: "button", title: "Zoom to this stack" }, mark.label || "(no name)");
       button.addEventListener("click", () => this.choose(mark.node));
       return element("li", { className: mark.flag ? "mf-flagged" : "" }, sparkline(rows, line),

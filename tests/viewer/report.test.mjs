@@ -8,6 +8,9 @@ import { selectedLine, valueAt } from "../../render/report/lines.mjs";
 import { decodeRows, never } from "../../render/report/rows.mjs";
 import { addUp, liveLine, nodesOf, partOf, partsOf, Selection, sharesOf } from "../../render/report/selection.mjs";
 import { gather } from "../../render/report/shapes.mjs";
+import { lineOfMark } from "../../render/report/verdicts.mjs";
+import { setBlame } from "../../render/viewer/blame.mjs";
+import { marksOf } from "../../render/viewer/marks.mjs";
 import { parseTime, ticksOf, timeText } from "../../render/report/times.mjs";
 import { at, lookOf, treeOf } from "./trees.mjs";
 
@@ -92,6 +95,17 @@ test("the line of live figures", () => {
 
 const stacks = "main;a;x 1 1\nmain;b 2 1\nmain;b;x 4 1";
 const treeWith = () => treeOf(stacks, { types, shown: 0 });
+
+test("a verdict has the figures of its stack, whoever is blamed for them", () => {
+  const tree = treeOf("main;f;malloc 8 1", { types });
+  const leaf = [...tree.frame.keys()].find((n) => tree.own[0][n] === 8);
+  tree.inner = Uint8Array.from(tree.frames.name, (name) => Number(name === "malloc"));
+  tree.about.marks = { list: [{ node: leaf, text: "leak" }] };
+  setBlame(tree, "caller");
+  const [mark] = marksOf(tree), rows = { node: Int32Array.of(leaf), born: Uint16Array.of(1), freed: Uint16Array.of(never), columns: [Float64Array.of(8)], bins: 3 };
+  assert.notEqual(mark.node, leaf);
+  assert.deepEqual([...lineOfMark(rows, mark, 0)], [0, 0, 8, 8]);
+});
 
 test("which nodes a view stands for", () => {
   const tree = treeWith(), nodes = (view) => { const inside = nodesOf(view); return inside && [...inside.keys()].filter((n) => inside[n]); };

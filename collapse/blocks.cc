@@ -18,26 +18,33 @@ size_t whole_paragraphs(std::string_view text) {
   return 0;
 }
 
-bool Blocks::next(std::vector<char>& buffer, InputBlock& block) {
+bool Blocks::next(BlockBuffer& buffer, InputBlock& block) {
   const std::lock_guard lock(mutex_);
   if (ended_) return false;
   ended_ = true;  // whatever is thrown here, no other thread continues
-  buffer.resize(std::max(size_, 2 * rest_.size()));
+  // What is read lands where a cache line begins, from where a page begins: see InCacheLines.
+  constexpr size_t line = 64, page = 4096;
+  const size_t begin = (line - rest_.size() % line) % line;
+  size_t room = std::max(size_, 2 * rest_.size());
   size_t filled = rest_.size();
-  std::copy(rest_.begin(), rest_.end(), buffer.begin());
+  if (buffer.size() < line + room) buffer.resize(line + room);
+  std::copy(rest_.begin(), rest_.end(), buffer.begin() + static_cast<ptrdiff_t>(begin));
   size_t end = 0;
   bool last = false;
   while (true) {
-    filled += source_.read(buffer.data() + filled, buffer.size() - filled);
-    last = filled < buffer.size();
-    end = last ? filled : cut_({buffer.data(), filled});
+    const size_t asked = room - filled > page ? (room - filled) / page * page : room - filled;
+    const size_t got = source_.read(buffer.data() + begin + filled, asked);
+    filled += got;
+    last = got < asked;
+    end = last ? filled : cut_({buffer.data() + begin, filled});
     if (end != 0 || last) break;
     if (filled >= max_size) source_.fail("a line or record is longer than 2 GiB");
-    buffer.resize(2 * filled);
+    room = 2 * filled;
+    buffer.resize(line + room);
   }
-  rest_.assign(buffer.begin() + static_cast<ptrdiff_t>(end),
-               buffer.begin() + static_cast<ptrdiff_t>(filled));
-  block = {index_, {buffer.data(), end}};
+  const auto text = buffer.begin() + static_cast<ptrdiff_t>(begin);
+  rest_.assign(text + static_cast<ptrdiff_t>(end), text + static_cast<ptrdiff_t>(filled));
+  block = {index_, {buffer.data() + begin, end}};
   index_ += end != 0 ? 1 : 0;
   ended_ = last;
   return end != 0;
@@ -59,7 +66,7 @@ void for_each_block(Blocks& blocks, unsigned threads,
   const auto run = [&](unsigned worker) {
     Failure& failure = failures[worker];
     try {
-      std::vector<char> buffer;
+      BlockBuffer buffer;
       for (InputBlock block; blocks.next(buffer, block); failure.block = behind_all) {
         failure.block = block.index;
         if (!work(worker, block)) blocks.stop();

@@ -10,6 +10,7 @@
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <new>
 #include <string_view>
 #include <vector>
 
@@ -27,9 +28,27 @@ using BlockCut = size_t (*)(std::string_view text);
 size_t whole_lines(std::string_view text);       // the last line feed
 size_t whole_paragraphs(std::string_view text);  // the last empty line
 
+// Memory for blocks. The kernel copies a quarter faster to where a cache line begins: where it does
+// not, some processors copy slowly if source and target have nearly one place in their pages.
+template <class T>
+struct InCacheLines {
+  using value_type = T;
+  static constexpr std::align_val_t cache_line{64};
+  InCacheLines() = default;
+  template <class U>
+  InCacheLines(const InCacheLines<U>&) {}  // NOLINT(google-explicit-constructor): allocators convert
+  T* allocate(size_t count) {
+    return static_cast<T*>(::operator new(count * sizeof(T), cache_line));
+  }
+  void deallocate(T* memory, size_t) { ::operator delete(memory, cache_line); }
+  friend bool operator==(const InCacheLines&, const InCacheLines&) { return true; }
+};
+using BlockBuffer = std::vector<char, InCacheLines<char>>;
+
 class Blocks {
  public:
-  static constexpr size_t usual_size = size_t{1} << 20U;
+  // Less than the L2 cache has, so that the bytes are still there when they are looked at.
+  static constexpr size_t usual_size = size_t{256} << 10U;
   // Longer records end the reading with an error: they are not text.
   static constexpr size_t max_size = size_t{1} << 31U;
 
@@ -42,7 +61,7 @@ class Blocks {
 
   // The next block, in `buffer`; false at the end of the input, and after it has thrown. Any thread
   // may call it. The last record may be incomplete.
-  bool next(std::vector<char>& buffer, InputBlock& block);
+  bool next(BlockBuffer& buffer, InputBlock& block);
 
   // Gives no more blocks to any thread.
   void stop();
@@ -52,7 +71,7 @@ class Blocks {
   Source& source_;
   const BlockCut cut_;
   const size_t size_;
-  std::vector<char> rest_;  // read, but behind the last cut
+  BlockBuffer rest_;  // read, but behind the last cut
   size_t index_ = 0;
   bool ended_ = false;
 };

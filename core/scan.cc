@@ -1,68 +1,99 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/scan.h"
 
-#include <emmintrin.h>
+#include <algorithm>
+#include <array>
+#include <cstring>
 
-#include <bit>
-#include <cstdint>
+#include "core/hash_chain.h"
 
 namespace memflame {
 namespace {
 
-constexpr size_t scan_width = 64;
+// A chunk of keys more than a stretch has, for the second sum.
+using Keys = std::array<uint64_t, (stretch_chunks + 1) * chunk_words>;
 
-struct Feeds {
-  uint64_t places = 0;  // bit i is set if byte i is a line feed
-  size_t count = 0;     // of the bits: popcount is a slow function without its instruction
-};
+const Keys& scan_keys() {
+  static const Keys keys = [] {
+    Keys made{};
+    for (size_t i = 0; i < made.size(); ++i)
+      made[i] = hash_bytes({reinterpret_cast<const char*>(&i), sizeof i});
+    return made;
+  }();
+  return keys;
+}
 
-Feeds feeds_among(const char* bytes) {
-  const __m128i feed = _mm_set1_epi8('\n');
-  __m128i counts = _mm_setzero_si128();
-  Feeds feeds;
-  for (unsigned part = 0; part < scan_width; part += 16) {
-    const __m128i loaded = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes + part));
-    const __m128i equal = _mm_cmpeq_epi8(loaded, feed);  // -1 for each line feed
-    counts = _mm_sub_epi8(counts, equal);
-    const auto found = static_cast<uint32_t>(_mm_movemask_epi8(equal));
-    feeds.places |= uint64_t{found} << part;
-  }
-  const __m128i halves = _mm_sad_epu8(counts, _mm_setzero_si128());
-  feeds.count = static_cast<size_t>(_mm_cvtsi128_si64(halves) + _mm_extract_epi16(halves, 4));
-  return feeds;
+// The last stretch, and the length of all. A sum has all its randomness in its upper bits.
+Hash128 finished(const Hash128& stretches, uint64_t low, uint64_t high, size_t size) {
+  const Hash128 all = chained(chained(stretches, {low, high}), {size, 0});
+  return {mix(all.low, all.high), mix(all.high, all.low)};
 }
 
 }  // namespace
 
+Paragraph first_paragraph_by(ScanChunks scan, std::string_view text) {
+  const Keys& keys = scan_keys();
+  Hash128 stretches{};
+  ChunkScan found;
+  size_t begin = 0;  // of the chunks to come
+  for (size_t chunk = 0;;) {
+    const size_t left = text.size() - begin;
+    const size_t count = std::min(left / chunk_bytes, stretch_chunks - chunk);
+    const uint64_t* const key = &keys[chunk * chunk_words];
+    if (count != 0) {
+      scan(text.data() + begin, count, key, found);
+    } else if (left != 0) {  // the last bytes of the text, filled up
+      std::array<char, chunk_bytes> last{};
+      std::memcpy(last.data(), text.data() + begin, left);
+      scan(last.data(), 1, key, found);
+    }
+    if (found.end != SIZE_MAX) {
+      const size_t size = begin + found.chunks * chunk_bytes + found.end;
+      return {true, size, found.lines, finished(stretches, found.low, found.high, size)};
+    }
+    if (count == 0) return {};
+    begin += count * chunk_bytes;
+    chunk += count;
+    if (chunk != stretch_chunks) continue;
+    chunk = 0;
+    stretches = chained(stretches, {found.low, found.high});
+    found.low = found.high = 0;
+  }
+}
+
+Paragraph first_paragraph_by_bytes(std::string_view text) {
+  const bool none = text.starts_with('\n');
+  const size_t size = none ? 0 : text.find("\n\n") + 1;
+  if (size == 0 && !none) return {};
+  const Keys& keys = scan_keys();
+  Hash128 stretches{};
+  uint64_t low = 0, high = 0;
+  const size_t words = (size / chunk_bytes + 1) * chunk_words;  // of the empty line's chunk, too
+  for (size_t i = 0; i < words; ++i) {
+    const size_t key = i % (stretch_chunks * chunk_words);
+    if (key == 0 && i != 0) {
+      stretches = chained(stretches, {low, high});
+      low = high = 0;
+    }
+    uint64_t word = 0;
+    const size_t at = i * sizeof word;
+    if (at < size) std::memcpy(&word, &text[at], std::min(sizeof word, size - at));
+    const auto product = [&](uint64_t with) {
+      const auto first = static_cast<uint32_t>(word + with);
+      const auto second = static_cast<uint32_t>((word >> 32U) + (with >> 32U));
+      return uint64_t{first} * second;
+    };
+    low += product(keys[key]);
+    high += product(keys[key + chunk_words]);
+  }
+  const std::string_view all = text.substr(0, size);
+  return {true, size, static_cast<size_t>(std::count(all.begin(), all.end(), '\n')),
+          finished(stretches, low, high, size)};
+}
+
 Paragraph first_paragraph(std::string_view text) {
-  if (text.starts_with('\n')) return {};
-  Paragraph found;
-  size_t at = 0;
-  bool after_feed = false;  // whether the byte before `at` is a line feed
-  for (; at + scan_width <= text.size(); at += scan_width) {
-    const auto [feeds, count] = feeds_among(text.data() + at);
-    if (found.lines == 0 && feeds != 0)
-      found.first = at + static_cast<size_t>(std::countr_zero(feeds));
-    const uint64_t empty = feeds & ((feeds << 1U) | (after_feed ? 1U : 0U));
-    if (empty != 0) {
-      const uint64_t before = (empty & -empty) - 1;  // the bits below the lowest one
-      found.size = at + static_cast<size_t>(std::countr_zero(empty));
-      found.lines += static_cast<size_t>(std::popcount(feeds & before));
-      return found;
-    }
-    found.lines += count;
-    after_feed = feeds >> (scan_width - 1) != 0;
-  }
-  for (; at < text.size(); ++at) {
-    const bool feed = text[at] == '\n';
-    if (feed && after_feed) {
-      found.size = at;
-      return found;
-    }
-    if (feed && found.lines++ == 0) found.first = at;
-    after_feed = feed;
-  }
-  return {};
+  static const ScanChunks best = has_avx2() ? scan_chunks_avx2 : scan_chunks_sse2;
+  return first_paragraph_by(best, text);
 }
 
 }  // namespace memflame

@@ -23,17 +23,13 @@ void require(bool condition, const char* what) {
 }
 
 void check_paragraph(std::string_view text) {
-  const Paragraph found = first_paragraph(text);
-  const size_t empty = text.find("\n\n");
-  if (empty == std::string_view::npos || text.starts_with('\n')) {
-    require(found.size == 0, "a paragraph without an end");
-    return;
-  }
-  const std::string_view lines = text.substr(0, empty + 1);
-  require(found.size == lines.size(), "another end");
-  require(found.lines == static_cast<size_t>(std::count(lines.begin(), lines.end(), '\n')),
-          "another number of lines");
-  require(found.first == lines.find('\n'), "another first line");
+  const Paragraph found = first_paragraph(text), slow = first_paragraph_by_bytes(text);
+  require(found.ended == slow.ended, "a paragraph without an end");
+  require(found.size == slow.size, "another end");
+  require(found.lines == slow.lines, "another number of lines");
+  require(found.hash == slow.hash, "another hash");
+  const Paragraph sse2 = first_paragraph_by(scan_chunks_sse2, text);
+  require(found.size == sse2.size && found.hash == sse2.hash, "another result with SSE2");
 }
 
 void check_fields(std::string_view text) {

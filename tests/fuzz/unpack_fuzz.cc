@@ -55,7 +55,7 @@ std::string lines_of(const std::string& bytes) {
 std::string blocks_of(const std::string& bytes, BlockCut cut, size_t size) {
   Source source = Source::of_memory(bytes);
   Blocks blocks(source, cut, size);
-  std::vector<char> buffer;
+  BlockBuffer buffer;
   std::string text;
   for (InputBlock block; blocks.next(buffer, block);) {
     require(!block.text.empty(), "an empty block");

@@ -8,7 +8,6 @@
 
 #include "collapse/line_ends.h"
 #include "core/error.h"
-#include "core/scan.h"
 #include "core/units.h"
 
 namespace memflame {
@@ -42,12 +41,15 @@ bool PerfWorker::take(const InputBlock& block, bool open) {
       const bool was_inside = inside_;
       take_line({at, size});
       at = feed + (feed != end_of_text ? 1 : 0);
-      if (was_inside || !inside_) continue;
-      if (const size_t known = take_known({at, static_cast<size_t>(end_of_text - at)})) {
+      if (!was_inside && inside_ && at != end_of_text) {
+        const size_t known = put_off({at, static_cast<size_t>(end_of_text - at)}, ends.next(at));
         at += known;
         ends.skip_to(at);
+        if (known != 0) continue;
       }
+      if (inside_) take_put_off();
     }
+    take_put_off();
     take_pending();
     // A truncated first line was already reported as not understood.
     const bool cut = open && !block.text.ends_with('\n');
@@ -56,44 +58,16 @@ bool PerfWorker::take(const InputBlock& block, bool open) {
     end();
   } catch (const Error& error) {
     failure = {at_, error.what()};
+    try {  // what comes earlier may fail, too
+      take_put_off();
+    } catch (const Error& earlier) {
+      failure = {at_, earlier.what()};
+    }
     return false;
   }
   lines.emplace_back(block.index, at_.second);
   if (issues_.any()) issues.emplace_back(block.index, std::exchange(issues_, {}));
   return true;
-}
-
-// Takes the rest of a sample of which the header was read, if the same lines have come before.
-// Returns their size, or 0.
-size_t PerfWorker::take_known(std::string_view text) {
-  if (!even_ || !wanted_) return 0;
-  const Paragraph sample = first_paragraph(text);
-  if (sample.size == 0) {
-    even_ = false;
-    return 0;
-  }
-  const Hash128 first = hash_bytes_128(text.substr(0, sample.first));
-  known_lines_.prefetch(first);
-  const Hash128 rest =
-      hash_bytes_128(text.substr(sample.first + 1, sample.size - sample.first - 1));
-  const size_t end = at_.second + sample.lines + 1;
-  if (const uint32_t leaf = known(known_lines_, first); leaf != 0) {
-    if (const uint32_t row = known(known_samples_, sample_hash(leaf, rest)); row != 0) {
-      at_.second = end;
-      inside_ = false;
-      add_sample(row);
-      return sample.size + 1;
-    }
-  }
-  repeatable_ = {first, rest, end};
-  return 0;
-}
-
-// The parts that decide the row of a sample.
-Hash128 PerfWorker::sample_hash(uint32_t leaf, const Hash128& rest) const {
-  const std::array<uint64_t, 4> parts{uint64_t{key_[0]} << 32U | key_[1], leaf, rest.low,
-                                      rest.high};
-  return hash_bytes_128({reinterpret_cast<const char*>(parts.data()), sizeof parts});
 }
 
 void PerfWorker::take_line(std::string_view line) {
@@ -166,7 +140,7 @@ uint32_t PerfWorker::learn(std::string_view line) {
     return 0;
   }
   if (frame) return learn_frame(*frame);
-  repeatable_ = {};
+  repeatable_ = nullptr;
   if (!skip_record(line))
     issues_.add("neither a frame nor the first line of a sample", at_.second, line);
   return 0;
@@ -223,14 +197,16 @@ void PerfWorker::begin(std::string_view line) {
   if (const auto header = parse_perf_header(line)) return begin(*header);
   if (line.front() == '#') return take_comment(line);
   if (skip_record(line)) return;
+  take_put_off();  // issues stay in order
   issues_.add("not the first line of a sample", at_.second, line);
 }
 
 void PerfWorker::begin(const PerfHeader& header) {
   ++samples;
   inside_ = true;
-  repeatable_ = {};
+  repeatable_ = nullptr;
   Event& event = event_of(header.event);
+  event.first = std::min(event.first, at_);  // a sample that was put off is read later
   wanted_ = event.wanted;
   key_.clear();
   block_.reset();
@@ -253,6 +229,7 @@ void PerfWorker::begin(const PerfHeader& header) {
   }
   key_ = {event.number, root_of(header)};
   if (const auto frame = parse_perf_single_frame(header.rest)) {
+    take_put_off();
     if (const uint32_t id = learn_frame(*frame); id != 0) key_.push_back(id);
     end();
   }
@@ -287,14 +264,7 @@ void PerfWorker::end() {
     row = tables_.row(hash, key_);
     known_rows_.insert(hash, row);
   }
-  if (repeatable_.end == at_.second) {
-    if (const uint32_t leaf = known_lines_.find(repeatable_.first); leaf != 0)
-      if (const Hash128 sample = sample_hash(leaf, repeatable_.rest);
-          known_samples_.find(sample) == 0)
-        remember(known_samples_, sample, row);
-  } else {
-    even_ = even_ && repeatable_.end == 0;
-  }
+  if (repeatable_ != nullptr) remember_sample(row);
   add_sample(row);
 }
 

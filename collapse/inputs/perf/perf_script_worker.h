@@ -3,8 +3,9 @@
 // when it is new: the hash of its bytes finds its frame, and the hash of a stack's frames finds its
 // row of values. Samples repeat, too: the hash of all lines but the first, together with the frame
 // of the first, finds the row of a sample that has been parsed before. (The first line is the leaf,
-// whose address differs most often.) The tables that all threads share are locked for new frames
-// and stacks only.
+// whose address differs most often.) Such samples wait until there are a few of them, while the
+// memory of the tables for them is being fetched. The tables that all threads share are locked for
+// new frames and stacks only.
 #pragma once
 
 #include <array>
@@ -72,7 +73,25 @@ class PerfWorker {
   PerfNet net;
 
  private:
-  size_t take_known(std::string_view text);
+  // A sample of which only the header is read. The result of finding its row or of reading its
+  // lines is the same, but later.
+  struct PutOff {
+    std::string_view text;  // the lines of its frames
+    Hash128 first{}, rest{};  // of the first line, and of those behind
+    uint32_t leaf = 0;        // the frame of the first line; 0 if it is not known
+    Hash128 sample{};         // if it is: what known_samples_ has it by
+    uint32_t event = 0, root = 0;
+    int64_t weight = 0;
+    size_t line = 0, lines = 0;  // the number of its header; how many lines follow
+  };
+
+  // perf_script_repeats.cc
+  size_t put_off(std::string_view text, const char* first_end);
+  void take_put_off();
+  void take_lines(const PutOff& sample);
+  static Hash128 sample_hash(const PutOff& sample, uint32_t leaf);
+  void remember_sample(uint32_t row);
+
   void take_line(std::string_view line);
   void take_frame(std::string_view line, const Hash128& hash);
   uint32_t known(HashCache& mine, const Hash128& hash);
@@ -121,13 +140,11 @@ class PerfWorker {
   std::vector<uint32_t> key_;  // see PerfTables::row()
   std::optional<PerfBlockEvent> block_;
 
-  // The sample whose row is to be remembered: all its lines are frames so far.
-  struct Repeatable {
-    Hash128 first, rest;  // of its first line, and of those behind
-    size_t end = 0;       // the number of the empty line behind it; 0 if there is no such sample
-  };
-  Hash128 sample_hash(uint32_t leaf, const Hash128& rest) const;
-  Repeatable repeatable_;
+  std::array<PutOff, 8> put_off_;
+  size_t put_off_count_ = 0;
+  // The sample that was put off and is being read: its row is to be remembered if all its lines are
+  // frames.
+  const PutOff* repeatable_ = nullptr;
   HashCache known_samples_{size_t{1} << 18U};  // rows
   // False for the rest of a block in which samples end otherwise than with "\n\n".
   bool even_ = true;

@@ -88,7 +88,7 @@ TEST_CASE("behind what could not be cut there is no block, for no thread") {
   Source source = Source::of_memory("a;a;a;a;a;a;", "text");
   Blocks blocks(
       source, [](std::string_view) -> size_t { throw Error("too long"); }, 8);
-  std::vector<char> buffer;
+  BlockBuffer buffer;
   InputBlock block;
   CHECK_THROWS_AS(blocks.next(buffer, block), Error);
   CHECK(!blocks.next(buffer, block));

@@ -36,7 +36,8 @@ struct InCacheLines {
   static constexpr std::align_val_t cache_line{64};
   InCacheLines() = default;
   template <class U>
-  InCacheLines(const InCacheLines<U>&) {}  // NOLINT(google-explicit-constructor): allocators convert
+  InCacheLines(const InCacheLines<U>&) {
+  }  // NOLINT(google-explicit-constructor): allocators convert
   T* allocate(size_t count) {
     return static_cast<T*>(::operator new(count * sizeof(T), cache_line));
   }

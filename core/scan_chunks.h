@@ -19,11 +19,11 @@ inline constexpr size_t chunk_words = chunk_bytes / sizeof(uint64_t);
 inline constexpr size_t stretch_chunks = 64;  // then the keys begin again
 
 struct ChunkScan {
-  uint64_t low = 0, high = 0;     // sums of the stretch
-  uint64_t after_feed = 1;        // whether the byte before the next chunk is a line feed
-  size_t lines = 0;               // feeds before the empty line
-  size_t chunks = 0;              // of the last call, without the one that has the empty line
-  size_t end = SIZE_MAX;          // where in that one the empty line's feed is
+  uint64_t low = 0, high = 0;  // sums of the stretch
+  uint64_t after_feed = 1;     // whether the byte before the next chunk is a line feed
+  size_t lines = 0;            // feeds before the empty line
+  size_t chunks = 0;           // of the last call, without the one that has the empty line
+  size_t end = SIZE_MAX;       // where in that one the empty line's feed is
 };
 
 // Scans chunks until one has an empty line. Of that chunk, bytes from the empty line on count as 0.

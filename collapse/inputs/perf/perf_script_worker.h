@@ -76,7 +76,7 @@ class PerfWorker {
   // A sample of which only the header is read. The result of finding its row or of reading its
   // lines is the same, but later.
   struct PutOff {
-    std::string_view text;  // the lines of its frames
+    std::string_view text;    // the lines of its frames
     Hash128 first{}, rest{};  // of the first line, and of those behind
     uint32_t leaf = 0;        // the frame of the first line; 0 if it is not known
     Hash128 sample{};         // if it is: what known_samples_ has it by

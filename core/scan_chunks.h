@@ -26,7 +26,8 @@ struct ChunkScan {
   size_t end = SIZE_MAX;       // where in that one the empty line's feed is
 };
 
-// Scans chunks until one has an empty line. Of that chunk, bytes from the empty line on count as 0.
+// Scans chunks until one has an empty line.
+// There, bytes from the empty line on count as 0.
 // `keys` are those of the first chunk.
 using ScanChunks = void (*)(const char* at, size_t count, const uint64_t* keys, ChunkScan& scan);
 void scan_chunks_sse2(const char* at, size_t count, const uint64_t* keys, ChunkScan& scan);

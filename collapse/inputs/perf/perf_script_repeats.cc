@@ -38,7 +38,7 @@ size_t PerfWorker::put_off(std::string_view text, const char* first_end) {
   }
   at_.second += sample.lines + 1;
   inside_ = false;
-  // Of a block that is allocated, block_ has to be known.
+  // add_sample() needs block_, which belongs to the last header.
   if (put_off_count_ == put_off_.size() || options_.net) take_put_off();
   return sample.text.size() + 1;
 }

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "collapse/symbolize/script_names.h"
 
+#include "core/java_lines.h"
 #include "core/python_lines.h"
 
 namespace memflame {
 namespace {
 
 uint32_t line_of(const ScriptCode& code, uint32_t place) {
+  // A native method of Java has no lines, nor has other code of HotSpot.
+  if (code.language == ScriptCode::Language::java)
+    return place == script_no_place ? 0 : java_line(code.lines, place);
   // A function that has not begun to run is at its first line.
   if (place == script_no_place) return code.first_line;
   return python_line(code.lines, code.first_line, place);

@@ -106,10 +106,36 @@ static __attribute__((noinline)) int take_script_frames(struct scratch* scratch)
   return put_frame(scratch, loop, loop);
 }
 
+// Takes a frame of Java's code.
+__attribute__((noinline)) int take_java_frame(u32 number) {
+  struct scratch* scratch = scratch_at(number);
+  if (!scratch) return 1;
+  struct java_frame frame = {};
+  enum java_step step = step_in_java(scratch, &frame);
+  struct walk* walk = &scratch->walk;
+  if (step == java_virtual_end) {
+    walk->at.stop = stop_end;
+    frame.word = script_word(language_java, 0, script_virtual_thread);
+  } else if (step == java_unreadable) {
+    walk->at.stop = stop_unreadable;
+    frame.word = script_word(language_java, 0, script_unreadable);
+  }
+  if (frame.word && !script_code(frame.word) && step != java_virtual_end) COUNT(scripts_unread, 1);
+  if (frame.word && put_frame(scratch, frame.word, hashed_java(frame.word, frame.instance)))
+    return 1;
+  return step == java_unreadable || step == java_virtual_end;
+}
+
 static int take_frame(u32 turn, struct walking_in* in) {
   struct scratch* scratch = in->scratch;
   struct walk* walk = &scratch->walk;
   if (config.scripts && scratch->walking.loop) return take_script_frames(scratch);
+  if (config.scripts && walk->at.ip - scratch->walking.java_low < scratch->walking.java_bytes &&
+      !walk->at_entry) {
+    int ended = take_java_frame(scratch->walking.number);
+    asm volatile("" : "+r"(ended));  // the verifier does not know what the function returns
+    return ended & 1;
+  }
   u64 sp = walk->at.sp, bp = walk->at.bp;
   int done = step(walk);
   if (!(done & step_frame)) return 1;
@@ -138,6 +164,8 @@ __attribute__((noinline)) u64 walk_user_stack(u32 number, u64 hash) {
   walking->hash = hash;
   walking->number = number;
   walking->v8 = config.scripts && scratch->chain.language == language_v8;
+  walking->java_low = walking->java_bytes = 0;
+  if (config.scripts && scratch->chain.language == language_java) begin_java_walk(scratch);
   walking->at = scratch->stack.kernel_frames + frames;
   walking->frames = frames;
   scratch->walk.at.stop = stop_too_deep;
@@ -174,7 +202,7 @@ ALWAYS_INLINE u64 take_unknown(struct stack_record* stack, struct walk* walk, u6
 }
 
 ALWAYS_INLINE int tells_scripts(const struct scratch* scratch) {
-  return config.scripts && (scratch->chain.count || scratch->chain.language == language_v8);
+  return config.scripts && (scratch->chain.count || scratch->chain.language >= language_v8);
 }
 
 // Sends the stack to be walked in user space. Returns the key that stands for it; 0 if it could not
@@ -247,7 +275,6 @@ __attribute__((noinline)) u64 capture_user(u32 number, u32 code, u32 entry, u64 
     scratch->chain.count = 0;
     scratch->chain.next = 0;
     scratch->chain.end = script_none;
-    scratch->chain.language = language_none;
     scratch->chain.language = language_none;
     if (slot) read_scripts(number, code);
   }

@@ -10,6 +10,7 @@
 #define SCRIPT_READ(to, size, address) bpf_probe_read_user(to, size, (void*)(address))
 #define SCRIPT_FUNCTION __attribute__((noinline))
 #define SCRIPT_LOOP(turns, function, context) bpf_loop(turns, function, context, 0)
+#include "../languages/java/frames.bpf.h"
 #include "../languages/python/frames.bpf.h"
 #include "../languages/v8/frames.bpf.h"
 
@@ -40,6 +41,7 @@ ALWAYS_INLINE void meet_interpreter(u32 slot, u64 inode, u64 base) {
   interpreter->key_at = base + file->key_at;
   interpreter->python = file->python;
   interpreter->v8 = file->v8;
+  interpreter->java = file->java;
   *(volatile u32*)&interpreter->language = file->language;
 }
 
@@ -80,6 +82,11 @@ struct {
 ALWAYS_INLINE u32* times_freed(u64 code) {
   u32 at = code * 0x9e3779b97f4a7c15ULL >> (64 - freed_scripts_bits);
   return bpf_map_lookup_elem(&freed_scripts, &at);
+}
+
+// The same for a word of Java, which may stand for one thing after the other.
+ALWAYS_INLINE u64 hashed_java(u64 word, u32 instance) {
+  return word ^ (u64)instance * 0x9e3779b97f4a7c15ULL;
 }
 
 // What stands for a word in a stack's hash. A word of V8 has not all of the thread's number. Few
@@ -166,11 +173,40 @@ __attribute__((noinline)) u64 v8_frame_word(u32 number, u64 frame, u32 at) {
   return word;
 }
 
+ALWAYS_INLINE void begin_java_walk(struct scratch* scratch) {
+  u32 slot = scratch->chain.slot;
+  struct interpreter* interpreter = bpf_map_lookup_elem(&interpreters, &slot);
+  if (!interpreter || !begin_java(&interpreter->java, interpreter->key_at)) return;
+  scratch->walking.java_low = interpreter->java.low;
+  scratch->walking.java_bytes = interpreter->java.bytes;
+}
+
+// One step of the walk in Java's code.
+ALWAYS_INLINE enum java_step step_in_java(struct scratch* scratch, struct java_frame* frame) {
+  u32 slot = scratch->chain.slot;
+  struct interpreter* interpreter = bpf_map_lookup_elem(&interpreters, &slot);
+  if (!interpreter) return java_unreadable;
+  // The interpreter of Java keeps the place of the locals in r14.
+  struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(bpf_get_current_task_btf());
+  u64 locals = scratch->walking.frames ? 0 : regs->r14;
+  return step_java(&interpreter->java, &scratch->walk.at, scratch->chain.memory, locals, frame);
+}
+
 ALWAYS_INLINE int read_code(struct interpreter* interpreter, u64 object,
                             struct script_code_record* record) {
   record->language = interpreter->language;
   if (interpreter->language == language_v8) return read_v8_code(&interpreter->v8, object, record);
   return read_python_code(&interpreter->python, object, record);
+}
+
+ALWAYS_INLINE long send_script(struct script_code_record* record, u32 space, u64 code) {
+  record->type = record_script;
+  record->space = space;
+  record->time = bpf_ktime_get_ns();
+  record->code = code;
+  u32 size = __builtin_offsetof(struct script_code_record, lines) + record->line_bytes;
+  if (size > sizeof(*record)) size = sizeof(*record);
+  return bpf_ringbuf_output(&ring, record, size, wake_if_filling());
 }
 
 // Makes sure that user space has the names of some code, which `object` has now. Returns 0 if it
@@ -188,13 +224,7 @@ __attribute__((noinline)) int tell_script(u32 slot, u32 space, u64 code, u64 obj
   int readable = interpreter && read_code(interpreter, object, record);
   if (!readable)
     record->name.bytes = record->name.form = record->file.bytes = record->line_bytes = 0;
-  record->type = record_script;
-  record->space = space;
-  record->time = bpf_ktime_get_ns();
-  record->code = code;
-  u32 size = __builtin_offsetof(struct script_code_record, lines) + record->line_bytes;
-  if (size > sizeof(*record)) size = sizeof(*record);
-  long error = bpf_ringbuf_output(&ring, record, size, wake_if_filling());
+  long error = send_script(record, space, code);
   buffer->busy = 0;
   if (error) return 0;
   // What could not be read may be there when it is met next.
@@ -205,12 +235,117 @@ __attribute__((noinline)) int tell_script(u32 slot, u32 space, u64 code, u64 obj
   return 1;
 }
 
+// Has a method told later, as functions are nested to the limit where it is met.
+ALWAYS_INLINE void queue_java_method(struct script_chain* chain, u64 method) {
+  u32 count = chain->count;
+  if (count >= max_script_items) return;
+  if (count && chain->items[(count - 1) & (max_script_items - 1)] == method) return;
+  chain->items[count & (max_script_items - 1)] = method;
+  chain->count = count + 1;
+}
+
+ALWAYS_INLINE void queue_java_methods(struct scratch* scratch, struct script_code_record* record) {
+  struct java_scopes* scopes = (struct java_scopes*)record->lines;
+  for (u32 i = 0; i < java_most_inlined && i < scopes->count; ++i)
+    queue_java_method(&scratch->chain, scopes->inlined[i].method);
+}
+
+// Reads what a word of Java stands for into a record. Returns 0 if it cannot be read. `instance`:
+// which of the things that the word has stood for.
+ALWAYS_INLINE int read_java(struct java_layout* layout, u64 word, u32 known,
+                            struct script_code_record* record, u32* instance) {
+  if (!is_java_code(word)) {
+    u64 method = script_code(word);
+    if (read_java_const(layout, method, record->lines))
+      *instance = java_instance(layout, record->lines);
+    return *instance && *instance == known ? 1 : read_java_method(layout, method, record);
+  }
+  struct java_scopes* scopes = (struct java_scopes*)record->lines;
+  u64 pc = layout->low + java_code_place(word);
+  record->name.form = java_place_text;
+  scopes->count = 0;
+  u64 blob = read_java_blob(layout, pc, scopes->memory);
+  if (!blob) return 0;
+  u64 name = java_word_in(scopes->memory, layout->offset[java_blob_name]);
+  enum java_blob kind = kind_of_java_blob(layout, name);
+  if (kind == java_compiled || kind == java_native) {
+    *instance = java_int_in(scopes->memory, layout->offset[java_code_number]) | 1U << 31;
+    if (*instance == known) return 1;
+    int readable = read_java_scopes(layout, scopes, kind, blob, pc);
+    u32 count = scopes->count;
+    record->line_bytes = count <= java_most_inlined ? count * sizeof(struct java_inlined) : 0;
+    return readable;
+  }
+  *instance = (u32)blob | 1;
+  record->name.form = java_stub_text;
+  long bytes = bpf_probe_read_user_str(record->name_text, 128, (void*)name);
+  record->name.bytes = bytes > 1 ? bytes - 1 : 0;
+  return bytes > 1;
+}
+
+// The same as tell_script() for a word of Java.
+__attribute__((noinline)) int tell_java(u32 number, u32 slot, u64 word) {
+  struct scratch* scratch = scratch_at(number);
+  struct interpreter* interpreter = bpf_map_lookup_elem(&interpreters, &slot);
+  u32 at = claim(&script_buffers, config.script_buffers) - 1;
+  struct script_buffer* buffer = bpf_map_lookup_elem(&script_buffers, &at);
+  if (!buffer) return 0;
+  if (!scratch || !interpreter) {
+    buffer->busy = 0;
+    return 0;
+  }
+  struct script_code_record* record = &buffer->record;
+  struct script_key key = {.code = script_identity(word), .space = scratch->stack.space};
+  u32* told = bpf_map_lookup_elem(&known_scripts, &key);
+  u32 known = told ? *told : 0, instance = 0;
+  record->language = language_java;
+  record->line_bytes = 0;
+  record->name.bytes = record->file.bytes = record->file.form = 0;
+  int readable = read_java(&interpreter->java, word, known, record, &instance);
+  if (instance && instance == known) {
+    buffer->busy = 0;
+    return 1;
+  }
+  if (!readable) record->name.form = record->name.bytes = record->line_bytes = 0;
+  if (record->name.form == java_place_text) queue_java_methods(scratch, record);
+  long error = send_script(record, key.space, key.code);
+  buffer->busy = 0;
+  if (error) return 0;
+  if (readable && instance) bpf_map_update_elem(&known_scripts, &key, &instance, BPF_ANY);
+  return 1;
+}
+
 struct telling_scripts {
   struct stack_record* stack;
   struct script_chain* chain;
   u32 slot;
   u32 failed;
+  u32 number;
 };
+
+// All of Java's code at the turn's place in the stack, then the methods in it.
+static int tell_one_java(u32 turn, struct telling_scripts* telling) {
+  struct stack_record* stack = telling->stack;
+  u32 at = stack->kernel_frames + turn;
+  if (turn >= stack->frames || at >= max_kernel_frames + max_frames) return 1;
+  u64 word = stack->pcs[at];
+  if (script_language(word) != language_java || !script_code(word)) return 0;
+  if (!is_java_code(word)) {
+    queue_java_method(telling->chain, script_code(word));
+    return 0;
+  }
+  if (tell_java(telling->number, telling->slot, word)) return 0;
+  telling->failed = 1;
+  return 1;
+}
+static int tell_java_method(u32 turn, struct telling_scripts* telling) {
+  struct script_chain* chain = telling->chain;
+  if (turn >= chain->count) return 1;
+  u64 word = script_word(language_java, chain->items[turn & (max_script_items - 1)], 0);
+  if (tell_java(telling->number, telling->slot, word)) return 0;
+  telling->failed = 1;
+  return 1;
+}
 
 static int tell_one_script(u32 turn, struct telling_scripts* telling) {
   struct stack_record* stack = telling->stack;
@@ -231,7 +366,14 @@ __attribute__((noinline)) int tell_scripts(u32 number, u32 slot) {
   struct scratch* scratch = scratch_at(number);
   if (!scratch) return 0;
   struct telling_scripts telling = {
-      .stack = &scratch->stack, .chain = &scratch->chain, .slot = slot};
+      .stack = &scratch->stack, .chain = &scratch->chain, .slot = slot, .number = number};
+  if (telling.chain->language == language_java) {
+    telling.chain->count = 0;
+    bpf_loop(max_frames, tell_one_java, &telling, 0);
+    bpf_loop(max_script_items, tell_java_method, &telling, 0);
+    telling.chain->count = 0;
+    return !telling.failed;
+  }
   bpf_loop(max_frames, tell_one_script, &telling, 0);
   return !telling.failed;
 }

@@ -32,13 +32,23 @@ bpf::interpreter interpreter_with(const V8Program& program) {
   return interpreter;
 }
 
+bpf::interpreter interpreter_with(const JavaProgram& program, uint64_t base) {
+  bpf::interpreter interpreter{};
+  interpreter.language = bpf::language_java;
+  interpreter.key_at = base;
+  interpreter.java = program.layout;
+  return interpreter;
+}
+
 }  // namespace
 
 bool has_interpreter(const Module& module) {
   if (module.kind != ModuleKind::file || module.file.get() < 0) return false;
   const std::optional<PythonProgram> python = python_in(module.file.get());
   const std::optional<V8Program> v8 = v8_in(module.file.get());
-  return (python && python->problem.empty()) || (v8 && v8->problem.empty());
+  const std::optional<JavaProgram> java = java_in(module.file.get());
+  return (python && python->problem.empty()) || (v8 && v8->problem.empty()) ||
+         (java && java->problem.empty());
 }
 
 void Interpreters::prepare(bool wanted, unsigned cpus, BpfObject& object, bpf::config& config) {
@@ -65,10 +75,19 @@ const std::optional<V8Program>& Interpreters::v8_of(ModuleId id, const Module& m
   return known->second;
 }
 
+const std::optional<JavaProgram>& Interpreters::java_of(ModuleId id, const Module& module) {
+  const auto [known, added] = java_.try_emplace(id);
+  if (added && module.kind == ModuleKind::file && module.file.get() >= 0)
+    known->second = java_in(module.file.get());
+  return known->second;
+}
+
 void Interpreters::tell(ModuleId id, const Module& module, uint64_t inode) {
   const std::optional<PythonProgram>& program = program_of(id, module);
   if (const std::optional<V8Program>& v8 = v8_of(id, module); v8 && v8->problem.empty())
     object_.update("interpreter_files", inode, interpreter_with(*v8));
+  if (const std::optional<JavaProgram>& java = java_of(id, module); java && java->problem.empty())
+    object_.update("interpreter_files", inode, interpreter_with(*java, 0 - java->delta));
   if (!program || !program->problem.empty()) return;
   object_.update("interpreter_files", inode, interpreter_at(*program, 0 - program->delta));
 }
@@ -90,13 +109,38 @@ bool Interpreters::publish_v8(const Spaces& spaces, SpaceId space, const Mapping
   return true;
 }
 
+bool Interpreters::publish_java(const Spaces& spaces, SpaceId space, const Mapping& mapping,
+                                uint32_t slot) {
+  const Module& module = spaces.module(mapping.module);
+  const std::optional<JavaProgram>& program = java_of(mapping.module, module);
+  if (!program) return false;
+  if (!program->problem.empty()) {
+    notes_.insert("methods of Java are not in stacks: " + module.path + " is Java " +
+                  program->version + "; " + program->problem);
+    return true;
+  }
+  const bpf::interpreter interpreter =
+      interpreter_with(*program, mapping.start - mapping.offset - program->delta);
+  auto& told = told_[slot];
+  if (told == std::pair{space, interpreter.key_at}) return true;
+  // Programs may have met it by the file's inode, and keep what they have read in it.
+  bpf::interpreter known{};
+  if (!object_.lookup("interpreters", slot, known) || known.language != interpreter.language ||
+      known.key_at != interpreter.key_at)
+    object_.update("interpreters", slot, interpreter);
+  told = {space, interpreter.key_at};
+  return true;
+}
+
 void Interpreters::publish(const Spaces& spaces, SpaceId space, std::span<const Mapping> code,
                            uint32_t slot) {
   if (slot == 0) return;
   for (const Mapping& mapping : code) {
     const Module& module = spaces.module(mapping.module);
     const std::optional<PythonProgram>& program = program_of(mapping.module, module);
-    if (!program && publish_v8(spaces, space, mapping, slot)) return;
+    if (!program && (publish_v8(spaces, space, mapping, slot) ||
+                     publish_java(spaces, space, mapping, slot)))
+      return;
     if (!program) continue;
     if (!program->problem.empty()) {
       notes_.insert("functions of Python are not in stacks: " + module.path + " is Python " +

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "probes/languages/java/program.h"
 #include "probes/languages/python/program.h"
 #include "probes/languages/v8/program.h"
 #include "probes/loading/bpf_object.h"
@@ -49,13 +50,17 @@ class Interpreters {
  private:
   const std::optional<PythonProgram>& program_of(ModuleId id, const Module& module);
   const std::optional<V8Program>& v8_of(ModuleId id, const Module& module);
+  const std::optional<JavaProgram>& java_of(ModuleId id, const Module& module);
   // Whether the file has V8.
   bool publish_v8(const Spaces& spaces, SpaceId space, const Mapping& mapping, uint32_t slot);
+  // Whether the file has Java's virtual machine.
+  bool publish_java(const Spaces& spaces, SpaceId space, const Mapping& mapping, uint32_t slot);
   void watch_freed(ModuleId id, const Module& module, const PythonProgram& program, pid_t pid);
 
   BpfObject& object_;
   std::map<ModuleId, std::optional<PythonProgram>> programs_;
   std::map<ModuleId, std::optional<V8Program>> v8_;
+  std::map<ModuleId, std::optional<JavaProgram>> java_;
   std::map<uint32_t, std::pair<SpaceId, uint64_t>> told_;  // by slot: for whom, and the key
   std::set<std::string> notes_;
   std::set<ModuleId> watched_files_;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "../bpf/types.h"
+#include "java/layout.h"
 #include "python/layout.h"
 #include "v8/layout.h"
 
@@ -12,7 +13,7 @@
 namespace memflame::bpf {
 #endif
 
-enum language { language_none, language_python, language_v8, language_count };
+enum language { language_none, language_python, language_v8, language_java, language_count };
 
 // A word among the addresses of a stack: the language, the address of the object that holds the
 // function's code, and the place in that code. User addresses end at 2^47, so no address looks like
@@ -48,9 +49,24 @@ static inline u64 v8_word(u64 thread, u64 script, u64 function) {
          function;
 }
 
+// Java has a word of the usual form for interpreted methods. One for compiled code is told by its
+// place in the memory for code, which has at most 2 GiB. No method lies as low as such a word's
+// script_code().
+enum { java_code_bits = 31 };
+static inline u64 java_code_word(u64 place) {
+  return (u64)language_java << script_language_shift | 1ULL << java_code_bits |
+         (place & ((1ULL << java_code_bits) - 1));
+}
+static inline int is_java_code(u64 word) {
+  u64 code = script_code(word);
+  return script_language(word) == language_java && code && code < 1 << 20;
+}
+static inline u32 java_code_place(u64 word) { return word & ((1ULL << java_code_bits) - 1); }
+
 // What a function's names are told and found by.
 static inline u64 script_identity(u64 word) {
-  return script_language(word) == language_v8 ? word & ~(1ULL << 63) : script_code(word);
+  return script_language(word) == language_v8 || is_java_code(word) ? word & ~(1ULL << 63)
+                                                                    : script_code(word);
 }
 
 // An interpreter in a process: what user space tells the programs.
@@ -59,9 +75,12 @@ struct interpreter {
   u32 key;       // of the thread's state among its thread-specific data, plus one; 0 = not read yet
   u32 freed;     // whether known code was ever freed
   u32 pad;
-  u64 key_at;  // address of the pthread_key_t, behind a word that says whether it is set
+  // Python: address of the pthread_key_t, behind a word that says whether it is set. Java: from an
+  // address in the file to one in the process.
+  u64 key_at;
   struct python_layout python;
   struct v8_layout v8;
+  struct java_layout java;
 };
 
 // The functions that a thread runs, innermost first, in runs: a run is an address on the thread's
@@ -78,6 +97,7 @@ enum script_end {
   script_whole,       // all are here
   script_unreadable,  // memory was not there, or is not what it should be
   script_too_long,
+  script_virtual_thread,  // the rest is not on the stack
 };
 struct script_chain {
   // What is sent with a copied stack (record_chain).
@@ -105,6 +125,9 @@ struct script_chain {
 
 // The texts of one function's code, as they lie in the interpreter's memory.
 enum { max_script_name = 512, max_script_file = 1024, max_script_lines = 32768 };
+// What a record of Java is about: a method, a place in compiled code (`lines` has the methods there,
+// as struct java_inlined), or a stub of the virtual machine.
+enum { java_method_text = 1, java_place_text, java_stub_text };
 enum { v8_text_latin = 1, v8_text_wide = 2, v8_text_cut = 4 };  // forms of V8's
 struct script_text {
   u32 bytes;  // of what was read; shorter than the text if that is longer

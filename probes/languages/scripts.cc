@@ -2,9 +2,11 @@
 #include "probes/languages/scripts.h"
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 
 #include "core/hash.h"
+#include "core/java_lines.h"
 #include "core/utf8.h"
 
 namespace memflame {
@@ -46,8 +48,26 @@ void name_v8(const bpf::script_code_record& record, ScriptCode& code) {
   code.first_line = record.first_line;
 }
 
+std::string java_text(const uint8_t* from, size_t bytes) {
+  bytes = std::min<size_t>(bytes, bpf::java_most_name);
+  std::string result(reinterpret_cast<const char*>(from), bytes);
+  if (bytes == bpf::java_most_name) result += "…";  // it may be longer
+  return result;
+}
+
+// As Java prints it, but without the address that it adds to hidden classes, which is another one
+// in each run.
+std::string java_class(const uint8_t* from, size_t bytes) {
+  std::string name = java_text(from, bytes);
+  if (const size_t hidden = name.find("+0x"); hidden != std::string::npos) name.erase(hidden);
+  std::ranges::replace(name, '/', '.');
+  return name;
+}
+
 const char* reason(uint32_t language, uint32_t end) {
   if (language == bpf::language_v8) return "[javascript: unreadable]";
+  if (language == bpf::language_java)
+    return end == bpf::script_virtual_thread ? "[virtual thread]" : "[java: unreadable]";
   return end == bpf::script_too_long ? "[python: too deep]" : "[python: unreadable]";
 }
 
@@ -98,9 +118,40 @@ void Scripts::take(const bpf::script_code_record& record, size_t size) {
                       std::min<size_t>(lines, record.line_bytes));
   } else if (record.language == bpf::language_v8 && record.name.form != 0) {
     name_v8(record, code);
+  } else if (record.language == bpf::language_java && record.name.form != 0) {
+    return take_java(record, {record.lines, std::min<size_t>(lines, record.line_bytes)});
   } else {
     code.function = reason(record.language, bpf::script_unreadable);
   }
+  if (const auto all = inlined_.find(record.space); all != inlined_.end())
+    all->second.erase(record.code);
+  now_[record.space][record.code] = intern(std::move(code));
+}
+
+void Scripts::take_java(const bpf::script_code_record& record, std::span<const uint8_t> lines) {
+  if (record.name.form == bpf::java_place_text) {
+    std::vector<Place>& places = inlined_[record.space][record.code];
+    places.clear();
+    for (size_t at = 0; at + sizeof(bpf::java_inlined) <= lines.size();
+         at += sizeof(bpf::java_inlined)) {
+      bpf::java_inlined inlined{};
+      std::memcpy(&inlined, lines.data() + at, sizeof(inlined));
+      places.push_back({.method = inlined.method, .place = inlined.place});
+    }
+    return;
+  }
+  ScriptCode code;
+  code.language = ScriptCode::Language::java;
+  code.function = java_text(record.name_text, record.name.bytes);
+  if (record.name.form == bpf::java_method_text) {
+    code.function = java_class(record.file_text, record.file.form) + "." + code.function;
+    code.file = java_text(record.file_text + bpf::java_most_name, record.file.bytes);
+    code.lines = java_lines({reinterpret_cast<const char*>(lines.data()), lines.size()},
+                            record.first_line);
+    code.first_line = java_line(code.lines, script_no_place);
+  }
+  if (const auto all = inlined_.find(record.space); all != inlined_.end())
+    all->second.erase(record.code);
   now_[record.space][record.code] = intern(std::move(code));
 }
 
@@ -124,15 +175,7 @@ uint32_t Scripts::intern(ScriptCode code) {
   return index;
 }
 
-Pc Scripts::place(SpaceId space, uint64_t word) {
-  const bpf::language language = bpf::script_language(word);
-  const uint64_t code = bpf::script_identity(word);
-  const uint32_t place = language == bpf::language_v8 ? script_no_place : bpf::script_place(word);
-  if (bpf::script_code(word) == 0) {
-    ScriptCode missing;
-    missing.function = reason(language, bpf::script_place(word));
-    return script_pc(intern(std::move(missing)), script_no_place);
-  }
+Pc Scripts::place_of(SpaceId space, uint64_t code, uint32_t place, bpf::language language) {
   const auto of_space = now_.find(space.index);
   if (of_space != now_.end())
     if (const auto known = of_space->second.find(code); known != of_space->second.end())
@@ -142,6 +185,30 @@ Pc Scripts::place(SpaceId space, uint64_t word) {
   return script_pc(intern(std::move(missing)), script_no_place);
 }
 
-void Scripts::forget(SpaceId space) { now_.erase(space.index); }
+void Scripts::place(SpaceId space, uint64_t word, std::vector<Pc>& to) {
+  const bpf::language language = bpf::script_language(word);
+  const uint64_t code = bpf::script_identity(word);
+  if (bpf::script_code(word) == 0) {
+    ScriptCode missing;
+    missing.function = reason(language, bpf::script_place(word));
+    to.push_back(script_pc(intern(std::move(missing)), script_no_place));
+    return;
+  }
+  if (bpf::is_java_code(word))
+    if (const auto all = inlined_.find(space.index); all != inlined_.end())
+      if (const auto found = all->second.find(code); found != all->second.end()) {
+        for (const Place& each : found->second)
+          to.push_back(place_of(space, each.method, each.place, language));
+        return;
+      }
+  const bool has_place = language != bpf::language_v8 && !bpf::is_java_code(word);
+  to.push_back(
+      place_of(space, code, has_place ? bpf::script_place(word) : script_no_place, language));
+}
+
+void Scripts::forget(SpaceId space) {
+  now_.erase(space.index);
+  inlined_.erase(space.index);
+}
 
 }  // namespace memflame

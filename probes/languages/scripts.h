@@ -20,19 +20,29 @@ class Scripts {
  public:
   // What programs have read of a function. From now on a word with its address means this one.
   void take(const bpf::script_code_record& record, size_t size);
-  // The place in a stack that a word stands for.
-  Pc place(SpaceId space, uint64_t word);
+  // Appends the places in a stack that a word stands for, innermost first: one, or several of code
+  // in which methods are inlined.
+  void place(SpaceId space, uint64_t word, std::vector<Pc>& to);
   void forget(SpaceId space);
 
   const std::vector<ScriptCode>& all() const { return all_; }
 
  private:
+  // A method, or what else a word stands for at a place in compiled code.
+  struct Place {
+    uint64_t method = 0;
+    uint32_t place = 0;
+  };
+  void take_java(const bpf::script_code_record& record, std::span<const uint8_t> lines);
+  Pc place_of(SpaceId space, uint64_t code, uint32_t place, bpf::language language);
   uint32_t intern(ScriptCode code);
 
   std::vector<ScriptCode> all_{ScriptCode{}};
   std::unordered_multimap<uint64_t, uint32_t> known_;  // by hash of the content
   // By space, then by the address of the code.
   std::unordered_map<uint32_t, std::unordered_map<uint64_t, uint32_t>> now_;
+  // Methods in Java's compiled code, by space and by the word.
+  std::unordered_map<uint32_t, std::unordered_map<uint64_t, std::vector<Place>>> inlined_;
   uint64_t bytes_ = 0;            // of all
   std::optional<uint32_t> full_;  // stands for all that come when there is no room
 };

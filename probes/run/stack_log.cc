@@ -48,7 +48,7 @@ const RawStack* StackLog::announced(const bpf::stack_record& record, size_t size
     if (i < record.kernel_frames)
       stack.pcs.push_back({pc, i != 0});
     else if (bpf::script_language(pc) != bpf::language_none)
-      stack.pcs.push_back(scripts.place(stack.space, pc));
+      scripts.place(stack.space, pc, stack.pcs);
     else
       stack.pcs.push_back({pc & ~exact_address, (pc & exact_address) == 0});
   }

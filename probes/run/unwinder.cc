@@ -271,9 +271,10 @@ RawStack Unwinder::walk(Spaces& spaces, const bpf::copy_record& record,
   stack.stop = walked.stop;
   for (uint32_t i = 0; i < stack.kernel_pcs; ++i) stack.pcs.push_back({record.kernel[i], i != 0});
   for (const Pc& pc : walked.pcs)
-    stack.pcs.push_back(bpf::script_language(pc.addr) == bpf::language_none
-                            ? pc
-                            : spaces.scripts().place(space, pc.addr));
+    if (bpf::script_language(pc.addr) == bpf::language_none)
+      stack.pcs.push_back(pc);
+    else
+      spaces.scripts().place(space, pc.addr, stack.pcs);
   if (walked.scripts_unread) ++scripts_unread_;
   return stack;
 }

@@ -1,0 +1,460 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Walks the frames of Java's code, interpreted and compiled, and reads what runs in them. Plain C
+// that only reads: BPF programs read live memory with it, tests copied and hostile one.
+//
+// HotSpot puts all code that it makes into blobs, and keeps the size of the frame in the head of
+// each: compiled code does not keep the frame pointer. A map of segments leads from an address to
+// the blob. Interpreted methods have the frame pointer, and below it their method and place.
+// Compiled code has tables that lead from a return address to the method and those that it was
+// inlined into. Sources: OpenJDK's src/hotspot/share/memory/heap.cpp, code/{codeBlob,nmethod,
+// pcDesc,scopeDesc,compressedStream}.hpp, oops/{method,constMethod}.hpp, cpu/x86/frame_x86.hpp.
+//
+// Define before you include it: SCRIPT_READ, SCRIPT_LOOP and SCRIPT_FUNCTION as for ../v8, and
+// UNWIND_READ as for ../../unwind/step.h.
+#pragma once
+
+#include "../script.h"
+
+enum java_step { java_unreadable, java_taken, java_passed, java_virtual_end };
+
+// A frame of Java's code.
+struct java_frame {
+  u64 word;      // what stands for it in a stack
+  u32 instance;  // which of those that had or will have the same word
+  u32 pad;
+};
+
+static inline int is_java_pointer(u64 address) {
+  return address >= 1 << 20 && !(address & 7) && !(address >> 47);
+}
+
+static inline u64 java_word_in(const u8* memory, u32 offset) {
+  return *(const u64*)(memory + (offset & (java_offset_mask & ~7)));
+}
+static inline u32 java_int_in(const u8* memory, u32 offset) {
+  return *(const u32*)(memory + (offset & (java_offset_mask & ~3)));
+}
+static inline u32 java_short_in(const u8* memory, u32 offset) {
+  return *(const u16*)(memory + (offset & (java_offset_mask & ~1)));
+}
+
+static inline u64 java_pointer_at(u64 address) {
+  u64 value = 0;
+  if (SCRIPT_READ(&value, sizeof(value), address)) return 0;
+  return is_java_pointer(value) ? value : 0;
+}
+
+struct java_beginning {
+  struct java_layout* layout;
+  u64 bias, heaps;
+  u32 failed, pad;
+};
+
+static int read_java_offset(u32 turn, struct java_beginning* beginning) {
+  struct java_layout* layout = beginning->layout;
+  u64 offset = 0;
+  if (turn >= java_field_count) return 1;
+  u64 entry = layout->table + beginning->bias + (u64)layout->entry[turn] * java_entry_bytes;
+  if (SCRIPT_READ(&offset, sizeof(offset), entry + java_entry_offset) || offset > 0xffff) {
+    beginning->failed = 1;
+    return 1;
+  }
+  layout->offset[turn] = (u16)offset;
+  return 0;
+}
+
+static int read_java_heap(u32 turn, struct java_beginning* beginning) {
+  struct java_layout* layout = beginning->layout;
+  if (turn >= java_most_heaps || turn >= layout->heaps) return 1;
+  struct java_heap* heap = &layout->heap[turn];
+  const u16* offset = layout->offset;
+  u64 at = java_pointer_at(beginning->heaps + 8 * turn), end = 0;
+  u32 bits = 0;
+  if (!at ||
+      SCRIPT_READ(&heap->low, 8, at + offset[java_heap_memory] + offset[java_space_low]) ||
+      SCRIPT_READ(&end, 8, at + offset[java_heap_memory] + offset[java_space_end]) ||
+      SCRIPT_READ(&heap->segments, 8, at + offset[java_heap_segments] + offset[java_space_low]) ||
+      SCRIPT_READ(&bits, 4, at + offset[java_heap_segment_bits]) || bits > 20 ||
+      end <= heap->low || (end - heap->low) >> 31 || end >> 47) {
+    beginning->failed = 1;
+    return 1;
+  }
+  heap->bytes = end - heap->low;
+  heap->segment_bits = bits;
+  u64 low = layout->low, high = low + layout->bytes;
+  if (!low || heap->low < low) low = heap->low;
+  if (end > high) high = end;
+  layout->low = low;
+  layout->bytes = high - low;
+  return 0;
+}
+
+// Reads what a process has only once its virtual machine runs. Returns whether it does. `bias`: from
+// an address in the file to one in the process.
+SCRIPT_FUNCTION int begin_java(struct java_layout* layout, u64 bias) {
+  if (!layout) return 0;
+  if (layout->begun) return layout->begun == 1;
+  struct java_beginning beginning = {.layout = layout, .bias = bias, .heaps = 0, .failed = 0};
+  // The interpreter is made after the memory for code.
+  u64 stubs = java_pointer_at(layout->interpreter_at + bias);
+  u64 heaps = java_pointer_at(layout->heaps_at + bias);
+  u64 call_stub = 0;
+  if (!stubs || !heaps || SCRIPT_READ(&call_stub, 8, layout->call_stub_at + bias) || !call_stub)
+    return 0;
+  layout->low = layout->bytes = 0;
+  SCRIPT_LOOP(java_field_count, read_java_offset, &beginning);
+  if (beginning.failed) return 0;
+  u32 bytes = 0, count = 0;
+  u64 begin = 0;
+  if (SCRIPT_READ(&begin, 8, stubs + layout->offset[java_stubs_begin]) ||
+      SCRIPT_READ(&bytes, 4, stubs + layout->offset[java_stubs_bytes]) ||
+      SCRIPT_READ(&count, 4, heaps + layout->offset[java_array_length]))
+    return 0;
+  beginning.heaps = java_pointer_at(heaps + layout->offset[java_array_data]);
+  layout->heaps = count;
+  SCRIPT_LOOP(java_most_heaps, read_java_heap, &beginning);
+  if (beginning.failed || !count || count > java_most_heaps || layout->bytes >> 31) return 0;
+  layout->interpreter = begin;
+  layout->interpreter_bytes = bytes;
+  layout->call_stub = call_stub;
+  layout->begun = 1;
+  return 1;
+}
+
+// The blob that holds an address; 0 if there is none.
+enum { java_most_hops = 32, java_free_segment = 0xff };
+static inline u64 find_java_blob(const struct java_layout* layout, u64 pc) {
+  u64 low = 0, segments = 0;
+  u32 bits = 0;
+  for (int i = 0; i < java_most_heaps; ++i) {
+    const struct java_heap* heap = &layout->heap[i];
+    if (pc - heap->low >= heap->bytes) continue;
+    low = heap->low;
+    segments = heap->segments;
+    bits = heap->segment_bits & 31;
+    break;
+  }
+  if (!low) return 0;
+  u64 segment = (pc - low) >> bits;
+  for (int i = 0; i < java_most_hops; ++i) {
+    u8 back = java_free_segment;
+    if (SCRIPT_READ(&back, 1, segments + segment) || back == java_free_segment) return 0;
+    if (!back) return low + (segment << bits) + layout->block_bytes;
+    if (back > segment) return 0;
+    segment -= back;
+  }
+  return 0;
+}
+
+// Reads the head of the blob that holds an address into `memory`, which has room for
+// java_offset_mask + 9 bytes. Returns the blob, or 0.
+static inline u64 read_java_blob(const struct java_layout* layout, u64 pc, u8* memory) {
+  u64 blob = find_java_blob(layout, pc);
+  if (!blob) return 0;
+  if (SCRIPT_READ(memory, java_blob_bytes, blob) && SCRIPT_READ(memory, java_stub_bytes, blob))
+    return 0;
+  u32 size = java_int_in(memory, layout->offset[java_blob_size]);
+  return pc - blob < size ? blob : 0;
+}
+
+// What a blob is, by the begin of its name.
+enum java_blob { java_no_blob, java_compiled, java_native, java_continuation, java_other };
+static inline enum java_blob kind_of_java_blob(struct java_layout* layout, u64 name) {
+  u64 text[2] = {};
+  if (name && name == layout->compiled_name) return java_compiled;
+  if (name && name == layout->native_name) return java_native;
+  if (!name || name >> 47 || SCRIPT_READ(text, sizeof(text), name)) return java_no_blob;
+  if (text[0] == 0x00646f6874656d6eULL) {  // "nmethod"
+    layout->compiled_name = name;
+    return java_compiled;
+  }
+  if (text[0] == 0x6e2065766974616eULL) {  // "native nmethod"
+    layout->native_name = name;
+    return java_native;
+  }
+  // "StubRoutines (continuation stubs)"
+  if (text[0] == 0x74756f5262757453ULL && text[1] == 0x6f63282073656e69ULL) return java_continuation;
+  return java_other;
+}
+
+// A part of a ConstMethod's head that tells one method from others that had the same address.
+static inline u32 java_instance(const struct java_layout* layout, const u8* memory) {
+  u64 sum = java_word_in(memory, layout->offset[java_const_pool]);
+  sum ^= (u64)java_short_in(memory, layout->offset[java_const_code_size]) << 48;
+  sum ^= (u64)java_short_in(memory, layout->offset[java_const_name]) << 32;
+  sum ^= (u64)java_short_in(memory, layout->offset[java_const_signature]) << 16;
+  sum ^= (u64)java_short_in(memory, layout->offset[java_const_number]);
+  return (u32)(sum * 0x9e3779b97f4a7c15ULL >> 32) | 1;
+}
+
+// Reads the head of a method's ConstMethod. Returns its address, or 0.
+static inline u64 read_java_const(const struct java_layout* layout, u64 method, u8* memory) {
+  if (!is_java_pointer(method)) return 0;
+  u64 constant = java_pointer_at(method + layout->offset[java_method_const]);
+  if (!constant || SCRIPT_READ(memory, java_const_bytes, constant)) return 0;
+  return constant;
+}
+
+// From the frame of an interpreted method to its caller's. `locals`: the register of the
+// interpreter for these, in the thread's first frame; 0 = not known.
+static inline enum java_step step_java_interpreter(const struct java_layout* layout,
+                                                   struct frame* at, u8* memory, u64 locals,
+                                                   struct java_frame* frame) {
+  u64 bp = at->bp, place[2], method = 0, sender = 0, saved[2];
+  if (bp & 7 || bp < at->sp || bp - at->sp > farthest_frame_pointer ||
+      UNWIND_READ(at, place, sizeof(place), bp - java_frame_instruction) ||
+      UNWIND_READ(at, &method, sizeof(method), bp - java_frame_method) ||
+      UNWIND_READ(at, &sender, sizeof(sender), bp - java_frame_sender) ||
+      UNWIND_READ(at, saved, sizeof(saved), bp))
+    return java_unreadable;
+  // Before a method has its frame, the frame pointer is its caller's. Newer versions keep a
+  // distance in words in place of the address of the locals.
+  if (at->exact && locals != place[1] && locals != bp + 8 * place[1]) return java_unreadable;
+  if (sender & 7 || sender < bp + 16 || sender - bp > farthest_frame_pointer)
+    return java_unreadable;
+  at->ip = saved[1];
+  at->bp = saved[0];
+  at->sp = sender;
+  at->exact = 0;
+  u64 constant = read_java_const(layout, method, memory);
+  if (!constant) {
+    frame->word = script_word(language_java, 0, script_unreadable);
+    return java_taken;
+  }
+  u64 index = place[0] - (constant + layout->const_bytes);
+  if (index >= java_short_in(memory, layout->offset[java_const_code_size])) index = script_no_place;
+  frame->word = script_word(language_java, method, index);
+  frame->instance = java_instance(layout, memory);
+  return java_taken;
+}
+
+// Whether the frame of compiled code is not there yet, or not any more, at this instruction.
+static inline int is_outside_java_frame(const struct java_layout* layout, u64 pc, u64 code,
+                                        const u8* memory) {
+  enum { pop_rbp = 0x5d, ret = 0xc3 };
+  s32 complete = (s32)java_int_in(memory, layout->offset[java_blob_frame_complete]);
+  u8 instruction = ret;
+  return complete < 0 || pc - code < (u64)complete || SCRIPT_READ(&instruction, 1, pc) ||
+         instruction == pop_rbp || instruction == ret;
+}
+
+// From a frame of Java's code to its caller's. `memory` as for read_java_blob().
+static inline enum java_step step_java(struct java_layout* layout, struct frame* at, u8* memory,
+                                       u64 locals, struct java_frame* frame) {
+  u64 pc = at->ip, saved[2], cfa = 0;
+  frame->word = 0;
+  frame->instance = 0;
+  at->bx_is = bx_unknown;
+  at->guessed = 0;
+  if (pc - layout->interpreter < layout->interpreter_bytes)
+    return step_java_interpreter(layout, at, memory, locals, frame);
+  enum java_step step = java_taken;
+  if (pc == layout->call_stub) {
+    if (at->bp & 7 || at->bp < at->sp || at->bp - at->sp > farthest_frame_pointer)
+      return java_unreadable;
+    cfa = at->bp + 16;
+    step = java_passed;
+  } else {
+    u64 blob = read_java_blob(layout, pc, memory);
+    if (!blob) return java_unreadable;
+    enum java_blob kind =
+        kind_of_java_blob(layout, java_word_in(memory, layout->offset[java_blob_name]));
+    u64 size = java_int_in(memory, layout->offset[java_blob_frame_size]);
+    if (kind == java_no_blob || size >> 17) return java_unreadable;
+    if (kind == java_continuation) return java_virtual_end;
+    if (kind == java_other) {
+      // Stubs that call something have a frame: either of a fixed size, or with a frame pointer.
+      if (at->exact) return java_unreadable;
+      frame->instance = (u32)blob | 1;
+      cfa = at->sp + 8 * size;
+      if (!size) {
+        if (at->bp & 7 || at->bp < at->sp || at->bp - at->sp > farthest_frame_pointer)
+          return java_unreadable;
+        cfa = at->bp + 16;
+      }
+    } else {
+      u64 code = java_word_in(memory, layout->offset[java_blob_code]);
+      if (!size || (at->exact && is_outside_java_frame(layout, pc, code, memory)))
+        return java_unreadable;
+      // A method that is to be deoptimized returns to code that does it. Where it would have
+      // returned to is in its frame.
+      if (pc == java_word_in(memory, layout->offset[java_code_deoptimized]) ||
+          pc == java_word_in(memory, layout->offset[java_code_deoptimized_call])) {
+        u64 slot = at->sp + java_int_in(memory, layout->offset[java_code_original_pc]);
+        if (UNWIND_READ(at, &pc, sizeof(pc), slot) || pc - layout->low >= layout->bytes)
+          return java_unreadable;
+      }
+      frame->instance = java_int_in(memory, layout->offset[java_code_number]) | 1U << 31;
+      cfa = at->sp + 8 * size;
+    }
+    frame->word = java_code_word(pc - layout->low);
+  }
+  if (cfa <= at->sp || cfa & 7 || UNWIND_READ(at, saved, sizeof(saved), cfa - 16))
+    return java_unreadable;
+  at->bp = saved[0];
+  at->ip = saved[1];
+  at->sp = cfa;
+  at->exact = 0;
+  return step;
+}
+
+// What is read of compiled code: the methods at one place of it, the inlined ones first.
+struct java_scopes {
+  struct java_inlined inlined[java_most_inlined];
+  u64 places, scopes, metadata, metadata_bytes;
+  u64 low, high;  // of places, as long as one is searched
+  u64 pc;
+  u32 next;  // where the next scope is
+  u32 count, failed;
+  u32 lowest_digit;
+  u8 text[16];
+  u8 memory[java_offset_mask + 9];
+};
+enum { java_place_bytes = 16, java_place_scope = 4, java_place_steps = 32 };
+struct java_scopes_in {
+  struct java_scopes* scopes;
+};
+
+static int search_java_place(u32 turn, struct java_scopes_in* in) {
+  struct java_scopes* scopes = in->scopes;
+  s32 at = 0;
+  if (scopes->low >= scopes->high || turn >= java_place_steps) return 1;
+  u64 middle = scopes->low + (scopes->high - scopes->low) / 2;
+  if (SCRIPT_READ(&at, sizeof(at), scopes->places + middle * java_place_bytes)) {
+    scopes->failed = 1;
+    return 1;
+  }
+  if (at < 0 || (u64)at < scopes->pc)
+    scopes->low = middle + 1;
+  else
+    scopes->high = middle;
+  return 0;
+}
+
+// A number of the form UNSIGNED5: digits of six bits, of which the last is below 192.
+static inline u32 next_java_number(struct java_scopes* scopes, u32* at) {
+  u32 sum = 0;
+  for (u32 i = 0; i < 5; ++i) {
+    u32 digit = scopes->text[*at & 15];
+    ++*at;
+    sum += (digit - scopes->lowest_digit) << 6 * i;
+    if (digit < 192) break;
+  }
+  return sum;
+}
+
+static int read_java_scope(u32 turn, struct java_scopes_in* in) {
+  struct java_scopes* scopes = in->scopes;
+  if (turn >= java_most_inlined || !scopes->next) return 1;
+  u32 at = 0;
+  scopes->failed = 1;
+  if (SCRIPT_READ(scopes->text, sizeof(scopes->text), scopes->scopes + scopes->next)) return 1;
+  u32 next = next_java_number(scopes, &at);
+  u64 index = next_java_number(scopes, &at);
+  u32 place = next_java_number(scopes, &at) - 1;
+  if (!index || index * 8 > scopes->metadata_bytes) return 1;
+  u64 method = java_pointer_at(scopes->metadata + (index - 1) * 8);
+  if (!method) return 1;
+  struct java_inlined* inlined = &scopes->inlined[turn];
+  inlined->method = method;
+  inlined->place = place < (u32)script_no_place ? place : (u32)script_no_place;
+  scopes->count = turn + 1;
+  scopes->next = next;
+  scopes->failed = 0;
+  return 0;
+}
+
+// Reads the methods at an address in compiled code into `scopes`, whose `memory` has the head of
+// the blob. Returns 0 if they cannot be read.
+static inline int read_java_scopes(const struct java_layout* layout, struct java_scopes* scopes,
+                                   enum java_blob kind, u64 blob, u64 pc) {
+  const u8* memory = scopes->memory;
+  const u16* offset = layout->offset;
+  struct java_scopes_in in = {scopes};
+  scopes->count = scopes->failed = 0;
+  scopes->lowest_digit = layout->lowest_digit;
+  scopes->inlined[0].method = java_word_in(memory, offset[java_code_method]);
+  scopes->inlined[0].place = script_no_place;
+  if (kind == java_native) {
+    scopes->count = 1;
+    return is_java_pointer(scopes->inlined[0].method);
+  }
+  u32 places = java_int_in(memory, offset[java_code_places]);
+  u32 end = java_int_in(memory, offset[java_code_places_end]);
+  u32 metadata = java_int_in(memory, offset[java_code_metadata]);
+  u32 size = java_int_in(memory, offset[java_blob_size]);
+  u64 begin = java_word_in(memory, offset[java_code_scopes]);
+  if (places > end || end > size || begin - blob > size || metadata > begin - blob) return 0;
+  scopes->places = blob + places;
+  scopes->scopes = begin;
+  scopes->metadata = blob + metadata;
+  scopes->metadata_bytes = begin - scopes->metadata;
+  scopes->pc = pc - java_word_in(memory, offset[java_blob_code]);
+  scopes->low = 0;
+  scopes->high = (end - places) / java_place_bytes;
+  if (scopes->pc > size) return 0;
+  SCRIPT_LOOP(java_place_steps, search_java_place, &in);
+  u32 next = 0;
+  if (scopes->failed ||
+      SCRIPT_READ(&next, 4, scopes->places + scopes->low * java_place_bytes + java_place_scope))
+    return 0;
+  scopes->next = next & 0x7fffffff;
+  SCRIPT_LOOP(java_most_inlined, read_java_scope, &in);
+  return scopes->count && !scopes->failed;
+}
+
+// Reads a name (Symbol). Returns its bytes, at most java_most_name; 0 if it cannot be read.
+struct java_text {
+  u8 text[java_most_name];
+};
+SCRIPT_FUNCTION u32 read_java_symbol(struct java_layout* layout, u64 symbol, struct java_text* to) {
+  u16 length = 0;
+  if (!layout || !to || !is_java_pointer(symbol) ||
+      SCRIPT_READ(&length, sizeof(length), symbol + layout->offset[java_symbol_length]))
+    return 0;
+  u64 bytes = length;
+  if (bytes > java_most_name) bytes = java_most_name;
+  asm volatile("" : "+r"(bytes));
+  if (!bytes || bytes > java_most_name) return 0;
+  return SCRIPT_READ(to, (u32)bytes, symbol + layout->offset[java_symbol_text]) ? 0 : (u32)bytes;
+}
+
+// Reads the names of a method and its class, its file, and its table of lines. Returns 0 if they
+// cannot be read. The class is at the begin of file_text, and file.form has its bytes; the file is
+// behind java_most_name bytes. `memory`: as for read_java_blob().
+static inline int read_java_method(struct java_layout* layout, u64 method,
+                                   struct script_code_record* record) {
+  u8* memory = record->lines;
+  const u16* offset = layout->offset;
+  record->line_bytes = 0;
+  record->name.form = java_method_text;
+  record->first_line = layout->lowest_digit;
+  record->file.bytes = 0;
+  u64 constant = read_java_const(layout, method, memory);
+  if (!constant) return 0;
+  u64 pool = java_word_in(memory, offset[java_const_pool]);
+  u64 name = java_short_in(memory, offset[java_const_name]);
+  u64 code = java_short_in(memory, offset[java_const_code_size]);
+  u64 size = java_int_in(memory, offset[java_const_size]);
+  u32 flags = java_short_in(memory, offset[java_const_flags]);
+  if (!is_java_pointer(pool)) return 0;
+  record->work[0] = java_pointer_at(pool + layout->pool_bytes + 8 * name);
+  record->name.bytes = read_java_symbol(layout, record->work[0], (struct java_text*)record->name_text);
+  u64 holder = java_pointer_at(pool + offset[java_pool_class]);
+  if (holder) holder = java_pointer_at(holder + offset[java_class_name]);
+  record->file.form = read_java_symbol(layout, holder, (struct java_text*)record->file_text);
+  if (!record->name.bytes || !record->file.form) return 0;
+  u16 file = 0;
+  if (!SCRIPT_READ(&file, sizeof(file), pool + offset[java_pool_file]) && file) {
+    u64 symbol = java_pointer_at(pool + layout->pool_bytes + 8 * (u64)file);
+    record->file.bytes =
+        read_java_symbol(layout, symbol, (struct java_text*)(record->file_text + java_most_name));
+  }
+  u64 begin = constant + layout->const_bytes + code, bytes = constant + 8 * size - begin;
+  if (!(flags & java_has_lines) || size >> 24 || bytes >> 32) return 1;
+  if (bytes >= max_script_lines) bytes = max_script_lines - 1;
+  asm volatile("" : "+r"(bytes));
+  if (SCRIPT_READ(record->lines, bytes & (max_script_lines - 1), begin)) return 1;
+  record->line_bytes = (u32)bytes;
+  return 1;
+}

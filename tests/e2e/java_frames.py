@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Methods of Java in stacks, against Java's own word: a program allocates native blocks of one size from random paths
+of calls, and writes down its own stack each time (StackWalker, with lines and hidden frames). What memflame saw must be
+the same stacks, as often: interpreted, compiled by C1 and by C2, with inlined methods and after deoptimization."""
+import collections
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+from lib import Memflame, PATIENCE, check, equal, losses, path, spawn
+
+SIZE = 777_777
+COUNT = int(os.environ.get("MEMFLAME_JAVA_STACKS", "4000"))
+PROGRAM = r'''
+import java.lang.reflect.*;
+import java.nio.file.*;
+import java.util.*;
+import java.util.concurrent.*;
+import java.util.function.*;
+import java.util.stream.*;
+
+public class Frames {
+  static final long SIZE = %d;
+  static final sun.misc.Unsafe UNSAFE;
+  static {
+    try {
+      Field field = sun.misc.Unsafe.class.getDeclaredField("theUnsafe");
+      field.setAccessible(true);
+      UNSAFE = (sun.misc.Unsafe) field.get(null);
+    } catch (ReflectiveOperationException wrong) {
+      throw new Error(wrong);
+    }
+  }
+  static final StackWalker WALKER = StackWalker.getInstance(StackWalker.Option.SHOW_HIDDEN_FRAMES);
+  static final Map<String, Integer> seen = new ConcurrentHashMap<>();
+  static final ThreadLocal<Random> random = new ThreadLocal<>();
+
+  static void mark() {
+    StringBuilder text = new StringBuilder();
+    WALKER.forEach(frame -> text.append(frame.getClassName().replaceFirst("/0x.*", "")).append('.')
+      .append(frame.getMethodName()).append('|').append(frame.getFileName()).append('|')
+      .append(frame.getLineNumber()).append(';'));
+    seen.merge(text.toString(), 1, Integer::sum);
+    UNSAFE.freeMemory(UNSAFE.allocateMemory(SIZE));
+  }
+
+  interface Kind { void run(int[] path, int at); }
+  static final List<Kind> kinds = new ArrayList<>();
+
+  static void step(int[] path, int at) {
+    if (at == path.length) mark();
+    else kinds.get(path[at]).run(path, at + 1);
+  }
+
+  static abstract class Shape { abstract void call(int[] path, int at); }
+  static class Square extends Shape { void call(int[] path, int at) { step(path, at); } }
+  static class Circle extends Shape {
+    void call(int[] path, int at) {
+      int unused = path.length;
+      step(path, at);
+    }
+  }
+  static class Late extends Shape {
+    void call(int[] path, int at) {
+
+
+      step(path, at);
+    }
+  }
+  static volatile boolean late;
+  static Shape[] shapes = {new Square(), new Circle()};
+
+  static void recurse(int left, int[] path, int at) {
+    if (left == 0) step(path, at);
+    else recurse(left - 1, path, at);
+  }
+  static int many(int a, int b, int c, int d, int e, int f, long g, double h, int i, int j, int[] path, int at) {
+    step(path, at);
+    return a + b + c + d + e + f + (int) g + (int) h + i + j;
+  }
+  static synchronized void locked(int[] path, int at) { step(path, at); }
+  static <T> void generic(T value, int[] path, int at) { step(path, at); }
+  static void thrown(int[] path, int at) {
+    try {
+      if (path.length >= 0) throw new IllegalStateException();
+    } catch (IllegalStateException expected) {
+      step(path, at);
+    } finally {
+      random.get();
+    }
+  }
+  static void looping(int[] path, int at) {
+    for (int i = 0; i < 3; ++i)
+      if (i == 1)
+        step(path, at);
+  }
+  static class Made {
+    Made(int[] path, int at) { step(path, at); }
+  }
+  public static void reflected(int[] path, int at) { step(path, at); }
+  static final Method method;
+  static {
+    try {
+      method = Frames.class.getMethod("reflected", int[].class, int.class);
+    } catch (ReflectiveOperationException wrong) {
+      throw new Error(wrong);
+    }
+  }
+
+  static {
+    kinds.add(Frames::step);
+    kinds.add((path, at) -> step(path, at));
+    kinds.add(new Kind() { public void run(int[] path, int at) { step(path, at); } });
+    kinds.add((path, at) -> recurse(path.length * 3, path, at));
+    kinds.add((path, at) -> shapes[path[at - 1] & 1].call(path, at));
+    kinds.add((path, at) -> { Shape[] all = shapes; all[random.get().nextInt(all.length)].call(path, at); });
+    kinds.add((path, at) -> many(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, path, at));
+    kinds.add((path, at) -> generic("", path, at));
+    kinds.add(Frames::thrown);
+    kinds.add(Frames::looping);
+    kinds.add((path, at) -> new Made(path, at));
+    kinds.add((path, at) -> Stream.of(1).map(each -> { step(path, at); return each; }).collect(Collectors.toList()));
+    kinds.add((path, at) -> IntStream.range(0, 2).filter(each -> each > 0).forEach(each -> step(path, at)));
+    kinds.add((path, at) -> List.of(2, 1).stream().sorted((a, b) -> { step2(path, at, a); return a - b; }).count());
+    kinds.add((path, at) -> new TreeMap<Integer, Integer>(Comparator.comparing(each -> each)).computeIfAbsent(1, each -> {
+      step(path, at);
+      return each;
+    }));
+    kinds.add((path, at) -> new ArrayList<>(List.of(1)).forEach(each -> step(path, at)));
+    kinds.add((path, at) -> {
+      try {
+        method.invoke(null, path, at);
+      } catch (ReflectiveOperationException wrong) {
+        throw new Error(wrong);
+      }
+    });
+    kinds.add((path, at) -> {
+      Kind proxy = (Kind) Proxy.newProxyInstance(Frames.class.getClassLoader(), new Class<?>[] {Kind.class},
+        (self, called, arguments) -> { step((int[]) arguments[0], (Integer) arguments[1]); return null; });
+      proxy.run(path, at);
+    });
+    kinds.add((path, at) -> java.security.AccessController.doPrivileged((java.security.PrivilegedAction<Object>) () -> {
+      step(path, at);
+      return null;
+    }));
+    kinds.add((path, at) -> new ForkJoinTaskOf(path, at).invoke());
+  }
+  static void step2(int[] path, int at, int which) { if (which == 1) step(path, at); }
+  static class ForkJoinTaskOf extends RecursiveAction {
+    final int[] path;
+    final int at;
+    ForkJoinTaskOf(int[] path, int at) { this.path = path; this.at = at; }
+    protected void compute() { step(path, at); }
+  }
+
+  static void work(int seed, int count) {
+    Random numbers = new Random(seed);
+    random.set(numbers);
+    for (int i = 0; i < count; ++i) {
+      int[] path = new int[1 + numbers.nextInt(6)];
+      for (int j = 0; j < path.length; ++j) path[j] = numbers.nextInt(kinds.size());
+      step(path, 0);
+      // What compiled code has taken for granted is no longer true.
+      if (i == count / 2) shapes = new Shape[] {new Square(), new Circle(), new Late()};
+    }
+  }
+
+  public static void main(String[] arguments) throws Exception {
+    int count = Integer.parseInt(arguments[0]);
+    System.out.println("ready");
+    System.in.read();
+    Thread[] threads = new Thread[2];
+    for (int i = 0; i < threads.length; ++i) {
+      int seed = i + 1;
+      threads[i] = new Thread(() -> work(seed, count), "worker-" + i);
+      threads[i].start();
+    }
+    work(0, count);
+    for (Thread each : threads) each.join();
+    List<String> lines = new ArrayList<>();
+    seen.forEach((stack, times) -> lines.add(times + " " + stack));
+    Files.write(Path.of(arguments[1]), lines);
+    System.out.println("done");
+    System.in.read();
+    System.in.read();
+  }
+}
+''' % SIZE
+MODES = (("-Xint",), ("-XX:TieredStopAtLevel=1",), (), ("-XX:-Inline",), ("-XX:-TieredCompilation",),
+         ("-XX:+UnlockDiagnosticVMOptions", "-XX:-SegmentedCodeCache"))
+FRAME = re.compile(r"(.*) \(([^()]*?)(?::(\d+))?\)$")
+
+
+def machines():
+    """The programs here that memflame knows, by version."""
+    found = {}
+    for home in (*os.environ.get("MEMFLAME_JAVAS", "").split(), *sorted(glob.glob("/usr/lib/jvm/*"))):
+        java = os.path.join(home, "bin/java")
+        if not os.access(java, os.X_OK) or not os.access(os.path.join(home, "bin/javac"), os.X_OK):
+            continue
+        told = subprocess.run([java, "-version"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        version = re.search(r'version "(\d+)', told.stdout)
+        if version and version[1] in ("17",):
+            found.setdefault(version[1], home)
+    return found
+
+
+def run(home, name, *flags, options=()):
+    """What the program says of its stacks, and memflame's profile."""
+    truth = path(f"{name}.txt")
+    process = spawn([os.path.join(home, "bin/java"), *flags, "-cp", path("classes"), "Frames", str(COUNT), truth],
+                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    equal("the program is ready", process.stdout.readline(), "ready\n")
+    memflame = Memflame("alloc", "-p", process.pid, "--min-size", SIZE, "--max-size", SIZE + 64, "--value", "total-count",
+                        "--max-depth", 1023, "--max-stacks", 2000000, *options)
+    process.stdin.write("g")
+    process.stdin.flush()
+    equal("the program is done", process.stdout.readline(), "done\n")
+    memflame.stop()
+    process.communicate("gg", timeout=PATIENCE)
+    equal("exit status of the program", process.returncode, 0)
+    wanted = collections.Counter()
+    with open(truth, encoding="utf-8") as file:
+        for line in file:
+            times, stack = line.rstrip("\n").split(" ", 1)
+            frames = [frame.split("|") for frame in stack.split(";") if frame]
+            frames = [(name, "" if file == "null" else file, max(int(line), 0)) for name, file, line in frames]
+            names = [frame[0] for frame in frames]
+            frames = frames[names.index("Frames.mark") + 1:]
+            wanted[tuple(reversed(frames))] += int(times)
+    return wanted, memflame
+
+
+def method(frame, nameless):
+    """(method, file, line) of a frame's name; None if it is native. `nameless`: methods without a file."""
+    match = FRAME.match(frame)
+    if match and match[2].endswith(".java"):
+        return match[1], match[2], int(match[3] or 0)
+    return (frame, "", 0) if frame in nameless else None
+
+
+def stacks_of(profile):
+    column = profile.columns.index("total-count")
+    stacks = collections.Counter()
+    for frames, values in profile.stacks:
+        stacks[tuple(frames)] += values[column]
+    return +stacks
+
+
+def main():
+    homes = machines()
+    if not homes:
+        print("SKIPPED: no JDK 17")
+        sys.exit(77)
+    shutil.rmtree(path("classes"), ignore_errors=True)
+    with open(path("Frames.java"), "w", encoding="utf-8") as file:
+        file.write(PROGRAM)
+    oldest = homes[min(homes, key=int)]
+    subprocess.run([os.path.join(oldest, "bin/javac"), "-nowarn", "-d", path("classes"), path("Frames.java")], check=True,
+                   stderr=subprocess.DEVNULL)
+    for version, home in homes.items():
+        for flags in MODES:
+            name = f"Java {version} {' '.join(flags)}"
+            wanted, memflame = run(home, version, *flags)
+            equal(f"{name}: lost", losses(memflame.summary()), {})
+            equal(f"{name}: cut", losses(memflame.summary(), "cut"), {})
+            got = collections.Counter()
+            nameless = {name for stack in wanted for name, file, line in stack if not file}
+            for stack, count in stacks_of(memflame.profile()).items():
+                frames = [each for each in (method(frame, nameless) for frame in stack) if each]
+                names = [frame[0] for frame in frames]
+                check("Frames.mark" in names, f"{name}: the stack of a call of mark(): {stack[-30:]}")
+                got[tuple(frames[:names.index("Frames.mark")])] += count
+            equal(f"{name}: calls", sum(got.values()), sum(wanted.values()))
+            wrong = (got - wanted).most_common(2), (wanted - got).most_common(2)
+            check(got == wanted,
+                  f"{name}: {sum((got - wanted).values())} of {sum(got.values())} stacks are wrong: {wrong}")
+            print(f"{name}: {sum(got.values())} stacks, {len(got)} distinct")
+
+
+main()

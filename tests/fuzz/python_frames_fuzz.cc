@@ -34,7 +34,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     record->code = bpf::script_code(word);
     if (bpf::read_python_code(&layout, record->code, record.get()) == 0) continue;
     scripts.take(*record, sizeof(*record));
-    const ScriptCode& code = scripts.all().at(script_index(scripts.place({}, word)));
+    std::vector<Pc> pcs;
+    scripts.place({}, word, pcs);
+    const ScriptCode& code = scripts.all().at(script_index(pcs.at(0)));
     python_line(code.lines, code.first_line, bpf::script_place(word));
   }
   return 0;

@@ -52,6 +52,7 @@ watched_fuzz(eh_frame memflame_unwind AFTER frame_corpus SEEDS ${FRAME_CORPUS})
 watched_fuzz(unwind_table memflame_unwind AFTER unwind_files SEEDS -max_len=65536 ${TABLE_CORPUS} ${UNWIND})
 watched_fuzz(go_functions memflame_core SEEDS -max_len=65536 ${GO_CORPUS})
 watched_fuzz(go_heap memflame_probes SEEDS -max_len=4096)
+watched_fuzz(java_frames memflame_probes SEEDS -max_len=16384)
 watched_fuzz(python_frames memflame_probes SEEDS -max_len=16384)
 
 add_custom_command(

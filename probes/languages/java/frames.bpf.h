@@ -38,7 +38,8 @@ static inline u32 java_short_in(const u8* memory, u32 offset) {
   return *(const u16*)(memory + (offset & (java_offset_mask & ~1)));
 }
 
-static inline u64 java_pointer_at(u64 address) {
+// A function of its own, as programs have little room for what is read.
+SCRIPT_FUNCTION u64 java_pointer_at(u64 address) {
   u64 value = 0;
   if (SCRIPT_READ(&value, sizeof(value), address)) return 0;
   return is_java_pointer(value) ? value : 0;
@@ -94,7 +95,8 @@ static int read_java_heap(u32 turn, struct java_beginning* beginning) {
 SCRIPT_FUNCTION int begin_java(struct java_layout* layout, u64 bias) {
   if (!layout) return 0;
   if (layout->begun) return layout->begun == 1;
-  struct java_beginning beginning = {.layout = layout, .bias = bias, .heaps = 0, .failed = 0};
+  struct java_beginning beginning = {
+      .layout = layout, .bias = bias, .heaps = 0, .failed = 0, .pad = 0};
   // The interpreter is made after the memory for code.
   u64 stubs = java_pointer_at(layout->interpreter_at + bias);
   u64 heaps = java_pointer_at(layout->heaps_at + bias);
@@ -238,6 +240,18 @@ static inline int is_outside_java_frame(const struct java_layout* layout, u64 pc
          instruction == pop_rbp || instruction == ret;
 }
 
+// Whether the frame pointer is that of the stub that runs. Interrupted stubs, which copy and fill
+// arrays, have little or nothing below it, whereas an interpreted method that called one has at
+// least nine words there.
+static inline int is_java_stub_frame(const struct java_layout* layout, struct frame* at) {
+  enum { most_below = 64 };
+  u64 ip = 0;
+  if (at->bp & 7 || at->bp < at->sp || at->bp - at->sp > farthest_frame_pointer) return 0;
+  if (!at->exact) return 1;
+  return at->bp - at->sp <= most_below && !UNWIND_READ(at, &ip, sizeof(ip), at->bp + 8) &&
+         ip - layout->low < layout->bytes;
+}
+
 // From a frame of Java's code to its caller's. `memory` as for read_java_blob().
 static inline enum java_step step_java(struct java_layout* layout, struct frame* at, u8* memory,
                                        u64 locals, struct java_frame* frame) {
@@ -264,12 +278,10 @@ static inline enum java_step step_java(struct java_layout* layout, struct frame*
     if (kind == java_continuation) return java_virtual_end;
     if (kind == java_other) {
       // Stubs that call something have a frame: either of a fixed size, or with a frame pointer.
-      if (at->exact) return java_unreadable;
       frame->instance = (u32)blob | 1;
       cfa = at->sp + 8 * size;
-      if (!size) {
-        if (at->bp & 7 || at->bp < at->sp || at->bp - at->sp > farthest_frame_pointer)
-          return java_unreadable;
+      if (!size || at->exact) {
+        if (!is_java_stub_frame(layout, at)) return java_unreadable;
         cfa = at->bp + 16;
       }
     } else {
@@ -394,11 +406,11 @@ static inline int read_java_scopes(const struct java_layout* layout, struct java
   scopes->high = (end - places) / java_place_bytes;
   if (scopes->pc > size) return 0;
   SCRIPT_LOOP(java_place_steps, search_java_place, &in);
-  u32 next = 0;
   if (scopes->failed ||
-      SCRIPT_READ(&next, 4, scopes->places + scopes->low * java_place_bytes + java_place_scope))
+      SCRIPT_READ(&scopes->next, sizeof(scopes->next),
+                  scopes->places + scopes->low * java_place_bytes + java_place_scope) ||
+      scopes->next >> 31)
     return 0;
-  scopes->next = next & 0x7fffffff;
   SCRIPT_LOOP(java_most_inlined, read_java_scope, &in);
   return scopes->count && !scopes->failed;
 }
@@ -444,9 +456,10 @@ static inline int read_java_method(struct java_layout* layout, u64 method,
   if (holder) holder = java_pointer_at(holder + offset[java_class_name]);
   record->file.form = read_java_symbol(layout, holder, (struct java_text*)record->file_text);
   if (!record->name.bytes || !record->file.form) return 0;
-  u16 file = 0;
-  if (!SCRIPT_READ(&file, sizeof(file), pool + offset[java_pool_file]) && file) {
-    u64 symbol = java_pointer_at(pool + layout->pool_bytes + 8 * (u64)file);
+  record->work[1] = 0;
+  if (!SCRIPT_READ(&record->work[1], sizeof(u16), pool + offset[java_pool_file]) &&
+      record->work[1]) {
+    u64 symbol = java_pointer_at(pool + layout->pool_bytes + 8 * record->work[1]);
     record->file.bytes =
         read_java_symbol(layout, symbol, (struct java_text*)(record->file_text + java_most_name));
   }

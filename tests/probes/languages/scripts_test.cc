@@ -35,6 +35,13 @@ const ScriptCode& code_of(const Scripts& scripts, const Pc& pc) {
   return scripts.all().at(script_index(pc));
 }
 
+Pc place(Scripts& scripts, uint64_t word, SpaceId in = space) {
+  std::vector<Pc> pcs;
+  scripts.place(in, word, pcs);
+  REQUIRE(pcs.size() == 1);
+  return pcs.front();
+}
+
 std::string text(std::string_view bytes, unsigned width, bool is_ascii = false) {
   return python_text({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()},
                      width << 2U | 1U << 5U | (is_ascii ? 1U << 6U : 0U));
@@ -47,18 +54,18 @@ TEST_CASE("a word means what was read of its address last, in its space") {
   const uint64_t word = bpf::script_word(bpf::language_python, 0x1000, 5);
   send(scripts, 0x1000, "first");
   send(scripts, 0x1000, "other", 4);
-  const Pc before = scripts.place(space, word);
+  const Pc before = place(scripts, word);
   CHECK(code_of(scripts, before).function == "first");
   CHECK(code_of(scripts, before).file == "a.py");
   CHECK(code_of(scripts, before).first_line == 7);
   CHECK(code_of(scripts, before).lines == "\x80\x01");
   CHECK(script_place(before) == 5);
   send(scripts, 0x1000, "second");
-  CHECK(code_of(scripts, scripts.place(space, word)).function == "second");
-  CHECK(code_of(scripts, scripts.place(SpaceId{4}, word)).function == "other");
+  CHECK(code_of(scripts, place(scripts, word)).function == "second");
+  CHECK(code_of(scripts, place(scripts, word, SpaceId{4})).function == "other");
   CHECK(code_of(scripts, before).function == "first");
   scripts.forget(space);
-  CHECK(code_of(scripts, scripts.place(space, word)).function == "[python: unreadable]");
+  CHECK(code_of(scripts, place(scripts, word)).function == "[python: unreadable]");
 }
 
 TEST_CASE("a function that is made again is the same one") {
@@ -71,7 +78,7 @@ TEST_CASE("a function that is made again is the same one") {
 TEST_CASE("marks stand for functions that are not known") {
   Scripts scripts;
   const auto mark = [&](uint32_t end) {
-    return code_of(scripts, scripts.place(space, bpf::script_word(bpf::language_python, 0, end)))
+    return code_of(scripts, place(scripts, bpf::script_word(bpf::language_python, 0, end)))
         .function;
   };
   CHECK(mark(bpf::script_unreadable) == "[python: unreadable]");

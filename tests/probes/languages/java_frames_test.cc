@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <doctest/doctest.h>
+
+#include <memory>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/java_lines.h"
+#include "core/recording.h"
+#include "probes/languages/scripts.h"
+
+// Compiled alone: step.h has names that other tests use.
+#define JAVA_MEMORY_ALONE
+#include "tests/probes/languages/java_memory.h"
+
+namespace memflame::bpf {
+namespace {
+
+constexpr uint64_t java_base = 0x200000000000, java_bytes = 1 << 20;
+constexpr uint64_t code_low = java_base + 0x40000, code_bytes = 0x40000, segment_bits = 7;
+constexpr uint64_t stack_at = java_base + 0xf0000;
+constexpr uint64_t interpreter_at = code_low + 0x20000, call_stub_at = code_low + 0x30010;
+
+// The memory of a process: one piece, with the machine's objects at its begin, then the memory for
+// code, and a stack.
+struct JavaMachine {
+  std::vector<uint8_t> memory = std::vector<uint8_t>(java_bytes);
+  uint64_t next = java_base + 0x1000;
+  java_layout layout{};
+  JavaRoom room{};
+
+  JavaMachine() {
+    read_java_memory = [this](void* to, size_t size, uint64_t address) -> long {
+      const uint64_t at = address - java_base;
+      if (at > memory.size() || size > memory.size() - at) return -14;
+      std::memcpy(to, memory.data() + at, size);
+      return 0;
+    };
+    layout.table = 0x100;
+    layout.const_bytes = 48;
+    layout.pool_bytes = 72;
+    layout.block_bytes = 16;
+    // The table of fields: the offset of each is in the process.
+    constexpr uint16_t offsets[java_field_count] = {
+        0,  8,   16,  128, 240, 8,   16,  8,  16, 8,  16, 32, 20, 40, 100, 104,
+        48, 112, 120, 52,  56,  128, 60,  8,  8,  24, 28, 30, 32, 34, 36,  24,
+        64, 24,  4,   6};
+    for (uint16_t i = 0; i < java_field_count; ++i) {
+      layout.entry[i] = static_cast<uint16_t>(java_field_count - i);
+      put(java_base + 0x100 + uint64_t{layout.entry[i]} * java_entry_bytes + java_entry_offset,
+          uint64_t{offsets[i]});
+    }
+    const uint64_t heap = make(256), heaps = make(16), list = make(8), stubs = make(32);
+    const uint64_t segments = make(code_bytes >> segment_bits);
+    std::memset(&memory[segments - java_base], java_free_segment, code_bytes >> segment_bits);
+    put(heap + 16 + 8, code_low);
+    put(heap + 16 + 16, code_low + code_bytes);
+    put(heap + 128 + 8, segments);
+    put(heap + 240, uint32_t{segment_bits});
+    put(heaps, uint32_t{1});
+    put(heaps + 8, list);
+    put(list, heap);
+    put(stubs + 8, interpreter_at);
+    put(stubs + 16, uint32_t{0x1000});
+    put(java_base + 0x10, heaps);
+    put(java_base + 0x18, call_stub_at);
+    layout.heaps_at = 0x10;
+    layout.call_stub_at = 0x18;
+    layout.interpreter_at = 0x20;
+    segments_ = segments;
+    stubs_ = stubs;
+  }
+  ~JavaMachine() { read_java_memory = nullptr; }
+  JavaMachine(const JavaMachine&) = delete;
+  JavaMachine& operator=(const JavaMachine&) = delete;
+
+  template <class T>
+  void put(uint64_t at, T value) {
+    std::memcpy(&memory.at(at - java_base), &value, sizeof(value));
+  }
+  uint64_t make(uint64_t size) {
+    const uint64_t at = next;
+    next += (size + 15) / 8 * 8;
+    return at;
+  }
+  void begin() {
+    put(java_base + 0x20, stubs_);
+    REQUIRE(begin_java(&layout, java_base));
+  }
+  uint64_t text(std::string_view value) {
+    const uint64_t at = make(value.size() + 1);
+    std::memcpy(&memory[at - java_base], value.data(), value.size());
+    return at;
+  }
+  uint64_t symbol(std::string_view value) {
+    const uint64_t at = make(8 + value.size());
+    put(at + 4, static_cast<uint16_t>(value.size()));
+    std::memcpy(&memory[at + 6 - java_base], value.data(), value.size());
+    return at;
+  }
+  // A method of 20 bytes: place 0 is at line 40, place 5 at 42, place 9 at 30.
+  uint64_t method(std::string_view type, std::string_view name) {
+    const uint64_t holder = make(128), pool = make(72 + 8 * 8), made = make(64);
+    const uint64_t constant = make(48 + 20 + 28);
+    put(holder + 24, symbol(type));
+    put(pool + 24, holder);
+    put(pool + 64, uint16_t{5});
+    put(pool + 72 + 8 * 3, symbol(name));
+    put(pool + 72 + 8 * 5, symbol("App.java"));
+    put(made + 8, constant);
+    put(constant + 8, pool);
+    put(constant + 24, uint32_t{12});  // words
+    put(constant + 28, uint16_t{java_has_lines});
+    put(constant + 30, uint16_t{20});
+    put(constant + 32, uint16_t{3});
+    constexpr uint8_t lines[] = {0xff, 0, 80, 5 << 3 | 2, 0xff, 8, 23, 0};
+    std::memcpy(&memory[constant + 48 + 20 - java_base], lines, sizeof(lines));
+    return made;
+  }
+  uint64_t bytecode(uint64_t method, uint64_t place) {
+    uint64_t constant = 0;
+    std::memcpy(&constant, &memory[method + 8 - java_base], 8);
+    return constant + 48 + place;
+  }
+  // Code of four segments at `at`, with a frame of `words`. Returns the address of the first
+  // instruction.
+  uint64_t code(uint64_t at, std::string_view name, uint32_t words, uint64_t method = 0) {
+    const uint64_t segment = (at - code_low) >> segment_bits, blob = at + 16;
+    for (uint64_t i = 0; i < 4; ++i)
+      put(segments_ + segment + i, static_cast<uint8_t>(i == 0 ? 0 : 1));
+    put(blob + 8, text(name));
+    put(blob + 16, uint32_t{496});
+    put(blob + 20, uint32_t{12});  // the frame is complete
+    put(blob + 32, words);
+    put(blob + 40, blob + 200);
+    put(blob + 104, method);
+    put(blob + 112, blob + 256);
+    put(blob + 120, blob + 260);
+    return blob + 200;
+  }
+  enum java_step step(frame& at, java_frame& made, uint64_t locals = 0) {
+    return step_java(&layout, &at, room.bytes, locals, &made);
+  }
+
+ private:
+  uint64_t segments_ = 0, stubs_ = 0;
+};
+
+frame java_at(uint64_t ip, uint64_t sp, uint64_t bp) {
+  frame at{};
+  at.ip = ip;
+  at.sp = sp;
+  at.bp = bp;
+  return at;
+}
+
+TEST_CASE("java: nothing is read before the machine's interpreter is there") {
+  JavaMachine machine;
+  CHECK(begin_java(&machine.layout, java_base) == 0);
+  CHECK(machine.layout.bytes == 0);
+  machine.begin();
+  CHECK(machine.layout.low == code_low);
+  CHECK(machine.layout.bytes == code_bytes);
+}
+
+TEST_CASE("java: from an interpreted method to a compiled one, to the machine") {
+  JavaMachine machine;
+  machine.begin();
+  const uint64_t method = machine.method("a/B", "run"), other = machine.method("a/B", "main");
+  const uint64_t code = machine.code(code_low + 0x1000, "nmethod", 6, other);
+  const uint64_t bp = stack_at + 0x100;
+  machine.put(bp - java_frame_method, method);
+  machine.put(bp - java_frame_instruction, machine.bytecode(method, 7));
+  machine.put(bp - java_frame_sender, bp + 32);  // two locals
+  machine.put(bp, uint64_t{99});                 // compiled code has something else in rbp
+  machine.put(bp + 8, code + 40);
+  machine.put(bp + 32 + 32, bp + 0x200);
+  machine.put(bp + 32 + 40, call_stub_at);
+  machine.put(bp + 0x200, uint64_t{77});
+  machine.put(bp + 0x208, uint64_t{0x7000});
+  frame at = java_at(interpreter_at + 5, stack_at, bp);
+  java_frame made{};
+  REQUIRE(machine.step(at, made) == java_taken);
+  CHECK(script_code(made.word) == method);
+  CHECK(script_place(made.word) == 7);
+  CHECK(!is_java_code(made.word));
+  CHECK(at.sp == bp + 32);
+  REQUIRE(machine.step(at, made) == java_taken);
+  CHECK(is_java_code(made.word));
+  CHECK(code_low + java_code_place(made.word) == code + 40);
+  CHECK(at.sp == bp + 32 + 48);
+  CHECK(at.bp == bp + 0x200);
+  REQUIRE(machine.step(at, made) == java_passed);
+  CHECK(made.word == 0);
+  CHECK(at.ip == 0x7000);
+  CHECK(at.sp == bp + 0x210);
+}
+
+TEST_CASE("java: a method that is to be deoptimized is where it was called from") {
+  JavaMachine machine;
+  machine.begin();
+  const uint64_t code = machine.code(code_low + 0x1000, "nmethod", 8);
+  const uint64_t blob = code - 200;
+  machine.put(blob + 48, uint32_t{16});
+  machine.put(stack_at + 16, code + 20);
+  machine.put(stack_at + 56, code + 90);
+  java_frame made{};
+  frame at = java_at(blob + 256, stack_at, 0);
+  REQUIRE(machine.step(at, made) == java_taken);
+  CHECK(code_low + java_code_place(made.word) == code + 20);
+  machine.put(stack_at + 16, uint64_t{5});
+  at = java_at(blob + 256, stack_at, 0);
+  CHECK(machine.step(at, made) == java_unreadable);
+}
+
+TEST_CASE("java: code that is interrupted before or after it has its frame is not walked") {
+  JavaMachine machine;
+  machine.begin();
+  const uint64_t code = machine.code(code_low + 0x1000, "nmethod", 8);
+  java_frame made{};
+  for (const uint64_t offset : {0, 11, 12, 30}) {
+    frame at = java_at(code + offset, stack_at, 0);
+    at.exact = 1;
+    CHECK((machine.step(at, made) == java_taken) == (offset >= 12));
+  }
+  for (const uint8_t last : {0x5d, 0xc3}) {
+    machine.put(code + 30, last);
+    frame at = java_at(code + 30, stack_at, 0);
+    at.exact = 1;
+    CHECK(machine.step(at, made) == java_unreadable);
+  }
+  // The interpreter: r14 has the locals of the frame, or it is not the frame's yet.
+  const uint64_t method = machine.method("a/B", "run"), bp = stack_at + 0x100;
+  machine.put(bp - java_frame_method, method);
+  machine.put(bp - java_frame_sender, bp + 16);
+  machine.put(bp - java_frame_locals, bp + 16);
+  for (const uint64_t locals : {bp + 16, bp + 8, uint64_t{0}}) {
+    frame at = java_at(interpreter_at, stack_at, bp);
+    at.exact = 1;
+    CHECK((machine.step(at, made, locals) == java_taken) == (locals == bp + 16));
+  }
+}
+
+TEST_CASE("java: stubs") {
+  JavaMachine machine;
+  machine.begin();
+  const uint64_t copy = machine.code(code_low + 0x1000, "StubRoutines (2)", 0);
+  const uint64_t runtime = machine.code(code_low + 0x2000, "_new_array_Java", 4);
+  const uint64_t barrier = machine.code(code_low + 0x3000, "StubRoutines (continuation stubs)", 0);
+  java_frame made{};
+  machine.put(stack_at + 24, runtime);
+  frame at = java_at(runtime, stack_at, 0);
+  CHECK(machine.step(at, made) == java_taken);
+  CHECK(at.sp == stack_at + 32);
+  at = java_at(barrier, stack_at, 0);
+  CHECK(machine.step(at, made) == java_virtual_end);
+  // Interrupted: with a frame pointer of its own, or with its caller's.
+  for (const uint64_t below : {0, 16, 72}) {
+    const uint64_t bp = stack_at + below;
+    machine.put(bp + 8, runtime);
+    at = java_at(copy, stack_at, bp);
+    at.exact = 1;
+    CHECK((machine.step(at, made) == java_taken) == (below < 72));
+  }
+}
+
+
+TEST_CASE("java: inlined methods, innermost first") {
+  for (const uint16_t lowest : {0, 1}) {
+    JavaMachine machine;
+    machine.begin();
+    machine.layout.lowest_digit = lowest;
+    const uint64_t inner = machine.method("a/B", "inner"), outer = machine.method("a/B", "outer");
+    const uint64_t code = machine.code(code_low + 0x1000, "nmethod", 8, outer), blob = code - 200;
+    machine.put(blob + 52, uint32_t{400});  // places
+    machine.put(blob + 56, uint32_t{448});
+    machine.put(blob + 60, uint32_t{264});  // metadata
+    machine.put(blob + 128, blob + 300);    // scopes
+    machine.put(blob + 264, inner);
+    machine.put(blob + 272, outer);
+    const auto text = [&](uint64_t at, std::vector<int> digits) {
+      for (const int digit : digits) machine.put(at++, static_cast<uint8_t>(digit + lowest));
+    };
+    text(blob + 301, {10, 1, 6});      // inner at 5, in what is at 10
+    text(blob + 310, {0, 2, 192 - lowest, 1});  // outer at 192 - lowest + 64 - 1
+    const auto place = [&](uint64_t index, int pc, uint32_t scope) {
+      machine.put(blob + 400 + 16 * index, pc);
+      machine.put(blob + 404 + 16 * index, scope);
+    };
+    place(0, -1, 0);
+    place(1, 24, 1);
+    place(2, 0x7fffffff, 0);
+    auto scopes = std::make_unique<java_scopes>();
+    REQUIRE(read_java_blob(&machine.layout, code + 24, scopes->memory) == blob);
+    REQUIRE(read_java_scopes(&machine.layout, scopes.get(), java_compiled, blob, code + 24));
+    REQUIRE(scopes->count == 2);
+    CHECK(scopes->inlined[0].method == inner);
+    CHECK(scopes->inlined[0].place == 5);
+    CHECK(scopes->inlined[1].method == outer);
+    CHECK(scopes->inlined[1].place == 192U - lowest + 64 - 1);
+    // A cycle ends.
+    text(blob + 310, {1, 2, 6});
+    REQUIRE(read_java_scopes(&machine.layout, scopes.get(), java_compiled, blob, code + 24));
+    CHECK(scopes->count == java_most_inlined);
+    text(blob + 310, {0, 190, 6});  // no such method
+    CHECK(read_java_scopes(&machine.layout, scopes.get(), java_compiled, blob, code + 24) == 0);
+  }
+}
+
+TEST_CASE("java: names and lines as Java prints them") {
+  JavaMachine machine;
+  machine.begin();
+  Scripts scripts;
+  auto record = std::make_unique<script_code_record>();
+  const SpaceId space{3};
+  const auto told = [&](uint64_t method, uint64_t place) {
+    record->language = language_java;
+    record->code = method;
+    record->space = space.index;
+    REQUIRE(read_java_method(&machine.layout, method, record.get()));
+    scripts.take(*record, sizeof(*record));
+    std::vector<Pc> pcs;
+    scripts.place(space, script_word(language_java, method, place), pcs);
+    REQUIRE(pcs.size() == 1);
+    const ScriptCode& code = scripts.all().at(script_index(pcs[0]));
+    return code.function + " " + code.file + ":" +
+           std::to_string(java_line(code.lines, script_place(pcs[0])));
+  };
+  const uint64_t run = machine.method("a/b/C$D", "run");
+  CHECK(told(run, 0) == "a.b.C$D.run App.java:40");
+  CHECK(told(run, 8) == "a.b.C$D.run App.java:42");
+  CHECK(told(run, 9) == "a.b.C$D.run App.java:30");
+  CHECK(told(machine.method("App$$Lambda$14+0x0000000800c03400", "apply"), 0) ==
+        "App$$Lambda$14.apply App.java:40");
+  // Two methods in compiled code, and the same place when it has other code.
+  record->name.form = java_place_text;
+  record->code = java_code_word(77);
+  const java_inlined inlined[] = {{.method = run, .place = 9, .pad = 0},
+                                  {.method = run + 8, .place = 1, .pad = 0}};
+  std::memcpy(record->lines, inlined, sizeof(inlined));
+  record->line_bytes = sizeof(inlined);
+  scripts.take(*record, sizeof(*record));
+  std::vector<Pc> pcs;
+  scripts.place(space, java_code_word(77), pcs);
+  REQUIRE(pcs.size() == 2);
+  CHECK(scripts.all().at(script_index(pcs[0])).function == "a.b.C$D.run");
+  CHECK(scripts.all().at(script_index(pcs[1])).function == "[java: unreadable]");
+  record->name.form = 0;
+  scripts.take(*record, sizeof(*record));
+  pcs.clear();
+  scripts.place(space, java_code_word(77), pcs);
+  REQUIRE(pcs.size() == 1);
+  CHECK(scripts.all().at(script_index(pcs[0])).function == "[java: unreadable]");
+  pcs.clear();
+  scripts.place(space, script_word(language_java, 0, script_virtual_thread), pcs);
+  CHECK(scripts.all().at(script_index(pcs.at(0))).function == "[virtual thread]");
+}
+
+TEST_CASE("java: hostile memory is bounded") {
+  std::mt19937_64 random(7);
+  for (int turn = 0; turn < 3000; ++turn) {
+    JavaMachine machine;
+    machine.begin();
+    const uint64_t method = machine.method("a/B", "run");
+    const uint64_t code = machine.code(code_low + 0x1000, "nmethod", 6, method);
+    // Words and bytes anywhere among what is read, pointers to the last byte of a page among them.
+    for (int i = 0; i < 40; ++i) {
+      const uint64_t values[] = {random(), 1ULL << 63, java_base + java_bytes - 1,
+                                 java_base + random() % java_bytes, random() % 256, ~0ULL};
+      const uint64_t places[] = {java_base + random() % 0x3000, code - 216 + random() % 512,
+                                 stack_at + random() % 512};
+      machine.put(places[random() % 3], values[random() % 6]);
+    }
+    frame at = java_at(random() % 2 ? code + 16 : interpreter_at, stack_at, stack_at + 0x80);
+    java_frame made{};
+    for (int i = 0; i < 64; ++i) {
+      const uint64_t sp = at.sp;
+      const java_step step = machine.step(at, made);
+      if (step == java_unreadable || step == java_virtual_end) break;
+      CHECK(at.sp > sp);
+    }
+    auto scopes = std::make_unique<java_scopes>();
+    if (const uint64_t blob = read_java_blob(&machine.layout, code + 16, scopes->memory)) {
+      read_java_scopes(&machine.layout, scopes.get(), java_compiled, blob, code + 16);
+      CHECK(scopes->count <= java_most_inlined);
+    }
+    auto record = std::make_unique<script_code_record>();
+    read_java_method(&machine.layout, method, record.get());
+    CHECK(record->line_bytes < max_script_lines);
+    CHECK(record->name.bytes <= java_most_name);
+  }
+}
+
+}  // namespace
+}  // namespace memflame::bpf

@@ -59,6 +59,7 @@ std::string_view script_package(std::string_view path) {
 bool is_interpreter(std::string_view path) {
   std::string_view file = path.substr(path.rfind('/') + 1);
   if (file == "node" || file.starts_with("libnode.so")) return true;
+  if (file == "libjvm.so") return true;
   if (file.starts_with("lib")) file.remove_prefix(3);
   if (!file.starts_with("python")) return false;
   file.remove_prefix(std::string_view("python").size());

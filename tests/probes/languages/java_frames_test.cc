@@ -220,12 +220,12 @@ TEST_CASE("java: code that is interrupted before or after it has its frame is no
   machine.begin();
   const uint64_t code = machine.code(code_low + 0x1000, "nmethod", 8);
   java_frame made{};
-  for (const uint64_t offset : {0, 11, 12, 30}) {
+  for (const uint64_t offset : {0UL, 11UL, 12UL, 30UL}) {
     frame at = java_at(code + offset, stack_at, 0);
     at.exact = 1;
     CHECK((machine.step(at, made) == java_taken) == (offset >= 12));
   }
-  for (const uint8_t last : {0x5d, 0xc3}) {
+  for (const uint8_t last : {uint8_t{0x5d}, uint8_t{0xc3}}) {
     machine.put(code + 30, last);
     frame at = java_at(code + 30, stack_at, 0);
     at.exact = 1;
@@ -257,7 +257,7 @@ TEST_CASE("java: stubs") {
   at = java_at(barrier, stack_at, 0);
   CHECK(machine.step(at, made) == java_virtual_end);
   // Interrupted: with a frame pointer of its own, or with its caller's.
-  for (const uint64_t below : {0, 16, 72}) {
+  for (const uint64_t below : {0UL, 16UL, 72UL}) {
     const uint64_t bp = stack_at + below;
     machine.put(bp + 8, runtime);
     at = java_at(copy, stack_at, bp);
@@ -268,7 +268,7 @@ TEST_CASE("java: stubs") {
 
 
 TEST_CASE("java: inlined methods, innermost first") {
-  for (const uint16_t lowest : {0, 1}) {
+  for (const uint16_t lowest : {uint16_t{0}, uint16_t{1}}) {
     JavaMachine machine;
     machine.begin();
     machine.layout.lowest_digit = lowest;

@@ -12,8 +12,8 @@ constexpr size_t entry_bytes = 4;
 constexpr uint32_t largest = 0xffff;  // of places and lines in class files
 
 uint32_t two_bytes(std::string_view table, size_t at) {
-  return static_cast<unsigned char>(table[at]) |
-         uint32_t{static_cast<unsigned char>(table[at + 1])} << 8U;
+  return static_cast<unsigned char>(table[at]) | uint32_t{static_cast<unsigned char>(table[at + 1])}
+                                                     << 8U;
 }
 
 uint32_t next_byte(std::string_view& rest) {

@@ -8,7 +8,7 @@
 
 namespace memflame {
 
-// Whether a function is one of Python or JavaScript: it has no module but its file.
+// Whether a function is one of Python, JavaScript or Java: it has no module but its file.
 bool is_script(const Profile& profile, const Frame& frame);
 
 // The package that a file of Python or JavaScript belongs to: "flask", "@scope/name"; "python" or

@@ -138,8 +138,8 @@ void Interpreters::publish(const Spaces& spaces, SpaceId space, std::span<const 
   for (const Mapping& mapping : code) {
     const Module& module = spaces.module(mapping.module);
     const std::optional<PythonProgram>& program = program_of(mapping.module, module);
-    if (!program && (publish_v8(spaces, space, mapping, slot) ||
-                     publish_java(spaces, space, mapping, slot)))
+    if (!program &&
+        (publish_v8(spaces, space, mapping, slot) || publish_java(spaces, space, mapping, slot)))
       return;
     if (!program) continue;
     if (!program->problem.empty()) {

@@ -125,8 +125,8 @@ struct script_chain {
 
 // The texts of one function's code, as they lie in the interpreter's memory.
 enum { max_script_name = 512, max_script_file = 1024, max_script_lines = 32768 };
-// What a record of Java is about: a method, a place in compiled code (`lines` has the methods there,
-// as struct java_inlined), or a stub of the virtual machine.
+// What a record of Java is about: a method, a place in compiled code (`lines` has the methods
+// there, as struct java_inlined), or a stub of the virtual machine.
 enum { java_method_text = 1, java_place_text, java_stub_text };
 enum { v8_text_latin = 1, v8_text_wide = 2, v8_text_cut = 4 };  // forms of V8's
 struct script_text {

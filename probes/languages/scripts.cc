@@ -146,8 +146,8 @@ void Scripts::take_java(const bpf::script_code_record& record, std::span<const u
   if (record.name.form == bpf::java_method_text) {
     code.function = java_class(record.file_text, record.file.form) + "." + code.function;
     code.file = java_text(record.file_text + bpf::java_most_name, record.file.bytes);
-    code.lines = java_lines({reinterpret_cast<const char*>(lines.data()), lines.size()},
-                            record.first_line);
+    code.lines =
+        java_lines({reinterpret_cast<const char*>(lines.data()), lines.size()}, record.first_line);
     code.first_line = java_line(code.lines, script_no_place);
   }
   if (const auto all = inlined_.find(record.space); all != inlined_.end())

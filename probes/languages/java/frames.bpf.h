@@ -71,12 +71,11 @@ static int read_java_heap(u32 turn, struct java_beginning* beginning) {
   const u16* offset = layout->offset;
   u64 at = java_pointer_at(beginning->heaps + 8 * turn), end = 0;
   u32 bits = 0;
-  if (!at ||
-      SCRIPT_READ(&heap->low, 8, at + offset[java_heap_memory] + offset[java_space_low]) ||
+  if (!at || SCRIPT_READ(&heap->low, 8, at + offset[java_heap_memory] + offset[java_space_low]) ||
       SCRIPT_READ(&end, 8, at + offset[java_heap_memory] + offset[java_space_end]) ||
       SCRIPT_READ(&heap->segments, 8, at + offset[java_heap_segments] + offset[java_space_low]) ||
-      SCRIPT_READ(&bits, 4, at + offset[java_heap_segment_bits]) || bits > 20 ||
-      end <= heap->low || (end - heap->low) >> 31 || end >> 47) {
+      SCRIPT_READ(&bits, 4, at + offset[java_heap_segment_bits]) || bits > 20 || end <= heap->low ||
+      (end - heap->low) >> 31 || end >> 47) {
     beginning->failed = 1;
     return 1;
   }
@@ -90,8 +89,8 @@ static int read_java_heap(u32 turn, struct java_beginning* beginning) {
   return 0;
 }
 
-// Reads what a process has only once its virtual machine runs. Returns whether it does. `bias`: from
-// an address in the file to one in the process.
+// Reads what a process has only once its virtual machine runs. Returns whether it does. `bias`:
+// from an address in the file to one in the process.
 SCRIPT_FUNCTION int begin_java(struct java_layout* layout, u64 bias) {
   if (!layout) return 0;
   if (layout->begun) return layout->begun == 1;
@@ -175,7 +174,8 @@ static inline enum java_blob kind_of_java_blob(struct java_layout* layout, u64 n
     return java_native;
   }
   // "StubRoutines (continuation stubs)"
-  if (text[0] == 0x74756f5262757453ULL && text[1] == 0x6f63282073656e69ULL) return java_continuation;
+  if (text[0] == 0x74756f5262757453ULL && text[1] == 0x6f63282073656e69ULL)
+    return java_continuation;
   return java_other;
 }
 
@@ -451,7 +451,8 @@ static inline int read_java_method(struct java_layout* layout, u64 method,
   u32 flags = java_short_in(memory, offset[java_const_flags]);
   if (!is_java_pointer(pool)) return 0;
   record->work[0] = java_pointer_at(pool + layout->pool_bytes + 8 * name);
-  record->name.bytes = read_java_symbol(layout, record->work[0], (struct java_text*)record->name_text);
+  record->name.bytes =
+      read_java_symbol(layout, record->work[0], (struct java_text*)record->name_text);
   u64 holder = java_pointer_at(pool + offset[java_pool_class]);
   if (holder) holder = java_pointer_at(holder + offset[java_class_name]);
   record->file.form = read_java_symbol(layout, holder, (struct java_text*)record->file_text);

@@ -60,13 +60,13 @@ enum {
   java_entry_address = 40,
   java_most_entries = 4096,
   java_most_heaps = 4,
-  java_blob_bytes = 352,    // of the head of compiled code
-  java_stub_bytes = 104,    // of the head of other code
-  java_offset_mask = 511,   // offsets in these are smaller
-  java_const_bytes = 64,    // at most, of ConstMethod
-  java_has_lines = 1,       // in ConstMethod's flags
-  java_most_inlined = 64,   // methods in one place of compiled code
-  java_most_name = 512,     // of a class, a method or a file
+  java_blob_bytes = 352,   // of the head of compiled code
+  java_stub_bytes = 104,   // of the head of other code
+  java_offset_mask = 511,  // offsets in these are smaller
+  java_const_bytes = 64,   // at most, of ConstMethod
+  java_has_lines = 1,      // in ConstMethod's flags
+  java_most_inlined = 64,  // methods in one place of compiled code
+  java_most_name = 512,    // of a class, a method or a file
   // From the frame pointer of an interpreted method (frame_x86.hpp).
   java_frame_sender = 8,
   java_frame_method = 24,

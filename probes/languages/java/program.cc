@@ -18,7 +18,7 @@ struct JavaField {
   bpf::java_field field;
   std::string_view type, name;
 };
-// Of the versions before 23, in which CompiledMethod became a part of nmethod.
+// Versions before 23 have these; there CompiledMethod became a part of nmethod.
 constexpr std::array java_fields{
     JavaField{bpf::java_array_length, "GrowableArrayBase", "_len"},
     JavaField{bpf::java_array_data, "GrowableArray<int>", "_data"},
@@ -97,7 +97,7 @@ class LinkedFile {
     if (range.bytes.size() == sizeof(T)) std::memcpy(&value, range.bytes.data(), sizeof(T));
     return value;
   }
-  // Of a pointer to text at `address`; "" if that is longer than any name that counts.
+  // The text that a pointer at `address` leads to; "" if it is longer than any name that counts.
   std::string text(uint64_t address) const {
     const uint64_t at = pointer(address);
     if (at == 0) return {};

@@ -44,9 +44,8 @@ struct JavaMachine {
     layout.block_bytes = 16;
     // The table of fields: the offset of each is in the process.
     constexpr uint16_t offsets[java_field_count] = {
-        0,  8,   16,  128, 240, 8,   16,  8,  16, 8,  16, 32, 20, 40, 100, 104,
-        48, 112, 120, 52,  56,  128, 60,  8,  8,  24, 28, 30, 32, 34, 36,  24,
-        64, 24,  4,   6};
+        0,   8,  16, 128, 240, 8, 16, 8,  16, 8,  16, 32, 20, 40, 100, 104, 48, 112,
+        120, 52, 56, 128, 60,  8, 8,  24, 28, 30, 32, 34, 36, 24, 64,  24,  4,  6};
     for (uint16_t i = 0; i < java_field_count; ++i) {
       layout.entry[i] = static_cast<uint16_t>(java_field_count - i);
       put(java_base + 0x100 + uint64_t{layout.entry[i]} * java_entry_bytes + java_entry_offset,
@@ -266,7 +265,6 @@ TEST_CASE("java: stubs") {
   }
 }
 
-
 TEST_CASE("java: inlined methods, innermost first") {
   for (const uint16_t lowest : {uint16_t{0}, uint16_t{1}}) {
     JavaMachine machine;
@@ -283,7 +281,7 @@ TEST_CASE("java: inlined methods, innermost first") {
     const auto text = [&](uint64_t at, std::vector<int> digits) {
       for (const int digit : digits) machine.put(at++, static_cast<uint8_t>(digit + lowest));
     };
-    text(blob + 301, {10, 1, 6});      // inner at 5, in what is at 10
+    text(blob + 301, {10, 1, 6});               // inner at 5, in what is at 10
     text(blob + 310, {0, 2, 192 - lowest, 1});  // outer at 192 - lowest + 64 - 1
     const auto place = [&](uint64_t index, int pc, uint32_t scope) {
       machine.put(blob + 400 + 16 * index, pc);
@@ -367,8 +365,9 @@ TEST_CASE("java: hostile memory is bounded") {
     const uint64_t code = machine.code(code_low + 0x1000, "nmethod", 6, method);
     // Words and bytes anywhere among what is read, pointers to the last byte of a page among them.
     for (int i = 0; i < 40; ++i) {
-      const uint64_t values[] = {random(), 1ULL << 63, java_base + java_bytes - 1,
-                                 java_base + random() % java_bytes, random() % 256, ~0ULL};
+      const uint64_t values[] = {
+          random(),       1ULL << 63, java_base + java_bytes - 1, java_base + random() % java_bytes,
+          random() % 256, ~0ULL};
       const uint64_t places[] = {java_base + random() % 0x3000, code - 216 + random() % 512,
                                  stack_at + random() % 512};
       machine.put(places[random() % 3], values[random() % 6]);

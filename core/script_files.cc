@@ -24,6 +24,14 @@ std::string_view python_package(std::string_view rest) {
   return name.size() == rest.size() ? name.substr(0, name.find('.')) : name;
 }
 
+// "rack-2.2.6/lib/rack.rb" -> "rack".
+std::string_view ruby_gem(std::string_view rest) {
+  const std::string_view name = rest.substr(0, rest.find('/'));
+  const size_t dash = name.rfind('-');
+  return dash != std::string_view::npos && is_version(name.substr(dash + 1)) ? name.substr(0, dash)
+                                                                            : name;
+}
+
 // "express/lib/router.js" -> "express", "@scope/name/index.js" -> "@scope/name".
 std::string_view node_package(std::string_view rest) {
   size_t end = rest.find('/');
@@ -37,8 +45,8 @@ bool is_script(const Profile& profile, const Frame& frame) {
   if (frame.kind != FrameKind::user || !frame.module) return false;
   if (frame.module == frame.file) return true;
   const std::string_view path = profile.strings[frame.module];
-  constexpr std::array<std::string_view, 5> endings{".py", ".pyc", ".js", ".mjs", ".cjs"};
-  return path.starts_with("node:") || path.starts_with("<frozen ") ||
+  constexpr std::array<std::string_view, 6> endings{".py", ".pyc", ".js", ".mjs", ".cjs", ".rb"};
+  return path.starts_with("node:") || path.starts_with("<internal:") || path.starts_with("<frozen ") ||
          std::any_of(endings.begin(), endings.end(),
                      [&](std::string_view ending) { return path.ends_with(ending); });
 }
@@ -51,6 +59,13 @@ std::string_view script_package(std::string_view path) {
       return python_package(rest);
   if (const std::string_view rest = behind_folder(path, "/node_modules/"); !rest.empty())
     return node_package(rest);
+  // "…/gems/rack-2.2.6/lib/rack.rb", "…/lib/ruby/3.1.0/json.rb", "/usr/lib/ruby/vendor_ruby/rack.rb".
+  if (path.starts_with("<internal:")) return "ruby";
+  if (const std::string_view rest = behind_folder(path, "/gems/"); !rest.empty() && path.ends_with(".rb"))
+    return ruby_gem(rest);
+  if (const std::string_view rest = behind_folder(path, "/vendor_ruby/"); !rest.empty())
+    return python_package(rest);
+  if (const std::string_view rest = behind_folder(path, "/lib/ruby/"); !rest.empty()) return "ruby";
   if (const std::string_view rest = behind_folder(path, "/lib/python"); !rest.empty())
     if (is_version(rest.substr(0, rest.find('/')))) return "python";
   return {};
@@ -61,6 +76,11 @@ bool is_interpreter(std::string_view path) {
   if (file == "node" || file.starts_with("libnode.so")) return true;
   if (file == "libjvm.so") return true;
   if (file.starts_with("lib")) file.remove_prefix(3);
+  if (file.starts_with("ruby")) {
+    file.remove_prefix(std::string_view("ruby").size());
+    if (file.starts_with('-')) file.remove_prefix(1);
+    return is_version(file.substr(0, file.find(".so")));
+  }
   if (!file.starts_with("python")) return false;
   file.remove_prefix(std::string_view("python").size());
   return is_version(file.substr(0, file.find(".so")));

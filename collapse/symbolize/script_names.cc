@@ -3,6 +3,7 @@
 
 #include "core/java_lines.h"
 #include "core/python_lines.h"
+#include "core/ruby_lines.h"
 
 namespace memflame {
 namespace {
@@ -13,6 +14,8 @@ uint32_t line_of(const ScriptCode& code, uint32_t place) {
     return place == script_no_place ? 0 : java_line(code.lines, place);
   // A function that has not begun to run is at its first line.
   if (place == script_no_place) return code.first_line;
+  if (code.language == ScriptCode::Language::ruby)
+    return ruby_line(code.lines, code.first_line, place);
   return python_line(code.lines, code.first_line, place);
 }
 
@@ -32,9 +35,9 @@ Symbol script_symbol(const Recording& recording, const Pc& pc) {
                 .start_line = code.first_line,
                 .kind = FrameKind::user,
                 .module = code.file};
-  // Node's own scripts have no folders: node:internal/timers.
-  std::string where =
-      code.file.starts_with("node:") ? code.file : code.file.substr(code.file.rfind('/') + 1);
+  // Node's own scripts have no folders: node:internal/timers. Nor has Ruby's (eval at a/b.rb:5).
+  const bool whole = code.file.starts_with("node:") || code.file.starts_with('(');
+  std::string where = whole ? code.file : code.file.substr(code.file.rfind('/') + 1);
   if (symbol.line != 0) where += ":" + std::to_string(symbol.line);
   if (!where.empty()) symbol.function += " (" + where + ")";
   return symbol;

@@ -63,6 +63,7 @@ ALWAYS_INLINE int put_frame(struct scratch* scratch, u64 address, u64 hashed) {
   u32 at = walking->at;
   if (at >= max_kernel_frames + max_frames) return 1;
   scratch->stack.pcs[at] = address;
+  walking->before_last = walking->hash;
   walking->hash = mix(walking->hash, hashed);
   walking->at = at + 1;
   return ++walking->frames >= config.max_depth;
@@ -100,6 +101,11 @@ static __attribute__((noinline)) int take_script_frames(struct scratch* scratch)
   chain->next = next;
   if (walking->frames >= config.max_depth) return 1;
   if (more) return 0;
+  if (walking->core) {
+    u64 core = walking->core;
+    walking->core = 0;
+    if (put_frame(scratch, core, core)) return 1;
+  }
   u64 loop = walking->loop;
   walking->loop = 0;
   walking->record = next_script(chain);
@@ -126,6 +132,20 @@ __attribute__((noinline)) int take_java_frame(u32 number) {
   return step == java_unreadable || step == java_virtual_end;
 }
 
+// Ruby's loop is called by the function that has the run's address: functions go behind the loop,
+// whose frame was taken already, and not between the two.
+ALWAYS_INLINE void take_back_core(struct scratch* scratch) {
+  struct walking* walking = &scratch->walking;
+  u32 last = walking->at - 1;
+  if (last < scratch->stack.kernel_frames || last >= max_kernel_frames + max_frames) return;
+  u64 address = scratch->stack.pcs[last];
+  if ((address & ~exact_address) - walking->core_begin >= walking->core_bytes) return;
+  walking->core = address;
+  walking->hash = walking->before_last;
+  walking->at = last;
+  --walking->frames;
+}
+
 static int take_frame(u32 turn, struct walking_in* in) {
   struct scratch* scratch = in->scratch;
   struct walk* walk = &scratch->walk;
@@ -142,6 +162,7 @@ static int take_frame(u32 turn, struct walking_in* in) {
   if (config.scripts && scratch->walking.record - sp < walk->at.sp - sp) {
     ++scratch->chain.next;
     scratch->walking.loop = walk->address;
+    if (scratch->walking.core_bytes) take_back_core(scratch);
     return 0;
   }
   // V8's code is known for its frame pointers only.
@@ -161,6 +182,12 @@ __attribute__((noinline)) u64 walk_user_stack(u32 number, u64 hash) {
   u32 frames = scratch->stack.frames;
   walking->record = config.scripts ? next_script(&scratch->chain) : 0;
   walking->loop = 0;
+  walking->core = 0;
+  walking->core_bytes = 0;
+  if (config.scripts && scratch->chain.language == language_ruby) {
+    walking->core_begin = scratch->chain.core_begin;
+    walking->core_bytes = scratch->chain.core_bytes;
+  }
   walking->hash = hash;
   walking->number = number;
   walking->v8 = config.scripts && scratch->chain.language == language_v8;
@@ -186,7 +213,7 @@ ALWAYS_INLINE u64 mark_scripts(struct stack_record* stack, struct script_chain* 
   if (!broken && (stack->stop != stop_end || !next_script(chain))) return hash;
   if (at >= max_kernel_frames + max_frames) return hash;
   COUNT(scripts_unread, 1);
-  u64 word = script_word(language_python, 0, chain->end);
+  u64 word = script_word(chain->language, 0, chain->end);
   stack->pcs[at] = word;
   ++stack->frames;
   return mix(hash, word);

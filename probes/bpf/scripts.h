@@ -12,6 +12,7 @@
 #define SCRIPT_LOOP(turns, function, context) bpf_loop(turns, function, context, 0)
 #include "../languages/java/frames.bpf.h"
 #include "../languages/python/frames.bpf.h"
+#include "../languages/ruby/frames.bpf.h"
 #include "../languages/v8/frames.bpf.h"
 
 // By the number of a code slot.
@@ -38,10 +39,12 @@ ALWAYS_INLINE void meet_interpreter(u32 slot, u64 inode, u64 base) {
   struct interpreter* interpreter = bpf_map_lookup_elem(&interpreters, &slot);
   if (!file || !interpreter || interpreter->language) return;
   interpreter->key = 0;
+  interpreter->base = base;
   interpreter->key_at = base + file->key_at;
   interpreter->python = file->python;
   interpreter->v8 = file->v8;
   interpreter->java = file->java;
+  interpreter->ruby = file->ruby;
   *(volatile u32*)&interpreter->language = file->language;
 }
 
@@ -122,10 +125,35 @@ ALWAYS_INLINE u64 python_state(struct interpreter* interpreter) {
   return state;
 }
 
+// The state that Ruby keeps for the current thread or fiber, in a thread-local variable of its
+// library: glibc has a vector of all libraries' blocks in the thread's own block (tcbhead_t), 16
+// bytes for each.
+enum { thread_vector = 8, thread_guard = 0x30 };
+static __attribute__((noinline)) int begin_ruby_thread(struct script_chain* chain,
+                                                       struct interpreter* interpreter) {
+  u64* words = (u64*)(chain->memory + script_window_bytes);
+  u64 base = bpf_get_current_task_btf()->thread.fsbase;
+  chain->end = script_unreadable;
+  if (bpf_probe_read_user(words, 16, (void*)interpreter->key_at)) return 0;
+  u64 number = words[0], offset = words[1];
+  if (bpf_probe_read_user(words, 8, (void*)(base + thread_vector)) ||
+      bpf_probe_read_user(words, 8, (void*)(words[0] + 16 * number)))
+    return 0;
+  if (words[0] == ~0ULL || !words[0]) return end_script(chain, script_none);  // not used here yet
+  if (bpf_probe_read_user(words, 8, (void*)(words[0] + offset)) ||
+      bpf_probe_read_user(words + 1, 8, (void*)(base + thread_guard)))
+    return 0;
+  return begin_ruby(chain, &interpreter->ruby, interpreter->base, words[0], words[1]);
+}
+
 struct reading_scripts {
   struct script_chain* chain;
   struct interpreter* interpreter;
 };
+
+static int take_ruby(u32 turn, struct reading_scripts* reading) {
+  return !take_ruby_frames(reading->chain, &reading->interpreter->ruby);
+}
 
 static int take_script(u32 turn, struct reading_scripts* reading) {
   return !take_python_frames(reading->chain, &reading->interpreter->python);
@@ -140,12 +168,18 @@ __attribute__((noinline)) int read_scripts(u32 number, u32 code) {
   chain->freed = interpreter->freed;
   chain->language = interpreter->language;
   chain->slot = code;
-  if (interpreter->language != language_python) return 0;
+  struct reading_scripts reading = {chain, interpreter};
   chain->filled = 0;
+  if (interpreter->language == language_ruby) {
+    if (!begin_ruby_thread(chain, interpreter)) return 0;
+    bpf_loop(max_script_items + 1, take_ruby, &reading, 0);
+    if (chain->end == script_none) drop_ruby(chain);
+    return 0;
+  }
+  if (interpreter->language != language_python) return 0;
   chain->anchor = 0;
   chain->record = 0;
   if (!begin_python(chain, &interpreter->python, python_state(interpreter))) return 0;
-  struct reading_scripts reading = {chain, interpreter};
   bpf_loop(max_script_items + 1, take_script, &reading, 0);
   return 0;
 }
@@ -176,7 +210,7 @@ __attribute__((noinline)) u64 v8_frame_word(u32 number, u64 frame, u32 at) {
 ALWAYS_INLINE void begin_java_walk(struct scratch* scratch) {
   u32 slot = scratch->chain.slot;
   struct interpreter* interpreter = bpf_map_lookup_elem(&interpreters, &slot);
-  if (!interpreter || !begin_java(&interpreter->java, interpreter->key_at)) return;
+  if (!interpreter || !begin_java(&interpreter->java, interpreter->base)) return;
   scratch->walking.java_low = interpreter->java.low;
   scratch->walking.java_bytes = interpreter->java.bytes;
 }
@@ -196,6 +230,8 @@ ALWAYS_INLINE int read_code(struct interpreter* interpreter, u64 object,
                             struct script_code_record* record) {
   record->language = interpreter->language;
   if (interpreter->language == language_v8) return read_v8_code(&interpreter->v8, object, record);
+  if (interpreter->language == language_ruby)
+    return read_ruby_code(&interpreter->ruby, object, record);
   return read_python_code(&interpreter->python, object, record);
 }
 
@@ -408,6 +444,7 @@ __attribute__((noinline)) int send_chain(u32 number, u64 key) {
   chain->type = record_chain;
   chain->space = scratch->stack.space;
   chain->key = key;
+  chain->told_language = chain->language;
   u32 size = __builtin_offsetof(struct script_chain, items) + count * sizeof(u64);
   return !bpf_ringbuf_output(&ring, chain, size, wake_if_filling());
 }
@@ -417,11 +454,16 @@ SEC("uprobe")
 int memflame_code_freed(struct pt_regs* ctx) {
   struct process* process = current_process();
   if (!process) return 0;
-  struct script_key key = {.code = ctx->di, .space = process->space};
-  if (bpf_map_delete_elem(&known_scripts, &key)) return 0;
+  u64 code = ctx->di;
   struct interpreter* interpreter = bpf_map_lookup_elem(&interpreters, &process->code);
+  // Objects of Ruby can move, so a function is known by what its object points to.
+  if (interpreter && interpreter->language == language_ruby &&
+      bpf_probe_read_user(&code, sizeof(code), (void*)(code + ruby_code_body)))
+    return 0;
+  struct script_key key = {.code = code, .space = process->space};
+  if (bpf_map_delete_elem(&known_scripts, &key)) return 0;
   if (interpreter) interpreter->freed = 1;
-  u32* freed = times_freed(ctx->di);
+  u32* freed = times_freed(code);
   if (freed) __sync_fetch_and_add(freed, 1);
   return 0;
 }

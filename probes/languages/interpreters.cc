@@ -4,7 +4,13 @@
 #include <bpf/libbpf.h>
 #include <fcntl.h>
 
+#include <array>
+
 #include "core/error.h"
+#include "probes/languages/java/program.h"
+#include "probes/languages/python/program.h"
+#include "probes/languages/ruby/program.h"
+#include "probes/languages/v8/program.h"
 #include "probes/loading/bpf_syscall.h"
 #include "probes/loading/kernel_features.h"
 
@@ -14,41 +20,85 @@ namespace {
 constexpr const char* freed = "memflame_code_freed";
 constexpr uint32_t known_functions = 65536;
 constexpr const char* may_be_wrong =
-    "names of Python functions whose code is freed during the run may be wrong: ";
+    "names of functions whose code is freed during the run may be wrong: ";
+
+InterpreterFile file_with(const PythonProgram& program) {
+  InterpreterFile file{.language = "Python",
+                       .named = "is Python " + program.version,
+                       .problem = program.problem,
+                       .told = {},
+                       .delta = program.delta,
+                       .free_code = program.free_code};
+  file.told.language = bpf::language_python;
+  file.told.key_at = program.key;
+  file.told.python = program.layout;
+  return file;
+}
+
+InterpreterFile file_with(const V8Program& program) {
+  InterpreterFile file{.language = "JavaScript",
+                       .named = "has V8 " + program.version,
+                       .problem = program.problem,
+                       .told = {}};
+  file.told.language = bpf::language_v8;
+  file.told.v8 = program.layout;
+  return file;
+}
+
+InterpreterFile file_with(const JavaProgram& program) {
+  InterpreterFile file{.language = "Java",
+                       .named = "is Java " + program.version,
+                       .problem = program.problem,
+                       .told = {},
+                       .delta = program.delta};
+  file.told.language = bpf::language_java;
+  file.told.java = program.layout;
+  return file;
+}
+
+InterpreterFile file_with(const RubyProgram& program) {
+  InterpreterFile file{.language = "Ruby",
+                       .named = "is Ruby " + program.version,
+                       .problem = program.problem,
+                       .told = {},
+                       .delta = program.delta,
+                       .free_code = program.free_code};
+  file.told.language = bpf::language_ruby;
+  file.told.key_at = program.state;
+  file.told.ruby = program.layout;
+  return file;
+}
+
+template <auto read>
+std::optional<InterpreterFile> look_for(int fd) {
+  const auto program = read(fd);
+  return program ? std::optional(file_with(*program)) : std::nullopt;
+}
+
+// Each language has one row.
+constexpr std::array languages{look_for<python_in>, look_for<v8_in>, look_for<java_in>,
+                               look_for<ruby_in>};
+
+std::optional<InterpreterFile> interpreter_in(const Module& module) {
+  if (module.kind != ModuleKind::file || module.file.get() < 0) return std::nullopt;
+  for (const auto& look : languages)
+    if (std::optional<InterpreterFile> found = look(module.file.get())) return found;
+  return std::nullopt;
+}
 
 // `base`: what to add to an address of the file.
-bpf::interpreter interpreter_at(const PythonProgram& program, uint64_t base) {
-  bpf::interpreter interpreter{};
-  interpreter.language = bpf::language_python;
-  interpreter.key_at = base + program.key;
-  interpreter.python = program.layout;
-  return interpreter;
-}
-
-bpf::interpreter interpreter_with(const V8Program& program) {
-  bpf::interpreter interpreter{};
-  interpreter.language = bpf::language_v8;
-  interpreter.v8 = program.layout;
-  return interpreter;
-}
-
-bpf::interpreter interpreter_with(const JavaProgram& program, uint64_t base) {
-  bpf::interpreter interpreter{};
-  interpreter.language = bpf::language_java;
-  interpreter.key_at = base;
-  interpreter.java = program.layout;
+bpf::interpreter interpreter_at(const InterpreterFile& file, uint64_t base) {
+  bpf::interpreter interpreter = file.told;
+  interpreter.base = base;
+  interpreter.key_at += base;
   return interpreter;
 }
 
 }  // namespace
 
 bool has_interpreter(const Module& module) {
-  if (module.kind != ModuleKind::file || module.file.get() < 0) return false;
-  const std::optional<PythonProgram> python = python_in(module.file.get());
-  const std::optional<V8Program> v8 = v8_in(module.file.get());
-  const std::optional<JavaProgram> java = java_in(module.file.get());
-  return (python && python->problem.empty()) || (v8 && v8->problem.empty()) ||
-         (java && java->problem.empty());
+  const std::optional<InterpreterFile> file = interpreter_in(module);
+  return file && file->problem.empty();
 }
 
 void Interpreters::prepare(bool wanted, unsigned cpus, BpfObject& object, bpf::config& config) {
@@ -61,75 +111,16 @@ void Interpreters::prepare(bool wanted, unsigned cpus, BpfObject& object, bpf::c
   if (kernel_features().uprobe_multi_pid) object.set_attach_type(freed, attach_uprobe_multi);
 }
 
-const std::optional<PythonProgram>& Interpreters::program_of(ModuleId id, const Module& module) {
-  const auto [known, added] = programs_.try_emplace(id);
-  if (added && module.kind == ModuleKind::file && module.file.get() >= 0)
-    known->second = python_in(module.file.get());
-  return known->second;
-}
-
-const std::optional<V8Program>& Interpreters::v8_of(ModuleId id, const Module& module) {
-  const auto [known, added] = v8_.try_emplace(id);
-  if (added && module.kind == ModuleKind::file && module.file.get() >= 0)
-    known->second = v8_in(module.file.get());
-  return known->second;
-}
-
-const std::optional<JavaProgram>& Interpreters::java_of(ModuleId id, const Module& module) {
-  const auto [known, added] = java_.try_emplace(id);
-  if (added && module.kind == ModuleKind::file && module.file.get() >= 0)
-    known->second = java_in(module.file.get());
+const std::optional<InterpreterFile>& Interpreters::file_of(ModuleId id, const Module& module) {
+  const auto [known, added] = files_.try_emplace(id);
+  if (added) known->second = interpreter_in(module);
   return known->second;
 }
 
 void Interpreters::tell(ModuleId id, const Module& module, uint64_t inode) {
-  const std::optional<PythonProgram>& program = program_of(id, module);
-  if (const std::optional<V8Program>& v8 = v8_of(id, module); v8 && v8->problem.empty())
-    object_.update("interpreter_files", inode, interpreter_with(*v8));
-  if (const std::optional<JavaProgram>& java = java_of(id, module); java && java->problem.empty())
-    object_.update("interpreter_files", inode, interpreter_with(*java, 0 - java->delta));
-  if (!program || !program->problem.empty()) return;
-  object_.update("interpreter_files", inode, interpreter_at(*program, 0 - program->delta));
-}
-
-bool Interpreters::publish_v8(const Spaces& spaces, SpaceId space, const Mapping& mapping,
-                              uint32_t slot) {
-  const Module& module = spaces.module(mapping.module);
-  const std::optional<V8Program>& program = v8_of(mapping.module, module);
-  if (!program) return false;
-  if (!program->problem.empty()) {
-    notes_.insert("functions of JavaScript are not in stacks: " + module.path + " has V8 " +
-                  program->version + "; " + program->problem);
-    return true;
-  }
-  auto& told = told_[slot];
-  if (told == std::pair{space, mapping.start}) return true;
-  object_.update("interpreters", slot, interpreter_with(*program));
-  told = {space, mapping.start};
-  return true;
-}
-
-bool Interpreters::publish_java(const Spaces& spaces, SpaceId space, const Mapping& mapping,
-                                uint32_t slot) {
-  const Module& module = spaces.module(mapping.module);
-  const std::optional<JavaProgram>& program = java_of(mapping.module, module);
-  if (!program) return false;
-  if (!program->problem.empty()) {
-    notes_.insert("methods of Java are not in stacks: " + module.path + " is Java " +
-                  program->version + "; " + program->problem);
-    return true;
-  }
-  const bpf::interpreter interpreter =
-      interpreter_with(*program, mapping.start - mapping.offset - program->delta);
-  auto& told = told_[slot];
-  if (told == std::pair{space, interpreter.key_at}) return true;
-  // Programs may have met it by the file's inode, and keep what they have read in it.
-  bpf::interpreter known{};
-  if (!object_.lookup("interpreters", slot, known) || known.language != interpreter.language ||
-      known.key_at != interpreter.key_at)
-    object_.update("interpreters", slot, interpreter);
-  told = {space, interpreter.key_at};
-  return true;
+  const std::optional<InterpreterFile>& file = file_of(id, module);
+  if (!file || !file->problem.empty()) return;
+  object_.update("interpreter_files", inode, interpreter_at(*file, 0 - file->delta));
 }
 
 void Interpreters::publish(const Spaces& spaces, SpaceId space, std::span<const Mapping> code,
@@ -137,31 +128,29 @@ void Interpreters::publish(const Spaces& spaces, SpaceId space, std::span<const 
   if (slot == 0) return;
   for (const Mapping& mapping : code) {
     const Module& module = spaces.module(mapping.module);
-    const std::optional<PythonProgram>& program = program_of(mapping.module, module);
-    if (!program &&
-        (publish_v8(spaces, space, mapping, slot) || publish_java(spaces, space, mapping, slot)))
-      return;
-    if (!program) continue;
-    if (!program->problem.empty()) {
-      notes_.insert("functions of Python are not in stacks: " + module.path + " is Python " +
-                    program->version + "; " + program->problem);
+    const std::optional<InterpreterFile>& file = file_of(mapping.module, module);
+    if (!file) continue;
+    if (!file->problem.empty()) {
+      notes_.insert("functions of " + file->language + " are not in stacks: " + module.path + " " +
+                    file->named + "; " + file->problem);
       return;
     }
     const bpf::interpreter interpreter =
-        interpreter_at(*program, mapping.start - mapping.offset - program->delta);
+        interpreter_at(*file, mapping.start - mapping.offset - file->delta);
     auto& told = told_[slot];
-    if (told == std::pair{space, interpreter.key_at}) return;
-    watch_freed(mapping.module, module, *program, spaces.pid_of(space));
+    if (told == std::pair{space, interpreter.base}) return;
+    if (file->free_code != 0) watch_freed(mapping.module, module, *file, spaces.pid_of(space));
     // Programs may have met it by the file's inode, and keep figures in it.
     bpf::interpreter known{};
-    if (!object_.lookup("interpreters", slot, known) || known.key_at != interpreter.key_at)
+    if (!object_.lookup("interpreters", slot, known) || known.base != interpreter.base ||
+        known.language != interpreter.language)
       object_.update("interpreters", slot, interpreter);
-    told = {space, interpreter.key_at};
+    told = {space, interpreter.base};
     return;
   }
 }
 
-void Interpreters::watch_freed(ModuleId id, const Module& module, const PythonProgram& program,
+void Interpreters::watch_freed(ModuleId id, const Module& module, const InterpreterFile& known,
                                pid_t pid) {
   if (watched_.insert(pid).second) freed_.add(pid);
   if (!watched_files_.insert(id).second) return;
@@ -170,7 +159,7 @@ void Interpreters::watch_freed(ModuleId id, const Module& module, const PythonPr
   file.puts.push_back(
       {.program = bpf_program__fd(object_.program(freed)),
        .kind = kernel_features().uprobe_multi_pid ? UprobeKind::multi_entry : UprobeKind::entry,
-       .sites = {{.offset = program.free_code}}});
+       .sites = {{.offset = known.free_code}}});
   try {
     freed_.add(std::move(file));
   } catch (const Error& error) {

@@ -14,14 +14,22 @@
 #include <utility>
 #include <vector>
 
-#include "probes/languages/java/program.h"
-#include "probes/languages/python/program.h"
-#include "probes/languages/v8/program.h"
+#include "probes/languages/script.h"
 #include "probes/loading/bpf_object.h"
 #include "probes/loading/process_links.h"
 #include "probes/processes/spaces.h"
 
 namespace memflame {
+
+// What a file says of the interpreter in it.
+struct InterpreterFile {
+  std::string language;     // "Python"
+  std::string named;        // "Python 3.11", for notes
+  std::string problem;      // why its functions cannot be read; "" = they can
+  bpf::interpreter told{};  // addresses in it are those of the file
+  uint64_t delta = 0;       // of its code: address = offset in the file + this
+  uint64_t free_code = 0;   // offset in the file of the function that frees code; 0 = none
+};
 
 // Whether a file has an interpreter whose functions can be in stacks.
 bool has_interpreter(const Module& module);
@@ -48,20 +56,12 @@ class Interpreters {
   std::vector<std::string> notes();
 
  private:
-  const std::optional<PythonProgram>& program_of(ModuleId id, const Module& module);
-  const std::optional<V8Program>& v8_of(ModuleId id, const Module& module);
-  const std::optional<JavaProgram>& java_of(ModuleId id, const Module& module);
-  // Whether the file has V8.
-  bool publish_v8(const Spaces& spaces, SpaceId space, const Mapping& mapping, uint32_t slot);
-  // Whether the file has Java's virtual machine.
-  bool publish_java(const Spaces& spaces, SpaceId space, const Mapping& mapping, uint32_t slot);
-  void watch_freed(ModuleId id, const Module& module, const PythonProgram& program, pid_t pid);
+  const std::optional<InterpreterFile>& file_of(ModuleId id, const Module& module);
+  void watch_freed(ModuleId id, const Module& module, const InterpreterFile& file, pid_t pid);
 
   BpfObject& object_;
-  std::map<ModuleId, std::optional<PythonProgram>> programs_;
-  std::map<ModuleId, std::optional<V8Program>> v8_;
-  std::map<ModuleId, std::optional<JavaProgram>> java_;
-  std::map<uint32_t, std::pair<SpaceId, uint64_t>> told_;  // by slot: for whom, and the key
+  std::map<ModuleId, std::optional<InterpreterFile>> files_;
+  std::map<uint32_t, std::pair<SpaceId, uint64_t>> told_;  // by slot: for whom, and the base
   std::set<std::string> notes_;
   std::set<ModuleId> watched_files_;
   std::set<pid_t> watched_;

@@ -7,13 +7,21 @@
 #include "../bpf/types.h"
 #include "java/layout.h"
 #include "python/layout.h"
+#include "ruby/layout.h"
 #include "v8/layout.h"
 
 #ifdef __cplusplus
 namespace memflame::bpf {
 #endif
 
-enum language { language_none, language_python, language_v8, language_java, language_count };
+enum language {
+  language_none,
+  language_python,
+  language_v8,
+  language_java,
+  language_ruby,
+  language_count
+};
 
 // A word among the addresses of a stack: the language, the address of the object that holds the
 // function's code, and the place in that code. User addresses end at 2^47, so no address looks like
@@ -75,12 +83,13 @@ struct interpreter {
   u32 key;       // of the thread's state among its thread-specific data, plus one; 0 = not read yet
   u32 freed;     // whether known code was ever freed
   u32 pad;
-  // Python: address of the pthread_key_t, behind a word that says whether it is set. Java: from an
-  // address in the file to one in the process.
-  u64 key_at;
+  u64 base;    // what its file's addresses count from in the process
+  u64 key_at;  // Python: address of the pthread_key_t, behind a word that says whether it is set
+               // Ruby: of the number of the library's thread-local block, and the offset in it
   struct python_layout python;
   struct v8_layout v8;
-  struct java_layout java;
+  struct java_layout java;  // so are addresses in it
+  struct ruby_layout ruby;  // addresses in it are those of the file
 };
 
 // The functions that a thread runs, innermost first, in runs: a run is an address on the thread's
@@ -106,6 +115,8 @@ struct script_chain {
   u64 key;    // of the copied stack
   u32 count;  // of items
   u32 end;    // enum script_end
+  u32 told_language;
+  u32 pad_told;
   u64 items[max_script_items];
 
   u32 next;    // the run that the walk has to meet next
@@ -115,11 +126,15 @@ struct script_chain {
   u64 record;  // the interpreter's own record of the loop that is being read; 0 = it has none
   u64 below;   // the record of the loop that runs below
   u64 anchor;  // a frame beside which others are expected; 0 = none
+  u64 base;    // the interpreter's
+  u64 core_begin, core_bytes;  // Ruby: the code of the loop; 0 = none
   u64 window_at;
   u32 filled;
   u32 freed;     // as in the interpreter
   u32 language;  // enum language
   u32 slot;      // the interpreter's
+  u32 held;      // the run that is being read has functions
+  u32 pad;
   u8 memory[script_memory_bytes];
 };
 

@@ -8,6 +8,7 @@
 #include "core/hash.h"
 #include "core/java_lines.h"
 #include "core/utf8.h"
+#include "probes/languages/ruby/lines.h"
 
 namespace memflame {
 namespace {
@@ -64,10 +65,28 @@ std::string java_class(const uint8_t* from, size_t bytes) {
   return name;
 }
 
+// The name and the file as Ruby's backtraces have them.
+void name_ruby(const bpf::script_code_record& record, size_t line_bytes, ScriptCode& code,
+               uint32_t& instructions) {
+  const auto text = [](const uint8_t* from, const bpf::script_text& of, size_t most) {
+    const size_t bytes = std::min<size_t>(of.bytes, most);
+    std::string result(reinterpret_cast<const char*>(from), bytes);
+    if (bytes == most) result = std::string(beginning(result, most - 1)) + "…";
+    return result;
+  };
+  code.language = ScriptCode::Language::ruby;
+  code.function = text(record.name_text, record.name, bpf::max_script_name);
+  code.file = text(record.file_text, record.file, bpf::max_script_file);
+  code.first_line = record.first_line;
+  code.lines = ruby_lines({record.lines, line_bytes}, instructions);
+}
+
 const char* reason(uint32_t language, uint32_t end) {
   if (language == bpf::language_v8) return "[javascript: unreadable]";
   if (language == bpf::language_java)
     return end == bpf::script_virtual_thread ? "[virtual thread]" : "[java: unreadable]";
+  if (language == bpf::language_ruby)
+    return end == bpf::script_too_long ? "[ruby: too deep]" : "[ruby: unreadable]";
   return end == bpf::script_too_long ? "[python: too deep]" : "[python: unreadable]";
 }
 
@@ -109,6 +128,7 @@ void Scripts::take(const bpf::script_code_record& record, size_t size) {
   const size_t lines =
       std::min<size_t>(size - offsetof(bpf::script_code_record, lines), bpf::max_script_lines);
   ScriptCode code;
+  Known known;
   if (record.language == bpf::language_python && record.name.bytes != 0) {
     code.language = ScriptCode::Language::python;
     code.function = text_of(record.name_text, record.name, bpf::max_script_name);
@@ -120,12 +140,12 @@ void Scripts::take(const bpf::script_code_record& record, size_t size) {
     name_v8(record, code);
   } else if (record.language == bpf::language_java && record.name.form != 0) {
     return take_java(record, {record.lines, std::min<size_t>(lines, record.line_bytes)});
+  } else if (record.language == bpf::language_ruby && record.name.form != 0) {
+    name_ruby(record, std::min<size_t>(lines, record.line_bytes), code, known.instructions);
   } else {
     code.function = reason(record.language, bpf::script_unreadable);
   }
-  if (const auto all = inlined_.find(record.space); all != inlined_.end())
-    all->second.erase(record.code);
-  now_[record.space][record.code] = intern(std::move(code));
+  learn(record, std::move(code), known.instructions);
 }
 
 void Scripts::take_java(const bpf::script_code_record& record, std::span<const uint8_t> lines) {
@@ -150,9 +170,14 @@ void Scripts::take_java(const bpf::script_code_record& record, std::span<const u
         java_lines({reinterpret_cast<const char*>(lines.data()), lines.size()}, record.first_line);
     code.first_line = java_line(code.lines, script_no_place);
   }
+  learn(record, std::move(code), 0);
+}
+
+// What stands at an address from now on.
+void Scripts::learn(const bpf::script_code_record& record, ScriptCode code, uint32_t instructions) {
   if (const auto all = inlined_.find(record.space); all != inlined_.end())
     all->second.erase(record.code);
-  now_[record.space][record.code] = intern(std::move(code));
+  now_[record.space][record.code] = {.code = intern(std::move(code)), .instructions = instructions};
 }
 
 uint32_t Scripts::intern(ScriptCode code) {
@@ -178,8 +203,11 @@ uint32_t Scripts::intern(ScriptCode code) {
 Pc Scripts::place_of(SpaceId space, uint64_t code, uint32_t place, bpf::language language) {
   const auto of_space = now_.find(space.index);
   if (of_space != now_.end())
-    if (const auto known = of_space->second.find(code); known != of_space->second.end())
-      return script_pc(known->second, place);
+    if (const auto known = of_space->second.find(code); known != of_space->second.end()) {
+      if (language == bpf::language_ruby)
+        place = (place - known->second.instructions) & script_no_place;
+      return script_pc(known->second.code, place);
+    }
   ScriptCode missing;
   missing.function = reason(language, bpf::script_unreadable);
   return script_pc(intern(std::move(missing)), script_no_place);

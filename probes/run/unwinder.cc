@@ -51,6 +51,7 @@ unwind::CopiedStack copied(const bpf::copy_record& record, const bpf::script_cha
   if (scripts != nullptr) {
     stack.scripts.assign(scripts->items, scripts->items + scripts->count);
     stack.scripts_end = static_cast<bpf::script_end>(scripts->end);
+    stack.language = static_cast<bpf::language>(scripts->told_language);
   }
   return stack;
 }

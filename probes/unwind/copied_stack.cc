@@ -71,7 +71,7 @@ class Placing {
     const bool left = next() && *next() != 0;
     if (end != script_unreadable && end != script_too_long && (stop != stop_end || !left))
       return false;
-    pcs_.push_back({script_word(language_python, 0, end), false});
+    pcs_.push_back({script_word(stack_.language, 0, end), false});
     return true;
   }
 

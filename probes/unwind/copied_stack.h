@@ -26,6 +26,7 @@ struct CopiedStack {
   std::vector<Pending> pending;   // return addresses that return probes have replaced
   std::vector<uint64_t> scripts;  // as in bpf::script_chain::items
   bpf::script_end scripts_end = bpf::script_none;
+  bpf::language language = bpf::language_python;
 };
 
 struct FoundRow {

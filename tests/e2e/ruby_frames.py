@@ -25,7 +25,7 @@ $marks = 0
 
 # A location of a function in C has the place of its caller. Those are native frames here, and told by their names.
 NATIVE = Set.new(%%w[each map call sort inject instance_eval class_eval eval send catch loop times tap then new gsub yield
-                    next resume synchronize public_send])
+                    next resume synchronize public_send +])
 
 def mark
   names = caller_locations(1).reject do |at|

@@ -24,7 +24,7 @@ struct {
 } interpreters SEC(".maps");
 
 // By the address of an inode (files of learnt.h): what to tell of a process that maps the file.
-// `key_at` counts from where the file's first byte would be.
+// `base` and `key_at` count from where the file's first byte would be.
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __uint(map_flags, BPF_F_NO_PREALLOC);
@@ -39,7 +39,7 @@ ALWAYS_INLINE void meet_interpreter(u32 slot, u64 inode, u64 base) {
   struct interpreter* interpreter = bpf_map_lookup_elem(&interpreters, &slot);
   if (!file || !interpreter || interpreter->language) return;
   interpreter->key = 0;
-  interpreter->base = base;
+  interpreter->base = base + file->base;
   interpreter->key_at = base + file->key_at;
   interpreter->python = file->python;
   interpreter->v8 = file->v8;

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The memory of a Ruby program: the state of its thread is at the beginning. The first byte says
+// which version, and how tags are made.
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#include "core/ruby_lines.h"
+#include "probes/languages/ruby/program.h"
+#include "probes/languages/scripts.h"
+#include "tests/probes/languages/ruby_memory.h"
+
+using namespace memflame;  // NOLINT(google-build-using-namespace): a program of its own
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  constexpr uint64_t base = 0x10000;
+  if (size == 0) return 0;
+  bpf::ruby_layout layout = *ruby_layout((data[0] & 1U) != 0 ? 1 : 3);
+  layout.loop_begin = 0x1000;
+  layout.loop_end = 0x10000;
+  if ((data[0] & 2U) != 0) {
+    layout.tag_is_guarded = 1;
+    layout.tag_place = 0x48;
+    layout.tag_previous = 0xd8;
+  }
+  ++data, --size;
+  bpf::read_script = [&](void* to, size_t bytes, uint64_t address) -> long {
+    if (address < base || address - base > size || size - (address - base) < bytes) return -14;
+    std::memcpy(to, data + (address - base), bytes);
+    return 0;
+  };
+  auto chain = std::make_unique<bpf::script_chain>();
+  bpf::read_ruby(*chain, layout, 0, base, 0);
+  if (chain->count > bpf::max_script_items) std::abort();
+  auto record = std::make_unique<bpf::script_code_record>();
+  record->language = bpf::language_ruby;
+  Scripts scripts;
+  // Few inputs have a chain that is whole, so code is also read where there is none.
+  for (uint32_t i = 0; i < 8; ++i) {
+    const uint64_t word = i < chain->count ? chain->items[i]
+                                           : bpf::script_word(bpf::language_ruby, base + 8 * i, i);
+    if (bpf::script_language(word) == bpf::language_none) continue;
+    record->code = bpf::script_code(word);
+    if (bpf::read_ruby_code(&layout, record->code, record.get()) == 0) continue;
+    if (record->line_bytes > bpf::max_script_lines) std::abort();
+    scripts.take(*record, sizeof(*record));
+    const Pc place = scripts.place({}, word);
+    const ScriptCode& code = scripts.all().at(script_index(place));
+    ruby_line(code.lines, code.first_line, script_place(place));
+  }
+  return 0;
+}

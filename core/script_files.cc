@@ -29,7 +29,7 @@ std::string_view ruby_gem(std::string_view rest) {
   const std::string_view name = rest.substr(0, rest.find('/'));
   const size_t dash = name.rfind('-');
   return dash != std::string_view::npos && is_version(name.substr(dash + 1)) ? name.substr(0, dash)
-                                                                            : name;
+                                                                             : name;
 }
 
 // "express/lib/router.js" -> "express", "@scope/name/index.js" -> "@scope/name".
@@ -46,7 +46,8 @@ bool is_script(const Profile& profile, const Frame& frame) {
   if (frame.module == frame.file) return true;
   const std::string_view path = profile.strings[frame.module];
   constexpr std::array<std::string_view, 6> endings{".py", ".pyc", ".js", ".mjs", ".cjs", ".rb"};
-  return path.starts_with("node:") || path.starts_with("<internal:") || path.starts_with("<frozen ") ||
+  return path.starts_with("node:") || path.starts_with("<internal:") ||
+         path.starts_with("<frozen ") ||
          std::any_of(endings.begin(), endings.end(),
                      [&](std::string_view ending) { return path.ends_with(ending); });
 }
@@ -59,9 +60,11 @@ std::string_view script_package(std::string_view path) {
       return python_package(rest);
   if (const std::string_view rest = behind_folder(path, "/node_modules/"); !rest.empty())
     return node_package(rest);
-  // "…/gems/rack-2.2.6/lib/rack.rb", "…/lib/ruby/3.1.0/json.rb", "/usr/lib/ruby/vendor_ruby/rack.rb".
+  // "…/gems/rack-2.2.6/lib/rack.rb", "…/lib/ruby/3.1.0/json.rb",
+  // "/usr/lib/ruby/vendor_ruby/rack.rb".
   if (path.starts_with("<internal:")) return "ruby";
-  if (const std::string_view rest = behind_folder(path, "/gems/"); !rest.empty() && path.ends_with(".rb"))
+  if (const std::string_view rest = behind_folder(path, "/gems/");
+      !rest.empty() && path.ends_with(".rb"))
     return ruby_gem(rest);
   if (const std::string_view rest = behind_folder(path, "/vendor_ruby/"); !rest.empty())
     return python_package(rest);

@@ -12,11 +12,12 @@ namespace memflame {
 bool is_script(const Profile& profile, const Frame& frame);
 
 // The package that a file of Python, Ruby or JavaScript belongs to: "flask", "rack", "@scope/name";
-// "python", "ruby" or "node" for what comes with the interpreter; "" if it is the application's own.
+// "python", "ruby" or "node" for what comes with the interpreter; "" if it is the application's
+// own.
 std::string_view script_package(std::string_view path);
 
-// Whether a file is an interpreter: "/usr/bin/python3.11", "libpython3.12.so.1.0", "libruby-3.1.so.3.1",
-// "node".
+// Whether a file is an interpreter: "/usr/bin/python3.11", "libpython3.12.so.1.0",
+// "libruby-3.1.so.3.1", "node".
 bool is_interpreter(std::string_view path);
 
 }  // namespace memflame

@@ -23,7 +23,7 @@ LOCK = Mutex.new
 COUNT = Integer(ARGV[0])
 $marks = 0
 
-# A location of a function in C has the place of its caller. Those are native frames here, and told by their names.
+# A location of a function in C has the place of its caller. Those are native frames here, told by names.
 NATIVE = Set.new(%%w[each map call sort inject instance_eval class_eval eval send catch loop times tap then new gsub yield
                     next resume synchronize public_send +])
 

@@ -7,8 +7,8 @@
 // exceptions (vm_exec), and so has a tag on its C stack, in a list of all tags. A tag tells where
 // its function goes on, and so which tags belong to loops. So each marked frame belongs to one such
 // tag, in order, and the native frame of a loop is the one that holds the tag's address. If there
-// are more of one than of the other, nothing is placed. Sources: Ruby's vm_core.h, vm.c, eval_intern.h,
-// iseq.c and iseq.h.
+// are more of one than of the other, nothing is placed. Sources: Ruby's vm_core.h, vm.c,
+// eval_intern.h, iseq.c and iseq.h.
 //
 // Define before you include it: SCRIPT_READ(to, size, address) copies target memory, and returns 0
 // if all of it could be read.
@@ -107,7 +107,7 @@ static inline int take_ruby_frames(struct script_chain* chain, const struct ruby
   if (chain->run < max_script_items) close_script_run(chain, chain->record);
   chain->record = 0;
   chain->held = 0;
-  chain->run = chain->count < max_script_items ? chain->count : max_script_items;
+  chain->run = chain->count;  // max_script_items if there is no room
   if (chain->run < max_script_items) {
     chain->items[chain->run & (max_script_items - 1)] = 0;
     ++chain->count;
@@ -117,8 +117,8 @@ static inline int take_ruby_frames(struct script_chain* chain, const struct ruby
 
 // Begins with the state of a thread or a fiber. `guard`: glibc's, of saved places. Returns 0 if it
 // runs nothing.
-static inline int begin_ruby(struct script_chain* chain, const struct ruby_layout* layout,
-                             u64 base, u64 state, u64 guard) {
+static inline int begin_ruby(struct script_chain* chain, const struct ruby_layout* layout, u64 base,
+                             u64 state, u64 guard) {
   u64* words = (u64*)(chain->memory + script_window_bytes);
   chain->record = 0;
   chain->held = 0;
@@ -161,13 +161,12 @@ static inline int read_ruby_text(const struct ruby_layout* layout, u64 object, u
 
 static inline u32 ruby_index_bytes(u32 size) {
   if (size < ruby_index_first) return (size + 8) / ruby_index_word * 8;
-  return ruby_index_first / ruby_index_word * 8 +
-         (size - ruby_index_first + ruby_index_block - 1) / ruby_index_block *
-             ruby_index_block_bytes;
+  return ruby_index_first / ruby_index_word * 8 + (size - ruby_index_first + ruby_index_block - 1) /
+                                                      ruby_index_block * ruby_index_block_bytes;
 }
 
-// Reads the name, the file and the tables of lines of a function's code. Returns 0 if they cannot be
-// read.
+// Reads the name, the file and the tables of lines of a function's code. Returns 0 if they cannot
+// be read.
 static inline int read_ruby_code(const struct ruby_layout* layout, u64 body,
                                  struct script_code_record* record) {
   u64* words = record->work;
@@ -192,8 +191,7 @@ static inline int read_ruby_code(const struct ruby_layout* layout, u64 body,
   u64 flags = words[0];
   if ((flags & ruby_type_mask) == ruby_type_array) {
     words[5] = words[4] + ruby_array_items;
-    if (!(flags & ruby_array_inside) &&
-        SCRIPT_READ(words + 5, 8, words[4] + ruby_array_outside))
+    if (!(flags & ruby_array_inside) && SCRIPT_READ(words + 5, 8, words[4] + ruby_array_outside))
       return 0;
     if (SCRIPT_READ(words + 4, 8, words[5])) return 0;
   }

@@ -16,9 +16,9 @@ enum {
   ruby_state_bytes = 32,
   // A control frame (rb_control_frame_t). Callers lie above.
   ruby_frame_pc = 0,
-  ruby_frame_code = 16,  // rb_iseq_t, or what a native function left there
-  ruby_frame_flags = 32,  // address of the flags
-  ruby_frame_bytes = 40,  // as much as is looked at
+  ruby_frame_code = 16,     // rb_iseq_t, or what a native function left there
+  ruby_frame_flags = 32,    // address of the flags
+  ruby_frame_bytes = 40,    // as much as is looked at
   ruby_flag_loop = 0x20,    // a native loop began with this frame (FINISH)
   ruby_flag_native = 0x80,  // of a native function (CFRAME)
   ruby_kind_mask = 0x7fff0001,
@@ -55,7 +55,7 @@ enum {
   ruby_index_word = 9,
   ruby_index_block = 512,
   ruby_index_block_bytes = 80,
-  ruby_most_index = 8191,    // bytes
+  ruby_most_index = 8191,  // bytes
   ruby_most_entries = 16383,
 };
 
@@ -73,7 +73,7 @@ struct ruby_layout {
   u16 frame_bytes;           // from a control frame to its caller's
   u16 tag_previous, tag_place, tag_is_guarded;  // in a tag: is the place mangled by glibc's setjmp?
   u16 body_lines;
-  u16 text_has_length;      // the length is a word of each string; else in the flags of short ones
+  u16 text_has_length;       // the length is a word of each string; else in the flags of short ones
   u16 first_line_is_object;  // and so has a bit of its own
   u16 pad;
 };

@@ -30,7 +30,8 @@ uint32_t entries_up_to(std::span<const uint8_t> index, uint32_t position) {
   const uint32_t part = bit / 64;
   uint32_t count = ruby_value<uint32_t>(index, block);
   if (part != 0)
-    count += static_cast<uint32_t>(ruby_value<uint64_t>(index, block + 8) >> (9 * (part - 1)) & 0x1ffU);
+    count +=
+        static_cast<uint32_t>(ruby_value<uint64_t>(index, block + 8) >> (9 * (part - 1)) & 0x1ffU);
   const auto bits = ruby_value<uint64_t>(index, block + 16 + size_t{8} * part);
   return count + static_cast<uint32_t>(std::popcount(bits << (63 - bit % 64)));
 }

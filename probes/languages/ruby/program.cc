@@ -175,8 +175,7 @@ uint64_t state_in(Bytes code, uint64_t address, uint8_t member) {
         !begins_with(code, at + 8, {0x66, 0x66, 0x48, 0xe8}))
       continue;
     if (!begins_with(code, at + 16, {0x48, 0x8b, 0x00, 0x48, 0x8b, 0x40, member})) return 0;
-    return address + at + 8 +
-           static_cast<uint64_t>(static_cast<int32_t>(number_at(code, at + 4)));
+    return address + at + 8 + static_cast<uint64_t>(static_cast<int32_t>(number_at(code, at + 4)));
   }
   return 0;
 }
@@ -194,11 +193,9 @@ std::string find_all(const ImageBytes& image, const ElfImage& elf, uint64_t erro
   const RubyRange core = loop_in(image, elf, functions);
   program.layout.core_begin = core.begin;
   program.layout.core_end = core.end;
-  if (core.end == 0 ||
-      !find_caller(code.bytes, segment->p_vaddr, functions, program.layout))
+  if (core.end == 0 || !find_caller(code.bytes, segment->p_vaddr, functions, program.layout))
     return other_build;
-  const uint64_t free_code =
-      free_code_in(code.bytes, segment->p_vaddr, functions, program.layout);
+  const uint64_t free_code = free_code_in(code.bytes, segment->p_vaddr, functions, program.layout);
   if (free_code == 0) return "the function that frees code cannot be found";
   program.free_code = free_code - program.delta;
   return "";

@@ -180,9 +180,11 @@ TEST_CASE("Ruby: memory that is not there, and lists that go in a circle, end wi
   CHECK(thread.chain->end == bpf::script_unreadable);
   RubyThread broken(1, false);
   make(broken);
-  for (const uint64_t bad : {uint64_t{0x10101}, uint64_t{1} << 47U, ~uint64_t{7}, uint64_t{0x900000}}) {
-    for (const uint64_t at : {broken.frame + bpf::ruby_frame_code, broken.frame + bpf::ruby_frame_flags,
-                              RubyThread::state + 16, RubyThread::state}) {
+  for (const uint64_t bad :
+       {uint64_t{0x10101}, uint64_t{1} << 47U, ~uint64_t{7}, uint64_t{0x900000}}) {
+    for (const uint64_t at :
+         {broken.frame + bpf::ruby_frame_code, broken.frame + bpf::ruby_frame_flags,
+          RubyThread::state + 16, RubyThread::state}) {
       RubyThread hostile(1, false);
       make(hostile);
       hostile.word(at, bad);

@@ -13,8 +13,9 @@ constexpr std::array stacks_words{OptionWord{"dwarf", "unwind tables; default"},
                                   OptionWord{"copy", "walked in user space: slow"}};
 
 // In the order of false and true.
-constexpr std::array languages_words{OptionWord{"off", "native code only"},
-                                     OptionWord{"auto", "also Python 3.11 to 3.13, Ruby 3.1 and 3.3, node; default"}};
+constexpr std::array languages_words{
+    OptionWord{"off", "native code only"},
+    OptionWord{"auto", "also Python 3.11 to 3.13, Ruby 3.1 and 3.3, node; default"}};
 
 }  // namespace
 

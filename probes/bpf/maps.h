@@ -89,8 +89,8 @@ struct walking {
   u64 record;  // of an interpreter's run, which the walk has to meet next; 0 = none
   u64 loop;    // the frame of an interpreter's loop, to be taken behind the functions it runs
   u64 hash;
-  u64 before_last;             // the hash, before the last frame
-  u64 core;                    // Ruby: the loop's own frame, likewise; `loop` is then its caller's
+  u64 before_last;  // the hash, before the last frame
+  u64 core;         // Ruby: the loop's own frame, taken with it; `loop` is then its caller's
   u64 core_begin, core_bytes;  // Ruby: the code of the loop; 0 = none
   u64 java_low, java_bytes;    // the memory for Java's code; 0 = the process has none
   u32 number;                  // of the scratch

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <vector>
 
 #include "core/ruby_lines.h"
 #include "probes/languages/ruby/program.h"
@@ -44,9 +45,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (bpf::read_ruby_code(&layout, record->code, record.get()) == 0) continue;
     if (record->line_bytes > bpf::max_script_lines) std::abort();
     scripts.take(*record, sizeof(*record));
-    const Pc place = scripts.place({}, word);
-    const ScriptCode& code = scripts.all().at(script_index(place));
-    ruby_line(code.lines, code.first_line, script_place(place));
+    std::vector<Pc> places;
+    scripts.place({}, word, places);
+    const ScriptCode& code = scripts.all().at(script_index(places.at(0)));
+    ruby_line(code.lines, code.first_line, script_place(places[0]));
   }
   return 0;
 }

@@ -240,12 +240,14 @@ TEST_CASE("Ruby: names, files and lines of a function") {
     Scripts scripts;
     scripts.take(*record, sizeof(*record));
     const auto line = [&](uint64_t pc) {
-      const Pc place = scripts.place({}, ruby(body, pc));
-      const ScriptCode& code = scripts.all().at(script_index(place));
+      std::vector<Pc> places;
+      scripts.place({}, ruby(body, pc), places);
+      REQUIRE(places.size() == 1);
+      const ScriptCode& code = scripts.all().at(script_index(places[0]));
       CHECK(code.function == "größe");
       CHECK(code.file == "/srv/app/a-file-with-a-long-name.rb");
       CHECK(code.first_line == 7);
-      return ruby_line(code.lines, code.first_line, script_place(place));
+      return ruby_line(code.lines, code.first_line, script_place(places[0]));
     };
     CHECK(line(0x70008) == 7);
     CHECK(line(0x70008 + 8 * 10) == 7);  // behind the instruction at 9

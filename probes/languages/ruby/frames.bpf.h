@@ -95,7 +95,9 @@ static inline int take_ruby_frames(struct script_chain* chain, const struct ruby
     held = 1;
     asm volatile("" : "+r"(count));  // the same: each place is checked, not a pointer
     if (count >= max_script_items) continue;
-    chain->items[count & (max_script_items - 1)] =
+    u32 place = count;
+    asm volatile("" : "+r"(place));  // or the compiler leaves out the mask, which Linux 6.1 needs
+    chain->items[place & (max_script_items - 1)] =
         script_word(language_ruby, body, pc >> 3 & script_no_place);
     ++count;
   }

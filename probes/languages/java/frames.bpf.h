@@ -69,7 +69,7 @@ static int read_java_heap(u32 turn, struct java_beginning* beginning) {
   if (turn >= java_most_heaps || turn >= layout->heaps) return 1;
   struct java_heap* heap = &layout->heap[turn];
   const u16* offset = layout->offset;
-  u64 at = java_pointer_at(beginning->heaps + 8 * turn), end = 0;
+  u64 at = java_pointer_at(beginning->heaps + (u64)8 * turn), end = 0;
   u32 bits = 0;
   if (!at || SCRIPT_READ(&heap->low, 8, at + offset[java_heap_memory] + offset[java_space_low]) ||
       SCRIPT_READ(&end, 8, at + offset[java_heap_memory] + offset[java_space_end]) ||

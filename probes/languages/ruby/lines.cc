@@ -21,11 +21,11 @@ T ruby_value(std::span<const uint8_t> bytes, size_t at) {
 // How many entries begin at or before a position (iseq.c, succ_index_lookup).
 uint32_t entries_up_to(std::span<const uint8_t> index, uint32_t position) {
   if (position < bpf::ruby_index_first) {
-    const auto word = ruby_value<uint64_t>(index, position / bpf::ruby_index_word * 8);
+    const auto word = ruby_value<uint64_t>(index, size_t{position / bpf::ruby_index_word} * 8);
     return static_cast<uint32_t>(word >> (7 * (position % bpf::ruby_index_word)) & 0x7fU);
   }
   const uint32_t behind = position - bpf::ruby_index_first, bit = behind % bpf::ruby_index_block;
-  const size_t block = bpf::ruby_index_first / bpf::ruby_index_word * 8 +
+  const size_t block = size_t{bpf::ruby_index_first / bpf::ruby_index_word} * 8 +
                        size_t{behind / bpf::ruby_index_block} * bpf::ruby_index_block_bytes;
   const uint32_t part = bit / 64;
   uint32_t count = ruby_value<uint32_t>(index, block);

@@ -106,8 +106,8 @@ struct JavaMachine {
     put(holder + 24, symbol(type));
     put(pool + 24, holder);
     put(pool + 64, uint16_t{5});
-    put(pool + 72 + 8 * 3, symbol(name));
-    put(pool + 72 + 8 * 5, symbol("App.java"));
+    put(pool + 96, symbol(name));
+    put(pool + 112, symbol("App.java"));
     put(made + 8, constant);
     put(constant + 8, pool);
     put(constant + 24, uint32_t{12});  // words
@@ -278,7 +278,7 @@ TEST_CASE("java: inlined methods, innermost first") {
     machine.put(blob + 128, blob + 300);    // scopes
     machine.put(blob + 264, inner);
     machine.put(blob + 272, outer);
-    const auto text = [&](uint64_t at, std::vector<int> digits) {
+    const auto text = [&](uint64_t at, const std::vector<int>& digits) {
       for (const int digit : digits) machine.put(at++, static_cast<uint8_t>(digit + lowest));
     };
     text(blob + 301, {10, 1, 6});               // inner at 5, in what is at 10

@@ -24,7 +24,7 @@ constexpr uint64_t ruby_bottom = 0x79990021;
 // flags lie below the control frames.
 class RubyThread {
  public:
-  static constexpr uint64_t state = 0x7000, stack = 0x100000, stack_end = stack + 8 * 4096;
+  static constexpr uint64_t state = 0x7000, stack = 0x100000, stack_end = stack + 8UL * 4096;
 
   explicit RubyThread(unsigned minor, bool guarded) : layout(*ruby_layout(minor)) {
     layout.loop_begin = 0x1000;
@@ -223,7 +223,7 @@ TEST_CASE("Ruby: names, files and lines of a function") {
     for (unsigned w = 0; w < 6; ++w) {
       uint64_t packed = 0;
       for (unsigned i = 0; i < 9; ++i) packed |= uint64_t{w * 9 + i >= 10 ? 2U : 1U} << (7 * i);
-      thread.word(index + 8 * w, packed);
+      thread.word(index + uint64_t{8} * w, packed);
     }
     thread.word(index + 48, 2);
     thread.word(index + 56, 0x1 | 0x1 << 9U);
@@ -231,7 +231,7 @@ TEST_CASE("Ruby: names, files and lines of a function") {
     thread.word(index + 120, 0);
     for (unsigned i = 0; i < 3; ++i)
       for (unsigned b = 0; b < 4; ++b)
-        thread.byte(entries + 12 * i + b, static_cast<uint8_t>(b == 0 ? 7 + 10 * i : 0));
+        thread.byte(entries + uint64_t{12} * i + b, static_cast<uint8_t>(b == 0 ? 7 + 10 * i : 0));
     thread.read();
     auto record = std::make_unique<bpf::script_code_record>();
     record->language = bpf::language_ruby;

@@ -38,8 +38,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Scripts scripts;
   // Few inputs have a chain that is whole, so code is also read where there is none.
   for (uint32_t i = 0; i < 8; ++i) {
-    const uint64_t word =
-        i < chain->count ? chain->items[i] : bpf::script_word(bpf::language_ruby, base + 8 * i, i);
+    const uint64_t word = i < chain->count
+                              ? chain->items[i]
+                              : bpf::script_word(bpf::language_ruby, base + uint64_t{8} * i, i);
     if (bpf::script_language(word) == bpf::language_none) continue;
     record->code = bpf::script_code(word);
     if (bpf::read_ruby_code(&layout, record->code, record.get()) == 0) continue;

@@ -35,7 +35,8 @@ namespace {
 [[MEMFLAME_AVX2]] inline uint64_t total_avx2(__m256i sums) {
   const __m128i halves =
       _mm_add_epi64(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1));
-  return static_cast<uint64_t>(_mm_cvtsi128_si64(halves) + _mm_extract_epi64(halves, 1));
+  return static_cast<uint64_t>(_mm_cvtsi128_si64(halves)) +
+         static_cast<uint64_t>(_mm_extract_epi64(halves, 1));
 }
 
 }  // namespace

@@ -26,8 +26,8 @@ __m128i products_sse2(__m128i words, __m128i keys) {
 }
 
 uint64_t total_sse2(__m128i sums) {
-  return static_cast<uint64_t>(_mm_cvtsi128_si64(sums) +
-                               _mm_cvtsi128_si64(_mm_unpackhi_epi64(sums, sums)));
+  return static_cast<uint64_t>(_mm_cvtsi128_si64(sums)) +
+         static_cast<uint64_t>(_mm_cvtsi128_si64(_mm_unpackhi_epi64(sums, sums)));
 }
 
 }  // namespace

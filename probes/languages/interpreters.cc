@@ -22,48 +22,42 @@ constexpr uint32_t known_functions = 65536;
 constexpr const char* may_be_wrong =
     "names of functions whose code is freed during the run may be wrong: ";
 
+// What all languages tell of a file. `is`: what comes before the version.
+template <class Program>
+InterpreterFile file_of(const Program& program, bpf::language language, const char* name,
+                        const char* is) {
+  InterpreterFile file{
+      .language = name, .named = is + program.version, .problem = program.problem, .told = {}};
+  file.told.language = language;
+  return file;
+}
+
 InterpreterFile file_with(const PythonProgram& program) {
-  InterpreterFile file{.language = "Python",
-                       .named = "is Python " + program.version,
-                       .problem = program.problem,
-                       .told = {},
-                       .delta = program.delta,
-                       .free_code = program.free_code};
-  file.told.language = bpf::language_python;
+  InterpreterFile file = file_of(program, bpf::language_python, "Python", "is Python ");
+  file.delta = program.delta;
+  file.free_code = program.free_code;
   file.told.key_at = program.key;
   file.told.python = program.layout;
   return file;
 }
 
 InterpreterFile file_with(const V8Program& program) {
-  InterpreterFile file{.language = "JavaScript",
-                       .named = "has V8 " + program.version,
-                       .problem = program.problem,
-                       .told = {}};
-  file.told.language = bpf::language_v8;
+  InterpreterFile file = file_of(program, bpf::language_v8, "JavaScript", "has V8 ");
   file.told.v8 = program.layout;
   return file;
 }
 
 InterpreterFile file_with(const JavaProgram& program) {
-  InterpreterFile file{.language = "Java",
-                       .named = "is Java " + program.version,
-                       .problem = program.problem,
-                       .told = {},
-                       .delta = program.delta};
-  file.told.language = bpf::language_java;
+  InterpreterFile file = file_of(program, bpf::language_java, "Java", "is Java ");
+  file.delta = program.delta;
   file.told.java = program.layout;
   return file;
 }
 
 InterpreterFile file_with(const RubyProgram& program) {
-  InterpreterFile file{.language = "Ruby",
-                       .named = "is Ruby " + program.version,
-                       .problem = program.problem,
-                       .told = {},
-                       .delta = program.delta,
-                       .free_code = program.free_code};
-  file.told.language = bpf::language_ruby;
+  InterpreterFile file = file_of(program, bpf::language_ruby, "Ruby", "is Ruby ");
+  file.delta = program.delta;
+  file.free_code = program.free_code;
   file.told.key_at = program.state;
   file.told.ruby = program.layout;
   return file;

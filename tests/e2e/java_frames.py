@@ -10,9 +10,9 @@ import shutil
 import subprocess
 import sys
 
-from lib import Memflame, PATIENCE, check, equal, losses, path, spawn
+from frames_lib import SIZE, as_said, stacks_of, watched
+from lib import check, equal, losses, path
 
-SIZE = 777_777
 COUNT = int(os.environ.get("MEMFLAME_JAVA_STACKS", "4000"))
 PROGRAM = r'''
 import java.lang.reflect.*;
@@ -211,17 +211,8 @@ def machines():
 def run(home, name, *flags, options=()):
     """What the program says of its stacks, and memflame's profile."""
     truth = path(f"{name}.txt")
-    process = spawn([os.path.join(home, "bin/java"), *flags, "-cp", path("classes"), "Frames", str(COUNT), truth],
-                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    equal("the program is ready", process.stdout.readline(), "ready\n")
-    memflame = Memflame("alloc", "-p", process.pid, "--min-size", SIZE, "--max-size", SIZE + 64, "--value", "total-count",
-                        "--max-depth", 1023, "--max-stacks", 2000000, *options)
-    process.stdin.write("g")
-    process.stdin.flush()
-    equal("the program is done", process.stdout.readline(), "done\n")
-    memflame.stop()
-    process.communicate("gg", timeout=PATIENCE)
-    equal("exit status of the program", process.returncode, 0)
+    memflame = watched([os.path.join(home, "bin/java"), *flags, "-cp", path("classes"), "Frames", str(COUNT), truth],
+                       *options, go="g", leave="gg", largest=SIZE + 64)
     wanted = collections.Counter()
     with open(truth, encoding="utf-8") as file:
         for line in file:
@@ -240,14 +231,6 @@ def method(frame, nameless):
     if match and match[2].endswith(".java"):
         return match[1], match[2], int(match[3] or 0)
     return (frame, "", 0) if frame in nameless else None
-
-
-def stacks_of(profile):
-    column = profile.columns.index("total-count")
-    stacks = collections.Counter()
-    for frames, values in profile.stacks:
-        stacks[tuple(frames)] += values[column]
-    return +stacks
 
 
 def main():
@@ -275,10 +258,7 @@ def main():
                 check("Frames.mark" in names, f"{name}: the stack of a call of mark(): {stack[-30:]}")
                 got[tuple(frames[:names.index("Frames.mark")])] += count
             equal(f"{name}: calls", sum(got.values()), sum(wanted.values()))
-            wrong = (got - wanted).most_common(2), (wanted - got).most_common(2)
-            check(got == wanted,
-                  f"{name}: {sum((got - wanted).values())} of {sum(got.values())} stacks are wrong: {wrong}")
-            print(f"{name}: {sum(got.values())} stacks, {len(got)} distinct")
+            as_said(name, got, wanted)
 
 
 main()

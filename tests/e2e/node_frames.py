@@ -11,9 +11,9 @@ import shutil
 import subprocess
 import sys
 
-from lib import Memflame, PATIENCE, check, equal, losses, path, spawn
+from frames_lib import SIZE, as_said, stacks_of, watched
+from lib import check, equal, losses, path
 
-SIZE = 777_777
 COUNT = int(os.environ.get("MEMFLAME_NODE_STACKS", "5000"))
 PROGRAM = r'''
 const fs = require('fs'), vm = require('vm'), threads = require('worker_threads');
@@ -163,17 +163,7 @@ def run(program, name, *flags, options=()):
     truth = path(f"{name}.json")
     known = subprocess.run([program, "--v8-options"], stdout=subprocess.PIPE, text=True, check=True).stdout
     flags = [flag for flag in flags if flag.removeprefix("--no-") in known]
-    process = spawn([program, *flags, path("frames.js"), str(COUNT), truth],
-                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    equal("the program is ready", process.stdout.readline(), "ready\n")
-    memflame = Memflame("alloc", "-p", process.pid, "--min-size", SIZE, "--max-size", SIZE, "--value", "total-count",
-                        "--max-depth", 1023, "--max-stacks", 2000000, *options)
-    process.stdin.write("go\n")
-    process.stdin.flush()
-    equal("the program is done", process.stdout.readline(), "done\n")
-    memflame.stop()
-    process.communicate("leave\n", timeout=PATIENCE)
-    equal("exit status of the program", process.returncode, 0)
+    memflame = watched([program, *flags, path("frames.js"), str(COUNT), truth], *options)
     with open(truth, encoding="utf-8") as file:
         return json.load(file), memflame
 
@@ -208,14 +198,6 @@ def compared(frames):
         yield name, file if file.startswith("node:") else file.rsplit("/", 1)[-1]
 
 
-def stacks_of(profile):
-    column = profile.columns.index("total-count")
-    stacks = collections.Counter()
-    for frames, values in profile.stacks:
-        stacks[tuple(frames)] += values[column]
-    return +stacks
-
-
 def is_part(some, whole):
     rest = iter(whole)
     return all(each in rest for each in some)
@@ -247,9 +229,7 @@ for version, program in versions.items():
             got[tuple(compared(frames[:-1] if marked else frames))] += count
         equal(f"V8 {version}: calls", sum(got.values()), sum(wanted.values()))
         if flags:
-            wrong = (got - wanted).most_common(2), (wanted - got).most_common(2)
-            check(got == wanted,
-                  f"V8 {version}: {sum((got - wanted).values())} of {sum(got.values())} stacks are wrong: {wrong}")
+            as_said(f"V8 {version}", got, wanted)
         else:
             known = list(wanted)
             for stack in got - wanted:

@@ -9,9 +9,9 @@ import shutil
 import subprocess
 import sys
 
-from lib import Memflame, PATIENCE, check, equal, losses, path, spawn
+from frames_lib import SIZE, as_said, same_native_frames, stacks_of, watched
+from lib import check, equal, losses, path
 
-SIZE = 777_777
 PROGRAM = r'''
 import asyncio, collections, ctypes, functools, json, random, re, sys, threading
 
@@ -235,32 +235,14 @@ def pythons():
 def run(program, name, *options, count=COUNT, threads=3):
     """What the program says of its stacks, and memflame's profile."""
     truth = path(f"{name}.json")
-    process = spawn([program, path("frames.py"), str(count), truth, str(threads)], stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONHASHSEED": "0"})
-    equal("the program is ready", process.stdout.readline(), "ready\n")
-    memflame = Memflame("alloc", "-p", process.pid, "--min-size", SIZE, "--max-size", SIZE, "--value", "total-count",
-                        "--max-depth", 1023, "--max-stacks", 2000000, *options)
-    process.stdin.write("go\n")
-    process.stdin.flush()
-    equal("the program is done", process.stdout.readline(), "done\n")
-    memflame.stop()
-    process.communicate("leave\n", timeout=PATIENCE)
-    equal("exit status of the program", process.returncode, 0)
+    memflame = watched([program, path("frames.py"), str(count), truth, str(threads)], *options,
+                       env={**os.environ, "PYTHONHASHSEED": "0"})
     with open(truth, encoding="utf-8") as file:
         return json.load(file), memflame
 
 
 def is_script(frame):
     return frame.endswith(")") and ".py:" in frame
-
-
-def stacks_of(profile):
-    """Number of calls by the frames of each stack, from the program on."""
-    column = profile.columns.index("total-count")
-    stacks = collections.Counter()
-    for frames, values in profile.stacks:
-        stacks[tuple(frames)] += values[column]
-    return +stacks
 
 
 with open(path("frames.py"), "w", encoding="utf-8") as file:
@@ -278,17 +260,8 @@ for minor, program in versions.items():
         check(names and names[-1].startswith("mark ("), f"3.{minor}: the stack of a call of mark(): {stack}")
         got[json.dumps(names[:-1])] += count
     wanted = collections.Counter(truth)
-    wrong = (got - wanted).most_common(3), (wanted - got).most_common(3)
-    check(got == wanted, f"3.{minor}: {sum((got - wanted).values())} of {sum(got.values())} stacks are wrong: {wrong}")
-    print(f"3.{minor}: {sum(got.values())} stacks, {len(got)} distinct, all as Python says")
+    as_said(f"3.{minor}", got, wanted)
 
     # One thread does the same in each run.
-    native = []
-    for languages in ("off", "auto"):
-        _, memflame = run(program, minor, "--languages", languages, count=2000, threads=1)
-        stacks = collections.Counter()
-        for stack, count in stacks_of(memflame.profile()).items():
-            stacks[tuple(frame for frame in stack if not is_script(frame))] += count
-        native.append(stacks)
-    equal(f"3.{minor}: native frames that differ without and with functions of Python",
-          (native[0] - native[1], native[1] - native[0]), ({}, {}))
+    runs = [run(program, minor, "--languages", languages, count=2000, threads=1)[1] for languages in ("off", "auto")]
+    same_native_frames(f"3.{minor}", runs, is_script)

@@ -8,9 +8,9 @@ import os
 import subprocess
 import sys
 
-from lib import Memflame, PATIENCE, check, equal, losses, path, spawn
+from frames_lib import SIZE, as_said, same_native_frames, stacks_of, watched
+from lib import check, equal, losses, path
 
-SIZE = 777_777
 PROGRAM = r'''
 require 'fiddle'
 require 'json'
@@ -268,32 +268,14 @@ def run(command, name, *options, count=COUNT, threads=3):
     program, truth = (path("frames.rb"), path(f"{name}.json")) if not root else ("/tmp/frames.rb", "/tmp/truth.json")
     with open(root + program, "w", encoding="utf-8") as file:
         file.write(PROGRAM)
-    process = spawn([*command, program, str(count), truth, str(threads)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                    text=True, env={**os.environ, "LC_ALL": "C.UTF-8"})
-    equal("the program is ready", process.stdout.readline(), "ready\n")
-    memflame = Memflame("alloc", "-p", process.pid, "--min-size", SIZE, "--max-size", SIZE, "--value", "total-count",
-                        "--max-depth", 1023, "--max-stacks", 2000000, *options)
-    process.stdin.write("go\n")
-    process.stdin.flush()
-    equal("the program is done", process.stdout.readline(), "done\n")
-    memflame.stop()
-    process.communicate("leave\n", timeout=PATIENCE)
-    equal("exit status of the program", process.returncode, 0)
+    memflame = watched([*command, program, str(count), truth, str(threads)], *options,
+                       env={**os.environ, "LC_ALL": "C.UTF-8"})
     with open(root + truth, encoding="utf-8") as file:
         return json.load(file), memflame
 
 
 def is_script(frame):
     return frame.endswith(")") and (".rb:" in frame or "(<internal:" in frame or "((eval" in frame)
-
-
-def stacks_of(profile):
-    """Number of calls by the frames of each stack, from the program on."""
-    column = profile.columns.index("total-count")
-    stacks = collections.Counter()
-    for frames, values in profile.stacks:
-        stacks[tuple(frames)] += values[column]
-    return +stacks
 
 
 versions = rubies()
@@ -309,18 +291,8 @@ for version, command in versions.items():
         check(names and names[-1].startswith("mark ("), f"{version}: the stack of a call of mark(): {stack}")
         got[json.dumps(names[:-1], ensure_ascii=False)] += count
     wanted = collections.Counter({json.dumps(json.loads(key), ensure_ascii=False): count for key, count in truth.items()})
-    wrong = (got - wanted).most_common(3), (wanted - got).most_common(3)
-    check(got == wanted,
-          f"{version}: {sum((got - wanted).values())} of {sum(got.values())} stacks are wrong: {wrong}")
-    print(f"{version}: {sum(got.values())} stacks, {len(got)} distinct, all as Ruby says")
+    as_said(version, got, wanted)
 
     # One thread does the same in each run.
-    native = []
-    for languages in ("off", "auto"):
-        _, memflame = run(command, version, "--languages", languages, count=2000, threads=0)
-        stacks = collections.Counter()
-        for stack, count in stacks_of(memflame.profile()).items():
-            stacks[tuple(frame for frame in stack if not is_script(frame))] += count
-        native.append(stacks)
-    equal(f"{version}: native frames that differ without and with functions of Ruby",
-          (native[0] - native[1], native[1] - native[0]), ({}, {}))
+    runs = [run(command, version, "--languages", languages, count=2000, threads=0)[1] for languages in ("off", "auto")]
+    same_native_frames(version, runs, is_script)

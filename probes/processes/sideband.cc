@@ -2,12 +2,17 @@
 #include "probes/processes/sideband.h"
 
 #include <linux/perf_event.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <ctime>
 
@@ -17,11 +22,10 @@ namespace memflame {
 namespace {
 
 constexpr size_t page = 4096;
-// While memflame loads its programs, or waits for a processor, thousands of other processes may
-// begin, and each maps a dozen files. A power of two of pages; the least is within the kernel's
-// default limit.
+// A power of two of pages; the least is within the kernel's default limit.
 constexpr size_t most_ring_bytes = 512 * page, least_ring_bytes = 64 * page;
 constexpr size_t all_rings_bytes = 16UL << 20;
+constexpr size_t most_kept_bytes = 64UL << 20;  // what lies there until the main thread comes
 
 // With sample_id_all, a record ends with the fields of sample_type: here pid, tid and time.
 struct Tail {
@@ -30,16 +34,16 @@ struct Tail {
 };
 
 template <class T>
-T read_at(const std::byte* record, size_t offset) {
-  T value;
-  std::memcpy(&value, record + offset, sizeof(T));
+T read_at(std::span<const std::byte> record, size_t offset) {
+  T value{};
+  if (offset + sizeof(T) <= record.size()) std::memcpy(&value, record.data() + offset, sizeof(T));
   return value;
 }
 
 // perf_event.h documents the layout: header, pid, tid, addr, len, pgoff, maj, min, ino,
 // ino_generation, prot, flags, filename.
-SidebandRecord mapping_record(const std::byte* record, size_t size, uint64_t time) {
-  constexpr size_t name_at = 72;
+constexpr size_t name_at = 72;
+SidebandRecord mapping_record(std::span<const std::byte> record, uint64_t time) {
   SidebandRecord result;
   result.pid = read_at<pid_t>(record, 8);
   result.time_ns = time;
@@ -49,9 +53,9 @@ SidebandRecord mapping_record(const std::byte* record, size_t size, uint64_t tim
   result.device = makedev(read_at<uint32_t>(record, 40), read_at<uint32_t>(record, 44));
   result.inode = read_at<uint64_t>(record, 48);
   result.generation = read_at<uint64_t>(record, 56);
-  if (size > name_at + sizeof(Tail)) {
-    const auto* name = reinterpret_cast<const char*>(record + name_at);
-    result.path.assign(name, ::strnlen(name, size - name_at - sizeof(Tail)));
+  if (record.size() > name_at + sizeof(Tail)) {
+    const auto* name = reinterpret_cast<const char*>(record.data() + name_at);
+    result.path.assign(name, ::strnlen(name, record.size() - name_at - sizeof(Tail)));
   }
   if (result.path == "//anon") result.path.clear();
   return result;
@@ -75,7 +79,7 @@ void* map_ring(int event, size_t& bytes) {
 
 }  // namespace
 
-Sideband::Sideband() : record_(65536) {
+Sideband::Sideband() {
   perf_event_attr attr{};
   attr.size = sizeof(attr);
   attr.type = PERF_TYPE_SOFTWARE;
@@ -103,61 +107,92 @@ Sideband::Sideband() : record_(65536) {
                   ExitCode::requirement);
     rings_.push_back(std::move(ring));
   }
+  ending_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  thread_ = std::jthread([this](const std::stop_token& stop) { empty_when_filling(stop); });
 }
 
 Sideband::~Sideband() {
+  thread_.request_stop();
+  ::eventfd_write(ending_.get(), 1);
+  thread_.join();
   for (const Ring& ring : rings_) ::munmap(ring.memory, page + ring.bytes);
 }
 
+void Sideband::empty_when_filling(const std::stop_token& stop) {
+  sigset_t all;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, nullptr);  // signals are for the main thread
+  std::vector<pollfd> waited{{.fd = ending_.get(), .events = POLLIN, .revents = 0}};
+  for (const Ring& ring : rings_)
+    waited.push_back({.fd = ring.event.get(), .events = POLLIN, .revents = 0});
+  while (!stop.stop_requested()) {
+    if (::poll(waited.data(), waited.size(), -1) < 0) continue;
+    // A processor that was taken away stays ready for ever.
+    for (pollfd& each : waited)
+      if ((each.revents & (POLLHUP | POLLERR | POLLNVAL)) != 0) each.fd = -1;
+    const std::lock_guard lock(mutex_);
+    empty_rings();
+  }
+}
+
+void Sideband::empty_rings() {
+  for (Ring& ring : rings_)
+    if (records_.size() < most_kept_bytes) empty(ring);
+}
+
+void Sideband::empty(Ring& ring) {
+  auto* control = static_cast<perf_event_mmap_page*>(ring.memory);
+  const auto* data = static_cast<const std::byte*>(ring.memory) + page;
+  const uint64_t head = __atomic_load_n(&control->data_head, __ATOMIC_ACQUIRE);
+  const uint64_t tail = control->data_tail;
+  // What lies there may wrap around the end of the ring.
+  const size_t bytes = head - tail, at = tail % ring.bytes;
+  const size_t first = std::min(bytes, ring.bytes - at);
+  records_.insert(records_.end(), data + at, data + at + first);
+  records_.insert(records_.end(), data, data + (bytes - first));
+  __atomic_store_n(&control->data_tail, head, __ATOMIC_RELEASE);
+}
+
 void Sideband::drain(const std::function<void(const SidebandRecord&)>& take) {
+  std::vector<std::byte> taken;
+  {
+    const std::lock_guard lock(mutex_);
+    empty_rings();
+    taken.swap(records_);
+  }
   // The kernel gives pids of the PID namespace that has opened the log, and 0 or -1 for processes
   // that cannot be seen from there.
   const auto take_visible = [&](const SidebandRecord& record) {
     if (record.pid > 0) take(record);
   };
-  for (Ring& ring : rings_) drain(ring, take_visible);
+  for (std::span<const std::byte> left = taken; left.size() >= sizeof(perf_event_header);) {
+    const size_t size = read_at<perf_event_header>(left, 0).size;
+    if (size < sizeof(perf_event_header) || size > left.size()) break;
+    read(left.first(size), take_visible);
+    left = left.subspan(size);
+  }
 }
 
-void Sideband::drain(Ring& ring, const std::function<void(const SidebandRecord&)>& take) {
-  auto* control = static_cast<perf_event_mmap_page*>(ring.memory);
-  const auto* data = static_cast<const std::byte*>(ring.memory) + page;
-  const uint64_t head = __atomic_load_n(&control->data_head, __ATOMIC_ACQUIRE);
-  uint64_t tail = control->data_tail;
-  while (tail < head) {
-    // A record may wrap around the end of the ring: copy it in two pieces.
-    const auto copy = [&](uint64_t from, size_t size, std::byte* to) {
-      const size_t at = from % ring.bytes;
-      const size_t first = std::min(size, ring.bytes - at);
-      std::memcpy(to, data + at, first);
-      std::memcpy(to + first, data, size - first);
-    };
-    perf_event_header header{};
-    copy(tail, sizeof(header), reinterpret_cast<std::byte*>(&header));
-    if (header.size < sizeof(header)) break;
-    copy(tail, header.size, record_.data());
-    tail += header.size;
-    const size_t tail_at = header.size - sizeof(Tail);
-    const uint64_t time =
-        header.size > sizeof(Tail) ? read_at<Tail>(record_.data(), tail_at).time : 0;
-    if (header.type == PERF_RECORD_MMAP2 && header.size > 72) {
-      take(mapping_record(record_.data(), header.size, time));
-    } else if (header.type == PERF_RECORD_COMM && (header.misc & PERF_RECORD_MISC_COMM_EXEC)) {
-      SidebandRecord record;
-      record.kind = SidebandRecord::Kind::exec;
-      record.pid = read_at<pid_t>(record_.data(), 8);
-      record.time_ns = time;
-      take(record);
-    } else if (header.type == PERF_RECORD_EXIT) {
-      SidebandRecord record;  // pid, ppid, tid, ptid, time: the leader's exit has pid == tid
-      record.kind = SidebandRecord::Kind::exit;
-      record.pid = read_at<pid_t>(record_.data(), 8);
-      record.time_ns = time;
-      if (record.pid == read_at<pid_t>(record_.data(), 16)) take(record);
-    } else if (header.type == PERF_RECORD_LOST) {
-      lost_ += read_at<uint64_t>(record_.data(), 16);
-    }
+void Sideband::read(std::span<const std::byte> record,
+                    const std::function<void(const SidebandRecord&)>& take) {
+  if (record.size() <= sizeof(perf_event_header) + sizeof(Tail)) return;
+  const auto header = read_at<perf_event_header>(record, 0);
+  const uint64_t time = read_at<Tail>(record, record.size() - sizeof(Tail)).time;
+  SidebandRecord result;
+  result.pid = read_at<pid_t>(record, 8);
+  result.time_ns = time;
+  if (header.type == PERF_RECORD_MMAP2 && record.size() > name_at) {
+    take(mapping_record(record, time));
+  } else if (header.type == PERF_RECORD_COMM && (header.misc & PERF_RECORD_MISC_COMM_EXEC)) {
+    result.kind = SidebandRecord::Kind::exec;
+    take(result);
+  } else if (header.type == PERF_RECORD_EXIT) {
+    // pid, ppid, tid, ptid, time: the leader's exit has pid == tid
+    result.kind = SidebandRecord::Kind::exit;
+    if (result.pid == read_at<pid_t>(record, 16)) take(result);
+  } else if (header.type == PERF_RECORD_LOST) {
+    lost_ += read_at<uint64_t>(record, 16);  // behind an id
   }
-  __atomic_store_n(&control->data_tail, tail, __ATOMIC_RELEASE);
 }
 
 }  // namespace memflame

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The kernel's own log of executable mappings, exec and exit of all processes (perf events without
 // samples), so that the code of a process that lives only for a moment can be named.
+//
+// A thread empties the kernel's rings when they are half full: the main one may be attaching, or
+// wait for a processor, while thousands of other processes begin, and each maps a dozen files.
 #pragma once
 
 #include <sys/types.h>
@@ -8,7 +11,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <mutex>
+#include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "probes/unique_fd.h"
@@ -45,11 +51,18 @@ class Sideband {
     void* memory = nullptr;
     size_t bytes = 0;  // of the records, without the page before them
   };
-  void drain(Ring& ring, const std::function<void(const SidebandRecord&)>& take);
+  void empty_when_filling(const std::stop_token& stop);
+  void empty_rings();
+  void empty(Ring& ring);
+  void read(std::span<const std::byte> record,
+            const std::function<void(const SidebandRecord&)>& take);
 
   std::vector<Ring> rings_;
-  std::vector<std::byte> record_;
+  UniqueFd ending_;
   uint64_t lost_ = 0;
+  std::mutex mutex_;                // of the rings' tails and of what was taken from them
+  std::vector<std::byte> records_;  // whole ones, as the kernel wrote them
+  std::jthread thread_;             // last member: starts when all others are there
 };
 
 }  // namespace memflame

@@ -2,7 +2,7 @@
 """Thousands of programs that begin beside the watched one cost it no record."""
 from lib import Memflame, equal, example, lossless, spawn
 
-crowd = [spawn(["sh", "-c", "while :; do /bin/true; done"]) for _ in range(6)]
+crowd = [spawn(["sh", "-c", "while :; do /bin/true; done"]) for _ in range(16)]
 memflame = Memflame("alloc", "--", example("short_lived")).wait()
 for shell in crowd:
     shell.kill()

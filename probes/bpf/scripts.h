@@ -251,6 +251,7 @@ ALWAYS_INLINE int read_code(struct interpreter* interpreter, u64 object,
 ALWAYS_INLINE long send_script(struct script_code_record* record, u32 space, u64 code) {
   record->type = record_script;
   record->space = space;
+  record->thread = bpf_get_current_pid_tgid();
   record->time = bpf_ktime_get_ns();
   record->code = code;
   u32 size = __builtin_offsetof(struct script_code_record, lines) + record->line_bytes;

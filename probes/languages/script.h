@@ -157,7 +157,7 @@ struct script_code_record {
   u32 first_line;
   struct script_text name, file;
   u32 line_bytes;  // of the table of lines; 0 if it is longer than what is read
-  u32 pad;
+  u32 thread;      // V8: whose function it is
   u8 name_text[max_script_name];
   u8 file_text[max_script_file];
   u8 lines[max_script_lines];

@@ -177,7 +177,31 @@ void Scripts::take_java(const bpf::script_code_record& record, std::span<const u
 void Scripts::learn(const bpf::script_code_record& record, ScriptCode code, uint32_t instructions) {
   if (const auto all = inlined_.find(record.space); all != inlined_.end())
     all->second.erase(record.code);
-  now_[record.space][record.code] = {.code = intern(std::move(code)), .instructions = instructions};
+  const uint32_t index = record.language == bpf::language_v8 ? intern_v8(record, std::move(code))
+                                                             : intern(std::move(code));
+  now_[record.space][record.code] = {.code = index, .instructions = instructions};
+}
+
+// Memory that was not there when a function was met first, may be there later: then the stacks so
+// far get its name, too.
+uint32_t Scripts::intern_v8(const bpf::script_code_record& record, ScriptCode code) {
+  auto& unread = unread_[record.space];
+  const auto known = unread.find(record.code);
+  const bool is_known = known != unread.end() && known->second.thread == record.thread;
+  if (code.language != ScriptCode::Language::none) {
+    if (is_known) {
+      all_[known->second.code] = code;
+      unread.erase(known);
+    }
+    return intern(std::move(code));
+  }
+  if (is_known) return known->second.code;
+  if (full_) return *full_;
+  bytes_ += sizeof(ScriptCode) + code.function.size();
+  const uint32_t index = next_index(all_.size());
+  all_.push_back(std::move(code));
+  unread[record.code] = {.code = index, .thread = record.thread};
+  return index;
 }
 
 uint32_t Scripts::intern(ScriptCode code) {
@@ -236,6 +260,7 @@ void Scripts::place(SpaceId space, uint64_t word, std::vector<Pc>& to) {
 
 void Scripts::forget(SpaceId space) {
   now_.erase(space.index);
+  unread_.erase(space.index);
   inlined_.erase(space.index);
 }
 

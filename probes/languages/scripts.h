@@ -40,12 +40,19 @@ class Scripts {
   void take_java(const bpf::script_code_record& record, std::span<const uint8_t> lines);
   Pc place_of(SpaceId space, uint64_t code, uint32_t place, bpf::language language);
   void learn(const bpf::script_code_record& record, ScriptCode code, uint32_t instructions);
+  uint32_t intern_v8(const bpf::script_code_record& record, ScriptCode code);
   uint32_t intern(ScriptCode code);
 
   std::vector<ScriptCode> all_{ScriptCode{}};
   std::unordered_multimap<uint64_t, uint32_t> known_;  // by hash of the content
   // By space, then by the address of the code.
   std::unordered_map<uint32_t, std::unordered_map<uint64_t, Known>> now_;
+  // Functions of V8 that could not be read yet, by space and word. No other will have their numbers.
+  struct Unread {
+    uint32_t code = 0;  // index in all_
+    uint32_t thread = 0;
+  };
+  std::unordered_map<uint32_t, std::unordered_map<uint64_t, Unread>> unread_;
   // Methods in Java's compiled code, by space and by the word.
   std::unordered_map<uint32_t, std::unordered_map<uint64_t, std::vector<Place>>> inlined_;
   uint64_t bytes_ = 0;            // of all

@@ -93,24 +93,33 @@ struct v8_text {
 enum { v8_plain = 0, v8_joined = 1, v8_external = 2, v8_part = 3, v8_alias = 5 };
 enum { v8_form_mask = 7, v8_one_byte = 8, v8_uncached = 16, v8_string_types = 128 };
 
+// What find_v8_text() found. Memory that is not there may be read the next time.
+enum { v8_text_unreadable, v8_text_found, v8_no_text };
+
 SCRIPT_FUNCTION int find_v8_text(u64 object, struct v8_text* text) {
   u64 first = 0;
   u32 most = ~0U;
-  if (!text) return 0;
+  if (!text) return v8_text_unreadable;
   text->cut = 0;
   for (int turn = 0; turn < 5; ++turn) {
-    u64 words[4];
-    if (!is_v8_object(object) || SCRIPT_READ(words, sizeof(words), object - 1)) return 0;
+    u64 words[2];
+    if (!is_v8_object(object)) return v8_no_text;
+    // A short string ends soon. What follows may be a page that nobody has used.
+    if (SCRIPT_READ(words, sizeof(words), object - 1)) return v8_text_unreadable;
     u64 moved = moved_v8_object(object, words[0]);
     if (moved != object) {
       object = moved;
       continue;
     }
     u32 type = v8_type_of_map(words[0]), length = (u32)(words[1] >> 32);
-    if (type >= v8_string_types) return 0;
+    if (type == v8_no_type) return v8_text_unreadable;
+    if (type >= v8_string_types) return v8_no_text;
     if (length < most) most = length;
     u32 wide = type & v8_one_byte ? 0 : 1;
-    u64 other = words[v8_string_other / 8], data = words[v8_string_data / 8];
+    if ((type & v8_form_mask) != v8_plain &&
+        SCRIPT_READ(words, sizeof(words), object - 1 + v8_string_other))
+      return v8_text_unreadable;
+    u64 other = words[0], data = words[1];
     switch (type & v8_form_mask) {
       case v8_plain:
         text->from = object - 1 + v8_string_text + (first << wide);
@@ -121,15 +130,15 @@ SCRIPT_FUNCTION int find_v8_text(u64 object, struct v8_text* text) {
           text->length = first < length ? (u32)(length - first) : 0;
           text->cut = 1;
         }
-        return 1;
+        return v8_text_found;
       case v8_external:
-        if (type & v8_uncached || !data || data >> 47) return 0;
+        if (type & v8_uncached || !data || data >> 47) return v8_text_unreadable;
         text->from = data + (first << wide);
         text->length = most;
         text->wide = wide;
-        return first <= length && most <= length - first;
+        return first <= length && most <= length - first ? v8_text_found : v8_text_unreadable;
       case v8_part:
-        if (!is_v8_number(data) || data >> 62) return 0;
+        if (!is_v8_number(data) || data >> 62) return v8_text_unreadable;
         first += data >> 32;
         object = other;
         break;
@@ -138,17 +147,19 @@ SCRIPT_FUNCTION int find_v8_text(u64 object, struct v8_text* text) {
         object = other;
         break;
       default:
-        return 0;
+        return v8_text_unreadable;
     }
   }
-  return 0;
+  return v8_text_unreadable;
 }
 
+// Returns 0 if there is a text that cannot be read.
 static inline int read_v8_text(u64 object, struct v8_text* text, struct script_text* to,
                                u8* bytes_to, u32 most) {
   to->bytes = 0;
   to->form = v8_text_latin;
-  if (!find_v8_text(object, text)) return 0;
+  int found = find_v8_text(object, text);
+  if (found != v8_text_found) return found;
   u32 wide = text->wide;
   to->form = (wide ? v8_text_wide : v8_text_latin) | (text->cut ? v8_text_cut : 0);
   u64 bytes = (u64)text->length << wide;
@@ -216,7 +227,7 @@ static int count_v8_lines(u32 turn, struct v8_counting* counting) {
 }
 
 static inline u32 line_in_v8_source(u64 source, u64 position, struct v8_text* text, u64* piece) {
-  if (!find_v8_text(source, text) || position > text->length) return 0;
+  if (find_v8_text(source, text) != v8_text_found || position > text->length) return 0;
   u64 bytes = position << text->wide;
   if (bytes > v8_most_counted_bytes) return 0;
   struct v8_counting counting = {.piece = piece,
@@ -234,6 +245,7 @@ struct v8_scope {
   u64 name, inferred_name, position;
   u32 has_position, pad;
 };
+// Returns 0 if they cannot be read.
 SCRIPT_FUNCTION int read_v8_scope(u64 object, struct v8_scope* scope) {
   enum { kind_mask = 15, eval_scope = 1, function_scope, module_scope, script_scope };
   enum { class_variable = 1 << 10, function_variable = 3 << 12, inferred_name = 1 << 14 };
@@ -250,11 +262,11 @@ SCRIPT_FUNCTION int read_v8_scope(u64 object, struct v8_scope* scope) {
   if (kind == module_scope) at += 8;  // number of variables
   if (flags & class_variable) at += 8;
   if (flags & function_variable) {
-    read_v8_word(&scope->name, object, at);
+    if (read_v8_word(&scope->name, object, at)) return 0;
     at += 16;
   }
   if (flags & inferred_name) {
-    read_v8_word(&scope->inferred_name, object, at);
+    if (read_v8_word(&scope->inferred_name, object, at)) return 0;
     at += 8;
   }
   if (kind < eval_scope || kind > script_scope) return 1;
@@ -293,16 +305,18 @@ static inline int read_v8_code(const struct v8_layout* layout, u64 info,
       read_v8_word(&read->offset, script, v8_script_line_offset))
     return 0;
   if (!read_v8_word(&read->map, read->name, 0)) read->name = moved_v8_object(read->name, read->map);
-  if (v8_type_of(read->name) == layout->scope_type)
-    read_v8_scope(read->name, &read->scope);
-  else
+  if (v8_type_of(read->name) != layout->scope_type)
     read->scope.name = read->name;  // of a function that is not compiled yet
+  else if (!read_v8_scope(read->name, &read->scope))
+    return 0;
   if (!read_v8_text(read->scope.name, &read->text, &record->name, record->name_text,
-                    max_script_name) ||
-      !record->name.bytes)
-    read_v8_text(read->scope.inferred_name, &read->text, &record->name, record->name_text,
-                 max_script_name);
-  read_v8_text(read->file, &read->text, &record->file, record->file_text, max_script_file);
+                    max_script_name))
+    return 0;
+  if (!record->name.bytes && !read_v8_text(read->scope.inferred_name, &read->text, &record->name,
+                                           record->name_text, max_script_name))
+    return 0;
+  if (!read_v8_text(read->file, &read->text, &record->file, record->file_text, max_script_file))
+    return 0;
   if (!read->scope.has_position) return 1;
   u32 line = v8_type_of(read->table) == layout->array_type
                  ? line_in_v8_table(read->table, read->scope.position)

@@ -68,6 +68,29 @@ TEST_CASE("a word means what was read of its address last, in its space") {
   CHECK(code_of(scripts, place(scripts, word)).function == "[python: unreadable]");
 }
 
+TEST_CASE("a function of V8 that is readable later has its name in earlier stacks") {
+  Scripts scripts;
+  const uint64_t word = bpf::v8_word(5, 81, 7);
+  auto record = std::make_unique<bpf::script_code_record>();
+  const auto tell = [&](std::string_view name, uint32_t thread) {
+    record->space = space.index;
+    record->thread = thread;
+    record->code = word;
+    record->language = bpf::language_v8;
+    record->name = {static_cast<uint32_t>(name.size()), name.empty() ? 0U : bpf::v8_text_latin};
+    std::memcpy(record->name_text, name.data(), name.size());
+    scripts.take(*record, offsetof(bpf::script_code_record, lines));
+  };
+  tell("", 5);
+  const Pc before = place(scripts, word);
+  CHECK(code_of(scripts, before).function == "[javascript: unreadable]");
+  tell("other", 5 + (1 << bpf::v8_thread_bits));
+  CHECK(code_of(scripts, before).function == "[javascript: unreadable]");
+  tell("deep", 5);
+  CHECK(code_of(scripts, before).function == "deep");
+  CHECK(code_of(scripts, place(scripts, word)).function == "deep");
+}
+
 TEST_CASE("a function that is made again is the same one") {
   Scripts scripts;
   send(scripts, 0x1000, "made");

@@ -209,6 +209,31 @@ TEST_CASE("v8: names, scripts and lines") {
   CHECK(record->first_line == 0);  // a position behind the source's end
 }
 
+TEST_CASE("v8: a short name at the end of the memory that is there") {
+  V8Heap heap;
+  auto record = std::make_unique<script_code_record>();
+  const V8Function made = v8_function(heap, 0, 0, heap.text("\n"), 0);
+  const uint64_t name = heap.text("deep");
+  heap.put(made.scope, v8_scope_fields + 8, name);
+  heap.bytes.resize(name - 1 + 24 - v8_base);
+  REQUIRE(read_v8_code(&heap.layout, made.info, record.get()));
+  CHECK(name_of(*record) == "deep");
+}
+
+TEST_CASE("v8: a name or a script that is not there is not an empty one") {
+  V8Heap heap;
+  auto record = std::make_unique<script_code_record>();
+  const V8Function made = v8_function(heap, heap.text("f"), 0, heap.text("\n"), 0);
+  const uint64_t nowhere = v8_base + (1 << 30) + 1;
+  heap.put(made.script, v8_script_name, nowhere);
+  CHECK(!read_v8_code(&heap.layout, made.info, record.get()));
+  heap.put(made.script, v8_script_name, heap.of_type(script_type, 32));  // no text: there is none
+  REQUIRE(read_v8_code(&heap.layout, made.info, record.get()));
+  CHECK(record->file.bytes == 0);
+  heap.put(made.scope, v8_scope_fields + 8, nowhere);
+  CHECK(!read_v8_code(&heap.layout, made.info, record.get()));
+}
+
 TEST_CASE("v8: V8's own table of lines goes first") {
   V8Heap heap;
   auto record = std::make_unique<script_code_record>();

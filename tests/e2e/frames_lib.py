@@ -39,7 +39,7 @@ def as_said(name, got, wanted):
 
 
 def same_native_frames(name, runs, is_script):
-    """Of memflame's runs without and with functions of the language."""
+    """Compares memflame's runs without and with functions of the language."""
     native = []
     for memflame in runs:
         stacks = collections.Counter()

@@ -47,7 +47,8 @@ class Scripts {
   std::unordered_multimap<uint64_t, uint32_t> known_;  // by hash of the content
   // By space, then by the address of the code.
   std::unordered_map<uint32_t, std::unordered_map<uint64_t, Known>> now_;
-  // Functions of V8 that could not be read yet, by space and word. No other will have their numbers.
+  // Functions of V8 that could not be read yet, by space and word. No other will have their
+  // numbers.
   struct Unread {
     uint32_t code = 0;  // index in all_
     uint32_t thread = 0;

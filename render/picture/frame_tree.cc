@@ -211,7 +211,11 @@ FrameTree frame_tree(const Profile& profile, Neighbours order, const Width& widt
   std::vector<uint32_t> number(nodes.size(), 0);
   FrameTree tree = depth_first(nodes, frames, callees, profile.types.size(), number);
   tree.lines = lines_of(profile, nodes, number, tree.size());
-  for (const StackMark& mark : profile.marks) tree.marked.push_back(number[nodes.of(mark.stack)]);
+  tree.of_stack.resize(profile.stacks.size());
+  for (uint32_t i = 1; i < tree.of_stack.size(); ++i)
+    tree.of_stack[i] = number[nodes.of(StackId{i})];
+  for (const StackMark& mark : profile.marks)
+    tree.marked.push_back(tree.of_stack[mark.stack.index]);
   return tree;
 }
 

@@ -21,10 +21,12 @@ struct FrameTree {
   std::vector<uint32_t> caller;  // the root's is itself
   std::vector<uint32_t> end;
   size_t columns = 0;
-  std::vector<int64_t> own;        // rows of `columns` figures without those of callees
-  std::vector<int64_t> wide{};     // the width of own figures, where rows do not tell it (blame.h)
-  NodeLines lines{};               // by node
-  std::vector<uint32_t> marked{};  // the node of each of Profile::marks, 0 if it has none
+  std::vector<int64_t> own;     // rows of `columns` figures without those of callees
+  std::vector<int64_t> wide{};  // the width of own figures, where rows do not tell it (blame.h)
+  NodeLines lines{};            // by node
+  std::vector<uint32_t> of_stack{};    // the node of each stack, by StackId::index, 0 if it is left
+                                       // out; empty in the order of time
+  std::vector<uint32_t> marked{};      // the node of each of Profile::marks, 0 if it has none
   std::vector<int64_t> marked_wide{};  // the width of these, where the node has more of its own
 
   size_t size() const { return frame.size(); }

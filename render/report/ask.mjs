@@ -21,7 +21,7 @@ const askButton = (text, title, act) => {
 };
 
 export class Ask {
-  // goTo(node): zooms to a stack. kept: see report_main.mjs.
+  // goTo(leaf): zooms to a stack. kept: see report_main.mjs.
   constructor(host, run, app, goTo, kept) {
     Object.assign(this, { host, run, app, goTo, before: null });
     this.headline = element("p", { className: "mf-headline", role: "status" });
@@ -44,10 +44,10 @@ export class Ask {
 
   // The worst leak, as pictures have it in their first line.
   worst() {
-    const [first, ...others] = marksOf(this.app.tree).filter(({ flag }) => flag);
+    const [first, ...others] = marksOf(this.app.base).filter(({ flag }) => flag);
     if (!first) return [];
     const more = others.length ? ` (${commas(others.length)} more ${others.length === 1 ? "stack leaks" : "stacks leak"})` : "";
-    const made = askButton(`${first.text} – ${first.label}${more}`, "Zoom to this stack", () => this.goTo(first.node));
+    const made = askButton(`${first.text} – ${first.label}${more}`, "Zoom to this stack", () => this.goTo(first.leaf));
     made.className = "mf-worst";
     return [made];
   }

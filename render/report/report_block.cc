@@ -5,11 +5,9 @@
 #include <cmath>
 #include <numeric>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 
 #include "core/error.h"
-#include "render/order/plain_frames.h"
 #include "render/picture/packed.h"
 
 namespace memflame {
@@ -150,32 +148,11 @@ Profile profile_of_sizes(const Report& report) {
   return out;
 }
 
-std::vector<uint32_t> nodes_of_stacks(const FrameTree& tree, const Profile& profile) {
-  const PlainFrames frames = plain_frames(profile);
-  const auto key = [](uint32_t caller, uint32_t rank) { return (uint64_t{caller} << 32U) | rank; };
-  std::unordered_map<uint64_t, uint32_t> callees;
-  callees.reserve(tree.size());
-  for (uint32_t node = 1; node < tree.size(); ++node)
-    callees.emplace(key(tree.caller[node], frames.rank[tree.frame[node].index]), node);
-  std::vector<uint32_t> found(profile.stacks.size(), no_node);
-  found[0] = 0;
-  // Callers have smaller numbers than their callees.
-  for (uint32_t i = 1; i < found.size(); ++i) {
-    const StackNode& stack = profile.stacks[StackId{i}];
-    const uint32_t caller = found[stack.caller.index];
-    if (caller == no_node) continue;
-    const auto known = callees.find(key(caller, frames.rank[stack.frame.index]));
-    if (known != callees.end()) found[i] = known->second;
-  }
-  std::ranges::replace(found, no_node, 0U);
-  return found;
-}
-
-void set_sums(FrameTree& tree, const Report& report, std::span<const uint32_t> node_of_stack) {
+void set_sums(FrameTree& tree, const Report& report) {
   std::ranges::fill(tree.own, 0);
   for (size_t i = 0; i < report.rows.size(); ++i) {
     const std::span<const int64_t> values = report.values_of(i);
-    const size_t first = node_of_stack[report.rows[i].stack.index] * tree.columns;
+    const size_t first = tree.of_stack[report.rows[i].stack.index] * tree.columns;
     for (size_t column = 0; column < tree.columns; ++column)
       if (!add_to(tree.own[first + column], values[column], report.profile.types[column].unit))
         sums_too_large();

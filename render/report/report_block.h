@@ -16,7 +16,7 @@
 //     1 if the value is known, else 0
 //     value, signed; 0 if it is not known
 //
-// Stacks that differ by source lines only are one node; their rows are added up.
+// Stacks that differ by source lines are nodes of their own, so that boxes can be lines.
 #pragma once
 
 #include <cstdint>
@@ -37,11 +37,8 @@ void check_report(const Report& report);
 // Error if they do not fit in 64 bits.
 Profile profile_of_sizes(const Report& report);
 
-// The node of each stack, by StackId::index; the tree is of the profile's frames, by name.
-std::vector<uint32_t> nodes_of_stacks(const FrameTree& tree, const Profile& profile);
-
 // Own figures of the tree: the sums of rows.
-void set_sums(FrameTree& tree, const Report& report, std::span<const uint32_t> node_of_stack);
+void set_sums(FrameTree& tree, const Report& report);
 
 // The block before it is packed.
 std::string report_block(const Report& report, std::span<const uint32_t> node_of_stack);

@@ -6,6 +6,7 @@ import { commas } from "../viewer/format.mjs";
 import { mostly } from "../viewer/marks.mjs";
 import { printable } from "../viewer/print.mjs";
 import { CanvasStage } from "../viewer/stage_canvas.mjs";
+import { drawnAt } from "../viewer/tree.mjs";
 import { Ask } from "./ask.mjs";
 import { Live } from "./live.mjs";
 import { hasOpenBoxes, keepingPlace, showOtherTree, takeOver } from "./renewal.mjs";
@@ -22,16 +23,17 @@ function gapInWords({ from, until, events }, seconds) {
   return `${begin} to ${end}, ${events ? `${commas(events)} events lost` : "how many events were lost is not known"}`;
 }
 
-// Zooms to a stack. If nothing of it is selected, everything is.
-function goToStack(app, { selection: { kind } }, node) {
+// Zooms to a stack, a node of the innermost tree. If nothing of it is selected, everything is.
+function goToStack(app, { selection: { kind } }, leaf) {
+  const node = drawnAt(app.tree, leaf);
   if (!(app.look("callees", -1, []).measure.total[node] > 0)) {
     app.change({ during: "", part: partsOf[kind].some(([id]) => id === "allocated") ? "allocated" : "" });
     if (!(app.measure.total[node] > 0)) return app.announce("This stack has nothing in this figure.");
   }
-  const leaf = app.look("callees", -1, []).viewOf(node, 0), whole = mostly(leaf);
+  const view = app.look("callees", -1, []).viewOf(node, 0), whole = mostly(view);
   app.change({ view: "", focus: -1, hidden: [], zoom: whole.parent ? whole.hash : null });
   app.host.scrollIntoView({ block: "nearest" });
-  return app.goTo(app.rows.flat().find(({ view }) => view === leaf) ?? app.middle);
+  return app.goTo(app.rows.flat().find((box) => box.view === view) ?? app.middle);
 }
 
 // Arrows, Space and the like are the flame graph's only where it has the focus; elsewhere they scroll.
@@ -70,7 +72,7 @@ async function readReport(root) {
 // Makes the parts around the flame graph, in the place of those that there were. kept: what stays when a page is
 // renewed.
 function makePartsAround(root, app, run, kept) {
-  const ask = root.querySelector(".mf-ask"), more = root.querySelector(".mf-rest"), goTo = (node) => goToStack(app, run, node);
+  const ask = root.querySelector(".mf-ask"), more = root.querySelector(".mf-rest"), goTo = (leaf) => goToStack(app, run, leaf);
   keepingPlace([ask, more], () => {
     root.run?.over.abort();
     ask.replaceChildren();

@@ -9,6 +9,7 @@
 #include "render/picture/assets.h"
 #include "render/picture/caption.h"
 #include "render/picture/data_block.h"
+#include "render/picture/folded_runtime.h"
 #include "render/picture/leak_paths.h"
 #include "render/picture/legend.h"
 #include "render/picture/packed.h"
@@ -133,13 +134,18 @@ void write_report(std::ostream& out, const Report& report, const ReportLooks& lo
   const RenderOptions options =
       resolved({.icicle = looks.icicle, .diff_width = WidthOf::shown}, report.profile);
   const Palette palette = palette_of(options);
-  const Profile profile = profile_of_sizes(report);
+  const Profile sizes = profile_of_sizes(report);
+  RenderOptions with_all = options;
+  with_all.runtime = Runtime::shown;  // the script folds
+  const FoldedRuntime runtime(sizes, with_all);
+  const Profile& profile = runtime.whole();
   const CleanStrings names = clean_strings(profile);
   const DataSource source{profile, options, palette, names};
-  FrameTree tree = frame_tree(profile, Neighbours::by_name, width_of(profile, WidthOf::shown));
-  const std::vector<uint32_t> node_of_stack = nodes_of_stacks(tree, profile);
+  FrameTree tree =
+      frame_tree(profile, Neighbours::by_name, width_of(profile, WidthOf::shown), LineNodes::apart);
   const std::string facts = report_facts(report, tree, looks);
-  set_sums(tree, report, node_of_stack);
+  set_sums(tree, report);
+  const std::vector<uint32_t> node_of_stack = tree.of_stack;
   const std::string title = !report.profile.meta.title.empty() ? report.profile.meta.title
                             : report.file.empty()              ? "Memory of this run"
                                                                : "Memory of " + report.file;
@@ -154,7 +160,8 @@ void write_report(std::ostream& out, const Report& report, const ReportLooks& lo
   append_head(page, lines.head, title);
   page += "<section class=\"mf-ask\" aria-label=\"memory over time\"></section>\n";
   append_legends(page, source, tree);
-  const DataNodes nodes = data_nodes(std::move(tree), profile);
+  DataNodes nodes = data_nodes(std::move(tree), profile);
+  nodes.native = runtime.native();
   page += "<div class=\"mf-app\"></div>\n<div class=\"mf-rest\"></div>\n";
   append_notes(page, lines.notes);
   page += "<noscript>The report is drawn by the script in this file.</noscript>\n";

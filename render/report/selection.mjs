@@ -69,20 +69,30 @@ export function liveLine({ born, freed, columns, bins }, type, counts = () => tr
   return Float64Array.from(change, Number);
 }
 
-// The nodes that the figures of a view come from, one byte each; null: all.
+// The nodes of the innermost tree that the figures of a view come from, one byte each; null: all.
 export function nodesOf(view) {
   const { look } = view, { tree } = look;
   if (!view.parent && view.frame < 0) return null;
   const inside = new Uint8Array(tree.size), own = look.flow === "callers" && look.focus < 0;
   for (const node of view.from) inside.fill(1, node, own ? node + 1 : tree.end[node]);
   if (own && tree.places) for (let n = 1; n < tree.size; ++n) if (inside[tree.places[n]]) inside[n] = 1;
-  return inside;
+  return insideBase(tree, inside);
+}
+
+// The same of the tree of which a tree was made.
+function insideBase({ base, to }, inside) {
+  if (!base) return inside;
+  if (!to) return insideBase(base, inside);
+  const { places, size } = base;
+  return insideBase(base, Uint8Array.from({ length: size }, (_, n) => inside[to[places?.[n] ?? n]]));
 }
 
 // The selection of a state; it sets the figures of the tree.
 export class Selection {
   constructor(tree, kind, rows) {
     Object.assign(this, { tree, kind, rows, a: -1, b: -1, part: null, shares: null });
+    tree.holds = new Uint8Array(tree.size);
+    for (const node of rows.node) tree.holds[node] = 1;
   }
 
   // Returns whether anything changed.

@@ -30,10 +30,10 @@ function lineInWords({ seconds }, line, type) {
 }
 
 export class Verdicts {
-  // choose(node): zooms to a stack. kept.allVerdicts: all are shown.
+  // choose(leaf): zooms to a stack. kept.allVerdicts: all are shown.
   constructor(host, { rows }, app, choose, kept) {
     Object.assign(this, { rows, app, choose, kept });
-    this.marks = marksOf(app.tree);
+    this.marks = marksOf(app.base);
     if (!this.marks.length) return;
     this.list = element("ol", { className: "mf-verdicts" });
     this.more = element("button", { type: "button" }, `Show all ${this.marks.length}`);
@@ -58,7 +58,7 @@ export class Verdicts {
     this.list.replaceChildren(...marks.slice(0, allVerdicts ? Infinity : shownFirst).map((mark) => {
       const line = lineOfMark(rows, mark, column);
       const button = element("button", { type: "button", title: "Zoom to this stack" }, mark.label || "(no name)");
-      button.addEventListener("click", () => this.choose(mark.node));
+      button.addEventListener("click", () => this.choose(mark.leaf));
       return element("li", { className: mark.flag ? "mf-flagged" : "" }, sparkline(rows, line),
         element("div", {}, button, element("p", {}, mark.text), element("p", { className: "mf-small" }, lineInWords(rows, line, type))));
     }));

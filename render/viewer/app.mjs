@@ -78,7 +78,7 @@ export class App {
   }
 
   show() {
-    if ([showTree(this), this.tree.select?.(this.state)].some(Boolean)) this.forget();
+    if ([this.base.select?.(this.state), showTree(this)].some(Boolean)) this.forget();
     this.placeTable();
     const { rows, middle } = this.layOut();
     this.rows = rows;

@@ -5,8 +5,8 @@ import { Tree } from "./tree.mjs";
 
 // Whether each node has one line at most: the data do not say which of several lines leads where.
 export function hasLineBoxes(tree) {
-  const { lines, select, size } = tree;
-  if (!lines || select) return false;
+  const { lines, size } = tree;
+  if (!lines) return false;
   const isOne = (n) => {
     const [first, end] = lines.ofNode(n);
     return end - first < 2;

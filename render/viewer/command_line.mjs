@@ -16,11 +16,11 @@ const fileOf = ({ merged }) => {
 
 // "memflame render graph.html --hide '^main$' …", or "" if no command draws what is shown. Options go by names, so each
 // name must stand for one function. A zoom is left out: it changes no figure.
-export function commandLine({ state, tree, measure, first, around, order, cut, upwards }) {
+export function commandLine({ state, tree, base, measure, first, around, order, cut, upwards }) {
   const { name } = tree.frames, { types, difference } = tree.about, frames = state.focus >= 0 ? [...state.hidden, state.focus] : state.hidden;
   const isError = measure.column !== null && types[measure.column].unit === "variance";
   const isByLine = tree.ofLines, runtime = state.runtime && state.runtime !== firstRuntime(tree) ? state.runtime : "";
-  if (around || tree.select || isError || state.unknown || tree.ofModules || (isByLine && frames.length) || frames.some((frame) => name.filter((one) => one === name[frame]).length > 1)) return "";
+  if (around || base.select || isError || state.unknown || tree.ofModules || (isByLine && frames.length) || frames.some((frame) => name.filter((one) => one === name[frame]).length > 1)) return "";
   const words = ["memflame", "render", fileOf(tree)];
   if (state.focus >= 0) words.push("--show-from", literal(name[state.focus]));
   if (state.hidden.length) words.push("--hide", state.hidden.map((frame) => literal(name[frame])).join("|"));

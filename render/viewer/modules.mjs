@@ -31,8 +31,8 @@ function modulesIn({ frames, inner, about }) {
   return { list: keys.map((key) => found.get(key)), of: Int32Array.from(made, (one) => place.get(keyOf(one))) };
 }
 
-// The tree of a tree's modules, with figures where it draws them. `base` is that tree, join(column) adds
-// up one of its columns.
+// The tree of a tree's modules, with figures where it draws them. `base` is that tree, to[n] the node in which its node n
+// is, and join(column) adds up one of its columns.
 function treeOfModules(tree) {
   const { list, of } = (tree.modules ??= modulesIn(tree)), { parent, size, places, frames, about } = tree;
   const to = new Int32Array(size), frame = [0], depth = [0], up = [];
@@ -62,15 +62,22 @@ function treeOfModules(tree) {
     frames: { name: column("name"), module: column("module"), kind: Uint8Array.from(column("kind")), colour: Uint32Array.from(column("colour")) },
     own: about.types.map((_, type) => join(tree.self(type))), merged: merged && Int32Array.from(merged),
   });
-  return Object.assign(made, { base: tree, join, blame: tree.blame, moreWords: tree.moreWords, from: places, ofModules: true });
+  return Object.assign(made, { base: tree, to, join, blame: tree.blame, moreWords: tree.moreWords, from: places, ofModules: true });
 }
 
-// Whether a picture knows files, and what it shows does not change with a choice of the page around it.
-export const hasModules = ({ frames, select }) => !select && frames.module.some(Boolean);
+// Whether a picture knows files.
+export const hasModules = ({ frames }) => frames.module.some(Boolean);
 
-// A tree made of another one, which is made anew when figures are drawn elsewhere.
+// A tree made of another one: it is made anew when figures are drawn elsewhere, and takes them over when they change.
 function made(tree, key, make) {
-  if (!tree[key] || tree[key].from !== tree.places) tree[key] = make(tree);
+  const known = tree[key];
+  if (!known || known.from !== tree.places) {
+    tree[key] = make(tree);
+  } else if (known.made !== tree.figures) {
+    known.own = known.join ? tree.own.map((_, type) => known.join(tree.self(type))) : tree.own;
+    known.renew();
+  }
+  tree[key].made = tree.figures;
   return tree[key];
 }
 

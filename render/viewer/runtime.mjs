@@ -4,8 +4,7 @@
 import { Lines } from "./lines.mjs";
 import { Tree } from "./tree.mjs";
 
-// What a picture shows does not change with a choice of the page around it.
-export const hasRuntime = ({ about, select }) => Boolean(about.runtime) && !select;
+export const hasRuntime = ({ about }) => Boolean(about.runtime);
 
 export const firstRuntime = ({ about }) => (about.runtime?.shown ? "shown" : "folded");
 
@@ -25,13 +24,13 @@ const isScriptOf = ({ frames, about }) => {
 // that node i was, or -1 for a box [native]. Native functions stay where figures end in them, or in other
 // native functions that they call.
 function foldedNodes(tree) {
-  const { parent, frame, size, own } = tree, isScript = isScriptOf(tree);
+  const { parent, frame, size, own, holds } = tree, isScript = isScriptOf(tree);
   const script = new Int32Array(size);  // the last function of the language on the way; 0: none
   for (let n = 1; n < size; ++n) script[n] = isScript[frame[n]] ? n : script[parent[n]];
   const folds = (n) => script[n] === n && script[parent[n]] > 0 && script[parent[n]] !== parent[n];
   const stays = new Uint8Array(size);
   for (let n = size - 1; n > 0; --n) {
-    stays[n] ||= own.some((column) => column[n]);  // 0 or 0n: no figure
+    stays[n] ||= holds ? holds[n] : own.some((column) => column[n]);  // 0 or 0n: no figure
     if ((stays[n] || script[n] === n) && !folds(n)) stays[parent[n]] = 1;
   }
   const place = new Int32Array(size), native = new Map(), caller = [-1], base = [0];
@@ -86,7 +85,7 @@ function linesOf(made, tree, from) {
   return new Lines({ ...lines, tree: made, nodeFirst, places: Int32Array.from(places), most: most.map((column) => Int32Array.from(column)) });
 }
 
-// The folded tree of a tree, with figures where it draws them; see modules.mjs for `base` and join(column).
+// The folded tree of a tree, with figures where it draws them; see modules.mjs for `base`, `to` and join(column).
 export function treeOfRuntime(tree) {
   const nodes = (tree.foldedNodes ??= foldedNodes(tree)), { about, own, frames, merged, beyond, blame, places, kept, moreWords, size } = tree;
   const { at, up, frame } = (tree.foldedOrder ??= depthFirst(nodes, tree)), count = frame.length;
@@ -102,7 +101,7 @@ export function treeOfRuntime(tree) {
     about: { ...about, marks }, frames, up, frame, merged: merged && from.map((node) => (node < 0 ? 0 : merged[node])),
     own: own.map((_, type) => join(tree.self(type))), beyond,
   });
-  Object.assign(made, { base: tree, join, blame, moreWords, from: places });
+  Object.assign(made, { base: tree, to, join, blame, moreWords, from: places });
   if (tree.lines) made.lines = linesOf(made, tree, from);
   return Object.assign(made, drawnOf(made, from, kept));
 }

@@ -36,6 +36,8 @@ export class Tree {
     this.places = this.kept = this.shown = this.drawn = null;
     this.lines = null;  // source lines (lines.mjs), if known
     this.select = null;  // select(state): sets the figures that a state shows; whether they changed
+    this.holds = null;  // by node, whether it may have figures of its own, whatever is selected; null: those that have some
+    this.base = null;  // the tree that it was made of (modules.mjs), with to[n]: where node n of that is; null: n
     this.size = frame.length;
     this.zero = about.big ? 0n : 0;
     this.inOrderOfTime = about.order === "time";
@@ -43,8 +45,9 @@ export class Tree {
     this.renew();
   }
 
-  // The figures have changed, or where they are drawn.
+  // The figures have changed, or where they are drawn. `figures` counts how often.
   renew() {
+    this.figures = (this.figures ?? 0) + 1;
     this.selves = this.own.map(() => null);
     this.totals = this.own.map(() => null);
     this.functionRows = this.marks = null;
@@ -96,6 +99,13 @@ export class Tree {
 export function baseOf(tree) {
   while (tree.base) tree = tree.base;
   return tree;
+}
+
+// Where the figures of a node of the innermost tree are drawn.
+export function drawnAt({ base, to, places }, node) {
+  if (!base) return places?.[node] ?? node;
+  const at = drawnAt(base, node);
+  return to?.[at] ?? at;
 }
 
 // Two 32-bit halves of a hash: of a frame by what it is called, of a path by its frames. Equal in

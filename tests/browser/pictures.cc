@@ -416,6 +416,7 @@ void write_all(const std::string& folder) {
   write(folder + "/report.html", made_report());
   write(folder + "/report-icicle.html", made_report(), {.icicle = true});
   write(folder + "/report-changes.html", made_changes());
+  write(folder + "/report-interpreter.html", made_interpreted_report());
   write(folder + "/report-large.html", made_large_report());
   write(folder + "/report-huge.html", made_huge_report());
   for (const char* palette : {"leak", "fault", "hot", "io", "red", "orange", "aqua", "blue"})

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import path from "node:path";
 import test from "node:test";
-import { address, open, require, until, work } from "./browser.mjs";
+import { address, boxes, choose, click, open, require, until, work } from "./browser.mjs";
 
 const headline = (page) => page.locator(".mf-headline").textContent();
 const command = (page) => page.locator(".mf-command code").textContent();
@@ -284,3 +284,43 @@ for (const file of ["report.html", "report-changes.html", "report-icicle.html"])
           await shot(page, `${file}-${name}-${colorScheme}-${width}`);
         }
       }, { colorScheme, viewport: { width, height: 844 }, bypassCSP: true }));
+
+test("report-interpreter.html: the interpreter is one box in each selection, and a click shows it", () => open("report-interpreter.html", async (page) => {
+  const names = async () => (await boxes(page)).map(({ name }) => name).sort();
+  const drawn = () => page.evaluate(() => String(document.querySelector(".memflame").app.rows[0][0].view.total));
+  const all = ["all", "eval", "main", "route (app.py:3)"];
+  assert.deepEqual(await names(), [...all, "[native]", "resize", "thumb (app.py:9)"].sort());
+  await shot(page, "report-interpreter");
+  await brush(page, 40, 45);
+  await choosePart(page, "Allocated");
+  assert.deepEqual(await names(), [...all, "[native]", "resize", "sort", "thumb (app.py:9)"].sort());
+  assert.equal(await drawn(), "950000");
+  assert.match(await headline(page), /927\.7 KiB allocated/);
+  await click(page, "[native]");
+  assert.ok((await names()).includes("call"));
+  assert.equal(await drawn(), "950000");
+  await page.getByRole("button", { name: "Interpreter folded" }).click();
+  assert.ok((await names()).includes("[native]"));
+  await page.locator(".mf-verdicts button").first().click();
+  assert.equal(await page.evaluate(() => document.querySelector(".memflame").app.current.view.look.tree.frames.name[document.querySelector(".memflame").app.current.view.frame]), "resize");
+  await choose(page, "boxes", "lines");
+  assert.ok((await names()).includes("route (app.py:3) app.py:7"));
+  assert.equal(await drawn(), "950000");
+  await choose(page, "boxes", "modules");
+  assert.ok((await names()).includes("python3.11"));
+  assert.equal(await drawn(), "950000");
+  await page.locator(".mf-worst").click();
+  assert.equal(await drawn(), "950000");
+}));
+
+test("report.html: boxes can be lines, with the figures of each", () => open("report.html", async (page) => {
+  const parse = async () => (await boxes(page)).filter(({ name }) => name.includes("parse_object")).map(({ name, total }) => [name, total]);
+  await choosePart(page, "Allocated");
+  const [[name, total], ...others] = await parse();
+  assert.deepEqual([name, others], ["json::Parser::parse_object", []]);
+  await choose(page, "boxes", "lines");
+  const lines = await parse();
+  assert.deepEqual(lines.map(([one]) => one), ["json::Parser::parse_object session.cc:61", "json::Parser::parse_object session.cc:75"]);
+  assert.equal(lines[0][1] + lines[1][1], total);
+  assert.equal(lines[1][1], 48n * 300n * 1200n);
+}));

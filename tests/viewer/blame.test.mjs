@@ -161,7 +161,7 @@ test("boxes that are modules: consecutive frames of one file", () => {
   assert.deepEqual(pathsOf(lookOf(modules, { flow: "callers" }).root)["all;libc.so.6;app"], 7);
   setBlame(tree, "caller");
   assert.deepEqual(pathsOf(lookOf(treeFor(tree, { boxes: "modules" })).root), { "all": 12, "all;app": 12, "all;app;libc.so.6": 4, "all;app;libc.so.6;app": 4 });
-  assert.equal(treeFor(treeOf(stacks), { boxes: "modules" }).base, undefined);
+  assert.equal(treeFor(treeOf(stacks), { boxes: "modules" }).base, null);
 });
 
 test("modules keep the widths of differences, and an address of theirs is read back", () => {

@@ -103,9 +103,8 @@ test("boxes by line follow a blame, and have addresses", () => {
   assert.deepEqual(measuresOf(lines).map(({ id, total }) => [id, total[0]]), [["live", 12]]);
 });
 
-test("no boxes by line if nodes have several lines, or if a page selects its figures", () => {
+test("no boxes by line if nodes have several lines", () => {
   assert.equal(hasLineBoxes(example()), false);
-  assert.equal(treeFor(example(), { boxes: "lines" }).base, undefined);
+  assert.equal(treeFor(example(), { boxes: "lines" }).base, null);
   assert.equal(hasLineBoxes(treeOf("main 1")), false);
-  assert.equal(hasLineBoxes(Object.assign(apart(), { select: () => false })), false);
 });

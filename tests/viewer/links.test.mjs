@@ -8,7 +8,7 @@ import { editorLink } from "../../render/viewer/editor.mjs";
 const appOf = (changes = {}) => {
   const measure = { id: "live", column: 0 }, tree = { frames: { name: ["main", "it's", "twice", "twice"] }, merged: null,
     about: { types: [{ name: "live", unit: "bytes" }, { name: "e", unit: "variance" }] } };
-  return { state: { hidden: [], focus: -1, view: "" }, tree, measure, first: measure, around: false, order: "name", cut: "right", upwards: true, ...changes };
+  return { state: { hidden: [], focus: -1, view: "" }, tree, base: tree, measure, first: measure, around: false, order: "name", cut: "right", upwards: true, ...changes };
 };
 const state = (changes) => ({ hidden: [], focus: -1, view: "", ...changes });
 

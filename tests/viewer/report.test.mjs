@@ -11,8 +11,10 @@ import { gather } from "../../render/report/shapes.mjs";
 import { lineOfMark } from "../../render/report/verdicts.mjs";
 import { setBlame } from "../../render/viewer/blame.mjs";
 import { marksOf } from "../../render/viewer/marks.mjs";
+import { treeFor } from "../../render/viewer/modules.mjs";
+import { drawnAt } from "../../render/viewer/tree.mjs";
 import { parseTime, ticksOf, timeText } from "../../render/report/times.mjs";
-import { at, lookOf, treeOf } from "./trees.mjs";
+import { at, lookOf, pathsOf, treeOf } from "./trees.mjs";
 
 let seed = 7;
 const below = (limit) => (seed = (seed * 48271) % 2147483647) % limit;
@@ -129,6 +131,38 @@ test("a state sets the figures of the tree, once", () => {
   assert.deepEqual(selection.rangeOf("6-1.5"), [0, 8]);
   assert.deepEqual(selection.rangeOf("3-3"), [0, 8]);
   assert.equal(selectedLine(selection, lookOf(tree).root, 0).length, 9);
+});
+
+test("an interpreter is one box in any selection, and its box has the rows of what it stands for", () => {
+  const tree = treeOf("main;f.py;call;g.py;malloc 8 1\nmain;f.py;call;malloc 4 1\n[native] 0 0", { types, shown: 0 }), { name } = tree.frames;
+  tree.about.runtime = { native: name.indexOf("[native]"), scripts: [name.indexOf("f.py"), name.indexOf("g.py")] };
+  tree.inner = Uint8Array.from(name, (one) => Number(one === "malloc"));
+  const [deep, flat] = [8, 4].map((bytes) => tree.own[0].indexOf(bytes));
+  const list = [[deep, 0, 8], [flat, 1, 4]].sort(([a], [b]) => a - b), column = (i) => list.map((row) => row[i]);
+  const rows = { seconds: Float64Array.of(0, 1, 2), edges: [0n, 10n ** 9n, 2n * 10n ** 9n], bins: 2, node: Int32Array.from(column(0)), born: Uint16Array.from(column(1)),
+                 freed: Uint16Array.of(never, never), columns: [Float64Array.from(column(2)), Float64Array.of(1, 1)] };
+  const selection = new Selection(tree, "blocks", rows), folded = () => treeFor(tree, { boxes: "", runtime: "" });
+  const inside = (path, flow) => [...nodesOf(at(lookOf(folded(), flow), path)).keys()].filter((n) => nodesOf(at(lookOf(folded(), flow), path))[n] && tree.own[0][n]);
+  for (const blame of ["all", "caller"]) {
+    setBlame(tree, blame);
+    const last = blame === "all" ? ";malloc" : "";
+    selection.select({ during: "0-1", part: "allocated" });
+    const made = folded();
+    assert.deepEqual(pathsOf(lookOf(made).root)[`all;main;f.py;[native];g.py${last}`], 8);
+    assert.equal(pathsOf(lookOf(made).root)["all;main;f.py;call"], undefined);
+    selection.select({ during: "1-2", part: "allocated" });
+    assert.equal(folded(), made);
+    const paths = pathsOf(lookOf(made).root);
+    assert.equal(paths[`all;main;f.py;call${last}`], 4);
+    assert.equal(paths["all;main;f.py;[native]"], undefined);
+    selection.select({ during: "", part: "end" });
+    assert.equal(pathsOf(lookOf(folded()).root)["all;main;f.py"], 12);
+    assert.deepEqual(inside("main;f.py;[native]"), [deep]);
+    assert.deepEqual(inside("main;f.py;call"), [flat]);
+    assert.deepEqual(inside("main;f.py"), [deep, flat].sort((a, b) => a - b));
+    assert.deepEqual(inside(blame === "all" ? "malloc" : "g.py", { flow: "callers" }), blame === "all" ? [deep, flat].sort((a, b) => a - b) : [deep]);
+    assert.equal(made.frames.name[made.frame[drawnAt(made, deep)]], blame === "all" ? "malloc" : "g.py");
+  }
 });
 
 test("commands", () => {

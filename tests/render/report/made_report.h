@@ -155,6 +155,41 @@ inline Report made_report() {
   return report;
 }
 
+// Functions of Python, and what the interpreter does between them; one of them leaks.
+inline Report made_interpreted_report() {
+  Report report;
+  report.file = "service.mfr";
+  Profile& p = report.profile;
+  p.types = {{"bytes", Unit::bytes}, {"blocks", Unit::count}};
+  for (uint64_t i = 0; i <= 60; ++i) report.edges.push_back(i * made_second);
+  const auto stack = [&p](std::initializer_list<std::string_view> path) {
+    StackId top;
+    for (const std::string_view name : path)
+      top = name.find(".py") != std::string_view::npos
+                ? p.push(top, name, FrameKind::user, "/srv/app.py", "/srv/app.py", 7)
+                : p.push(top, name, FrameKind::user,
+                         name == "malloc" ? "/lib/libc.so.6" : "/usr/bin/python3.11");
+    return top;
+  };
+  const StackId thumb = stack({"main", "eval", "route (app.py:3)", "call", "eval",
+                               "thumb (app.py:9)", "resize", "malloc"}),
+                key = stack({"main", "eval", "route (app.py:3)", "sort", "eval", "key (app.py:5)",
+                             "malloc"}),
+                sort = stack({"main", "eval", "route (app.py:3)", "sort", "malloc"});
+  MadeBlocks blocks(report);
+  for (uint64_t i = 0; i < 60; ++i) {
+    const uint64_t now = i * made_second + 1;
+    blocks.add(thumb, now, 0, 100'000, 1);
+    if (i < 30) blocks.add(key, now, now + 20 * made_second, 50'000, 2);
+    if (i >= 30) blocks.add(sort, now, now + made_second / 2, 30'000, 3);
+  }
+  blocks.finish();
+  report.peak = 50;
+  p.marks = {{thumb, VerdictKind::leak, true, 100000, "leak: never comes back, 97.7 KiB/s",
+              "thumb (app.py:9)"}};
+  return report;
+}
+
 // Looks of a series: figures rise and fall, and some end where they began.
 inline Report made_changes() {
   Report report;

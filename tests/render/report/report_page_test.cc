@@ -110,13 +110,12 @@ ReadBlock read_block(const Report& report, std::span<const uint32_t> node_of_sta
 struct MadeTree {
   Profile profile;
   FrameTree tree;
-  std::vector<uint32_t> node_of_stack;
 };
 
 MadeTree tree_of(const Report& report) {
-  MadeTree out{profile_of_sizes(report), {}, {}};
-  out.tree = frame_tree(out.profile, Neighbours::by_name, width_of(out.profile, WidthOf::shown));
-  out.node_of_stack = nodes_of_stacks(out.tree, out.profile);
+  MadeTree out{profile_of_sizes(report), {}};
+  out.tree = frame_tree(out.profile, Neighbours::by_name, width_of(out.profile, WidthOf::shown),
+                        LineNodes::apart);
   return out;
 }
 
@@ -154,17 +153,17 @@ TEST_CASE("report: each stack is a node, and its rows are the node's") {
   for (const Report& report : {made_report(), made_changes(), made_huge_report()}) {
     const MadeTree made = tree_of(report);
     for (const ReportRow& row : report.rows) {
-      const uint32_t node = made.node_of_stack[row.stack.index];
+      const uint32_t node = made.tree.of_stack[row.stack.index];
       CHECK(node != 0);
       CHECK(node_text(made, node) == path_text(report.profile, row.stack));
     }
-    const ReadBlock read = read_block(report, made.node_of_stack);
+    const ReadBlock read = read_block(report, made.tree.of_stack);
     CHECK(read.edges == report.edges);
     using Key = std::tuple<uint32_t, uint32_t, uint32_t>;
     std::map<Key, std::vector<int64_t>> wanted;
     for (size_t i = 0; i < report.rows.size(); ++i) {
       const ReportRow& row = report.rows[i];
-      auto& sum = wanted[{made.node_of_stack[row.stack.index], row.born, row.freed}];
+      auto& sum = wanted[{made.tree.of_stack[row.stack.index], row.born, row.freed}];
       sum.resize(report.profile.types.size());
       for (size_t column = 0; column < sum.size(); ++column)
         sum[column] += report.values_of(i)[column];
@@ -183,14 +182,14 @@ TEST_CASE("report: each stack is a node, and its rows are the node's") {
 
 TEST_CASE("report: shapes and lines") {
   const Report report = made_report();
-  const ReadBlock read = read_block(report, tree_of(report).node_of_stack);
+  const ReadBlock read = read_block(report, tree_of(report).tree.of_stack);
   CHECK(read.shapes == report.shapes);
   REQUIRE(read.lines.size() == 5);
   CHECK(read.lines[0] == report.lines.gauges[0].points);
   CHECK(read.lines[4] == report.lines.totals[0].points);
 }
 
-TEST_CASE("report: stacks that differ by source lines only are one node") {
+TEST_CASE("report: stacks that differ by source lines are nodes of their own") {
   Report report;
   report.edges = {0, 10, 20};
   report.profile.types = {{"bytes", Unit::bytes}};
@@ -201,16 +200,16 @@ TEST_CASE("report: stacks that differ by source lines only are one node") {
     report.profile.add(stack, std::array<int64_t, 1>{100});
   }
   const MadeTree made = tree_of(report);
-  CHECK(made.tree.size() == 2);
-  const ReadBlock read = read_block(report, made.node_of_stack);
-  CHECK(read.rows.columns[0] == std::vector<int64_t>{200, 100});
+  CHECK(made.tree.size() == 4);
+  const ReadBlock read = read_block(report, made.tree.of_stack);
+  CHECK(read.rows.columns[0] == std::vector<int64_t>{100, 100, 100});
   CHECK(page_of(report).find("class=\"mf-lines\"") != std::string::npos);
 }
 
 TEST_CASE("report: the tree holds the sums of all rows, and stacks that come back to 0") {
   const Report report = made_changes();
   MadeTree made = tree_of(report);
-  set_sums(made.tree, report, made.node_of_stack);
+  set_sums(made.tree, report);
   int64_t sum = 0;
   for (size_t node = 0; node < made.tree.size(); ++node) sum += made.tree.row(node)[0];
   CHECK(sum == report.profile.total(0));
@@ -218,7 +217,7 @@ TEST_CASE("report: the tree holds the sums of all rows, and stacks that come bac
   for (const ReportRow& row : report.rows)
     if (path_text(report.profile, row.stack).ends_with("guest")) {
       guest = true;
-      CHECK(made.tree.row(made.node_of_stack[row.stack.index])[0] == 0);
+      CHECK(made.tree.row(made.tree.of_stack[row.stack.index])[0] == 0);
     }
   CHECK(guest);
 }

@@ -5,6 +5,7 @@ middle of it: every result is the one of a run that nobody watched, and the exit
 MEMFLAME_LANGUAGE_CYCLES=N: attach N times to each (default 8)."""
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -87,6 +88,94 @@ function work() {
 work();
 """
 
+JAVA = r"""
+import java.security.*;
+import java.util.*;
+import java.util.stream.*;
+import java.util.zip.*;
+
+public class Rounds {
+  static volatile boolean ended;
+  static final Set<String> seen = Collections.synchronizedSet(new TreeSet<>());
+  static String caught(int depth) {
+    try {
+      if (depth == 0) throw new IllegalStateException("0");
+      return caught(depth - 1);
+    } catch (IllegalStateException error) {
+      return error.getMessage();
+    }
+  }
+  static int packed(byte[] text) {
+    Deflater deflater = new Deflater();
+    deflater.setInput(text);
+    deflater.finish();
+    int size = deflater.deflate(new byte[4096]);
+    deflater.end();
+    return size;
+  }
+  static String once() throws Exception {
+    StringBuilder out = new StringBuilder(caught(20));
+    IntStream.range(0, 40).mapToObj(i -> packed(("n" + i).repeat(200).getBytes())).forEach(out::append);
+    out.append(Stream.iterate(1L, n -> n * 7 % 1000003).limit(200).map(n -> java.nio.ByteBuffer.allocateDirect(700).capacity() + n).reduce(0L, Long::sum));
+    return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-1").digest(out.toString().getBytes()));
+  }
+  public static void main(String[] arguments) throws Exception {
+    System.out.println("ready");
+    Thread[] threads = new Thread[3];
+    long[] rounds = new long[threads.length];
+    for (int i = 0; i < threads.length; ++i) {
+      final int own = i;
+      threads[i] = new Thread(() -> {
+        try {
+          while (!ended || rounds[own] == 0) { seen.add(once()); ++rounds[own]; }
+        } catch (Exception error) { seen.add(error.toString()); }
+      });
+      threads[i].start();
+    }
+    while (System.in.read() >= 0) { }
+    ended = true;
+    for (Thread thread : threads) thread.join();
+    System.out.println("True " + seen.size() + " " + seen.iterator().next());
+  }
+}
+"""
+
+RUBY = r"""
+require 'digest'
+require 'json'
+require 'zlib'
+
+def walk(depth, &block)
+  block.call("x" * (700 + depth))
+  walk(depth - 1, &block) if depth > 0
+end
+
+def caught(depth)
+  raise ArgumentError, depth.to_s if depth == 0
+  caught(depth - 1)
+rescue ArgumentError => error
+  error.message
+end
+
+def once
+  sizes = []
+  walk(20) { |text| sizes << text.size }
+  sizes << caught(20)
+  40.times { |i| sizes << Object.new.instance_eval("def f#{i}(x) = 'y' * (600 + x); f#{i}(#{i})").size }
+  sizes << Fiber.new { Zlib::Deflate.deflate("z" * 5000).size }.resume
+  Digest::SHA1.hexdigest(JSON.generate(sizes))
+end
+
+seen, rounds, ended = {}, 0, false
+threads = 3.times.map { Thread.new { until ended && rounds > 3; seen[once] = true; rounds += 1; end } }
+puts "ready"
+STDOUT.flush
+STDIN.read
+ended = true
+threads.each(&:join)
+puts "True #{seen.size} #{seen.keys.first}"
+"""
+
 
 def unwatched(command):
     done = subprocess.run(command, input="", capture_output=True, text=True, timeout=PATIENCE, check=True)
@@ -109,7 +198,7 @@ def watched(command):
             _, errors = memflame.communicate(timeout=PATIENCE)
             equal(f"memflame ends, which said {errors}", memflame.returncode, 0)
             with open(profile, encoding="utf-8") as stream:
-                whole += "once (" in stream.read()
+                whole += re.search(r"\bonce \(", stream.read()) is not None
         check(target.poll() is None, f"the program works on after cycle {number}")
     equal("runs that saw the functions", whole, CYCLES - killed)
     out, _ = target.communicate("", timeout=PATIENCE)
@@ -117,9 +206,20 @@ def watched(command):
     return out.splitlines()[-1]
 
 
-node = shutil.which("node")
-check(node, "node is installed")
-for program in ([sys.executable, "-c", PYTHON], [node, "-e", NODE]):
-    if len(sys.argv) > 1 and sys.argv[1] not in program[0]:
+def command(language, text):
+    """A program of a language that is installed."""
+    program = shutil.which(language)
+    check(program, f"{language} is installed")
+    if language != "java":
+        return [program, "-c" if language == "python3" else "-e", text]
+    with open(path("Rounds.java"), "w", encoding="utf-8") as file:
+        file.write(text)
+    subprocess.run(["javac", "-d", path(""), path("Rounds.java")], check=True)
+    return [program, "-cp", path(""), "Rounds"]
+
+
+for name, source in {"python3": PYTHON, "node": NODE, "java": JAVA, "ruby": RUBY}.items():
+    if len(sys.argv) > 1 and sys.argv[1] != name:
         continue
-    equal(f"results of {program[0]}", watched(program), unwatched(program))
+    run = command(name, source)
+    equal(f"results of {name}", watched(run), unwatched(run))

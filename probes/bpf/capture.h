@@ -191,6 +191,7 @@ __attribute__((noinline)) u64 walk_user_stack(u32 number, u64 hash) {
   walking->hash = hash;
   walking->number = number;
   walking->v8 = config.scripts && scratch->chain.language == language_v8;
+  if (walking->v8) scratch->chain.last_script.object = 0;
   walking->java_low = walking->java_bytes = 0;
   if (config.scripts && scratch->chain.language == language_java) begin_java_walk(scratch);
   walking->at = scratch->stack.kernel_frames + frames;

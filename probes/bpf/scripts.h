@@ -197,7 +197,7 @@ __attribute__((noinline)) u64 v8_frame_word(u32 number, u64 frame, u32 at) {
   enum v8_frame found = v8_unreadable_frame;
   if (!failed)
     found = read_v8_frame(&interpreter->v8, words[1], words[0], bpf_get_current_pid_tgid(),
-                          (u64*)chain->memory, &info, &word);
+                          (u64*)chain->memory, &chain->last_script, &info, &word);
   if (found == v8_other_frame) return 0;
   if (found == v8_unreadable_frame) {
     COUNT(scripts_unread, 1);

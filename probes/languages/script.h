@@ -128,6 +128,7 @@ struct script_chain {
   u64 anchor;  // a frame beside which others are expected; 0 = none
   u64 base;    // the interpreter's
   u64 core_begin, core_bytes;  // Ruby: the code of the loop; 0 = none
+  struct v8_last_script last_script;
   u64 window_at;
   u32 filled;
   u32 freed;     // as in the interpreter

@@ -53,9 +53,10 @@ static inline u64 moved_v8_object(u64 object, u64 map) {
 }
 
 // What runs in the frame with these words below its frame pointer: the function's information, and
-// the word that stands for it in a stack. `memory`: room for v8_script_bytes.
+// the word that stands for it in a stack. `memory`: room for v8_script_bytes. `last`: of this walk.
 static inline enum v8_frame read_v8_frame(struct v8_layout* layout, u64 context, u64 function,
-                                          u32 thread, u64* memory, u64* info, u64* word) {
+                                          u32 thread, u64* memory, struct v8_last_script* last,
+                                          u64* info, u64* word) {
   if (!is_v8_object(context) || !is_v8_object(function)) return v8_other_frame;
   if (read_v8_word(info, function, layout->function_info)) return v8_unreadable_frame;
   if (!is_v8_object(*info)) return v8_other_frame;
@@ -69,13 +70,17 @@ static inline enum v8_frame read_v8_frame(struct v8_layout* layout, u64 context,
   u64 script = memory[v8_info_script / 8];
   u64 number = (u32)(memory[v8_info_number / 8] >> 32);
   if (!is_v8_object(script)) return v8_other_frame;
-  if (SCRIPT_READ(memory, v8_script_bytes, script - 1)) return v8_unreadable_frame;
-  moved = moved_v8_object(script, memory[0]);
-  if (moved != script && SCRIPT_READ(memory, v8_script_bytes, moved - 1))
-    return v8_unreadable_frame;
-  // Functions that are a part of V8 have no script.
-  if (!is_v8_map(memory[0], layout->script_type, &layout->script_map)) return v8_other_frame;
-  u64 of_script = memory[v8_script_number / 8];
+  if (script != last->object) {
+    if (SCRIPT_READ(memory, v8_script_bytes, script - 1)) return v8_unreadable_frame;
+    moved = moved_v8_object(script, memory[0]);
+    if (moved != script && SCRIPT_READ(memory, v8_script_bytes, moved - 1))
+      return v8_unreadable_frame;
+    // Functions that are a part of V8 have no script.
+    if (!is_v8_map(memory[0], layout->script_type, &layout->script_map)) return v8_other_frame;
+    last->object = script;
+    last->number = memory[v8_script_number / 8];
+  }
+  u64 of_script = last->number;
   *word = v8_word(thread, of_script >> 32, number);
   return *word && is_v8_number(of_script) ? v8_function_frame : v8_unreadable_frame;
 }

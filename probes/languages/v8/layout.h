@@ -44,6 +44,13 @@ enum {
   v8_string_data = 24,   // outside of the heap; or where in the other it begins
 };
 
+// The script of the function before: most functions that call each other are of one script. Nothing
+// moves while the thread is in a probe.
+struct v8_last_script {
+  u64 object;  // 0 = none
+  u64 number;  // as in its memory
+};
+
 struct v8_layout {
   u16 function_info;  // in JSFunction
   // Types of objects.

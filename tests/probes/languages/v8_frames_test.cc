@@ -130,7 +130,8 @@ V8Function v8_function(V8Heap& heap, uint64_t name, uint64_t inferred, uint64_t 
 v8_frame frame_of(V8Heap& heap, const V8Function& made, uint64_t& info, uint64_t& word,
                   uint64_t context = v8_base + 1) {
   uint64_t memory[v8_script_bytes / 8];
-  return read_v8_frame(&heap.layout, context, made.function, 5, memory, &info, &word);
+  v8_last_script last{};
+  return read_v8_frame(&heap.layout, context, made.function, 5, memory, &last, &info, &word);
 }
 
 std::string name_of(const script_code_record& record) {
@@ -156,6 +157,27 @@ TEST_CASE("v8: a frame's function is known by numbers, wherever it is moved to")
   REQUIRE(frame_of(heap, made, info, later) == v8_function_frame);
   CHECK(info == moved);
   CHECK(later == word);
+}
+
+TEST_CASE("v8: a script is read once for the functions that follow each other") {
+  V8Heap heap;
+  const V8Function first = v8_function(heap, heap.text("f"), 0, heap.text("\n"), 0),
+                   second = v8_function(heap, heap.text("g"), 0, heap.text("\n"), 0);
+  heap.put(second.info, v8_info_script, first.script);
+  heap.put(second.info, v8_info_number, uint32_t{8});
+  uint64_t memory[v8_script_bytes / 8], info = 0, word = 0;
+  v8_last_script last{};
+  const auto read = [&](const V8Function& made) {
+    return read_v8_frame(&heap.layout, v8_base + 1, made.function, 5, memory, &last, &info, &word);
+  };
+  REQUIRE(read(first) == v8_function_frame);
+  CHECK(word == v8_word(5, 81, 7));
+  heap.number(first.script, v8_script_number, 82);
+  REQUIRE(read(second) == v8_function_frame);
+  CHECK(word == v8_word(5, 81, 8));
+  last = {};
+  REQUIRE(read(second) == v8_function_frame);
+  CHECK(word == v8_word(5, 82, 8));
 }
 
 TEST_CASE("v8: other frames stay native") {

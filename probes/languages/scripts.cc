@@ -144,6 +144,7 @@ void Scripts::take(const bpf::script_code_record& record, size_t size) {
     name_ruby(record, std::min<size_t>(lines, record.line_bytes), code, known.instructions);
   } else {
     code.function = reason(record.language, bpf::script_unreadable);
+    if (record.language != bpf::language_v8) ++unread_count_;
   }
   learn(record, std::move(code), known.instructions);
 }
@@ -192,10 +193,12 @@ uint32_t Scripts::intern_v8(const bpf::script_code_record& record, ScriptCode co
     if (is_known) {
       all_[known->second.code] = code;
       unread.erase(known);
+      --unread_count_;
     }
     return intern(std::move(code));
   }
   if (is_known) return known->second.code;
+  ++unread_count_;
   if (full_) return *full_;
   bytes_ += sizeof(ScriptCode) + code.function.size();
   const uint32_t index = next_index(all_.size());

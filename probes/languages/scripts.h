@@ -26,6 +26,8 @@ class Scripts {
   void forget(SpaceId space);
 
   const std::vector<ScriptCode>& all() const { return all_; }
+  // How often a function could not be read when a stack with it was new, and not later either.
+  uint64_t unread() const { return unread_count_; }
 
  private:
   struct Known {
@@ -56,6 +58,7 @@ class Scripts {
   std::unordered_map<uint32_t, std::unordered_map<uint64_t, Unread>> unread_;
   // Methods in Java's compiled code, by space and by the word.
   std::unordered_map<uint32_t, std::unordered_map<uint64_t, std::vector<Place>>> inlined_;
+  uint64_t unread_count_ = 0;
   uint64_t bytes_ = 0;            // of all
   std::optional<uint32_t> full_;  // stands for all that come when there is no room
 };

@@ -87,6 +87,7 @@ class Spaces {
 
   // Functions of interpreted languages.
   Scripts& scripts() { return scripts_; }
+  const Scripts& scripts() const { return scripts_; }
 
   // Takes over what the log says of spaces that had ended before it was read.
   void settle();

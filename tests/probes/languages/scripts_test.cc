@@ -84,10 +84,14 @@ TEST_CASE("a function of V8 that is readable later has its name in earlier stack
   tell("", 5);
   const Pc before = place(scripts, word);
   CHECK(code_of(scripts, before).function == "[javascript: unreadable]");
+  CHECK(scripts.unread() == 1);
+  tell("", 5);
+  CHECK(scripts.unread() == 1);
   tell("other", 5 + (1 << bpf::v8_thread_bits));
   CHECK(code_of(scripts, before).function == "[javascript: unreadable]");
   tell("deep", 5);
   CHECK(code_of(scripts, before).function == "deep");
+  CHECK(scripts.unread() == 0);
   CHECK(code_of(scripts, place(scripts, word)).function == "deep");
 }
 

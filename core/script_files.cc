@@ -32,6 +32,13 @@ std::string_view ruby_gem(std::string_view rest) {
                                                                              : name;
 }
 
+// "symfony/http-kernel/Kernel.php" -> "symfony/http-kernel", "autoload.php" -> "composer".
+std::string_view composer_package(std::string_view rest) {
+  const size_t slash = rest.find('/');
+  if (slash == std::string_view::npos || rest.starts_with("composer/")) return "composer";
+  return rest.substr(0, rest.find('/', slash + 1));
+}
+
 // "express/lib/router.js" -> "express", "@scope/name/index.js" -> "@scope/name".
 std::string_view node_package(std::string_view rest) {
   size_t end = rest.find('/');
@@ -45,7 +52,8 @@ bool is_script(const Profile& profile, const Frame& frame) {
   if (frame.kind != FrameKind::user || !frame.module) return false;
   if (frame.module == frame.file) return true;
   const std::string_view path = profile.strings[frame.module];
-  constexpr std::array<std::string_view, 6> endings{".py", ".pyc", ".js", ".mjs", ".cjs", ".rb"};
+  constexpr std::array<std::string_view, 7> endings{".py",  ".pyc", ".js", ".mjs",
+                                                    ".cjs", ".rb",  ".php"};
   return path.starts_with("node:") || path.starts_with("<internal:") ||
          path.starts_with("<frozen ") ||
          std::any_of(endings.begin(), endings.end(),
@@ -66,6 +74,9 @@ std::string_view script_package(std::string_view path) {
   if (const std::string_view rest = behind_folder(path, "/gems/");
       !rest.empty() && path.ends_with(".rb"))
     return ruby_gem(rest);
+  if (const std::string_view rest = behind_folder(path, "/vendor/");
+      !rest.empty() && path.find(".php") != std::string_view::npos)
+    return composer_package(rest);
   if (const std::string_view rest = behind_folder(path, "/vendor_ruby/"); !rest.empty())
     return python_package(rest);
   if (const std::string_view rest = behind_folder(path, "/lib/ruby/"); !rest.empty()) return "ruby";
@@ -84,9 +95,12 @@ bool is_interpreter(std::string_view path) {
     if (file.starts_with('-')) file.remove_prefix(1);
     return is_version(file.substr(0, file.find(".so")));
   }
-  if (!file.starts_with("python")) return false;
-  file.remove_prefix(std::string_view("python").size());
-  return is_version(file.substr(0, file.find(".so")));
+  for (const std::string_view name : {"php-fpm", "php-cgi", "php", "python"})
+    if (file.starts_with(name)) {
+      file.remove_prefix(name.size());
+      return is_version(file.substr(0, file.find(".so")));
+    }
+  return false;
 }
 
 }  // namespace memflame

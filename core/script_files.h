@@ -8,16 +8,17 @@
 
 namespace memflame {
 
-// Whether a function is one of Python, Ruby, JavaScript or Java: it has no module but its file.
+// Whether a function is one of Python, Ruby, PHP, JavaScript or Java: it has no module but its
+// file.
 bool is_script(const Profile& profile, const Frame& frame);
 
-// The package that a file of Python, Ruby or JavaScript belongs to: "flask", "rack", "@scope/name";
-// "python", "ruby" or "node" for what comes with the interpreter; "" if it is the application's
-// own.
+// The package that a file of Python, Ruby, PHP or JavaScript belongs to: "flask", "rack",
+// "symfony/console", "@scope/name"; "python", "ruby" or "node" for what comes with the interpreter,
+// "composer" for PHP's loader; "" if it is the application's own.
 std::string_view script_package(std::string_view path);
 
 // Whether a file is an interpreter: "/usr/bin/python3.11", "libpython3.12.so.1.0",
-// "libruby-3.1.so.3.1", "node".
+// "libruby-3.1.so.3.1", "php-fpm8.2", "node".
 bool is_interpreter(std::string_view path);
 
 }  // namespace memflame

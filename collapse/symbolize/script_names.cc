@@ -16,6 +16,7 @@ uint32_t line_of(const ScriptCode& code, uint32_t place) {
   if (place == script_no_place) return code.first_line;
   if (code.language == ScriptCode::Language::ruby)
     return ruby_line(code.lines, code.first_line, place);
+  if (code.language == ScriptCode::Language::php) return place;
   return python_line(code.lines, code.first_line, place);
 }
 

@@ -83,7 +83,8 @@ Profile show_frames(Profile profile, const std::vector<Pattern>& patterns);
 Profile hide_kernel(Profile profile);
 Profile show_kernel(Profile profile);
 
-// Native functions between two functions of Python, Ruby or JavaScript become one frame, [native].
+// Native functions between two functions of Python, Ruby, PHP or JavaScript become one frame,
+// [native].
 Profile hide_runtime(Profile profile);
 
 // A stack's group is the type that the names of the allocator's and the standard libraries'

@@ -146,6 +146,20 @@ ALWAYS_INLINE void take_back_core(struct scratch* scratch) {
   --walking->frames;
 }
 
+// Whether the frame that was taken last is one of PHP's loop that has functions. A function of its
+// own, as the walk has no room on the stack.
+static __attribute__((noinline)) int meet_php_loop(struct scratch* scratch) {
+  struct script_chain* chain = &scratch->chain;
+  u64 address = scratch->walk.address;
+  if (!is_php_loop(&chain->loop, address & ~exact_address, (address & exact_address) != 0))
+    return 0;
+  ++chain->loops;
+  if (!scratch->walking.record) return 0;
+  ++chain->next;
+  scratch->walking.loop = address;
+  return 1;
+}
+
 static int take_frame(u32 turn, struct walking_in* in) {
   struct scratch* scratch = in->scratch;
   struct walk* walk = &scratch->walk;
@@ -165,6 +179,8 @@ static int take_frame(u32 turn, struct walking_in* in) {
     if (scratch->walking.core_bytes) take_back_core(scratch);
     return 0;
   }
+  if (config.scripts && scratch->walking.php && done & step_more && meet_php_loop(scratch))
+    return 0;
   // V8's code is known for its frame pointers only.
   if (config.scripts && scratch->walking.v8 && done & step_more && walk->at.guessed) {
     u64 word = v8_frame_word(scratch->walking.number, bp, scratch->walking.frames);
@@ -192,6 +208,8 @@ __attribute__((noinline)) u64 walk_user_stack(u32 number, u64 hash) {
   walking->number = number;
   walking->v8 = config.scripts && scratch->chain.language == language_v8;
   if (walking->v8) scratch->chain.last_script.object = 0;
+  walking->php = config.scripts && scratch->chain.language == language_php &&
+                 (scratch->chain.end == script_whole || scratch->chain.end == script_too_long);
   walking->java_low = walking->java_bytes = 0;
   if (config.scripts && scratch->chain.language == language_java) begin_java_walk(scratch);
   walking->at = scratch->stack.kernel_frames + frames;
@@ -220,6 +238,43 @@ ALWAYS_INLINE u64 mark_scripts(struct stack_record* stack, struct script_chain* 
   return mix(hash, word);
 }
 
+// What is kept is counted in the scratch: the verifier would look at each count on the stack.
+static int keep_native(u32 turn, struct walking_in* in) {
+  struct scratch* scratch = in->scratch;
+  struct stack_record* stack = &scratch->stack;
+  struct walking* walking = &scratch->walking;
+  u32 from = stack->kernel_frames + turn, to = stack->kernel_frames + walking->frames;
+  if (turn >= stack->frames || from >= max_kernel_frames + max_frames) return 1;
+  u64 address = stack->pcs[from];
+  if (script_language(address) || to >= max_kernel_frames + max_frames) return 0;
+  stack->pcs[to] = address;
+  walking->hash = mix(walking->hash, address);
+  ++walking->frames;
+  return 0;
+}
+
+// Takes PHP's functions out of the stack again unless each has its loop. `first`: the hash before
+// the first frame. Returns the hash.
+__attribute__((noinline)) u64 settle_php(u32 number, u64 first, u64 hash) {
+  struct scratch* scratch = scratch_at(number);
+  if (!scratch) return 0;
+  struct script_chain* chain = &scratch->chain;
+  struct stack_record* stack = &scratch->stack;
+  if (are_php_loops(chain->end, chain->runs, chain->loops, stack->stop == stop_too_deep))
+    return hash;
+  u64 task = bpf_get_current_pid_tgid();
+  // A thread of its own that has nothing to do with PHP is not marked.
+  int is_other = !chain->loops && stack->stop == stop_end && task >> 32 != (u32)task;
+  chain->end = is_other ? script_none : script_unreadable;
+  chain->count = 0;
+  scratch->walking.hash = first;
+  scratch->walking.frames = 0;
+  struct walking_in in = {scratch};
+  bpf_loop(max_frames, keep_native, &in, 0);
+  stack->frames = scratch->walking.frames;
+  return scratch->walking.hash;
+}
+
 // Takes the frame in unknown code at which a walk ended; returns the hash.
 ALWAYS_INLINE u64 take_unknown(struct stack_record* stack, struct walk* walk, u64 hash) {
   u32 at = stack->kernel_frames + stack->frames;
@@ -231,6 +286,11 @@ ALWAYS_INLINE u64 take_unknown(struct stack_record* stack, struct walk* walk, u6
 
 ALWAYS_INLINE int tells_scripts(const struct scratch* scratch) {
   return config.scripts && (scratch->chain.count || scratch->chain.language >= language_v8);
+}
+
+ALWAYS_INLINE int tell_all(const struct scratch* scratch, u32 number, u32 code) {
+  return scratch->chain.language == language_php ? tell_chain(number, code)
+                                                 : tell_scripts(number, code);
 }
 
 // Sends the stack to be walked in user space. Returns the key that stands for it; 0 if it could not
@@ -312,6 +372,7 @@ __attribute__((noinline)) u64 capture_user(u32 number, u32 code, u32 entry, u64 
     return key ? key : note_key(space, note_ring_full);
   }
   stack->frames = 0;
+  scratch->first_hash = hash;
   hash = walk_user_stack(number, hash);
   if (walk->unknown) {
     // Not inside the walk, where calls are already nested to the limit.
@@ -319,6 +380,9 @@ __attribute__((noinline)) u64 capture_user(u32 number, u32 code, u32 entry, u64 
       hash = walk_user_stack(number, hash);
     if (walk->unknown) hash = take_unknown(stack, walk, hash);
   }
+  if (config.scripts && scratch->chain.language == language_php &&
+      scratch->chain.end != script_none)
+    hash = settle_php(number, scratch->first_hash, hash);
   if (config.scripts && scratch->chain.end != script_none)
     hash = mark_scripts(stack, &scratch->chain, hash);
   hash = stack_key(hash);
@@ -332,8 +396,9 @@ __attribute__((noinline)) u64 capture_user(u32 number, u32 code, u32 entry, u64 
   count_walk(stack->frames, stack->stop);
   u64 key = hash;
   if (!bpf_map_lookup_elem(&sums, &hash))
-    key = tells_scripts(scratch) && !tell_scripts(number, code) ? note_key(space, note_ring_full)
-                                                                : announce(number, hash);
+    key = tells_scripts(scratch) && !tell_all(scratch, number, code)
+              ? note_key(space, note_ring_full)
+              : announce(number, hash);
 
   if (config.check_every && key == hash && bpf_get_prandom_u32() % config.check_every == 0)
     send_copy(number, entry, hash, 1);

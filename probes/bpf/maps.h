@@ -95,7 +95,9 @@ struct walking {
   u64 java_low, java_bytes;    // the memory for Java's code; 0 = the process has none
   u32 number;                  // of the scratch
   u32 v8;                      // the process's interpreter is V8
-  u32 at;                      // in stack.pcs
+  u32 php;                     // it is PHP, whose functions could be read
+  u32 pad;
+  u32 at;  // in stack.pcs
   u32 frames;
 };
 
@@ -103,9 +105,10 @@ struct walking {
 // claimed and given back.
 struct scratch {
   u32 busy;
-  u32 returned;  // as in copy_record
-  u64 ip;        // where the user's part begins
-  u32 code;      // the process's code slot
+  u32 returned;    // as in copy_record
+  u64 ip;          // where the user's part begins
+  u64 first_hash;  // of the stack before that
+  u32 code;        // the process's code slot
   u32 pad;
   struct walk walk;
   struct walking walking;

@@ -11,6 +11,7 @@
 #define SCRIPT_FUNCTION __attribute__((noinline))
 #define SCRIPT_LOOP(turns, function, context) bpf_loop(turns, function, context, 0)
 #include "../languages/java/frames.bpf.h"
+#include "../languages/php/frames.bpf.h"
 #include "../languages/python/frames.bpf.h"
 #include "../languages/ruby/frames.bpf.h"
 #include "../languages/v8/frames.bpf.h"
@@ -45,6 +46,7 @@ ALWAYS_INLINE void meet_interpreter(u32 slot, u64 inode, u64 base) {
   interpreter->v8 = file->v8;
   interpreter->java = file->java;
   interpreter->ruby = file->ruby;
+  interpreter->php = file->php;
   *(volatile u32*)&interpreter->language = file->language;
 }
 
@@ -159,6 +161,21 @@ static int take_script(u32 turn, struct reading_scripts* reading) {
   return !take_python_frames(reading->chain, &reading->interpreter->python);
 }
 
+static int take_php(u32 turn, struct reading_scripts* reading) {
+  return !take_php_frame(reading->chain);
+}
+
+// More functions than this are not counted, and so none is placed.
+enum { max_php_frames = 16384 };
+static __attribute__((noinline)) int read_php(struct script_chain* chain,
+                                              struct interpreter* interpreter) {
+  struct reading_scripts reading = {chain, interpreter};
+  if (!begin_php(chain, &interpreter->php, interpreter->base, interpreter->key_at)) return 0;
+  bpf_loop(max_php_frames, take_php, &reading, 0);
+  if (chain->end == script_none) drop_php(chain);
+  return 0;
+}
+
 // Reads what the current thread runs into the chain of a scratch.
 __attribute__((noinline)) int read_scripts(u32 number, u32 code) {
   struct scratch* scratch = scratch_at(number);
@@ -176,6 +193,7 @@ __attribute__((noinline)) int read_scripts(u32 number, u32 code) {
     if (chain->end == script_none) drop_ruby(chain);
     return 0;
   }
+  if (interpreter->language == language_php) return read_php(chain, interpreter);
   if (interpreter->language != language_python) return 0;
   chain->anchor = 0;
   chain->record = 0;
@@ -239,12 +257,18 @@ static __attribute__((noinline)) int read_ruby_script(const struct ruby_layout* 
   return read_ruby_code(layout, body, record);
 }
 
+static __attribute__((noinline)) int read_php_script(u64 function,
+                                                     struct script_code_record* record) {
+  return read_php_code(function, record);
+}
+
 ALWAYS_INLINE int read_code(struct interpreter* interpreter, u64 object,
                             struct script_code_record* record) {
   record->language = interpreter->language;
   if (interpreter->language == language_v8) return read_v8_code(&interpreter->v8, object, record);
   if (interpreter->language == language_ruby)
     return read_ruby_script(&interpreter->ruby, object, record);
+  if (interpreter->language == language_php) return read_php_script(object, record);
   return read_python_script(&interpreter->python, object, record);
 }
 
@@ -439,10 +463,21 @@ static int tell_chained_script(u32 turn, struct telling_chain* telling) {
   struct script_chain* chain = telling->chain;
   if (turn >= chain->count) return 1;
   u64 word = chain->items[turn & (max_script_items - 1)];
-  u64 code = script_code(word);
-  if (!script_language(word) || tell_script(telling->slot, telling->space, code, code)) return 0;
+  u64 code = script_code(word), object = code;
+  if (script_language(word) == language_php) object = chain->objects[turn & (max_script_items - 1)];
+  if (!script_language(word) || tell_script(telling->slot, telling->space, code, object)) return 0;
   telling->failed = 1;
   return 1;
+}
+
+// All functions of a chain, placed or not.
+__attribute__((noinline)) int tell_chain(u32 number, u32 slot) {
+  struct scratch* scratch = scratch_at(number);
+  if (!scratch) return 0;
+  struct telling_chain telling = {
+      .chain = &scratch->chain, .slot = slot, .space = scratch->stack.space};
+  bpf_loop(max_script_items, tell_chained_script, &telling, 0);
+  return !telling.failed;
 }
 
 __attribute__((noinline)) int send_chain(u32 number, u64 key) {

@@ -433,7 +433,7 @@ Recording InsideSession::finish() {
   processes_.spaces().finish(recording);
   if (options_.languages && std::ranges::any_of(recording.modules, has_interpreter))
     recording.meta.notes.emplace_back(
-        "functions of Python, Ruby and JavaScript are not in stacks that are taken inside the "
+        "functions of Python, Ruby, PHP and JavaScript are not in stacks that are taken inside the "
         "program: "
         "--collect kernel has them, as root");
   return recording;

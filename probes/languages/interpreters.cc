@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "probes/languages/java/program.h"
+#include "probes/languages/php/program.h"
 #include "probes/languages/python/program.h"
 #include "probes/languages/ruby/program.h"
 #include "probes/languages/v8/program.h"
@@ -63,6 +64,14 @@ InterpreterFile file_with(const RubyProgram& program) {
   return file;
 }
 
+InterpreterFile file_with(const PhpProgram& program) {
+  InterpreterFile file = file_of(program, bpf::language_php, "PHP", "is PHP ");
+  file.delta = program.delta;
+  file.told.key_at = program.globals;
+  file.told.php = program.layout;
+  return file;
+}
+
 template <auto read>
 std::optional<InterpreterFile> look_for(int fd) {
   const auto program = read(fd);
@@ -71,7 +80,7 @@ std::optional<InterpreterFile> look_for(int fd) {
 
 // Each language has one row.
 constexpr std::array languages{look_for<python_in>, look_for<v8_in>, look_for<java_in>,
-                               look_for<ruby_in>};
+                               look_for<ruby_in>, look_for<php_in>};
 
 std::optional<InterpreterFile> interpreter_in(const Module& module) {
   if (module.kind != ModuleKind::file || module.file.get() < 0) return std::nullopt;

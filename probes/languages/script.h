@@ -6,6 +6,7 @@
 
 #include "../bpf/types.h"
 #include "java/layout.h"
+#include "php/layout.h"
 #include "python/layout.h"
 #include "ruby/layout.h"
 #include "v8/layout.h"
@@ -20,6 +21,7 @@ enum language {
   language_v8,
   language_java,
   language_ruby,
+  language_php,
   language_count
 };
 
@@ -71,6 +73,8 @@ static inline int is_java_code(u64 word) {
 }
 static inline u32 java_code_place(u64 word) { return word & ((1ULL << java_code_bits) - 1); }
 
+// PHP has a hash of the function's names in place of an address, and the line as the place.
+
 // What a function's names are told and found by.
 static inline u64 script_identity(u64 word) {
   return script_language(word) == language_v8 || is_java_code(word) ? word & ~(1ULL << 63)
@@ -86,10 +90,12 @@ struct interpreter {
   u64 base;    // what its file's addresses count from in the process
   u64 key_at;  // Python: address of the pthread_key_t, behind a word that says whether it is set
                // Ruby: of the number of the library's thread-local block, and the offset in it
+               // PHP: of the executor's globals
   struct python_layout python;
   struct v8_layout v8;
   struct java_layout java;  // so are addresses in it
   struct ruby_layout ruby;  // addresses in it are those of the file
+  struct php_layout php;    // the same
 };
 
 // The functions that a thread runs, innermost first, in runs: a run is an address on the thread's
@@ -100,6 +106,9 @@ enum {
   script_window_bytes = 1024,                       // of memory, read at once
   script_frame_bytes = 72,                          // of one function's frame: what is looked at
   script_memory_bytes = script_window_bytes + 256,  // offsets in a frame are below 128
+  script_text_words = 32,
+  php_most_waiting = 32,  // generators that wait for one another
+  php_any_loop = 1,       // in place of an address on the stack: PHP keeps none
 };
 enum script_end {
   script_none,        // the thread runs no function of an interpreter
@@ -107,6 +116,11 @@ enum script_end {
   script_unreadable,  // memory was not there, or is not what it should be
   script_too_long,
   script_virtual_thread,  // the rest is not on the stack
+};
+// Code of the interpreter's loop, and what was split off it.
+struct script_loop {
+  u64 begin, bytes;
+  u64 cold_begin, cold_bytes;
 };
 struct script_chain {
   // What is sent with a copied stack (record_chain).
@@ -116,7 +130,8 @@ struct script_chain {
   u32 count;  // of items
   u32 end;    // enum script_end
   u32 told_language;
-  u32 pad_told;
+  u32 runs;                 // PHP: their number, also of those that found no room
+  struct script_loop loop;  // PHP
   u64 items[max_script_items];
 
   u32 next;    // the run that the walk has to meet next
@@ -135,9 +150,29 @@ struct script_chain {
   u32 language;  // enum language
   u32 slot;      // the interpreter's
   u32 held;      // the run that is being read has functions
-  u32 pad;
+  u32 loops;     // PHP: those that the walk has met
   u8 memory[script_memory_bytes];
+  // PHP: the function that is being read; the last one that was, its word, and its last line.
+  u64 function, known_function, known_word;
+  u32 last_line;
+  u32 waits;  // how many of `waiting` are to be read next, the last one first
+  u64 waiting[php_most_waiting];
+  u64 text[script_text_words];
+  u64 objects[max_script_items];  // of the functions in `items`
 };
+
+// Whether a frame of the native stack is one of PHP's loop. A return address may be behind its end.
+static inline int is_php_loop(const struct script_loop* loop, u64 address, int exact) {
+  u64 inside = exact ? address : address - 1;
+  return inside - loop->begin < loop->bytes || inside - loop->cold_begin < loop->cold_bytes;
+}
+
+// Whether the loops that a walk has met are those of PHP's functions. A walk that ended at its
+// greatest depth has not met all.
+static inline int are_php_loops(u32 end, u32 runs, u32 loops, int too_deep) {
+  if (end != script_whole && end != script_too_long) return 0;
+  return loops == runs || (too_deep && loops < runs);
+}
 
 // The texts of one function's code, as they lie in the interpreter's memory.
 enum { max_script_name = 512, max_script_file = 1024, max_script_lines = 32768 };

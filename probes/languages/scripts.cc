@@ -81,12 +81,35 @@ void name_ruby(const bpf::script_code_record& record, size_t line_bytes, ScriptC
   code.lines = ruby_lines({record.lines, line_bytes}, instructions);
 }
 
+// The name as PHP's backtraces have it; what has none is the code of a file outside of functions.
+void name_php(const bpf::script_code_record& record, size_t class_bytes, ScriptCode& code) {
+  const auto text = [](const uint8_t* from, size_t bytes, size_t most) {
+    bytes = std::min(bytes, most);
+    std::string result(reinterpret_cast<const char*>(from), bytes);
+    if (bytes == most) result = std::string(beginning(result, most - 1)) + "…";
+    if (const size_t end = result.find('\0'); end != std::string::npos) result.erase(end);
+    return result;
+  };
+  code.language = ScriptCode::Language::php;
+  code.function = text(record.name_text, record.name.bytes, bpf::max_script_name);
+  if (code.function.empty()) {
+    code.function = "{main}";
+  } else if (class_bytes != 0) {
+    // The name of a class without one goes on, behind a zero, with the place where it was made.
+    code.function = text(record.lines, class_bytes, bpf::max_script_name) + "::" + code.function;
+  }
+  code.file = text(record.file_text, record.file.bytes, bpf::max_script_file);
+  code.first_line = record.first_line;
+}
+
 const char* reason(uint32_t language, uint32_t end) {
   if (language == bpf::language_v8) return "[javascript: unreadable]";
   if (language == bpf::language_java)
     return end == bpf::script_virtual_thread ? "[virtual thread]" : "[java: unreadable]";
   if (language == bpf::language_ruby)
     return end == bpf::script_too_long ? "[ruby: too deep]" : "[ruby: unreadable]";
+  if (language == bpf::language_php)
+    return end == bpf::script_too_long ? "[php: too deep]" : "[php: unreadable]";
   return end == bpf::script_too_long ? "[python: too deep]" : "[python: unreadable]";
 }
 
@@ -142,6 +165,8 @@ void Scripts::take(const bpf::script_code_record& record, size_t size) {
     return take_java(record, {record.lines, std::min<size_t>(lines, record.line_bytes)});
   } else if (record.language == bpf::language_ruby && record.name.form != 0) {
     name_ruby(record, std::min<size_t>(lines, record.line_bytes), code, known.instructions);
+  } else if (record.language == bpf::language_php && record.name.form != 0) {
+    name_php(record, std::min<size_t>(lines, record.line_bytes), code);
   } else {
     code.function = reason(record.language, bpf::script_unreadable);
     if (record.language != bpf::language_v8) ++unread_count_;

@@ -52,6 +52,8 @@ unwind::CopiedStack copied(const bpf::copy_record& record, const bpf::script_cha
     stack.scripts.assign(scripts->items, scripts->items + scripts->count);
     stack.scripts_end = static_cast<bpf::script_end>(scripts->end);
     stack.language = static_cast<bpf::language>(scripts->told_language);
+    stack.loop = scripts->loop;
+    stack.runs = scripts->runs;
   }
   return stack;
 }

@@ -57,7 +57,14 @@ class Placing {
 
   // The last frame of `pcs` has the stack between these addresses.
   void at(uint64_t sp, uint64_t cfa) {
-    if (!next() || *next() < sp || *next() >= cfa) return;
+    if (stack_.language == language_php) {
+      const Pc& last = pcs_.back();
+      if (is_php_loop(&stack_.loop, last.addr, last.is_return ? 0 : 1) == 0) return;
+      ++loops_;
+      if (!next()) return;
+    } else if (!next() || *next() < sp || *next() >= cfa) {
+      return;
+    }
     const Pc loop = pcs_.back();
     pcs_.pop_back();
     ++next_;
@@ -68,6 +75,12 @@ class Placing {
   // Marks a stack whose functions are not all here.
   bool mark(uint32_t stop) {
     const script_end end = stack_.scripts_end;
+    if (stack_.language == language_php && end != script_none &&
+        are_php_loops(end, stack_.runs, loops_, stop == stop_too_deep ? 1 : 0) == 0) {
+      std::erase_if(pcs_, [](const Pc& pc) { return script_language(pc.addr) != language_none; });
+      pcs_.push_back({script_word(language_php, 0, script_unreadable), false});
+      return true;
+    }
     const bool left = next() && *next() != 0;
     if (end != script_unreadable && end != script_too_long && (stop != stop_end || !left))
       return false;
@@ -83,6 +96,7 @@ class Placing {
   const CopiedStack& stack_;
   std::vector<Pc>& pcs_;
   size_t next_ = 0;
+  uint32_t loops_ = 0;  // PHP: those that were met
 };
 
 }  // namespace

@@ -27,6 +27,8 @@ struct CopiedStack {
   std::vector<uint64_t> scripts;  // as in bpf::script_chain::items
   bpf::script_end scripts_end = bpf::script_none;
   bpf::language language = bpf::language_python;
+  bpf::script_loop loop{};  // PHP, also `runs`
+  uint32_t runs = 0;
 };
 
 struct FoundRow {

@@ -7,7 +7,7 @@
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 
-TEST_CASE("files of Python and JavaScript belong to packages, or to the application") {
+TEST_CASE("files of Python, PHP and JavaScript belong to packages, or to the application") {
   CHECK(script_package("/srv/app.py").empty());
   CHECK(script_package("app.py").empty());
   CHECK(script_package("/srv/lib/pythonic/app.py").empty());
@@ -19,14 +19,21 @@ TEST_CASE("files of Python and JavaScript belong to packages, or to the applicat
   CHECK(script_package("/srv/node_modules/a/node_modules/@b/c/index.js") == "@b/c");
   CHECK(script_package("node:internal/timers") == "node");
   CHECK(script_package("/srv/server.js").empty());
+  CHECK(script_package("/srv/vendor/symfony/http-kernel/Kernel.php") == "symfony/http-kernel");
+  CHECK(script_package("/srv/vendor/twig/twig/src/T.php(36) : eval()'d code") == "twig/twig");
+  CHECK(script_package("/srv/vendor/composer/ClassLoader.php") == "composer");
+  CHECK(script_package("/srv/vendor/autoload.php") == "composer");
+  CHECK(script_package("/srv/src/index.php").empty());
+  CHECK(script_package("/srv/vendor/app/server").empty());
 }
 
 TEST_CASE("interpreters are known by the names of their files") {
-  for (const char* path : {"/usr/bin/python3.11", "/usr/bin/python3",
-                           "/opt/lib/libpython3.12.so.1.0", "/usr/bin/node", "libnode.so.108"})
-    CHECK_MESSAGE(is_interpreter(path), path);
   for (const char* path :
-       {"/srv/pythonista", "/usr/bin/nodejs-exporter", "/srv/app", "libpythonic.so"})
+       {"/usr/bin/python3.11", "/usr/bin/python3", "/opt/lib/libpython3.12.so.1.0", "/usr/bin/node",
+        "libnode.so.108", "/usr/bin/php8.2", "/usr/sbin/php-fpm8.2", "libphp8.2.so", "php"})
+    CHECK_MESSAGE(is_interpreter(path), path);
+  for (const char* path : {"/srv/pythonista", "/usr/bin/nodejs-exporter", "/srv/app",
+                           "libpythonic.so", "/usr/bin/phpunit"})
     CHECK_FALSE_MESSAGE(is_interpreter(path), path);
 }
 

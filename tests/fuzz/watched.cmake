@@ -54,6 +54,7 @@ watched_fuzz(go_functions memflame_core SEEDS -max_len=65536 ${GO_CORPUS})
 watched_fuzz(go_heap memflame_probes SEEDS -max_len=4096)
 watched_fuzz(java_frames memflame_probes SEEDS -max_len=16384)
 watched_fuzz(python_frames memflame_probes SEEDS -max_len=16384)
+watched_fuzz(php_frames memflame_probes SEEDS -max_len=16384)
 watched_fuzz(ruby_frames memflame_probes SEEDS -max_len=16384)
 
 add_custom_command(

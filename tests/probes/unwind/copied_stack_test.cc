@@ -414,3 +414,30 @@ TEST_CASE("our own stack, on a thread") {
               const_cast<OwnCode*>(&own)) == 0);
   pthread_join(thread, nullptr);
 }
+
+TEST_CASE(
+    "functions of PHP are put before the loops, if there are as many of one as of the other") {
+  const uint64_t f = bpf::script_word(bpf::language_php, 0x5000, 1);
+  const uint64_t g = bpf::script_word(bpf::language_php, 0x6000, 2);
+  Made made;
+  made.words = {1, 2, 0x2000, 3, 0x3000, 4, 0x4000};
+  made.stack.ip = 0x1000;
+  made.rows = {{0x1000, make(row_rsp, 3)},
+               {0x1fff, make(row_rsp, 2)},
+               {0x2fff, make(row_rsp, 2)},
+               {0x3fff, make(row_end)}};
+  made.stack.language = bpf::language_php;
+  made.stack.scripts = {bpf::php_any_loop, g, f, bpf::php_any_loop, f};
+  made.stack.scripts_end = bpf::script_whole;
+  made.stack.runs = 2;
+  made.stack.loop = {.begin = 0x1f00, .bytes = 0x100, .cold_begin = 0x2f00, .cold_bytes = 0x100};
+  WalkedStack walked = made.walk();
+  CHECK(addresses(walked) == Addresses{0x1000, g, f, 0x2000, f, 0x3000, 0x4000});
+  CHECK_FALSE(walked.scripts_unread);
+  made.stack.loop.cold_bytes = 0;
+  walked = made.walk();
+  CHECK(addresses(walked) ==
+        Addresses{0x1000, 0x2000, 0x3000, 0x4000,
+                  bpf::script_word(bpf::language_php, 0, bpf::script_unreadable)});
+  CHECK(walked.scripts_unread);
+}

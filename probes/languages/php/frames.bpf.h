@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Reads which PHP functions a thread runs, from PHP 8.2. Plain C that only reads: BPF programs read
+// live memory with it, tests copied and hostile one.
+//
+// PHP keeps a frame for each function. One C function, the interpreter's loop, runs many of them;
+// the outermost of these is marked (TOP). No frame knows its loop's place on the C stack, so loops
+// and marks are matched in order, and only if there are as many of one as of the other: a loop that
+// has left its last function runs destructors without one. A fiber has a C stack of its own, and
+// its outermost frame belongs to a native function without a name. Sources: PHP's zend_compile.h,
+// zend_execute.h, zend_fibers.c, zend_builtin_functions.c (debug_backtrace).
+//
+// A function's object is thrown away at the end of a request, without a call for each, and copied
+// for each closure. So a function is not known by its address, but by its content: its names, file
+// and first line. PHP keeps hashes of nearly all names.
+//
+// Define before you include it: SCRIPT_READ(to, size, address) copies target memory, and returns 0
+// if all of it could be read. SCRIPT_FUNCTION begins a function of its own, which the verifier
+// looks at once, without its callers: so it has to be told that the chain is there.
+#pragma once
+
+#include "../python/frames.bpf.h"
+
+enum php_kind { php_unreadable, php_native, php_function, php_fiber_end };
+
+static inline u64 mix_php(u64 hash, u64 value) {
+  hash = (hash ^ value) * 0x9e3779b97f4a7c15ULL;
+  return hash ^ hash >> 29;
+}
+
+// The same for a text without a hash: its last characters, which tell the code of one eval() from
+// that of another.
+SCRIPT_FUNCTION u64 mix_php_end(struct script_chain* chain, u64 hash, u64 end, u64 bytes) {
+  if (!chain) return 0;
+  for (int i = 0; i < script_text_words; ++i) chain->text[i] = 0;
+  if (bytes > sizeof(chain->text)) bytes = sizeof(chain->text);
+  end -= bytes;
+  asm volatile("" : "+r"(bytes));  // or the compiler leaves out the check, which the verifier needs
+  if (bytes > sizeof(chain->text)) return 0;
+  if (bytes && SCRIPT_READ(chain->text, (u32)bytes, end)) return 0;
+  for (int i = 0; i < script_text_words; ++i) hash = mix_php(hash, chain->text[i]);
+  return hash | 1;
+}
+
+// Mixes what a string says; 0 if it cannot be read.
+SCRIPT_FUNCTION u64 mix_php_text(struct script_chain* chain, u64 hash, u64 address) {
+  if (!chain) return 0;
+  u64* words = chain->text;
+  if (!address) return mix_php(hash, 1) | 1;
+  if (!is_script_pointer(address) || SCRIPT_READ(words, php_text_head_bytes, address)) return 0;
+  u64 known = words[1], bytes = words[2], first = words[3];
+  if (bytes < 8) first &= (1ULL << 8 * bytes) - 1;
+  hash = mix_php(mix_php(mix_php(hash, known), bytes), first);
+  return known ? hash | 1 : mix_php_end(chain, hash, address + php_text_chars + bytes, bytes);
+}
+
+// Finds out what function `chain->function` is, and a word for it without a line.
+SCRIPT_FUNCTION enum php_kind read_php_function(struct script_chain* chain) {
+  if (!chain) return php_unreadable;
+  u64 function = chain->function;
+  u64* words = (u64*)(chain->memory + script_window_bytes);
+  if (function == chain->known_function) return php_function;
+  if (!is_script_pointer(function) || SCRIPT_READ(words, php_function_head_bytes, function))
+    return php_unreadable;
+  u8 kind = (u8)words[0];
+  u64 name = words[php_function_name / 8], owner = words[php_function_class / 8];
+  if (kind == php_kind_native)
+    return name || words[php_function_handler / 8] ? php_native : php_fiber_end;
+  if (kind != php_kind_function && kind != php_kind_evaluated) return php_unreadable;
+  if (SCRIPT_READ(words, php_function_bytes - php_function_file, function + php_function_file))
+    return php_unreadable;
+  u64 file = words[0], lines = words[1];
+  u64 hash = mix_php_text(chain, mix_php(0, lines), file);
+  if (hash) hash = mix_php_text(chain, hash, name);
+  if (hash && owner) {
+    if (!is_script_pointer(owner) || SCRIPT_READ(words, 8, owner + php_class_name))
+      return php_unreadable;
+    hash = mix_php_text(chain, hash, words[0]);
+  }
+  if (!hash) return php_unreadable;
+  chain->known_function = function;
+  chain->known_word = script_word(language_php, hash, 0);
+  if (!script_code(chain->known_word)) chain->known_word = script_word(language_php, 8, 0);
+  chain->last_line = (u32)(lines >> 32);
+  return php_function;
+}
+
+// The line that a frame's function runs, as debug_backtrace() has it; script_no_place if it is
+// unknown, or too far to be told.
+SCRIPT_FUNCTION u32 read_php_line(struct script_chain* chain, u64 instruction) {
+  if (!chain) return script_no_place;
+  u64* words = chain->text;
+  if (!is_script_pointer(instruction) || SCRIPT_READ(words, 8, instruction + php_instruction_line))
+    return script_no_place;
+  u64 line = (u32)words[0];
+  if ((words[0] >> 32 & 255) == php_code_exception) {
+    line = chain->last_line;
+    if (SCRIPT_READ(words, 8, chain->state + php_globals_exception)) return script_no_place;
+    if (words[0]) {
+      if (!is_script_pointer(words[0]) || SCRIPT_READ(words, 4, words[0] + php_instruction_line))
+        return script_no_place;
+      line = (u32)words[0];
+    }
+  }
+  return line && line < script_no_place ? (u32)line : (u32)script_no_place;
+}
+
+// Generators that wait for an inner one (yield from) have no place in the chain: one frame without
+// a function stands for them, which knows the outermost. Returns 0 if they cannot be read, or are
+// too many.
+SCRIPT_FUNCTION int find_php_waiting(struct script_chain* chain, u64 generator) {
+  if (!chain) return 0;
+  u64* words = chain->text;
+  u64 inner = 0;
+  if (!is_script_pointer(generator) || SCRIPT_READ(words, 8, generator + php_generator_inner))
+    return 0;
+  inner = words[0];
+  for (u32 i = 0; i < php_most_waiting; ++i) {
+    // The innermost one of all does not wait, but runs.
+    if (!is_script_pointer(generator) || !is_script_pointer(inner) ||
+        SCRIPT_READ(words, 8, generator + php_generator_frame) ||
+        SCRIPT_READ(words + 1, 8, inner + php_generator_inner))
+      return 0;
+    chain->waiting[i] = words[0];
+    if (!words[1]) {
+      chain->waits = i + 1;
+      return 1;
+    }
+    generator = inner;
+    inner = words[1];
+  }
+  return 0;
+}
+
+static inline int drop_php(struct script_chain* chain) {
+  chain->count = 0;
+  return end_script(chain, script_unreadable);
+}
+
+// All frames were met: does each function have a loop?
+static inline int end_php(struct script_chain* chain) {
+  if (chain->held) return drop_php(chain);
+  if (chain->run < max_script_items) chain->count = chain->run;  // the last one, still empty
+  return end_script(chain, chain->run < max_script_items ? script_whole : script_too_long);
+}
+
+// Begins a run if there is room; else its functions are only counted. All loops look alike, so the
+// run has no address.
+static inline void open_php_run(struct script_chain* chain) {
+  u32 at = chain->count;
+  chain->held = 0;
+  chain->run = at;
+  if (at >= max_script_items) return;
+  chain->items[at & (max_script_items - 1)] = php_any_loop;
+  chain->count = at + 1;
+}
+
+// Takes the next frame of the chain. Returns 0, with `end` set, when there is none left.
+static inline int take_php_frame(struct script_chain* chain) {
+  u64 frame = chain->frame;
+  u32 waits = chain->waits;
+  if (waits) {
+    chain->waits = --waits;
+    asm volatile("" : "+r"(waits));  // or the compiler leaves out the mask, which Linux 6.1 needs
+    frame = chain->waiting[waits & (php_most_waiting - 1)];
+    waits = 1;
+  }
+  if (!frame) return waits ? drop_php(chain) : end_php(chain);
+  u32 at = script_frame_unread;
+  if (is_script_pointer(frame)) at = script_frame_at(chain, frame, chain->anchor);
+  asm volatile("" : "+r"(at));  // or the compiler leaves out the check, which the verifier needs
+  if (at > script_window_bytes) return drop_php(chain);
+  const u8* memory = chain->memory + at;
+  u64 instruction = *(const u64*)(memory + php_frame_instruction);
+  u32 flags = *(const u32*)(memory + php_frame_flags);
+  chain->function = *(const u64*)(memory + php_frame_function);
+  if (!waits) chain->frame = *(const u64*)(memory + php_frame_previous);
+  if (!chain->function) {
+    if (waits) return drop_php(chain);
+    return find_php_waiting(chain, *(const u64*)(memory + php_frame_object)) || drop_php(chain);
+  }
+  if (!(flags & php_flag_generator)) chain->anchor = frame;
+  enum php_kind kind = read_php_function(chain);
+  if (kind == php_unreadable) return drop_php(chain);
+  if (kind == php_fiber_end) return end_php(chain);
+  if (kind == php_native) return 1;
+  chain->held = 1;
+  u32 count = chain->count;
+  if (count < max_script_items) {
+    u32 line = read_php_line(chain, instruction);
+    asm volatile("" : "+r"(count));  // or the compiler leaves out the mask, which Linux 6.1 needs
+    count &= max_script_items - 1;
+    chain->items[count] = chain->known_word | (line & script_no_place);
+    chain->objects[count] = chain->function;
+    chain->count = count + 1;
+  }
+  if (waits || !(flags & php_flag_loop)) return 1;  // what waits has no loop
+  ++chain->runs;
+  open_php_run(chain);
+  return 1;
+}
+
+// Begins with the globals of the executor. Returns 0 if it runs nothing.
+static inline int begin_php(struct script_chain* chain, const struct php_layout* layout, u64 base,
+                            u64 globals) {
+  chain->state = globals;
+  chain->known_function = 0;
+  chain->runs = chain->loops = chain->waits = 0;
+  chain->loop.begin = base + layout->loop_begin;
+  chain->loop.bytes = layout->loop_end - layout->loop_begin;
+  chain->loop.cold_begin = base + layout->cold_begin;
+  chain->loop.cold_bytes = layout->cold_end - layout->cold_begin;
+  if (!is_script_pointer(globals) ||
+      SCRIPT_READ(&chain->frame, sizeof(chain->frame), globals + php_globals_frame))
+    return end_script(chain, script_unreadable);
+  if (!chain->frame) return end_script(chain, script_none);
+  chain->anchor = chain->frame;
+  open_php_run(chain);
+  return 1;
+}
+
+// The text of a string.
+static inline int read_php_text(u64 address, u64* words, struct script_text* text, u8* to,
+                                u32 most) {
+  text->bytes = 0;
+  if (!is_script_pointer(address) || SCRIPT_READ(words, 8, address + php_text_length)) return 0;
+  u64 bytes = words[0];
+  if (bytes > most) bytes = most;
+  text->bytes = (u32)bytes;
+  asm volatile("" : "+r"(bytes));
+  if (bytes > most) return 0;
+  return !bytes || !SCRIPT_READ(to, (u32)bytes, address + php_text_chars);
+}
+
+// Reads the name, the class and the file of a function. The class is where other languages have the
+// table of lines. Returns 0 if they cannot be read.
+static inline int read_php_code(u64 function, struct script_code_record* record) {
+  u64* words = record->work;
+  struct script_text* owner = (struct script_text*)&words[6];
+  record->line_bytes = 0;
+  record->name.bytes = record->name.form = 0;
+  if (SCRIPT_READ(words, 24, function) || SCRIPT_READ(words + 3, 16, function + php_function_file))
+    return 0;
+  record->first_line = (u32)words[4];
+  if (words[1] &&
+      !read_php_text(words[1], words + 5, &record->name, record->name_text, max_script_name))
+    return 0;
+  if (!read_php_text(words[3], words + 5, &record->file, record->file_text, max_script_file))
+    return 0;
+  if (words[2]) {
+    if (!is_script_pointer(words[2]) || SCRIPT_READ(words + 3, 8, words[2] + php_class_name) ||
+        !read_php_text(words[3], words + 5, owner, record->lines, max_script_name))
+      return 0;
+    record->line_bytes = owner->bytes;
+  }
+  record->name.form = 1;
+  return 1;
+}

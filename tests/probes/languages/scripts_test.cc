@@ -77,7 +77,8 @@ TEST_CASE("a function of V8 that is readable later has its name in earlier stack
     record->thread = thread;
     record->code = word;
     record->language = bpf::language_v8;
-    record->name = {static_cast<uint32_t>(name.size()), name.empty() ? 0U : bpf::v8_text_latin};
+    record->name = {static_cast<uint32_t>(name.size()),
+                    name.empty() ? 0U : uint32_t{bpf::v8_text_latin}};
     std::memcpy(record->name_text, name.data(), name.size());
     scripts.take(*record, offsetof(bpf::script_code_record, lines));
   };

@@ -9,9 +9,10 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
 from frames_lib import SIZE, as_said, stacks_of, watched
-from lib import check, equal, losses, path
+from lib import check, equal, losses
 
 COUNT = int(os.environ.get("MEMFLAME_JAVA_STACKS", "4000"))
 PROGRAM = r'''
@@ -189,76 +190,108 @@ public class Frames {
   }
 }
 ''' % SIZE
+VERSIONS = ("17", "21")
 MODES = (("-Xint",), ("-XX:TieredStopAtLevel=1",), (), ("-XX:-Inline",), ("-XX:-TieredCompilation",),
          ("-XX:+UnlockDiagnosticVMOptions", "-XX:-SegmentedCodeCache"))
 FRAME = re.compile(r"(.*) \(([^()]*?)(?::(\d+))?\)$")
 
 
+class Machine:
+    """A JDK: the command that its programs begin with, and a folder that it sees, too."""
+
+    def __init__(self, root, home):
+        self.command = ["chroot", root, home + "/bin/java"] if root else [home + "/bin/java"]
+        self.root = root
+        self.folder = tempfile.mkdtemp(dir=root + "/tmp")
+
+    def inside(self, name):
+        return os.path.join(self.folder[len(self.root):], name)
+
+    def outside(self, name):
+        return os.path.join(self.folder, name)
+
+    def compile(self, name, text):
+        with open(self.outside(name), "w", encoding="utf-8") as file:
+            file.write(text)
+        subprocess.run([*self.command[:-1], self.command[-1] + "c", "-nowarn", "-d", self.inside("."), self.inside(name)],
+                       check=True, stderr=subprocess.DEVNULL)
+
+
 def machines():
-    """The programs here that memflame knows, by version."""
+    """The JDKs here that memflame knows, by version. MEMFLAME_JAVAS: folders of others. MEMFLAME_JAVA_ROOT: a system
+    with others (one of Debian 13 has 21), with /proc, for chroot."""
     found = {}
-    for home in (*os.environ.get("MEMFLAME_JAVAS", "").split(), *sorted(glob.glob("/usr/lib/jvm/*"))):
-        java = os.path.join(home, "bin/java")
-        if not os.access(java, os.X_OK) or not os.access(os.path.join(home, "bin/javac"), os.X_OK):
+    homes = [("", home) for home in os.environ.get("MEMFLAME_JAVAS", "").split()]
+    for root in ("", os.environ.get("MEMFLAME_JAVA_ROOT", "").rstrip("/")):
+        homes += [(root, home[len(root):]) for home in sorted(glob.glob(root + "/usr/lib/jvm/*"))]
+    for root, home in homes:
+        if not all(os.access(f"{root}{home}/bin/{name}", os.X_OK) for name in ("java", "javac")):
             continue
-        told = subprocess.run([java, "-version"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        machine = Machine(root, home)
+        told = subprocess.run([*machine.command, "-version"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              check=False)
         version = re.search(r'version "(\d+)', told.stdout)
-        if version and version[1] in ("17",):
-            found.setdefault(version[1], home)
+        if version and version[1] in VERSIONS and version[1] not in found:
+            found[version[1]] = machine
+        else:
+            os.rmdir(machine.folder)
     return found
 
 
-def run(home, name, *flags, options=()):
+def run(machine, name, *flags, options=()):
     """What the program says of its stacks, and memflame's profile."""
-    truth = path(f"{name}.txt")
-    memflame = watched([os.path.join(home, "bin/java"), *flags, "-cp", path("classes"), "Frames", str(COUNT), truth],
+    memflame = watched([*machine.command, *flags, "-cp", machine.inside("."), name, str(COUNT), machine.inside("truth")],
                        *options, go="g", leave="gg", largest=SIZE + 64)
     wanted = collections.Counter()
-    with open(truth, encoding="utf-8") as file:
+    with open(machine.outside("truth"), encoding="utf-8") as file:
         for line in file:
             times, stack = line.rstrip("\n").split(" ", 1)
             frames = [frame.split("|") for frame in stack.split(";") if frame]
             frames = [(name, "" if file == "null" else file, max(int(line), 0)) for name, file, line in frames]
             names = [frame[0] for frame in frames]
-            frames = frames[names.index("Frames.mark") + 1:]
+            frames = frames[names.index(name + ".mark") + 1:]
             wanted[tuple(reversed(frames))] += int(times)
     return wanted, memflame
 
 
-def method(frame, nameless):
-    """(method, file, line) of a frame's name; None if it is native. `nameless`: methods without a file."""
+def method(frame, nameless, files):
+    """(method, file, line) of a frame's name; None if it is native. `nameless`: methods without a file; `files`: of code
+    that Java makes up."""
     match = FRAME.match(frame)
-    if match and match[2].endswith(".java"):
+    if match and (match[2].endswith(".java") or match[2] in files):
         return match[1], match[2], int(match[3] or 0)
     return (frame, "", 0) if frame in nameless else None
 
 
+def compare(name, machine, *flags):
+    wanted, memflame = run(machine, "Frames", *flags)
+    equal(f"{name}: lost", losses(memflame.summary()), {})
+    equal(f"{name}: cut", losses(memflame.summary(), "cut"), {})
+    got = collections.Counter()
+    nameless = {name for stack in wanted for name, file, line in stack if not file}
+    files = {file for stack in wanted for name, file, line in stack if file}
+    for stack, count in stacks_of(memflame.profile()).items():
+        frames = [each for each in (method(frame, nameless, files) for frame in stack) if each]
+        names = [frame[0] for frame in frames]
+        check("Frames.mark" in names, f"{name}: the stack of a call of mark(): {stack[-30:]}")
+        got[tuple(frames[:names.index("Frames.mark")])] += count
+    equal(f"{name}: calls", sum(got.values()), sum(wanted.values()))
+    as_said(name, got, wanted)
+
+
 def main():
-    homes = machines()
-    if not homes:
-        print("SKIPPED: no JDK 17")
+    found = machines()
+    if not found:
+        print("SKIPPED: no JDK", " or ".join(VERSIONS))
         sys.exit(77)
-    shutil.rmtree(path("classes"), ignore_errors=True)
-    with open(path("Frames.java"), "w", encoding="utf-8") as file:
-        file.write(PROGRAM)
-    oldest = homes[min(homes, key=int)]
-    subprocess.run([os.path.join(oldest, "bin/javac"), "-nowarn", "-d", path("classes"), path("Frames.java")], check=True,
-                   stderr=subprocess.DEVNULL)
-    for version, home in homes.items():
-        for flags in MODES:
-            name = f"Java {version} {' '.join(flags)}"
-            wanted, memflame = run(home, version, *flags)
-            equal(f"{name}: lost", losses(memflame.summary()), {})
-            equal(f"{name}: cut", losses(memflame.summary(), "cut"), {})
-            got = collections.Counter()
-            nameless = {name for stack in wanted for name, file, line in stack if not file}
-            for stack, count in stacks_of(memflame.profile()).items():
-                frames = [each for each in (method(frame, nameless) for frame in stack) if each]
-                names = [frame[0] for frame in frames]
-                check("Frames.mark" in names, f"{name}: the stack of a call of mark(): {stack[-30:]}")
-                got[tuple(frames[:names.index("Frames.mark")])] += count
-            equal(f"{name}: calls", sum(got.values()), sum(wanted.values()))
-            as_said(name, got, wanted)
+    try:
+        for version, machine in found.items():
+            machine.compile("Frames.java", PROGRAM)
+            for flags in MODES:
+                compare(f"Java {version} {' '.join(flags)}", machine, *flags)
+    finally:
+        for machine in found.values():
+            shutil.rmtree(machine.folder)
 
 
 main()

@@ -212,8 +212,9 @@ static inline enum java_step step_java_interpreter(const struct java_layout* lay
   // Before a method has its frame, the frame pointer is its caller's. Newer versions keep a
   // distance in words in place of the address of the locals.
   if (at->exact && locals != place[1] && locals != bp + 8 * place[1]) return java_unreadable;
-  if (sender & 7 || sender < bp + 16 || sender - bp > farthest_frame_pointer)
-    return java_unreadable;
+  // A method that a method handle leads to has one argument less than its caller passed, so its
+  // return address is where its caller's stack ended.
+  if (sender & 7 || sender < bp + 8 || sender - bp > farthest_frame_pointer) return java_unreadable;
   at->ip = saved[1];
   at->bp = saved[0];
   at->sp = sender;

@@ -64,8 +64,9 @@ struct JavaVersion {
   int number;
   uint16_t lowest_digit;  // since 20 no byte of a number is 0
 };
-constexpr std::array java_versions{JavaVersion{.number = 17, .lowest_digit = 0}};
-constexpr const char* which_java = "those of Java 17 are read";
+constexpr std::array java_versions{JavaVersion{.number = 17, .lowest_digit = 0},
+                                   JavaVersion{.number = 21, .lowest_digit = 1}};
+constexpr const char* which_java = "those of Java 17 and 21 are read";
 
 // VMTypeEntry: two names, three flags, and the size of the type.
 enum : uint64_t { type_entry_bytes = 40, type_entry_size = 32 };

@@ -122,6 +122,8 @@ __attribute__((noinline)) int take_java_frame(u32 number) {
   if (step == java_virtual_end) {
     walk->at.stop = stop_end;
     frame.word = script_word(language_java, 0, script_virtual_thread);
+  } else if (step == java_frozen) {
+    walk->at.stop = stop_frozen;
   } else if (step == java_unreadable) {
     walk->at.stop = stop_unreadable;
     frame.word = script_word(language_java, 0, script_unreadable);
@@ -129,7 +131,7 @@ __attribute__((noinline)) int take_java_frame(u32 number) {
   if (frame.word && !script_code(frame.word) && step != java_virtual_end) COUNT(scripts_unread, 1);
   if (frame.word && put_frame(scratch, frame.word, hashed_java(frame.word, frame.instance)))
     return 1;
-  return step == java_unreadable || step == java_virtual_end;
+  return step >= java_unreadable;
 }
 
 // Ruby's loop is called by the function that has the run's address: functions go behind the loop,

@@ -115,7 +115,7 @@ enum script_end {
   script_whole,       // all are here
   script_unreadable,  // memory was not there, or is not what it should be
   script_too_long,
-  script_virtual_thread,  // the rest is not on the stack
+  script_virtual_thread,  // the rest is of the thread that carries it
 };
 // Code of the interpreter's loop, and what was split off it.
 struct script_loop {

@@ -38,6 +38,7 @@ public class Frames {
   static final StackWalker WALKER = StackWalker.getInstance(StackWalker.Option.SHOW_HIDDEN_FRAMES);
   static final Map<String, Integer> seen = new ConcurrentHashMap<>();
   static final ThreadLocal<Random> random = new ThreadLocal<>();
+  static boolean yields;
 
   static void mark() {
     StringBuilder text = new StringBuilder();
@@ -52,6 +53,7 @@ public class Frames {
   static final List<Kind> kinds = new ArrayList<>();
 
   static void step(int[] path, int at) {
+    if (yields && random.get().nextInt(8) == 0) Thread.yield();
     if (at == path.length) mark();
     else kinds.get(path[at]).run(path, at + 1);
   }
@@ -171,15 +173,22 @@ public class Frames {
 
   public static void main(String[] arguments) throws Exception {
     int count = Integer.parseInt(arguments[0]);
+    boolean virtual = arguments.length > 2;
+    yields = virtual && arguments[2].equals("yields");
     System.out.println("ready");
     System.in.read();
     Thread[] threads = new Thread[2];
     for (int i = 0; i < threads.length; ++i) {
       int seed = i + 1;
-      threads[i] = new Thread(() -> work(seed, count), "worker-" + i);
-      threads[i].start();
+      Runnable worker = () -> work(seed, count);
+      if (virtual) {  // Java 21 and later
+        threads[i] = (Thread) Thread.class.getMethod("startVirtualThread", Runnable.class).invoke(null, worker);
+      } else {
+        threads[i] = new Thread(worker, "worker-" + i);
+        threads[i].start();
+      }
     }
-    work(0, count);
+    if (!virtual) work(0, count);
     for (Thread each : threads) each.join();
     List<String> lines = new ArrayList<>();
     seen.forEach((stack, times) -> lines.add(times + " " + stack));
@@ -193,6 +202,8 @@ public class Frames {
 VERSIONS = ("17", "21")
 MODES = (("-Xint",), ("-XX:TieredStopAtLevel=1",), (), ("-XX:-Inline",), ("-XX:-TieredCompilation",),
          ("-XX:+UnlockDiagnosticVMOptions", "-XX:-SegmentedCodeCache"))
+VIRTUAL_MODES = (("-Xint",), ())
+FROZEN = "[truncated: callers in Java's heap]"
 FRAME = re.compile(r"(.*) \(([^()]*?)(?::(\d+))?\)$")
 
 
@@ -238,10 +249,10 @@ def machines():
     return found
 
 
-def run(machine, name, *flags, options=()):
+def run(machine, *flags, threads=()):
     """What the program says of its stacks, and memflame's profile."""
-    memflame = watched([*machine.command, *flags, "-cp", machine.inside("."), name, str(COUNT), machine.inside("truth")],
-                       *options, go="g", leave="gg", largest=SIZE + 64)
+    memflame = watched([*machine.command, *flags, "-cp", machine.inside("."), "Frames", str(COUNT), machine.inside("truth"),
+                        *threads], go="g", leave="gg", largest=SIZE + 64)
     wanted = collections.Counter()
     with open(machine.outside("truth"), encoding="utf-8") as file:
         for line in file:
@@ -249,7 +260,7 @@ def run(machine, name, *flags, options=()):
             frames = [frame.split("|") for frame in stack.split(";") if frame]
             frames = [(name, "" if file == "null" else file, max(int(line), 0)) for name, file, line in frames]
             names = [frame[0] for frame in frames]
-            frames = frames[names.index(name + ".mark") + 1:]
+            frames = frames[names.index("Frames.mark") + 1:]
             wanted[tuple(reversed(frames))] += int(times)
     return wanted, memflame
 
@@ -263,20 +274,41 @@ def method(frame, nameless, files):
     return (frame, "", 0) if frame in nameless else None
 
 
-def compare(name, machine, *flags):
-    wanted, memflame = run(machine, "Frames", *flags)
+def profiled(name, memflame, wanted):
+    """Number of calls by the methods of each stack, and of stacks whose first callers are in Java's heap."""
     equal(f"{name}: lost", losses(memflame.summary()), {})
-    equal(f"{name}: cut", losses(memflame.summary(), "cut"), {})
-    got = collections.Counter()
+    whole, frozen = collections.Counter(), collections.Counter()
     nameless = {name for stack in wanted for name, file, line in stack if not file}
     files = {file for stack in wanted for name, file, line in stack if file}
     for stack, count in stacks_of(memflame.profile()).items():
         frames = [each for each in (method(frame, nameless, files) for frame in stack) if each]
         names = [frame[0] for frame in frames]
         check("Frames.mark" in names, f"{name}: the stack of a call of mark(): {stack[-30:]}")
-        got[tuple(frames[:names.index("Frames.mark")])] += count
-    equal(f"{name}: calls", sum(got.values()), sum(wanted.values()))
+        stacks = frozen if FROZEN in stack else whole
+        stacks[tuple(frames[:names.index("Frames.mark")])] += count
+    equal(f"{name}: calls", sum(whole.values()) + sum(frozen.values()), sum(wanted.values()))
+    cut = losses(memflame.summary(), "cut")
+    equal(f"{name}: cut", {key: value["events"] for key, value in cut.items()},
+          {"truncated_frozen": sum(frozen.values())} if frozen else {})
+    return whole, frozen
+
+
+def compare(name, machine, *flags, **more):
+    wanted, memflame = run(machine, *flags, **more)
+    got, frozen = profiled(name, memflame, wanted)
+    equal(f"{name}: frozen", frozen, {})
     as_said(name, got, wanted)
+
+
+def compare_yielding(name, machine, *flags):
+    """Virtual threads that give way: the callers of their last methods are in the heap. The rest must be as it is."""
+    wanted, memflame = run(machine, *flags, threads=("yields",))
+    whole, frozen = profiled(name, memflame, wanted)
+    check(any(frozen), f"{name}: {sum(whole.values())} whole stacks and {sum(frozen.values())} others")
+    equal(f"{name}: wrong stacks", whole - wanted, {})
+    ends = {stack[at:] for stack in wanted for at in range(len(stack))}
+    equal(f"{name}: wrong ends of stacks", [stack for stack in frozen if stack and stack not in ends], [])
+    print(f"{name}: {sum(whole.values())} whole stacks, {sum(frozen.values())} with callers in the heap")
 
 
 def main():
@@ -289,6 +321,10 @@ def main():
             machine.compile("Frames.java", PROGRAM)
             for flags in MODES:
                 compare(f"Java {version} {' '.join(flags)}", machine, *flags)
+            for flags in VIRTUAL_MODES if int(version) >= 21 else ():
+                name = f"Java {version} {' '.join(flags)}, virtual threads"
+                compare(name, machine, *flags, threads=("virtual",))
+                compare_yielding(name + " that give way", machine, *flags)
     finally:
         for machine in found.values():
             shutil.rmtree(machine.folder)

@@ -15,7 +15,14 @@
 
 #include "../script.h"
 
-enum java_step { java_unreadable, java_taken, java_passed, java_virtual_end };
+enum java_step {
+  java_taken,
+  java_passed,
+  // The walk ends here.
+  java_unreadable,
+  java_virtual_end,  // a virtual thread's first frame was taken before
+  java_frozen,       // a virtual thread's other frames are in the heap
+};
 
 // A frame of Java's code.
 struct java_frame {
@@ -184,8 +191,9 @@ static inline enum java_blob kind_of_java_blob(struct java_layout* layout, u64 n
     layout->native_name = name;
     return java_native;
   }
-  // "StubRoutines (continuation stubs)"
-  if (text[0] == 0x74756f5262757453ULL && text[1] == 0x6f63282073656e69ULL)
+  // "StubRoutines (continuation stubs)"; other names begin with the same 16 bytes.
+  if (text[0] == 0x74756f5262757453ULL && !SCRIPT_READ(text, sizeof(text), name + 8) &&
+      text[0] == 0x6f63282073656e69ULL && text[1] == 0x697461756e69746eULL)
     return java_continuation;
   return java_other;
 }
@@ -206,6 +214,26 @@ static inline u64 read_java_const(const struct java_layout* layout, u64 method, 
   u64 constant = java_pointer_at(method + layout->offset[java_method_const]);
   if (!constant || SCRIPT_READ(memory, java_const_bytes, constant)) return 0;
   return constant;
+}
+
+// Whether a native method is the one that a virtual thread's frames are on top of
+// (Continuation.enterSpecial): what is below it is the thread that carries it for the moment.
+SCRIPT_FUNCTION int is_java_virtual_entry(struct java_layout* layout, u64 method) {
+  u64 value = 0;
+  if (!layout || !is_java_pointer(method) ||
+      SCRIPT_READ(&value, sizeof(u16), method + layout->offset[java_method_intrinsic]) || !value)
+    return 0;
+  if (layout->virtual_entry) return value == layout->virtual_entry;
+  u16 number = (u16)value;
+  u64 constant = java_pointer_at(method + layout->offset[java_method_const]);
+  u64 pool = java_pointer_at(constant + layout->offset[java_const_pool]);
+  if (SCRIPT_READ(&value, sizeof(u16), constant + layout->offset[java_const_name])) return 0;
+  u64 name = java_pointer_at(pool + layout->pool_bytes + 8 * (value & 0xffff));
+  if (SCRIPT_READ(&value, sizeof(value), name + layout->offset[java_symbol_text]) ||
+      value != 0x6570537265746e65ULL)  // "enterSpe"
+    return 0;
+  layout->virtual_entry = number;
+  return 1;
 }
 
 // From the frame of an interpreted method to its caller's. `locals`: the register of the
@@ -287,7 +315,7 @@ static inline enum java_step step_java(struct java_layout* layout, struct frame*
         kind_of_java_blob(layout, java_word_in(memory, layout->offset[java_blob_name]));
     u64 size = java_int_in(memory, layout->offset[java_blob_frame_size]);
     if (kind == java_no_blob || size >> 17) return java_unreadable;
-    if (kind == java_continuation) return java_virtual_end;
+    if (kind == java_continuation) return java_frozen;
     if (kind == java_other) {
       // Stubs that call something have a frame: either of a fixed size, or with a frame pointer.
       frame->instance = (u32)blob | 1;
@@ -297,6 +325,9 @@ static inline enum java_step step_java(struct java_layout* layout, struct frame*
         cfa = at->bp + 16;
       }
     } else {
+      if (kind == java_native &&
+          is_java_virtual_entry(layout, java_word_in(memory, layout->offset[java_code_method])))
+        return java_virtual_end;
       u64 code = java_word_in(memory, layout->offset[java_blob_code]);
       if (!size || (at->exact && is_outside_java_frame(layout, pc, code, memory)))
         return java_unreadable;

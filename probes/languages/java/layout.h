@@ -38,6 +38,7 @@ enum java_field {
   java_code_scopes,
   java_code_metadata,
   java_method_const,
+  java_method_intrinsic,  // the number of a method that Java knows; 0 = it knows it not
   java_const_pool,
   java_const_size,
   java_const_flags,
@@ -97,8 +98,8 @@ struct java_layout {
   u16 block_bytes;                             // of what lies before each blob
   // What programs read of the process, once its interpreter is there.
   u16 offset[java_field_count];
-  u16 lowest_digit;  // of numbers in compiled code's tables
-  u16 pad;
+  u16 lowest_digit;   // of numbers in compiled code's tables
+  u16 virtual_entry;  // the intrinsic that enters a virtual thread, once it was met
   u32 begun;
   u32 heaps;
   struct java_heap heap[java_most_heaps];

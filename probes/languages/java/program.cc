@@ -44,6 +44,7 @@ constexpr std::array java_fields{
     JavaField{bpf::java_code_scopes, "CompiledMethod", "_scopes_data_begin"},
     JavaField{bpf::java_code_metadata, "nmethod", "_metadata_offset"},
     JavaField{bpf::java_method_const, "Method", "_constMethod"},
+    JavaField{bpf::java_method_intrinsic, "Method", "_intrinsic_id"},
     JavaField{bpf::java_const_pool, "ConstMethod", "_constants"},
     JavaField{bpf::java_const_size, "ConstMethod", "_constMethod_size"},
     JavaField{bpf::java_const_flags, "ConstMethod", "_flags"},

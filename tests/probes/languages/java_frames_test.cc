@@ -45,7 +45,7 @@ struct JavaMachine {
     // The table of fields: the offset of each is in the process.
     constexpr uint16_t offsets[java_field_count] = {
         0,   8,  16, 128, 240, 8, 16, 8,  16, 8,  16, 32, 20, 40, 100, 104, 48, 112,
-        120, 52, 56, 128, 60,  8, 8,  24, 28, 30, 32, 34, 36, 24, 64,  24,  4,  6};
+        120, 52, 56, 128, 60,  8, 20, 8,  24, 28, 30, 32, 34, 36, 24, 64,  24,  4,  6};
     for (uint16_t i = 0; i < java_field_count; ++i) {
       layout.entry[i] = static_cast<uint16_t>(java_field_count - i);
       put(java_base + 0x100 + uint64_t{layout.entry[i]} * java_entry_bytes + java_entry_offset,
@@ -254,7 +254,7 @@ TEST_CASE("java: stubs") {
   CHECK(machine.step(at, made) == java_taken);
   CHECK(at.sp == stack_at + 32);
   at = java_at(barrier, stack_at, 0);
-  CHECK(machine.step(at, made) == java_virtual_end);
+  CHECK(machine.step(at, made) == java_frozen);
   // Interrupted: with a frame pointer of its own, or with its caller's.
   for (const uint64_t below : {0UL, 16UL, 72UL}) {
     const uint64_t bp = stack_at + below;
@@ -263,6 +263,30 @@ TEST_CASE("java: stubs") {
     at.exact = 1;
     CHECK((machine.step(at, made) == java_taken) == (below < 72));
   }
+}
+
+TEST_CASE("java: a virtual thread ends at the native method that enters it") {
+  JavaMachine machine;
+  machine.begin();
+  const uint64_t other = machine.method("java/lang/Object", "wait0");
+  const uint64_t entry = machine.method("jdk/internal/vm/Continuation", "enterSpecial");
+  const uint64_t namesake = machine.method("a/B", "enterSpecial");  // not an intrinsic
+  machine.put(other + 20, uint16_t{7});
+  machine.put(entry + 20, uint16_t{350});
+  const auto step = [&](uint64_t at, std::string_view kind, uint64_t method) {
+    java_frame made{};
+    frame from = java_at(machine.code(code_low + at, kind, 8, method) + 40, stack_at, 0);
+    return machine.step(from, made);
+  };
+  CHECK(step(0x1000, "native nmethod", other) == java_taken);
+  CHECK(step(0x1400, "native nmethod", namesake) == java_taken);
+  CHECK(step(0x1800, "nmethod", entry) == java_taken);
+  CHECK(machine.layout.virtual_entry == 0);
+  CHECK(step(0x1c00, "native nmethod", entry) == java_virtual_end);
+  CHECK(machine.layout.virtual_entry == 350);
+  CHECK(step(0x2000, "native nmethod", entry) == java_virtual_end);
+  CHECK(step(0x2400, "native nmethod", other) == java_taken);
+  CHECK(step(0x2800, "native nmethod", 5) == java_taken);  // no method at all
 }
 
 TEST_CASE("java: inlined methods, innermost first") {
@@ -377,7 +401,7 @@ TEST_CASE("java: hostile memory is bounded") {
     for (int i = 0; i < 64; ++i) {
       const uint64_t sp = at.sp;
       const java_step step = machine.step(at, made);
-      if (step == java_unreadable || step == java_virtual_end) break;
+      if (step != java_taken && step != java_passed) break;
       CHECK(at.sp > sp);
     }
     auto scopes = std::make_unique<java_scopes>();

@@ -44,8 +44,8 @@ struct JavaMachine {
     layout.block_bytes = 16;
     // The table of fields: the offset of each is in the process.
     constexpr uint16_t offsets[java_field_count] = {
-        0,   8,  16, 128, 240, 8, 16, 8,  16, 8,  16, 32, 20, 40, 100, 104, 48, 112,
-        120, 52, 56, 128, 60,  8, 20, 8,  24, 28, 30, 32, 34, 36, 24, 64,  24,  4,  6};
+        0,  8,  16,  128, 240, 8,  16, 8,  16, 8,  16, 32, 20, 40, 100, 104, 48, 112, 120,
+        52, 56, 128, 60,  8,   20, 8,  24, 28, 30, 32, 34, 36, 24, 64,  24,  4,  6};
     for (uint16_t i = 0; i < java_field_count; ++i) {
       layout.entry[i] = static_cast<uint16_t>(java_field_count - i);
       put(java_base + 0x100 + uint64_t{layout.entry[i]} * java_entry_bytes + java_entry_offset,
@@ -247,6 +247,7 @@ TEST_CASE("java: stubs") {
   machine.begin();
   const uint64_t copy = machine.code(code_low + 0x1000, "StubRoutines (2)", 0);
   const uint64_t runtime = machine.code(code_low + 0x2000, "_new_array_Java", 4);
+  const uint64_t other = machine.code(code_low + 0x4000, "StubRoutines (compiler stubs)", 0);
   const uint64_t barrier = machine.code(code_low + 0x3000, "StubRoutines (continuation stubs)", 0);
   java_frame made{};
   machine.put(stack_at + 24, runtime);
@@ -255,6 +256,9 @@ TEST_CASE("java: stubs") {
   CHECK(at.sp == stack_at + 32);
   at = java_at(barrier, stack_at, 0);
   CHECK(machine.step(at, made) == java_frozen);
+  machine.put(stack_at + 8, runtime);
+  at = java_at(other, stack_at, stack_at);
+  CHECK(machine.step(at, made) == java_taken);
   // Interrupted: with a frame pointer of its own, or with its caller's.
   for (const uint64_t below : {0UL, 16UL, 72UL}) {
     const uint64_t bp = stack_at + below;
@@ -287,6 +291,42 @@ TEST_CASE("java: a virtual thread ends at the native method that enters it") {
   CHECK(step(0x2000, "native nmethod", entry) == java_virtual_end);
   CHECK(step(0x2400, "native nmethod", other) == java_taken);
   CHECK(step(0x2800, "native nmethod", 5) == java_taken);  // no method at all
+}
+
+TEST_CASE("java: a method that a method handle leads to") {
+  JavaMachine machine;
+  machine.begin();
+  const uint64_t method = machine.method("a/B", "run"), bp = stack_at + 0x100;
+  machine.put(bp - java_frame_method, method);
+  for (const uint64_t sender : {bp + 16, bp + 8, bp, bp + 12}) {
+    machine.put(bp - java_frame_sender, sender);
+    java_frame made{};
+    frame at = java_at(interpreter_at + 5, stack_at, bp);
+    CHECK((machine.step(at, made) == java_taken) == (sender == bp + 16 || sender == bp + 8));
+    if (sender == bp + 8) CHECK(at.sp == bp + 8);
+  }
+}
+
+TEST_CASE("java: two processors at once read the same") {
+  JavaMachine machine;
+  machine.begin();
+  const java_layout first = machine.layout;
+  // The second was behind the check when the first was ready.
+  const ReadJava read = read_java_memory;
+  bool was_whole = true;
+  machine.layout.begun = 0;
+  read_java_memory = [&](void* to, size_t size, uint64_t address) {
+    was_whole = was_whole && machine.layout.low == first.low &&
+                machine.layout.bytes == first.bytes &&
+                machine.layout.heap[0].low == first.heap[0].low &&
+                machine.layout.heap[0].bytes == first.heap[0].bytes;
+    return read(to, size, address);
+  };
+  REQUIRE(begin_java(&machine.layout, java_base));
+  CHECK(was_whole);
+  CHECK(machine.layout.heap[0].segments == first.heap[0].segments);
+  CHECK(machine.layout.interpreter == first.interpreter);
+  CHECK(machine.layout.call_stub == first.call_stub);
 }
 
 TEST_CASE("java: inlined methods, innermost first") {
@@ -378,6 +418,27 @@ TEST_CASE("java: names and lines as Java prints them") {
   pcs.clear();
   scripts.place(space, script_word(language_java, 0, script_virtual_thread), pcs);
   CHECK(scripts.all().at(script_index(pcs.at(0))).function == "[virtual thread]");
+}
+
+TEST_CASE("java: tables of lines, as Java before 20 and since writes them") {
+  for (const uint32_t lowest : {0U, 1U}) {
+    const auto table = [&](const std::vector<std::vector<uint32_t>>& numbers) {
+      std::string text;
+      for (const std::vector<uint32_t>& digits : numbers) {
+        text += '\xff';
+        for (const uint32_t digit : digits) text += static_cast<char>(digit + lowest);
+      }
+      return java_lines(text + '\x2a' + '\0', lowest);  // 5 places and 2 lines on
+    };
+    // Signed: twice the number. Digits from 192 on have another behind them.
+    const std::string lines = table({{0, 80}, {16, 192, 4}, {6, 7}});
+    CHECK(java_line(lines, 0) == 40);
+    CHECK(java_line(lines, 8) == 40 + (192 + 4 * 64) / 2);
+    CHECK(java_line(lines, 11) == 40 + (192 + 4 * 64) / 2 - 4);
+    CHECK(java_line(lines, 16) == 40 + (192 + 4 * 64) / 2 - 2);
+    CHECK(table({{0, 81}}).empty());               // no line is below 0
+    CHECK(table({{250, 250, 250, 250}}).empty());  // cut
+  }
 }
 
 TEST_CASE("java: hostile memory is bounded") {

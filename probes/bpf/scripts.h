@@ -335,17 +335,18 @@ ALWAYS_INLINE int read_java(struct java_layout* layout, u64 word, u32 known,
     return *instance && *instance == known ? 1 : read_java_method(layout, method, record);
   }
   struct java_scopes* scopes = (struct java_scopes*)record->lines;
-  u64 pc = layout->low + java_code_place(word);
+  // There, as the stack has no room for it.
+  scopes->pc = layout->low + java_code_place(word);
   record->name.form = java_place_text;
   scopes->count = 0;
-  u64 blob = read_java_blob(layout, pc, scopes->memory);
+  u64 blob = read_java_blob(layout, scopes->pc, scopes->memory);
   if (!blob) return 0;
   u64 name = java_word_in(scopes->memory, layout->offset[java_blob_name]);
-  enum java_blob kind = kind_of_java_blob(layout, name);
+  enum java_blob kind = kind_of_java_blob(layout, scopes->memory);
   if (kind == java_compiled || kind == java_native) {
     *instance = java_int_in(scopes->memory, layout->offset[java_code_number]) | 1U << 31;
     if (*instance == known) return 1;
-    int readable = read_java_scopes(layout, scopes, kind, blob, pc);
+    int readable = read_java_scopes(layout, scopes, kind, blob, scopes->pc);
     u32 count = scopes->count;
     record->line_bytes = count <= java_most_inlined ? count * sizeof(struct java_inlined) : 0;
     return readable;

@@ -176,13 +176,22 @@ static inline u64 read_java_blob(const struct java_layout* layout, u64 pc, u8* m
   return pc - blob < size ? blob : 0;
 }
 
-// What a blob is, by the begin of its name.
+// An address in a blob that its head tells. Newer versions have the distance from its begin.
+static inline u64 java_place_in(const struct java_layout* layout, u64 blob, const u8* memory,
+                                enum java_field field) {
+  u32 offset = layout->offset[field];
+  return layout->apart ? blob + java_int_in(memory, offset) : java_word_in(memory, offset);
+}
+
+// What a blob is, by the begin of its name. `memory`: what read_java_blob() has read.
 enum java_blob { java_no_blob, java_compiled, java_native, java_continuation, java_other };
-static inline enum java_blob kind_of_java_blob(struct java_layout* layout, u64 name) {
-  u64 text[2] = {};
+static inline enum java_blob kind_of_java_blob(struct java_layout* layout, u8* memory) {
+  enum { text_bytes = 16 };
+  u64 name = java_word_in(memory, layout->offset[java_blob_name]);
+  u64* text = (u64*)(memory + java_blob_bytes);  // there, as the stack has no room for it
   if (name && name == layout->compiled_name) return java_compiled;
   if (name && name == layout->native_name) return java_native;
-  if (!name || name >> 47 || SCRIPT_READ(text, sizeof(text), name)) return java_no_blob;
+  if (!name || name >> 47 || SCRIPT_READ(text, text_bytes, name)) return java_no_blob;
   if (text[0] == 0x00646f6874656d6eULL) {  // "nmethod"
     layout->compiled_name = name;
     return java_compiled;
@@ -192,7 +201,7 @@ static inline enum java_blob kind_of_java_blob(struct java_layout* layout, u64 n
     return java_native;
   }
   // "StubRoutines (continuation stubs)"; other names begin with the same 16 bytes.
-  if (text[0] == 0x74756f5262757453ULL && !SCRIPT_READ(text, sizeof(text), name + 8) &&
+  if (text[0] == 0x74756f5262757453ULL && !SCRIPT_READ(text, text_bytes, name + 8) &&
       text[0] == 0x6f63282073656e69ULL && text[1] == 0x697461756e69746eULL)
     return java_continuation;
   return java_other;
@@ -274,7 +283,9 @@ static inline enum java_step step_java_interpreter(const struct java_layout* lay
 static inline int is_outside_java_frame(const struct java_layout* layout, u64 pc, u64 code,
                                         const u8* memory) {
   enum { pop_rbp = 0x5d, ret = 0xc3 };
-  s32 complete = (s32)java_int_in(memory, layout->offset[java_blob_frame_complete]);
+  u32 offset = layout->offset[java_blob_frame_complete];
+  s32 complete = (s32)java_int_in(memory, offset);
+  if (layout->apart) complete = (s32)(java_short_in(memory, offset) << 16) >> 16;
   u8 instruction = ret;
   return complete < 0 || pc - code < (u64)complete || SCRIPT_READ(&instruction, 1, pc) ||
          instruction == pop_rbp || instruction == ret;
@@ -311,8 +322,7 @@ static inline enum java_step step_java(struct java_layout* layout, struct frame*
   } else {
     u64 blob = read_java_blob(layout, pc, memory);
     if (!blob) return java_unreadable;
-    enum java_blob kind =
-        kind_of_java_blob(layout, java_word_in(memory, layout->offset[java_blob_name]));
+    enum java_blob kind = kind_of_java_blob(layout, memory);
     u64 size = java_int_in(memory, layout->offset[java_blob_frame_size]);
     if (kind == java_no_blob || size >> 17) return java_unreadable;
     if (kind == java_continuation) return java_frozen;
@@ -328,13 +338,13 @@ static inline enum java_step step_java(struct java_layout* layout, struct frame*
       if (kind == java_native &&
           is_java_virtual_entry(layout, java_word_in(memory, layout->offset[java_code_method])))
         return java_virtual_end;
-      u64 code = java_word_in(memory, layout->offset[java_blob_code]);
+      u64 code = java_place_in(layout, blob, memory, java_blob_code);
       if (!size || (at->exact && is_outside_java_frame(layout, pc, code, memory)))
         return java_unreadable;
       // A method that is to be deoptimized returns to code that does it. Where it would have
       // returned to is in its frame.
-      if (pc == java_word_in(memory, layout->offset[java_code_deoptimized]) ||
-          pc == java_word_in(memory, layout->offset[java_code_deoptimized_call])) {
+      if (pc == java_place_in(layout, blob, memory, java_code_deoptimized) ||
+          pc == java_place_in(layout, blob, memory, java_code_deoptimized_call)) {
         u64 slot = at->sp + java_int_in(memory, layout->offset[java_code_original_pc]);
         if (UNWIND_READ(at, &pc, sizeof(pc), slot) || pc - layout->low >= layout->bytes)
           return java_unreadable;
@@ -419,41 +429,67 @@ static int read_java_scope(u32 turn, struct java_scopes_in* in) {
   return 0;
 }
 
+// Where the tables of compiled code are. Returns 0 if its head cannot be right. `pc`: in `scopes`.
+static inline int find_java_tables(const struct java_layout* layout, struct java_scopes* scopes,
+                                   u64 blob) {
+  const u8* memory = scopes->memory;
+  scopes->lowest_digit = layout->lowest_digit;
+  const u16* offset = layout->offset;
+  u32 places = java_int_in(memory, offset[java_code_places]);
+  u32 end = java_int_in(memory, offset[java_code_places_end]);
+  u32 metadata = java_int_in(memory, offset[java_code_metadata]);
+  u32 size = java_int_in(memory, offset[java_blob_size]);
+  if (places > end) return 0;
+  scopes->low = 0;
+  scopes->high = (end - places) / java_place_bytes;
+  scopes->pc -= java_place_in(layout, blob, memory, java_blob_code);
+  if (scopes->pc > size) return 0;
+  if (layout->apart) {
+    u64 tables = java_word_in(memory, offset[java_code_immutable]);
+    u32 bytes = java_int_in(memory, offset[java_code_mutable_bytes]);
+    if (metadata > bytes || end >> 28) return 0;
+    scopes->places = tables + places;
+    scopes->scopes = tables + java_int_in(memory, offset[java_code_scopes]);
+    scopes->metadata = java_word_in(memory, offset[java_code_mutable]) + metadata;
+    scopes->metadata_bytes = bytes - metadata;
+    return 1;
+  }
+  u64 begin = java_word_in(memory, offset[java_code_scopes]);
+  if (end > size || begin - blob > size || metadata > begin - blob) return 0;
+  scopes->places = blob + places;
+  scopes->scopes = begin;
+  scopes->metadata = blob + metadata;
+  scopes->metadata_bytes = begin - scopes->metadata;
+  return 1;
+}
+
+// Finds the innermost method at scopes->pc. Returns 0 if there is none. A function of its own, as
+// its caller has no room on the stack.
+SCRIPT_FUNCTION int find_java_scope(struct java_layout* layout, struct java_scopes* scopes,
+                                    u64 blob) {
+  struct java_scopes_in in = {scopes};
+  if (!layout || !scopes || !find_java_tables(layout, scopes, blob)) return 0;
+  SCRIPT_LOOP(java_place_steps, search_java_place, &in);
+  u64 place = scopes->places + scopes->low * java_place_bytes;
+  return !scopes->failed &&
+         !SCRIPT_READ(&scopes->next, sizeof(scopes->next), place + java_place_scope) &&
+         !(scopes->next >> 31);
+}
+
 // Reads the methods at an address in compiled code into `scopes`, whose `memory` has the head of
 // the blob. Returns 0 if they cannot be read.
-static inline int read_java_scopes(const struct java_layout* layout, struct java_scopes* scopes,
+static inline int read_java_scopes(struct java_layout* layout, struct java_scopes* scopes,
                                    enum java_blob kind, u64 blob, u64 pc) {
-  const u8* memory = scopes->memory;
-  const u16* offset = layout->offset;
   struct java_scopes_in in = {scopes};
   scopes->count = scopes->failed = 0;
-  scopes->lowest_digit = layout->lowest_digit;
-  scopes->inlined[0].method = java_word_in(memory, offset[java_code_method]);
+  scopes->inlined[0].method = java_word_in(scopes->memory, layout->offset[java_code_method]);
   scopes->inlined[0].place = script_no_place;
   if (kind == java_native) {
     scopes->count = 1;
     return is_java_pointer(scopes->inlined[0].method);
   }
-  u32 places = java_int_in(memory, offset[java_code_places]);
-  u32 end = java_int_in(memory, offset[java_code_places_end]);
-  u32 metadata = java_int_in(memory, offset[java_code_metadata]);
-  u32 size = java_int_in(memory, offset[java_blob_size]);
-  u64 begin = java_word_in(memory, offset[java_code_scopes]);
-  if (places > end || end > size || begin - blob > size || metadata > begin - blob) return 0;
-  scopes->places = blob + places;
-  scopes->scopes = begin;
-  scopes->metadata = blob + metadata;
-  scopes->metadata_bytes = begin - scopes->metadata;
-  scopes->pc = pc - java_word_in(memory, offset[java_blob_code]);
-  scopes->low = 0;
-  scopes->high = (end - places) / java_place_bytes;
-  if (scopes->pc > size) return 0;
-  SCRIPT_LOOP(java_place_steps, search_java_place, &in);
-  if (scopes->failed ||
-      SCRIPT_READ(&scopes->next, sizeof(scopes->next),
-                  scopes->places + scopes->low * java_place_bytes + java_place_scope) ||
-      scopes->next >> 31)
-    return 0;
+  scopes->pc = pc;
+  if (!find_java_scope(layout, scopes, blob)) return 0;
   SCRIPT_LOOP(java_most_inlined, read_java_scope, &in);
   return scopes->count && !scopes->failed;
 }

@@ -37,6 +37,9 @@ enum java_field {
   java_code_places_end,
   java_code_scopes,
   java_code_metadata,
+  java_code_immutable,  // since 25: where its tables are
+  java_code_mutable,    // since 25: where the pointers that tables refer to are
+  java_code_mutable_bytes,
   java_method_const,
   java_method_intrinsic,  // the number of a method that Java knows; 0 = it knows it not
   java_const_pool,
@@ -100,6 +103,8 @@ struct java_layout {
   u16 offset[java_field_count];
   u16 lowest_digit;   // of numbers in compiled code's tables
   u16 virtual_entry;  // the intrinsic that enters a virtual thread, once it was met
+  u16 apart;          // compiled code's tables lie apart from it, as since 25
+  u16 pad;
   u32 begun;
   u32 heaps;
   struct java_heap heap[java_most_heaps];

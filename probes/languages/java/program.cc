@@ -18,7 +18,7 @@ struct JavaField {
   bpf::java_field field;
   std::string_view type, name;
 };
-// Versions before 23 have these; there CompiledMethod became a part of nmethod.
+// A field with several names has one of them in each version.
 constexpr std::array java_fields{
     JavaField{bpf::java_array_length, "GrowableArrayBase", "_len"},
     JavaField{bpf::java_array_data, "GrowableArray<int>", "_data"},
@@ -34,6 +34,7 @@ constexpr std::array java_fields{
     JavaField{bpf::java_blob_frame_size, "CodeBlob", "_frame_size"},
     JavaField{bpf::java_blob_frame_complete, "CodeBlob", "_frame_complete_offset"},
     JavaField{bpf::java_blob_code, "CodeBlob", "_code_begin"},
+    JavaField{bpf::java_blob_code, "CodeBlob", "_code_offset"},
     JavaField{bpf::java_code_number, "nmethod", "_compile_id"},
     JavaField{bpf::java_code_method, "CompiledMethod", "_method"},
     JavaField{bpf::java_code_original_pc, "nmethod", "_orig_pc_offset"},
@@ -43,6 +44,15 @@ constexpr std::array java_fields{
     JavaField{bpf::java_code_places_end, "nmethod", "_dependencies_offset"},
     JavaField{bpf::java_code_scopes, "CompiledMethod", "_scopes_data_begin"},
     JavaField{bpf::java_code_metadata, "nmethod", "_metadata_offset"},
+    JavaField{bpf::java_code_method, "nmethod", "_method"},
+    JavaField{bpf::java_code_deoptimized, "nmethod", "_deopt_handler_offset"},
+    JavaField{bpf::java_code_deoptimized_call, "nmethod", "_deopt_mh_handler_offset"},
+    JavaField{bpf::java_code_places_end, "nmethod", "_scopes_data_offset"},
+    JavaField{bpf::java_code_scopes, "nmethod", "_scopes_data_offset"},
+    JavaField{bpf::java_code_metadata, "CodeBlob", "_relocation_size"},
+    JavaField{bpf::java_code_immutable, "nmethod", "_immutable_data"},
+    JavaField{bpf::java_code_mutable, "CodeBlob", "_mutable_data"},
+    JavaField{bpf::java_code_mutable_bytes, "CodeBlob", "_mutable_data_size"},
     JavaField{bpf::java_method_const, "Method", "_constMethod"},
     JavaField{bpf::java_method_intrinsic, "Method", "_intrinsic_id"},
     JavaField{bpf::java_const_pool, "ConstMethod", "_constants"},
@@ -64,10 +74,12 @@ constexpr uint16_t no_java_entry = 0xffff;
 struct JavaVersion {
   int number;
   uint16_t lowest_digit;  // since 20 no byte of a number is 0
+  bool apart;             // tables lie apart from the code
 };
-constexpr std::array java_versions{JavaVersion{.number = 17, .lowest_digit = 0},
-                                   JavaVersion{.number = 21, .lowest_digit = 1}};
-constexpr const char* which_java = "those of Java 17 and 21 are read";
+constexpr std::array java_versions{JavaVersion{.number = 17, .lowest_digit = 0, .apart = false},
+                                   JavaVersion{.number = 21, .lowest_digit = 1, .apart = false},
+                                   JavaVersion{.number = 25, .lowest_digit = 1, .apart = true}};
+constexpr const char* which_java = "those of Java 17, 21 and 25 are read";
 
 // VMTypeEntry: two names, three flags, and the size of the type.
 enum : uint64_t { type_entry_bytes = 40, type_entry_size = 32 };
@@ -186,6 +198,11 @@ std::optional<JavaProgram> java_in(int fd) {
   for (const JavaVersion& version : java_versions)
     if (version.number == number) {
       program.layout.lowest_digit = version.lowest_digit;
+      program.layout.apart = version.apart ? 1 : 0;
+      if (!version.apart)
+        for (const auto field :
+             {bpf::java_code_immutable, bpf::java_code_mutable, bpf::java_code_mutable_bytes})
+          program.layout.entry[field] = 0;
       program.problem.clear();
     }
   if (program.problem.empty() && !is_complete_java(program.layout))

@@ -44,8 +44,8 @@ struct JavaMachine {
     layout.block_bytes = 16;
     // The table of fields: the offset of each is in the process.
     constexpr uint16_t offsets[java_field_count] = {
-        0,  8,  16,  128, 240, 8,  16, 8,  16, 8,  16, 32, 20, 40, 100, 104, 48, 112, 120,
-        52, 56, 128, 60,  8,   20, 8,  24, 28, 30, 32, 34, 36, 24, 64,  24,  4,  6};
+        0,  8,   16, 128, 240, 8,   16, 8,  16, 8,  16, 32, 20, 40, 100, 104, 48, 112, 120, 52,
+        56, 128, 60, 136, 144, 152, 8,  20, 8,  24, 28, 30, 32, 34, 36,  24,  64, 24,  4,   6};
     for (uint16_t i = 0; i < java_field_count; ++i) {
       layout.entry[i] = static_cast<uint16_t>(java_field_count - i);
       put(java_base + 0x100 + uint64_t{layout.entry[i]} * java_entry_bytes + java_entry_offset,
@@ -330,16 +330,25 @@ TEST_CASE("java: two processors at once read the same") {
 }
 
 TEST_CASE("java: inlined methods, innermost first") {
-  for (const uint16_t lowest : {uint16_t{0}, uint16_t{1}}) {
+  for (const int version : {17, 21, 25}) {
+    const uint16_t lowest = version < 20 ? 0 : 1;
     JavaMachine machine;
     machine.begin();
     machine.layout.lowest_digit = lowest;
+    machine.layout.apart = version < 25 ? 0 : 1;
     const uint64_t inner = machine.method("a/B", "inner"), outer = machine.method("a/B", "outer");
     const uint64_t code = machine.code(code_low + 0x1000, "nmethod", 8, outer), blob = code - 200;
     machine.put(blob + 52, uint32_t{400});  // places
     machine.put(blob + 56, uint32_t{448});
     machine.put(blob + 60, uint32_t{264});  // metadata
     machine.put(blob + 128, blob + 300);    // scopes
+    if (version == 25) {
+      machine.put(blob + 40, uint32_t{200});
+      machine.put(blob + 128, uint32_t{300});
+      machine.put(blob + 136, blob);
+      machine.put(blob + 144, blob);
+      machine.put(blob + 152, uint32_t{300});
+    }
     machine.put(blob + 264, inner);
     machine.put(blob + 272, outer);
     const auto text = [&](uint64_t at, const std::vector<int>& digits) {

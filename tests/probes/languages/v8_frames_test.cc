@@ -236,7 +236,7 @@ TEST_CASE("v8: a short name at the end of the memory that is there") {
   auto record = std::make_unique<script_code_record>();
   const V8Function made = v8_function(heap, 0, 0, heap.text("\n"), 0);
   const uint64_t name = heap.text("deep");
-  heap.put(made.scope, v8_scope_fields + 8, name);
+  heap.put(made.scope, v8_scope_fields, name);
   heap.bytes.resize(name - 1 + 24 - v8_base);
   REQUIRE(read_v8_code(&heap.layout, made.info, record.get()));
   CHECK(name_of(*record) == "deep");
@@ -252,7 +252,7 @@ TEST_CASE("v8: a name or a script that is not there is not an empty one") {
   heap.put(made.script, v8_script_name, heap.of_type(script_type, 32));  // no text: there is none
   REQUIRE(read_v8_code(&heap.layout, made.info, record.get()));
   CHECK(record->file.bytes == 0);
-  heap.put(made.scope, v8_scope_fields + 8, nowhere);
+  heap.put(made.scope, v8_scope_fields, nowhere);
   CHECK(!read_v8_code(&heap.layout, made.info, record.get()));
 }
 

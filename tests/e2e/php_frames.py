@@ -419,13 +419,13 @@ def php_version():
     return "8.2" if told.startswith("8.2.") and told.endswith(" 0") else ""
 
 
-def run(name, *options, count=COUNT, kind=()):
+def run(name, *options, count=COUNT, kind=(), opcache="0"):
     """What the program says of its stacks, and memflame's profile."""
     for file, text in (("frames.php", PROGRAM), ("included.php", INCLUDED)):
         with open(path(file), "w", encoding="utf-8") as to:
             to.write(text)
     truth = path(f"{name}.json")
-    memflame = watched(["php", path("frames.php"), str(count), truth, *kind], *options, largest=LARGEST,
+    memflame = watched(["php", "-d", f"opcache.enable_cli={opcache}", path("frames.php"), str(count), truth, *kind], *options, largest=LARGEST,
                        env={**os.environ, "USE_ZEND_ALLOC": "0"})
     with open(truth, encoding="utf-8") as file:
         return json.load(file), memflame
@@ -438,15 +438,16 @@ def is_script(frame):
 if not php_version():
     print("SKIPPED: no PHP 8.2")
     sys.exit(77)
-truth, memflame = run("truth")
-equal("lost", losses(memflame.summary()), {})
-got = collections.Counter()
-for stack, count in stacks_of(memflame.profile()).items():
-    names = [frame for frame in stack if is_script(frame)]
-    check(names and names[-1].startswith("mark ("), f"the stack of a call of mark(): {stack}")
-    got[json.dumps(names[:-1], ensure_ascii=False)] += count
-wanted = collections.Counter({json.dumps(json.loads(key), ensure_ascii=False): count for key, count in truth.items()})
-as_said("8.2", got, wanted)
+for name, opcache in (("8.2", "0"), ("8.2 with opcache", "1")):  # which says nothing if it is not installed
+    truth, memflame = run("truth", opcache=opcache)
+    equal(f"{name}: lost", losses(memflame.summary()), {})
+    got = collections.Counter()
+    for stack, count in stacks_of(memflame.profile()).items():
+        names = [frame for frame in stack if is_script(frame)]
+        check(names and names[-1].startswith("mark ("), f"{name}: the stack of a call of mark(): {stack}")
+        got[json.dumps(names[:-1], ensure_ascii=False)] += count
+    wanted = collections.Counter({json.dumps(json.loads(key), ensure_ascii=False): count for key, count in truth.items()})
+    as_said(name, got, wanted)
 
 runs = [run("native", "--languages", languages, count=2000)[1] for languages in ("off", "auto")]
 same_native_frames("8.2", runs, is_script)

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Servers in four languages that lose memory in native code, found while they serve. Each has answered many requests
+"""Servers in five languages that lose memory in native code, found while they serve. Each has answered many requests
 before memflame attaches. It also allocates as much and more that it frees, or keeps in a cache that is full by then. The
 line that is to blame must be the place where most live bytes are, outside of the runtime."""
 import http.client
 import os
 import re
+import socket
 import subprocess
+import time
 
 from lib import Memflame, PATIENCE, check, equal, losses, path, spawn
 
@@ -169,6 +171,32 @@ loop do
 end
 '''
 
+# Memory of requests is gone when they end. What is left is what native code of an extension keeps.
+PHP = r'''<?php
+function compressed(string $body): string { return str_repeat($body, 3000); }
+
+class Export {
+    public function __construct(private string $rows) {}
+    public function write(): void {
+        $room = FFI::new("char[250000]", false, true);                  // guilty
+        $room[0] = $this->rows[0];
+    }
+}
+
+$number = (int) $_GET["n"];
+compressed("row $number");
+$scratch = FFI::new("char[300000]", true, true);
+(new Export("row $number"))->write();
+echo "ok";
+'''
+
+
+def php(name):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    return ["sh", "-c", 'echo port "$0"; exec php -d ffi.enable=1 -S 127.0.0.1:"$0" "$1"', str(port), path(name)]
+
 
 def java(name):
     subprocess.run(["javac", "-nowarn", "-d", path(""), path(name)], check=True, stderr=subprocess.DEVNULL)
@@ -177,8 +205,16 @@ def java(name):
 
 # Name of the source, the program, and its command.
 SERVERS = [("app.py", PYTHON, lambda name: ["python3", path(name)]), ("app.js", NODE, lambda name: ["node", path(name)]),
-           ("Server.java", JAVA, java), ("app.rb", RUBY, lambda name: ["ruby", path(name)])]
+           ("Server.java", JAVA, java), ("app.rb", RUBY, lambda name: ["ruby", path(name)]),
+           ("app.php", PHP, php)]
 PLACE = re.compile(r" \(([^()]+?):(\d+)\)$")
+
+
+def wait_for(port):
+    end = time.monotonic() + PATIENCE
+    while socket.socket().connect_ex(("127.0.0.1", port)):
+        check(time.monotonic() < end, "the server listens")
+        time.sleep(0.05)
 
 
 def ask(port, numbers):
@@ -202,8 +238,9 @@ for source, program, command in SERVERS:
     with open(path(source), "w", encoding="utf-8") as file:
         file.write(program)
     guilty = next(number for number, line in enumerate(program.splitlines(), 1) if "guilty" in line)
-    server = spawn(command(source), stdout=subprocess.PIPE, text=True)
+    server = spawn(command(source), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     port = int(server.stdout.readline().split()[1])
+    wait_for(port)
     for _ in range(CONNECTIONS):
         ask(port, range(BEFORE // CONNECTIONS))
     memflame = Memflame("alloc", "-p", server.pid)

@@ -211,15 +211,6 @@ void limit(int resource, uint64_t most) {
   ::setrlimit(static_cast<__rlimit_resource>(resource), &now);
 }
 
-void drop_capabilities() {
-  for (int capability = 0; capability < 64; ++capability)
-    ::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
-  ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
-  std::array<__user_cap_data_struct, 2> none{};
-  ::syscall(SYS_capset, &header, none.data());
-}
-
 // Signals raised by an error of this process itself stay unblocked.
 void block_signals() {
   sigset_t set;
@@ -230,6 +221,16 @@ void block_signals() {
 }
 
 }  // namespace
+
+void drop_capabilities() {
+  for (int capability = 0; capability < 64; ++capability)
+    ::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
+  ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  std::array<__user_cap_data_struct, 2> none{};
+  ::syscall(SYS_capset, &header, none.data());
+  ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+}
 
 bool enter_sandbox(int socket, const SandboxLimits& limits) {
   ::prctl(PR_SET_NAME, limits.name);
@@ -244,7 +245,6 @@ bool enter_sandbox(int socket, const SandboxLimits& limits) {
   if (limits.data_bytes != 0 && !sanitized)
     limit(RLIMIT_DATA, data_bytes() + std::min(limits.data_bytes, RLIM_INFINITY / 2));
   drop_capabilities();
-  ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   // Comes after the capabilities, as changing those resets it.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);

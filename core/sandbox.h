@@ -19,6 +19,9 @@ struct Apart {
 // of this process runs in it. `what` it does is for errors: "reads names". Throws Error.
 Apart start_apart(const std::string& what, const std::function<void(int socket)>& work);
 
+// Gives up, for good, all capabilities of the calling thread, and set-user-id programs.
+void drop_capabilities();
+
 struct SandboxLimits {
   uint64_t data_bytes = 0;  // on top of what the process already has; 0 = no limit
   // A listening socket that is kept as well, not descriptor 0. With it the process may take

@@ -17,6 +17,7 @@
 #include <ctime>
 
 #include "core/error.h"
+#include "core/sandbox.h"
 
 namespace memflame {
 namespace {
@@ -122,6 +123,7 @@ void Sideband::empty_when_filling(const std::stop_token& stop) {
   sigset_t all;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, nullptr);  // signals are for the main thread
+  drop_capabilities();
   std::vector<pollfd> waited{{.fd = ending_.get(), .events = POLLIN, .revents = 0}};
   for (const Ring& ring : rings_)
     waited.push_back({.fd = ring.event.get(), .events = POLLIN, .revents = 0});

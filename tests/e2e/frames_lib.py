@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Shared by the cases that compare functions in stacks with what a program says of its own stacks."""
 import collections
+import json
 import subprocess
 
-from lib import Memflame, PATIENCE, check, equal, spawn
+from lib import Memflame, PATIENCE, check, equal, losses, spawn
 
 SIZE = 777_777
 
@@ -36,6 +37,18 @@ def as_said(name, got, wanted):
     wrong = (got - wanted).most_common(3), (wanted - got).most_common(3)
     check(got == wanted, f"{name}: {sum((got - wanted).values())} of {sum(got.values())} stacks are wrong: {wrong}")
     print(f"{name}: {sum(got.values())} stacks, {len(got)} distinct, all as the program says")
+
+
+def as_told(name, memflame, truth, is_script):
+    """Compares stacks with those that a program wrote down as JSON: the number of each."""
+    equal(f"{name}: lost", losses(memflame.summary()), {})
+    got = collections.Counter()
+    for stack, count in stacks_of(memflame.profile()).items():
+        names = [frame for frame in stack if is_script(frame)]
+        check(names and names[-1].startswith("mark ("), f"{name}: the stack of a call of mark(): {stack}")
+        got[json.dumps(names[:-1], ensure_ascii=False)] += count
+    wanted = collections.Counter({json.dumps(json.loads(key), ensure_ascii=False): count for key, count in truth.items()})
+    as_said(name, got, wanted)
 
 
 def same_native_frames(name, runs, is_script):

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Servers in five languages that lose memory in native code, found while they serve. Each has answered many requests
 before memflame attaches. It also allocates as much and more that it frees, or keeps in a cache that is full by then. The
-line that is to blame must be the place where most live bytes are, outside of the runtime."""
+line that is to blame must be the place where most live bytes are, outside of the runtime.
+
+MEMFLAME_PLANTED_REQUESTS=N: requests before memflame attaches (default 300)."""
 import http.client
 import os
 import re
@@ -212,9 +214,12 @@ PLACE = re.compile(r" \(([^()]+?):(\d+)\)$")
 
 def wait_for(port):
     end = time.monotonic() + PATIENCE
-    while socket.socket().connect_ex(("127.0.0.1", port)):
-        check(time.monotonic() < end, "the server listens")
+    while time.monotonic() < end:
+        with socket.socket() as one:
+            if one.connect_ex(("127.0.0.1", port)) == 0:
+                return
         time.sleep(0.05)
+    check(False, "the server listens")
 
 
 def ask(port, numbers):

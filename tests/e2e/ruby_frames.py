@@ -2,14 +2,13 @@
 """Functions of Ruby in stacks, against Ruby's own word: a program allocates blocks of one size from random paths of
 calls, and writes down its own stack with lines each time. What memflame saw must be the same stacks, as often. Native
 frames stay as they are without the functions."""
-import collections
 import json
 import os
 import subprocess
 import sys
 
-from frames_lib import SIZE, as_said, same_native_frames, stacks_of, watched
-from lib import check, equal, losses, path
+from frames_lib import SIZE, as_told, same_native_frames, watched
+from lib import equal, path
 
 PROGRAM = r'''
 require 'fiddle'
@@ -284,14 +283,7 @@ if not versions:
     sys.exit(77)
 for version, command in versions.items():
     truth, memflame = run(command, version)
-    equal(f"{version}: lost", losses(memflame.summary()), {})
-    got = collections.Counter()
-    for stack, count in stacks_of(memflame.profile()).items():
-        names = [frame for frame in stack if is_script(frame)]
-        check(names and names[-1].startswith("mark ("), f"{version}: the stack of a call of mark(): {stack}")
-        got[json.dumps(names[:-1], ensure_ascii=False)] += count
-    wanted = collections.Counter({json.dumps(json.loads(key), ensure_ascii=False): count for key, count in truth.items()})
-    as_said(version, got, wanted)
+    as_told(version, memflame, truth, is_script)
 
     # One thread does the same in each run.
     runs = [run(command, version, "--languages", languages, count=2000, threads=0)[1] for languages in ("off", "auto")]

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <doctest/doctest.h>
 
-#include <map>
 #include <memory>
 #include <string_view>
 #include <vector>
 
 #include "probes/languages/scripts.h"
 #include "tests/probes/languages/php_memory.h"
+#include "tests/probes/languages/script_pages.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 
 namespace {
 
-// Words at addresses; the pages that hold one can be read.
-class PhpThread {
+class PhpThread : public ScriptPages {
  public:
   static constexpr uint64_t globals = 0x7000;
   static constexpr uint64_t stack = 0x100000;
@@ -24,12 +23,6 @@ class PhpThread {
     word(globals + bpf::php_globals_exception, 0);
   }
 
-  void word(uint64_t at, uint64_t value) {
-    for (unsigned i = 0; i < 8; ++i) byte(at + i, static_cast<uint8_t>(value >> (8 * i)));
-  }
-  void byte(uint64_t at, uint8_t value) {
-    pages.try_emplace(at / 4096, std::vector<uint8_t>(4096)).first->second[at % 4096] = value;
-  }
   uint64_t text(std::string_view chars, bool hashed = true) {
     const uint64_t at = next;
     next += 32 + chars.size() / 8 * 8;
@@ -82,15 +75,7 @@ class PhpThread {
   }
   std::vector<uint64_t> read() {
     reads = 0;
-    bpf::read_script = [this](void* to, size_t size, uint64_t address) -> long {
-      ++reads;
-      for (size_t i = 0; i < size; ++i) {
-        const auto page = pages.find((address + i) / 4096);
-        if (page == pages.end()) return -14;
-        static_cast<uint8_t*>(to)[i] = page->second[(address + i) % 4096];
-      }
-      return 0;
-    };
+    use();
     bpf::read_php(*chain, layout, 0, globals);
     return {chain->items, chain->items + chain->count};
   }
@@ -111,9 +96,7 @@ class PhpThread {
   bpf::php_layout layout{
       .loop_begin = 0x1000, .loop_end = 0x2000, .cold_begin = 0x500, .cold_end = 0x600};
   uint64_t frame = 0, next = 0x20000;
-  std::map<uint64_t, std::vector<uint8_t>> pages;
   std::unique_ptr<bpf::script_chain> chain = std::make_unique<bpf::script_chain>();
-  int reads = 0;
 };
 
 constexpr uint64_t php_loop = bpf::php_flag_loop, php_any = bpf::php_any_loop;

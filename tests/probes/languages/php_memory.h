@@ -15,12 +15,11 @@ namespace memflame::bpf {
 // As read_php() of bpf/scripts.h.
 inline void read_php(script_chain& chain, const php_layout& layout, uint64_t base,
                      uint64_t globals) {
-  constexpr int most = 16384;
   chain.count = chain.next = 0;
   chain.end = script_none;
   chain.filled = 0;
   if (begin_php(&chain, &layout, base, globals) == 0) return;
-  for (int i = 0; i < most; ++i)
+  for (int i = 0; i < max_php_frames; ++i)
     if (take_php_frame(&chain) == 0) return;
   drop_php(&chain);
 }

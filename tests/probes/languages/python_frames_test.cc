@@ -1,31 +1,24 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <doctest/doctest.h>
 
-#include <map>
 #include <memory>
 #include <vector>
 
 #include "probes/bpf/shared.h"
 #include "probes/languages/python/program.h"
 #include "tests/probes/languages/python_memory.h"
+#include "tests/probes/languages/script_pages.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 
 namespace {
 
-// Words at addresses; the pages that hold one can be read.
-class PythonThread {
+class PythonThread : public ScriptPages {
  public:
   static constexpr uint64_t state = 0x7000;
 
   explicit PythonThread(unsigned minor) : layout(python_version(minor)->layout) {}
 
-  void word(uint64_t at, uint64_t value) {
-    for (unsigned i = 0; i < 8; ++i) byte(at + i, static_cast<uint8_t>(value >> (8 * i)));
-  }
-  void byte(uint64_t at, uint8_t value) {
-    pages.try_emplace(at / 4096, std::vector<uint8_t>(4096)).first->second[at % 4096] = value;
-  }
   // A function's frame that runs the instruction with this number of its code.
   void frame(uint64_t at, uint64_t function, uint64_t place, uint64_t caller, uint8_t owner = 0) {
     word(at + layout.frame_code, function);
@@ -38,23 +31,13 @@ class PythonThread {
     word(at + layout.record_previous, caller);
   }
   std::vector<uint64_t> read() {
-    bpf::read_script = [this](void* to, size_t size, uint64_t address) -> long {
-      ++reads;
-      for (size_t i = 0; i < size; ++i) {
-        const auto page = pages.find((address + i) / 4096);
-        if (page == pages.end()) return -14;
-        static_cast<uint8_t*>(to)[i] = page->second[(address + i) % 4096];
-      }
-      return 0;
-    };
+    use();
     bpf::read_python(*chain, layout, state);
     return {chain->items, chain->items + chain->count};
   }
 
   bpf::python_layout layout;
-  std::map<uint64_t, std::vector<uint8_t>> pages;
   std::unique_ptr<bpf::script_chain> chain = std::make_unique<bpf::script_chain>();
-  int reads = 0;
 };
 
 uint64_t python(uint64_t code, uint64_t place) {

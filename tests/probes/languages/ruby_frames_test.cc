@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <doctest/doctest.h>
 
-#include <map>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "probes/languages/ruby/program.h"
 #include "probes/languages/scripts.h"
 #include "tests/probes/languages/ruby_memory.h"
+#include "tests/probes/languages/script_pages.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 
@@ -20,9 +20,9 @@ constexpr uint64_t ruby_base = 0x7f0000000000, ruby_guard = 0x1234567890abcdef;
 constexpr uint64_t ruby_method = 0x11110001, ruby_c = 0x55550081, ruby_loop = 0x20;
 constexpr uint64_t ruby_bottom = 0x79990021;
 
-// Words at addresses; the pages that hold one can be read. A stack of 4096 words at 0x100000, whose
+// A stack of 4096 words at 0x100000, whose
 // flags lie below the control frames.
-class RubyThread {
+class RubyThread : public ScriptPages {
  public:
   static constexpr uint64_t state = 0x7000, stack = 0x100000, stack_end = stack + 8UL * 4096;
 
@@ -42,12 +42,6 @@ class RubyThread {
     word(state + 24, 0);
   }
 
-  void word(uint64_t at, uint64_t value) {
-    for (unsigned i = 0; i < 8; ++i) byte(at + i, static_cast<uint8_t>(value >> (8 * i)));
-  }
-  void byte(uint64_t at, uint8_t value) {
-    pages.try_emplace(at / 4096, std::vector<uint8_t>(4096)).first->second[at % 4096] = value;
-  }
   // A function is called: its code object points to `body`.
   void call(uint64_t body, uint64_t pc, uint64_t flags) {
     frame -= layout.frame_bytes;
@@ -74,24 +68,14 @@ class RubyThread {
     word(state + 24, at);
   }
   std::vector<uint64_t> read() {
-    bpf::read_script = [this](void* to, size_t size, uint64_t address) -> long {
-      ++reads;
-      for (size_t i = 0; i < size; ++i) {
-        const auto page = pages.find((address + i) / 4096);
-        if (page == pages.end()) return -14;
-        static_cast<uint8_t*>(to)[i] = page->second[(address + i) % 4096];
-      }
-      return 0;
-    };
+    use();
     bpf::read_ruby(*chain, layout, ruby_base, state, ruby_guard);
     return {chain->items, chain->items + chain->count};
   }
 
   bpf::ruby_layout layout;
   uint64_t frame = stack_end, next_flags = stack, innermost_tag = 0;
-  std::map<uint64_t, std::vector<uint8_t>> pages;
   std::unique_ptr<bpf::script_chain> chain = std::make_unique<bpf::script_chain>();
-  int reads = 0;
 };
 
 uint64_t ruby(uint64_t body, uint64_t pc) {

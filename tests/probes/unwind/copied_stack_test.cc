@@ -49,6 +49,18 @@ row make(row_kind kind, int cfa = 0, uint8_t rbp = 0, int rbx = 0) {
   return {0, static_cast<row_u16>(cfa), static_cast<row_u8>(kind | rbx << 4), rbp};
 }
 
+// Four frames, the last of which has no caller.
+Made four_frames() {
+  Made made;
+  made.words = {1, 2, 0x2000, 3, 0x3000, 4, 0x4000};
+  made.stack.ip = 0x1000;
+  made.rows = {{0x1000, make(row_rsp, 3)},
+               {0x1fff, make(row_rsp, 2)},
+               {0x2fff, make(row_rsp, 2)},
+               {0x3fff, make(row_end)}};
+  return made;
+}
+
 std::vector<uint64_t> addresses(const WalkedStack& walked) {
   std::vector<uint64_t> list;
   for (const Pc& pc : walked.pcs) list.push_back(pc.addr);
@@ -74,13 +86,7 @@ TEST_CASE("CFA from rsp: the leaf is looked up at its address, callers one byte 
 TEST_CASE("functions of an interpreter are put before the loop that holds their record") {
   const uint64_t f = bpf::script_word(bpf::language_python, 0x5000, 1);
   const uint64_t g = bpf::script_word(bpf::language_python, 0x6000, 2);
-  Made made;
-  made.words = {1, 2, 0x2000, 3, 0x3000, 4, 0x4000};
-  made.stack.ip = 0x1000;
-  made.rows = {{0x1000, make(row_rsp, 3)},
-               {0x1fff, make(row_rsp, 2)},
-               {0x2fff, make(row_rsp, 2)},
-               {0x3fff, make(row_end)}};
+  Made made = four_frames();
   made.stack.scripts = {word_at(3), g, f, word_at(5), f};
   made.stack.scripts_end = bpf::script_whole;
   WalkedStack walked = made.walk();
@@ -419,13 +425,7 @@ TEST_CASE(
     "functions of PHP are put before the loops, if there are as many of one as of the other") {
   const uint64_t f = bpf::script_word(bpf::language_php, 0x5000, 1);
   const uint64_t g = bpf::script_word(bpf::language_php, 0x6000, 2);
-  Made made;
-  made.words = {1, 2, 0x2000, 3, 0x3000, 4, 0x4000};
-  made.stack.ip = 0x1000;
-  made.rows = {{0x1000, make(row_rsp, 3)},
-               {0x1fff, make(row_rsp, 2)},
-               {0x2fff, make(row_rsp, 2)},
-               {0x3fff, make(row_end)}};
+  Made made = four_frames();
   made.stack.language = bpf::language_php;
   made.stack.scripts = {bpf::php_any_loop, g, f, bpf::php_any_loop, f};
   made.stack.scripts_end = bpf::script_whole;

@@ -169,8 +169,7 @@ po::options_description tidy_option_list() {
   add("only-kernel", po::bool_switch(), "keep only the kernel's functions");
   add("hide-runtime", po::bool_switch(),
       "show native functions between two functions of Python, Ruby, PHP, JavaScript or Java as "
-      "one, "
-      "[native]");
+      "one, [native]");
   add_by_type(options);
   add("hide-allocator", po::bool_switch(), "remove malloc and the like at the end of stacks");
   add("merge-allocator", po::bool_switch(), "show malloc and the like as one frame, [allocator]");

@@ -165,8 +165,6 @@ static int take_php(u32 turn, struct reading_scripts* reading) {
   return !take_php_frame(reading->chain);
 }
 
-// More functions than this are not counted, and so none is placed.
-enum { max_php_frames = 16384 };
 static __attribute__((noinline)) int read_php(struct script_chain* chain,
                                               struct interpreter* interpreter) {
   struct reading_scripts reading = {chain, interpreter};

@@ -109,6 +109,9 @@ Sideband::Sideband() {
     rings_.push_back(std::move(ring));
   }
   ending_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!ending_)
+    throw Error(std::string("no descriptor is left for the log of mappings (") +
+                std::strerror(errno) + "): raise ulimit -n");
   thread_ = std::jthread([this](const std::stop_token& stop) { empty_when_filling(stop); });
 }
 

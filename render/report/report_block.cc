@@ -13,8 +13,6 @@
 namespace memflame {
 namespace {
 
-constexpr uint32_t no_node = UINT32_MAX;
-
 void require(bool holds, const char* what) {
   if (!holds) throw Error(std::string("internal: a report whose ") + what);
 }

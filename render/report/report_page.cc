@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "render/picture/assets.h"
 #include "render/picture/caption.h"
@@ -145,7 +146,7 @@ void write_report(std::ostream& out, const Report& report, const ReportLooks& lo
       frame_tree(profile, Neighbours::by_name, width_of(profile, WidthOf::shown), LineNodes::apart);
   const std::string facts = report_facts(report, tree, looks);
   set_sums(tree, report);
-  const std::vector<uint32_t> node_of_stack = tree.of_stack;
+  const std::vector<uint32_t> node_of_stack = std::move(tree.of_stack);
   const std::string title = !report.profile.meta.title.empty() ? report.profile.meta.title
                             : report.file.empty()              ? "Memory of this run"
                                                                : "Memory of " + report.file;

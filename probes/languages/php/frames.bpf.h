@@ -20,6 +20,9 @@
 
 #include "../python/frames.bpf.h"
 
+// More functions than this are not counted, and so none is placed.
+enum { max_php_frames = 16384 };
+
 enum php_kind { php_unreadable, php_native, php_function, php_fiber_end };
 
 static inline u64 mix_php(u64 hash, u64 value) {

@@ -7,16 +7,13 @@
 #include <string>
 #include <string_view>
 
+#include "core/units.h"
+
 namespace memflame {
 
-// The seconds of a unit: s, m, h or d; none for other letters.
-std::optional<double> seconds_of_unit(char letter);
-
-// "90", "90s", "10m", "1.5h", "1m30s": seconds. None if it is not a length of time.
-std::optional<double> parse_duration(std::string_view text);
-
-// The same as whole nanoseconds, and with ms, us and ns. Exact for numbers of up to 15 digits, so
-// that a time which an output prints is the time that it means; others are rounded. At most 10^9 s.
+// A length of time (parse_duration()) as whole nanoseconds, and with ms, us and ns. Exact for
+// numbers of up to 15 digits, so that a time which an output prints is the time that it means;
+// others are rounded. At most 10^9 s.
 std::optional<uint64_t> parse_nanoseconds_of_run(std::string_view text);
 
 // "90..5m": a stretch of a recording, in nanoseconds since it began. Either side may be left out.

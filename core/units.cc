@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <system_error>
 
 namespace memflame {
 
@@ -102,6 +103,45 @@ std::optional<uint64_t> byte_count(std::string_view text) {
   const double bytes = number * factor;
   if (!(bytes >= 0) || bytes >= std::ldexp(1.0, 63)) return std::nullopt;
   return static_cast<uint64_t>(bytes);
+}
+
+std::optional<double> seconds_of_unit(char letter) {
+  switch (letter) {
+    case 's':
+      return 1;
+    case 'm':
+      return 60;
+    case 'h':
+      return 3600;
+    case 'd':
+      return 86400;
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<double> parse_duration(std::string_view text) {
+  double seconds = 0, last_unit = INFINITY;
+  if (text.empty()) return std::nullopt;
+  while (!text.empty()) {
+    double number = 0;
+    const auto [end, error] =
+        std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
+    if (error != std::errc{} || !(number >= 0) || !std::isfinite(number)) return std::nullopt;
+    text.remove_prefix(static_cast<size_t>(end - text.data()));
+    std::optional<double> unit = 1;
+    if (!text.empty()) {
+      unit = seconds_of_unit(text.front());
+      text.remove_prefix(1);
+    } else if (std::isfinite(last_unit)) {
+      return std::nullopt;  // "1m30": seconds or hours?
+    }
+    // "30s1m" is more likely a mistake than a wish.
+    if (!unit || *unit >= last_unit) return std::nullopt;
+    last_unit = *unit;
+    seconds += number * *unit;
+  }
+  return seconds;
 }
 
 std::string human(int64_t exact, const ValueType& type) {

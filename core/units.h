@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// How numbers are written for people.
+// How numbers are written for people, and how people write them.
 #pragma once
 
 #include <cstdint>
@@ -36,6 +36,12 @@ int64_t whole(int64_t value, uint8_t decimals);
 
 // "4096", "512K", "1.5M", "2GiB": bytes, below 2^63. None if it is not a number of bytes.
 std::optional<uint64_t> byte_count(std::string_view text);
+
+// The seconds of a unit: s, m, h or d; none for other letters.
+std::optional<double> seconds_of_unit(char letter);
+
+// "90", "90s", "10m", "1.5h", "1m30s": seconds. None if it is not a length of time.
+std::optional<double> parse_duration(std::string_view text);
 
 // All digits without commas: "1250", with two decimals "12.50".
 std::string plain(int64_t value, uint8_t decimals);

@@ -28,8 +28,8 @@ class Setting {
   double number() const;
   double number(double least, double most) const;  // and refuse others
   bool flag() const;
-  uint64_t bytes() const;  // 1024, "128M", "1G": as options of memflame take them
-  double seconds() const;  // 60, "500ms", "60s", "5m", "1h", "7d"
+  uint64_t bytes() const;  // 1024, "128M", "1G", as options take them
+  double seconds() const;  // 60, "60s", "5m", "1h30m", "7d"
   std::vector<Setting> list() const;
   std::vector<std::string> texts() const;  // a list of texts, or one text
   bool is_text() const;

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "core/error.h"
+#include "fleet/figures.h"
 #include "fleet/http.h"
 #include "fleet/settings.h"
 #include "fleet/window.h"
@@ -34,6 +35,10 @@ class WindowOutput {
   // may have been sent before, as a whole or in part: the store must then have each of them once.
   // Throws Refused, or another Error if it is worth trying again.
   virtual void send(std::span<const Window> windows) = 0;
+
+  // How all outputs fare, at the beginning and every few seconds; for those that show it. It may
+  // throw like send().
+  virtual void tell(const FleetFigures& /*figures*/) {}
 };
 
 struct OutputKind {

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "fleet/shipper.h"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <ctime>
+#include <mutex>
+#include <random>
+#include <thread>
+
+#include "core/error.h"
+#include "fleet/shipper_news.h"
+
+namespace memflame {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+Clock::time_point in_seconds(double seconds) {
+  return Clock::now() +
+         std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
+int64_t now_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+}  // namespace
+
+struct Shipper::State {
+  std::shared_ptr<Spool> spool;
+  std::map<std::string, std::unique_ptr<WindowOutput>> outputs;
+  ShipperPace pace;
+  Say say_line;
+  std::mutex say_mutex;
+
+  mutable std::mutex mutex;  // of all below
+  std::condition_variable changed;
+  std::map<std::string, OutputState> states;
+  size_t running = 0;
+  bool ending = false;
+  Clock::time_point end;
+
+  void say(const std::string& line) {
+    const std::lock_guard lock(say_mutex);
+    if (!line.empty() && say_line) say_line(line);
+  }
+
+  // False: it ends.
+  bool wait_until(Clock::time_point until) {
+    std::unique_lock lock(mutex);
+    return !changed.wait_until(lock, until, [this] { return ending; });
+  }
+  bool is_ending() const {
+    const std::lock_guard lock(mutex);
+    return ending;
+  }
+  bool is_over() const {
+    const std::lock_guard lock(mutex);
+    return ending && Clock::now() >= end;
+  }
+
+  FleetFigures figures() const {
+    FleetFigures figures;
+    figures.spool = spool->counts();
+    figures.spool_most_bytes = spool->most_bytes();
+    const std::lock_guard lock(mutex);
+    figures.outputs = states;
+    return figures;
+  }
+};
+
+namespace {
+
+// Doubles after each failure. The jitter keeps a fleet from asking a store that has just come back
+// all at once.
+class Pause {
+ public:
+  explicit Pause(const ShipperPace& pace) : pace_(pace) {}
+  double next() {
+    const double pause = std::min(pace_.longest_pause, next_);
+    next_ = std::min(pace_.longest_pause, 2 * next_);
+    return pause * std::uniform_real_distribution(0.5, 1.0)(random_);
+  }
+  void reset() { next_ = pace_.first_pause; }
+
+ private:
+  const ShipperPace& pace_;
+  double next_ = pace_.first_pause;
+  std::minstd_rand random_{std::random_device{}()};
+};
+
+// The thread of one output.
+class Sender {
+ public:
+  Sender(Shipper::State& state, const std::string& name)
+      : state_(state),
+        name_(name),
+        output_(*state.outputs.at(name)),
+        reader_(state.spool, name),
+        news_(name),
+        pause_(state.pace) {}
+
+  // When the end has come, it stops at the first failure.
+  void run() {
+    while (!state_.is_over()) {
+      const bool was_ending = state_.is_ending();
+      const Step step = try_step();
+      if (was_ending && step != Step::sent) return;
+      if (step == Step::failed) state_.wait_until(in_seconds(pause_.next()));
+      if (step == Step::nothing) state_.wait_until(in_seconds(state_.pace.idle));
+    }
+  }
+
+ private:
+  enum class Step : uint8_t { sent, nothing, failed };
+
+  Step try_step() try {
+    tell();
+    const std::vector<WaitingWindow> batch = reader_.next(output_.batch());
+    if (const std::string why = reader_.take_problem(); !why.empty())
+      state_.say(news_.damaged(why));
+    note_age();
+    if (batch.empty()) {
+      note_good();
+      return Step::nothing;
+    }
+    send(batch);
+    note_good();
+    return Step::sent;
+  } catch (const std::exception& error) {
+    note_failure(error.what());
+    return Step::failed;
+  }
+
+  void send(std::span<const WaitingWindow> batch) {
+    std::vector<Window> windows;
+    windows.reserve(batch.size());
+    for (const WaitingWindow& waiting : batch) windows.push_back(waiting.window);
+    try {
+      output_.send(windows);
+    } catch (const Refused& refusal) {
+      // One of them was the reason.
+      if (batch.size() > 1) {
+        for (const WaitingWindow& waiting : batch) send({&waiting, 1});
+        return;
+      }
+      reader_.done(batch, SpoolReader::Fate::refused);
+      state_.say(news_.refused(refusal.what()));
+      return;
+    }
+    reader_.done(batch, SpoolReader::Fate::sent);
+    const std::lock_guard lock(state_.mutex);
+    state_.states[name_].last_sent_ns = now_ns();
+  }
+
+  void tell() {
+    if (Clock::now() < next_tell_) return;
+    next_tell_ = in_seconds(state_.pace.tell);
+    output_.tell(state_.figures());
+  }
+
+  void note_age() {
+    const std::optional<int64_t> oldest = reader_.oldest_ns();
+    const std::lock_guard lock(state_.mutex);
+    state_.states[name_].oldest_seconds =
+        oldest ? std::max(0.0, static_cast<double>(now_ns() - *oldest) / 1e9) : 0;
+  }
+
+  void note_good() {
+    pause_.reset();
+    {
+      const std::lock_guard lock(state_.mutex);
+      state_.states[name_].last_error.clear();
+    }
+    note_age();
+    state_.say(news_.good());
+  }
+
+  void note_failure(const std::string& why) {
+    {
+      const std::lock_guard lock(state_.mutex);
+      OutputState& mine = state_.states[name_];
+      ++mine.failed_tries;
+      mine.last_error = why;
+    }
+    state_.say(news_.failed(why));
+  }
+
+  Shipper::State& state_;
+  const std::string name_;
+  WindowOutput& output_;
+  SpoolReader reader_;
+  OutputNews news_;
+  Pause pause_;
+  Clock::time_point next_tell_ = Clock::now();
+};
+
+// The thread that looks after the spool.
+void watch_spool(Shipper::State& state) {
+  SpoolNews news;
+  Clock::time_point next_recount = in_seconds(state.pace.recount);
+  do {
+    try {
+      if (Clock::now() >= next_recount) {
+        next_recount = in_seconds(state.pace.recount);
+        state.spool->recount();
+      }
+      const FleetFigures figures = state.figures();
+      for (const std::string& line : news.of(figures)) state.say(line);
+    } catch (const std::exception& error) {
+      state.say(news.failed(error.what()));
+    }
+  } while (state.wait_until(in_seconds(state.pace.tell)));
+}
+
+// The threads outlive the shipper if a store holds one of them up; then they need the state.
+template <class Work>
+void start_thread(const std::shared_ptr<Shipper::State>& state, const Work& work) {
+  {
+    const std::lock_guard lock(state->mutex);
+    ++state->running;
+  }
+  std::thread([state, work] {
+    work(*state);
+    const std::lock_guard lock(state->mutex);
+    --state->running;
+    state->changed.notify_all();
+  }).detach();
+}
+
+}  // namespace
+
+Shipper::Shipper(std::shared_ptr<Spool> spool,
+                 std::map<std::string, std::unique_ptr<WindowOutput>> outputs, Say say,
+                 ShipperPace pace)
+    : state_(std::make_shared<State>()) {
+  state_->spool = std::move(spool);
+  state_->outputs = std::move(outputs);
+  state_->say_line = std::move(say);
+  state_->pace = pace;
+  for (const auto& [name, output] : state_->outputs) {
+    if (!is_output_name(name)) throw Error("'" + name + "' is not a name for an output");
+    state_->states[name];
+  }
+  for (const auto& [name, output] : state_->outputs)
+    start_thread(state_, [name = name](State& state) { Sender(state, name).run(); });
+  start_thread(state_, [](State& state) { watch_spool(state); });
+}
+
+Shipper::~Shipper() { finish(0); }
+
+bool Shipper::finish(double seconds) {
+  std::unique_lock lock(state_->mutex);
+  state_->ending = true;
+  state_->end = in_seconds(seconds);
+  state_->changed.notify_all();
+  // A moment longer, for those that just put their work down.
+  return state_->changed.wait_until(lock, state_->end + std::chrono::milliseconds(200),
+                                    [this] { return state_->running == 0; });
+}
+
+FleetFigures Shipper::figures() const { return state_->figures(); }
+
+}  // namespace memflame

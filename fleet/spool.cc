@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "fleet/spool.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+
+#include "core/error.h"
+#include "fleet/spool_folder.h"
+
+namespace memflame {
+namespace {
+
+constexpr time_t oldest_new = 600;  // seconds; a file that is being written is younger
+
+void refuse_unsafe(int folder, const std::string& path) {
+  struct stat status {};
+  if (::fstat(folder, &status) != 0) throw Error(path + ": " + std::strerror(errno));
+  if (status.st_uid != ::geteuid() && status.st_uid != 0)
+    throw Error("the spool " + path + " belongs to another user (" + std::to_string(status.st_uid) +
+                "): use a folder of memflame's own");
+  if ((status.st_mode & 022U) != 0)
+    throw Error("others may write to the spool " + path + ": chmod go-w " + path);
+}
+
+// 0 or an error number.
+int write_file(int folder, const std::string& name, const std::string& bytes) {
+  const int opened =
+      ::openat(folder, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (opened < 0) return errno;
+  const SharedFd file(opened);
+  for (size_t done = 0; done < bytes.size();) {
+    const ssize_t wrote = ::write(opened, bytes.data() + done, bytes.size() - done);
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote <= 0) return wrote < 0 ? errno : EIO;
+    done += static_cast<size_t>(wrote);
+  }
+  return ::fsync(opened) == 0 ? 0 : errno;
+}
+
+void remove_old_files(int folder) {
+  const time_t now = ::time(nullptr);
+  for (const std::string& name : names_in(folder)) {
+    struct stat status {};
+    if (::fstatat(folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+        now - status.st_mtime > oldest_new)
+      ::unlinkat(folder, name.c_str(), 0);
+  }
+}
+
+// Removes a name when it goes.
+class TemporaryName {
+ public:
+  TemporaryName(int folder, const std::string& name) : folder_(folder), name_(name) {}
+  ~TemporaryName() { ::unlinkat(folder_, name_.c_str(), 0); }
+  TemporaryName(const TemporaryName&) = delete;
+  TemporaryName& operator=(const TemporaryName&) = delete;
+
+ private:
+  int folder_;
+  const std::string& name_;
+};
+
+}  // namespace
+
+Spool::Spool(const std::string& folder, uint64_t most_bytes)
+    : path_(folder), most_bytes_(most_bytes) {
+  if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
+    throw Error("cannot make the spool " + folder + ": " + std::strerror(errno));
+  const int opened = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (opened < 0) throw Error("cannot open the spool " + folder + ": " + std::strerror(errno));
+  folder_ = SharedFd(opened);
+  refuse_unsafe(opened, folder);
+  remove_old_files(open_folder(opened, "new").get());
+  LockedSpool locked(opened, path_);
+  locked.recount();
+  if (!locked.save()) throw Error("cannot write to the spool " + folder + ": is its disk full?");
+}
+
+SpoolCounts Spool::counts() const { return LockedSpool(folder_.get(), path_).counts; }
+
+void Spool::recount() {
+  LockedSpool locked(folder_.get(), path_);
+  locked.recount();
+  locked.save();
+}
+
+void Spool::count_unwritten(const std::vector<std::string>& outputs) {
+  LockedSpool locked(folder_.get(), path_);
+  ++locked.counts.taken;
+  ++locked.counts.dropped_disk;
+  for (const std::string& output : outputs) {
+    ++locked.of(output).taken;
+    ++locked.of(output).dropped;
+  }
+  locked.save();
+}
+
+std::string Spool::put(const Window& window, const std::vector<std::string>& outputs) try {
+  std::vector<std::string> each = outputs;
+  std::sort(each.begin(), each.end());
+  each.erase(std::unique(each.begin(), each.end()), each.end());
+  if (each.empty()) return "it has no output";
+  for (const std::string& output : each)
+    if (!is_output_name(output)) return "'" + output + "' is not the name of an output";
+  const std::string name = spool_name(window.head);
+  if (!is_spool_name(name)) return "its id is not 32 hex digits";
+  std::string why;
+  try {
+    why = put_bytes(name, spool_bytes(window), each);
+  } catch (const Error& error) {
+    why = error.what();
+  }
+  if (!why.empty()) count_unwritten(each);
+  return why;
+} catch (const Error& error) {
+  return error.what();
+}
+
+// Without the lock as long as it writes, because that may take a while.
+std::string Spool::put_bytes(const std::string& name, const std::string& bytes,
+                             const std::vector<std::string>& outputs) {
+  if (bytes.size() > most_window_bytes) return "it is too large";
+  const SharedFd fresh = open_folder(folder_.get(), "new");
+  const TemporaryName temporary(fresh.get(), name);
+  if (const int error = write_file(fresh.get(), name, bytes); error != 0)
+    return "cannot write to the spool " + path_ + ": " + std::strerror(error);
+  LockedSpool locked(folder_.get(), path_);
+  const uint64_t size = disk_bytes(bytes.size());
+  const bool has_room = locked.make_room(size, most_bytes_);
+  if (!has_room) return "it is larger than the spool may be";
+  std::vector<std::string> linked;
+  for (const std::string& output : outputs) {
+    const SharedFd folder = locked.folder_of(output);
+    if (::linkat(fresh.get(), name.c_str(), folder.get(), name.c_str(), 0) == 0) {
+      linked.push_back(output);
+      continue;
+    }
+    const int error = errno;
+    if (error == EEXIST) continue;  // it was put before
+    for (const std::string& there : linked)
+      ::unlinkat(locked.folder_of(there).get(), name.c_str(), 0);
+    locked.save();  // what was dropped for it
+    return "cannot write to the spool " + path_ + ": " + std::strerror(error);
+  }
+  if (linked.empty()) return "";
+  ++locked.counts.taken;
+  ++locked.counts.waiting;
+  locked.counts.waiting_bytes += size;
+  for (const std::string& output : linked) {
+    ++locked.of(output).taken;
+    ++locked.of(output).waiting;
+  }
+  locked.save();
+  return "";
+}
+
+}  // namespace memflame

@@ -58,7 +58,14 @@ std::span<const OutputKind> output_kinds();
 // The output that these settings describe, by their "kind".
 std::unique_ptr<WindowOutput> make_output(const Setting& settings);
 
-// The settings that all outputs by HTTP have, and their names, for Setting::allow().
+// The settings that all outputs by HTTP have, for Setting::allow().
+#define MEMFLAME_HTTP_SETTINGS                                                             \
+  "url", "token_file", "user", "password_file", "ca_file", "certificate_file", "key_file", \
+      "proxy", "headers", "plain"
+// Throws Error also for a secret that would go over the network without TLS, unless "plain" is
+// true.
 HttpAccess http_access(const Setting& settings);
+// "url", without a '/' at its end.
+std::string http_url(const Setting& settings);
 
 }  // namespace memflame

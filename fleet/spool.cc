@@ -11,6 +11,7 @@
 #include <ctime>
 
 #include "core/error.h"
+#include "fleet/folders.h"
 #include "fleet/spool_folder.h"
 
 namespace memflame {
@@ -26,21 +27,6 @@ void refuse_unsafe(int folder, const std::string& path) {
                 "): use a folder of memflame's own");
   if ((status.st_mode & 022U) != 0)
     throw Error("others may write to the spool " + path + ": chmod go-w " + path);
-}
-
-// 0 or an error number.
-int write_file(int folder, const std::string& name, const std::string& bytes) {
-  const int opened =
-      ::openat(folder, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (opened < 0) return errno;
-  const SharedFd file(opened);
-  for (size_t done = 0; done < bytes.size();) {
-    const ssize_t wrote = ::write(opened, bytes.data() + done, bytes.size() - done);
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) return wrote < 0 ? errno : EIO;
-    done += static_cast<size_t>(wrote);
-  }
-  return ::fsync(opened) == 0 ? 0 : errno;
 }
 
 void remove_old_files(int folder) {
@@ -128,7 +114,7 @@ std::string Spool::put_bytes(const std::string& name, const std::string& bytes,
   if (bytes.size() > most_window_bytes) return "it is too large";
   const SharedFd fresh = open_folder(folder_.get(), "new");
   const TemporaryName temporary(fresh.get(), name);
-  if (const int error = write_file(fresh.get(), name, bytes); error != 0)
+  if (const int error = write_new_file(fresh.get(), name, bytes, 0600); error != 0)
     return "cannot write to the spool " + path_ + ": " + std::strerror(error);
   LockedSpool locked(folder_.get(), path_);
   const uint64_t size = disk_bytes(bytes.size());

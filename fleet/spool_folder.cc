@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "fleet/spool_folder.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -14,11 +13,11 @@
 #include <chrono>
 #include <cstring>
 #include <map>
-#include <memory>
 #include <set>
 #include <thread>
 
 #include "core/error.h"
+#include "fleet/folders.h"
 
 namespace memflame {
 namespace {
@@ -87,31 +86,6 @@ int64_t ended_ns_of(std::string_view spool_name) {
 
 std::string_view id_of(std::string_view spool_name) {
   return spool_name.substr(time_digits + 1, id_digits);
-}
-
-SharedFd open_folder(int parent, const std::string& name) {
-  if (::mkdirat(parent, name.c_str(), 0700) != 0 && errno != EEXIST)
-    throw Error("cannot make the folder " + name + ": " + std::strerror(errno));
-  const int folder =
-      ::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (folder < 0) throw Error("cannot open the folder " + name + ": " + std::strerror(errno));
-  return SharedFd(folder);
-}
-
-std::vector<std::string> names_in(int folder) {
-  // A descriptor of its own: they share their place in the folder.
-  const int again = ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  DIR* const opened = again < 0 ? nullptr : ::fdopendir(again);
-  if (opened == nullptr) {
-    const int error = errno;
-    if (again >= 0) ::close(again);
-    throw Error(std::string("cannot read a folder of the spool: ") + std::strerror(error));
-  }
-  const std::unique_ptr<DIR, int (*)(DIR*)> stream(opened, &::closedir);
-  std::vector<std::string> names;
-  while (const dirent* const entry = ::readdir(stream.get()))
-    if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
-  return names;
 }
 
 uint64_t disk_bytes(uint64_t bytes) { return (bytes + 4095) / 4096 * 4096; }

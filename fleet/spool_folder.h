@@ -27,10 +27,6 @@ bool is_spool_name(std::string_view name);
 int64_t ended_ns_of(std::string_view spool_name);
 std::string_view id_of(std::string_view spool_name);
 
-// An open folder, and the names in it. Throw Error.
-SharedFd open_folder(int parent, const std::string& name);  // makes it if there is none
-std::vector<std::string> names_in(int folder);
-
 // Holds the lock of a spool: no other process or thread changes its folder meanwhile.
 class LockedSpool {
  public:

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "core/error.h"
+#include "fleet/folders.h"
 #include "fleet/spool.h"
 #include "fleet/spool_folder.h"
 

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Folders by descriptors, so that no link in a path leads elsewhere.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/recording.h"
+
+namespace memflame {
+
+// A folder in another one; it is made if there is none. A link is refused. Throws Error.
+SharedFd open_folder(int parent, const std::string& name, mode_t mode = 0700);
+
+// All but those that begin with a '.', in any order. Throws Error.
+std::vector<std::string> names_in(int folder);
+
+// Writes a file that did not exist, to the disk. Returns 0 or an error number; then a part of the
+// file may be there.
+int write_new_file(int folder, const std::string& name, std::string_view bytes, mode_t mode);
+
+}  // namespace memflame

@@ -28,6 +28,7 @@ int run_timeline(const Arguments& arguments);
 int run_query(const Arguments& arguments);
 int run_top(const Arguments& arguments);
 int run_heap(const Arguments& arguments);
+int run_watch(const Arguments& arguments);
 
 // The commands' descriptions.
 CommandPage probe_page(const Probe& probe);
@@ -43,5 +44,6 @@ CommandPage timeline_page();
 CommandPage query_page();
 CommandPage top_page();
 CommandPage heap_page();
+CommandPage watch_page();
 
 }  // namespace memflame

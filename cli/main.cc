@@ -33,7 +33,8 @@ struct Stage {
 // Commands that are built on a probe.
 constexpr std::array watchers{
     Stage{"heap", run_heap, heap_page}, Stage{"leaks", run_leaks, leaks_page},
-    Stage{"record", run_record, record_page}, Stage{"top", run_top, top_page}};
+    Stage{"record", run_record, record_page}, Stage{"top", run_top, top_page},
+    Stage{"watch", run_watch, watch_page}};
 constexpr std::array stages{Stage{"collapse", run_collapse, collapse_page},
                             Stage{"control", run_control, control_page},
                             Stage{"diff", run_diff, diff_page},
@@ -45,6 +46,7 @@ constexpr std::array stages{Stage{"collapse", run_collapse, collapse_page},
 
 // The place of a command's table in the program's own help.
 size_t table_of(const CommandPage& command) {
+  if (command.name == "watch") return 0;  // its FILE names the processes
   switch (command.operands) {
     case Operands::command:
       return 0;

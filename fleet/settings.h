@@ -40,7 +40,7 @@ class Setting {
   std::optional<Setting> find(std::string_view name) const;
   // Throws Error if it is missing.
   Setting get(std::string_view name) const;
-  // Throws Error if there is a name that is none of these, with the nearest of them.
+  // Throws Error if there is a name that is not one of these, with the nearest of them.
   void allow(std::initializer_list<std::string_view> names) const;
   // One of these texts. Throws Error that lists them.
   const std::string& one_of(std::initializer_list<std::string_view> words) const;

@@ -17,10 +17,12 @@ ModuleId program_of(const Recording& recording, const Space& space) {
 
 }  // namespace
 
-CodeOf::CodeOf(Recording& recording)
+CodeOf::CodeOf(Recording& recording, Begin begin)
     : recording_(recording), is_program_(recording.modules.size(), false) {
-  recording.code = {};
-  recording.code_of.assign(recording.locations.size(), {});
+  if (begin == Begin::anew) {
+    recording.code = {};
+    recording.code_of.assign(recording.locations.size(), {});
+  }
   for (const Space& space : recording.spaces)
     if (const ModuleId program = program_of(recording, space)) is_program_[program.index] = true;
 }

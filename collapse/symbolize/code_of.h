@@ -2,6 +2,7 @@
 // Fills Recording::code and code_of: the file and address of each place in a recording.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -12,7 +13,9 @@ namespace memflame {
 
 class CodeOf {
  public:
-  explicit CodeOf(Recording& recording);
+  // Forgets what the recording has, or adds to it.
+  enum class Begin : uint8_t { anew, beside };
+  explicit CodeOf(Recording& recording, Begin begin = Begin::anew);
 
   // Sets the place of a location: the mapping that its byte is in, and the address there. Does
   // nothing if the mapping does not hold the address, as in a damaged file.

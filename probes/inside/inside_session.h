@@ -67,6 +67,10 @@ class InsideSession : public LiveRun, private RunFigures {
   TrackId track_of(uint64_t key) const override;
   Recording so_far() override;
   Losses losses() const override;
+  std::optional<Overhead> overhead() const override {
+    return governor_ ? std::optional(governor_->budget().overhead()) : std::nullopt;
+  }
+  std::string sampling() const override { return is_sampled() ? sampling_in_words() : ""; }
   std::vector<pid_t> living() const override { return processes_.os().living(); }
   int64_t resident_bytes() const override { return processes_.os().resident_bytes(); }
   std::optional<double> memory_pressure() const override { return processes_.memory_pressure(); }

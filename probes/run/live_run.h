@@ -7,12 +7,14 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/history.h"
 #include "core/losses.h"
 #include "core/recording.h"
 #include "probes/run/event_log.h"
+#include "probes/run/overhead.h"
 #include "probes/run/snapshot.h"
 
 namespace memflame {
@@ -47,7 +49,11 @@ class LiveRun {
   // The result so far, without the OS's figures; its only notes are those on filters.
   virtual Recording so_far() = 0;
 
-  virtual Losses losses() const = 0;              // up to now
+  virtual Losses losses() const = 0;  // up to now
+  // With a budget (--max-overhead): what the run has cost its target until now.
+  virtual std::optional<Overhead> overhead() const { return std::nullopt; }
+  // The rate of samples as it is now, "1 sample per 512 KiB"; "" = all blocks count.
+  virtual std::string sampling() const { return ""; }
   virtual std::vector<pid_t> living() const = 0;  // the watched processes that have not ended
   // Resident memory of all watched processes together, now, in bytes.
   virtual int64_t resident_bytes() const = 0;

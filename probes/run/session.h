@@ -67,6 +67,9 @@ class Session : public LiveRun, private RunFigures {
   int64_t resident_bytes() const override { return processes_.os().resident_bytes(); }
   std::optional<double> memory_pressure() const override { return processes_.memory_pressure(); }
 
+  std::optional<Overhead> overhead() const override;
+  std::string sampling() const override { return is_sampled() ? sampling_in_words() : ""; }
+
   // Everything that was seen. The session cannot be used after that.
   Recording finish();
   // Adds the facts that are not in the recording.

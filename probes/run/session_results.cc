@@ -226,6 +226,12 @@ Recording Session::finish() {
   return recording;
 }
 
+std::optional<Overhead> Session::overhead() const {
+  RunInfo info;
+  first().accounting->describe(info);
+  return info.overhead;
+}
+
 void Session::describe(RunInfo& info) const {
   info.counters = counters();
   info.features = features();

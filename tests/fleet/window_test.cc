@@ -41,7 +41,7 @@ TEST_CASE("names that are not UTF-8 do not keep a window from being written") {
   CHECK(head_from_json(to_json(window.head)).top[0].function == "\xef\xbf\xbd");
 }
 
-TEST_CASE("what is no window is refused with a reason") {
+TEST_CASE("what is not a window is refused with a reason") {
   CHECK_THROWS_WITH_AS(window_from_bytes("{}"), "a window ends within its head", Error);
   CHECK_THROWS_WITH_AS(head_from_json("{}"), "the head of a window has no \"id\"", Error);
   CHECK_THROWS_AS(head_from_json("[1,2"), Error);

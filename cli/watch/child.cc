@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "cli/watch/child.h"
+
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <iostream>
+#include <sstream>
+#include <string>
+
+#include "core/error.h"
+#include "probes/processes/procfs.h"
+
+namespace memflame {
+
+pid_t start_child(const char* name, const std::function<int()>& work) {
+  const pid_t parent = ::getpid();
+  const pid_t pid = ::fork();
+  if (pid < 0) throw Error(std::string("no process can be started: ") + std::strerror(errno));
+  if (pid > 0) return pid;
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  ::prctl(PR_SET_NAME, name);
+  if (::getppid() != parent) ::_exit(0);  // it has ended before we asked to be told
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
+  int code = 1;
+  try {
+    code = work();
+  } catch (const std::exception& error) {
+    std::cerr << "memflame: error: " << error.what() << "\n";
+  }
+  std::cout.flush();
+  std::cerr.flush();
+  ::_exit(code);
+}
+
+double processor_seconds_of(pid_t pid) {
+  const std::string text = read_file("/proc/" + std::to_string(pid) + "/stat");
+  // The name may hold spaces and parentheses. After it come the fields from the third on.
+  const size_t end = text.rfind(')');
+  if (end == std::string::npos) return 0;
+  std::istringstream fields(text.substr(end + 1));
+  constexpr int before = 11;  // fields from the third up to the times
+  std::string skipped;
+  for (int i = 0; i < before; ++i) fields >> skipped;
+  double sum = 0, ticks = 0;
+  for (int i = 0; i < 4 && fields >> ticks; ++i) sum += ticks;  // own, and children that have ended
+  return sum / static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
+uint64_t own_memory_of(pid_t pid) {
+  const std::optional<OsMemory> memory = read_memory(pid);
+  return memory ? static_cast<uint64_t>(memory->rss_anon) : 0;
+}
+
+}  // namespace memflame

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A process of memflame's own that does one part of the work of `memflame watch`.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+
+namespace memflame {
+
+// Forks a process that runs `work`, and ends with what that returns. It gets SIGTERM when this
+// process ends, however that happens, and has the signals' usual effects. Call it while there is
+// one thread. Throws Error.
+pid_t start_child(const char* name, const std::function<int()>& work);
+
+// Processor time of a process and of those that it has waited for, in seconds; 0 if it is gone.
+double processor_seconds_of(pid_t pid);
+// Its own memory, without files, in bytes; 0 if it is gone.
+uint64_t own_memory_of(pid_t pid);
+
+}  // namespace memflame

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "cli/watch/rule_run.h"
+
+#include <iostream>
+#include <string>
+
+#include "cli/record_options.h"
+#include "cli/watch/rule_watcher.h"
+#include "core/error.h"
+#include "render/text/clean_text.h"
+
+namespace memflame {
+namespace {
+
+// The options of record that a rule has a use for.
+Extension make_extension() {
+  Extension extension;
+  extension.command = "watch";
+  extension.page.name = extension.command;
+  extension.page.operands = Operands::command;
+  extension.draws = false;
+  boost::program_options::options_description probes;
+  probes.add_options()("probes", boost::program_options::value<std::string>());
+  extension.hidden.add(probes);
+  extension.read = [](const boost::program_options::variables_map&, Request& request) {
+    if (!request.probe.target.command.empty())
+      throw Error("a rule watches processes that others start, not a command", ExitCode::usage);
+    if (request.probe.seconds) throw Error("a rule has no end: leave out -d", ExitCode::usage);
+    if (request.probe.reachable || request.probe.waste)
+      throw Error("windows have no such figures", ExitCode::usage);
+    request.probe.status_line = false;
+  };
+  return extension;
+}
+
+struct Prepared {
+  const Probe* probe = nullptr;
+  Request request;
+};
+
+Prepared prepare(const WatchRule& rule) {
+  Extension extension = make_extension();
+  const Probe& probe = set_probes(extension, rule.arguments);
+  if (!probe.user_stacks)
+    throw Error("the kernel's own memory belongs to no process of a rule", ExitCode::usage);
+  std::optional<Request> request = read_request(probe, rule.arguments, &extension);
+  if (!request) throw Error("a rule cannot ask for help", ExitCode::usage);
+  request->probe.ages = probe.has_blocks;
+  return {&probe, std::move(*request)};
+}
+
+}  // namespace
+
+void check_rule(const WatchRule& rule) { prepare(rule); }
+
+RuleEnd run_rule(const WatchRule& rule, const std::function<void(const Window&)>& put) {
+  try {
+    Prepared prepared = prepare(rule);
+    RuleWatcher watcher(rule, prepared.request, put);
+    try {
+      run_request(*prepared.probe, prepared.request, &watcher);
+    } catch (const Error&) {
+      // That nothing was seen is not a failure here: processes may still come.
+      if (!watcher.has_ended()) throw;
+    }
+    return watcher.end_reason();
+  } catch (const std::exception& error) {
+    std::cerr << "memflame: error: rule " << rule.name << ": " << clean_text(error.what()) << "\n";
+    return RuleEnd::failed;
+  }
+}
+
+}  // namespace memflame

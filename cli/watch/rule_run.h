@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// One run of one rule of `memflame watch`.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "cli/probe_request.h"
+#include "cli/watch/watch_config.h"
+#include "fleet/window.h"
+
+namespace memflame {
+
+// Throws Error if the rule's arguments are wrong. Attaches nothing.
+void check_rule(const WatchRule& rule);
+
+// Why a run ended that was not told to.
+enum class RuleEnd : int {
+  told = 0,         // by a signal
+  failed = 1,       // an error, which was printed
+  begins_anew = 2,  // its target has ended, or its control groups are others now
+  too_dear = 3,     // the probes alone cost the target more than its budget
+};
+
+// Watches until a signal comes, and hands each window to `put`, in another thread. Prints errors.
+RuleEnd run_rule(const WatchRule& rule, const std::function<void(const Window&)>& put);
+
+}  // namespace memflame

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Watches the processes of one rule, and makes a window of each stretch of time.
+#pragma once
+
+#include <functional>
+#include <future>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/probe_cmd.h"
+#include "cli/time_axis.h"
+#include "cli/watch/process_labels.h"
+#include "cli/watch/rule_run.h"
+#include "cli/watch/watch_config.h"
+#include "cli/watch/window_draft.h"
+#include "cli/watch/window_maker.h"
+#include "fleet/window.h"
+
+namespace memflame {
+
+class RuleWatcher : public Watcher {
+ public:
+  // All must outlive this. `put` is called by another thread, for one window after the other.
+  RuleWatcher(const WatchRule& rule, const Request& request,
+              std::function<void(const Window&)> put);
+
+  void begin(LiveRun& run) override;
+  bool look(LiveRun& run, double seconds) override;
+  void asked(LiveRun& run, double seconds) override;  // SIGUSR1: ends the window
+  void end(LiveRun& run, double seconds) override;    // the last window is a short one
+  void finished(const RunInfo& info) override;
+  bool wants_results(Recording&) override { return false; }
+
+  bool has_ended() const { return has_ended_; }  // counting has begun and ended
+  RuleEnd end_reason() const { return end_; }
+
+ private:
+  void end_window(LiveRun& run, double seconds, const Look& last);
+  std::map<std::string, double> figures(LiveRun& run, double seconds);
+  void add_processes(const LiveRun& run, WindowDraft& draft) const;
+  bool have_cgroups_changed(double seconds);
+  void take(const Look& look);
+
+  const WatchRule& rule_;
+  const Request& request_;
+  std::function<void(const Window&)> put_;
+  TimeAxis axis_;
+  ProcessLabels labels_;
+  WindowMaker maker_;
+  std::optional<WindowDrafts> drafts_;  // made with the first look, which tells the columns
+  int64_t began_ns_ = 0;                // CLOCK_REALTIME, of the window
+  double window_began_ = 0;             // seconds since counting began
+  double next_cgroups_ = 0;
+  std::vector<uint64_t> cgroups_;  // ids
+  Losses losses_;                  // when the window began
+  double own_seconds_ = 0;         // of memflame's processor time, when the window began
+  bool is_asked_ = false, has_ended_ = false;
+  RuleEnd end_ = RuleEnd::begins_anew;
+  std::future<void> making_;  // last member: ends before what it uses
+};
+
+}  // namespace memflame

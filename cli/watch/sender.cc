@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "cli/watch/sender.h"
+
+#include <unistd.h>
+
+#include <csignal>
+#include <iostream>
+#include <utility>
+
+#include "core/sandbox.h"
+#include "fleet/output.h"
+#include "fleet/shipper.h"
+#include "render/text/clean_text.h"
+
+namespace memflame {
+namespace {
+
+constexpr double last_try = 10;  // seconds
+
+}  // namespace
+
+int send_windows(const std::shared_ptr<Spool>& spool,
+                 const std::map<std::string, Setting>& outputs) {
+  drop_capabilities();
+  sigset_t stops;
+  ::sigemptyset(&stops);
+  for (const int signal : {SIGTERM, SIGINT, SIGQUIT}) ::sigaddset(&stops, signal);
+  // Threads that begin later have it, too. Ctrl-C goes to all processes of a terminal: the
+  // supervisor says when this one ends.
+  sigset_t all = stops;
+  ::sigaddset(&all, SIGHUP);
+  ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
+  ::signal(SIGPIPE, SIG_IGN);
+  std::map<std::string, std::unique_ptr<WindowOutput>> made;
+  for (const auto& [name, setting] : outputs) made.emplace(name, make_output(setting));
+  Shipper shipper(spool, std::move(made), [](const std::string& line) {
+    std::cerr << "memflame: " + clean_text(line) + "\n";
+  });
+  ::sigemptyset(&stops);
+  ::sigaddset(&stops, SIGTERM);
+  int arrived = 0;
+  ::sigwait(&stops, &arrived);
+  if (!shipper.finish(last_try)) ::_exit(0);
+  return 0;
+}
+
+}  // namespace memflame

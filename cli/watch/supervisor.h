@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The process that `memflame watch` is: it starts a process for each rule and one that sends
+// windows, starts them again when they end, and keeps all of them within what the host may spend.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/watch/watch_config.h"
+#include "fleet/spool.h"
+
+namespace memflame {
+
+class Supervisor {
+ public:
+  // `read` reads the configuration (again, at SIGHUP). Throws Error.
+  explicit Supervisor(std::function<WatchConfig()> read);
+
+  // Until SIGTERM or SIGINT; then what was seen is put into the spool, and what can be sent is
+  // sent. Call it while there is one thread.
+  void run();
+
+ private:
+  // A process that is to run all the time.
+  struct Part {
+    std::string name;  // for people: "rule checkout"
+    pid_t pid = 0;     // 0: it waits to be started
+    uint64_t started_ns = 0, next_ns = 0;
+    double pause = 0;          // seconds, before it is started the next time
+    bool is_given_up = false;  // for a while, to save processor time
+    double processor_seconds = 0;
+  };
+  struct RulePart : Part {
+    WatchRule rule;
+  };
+
+  void start_what_is_due();
+  void start(RulePart& part);
+  void start_shipper();
+  void take_ended();
+  void ended(Part& part, int status);
+  void ended_rule(RulePart& part, int status);
+  void look_at_cost(uint64_t now);
+  void give_up_one(double percent);
+  void reload();
+  void stop_rule(RulePart& part);
+  void stop_all();
+  bool wait_for_all(double seconds);
+
+  std::function<WatchConfig()> read_;
+  WatchConfig config_;
+  std::shared_ptr<Spool> spool_;
+  std::vector<RulePart> rules_;
+  std::vector<pid_t> leaving_;  // rules that the configuration no longer has
+  Part shipper_{.name = "the sender"};
+  uint64_t looked_ns_ = 0;
+  int costly_looks_ = 0;  // in a row
+};
+
+}  // namespace memflame

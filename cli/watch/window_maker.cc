@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "cli/watch/window_maker.h"
+
+#include <algorithm>
+#include <sstream>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "collapse/fold.h"
+#include "collapse/history/stack_labels.h"
+#include "probes/run/memory_plan.h"
+#include "render/output.h"
+#include "render/text/clean_text.h"
+#include "render/text/folded_names.h"
+
+namespace memflame {
+namespace {
+
+constexpr double seconds_an_hour = 3600;
+
+// Root first, without the frame of the process.
+std::string folded_stack(const Profile& profile, const FoldedNames& names, StackId stack) {
+  std::string text;
+  for (const FrameId frame : profile.path(stack)) {
+    if (profile.frames[frame].kind == FrameKind::process) continue;
+    text += text.empty() ? "" : ";";
+    text += names.views()[frame.index];
+  }
+  return text;
+}
+
+size_t column_named(const Recording& recording, std::string_view name) {
+  for (size_t i = 0; i < recording.types.size(); ++i)
+    if (recording.types[i].name == name) return i;
+  return no_column;
+}
+
+// The column that says how much a stack has grown: of the bytes in use if these are known.
+size_t growth_of(const Recording& recording, size_t inuse) {
+  return inuse == no_column ? 0 : recording.types.size() - 1;
+}
+
+// The stacks to be shown: leaks first, then what holds most, or came most where nothing is known of
+// what is held.
+std::vector<WindowStack> top_stacks(const Recording& recording, const Profile& profile,
+                                    const std::vector<StackMark>& marks) {
+  const size_t inuse = column_named(recording, "inuse_space");
+  const size_t growth = growth_of(recording, inuse);
+  std::unordered_map<uint32_t, const StackMark*> mark_of;
+  for (const StackMark& mark : marks) mark_of.emplace(mark.stack.index, &mark);
+  std::vector<WindowStack> all;
+  const FoldedNames names(profile, false);
+  std::unordered_map<std::string, size_t> places;  // by names: processes share a row
+  for (const StackId stack : profile.touched()) {
+    const int64_t held = inuse == no_column ? 0 : profile.values(stack)[inuse];
+    const int64_t grown = profile.values(stack)[growth];
+    if (held == 0 && grown == 0) continue;
+    std::string text = folded_stack(profile, names, stack);
+    const auto [place, is_new] = places.try_emplace(text, all.size());
+    if (is_new) {
+      all.push_back({.function = clean_text(stack_label(profile, stack)),
+                     .stack = std::move(text),
+                     .verdict = {}});
+    }
+    WindowStack& row = all[place->second];
+    row.inuse_bytes += held;
+    row.growth_bytes += grown;
+    const auto mark = mark_of.find(stack.index);
+    if (mark == mark_of.end() || row.verdict == name(VerdictKind::leak)) continue;
+    row.verdict = name(mark->second->kind);
+    row.bytes_per_hour = mark->second->bytes_per_second * seconds_an_hour;
+  }
+  const auto rank = [&](const WindowStack& row) {
+    return std::tuple(row.verdict != name(VerdictKind::leak), -row.inuse_bytes, -row.growth_bytes);
+  };
+  std::stable_sort(all.begin(), all.end(),
+                   [&](const WindowStack& a, const WindowStack& b) { return rank(a) < rank(b); });
+  if (all.size() > WindowMaker::most_shown) all.resize(WindowMaker::most_shown);
+  return all;
+}
+
+std::string packed(const Profile& profile) {
+  std::ostringstream bytes;
+  output_for("pprof", "").write(bytes, profile, {});
+  return std::move(bytes).str();
+}
+
+}  // namespace
+
+std::vector<Window> WindowMaker::make(WindowDraft draft) {
+  Recording& recording = draft.recording;
+  recording.meta.command = command_;
+  recording.meta.host = host_;
+  recording.meta.began_ns = draft.began_ns;
+  recording.meta.seconds = static_cast<double>(draft.ended_ns - draft.began_ns) / 1e9;
+  recording.meta.sampling = draft.sampling;
+  kept_.symbolize(recording, {.inlines = names_,
+                              .debug_servers = false,
+                              .files = names_,
+                              .code = true,
+                              .memory_bytes = free_memory()});
+  std::vector<Window> windows;
+  for (const DraftService& service : draft.services) windows.push_back(window_of(draft, service));
+  return windows;
+}
+
+Window WindowMaker::window_of(const WindowDraft& draft, const DraftService& service) {
+  Recording own = draft.recording;
+  own.sums.clear();
+  for (const size_t sum : service.sums) own.sums.push_back(draft.recording.sums[sum]);
+  std::vector<StackId> stack_of_sum;
+  const Profile profile = fold(own, {}, &stack_of_sum);
+  std::vector<StackMark> marks;
+  if (draft.judged) marks = marks_of(*draft.judged, own, profile, stack_of_sum);
+  Window window;
+  window.head = {.id = new_window_id(),
+                 .began_ns = draft.began_ns,
+                 .ended_ns = draft.ended_ns,
+                 .labels = service.labels,
+                 .figures = draft.figures,
+                 .top = top_stacks(own, profile, marks)};
+  for (const auto& [name, value] : service.figures) window.head.figures[name] = value;
+  // The growth is known from the windows before.
+  own.types.pop_back();
+  for (Aggregate& sum : own.sums) sum.values.pop_back();
+  window.pprof = packed(fold(own, {.lines = true, .code = true}));
+  return window;
+}
+
+}  // namespace memflame

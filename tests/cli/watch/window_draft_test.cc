@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "cli/watch/window_draft.h"
+
+#include <doctest/doctest.h>
+
+#include <numeric>
+
+#include "cli/watch/window_maker.h"
+#include "collapse/input.h"
+#include "core/error.h"
+#include "tests/support/made_history.h"
+
+using namespace memflame;
+
+namespace {
+
+// Two functions of one process allocate; the run has the columns of alloc.
+struct MadeRun {
+  HistoryMaker maker;
+  TrackId leak = maker.track({"handle", "keep", "malloc"});
+  TrackId cache = maker.track({"handle", "cache", "malloc"});
+  WindowDrafts drafts{maker.history.recording.types, "alloc"};
+
+  void look(double seconds, LookRows rows) {
+    drafts.add(maker.look(seconds, std::move(rows)), maker.history);
+  }
+  WindowDraft take(const std::vector<Labels>& labels) {
+    return drafts.take(maker.history, maker.history.recording, labels);
+  }
+};
+
+int64_t sum_of(const WindowDraft& draft, std::string_view column) {
+  const Recording& recording = draft.recording;
+  for (size_t c = 0; c < recording.types.size(); ++c)
+    if (recording.types[c].name == column)
+      return std::accumulate(
+          recording.sums.begin(), recording.sums.end(), int64_t{0},
+          [&](int64_t sum, const Aggregate& one) { return sum + one.values[c]; });
+  FAIL("there is no column " << column);
+  return 0;
+}
+
+}  // namespace
+
+TEST_CASE("a window has what is there at its end, and what came in it") {
+  MadeRun run;
+  run.look(1, {{run.leak, {100, 1, 100, 1}}, {run.cache, {50, 5, 70, 7}}});
+  const WindowDraft first = run.take({});
+  CHECK(sum_of(first, "inuse_space") == 150);
+  CHECK(sum_of(first, "alloc_space") == 170);
+  CHECK(sum_of(first, "growth") == 150);
+
+  run.look(2, {{run.leak, {300, 3, 300, 3}}});  // the cache did nothing
+  const WindowDraft second = run.take({});
+  CHECK(sum_of(second, "inuse_space") == 350);
+  CHECK(sum_of(second, "inuse_objects") == 8);
+  CHECK(sum_of(second, "alloc_space") == 200);
+  CHECK(sum_of(second, "alloc_objects") == 2);
+  CHECK(sum_of(second, "growth") == 200);
+
+  // What is gone has no row, and what is there has one although nothing happened.
+  run.look(3, {{run.leak, {0, 0, 300, 3}}});
+  CHECK(run.take({}).recording.sums.size() == 2);  // one of them shrank
+  const WindowDraft last = run.take({});
+  CHECK(last.recording.sums.size() == 1);
+  CHECK(sum_of(last, "inuse_space") == 50);
+}
+
+TEST_CASE("processes that have ended hold nothing") {
+  MadeRun run;
+  run.look(1, {{run.leak, {100, 1, 100, 1}}});
+  Look& end = run.maker.look(2);
+  end.ended = {run.maker.history.tracks[run.leak.index].space};
+  run.drafts.add(end, run.maker.history);
+  const WindowDraft draft = run.take({});
+  CHECK(sum_of(draft, "inuse_space") == 0);
+  CHECK(sum_of(draft, "alloc_space") == 100);
+}
+
+TEST_CASE("stacks belong to the service of their process") {
+  MadeRun run;
+  run.look(1, {{run.leak, {100, 1, 100, 1}}, {run.cache, {50, 5, 70, 7}}});
+  const SpaceId space = run.maker.history.tracks[run.leak.index].space;
+  std::vector<Labels> labels(space.index + size_t{1});
+  labels[space.index] = {{"service", "a"}};
+  const WindowDraft draft = run.take(labels);
+  REQUIRE(draft.services.size() == 1);
+  CHECK(draft.services[0].labels == Labels{{"service", "a"}});
+  CHECK(draft.services[0].sums.size() == 2);
+}
+
+TEST_CASE("columns of other probes become growth") {
+  const std::vector<ValueType> types{{"fault-gained", Unit::pages},
+                                     {"fault-released", Unit::pages},
+                                     {"brk-grown", Unit::bytes},
+                                     {"brk-outstanding", Unit::bytes}};
+  HistoryMaker maker;
+  maker.history.recording.types = types;
+  const TrackId track = maker.track({"grow"});
+  WindowDrafts drafts(types, "");
+  drafts.add(maker.look(1, {{track, {10, 3, 4096, 4096}}}), maker.history);
+  CHECK(sum_of(drafts.take(maker.history, maker.history.recording, {}), "resident_space") ==
+        7 * 4096);
+  drafts.add(maker.look(2, {{track, {10, 5, 4096, 0}}}), maker.history);
+  const WindowDraft draft = drafts.take(maker.history, maker.history.recording, {});
+  CHECK(sum_of(draft, "resident_space") == -2 * 4096);
+  CHECK(sum_of(draft, "brk_space") == 0);
+  CHECK_THROWS_AS(WindowDrafts({{"calls", Unit::count}}, "brk"), Error);
+}
+
+TEST_CASE("a window has the sums of its draft, under names") {
+  MadeRun run;
+  run.look(1, {{run.leak, {100, 1, 100, 1}}, {run.cache, {50, 5, 70, 7}}});
+  WindowDraft draft = run.take({});
+  draft.began_ns = 1'000'000'000;
+  draft.ended_ns = 2'000'000'000;
+  draft.figures = {{"processes", 1}};
+  WindowMaker maker("memflame watch (test)", "host", true);
+  const std::vector<Window> windows = maker.make(std::move(draft));
+  REQUIRE(windows.size() == 1);
+  const WindowHead& head = windows[0].head;
+  CHECK(head.figures.at("processes") == 1);
+  // These files have no symbols, so the stacks read the same: they are one row.
+  REQUIRE(head.top.size() == 1);
+  CHECK(head.top[0].inuse_bytes == 150);
+  CHECK(head.top[0].growth_bytes == 150);
+  Source source = Source::of_memory(windows[0].pprof);
+  const Profile profile = read_profile(source, "pprof", {});
+  REQUIRE(profile.types.size() == 4);
+  CHECK(profile.types[0].name == "inuse_space");
+  CHECK(profile.total(0) == 150);
+  CHECK(profile.total(2) == 170);
+  CHECK(profile.meta.host == "host");
+}

@@ -128,7 +128,7 @@ TEST_CASE("when files are too many bytes, the oldest are removed") {
   const fs::path out = folder.path / "out";
   const auto output = directory_output(out, ", \"most\": \"100K\"");
   for (int i = 0; i < 60; ++i) {
-    const Window window = window_ago((60 - i) * 3600, 10000);
+    const Window window = window_ago(int64_t{60 - i} * 3600, 10000);
     output->send({&window, 1});
   }
   uint64_t bytes = 0;

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr uint64_t mebibyte = uint64_t{1} << 20U;
+constexpr uint64_t mebibyte = uint64_t{1} << 20U, ten_pages = 40960;
 
 std::shared_ptr<Spool> spool_in(const TestFolder& folder, uint64_t most = 100 * mebibyte) {
   return std::make_shared<Spool>(folder.path / "spool", most);
@@ -87,10 +87,10 @@ TEST_CASE("each output has its own progress, and the last one frees the bytes") 
 
 TEST_CASE("a full spool drops its oldest windows, and counts them") {
   const TestFolder folder;
-  const auto spool = spool_in(folder, 10 * 4096);
+  const auto spool = spool_in(folder, ten_pages);
   for (int i = 0; i < 25; ++i) CHECK(spool->put(made_window(i), {"a", "b"}) == "");
   const SpoolCounts counts = spool->counts();
-  CHECK(counts.waiting_bytes <= 10 * 4096);
+  CHECK(counts.waiting_bytes <= ten_pages);
   CHECK(counts.waiting + counts.dropped_full == 25);
   CHECK(counts.waiting >= 9);
   CHECK(counts.outputs.at("a").dropped == counts.dropped_full);
@@ -99,18 +99,18 @@ TEST_CASE("a full spool drops its oldest windows, and counts them") {
   const auto waiting = reader.next(100);
   REQUIRE(waiting.size() == counts.waiting);
   CHECK(waiting.back().window.head.ended_ns == made_window(24).head.ended_ns);
-  CHECK(spool->put(made_window(30, 20 * 4096), {"a"}) == "it is larger than the spool may be");
+  CHECK(spool->put(made_window(30, 2 * ten_pages), {"a"}) == "it is larger than the spool may be");
 }
 
 TEST_CASE("what was dropped is still known after a start, and so is what waits") {
   const TestFolder folder;
   SpoolCounts before;
   {
-    const auto spool = spool_in(folder, 10 * 4096);
+    const auto spool = spool_in(folder, ten_pages);
     for (int i = 0; i < 25; ++i) spool->put(made_window(i), {"a"});
     before = spool->counts();
   }
-  const auto spool = spool_in(folder, 10 * 4096);
+  const auto spool = spool_in(folder, ten_pages);
   CHECK(spool->counts() == before);
   // A damaged file of counts: they begin again, but what waits is counted.
   std::ofstream(folder.path / "spool/counts") << "memflame-spool-1 1 2 3\nx";
@@ -172,6 +172,7 @@ TEST_CASE("several writers and a reader at once lose nothing") {
   const TestFolder folder;
   const auto spool = spool_in(folder);
   std::vector<std::thread> writers;
+  writers.reserve(4);
   for (int writer = 0; writer < 4; ++writer)
     writers.emplace_back([&spool, writer] {
       for (int i = 0; i < 50; ++i) spool->put(made_window(100 * writer + i), {"a", "b"});

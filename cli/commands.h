@@ -27,6 +27,7 @@ bool is_live_report(const Arguments& arguments);
 int run_timeline(const Arguments& arguments);
 int run_query(const Arguments& arguments);
 int run_top(const Arguments& arguments);
+int run_store(const Arguments& arguments);
 int run_heap(const Arguments& arguments);
 int run_watch(const Arguments& arguments);
 
@@ -43,6 +44,7 @@ CommandPage report_page();
 CommandPage timeline_page();
 CommandPage query_page();
 CommandPage top_page();
+CommandPage store_page();
 CommandPage heap_page();
 CommandPage watch_page();
 

@@ -13,10 +13,12 @@
 #include "cli/heaptrack_input.h"
 #include "cli/options.h"
 #include "cli/select_options.h"
+#include "cli/store_input.h"
 #include "collapse/format_names.h"
 #include "collapse/issues.h"
 #include "core/error.h"
 #include "core/units.h"
+#include "fleet/clickhouse/question.h"
 
 namespace po = boost::program_options;
 
@@ -314,6 +316,11 @@ Profile read_input(const std::string& path, const po::variables_map& values,
   std::string from, value;
   take(values, "from", from);
   take(values, "value", value);
+  if (is_store_address(path)) {
+    Profile profile = read_store(path, values, options);
+    if (!value.empty()) choose_value(profile, value);
+    return profile;
+  }
   const bool may_be_raw = from.empty() || from == "heaptrack";
   Source source = may_be_raw ? open_input(path, {.files = options.symbols,
                                                  .refuse_truncated = options.refuse_truncated})

@@ -41,6 +41,7 @@ constexpr std::array stages{Stage{"collapse", run_collapse, collapse_page},
                             Stage{"query", run_query, query_page},
                             Stage{"render", run_render, render_page},
                             Stage{"report", run_report, report_page, is_live_report},
+                            Stage{"store", run_store, store_page},
                             Stage{"symbolize", run_symbolize, symbolize_page},
                             Stage{"timeline", run_timeline, timeline_page}};
 

@@ -25,4 +25,6 @@ Hash128 hash_bytes_128(std::string_view bytes) {
   return {hash.low64, hash.high64};
 }
 
+uint64_t lasting_hash(std::string_view bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
+
 }  // namespace memflame

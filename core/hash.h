@@ -19,6 +19,9 @@ struct Hash128 {
 };
 Hash128 hash_bytes_128(std::string_view bytes);
 
+// The same in all runs and on all machines, for what is stored by its hash.
+uint64_t lasting_hash(std::string_view bytes);
+
 // Mixes two 64-bit words (the finalizer of splitmix64, by Sebastiano Vigna, public domain).
 inline uint64_t mix(uint64_t a, uint64_t b) {
   uint64_t x = a ^ (b + 0x9e3779b97f4a7c15ULL);

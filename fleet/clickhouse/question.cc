@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <cstdlib>
 #include <ctime>
 #include <optional>
 #include <utility>
 
 #include "core/error.h"
+#include "core/units.h"
 #include "fleet/clickhouse/batch.h"
 #include "fleet/clickhouse/schema.h"
 
@@ -46,23 +48,6 @@ std::string url_decoded(std::string_view text) {
   return decoded;
 }
 
-// "90", "90s", "15m", "1h", "7d", "2w", in nanoseconds.
-std::optional<int64_t> duration_ns(std::string_view text) {
-  int64_t number = 0;
-  const char* const last = text.data() + text.size();
-  const auto [end, error] = std::from_chars(text.data(), last, number);
-  if (error != std::errc{} || number < 0) return std::nullopt;
-  const std::string_view unit(end, static_cast<size_t>(last - end));
-  constexpr std::array<std::pair<std::string_view, int64_t>, 6> units{
-      {{"", 1}, {"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86400}, {"w", 604800}}};
-  for (const auto& [name, seconds] : units)
-    if (name == unit) {
-      if (number > last_second / seconds) return std::nullopt;
-      return number * seconds * ns_a_second;
-    }
-  return std::nullopt;
-}
-
 // "2026-11-26", "2026-11-26T10:00", "2026-11-26 10:00:00Z": UTC.
 std::optional<int64_t> date_ns(std::string_view text) {
   if (text.ends_with('Z')) text.remove_suffix(1);
@@ -82,12 +67,16 @@ int64_t time_of(const std::string& name, const std::string& text, int64_t now_ns
   if (text == "now") return now_ns;
   const bool is_ago = text.starts_with('-');
   if (is_ago) {
-    if (const auto ago = duration_ns(std::string_view(text).substr(1)))
-      return std::max<int64_t>(now_ns - *ago, 0);
+    const auto ago = parse_duration(std::string_view(text).substr(1));
+    if (ago) return std::max<int64_t>(now_ns - std::llround(*ago * 1e9), 0);
   } else if (const auto date = date_ns(text)) {
     return *date;
-  } else if (text.find_first_not_of("0123456789") == std::string::npos) {
-    if (const auto since_1970 = duration_ns(text)) return *since_1970;
+  } else {
+    int64_t since_1970 = -1;
+    const char* const last = text.data() + text.size();
+    const auto [end, error] = std::from_chars(text.data(), last, since_1970);
+    if (error == std::errc{} && end == last && since_1970 >= 0 && since_1970 <= last_second)
+      return since_1970 * ns_a_second;
   }
   refuse(name + "=" + text +
          ": expected a time like -1h, -7d, now, 2026-11-26, 2026-11-26T10:00 (UTC), or seconds "

@@ -118,9 +118,9 @@ std::string StoreSelection::last_loads() const {
 
 void StoreSelection::read_facts() {
   const std::string reply = store_.ask(
-      "SELECT count(), uniqExact(of_host), uniqExact(of_series), groupUniqArray(" +
-          std::to_string(most_listed) +
-          ")(of_version), min(begin), max(end), sum(lost_events), sum(lost_bytes), "
+      "SELECT count(), uniqExact(of_host), uniqExact(of_series), "
+          "arraySlice(arraySort(groupUniqArray(of_version)), 1, " +
+          std::to_string(most_listed) + "), min(begin), max(end), sum(lost_events), sum(lost_bytes), "
           "sum(cut_stacks), min(sample_bytes), max(sample_bytes) FROM (SELECT any(host) AS of_host, "
           "any(series) AS of_series, any(version) AS of_version, any(began_ns) AS begin, "
           "any(ended_ns) AS end, " +
@@ -133,7 +133,6 @@ void StoreSelection::read_facts() {
   facts_.hosts = rows.number<uint64_t>();
   facts_.series = rows.number<uint64_t>();
   facts_.versions = rows.texts();
-  std::sort(facts_.versions.begin(), facts_.versions.end());
   facts_.began_ns = rows.number<int64_t>();
   facts_.ended_ns = rows.number<int64_t>();
   for (double* figure : {&facts_.lost_events, &facts_.lost_bytes, &facts_.cut_stacks,

@@ -15,6 +15,7 @@
 #include "cli/options.h"
 #include "cli/output_file.h"
 #include "core/error.h"
+#include "fleet/clickhouse/question.h"
 
 namespace po = boost::program_options;
 
@@ -27,7 +28,7 @@ constexpr double largest_interval = 1e8;
 po::options_description leaks_options() {
   po::options_description options("Leaks");
   options.add_options()("from", po::value<std::string>()->value_name("FILE"),
-                        "report on a recording (memflame record) instead; with --top, --sort, "
+                        "report on a recording (memflame record), or on a service in a store, instead; with --top, --sort, "
                         "--bytes, -v, -o, --format text or jsonl, and the options for verdicts "
                         "and continuous integration");
   options.add_options()("kernel", po::bool_switch(),
@@ -185,7 +186,7 @@ Extension make_extension(bool kernel, LeaksOptions& options) {
   page.usages = {"-p PID[,PID...] | --comm NAME [INTERVAL [COUNT]]",
                  "--cgroup PATH | --container ID | --unit NAME [INTERVAL [COUNT]]",
                  "[INTERVAL [COUNT]] -- COMMAND ARGS", "--kernel [INTERVAL [COUNT]]",
-                 "--from FILE.mfr"};
+                 "--from FILE.mfr | clickhouse://HOST/DATABASE?service=NAME"};
   page.description =
       "Every INTERVAL seconds (default: 5), COUNT times or until the target ends, prints the "
       "stacks\n"
@@ -250,6 +251,14 @@ int run_leaks(const Arguments& arguments) {
     throw Error("--reachable looks at running programs; a recording has no memory to look at",
                 ExitCode::usage);
   if (from_file) return run_leaks_from({arguments.begin(), own_end});
+  const auto store = std::find_if(arguments.begin(), own_end, [](const std::string& word) {
+    return is_store_address(word);
+  });
+  if (store != own_end) {
+    Arguments as_source(arguments.begin(), own_end);
+    as_source.insert(as_source.begin() + (store - arguments.begin()), "--from");
+    return run_leaks_from(as_source);
+  }
   const bool kernel = std::find(arguments.begin(), own_end, "--kernel") != own_end;
   const Probe& probe = probe_of_blocks(kernel);
   LeaksOptions options;

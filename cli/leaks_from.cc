@@ -12,12 +12,14 @@
 #include "cli/leaks_history.h"
 #include "cli/leaks_lines.h"
 #include "cli/leaks_report.h"
+#include "cli/leaks_store.h"
 #include "cli/leaks_verdicts.h"
 #include "cli/options.h"
 #include "cli/output_file.h"
 #include "collapse/fold.h"
 #include "collapse/verdicts/suppressions.h"
 #include "core/error.h"
+#include "fleet/clickhouse/question.h"
 
 namespace po = boost::program_options;
 
@@ -160,11 +162,12 @@ bool check(LeaksGate& gate, const History& history, const std::string& path, con
 
 CommandPage leaks_from_page() {
   CommandPage page{.name = "leaks", .help = "judge the stacks of a recording"};
-  page.usages = {"--from FILE.mfr [options]"};
-  page.description = "Prints which stacks of a recording leak, as at the end of its run.";
+  page.usages = {"--from FILE.mfr [options]", "clickhouse://HOST/DATABASE?service=NAME [options]"};
+  page.description = "Prints which stacks of a recording leak, as at the end of its run; or of a service in a\n"
+      "store, in which versions and on which hosts they grow.";
   po::options_description options("Leaks of a recording");
   options.add_options()("from", po::value<std::string>()->value_name("FILE"),
-                        "a recording of memflame record");
+                        "a recording of memflame record, or the address of a store");
   options.add_options()("top", po::value<uint64_t>()->value_name("N"),
                         "print N stacks (default: 10)");
   options.add_options()("sort", one_of("WHAT", {"evidence", "growth", "size", "count"}),
@@ -193,15 +196,27 @@ int run_leaks_from(const Arguments& arguments) {
   const bool json_lines = wants_json_lines(values, output);
   const VerdictOptions options = read_verdict_options(values);
   std::optional<LeaksGate> gate = read_gate(values, options);
+  const auto write = [&](const LeaksReport& report) {
+    write_output(output, [&](std::ostream& out) {
+      out << (json_lines ? report_line(report) : report_text(report, values["bytes"].as<bool>()));
+    });
+  };
+  if (is_store_address(path)) {
+    if (gate)
+      throw Error("--check and --fail-on judge one run; a store has many", ExitCode::usage);
+    write(report_on_store(path, options,
+                          {.most = reported_stacks(values),
+                           .all_frames = values["verbose"].as<bool>(),
+                           .order = leaks_order(values, true)}));
+    return static_cast<int>(ExitCode::ok);
+  }
   if (gate && gate->options.fails_on_lost())
     throw Error("--fail-on lost looks at running programs; a recording has no memory to look at",
                 ExitCode::usage);
   const History history = read_blocks("--from", path);
   const Ledger ledger = ledger_of(history);
   const LeaksReport report = report_on(history, path, ledger, options, values);
-  write_output(output, [&](std::ostream& out) {
-    out << (json_lines ? report_line(report) : report_text(report, values["bytes"].as<bool>()));
-  });
+  write(report);
   const bool passed =
       !gate || check(*gate, history, path, ledger, options, reported_stacks(values));
   return static_cast<int>(passed ? ExitCode::ok : ExitCode::found);

@@ -83,6 +83,7 @@ Json json_of(const ReportedStack& stack) {
   }
   json["process"] = clean_text(stack.process);
   if (stack.judged) json["verdict"] = json_of(*stack.judged);
+  if (stack.fleet) json["fleet"] = json_of(*stack.fleet);
   if (stack.reach) json["reach"] = json_of(*stack.reach);
   json["frames"] = Json::array();
   for (const std::string& frame : stack.frames) json["frames"].push_back(clean_text(frame));

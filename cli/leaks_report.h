@@ -17,11 +17,20 @@
 
 namespace memflame {
 
+// Of a stack in one version of a service.
+struct FleetFigures {
+  std::string_view verdict;  // "leak", "some hosts", "settled", "constant"
+  std::string version;
+  uint64_t hosts = 0, growing_hosts = 0;
+  double bytes_per_hour = 0;
+};
+
 struct ReportedStack {
   Amount amount;
   std::optional<Amount> before;       // in the last report; none for the first report
   std::string verdict;                // a sentence; "" if the stack was not judged
   std::optional<Verdict> judged;      // its figures
+  std::optional<FleetFigures> fleet;  // those of a stack in a store
   std::string process;                // "leaky (1234)"; "" if stacks belong to no process
   std::vector<std::string> frames;    // innermost first
   std::vector<SnapshotBlock> blocks;  // some of them, if requested

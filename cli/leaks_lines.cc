@@ -55,6 +55,14 @@ Json json_of(const ReachSums& sums) {
   return json;
 }
 
+Json json_of(const FleetFigures& figures) {
+  return {{"verdict", figures.verdict},
+          {"version", clean_text(figures.version)},
+          {"hosts", figures.hosts},
+          {"growing_hosts", figures.growing_hosts},
+          {"bytes_per_hour", figures.bytes_per_hour}};
+}
+
 Json json_of(const ReportedReach& reach) {
   Json json = json_of(reach.sums);
   json["scanned"] = Json::array();

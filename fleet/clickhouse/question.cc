@@ -175,8 +175,18 @@ void take_environment(HttpAccess& access) {
     access.password_file = file;
 }
 
-void require_user(HttpAccess& access) {
+bool stays_here(const std::string& url) {
+  return url.starts_with("http://localhost:") || url.starts_with("http://127.") ||
+         url.starts_with("http://[::1]:");
+}
+
+void check_access(StoreAddress& store, bool plain) {
+  HttpAccess& access = store.access;
   take_environment(access);
+  if (!plain && !access.password_file.empty() && store.url.starts_with("http://") &&
+      !stays_here(store.url))
+    refuse("everybody between here and there could read the password: write clickhouses://, or "
+           "add plain=true");
   if (!access.password_file.empty() && access.user.empty())
     refuse("password_file= needs a user: clickhouse://USER@HOST/DATABASE");
 }
@@ -202,9 +212,12 @@ StoreQuestion question_of(const std::string& address, int64_t now_ns) {
   StoreQuestion question;
   question.store = std::move(store);
   std::string from = "-1h", to = "now";
+  bool plain = false;
   for (const Pair& pair : pairs) {
     if (take_access(question.store.access, pair)) continue;
-    if (pair.name == "service")
+    if (pair.name == "plain")
+      plain = pair.value == "true";
+    else if (pair.name == "service")
       question.service = pair.value;
     else if (pair.name == "type")
       question.type = pair.value;
@@ -215,7 +228,7 @@ StoreQuestion question_of(const std::string& address, int64_t now_ns) {
     else
       take_label(question, pair);
   }
-  require_user(question.store.access);
+  check_access(question.store, plain);
   question.from_ns = time_of("from", from, now_ns);
   question.to_ns = time_of("to", to, now_ns);
   if (question.from_ns >= question.to_ns)
@@ -225,11 +238,14 @@ StoreQuestion question_of(const std::string& address, int64_t now_ns) {
 
 StoreAddress store_address_of(const std::string& address) {
   auto [store, pairs] = parts_of(address);
+  bool plain = false;
   for (const Pair& pair : pairs)
-    if (!take_access(store.access, pair))
+    if (pair.name == "plain")
+      plain = pair.value == "true";
+    else if (!take_access(store.access, pair))
       refuse("'" + pair.name + "=' asks for data; here the address ends with the database, and how "
              "to reach it (password_file=, ca_file=)");
-  require_user(store.access);
+  check_access(store, plain);
   return std::move(store);
 }
 

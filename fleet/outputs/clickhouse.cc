@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Windows into ClickHouse.
-#include "fleet/clickhouse/question.h"
+// Windows into ClickHouse: docs/fleet.md, "The store".
+#include "fleet/clickhouse/schema.h"
 #include "fleet/clickhouse/writer.h"
 #include "fleet/output.h"
 
@@ -23,24 +23,20 @@ class ClickHouseOutput : public WindowOutput {
 }  // namespace
 
 std::unique_ptr<WindowOutput> make_clickhouse(const Setting& settings) {
-  constexpr double standard_batch = 64, most_batch = 10'000;
-  const Setting where = settings.get("url");
-  StoreAddress address;
-  try {
-    address = store_address_of(where.text());
-  } catch (const Error& error) {
-    where.fail(error.what());
+  settings.allow({"kind", "database", "batch", MEMFLAME_HTTP_SETTINGS});
+  constexpr double usual_batch = 64, most_batch = 10'000;
+  StoreAddress address{.url = http_url(settings), .access = http_access(settings)};
+  if (const std::optional<Setting> database = settings.find("database")) {
+    address.database = database->text();
+    try {
+      require_database_name(address.database);
+    } catch (const Error& error) {
+      database->fail(error.what());
+    }
   }
-  HttpAccess access = http_access(settings);
-  if (access.user.empty()) access.user = address.access.user;
-  if (access.password_file.empty()) access.password_file = address.access.password_file;
-  if (access.token_file.empty()) access.token_file = address.access.token_file;
-  if (access.ca_file.empty()) access.ca_file = address.access.ca_file;
-  address.access = std::move(access);
   const std::optional<Setting> batch = settings.find("batch");
-  return std::make_unique<ClickHouseOutput>(
-      std::move(address),
-      static_cast<size_t>(batch ? batch->number(1, most_batch) : standard_batch));
+  const double windows = batch ? batch->number(1, most_batch) : usual_batch;
+  return std::make_unique<ClickHouseOutput>(std::move(address), static_cast<size_t>(windows));
 }
 
 }  // namespace memflame

@@ -6,7 +6,8 @@
 // Each line of standard input is a window: its head as in fleet/window.h, and "stacks", a list of
 // {"frames": [[name, kind, module, file, line]…], "values": {"inuse_space": 1}}. Labels that are
 // not text stand in "label_bytes", as hex. With FOLDER, each profile is also written to
-// FOLDER/ID.pb.gz. With --half, the windows' own rows are missing, as if the connection broke.
+// FOLDER/ID.pb.gz. With --half, the windows' own rows are missing, as if the connection broke. In
+// place of an address it takes the settings of an output, as a configuration has them: {"kind": …}.
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -17,6 +18,7 @@
 #include "core/kind_names.h"
 #include "fleet/clickhouse/question.h"
 #include "fleet/clickhouse/writer.h"
+#include "fleet/output.h"
 #include "render/output.h"
 
 using namespace memflame;
@@ -89,7 +91,11 @@ void send_half(const StoreAddress& address, const std::vector<Window>& windows) 
 int run(const std::vector<std::string>& arguments) {
   std::vector<Window> windows;
   for (std::string line; std::getline(std::cin, line);) windows.push_back(window_of(line));
-  const StoreAddress address = store_address_of(arguments.at(0));
+  if (arguments.at(0).starts_with('{')) {
+    make_output(Setting::read(arguments[0], "settings"))->send(windows);
+    return 0;
+  }
+  const StoreAddress address = store_address_of(arguments[0]);
   const bool is_half = arguments.size() > 1 && arguments[1] == "--half";
   if (arguments.size() > 1 && !is_half)
     for (const Window& window : windows)

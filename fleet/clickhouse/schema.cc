@@ -7,8 +7,9 @@
 namespace memflame {
 namespace {
 
-// Rows beside each other are alike, so they pack well: a host's windows of ten minutes (a slot)
-// follow each other, and each has its stacks in the same order.
+// Rows beside each other are alike, so they pack well: within ten minutes (a slot) the windows of a
+// stack on a host follow each other, and most have the same value. Longer slots would pack better,
+// but of the in-use types only the last windows are read, and with them the rest of their slot.
 constexpr const char* samples_table =
     "CREATE TABLE IF NOT EXISTS samples (\n"
     "  day Date,\n"
@@ -22,7 +23,7 @@ constexpr const char* samples_table =
     "  stack UInt64,\n"
     "  value Int64\n"
     ") ENGINE = MergeTree PARTITION BY day\n"
-    "ORDER BY (service, type, slot, series, time, load, stack)\n"
+    "ORDER BY (service, type, slot, series, stack, time, load)\n"
     "SETTINGS index_granularity = 8192";
 
 // A window counts once its row is here. If it was sent again, the samples of each time have another

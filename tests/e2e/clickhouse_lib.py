@@ -78,8 +78,11 @@ class ClickHouse:
 
     def sql(self, query, database=None):
         where = f"http://127.0.0.1:{self.port}/" + (f"?database={database}" if database else "")
-        with urllib.request.urlopen(where, query.encode(), PATIENCE) as reply:
-            return reply.read().decode("utf-8", "surrogateescape")
+        try:
+            with urllib.request.urlopen(where, query.encode(), PATIENCE) as reply:
+                return reply.read().decode("utf-8", "surrogateescape")
+        except urllib.error.HTTPError as error:
+            raise SystemExit(f"FAILED: {query}: {error.read().decode()}") from error
 
     def address(self, database, user="", **asked):
         """Words of Python may not be labels, so `from_` is `from`."""

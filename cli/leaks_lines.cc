@@ -55,7 +55,7 @@ Json json_of(const ReachSums& sums) {
   return json;
 }
 
-Json json_of(const FleetFigures& figures) {
+Json json_of(const FleetGrowth& figures) {
   return {{"verdict", figures.verdict},
           {"version", clean_text(figures.version)},
           {"hosts", figures.hosts},

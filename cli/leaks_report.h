@@ -18,7 +18,7 @@
 namespace memflame {
 
 // Of a stack in one version of a service.
-struct FleetFigures {
+struct FleetGrowth {
   std::string_view verdict;  // "leak", "some hosts", "settled", "constant"
   std::string version;
   uint64_t hosts = 0, growing_hosts = 0;
@@ -30,7 +30,7 @@ struct ReportedStack {
   std::optional<Amount> before;       // in the last report; none for the first report
   std::string verdict;                // a sentence; "" if the stack was not judged
   std::optional<Verdict> judged;      // its figures
-  std::optional<FleetFigures> fleet{};  // those of a stack in a store
+  std::optional<FleetGrowth> fleet{};  // those of a stack in a store
   std::string process;                // "leaky (1234)"; "" if stacks belong to no process
   std::vector<std::string> frames;    // innermost first
   std::vector<SnapshotBlock> blocks;  // some of them, if requested

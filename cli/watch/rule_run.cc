@@ -40,10 +40,12 @@ struct Prepared {
 
 Prepared prepare(const WatchRule& rule) {
   Extension extension = make_extension();
-  const Probe& probe = set_probes(extension, rule.arguments);
+  Arguments arguments = rule.arguments;
+  arguments.insert(arguments.end(), {"--memory", std::to_string(rule.memory)});
+  const Probe& probe = set_probes(extension, arguments);
   if (!probe.user_stacks)
     throw Error("the kernel's own memory belongs to no process of a rule", ExitCode::usage);
-  std::optional<Request> request = read_request(probe, rule.arguments, &extension);
+  std::optional<Request> request = read_request(probe, arguments, &extension);
   if (!request) throw Error("a rule cannot ask for help", ExitCode::usage);
   request->probe.ages = probe.has_blocks;
   return {&probe, std::move(*request)};

@@ -63,6 +63,12 @@ class Signals {
   UniqueFd fd_;
 };
 
+// Another rule changes what each may have, which is no reason to begin anew.
+bool is_same(WatchRule a, const WatchRule& b) {
+  a.memory = b.memory;
+  return a == b;
+}
+
 std::string percent_text(double percent) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%.2f %%", percent);
@@ -215,12 +221,13 @@ void Supervisor::reload() {
   std::vector<RulePart> parts;
   for (const WatchRule& rule : config.rules) {
     const auto same = std::find_if(rules_.begin(), rules_.end(),
-                                   [&](const RulePart& part) { return part.rule == rule; });
+                                   [&](const RulePart& part) { return is_same(part.rule, rule); });
     if (same == rules_.end()) {
       parts.push_back({{.name = "rule " + rule.name}, rule});
       continue;
     }
     parts.push_back(*same);
+    parts.back().rule.memory = rule.memory;
     rules_.erase(same);
   }
   for (RulePart& part : rules_) stop_rule(part);

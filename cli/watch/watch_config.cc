@@ -72,7 +72,8 @@ void read_probes(const Setting& rule, Arguments& arguments) {
   const auto sample = rule.find("sample");
   if (sample) {
     of_alloc(*sample);
-    arguments.insert(arguments.end(), {"--sample", std::to_string(sample->bytes())});
+    if (!sample->is_text() || sample->text() != "all")
+      arguments.insert(arguments.end(), {"--sample", std::to_string(sample->bytes())});
   }
   const auto overhead = rule.find("max_overhead");
   if (overhead) of_alloc(*overhead);
@@ -172,8 +173,6 @@ void share_memory(const Setting& all, WatchConfig& config) {
   }
   const uint64_t share = (config.memory - own_share) / rules;
   for (WatchRule& rule : config.rules) rule.memory = share;
-  for (WatchRule& rule : config.rules)
-    rule.arguments.insert(rule.arguments.begin(), {"--memory", std::to_string(share)});
 }
 
 }  // namespace

@@ -61,7 +61,6 @@ TEST_CASE("a rule becomes the arguments of a recording") {
   CHECK(web.outputs == std::vector<std::string>{"files"});
   // Each has its part of the memory.
   CHECK(web.memory == (uint64_t{224} << 20U) / 2);
-  CHECK(has(web.arguments, "--memory", std::to_string(web.memory)));
   CHECK_FALSE(config.rules[1].names);
   CHECK_FALSE(has(config.rules[1].arguments, "--max-overhead", "1"));
 }

@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 
+#include "fleet/rule_board.h"
 #include "fleet/spool_counts.h"
 
 namespace memflame {
@@ -21,6 +22,7 @@ struct FleetFigures {
   SpoolCounts spool;
   uint64_t spool_most_bytes = 0;
   std::map<std::string, OutputState> outputs;  // those of the configuration
+  std::map<std::string, RuleState> rules;
 };
 
 }  // namespace memflame

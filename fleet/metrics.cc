@@ -212,6 +212,29 @@ void write_outputs(MetricsText& text, const FleetFigures& figures) {
              ages);
 }
 
+void write_rules(MetricsText& text, const FleetFigures& figures) {
+  constexpr std::array words{"waits", "runs", "given_up", "too_dear"};
+  Samples states, starts, seconds, bytes;
+  for (const auto& [name, state] : figures.rules) {
+    const MetricLabels labels = MetricLabels().with("rule", name);
+    for (size_t i = 0; i < words.size(); ++i)
+      states.emplace_back(labels.with("state", words[i]), static_cast<size_t>(state.kind) == i);
+    starts.emplace_back(labels, static_cast<double>(state.starts));
+    seconds.emplace_back(labels, state.processor_seconds);
+    bytes.emplace_back(labels, static_cast<double>(state.memory_bytes));
+  }
+  text.write(
+      {"memflame_rule", false, "",
+       "1 for the state of a rule: it runs, or waits to be tried again, or was given up for a "
+       "while, because memflame or its probes cost too much."},
+      states);
+  text.write({"memflame_rule_starts", true, "", "How often a rule's process was started."}, starts);
+  text.write({"memflame_rule_cpu_seconds", true, "seconds",
+              "Processor time of memflame itself for a rule."},
+             seconds);
+  text.write({"memflame_rule_memory_bytes", false, "bytes", "Memory of a rule's process."}, bytes);
+}
+
 }  // namespace
 
 std::string short_hash(std::string_view text) {
@@ -284,6 +307,7 @@ std::string Metrics::text(MetricsForm form, int64_t now_ns) const {
              {{{}, static_cast<double>(untracked_)}});
   write_spool(text, figures_);
   write_outputs(text, figures_);
+  write_rules(text, figures_);
   return text.finish();
 }
 

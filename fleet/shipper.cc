@@ -35,6 +35,7 @@ struct Shipper::State {
   std::shared_ptr<Spool> spool;
   std::map<std::string, std::unique_ptr<WindowOutput>> outputs;
   ShipperPace pace;
+  std::shared_ptr<const RuleBoard> board;
   Say say_line;
   std::mutex say_mutex;
 
@@ -68,6 +69,7 @@ struct Shipper::State {
     FleetFigures figures;
     figures.spool = spool->counts();
     figures.spool_most_bytes = spool->most_bytes();
+    if (board) figures.rules = board->read();
     const std::lock_guard lock(mutex);
     figures.outputs = states;
     return figures;
@@ -237,8 +239,9 @@ void start_thread(const std::shared_ptr<Shipper::State>& state, const Work& work
 
 Shipper::Shipper(std::shared_ptr<Spool> spool,
                  std::map<std::string, std::unique_ptr<WindowOutput>> outputs, Say say,
-                 ShipperPace pace)
+                 ShipperPace pace, std::shared_ptr<const RuleBoard> board)
     : state_(std::make_shared<State>()) {
+  state_->board = std::move(board);
   state_->spool = std::move(spool);
   state_->outputs = std::move(outputs);
   state_->say_line = std::move(say);

@@ -29,10 +29,11 @@ class Shipper {
   // thread, one at a time.
   using Say = std::function<void(const std::string& line)>;
 
-  // It begins at once. `outputs` have names that is_output_name().
+  // It begins at once. `outputs` have names that is_output_name(). `board`: what to show of rules,
+  // or null.
   Shipper(std::shared_ptr<Spool> spool,
           std::map<std::string, std::unique_ptr<WindowOutput>> outputs, Say say,
-          ShipperPace pace = {});
+          ShipperPace pace = {}, std::shared_ptr<const RuleBoard> board = nullptr);
   // Calls finish(0).
   ~Shipper();
   Shipper(const Shipper&) = delete;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "cli/watch/child.h"
 
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -16,6 +18,11 @@
 #include "probes/processes/procfs.h"
 
 namespace memflame {
+namespace {
+
+constexpr size_t text_bytes = 4096;
+
+}  // namespace
 
 pid_t start_child(const char* name, const std::function<int()>& work) {
   const pid_t parent = ::getpid();
@@ -37,6 +44,26 @@ pid_t start_child(const char* name, const std::function<int()>& work) {
   std::cout.flush();
   std::cerr.flush();
   ::_exit(code);
+}
+
+SharedText::SharedText()
+    : text_(static_cast<char*>(
+          ::mmap(nullptr, text_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {
+  if (text_ == MAP_FAILED) throw Error("there is no memory to share between processes");
+}
+
+SharedText::~SharedText() { ::munmap(text_, text_bytes); }
+
+void SharedText::set(std::string_view text) {
+  const size_t size = std::min(text.size(), text_bytes - 1);
+  std::memcpy(text_, text.data(), size);
+  text_[size] = '\0';
+}
+
+std::string SharedText::take() {
+  std::string text(text_, ::strnlen(text_, text_bytes - 1));
+  text_[0] = '\0';
+  return text;
 }
 
 double processor_seconds_of(pid_t pid) {

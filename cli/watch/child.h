@@ -6,6 +6,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
+#include <string_view>
 
 namespace memflame {
 
@@ -13,6 +15,21 @@ namespace memflame {
 // process ends, however that happens, and has the signals' usual effects. Call it while there is
 // one thread. Throws Error.
 pid_t start_child(const char* name, const std::function<int()>& work);
+
+// A text that a child leaves for the process that started it; at most 4,000 bytes of it.
+class SharedText {
+ public:
+  SharedText();  // throws Error
+  ~SharedText();
+  SharedText(const SharedText&) = delete;
+  SharedText& operator=(const SharedText&) = delete;
+
+  void set(std::string_view text);
+  std::string take();  // once its writer has ended
+
+ private:
+  char* text_ = nullptr;
+};
 
 // Processor time of a process and of those that it has waited for, in seconds; 0 if it is gone.
 double processor_seconds_of(pid_t pid);

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "cli/watch/rule_run.h"
 
-#include <iostream>
 #include <string>
 
 #include "cli/record_options.h"
 #include "cli/watch/rule_watcher.h"
 #include "core/error.h"
-#include "render/text/clean_text.h"
 
 namespace memflame {
 namespace {
@@ -55,7 +53,7 @@ Prepared prepare(const WatchRule& rule) {
 
 void check_rule(const WatchRule& rule) { prepare(rule); }
 
-RuleEnd run_rule(const WatchRule& rule, const std::function<void(const Window&)>& put) {
+RuleResult run_rule(const WatchRule& rule, const std::function<void(const Window&)>& put) {
   try {
     Prepared prepared = prepare(rule);
     RuleWatcher watcher(rule, prepared.request, put);
@@ -65,10 +63,9 @@ RuleEnd run_rule(const WatchRule& rule, const std::function<void(const Window&)>
       // That nothing was seen is not a failure here: processes may still come.
       if (!watcher.has_ended()) throw;
     }
-    return watcher.end_reason();
+    return {watcher.end_reason(), watcher.problem()};
   } catch (const std::exception& error) {
-    std::cerr << "memflame: error: rule " << rule.name << ": " << clean_text(error.what()) << "\n";
-    return RuleEnd::failed;
+    return {RuleEnd::failed, error.what()};
   }
 }
 

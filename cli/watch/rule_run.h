@@ -3,7 +3,7 @@
 #pragma once
 
 #include <functional>
-#include <optional>
+#include <string>
 
 #include "cli/probe_request.h"
 #include "cli/watch/watch_config.h"
@@ -17,12 +17,17 @@ void check_rule(const WatchRule& rule);
 // Why a run ended that was not told to.
 enum class RuleEnd : int {
   told = 0,         // by a signal
-  failed = 1,       // an error, which was printed
+  failed = 1,       // an error
   begins_anew = 2,  // its target has ended, or its control groups are others now
   too_dear = 3,     // the probes alone cost the target more than its budget
 };
 
-// Watches until a signal comes, and hands each window to `put`, in another thread. Prints errors.
-RuleEnd run_rule(const WatchRule& rule, const std::function<void(const Window&)>& put);
+struct RuleResult {
+  RuleEnd end = RuleEnd::failed;
+  std::string problem{};  // why
+};
+
+// Watches until a signal comes, and hands each window to `put`, in another thread.
+RuleResult run_rule(const WatchRule& rule, const std::function<void(const Window&)>& put);
 
 }  // namespace memflame

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <iostream>
 #include <map>
 #include <optional>
 #include <utility>
@@ -95,8 +94,7 @@ bool RuleWatcher::look(LiveRun& run, double seconds) {
   std::optional<Look> look = axis_.look(run, seconds);
   if (look) take(*look);
   if (have_cgroups_changed(seconds)) {
-    std::cerr << "memflame: rule " << rule_.name
-              << ": its control groups have changed; it begins anew\n";
+    problem_ = "its control groups are others now; it begins anew";
     return false;
   }
   // While the window before is still being made, this one goes on.
@@ -173,9 +171,9 @@ void RuleWatcher::finished(const RunInfo& info) {
   if (info.stopped) end_ = RuleEnd::told;
   if (!info.overhead || !info.overhead->ended_after) return;
   end_ = RuleEnd::too_dear;
-  std::cerr << "memflame: rule " << rule_.name
-            << ": the probes alone cost its target more than \"max_overhead\" allows; \"collect\": "
-               "\"inside\" costs less\n";
+  problem_ =
+      "the probes alone cost its target more than \"max_overhead\" allows, so it is tried again in "
+      "ten minutes; \"collect\": \"inside\" costs less";
 }
 
 }  // namespace memflame

@@ -34,6 +34,7 @@ class RuleWatcher : public Watcher {
 
   bool has_ended() const { return has_ended_; }  // counting has begun and ended
   RuleEnd end_reason() const { return end_; }
+  const std::string& problem() const { return problem_; }
 
  private:
   void end_window(LiveRun& run, double seconds, const Look& last);
@@ -57,6 +58,7 @@ class RuleWatcher : public Watcher {
   double own_seconds_ = 0;         // of memflame's processor time, when the window began
   bool is_asked_ = false, has_ended_ = false;
   RuleEnd end_ = RuleEnd::begins_anew;
+  std::string problem_;       // why it ends
   std::future<void> making_;  // last member: ends before what it uses
 };
 

@@ -19,8 +19,8 @@ constexpr double last_try = 10;  // seconds
 
 }  // namespace
 
-int send_windows(const std::shared_ptr<Spool>& spool,
-                 const std::map<std::string, Setting>& outputs) {
+int send_windows(const std::shared_ptr<Spool>& spool, const std::map<std::string, Setting>& outputs,
+                 const std::shared_ptr<const RuleBoard>& board) {
   drop_capabilities();
   sigset_t stops;
   ::sigemptyset(&stops);
@@ -33,9 +33,10 @@ int send_windows(const std::shared_ptr<Spool>& spool,
   ::signal(SIGPIPE, SIG_IGN);
   std::map<std::string, std::unique_ptr<WindowOutput>> made;
   for (const auto& [name, setting] : outputs) made.emplace(name, make_output(setting));
-  Shipper shipper(spool, std::move(made), [](const std::string& line) {
+  const auto say = [](const std::string& line) {
     std::cerr << "memflame: " + clean_text(line) + "\n";
-  });
+  };
+  Shipper shipper(spool, std::move(made), say, {}, board);
   ::sigemptyset(&stops);
   ::sigaddset(&stops, SIGTERM);
   int arrived = 0;

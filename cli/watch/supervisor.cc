@@ -29,7 +29,7 @@ namespace {
 constexpr double first_pause = 1, longest_pause = 60, too_dear_pause = 600;  // seconds
 constexpr double good_run = 60;  // seconds: a process that ran so long is started again at once
 constexpr double cost_interval = 10;  // seconds between two looks at the cost
-constexpr int costly_looks = 3;       // in a row, until a rule is given up
+constexpr int most_costly_looks = 3;  // in a row, until a rule is given up
 constexpr double given_up_pause = 600;
 constexpr double rules_end = 20, sender_end = 15;  // seconds to end in
 constexpr int patience_ms = 500;
@@ -92,6 +92,7 @@ void Supervisor::run() {
   looked_ns_ = monotonic_ns();
   while (true) {
     start_what_is_due();
+    show_rules();
     const int signal = signals.next(patience_ms);
     if (signal == SIGTERM || signal == SIGINT || signal == SIGQUIT) break;
     if (signal == SIGHUP) reload();
@@ -109,21 +110,25 @@ void Supervisor::start_what_is_due() {
 }
 
 void Supervisor::start(RulePart& part) {
+  if (!part.words) part.words = std::make_shared<SharedText>();
   part.pid = start_child("memflame-rule", [this, &part] {
     const auto put = [&](const Window& window) {
       if (const std::string why = spool_->put(window, part.rule.outputs); !why.empty())
         say(part.name + ": a window was dropped: " + why);
     };
-    return static_cast<int>(run_rule(part.rule, put));
+    const RuleResult result = run_rule(part.rule, put);
+    part.words->set(result.problem);
+    return static_cast<int>(result.end);
   });
   part.started_ns = monotonic_ns();
-  part.is_given_up = false;
   part.processor_seconds = 0;
+  part.state.kind = RuleState::Kind::runs;
+  ++part.state.starts;
 }
 
 void Supervisor::start_shipper() {
-  shipper_.pid =
-      start_child("memflame-sender", [this] { return send_windows(spool_, config_.outputs); });
+  shipper_.pid = start_child("memflame-sender",
+                             [this] { return send_windows(spool_, config_.outputs, board_); });
   shipper_.started_ns = monotonic_ns();
   shipper_.processor_seconds = 0;
 }
@@ -146,46 +151,64 @@ void Supervisor::ended(Part& part, int status) {
   const bool was_good = now - part.started_ns >= ns_of(good_run);
   part.pause = was_good ? first_pause : std::clamp(2 * part.pause, first_pause, longest_pause);
   part.next_ns = now + ns_of(part.pause);
-  if (WIFSIGNALED(status) && !part.is_given_up)
+  if (WIFSIGNALED(status))
     say(part.name + " was ended by signal " + std::to_string(WTERMSIG(status)) +
         "; it is started again");
 }
 
+// What is tried again and again for the same reason says so once.
 void Supervisor::ended_rule(RulePart& part, int status) {
   ended(part, status);
+  const std::string problem = part.words->take();
+  if (!problem.empty() && problem != part.problem) say(part.name + ": " + problem);
+  part.problem = problem;
   const auto end = WIFEXITED(status) ? static_cast<RuleEnd>(WEXITSTATUS(status)) : RuleEnd::failed;
-  if (part.is_given_up) part.next_ns = monotonic_ns() + ns_of(given_up_pause);
-  if (end == RuleEnd::told && !part.is_given_up) part.next_ns = 0;
-  if (end == RuleEnd::too_dear) {
-    part.next_ns = monotonic_ns() + ns_of(too_dear_pause);
-    say(part.name + " is tried again in ten minutes");
+  const uint64_t now = monotonic_ns();
+  if (part.state.kind == RuleState::Kind::given_up) {
+    part.next_ns = now + ns_of(given_up_pause);
+  } else if (end == RuleEnd::too_dear) {
+    part.state.kind = RuleState::Kind::too_dear;
+    part.next_ns = now + ns_of(too_dear_pause);
+  } else {
+    part.state.kind = RuleState::Kind::waits;
+    if (end == RuleEnd::told) part.next_ns = 0;
   }
+}
+
+void Supervisor::show_rules() const {
+  std::map<std::string, RuleState> states;
+  for (const RulePart& part : rules_) states.emplace(part.rule.name, part.state);
+  board_->show(states);
+}
+
+// Processor time of a process since the last call.
+double Supervisor::spent_since(Part& part) {
+  if (part.pid == 0) return 0;
+  const double seconds = processor_seconds_of(part.pid);
+  const double spent = std::max(0.0, seconds - part.processor_seconds);
+  part.processor_seconds = seconds;
+  return spent;
 }
 
 void Supervisor::look_at_cost(uint64_t now) {
   const double passed = static_cast<double>(now - looked_ns_) / 1e9;
   looked_ns_ = now;
-  double used = 0;
-  const auto add = [&](Part& part) {
-    if (part.pid == 0) return;
-    const double seconds = processor_seconds_of(part.pid);
-    used += std::max(0.0, seconds - part.processor_seconds);
-    part.processor_seconds = seconds;
-  };
-  add(shipper_);
+  double used = spent_since(shipper_);
   for (RulePart& part : rules_) {
-    add(part);
-    const uint64_t own = own_memory_of(part.pid);
-    if (part.pid == 0 || own <= part.rule.memory) continue;
+    const double spent = spent_since(part);
+    used += spent;
+    part.state.processor_seconds += spent;
+    const uint64_t own = part.state.memory_bytes = part.pid == 0 ? 0 : own_memory_of(part.pid);
+    if (own <= part.rule.memory) continue;
     say(part.name + " has taken " + iec_bytes(static_cast<int64_t>(own)) +
-        ", more than its part of \"memory\": it "
-        "begins anew, and blocks from before are not known any more");
+        ", more than its part of \"memory\": it begins anew, and blocks from before are not known "
+        "any more");
     ::kill(part.pid, SIGTERM);
   }
   const auto processors = static_cast<double>(::sysconf(_SC_NPROCESSORS_ONLN));
   const double percent = 100 * used / (passed * processors);
   costly_looks_ = percent > config_.most_cpu ? costly_looks_ + 1 : 0;
-  if (costly_looks_ >= memflame::costly_looks) give_up_one(percent);
+  if (costly_looks_ >= most_costly_looks) give_up_one(percent);
 }
 
 // The last rule that runs: the first ones matter most.
@@ -197,7 +220,7 @@ void Supervisor::give_up_one(double percent) {
   say("memflame takes " + percent_text(percent) +
       " of this host's processor time, more than \"max_cpu\": " + part->name +
       " is given up for ten minutes");
-  part->is_given_up = true;
+  part->state.kind = RuleState::Kind::given_up;
   ::kill(part->pid, SIGTERM);
 }
 

@@ -11,7 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "cli/watch/child.h"
 #include "cli/watch/watch_config.h"
+#include "fleet/rule_board.h"
 #include "fleet/spool.h"
 
 namespace memflame {
@@ -31,12 +33,15 @@ class Supervisor {
     std::string name;  // for people: "rule checkout"
     pid_t pid = 0;     // 0: it waits to be started
     uint64_t started_ns = 0, next_ns = 0;
-    double pause = 0;          // seconds, before it is started the next time
-    bool is_given_up = false;  // for a while, to save processor time
-    double processor_seconds = 0;
+    double pause = 0;              // seconds, before it is started the next time
+    double processor_seconds = 0;  // of the process that runs
   };
   struct RulePart : Part {
     WatchRule rule;
+    RuleState state{};
+    std::string problem{};  // the last error of its process
+    // Where its process leaves the error that it ends with.
+    std::shared_ptr<SharedText> words{};
   };
 
   void start_what_is_due();
@@ -45,6 +50,8 @@ class Supervisor {
   void take_ended();
   void ended(Part& part, int status);
   void ended_rule(RulePart& part, int status);
+  void show_rules() const;
+  static double spent_since(Part& part);
   void look_at_cost(uint64_t now);
   void give_up_one(double percent);
   void reload();
@@ -55,6 +62,7 @@ class Supervisor {
   std::function<WatchConfig()> read_;
   WatchConfig config_;
   std::shared_ptr<Spool> spool_;
+  std::shared_ptr<RuleBoard> board_ = std::make_shared<RuleBoard>();
   std::vector<RulePart> rules_;
   std::vector<pid_t> leaving_;  // rules that the configuration no longer has
   Part shipper_{.name = "the sender"};

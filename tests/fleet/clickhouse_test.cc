@@ -66,8 +66,7 @@ TEST_CASE("an address says which windows") {
   REQUIRE(question.labels.size() == 2);
   CHECK(question.labels[0].values == std::vector<std::string>{"a", "b"});
   CHECK(question.labels[1].values == std::vector<std::string>{"1.2+3"});
-  CHECK(asked_text(question) ==
-        "service=che ck, type=inuse_space, host=a, host=b, version=1.2+3");
+  CHECK(asked_text(question) == "service=che ck, type=inuse_space, host=a, host=b, version=1.2+3");
   CHECK(shown(question.store) == "clickhouse://db.example:81/fleet");
 }
 
@@ -76,8 +75,8 @@ TEST_CASE("an address has defaults, times in UTC, and TLS") {
   CHECK(plain.store.url == "http://db:8123");
   CHECK(plain.store.database == "memflame");
   CHECK(plain.to_ns - plain.from_ns == 3600 * ns_a_second);
-  const StoreQuestion safe = question_of(
-      "clickhouses://[::1]/a?from=2027-01-14&to=2027-01-14T12:30", now_ns);
+  const StoreQuestion safe =
+      question_of("clickhouses://[::1]/a?from=2027-01-14&to=2027-01-14T12:30", now_ns);
   CHECK(safe.store.url == "https://[::1]:8443");
   CHECK(range_text(safe.from_ns, safe.to_ns) ==
         "from 2027-01-14 00:00:00 to 2027-01-14 12:30:00 UTC");

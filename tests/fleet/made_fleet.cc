@@ -39,8 +39,9 @@ void push_stack(Profile& profile, std::vector<StackId>& stacks, uint64_t host, u
     // Near the root there are few functions, near the leaves many.
     seed = mix(seed, level);
     const uint64_t function = level < 4 ? level : level * 1000 + seed % (8 * level * level);
-    stack = profile.push(stack, "service::module_" + std::to_string(level) + "::function_" +
-                                    std::to_string(function) + "(std::string const&, int)",
+    stack = profile.push(stack,
+                         "service::module_" + std::to_string(level) + "::function_" +
+                             std::to_string(function) + "(std::string const&, int)",
                          FrameKind::user, "/usr/bin/service", "src/module.cc",
                          static_cast<uint32_t>(function % 900 + 1));
   }

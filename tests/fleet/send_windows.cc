@@ -82,8 +82,7 @@ void send_half(const StoreAddress& address, const std::vector<Window>& windows) 
   WindowRows rows;
   for (const Window& window : windows) {
     Source source = Source::of_memory(window.pprof);
-    rows.add(window.head, read_profile(source, "pprof", {.code = true, .lines = true}),
-             new_load());
+    rows.add(window.head, read_profile(source, "pprof", {.code = true, .lines = true}), new_load());
   }
   store.insert(samples_columns, rows.samples());
 }

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "cli/completed.h"
+#include "cli/option_rows.h"
 #include "cli/options.h"
 #include "core/error.h"
 #include "core/secrets.h"
@@ -63,6 +64,14 @@ po::options_description target_options() {
                         "processes to attach to: PID[,PID...]");
   options.add_options()("comm", completed("NAME", {Offer::comms}),
                         "every process of this name, including those that start later");
+  options.add_options()("program", po::value<std::string>()->value_name("PATH"),
+                        "every process of this executable, also one that starts later: PATH, or a "
+                        "name without folders. These three can be given together, and with --comm "
+                        "or a cgroup; processes are looked for every 5 seconds");
+  options.add_options()("owner", completed("NAME", {Offer::users}), "every process of this user");
+  options.add_options()("above", po::value<std::string>()->value_name("SIZE"),
+                        "every process that has at least SIZE of resident memory: 2G. It stays "
+                        "watched when it has less again");
   options.add_options()("cgroup", po::value<std::vector<std::string>>()->value_name("PATH"),
                         "every process in this cgroup (v2) and below, including new ones: PATH");
   options.add_options()("container", po::value<std::vector<std::string>>()->value_name("ID"),
@@ -79,13 +88,18 @@ po::options_description target_options() {
 }
 
 std::string target_choices() {
-  return "-p PID, --comm NAME, --cgroup PATH, --container ID, --unit NAME or -- COMMAND";
+  return "-p PID, --comm NAME, --program PATH, --owner NAME, --above SIZE, --cgroup PATH, "
+         "--container ID, --unit NAME or -- COMMAND";
 }
 
 Target read_target(const po::variables_map& values, const Arguments& command) {
   Target target;
   if (values.count("pid") != 0) target.pids = parse_pids(values["pid"].as<std::string>());
   take(values, "comm", target.comm);
+  take(values, "program", target.program);
+  take(values, "owner", target.owner);
+  if (values.count("above") != 0)
+    target.above = static_cast<int64_t>(parse_bytes("--above", values["above"].as<std::string>()));
   take(values, "user", target.user);
   target.command = command;
   target.follow_children = !values["no-children"].as<bool>();
@@ -95,6 +109,11 @@ Target read_target(const po::variables_map& values, const Arguments& command) {
   if (ways > 1)
     throw Error(
         "-p, --comm, -- COMMAND and cgroups (--cgroup, --container, --unit) are mutually exclusive",
+        ExitCode::usage);
+  if (target.by_scan() && !(target.pids.empty() && command.empty()))
+    throw Error(
+        "--program, --owner and --above choose among processes that run: leave out -p and "
+        "-- COMMAND",
         ExitCode::usage);
   if (!target.user.empty() && command.empty())
     throw Error("--user needs '-- COMMAND'", ExitCode::usage);
@@ -118,6 +137,9 @@ std::string as_typed(const Target& target) {
   for (size_t i = 0; i < target.pids.size(); ++i)
     text += (i == 0 ? " -p " : ",") + std::to_string(target.pids[i]);
   if (!target.comm.empty()) text += " --comm " + target.comm;
+  if (!target.program.empty()) text += " --program " + target.program;
+  if (!target.owner.empty()) text += " --owner " + target.owner;
+  if (target.above != 0) text += " --above " + std::to_string(target.above);
   for (const CgroupName& cgroup : target.cgroups)
     for (const CgroupOption& option : cgroup_options)
       if (option.kind == cgroup.kind) text += " --" + std::string(option.name) + " " + cgroup.name;

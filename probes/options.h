@@ -16,22 +16,25 @@
 
 namespace memflame {
 
-// At most one of pids, comm, cgroups and command is set. If none is set, the target is the whole
+// At most one of pids, comm, cgroups and command is set. If nothing is set, the target is the whole
 // system.
 struct Target {
   std::vector<pid_t> pids;
-  std::string comm;                  // every process of this name, at most 15 bytes
-  std::vector<CgroupName> cgroups;   // every process in one of these, or in a cgroup below it
+  std::string comm;                 // every process of this name, at most 15 bytes
+  std::vector<CgroupName> cgroups;  // every process in one of these, or in a cgroup below it
+  // What a process must be, too; these are looked for in /proc every few seconds (by_scan()).
+  std::string program;               // its executable: a path, or a name without folders
+  std::string owner;                 // a user's name, or number
+  int64_t above = 0;                 // resident bytes, at least
   std::vector<std::string> command;  // argv of a program to start
   std::string user;                  // the user to start it as, as typed; empty = not given
   std::string runs_as;               // the user it is started as; empty = memflame's own
   bool follow_children = true;
 
   // Processes by what they have in common: those that run, and those that come.
-  bool is_selection() const { return !comm.empty() || !cgroups.empty(); }
-  bool whole_system() const {
-    return pids.empty() && comm.empty() && cgroups.empty() && command.empty();
-  }
+  bool by_scan() const { return !program.empty() || !owner.empty() || above != 0; }
+  bool is_selection() const { return !comm.empty() || !cgroups.empty() || by_scan(); }
+  bool whole_system() const { return pids.empty() && command.empty() && !is_selection(); }
 };
 
 // How user stacks are taken: by unwind tables, by frame pointers only, or as copies that memflame

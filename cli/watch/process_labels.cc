@@ -2,12 +2,10 @@
 #include "cli/watch/process_labels.h"
 
 #include <pwd.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <climits>
+#include <optional>
 
 #include "core/error.h"
 #include "probes/processes/cgroups.h"
@@ -76,18 +74,11 @@ std::string environment_value(pid_t pid, std::string_view name) {
   return "";
 }
 
-std::string program_of(pid_t pid) {
-  std::array<char, PATH_MAX> path{};
-  const ssize_t length =
-      ::readlink(("/proc/" + std::to_string(pid) + "/exe").c_str(), path.data(), path.size() - 1);
-  return length <= 0 ? "" : std::string(path.data(), static_cast<size_t>(length));
-}
-
 std::string user_of(pid_t pid) {
-  struct stat status {};
-  if (::stat(("/proc/" + std::to_string(pid)).c_str(), &status) != 0) return "";
-  const passwd* const user = ::getpwuid(status.st_uid);
-  return user != nullptr ? user->pw_name : std::to_string(status.st_uid);
+  const std::optional<uid_t> id = user_of_process(pid);
+  if (!id) return "";
+  const passwd* const user = ::getpwuid(*id);
+  return user != nullptr ? user->pw_name : std::to_string(*id);
 }
 
 }  // namespace
@@ -137,7 +128,7 @@ std::string pod_in(std::string_view cgroup) {
 
 std::string process_value(pid_t pid, std::string_view name) {
   if (name == "comm") return read_comm(pid);
-  if (name == "program") return program_of(pid);
+  if (name == "program") return read_program(pid);
   if (name == "user") return user_of(pid);
   if (name.starts_with(environment)) return environment_value(pid, name.substr(environment.size()));
   std::string cgroup = cgroup2_path(read_file("/proc/" + std::to_string(pid) + "/cgroup"));

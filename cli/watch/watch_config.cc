@@ -38,13 +38,18 @@ void require_name(const Setting& setting, std::string_view name) {
 
 // Ways to choose processes; options of memflame record have the same names.
 void read_match(const Setting& setting, Arguments& arguments) {
-  setting.allow({"comm", "unit", "container", "cgroup", "pid"});
+  setting.allow({"comm", "program", "owner", "above", "unit", "container", "cgroup", "pid"});
   if (setting.members().empty())
-    setting.fail("it chooses no processes: add comm, unit, container, cgroup or pid");
+    setting.fail(
+        "it chooses no processes: add comm, program, owner, above, unit, container, cgroup or pid");
   for (const auto& [name, value] : setting.members()) {
     if (name == "pid") {
       arguments.insert(arguments.end(),
                        {"--pid", std::to_string(std::lround(value.number(1, 1e9)))});
+      continue;
+    }
+    if (name == "above") {
+      arguments.insert(arguments.end(), {"--above", std::to_string(value.bytes())});
       continue;
     }
     for (const std::string& text : value.texts()) {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "probes/processes/processes.h"
 
+#include <pwd.h>
 #include <unistd.h>
 
 #include <charconv>
 
+#include "core/error.h"
 #include "probes/processes/procfs.h"
 
 namespace memflame {
@@ -12,23 +14,45 @@ namespace {
 
 constexpr uint64_t os_reading_interval_ns = 200'000'000;
 
+std::optional<uid_t> uid_named(const std::string& owner) {
+  if (owner.empty()) return std::nullopt;
+  uid_t uid = 0;
+  const auto [end, error] = std::from_chars(owner.data(), owner.data() + owner.size(), uid);
+  if (error == std::errc{} && end == owner.data() + owner.size()) return uid;
+  const passwd* const user = ::getpwnam(owner.c_str());
+  if (user == nullptr) throw Error("--owner " + owner + ": there is no such user");
+  return user->pw_uid;
+}
+
+// A name without folders is one in any folder.
+bool is_program(std::string_view path, const std::string& wanted) {
+  if (wanted.find('/') == std::string::npos) path.remove_prefix(path.rfind('/') + 1);
+  return path == wanted;
+}
+
 }  // namespace
 
 Processes::Processes(const Target& target, bool exact_counters, Log log)
-    : target_(target), os_(exact_counters) {
+    : target_(target), owner_(uid_named(target.owner)), os_(exact_counters) {
   if (log == Log::kernel) sideband_.emplace();
   spaces_.set_log([this] { read_log(); });
   if (!target.cgroups.empty()) cgroups_.emplace(target.cgroups);
 }
 
 std::vector<pid_t> Processes::present() const {
-  if (!target_.whole_system() && target_.comm.empty() && !cgroups_) return target_.pids;
+  if (!target_.whole_system() && !target_.is_selection()) return target_.pids;
   std::vector<pid_t> pids;
   for (const pid_t pid : cgroups_ ? cgroups_->pids() : all_pids())
-    if (pid != ::getpid() && (target_.comm.empty() || read_comm(pid) == target_.comm) &&
-        has_address_space(pid))
-      pids.push_back(pid);
+    if (pid != ::getpid() && is_wanted(pid) && has_address_space(pid)) pids.push_back(pid);
   return pids;
+}
+
+// The cheapest questions first: there may be thousands of processes.
+bool Processes::is_wanted(pid_t pid) const {
+  if (!target_.comm.empty() && read_comm(pid) != target_.comm) return false;
+  if (!target_.program.empty() && !is_program(read_program(pid), target_.program)) return false;
+  if (owner_ && user_of_process(pid) != owner_) return false;
+  return target_.above == 0 || resident_of(pid) >= target_.above;
 }
 
 std::vector<uint64_t> Processes::cgroup_ids() const {

@@ -75,8 +75,10 @@ class Processes {
 
  private:
   void place(SpaceId space, uint64_t cgroup);
+  bool is_wanted(pid_t pid) const;
 
   Target target_;
+  std::optional<uid_t> owner_;
   PidNamespace pids_;
   std::optional<Sideband> sideband_;
   Spaces spaces_;

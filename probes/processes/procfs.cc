@@ -5,9 +5,13 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <chrono>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <sstream>
@@ -212,6 +216,17 @@ std::string read_comm(pid_t pid) {
   while (!comm.empty() && comm.back() == '\n') comm.pop_back();
   return comm;
 }
+
+std::string read_program(pid_t pid) {
+  std::array<char, PATH_MAX> path{};
+  const ssize_t length = ::readlink(proc_path(pid, "exe").c_str(), path.data(), path.size());
+  std::string program(path.data(), static_cast<size_t>(std::max<ssize_t>(length, 0)));
+  constexpr std::string_view gone = " (deleted)";  // replaced by a newer one
+  if (program.ends_with(gone)) program.resize(program.size() - gone.size());
+  return program;
+}
+
+int64_t resident_of(pid_t pid) { return parse_resident(read_file(proc_path(pid, "statm"))); }
 
 std::optional<uid_t> user_of_process(pid_t pid) {
   const std::string status = read_file(proc_path(pid, "status"));

@@ -71,6 +71,9 @@ std::optional<OsMemory> read_memory(pid_t pid);
 std::optional<OsMemory> read_memory_by_walk(pid_t pid);
 
 std::string read_comm(pid_t pid);  // "" if it is gone
+// The path of its executable, as it sees it; "" if it is gone or that cannot be told.
+std::string read_program(pid_t pid);
+int64_t resident_of(pid_t pid);  // bytes; 0 if it is gone
 // A thread of a process, by its id in the process's own PID namespace. tid: as memflame sees it; 0
 // if it is gone and the two may differ.
 struct ThreadSeen {

@@ -61,7 +61,7 @@ std::string nothing_in_words(std::span<const ProbeRun> probes) {
 void judge_emptiness(const std::string& nothing, const ProbeOptions& options, Run& run) {
   const Target& target = options.target;
   if (!target.whole_system() && run.info.pids.empty())
-    throw Error(target.comm.empty()
+    throw Error(target.comm.empty() || target.by_scan()
                     ? "nothing was watched: the target did not run while memflame counted"
                     : "--comm " + target.comm +
                           ": nothing was watched: no process of that name ran while memflame "

@@ -19,6 +19,7 @@ namespace {
 constexpr uint64_t mappings_interval_ns = 2'000'000;
 constexpr unsigned records_a_clock = 16;  // reading the clock takes as long as most records
 constexpr int event_priority = -10;
+constexpr uint64_t scan_interval_ns = 5'000'000'000;
 
 bpf::config make_config(const ProbeOptions& options, const KernelFeatures& features,
                         const PidNamespace& pids) {
@@ -31,8 +32,10 @@ bpf::config make_config(const ProbeOptions& options, const KernelFeatures& featu
   config.kernel_stacks = options.kernel_stacks;
   config.wake_bytes = options.ring_bytes / 4;
   config.cpus = features.possible_cpus;
-  config.by_comm = !options.target.comm.empty();
-  config.by_cgroup = !options.target.cgroups.empty();
+  // Programs in the kernel do not know what else a process must be.
+  const bool in_kernel = !options.target.by_scan();
+  config.by_comm = in_kernel && !options.target.comm.empty();
+  config.by_cgroup = in_kernel && !options.target.cgroups.empty();
   config.stacks = static_cast<uint32_t>(options.stacks);
   config.max_depth = std::min<uint32_t>(options.max_depth, bpf::max_frames);
   config.copy_bytes = std::min<uint32_t>(options.copy_kib * 1024, bpf::max_copy_bytes);
@@ -59,6 +62,14 @@ RunningProbes running(const std::vector<ProbeRun>& probes) {
   return running;
 }
 
+// With the resident pages that the OS counts now.
+bpf::space space_with(const OsMemory& now, bpf::space space = {}) {
+  space.rss[0] = now.rss_file / page_bytes;
+  space.rss[1] = now.rss_anon / page_bytes;
+  space.rss[3] = now.rss_shmem / page_bytes;
+  return space;
+}
+
 bool begins(uint32_t reason) {
   return reason == bpf::space_fork || reason == bpf::space_exec || reason == bpf::space_found;
 }
@@ -82,7 +93,8 @@ Session::Session(const std::vector<ProbeRun>& probes, Observer& observer)
   load(config);
   BpfObject& object = first().loaded.object;
   stacks_.unwinder.begin(processes_.spaces(), object);
-  for (const uint64_t id : processes_.cgroup_ids()) object.update("cgroups", id, uint32_t{1});
+  if (config.by_cgroup)
+    for (const uint64_t id : processes_.cgroup_ids()) object.update("cgroups", id, uint32_t{1});
   ring_ = std::make_unique<Ring>(object.map("ring"), options_.ring_bytes,
                                  [this](std::span<const std::byte> record) { meet(record); });
   std::vector<LoadedProbe*> loaded;
@@ -142,7 +154,8 @@ void Session::add_target(pid_t pid, bool waits_for_exec) {
     process.space = object.new_space();
     const SpaceId space{process.space};
     process.code = stacks_.unwinder.claim(space);
-    object.update("spaces", process.space, bpf::space{});
+    const std::optional<OsMemory> now = armed_ ? read_memory(pid) : std::nullopt;
+    object.update("spaces", process.space, now ? space_with(*now) : bpf::space{});
     processes_.adopt(space, pid);
     for (const auto& probe : probes_) probe->accounting->begin(space, pid, false);
   }
@@ -164,12 +177,8 @@ void Session::arm() {
   // the OS's figure at the end, whatever happens between this reading and the first event.
   BpfObject& object = first().loaded.object;
   processes_.os().read_starts([&object](uint32_t id, const OsMemory& now) {
-    bpf::space space{};
-    if (!object.lookup("spaces", id, space)) return;
-    space.rss[0] = now.rss_file / page_bytes;
-    space.rss[1] = now.rss_anon / page_bytes;
-    space.rss[3] = now.rss_shmem / page_bytes;
-    object.update("spaces", id, space);
+    if (bpf::space space{}; object.lookup("spaces", id, space))
+      object.update("spaces", id, space_with(now, space));
   });
   // Events fill the ring while this thread waits for a processor.
   if (options_.events) ::setpriority(PRIO_PROCESS, 0, event_priority);
@@ -209,9 +218,18 @@ void Session::poll(int timeout_ms) {
     for (const auto& probe : probes_)
       if (probe->accounting->attach_module(probe->loaded, spaces.module(id)) && armed_)
         ++late_attaches_;
-  if (armed_)
+  if (armed_) {
     for (const auto& probe : probes_) probe->accounting->on_poll(probe->loaded, processes_.os());
+    scan_for_targets();
+  }
   processes_.poll_os();
+}
+
+// Processes come that the programs in the kernel cannot choose.
+void Session::scan_for_targets() {
+  if (!options_.target.by_scan() || monotonic_ns() < next_scan_ns_) return;
+  next_scan_ns_ = monotonic_ns() + scan_interval_ns;
+  add_present_targets();
 }
 
 void Session::look_at_mappings() {

@@ -99,6 +99,7 @@ class Session : public LiveRun, private RunFigures {
   void on_space(const bpf::space_record& record);
   bool is_after_end(const bpf::space_record& record) const;
   void look_at_mappings();
+  void scan_for_targets();
   RunningProbe& first() { return *probes_.front(); }
   const RunningProbe& first() const { return *probes_.front(); }
   // The one that a record belongs to; null if the record is damaged.
@@ -133,6 +134,7 @@ class Session : public LiveRun, private RunFigures {
   std::optional<Looks> looks_;            // made by the first look
   std::vector<RawStackId> event_stacks_;  // in the history, by their numbers in events
   uint64_t looked_at_mappings_ns_ = 0;
+  uint64_t next_scan_ns_ = 0;
   uint64_t armed_ns_ = 0;
   uint64_t disarmed_ns_ = 0;  // 0: counting has not ended
   uint64_t late_attaches_ = 0;

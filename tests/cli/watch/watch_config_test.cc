@@ -75,8 +75,8 @@ TEST_CASE("each mistake has its line and a remedy") {
   CHECK(problem(R"({"name": "a", "match": {"com": "x"}})") ==
         "watch.json:3: rules[0].match.com: there is no such setting; did you mean \"comm\"?");
   CHECK(problem(R"({"name": "a", "match": {}})") ==
-        "watch.json:3: rules[0].match: it chooses no processes: add comm, unit, container, cgroup "
-        "or pid");
+        "watch.json:3: rules[0].match: it chooses no processes: add comm, program, owner, above, "
+        "unit, container, cgroup or pid");
   CHECK(problem(R"({"name": "a/b", "match": {"comm": "x"}})") ==
         "watch.json:3: rules[0].name: 'a/b' is not a name: at most 64 letters, digits, '-' and "
         "'_'");

@@ -26,7 +26,7 @@ struct ServiceMetrics {
 
 struct MetricsOptions {
   size_t max_series = 1000;  // of services and their stacks, together
-  double stale_windows = 5;  // a service without a window for so many windows is not shown
+  double stale_windows = 5;  // a service is not shown N windows after its last one
 };
 
 enum class MetricsForm : uint8_t { openmetrics, prometheus };

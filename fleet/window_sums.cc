@@ -15,9 +15,12 @@ constexpr size_t most_unpacked = size_t{256} << 20U;
 
 }  // namespace
 
+std::string unpacked_pprof(std::string_view gzip) {
+  return Source::of_memory(std::string(gzip), "the profile of a window").all(most_unpacked);
+}
+
 std::map<std::string, int64_t> sums_of_pprof(std::string_view gzip) try {
-  const std::string message =
-      Source::of_memory(std::string(gzip), "the profile of a window").all(most_unpacked);
+  const std::string message = unpacked_pprof(gzip);
   const pprof::Tables tables = pprof::read_tables(message);
   std::vector<uint64_t> sums(tables.sample_types.size());  // unsigned: they may overflow
   pprof::Sample sample;

@@ -3,7 +3,7 @@
 //
 //   fleet_feed CONFIG SPOOL WINDOWS MILLISECONDS [PROFILE]
 //
-// CONFIG has {"outputs": {NAME: {…}, …}}. Every so many milliseconds each of three versions of a
+// CONFIG has {"outputs": {NAME: {…}, …}}. Every MILLISECONDS each of three versions of a
 // service has a window; version 1.2 leaks. With PROFILE, a file in pprof's format, that is the
 // profile of all windows. Each window's head is printed as a line of JSON with the sums of its
 // profile, then a line "sent" when nothing waits any more. At the end of standard input or after

@@ -24,9 +24,9 @@ struct ShipperPace {
 
 class Shipper {
  public:
-  // Gets a line without an end for each change that people should know: an output does not take
-  // windows, and why; it takes them again; windows were refused, damaged or dropped. Called by any
-  // thread, one at a time.
+  // Gets a line without "memflame: " and without an end for each change that people should know: an
+  // output does not take windows, and why; it takes them again; windows were refused, damaged or
+  // dropped. Called by any thread, one at a time.
   using Say = std::function<void(const std::string& line)>;
 
   // It begins at once. `outputs` have names that is_output_name(). `board`: what to show of rules,

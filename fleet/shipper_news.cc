@@ -34,7 +34,7 @@ std::string OutputNews::failed(const std::string& why) {
   if (is_old) return "";
   failure_ = why;
   said_ = now;
-  return "memflame: output '" + output_ + "' takes no windows: " + why +
+  return "output '" + output_ + "' takes no windows: " + why +
          " (they wait in the spool; memflame keeps trying)";
 }
 
@@ -42,7 +42,7 @@ std::string OutputNews::good() {
   failure_.clear();
   const uint64_t tries = std::exchange(tries_, 0);
   if (tries == 0) return "";
-  return "memflame: output '" + output_ + "' takes windows again, after " +
+  return "output '" + output_ + "' takes windows again, after " +
          counted(tries, "failed try", "failed tries") + " in " +
          duration_text(steady_clock::now() - since_);
 }
@@ -50,13 +50,13 @@ std::string OutputNews::good() {
 std::string OutputNews::refused(const std::string& why) {
   if (why == refusal_) return "";
   refusal_ = why;
-  return "memflame: output '" + output_ + "' refuses windows, which are lost for it: " + why;
+  return "output '" + output_ + "' refuses windows, which are lost for it: " + why;
 }
 
 std::string OutputNews::damaged(const std::string& why) {
   // More of them are in the metrics.
   if (damaged_++ != 0) return "";
-  return "memflame: a damaged window for output '" + output_ + "' was thrown away: " + why;
+  return "a damaged window for output '" + output_ + "' was thrown away: " + why;
 }
 
 std::vector<std::string> SpoolNews::of(const FleetFigures& figures) {
@@ -66,7 +66,7 @@ std::vector<std::string> SpoolNews::of(const FleetFigures& figures) {
   if (!std::exchange(began_, true)) {
     for (const auto& [name, output] : spool.outputs)
       if (output.waiting != 0 && !figures.outputs.contains(name))
-        lines.push_back("memflame: " + counted(output.waiting, "window waits", "windows wait") +
+        lines.push_back("" + counted(output.waiting, "window waits", "windows wait") +
                         " for output '" + name +
                         "', which the configuration does not have any more");
     dropped_full_ = spool.dropped_full;
@@ -74,12 +74,12 @@ std::vector<std::string> SpoolNews::of(const FleetFigures& figures) {
   }
   const bool full = std::exchange(dropped_full_, spool.dropped_full) != spool.dropped_full;
   if (full && !is_full_)
-    lines.push_back("memflame: the spool is full (" +
+    lines.push_back("the spool is full (" +
                     iec_bytes(static_cast<int64_t>(figures.spool_most_bytes)) +
                     "): its oldest windows are dropped");
   const bool unwritable = std::exchange(dropped_disk_, spool.dropped_disk) != spool.dropped_disk;
   if (unwritable && !is_unwritable_)
-    lines.emplace_back("memflame: windows cannot be written to the spool, and are dropped");
+    lines.emplace_back("windows cannot be written to the spool, and are dropped");
   // Drops come with windows, so a look without any does not say that they have ended.
   is_full_ = full || (is_full_ && spool.waiting_bytes > figures.spool_most_bytes / 2);
   is_unwritable_ = unwritable || (is_unwritable_ && spool.taken == taken_);
@@ -89,7 +89,7 @@ std::vector<std::string> SpoolNews::of(const FleetFigures& figures) {
 
 std::string SpoolNews::failed(const std::string& why) {
   if (std::exchange(failure_, why) == why) return "";
-  return "memflame: the spool cannot be read: " + why;
+  return "the spool cannot be read: " + why;
 }
 
 }  // namespace memflame

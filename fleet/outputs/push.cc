@@ -66,7 +66,7 @@ std::string plain_label_name(std::string_view name) {
   return plain.empty() || plain.starts_with("__") ? "label_" + plain : plain;
 }
 
-std::string label_of(const WindowHead& head, const std::string& name) {
+std::string label_in(const WindowHead& head, const std::string& name) {
   const auto at = head.labels.find(name);
   return at == head.labels.end() ? "" : at->second;
 }

@@ -28,6 +28,6 @@ std::string push(const PushTarget& target, const std::string& path, const std::s
 // A label's name as Prometheus has them; others do not take others.
 std::string plain_label_name(std::string_view name);
 
-std::string label_of(const WindowHead& head, const std::string& name);  // "" = it has none
+std::string label_in(const WindowHead& head, const std::string& name);  // "" = it has none
 
 }  // namespace memflame

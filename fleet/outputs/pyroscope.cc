@@ -34,7 +34,7 @@ std::string pyroscope_service(std::string_view service) {
 }
 
 std::string pyroscope_name(const WindowHead& head) {
-  std::string name = pyroscope_service(label_of(head, "service")) + "{";
+  std::string name = pyroscope_service(label_in(head, "service")) + "{";
   std::set<std::string> taken;
   for (const auto& [label, value] : head.labels) {
     if (label == "service") continue;

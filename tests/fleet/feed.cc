@@ -108,7 +108,7 @@ void feed(const std::string& config, const std::string& folder, int windows, int
   const ShipperPace pace{.first_pause = 0.1, .longest_pause = 1, .idle = 0.05, .tell = 0.2};
   Shipper shipper(
       spool, std::move(outputs),
-      [](const std::string& line) { std::cerr << line + "\n"
+      [](const std::string& line) { std::cerr << "memflame: " + line + "\n"
                                               << std::flush; }, pace);
   int64_t began = now_ns();
   for (int number = 0; number < windows; ++number) {

@@ -118,9 +118,9 @@ TEST_CASE("a store that is away holds up no other, and gets all when it is back"
   const std::vector<std::string> lines = fleet.lines();
   REQUIRE(lines.size() == 2);  // many tries, but two changes
   CHECK(lines[0] ==
-        "memflame: output 'away' takes no windows: cannot reach it (they wait in the spool; "
+        "output 'away' takes no windows: cannot reach it (they wait in the spool; "
         "memflame keeps trying)");
-  CHECK(lines[1].starts_with("memflame: output 'away' takes windows again, after "));
+  CHECK(lines[1].starts_with("output 'away' takes windows again, after "));
   CHECK(good.told > 0);
   CHECK(fleet.shipper->figures().outputs.at("away").last_error == "");
   CHECK(fleet.spool->counts().outputs.at("away").sent == 20);
@@ -141,7 +141,7 @@ TEST_CASE("one refused window of a batch is skipped, and the others arrive") {
   CHECK(fleet.spool->counts().outputs.at("store").refused == 1);
   REQUIRE(fleet.lines().size() == 1);
   CHECK(fleet.lines()[0] ==
-        "memflame: output 'store' refuses windows, which are lost for it: never this one");
+        "output 'store' refuses windows, which are lost for it: never this one");
 }
 
 TEST_CASE("at the end what waits is tried once more") {
@@ -178,7 +178,7 @@ TEST_CASE("what waits for an output that is gone is said, and stays") {
   fleet.begin();
   CHECK(comes_true([&] { return !fleet.lines().empty(); }));
   CHECK(fleet.lines()[0] ==
-        "memflame: 1 window waits for output 'old', which the configuration does not have any "
+        "1 window waits for output 'old', which the configuration does not have any "
         "more");
   CHECK(fleet.shipper->finish(5));
   CHECK(fleet.spool->counts().outputs.at("old").waiting == 1);

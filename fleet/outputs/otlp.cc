@@ -2,6 +2,7 @@
 // OpenTelemetry's profiles, to a collector or a store, by HTTP with protobuf.
 #include <memory>
 
+#include "fleet/gzip.h"
 #include "fleet/output.h"
 #include "fleet/outputs/otlp_message.h"
 #include "fleet/outputs/push.h"
@@ -19,12 +20,12 @@ class OtlpOutput : public WindowOutput {
     for (const Window& window : windows) {
       std::string request;
       try {
-        request = otlp_request(window);
+        request = gzip_body(otlp_request(window));
       } catch (const Error& damaged) {
         throw Refused(damaged.what());
       }
-      const std::string answer =
-          push(target_, std::string(otlp_path), "application/x-protobuf", request);
+      const std::string answer = push(target_, std::string(otlp_path), "application/x-protobuf",
+                                      request, "Content-Encoding: gzip");
       if (const std::string why = otlp_rejection(answer); !why.empty()) throw Refused(why);
     }
   }

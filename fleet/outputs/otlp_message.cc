@@ -132,6 +132,7 @@ class OtlpWriter {
 std::string otlp_request(const Window& window) try {
   const std::string message = unpacked_pprof(window.pprof);
   const pprof::Tables tables = pprof::read_tables(message);
+  if (tables.sample_types.empty()) throw Error("the profile of a window has no columns");
   return OtlpWriter(window.head, tables).run();
 } catch (const protozero::exception& problem) {
   throw Error(std::string("the profile of a window is damaged: ") + problem.what());

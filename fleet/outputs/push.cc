@@ -38,11 +38,12 @@ PushTarget push_target(const Setting& settings) {
 }
 
 std::string push(const PushTarget& target, const std::string& path, const std::string& type,
-                 std::string_view body) {
+                 std::string_view body, const std::string& further_header) {
   HttpRequest request;
   request.method = "POST";
   request.url = target.url + path;
   request.headers = {"Content-Type: " + type};
+  if (!further_header.empty()) request.headers.push_back(further_header);
   request.body = body;
   request.access = target.access;
   request.most_bytes = uint64_t{1} << 20U;

@@ -23,7 +23,7 @@ PushTarget push_target(const Setting& settings);
 
 // Returns the body of the answer. Throws Refused if the store will never take this, else Error.
 std::string push(const PushTarget& target, const std::string& path, const std::string& type,
-                 std::string_view body);
+                 std::string_view body, const std::string& further_header = "");
 
 // A label's name as Prometheus has them; others do not take others.
 std::string plain_label_name(std::string_view name);

@@ -48,7 +48,7 @@ class Feed:
 
     def all_sent(self):
         """Waits until nothing waits any more; the windows that were sent."""
-        lib.wait_until(lambda: self.sent.is_set() or self.process.poll() is not None, "all windows are sent")
+        self.sent.wait(timeout=lib.PATIENCE)
         lib.check(self.sent.is_set(), f"not all windows were sent: {self.said()}")
         return self.windows
 

@@ -77,7 +77,7 @@ class Store:
                         answer = store.take(self.path, self.headers, body)
                     except PermissionError as error:
                         status, answer = 401, str(error).encode()
-                    except Exception as error:  # what the case did not expect fails it in the end
+                    except (Exception, SystemExit) as error:  # what the case did not expect fails it in the end
                         store.failures.append(repr(error))
                         status, answer = 400, repr(error).encode()
                 self.send_response(status)
@@ -204,8 +204,11 @@ class Otlp:
     def __call__(self, path, headers, body):
         lib.equal("path", path, "/v1development/profiles")
         lib.equal("type", headers["Content-Type"], "application/x-protobuf")
-        request = self.otlp.Request.FromString(body)
-        lib.check(not request.UnknownFields() if hasattr(request, "UnknownFields") else True, "unknown fields")
+        lib.equal("encoding", headers["Content-Encoding"], "gzip")
+        request = self.otlp.Request.FromString(gzip.decompress(body))
+        size = request.ByteSize()
+        request.DiscardUnknownFields()
+        lib.equal("bytes of fields that the definition has", request.ByteSize(), size)
         tables = request.dictionary
         for table in ("mapping", "location", "function", "attribute", "stack"):
             first = getattr(tables, table + "_table")[0]

@@ -13,6 +13,7 @@
 #include "cli/input_options.h"
 #include "cli/options.h"
 #include "cli/output_file.h"
+#include "cli/store_input.h"
 #include "cli/terminal_looks.h"
 #include "cli/written_profile.h"
 #include "collapse/history/named.h"
@@ -20,6 +21,7 @@
 #include "collapse/source.h"
 #include "core/error.h"
 #include "core/secrets.h"
+#include "fleet/clickhouse/store_timeline.h"
 #include "render/timeline/timeline_output.h"
 
 namespace po = boost::program_options;
@@ -101,6 +103,23 @@ void warn_of_timeline(const Timeline& timeline) {
   warn_of_losses(facts);
 }
 
+Timeline timeline_of_file(const std::string& file, const TimelineOptions& options) {
+  Source source = open_recording(file);
+  return timeline_of(read_named_history(source), options);
+}
+
+Timeline timeline_of_store(const std::string& address, const po::variables_map& values,
+                           const TimelineOptions& options) {
+  for (const char* name : {"show", "between"})
+    if (values.count(name) != 0)
+      throw Error("--" + std::string(name) +
+                      " goes with recordings; for a store, the address says what is shown: "
+                      "?type=inuse_objects&from=-2h&to=-1h",
+                  ExitCode::usage);
+  return store_timeline(question_of(address, store_now_ns()),
+                        {.top = options.top, .points = options.points});
+}
+
 po::options_description timeline_output_options() {
   po::options_description options("Output");
   std::vector<std::string> words;
@@ -146,7 +165,7 @@ po::options_description timeline_options() {
 
 CommandPage timeline_page() {
   CommandPage page{.name = "timeline", .help = "show when memory came, and whether it goes again"};
-  page.usages = {"[OPTIONS] FILE"};
+  page.usages = {"[OPTIONS] FILE", "[OPTIONS] clickhouse://HOST/DATABASE?service=NAME"};
   page.description =
       "Shows the figures of the largest stacks over the time of a recording, beside resident\n"
       "memory. It prints a line per stack; -o writes a picture, a page or a table.";
@@ -187,8 +206,8 @@ int run_timeline(const Arguments& arguments) {
   refuse_picture_on_terminal(path, output.name);
   require_writable(path);
 
-  Source source = open_recording(file);
-  Timeline timeline = timeline_of(read_named_history(source), options);
+  Timeline timeline = is_store_address(file) ? timeline_of_store(file, values, options)
+                                             : timeline_of_file(file, options);
   timeline.meta.command = without_secrets(timeline.meta.command);
   if (values["anonymise"].as<bool>()) {
     timeline.meta.command.clear();

@@ -120,7 +120,7 @@ void StoreSelection::read_facts() {
   const std::string reply = store_.ask(
       "SELECT count(), uniqExact(of_host), uniqExact(of_series), "
           "arraySlice(arraySort(groupUniqArray(of_version)), 1, " +
-          std::to_string(most_listed) + "), min(begin), max(end), sum(lost_events), sum(lost_bytes), "
+          std::to_string(most_listed) + "), min(begin), max(end), max(end - begin), sum(lost_events), sum(lost_bytes), "
           "sum(cut_stacks), min(sample_bytes), max(sample_bytes) FROM (SELECT any(host) AS of_host, "
           "any(series) AS of_series, any(version) AS of_version, any(began_ns) AS begin, "
           "any(ended_ns) AS end, " +
@@ -135,6 +135,7 @@ void StoreSelection::read_facts() {
   facts_.versions = rows.texts();
   facts_.began_ns = rows.number<int64_t>();
   facts_.ended_ns = rows.number<int64_t>();
+  facts_.longest_ns = rows.number<int64_t>();
   for (double* figure : {&facts_.lost_events, &facts_.lost_bytes, &facts_.cut_stacks,
                          &facts_.least_sample_bytes, &facts_.most_sample_bytes})
     *figure = rows.number<double>();

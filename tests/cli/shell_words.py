@@ -14,7 +14,7 @@ import time
 
 MEMFLAME = os.path.abspath(os.environ["MEMFLAME"])
 COMMANDS = ["alloc", "brk", "mmap", "fault", "kernel", "leaks", "record", "collapse", "control",
-            "diff", "query", "render", "report", "symbolize", "timeline", "top"]
+            "diff", "query", "render", "report", "store", "symbolize", "timeline", "top"]
 USAGE = 2
 
 scratch = tempfile.mkdtemp(prefix="memflame-shell-")

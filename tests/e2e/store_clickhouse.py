@@ -135,6 +135,16 @@ equal("growing hosts", line["top"][0]["fleet"]["growing_hosts"], 2)
 check("no stack grows steadily" in run("leaks", store.address("shop", service="cart", version="1.4")).stdout,
       "a version that does not leak")
 
+csv = run("timeline", cart, "--format", "csv").stdout
+layer = [int(cells.split(",")[2]) for cells in csv.splitlines() if ",remember," in cells]
+equal("the leak over time begins", layer[0], 3 * MIB)
+equal("the leak over time ends", layer[-1], 41 * MIB)
+check(all(3 * MIB <= value <= 41 * MIB for value in layer), layer)
+total = [int(cells.split(",")[2]) for cells in csv.splitlines() if ",inuse_space," in cells]
+equal("total over time ends", total[-1], sum(held.values()))
+refused("a timeline of flows", "timeline", cart + "&type=alloc_space", words=["what is in use"], status=USAGE)
+run("timeline", cart, "-o", path("cart.svg"))
+
 # ---- what is not there ----
 refused("a service that is not there", "collapse", store.address("shop", service="card"), words=["'cart'", "'one'"])
 refused("no service", "collapse", store.address("shop"), words=["which service?", "'cart'"], status=USAGE)

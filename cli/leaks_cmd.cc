@@ -28,7 +28,8 @@ constexpr double largest_interval = 1e8;
 po::options_description leaks_options() {
   po::options_description options("Leaks");
   options.add_options()("from", po::value<std::string>()->value_name("FILE"),
-                        "report on a recording (memflame record), or on a service in a store, instead; with --top, --sort, "
+                        "report on a recording (memflame record), or on a service in a store, "
+                        "instead; with --top, --sort, "
                         "--bytes, -v, -o, --format text or jsonl, and the options for verdicts "
                         "and continuous integration");
   options.add_options()("kernel", po::bool_switch(),
@@ -251,9 +252,8 @@ int run_leaks(const Arguments& arguments) {
     throw Error("--reachable looks at running programs; a recording has no memory to look at",
                 ExitCode::usage);
   if (from_file) return run_leaks_from({arguments.begin(), own_end});
-  const auto store = std::find_if(arguments.begin(), own_end, [](const std::string& word) {
-    return is_store_address(word);
-  });
+  const auto store = std::find_if(arguments.begin(), own_end,
+                                  [](const std::string& word) { return is_store_address(word); });
   if (store != own_end) {
     Arguments as_source(arguments.begin(), own_end);
     as_source.insert(as_source.begin() + (store - arguments.begin()), "--from");

@@ -163,7 +163,8 @@ bool check(LeaksGate& gate, const History& history, const std::string& path, con
 CommandPage leaks_from_page() {
   CommandPage page{.name = "leaks", .help = "judge the stacks of a recording"};
   page.usages = {"--from FILE.mfr [options]", "clickhouse://HOST/DATABASE?service=NAME [options]"};
-  page.description = "Prints which stacks of a recording leak, as at the end of its run; or of a service in a\n"
+  page.description =
+      "Prints which stacks of a recording leak, as at the end of its run; or of a service in a\n"
       "store, in which versions and on which hosts they grow.";
   po::options_description options("Leaks of a recording");
   options.add_options()("from", po::value<std::string>()->value_name("FILE"),
@@ -202,8 +203,7 @@ int run_leaks_from(const Arguments& arguments) {
     });
   };
   if (is_store_address(path)) {
-    if (gate)
-      throw Error("--check and --fail-on judge one run; a store has many", ExitCode::usage);
+    if (gate) throw Error("--check and --fail-on judge one run; a store has many", ExitCode::usage);
     write(report_on_store(path, options,
                           {.most = reported_stacks(values),
                            .all_frames = values["verbose"].as<bool>(),

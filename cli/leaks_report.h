@@ -17,7 +17,7 @@
 
 namespace memflame {
 
-// Of a stack in one version of a service.
+// A stack in one version of a service.
 struct FleetGrowth {
   std::string_view verdict;  // "leak", "some hosts", "settled", "constant"
   std::string version;
@@ -27,13 +27,13 @@ struct FleetGrowth {
 
 struct ReportedStack {
   Amount amount;
-  std::optional<Amount> before;       // in the last report; none for the first report
-  std::string verdict;                // a sentence; "" if the stack was not judged
-  std::optional<Verdict> judged;      // its figures
+  std::optional<Amount> before;        // in the last report; none for the first report
+  std::string verdict;                 // a sentence; "" if the stack was not judged
+  std::optional<Verdict> judged;       // its figures
   std::optional<FleetGrowth> fleet{};  // those of a stack in a store
-  std::string process;                // "leaky (1234)"; "" if stacks belong to no process
-  std::vector<std::string> frames;    // innermost first
-  std::vector<SnapshotBlock> blocks;  // some of them, if requested
+  std::string process;                 // "leaky (1234)"; "" if stacks belong to no process
+  std::vector<std::string> frames;     // innermost first
+  std::vector<SnapshotBlock> blocks;   // some of them, if requested
   size_t blocks_left_out = 0;
   std::optional<ReachSums> reach;  // if the run was scanned
 };

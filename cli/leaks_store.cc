@@ -14,8 +14,9 @@ namespace {
 
 void put_in_order(std::vector<StoreGrowth>& stacks, LeaksOrder order) {
   const auto by = [&](auto figure) {
-    std::stable_sort(stacks.begin(), stacks.end(),
-                     [&](const StoreGrowth& a, const StoreGrowth& b) { return figure(a) > figure(b); });
+    std::stable_sort(stacks.begin(), stacks.end(), [&](const StoreGrowth& a, const StoreGrowth& b) {
+      return figure(a) > figure(b);
+    });
   };
   if (order == LeaksOrder::growth) by([](const StoreGrowth& each) { return each.bytes_per_hour; });
   if (order == LeaksOrder::size) by([](const StoreGrowth& each) { return each.last_bytes; });
@@ -45,8 +46,8 @@ std::string fleet_summary(const std::vector<StoreGrowth>& stacks) {
   std::string text = with_commas(static_cast<int64_t>(growing)) +
                      (growing == 1 ? " stack grows" : " stacks grow") + " steadily";
   for (size_t i = 0; i < versions.size(); ++i)
-    text += (i == 0 ? (versions.size() == 1 ? ", in version " : ", in versions ") : ", ") +
-            versions[i];
+    text +=
+        (i == 0 ? (versions.size() == 1 ? ", in version " : ", in versions ") : ", ") + versions[i];
   return text;
 }
 

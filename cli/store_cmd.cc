@@ -40,9 +40,9 @@ CommandPage store_page() {
       "?password_file=FILE names the file with the password, or $MEMFLAME_STORE_PASSWORD_FILE.";
   page.places = {{Offer::words, {"init"}}};
   page.options = OptionGroups{store_options(), general_options()};
-  page.examples = {{"memflame store init clickhouse://db.example/memflame",
-                    "make the tables in a new database"},
-                   {"memflame store init --print", "show what that would do"}};
+  page.examples = {
+      {"memflame store init clickhouse://db.example/memflame", "make the tables in a new database"},
+      {"memflame store init --print", "show what that would do"}};
   return page;
 }
 

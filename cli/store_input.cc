@@ -27,9 +27,9 @@ void refuse_other_options(const po::variables_map& values, const ReadOptions& op
                       "?service=NAME&type=inuse_space&from=-1h&to=now",
                   ExitCode::usage);
   if (!options.selection.empty())
-    throw Error(options.selection.where.front().label +
-                    " selects single blocks, but a store has sums",
-                ExitCode::usage);
+    throw Error(
+        options.selection.where.front().label + " selects single blocks, but a store has sums",
+        ExitCode::usage);
   if (options.in_order)
     throw Error("a store adds up, so its stacks have no order in time (--flamechart)",
                 ExitCode::usage);

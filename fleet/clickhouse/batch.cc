@@ -9,7 +9,6 @@
 namespace memflame {
 namespace {
 
-
 std::string label_of(const WindowHead& head, const std::string& name) {
   const auto at = head.labels.find(name);
   return at == head.labels.end() ? "" : at->second;

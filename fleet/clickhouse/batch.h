@@ -43,8 +43,7 @@ class WindowRows {
     std::vector<uint64_t> rows;
   };
 
-  void add_samples(const WindowHead& head, const Profile& profile, uint64_t load,
-                   Columns& columns);
+  void add_samples(const WindowHead& head, const Profile& profile, uint64_t load, Columns& columns);
   void add_window(const WindowHead& head, uint64_t load, const Columns& columns);
 
   RowWriter samples_, windows_;

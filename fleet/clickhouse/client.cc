@@ -90,8 +90,8 @@ void ClickHouse::fail(int status, const std::string& reply) const {
   const StoreProblem problem = problem_in(reply);
   std::string text = shown(address_) + ": ";
   if (problem.code == 0)
-    throw Error(text + "this is no ClickHouse, or something before it has answered (HTTP status " +
-                std::to_string(status) + (problem.words.empty() ? "" : ": ") + problem.words + ")");
+    throw Error(text + "what answered is not a ClickHouse (HTTP status " + std::to_string(status) +
+                (problem.words.empty() ? "" : ": ") + problem.words + ")");
   const std::string remedy = remedy_for(problem.code, address_);
   throw Error(text + "the store says: " + problem.words + " (its error " +
               std::to_string(problem.code) + ")" + (remedy.empty() ? "" : "; " + remedy));
@@ -121,9 +121,11 @@ void ClickHouse::run(const std::string& statement, bool in_database) const {
 std::string ClickHouse::ask(const std::string& query, std::span<const BoundTable> bound) const {
   const std::string text = query + " FORMAT RowBinary";
   if (bound.empty()) return request("", text, {"Content-Type: text/plain"});
-  std::string parameters = "&query=" + url_encoded(text);
-  std::string body;
+  // The address could become longer than servers take, so the query is a part of the form.
+  std::string parameters;
   const std::string boundary = boundary_beside(bound);
+  std::string body = "--" + boundary +
+                     "\r\nContent-Disposition: form-data; name=\"query\"\r\n\r\n" + text + "\r\n";
   for (const BoundTable& table : bound) {
     parameters += "&" + table.name + "_format=RowBinary&" + table.name +
                   "_structure=" + url_encoded(table.columns);

@@ -113,9 +113,11 @@ struct Pair {
 std::pair<StoreAddress, std::vector<Pair>> parts_of(const std::string& address) {
   const bool is_safe = address.starts_with(safe_scheme);
   if (!is_store_address(address))
-    refuse("'" + address + "': expected clickhouse://HOST:PORT/DATABASE, or clickhouses:// for "
+    refuse("'" + address +
+           "': expected clickhouse://HOST:PORT/DATABASE, or clickhouses:// for "
            "TLS");
-  std::string_view rest = std::string_view(address).substr((is_safe ? safe_scheme : plain_scheme).size());
+  std::string_view rest =
+      std::string_view(address).substr((is_safe ? safe_scheme : plain_scheme).size());
   const size_t question = rest.find('?');
   std::string_view place = rest.substr(0, question);
   const std::string_view parameters =
@@ -129,8 +131,9 @@ std::pair<StoreAddress, std::vector<Pair>> parts_of(const std::string& address) 
   if (const size_t at = place.rfind('@'); at != std::string_view::npos) {
     const std::string_view user = place.substr(0, at);
     if (user.find(':') != std::string_view::npos)
-      refuse("a password does not belong into an address, where others can see it; give "
-             "password_file=FILE after the '?'");
+      refuse(
+          "a password does not belong into an address, where others can see it; give "
+          "password_file=FILE after the '?'");
     store.access.user = url_decoded(user);
     place = place.substr(at + 1);
   }
@@ -185,8 +188,9 @@ void check_access(StoreAddress& store, bool plain) {
   take_environment(access);
   if (!plain && !access.password_file.empty() && store.url.starts_with("http://") &&
       !stays_here(store.url))
-    refuse("everybody between here and there could read the password: write clickhouses://, or "
-           "add plain=true");
+    refuse(
+        "everybody between here and there could read the password: write clickhouses://, or "
+        "add plain=true");
   if (!access.password_file.empty() && access.user.empty())
     refuse("password_file= needs a user: clickhouse://USER@HOST/DATABASE");
 }
@@ -243,7 +247,8 @@ StoreAddress store_address_of(const std::string& address) {
     if (pair.name == "plain")
       plain = pair.value == "true";
     else if (!take_access(store.access, pair))
-      refuse("'" + pair.name + "=' asks for data; here the address ends with the database, and how "
+      refuse("'" + pair.name +
+             "=' asks for data; here the address ends with the database, and how "
              "to reach it (password_file=, ca_file=)");
   check_access(store, plain);
   return std::move(store);

@@ -22,7 +22,7 @@ class RowWriter {
   // UInt8 to UInt64, Int64, Float64; Date is the number of days (UInt16), DateTime that of seconds
   // (UInt32).
   template <class Number>
-    requires std::integral<Number> || std::floating_point<Number>
+  requires std::integral<Number> || std::floating_point<Number>
   void number(Number value) {
     char bytes[sizeof value];
     std::memcpy(bytes, &value, sizeof value);

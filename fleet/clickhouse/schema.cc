@@ -113,16 +113,21 @@ void require_database_name(const std::string& name) {
                        name.find_first_not_of(allowed) == std::string::npos &&
                        (name[0] < '0' || name[0] > '9');
   if (!is_good)
-    throw Error("the name of a database has letters, digits and '_', at most 64, and no digit at "
-                "its beginning; this is '" +
-                    name + "'",
-                ExitCode::usage);
+    throw Error(
+        "the name of a database has letters, digits and '_', at most 64, and no digit at "
+        "its beginning; this is '" +
+            name + "'",
+        ExitCode::usage);
 }
 
 std::vector<std::string> store_statements(const std::string& database) {
   require_database_name(database);
-  return {"CREATE DATABASE IF NOT EXISTS " + database, schema_table, stacks_table, samples_table,
-          windows_table, schema_row()};
+  return {"CREATE DATABASE IF NOT EXISTS " + database,
+          schema_table,
+          stacks_table,
+          samples_table,
+          windows_table,
+          schema_row()};
 }
 
 void make_store(const ClickHouse& store) {

@@ -105,9 +105,11 @@ std::string StoreSelection::all_loads() const {
 
 // The last window of each series, unless the same host has later ones of the service: then what the
 // series stood for (a version, a container) has gone before the end. Windows of a host end
-// together, or nearly.
+// together, or nearly. A query may ask for them twice, so that a window with two loads must have
+// the same each time.
 std::string StoreSelection::last_loads() const {
-  return "SELECT last_load FROM (SELECT host, series, argMax(load, ended_ns) AS last_load, "
+  return "SELECT last_load FROM (SELECT host, series, argMax(load, tuple(ended_ns, load)) AS "
+         "last_load, "
          "max(ended_ns) AS last, argMax(ended_ns - began_ns, ended_ns) AS length FROM windows "
          "WHERE " +
          windows_where() +
@@ -119,9 +121,11 @@ std::string StoreSelection::last_loads() const {
 void StoreSelection::read_facts() {
   const std::string reply = store_.ask(
       "SELECT count(), uniqExact(of_host), uniqExact(of_series), "
-          "arraySlice(arraySort(groupUniqArray(of_version)), 1, " +
-          std::to_string(most_listed) + "), min(begin), max(end), max(end - begin), sum(lost_events), sum(lost_bytes), "
-          "sum(cut_stacks), min(sample_bytes), max(sample_bytes) FROM (SELECT any(host) AS of_host, "
+      "arraySlice(arraySort(groupUniqArray(of_version)), 1, " +
+          std::to_string(most_listed) +
+          "), min(begin), max(end), max(end - begin), sum(lost_events), sum(lost_bytes), "
+          "sum(cut_stacks), min(sample_bytes), max(sample_bytes) FROM (SELECT any(host) AS "
+          "of_host, "
           "any(series) AS of_series, any(version) AS of_version, any(began_ns) AS begin, "
           "any(ended_ns) AS end, " +
           figure("lost_events") + ", " + figure("lost_bytes") + ", " + figure("cut_stacks") + ", " +
@@ -181,9 +185,11 @@ std::string StoreSelection::found_services(std::string& only) const {
 
 void StoreSelection::nothing_found() const {
   const std::string begin = shown(store_.address()) + ": ";
-  const std::string reply = store_.ask("SELECT count(), min(began_ns), max(ended_ns) FROM windows "
-                                       "WHERE service = " + asked("service"),
-                                       bound_);
+  const std::string reply = store_.ask(
+      "SELECT count(), min(began_ns), max(ended_ns) FROM windows "
+      "WHERE service = " +
+          asked("service"),
+      bound_);
   RowReader rows(reply);
   const uint64_t windows = rows.at_end() ? 0 : rows.number<uint64_t>();
   std::string only;
@@ -194,12 +200,11 @@ void StoreSelection::nothing_found() const {
     const LabelFilter& label = question_.labels[i];
     const std::string value =
         "label_values[indexOf(label_names, " + asked("label" + std::to_string(i)) + ")]";
-    const std::vector<std::string> values =
-        texts_in(store_.ask("SELECT DISTINCT " + value + " AS v FROM windows WHERE service = " +
-                                asked("service") + " AND day BETWEEN " + asked("from_day") +
-                                " AND " + asked("to_day") + " ORDER BY v LIMIT " +
-                                std::to_string(most_listed + 1),
-                            bound_));
+    const std::vector<std::string> values = texts_in(store_.ask(
+        "SELECT DISTINCT " + value + " AS v FROM windows WHERE service = " + asked("service") +
+            " AND day BETWEEN " + asked("from_day") + " AND " + asked("to_day") +
+            " ORDER BY v LIMIT " + std::to_string(most_listed + 1),
+        bound_));
     const bool is_known =
         std::any_of(label.values.begin(), label.values.end(), [&](const std::string& each) {
           return std::find(values.begin(), values.end(), each) != values.end();

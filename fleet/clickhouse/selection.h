@@ -15,7 +15,7 @@ namespace memflame {
 
 struct StoreFacts {
   uint64_t windows = 0, hosts = 0, series = 0;
-  std::vector<std::string> versions;  // at most 20
+  std::vector<std::string> versions;                   // at most 20
   int64_t began_ns = 0, ended_ns = 0, longest_ns = 0;  // the last is the length of a window
   double lost_events = 0, lost_bytes = 0, cut_stacks = 0;
   double least_sample_bytes = 0, most_sample_bytes = 0;  // 0 = exact

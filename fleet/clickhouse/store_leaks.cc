@@ -16,8 +16,8 @@
 namespace memflame {
 namespace {
 
-// Of a series at most so many windows are looked at, spread over the range, so that the work
-// depends on the hosts and not on the days.
+// Windows of a series that are looked at, spread over the range: the work depends on the hosts and
+// not on the days.
 constexpr int64_t most_points = 64;
 constexpr int most_hosts_named = 5;
 
@@ -31,7 +31,8 @@ std::string picked(const StoreSelection& selection) {
          "any(host_1) AS of_host, any(version_1) AS of_version, count() AS n, sum(x_1) AS sx, "
          "sum(x_1 * x_1) AS sxx, min(at_1) AS first_at, max(at_1) AS last_at, groupArray(at_1) AS "
          "ats, groupArray(x_1) AS xs, groupArray(load_1) AS loads FROM (SELECT series AS "
-         "of_series, any(host) AS host_1, any(version) AS version_1, argMax(load, ended_ns) AS "
+         "of_series, any(host) AS host_1, any(version) AS version_1, argMax(load, tuple(ended_ns, "
+         "load)) AS "
          "load_1, max(ended_ns) AS at_1, max(" +
          hours + ") AS x_1 FROM windows WHERE " + selection.windows_where() +
          " GROUP BY series, intDiv(toUInt32(ended), (SELECT step FROM leaks))) GROUP BY of_series) "
@@ -49,7 +50,8 @@ std::string lines(const StoreSelection& selection) {
          "sumIf(value, NOT is_space AND at = last_at) AS blocks FROM (SELECT load, stack, value, "
          "type = 'inuse_space' AS is_space FROM samples WHERE " +
          selection.samples_where() + " AND type IN ('inuse_space', 'inuse_objects') AND load IN (" +
-         loads + ")) ANY INNER JOIN (" + picked(selection) + ") USING load GROUP BY of_series, stack";
+         loads + ")) ANY INNER JOIN (" + picked(selection) +
+         ") USING load GROUP BY of_series, stack";
 }
 
 // A series grows steadily if a straight line explains three quarters of what changes, and the
@@ -99,10 +101,9 @@ std::vector<Found> read_growth(const std::string& reply) {
 // How many series there are of each version.
 std::map<std::string, uint64_t> places_of(const ClickHouse& store,
                                           const StoreSelection& selection) {
-  const std::string reply =
-      store.ask("SELECT version, uniqExact(series) FROM windows WHERE " +
-                    selection.windows_where() + " GROUP BY version",
-                selection.bound());
+  const std::string reply = store.ask("SELECT version, uniqExact(series) FROM windows WHERE " +
+                                          selection.windows_where() + " GROUP BY version",
+                                      selection.bound());
   std::map<std::string, uint64_t> places;
   for (RowReader rows(reply); !rows.at_end();) {
     const std::string version(rows.text());
@@ -141,7 +142,8 @@ void sort_by_evidence(std::vector<StoreGrowth>& stacks) {
       return each.kind == StoreGrowth::Kind::leak || each.kind == StoreGrowth::Kind::some;
     };
     if (is_growing(a) != is_growing(b)) return is_growing(a);
-    if (is_growing(a)) return std::tie(a.kind, b.bytes_per_hour) < std::tie(b.kind, a.bytes_per_hour);
+    if (is_growing(a))
+      return std::tie(a.kind, b.bytes_per_hour) < std::tie(b.kind, a.bytes_per_hour);
     return a.last_bytes > b.last_bytes;
   });
 }
@@ -223,7 +225,8 @@ std::string in_words(const StoreGrowth& growth) {
                       (growth.places == 1 ? " host" : " hosts");
   if (growth.growing < growth.places) {
     std::string names;
-    for (const std::string& host : growth.growing_hosts) names += (names.empty() ? "" : ", ") + host;
+    for (const std::string& host : growth.growing_hosts)
+      names += (names.empty() ? "" : ", ") + host;
     hosts += " (" + names + (growth.growing > growth.growing_hosts.size() ? ", …)" : ")");
   }
   std::string others;

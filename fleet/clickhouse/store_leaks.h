@@ -24,12 +24,12 @@ struct StoreGrowth {
   Kind kind = Kind::constant;
   StackId stack;
   std::string version;
-  uint64_t places = 0;                 // of this version, whether or not they have the stack
-  uint64_t growing = 0;                // those where it grows steadily
+  uint64_t places = 0;                     // of this version, whether or not they have the stack
+  uint64_t growing = 0;                    // those where it grows steadily
   std::vector<std::string> growing_hosts;  // at most 5
-  double bytes_per_hour = 0;           // least squares, all places together
+  double bytes_per_hour = 0;               // least squares, all places together
   int64_t first_bytes = 0, last_bytes = 0, last_blocks = 0;
-  std::vector<std::string> innocent;   // other versions in which it does not grow
+  std::vector<std::string> innocent;  // other versions in which it does not grow
 };
 
 std::string_view name(StoreGrowth::Kind kind);  // "leak", "some hosts", "settled", "constant"

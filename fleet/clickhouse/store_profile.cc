@@ -164,9 +164,8 @@ Profile store_profile(const StoreQuestion& question, bool code) {
   const std::map<uint64_t, StackId> stacks = store_stacks(store, hashes, profile, code);
   for (const auto& [hash, values] : sums.sums()) profile.add(stacks.at(hash), values);
   describe(profile, selection);
-  const bool has_state =
-      std::any_of(selection.types().begin(), selection.types().end(),
-                  [](const StoreType& type) { return type.is_state; });
+  const bool has_state = std::any_of(selection.types().begin(), selection.types().end(),
+                                     [](const StoreType& type) { return type.is_state; });
   if (has_state)
     profile.meta.notes.emplace_back("in-use figures are those of each host's last window");
   if (const uint64_t missing = sums.missing(); missing != 0) {

@@ -26,8 +26,9 @@ class StoreTimeline {
     const StoreFacts& facts = selection_.facts();
     const int64_t range_ns = facts.ended_ns - facts.began_ns;
     // Hosts do not tick together: two windows long, a stretch has one of each that has any.
-    step_ns_ = std::max<int64_t>({range_ns / static_cast<int64_t>(std::max<size_t>(options.points, 2)),
-                                  2 * facts.longest_ns, ns_a_second});
+    step_ns_ =
+        std::max<int64_t>({range_ns / static_cast<int64_t>(std::max<size_t>(options.points, 2)),
+                           2 * facts.longest_ns, ns_a_second});
     bound_ = selection_.bound();
     RowWriter row;
     row.number(facts.began_ns);
@@ -56,7 +57,8 @@ class StoreTimeline {
         "stretches)))";
     const std::string where = " FROM windows WHERE " + selection_.windows_where();
     return "SELECT stretch, last_load AS load, total, resident_bytes FROM (SELECT host, stretch, "
-           "argMax(load, ended_ns) AS last_load, max(ended_ns) AS last, argMax(ended_ns - "
+           "argMax(load, tuple(ended_ns, load)) AS last_load, max(ended_ns) AS last, "
+           "argMax(ended_ns - "
            "began_ns, ended_ns) AS length, argMax(type_totals[indexOf(type_names, (SELECT type "
            "FROM asked))], ended_ns) AS total, argMax(figure_values[indexOf(figure_names, "
            "'resident_bytes')], ended_ns) AS resident_bytes, series, " +
@@ -83,20 +85,20 @@ class StoreTimeline {
   // The end of a stretch.
   double seconds_of(uint32_t stretch) const {
     const StoreFacts& facts = selection_.facts();
-    return static_cast<double>(std::min((int64_t{stretch} + 1) * step_ns_,
-                                        facts.ended_ns - facts.began_ns)) /
+    return static_cast<double>(
+               std::min((int64_t{stretch} + 1) * step_ns_, facts.ended_ns - facts.began_ns)) /
            1e9;
   }
 
   std::map<uint64_t, Stretches> largest() {
-    const std::string reply = store_.ask(
-        "SELECT stack FROM (" + sums("") + ") GROUP BY stack ORDER BY max(bytes) DESC, stack LIMIT " +
-            std::to_string(std::max<size_t>(options_.top, 1) * hashes_a_line),
-        bound_);
+    const std::string reply =
+        store_.ask("SELECT stack FROM (" + sums("") +
+                       ") GROUP BY stack ORDER BY max(bytes) DESC, stack LIMIT " +
+                       std::to_string(std::max<size_t>(options_.top, 1) * hashes_a_line),
+                   bound_);
     std::vector<BoundTable> bound = bound_;
     bound.push_back({"wanted", "stack UInt64", reply});
-    const std::string values =
-        store_.ask(sums(" AND stack IN (SELECT stack FROM wanted)"), bound);
+    const std::string values = store_.ask(sums(" AND stack IN (SELECT stack FROM wanted)"), bound);
     std::map<uint64_t, Stretches> found;
     for (RowReader rows(values); !rows.at_end();) {
       const auto stretch = rows.number<uint32_t>();
@@ -108,8 +110,8 @@ class StoreTimeline {
 
   void add_stacks() {
     Stretches rest;
-    const std::string totals = store_.ask(
-        "SELECT stretch, sum(total) FROM (" + picked() + ") GROUP BY stretch", bound_);
+    const std::string totals =
+        store_.ask("SELECT stretch, sum(total) FROM (" + picked() + ") GROUP BY stretch", bound_);
     for (RowReader rows(totals); !rows.at_end();) {
       const auto stretch = rows.number<uint32_t>();
       rest[stretch] = rows.number<int64_t>();
@@ -120,6 +122,7 @@ class StoreTimeline {
 
     const std::map<uint64_t, Stretches> by_hash = largest();
     std::vector<uint64_t> hashes;
+    hashes.reserve(by_hash.size());
     for (const auto& [hash, values] : by_hash) hashes.push_back(hash);
     const std::map<uint64_t, StackId> stacks = store_stacks(store_, hashes, profile_, false);
     std::map<uint32_t, std::pair<StackId, Stretches>> by_stack;
@@ -129,17 +132,18 @@ class StoreTimeline {
       for (const auto& [stretch, value] : values) sum[stretch] += value;
     }
     std::vector<std::pair<StackId, Stretches>> order;
+    order.reserve(by_stack.size());
     for (auto& [index, each] : by_stack) order.push_back(std::move(each));
     const auto most = [](const Stretches& values) {
       int64_t most = 0;
       for (const auto& [stretch, value] : values) most = std::max(most, value);
       return most;
     };
-    std::stable_sort(order.begin(), order.end(), [&](const auto& a, const auto& b) {
-      return most(a.second) > most(b.second);
-    });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](const auto& a, const auto& b) { return most(a.second) > most(b.second); });
     order.resize(std::min(order.size(), options_.top));
     std::vector<StackId> top;
+    top.reserve(order.size());
     for (const auto& [stack, values] : order) top.push_back(stack);
     const std::vector<std::string> labels = stack_labels(profile_, top);
     for (size_t i = 0; i < order.size(); ++i) {

@@ -3,6 +3,8 @@
 
 #include <sys/random.h>
 
+#include <utility>
+
 #include "collapse/input.h"
 #include "core/error.h"
 #include "fleet/output.h"
@@ -12,6 +14,8 @@ namespace {
 
 // What is remembered is asked for again now and then: tables may have been emptied.
 constexpr size_t most_known = 200'000;
+// Of samples that are sent at a time.
+constexpr size_t most_bytes = size_t{16} << 20U;
 
 Profile profile_in(const Window& window) {
   Source source = Source::of_memory(window.pprof, "window " + window.head.id);
@@ -76,6 +80,7 @@ void StoreWriter::send(std::span<const Window> windows) {
       why = error.what();
       ++unreadable;
     }
+    if (rows.samples().size() > most_bytes) send(std::exchange(rows, {}));
   }
   send(rows);
   if (unreadable != 0)

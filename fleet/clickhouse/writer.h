@@ -20,8 +20,8 @@ class StoreWriter {
  public:
   explicit StoreWriter(StoreAddress address) : store_(std::move(address)) {}
 
-  // Returns when all are in the store. Throws Error; Refused if one of them cannot be read, when all
-  // others are there.
+  // Returns when all are in the store. Throws Error; Refused if one of them cannot be read, when
+  // all others are there.
   void send(std::span<const Window> windows);
   // The rows of windows that are made otherwise.
   void send(const WindowRows& rows);

@@ -16,7 +16,7 @@ store = ClickHouse()
 
 
 def figures(address, *options):
-    """Of the stacks, by folded text."""
+    """The figures of an address, by folded stack."""
     lines = run("collapse", address, *options).stdout.split("\n")[:-1]
     return {line.rsplit(" ", 1)[0]: int(line.rsplit(" ", 1)[1]) for line in lines if not line.startswith("#")}
 
@@ -132,6 +132,8 @@ check("fill_cache" in report and report.count("leak in") == 1, report)
 line = json.loads(run("leaks", "--from", cart, "--format", "jsonl").stdout)
 equal("version", line["top"][0]["fleet"]["version"], "1.5")
 equal("growing hosts", line["top"][0]["fleet"]["growing_hosts"], 2)
+many = "".join(f"&none{number}=" for number in range(40))
+check("grows steadily on 2 of 3 hosts" in run("leaks", cart + many).stdout, "a question with many labels")
 check("no stack grows steadily" in run("leaks", store.address("shop", service="cart", version="1.4")).stdout,
       "a version that does not leak")
 

@@ -8,6 +8,8 @@
 #include "cli/live_file.h"
 #include "collapse/input.h"
 #include "collapse/inputs/heap/bytehound.h"
+#include "core/error.h"
+#include "fleet/clickhouse/question.h"
 
 namespace memflame {
 
@@ -20,6 +22,10 @@ bool is_recorded_elsewhere(std::string_view head) {
 }
 
 Source open_input(const std::string& path, const HeaptrackRawOptions& options) {
+  if (is_store_address(path))
+    throw Error("a store has sums of windows, not a recording: render, collapse, diff, leaks and "
+                "timeline read it",
+                ExitCode::usage);
   Source source = Source::open(path);
   if (!is_recorded_elsewhere(source.head())) return source;
   LiveFile recording;

@@ -156,6 +156,7 @@ refused("a label that is not there", "render", cart + "&vrsion=1.4", words=["no 
 refused("a type that is not there", "render", cart + "&type=inuse", words=["'inuse_space'"], status=USAGE)
 refused("nothing but 0", "render", cart + "&type=brk_space", words=["no stack with a value other than 0"])
 refused("an option of recordings", "render", cart, "--at", "5", words=["--at does not go with a store"], status=USAGE)
+refused("a command for recordings", "report", cart, words=["has sums of windows"], status=USAGE)
 refused("nobody there", "render", "clickhouse://127.0.0.1:1/shop?service=a", words=["cannot reach 127.0.0.1:1"])
 
 # ---- names that try to be SQL ----

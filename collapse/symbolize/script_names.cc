@@ -17,6 +17,9 @@ uint32_t line_of(const ScriptCode& code, uint32_t place) {
   if (code.language == ScriptCode::Language::ruby)
     return ruby_line(code.lines, code.first_line, place);
   if (code.language == ScriptCode::Language::php) return place;
+  // Lines from the first one on.
+  if (code.language == ScriptCode::Language::javascript)
+    return code.first_line == 0 ? 0 : code.first_line + place;
   return python_line(code.lines, code.first_line, place);
 }
 

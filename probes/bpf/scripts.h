@@ -94,11 +94,8 @@ ALWAYS_INLINE u64 hashed_java(u64 word, u32 instance) {
   return word ^ (u64)instance * 0x9e3779b97f4a7c15ULL;
 }
 
-// What stands for a word in a stack's hash. A word of V8 has not all of the thread's number. Few
-// programs of Python ever free code that was seen.
+// What stands for a word in a stack's hash. Few programs of Python ever free code that was seen.
 ALWAYS_INLINE u64 hashed_script(u64 word, u32 any_freed) {
-  if (script_language(word) == language_v8)
-    return word ^ (u64)(u32)bpf_get_current_pid_tgid() * 0x9e3779b97f4a7c15ULL;
   if (!any_freed) return word;
   u32* freed = times_freed(script_code(word));
   return word ^ (freed ? (u64)*freed << 32 : 0);
@@ -208,19 +205,22 @@ __attribute__((noinline)) u64 v8_frame_word(u32 number, u64 frame, u32 at) {
   struct script_chain* chain = &scratch->chain;
   struct interpreter* interpreter = bpf_map_lookup_elem(&interpreters, &chain->slot);
   if (!interpreter || frame & 7) return 0;
-  u64 words[2] = {}, word = 0, info = 0;  // the function, the context
-  int failed = read_stack(&scratch->walk, words, sizeof(words), frame - v8_frame_function);
+  at &= max_script_items - 1;
+  u64* memory = (u64*)chain->memory;
+  u64 address = scratch->walk.address;
   enum v8_frame found = v8_unreadable_frame;
-  if (!failed)
-    found = read_v8_frame(&interpreter->v8, words[1], words[0], bpf_get_current_pid_tgid(),
-                          (u64*)chain->memory, &chain->last_script, &info, &word);
+  if (!read_stack(&scratch->walk, memory + v8_memory_frame, 16, frame - v8_frame_function) &&
+      !read_stack(&scratch->walk, memory + v8_memory_offset, 16, frame - v8_frame_offset))
+    // In its innermost frame, a function has not said where it is.
+    found = read_v8_frame(&interpreter->v8, address & exact_address ? 0 : address,
+                          bpf_get_current_pid_tgid(), memory, &chain->last_script,
+                          &chain->items[at], &chain->objects[at], &chain->sites[at]);
   if (found == v8_other_frame) return 0;
   if (found == v8_unreadable_frame) {
     COUNT(scripts_unread, 1);
     return script_word(language_v8, 0, script_unreadable);
   }
-  chain->items[at & (max_script_items - 1)] = info;
-  return word;
+  return v8_word(chain->objects[at], &chain->sites[at]);
 }
 
 ALWAYS_INLINE void begin_java_walk(struct scratch* scratch) {
@@ -270,7 +270,7 @@ ALWAYS_INLINE int read_code(struct interpreter* interpreter, u64 object,
   return read_python_script(&interpreter->python, object, record);
 }
 
-ALWAYS_INLINE long send_script(struct script_code_record* record, u32 space, u64 code) {
+ALWAYS_INLINE long send_script(struct script_code_record* record, u32 space, u64 code, u64 wake) {
   record->type = record_script;
   record->space = space;
   record->thread = bpf_get_current_pid_tgid();
@@ -278,16 +278,15 @@ ALWAYS_INLINE long send_script(struct script_code_record* record, u32 space, u64
   record->code = code;
   u32 size = __builtin_offsetof(struct script_code_record, lines) + record->line_bytes;
   if (size > sizeof(*record)) size = sizeof(*record);
-  return bpf_ringbuf_output(&ring, record, size, wake_if_filling());
+  return bpf_ringbuf_output(&ring, record, size, wake);
 }
 
 // Makes sure that user space has the names of some code, which `object` has now. Returns 0 if it
 // cannot be told now.
 __attribute__((noinline)) int tell_script(u32 slot, u32 space, u64 code, u64 object) {
   struct script_key key = {.code = code, .space = space};
-  u32 teller = code >> script_language_shift == language_v8 ? bpf_get_current_pid_tgid() : 1;
-  u32* told = bpf_map_lookup_elem(&known_scripts, &key);
-  if (told && *told == teller) return 1;
+  u32 known = 1;
+  if (bpf_map_lookup_elem(&known_scripts, &key)) return 1;
   struct interpreter* interpreter = bpf_map_lookup_elem(&interpreters, &slot);
   u32 at = claim(&script_buffers, config.script_buffers) - 1;
   struct script_buffer* buffer = bpf_map_lookup_elem(&script_buffers, &at);
@@ -296,14 +295,45 @@ __attribute__((noinline)) int tell_script(u32 slot, u32 space, u64 code, u64 obj
   int readable = interpreter && read_code(interpreter, object, record);
   if (!readable)
     record->name.bytes = record->name.form = record->file.bytes = record->line_bytes = 0;
-  long error = send_script(record, space, code);
+  long error = send_script(record, space, code, wake_if_filling());
   buffer->busy = 0;
   if (error) return 0;
   // What could not be read may be there when it is met next.
-  if (readable) {
-    bpf_map_delete_elem(&known_scripts, &key);  // of another teller
-    insert(&known_scripts, &key, &teller);
-  }
+  if (readable) insert(&known_scripts, &key, &known);
+  return 1;
+}
+
+// The same for the place of a call in a function of V8: what user space needs to read it.
+__attribute__((noinline)) int tell_v8_call(u32 number, u32 slot, u32 turn) {
+  struct scratch* scratch = scratch_at(number);
+  struct interpreter* interpreter = bpf_map_lookup_elem(&interpreters, &slot);
+  if (!scratch || !interpreter) return 1;
+  struct script_chain* chain = &scratch->chain;
+  turn &= max_script_items - 1;
+  struct script_key key = {.code = v8_word(chain->objects[turn], &chain->sites[turn]),
+                           .space = scratch->stack.space};
+  u32 known = 1;
+  if (bpf_map_lookup_elem(&known_scripts, &key)) return 1;
+  u32 at = claim(&script_buffers, config.script_buffers) - 1;
+  struct script_buffer* buffer = bpf_map_lookup_elem(&script_buffers, &at);
+  if (!buffer) return 0;
+  struct script_code_record* record = &buffer->record;
+  struct v8_call* call = (struct v8_call*)record->lines;
+  record->language = language_v8;
+  record->first_line = 0;
+  record->name.form = v8_call_text;
+  record->name.bytes = record->file.bytes = record->file.form = 0;
+  record->line_bytes = sizeof(*call);
+  call->layout = interpreter->v8;
+  call->key = chain->objects[turn];
+  call->info = chain->items[turn];
+  call->site = chain->sites[turn];
+  call->tgid = shown_tgid(bpf_get_current_task_btf());
+  // User space reads the process, so it should not wait.
+  long error = send_script(record, key.space, key.code, BPF_RB_FORCE_WAKEUP);
+  buffer->busy = 0;
+  if (error) return 0;
+  insert(&known_scripts, &key, &known);
   return 1;
 }
 
@@ -381,7 +411,7 @@ __attribute__((noinline)) int tell_java(u32 number, u32 slot, u64 word) {
   }
   if (!readable) record->name.form = record->name.bytes = record->line_bytes = 0;
   if (record->name.form == java_place_text) queue_java_methods(scratch, record);
-  long error = send_script(record, key.space, key.code);
+  long error = send_script(record, key.space, key.code, wake_if_filling());
   buffer->busy = 0;
   if (error) return 0;
   if (readable && instance) bpf_map_update_elem(&known_scripts, &key, &instance, BPF_ANY);
@@ -427,9 +457,13 @@ static int tell_one_script(u32 turn, struct telling_scripts* telling) {
   u64 word = stack->pcs[at];
   if (!script_language(word) || !script_code(word)) return 0;
   u64 code = script_identity(word), object = code;
-  if (script_language(word) == language_v8)
+  if (script_language(word) == language_v8) {
     object = telling->chain->items[turn & (max_script_items - 1)];
-  if (tell_script(telling->slot, stack->space, code, object)) return 0;
+    code = telling->chain->objects[turn & (max_script_items - 1)];
+  }
+  if (tell_script(telling->slot, stack->space, code, object) &&
+      (code == script_identity(word) || tell_v8_call(telling->number, telling->slot, turn)))
+    return 0;
   telling->failed = 1;
   return 1;
 }

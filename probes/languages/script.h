@@ -49,15 +49,45 @@ static inline u64 script_code(u64 word) {
 }
 static inline u32 script_place(u64 word) { return word & script_no_place; }
 
-// V8 has no place and no address, but numbers: of the thread, as each has scripts of its own; of
-// the script; and of the function in it. 0: they are too large. No word has a script_code() of 0.
-enum { v8_thread_bits = 10, v8_number_bits = 25 };
-static inline u64 v8_word(u64 thread, u64 script, u64 function) {
-  if (!script || script >> v8_number_bits || function >> v8_number_bits) return 0;
-  return (u64)language_v8 << script_language_shift |
-         (thread & ((1 << v8_thread_bits) - 1)) << 2 * v8_number_bits | script << v8_number_bits |
-         function;
+// V8 has no place and no address, as its collector moves code and functions, but hashes. A function
+// has that of its thread, as each has scripts of its own, and of two numbers that are never used
+// again: of its script, and its own in the script. 0: it has none. A function that calls another
+// has a hash of where. No word has a script_code() of 0.
+static inline u64 mix_v8(u64 hash, u64 value) {
+  hash = (hash ^ value) * 0x9e3779b97f4a7c15ULL;
+  return hash ^ hash >> 29;
 }
+static inline u64 v8_hash_word(u64 hash) {
+  return (u64)language_v8 << script_language_shift | 1ULL << (script_language_shift - 1) |
+         hash >> (64 - script_language_shift + 1);
+}
+static inline u64 v8_key(u64 thread, u64 script, u64 function) {
+  return script ? v8_hash_word(mix_v8(mix_v8(mix_v8(1, thread), script), function)) : 0;
+}
+
+// Where in its code the function in a frame calls the next one.
+enum { v8_no_offset = 0xffffffff };
+struct v8_site {
+  u64 code;    // that the function had then; the frame may run other code of it
+  u64 pc;      // the return address; 0 = the function does not call
+  u32 offset;  // of the bytecode, if the frame says it
+  u32 pad;
+};
+static inline u64 v8_word(u64 key, const struct v8_site* site) {
+  if (!site->pc || !key) return key;
+  u64 place = site->offset == v8_no_offset ? site->code : site->offset;
+  return v8_hash_word(mix_v8(mix_v8(mix_v8(2, key), site->pc), place));
+}
+
+// What is told of such a word (v8/calls.h).
+struct v8_call {
+  struct v8_layout layout;
+  u64 key;   // of the function
+  u64 info;  // its information
+  struct v8_site site;
+  u32 tgid;  // in memflame's own namespace
+  u32 pad;
+};
 
 // Java has a word of the usual form for interpreted methods. One for compiled code is told by its
 // place in the memory for code, which has at most 2 GiB. No method lies as low as such a word's
@@ -158,7 +188,8 @@ struct script_chain {
   u32 waits;  // how many of `waiting` are to be read next, the last one first
   u64 waiting[php_most_waiting];
   u64 text[script_text_words];
-  u64 objects[max_script_items];  // of the functions in `items`
+  u64 objects[max_script_items];  // of the functions in `items`; V8: their keys
+  struct v8_site sites[max_script_items];
 };
 
 // Whether a frame of the native stack is one of PHP's loop. A return address may be behind its end.
@@ -179,7 +210,8 @@ enum { max_script_name = 512, max_script_file = 1024, max_script_lines = 32768 }
 // What a record of Java is about: a method, a place in compiled code (`lines` has the methods
 // there, as struct java_inlined), or a stub of the virtual machine.
 enum { java_method_text = 1, java_place_text, java_stub_text };
-enum { v8_text_latin = 1, v8_text_wide = 2, v8_text_cut = 4 };  // forms of V8's
+// Forms of V8's. v8_call_text: the record is about a call, `lines` has struct v8_call.
+enum { v8_text_latin = 1, v8_text_wide = 2, v8_text_cut = 4, v8_call_text = 8 };
 struct script_text {
   u32 bytes;  // of what was read; shorter than the text if that is longer
   u32 form;   // what the language says about its characters

@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <string>
 
 #include "core/hash.h"
 #include "core/java_lines.h"
 #include "core/utf8.h"
 #include "probes/languages/ruby/lines.h"
+#include "probes/languages/v8/functions.h"
 
 namespace memflame {
 namespace {
@@ -199,6 +201,41 @@ void Scripts::take_java(const bpf::script_code_record& record, std::span<const u
   learn(record, std::move(code), 0);
 }
 
+// A function that has the call, or one that is inlined there.
+Scripts::V8Place Scripts::read_v8_place(const bpf::script_code_record& record,
+                                        const V8Memory& memory, const V8CallSite& site) {
+  V8Place place{.key = site.key};
+  if (!now_[record.space].contains(site.key)) {
+    auto function = std::make_unique<bpf::script_code_record>();
+    if (!read_v8_function(memory, site.info, *function)) function->name = {};
+    function->space = record.space;
+    function->thread = record.thread;
+    function->code = site.key;
+    take(*function, sizeof(*function));
+  }
+  // V8 says that a call is where the function begins if it does not know.
+  const std::optional<uint32_t> start = v8_start(memory, site.info);
+  if (!site.position || !start || *site.position <= *start) return place;
+  const std::optional<uint32_t> lines = v8_lines_between(memory, site.info, *start, *site.position);
+  if (lines && *lines < script_no_place) place.place = *lines;
+  return place;
+}
+
+void Scripts::take_v8_call(const bpf::script_code_record& record, size_t size, bool is_file,
+                           const ReadV8Memory& read) {
+  bpf::v8_call call{};
+  if (size < offsetof(bpf::script_code_record, lines) + sizeof(call)) return;
+  std::memcpy(&call, record.lines, sizeof(call));
+  const V8Calls calls = read_v8_calls(call, record.thread, is_file, read);
+  std::vector<V8Place>& places = v8_calls_[record.space][record.code];
+  places.clear();
+  const V8Memory memory(call.layout, record.thread, read);
+  for (const V8CallSite& site : calls.sites) places.push_back(read_v8_place(record, memory, site));
+  if (!places.empty()) return;
+  ++calls_unread_;
+  places.push_back({.key = call.key});
+}
+
 // What stands at an address from now on.
 void Scripts::learn(const bpf::script_code_record& record, ScriptCode code, uint32_t instructions) {
   if (const auto all = inlined_.find(record.space); all != inlined_.end())
@@ -281,6 +318,13 @@ void Scripts::place(SpaceId space, uint64_t word, std::vector<Pc>& to) {
           to.push_back(place_of(space, each.method, each.place, language));
         return;
       }
+  if (language == bpf::language_v8)
+    if (const auto all = v8_calls_.find(space.index); all != v8_calls_.end())
+      if (const auto found = all->second.find(code); found != all->second.end()) {
+        for (const V8Place& each : found->second)
+          to.push_back(place_of(space, each.key, each.place, language));
+        return;
+      }
   const bool has_place = language != bpf::language_v8 && !bpf::is_java_code(word);
   to.push_back(
       place_of(space, code, has_place ? bpf::script_place(word) : script_no_place, language));
@@ -290,6 +334,7 @@ void Scripts::forget(SpaceId space) {
   now_.erase(space.index);
   unread_.erase(space.index);
   inlined_.erase(space.index);
+  v8_calls_.erase(space.index);
 }
 
 }  // namespace memflame

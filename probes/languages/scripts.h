@@ -13,6 +13,7 @@
 
 #include "core/recording.h"
 #include "probes/bpf/shared.h"
+#include "probes/languages/v8/memory.h"
 
 namespace memflame {
 
@@ -20,14 +21,19 @@ class Scripts {
  public:
   // What programs have read of a function. From now on a word with its address means this one.
   void take(const bpf::script_code_record& record, size_t size);
+  // The same for what is told of a call in a function of V8; `is_file` as in v8/calls.h.
+  void take_v8_call(const bpf::script_code_record& record, size_t size, bool is_file,
+                    const ReadV8Memory& read);
   // Appends the places in a stack that a word stands for, innermost first: one, or several of code
-  // in which methods are inlined.
+  // in which functions are inlined.
   void place(SpaceId space, uint64_t word, std::vector<Pc>& to);
   void forget(SpaceId space);
 
   const std::vector<ScriptCode>& all() const { return all_; }
   // How often a function could not be read when a stack with it was new, and not later either.
   uint64_t unread() const { return unread_count_; }
+  // How often it could not be told where a function of V8 calls, and what is inlined there.
+  uint64_t calls_unread() const { return calls_unread_; }
 
  private:
   struct Known {
@@ -58,6 +64,15 @@ class Scripts {
   std::unordered_map<uint32_t, std::unordered_map<uint64_t, Unread>> unread_;
   // Methods in Java's compiled code, by space and by the word.
   std::unordered_map<uint32_t, std::unordered_map<uint64_t, std::vector<Place>>> inlined_;
+  // Calls in functions of V8, by space and by the word.
+  struct V8Place {
+    uint64_t key = 0;
+    uint32_t place = script_no_place;
+  };
+  V8Place read_v8_place(const bpf::script_code_record& record, const V8Memory& memory,
+                        const V8CallSite& site);
+  std::unordered_map<uint32_t, std::unordered_map<uint64_t, std::vector<V8Place>>> v8_calls_;
+  uint64_t calls_unread_ = 0;
   uint64_t unread_count_ = 0;
   uint64_t bytes_ = 0;            // of all
   std::optional<uint32_t> full_;  // stands for all that come when there is no room

@@ -284,7 +284,8 @@ void Session::on_record(std::span<const std::byte> record) {
   else if (type == bpf::record_amount && size >= sizeof(bpf::amount_record))
     stacks_.log.add(probe->loaded.number, *static_cast<const bpf::amount_record*>(data));
   else if (type == bpf::record_script)
-    processes_.spaces().scripts().take(*static_cast<const bpf::script_code_record*>(data), size);
+    StackIntake::script(processes_.spaces(), *static_cast<const bpf::script_code_record*>(data),
+                        size);
   else if (type == bpf::record_chain)
     stacks_.chained(record);
   else if (type == bpf::record_call && size >= sizeof(bpf::call_record))

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "probes/run/stack_intake.h"
 
+#include <sys/uio.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -19,6 +21,26 @@ void StackIntake::announced(Spaces& spaces, const bpf::stack_record& record, siz
   if (stack->stop == StopReason::no_table && !user.empty())
     unwinder.demand(spaces, stack->space, user.back().addr - (user.back().is_return ? 1 : 0),
                     record.time);
+}
+
+void StackIntake::script(Spaces& spaces, const bpf::script_code_record& record, size_t size) {
+  constexpr size_t head = offsetof(bpf::script_code_record, lines);
+  bpf::v8_call call{};
+  if (record.language != bpf::language_v8 || size < head + sizeof(call) ||
+      record.name.form != bpf::v8_call_text)
+    return spaces.scripts().take(record, size);
+  std::memcpy(&call, record.lines, sizeof(call));
+  const Mapping* const mapping = spaces.find(SpaceId{record.space}, call.site.pc);
+  const bool is_file =
+      mapping != nullptr && spaces.module(mapping->module).kind == ModuleKind::file;
+  const auto read = [pid = static_cast<pid_t>(call.tgid)](uint64_t address, void* to,
+                                                          size_t bytes) {
+    const iovec here{.iov_base = to, .iov_len = bytes};
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): an address of that process
+    const iovec there{.iov_base = reinterpret_cast<void*>(address), .iov_len = bytes};
+    return ::process_vm_readv(pid, &here, 1, &there, 1, 0) == static_cast<ssize_t>(bytes);
+  };
+  spaces.scripts().take_v8_call(record, size, is_file, read);
 }
 
 void StackIntake::chained(std::span<const std::byte> data) {

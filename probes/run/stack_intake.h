@@ -24,6 +24,8 @@ class StackIntake {
 
   void announced(Spaces& spaces, const bpf::stack_record& record, size_t size);
   void copied(Spaces& spaces, std::span<const std::byte> record);
+  // What was read of a function of an interpreted language.
+  static void script(Spaces& spaces, const bpf::script_code_record& record, size_t size);
   // What an interpreter runs in a stack that will be copied.
   void chained(std::span<const std::byte> record);
 

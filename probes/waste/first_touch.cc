@@ -25,7 +25,7 @@ uint64_t end_of(const WasteBlock& block) {
   return block.address + std::min(block.size, UINT64_MAX - waste_page - block.address);
 }
 
-uint64_t page_of(uint64_t address) { return address / waste_page * waste_page; }
+uint64_t waste_page_of(uint64_t address) { return address / waste_page * waste_page; }
 
 class Join {
  public:
@@ -43,8 +43,8 @@ class Join {
         continue;
       }
       for (uint64_t at = from; at < to;) {
-        const uint64_t next = std::min(page_of(at) + waste_page, to);
-        add(block, run, page_of(at), next - at);
+        const uint64_t next = std::min(waste_page_of(at) + waste_page, to);
+        add(block, run, waste_page_of(at), next - at);
         at = next;
       }
     }
@@ -86,8 +86,8 @@ std::vector<PageRun> ranges_of(std::span<const WasteBlock> blocks) {
   std::vector<PageRun> ranges;
   for (const WasteBlock& block : blocks) {
     if (block.size == 0) continue;
-    const uint64_t from = page_of(block.address);
-    const uint64_t to = page_of(end_of(block) + waste_page - 1);
+    const uint64_t from = waste_page_of(block.address);
+    const uint64_t to = waste_page_of(end_of(block) + waste_page - 1);
     if (!ranges.empty() && from <= ranges.back().to + smallest_gap)
       ranges.back().to = std::max(ranges.back().to, to);
     else

@@ -28,7 +28,7 @@ constexpr uint64_t is_present = 1U << 3U, is_swapped = 1U << 4U, is_huge = 1U <<
 
 // Bits in an entry of /proc/PID/pagemap.
 constexpr uint64_t entry_touched = uint64_t{1} << 63U | uint64_t{1} << 62U;
-constexpr size_t most_entries = 16384;
+constexpr size_t most_touched_entries = 16384;
 
 }  // namespace
 
@@ -89,7 +89,7 @@ bool TouchedPages::find_by_scan(uint64_t from, uint64_t to, std::vector<PageRun>
 
 bool TouchedPages::find_by_reading(uint64_t from, uint64_t to, std::vector<PageRun>& runs) {
   for (uint64_t page = from / waste_page; page < to / waste_page;) {
-    const size_t wanted = std::min<uint64_t>(to / waste_page - page, most_entries);
+    const size_t wanted = std::min<uint64_t>(to / waste_page - page, most_touched_entries);
     entries_.resize(wanted);
     const ssize_t got = ::pread(pagemap_.get(), entries_.data(), wanted * sizeof(uint64_t),
                                 static_cast<off_t>(page * sizeof(uint64_t)));

@@ -52,13 +52,41 @@ static inline u64 moved_v8_object(u64 object, u64 map) {
   return map && !(map & 3) && !(map >> 47) ? map + 1 : object;
 }
 
-// What runs in the frame with these words below its frame pointer: the function's information, and
-// the word that stands for it in a stack. `memory`: room for v8_script_bytes. `last`: of this walk.
-static inline enum v8_frame read_v8_frame(struct v8_layout* layout, u64 context, u64 function,
-                                          u32 thread, u64* memory, struct v8_last_script* last,
-                                          u64* info, u64* word) {
-  if (!is_v8_object(context) || !is_v8_object(function)) return v8_other_frame;
-  if (read_v8_word(info, function, layout->function_info)) return v8_unreadable_frame;
+// Words of memory that read_v8_frame() has for itself; before, the caller puts those of the frame
+// there.
+enum {
+  v8_memory_function = 12,
+  v8_memory_offset = 16,  // and the bytecode
+  v8_memory_frame = 18,   // the function and the context
+  v8_memory_words = 20,
+};
+
+// Whether the frame of a function with this `data` is one of the interpreter: then its words are
+// its bytecode, and a number. Other frames may have anything there.
+static inline int is_v8_bytecode(struct v8_layout* layout, u64* memory, u64 data) {
+  u64 bytecode = memory[v8_memory_offset + 1], offset = memory[v8_memory_offset];
+  if (!is_v8_number(offset) || offset >> 62 || !is_v8_object(bytecode)) return 0;
+  if (bytecode == data) return 1;
+  return !SCRIPT_READ(memory, sizeof(*memory), bytecode - 1) &&
+         is_v8_map(memory[0], layout->bytecode_type, &layout->bytecode_map);
+}
+
+// What runs in a frame: the function's information and its key, and where it calls, which may be
+// nowhere. `pc`: the return address, or 0. `last`: of this walk.
+static inline enum v8_frame read_v8_frame(struct v8_layout* layout, u64 pc, u32 thread, u64* memory,
+                                          struct v8_last_script* last, u64* info, u64* key,
+                                          struct v8_site* site) {
+  u64 function = memory[v8_memory_frame];
+  if (!is_v8_object(memory[v8_memory_frame + 1]) || !is_v8_object(function)) return v8_other_frame;
+  if (SCRIPT_READ(memory + v8_memory_function, v8_function_bytes,
+                  function - 1 + v8_function_fields))
+    return v8_unreadable_frame;
+  u32 info_at = (u32)(layout->function_info - v8_function_fields) / 8 & 3;
+  u32 code_at = (u32)(layout->function_code - v8_function_fields) / 8 & 3;
+  site->pc = pc;
+  site->code = memory[v8_memory_function + code_at];
+  site->offset = v8_no_offset;
+  *info = memory[v8_memory_function + info_at];
   if (!is_v8_object(*info)) return v8_other_frame;
   if (SCRIPT_READ(memory, v8_info_bytes, *info - 1)) return v8_unreadable_frame;
   u64 moved = moved_v8_object(*info, memory[0]);
@@ -70,6 +98,8 @@ static inline enum v8_frame read_v8_frame(struct v8_layout* layout, u64 context,
   u64 script = memory[v8_info_script / 8];
   u64 number = (u32)(memory[v8_info_number / 8] >> 32);
   if (!is_v8_object(script)) return v8_other_frame;
+  if (is_v8_bytecode(layout, memory, memory[v8_info_data / 8]))
+    site->offset = (u32)(memory[v8_memory_offset] >> 32);
   if (script != last->object) {
     if (SCRIPT_READ(memory, v8_script_bytes, script - 1)) return v8_unreadable_frame;
     moved = moved_v8_object(script, memory[0]);
@@ -81,8 +111,8 @@ static inline enum v8_frame read_v8_frame(struct v8_layout* layout, u64 context,
     last->number = memory[v8_script_number / 8];
   }
   u64 of_script = last->number;
-  *word = v8_word(thread, of_script >> 32, number);
-  return *word && is_v8_number(of_script) ? v8_function_frame : v8_unreadable_frame;
+  *key = is_v8_number(of_script) ? v8_key(thread, of_script >> 32, number) : 0;
+  return *key ? v8_function_frame : v8_unreadable_frame;
 }
 
 // A string without its indirections.

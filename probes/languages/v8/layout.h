@@ -17,9 +17,17 @@ enum {
   // else the frame is; and the function.
   v8_frame_context = 8,
   v8_frame_function = 16,
+  // Of frames that the interpreter or the baseline compiler made: the bytecode; and, only of the
+  // interpreter's, where in it the function is.
+  v8_frame_bytecode = 32,
+  v8_frame_offset = 40,
+  // JSFunction: its information and its code are among these.
+  v8_function_fields = 24,
+  v8_function_bytes = 32,
   // The type of an object is in its map, which is its first word.
   v8_map_type = 12,
   // SharedFunctionInfo: what is known of a function beside its code.
+  v8_info_data = 8,     // its bytecode, or code that has it
   v8_info_name = 16,    // its name, or its scope
   v8_info_script = 32,  // or nothing
   v8_info_flags = 48,
@@ -52,12 +60,16 @@ struct v8_last_script {
 };
 
 struct v8_layout {
-  u16 function_info;  // in JSFunction
+  u16 version;                       // 0x0b03 = 11.3
+  u16 function_info, function_code;  // in JSFunction
   // Types of objects.
   u16 info_type, script_type, scope_type, array_type;
+  u16 code_type, bytecode_type;
+  u16 bytes_type, table_type;    // of an array of bytes, and of a table of positions
+  u16 deopt_type, literal_type;  // of what code has for deoptimization, and of its literals
   u16 pad[3];
-  // The maps of the two types that each frame needs, once one has been seen; 0 = not yet.
-  u64 info_map, script_map;
+  // The maps of the types that each frame needs, once one has been seen; 0 = not yet.
+  u64 info_map, script_map, bytecode_map;
 };
 
 #ifdef __cplusplus

@@ -29,6 +29,8 @@ constexpr std::array fixed_values{
     Fixed{.name = "v8dbg_SmiShiftSize", .value = 31},
     Fixed{.name = "v8dbg_off_fp_context_or_frame_type", .value = -bpf::v8_frame_context},
     Fixed{.name = "v8dbg_off_fp_function", .value = -bpf::v8_frame_function},
+    Fixed{.name = "v8dbg_off_fp_bytecode_array", .value = -bpf::v8_frame_bytecode},
+    Fixed{.name = "v8dbg_off_fp_bytecode_offset", .value = -bpf::v8_frame_offset},
     Fixed{.name = "v8dbg_class_HeapObject__map__Map", .value = 0},
     Fixed{.name = "v8dbg_class_Map__instance_type__uint16_t", .value = bpf::v8_map_type},
     Fixed{.name = "v8dbg_class_SharedFunctionInfo__flags__int", .value = bpf::v8_info_flags},
@@ -101,13 +103,47 @@ bool take(const Values& values, std::string_view name, uint16_t& to) {
   return true;
 }
 
+// The field of JSFunction with its code has a symbol in some versions only; its name ends in a
+// type.
+bool take_code_field(const Values& values, uint16_t version, uint16_t& to) {
+  constexpr std::string_view name = "v8dbg_class_JSFunction__code__";
+  constexpr uint16_t without_symbol = 0x0b03, usual = 48;
+  const auto found = values.lower_bound(name);
+  const bool has_symbol = found != values.end() && found->first.starts_with(name);
+  if (!has_symbol && version != without_symbol) return false;
+  to = has_symbol ? static_cast<uint16_t>(found->second) : usual;
+  return true;
+}
+
+// Whether it is in what is read of a function.
+bool is_function_field(uint16_t offset) {
+  return offset % 8 == 0 && offset >= bpf::v8_function_fields &&
+         offset < bpf::v8_function_fields + bpf::v8_function_bytes;
+}
+
 bool take_all(const Values& values, bpf::v8_layout& layout) {
+  // From V8 12 on, what code has is in arrays of their own types.
+  const bool trusted = layout.version >= 0x0c00;
   return take(values, "v8dbg_class_JSFunction__shared__SharedFunctionInfo", layout.function_info) &&
+         take_code_field(values, layout.version, layout.function_code) &&
+         is_function_field(layout.function_info) && is_function_field(layout.function_code) &&
          take(values, "v8dbg_type_SharedFunctionInfo__SHARED_FUNCTION_INFO_TYPE",
               layout.info_type) &&
          take(values, "v8dbg_type_Script__SCRIPT_TYPE", layout.script_type) &&
          take(values, "v8dbg_type_ScopeInfo__SCOPE_INFO_TYPE", layout.scope_type) &&
-         take(values, "v8dbg_type_FixedArray__FIXED_ARRAY_TYPE", layout.array_type);
+         take(values, "v8dbg_type_FixedArray__FIXED_ARRAY_TYPE", layout.array_type) &&
+         take(values, "v8dbg_type_Code__CODE_TYPE", layout.code_type) &&
+         take(values, "v8dbg_type_BytecodeArray__BYTECODE_ARRAY_TYPE", layout.bytecode_type) &&
+         take(values, "v8dbg_type_ByteArray__BYTE_ARRAY_TYPE", layout.bytes_type) &&
+         take(values, "v8dbg_type_WeakFixedArray__WEAK_FIXED_ARRAY_TYPE", layout.literal_type) &&
+         take(values,
+              trusted ? "v8dbg_type_TrustedByteArray__TRUSTED_BYTE_ARRAY_TYPE"
+                      : "v8dbg_type_ByteArray__BYTE_ARRAY_TYPE",
+              layout.table_type) &&
+         take(values,
+              trusted ? "v8dbg_type_TrustedFixedArray__TRUSTED_FIXED_ARRAY_TYPE"
+                      : "v8dbg_type_FixedArray__FIXED_ARRAY_TYPE",
+              layout.deopt_type);
 }
 
 }  // namespace
@@ -124,6 +160,7 @@ std::optional<V8Program> v8_in(int fd) {
   program.version = std::to_string(*major) + "." + std::to_string(*minor);
   bool known = false;
   for (const auto& each : known_versions) known = known || each == std::pair(*major, *minor);
+  program.layout.version = static_cast<uint16_t>(known ? *major << 8 | *minor : 0);
   if (!known)
     program.problem = "those of V8 10.2, 11.3 and 12.4 are read (node 18, 20 and 22)";
   else if (!is_as_known(values) || !take_all(values, program.layout))

@@ -205,13 +205,17 @@ void Scripts::take_java(const bpf::script_code_record& record, std::span<const u
 Scripts::V8Place Scripts::read_v8_place(const bpf::script_code_record& record,
                                         const V8Memory& memory, const V8CallSite& site) {
   V8Place place{.key = site.key};
-  if (!now_[record.space].contains(site.key)) {
+  // The program may have met a page that was not in memory.
+  auto& known = now_[record.space];
+  const auto found = known.find(site.key);
+  if (found == known.end() || all_[found->second.code].first_line == 0) {
     auto function = std::make_unique<bpf::script_code_record>();
-    if (!read_v8_function(memory, site.info, *function)) function->name = {};
+    const bool is_read = read_v8_function(memory, site.info, *function);
+    if (!is_read) function->name = {};
     function->space = record.space;
     function->thread = record.thread;
     function->code = site.key;
-    take(*function, sizeof(*function));
+    if (is_read || found == known.end()) take(*function, sizeof(*function));
   }
   // V8 says that a call is where the function begins if it does not know.
   const std::optional<uint32_t> start = v8_start(memory, site.info);

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstring>
+#include <span>
 
 #include "probes/languages/v8/functions.h"
 #include "probes/languages/v8/memory.h"
@@ -55,8 +56,20 @@ constexpr std::array code_forms{CodeForm{.version = v8_10_2,
 enum : uint8_t { code_flags = 48, kind_mask = 15, code_alignment = 64 };
 
 // DeoptimizationData, an array: fixed items, then three for each place where code can be given up.
-enum : uint8_t { inlined_functions = 1, literals = 2, own_info = 6, inlined_calls = 7 };
-enum : uint8_t { first_exit = 11, exit_items = 3, exit_bytecode = 0, exit_pc = 2 };
+enum : uint8_t {
+  inlined_functions = 1,
+  literals = 2,
+  own_info = 6,
+  inlined_calls = 7,
+  exit_jumps = 8
+};
+enum : uint8_t {
+  first_exit = 11,
+  exit_items = 3,
+  exit_bytecode = 0,
+  exit_pc = 2,
+  exit_jump_bytes = 4
+};
 // InliningPosition: where a function was inlined, and which one.
 enum : uint8_t { inlined_call_bytes = 16, inlined_call_function = 8 };
 constexpr size_t most_inlined = 64;  // within each other
@@ -68,6 +81,27 @@ struct Code {
   uint32_t bytes = 0, kind = 0;
   friend bool operator==(const Code&, const Code&) = default;
 };
+
+// Where code can be given up, as at each call of JavaScript: the functions there are known for
+// sure.
+struct Exit {
+  uint32_t pc = 0;
+  std::optional<uint32_t> bytecode;  // of the innermost function
+};
+std::optional<Exit> exit_of(std::span<const uint64_t> deopt, size_t at) {
+  if (at + exit_items > deopt.size()) return std::nullopt;
+  const std::optional<uint32_t> pc = V8Memory::number(deopt[at + exit_pc]);
+  if (!pc || *pc == 0) return std::nullopt;
+  return Exit{.pc = *pc, .bytecode = V8Memory::number(deopt[at + exit_bytecode])};
+}
+std::optional<Exit> find_exit(std::span<const uint64_t> deopt, uint32_t pc) {
+  for (size_t at = first_exit; at + exit_items <= deopt.size(); at += exit_items)
+    if (V8Memory::number(deopt[at + exit_pc]) == pc) return exit_of(deopt, at);
+  // When code is given up, each frame of it returns to what ends the code: a jump for each exit.
+  const std::optional<uint32_t> jumps = V8Memory::number(deopt[exit_jumps]);
+  if (!jumps || pc < *jumps || (pc - *jumps) % exit_jump_bytes != 0) return std::nullopt;
+  return exit_of(deopt, first_exit + size_t{exit_items} * ((pc - *jumps) / exit_jump_bytes));
+}
 
 class CallReader {
  public:
@@ -193,12 +227,9 @@ V8Calls CallReader::in_optimized(const Code& code) const {
   const auto deopt = memory_.words(code.deopt, layout.deopt_type);
   if (!deopt || deopt->size() < first_exit) return {};
   if (memory_.key_of(deopt->at(own_info)) != call_.key) return {};
-  // Functions are known for sure where they can be given up, as at each call of JavaScript.
-  const auto pc = static_cast<uint32_t>(call_.site.pc - code.begin);
-  const uint64_t* exit = nullptr;
-  for (size_t at = first_exit; at + exit_items <= deopt->size(); at += exit_items)
-    if (V8Memory::number(deopt->at(at + exit_pc)) == pc) exit = &deopt->at(at);
-  if (exit == nullptr) return {};
+  const std::optional<Exit> exit =
+      find_exit(*deopt, static_cast<uint32_t>(call_.site.pc - code.begin));
+  if (!exit) return {};
   const auto table = memory_.bytes(code.positions, layout.table_type, bpf::v8_array_items);
   const auto functions = memory_.words(deopt->at(literals), layout.literal_type);
   const auto inlined =
@@ -206,7 +237,7 @@ V8Calls CallReader::in_optimized(const Code& code) const {
   const auto count = V8Memory::number(deopt->at(inlined_functions));
   if (!table || !functions || !inlined || !count) return {};
   V8Calls calls{.code = V8Code::optimized, .sites = {}};
-  std::optional<V8Position> position = v8_position_in(*table, pc - 1);
+  std::optional<V8Position> position = v8_position_in(*table, exit->pc - 1);
   while (position && position->inlined) {
     const size_t at = size_t{*position->inlined} * inlined_call_bytes;
     if (calls.sites.size() == most_inlined || at + inlined_call_bytes > inlined->size()) return {};
@@ -227,9 +258,7 @@ V8Calls CallReader::in_optimized(const Code& code) const {
   if (!position) return {};
   calls.sites.push_back(
       {.key = call_.key, .info = deopt->at(own_info), .position = position->offset});
-  if (const auto bytecode = V8Memory::number(exit[exit_bytecode]);
-      bytecode && !settle(calls.sites.front(), *bytecode))
-    return {};
+  if (exit->bytecode && !settle(calls.sites.front(), *exit->bytecode)) return {};
   return calls;
 }
 

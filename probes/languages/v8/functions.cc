@@ -2,6 +2,7 @@
 #include "probes/languages/v8/functions.h"
 
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace memflame {
@@ -33,10 +34,13 @@ namespace {
 
 class Reading {
  public:
-  explicit Reading(const V8Memory& memory) { bpf::v8_memory_now = &memory; }
-  ~Reading() { bpf::v8_memory_now = nullptr; }
+  explicit Reading(const V8Memory& memory) : before_(std::exchange(bpf::v8_memory_now, &memory)) {}
+  ~Reading() { bpf::v8_memory_now = before_; }
   Reading(const Reading&) = delete;
   Reading& operator=(const Reading&) = delete;
+
+ private:
+  const V8Memory* before_;
 };
 
 // As V8 counts: CR LF is one end, and two characters beyond eight bits are ends, too.
@@ -62,7 +66,16 @@ bool read_v8_function(const V8Memory& memory, uint64_t info, bpf::script_code_re
   const Reading reading(memory);
   record.language = bpf::language_v8;
   record.name = record.file = {};
-  return bpf::read_v8_code(&memory.layout(), info, &record) != 0;
+  if (bpf::read_v8_code(&memory.layout(), info, &record) == 0) return false;
+  if (record.first_line != 0) return true;
+  // Programs count in the first part of a script only.
+  const std::optional<uint32_t> start = v8_start(memory, info);
+  const std::optional<uint32_t> lines =
+      start ? v8_lines_between(memory, info, 0, *start) : std::nullopt;
+  const std::optional<uint32_t> before = V8Memory::number(
+      memory.field(memory.field(info, bpf::v8_info_script), bpf::v8_script_line_offset));
+  if (lines && before) record.first_line = *lines + 1 + *before;
+  return true;
 }
 
 std::optional<uint32_t> v8_start(const V8Memory& memory, uint64_t info) {

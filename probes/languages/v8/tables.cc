@@ -93,14 +93,15 @@ std::optional<V8Position> v8_position(uint64_t value) {
 
 std::optional<V8Position> v8_position_in(std::span<const uint8_t> table, uint32_t at) {
   V8Numbers numbers(table);
-  uint64_t place = 0, value = 0;
+  uint64_t place = UINT64_MAX;  // one before the first
+  uint64_t value = 0;
   std::optional<uint64_t> found;
   while (!numbers.is_at_end()) {
     // What is no statement has the complement of its distance.
     const std::optional<int64_t> distance = numbers.next_signed(), change = numbers.next_signed();
     if (!distance || !change) return std::nullopt;
     place += static_cast<uint64_t>(*distance < 0 ? ~*distance : *distance);
-    if (place > at) break;
+    if (place != UINT64_MAX && place > at) break;
     value += static_cast<uint64_t>(*change);
     found = value;
   }

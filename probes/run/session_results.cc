@@ -144,8 +144,9 @@ Losses Session::shared_losses() const {
   losses.add(Loss::late_attach, late_attaches_);
   losses.add(Loss::unwind_table_full, stacks_.unwinder.tables().no_room);
   losses.add(Loss::code_list_full, stacks_.unwinder.refused());
+  const Scripts& scripts = processes_.spaces().scripts();
   losses.add(Loss::scripts_unread,
-             stacks_.unwinder.scripts_unread() + processes_.spaces().scripts().unread());
+             stacks_.unwinder.scripts_unread() + scripts.unread() + scripts.calls_unread());
   return losses;
 }
 

@@ -56,6 +56,7 @@ watched_fuzz(java_frames memflame_probes SEEDS -max_len=16384)
 watched_fuzz(python_frames memflame_probes SEEDS -max_len=16384)
 watched_fuzz(php_frames memflame_probes SEEDS -max_len=16384)
 watched_fuzz(ruby_frames memflame_probes SEEDS -max_len=16384)
+watched_fuzz(v8_calls memflame_probes SEEDS -max_len=16384)
 
 add_custom_command(
   OUTPUT ${USDT_CORPUS}/usdt_truth

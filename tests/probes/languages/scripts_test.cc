@@ -70,7 +70,7 @@ TEST_CASE("a word means what was read of its address last, in its space") {
 
 TEST_CASE("a function of V8 that is readable later has its name in earlier stacks") {
   Scripts scripts;
-  const uint64_t word = bpf::v8_word(5, 81, 7);
+  const uint64_t word = bpf::v8_key(5, 81, 7);
   auto record = std::make_unique<bpf::script_code_record>();
   const auto tell = [&](std::string_view name, uint32_t thread) {
     record->space = space.index;
@@ -88,7 +88,7 @@ TEST_CASE("a function of V8 that is readable later has its name in earlier stack
   CHECK(scripts.unread() == 1);
   tell("", 5);
   CHECK(scripts.unread() == 1);
-  tell("other", 5 + (1 << bpf::v8_thread_bits));
+  tell("other", 6);
   CHECK(code_of(scripts, before).function == "[javascript: unreadable]");
   tell("deep", 5);
   CHECK(code_of(scripts, before).function == "deep");

@@ -41,20 +41,28 @@ long read_v8_memory(void* to, size_t size, uint64_t address) {
 
 namespace {
 
-enum : uint16_t { info_type = 262, script_type = 167, scope_type = 261, array_type = 175 };
+enum : uint16_t {
+  info_type = 262,
+  script_type = 167,
+  scope_type = 261,
+  array_type = 175,
+  bytecode_type = 191
+};
 
 struct V8Heap {
   std::vector<uint8_t> bytes;
-  v8_layout layout{.function_info = 24,
-                   .info_type = info_type,
-                   .script_type = script_type,
-                   .scope_type = scope_type,
-                   .array_type = array_type,
-                   .pad = {},
-                   .info_map = 0,
-                   .script_map = 0};
+  v8_layout layout{};
 
-  V8Heap() { v8_memory = &bytes; }
+  V8Heap() {
+    v8_memory = &bytes;
+    layout.function_info = 24;
+    layout.function_code = 48;
+    layout.info_type = info_type;
+    layout.script_type = script_type;
+    layout.scope_type = scope_type;
+    layout.array_type = array_type;
+    layout.bytecode_type = bytecode_type;
+  }
   ~V8Heap() { v8_memory = nullptr; }
   V8Heap(const V8Heap&) = delete;
   V8Heap& operator=(const V8Heap&) = delete;
@@ -127,11 +135,29 @@ V8Function v8_function(V8Heap& heap, uint64_t name, uint64_t inferred, uint64_t 
   return made;
 }
 
-v8_frame frame_of(V8Heap& heap, const V8Function& made, uint64_t& info, uint64_t& word,
-                  uint64_t context = v8_base + 1) {
-  uint64_t memory[v8_script_bytes / 8];
+// What is read of a frame with these words.
+struct V8Seen {
+  v8_frame found = v8_other_frame;
+  uint64_t info = 0, key = 0;
+  v8_site site{};
+};
+
+V8Seen frame_of(V8Heap& heap, const V8Function& made, v8_last_script& last,
+                uint64_t context = v8_base + 1, uint64_t bytecode = 0, uint64_t offset = 0) {
+  uint64_t memory[v8_memory_words] = {};
+  memory[v8_memory_frame] = made.function;
+  memory[v8_memory_frame + 1] = context;
+  memory[v8_memory_offset] = offset;
+  memory[v8_memory_offset + 1] = bytecode;
+  V8Seen seen;
+  seen.found =
+      read_v8_frame(&heap.layout, 0x7000, 5, memory, &last, &seen.info, &seen.key, &seen.site);
+  return seen;
+}
+
+V8Seen frame_of(V8Heap& heap, const V8Function& made, uint64_t context = v8_base + 1) {
   v8_last_script last{};
-  return read_v8_frame(&heap.layout, context, made.function, 5, memory, &last, &info, &word);
+  return frame_of(heap, made, last, context);
 }
 
 std::string name_of(const script_code_record& record) {
@@ -141,22 +167,22 @@ std::string name_of(const script_code_record& record) {
 TEST_CASE("v8: a frame's function is known by numbers, wherever it is moved to") {
   V8Heap heap;
   const V8Function made = v8_function(heap, heap.text("tick"), 0, heap.text("a\nb"), 2);
-  uint64_t info = 0, word = 0;
-  REQUIRE(frame_of(heap, made, info, word) == v8_function_frame);
-  CHECK(info == made.info);
-  CHECK(word == v8_word(5, 81, 7));
-  CHECK(script_language(word) == language_v8);
-  CHECK(script_code(word) != 0);
+  const V8Seen seen = frame_of(heap, made);
+  REQUIRE(seen.found == v8_function_frame);
+  CHECK(seen.info == made.info);
+  CHECK(seen.key == v8_key(5, 81, 7));
+  CHECK(script_language(seen.key) == language_v8);
+  CHECK(script_code(seen.key) != 0);
   CHECK(heap.layout.info_map != 0);
   // The collector is at work: the object's new place is where its map was.
   const uint64_t moved = heap.make(64);
   std::memcpy(heap.bytes.data() + (moved - 1 - v8_base),
               heap.bytes.data() + (made.info - 1 - v8_base), 64);
   heap.put(made.info, 0, moved - 1);
-  uint64_t later = 0;
-  REQUIRE(frame_of(heap, made, info, later) == v8_function_frame);
-  CHECK(info == moved);
-  CHECK(later == word);
+  const V8Seen later = frame_of(heap, made);
+  REQUIRE(later.found == v8_function_frame);
+  CHECK(later.info == moved);
+  CHECK(later.key == seen.key);
 }
 
 TEST_CASE("v8: a script is read once for the functions that follow each other") {
@@ -165,40 +191,74 @@ TEST_CASE("v8: a script is read once for the functions that follow each other") 
                    second = v8_function(heap, heap.text("g"), 0, heap.text("\n"), 0);
   heap.put(second.info, v8_info_script, first.script);
   heap.put(second.info, v8_info_number, uint32_t{8});
-  uint64_t memory[v8_script_bytes / 8], info = 0, word = 0;
   v8_last_script last{};
-  const auto read = [&](const V8Function& made) {
-    return read_v8_frame(&heap.layout, v8_base + 1, made.function, 5, memory, &last, &info, &word);
-  };
-  REQUIRE(read(first) == v8_function_frame);
-  CHECK(word == v8_word(5, 81, 7));
+  CHECK(frame_of(heap, first, last).key == v8_key(5, 81, 7));
   heap.number(first.script, v8_script_number, 82);
-  REQUIRE(read(second) == v8_function_frame);
-  CHECK(word == v8_word(5, 81, 8));
+  CHECK(frame_of(heap, second, last).key == v8_key(5, 81, 8));
   last = {};
-  REQUIRE(read(second) == v8_function_frame);
-  CHECK(word == v8_word(5, 82, 8));
+  CHECK(frame_of(heap, second, last).key == v8_key(5, 82, 8));
+}
+
+TEST_CASE("v8: a frame of the interpreter says where its function is") {
+  V8Heap heap;
+  const V8Function made = v8_function(heap, heap.text("tick"), 0, heap.text("a\nb"), 2);
+  const uint64_t bytecode = heap.of_type(bytecode_type, 64), other = heap.of_type(7, 64);
+  heap.put(made.function, 48, other);
+  v8_last_script last{};
+  const V8Seen seen = frame_of(heap, made, last, v8_base + 1, bytecode, 70ULL << 32);
+  CHECK(seen.site.offset == 70);
+  CHECK(seen.site.pc == 0x7000);
+  CHECK(seen.site.code == other);
+  CHECK(heap.layout.bytecode_map != 0);
+  heap.put(made.info, v8_info_data, bytecode);
+  heap.layout.bytecode_map = 0;
+  CHECK(frame_of(heap, made, last, v8_base + 1, bytecode, 70ULL << 32).site.offset == 70);
+  CHECK(heap.layout.bytecode_map == 0);  // was not needed
+  // Other compilers' frames have other things there.
+  const auto offset = [&](uint64_t object, uint64_t value) {
+    return frame_of(heap, made, last, v8_base + 1, object, value).site.offset;
+  };
+  CHECK(offset(other, 70ULL << 32) == v8_no_offset);
+  CHECK(offset(bytecode, other) == v8_no_offset);
+  CHECK(offset(bytecode, ~0ULL << 32) == v8_no_offset);
+  CHECK(offset(bytecode + (1 << 20), 70ULL << 32) == v8_no_offset);
+}
+
+TEST_CASE("v8: a word stands for a function and the place of its call") {
+  v8_site site{.code = 0x101, .pc = 0x7000, .offset = v8_no_offset, .pad = 0};
+  const uint64_t key = v8_key(5, 81, 7), word = v8_word(key, &site);
+  CHECK(word != key);
+  CHECK(script_language(word) == language_v8);
+  site.code = 0x201;  // other code at the same place
+  CHECK(v8_word(key, &site) != word);
+  site.offset = 9;
+  const uint64_t interpreted = v8_word(key, &site);
+  site.code = 0x101;
+  CHECK(v8_word(key, &site) == interpreted);
+  site.pc = 0;
+  CHECK(v8_word(key, &site) == key);
 }
 
 TEST_CASE("v8: other frames stay native") {
   V8Heap heap;
   const V8Function made = v8_function(heap, heap.text("tick"), 0, heap.text("a"), 0);
-  uint64_t info = 0, word = 0;
-  CHECK(frame_of(heap, made, info, word, 18ULL << 32) == v8_other_frame);  // tells the frame's type
-  heap.put(made.info, v8_info_script, heap.of_type(131, 96));              // undefined: V8's own
-  CHECK(frame_of(heap, made, info, word) == v8_other_frame);
+  CHECK(frame_of(heap, made, 18ULL << 32).found == v8_other_frame);  // tells the frame's type
+  heap.put(made.info, v8_info_script, heap.of_type(131, 96));        // undefined: V8's own
+  CHECK(frame_of(heap, made).found == v8_other_frame);
   heap.put(made.function, 24, heap.of_type(8, 96));  // a string
-  CHECK(frame_of(heap, made, info, word) == v8_other_frame);
+  CHECK(frame_of(heap, made).found == v8_other_frame);
   heap.put(made.function, 24, uint64_t{0x500000000001});
-  CHECK(frame_of(heap, made, info, word) == v8_unreadable_frame);
+  CHECK(frame_of(heap, made).found == v8_unreadable_frame);
 }
 
-TEST_CASE("v8: numbers that do not fit are not cut") {
-  CHECK(v8_word(1, 0, 1) == 0);
-  CHECK(v8_word(1, 1 << v8_number_bits, 1) == 0);
-  CHECK(v8_word(1, 1, 1 << v8_number_bits) == 0);
-  constexpr uint64_t most = (1 << v8_number_bits) - 1;
-  CHECK(script_language(v8_word(~0U, most, most)) == language_v8);
+TEST_CASE("v8: keys differ by each number") {
+  CHECK(v8_key(1, 0, 1) == 0);
+  const uint64_t key = v8_key(1, 2, 3);
+  CHECK(key != v8_key(2, 2, 3));
+  CHECK(key != v8_key(1, 3, 3));
+  CHECK(key != v8_key(1, 2, 4));
+  CHECK(script_language(v8_key(~0U, ~0U, ~0U)) == language_v8);
+  CHECK(script_code(key) != 0);
 }
 
 TEST_CASE("v8: names, scripts and lines") {
@@ -282,9 +342,9 @@ TEST_CASE("v8: damaged memory is bounded and inert") {
       const uint64_t value = random() % 2 == 0 ? random() : self[random() % 7];
       std::memcpy(heap.bytes.data() + at, &value, 8);
     }
-    uint64_t info = made.info, word = 0;
-    if (frame_of(heap, made, info, word) == v8_function_frame) CHECK(script_code(word) != 0);
-    if (!read_v8_code(&heap.layout, info, record.get())) continue;
+    const V8Seen seen = frame_of(heap, made);
+    if (seen.found == v8_function_frame) CHECK(script_code(seen.key) != 0);
+    if (!read_v8_code(&heap.layout, seen.info, record.get())) continue;
     CHECK(record->name.bytes <= max_script_name);
     CHECK(record->file.bytes <= max_script_file);
   }

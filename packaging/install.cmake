@@ -5,6 +5,8 @@ install(FILES README.md CHANGELOG.md LICENSE LICENSE.GPL-2 DESTINATION ${CMAKE_I
 install(FILES SECURITY.md CONTRIBUTING.md DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY packaging/prometheus DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES packaging/watch/watch.json DESTINATION ${CMAKE_INSTALL_DOCDIR}/watch)
+install(FILES packaging/watch/memflame.service DESTINATION lib/systemd/system)
 
 set(MEMFLAME_MAINTAINER "The authors of memflame <memflame@localhost.localdomain>"
     CACHE STRING "Who is responsible for a package made by cpack: NAME <ADDRESS>")

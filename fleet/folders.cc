@@ -19,6 +19,8 @@ SharedFd open_folder(int parent, const std::string& name, mode_t mode) {
     throw Error("cannot make the folder " + name + ": " + std::strerror(errno));
   const int folder =
       ::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (folder < 0 && (errno == ENOTDIR || errno == ELOOP))
+    throw NotAFolder(name + " is a file or a link, where a folder must be");
   if (folder < 0) throw Error("cannot open the folder " + name + ": " + std::strerror(errno));
   return SharedFd(folder);
 }

@@ -8,11 +8,17 @@
 #include <string_view>
 #include <vector>
 
+#include "core/error.h"
 #include "core/recording.h"
 
 namespace memflame {
 
-// A folder in another one; it is made if there is none. A link is refused. Throws Error.
+// Something else has the name of a folder: a link, or a file.
+struct NotAFolder : Error {
+  using Error::Error;
+};
+
+// A folder in another one; it is made if there is none. Throws Error.
 SharedFd open_folder(int parent, const std::string& name, mode_t mode = 0700);
 
 // All but those that begin with a '.', in any order. Throws Error.

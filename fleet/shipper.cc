@@ -255,7 +255,12 @@ Shipper::Shipper(std::shared_ptr<Spool> spool,
   start_thread(state_, [](State& state) { watch_spool(state); });
 }
 
-Shipper::~Shipper() { finish(0); }
+Shipper::~Shipper() {
+  finish(0);
+  // A thread that still waits for a store must not call what may be gone by then.
+  const std::lock_guard lock(state_->say_mutex);
+  state_->say_line = nullptr;
+}
 
 bool Shipper::finish(double seconds) {
   std::unique_lock lock(state_->mutex);

@@ -60,7 +60,14 @@ class DirectoryOutput : public WindowOutput {
     const SharedFd root(opened);
     // First, so that there is room again on a disk that is full.
     retention_.tidy(opened, ::time(nullptr));
-    for (const Window& window : windows) write(opened, window);
+    for (const Window& window : windows) {
+      try {
+        write(opened, window);
+      } catch (const NotAFolder& problem) {
+        // The windows of other services must not wait for it.
+        throw Refused(problem.what());
+      }
+    }
   }
 
  private:

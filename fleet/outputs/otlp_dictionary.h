@@ -24,7 +24,7 @@ class OtlpDictionary {
   int32_t add_attribute(std::string_view key, const std::string& text);
   int32_t add_attribute(std::string_view key, double number);
 
-  // Of what was added, and all mappings, locations and functions of the profile.
+  // Writes what was added, and all mappings, locations and functions of the profile.
   void write(protozero::pbf_writer& request);
 
  private:

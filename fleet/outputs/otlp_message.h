@@ -13,7 +13,7 @@ namespace memflame {
 // that follows from the window's. Throws Error if the window's profile is damaged.
 std::string otlp_request(const Window& window);
 
-// Of an ExportProfilesServiceResponse: why profiles were rejected; "" = none were.
+// Why profiles were rejected, by an ExportProfilesServiceResponse; "" = none were.
 std::string otlp_rejection(std::string_view response);
 
 }  // namespace memflame

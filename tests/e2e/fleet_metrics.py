@@ -76,6 +76,12 @@ lib.equal("another page", status_of("/"), 404)
 lib.equal("another method", status_of("/metrics", "DELETE"), 405)
 lib.equal("a name of another site", status_of("/metrics", Host="evil.example"), 403)
 
+# Another process has the port.
+second = Feed("second", {"taken": {"kind": "prometheus", "listen": f"127.0.0.1:{port}"}}, 1, 100)
+lib.wait_until(lambda: "cannot listen on 127.0.0.1, port" in second.said(), "what is wrong is said")
+lib.check("Address already in use" in second.said(), second.said())
+lib.equal("windows that wait", second.end()["outputs"]["taken"]["waiting"], 3)
+
 # Prometheus itself, with the rules that are installed.
 database = free_port()
 with open(lib.path("prometheus.yml"), "w") as file:

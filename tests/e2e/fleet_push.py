@@ -4,6 +4,7 @@
 a client's certificate, and OTLP. What arrives has the labels, sums, stacks, build ids and addresses of what was sent;
 a store that is away or refuses gets what it must, and no more."""
 
+import base64
 import gzip
 
 import lib
@@ -68,8 +69,22 @@ def guarded(path, headers, body):
     return pyroscope(path, headers, body)
 
 
+def with_password(path, headers, body):
+    if headers["Authorization"] != "Basic " + base64.b64encode(b"watch:s3cret").decode():
+        raise PermissionError("who are you?")
+    return parca(path, headers, body)
+
+
+def as_proxy(path, headers, body):
+    """A proxy is asked for the whole address."""
+    lib.check(path.startswith("http://collector.invalid/v1development/"), path)
+    return behind(path.removeprefix("http://collector.invalid"), headers, body)
+
+
 pyroscope_store = Store(guarded, keys)
-parca_store = Store(parca, keys, client_ca=keys.ca)
+parca_store = Store(with_password, keys, client_ca=keys.ca)
+behind = Otlp(otlp)
+proxy = Store(as_proxy)
 otlp_store = Store(collector)
 # A store that is away for a while, and one that then refuses a window.
 pyroscope_store.answers = [503, 503, 500, 429]
@@ -78,16 +93,17 @@ outputs = {
     "pyroscope": {"kind": "pyroscope", "url": pyroscope_store.url, "ca_file": keys.ca, "token_file": token,
                   "tenant": "team-a"},
     "parca": {"kind": "parca", "url": parca_store.url + "/", "ca_file": keys.ca, "certificate_file": keys.certificate,
-              "key_file": keys.key},
+              "key_file": keys.key, "user": "watch", "password_file": token},
     "otlp": {"kind": "otlp", "url": otlp_store.url + "/v1development/profiles"},
+    "proxied": {"kind": "otlp", "url": "http://collector.invalid", "proxy": proxy.url},
 }
 feed = Feed("push", outputs, 4, 300, file)
 windows = feed.all_sent()
 counts = feed.end()["outputs"]
 lib.equal("windows", len(windows), 12)
-for store in (pyroscope_store, parca_store, otlp_store):
+for store in (pyroscope_store, parca_store, otlp_store, proxy):
     lib.equal("what the receivers did not like", store.failures, [])
-for name, refused in (("pyroscope", 0), ("parca", 0), ("otlp", 1)):
+for name, refused in (("pyroscope", 0), ("parca", 0), ("otlp", 1), ("proxied", 0)):
     lib.equal(f"fate of the windows of {name}",
               (counts[name]["taken"], counts[name]["sent"], counts[name]["refused"], counts[name]["dropped"]),
               (12, 12 - refused, refused, 0))
@@ -120,6 +136,7 @@ lib.equal("labels in Parca", sorted(map(str, (dict(sorted(w["labels"].items())) 
 
 # OTLP: seven profiles a window, with ids that follow from the window's.
 by_id = {window["id"]: window for window in windows}
+lib.equal("profiles behind a proxy", len(behind.profiles), 12 * 7)
 lib.equal("profiles of OTLP", len(collector.profiles), 11 * 7)
 for id, window in by_id.items():
     base = bytes.fromhex(id)

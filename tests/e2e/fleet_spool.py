@@ -19,7 +19,7 @@ _, otlp = messages()
 
 
 def ids_in(folder):
-    """Of the windows that a directory output wrote. Each of them has its profile and its head."""
+    """The ids of the windows that a directory output wrote. Each of them has its profile and its head."""
     found = {kind: {re.search("-([0-9a-f]{32})[.]", name)[1] for name in glob.glob(f"{folder}/*/*/*.{kind}")}
              for kind in ("pb.gz", "json")}
     lib.equal("windows with a head", found["pb.gz"], found["json"])

@@ -97,7 +97,7 @@ TEST_CASE("a link in the folder leads nowhere") {
   fs::create_directory_symlink(folder.path / "elsewhere", folder.path / "out/checkout");
   const auto output = directory_output(folder.path / "out");
   const Window window = window_ago(5);
-  CHECK_THROWS_AS(output->send({&window, 1}), Error);
+  CHECK_THROWS_AS(output->send({&window, 1}), Refused);
   CHECK(files_below(folder.path / "elsewhere").empty());
 }
 

@@ -122,7 +122,7 @@ TEST_CASE("series have a bound, and what is left out is counted") {
   CHECK(has_line(text, "memflame_left_out_stacks 580"));
   Metrics few({.max_series = 20});
   for (int service = 0; service < 3; ++service)
-    few.add(metrics_window(1, "service " + std::to_string(service), 1000 * service));
+    few.add(metrics_window(1, "service " + std::to_string(service), int64_t{1000} * service));
   const std::string less = few.text(MetricsForm::openmetrics, 2 * minute_ns);
   CHECK(less.find("service 2") != std::string::npos);  // the largest
   CHECK(has_line(less, "memflame_left_out_services 2"));

@@ -23,7 +23,7 @@ Window otlp_window(std::string pprof) {
   return window;
 }
 
-// An answer of a store: so many profiles are rejected.
+// A store's answer that N profiles are rejected.
 std::string answer_with(int64_t rejected, const std::string& why) {
   std::string message;
   protozero::pbf_writer response(message);

@@ -22,6 +22,31 @@ for tool in ("prometheus", "promtool"):
         print(f"SKIPPED: there is no {tool}")
         sys.exit(77)
 
+# All rules, in promtool's time: a series of each that fires, and one that does not.
+service = 'host="a",service="checkout",version="1"'
+cases = [
+    ("MemoryLeak", "2m", f'memflame_stack_bytes_per_hour{{{service},function="f",stack="0",verdict="leak"}}', "2e6x5"),
+    ("MemoryLeak", "2m", f'memflame_stack_bytes_per_hour{{{service},function="f",stack="0",verdict="leak"}}', "9e5x5"),
+    ("MemoryLeak", "2m", f'memflame_stack_bytes_per_hour{{{service},function="f",stack="0",verdict="cache"}}', "2e6x5"),
+    ("MemoryGrows", "5h", f"memflame_inuse_bytes{{{service}}}", "1e8+2e6x400"),
+    ("MemoryGrows", "5h", f"memflame_inuse_bytes{{{service}}}", "1e8+1e4x400"),
+    ("MemflameStoreAway", "30m", 'memflame_output_oldest_window_seconds{output="store"}', "60+60x40"),
+    ("MemflameStoreAway", "30m", 'memflame_output_oldest_window_seconds{output="store"}', "60x40"),
+    ("MemflameDropsWindows", "20m", 'memflame_windows_dropped_total{reason="disk"}', "0x5 1+1x30"),
+    ("MemflameDropsWindows", "20m", 'memflame_windows_dropped_total{reason="disk"}', "7x40"),
+]
+for number, (name, after, series, values) in enumerate(cases):
+    fires = number in (0, 3, 5, 7)
+    with open(lib.path("rules_test.json"), "w") as file:
+        json.dump({"rule_files": [os.path.abspath(RULES)], "evaluation_interval": "1m",
+                   "tests": [{"interval": "1m", "input_series": [{"series": series, "values": values}],
+                              "promql_expr_test": [{"expr": f'count(ALERTS{{alertname="{name}",alertstate="firing"}})',
+                                                    "eval_time": after,
+                                                    "exp_samples": [{"labels": "{}", "value": 1}] if fires else []}]}]},
+                  file)
+    test = subprocess.run(["promtool", "test", "rules", lib.path("rules_test.json")], capture_output=True, text=True)
+    lib.equal(f"{name} for {values}", (test.returncode, test.stderr), (0, ""))
+
 port = free_port()
 address = f"http://127.0.0.1:{port}"
 # A window each half second for longer than the alert's minute.

@@ -105,15 +105,15 @@ std::string StoreSelection::all_loads() const {
 
 // The last window of each series, unless the same host has later ones of the service: then what the
 // series stood for (a version, a container) has gone before the end. Windows of a host end
-// together, or nearly. A query may ask for them twice, so that a window with two loads must have
-// the same each time.
+// together, or nearly. ALL and ANY are the same here, but what ANY means has changed since 18.16. A
+// query may ask for them twice, so that a window with two loads must have the same each time.
 std::string StoreSelection::last_loads() const {
   return "SELECT last_load FROM (SELECT host, series, argMax(load, tuple(ended_ns, load)) AS "
          "last_load, "
          "max(ended_ns) AS last, argMax(ended_ns - began_ns, ended_ns) AS length FROM windows "
          "WHERE " +
          windows_where() +
-         " GROUP BY host, series) ANY INNER JOIN (SELECT host, max(ended_ns) AS newest FROM "
+         " GROUP BY host, series) ALL INNER JOIN (SELECT host, max(ended_ns) AS newest FROM "
          "windows WHERE " +
          windows_where() + " GROUP BY host) USING host WHERE last + length * 1.5 > newest";
 }

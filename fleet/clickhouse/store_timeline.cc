@@ -63,7 +63,7 @@ class StoreTimeline {
            "FROM asked))], ended_ns) AS total, argMax(figure_values[indexOf(figure_names, "
            "'resident_bytes')], ended_ns) AS resident_bytes, series, " +
            stretch + " AS stretch" + where +
-           " GROUP BY host, series, stretch) ANY INNER JOIN (SELECT host, " + stretch +
+           " GROUP BY host, series, stretch) ALL INNER JOIN (SELECT host, " + stretch +
            " AS stretch, max(ended_ns) AS newest" + where +
            " GROUP BY host, stretch) USING host, stretch WHERE last + length * 1.5 > newest";
   }
@@ -73,7 +73,7 @@ class StoreTimeline {
     return "SELECT stretch, stack, sum(value) AS bytes FROM (SELECT load, stack, value FROM "
            "samples WHERE " +
            selection_.samples_where() + " AND type = (SELECT type FROM asked)" + condition +
-           " AND load IN (SELECT load FROM (" + picked() + "))) ANY INNER JOIN (" + picked() +
+           " AND load IN (SELECT load FROM (" + picked() + "))) ALL INNER JOIN (" + picked() +
            ") USING load GROUP BY stretch, stack";
   }
 

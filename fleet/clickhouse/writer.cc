@@ -14,6 +14,7 @@ namespace {
 
 // What is remembered is asked for again now and then: tables may have been emptied.
 constexpr size_t most_known = 200'000;
+constexpr std::chrono::hours longest_known{1};
 // Of samples that are sent at a time.
 constexpr size_t most_bytes = size_t{16} << 20U;
 
@@ -47,7 +48,11 @@ uint64_t new_load() {
 }
 
 void StoreWriter::send_stacks(const WindowRows& rows) {
-  if (known_.size() > most_known) known_.clear();
+  const auto now = std::chrono::steady_clock::now();
+  if (known_.size() > most_known || now - known_since_ > longest_known) {
+    known_.clear();
+    known_since_ = now;
+  }
   RowWriter unknown;
   for (const auto& [hash, row] : rows.stacks())
     if (!known_.contains(hash)) unknown.number(hash);

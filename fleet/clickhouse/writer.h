@@ -4,6 +4,7 @@
 // table of windows, one for each window.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -31,6 +32,7 @@ class StoreWriter {
 
   ClickHouse store_;
   std::unordered_set<uint64_t> known_;  // stacks that are in the store
+  std::chrono::steady_clock::time_point known_since_;
 };
 
 // A number that nobody else has used.

@@ -34,6 +34,16 @@ USERS = """<yandex><profiles><default><max_memory_usage>2000000000</max_memory_u
 """
 
 
+def require_none():
+    """Skips the case on a system whose packages have no ClickHouse."""
+    offered = subprocess.run(["apt-cache", "show", "clickhouse-server"], stdout=subprocess.DEVNULL,
+                             stderr=subprocess.DEVNULL, check=False) if shutil.which("apt-cache") else None
+    if offered and offered.returncode == 0:
+        raise SystemExit("FAILED: clickhouse-server is not installed: scripts/setup test")
+    print("SKIPPED: this system has no package clickhouse-server")
+    sys.exit(77)
+
+
 def free_ports(count):
     sockets = [socket.socket() for _ in range(count)]
     for each in sockets:
@@ -47,7 +57,7 @@ def free_ports(count):
 class ClickHouse:
     def __init__(self):
         if not shutil.which("clickhouse-server"):
-            raise SystemExit("FAILED: clickhouse-server is not installed: scripts/setup test")
+            require_none()
         self.folder = path("clickhouse")
         os.makedirs(self.folder)
         self.port, native = free_ports(2)

@@ -23,9 +23,10 @@ bool is_recorded_elsewhere(std::string_view head) {
 
 Source open_input(const std::string& path, const HeaptrackRawOptions& options) {
   if (is_store_address(path))
-    throw Error("a store has sums of windows, not a recording: render, collapse, diff, leaks and "
-                "timeline read it",
-                ExitCode::usage);
+    throw Error(
+        "a store has sums of windows, not a recording: render, collapse, diff, leaks and "
+        "timeline read it",
+        ExitCode::usage);
   Source source = Source::open(path);
   if (!is_recorded_elsewhere(source.head())) return source;
   LiveFile recording;

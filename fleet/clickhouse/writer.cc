@@ -15,7 +15,7 @@ namespace {
 // What is remembered is asked for again now and then: tables may have been emptied.
 constexpr size_t most_known = 200'000;
 constexpr std::chrono::hours longest_known{1};
-// Of samples that are sent at a time.
+// Samples that are sent at a time.
 constexpr size_t most_bytes = size_t{16} << 20U;
 
 Profile profile_in(const Window& window) {

@@ -197,6 +197,16 @@ __attribute__((noinline)) int read_scripts(u32 number, u32 code) {
   return 0;
 }
 
+// What read_v8_frame() needs of a frame's words.
+ALWAYS_INLINE long read_v8_words(struct walk* walk, u64* to, u64 address) {
+  u32 at = in_window(walk, address, v8_frame_words * sizeof(u64));
+  if (at == window_unreadable) return -14;
+  if (at > window_bytes - v8_frame_words * sizeof(u64))
+    return bpf_probe_read_user(to, v8_frame_words * sizeof(u64), (void*)address);
+  for (int i = 0; i < v8_frame_words; ++i) to[i] = *(u64*)(walk->window + at + 8 * i);
+  return 0;
+}
+
 // The word for the function of V8 that runs in the frame with this frame pointer, which is the
 // current one of the walk; 0 if none does.
 __attribute__((noinline)) u64 v8_frame_word(u32 number, u64 frame, u32 at) {
@@ -209,8 +219,7 @@ __attribute__((noinline)) u64 v8_frame_word(u32 number, u64 frame, u32 at) {
   u64* memory = (u64*)chain->memory;
   u64 address = scratch->walk.address;
   enum v8_frame found = v8_unreadable_frame;
-  if (!read_stack(&scratch->walk, memory + v8_memory_frame, 16, frame - v8_frame_function) &&
-      !read_stack(&scratch->walk, memory + v8_memory_offset, 16, frame - v8_frame_offset))
+  if (!read_v8_words(&scratch->walk, memory + v8_memory_offset, frame - v8_frame_offset))
     // In its innermost frame, a function has not said where it is.
     found = read_v8_frame(&interpreter->v8, address & exact_address ? 0 : address,
                           bpf_get_current_pid_tgid(), memory, &chain->last_script,

@@ -61,8 +61,14 @@ static inline u64 v8_hash_word(u64 hash) {
   return (u64)language_v8 << script_language_shift | 1ULL << (script_language_shift - 1) |
          hash >> (64 - script_language_shift + 1);
 }
+static inline u64 v8_script_hash(u64 thread, u64 script) {
+  return script ? mix_v8(mix_v8(1, thread), script) | 1 : 0;
+}
+static inline u64 v8_key_in(u64 script_hash, u64 function) {
+  return script_hash ? v8_hash_word(mix_v8(script_hash, function)) : 0;
+}
 static inline u64 v8_key(u64 thread, u64 script, u64 function) {
-  return script ? v8_hash_word(mix_v8(mix_v8(mix_v8(1, thread), script), function)) : 0;
+  return v8_key_in(v8_script_hash(thread, script), function);
 }
 
 // Where in its code the function in a frame calls the next one.

@@ -66,8 +66,11 @@ function cached(number) {
   return cache.get(key);
 }
 
-function openSession(request) {  // guilty
-  const session = { url: request.url, state: Buffer.allocUnsafeSlow(250000) };
+function openSession(request) {
+  const session = {
+    url: request.url,
+    state: Buffer.allocUnsafeSlow(250000),  // guilty
+  };
   sessions.push(session);
   return session;
 }

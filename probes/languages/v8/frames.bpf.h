@@ -56,19 +56,34 @@ static inline u64 moved_v8_object(u64 object, u64 map) {
 // there.
 enum {
   v8_memory_function = 12,
-  v8_memory_offset = 16,  // and the bytecode
-  v8_memory_frame = 18,   // the function and the context
-  v8_memory_words = 20,
+  v8_memory_offset = 16,  // what the frame has from there on: the bytecode,
+  v8_memory_frame = 19,   // and, behind another word, the function and the context
+  v8_memory_words = 21,
+  v8_frame_words = v8_memory_words - v8_memory_offset,
 };
 
+// Frames of the interpreter return to one of a few places in V8's own code, whose end is not far.
+enum { v8_own_code_bytes = 4 << 20 };
+static inline int is_near_v8(u64 pc, u64 known) {
+  return pc - known + v8_own_code_bytes / 2 < v8_own_code_bytes;
+}
+
 // Whether the frame of a function with this `data` is one of the interpreter: then its words are
-// its bytecode, and a number. Other frames may have anything there.
-static inline int is_v8_bytecode(struct v8_layout* layout, u64* memory, u64 data) {
+// its bytecode, and a number behind what comes before the bytecode. Other frames may have anything
+// there, so that a read is saved where it can be.
+static inline int is_v8_bytecode(struct v8_layout* layout, u64 pc, u64* memory, u64 data) {
   u64 bytecode = memory[v8_memory_offset + 1], offset = memory[v8_memory_offset];
-  if (!is_v8_number(offset) || offset >> 62 || !is_v8_object(bytecode)) return 0;
-  if (bytecode == data) return 1;
-  return !SCRIPT_READ(memory, sizeof(*memory), bytecode - 1) &&
-         is_v8_map(memory[0], layout->bytecode_type, &layout->bytecode_map);
+  if (!is_v8_number(offset) || offset >> 62 || offset >> 32 < v8_least_offset) return 0;
+  if (!is_v8_object(bytecode)) return 0;
+  int is_near = is_near_v8(pc, layout->returns[0]) || is_near_v8(pc, layout->returns[1]);
+  if (bytecode != data) {
+    if (layout->returns[0] && !is_near) return 0;
+    if (SCRIPT_READ(memory, sizeof(*memory), bytecode - 1)) return 0;
+    if (!is_v8_map(memory[0], layout->bytecode_type, &layout->bytecode_map)) return 0;
+  }
+  // A frame that was entered in a loop has these words from before, but other code.
+  if (!is_near) layout->returns[layout->returns[0] ? 1 : 0] = pc;
+  return 1;
 }
 
 // What runs in a frame: the function's information and its key, and where it calls, which may be
@@ -98,7 +113,7 @@ static inline enum v8_frame read_v8_frame(struct v8_layout* layout, u64 pc, u32 
   u64 script = memory[v8_info_script / 8];
   u64 number = (u32)(memory[v8_info_number / 8] >> 32);
   if (!is_v8_object(script)) return v8_other_frame;
-  if (is_v8_bytecode(layout, memory, memory[v8_info_data / 8]))
+  if (pc && is_v8_bytecode(layout, pc, memory, memory[v8_info_data / 8]))
     site->offset = (u32)(memory[v8_memory_offset] >> 32);
   if (script != last->object) {
     if (SCRIPT_READ(memory, v8_script_bytes, script - 1)) return v8_unreadable_frame;
@@ -108,10 +123,10 @@ static inline enum v8_frame read_v8_frame(struct v8_layout* layout, u64 pc, u32 
     // Functions that are a part of V8 have no script.
     if (!is_v8_map(memory[0], layout->script_type, &layout->script_map)) return v8_other_frame;
     last->object = script;
-    last->number = memory[v8_script_number / 8];
+    u64 of_script = memory[v8_script_number / 8];
+    last->hash = is_v8_number(of_script) ? v8_script_hash(thread, of_script >> 32) : 0;
   }
-  u64 of_script = last->number;
-  *key = is_v8_number(of_script) ? v8_key(thread, of_script >> 32, number) : 0;
+  *key = v8_key_in(last->hash, number);
   return *key ? v8_function_frame : v8_unreadable_frame;
 }
 

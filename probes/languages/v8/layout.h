@@ -21,6 +21,7 @@ enum {
   // interpreter's, where in it the function is.
   v8_frame_bytecode = 32,
   v8_frame_offset = 40,
+  v8_least_offset = 53,  // bytecode begins there, or behind
   // JSFunction: its information and its code are among these.
   v8_function_fields = 24,
   v8_function_bytes = 32,
@@ -56,7 +57,7 @@ enum {
 // moves while the thread is in a probe.
 struct v8_last_script {
   u64 object;  // 0 = none
-  u64 number;  // as in its memory
+  u64 hash;    // v8_script_hash()
 };
 
 struct v8_layout {
@@ -70,6 +71,8 @@ struct v8_layout {
   u16 pad[3];
   // The maps of the types that each frame needs, once one has been seen; 0 = not yet.
   u64 info_map, script_map, bytecode_map;
+  // Where frames of the interpreter return to: two that have been seen. The same.
+  u64 returns[2];
 };
 
 #ifdef __cplusplus

@@ -175,4 +175,51 @@ class V8Table {
   std::string bytes_;
 };
 
+// A function "outer", with "inner" inlined into "middle", which is inlined into it. The code
+// returns to 40 from the call in the innermost one.
+struct V8Inlined {
+  V8Process process;
+  uint64_t script, inner, middle, outer, deopt, code, begin = 0;
+  bpf::v8_call call{};
+
+  V8Inlined() {
+    using Process = V8Process;
+    script = process.script("outer(\nmiddle(\n\n inner(\ncall\n", 81);
+    const uint64_t table = process.array_of_bytes(
+        V8Table().add(0, V8Table::place(10)).add(2, V8Table::place(24, 1), false).bytes());
+    inner = process.function("inner", script, 3, 21, process.bytecode("\x0c\x0c\xa9", table));
+    middle = process.function("middle", script, 2, 12);
+    outer = process.function("outer", script, 1, 5);
+    const uint64_t positions = process.array_of_bytes(V8Table()
+                                                          .add(0, V8Table::place(5), false)
+                                                          .add(36, V8Table::place(24, 1), false)
+                                                          .add(40, V8Table::place(8), false)
+                                                          .bytes());
+    std::string inlined(32, '\0');
+    const uint64_t calls[] = {V8Table::place(7), V8Table::place(16, 0)};
+    const int32_t functions[] = {1, 0};
+    for (size_t i = 0; i < 2; ++i) {
+      std::memcpy(inlined.data() + 16 * i, calls + i, 8);
+      std::memcpy(inlined.data() + 16 * i + 8, functions + i, 4);
+    }
+    const auto number = [](int64_t value) { return static_cast<uint64_t>(value) << 32U; };
+    deopt = process.array(
+        {number(0), number(2), process.array({inner, middle}, Process::literal_type), number(-1),
+         number(-1), number(4), outer, process.array_of_bytes(inlined), number(100), number(1),
+         number(1), number(0), number(0), number(-1),  // where it is checked
+         number(2), number(0), number(40)},
+        Process::array_type);
+    constexpr uint32_t optimized = 13;  // kind of code
+    code = process.code(optimized, deopt, positions, 120, begin);
+    process.bytes().resize((process.bytes().size() + 4095) / 4096 * 4096);
+    call.layout = process.layout;
+    call.key = bpf::v8_key(Process::thread, 81, 1);
+    call.info = outer;
+    call.site = {.code = code, .pc = begin + 40, .offset = bpf::v8_no_offset, .pad = 0};
+  }
+  V8Calls read(bool is_file = false) {
+    return read_v8_calls(call, V8Process::thread, is_file, process.reader());
+  }
+};
+
 }  // namespace memflame

@@ -41,7 +41,7 @@ struct WindowStack {
   std::string stack;          // folded: root first, without the process
   int64_t inuse_bytes = 0;    // at the end of the window
   int64_t growth_bytes = 0;   // of these, in the window
-  std::string verdict;        // "leaks", …: a word of core/kind_names.h; "" = none yet
+  std::string verdict;        // "leak", …: name(VerdictKind); "" = none yet
   double bytes_per_hour = 0;  // of the verdict
   friend bool operator==(const WindowStack&, const WindowStack&) = default;
 };

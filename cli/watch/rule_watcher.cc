@@ -119,8 +119,12 @@ std::map<std::string, double> RuleWatcher::figures(LiveRun& run, double seconds)
       {"lost_events", since(missing.events, missed.events)},
       {"lost_bytes", static_cast<double>(missing.bytes - missed.bytes)},
       {"cut_stacks", since(cut.events, cut_before.events)}};
-  if (const std::optional<Overhead> overhead = run.overhead(); overhead && overhead->percent)
-    figures["overhead_percent"] = *overhead->percent;
+  uint64_t distance = request_.probe.own ? request_.probe.own->sampled_bytes() : 0;
+  if (const std::optional<Overhead> overhead = run.overhead()) {
+    if (overhead->percent) figures["overhead_percent"] = *overhead->percent;
+    if (!overhead->changes.empty()) distance = overhead->changes.back().to;
+  }
+  figures["sample_bytes"] = static_cast<double>(distance);
   losses_ = losses;
   own_seconds_ = own;
   return figures;

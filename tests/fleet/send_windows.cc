@@ -54,6 +54,7 @@ std::string pprof_of(const json& made) {
     profile.types.push_back({std::string(type.name), type.unit});
   for (const json& stack : made.at("stacks")) {
     std::vector<int64_t> values;
+    values.reserve(window_types.size());
     for (const WindowType& type : window_types)
       values.push_back(stack.at("values").value(std::string(type.name), int64_t{0}));
     profile.add(push_frames(profile, stack.at("frames")), values);

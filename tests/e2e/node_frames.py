@@ -243,7 +243,7 @@ def names_of(stack):
 
 
 def not_read(wrong, wanted):
-    """Of stacks that the program does not say: those that only miss functions or lines, by what they miss."""
+    """Counts stacks that the program does not say, by what they miss: lines, functions; or they are wrong."""
     by_names = collections.defaultdict(list)
     for stack in wanted:
         by_names[names_of(stack)].append(stack)

@@ -17,7 +17,7 @@ enum {
   // else the frame is; and the function.
   v8_frame_context = 8,
   v8_frame_function = 16,
-  // Of frames that the interpreter or the baseline compiler made: the bytecode; and, only of the
+  // In frames that the interpreter or the baseline compiler made: the bytecode; and, only in the
   // interpreter's, where in it the function is.
   v8_frame_bytecode = 32,
   v8_frame_offset = 40,

@@ -17,9 +17,9 @@ class V8Memory {
   bool read(uint64_t address, void* to, size_t bytes) const { return read_(address, to, bytes); }
 
   static bool is_object(uint64_t value) { return (value & 3U) == 1 && value >> 47U == 0; }
-  // A number as V8 keeps it; none if it is none or negative.
+  // A number as V8 keeps it; none if the word has another form, or the number is negative.
   static std::optional<uint32_t> number(uint64_t value);
-  // A field of an object; 0 if it cannot be read, which is no object.
+  // A field of an object; 0, which is not an object's address, if it cannot be read.
   uint64_t field(uint64_t object, uint64_t offset) const;
   bool is(uint64_t object, uint16_t type) const;
   // A function's key; 0 if this is not the information of one.

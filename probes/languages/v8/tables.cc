@@ -64,7 +64,7 @@ constexpr BytecodeSizes known_sizes[] = {
 // Bytecodes that say how large the next one's operands are, also those for debuggers.
 enum : uint8_t { wide = 0, extra_wide = 1, debug_wide = 2, debug_extra_wide = 3 };
 
-// Bytes of the bytecode at a place, with what says how large its operands are; 0 if it is none.
+// Bytes of the bytecode at a place, with what says how large its operands are; 0 if it is unknown.
 size_t bytecode_bytes(std::span<const uint8_t> bytecode, size_t at, const BytecodeSizes& sizes) {
   if (at >= bytecode.size()) return 0;
   const uint8_t first = bytecode[at];
@@ -97,7 +97,7 @@ std::optional<V8Position> v8_position_in(std::span<const uint8_t> table, uint32_
   uint64_t value = 0;
   std::optional<uint64_t> found;
   while (!numbers.is_at_end()) {
-    // What is no statement has the complement of its distance.
+    // The distance of a place that does not begin a statement is complemented.
     const std::optional<int64_t> distance = numbers.next_signed(), change = numbers.next_signed();
     if (!distance || !change) return std::nullopt;
     place += static_cast<uint64_t>(*distance < 0 ? ~*distance : *distance);

@@ -24,7 +24,7 @@ std::optional<V8Position> v8_position(uint64_t value);
 std::optional<V8Position> v8_position_in(std::span<const uint8_t> table, uint32_t at);
 
 // Where the bytecode is whose code, made by the baseline compiler, returns to this place. `ends`:
-// the table of where each bytecode's code ends. None if that is no bytecode of the version.
+// the table of where each bytecode's code ends. None if the version has no such bytecode.
 std::optional<uint32_t> v8_baseline_bytecode(std::span<const uint8_t> ends,
                                              std::span<const uint8_t> bytecode, uint16_t version,
                                              uint32_t at);

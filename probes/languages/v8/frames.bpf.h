@@ -39,8 +39,9 @@ static inline u32 v8_type_of(u64 object) {
   return read_v8_word(&map, object, 0) ? (u32)v8_no_type : v8_type_of_map(map);
 }
 
-// Whether a map is that of a type; remembers one that is.
-static inline int is_v8_map(u64 map, u16 type, u64* known) {
+// Whether a map is that of a type; remembers one that is. Inlined as the walk has no room on the
+// stack for more calls.
+static inline __attribute__((always_inline)) int is_v8_map(u64 map, u16 type, u64* known) {
   if (map == *known) return 1;
   if (v8_type_of_map(map) != type) return 0;
   *known = map;
@@ -71,7 +72,8 @@ static inline int is_near_v8(u64 pc, u64 known) {
 // Whether the frame of a function with this `data` is one of the interpreter: then its words are
 // its bytecode, and a number behind what comes before the bytecode. Other frames may have anything
 // there, so that a read is saved where it can be.
-static inline int is_v8_bytecode(struct v8_layout* layout, u64 pc, u64* memory, u64 data) {
+static __attribute__((noinline)) int is_v8_bytecode(struct v8_layout* layout, u64 pc, u64* memory,
+                                                    u64 data) {
   u64 bytecode = memory[v8_memory_offset + 1], offset = memory[v8_memory_offset];
   if (!is_v8_number(offset) || offset >> 62 || offset >> 32 < v8_least_offset) return 0;
   if (!is_v8_object(bytecode)) return 0;

@@ -63,7 +63,7 @@ class Signals {
   UniqueFd fd_;
 };
 
-// Another rule changes what each may have, which is no reason to begin anew.
+// Another rule changes what each may have, which is not a reason to begin anew.
 bool is_same(WatchRule a, const WatchRule& b) {
   a.memory = b.memory;
   return a == b;

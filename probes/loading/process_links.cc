@@ -37,8 +37,7 @@ void ProcessLinks::add(FilePuts file) {
 void ProcessLinks::add(pid_t pid) {
   told_.insert(pid);
   // It was not watched before, so nothing of it is missing.
-  if (running_)
-    return jobs_.put({.kind = Job::begin, .pid = pid, .since = UINT64_MAX, .puts = {}});
+  if (running_) return jobs_.put({.kind = Job::begin, .pid = pid, .since = UINT64_MAX, .puts = {}});
   if (first_ == 0) first_ = pid;
   links_[pid];
 }

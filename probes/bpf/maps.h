@@ -114,6 +114,8 @@ struct scratch {
   struct walking walking;
   struct script_chain chain;
   struct stack_record stack;
+  // V8: of the frames. Last, as instructions reach 32 KiB, and programs have no room for pointers.
+  struct v8_site sites[max_script_items];
 };
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);

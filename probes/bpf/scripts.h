@@ -223,13 +223,13 @@ __attribute__((noinline)) u64 v8_frame_word(u32 number, u64 frame, u32 at) {
     // In its innermost frame, a function has not said where it is.
     found = read_v8_frame(&interpreter->v8, address & exact_address ? 0 : address,
                           bpf_get_current_pid_tgid(), memory, &chain->last_script,
-                          &chain->items[at], &chain->objects[at], &chain->sites[at]);
+                          &chain->items[at], &chain->objects[at], &scratch->sites[at]);
   if (found == v8_other_frame) return 0;
   if (found == v8_unreadable_frame) {
     COUNT(scripts_unread, 1);
     return script_word(language_v8, 0, script_unreadable);
   }
-  return v8_word(chain->objects[at], &chain->sites[at]);
+  return v8_word(chain->objects[at], &scratch->sites[at]);
 }
 
 ALWAYS_INLINE void begin_java_walk(struct scratch* scratch) {
@@ -319,7 +319,7 @@ __attribute__((noinline)) int tell_v8_call(u32 number, u32 slot, u32 turn) {
   if (!scratch || !interpreter) return 1;
   struct script_chain* chain = &scratch->chain;
   turn &= max_script_items - 1;
-  struct script_key key = {.code = v8_word(chain->objects[turn], &chain->sites[turn]),
+  struct script_key key = {.code = v8_word(chain->objects[turn], &scratch->sites[turn]),
                            .space = scratch->stack.space};
   u32 known = 1;
   if (bpf_map_lookup_elem(&known_scripts, &key)) return 1;
@@ -336,7 +336,7 @@ __attribute__((noinline)) int tell_v8_call(u32 number, u32 slot, u32 turn) {
   call->layout = interpreter->v8;
   call->key = chain->objects[turn];
   call->info = chain->items[turn];
-  call->site = chain->sites[turn];
+  call->site = scratch->sites[turn];
   call->tgid = shown_tgid(bpf_get_current_task_btf());
   // User space reads the process, so it should not wait.
   long error = send_script(record, key.space, key.code, BPF_RB_FORCE_WAKEUP);

@@ -195,7 +195,6 @@ struct script_chain {
   u64 waiting[php_most_waiting];
   u64 text[script_text_words];
   u64 objects[max_script_items];  // of the functions in `items`; V8: their keys
-  struct v8_site sites[max_script_items];
 };
 
 // Whether a frame of the native stack is one of PHP's loop. A return address may be behind its end.

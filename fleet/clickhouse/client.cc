@@ -13,6 +13,7 @@ namespace {
 
 // A query over many days says nothing until its end.
 constexpr double patience_seconds = 1800;
+constexpr double insert_seconds = 300;
 constexpr uint64_t most_reply_bytes = uint64_t{4} << 30U;
 
 struct StoreProblem {
@@ -98,7 +99,8 @@ void ClickHouse::fail(int status, const std::string& reply) const {
 }
 
 std::string ClickHouse::request(const std::string& parameters, const std::string& body,
-                                std::vector<std::string> headers, bool in_database) const {
+                                std::vector<std::string> headers, bool in_database,
+                                double patience) const {
   HttpRequest request;
   request.method = "POST";
   // The reply begins when it is complete: an error cannot come in its middle.
@@ -107,7 +109,7 @@ std::string ClickHouse::request(const std::string& parameters, const std::string
   request.headers = std::move(headers);
   request.body = body;
   request.access = address_.access;
-  request.idle_seconds = patience_seconds;
+  request.idle_seconds = patience;
   request.most_bytes = most_reply_bytes;
   HttpReply reply = http(request);
   if (reply.status != 200) fail(reply.status, reply.body);
@@ -115,12 +117,12 @@ std::string ClickHouse::request(const std::string& parameters, const std::string
 }
 
 void ClickHouse::run(const std::string& statement, bool in_database) const {
-  request("", statement, {"Content-Type: text/plain"}, in_database);
+  request("", statement, {"Content-Type: text/plain"}, in_database, patience_seconds);
 }
 
 std::string ClickHouse::ask(const std::string& query, std::span<const BoundTable> bound) const {
   const std::string text = query + " FORMAT RowBinary";
-  if (bound.empty()) return request("", text, {"Content-Type: text/plain"});
+  if (bound.empty()) return request("", text, {"Content-Type: text/plain"}, true, patience_seconds);
   // The address could become longer than servers take, so the query is a part of the form.
   std::string parameters;
   const std::string boundary = boundary_beside(bound);
@@ -134,13 +136,15 @@ std::string ClickHouse::ask(const std::string& query, std::span<const BoundTable
             "\"\r\nContent-Type: application/octet-stream\r\n\r\n" + table.rows + "\r\n";
   }
   body += "--" + boundary + "--\r\n";
-  return request(parameters, body, {"Content-Type: multipart/form-data; boundary=" + boundary});
+  return request(parameters, body, {"Content-Type: multipart/form-data; boundary=" + boundary},
+                 true, patience_seconds);
 }
 
 void ClickHouse::insert(const std::string& into, std::string_view rows) const {
   if (rows.empty()) return;
   request("&query=" + url_encoded("INSERT INTO " + into + " FORMAT RowBinary"), gzip_body(rows),
-          {"Content-Encoding: gzip", "Content-Type: application/octet-stream"});
+          {"Content-Encoding: gzip", "Content-Type: application/octet-stream"}, true,
+          insert_seconds);
 }
 
 }  // namespace memflame

@@ -42,7 +42,7 @@ class ClickHouse {
 
  private:
   std::string request(const std::string& parameters, const std::string& body,
-                      std::vector<std::string> headers, bool in_database = true) const;
+                      std::vector<std::string> headers, bool in_database, double patience) const;
   [[noreturn]] void fail(int status, const std::string& reply) const;
 
   StoreAddress address_;

@@ -41,7 +41,7 @@ check({first.pid, second.pid} <= set(summary["pids"]), f"both are watched: {summ
 check(other.pid not in summary["pids"], "another program is left alone")
 
 # One that grows while memflame counts, of a user. Nobody else has a process of that program.
-grower = spawn(["setpriv", "--reuid=65534", "--clear-groups", "python3", "-c",
+grower = spawn(["setpriv", "--reuid=65534", "--clear-groups", "/usr/bin/python3", "-c",
                 "import sys\nsys.stdin.readline()\nblock = b'x' * (400 << 20)\nprint('grown', flush=True)\n"
                 "sys.stdin.readline()\nmore = [b'x' * 100_000 for _ in range(100)]\nprint('done', flush=True)\n"
                 "sys.stdin.readline()"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

@@ -90,7 +90,7 @@ std::string_view id_of(std::string_view spool_name) {
 
 uint64_t disk_bytes(uint64_t bytes) { return (bytes + 4095) / 4096 * 4096; }
 
-LockedSpool::LockedSpool(int folder, const std::string& path) : folder_(folder) {
+LockedSpool::LockedSpool(int folder, const std::string& path) {
   // Opened each time: threads, and processes that were forked, would share the lock of one opening.
   const int file =
       ::openat(folder, "counts", O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);

@@ -49,7 +49,6 @@ class LockedSpool {
   void recount();
 
  private:
-  int folder_;
   SharedFd file_;     // closing it gives the lock back
   SharedFd outputs_;  // the folder of the outputs' folders
 };

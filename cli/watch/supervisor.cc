@@ -112,9 +112,11 @@ void Supervisor::start_what_is_due() {
 void Supervisor::start(RulePart& part) {
   if (!part.words) part.words = std::make_shared<SharedText>();
   part.pid = start_child("memflame-rule", [this, &part] {
-    const auto put = [&](const Window& window) {
-      if (const std::string why = spool_->put(window, part.rule.outputs); !why.empty())
-        say(part.name + ": a window was dropped: " + why);
+    // The same reason is told once, until it is another, or windows are taken again.
+    const auto put = [&, told = std::string()](const Window& window) mutable {
+      const std::string why = spool_->put(window, part.rule.outputs);
+      if (!why.empty() && why != told) say(part.name + ": a window was dropped: " + why);
+      told = why;
     };
     const RuleResult result = run_rule(part.rule, put);
     part.words->set(result.problem);

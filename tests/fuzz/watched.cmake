@@ -5,7 +5,7 @@
 # Nothing else is built with them: the libraries that they link are instrumented.
 add_custom_target(fuzzers)
 set(fuzz_flags -DMEMFLAME_SANITIZED -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all)
-foreach(library core unwind allocators probes collapse render)
+foreach(library core unwind allocators probes collapse render fleet)
   target_compile_options(memflame_${library} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${fuzz_flags}>")
 endforeach()
 
@@ -57,6 +57,7 @@ watched_fuzz(python_frames memflame_probes SEEDS -max_len=16384)
 watched_fuzz(php_frames memflame_probes SEEDS -max_len=16384)
 watched_fuzz(ruby_frames memflame_probes SEEDS -max_len=16384)
 watched_fuzz(v8_calls memflame_probes SEEDS -max_len=16384)
+watched_fuzz(store_rows memflame_fleet SEEDS -max_len=16384)
 
 add_custom_command(
   OUTPUT ${USDT_CORPUS}/usdt_truth

@@ -5,6 +5,7 @@
 
 #include "cli/leaks_frames.h"
 #include "cli/store_input.h"
+#include "core/clock.h"
 #include "core/units.h"
 #include "fleet/clickhouse/store_leaks.h"
 #include "probes/run/privileges.h"
@@ -56,7 +57,7 @@ std::string fleet_summary(const std::vector<StoreGrowth>& stacks) {
 LeaksReport report_on_store(const std::string& address, const VerdictOptions& options,
                             const StoreLeaksView& view) {
   keep_privileges_for(Step::writing);  // the store needs none
-  StoreLeaks leaks = store_leaks(question_of(address, store_now_ns()), options.min_bytes);
+  StoreLeaks leaks = store_leaks(question_of(address, real_time_ns()), options.min_bytes);
   put_in_order(leaks.stacks, view.order);
   LeaksReport report;
   report.clock = leaks.profile.meta.title;

@@ -47,11 +47,6 @@ std::string as_typed(const Request& request) {
          (value.empty() ? "" : " --value " + value) + as_typed(request.probe.target);
 }
 
-std::string host_name() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
-}
-
 bool has_addresses(const Request& request) {
   return request.format != nullptr && (request.format->holds & code) != 0;
 }
@@ -171,6 +166,11 @@ int measure_command(const Probe& probe, Request& request, Watcher& watcher, bool
 }
 
 }  // namespace
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
 
 void Watcher::mark(const std::string&, double) {
   throw Error("this run is not a recording, so it has no marks; memflame record makes one");

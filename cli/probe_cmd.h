@@ -36,6 +36,8 @@ class Watcher : public Observer {
   virtual std::future<std::string> picture(LiveRun& run, double seconds);
 };
 
+std::string host_name();  // of this machine; "" if it has none
+
 // What the request says of a run before it begins.
 Meta meta_of(const Request& request);
 

@@ -11,6 +11,7 @@
 #include "collapse/history/stack_labels.h"
 #include "collapse/history/views.h"
 #include "collapse/verdicts/suppressions.h"
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/units.h"
 #include "probes/run/live_run.h"
@@ -24,11 +25,6 @@ constexpr size_t most_waiting_marks = 1000;
 constexpr double longest_wait = 2;  // seconds for one batch of events
 constexpr size_t most_waiting_bytes = size_t{64} << 20U;
 constexpr size_t most_told = 5;  // stacks with a verdict on stderr
-
-int64_t real_time_ns() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
-}
 
 }  // namespace
 

@@ -2,10 +2,10 @@
 #include "cli/store_input.h"
 
 #include <array>
-#include <ctime>
 
 #include "cli/options.h"
 #include "collapse/tidy/depth.h"
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/sums.h"
 #include "fleet/clickhouse/store_profile.h"
@@ -37,16 +37,10 @@ void refuse_other_options(const po::variables_map& values, const ReadOptions& op
 
 }  // namespace
 
-int64_t store_now_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_REALTIME, &now);
-  return now.tv_sec * int64_t{1'000'000'000} + now.tv_nsec;
-}
-
 Profile read_store(const std::string& address, const po::variables_map& values,
                    const ReadOptions& options) {
   refuse_other_options(values, options);
-  const StoreQuestion question = question_of(address, store_now_ns());
+  const StoreQuestion question = question_of(address, real_time_ns());
   Profile profile = limit_frames(store_profile(question, options.code), options.max_frames);
   require_sums(profile);
   return profile;

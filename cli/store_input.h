@@ -14,7 +14,4 @@ namespace memflame {
 Profile read_store(const std::string& address, const boost::program_options::variables_map& values,
                    const ReadOptions& options);
 
-// CLOCK_REALTIME, for "from=-1h".
-int64_t store_now_ns();
-
 }  // namespace memflame

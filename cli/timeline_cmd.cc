@@ -19,6 +19,7 @@
 #include "collapse/history/named.h"
 #include "collapse/history/timeline.h"
 #include "collapse/source.h"
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/secrets.h"
 #include "fleet/clickhouse/store_timeline.h"
@@ -116,7 +117,7 @@ Timeline timeline_of_store(const std::string& address, const po::variables_map& 
                       " goes with recordings; for a store, the address says what is shown: "
                       "?type=inuse_objects&from=-2h&to=-1h",
                   ExitCode::usage);
-  return store_timeline(question_of(address, store_now_ns()),
+  return store_timeline(question_of(address, real_time_ns()),
                         {.top = options.top, .points = options.points});
 }
 

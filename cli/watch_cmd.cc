@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // memflame watch: sees to it that windows of many processes go into stores, for weeks.
-#include <unistd.h>
-
-#include <array>
 #include <fstream>
 #include <iostream>
-#include <sstream>
+#include <iterator>
 
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/probe_cmd.h"
 #include "cli/watch/rule_run.h"
 #include "cli/watch/supervisor.h"
 #include "cli/watch/watch_config.h"
+#include "core/counted.h"
 #include "core/error.h"
 
 namespace po = boost::program_options;
@@ -22,26 +21,17 @@ namespace {
 constexpr const char* usual_file = "/etc/memflame/watch.json";
 
 std::string file_text(const std::string& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file || !text)
-    throw Error(path + " cannot be read; 'memflame watch --help' says what it holds");
-  return text.str();
-}
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 && name[0] != '\0' ? name.data()
-                                                                             : "localhost";
+  std::ifstream file(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file.is_open() || file.bad())
+    throw Error("cannot read '" + path +
+                "'; docs/watch.md describes it, and has one to begin with");
+  return text;
 }
 
 WatchConfig read_config(const std::string& path) {
-  return read_watch_config(file_text(path), path, host_name(), check_rule);
-}
-
-std::string counted(size_t number, const std::string& word) {
-  return std::to_string(number) + " " + word + (number == 1 ? "" : "s");
+  const std::string host = host_name();
+  return read_watch_config(file_text(path), path, host.empty() ? "localhost" : host, check_rule);
 }
 
 po::options_description watch_options() {
@@ -70,7 +60,7 @@ CommandPage watch_page() {
       "it\n"
       "to the outputs in FILE: a store of profiles, a database, metrics, a folder. SIGHUP reads "
       "FILE\n"
-      "again. docs/fleet.md describes FILE.";
+      "again. docs/watch.md describes FILE.";
   page.examples = {{"memflame watch --check watch.json", "look for mistakes in a file of rules"},
                    {"memflame watch watch.json", "watch until SIGTERM or Ctrl-C"}};
   page.operands = Operands::files;

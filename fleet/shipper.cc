@@ -5,11 +5,11 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
-#include <ctime>
 #include <mutex>
 #include <random>
 #include <thread>
 
+#include "core/clock.h"
 #include "core/error.h"
 #include "fleet/shipper_news.h"
 
@@ -21,12 +21,6 @@ using Clock = std::chrono::steady_clock;
 Clock::time_point in_seconds(double seconds) {
   return Clock::now() +
          std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
-}
-
-int64_t now_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_REALTIME, &now);
-  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
 }  // namespace
@@ -157,7 +151,7 @@ class Sender {
     }
     reader_.done(batch, SpoolReader::Fate::sent);
     const std::lock_guard lock(state_.mutex);
-    state_.states[name_].last_sent_ns = now_ns();
+    state_.states[name_].last_sent_ns = real_time_ns();
   }
 
   void tell() {
@@ -170,7 +164,7 @@ class Sender {
     const std::optional<int64_t> oldest = reader_.oldest_ns();
     const std::lock_guard lock(state_.mutex);
     state_.states[name_].oldest_seconds =
-        oldest ? std::max(0.0, static_cast<double>(now_ns() - *oldest) / 1e9) : 0;
+        oldest ? std::max(0.0, static_cast<double>(real_time_ns() - *oldest) / 1e9) : 0;
   }
 
   void note_good() {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/clock.h"
 #include "core/error.h"
 #include "probes/processes/cgroups.h"
 #include "probes/processes/procfs.h"
@@ -19,11 +20,6 @@ namespace {
 
 constexpr double looks_a_window = 12, shortest_look = 0.2, longest_look = 10;
 constexpr double cgroups_interval = 5;  // seconds
-
-int64_t real_time_ns() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
-}
 
 double own_processor_seconds() {
   rusage used{};

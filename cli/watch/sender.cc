@@ -22,14 +22,12 @@ constexpr double last_try = 10;  // seconds
 int send_windows(const std::shared_ptr<Spool>& spool, const std::map<std::string, Setting>& outputs,
                  const std::shared_ptr<const RuleBoard>& board) {
   drop_capabilities();
-  sigset_t stops;
-  ::sigemptyset(&stops);
-  for (const int signal : {SIGTERM, SIGINT, SIGQUIT}) ::sigaddset(&stops, signal);
-  // Threads that begin later have it, too. Ctrl-C goes to all processes of a terminal: the
-  // supervisor says when this one ends.
-  sigset_t all = stops;
-  ::sigaddset(&all, SIGHUP);
-  ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
+  // Ctrl-C goes to all processes of a terminal, but the supervisor says when this one ends. Threads
+  // that begin later block these signals, too.
+  sigset_t blocked;
+  ::sigemptyset(&blocked);
+  for (const int signal : {SIGTERM, SIGINT, SIGQUIT, SIGHUP}) ::sigaddset(&blocked, signal);
+  ::pthread_sigmask(SIG_BLOCK, &blocked, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
   std::map<std::string, std::unique_ptr<WindowOutput>> made;
   for (const auto& [name, setting] : outputs) made.emplace(name, make_output(setting));
@@ -37,10 +35,11 @@ int send_windows(const std::shared_ptr<Spool>& spool, const std::map<std::string
     std::cerr << "memflame: " + clean_text(line) + "\n";
   };
   Shipper shipper(spool, std::move(made), say, {}, board);
-  ::sigemptyset(&stops);
-  ::sigaddset(&stops, SIGTERM);
+  sigset_t stop;
+  ::sigemptyset(&stop);
+  ::sigaddset(&stop, SIGTERM);
   int arrived = 0;
-  ::sigwait(&stops, &arrived);
+  ::sigwait(&stop, &arrived);
   if (!shipper.finish(last_try)) ::_exit(0);
   return 0;
 }

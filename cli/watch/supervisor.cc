@@ -17,6 +17,7 @@
 #include "cli/watch/child.h"
 #include "cli/watch/rule_run.h"
 #include "cli/watch/sender.h"
+#include "core/counted.h"
 #include "core/error.h"
 #include "core/units.h"
 #include "probes/processes/spaces.h"
@@ -87,8 +88,8 @@ Supervisor::Supervisor(std::function<WatchConfig()> read)
 
 void Supervisor::run() {
   const Signals signals;
-  say("watching by " + std::to_string(rules_.size()) + (rules_.size() == 1 ? " rule" : " rules") +
-      "; windows wait in " + config_.spool_folder);
+  say("watching by " + counted(rules_.size(), "rule") + "; windows wait in " +
+      config_.spool_folder);
   looked_ns_ = monotonic_ns();
   while (true) {
     start_what_is_due();

@@ -1,22 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "collapse/history/table_codec.h"
+#include "core/clock.h"
 
 namespace memflame {
 namespace {
 
 constexpr size_t rows_of_a_group = 8192;
-
-// Files of this recording that have no build id are used for names only if they have not changed
-// since they were mapped.
-int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 uint64_t hash_of(const Module& module) {
   const uint64_t file = mix(mix(module.device, module.inode), static_cast<uint64_t>(module.kind));
@@ -107,7 +99,9 @@ void TableWriter::modules(std::span<const Module> all, ChunkList& out) {
     for (const uint32_t i : rows) bytes.number(all[i].device);
     for (const uint32_t i : rows) bytes.number(all[i].inode);
     for (const uint32_t i : rows) bytes.number(texts_.id(all[i].build_id));
-    const int64_t now = now_ns();
+    // Files of this recording that have no build id are used for names only if they have not
+    // changed since they were mapped.
+    const int64_t now = real_time_ns();
     for (const uint32_t i : rows) bytes.signed_number(std::min(all[i].unchanged_since_ns, now));
   });
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/counted.h"
 #include "core/error.h"
 #include "core/units.h"
 #include "fleet/clickhouse/row_binary.h"
@@ -13,10 +14,6 @@ namespace memflame {
 namespace {
 
 constexpr size_t stacks_at_a_time = 50'000;
-
-std::string counted(uint64_t number, const std::string& one) {
-  return with_commas(static_cast<int64_t>(number)) + " " + one + (number == 1 ? "" : "s");
-}
 
 // Sums by stack, with a column for each type.
 class StoreSums {

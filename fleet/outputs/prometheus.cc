@@ -2,10 +2,10 @@
 // Keeps nothing: the figures of the newest windows, at http://127.0.0.1:9754/metrics.
 #include <charconv>
 #include <cmath>
-#include <ctime>
 #include <memory>
 #include <mutex>
 
+#include "core/clock.h"
 #include "core/error.h"
 #include "fleet/metrics.h"
 #include "fleet/metrics_http.h"
@@ -16,12 +16,6 @@ namespace {
 
 constexpr const char* usual_listen = "127.0.0.1:9754";
 constexpr double least_series = 50, most_series = 100000;
-
-int64_t real_now_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_REALTIME, &now);
-  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
 
 class PrometheusOutput : public WindowOutput {
  public:
@@ -40,7 +34,7 @@ class PrometheusOutput : public WindowOutput {
         throw Refused(problem.what());
       }
     }
-    metrics_.forget(real_now_ns());
+    metrics_.forget(real_time_ns());
   }
 
   void tell(const FleetFigures& figures) override {
@@ -54,7 +48,7 @@ class PrometheusOutput : public WindowOutput {
     if (server_) return;
     server_ = std::make_unique<MetricsServer>(address_, [this](MetricsForm form) {
       const std::lock_guard lock(mutex_);
-      return metrics_.text(form, real_now_ns());
+      return metrics_.text(form, real_time_ns());
     });
   }
 

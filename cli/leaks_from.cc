@@ -203,7 +203,13 @@ int run_leaks_from(const Arguments& arguments) {
     });
   };
   if (is_store_address(path)) {
-    if (gate) throw Error("--check and --fail-on judge one run; a store has many", ExitCode::usage);
+    if (gate) throw Error("--fail-on judges one run; a store has many", ExitCode::usage);
+    // Growth in a store is judged by its totals in time, not by the ages of blocks.
+    for (const char* name : {"min-blocks", "tail", "warmup"})
+      if (values.count(name) != 0)
+        throw Error(std::string("--") + name +
+                        " judges blocks of a recording; for a store there is --min-bytes",
+                    ExitCode::usage);
     write(report_on_store(path, options,
                           {.most = reported_stacks(values),
                            .all_frames = values["verbose"].as<bool>(),

@@ -65,8 +65,16 @@ int64_t WindowDrafts::figure(const Column& column, const std::vector<int64_t>& v
   return (values[first + column.plus] - minus) * column.factor;
 }
 
-// The draft's row of a track, with the growth as its last figure. What a process that has ended
-// held is not in use.
+// What a process that has ended held is not in use.
+void WindowDrafts::forget_ended(const History& tables) {
+  for (size_t i = 1; i < tables.tracks.size() && (i + 1) * types_.size() <= now_.size(); ++i) {
+    if (!has_ended(tables.tracks[i])) continue;
+    for (const Column& column : columns_)
+      if (column.type->is_state) now_[i * types_.size() + column.plus] = 0;
+  }
+}
+
+// The draft's row of a track, with the growth as its last figure.
 std::vector<int64_t> WindowDrafts::figures_of(size_t track) const {
   std::vector<int64_t> row;
   int64_t growth = 0;
@@ -91,14 +99,12 @@ WindowDraft WindowDrafts::take(const History& tables, Recording code,
   for (const Column& column : columns_)
     recording.types.push_back({std::string(column.type->name), column.type->unit});
   recording.types.push_back({std::string(growth_column), Unit::bytes});
+  forget_ended(tables);
   std::unordered_map<uint32_t, RawStackId> stacks;
   std::map<Labels, size_t> services;
   for (size_t i = 1; i < tables.tracks.size() && (i + 1) * types_.size() <= now_.size(); ++i) {
     const Track& track = tables.tracks[i];
     std::vector<int64_t> row = figures_of(i);
-    if (has_ended(track))
-      for (size_t c = 0; c < columns_.size(); ++c)
-        if (columns_[c].type->is_state) row[c] = 0;
     if (std::all_of(row.begin(), row.end(), [](int64_t value) { return value == 0; })) continue;
     const auto [stack, is_new] = stacks.try_emplace(
         track.stack.index, RawStackId{static_cast<uint32_t>(recording.stacks.size())});

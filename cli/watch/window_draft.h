@@ -68,6 +68,7 @@ class WindowDrafts {
   int64_t figure(const Column& column, const std::vector<int64_t>& values, size_t track) const;
   std::vector<int64_t> figures_of(size_t track) const;
   bool has_ended(const Track& track) const;
+  void forget_ended(const History& tables);
 
   std::vector<ValueType> types_;
   std::vector<Column> columns_;

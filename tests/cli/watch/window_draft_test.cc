@@ -69,12 +69,17 @@ TEST_CASE("a window has what is there at its end, and what came in it") {
 TEST_CASE("processes that have ended hold nothing") {
   MadeRun run;
   run.look(1, {{run.leak, {100, 1, 100, 1}}});
+  CHECK(sum_of(run.take({}), "growth") == 100);
+  run.look(1.5, {{run.leak, {150, 2, 150, 2}}});
   Look& end = run.maker.look(2);
   end.ended = {run.maker.history.tracks[run.leak.index].space};
   run.drafts.add(end, run.maker.history);
   const WindowDraft draft = run.take({});
   CHECK(sum_of(draft, "inuse_space") == 0);
-  CHECK(sum_of(draft, "alloc_space") == 100);
+  CHECK(sum_of(draft, "inuse_objects") == 0);
+  CHECK(sum_of(draft, "alloc_space") == 50);
+  CHECK(sum_of(draft, "growth") == -100);  // all that the window before had
+  CHECK(run.take({}).recording.sums.empty());
 }
 
 TEST_CASE("stacks belong to the service of their process") {

@@ -60,7 +60,7 @@ constexpr std::array service_families{
     ServiceFamily{{"memflame_lost_bytes", true, "bytes", "Bytes of events without a stack."},
                   From::counters,
                   "lost_bytes"},
-    ServiceFamily{{"memflame_cut_stacks", true, "", "Events whose stack is not complete."},
+    ServiceFamily{{"memflame_cut_stacks", true, "", "Stacks of windows that are not complete."},
                   From::counters,
                   "cut_stacks"}};
 constexpr size_t series_of_service = service_families.size() + 2;

@@ -103,18 +103,14 @@ void RuleWatcher::asked(LiveRun&, double) { is_asked_ = true; }
 
 std::map<std::string, double> RuleWatcher::figures(LiveRun& run, double seconds) {
   const Losses losses = run.losses();
-  const auto since = [](uint64_t now, uint64_t before) {
-    return static_cast<double>(now - before);
-  };
-  const LossCount missing = losses.sum(LossKind::missing), cut = losses.sum(LossKind::cut);
-  const LossCount missed = losses_.sum(LossKind::missing), cut_before = losses_.sum(LossKind::cut);
+  const LossCount missing = losses.sum(LossKind::missing);
+  const LossCount missed = losses_.sum(LossKind::missing);
   const double own = own_processor_seconds();
   std::map<std::string, double> figures{
       {"run_seconds", seconds},
       {"own_cpu_seconds", own - own_seconds_},
-      {"lost_events", since(missing.events, missed.events)},
-      {"lost_bytes", static_cast<double>(missing.bytes - missed.bytes)},
-      {"cut_stacks", since(cut.events, cut_before.events)}};
+      {"lost_events", static_cast<double>(missing.events - missed.events)},
+      {"lost_bytes", static_cast<double>(missing.bytes - missed.bytes)}};
   uint64_t distance = request_.probe.own ? request_.probe.own->sampled_bytes() : 0;
   if (const std::optional<Overhead> overhead = run.overhead()) {
     if (overhead->percent) figures["overhead_percent"] = *overhead->percent;

@@ -95,6 +95,7 @@ WindowDraft WindowDrafts::take(const History& tables, Recording code,
   recording.types.clear();
   recording.shown = 0;
   recording.sums.clear();
+  recording.losses = {};  // the run's are figures of the draft
   recording.stacks.assign(1, RawStack{});
   for (const Column& column : columns_)
     recording.types.push_back({std::string(column.type->name), column.type->unit});

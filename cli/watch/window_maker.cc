@@ -121,6 +121,8 @@ Window WindowMaker::window_of(const WindowDraft& draft, const DraftService& serv
                  .figures = draft.figures,
                  .top = top_stacks(own, profile, marks)};
   for (const auto& [name, value] : service.figures) window.head.figures[name] = value;
+  // Which stacks are cut is known once they have names.
+  window.head.figures["cut_stacks"] = static_cast<double>(profile.losses.sum(LossKind::cut).events);
   // The growth is known from the windows before.
   own.types.pop_back();
   for (Aggregate& sum : own.sums) sum.values.pop_back();

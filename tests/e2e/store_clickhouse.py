@@ -134,8 +134,8 @@ equal("version", line["top"][0]["fleet"]["version"], "1.5")
 equal("growing hosts", line["top"][0]["fleet"]["growing_hosts"], 2)
 many = "".join(f"&none{number}=" for number in range(40))
 check("grows steadily on 2 of 3 hosts" in run("leaks", cart + many).stdout, "a question with many labels")
-for option in ("--min-blocks", "--tail", "--warmup"):
-    refused(f"leaks {option}", "leaks", cart, option, "10", words=[option, "--min-bytes"], status=2)
+for option, value in (("--min-blocks", "10"), ("--tail", "2%"), ("--warmup", "1m")):
+    refused(f"leaks {option}", "leaks", cart, option, value, words=[option, "--min-bytes"], status=2)
 check("no stack grows steadily" in run("leaks", store.address("shop", service="cart", version="1.4")).stdout,
       "a version that does not leak")
 

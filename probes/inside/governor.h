@@ -42,6 +42,7 @@ class Governor {
   void finish(const AgentWork& work, const OsLedger& os);
 
   const Budget& budget() const { return budget_; }
+  void set_share(double share) { budget_.set_share(share); }
 
  private:
   CostReading reading(const AgentWork& work, const std::vector<pid_t>& pids);

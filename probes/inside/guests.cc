@@ -112,6 +112,7 @@ uint32_t Guests::begin(const Guest& guest, bool is_running) {
 }
 
 uint32_t Guests::expect(pid_t pid) {
+  if (std::find(first_.begin(), first_.end(), pid) == first_.end()) first_.push_back(pid);
   Guest guest;
   guest.pid = pid;
   guest.process.reset(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));

@@ -46,22 +46,29 @@ Attachment::Attachment(InsideSession& session, Exchange& exchange, const std::ve
 
 void Attachment::enter_some(const std::vector<pid_t>& pids) {
   std::string first;
-  for (const pid_t pid : pids) {
-    try {
-      const AttachTarget possible(pid);
-      enter(pid);
-    } catch (const Error& error) {
-      entering_ = 0;
-      if (is_alive(pid)) session_.leave_out(pid, error.what());
-      if (first.empty()) first = error.what();
-    }
-  }
+  for (const pid_t pid : pids)
+    if (const std::string why = try_to_enter(pid); first.empty()) first = why;
   if (pids_.empty())
     throw Error(pids.size() == 1
                     ? first
                     : "none of the processes can be watched from inside: the first: " + first,
                 ExitCode::failure);
 }
+
+// Returns why it could not; "" if it could.
+std::string Attachment::try_to_enter(pid_t pid) {
+  try {
+    const AttachTarget possible(pid);
+    enter(pid);
+    return "";
+  } catch (const Error& error) {
+    entering_ = 0;
+    if (is_alive(pid)) session_.leave_out(pid, error.what());
+    return error.what();
+  }
+}
+
+bool Attachment::enter_later(pid_t pid) { return try_to_enter(pid).empty(); }
 
 void Attachment::enter(pid_t pid) {
   entering_ = pid;

@@ -27,12 +27,15 @@ class Attachment {
   Attachment& operator=(const Attachment&) = delete;
 
   const std::vector<pid_t>& pids() const { return pids_; }  // that it has come into
+  // Comes into a further process. False if it could not; the session has been told why.
+  bool enter_later(pid_t pid);
   // Call it when counting has ended.
   void leave();
   std::vector<std::string> notes() const;
 
  private:
   void enter(pid_t pid);
+  std::string try_to_enter(pid_t pid);
   void enter_some(const std::vector<pid_t>& pids);
 
   InsideSession& session_;

@@ -120,6 +120,12 @@ Run run_inside(InsideSetup& setup, Command* command, Observer& observer) {
                        options.target.is_selection() ? inside::Attachment::Wants::some
                                                      : inside::Attachment::Wants::all);
   for (const pid_t pid : attachment ? attachment->pids() : first) ends.add(pid);
+  if (attachment)
+    session.set_enter([&](pid_t pid) {
+      const bool is_in = attachment->enter_later(pid);
+      if (is_in) ends.add(pid);
+      return is_in;
+    });
   keep_privileges_for(Step::counting);
   observer.begin(session);
 

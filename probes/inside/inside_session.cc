@@ -73,7 +73,9 @@ InsideSession::InsideSession(const Probe& probe, const ProbeOptions& options, Ex
       sample_bytes_(first_mean(options.own.get())),
       exchange_(exchange),
       command_(options.target.command.empty() || first.size() != 1 ? 0 : first[0]),
-      end_(first.size() == 1 ? static_cast<int>(::syscall(SYS_pidfd_open, first[0], 0)) : -1),
+      end_(first.size() == 1 && !options_.target.is_selection()
+               ? static_cast<int>(::syscall(SYS_pidfd_open, first[0], 0))
+               : -1),
       processes_(options_.target, features_of_kernel().exact_rss_stat, Processes::Log::none),
       blocks_(options_.min_size, options_.max_size, options_.max_live, sample_bytes_),
       reader_(exchange_, stacks_, blocks_, ticks_),
@@ -102,8 +104,20 @@ void InsideSession::leave_out(pid_t pid, const std::string& why) {
   if (selection_) selection_->refuse(pid, why);
 }
 
-bool InsideSession::is_accounted_for(pid_t pid) const {
-  return guests_.knows(pid) || uncovered_.accounts_for(pid);
+uint32_t InsideSession::expect(pid_t pid) {
+  uncovered_.add(pid);
+  return guests_.expect(pid);
+}
+
+bool InsideSession::is_watched(pid_t pid) const {
+  return guests_.living().contains(pid) || uncovered_.has_silent_agent(pid);
+}
+
+// What was asked for, but is not watched yet.
+void InsideSession::look_for_others() {
+  selection_->look({.present = [this] { return processes_.present(); },
+                    .is_watched = [this](pid_t pid) { return is_watched(pid); },
+                    .enter = counts_ ? enter_ : nullptr});
 }
 
 void InsideSession::arm() {
@@ -122,11 +136,9 @@ void InsideSession::arm() {
 
 void InsideSession::disarm() {
   see_if_given_up();
-  if (selection_)
-    selection_->look_again([this] { return processes_.present(); },
-                           [this](pid_t pid) { return is_accounted_for(pid); });
   publish(exchange_.control().reading, 0U);
   counts_ = false;
+  if (selection_) look_for_others();
   ticks_.refine();
   guests_.poll();
   reader_.read_rest();
@@ -193,9 +205,7 @@ void InsideSession::poll() {
   if (options_.target.follow_children)
     uncovered_.look([this](pid_t pid) { return guests_.knows(pid); },
                     [this](pid_t pid) { guests_.lose(pid); });
-  if (selection_)
-    selection_->look([this] { return processes_.present(); },
-                     [this](pid_t pid) { return is_accounted_for(pid); });
+  if (selection_ && selection_->is_time()) look_for_others();
 }
 
 AgentWork InsideSession::work() const {
@@ -349,6 +359,7 @@ Losses InsideSession::losses() const {
   losses.add(Loss::agent_reentered, counts.reentered);
   losses.add(Loss::agent_ring_damaged, reader_.statistics().damaged);
   losses.add(Loss::process_uncovered, uncovered_.count() + (selection_ ? selection_->count() : 0));
+  losses.add(Loss::agent_late, selection_ ? selection_->came_late() : 0);
   losses.add(Loss::process_table_full, guests_.no_entry());
   losses.add(Loss::unwind_table_full, code_.statistics().no_room);
   losses.add(Loss::code_list_full, code_.refused());

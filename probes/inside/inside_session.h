@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -44,9 +45,12 @@ class InsideSession : public LiveRun, private RunFigures {
 
   // For an agent that comes into a running process, see guests.h. serve() gives agents what they
   // ask for while nothing is counted.
-  uint32_t expect(pid_t pid) { return guests_.expect(pid); }
+  uint32_t expect(pid_t pid);
   // A process that was asked for by name or control group, but into which the agent cannot come.
   void leave_out(pid_t pid, const std::string& why);
+  // Processes that were asked for and begin later: brings the agent into one, and returns whether
+  // it could.
+  void set_enter(std::function<bool(pid_t)> enter) { enter_ = std::move(enter); }
   void refresh(uint32_t index) { guests_.refresh(index); }
   const std::map<pid_t, uint32_t>& guests() const { return guests_.living(); }
   void serve() { round(); }
@@ -69,6 +73,9 @@ class InsideSession : public LiveRun, private RunFigures {
   Losses losses() const override;
   std::optional<Overhead> overhead() const override {
     return governor_ ? std::optional(governor_->budget().overhead()) : std::nullopt;
+  }
+  void set_budget_share(double share) override {
+    if (governor_) governor_->set_share(share);
   }
   std::string sampling() const override { return is_sampled() ? sampling_in_words() : ""; }
   std::vector<pid_t> living() const override { return processes_.os().living(); }
@@ -118,7 +125,8 @@ class InsideSession : public LiveRun, private RunFigures {
   Recording sums();
   void add_notes(Recording& recording) const;
   AgentWork work() const;
-  bool is_accounted_for(pid_t pid) const;
+  bool is_watched(pid_t pid) const;
+  void look_for_others();
 
   const Probe& probe_;
   ProbeOptions options_;
@@ -135,6 +143,7 @@ class InsideSession : public LiveRun, private RunFigures {
   Uncovered uncovered_;
   Guests guests_;
   std::optional<Selection> selection_;  // if processes were asked for by name or control group
+  std::function<bool(pid_t)> enter_;
   StackLog log_;
   uint32_t named_ = 1;  // stacks below that are in the log
   std::optional<Looks> looks_;

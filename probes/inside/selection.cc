@@ -10,6 +10,7 @@ namespace {
 
 constexpr uint64_t selection_interval_ns = 2'000'000'000;
 constexpr size_t most_kept = 4096, most_told = 4;
+constexpr double youngest = 1;  // seconds
 
 std::string processes_in_words(size_t count) {
   return with_commas(static_cast<int64_t>(count)) + (count == 1 ? " process" : " processes");
@@ -17,20 +18,37 @@ std::string processes_in_words(size_t count) {
 
 }  // namespace
 
-void Selection::look(const std::function<std::vector<pid_t>()>& present,
-                     const std::function<bool(pid_t)>& is_accounted_for) {
-  if (monotonic_ns() < next_ns_) return;
-  next_ns_ = monotonic_ns() + selection_interval_ns;
-  look_again(present, is_accounted_for);
+bool Selection::is_time() const { return monotonic_ns() >= next_ns_; }
+
+// A process that has just begun may still be without the libraries that an agent needs. The next
+// look comes soon enough.
+void Selection::take(pid_t pid, const Look& parts) {
+  if (!parts.enter || age_seconds(pid) < youngest) {
+    if (later_.size() < most_kept) later_[pid] = read_comm(pid);
+    return;
+  }
+  const std::string name = read_comm(pid);
+  if (!parts.enter(pid)) {
+    if (!refused_.contains(pid) && later_.size() < most_kept) later_[pid] = name;  // gone
+    return;
+  }
+  if (++late_ <= most_told)
+    late_names_ += (late_ == 1 ? "" : ", ") + name + " " + std::to_string(pid);
 }
 
-void Selection::look_again(const std::function<std::vector<pid_t>()>& present,
-                           const std::function<bool(pid_t)>& is_accounted_for) {
-  for (const pid_t pid : present())
-    if (later_.size() < most_kept && !refused_.contains(pid) && !is_accounted_for(pid))
-      later_[pid] = read_comm(pid);
-  // A child whose agent had not spoken yet, or that was found to run another program.
-  std::erase_if(later_, [&](const auto& each) { return is_accounted_for(each.first); });
+void Selection::look(const Look& parts) {
+  const std::vector<pid_t> present = parts.present();
+  // Those that ended before they could be watched are told of; one whose agent has spoken since is
+  // not.
+  const auto is_settled = [&](const auto& each) { return parts.is_watched(each.first); };
+  std::erase_if(refused_, is_settled);
+  for (const pid_t pid : present) {
+    if (refused_.contains(pid) || parts.is_watched(pid)) continue;
+    later_.erase(pid);
+    take(pid, parts);
+  }
+  std::erase_if(later_, is_settled);
+  next_ns_ = monotonic_ns() + selection_interval_ns;
 }
 
 std::vector<std::string> Selection::notes() const {
@@ -45,6 +63,11 @@ std::vector<std::string> Selection::notes() const {
     if (refused_.size() > most_told)
       notes.push_back("and " + processes_in_words(refused_.size() - most_told) + " more");
   }
+  if (late_ != 0)
+    notes.push_back(processes_in_words(late_) +
+                    (late_ == 1 ? " that began later was" : " that began later were") +
+                    " watched only from some seconds after the start on (" + late_names_ +
+                    (late_ > most_told ? ", …" : "") + "): what was before is not known");
   if (later_.empty()) return notes;
   std::string names;
   size_t told = 0;
@@ -52,11 +75,12 @@ std::vector<std::string> Selection::notes() const {
     if (++told <= most_told)
       names += (names.empty() ? "" : ", ") + name + " " + std::to_string(pid);
   if (told > most_told) names += ", …";
-  notes.push_back(processes_in_words(later_.size()) +
-                  (later_.size() == 1 ? " that began later was" : " that began later were") +
-                  " not watched (" + names +
-                  "): memflame's agent comes into those that run when counting begins, and into "
-                  "their forked children; as root, the kernel's collector sees all");
+  notes.push_back(
+      processes_in_words(later_.size()) +
+      (later_.size() == 1 ? " that began later was" : " that began later were") + " not watched (" +
+      names +
+      "): memflame's agent comes into those that have run for a second or two; as root, "
+      "the kernel's collector sees all");
   return notes;
 }
 

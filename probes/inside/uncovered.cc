@@ -83,7 +83,22 @@ bool Uncovered::is_covered(pid_t pid, bool has_spoken) const {
   return maps.find(agent_) != std::string::npos && !brings_malloc(proc_path(pid, "exe"));
 }
 
-void Uncovered::forget(pid_t pid) { std::erase(first_, pid); }
+void Uncovered::add(pid_t pid) {
+  forget(pid);
+  left_out_.erase(pid);
+  first_.push_back(pid);
+}
+
+void Uncovered::forget(pid_t pid) {
+  std::erase(first_, pid);
+  found_.erase(pid);
+  if (left_out_.size() < most_found) left_out_.insert(pid);
+}
+
+// An agent of an earlier run may be in any process.
+bool Uncovered::has_silent_agent(pid_t pid) const {
+  return is_covered(pid, false) && contains(with_descendants(first_), pid);
+}
 
 void Uncovered::meet(pid_t pid) {
   if (found_.size() < most_found && brings_malloc(proc_path(pid, "exe")))
@@ -105,10 +120,12 @@ void Uncovered::look(const std::function<bool(pid_t)>& knows,
   const uint64_t now = monotonic_ns();
   if (now < next_ns_) return;
   next_ns_ = now + look_interval_ns;
+  // A run may go on for weeks, and get more of them. A command is missed in the end.
+  if (attached_) std::erase_if(first_, [](pid_t pid) { return read_comm(pid).empty(); });
   const std::vector<pid_t> all = with_descendants(first_);
   std::set<pid_t> suspects;
   for (const pid_t pid : all) {
-    if (found_.contains(pid) || !has_address_space(pid)) continue;
+    if (found_.contains(pid) || left_out_.contains(pid) || !has_address_space(pid)) continue;
     // A command in which no agent ever speaks is an error in the end.
     const bool has_spoken = knows(pid);
     if ((contains(first_, pid) && !has_spoken) || !is_uncovered(pid, has_spoken)) continue;

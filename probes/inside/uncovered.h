@@ -27,10 +27,12 @@ class Uncovered {
 
   // An agent has spoken in a process that runs a new program.
   void meet(pid_t pid);
-  // Does not look at a process of `first` any more.
+  // Looks at this process, too, into which an agent comes.
+  void add(pid_t pid);
+  // Does not look at this process any more: somebody else counts it.
   void forget(pid_t pid);
-  // Whether it has an agent, though that may not have spoken yet, or was found to have none.
-  bool accounts_for(pid_t pid) const { return found_.contains(pid) || is_covered(pid, false); }
+  // Whether it has the agent of a process that is looked at, though that may not have spoken yet.
+  bool has_silent_agent(pid_t pid) const;
   // Looks if it is time. `knows`: whether an agent has spoken in a process. `lose` is called for
   // one in which that agent is no more.
   void look(
@@ -49,6 +51,7 @@ class Uncovered {
   std::string agent_;
   bool attached_;
   uint64_t next_ns_ = 0;
+  std::set<pid_t> left_out_;
   std::map<pid_t, std::string> covered_;  // program_mark() of what was looked at
   std::set<pid_t> suspects_;              // without an agent at the look before
   std::map<pid_t, std::string> found_;    // with their names

@@ -68,12 +68,13 @@ ProcessStat parse_stat(const std::string& line) {
   std::istringstream fields(line.substr(name_end + 2));
   fields >> stat.state;
   int64_t value = 0;
-  for (int field = 4; field <= 17 && fields >> value; ++field) {
+  for (int field = 4; field <= 22 && fields >> value; ++field) {
     const auto number = static_cast<uint64_t>(value);
     if (field == 10) stat.minor_faults = number;
     if (field == 14) stat.user_ticks = number;
     if (field == 15) stat.system_ticks = number;
-    if (field >= 16) stat.children_ticks += number;
+    if (field == 16 || field == 17) stat.children_ticks += number;
+    if (field == 22) stat.start_ticks = number;
   }
   return stat;
 }
@@ -311,6 +312,15 @@ double cpu_seconds(pid_t pid, bool with_children) {
   const ProcessStat stat = parse_stat(read_file(proc_path(pid, "stat")));
   return tick * static_cast<double>(stat.user_ticks + stat.system_ticks +
                                     (with_children ? stat.children_ticks : 0));
+}
+
+double age_seconds(pid_t pid) {
+  const ProcessStat stat = parse_stat(read_file(proc_path(pid, "stat")));
+  timespec now{};
+  if (stat.state == 0 || ::clock_gettime(CLOCK_BOOTTIME, &now) != 0) return 0;
+  const double began =
+      static_cast<double>(stat.start_ticks) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+  return std::max(0.0, static_cast<double>(now.tv_sec) - began);
 }
 
 bool is_alive(pid_t pid) {

@@ -46,10 +46,13 @@ struct ProcessStat {
   uint64_t minor_faults = 0;
   uint64_t user_ticks = 0, system_ticks = 0;
   uint64_t children_ticks = 0;  // both, of children that were waited for
+  uint64_t start_ticks = 0;     // when it began, since boot
 };
 ProcessStat parse_stat(const std::string& line);
 // User and system time that a process has used; 0 if it is gone.
 double cpu_seconds(pid_t pid, bool with_children);
+// Since it began, or was forked; 0 if it is gone.
+double age_seconds(pid_t pid);
 
 // Bytes that are resident, by the text of /proc/PID/statm; 0 if the process is gone.
 int64_t parse_resident(const std::string& statm);

@@ -57,6 +57,7 @@ TEST_CASE("a line of /proc/PID/stat, as far as it goes") {
   CHECK(stat.user_ticks == 150);
   CHECK(stat.system_ticks == 50);
   CHECK(stat.children_ticks == 50);
+  CHECK(stat.start_ticks == 5);
   CHECK(parse_stat("").state == 0);
   CHECK(parse_stat("77 (a").state == 0);
   CHECK(parse_stat("77 (a) R 1").state == 'R');

@@ -144,6 +144,7 @@ Json overhead_json(const Overhead& overhead) {
                                {"from", change.from},
                                {"to", change.to},
                                {"percent", change.overhead}});
+  if (overhead.later_changes != 0) json["later_changes"] = overhead.later_changes;
   json["beyond_control"] = overhead.beyond_control;
   json["probes_percent"] = overhead.probes_percent ? Json(*overhead.probes_percent) : Json(nullptr);
   json["ended_after_seconds"] = overhead.ended_after ? Json(*overhead.ended_after) : Json(nullptr);

@@ -23,6 +23,7 @@ struct FleetFigures {
   uint64_t spool_most_bytes = 0;
   std::map<std::string, OutputState> outputs;  // those of the configuration
   std::map<std::string, RuleState> rules;
+  double budget_share = 1;  // that rules may use of their budgets
 };
 
 }  // namespace memflame

@@ -20,7 +20,8 @@ RuleBoard::RuleBoard() {
 
 RuleBoard::~RuleBoard() { ::munmap(page_, sizeof(Page)); }
 
-void RuleBoard::show(const std::map<std::string, RuleState>& rules) {
+void RuleBoard::show(const std::map<std::string, RuleState>& rules, double budget_share) {
+  page_->budget_share.store(budget_share, std::memory_order_relaxed);
   page_->version.fetch_add(1);
   std::atomic_thread_fence(std::memory_order_release);
   page_->rows = 0;

@@ -31,8 +31,11 @@ class RuleBoard {
 
   // One process may write. Rules beyond the room are left out.
   static constexpr size_t room = 256;
-  void show(const std::map<std::string, RuleState>& rules);
+  // `budget_share`: the part of their budgets that rules may use, because of what the host may
+  // spend.
+  void show(const std::map<std::string, RuleState>& rules, double budget_share);
   std::map<std::string, RuleState> read() const;
+  double budget_share() const { return page_->budget_share.load(std::memory_order_relaxed); }
 
  private:
   static constexpr size_t name_bytes = 65;
@@ -42,6 +45,7 @@ class RuleBoard {
   };
   struct Page {
     std::atomic<uint64_t> version;  // odd while it is being written
+    std::atomic<double> budget_share = 1;
     size_t rows = 0;
     std::array<Row, room> row;
   };

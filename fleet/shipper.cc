@@ -63,7 +63,10 @@ struct Shipper::State {
     FleetFigures figures;
     figures.spool = spool->counts();
     figures.spool_most_bytes = spool->most_bytes();
-    if (board) figures.rules = board->read();
+    if (board) {
+      figures.rules = board->read();
+      figures.budget_share = board->budget_share();
+    }
     const std::lock_guard lock(mutex);
     figures.outputs = states;
     return figures;

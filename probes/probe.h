@@ -75,6 +75,7 @@ class Accounting {
   virtual void on_poll(LoadedProbe&, const OsLedger&) {}
   // True if the run must end because it would do harm. Counting ends then in any case.
   virtual bool wants_end() const { return false; }
+  virtual void set_budget_share(double /*share*/) {}  // LiveRun::set_budget_share()
   // For a snapshot: adds what the stack with this key ends in, and its group. False leaves the
   // stack out, because its memory belongs to another stack, too.
   virtual bool place(const LoadedProbe&, const StackLog&, uint64_t /*key*/, RawStack&,

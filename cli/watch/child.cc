@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 #include <iostream>
+#include <new>
 #include <sstream>
 #include <string>
 
@@ -21,6 +22,13 @@ namespace memflame {
 namespace {
 
 constexpr size_t text_bytes = 4096;
+
+void* shared_memory(size_t bytes) {
+  void* const memory =
+      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw Error("there is no memory to share between processes");
+  return memory;
+}
 
 }  // namespace
 
@@ -46,11 +54,12 @@ pid_t start_child(const char* name, const std::function<int()>& work) {
   ::_exit(code);
 }
 
-SharedText::SharedText()
-    : text_(static_cast<char*>(
-          ::mmap(nullptr, text_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {
-  if (text_ == MAP_FAILED) throw Error("there is no memory to share between processes");
-}
+SharedNumber::SharedNumber(double value)
+    : value_(new (shared_memory(sizeof(std::atomic<double>))) std::atomic<double>(value)) {}
+
+SharedNumber::~SharedNumber() { ::munmap(value_, sizeof(*value_)); }
+
+SharedText::SharedText() : text_(static_cast<char*>(shared_memory(text_bytes))) {}
 
 SharedText::~SharedText() { ::munmap(text_, text_bytes); }
 

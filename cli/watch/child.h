@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -29,6 +30,21 @@ class SharedText {
 
  private:
   char* text_ = nullptr;
+};
+
+// A number that processes share: one writes it, and its children read it.
+class SharedNumber {
+ public:
+  explicit SharedNumber(double value);  // throws Error
+  ~SharedNumber();
+  SharedNumber(const SharedNumber&) = delete;
+  SharedNumber& operator=(const SharedNumber&) = delete;
+
+  void set(double value) { value_->store(value, std::memory_order_relaxed); }
+  double get() const { return value_->load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<double>* value_ = nullptr;
 };
 
 // Processor time of a process and of those that it has waited for, in seconds; 0 if it is gone.

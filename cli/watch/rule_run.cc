@@ -53,10 +53,11 @@ Prepared prepare(const WatchRule& rule) {
 
 void check_rule(const WatchRule& rule) { prepare(rule); }
 
-RuleResult run_rule(const WatchRule& rule, const std::function<void(const Window&)>& put) {
+RuleResult run_rule(const WatchRule& rule, const std::function<void(const Window&)>& put,
+                    const std::function<double()>& budget_share) {
   try {
     Prepared prepared = prepare(rule);
-    RuleWatcher watcher(rule, prepared.request, put);
+    RuleWatcher watcher(rule, prepared.request, put, budget_share);
     try {
       run_request(*prepared.probe, prepared.request, &watcher);
     } catch (const Error&) {

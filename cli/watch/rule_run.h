@@ -28,6 +28,8 @@ struct RuleResult {
 };
 
 // Watches until a signal comes, and hands each window to `put`, in another thread.
-RuleResult run_rule(const WatchRule& rule, const std::function<void(const Window&)>& put);
+// `budget_share`: the part of "max_overhead" that may be used now, see host_budget.h.
+RuleResult run_rule(const WatchRule& rule, const std::function<void(const Window&)>& put,
+                    const std::function<double()>& budget_share);
 
 }  // namespace memflame

@@ -52,10 +52,12 @@ std::vector<uint64_t> ids_of(const std::vector<CgroupName>& names) {
 }  // namespace
 
 RuleWatcher::RuleWatcher(const WatchRule& rule, const Request& request,
-                         std::function<void(const Window&)> put)
+                         std::function<void(const Window&)> put,
+                         std::function<double()> budget_share)
     : rule_(rule),
       request_(request),
       put_(std::move(put)),
+      budget_share_(std::move(budget_share)),
       axis_(std::clamp(rule.window_seconds / looks_a_window, shortest_look, longest_look),
             request.probe.ages),
       labels_(rule.labels),
@@ -84,6 +86,7 @@ void RuleWatcher::take(const Look& look) {
 }
 
 bool RuleWatcher::look(LiveRun& run, double seconds) {
+  if (const double share = budget_share_(); share != share_) run.set_budget_share(share_ = share);
   const bool is_making =
       making_.valid() && making_.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
   if (making_.valid() && !is_making) making_.get();
@@ -114,7 +117,7 @@ std::map<std::string, double> RuleWatcher::figures(LiveRun& run, double seconds)
   uint64_t distance = request_.probe.own ? request_.probe.own->sampled_bytes() : 0;
   if (const std::optional<Overhead> overhead = run.overhead()) {
     if (overhead->percent) figures["overhead_percent"] = *overhead->percent;
-    if (!overhead->changes.empty()) distance = overhead->changes.back().to;
+    distance = overhead->distance;
   }
   figures["sample_bytes"] = static_cast<double>(distance);
   losses_ = losses;

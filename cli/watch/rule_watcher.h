@@ -22,8 +22,9 @@ namespace memflame {
 class RuleWatcher : public Watcher {
  public:
   // All must outlive this. `put` is called by another thread, for one window after the other.
-  RuleWatcher(const WatchRule& rule, const Request& request,
-              std::function<void(const Window&)> put);
+  // `budget_share`: the part of its budget that the rule may use now, see host_budget.h.
+  RuleWatcher(const WatchRule& rule, const Request& request, std::function<void(const Window&)> put,
+              std::function<double()> budget_share);
 
   void begin(LiveRun& run) override;
   bool look(LiveRun& run, double seconds) override;
@@ -46,6 +47,7 @@ class RuleWatcher : public Watcher {
   const WatchRule& rule_;
   const Request& request_;
   std::function<void(const Window&)> put_;
+  std::function<double()> budget_share_;
   TimeAxis axis_;
   ProcessLabels labels_;
   WindowMaker maker_;
@@ -55,6 +57,7 @@ class RuleWatcher : public Watcher {
   double next_cgroups_ = 0;
   std::vector<uint64_t> cgroups_;  // ids
   Losses losses_;                  // when the window began
+  double share_ = 1;               // of the budget, as the run was told
   double own_seconds_ = 0;         // of memflame's processor time, when the window began
   bool is_asked_ = false, has_ended_ = false;
   RuleEnd end_ = RuleEnd::begins_anew;

@@ -30,7 +30,6 @@ namespace {
 constexpr double first_pause = 1, longest_pause = 60, too_dear_pause = 600;  // seconds
 constexpr double good_run = 60;  // seconds: a process that ran so long is started again at once
 constexpr double cost_interval = 10;  // seconds between two looks at the cost
-constexpr int most_costly_looks = 3;  // in a row, until a rule is given up
 constexpr double given_up_pause = 600;
 constexpr double rules_end = 20, sender_end = 15;  // seconds to end in
 constexpr int patience_ms = 500;
@@ -119,7 +118,7 @@ void Supervisor::start(RulePart& part) {
       if (!why.empty() && why != told) say(part.name + ": a window was dropped: " + why);
       told = why;
     };
-    const RuleResult result = run_rule(part.rule, put);
+    const RuleResult result = run_rule(part.rule, put, [this] { return budget_share_->get(); });
     part.words->set(result.problem);
     return static_cast<int>(result.end);
   });
@@ -181,7 +180,7 @@ void Supervisor::ended_rule(RulePart& part, int status) {
 void Supervisor::show_rules() const {
   std::map<std::string, RuleState> states;
   for (const RulePart& part : rules_) states.emplace(part.rule.name, part.state);
-  board_->show(states);
+  board_->show(states, budget_.share());
 }
 
 // Processor time of a process since the last call.
@@ -209,14 +208,34 @@ void Supervisor::look_at_cost(uint64_t now) {
     ::kill(part.pid, SIGTERM);
   }
   const auto processors = static_cast<double>(::sysconf(_SC_NPROCESSORS_ONLN));
-  const double percent = 100 * used / (passed * processors);
-  costly_looks_ = percent > config_.most_cpu ? costly_looks_ + 1 : 0;
-  if (costly_looks_ >= most_costly_looks) give_up_one(percent);
+  keep_within(100 * used / (passed * processors));
+}
+
+void Supervisor::keep_within(double percent) {
+  const bool can_lower = std::any_of(rules_.begin(), rules_.end(), [](const RulePart& part) {
+    return part.pid != 0 && part.rule.is_governed;
+  });
+  switch (budget_.judge(percent, config_.most_cpu, can_lower)) {
+    case HostBudget::Step::give_up:
+      give_up_one(percent);
+      break;
+    case HostBudget::Step::less:
+      say("memflame takes " + percent_text(percent) +
+          " of this host's processor time, more than \"max_cpu\": rules sample more rarely, "
+          "within " +
+          percent_text(100 * budget_.share()) + " of \"max_overhead\"");
+      break;
+    case HostBudget::Step::more:
+      if (budget_.share() == 1) say("rules use all of \"max_overhead\" again");
+      break;
+    case HostBudget::Step::none:
+      return;
+  }
+  budget_share_->set(budget_.share());
 }
 
 // The last rule that runs: the first ones matter most.
 void Supervisor::give_up_one(double percent) {
-  costly_looks_ = 0;
   const auto part = std::find_if(rules_.rbegin(), rules_.rend(),
                                  [](const RulePart& each) { return each.pid != 0; });
   if (part == rules_.rend()) return;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cli/watch/child.h"
+#include "cli/watch/host_budget.h"
 #include "cli/watch/watch_config.h"
 #include "fleet/rule_board.h"
 #include "fleet/spool.h"
@@ -53,6 +54,7 @@ class Supervisor {
   void show_rules() const;
   static double spent_since(Part& part);
   void look_at_cost(uint64_t now);
+  void keep_within(double percent);
   void give_up_one(double percent);
   void reload();
   void stop_rule(RulePart& part);
@@ -67,7 +69,8 @@ class Supervisor {
   std::vector<pid_t> leaving_;  // rules that the configuration no longer has
   Part shipper_{.name = "the sender"};
   uint64_t looked_ns_ = 0;
-  int costly_looks_ = 0;  // in a row
+  HostBudget budget_;
+  std::shared_ptr<SharedNumber> budget_share_ = std::make_shared<SharedNumber>(1);
 };
 
 }  // namespace memflame

@@ -59,7 +59,8 @@ void read_match(const Setting& setting, Arguments& arguments) {
   }
 }
 
-void read_probes(const Setting& rule, Arguments& arguments) {
+void read_probes(const Setting& rule, WatchRule& into) {
+  Arguments& arguments = into.arguments;
   std::string probes;
   bool has_alloc = true;
   if (const auto setting = rule.find("probes")) {
@@ -84,7 +85,8 @@ void read_probes(const Setting& rule, Arguments& arguments) {
   if (overhead) of_alloc(*overhead);
   if (overhead && sample)
     overhead->fail("the rate of samples follows from it: leave out \"sample\"");
-  if (has_alloc && !sample) {
+  into.is_governed = has_alloc && !sample;
+  if (into.is_governed) {
     std::string percent = std::to_string(overhead ? overhead->number(0.01, 100) : usual_overhead);
     percent.erase(percent.find_last_not_of('0') + 1);
     if (percent.ends_with('.')) percent.pop_back();
@@ -132,7 +134,7 @@ WatchRule read_rule(const Setting& setting, const WatchConfig& config, const Lab
   rule.name = setting.get("name").text();
   require_name(setting.get("name"), rule.name);
   read_match(setting.get("match"), rule.arguments);
-  read_probes(setting, rule.arguments);
+  read_probes(setting, rule);
   if (const auto window = setting.find("window")) {
     rule.window_seconds = window->seconds();
     if (rule.window_seconds < shortest_window || rule.window_seconds > longest_window)

@@ -21,8 +21,9 @@ struct WatchRule {
   double window_seconds = 60;
   Labels labels;  // templates, see process_labels.h; "service" and "host" are always there
   std::vector<std::string> outputs;
-  bool names = true;    // of functions; without, profiles have addresses only
-  uint64_t memory = 0;  // bytes, of its process and its tables in the kernel
+  bool is_governed = false;  // its rate of samples follows from a budget
+  bool names = true;         // of functions; without, profiles have addresses only
+  uint64_t memory = 0;       // bytes, of its process and its tables in the kernel
   friend bool operator==(const WatchRule&, const WatchRule&) = default;
 };
 

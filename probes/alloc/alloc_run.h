@@ -91,6 +91,9 @@ class AllocRun : public Accounting {
   }
   void add_losses(const bpf::counters& counters, Losses& losses) const override;
   bool wants_end() const override { return governor_ && governor_->budget().is_over(); }
+  void set_budget_share(double share) override {
+    if (governor_) governor_->set_share(share);
+  }
   void on_poll(LoadedProbe& probe, const OsLedger& os) override;
   bool is_sampled() const override { return target_samples_ || memflame::is_sampled(own_); }
   std::string sampling_in_words() const override;

@@ -18,6 +18,8 @@ constexpr double next_to_nothing = 1.0 / 200;
 // The run ends after this many looks in a row, at least half a second apart, that find an
 // unavoidable cost above the budget.
 constexpr int most_looks_beyond = 3;
+// A run may go on for weeks.
+constexpr size_t most_changes = 1000;
 
 std::string distance_in_words(uint64_t distance) {
   return distance == 0 ? "all" : "1 sample per " + iec_bytes(static_cast<int64_t>(distance));
@@ -71,6 +73,7 @@ Budget::Budget(double percent, std::function<TrapPrices()> measure) : measure_(s
 
 Budget::Budget(double percent, const Rates& rates) : rates_(rates), distance_(rates.start) {
   overhead_.budget = percent;
+  overhead_.distance = rates.start;
 }
 
 // A price may have been measured while the machine was slow, so prices are measured again before
@@ -96,11 +99,14 @@ void Budget::judge(const Situation& now, double seconds) {
   looks_beyond_ = overhead_.beyond_control ? looks_beyond_ + 1 : 0;
   if (looks_beyond_ == most_looks_beyond && !prices_were_wrong() && !overhead_.ended_after)
     overhead_.ended_after = seconds;
-  const uint64_t next = next_distance(now, overhead_.budget, rates_);
+  const uint64_t next = next_distance(now, overhead_.budget * share_, rates_);
   if (next == distance_) return;
-  overhead_.changes.push_back(
-      {.seconds = seconds, .from = distance_, .to = next, .overhead = now.overhead});
-  distance_ = next;
+  if (overhead_.changes.size() < most_changes)
+    overhead_.changes.push_back(
+        {.seconds = seconds, .from = distance_, .to = next, .overhead = now.overhead});
+  else
+    ++overhead_.later_changes;
+  overhead_.distance = distance_ = next;
 }
 
 std::string Budget::kept_in_words() const {
@@ -135,7 +141,8 @@ std::string Budget::in_words() const {
             " on (" + in_percent(change.overhead) + " before)";
   }
   if (overhead_.changes.size() > most)
-    text += ", and " + std::to_string(overhead_.changes.size() - most) + " more changes";
+    text += ", and " + std::to_string(overhead_.changes.size() - most + overhead_.later_changes) +
+            " more changes";
   return text;
 }
 

@@ -60,6 +60,8 @@ class Budget {
 
   // `seconds` since the start of counting.
   void judge(const Situation& now, double seconds);
+  // Rates are chosen for this part of the budget from now on, above 0 and up to 1.
+  void set_share(double share) { share_ = share; }
   void set_whole(double percent) { overhead_.percent = percent; }  // the run's overhead so far
 
   uint64_t distance() const { return distance_; }  // to sample with from now on
@@ -77,6 +79,7 @@ class Budget {
   Rates rates_;
   Overhead overhead_;
   uint64_t distance_ = 0;
+  double share_ = 1;
   int looks_beyond_ = 0;  // in a row
 };
 

@@ -52,6 +52,9 @@ class LiveRun {
   virtual Losses losses() const = 0;  // up to now
   // With a budget (--max-overhead): what the run has cost its target until now.
   virtual std::optional<Overhead> overhead() const { return std::nullopt; }
+  // What the run may cost its target from now on: a part of its budget, above 0 and up to 1.
+  // Whether the run must end is still decided by the whole of it.
+  virtual void set_budget_share(double /*share*/) {}
   // The rate of samples as it is now, "1 sample per 512 KiB"; "" = all blocks count.
   virtual std::string sampling() const { return ""; }
   virtual std::vector<pid_t> living() const = 0;  // the watched processes that have not ended

@@ -36,7 +36,9 @@ struct Overhead {
   std::optional<double> probes_percent;  // of it, what no sampling rate avoids
   TrapPrices prices;
   std::optional<AgentPrices> agent;  // inside, instead of `prices`
-  std::vector<RateChange> changes;
+  uint64_t distance = 0;             // as it is now
+  std::vector<RateChange> changes;   // the first ones, see Budget
+  uint64_t later_changes = 0;        // that are not in `changes`
   bool beyond_control = false;
   std::optional<double> ended_after;  // seconds: beyond control for a while, so measuring ended
 };

@@ -5,14 +5,13 @@ import hashlib
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import urllib.error
 import urllib.parse
 import urllib.request
 
-from lib import PATIENCE, check, path, spawn, wait_until
+from lib import PATIENCE, check, free_ports, path, spawn, wait_until
 
 SEND = os.environ["MEMFLAME_SEND_WINDOWS"]
 PASSWORD = "a \"word\" of '3'"
@@ -42,16 +41,6 @@ def require_none():
         raise SystemExit("FAILED: clickhouse-server is not installed: scripts/setup test")
     print("SKIPPED: this system has no package clickhouse-server")
     sys.exit(77)
-
-
-def free_ports(count):
-    sockets = [socket.socket() for _ in range(count)]
-    for each in sockets:
-        each.bind(("127.0.0.1", 0))
-    ports = [each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
-    return ports
 
 
 class ClickHouse:

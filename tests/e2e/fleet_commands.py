@@ -9,8 +9,8 @@ import shutil
 import subprocess
 
 import lib
-from clickhouse_lib import ClickHouse, free_ports
-from lib import MEMFLAME, check, equal, example, path, wait_until
+from clickhouse_lib import ClickHouse
+from lib import MEMFLAME, check, equal, example, free_ports, path, wait_until
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
 # As another user, memflame reads its file and the programs, and writes where systemd would let it.

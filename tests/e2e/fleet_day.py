@@ -14,8 +14,8 @@ import time
 import urllib.request
 
 import lib
-from clickhouse_lib import ClickHouse, free_ports
-from lib import MEMFLAME, Profile, check, equal, path, run, wait_until
+from clickhouse_lib import ClickHouse
+from lib import MEMFLAME, Profile, check, equal, free_ports, path, run, wait_until
 
 # A shop: carts come and go, and a catalogue is kept. In one version, a receipt of each cart is kept as well.
 SOURCE = """

@@ -12,13 +12,15 @@ TEST_CASE("another process reads what was shown last") {
   CHECK(board.read().empty());
   const pid_t pid = ::fork();
   if (pid == 0) {
-    board.show({{"a", {.kind = RuleState::Kind::waits}}, {"b", {}}});
+    board.show({{"a", {.kind = RuleState::Kind::waits}}, {"b", {}}}, 1);
     board.show({{"a", {.kind = RuleState::Kind::given_up, .starts = 3, .memory_bytes = 5}},
-                {std::string(64, 'x'), {}}});
+                {std::string(64, 'x'), {}}},
+               0.25);
     ::_exit(0);
   }
   int status = 0;
   REQUIRE(::waitpid(pid, &status, 0) == pid);
+  CHECK(board.budget_share() == 0.25);
   const auto rules = board.read();
   REQUIRE(rules.size() == 2);
   CHECK(rules.at("a").kind == RuleState::Kind::given_up);
@@ -31,6 +33,6 @@ TEST_CASE("rules beyond the room are left out") {
   RuleBoard board;
   std::map<std::string, RuleState> rules;
   for (size_t i = 0; i < RuleBoard::room + 3; ++i) rules[std::to_string(i)];
-  board.show(rules);
+  board.show(rules, 1);
   CHECK(board.read().size() == RuleBoard::room);
 }

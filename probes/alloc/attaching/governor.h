@@ -34,6 +34,7 @@ class Governor {
   void finish(const LoadedProbe& probe, const OsLedger& os);
 
   const Budget& budget() const { return budget_; }
+  void set_share(double share) { budget_.set_share(share); }
 
  private:
   CostReading read(const LoadedProbe& probe, const std::vector<pid_t>& pids) const;

@@ -146,3 +146,24 @@ TEST_CASE("where samples must not become more, a low cost changes nothing") {
   CHECK(next_distance({.distance = largest_distance, .overhead = 1, .room = Room::none}, 10) ==
         largest_distance);
 }
+
+TEST_CASE("a part of the budget lowers the rate, but does not end the run") {
+  Budget budget(10, Rates{.start = 4096});
+  budget.set_share(0.25);
+  for (int i = 0; i < 10; ++i)
+    budget.judge({.distance = budget.distance(), .overhead = 9, .probes = 5, .kept = 0.5}, i);
+  CHECK(budget.distance() == 4096);  // what cannot be avoided costs more than the part
+  CHECK_FALSE(budget.is_over());
+  budget.judge({.distance = 4096, .overhead = 9, .probes = 1, .kept = 0.5}, 10);
+  CHECK(budget.distance() > 4096);
+  CHECK(budget.overhead().distance == budget.distance());
+}
+
+TEST_CASE("of a run of weeks, the first changes are kept and the others counted") {
+  Budget budget(10, Rates{.start = 4096});
+  for (int i = 0; i < 3000; ++i)
+    budget.judge({.distance = budget.distance(), .overhead = i % 2 == 0 ? 11.0 : 1, .kept = 0.5},
+                 i);
+  CHECK(budget.overhead().changes.size() == 1000);
+  CHECK(budget.overhead().later_changes > 500);
+}

@@ -53,6 +53,13 @@ int write_new_file(int folder, const std::string& name, std::string_view bytes, 
     if (wrote <= 0) return wrote < 0 ? errno : EIO;
     done += static_cast<size_t>(wrote);
   }
+  return 0;
+}
+
+int sync_file(int folder, const std::string& name) {
+  const int opened = ::openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+  if (opened < 0) return errno;
+  const SharedFd file(opened);
   return ::fsync(opened) == 0 ? 0 : errno;
 }
 

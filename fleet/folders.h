@@ -24,8 +24,9 @@ SharedFd open_folder(int parent, const std::string& name, mode_t mode = 0700);
 // All but those that begin with a '.', in any order. Throws Error.
 std::vector<std::string> names_in(int folder);
 
-// Writes a file that did not exist, to the disk. Returns 0 or an error number; then a part of the
-// file may be there.
+// Writes a file that did not exist; sync_file() brings it to the disk. Both return 0 or an error
+// number; then a part of the file may be there.
 int write_new_file(int folder, const std::string& name, std::string_view bytes, mode_t mode);
+int sync_file(int folder, const std::string& name);
 
 }  // namespace memflame

@@ -108,7 +108,8 @@ std::string Spool::put(const Window& window, const std::vector<std::string>& out
   return error.what();
 }
 
-// Without the lock as long as it writes, because that may take a while.
+// Without the lock as long as it writes, because that may take a while. Brought to the disk when it
+// has its names, so that a power cut takes none of them; a file that is cut has no valid checksum.
 std::string Spool::put_bytes(const std::string& name, const std::string& bytes,
                              const std::vector<std::string>& outputs) {
   if (bytes.size() > most_window_bytes) return "it is too large";
@@ -116,14 +117,21 @@ std::string Spool::put_bytes(const std::string& name, const std::string& bytes,
   const TemporaryName temporary(fresh.get(), name);
   if (const int error = write_new_file(fresh.get(), name, bytes, 0600); error != 0)
     return "cannot write to the spool " + path_ + ": " + std::strerror(error);
+  const std::string why = link_to_outputs(fresh.get(), name, bytes.size(), outputs);
+  if (why.empty()) sync_file(fresh.get(), name);
+  return why;
+}
+
+std::string Spool::link_to_outputs(int fresh, const std::string& name, uint64_t bytes,
+                                   const std::vector<std::string>& outputs) {
   LockedSpool locked(folder_.get(), path_);
-  const uint64_t size = disk_bytes(bytes.size());
+  const uint64_t size = disk_bytes(bytes);
   const bool has_room = locked.make_room(size, most_bytes_);
   if (!has_room) return "it is larger than the spool may be";
   std::vector<std::string> linked;
   for (const std::string& output : outputs) {
     const SharedFd folder = locked.folder_of(output);
-    if (::linkat(fresh.get(), name.c_str(), folder.get(), name.c_str(), 0) == 0) {
+    if (::linkat(fresh, name.c_str(), folder.get(), name.c_str(), 0) == 0) {
       linked.push_back(output);
       continue;
     }

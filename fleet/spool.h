@@ -44,6 +44,8 @@ class Spool {
   friend class SpoolReader;
   std::string put_bytes(const std::string& name, const std::string& bytes,
                         const std::vector<std::string>& outputs);
+  std::string link_to_outputs(int fresh, const std::string& name, uint64_t bytes,
+                              const std::vector<std::string>& outputs);
   void count_unwritten(const std::vector<std::string>& outputs);
 
   std::string path_;

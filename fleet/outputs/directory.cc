@@ -38,6 +38,7 @@ void write_in(int folder, const std::string& name, std::string_view bytes) {
   const std::string partial = "." + name + ".partial";
   ::unlinkat(folder, partial.c_str(), 0);
   int error = write_new_file(folder, partial, bytes, 0666);
+  if (error == 0) error = sync_file(folder, partial);
   if (error == 0 && ::renameat(folder, partial.c_str(), folder, name.c_str()) != 0) error = errno;
   if (error == 0) return;
   ::unlinkat(folder, partial.c_str(), 0);

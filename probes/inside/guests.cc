@@ -189,6 +189,7 @@ SpaceId Guests::begin_space(const Guest& guest, bool is_running) {
 void Guests::answer(uint32_t index) {
   Entry& entry = entries_[index];
   const uint64_t now = monotonic_ns();
+  asked_ns_ = now;
   if (now - entry.answered_ns < answer_interval_ns) return;
   Process& shared = parts_.exchange.process(index);
   const uint32_t asked = taken_once(shared.requests);

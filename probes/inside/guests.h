@@ -49,6 +49,8 @@ class Guests {
   void see_ends();
 
   bool knows(pid_t pid) const { return by_pid_.contains(pid) || left_.contains(pid); }
+  // When a thread last asked for code (CLOCK_MONOTONIC); 0 = never.
+  uint64_t asked_ns() const { return asked_ns_; }
   size_t met() const { return met_; }              // address spaces in all
   uint64_t no_entry() const { return no_entry_; }  // turned away because all entries are taken
 
@@ -87,6 +89,7 @@ class Guests {
   Counts ended_;
   uint32_t last_space_ = 0;
   size_t met_ = 0;
+  uint64_t asked_ns_ = 0;
   uint64_t no_entry_ = 0;
 };
 

@@ -26,6 +26,10 @@ namespace {
 constexpr uint64_t poll_ns = 10'000'000;
 // Between rounds. A busy thread fills its ring in 0.1 ms, and then waits for the next round.
 constexpr uint64_t busy_wait_ns = 100'000, most_wait_ns = 1'000'000;
+// If blocks are sampled, a ring is rarely full, but memflame may watch for weeks. Threads that meet
+// unknown code wait for memflame, and where one has, others soon do.
+constexpr uint64_t most_sampled_wait_ns = 8'000'000, asked_lately_ns = 1'000'000'000;
+constexpr size_t few_sampled_records = 16;
 // A round with as many records as this is followed by the next one at once.
 constexpr size_t many_records = 128;
 // Without --max-wait, programs wait as long as memflame lives rather than lose records. On a
@@ -186,6 +190,14 @@ void InsideSession::wait(uint64_t ns) const {
   ::ppoll(entries.data(), entries.size(), &time, nullptr);
 }
 
+uint64_t InsideSession::next_wait(size_t records) {
+  const bool is_idle = is_sampled() ? records < few_sampled_records : records == 0;
+  const bool may_rest = is_sampled() && monotonic_ns() - guests_.asked_ns() > asked_lately_ns;
+  const uint64_t most = may_rest ? most_sampled_wait_ns : most_wait_ns;
+  idle_ns_ = is_idle ? std::clamp(idle_ns_ * 2, busy_wait_ns, most) : busy_wait_ns;
+  return idle_ns_;
+}
+
 void InsideSession::poll() {
   const uint64_t until = monotonic_ns() + poll_ns;
   do {
@@ -193,8 +205,7 @@ void InsideSession::poll() {
     if (is_full) rest();
     const size_t records = is_full ? 0 : round();
     if (records >= many_records) continue;
-    idle_ns_ = records != 0 ? busy_wait_ns : std::min(idle_ns_ * 2, most_wait_ns);
-    wait(std::max(idle_ns_, busy_wait_ns));
+    wait(next_wait(records));
   } while (monotonic_ns() < until);
   guests_.see_ends();
   processes_.poll_os();

@@ -119,13 +119,15 @@ class Sender {
   enum class Step : uint8_t { sent, nothing, failed };
 
   Step try_step() try {
+    const bool could_not_tell = cannot_tell_;
     tell();
     const std::vector<WaitingWindow> batch = reader_.next(output_.batch());
     if (const std::string why = reader_.take_problem(); !why.empty())
       state_.say(news_.damaged(why));
     note_age();
     if (batch.empty()) {
-      note_good();
+      // Otherwise nothing was tried.
+      if (could_not_tell) note_good();
       return Step::nothing;
     }
     send(batch);
@@ -158,9 +160,11 @@ class Sender {
   }
 
   void tell() {
-    if (Clock::now() < next_tell_) return;
+    if (!cannot_tell_ && Clock::now() < next_tell_) return;
     next_tell_ = in_seconds(state_.pace.tell);
+    cannot_tell_ = true;
     output_.tell(state_.figures());
+    cannot_tell_ = false;
   }
 
   void note_age() {
@@ -197,6 +201,7 @@ class Sender {
   OutputNews news_;
   Pause pause_;
   Clock::time_point next_tell_ = Clock::now();
+  bool cannot_tell_ = false;  // the last time it threw
 };
 
 // The thread that looks after the spool.

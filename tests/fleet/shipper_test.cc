@@ -26,7 +26,7 @@ constexpr ShipperPace fast{
 struct MadeStore {
   std::mutex mutex;
   std::multiset<std::string> ids;
-  std::atomic<bool> is_away{false}, is_stuck{false};
+  std::atomic<bool> is_away{false}, is_stuck{false}, cannot_tell{false};
   std::atomic<int> tries{0}, told{0};
   std::string refused_id;
   size_t batch = 1;
@@ -50,7 +50,10 @@ class MadeOutput : public WindowOutput {
     const std::lock_guard lock(store_->mutex);
     for (const Window& window : windows) store_->ids.insert(window.head.id);
   }
-  void tell(const FleetFigures& /*figures*/) override { ++store_->told; }
+  void tell(const FleetFigures& /*figures*/) override {
+    if (store_->cannot_tell) throw Error("its port is in use");
+    ++store_->told;
+  }
 
  private:
   std::shared_ptr<MadeStore> store_;
@@ -124,6 +127,20 @@ TEST_CASE("a store that is away holds up no other, and gets all when it is back"
   CHECK(good.told > 0);
   CHECK(fleet.shipper->figures().outputs.at("away").last_error == "");
   CHECK(fleet.spool->counts().outputs.at("away").sent == 20);
+}
+
+TEST_CASE("an output that has nothing to send is not good because of that") {
+  MadeFleet fleet;
+  MadeStore& store = fleet.add("metrics");
+  store.cannot_tell = true;
+  fleet.begin();
+  CHECK(comes_true([&] { return fleet.lines().size() == 1; }));
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));  // many tries
+  REQUIRE(fleet.lines().size() == 1);
+  CHECK(fleet.lines()[0].find("takes no windows: its port is in use") != std::string::npos);
+  store.cannot_tell = false;
+  CHECK(comes_true([&] { return fleet.lines().size() == 2; }));
+  CHECK(fleet.lines()[1].find("takes windows again") != std::string::npos);
 }
 
 TEST_CASE("one refused window of a batch is skipped, and the others arrive") {

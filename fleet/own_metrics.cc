@@ -80,7 +80,9 @@ void write_rules(MetricsText& text, const FleetFigures& figures) {
   text.write({"memflame_rule_cpu_seconds", true, "seconds",
               "Processor time of memflame itself for a rule."},
              seconds);
-  text.write({"memflame_rule_memory_bytes", false, "bytes", "Memory of a rule's process."}, bytes);
+  text.write({"memflame_rule_memory_bytes", false, "bytes",
+              "Memory of a rule: its process's own, and its tables in the kernel."},
+             bytes);
   text.write({"memflame_budget_share", false, "",
               "The part of max_overhead that rules may use: less than 1 while memflame takes more "
               "than max_cpu."},

@@ -18,7 +18,7 @@ struct RuleState {
   Kind kind = Kind::waits;
   uint64_t starts = 0;
   double processor_seconds = 0;  // of its processes, since memflame began
-  uint64_t memory_bytes = 0;     // of its process's own
+  uint64_t memory_bytes = 0;     // its process's own, and its tables in the kernel
 };
 
 class RuleBoard {

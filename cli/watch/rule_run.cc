@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "cli/watch/rule_run.h"
 
+#include <malloc.h>
+
 #include <string>
 
 #include "cli/record_options.h"
@@ -39,7 +41,8 @@ struct Prepared {
 Prepared prepare(const WatchRule& rule) {
   Extension extension = make_extension();
   Arguments arguments = rule.arguments;
-  arguments.insert(arguments.end(), {"--memory", std::to_string(rule.memory)});
+  // The rest is for windows and names.
+  arguments.insert(arguments.end(), {"--memory", std::to_string(rule.memory / 2)});
   const Probe& probe = set_probes(extension, arguments);
   if (!probe.user_stacks)
     throw Error("the kernel's own memory belongs to no process of a rule", ExitCode::usage);
@@ -53,11 +56,12 @@ Prepared prepare(const WatchRule& rule) {
 
 void check_rule(const WatchRule& rule) { prepare(rule); }
 
-RuleResult run_rule(const WatchRule& rule, const std::function<void(const Window&)>& put,
-                    const std::function<double()>& budget_share) {
+RuleResult run_rule(const WatchRule& rule, const RuleLinks& links) {
+  // Windows are made by a new thread each, which would have a heap of its own.
+  ::mallopt(M_ARENA_MAX, 1);
   try {
     Prepared prepared = prepare(rule);
-    RuleWatcher watcher(rule, prepared.request, put, budget_share);
+    RuleWatcher watcher(rule, prepared.request, links);
     try {
       run_request(*prepared.probe, prepared.request, &watcher);
     } catch (const Error&) {

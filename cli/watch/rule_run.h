@@ -27,9 +27,15 @@ struct RuleResult {
   std::string problem{};  // why
 };
 
-// Watches until a signal comes, and hands each window to `put`, in another thread.
-// `budget_share`: the part of "max_overhead" that may be used now, see host_budget.h.
-RuleResult run_rule(const WatchRule& rule, const std::function<void(const Window&)>& put,
-                    const std::function<double()>& budget_share);
+// What a run has to do with those around it.
+struct RuleLinks {
+  std::function<void(const Window&)> put;  // called by another thread, for one after the other
+  // The part of "max_overhead" that may be used now, see host_budget.h.
+  std::function<double()> budget_share;
+  std::function<void(uint64_t)> tell_table_bytes;  // of its tables in the kernel
+};
+
+// Watches until a signal comes.
+RuleResult run_rule(const WatchRule& rule, const RuleLinks& links);
 
 }  // namespace memflame

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "cli/watch/rule_watcher.h"
 
+#include <malloc.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -51,13 +52,10 @@ std::vector<uint64_t> ids_of(const std::vector<CgroupName>& names) {
 
 }  // namespace
 
-RuleWatcher::RuleWatcher(const WatchRule& rule, const Request& request,
-                         std::function<void(const Window&)> put,
-                         std::function<double()> budget_share)
+RuleWatcher::RuleWatcher(const WatchRule& rule, const Request& request, const RuleLinks& links)
     : rule_(rule),
       request_(request),
-      put_(std::move(put)),
-      budget_share_(std::move(budget_share)),
+      links_(links),
       axis_(std::clamp(rule.window_seconds / looks_a_window, shortest_look, longest_look),
             request.probe.ages),
       labels_(rule.labels),
@@ -86,7 +84,8 @@ void RuleWatcher::take(const Look& look) {
 }
 
 bool RuleWatcher::look(LiveRun& run, double seconds) {
-  if (const double share = budget_share_(); share != share_) run.set_budget_share(share_ = share);
+  if (const double share = links_.budget_share(); share != share_)
+    run.set_budget_share(share_ = share);
   const bool is_making =
       making_.valid() && making_.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
   if (making_.valid() && !is_making) making_.get();
@@ -146,6 +145,7 @@ void RuleWatcher::end_window(LiveRun& run, double seconds, const Look& last) {
   is_asked_ = false;
   Recording code = run.recording_of({}, false);
   labels_.learn(code.spaces);
+  links_.tell_table_bytes(run.table_bytes());
   WindowDraft draft = drafts_->take(axis_.tables(), std::move(code), labels_.all());
   add_processes(run, draft);
   draft.began_ns = began_ns_;
@@ -155,7 +155,8 @@ void RuleWatcher::end_window(LiveRun& run, double seconds, const Look& last) {
   began_ns_ = draft.ended_ns;
   window_began_ = seconds;
   making_ = std::async(std::launch::async, [this, draft = std::move(draft)]() mutable {
-    for (const Window& window : maker_.make(std::move(draft))) put_(window);
+    for (const Window& window : maker_.make(std::move(draft))) links_.put(window);
+    ::malloc_trim(0);  // names take much for a moment, and the next window is a minute away
   });
 }
 

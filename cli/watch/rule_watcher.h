@@ -21,10 +21,8 @@ namespace memflame {
 
 class RuleWatcher : public Watcher {
  public:
-  // All must outlive this. `put` is called by another thread, for one window after the other.
-  // `budget_share`: the part of its budget that the rule may use now, see host_budget.h.
-  RuleWatcher(const WatchRule& rule, const Request& request, std::function<void(const Window&)> put,
-              std::function<double()> budget_share);
+  // All must outlive this.
+  RuleWatcher(const WatchRule& rule, const Request& request, const RuleLinks& links);
 
   void begin(LiveRun& run) override;
   bool look(LiveRun& run, double seconds) override;
@@ -46,8 +44,7 @@ class RuleWatcher : public Watcher {
 
   const WatchRule& rule_;
   const Request& request_;
-  std::function<void(const Window&)> put_;
-  std::function<double()> budget_share_;
+  const RuleLinks& links_;
   TimeAxis axis_;
   ProcessLabels labels_;
   WindowMaker maker_;

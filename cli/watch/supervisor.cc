@@ -30,6 +30,7 @@ namespace {
 constexpr double first_pause = 1, longest_pause = 60, too_dear_pause = 600;  // seconds
 constexpr double good_run = 60;  // seconds: a process that ran so long is started again at once
 constexpr double cost_interval = 10;  // seconds between two looks at the cost
+constexpr double start_seconds = 15;  // what a start takes says nothing of the hours to come
 constexpr double given_up_pause = 600;
 constexpr double rules_end = 20, sender_end = 15;  // seconds to end in
 constexpr int patience_ms = 500;
@@ -111,6 +112,7 @@ void Supervisor::start_what_is_due() {
 
 void Supervisor::start(RulePart& part) {
   if (!part.words) part.words = std::make_shared<SharedText>();
+  part.table_bytes = std::make_shared<SharedNumber>(0);
   part.pid = start_child("memflame-rule", [this, &part] {
     // The same reason is told once, until it is another, or windows are taken again.
     const auto put = [&, told = std::string()](const Window& window) mutable {
@@ -118,7 +120,12 @@ void Supervisor::start(RulePart& part) {
       if (!why.empty() && why != told) say(part.name + ": a window was dropped: " + why);
       told = why;
     };
-    const RuleResult result = run_rule(part.rule, put, [this] { return budget_share_->get(); });
+    const RuleResult result = run_rule(
+        part.rule,
+        {.put = put,
+         .budget_share = [this] { return budget_share_->get(); },
+         .tell_table_bytes =
+             [&part](uint64_t bytes) { part.table_bytes->set(static_cast<double>(bytes)); }});
     part.words->set(result.problem);
     return static_cast<int>(result.end);
   });
@@ -192,17 +199,22 @@ double Supervisor::spent_since(Part& part) {
   return spent;
 }
 
+uint64_t Supervisor::memory_of(const RulePart& part) {
+  if (part.pid == 0) return 0;
+  return own_memory_of(part.pid) + static_cast<uint64_t>(part.table_bytes->get());
+}
+
 void Supervisor::look_at_cost(uint64_t now) {
   const double passed = static_cast<double>(now - looked_ns_) / 1e9;
   looked_ns_ = now;
   double used = spent_since(shipper_);
   for (RulePart& part : rules_) {
     const double spent = spent_since(part);
-    used += spent;
+    if (now - part.started_ns > ns_of(start_seconds)) used += spent;
     part.state.processor_seconds += spent;
-    const uint64_t own = part.state.memory_bytes = part.pid == 0 ? 0 : own_memory_of(part.pid);
-    if (own <= part.rule.memory) continue;
-    say(part.name + " has taken " + iec_bytes(static_cast<int64_t>(own)) +
+    const uint64_t taken = part.state.memory_bytes = memory_of(part);
+    if (taken <= part.rule.memory) continue;
+    say(part.name + " has taken " + iec_bytes(static_cast<int64_t>(taken)) +
         ", more than its part of \"memory\": it begins anew, and blocks from before are not known "
         "any more");
     ::kill(part.pid, SIGTERM);

@@ -43,6 +43,7 @@ class Supervisor {
     std::string problem{};  // the last error of its process
     // Where its process leaves the error that it ends with.
     std::shared_ptr<SharedText> words{};
+    std::shared_ptr<SharedNumber> table_bytes{};  // of its tables in the kernel
   };
 
   void start_what_is_due();
@@ -53,6 +54,7 @@ class Supervisor {
   void ended_rule(RulePart& part, int status);
   void show_rules() const;
   static double spent_since(Part& part);
+  static uint64_t memory_of(const RulePart& part);
   void look_at_cost(uint64_t now);
   void keep_within(double percent);
   void give_up_one(double percent);

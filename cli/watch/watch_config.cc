@@ -18,7 +18,9 @@ namespace {
 constexpr double shortest_window = 1, longest_window = 86400;
 constexpr uint64_t least_spool = uint64_t{1} << 20U;
 // What the processes that send windows and that start the others take.
-constexpr uint64_t own_share = uint64_t{32} << 20U;
+constexpr uint64_t own_share = uint64_t{24} << 20U;
+// Half of it is for tables (rule_run.cc), half for the process itself: stacks, windows and names.
+constexpr uint64_t least_for_rule = 2 * least_memory;
 constexpr double usual_overhead = 1;  // percent of the target
 constexpr size_t longest_name = 64;
 
@@ -172,7 +174,7 @@ void read_spool(const Setting& setting, WatchConfig& config) {
 // Each rule has tables of its own.
 void share_memory(const Setting& all, WatchConfig& config) {
   const uint64_t rules = config.rules.size();
-  const uint64_t least = own_share + rules * least_memory;
+  const uint64_t least = own_share + rules * least_for_rule;
   if (config.memory < least) {
     const std::string words = std::to_string(rules) + (rules == 1 ? " rule needs" : " rules need") +
                               " at least " + iec_bytes(static_cast<int64_t>(least));

@@ -18,6 +18,8 @@ namespace memflame {
 namespace {
 
 constexpr double seconds_an_hour = 3600;
+// The process that reads names lives for moments.
+constexpr uint64_t most_for_names = uint64_t{256} << 20U;
 
 // Root first, without the frame of the process.
 std::string folded_stack(const Profile& profile, const FoldedNames& names, StackId stack) {
@@ -99,7 +101,7 @@ std::vector<Window> WindowMaker::make(WindowDraft draft) {
                               .debug_servers = false,
                               .files = names_,
                               .code = true,
-                              .memory_bytes = free_memory()});
+                              .memory_bytes = std::min(free_memory(), most_for_names)});
   std::vector<Window> windows;
   for (const DraftService& service : draft.services) windows.push_back(window_of(draft, service));
   return windows;

@@ -116,7 +116,7 @@ class InsideSession : public LiveRun, private RunFigures {
   size_t round();
   void rest();
   void wait(uint64_t ns) const;
-  // After a round with so many records.
+  // How long to wait after a round with N records.
   uint64_t next_wait(size_t records);
   // Takes what has come meanwhile: to be called often where something takes longer than rings take
   // to be full.

@@ -57,6 +57,8 @@ class LiveRun {
   virtual void set_budget_share(double /*share*/) {}
   // The rate of samples as it is now, "1 sample per 512 KiB"; "" = all blocks count.
   virtual std::string sampling() const { return ""; }
+  // Memory of its tables in the kernel, in bytes, which is nobody's own.
+  virtual uint64_t table_bytes() const { return 0; }
   virtual std::vector<pid_t> living() const = 0;  // the watched processes that have not ended
   // Resident memory of all watched processes together, now, in bytes.
   virtual int64_t resident_bytes() const = 0;

@@ -68,6 +68,7 @@ class Session : public LiveRun, private RunFigures {
   std::optional<double> memory_pressure() const override { return processes_.memory_pressure(); }
 
   std::optional<Overhead> overhead() const override;
+  uint64_t table_bytes() const override { return map_memory(); }
   void set_budget_share(double share) override { first().accounting->set_budget_share(share); }
   std::string sampling() const override { return is_sampled() ? sampling_in_words() : ""; }
 

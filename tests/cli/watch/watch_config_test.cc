@@ -60,7 +60,7 @@ TEST_CASE("a rule becomes the arguments of a recording") {
                              {"version", "${env:V}"}});
   CHECK(web.outputs == std::vector<std::string>{"files"});
   // Each has its part of the memory.
-  CHECK(web.memory == (uint64_t{224} << 20U) / 2);
+  CHECK(web.memory == (uint64_t{232} << 20U) / 2);
   CHECK_FALSE(config.rules[1].names);
   CHECK_FALSE(has(config.rules[1].arguments, "--max-overhead", "1"));
 }
@@ -110,5 +110,5 @@ TEST_CASE("rules need memory") {
     rules += std::string(i == 0 ? "" : ",\n") + R"({"name": "r)" + std::to_string(i) +
              R"(", "match": {"comm": "x"}})";
   CHECK(problem_of(std::string("{\"memory\": \"100M\",\n") + some_outputs + "\"rules\": [" + rules +
-                   "]}") == "watch.json:1: memory: 5 rules need at least 152.0 MiB of \"memory\"");
+                   "]}") == "watch.json:1: memory: 5 rules need at least 264.0 MiB of \"memory\"");
 }

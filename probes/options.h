@@ -101,6 +101,7 @@ struct ProbeOptions {
   // For an agent: how long the threads of a process, together, may wait for memflame in each second
   // before allocations are lost; 0 = no limit.
   uint32_t max_wait_ms = 0;
+  bool python_heap = false;  // for an agent: the blocks of Python's own allocator count, too
   bool events = false;       // what happens to each block goes to LiveRun::take_events() …
   bool free_stacks = false;  // … and a free has its stack
   bool calls = false;        // for probes on functions: each call goes to Observer::called()

@@ -71,6 +71,10 @@ std::vector<OptionRow> AllocOptions::rows(ProbeOptions& common) {
        "with --inside: let the threads of a process wait for memflame for MS milliseconds in each "
        "second, then lose allocations (default: wait, and lose nothing)",
        option::Number{&common.max_wait_ms, 1, 1'000'000}},
+      {"python-heap", "",
+       "with --inside: also count the small blocks of Python's own allocator (3.11 to 3.13), which "
+       "never reach malloc, under the Python functions that allocate them",
+       option::Switch{&common.python_heap}},
       {"sample", "BYTES",
        "sample one block per BYTES allocated, on average; figures are then estimates",
        option::Bytes{&sample_bytes, 1, largest_sample_bytes}, blocks},
@@ -121,6 +125,11 @@ void AllocOptions::settle_collector(ProbeOptions& common) const {
   if (common.max_wait_ms != 0 && common.collect != Collect::inside)
     throw Error("--max-wait is for --inside: the kernel's probes never wait for memflame",
                 ExitCode::usage);
+  if (common.python_heap && common.collect != Collect::inside)
+    throw Error(
+        "--python-heap needs the agent in the program, as the kernel's probes would slow Python "
+        "down by hundreds of times: add --inside",
+        ExitCode::usage);
 }
 
 std::string AllocOptions::only_in_kernel() const {

@@ -60,6 +60,8 @@ void Guests::Counts::add(const Process& process) {
   checked = sum(checked, taken_once(process.checked));
   differing = sum(differing, taken_once(process.differing));
   sample_ticks = sum(sample_ticks, taken_once(process.sample_ticks));
+  scripts_unread = sum(scripts_unread, taken_once(process.scripts_unread));
+  if (const uint32_t state = taken_once(process.python); state < python_states) ++python[state];
   const uint64_t bytes = std::min<uint64_t>(taken_once(process.lost_bytes), INT64_MAX);
   if (__builtin_add_overflow(lost_bytes, static_cast<int64_t>(bytes), &lost_bytes))
     lost_bytes = INT64_MAX;

@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -60,6 +61,8 @@ class Guests {
     uint64_t checked = 0, differing = 0;  // stacks walked twice, by an agent made for tests
     int64_t lost_bytes = 0;
     uint64_t sample_ticks = 0;
+    uint64_t scripts_unread = 0;
+    std::array<size_t, python_states> python{};  // address spaces, by PythonState
     void add(const Process& process);
   };
   Counts counts() const;

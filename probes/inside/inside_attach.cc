@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/units.h"
+#include "probes/inside/attach/python_target.h"
 #include "probes/inside/attach/stack_rows.h"
 #include "probes/processes/procfs.h"
 #include "probes/processes/spaces.h"
@@ -32,7 +33,7 @@ Attachment::Attachment(InsideSession& session, Exchange& exchange, const std::ve
                        Wants wants)
     : session_(session), exchange_(exchange), networks_{network_of(::getpid())} {
   if (wants == Wants::all)
-    for (const pid_t pid : pids) const AttachTarget possible(pid);
+    for (const pid_t pid : pids) check(AttachTarget(pid));
   try {
     if (wants == Wants::some)
       enter_some(pids);
@@ -42,6 +43,16 @@ Attachment::Attachment(InsideSession& session, Exchange& exchange, const std::ve
     leave();
     throw;
   }
+}
+
+// Throws Error if Python's allocator is to be hooked in a process in which that is not possible.
+void Attachment::check(const AttachTarget& target) const {
+  if (!session_.wants_python()) return;
+  if (const std::string why = why_no_python_heap(target); !why.empty())
+    throw Error("process " + std::to_string(target.pid()) +
+                    ": Python's own blocks cannot be counted: " + why +
+                    "; leave out --python-heap",
+                ExitCode::failure);
 }
 
 void Attachment::enter_some(const std::vector<pid_t>& pids) {
@@ -58,7 +69,7 @@ void Attachment::enter_some(const std::vector<pid_t>& pids) {
 // Returns why it could not; "" if it could.
 std::string Attachment::try_to_enter(pid_t pid) {
   try {
-    const AttachTarget possible(pid);
+    check(AttachTarget(pid));
     enter(pid);
     return "";
   } catch (const Error& error) {

@@ -34,6 +34,7 @@ class Attachment {
   std::vector<std::string> notes() const;
 
  private:
+  void check(const AttachTarget& target) const;
   void enter(pid_t pid);
   std::string try_to_enter(pid_t pid);
   void enter_some(const std::vector<pid_t>& pids);

@@ -96,6 +96,7 @@ InsideSession::InsideSession(const Probe& probe, const ProbeOptions& options, Ex
   control.sample_bytes = sample_bytes_;
   control.patience_ms = patience_ms;
   control.free_stacks = uint32_t{options_.free_stacks};
+  control.python = uint32_t{options_.python_heap};
   publish(control.heartbeat, now_ticks());
   if (options_.target.is_selection()) selection_.emplace();
   if (options_.own && options_.own->most_overhead() > 0)
@@ -433,12 +434,35 @@ void InsideSession::add_notes(Recording& recording) const {
   if (const Guests::Counts counts = guests_.counts(); counts.checked != 0)
     notes.push_back("stacks walked twice: " + std::to_string(counts.checked) +
                     ", differing: " + std::to_string(counts.differing));
+  if (options_.python_heap) add_python_notes(notes);
   for (std::string& note : filters_in_words(options_)) notes.push_back(std::move(note));
   for (std::string& note : processes_.deaths().notes()) notes.push_back(std::move(note));
   if (selection_)
     for (std::string& note : selection_->notes()) notes.push_back(std::move(note));
   for (std::string note : {processes_.pss_note(), uncovered_.note()})
     if (!note.empty()) notes.push_back(std::move(note));
+}
+
+void InsideSession::add_python_notes(std::vector<std::string>& notes) const {
+  const auto& found = guests_.counts().python;
+  const auto say = [&](PythonState state, const char* what) {
+    if (found.at(state) != 0)
+      notes.push_back(what + (": " + with_commas(static_cast<int64_t>(found.at(state)))));
+  };
+  say(python_hooked, "processes in which the blocks of Python's allocator were counted");
+  say(python_changed,
+      "processes that changed Python's allocator meanwhile (tracemalloc, -X dev): blocks of Python "
+      "may be missing since, or seem live though they were freed; hooks below that stay in, and "
+      "only call on");
+  say(python_unfit,
+      "processes with another Python than 3.11 to 3.13 with a global lock, whose blocks are not "
+      "counted");
+  say(python_not_found, "processes in which the tables of Python's allocator were not found");
+}
+
+bool InsideSession::has_python() const {
+  const auto& found = guests_.counts().python;
+  return found.at(python_hooked) + found.at(python_changed) != 0;
 }
 
 Recording InsideSession::so_far() {
@@ -453,7 +477,8 @@ Recording InsideSession::finish() {
   Recording recording = sums();
   add_notes(recording);
   processes_.spaces().finish(recording);
-  if (options_.languages && std::ranges::any_of(recording.modules, has_interpreter))
+  if (options_.languages && !options_.python_heap &&
+      std::ranges::any_of(recording.modules, has_interpreter))
     recording.meta.notes.emplace_back(
         "functions of Python, Ruby, PHP and JavaScript are not in stacks that are taken inside the "
         "program: "

@@ -89,7 +89,10 @@ class InsideSession : public LiveRun, private RunFigures {
   // --max-overhead cannot be kept: counting is to end.
   bool wants_end() const { return governor_ && governor_->budget().is_over(); }
   // Whether an agent has ever spoken.
+  bool wants_python() const { return options_.python_heap; }
   bool met_anybody() const { return guests_.met() != 0; }
+  // Whether the blocks of Python's allocator were counted in any process.
+  bool has_python() const;
   const bpf::counters& counters() const { return blocks_.counters(); }
   uint64_t bytes() const { return blocks_.bytes() + stacks_.bytes(); }
 
@@ -126,6 +129,7 @@ class InsideSession : public LiveRun, private RunFigures {
   std::vector<ProcessWaste> waste_now();
   Recording sums();
   void add_notes(Recording& recording) const;
+  void add_python_notes(std::vector<std::string>& notes) const;
   AgentWork work() const;
   bool is_watched(pid_t pid) const;
   void look_for_others();

@@ -29,7 +29,7 @@ namespace memflame::inside {
 
 inline constexpr char socket_variable[] = "MEMFLAME_INSIDE";
 
-inline constexpr uint32_t protocol_version = 4;
+inline constexpr uint32_t protocol_version = 5;
 inline constexpr uint32_t most_processes = 16384;
 inline constexpr uint32_t most_rings = 1024;  // a thread each, of all processes together
 inline constexpr uint32_t ring_bytes = 64 << 10;
@@ -37,7 +37,7 @@ inline constexpr uint32_t most_code_ranges = 1 << 18;
 inline constexpr uint32_t most_frames = 1023;
 
 // Which function gave or took a block. The reader adds it as the leaf of the stack, by its address
-// in Process::functions. Five bits of a record name it.
+// in Process::functions. Six bits of a record name it.
 enum Function : uint8_t {
   fn_malloc,
   fn_calloc,
@@ -58,7 +58,30 @@ enum Function : uint8_t {
   fn_new_array_aligned_nothrow,
   fn_free,
   fn_delete,  // and the other operators delete, in the order of agent/operators.def
-  function_count = fn_delete + 12,
+  // The hooks of Python's allocator, in the order of PythonDomain.
+  fn_python_malloc = fn_delete + 12,
+  fn_python_calloc = fn_python_malloc + 2,
+  fn_python_realloc = fn_python_calloc + 2,
+  fn_python_free = fn_python_realloc + 2,
+  function_count = fn_python_free + 2,
+};
+// Whether a block that it gives may be another one's successor.
+inline bool reallocates(Function function) {
+  return function == fn_realloc || function == fn_reallocarray ||
+         (function >= fn_python_realloc && function < fn_python_free);
+}
+
+// The allocators of CPython that are hooked with Control::python. PyMem_RawMalloc() calls malloc().
+enum PythonDomain : uint32_t { python_objects, python_memory, python_domains };
+
+// What an agent found of Python in its process.
+enum PythonState : uint32_t {
+  python_absent,
+  python_hooked,
+  python_unfit,      // not 3.11 to 3.13, or without a global lock
+  python_not_found,  // its tables of functions are not where they should be
+  python_changed,    // something else's functions are in its tables
+  python_states,
 };
 
 struct alignas(64) Control {
@@ -83,6 +106,8 @@ struct alignas(64) Control {
   // memflame looks only at rings below this: an agent raises it (atomic maximum) before it sets a
   // ring owned. 0: nobody has, so all are looked at.
   uint32_t rings;
+  // The blocks of Python's own allocator are recorded, too.
+  uint32_t python;
   alignas(64) uint64_t heartbeat;  // TSC, when memflame read last
 };
 
@@ -108,6 +133,8 @@ struct alignas(64) Process {
   uint64_t waited_us;           // for room in rings and for tables
   uint64_t checked, differing;  // stacks walked twice, by an agent that is built to check itself
   uint64_t sample_ticks;        // of the TSC, to record sampled allocations; 0 if all are recorded
+  uint64_t scripts_unread;      // stacks with functions of Python that could not be read or placed
+  uint32_t python;              // PythonState
   uint64_t functions[function_count];  // addresses of the real functions; 0 = not there
 };
 
@@ -125,7 +152,7 @@ struct alignas(64) RingHead {
 //
 // word 0: pointer 48 bits | kind 4 | frames kept 10 (with a stack)
 // word 1: TSC
-// word 2, with a stack: size 40 | frames pushed 10 | stop 5 | function 5. A size beyond 40 bits is
+// word 2, with a stack: size 40 | frames pushed 10 | stop 5 | function 6. A size beyond 40 bits is
 // stated as the largest one; a free has none.
 
 enum Kind : uint8_t {
@@ -145,6 +172,10 @@ enum Kind : uint8_t {
   // pointer is that distance.
   kind_mean,
   kind_free_at,  // a free with its stack, as kind_alloc has it
+  // What a function of Python is called; the pointer is its code object. It comes before the first
+  // stack with it, and again if its memory became another function's. 4 words and three texts.
+  kind_code,
+  kind_count,
 };
 inline bool has_stack(Kind kind) { return kind == kind_alloc || kind == kind_free_at; }
 
@@ -158,7 +189,8 @@ struct Alloc {
 };
 
 inline constexpr uint64_t pointer_mask = (uint64_t{1} << 48) - 1;
-// A frame's word: its address; with this bit it is the next instruction itself, not a return
+// A frame's word: a function of Python, as script_word() (probes/languages/script.h) has it, or a
+// native frame's address; with this bit it is the next instruction itself, not a return
 // address (signal handlers interrupt anywhere).
 inline constexpr uint64_t exact_bit = uint64_t{1} << 63;
 inline constexpr uint64_t size_mask = (uint64_t{1} << 40) - 1;
@@ -179,8 +211,38 @@ inline Alloc alloc_of(uint64_t first, uint64_t time, uint64_t third) {
   alloc.size = third & size_mask;
   alloc.pushed = third >> 40 & 1023;
   alloc.stop = third >> 50 & 31;
-  alloc.function = static_cast<Function>(third >> 55 & 31);
+  alloc.function = static_cast<Function>(third >> 55 & 63);
   return alloc;
+}
+
+// Of kind_code, from word 2 on: first line 32 | bytes of its table of lines 16; bytes of its name 16
+// | of its file 16 | their forms (struct script_text) 16 each. Each text begins with a word.
+inline constexpr uint32_t code_words = 4, most_line_bytes = 16 << 10;
+struct Code {
+  uint32_t first_line = 0, line_bytes = 0;
+  uint32_t name_bytes = 0, file_bytes = 0, name_form = 0, file_form = 0;
+};
+inline uint64_t code_word2(const Code& code) {
+  return code.first_line | uint64_t{code.line_bytes} << 32;
+}
+inline uint64_t code_word3(const Code& code) {
+  return code.name_bytes | uint64_t{code.file_bytes} << 16 |
+         uint64_t{code.name_form & 0xffff} << 32 | uint64_t{code.file_form & 0xffff} << 48;
+}
+inline Code code_of(uint64_t third, uint64_t fourth) {
+  Code code;
+  code.first_line = static_cast<uint32_t>(third);
+  code.line_bytes = third >> 32 & 0xffff;
+  code.name_bytes = fourth & 0xffff;
+  code.file_bytes = fourth >> 16 & 0xffff;
+  code.name_form = fourth >> 32 & 0xffff;
+  code.file_form = static_cast<uint32_t>(fourth >> 48);
+  return code;
+}
+inline uint32_t words_of(uint32_t bytes) { return (bytes + 7) / 8; }
+inline uint32_t words_of(const Code& code) {
+  return code_words + words_of(code.name_bytes) + words_of(code.file_bytes) +
+         words_of(code.line_bytes);
 }
 
 // ---- the tables ----

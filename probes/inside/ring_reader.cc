@@ -286,7 +286,11 @@ void RingReader::intern(Event& event) {
   event.stack = stacks_.find(event.key);
   if (event.stack != 0) return;
   StackTree::Stack stack;
-  stack.leaf = owners_[ring.process].functions.at(event.function);
+  stack.leaf = event.function < fn_python_malloc
+                   ? owners_[ring.process].functions.at(event.function)
+                   // The agent finds them later.
+                   : taken_once(exchange_.process(ring.process).functions[event.function]) &
+                         pointer_mask;
   stack.time_ns = round_ns_;
   stack.space = ring.space;
   stack.stop = event.stop;
@@ -322,7 +326,7 @@ void RingReader::tell(const Event& event) {
   Ring& ring = *event.ring;
   if (event.kind == kind_alloc)
     events_->allocate(ring.teller, block_of(event),
-                      event.function == fn_realloc || event.function == fn_reallocarray);
+                      reallocates(event.function));
   else if (is_free(event.kind))
     events_->free(ring.teller, {.space = ring.space,
                                 .address = event.pointer,

@@ -7,6 +7,7 @@
 // malloc() and free() jump to the real function if the call is not one to be recorded (sampling.h);
 // what records is in functions of its own, so that nothing is saved and restored before that. They
 // are called by a jump, too, so that the hook's caller is theirs.
+#include "python.h"
 #include "rules.h"
 #include "sampling.h"
 
@@ -107,6 +108,7 @@ inline void* allocate(size_t size, Function function, const Caller& caller, cons
     count_unrecorded(pointer, size);
     return pointer;
   }
+  if (MEMFLAME_UNLIKELY(load(python.awaits) != 0)) settle_python();
   store(thread->phase, phase_calling);
   void* const pointer = call();
   if (MEMFLAME_LIKELY(pointer != nullptr))
@@ -270,3 +272,4 @@ HOOK int dlclose(void* library) {
 }
 
 #include "operators.h"
+#include "python_hooks.h"

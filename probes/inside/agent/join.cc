@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // How a process and its threads join a run: memory for their state, the handshake with memflame,
 // and a ring for each thread.
+#include "python.h"
 #include "sampling.h"
 #include "sys.h"
 
@@ -171,7 +172,7 @@ bool join(Here& now, bool forked) {
   for (uint32_t i = fn_new; i < fn_free; ++i)
     hello.functions[i] = reinterpret_cast<uint64_t>(real_operators.allocate[i - fn_new]);
   hello.functions[fn_free] = reinterpret_cast<uint64_t>(real.free);
-  for (uint32_t i = fn_delete; i < function_count; ++i)
+  for (uint32_t i = fn_delete; i < fn_python_malloc; ++i)
     hello.functions[i] = reinterpret_cast<uint64_t>(real_operators.release[i - fn_delete]);
   const long fd = connect_to(name);
   if (fd < 0) return false;
@@ -185,6 +186,23 @@ bool join(Here& now, bool forked) {
     if (file >= 0) syscall6(__NR_close, file);
   syscall6(__NR_close, fd);
   return mapped;
+}
+
+// What makes Python choose its allocator when it starts.
+bool is_python_configured() {
+  const auto is_set = [](const char* name) {
+    const char* const value = variable(name);
+    return value != nullptr && *value != 0;
+  };
+  return is_set("PYTHONMALLOC") || is_set("PYTHONDEVMODE");
+}
+
+void start_with_python() {
+  if (python.is_found == 0 && is_python_configured())
+    store(python.awaits, 1U);
+  else
+    put_python_in();
+  if (python.is_found != 0 && python.is_initialized() == 0) store(python.awaits, 1U);
 }
 
 void on_thread_end(void* thread) { end_thread(static_cast<Thread*>(thread)); }
@@ -202,6 +220,8 @@ Here* begin_run(Here* now, bool forked) {
       has_thread_key = pthread_key_create(&thread_key, on_thread_end) == 0;
     store_release(here, memory);
     store_release(memory->phase, static_cast<uint32_t>(phase_idle));
+    // In a running process, the loader's lock is to be held for that: see put_hooks_in().
+    if (memory->control->python != 0 && (forked || attached_socket[0] == 0)) start_with_python();
   } else {
     if (memory != nullptr && now == nullptr) unmap_memory(memory, sizeof(Here));
     store(refused, true);

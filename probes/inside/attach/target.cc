@@ -160,6 +160,12 @@ const LoadedObject* AttachTarget::object_at(uint64_t address) const {
   return nullptr;
 }
 
+const LoadedObject* AttachTarget::object_with(const char* symbol) const {
+  for (const LoadedObject& object : objects_)
+    if (has_symbol(object, memory_, symbol)) return &object;
+  return nullptr;
+}
+
 Place AttachTarget::place_of(uint64_t address) const {
   if (address >= kernel_start_ && address < kernel_end_) return Place::kernel;
   const LoadedObject* object = object_at(address);

@@ -40,6 +40,8 @@ class AttachTarget {
   // Where this agent is mapped; null if it is not.
   const LoadedObject* agent() const { return find(agent_); }
   const LoadedObject* object_at(uint64_t address) const;
+  // The first object that defines this; null if none does.
+  const LoadedObject* object_with(const char* symbol) const;
 
  private:
   static constexpr size_t none = ~size_t{0};

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "probes/languages/python/program.h"
 
-#include <array>
 #include <cstring>
 
 #include "core/elf/image.h"
@@ -9,81 +8,6 @@
 
 namespace memflame {
 namespace {
-
-// Offsets of the headers of 3.11.7, 3.12.1 and 3.13.0 (pycore_runtime.h, pycore_frame.h,
-// cpython/code.h, cpython/unicodeobject.h), which releases of one version share.
-constexpr bpf::python_layout layout_3_11{.innermost = 56,
-                                         .has_record = 1,
-                                         .record_frame = 8,
-                                         .record_previous = 16,
-                                         .frame_code = 32,
-                                         .frame_previous = 48,
-                                         .frame_instruction = 56,
-                                         .frame_owner = 69,
-                                         .frame_is_entry = 68,
-                                         .entry_owner = 0,
-                                         .code_first_line = 72,
-                                         .code_file = 112,
-                                         .code_name = 128,
-                                         .code_lines = 136,
-                                         .code_instructions = 184,
-                                         .bytes_size = 16,
-                                         .bytes_text = 32,
-                                         .text_length = 16,
-                                         .text_state = 32,
-                                         .text_ascii = 48,
-                                         .text_any = 72,
-                                         .pad = 0};
-
-constexpr bpf::python_layout layout_3_12() {
-  bpf::python_layout layout = layout_3_11;
-  layout.record_frame = 0;
-  layout.record_previous = 8;
-  layout.frame_code = 0;
-  layout.frame_previous = 8;
-  layout.frame_owner = 70;
-  layout.frame_is_entry = 0;
-  layout.entry_owner = 3;
-  layout.code_first_line = 68;
-  layout.code_instructions = 192;
-  layout.text_ascii = 40;
-  layout.text_any = 56;
-  return layout;
-}
-
-constexpr bpf::python_layout layout_3_13() {
-  bpf::python_layout layout = layout_3_12();
-  layout.innermost = 72;
-  layout.has_record = layout.record_frame = layout.record_previous = 0;
-  layout.code_instructions = 200;
-  return layout;
-}
-
-// The key is that of autoTSSkey in _PyRuntime.
-constexpr std::array<PythonVersion, 3> versions{{
-    {.minor = 11, .key = 592, .layout = layout_3_11},
-    {.minor = 12, .key = 1544, .layout = layout_3_12()},
-    {.minor = 13, .key = 2160, .layout = layout_3_13()},
-}};
-
-// Since 3.13 the runtime begins with a table of offsets (struct _Py_DebugOffsets), numbers of eight
-// bytes. These are their places in it.
-enum DebugOffset : size_t {
-  debug_version = 1,
-  debug_free_threaded = 2,
-  debug_innermost = 23,
-  debug_frame_previous = 29,
-  debug_frame_code = 30,
-  debug_frame_instruction = 31,
-  debug_frame_owner = 33,
-  debug_code_file = 35,
-  debug_code_name = 37,
-  debug_code_lines = 38,
-  debug_code_first_line = 39,
-  debug_code_instructions = 43,
-  debug_offsets = 73,
-};
-constexpr std::string_view debug_cookie = "xdebugpy";
 
 struct Symbols {
   uint64_t runtime = 0, version = 0, code_type = 0;
@@ -122,28 +46,20 @@ uint64_t pointer_at(const ImageBytes& image, const ElfImage& elf, uint64_t addre
 // Whether the runtime's own table has the same offsets. "" if it has.
 std::string problem_of(const ImageBytes& image, const ElfImage& elf, uint64_t runtime,
                        const bpf::python_layout& layout) {
-  using Table = std::array<uint64_t, debug_offsets>;
-  const auto table = value_at<Table>(image, elf, runtime);
-  if (std::memcmp(table.data(), debug_cookie.data(), debug_cookie.size()) != 0)
+  struct Table {
+    DebugOffsets words;
+  };
+  const auto [table] = value_at<Table>(image, elf, runtime);
+  if (std::memcmp(table, debug_cookie, std::strlen(debug_cookie)) != 0)
     return "its table of offsets is missing";
   if (table[debug_free_threaded] != 0) return "it is a build without a global lock";
-  const bool same = table[debug_innermost] == layout.innermost &&
-                    table[debug_frame_previous] == layout.frame_previous &&
-                    table[debug_frame_code] == layout.frame_code &&
-                    table[debug_frame_instruction] == layout.frame_instruction &&
-                    table[debug_frame_owner] == layout.frame_owner &&
-                    table[debug_code_file] == layout.code_file &&
-                    table[debug_code_name] == layout.code_name &&
-                    table[debug_code_lines] == layout.code_lines &&
-                    table[debug_code_first_line] == layout.code_first_line &&
-                    table[debug_code_instructions] == layout.code_instructions;
-  return same ? "" : "its objects are laid out in another way than those of known builds";
+  return has_offsets(table, layout) ? "" : "its objects are laid out in another way than those of known builds";
 }
 
 }  // namespace
 
 std::optional<PythonVersion> python_version(unsigned minor) {
-  for (const PythonVersion& version : versions)
+  for (const PythonVersion& version : python_versions)
     if (version.minor == minor) return version;
   return std::nullopt;
 }

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "probes/languages/python/layout.h"
+#include "probes/languages/python/versions.h"
 
 namespace memflame {
 
@@ -23,12 +23,7 @@ struct PythonProgram {
 // None if the file does not contain the runtime, or one before 3.0.
 std::optional<PythonProgram> python_in(int fd);
 
-// The layout of a version and where, in _PyRuntime, the key lies; none if it is not known.
-struct PythonVersion {
-  unsigned minor = 0;  // 3.minor
-  uint64_t key = 0;
-  bpf::python_layout layout{};
-};
+// None if it is not known.
 std::optional<PythonVersion> python_version(unsigned minor);
 
 }  // namespace memflame

@@ -222,6 +222,7 @@ void Guests::end(uint32_t index) {
   std::strncpy(record.comm, comm.c_str(), sizeof(record.comm) - 1);
   parts_.processes.take(record);
   parts_.code.release(index, entry.space);
+  parts_.processes.spaces().scripts().forget(entry.space);
   by_pid_.erase(entry.pid);
   left_.insert(entry.pid);
   entry = {};

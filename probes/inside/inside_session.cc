@@ -90,13 +90,15 @@ InsideSession::InsideSession(const Probe& probe, const ProbeOptions& options, Ex
   // What was recorded before mappings went is named by them: as they are read, and before those
   // that are gone end.
   processes_.spaces().set_log([this] { read_rings(); });
+  reader_.name_functions(processes_.spaces().scripts());
   Control& control = exchange_.control();
   control.ticks_per_ms = ticks_.per_ms();
   control.max_wait_ms = options_.max_wait_ms != 0 ? options_.max_wait_ms : no_limit;
   control.sample_bytes = sample_bytes_;
   control.patience_ms = patience_ms;
   control.free_stacks = uint32_t{options_.free_stacks};
-  control.python = uint32_t{options_.python_heap};
+  if (options_.python_heap)
+    control.python = python_blocks | (options_.languages ? python_functions : 0U);
   publish(control.heartbeat, now_ticks());
   if (options_.target.is_selection()) selection_.emplace();
   if (options_.own && options_.own->most_overhead() > 0)
@@ -369,6 +371,8 @@ Losses InsideSession::losses() const {
   losses.add(Loss::agent_gave_up, given_up_ns_ != 0 ? 1 : 0);
   losses.add(Loss::ended_early, uint64_t{wants_end()});
   losses.add(Loss::agent_reentered, counts.reentered);
+  losses.add(Loss::scripts_unread,
+             counts.scripts_unread + processes_.spaces().scripts().unread());
   losses.add(Loss::agent_ring_damaged, reader_.statistics().damaged);
   losses.add(Loss::process_uncovered, uncovered_.count() + (selection_ ? selection_->count() : 0));
   losses.add(Loss::agent_late, selection_ ? selection_->came_late() : 0);

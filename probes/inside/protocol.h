@@ -74,6 +74,9 @@ inline bool reallocates(Function function) {
 // The allocators of CPython that are hooked with Control::python. PyMem_RawMalloc() calls malloc().
 enum PythonDomain : uint32_t { python_objects, python_memory, python_domains };
 
+// The blocks of Python's own allocator are to be recorded, and stacks to have its functions.
+enum PythonWanted : uint32_t { python_blocks = 1, python_functions = 2 };
+
 // What an agent found of Python in its process.
 enum PythonState : uint32_t {
   python_absent,
@@ -106,8 +109,7 @@ struct alignas(64) Control {
   // memflame looks only at rings below this: an agent raises it (atomic maximum) before it sets a
   // ring owned. 0: nobody has, so all are looked at.
   uint32_t rings;
-  // The blocks of Python's own allocator are recorded, too.
-  uint32_t python;
+  uint32_t python;  // PythonWanted
   alignas(64) uint64_t heartbeat;  // TSC, when memflame read last
 };
 

@@ -2,6 +2,7 @@
 #include "probes/inside/ring_reader.h"
 
 #include <algorithm>
+#include <cstring>
 #include <span>
 
 namespace memflame::inside {
@@ -151,7 +152,8 @@ bool RingReader::peek(Ring& ring) {
       ring.tail += ring_bytes - offset;
       continue;
     }
-    if (kind == kind_pad || kind > kind_free_at || room < 16 || (has_stack(kind) && room < 24)) {
+    if (kind == kind_pad || kind >= kind_count || room < 16 ||
+        (has_stack(kind) && room < 24) || (kind == kind_code && room < code_words * 8)) {
       damage(ring);
       return false;
     }
@@ -232,6 +234,14 @@ void RingReader::decode(Ring& ring) {
       return damage(ring);
     decode_stack(ring, event, alloc, words + 3);
     stacks_.prefetch(event.key);
+  } else if (event.kind == kind_code) {
+    const Code code = code_of(taken_once(words[2]), taken_once(words[3]));
+    length = uint64_t{words_of(code)} * 8;
+    if (std::min(ring.limit - ring.tail, ring_bytes - offset) < length ||
+        code.name_bytes > bpf::max_script_name || code.file_bytes > bpf::max_script_file ||
+        code.line_bytes > most_line_bytes)
+      return damage(ring);
+    decode_code(ring, event.pointer, code, words + code_words);
   } else if (event.kind == kind_gap) {
     statistics_.gaps += event.pointer;
     ring.chain.keep(0);
@@ -242,10 +252,42 @@ void RingReader::decode(Ring& ring) {
   }
   ring.tail += length;
   if (ring.tail - ring.told >= room_step) give_room(ring);
-  if (event.kind == kind_mean || (event.kind == kind_gap && events_ == nullptr)) return;
+  if (event.kind == kind_mean || event.kind == kind_code || (event.kind == kind_gap && events_ == nullptr)) return;
   blocks_.prefetch(ring.space, event.pointer);
   batch_.push_back(event);
   if (batch_.size() == batch_events || batch_words_.size() >= batch_frames) finish_batch();
+}
+
+// Whatever a process says while it is read, is only a text.
+void RingReader::decode_code(Ring& ring, uint64_t address, const Code& code,
+                             const uint64_t* words) {
+  if (scripts_ == nullptr) return;
+  if (!function_) function_ = std::make_unique<bpf::script_code_record>();
+  bpf::script_code_record& record = *function_;
+  record.space = ring.space;
+  record.code = address;
+  record.language = bpf::language_python;
+  record.first_line = code.first_line;
+  record.name = {.bytes = code.name_bytes, .form = code.name_form};
+  record.file = {.bytes = code.file_bytes, .form = code.file_form};
+  record.line_bytes = code.line_bytes;
+  std::memcpy(record.name_text, words, code.name_bytes);
+  words += words_of(code.name_bytes);
+  std::memcpy(record.file_text, words, code.file_bytes);
+  words += words_of(code.file_bytes);
+  std::memcpy(record.lines, words, code.line_bytes);
+  scripts_->take(record, sizeof(record));
+}
+
+// A frame's word as StackTree has it.
+uint64_t RingReader::place_of(const Ring& ring, uint64_t word) {
+  if ((word & exact_bit) == 0 && bpf::script_language(word) == bpf::language_python &&
+      scripts_ != nullptr) {
+    places_.clear();
+    scripts_->place(SpaceId{ring.space}, word, places_);
+    return places_.front().addr;
+  }
+  return word & (exact_bit | pointer_mask);
 }
 
 void RingReader::decode_stack(Ring& ring, Event& event, const Alloc& alloc, const uint64_t* words) {
@@ -260,7 +302,7 @@ void RingReader::decode_stack(Ring& ring, Event& event, const Alloc& alloc, cons
   uint64_t* to = batch_words_.data() + event.first_word;
   ring.chain.keep(alloc.kept);
   for (uint32_t i = alloc.pushed; i-- > 0;) {  // the ring has the leaf first
-    const uint64_t word = taken_once(words[i]);
+    const uint64_t word = place_of(ring, taken_once(words[i]));
     *to++ = word;
     ring.chain.push(word);
   }

@@ -29,6 +29,7 @@
 #include "probes/inside/live_blocks.h"
 #include "probes/inside/stack_tree.h"
 #include "probes/inside/ticks.h"
+#include "probes/languages/scripts.h"
 #include "probes/processes/spaces.h"
 
 namespace memflame::inside {
@@ -46,6 +47,8 @@ class RingReader {
   using Functions = std::array<uint64_t, function_count>;
   // From now on it also tells of each block; before any ring is read.
   void tell(BlockEvents& events) { events_ = &events; }
+  // Functions of Python in stacks are those that rings tell there.
+  void name_functions(Scripts& scripts) { scripts_ = &scripts; }
   // The rings of this process belong to a space from now on.
   void open(uint32_t process, SpaceId space, const Functions& functions, pid_t pid = 0);
   // It writes nothing more: takes the rest of its rings, and sets them free.
@@ -83,6 +86,8 @@ class RingReader {
   void look_at(Ring& ring);
   bool peek(Ring& ring);
   void decode(Ring& ring);
+  void decode_code(Ring& ring, uint64_t address, const Code& code, const uint64_t* words);
+  uint64_t place_of(const Ring& ring, uint64_t word);
   void decode_stack(Ring& ring, Event& event, const Alloc& alloc, const uint64_t* words);
   void damage(Ring& ring);
   void set_free(Ring& ring);
@@ -98,6 +103,9 @@ class RingReader {
   LiveBlocks& blocks_;
   const Ticks& ticks_;
   BlockEvents* events_ = nullptr;             // if somebody wants them
+  Scripts* scripts_ = nullptr;                // null: functions have no names
+  std::unique_ptr<bpf::script_code_record> function_;
+  std::vector<Pc> places_;                    // of one function
   std::vector<Owner> owners_;                 // by process
   std::vector<std::unique_ptr<Ring>> rings_;  // by index; null until it was owned
   std::vector<Ring*> active_, ready_;

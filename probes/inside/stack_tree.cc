@@ -84,8 +84,11 @@ RawStack StackTree::raw(uint32_t number) const {
   raw.time_ns = stack.time_ns;
   raw.stop = static_cast<StopReason>(stack.stop);
   if (stack.leaf != 0) raw.pcs.push_back({stack.leaf, false});
-  for (uint32_t at = stack.node; at != 0; at = nodes_[at].parent)
-    raw.pcs.push_back({nodes_[at].word & ~exact_bit, (nodes_[at].word & exact_bit) == 0});
+  for (uint32_t at = stack.node; at != 0; at = nodes_[at].parent) {
+    const uint64_t word = nodes_[at].word;
+    const bool is_function = is_script({word, false});
+    raw.pcs.push_back({word & ~exact_bit, !is_function && (word & exact_bit) == 0});
+  }
   return raw;
 }
 

@@ -75,7 +75,8 @@ class StackTree {
     uint32_t node = 0;  // of its innermost frame
     uint8_t stop = 0;
   };
-  // Adds a stack that is not known; `frames` are the ring's words, outermost first.
+  // Adds a stack that is not known; `frames` are the ring's words, outermost first, but script_pc()
+  // for functions of interpreters.
   uint32_t add(uint64_t key, std::span<const uint64_t> frames, Stack stack);
 
   uint32_t size() const { return static_cast<uint32_t>(stacks_.size()); }  // numbers are below that

@@ -7,7 +7,7 @@
 // malloc() and free() jump to the real function if the call is not one to be recorded (sampling.h);
 // what records is in functions of its own, so that nothing is saved and restored before that. They
 // are called by a jump, too, so that the hook's caller is theirs.
-#include "python.h"
+#include "python_stack.h"
 #include "rules.h"
 #include "sampling.h"
 
@@ -46,7 +46,7 @@ Thread* begin_slowly(Thread* thread, uint64_t sp) {
   const uint32_t phase = thread != nullptr ? load(thread->phase) : uint32_t{phase_new};
   if (phase == phase_new) return begin_thread();
   if (is_left(*thread, sp)) {
-    thread->frame_count = 0;
+    forget_stack(*thread);
     store(thread->phase, phase_idle);
     return thread;
   }

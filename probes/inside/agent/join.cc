@@ -279,7 +279,8 @@ Thread* begin_thread() {
   thread->run = run;
   thread->lost = sampling.keeps_all != 0 ? 0 : mean_untold;
   thread->told_mean = 0;
-  thread->frame_count = thread->generation = 0;
+  thread->generation = 0;
+  forget_stack(*thread);
   thread->head = &process->heads[ring];
   thread->records = process->rings + uint64_t{ring} * ring_bytes;
   // memflame frees a ring when it has read all of it: head and tail go on from there. Other
@@ -325,6 +326,11 @@ AttachResult join_run(const char* socket) {
     now->list_is_stale = 0;
     for (uint64_t& unknown : now->unknown) unknown = 0;
     for (Rule& rule : now->rules) rule = 0;
+    if (now->code_cells[0] != 0 || python.is_found != 0) {
+      for (uint64_t& cell : now->code_cells) cell = 0;
+      for (uint64_t& place : now->code_places) place = 0;
+      now->untold_codes = 0;
+    }
   }
   return begin_run(now, false) != nullptr ? attach_done : attach_no_answer;
 }

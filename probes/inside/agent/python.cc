@@ -204,6 +204,8 @@ void put_python_in() {
       if (!put_in(domain)) python.state = python_changed;
   }
   store(here->process->python, python.state);
+  store(python.tells,
+        python.is_found != 0 && (here->control->python & python_functions) != 0);
   for (uint32_t call = 0; call < python_calls; ++call)
     for (uint32_t domain = 0; domain < python_domains; ++domain)
       store(here->process->functions[fn_python_malloc + call * python_domains + domain],
@@ -212,6 +214,7 @@ void put_python_in() {
 
 void take_python_out() {
   if (load_acquire(python.is_found) == 0) return;
+  store(python.tells, 0U);
   bool has_changed = false;
   for (uint32_t domain = 0; domain < python_domains; ++domain) {
     if (python.has_hooks[domain] == 0) continue;

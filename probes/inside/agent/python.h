@@ -35,6 +35,7 @@ struct PythonTable {
 struct Python {
   uint32_t is_found;
   uint32_t state;   // PythonState
+  uint32_t tells;   // functions of Python are in stacks
   uint32_t awaits;  // its allocator may not be settled yet
   uint32_t has_hooks[python_domains];  // ever
   PythonTable* tables[python_domains];

@@ -32,6 +32,7 @@ inline Result go_on_in_python(uint32_t domain, PythonCall call, Arguments... arg
                       [&] { return go_on_in_python<void*>(domain, python_realloc, old, size); }); \
   }                                                                                              \
   MEMFLAME_PYTHON_HOOK void memflame_python_free_##domain(void*, void* old) {                    \
+    look_at_freed(old);                                                                          \
     release(old, MEMFLAME_PYTHON_FUNCTION(free, domain), CALLER,                                 \
             [&] { go_on_in_python<void>(domain, python_free, old); });                           \
   }

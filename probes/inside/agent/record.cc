@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Writes the records of a thread into its ring. The head is published with each record, so nothing
 // that was published is lost when the process is killed.
+#include "python_stack.h"
 #include "sampling.h"
 #include "stops.h"
 #include "sys.h"
@@ -64,7 +65,7 @@ bool say(Thread& thread, Kind kind, uint64_t number, Patience patience) {
 // which mean it was sampled. False if there is no room.
 bool say_before_slowly(Thread& thread, Kind kind, Patience patience) {
   if (const uint64_t lost = thread.lost & ~mean_untold; lost != 0) {
-    thread.frame_count = 0;  // the reader has not seen what the next stack would be told by
+    forget_stack(thread);  // the reader has not seen what the next stack would be told by
     if (!say(thread, kind_gap, lost, patience)) return false;
     thread.lost &= mean_untold;
   }
@@ -119,23 +120,72 @@ struct Stacked {
   Function function;
 };
 
+// Room for a record with this many frames, which it begins; null if there is none.
+uint64_t* begin_stacked(Thread& thread, const Stacked& record, const ToldStack& stack,
+                        Patience patience) {
+  uint64_t* const to = reserve(thread, 3 + stack.fresh, patience);
+  if (MEMFLAME_UNLIKELY(to == nullptr)) return nullptr;
+  to[0] = word0(reinterpret_cast<uint64_t>(record.pointer), record.kind, stack.kept);
+  to[1] = record.time != 0 ? record.time : ticks_after();
+  to[2] = word2(record.size, stack.fresh, stack.stop, record.function);
+  return to + 3;
+}
+
+bool write_with_functions(Thread& thread, Stacked record, const Walk& found, Patience patience) {
+  const ToldStack stack = place_functions(thread, found, here->control->max_depth);
+  uint64_t* const to = begin_stacked(thread, record, stack, patience);
+  if (MEMFLAME_UNLIKELY(to == nullptr)) return false;
+  for (uint32_t i = 0; i < stack.fresh; ++i) to[i] = thread.merged[i];
+  publish(thread, 3 + stack.fresh);
+  keep(thread, found);
+  keep_told(thread, stack);
+  return true;
+}
+
 // False if there was no room.
 bool write_stacked(Thread& thread, const Stacked& record, const Caller& caller, Patience patience) {
+  if (MEMFLAME_UNLIKELY(tells_functions() != (thread.has_functions != 0))) {
+    forget_stack(thread);
+    thread.has_functions = tells_functions();
+  }
   const Walk found = walk(thread, caller, here->control->max_depth);
   check(thread, caller, found);
-  uint64_t* const to = reserve(thread, 3 + found.fresh_frames, patience);
+  if (thread.has_functions != 0) return write_with_functions(thread, record, found, patience);
+  const ToldStack stack{found.kept_frames, found.fresh_frames, found.stop};
+  uint64_t* const to = begin_stacked(thread, record, stack, patience);
   if (MEMFLAME_UNLIKELY(to == nullptr)) return false;
-  to[0] = word0(reinterpret_cast<uint64_t>(record.pointer), record.kind, found.kept_frames);
-  to[1] = record.time != 0 ? record.time : ticks_after();
-  to[2] = word2(record.size, found.fresh_frames, found.stop, record.function);
   for (uint32_t i = 0; i < found.fresh_frames; ++i)
-    to[3 + i] = thread.fresh[i].ip | (thread.fresh[i].is_exact != 0 ? exact_bit : 0);
+    to[i] = thread.fresh[i].ip | (thread.fresh[i].is_exact != 0 ? exact_bit : 0);
   publish(thread, 3 + found.fresh_frames);
   keep(thread, found);
   return true;
 }
 
 }  // namespace
+
+bool record_code(Thread& thread, uint64_t address, const bpf::script_code_record& code) {
+  const Code told{.first_line = code.first_line,
+                  .line_bytes = code.line_bytes <= most_line_bytes ? code.line_bytes : 0,
+                  .name_bytes = code.name.bytes,
+                  .file_bytes = code.file.bytes,
+                  .name_form = code.name.form,
+                  .file_form = code.file.form};
+  const uint32_t words = words_of(told);
+  uint64_t* to = reserve(thread, words, Patience::unlimited);
+  if (to == nullptr) return false;
+  to[0] = word0(address, kind_code);
+  to[1] = ticks();
+  to[2] = code_word2(told);
+  to[3] = code_word3(told);
+  to += code_words;
+  __builtin_memcpy(to, code.name_text, told.name_bytes);
+  to += words_of(told.name_bytes);
+  __builtin_memcpy(to, code.file_text, told.file_bytes);
+  to += words_of(told.file_bytes);
+  __builtin_memcpy(to, code.lines, told.line_bytes);
+  publish(thread, words);
+  return true;
+}
 
 void record_alloc(Thread* thread, void* pointer, size_t size, Function function,
                   const Caller& caller) {

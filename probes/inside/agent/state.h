@@ -6,6 +6,7 @@
 
 #include "probes/inside/attach_protocol.h"
 #include "probes/inside/protocol.h"
+#include "probes/languages/script.h"
 #include "probes/unwind/row.h"
 
 namespace memflame::inside {
@@ -93,7 +94,22 @@ struct Thread {
   // A window of a stack that is not the thread's own, copied by the kernel.
   uint64_t window_at, window_bytes;
   uint8_t window[1024];
+  // With functions of Python (python_stack.h).
+  uint32_t has_functions;    // the last stack was told with them, where there are any
+  uint32_t reads_directly;   // the interpreter's memory
+  uint32_t told_generation;  // of the code objects in `told`
+  uint32_t told_count;
+  uint64_t told[most_frames];    // the last stack, root first
+  uint64_t merged[most_frames];  // the present one, leaf first
+  bpf::script_chain chain;
+  bpf::script_code_record code;
 };
+
+// The next stack is told as a whole.
+inline void forget_stack(Thread& thread) {
+  thread.frame_count = 0;
+  thread.told_count = 0;
+}
 
 constexpr uint32_t rule_bits = 16;
 
@@ -118,6 +134,11 @@ struct Here {
   uint64_t wait_began, waited;
   uint64_t unknown[64];  // addresses that memflame could not tell anything about
   Rule rules[1 << rule_bits];
+  // Code objects of Python that were told (block_set.h).
+  uint32_t code_generation;  // changes whenever one goes
+  uint32_t untold_codes;     // 1: some are not in the set, as it had no room
+  uint64_t code_cells[1 << 11];
+  uint64_t code_places[1 << 16];
 };
 
 // The functions behind the hooks; null where the program has none.

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "python_stack.h"
+
+#include "stack_memory.h"
+#include "stops.h"
+
+namespace memflame::bpf {
+namespace {
+
+// NOLINTBEGIN(cppcoreguidelines-macro-usage): what frames.bpf.h asks for
+long read_far(void* to, u64 size, u64 address) {
+  auto* at = static_cast<u8*>(to);
+  constexpr u64 most = sizeof(inside::Thread::window);
+  for (; size > 0; at += most, address += most, size -= most) {
+    const u64 bytes = size < most ? size : most;
+    if (!inside::read_copied(*inside::self, address, at, bytes)) return -1;
+    if (size <= most) break;
+  }
+  return 0;
+}
+
+inline long read_script(void* to, u64 size, u64 address) {
+  if (MEMFLAME_UNLIKELY(inside::self->reads_directly == 0)) return read_far(to, size, address);
+  __builtin_memcpy(to, reinterpret_cast<const void*>(address), size);
+  return 0;
+}
+#define SCRIPT_READ(to, size, address) read_script(to, size, address)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+#pragma GCC diagnostic ignored "-Wconversion"
+#include "probes/languages/python/frames.bpf.h"
+#pragma GCC diagnostic pop
+// NOLINTEND(cppcoreguidelines-macro-usage)
+
+}  // namespace
+}  // namespace memflame::bpf
+
+namespace memflame::inside {
+namespace {
+
+constexpr bpf::language language = bpf::language_python;
+
+BlockSet codes() { return {here->code_cells, here->code_places}; }
+
+bool is_in(const BlockSet& set, uint64_t address) {
+  if (count_in(set, cell_of(address)) == 0) return false;
+  const uint64_t* const bucket = bucket_of(set, address);
+  for (uint32_t i = 0; i < bucket_places; ++i)
+    if (load(bucket[i]) == address) return true;
+  return false;
+}
+
+uint64_t address_of(const void* state) { return reinterpret_cast<uint64_t>(state); }
+
+// The state of this thread in the interpreter; 0 = it has none that can be read.
+uint64_t state_of(Thread& thread) {
+  const void* const own = python.of_thread();
+  const void* const current = python.current();
+  // In 3.11 the current state is that of whichever thread holds the lock.
+  const bool holds_lock = python.minor == 11 ? own != nullptr && current == own : current != nullptr;
+  thread.reads_directly = holds_lock;
+  if (holds_lock) return address_of(current);
+  return python.is_initialized() != 0 ? address_of(own) : 0;
+}
+
+void read_functions(Thread& thread) {
+  bpf::script_chain& chain = thread.chain;
+  chain.count = chain.next = chain.run = chain.filled = 0;
+  chain.frame = chain.state = chain.record = chain.below = chain.anchor = chain.window_at = 0;
+  chain.end = bpf::script_none;
+  thread.window_bytes = 0;
+  const uint64_t state = state_of(thread);
+  if (state == 0 || bpf::begin_python(&chain, &python.layout, state) == 0) return;
+  while (bpf::take_python_frames(&chain, &python.layout) != 0) {
+  }
+}
+
+// Puts together what is told, leaf first.
+class Merging {
+ public:
+  Merging(Thread& thread, uint32_t most) : thread_(thread), most_(most) {}
+
+  bool is_full() const { return count_ == most_; }
+  uint32_t count() const { return count_; }
+  void put(uint64_t word) {
+    if (!is_full()) thread_.merged[count_++] = word;
+  }
+  // A native frame, which has the stack between these addresses.
+  void put_native(uint64_t word, uint64_t sp, uint64_t end) {
+    bpf::script_chain& chain = thread_.chain;
+    if (chain.next < chain.count && chain.items[chain.next] - sp < end - sp) {
+      ++chain.next;
+      for (; chain.next < chain.count && is_function(chain.items[chain.next]); ++chain.next)
+        put(chain.items[chain.next]);
+    }
+    put(word);
+  }
+  // Marks a stack in which functions are missing.
+  void mark(uint32_t stop) {
+    const bpf::script_chain& chain = thread_.chain;
+    const bool broken = chain.end == bpf::script_unreadable || chain.end == bpf::script_too_long;
+    const bool left = chain.next < chain.count && chain.items[chain.next] != 0;
+    if (!broken && (stop != stop_end || !left)) return;
+    add(here->process->scripts_unread, 1);
+    put(bpf::script_word(language, 0, chain.end));
+  }
+
+ private:
+  static bool is_function(uint64_t word) {
+    return bpf::script_language(word) != bpf::language_none;
+  }
+
+  Thread& thread_;
+  uint32_t most_, count_ = 0;
+};
+
+uint64_t native_word(uint64_t ip, bool is_exact) { return ip | (is_exact ? exact_bit : 0); }
+
+// All words, and whether the stack ends as the walk did.
+uint32_t merge(Thread& thread, const Walk& walk, uint32_t most, uint32_t& stop) {
+  Merging merging(thread, most);
+  const uint32_t all = walk.fresh_frames + walk.kept_frames;
+  const auto sp_of = [&](uint32_t i) {
+    return i < walk.fresh_frames ? thread.fresh[i].sp : thread.kept[all - 1 - i].sp;
+  };
+  for (uint32_t i = 0; i < all; ++i) {
+    const uint64_t sp = sp_of(i);
+    const uint64_t end = i + 1 < all ? sp_of(i + 1) : sp;
+    const uint64_t word =
+        i < walk.fresh_frames
+            ? native_word(thread.fresh[i].ip, thread.fresh[i].is_exact != 0)
+            : native_word(thread.kept[all - 1 - i].ip, thread.kept[all - 1 - i].is_exact != 0);
+    if (merging.is_full()) {
+      stop = stop_too_deep;
+      return merging.count();
+    }
+    merging.put_native(word, sp, end);
+  }
+  merging.mark(stop);
+  return merging.count();
+}
+
+void tell_code(Thread& thread, uint64_t word) {
+  const uint64_t address = bpf::script_code(word);
+  if (bpf::script_language(word) != language || address == 0 || is_in(codes(), address)) return;
+  bpf::script_code_record& code = thread.code;
+  if (bpf::read_python_code(&python.layout, address, &code) == 0) code.name.bytes = 0;
+  if (!record_code(thread, address, code)) return;
+  if (!put_in(codes(), address)) store(here->untold_codes, 1U);
+}
+
+}  // namespace
+
+ToldStack place_functions(Thread& thread, const Walk& walk, uint32_t most) {
+  read_functions(thread);
+  ToldStack stack;
+  stack.stop = walk.stop;
+  const uint32_t count = merge(thread, walk, most < most_frames ? most : most_frames, stack.stop);
+  const uint32_t generation = load(here->code_generation);
+  if (thread.told_generation != generation || load(here->untold_codes) != 0) thread.told_count = 0;
+  thread.told_generation = generation;
+  if (stack.stop == stop_end)
+    while (stack.kept < thread.told_count && stack.kept < count &&
+           thread.told[stack.kept] == thread.merged[count - 1 - stack.kept])
+      ++stack.kept;
+  stack.fresh = count - stack.kept;
+  for (uint32_t i = 0; i < stack.fresh; ++i) tell_code(thread, thread.merged[i]);
+  return stack;
+}
+
+void keep_told(Thread& thread, const ToldStack& stack) {
+  thread.told_count = 0;
+  if (stack.stop != stop_end) return;
+  const uint32_t count = stack.kept + stack.fresh;
+  for (uint32_t i = stack.kept; i < count; ++i) thread.told[i] = thread.merged[count - 1 - i];
+  thread.told_count = count;
+}
+
+void forget_code(uint64_t address) {
+  if (load(here->phase) == phase_new || !take_from(codes(), address)) return;
+  add(here->code_generation, 1U);
+}
+
+}  // namespace memflame::inside

@@ -266,7 +266,9 @@ HOOK int posix_memalign(void** pointer, size_t alignment, size_t size) {
 
 HOOK int dlclose(void* library) {
   if (!find_real() || real.dlclose == nullptr) return -1;
+  if (load(python.is_found) != 0) before_unloading();
   const int result = real.dlclose(library);
+  if (load(python.is_found) != 0) after_unloading();
   if (here != nullptr && load(here->phase) != phase_new) forget_code();
   return result;
 }

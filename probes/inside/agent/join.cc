@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // How a process and its threads join a run: memory for their state, the handshake with memflame,
 // and a ring for each thread.
-#include "python.h"
+#include "python_stack.h"
 #include "sampling.h"
 #include "sys.h"
 
@@ -312,6 +312,7 @@ void end_thread(Thread* thread) {
     store_release(thread->head->state, static_cast<uint32_t>(state_ended));
   }
   self = nullptr;
+  if (thread->functions != nullptr) unmap_memory(thread->functions, sizeof(Functions));
   unmap_memory(thread, sizeof(Thread));
 }
 

@@ -137,6 +137,7 @@ int look_for_python(MemflameLoaded* loaded, size_t, void*) {
   const uint64_t number =
       version.address != 0 ? *reinterpret_cast<const uint64_t*>(version.address) : 0;
   python.minor = number >> 24 == 3 ? static_cast<unsigned>(number >> 16 & 0xff) : 0;
+  python.runtime = runtime.address;
   python.state = python_unfit;
   if (!has_known_layout(runtime)) return 1;
   GetAllocator get = nullptr;
@@ -172,6 +173,29 @@ void look_at_objects() {
   if (&dl_iterate_phdr != nullptr) dl_iterate_phdr(look_for_python, nullptr);
 }
 
+int look_whether_there(MemflameLoaded* loaded, size_t, void* is_there) {
+  Object object;
+  if (!describe(*loaded, object) || object.segment_at(python.runtime, 1) == nullptr) return 0;
+  *static_cast<bool*>(is_there) =
+      find_symbol(OwnMemory(), object.tables, object.base, "_PyRuntime").address == python.runtime;
+  return 1;
+}
+
+// Whether Python is still loaded; forgets it otherwise.
+bool is_there() {
+  if (load_acquire(python.is_found) == 0) return false;
+  bool is_there = false;
+  dl_iterate_phdr(look_whether_there, &is_there);
+  if (is_there) return true;
+  store(python.tells, 0U);
+  store(python.is_found, 0U);
+  for (uint32_t domain = 0; domain < python_domains; ++domain) {
+    python.has_hooks[domain] = 0;
+    python.tables[domain] = nullptr;
+  }
+  return false;
+}
+
 bool is_hooked(uint32_t domain) {
   for (uint32_t call = 0; call < python_calls; ++call)
     if (load(python.tables[domain]->functions[call]) != hook_of(domain, call)) return false;
@@ -194,18 +218,22 @@ bool put_in(uint32_t domain) {
   return true;
 }
 
+uint32_t tells_functions() {
+  return uint32_t{python.is_found != 0 && here != nullptr && load(here->phase) != phase_new &&
+                  (here->control->python & python_functions) != 0};
+}
+
 }  // namespace
 
 void put_python_in() {
-  if (load_acquire(python.is_found) == 0) look_at_objects();
+  if (!is_there()) look_at_objects();
   if (python.is_found != 0) {
     python.state = python_hooked;
     for (uint32_t domain = 0; domain < python_domains; ++domain)
       if (!put_in(domain)) python.state = python_changed;
   }
   store(here->process->python, python.state);
-  store(python.tells,
-        python.is_found != 0 && (here->control->python & python_functions) != 0);
+  store(python.tells, tells_functions());
   for (uint32_t call = 0; call < python_calls; ++call)
     for (uint32_t domain = 0; domain < python_domains; ++domain)
       store(here->process->functions[fn_python_malloc + call * python_domains + domain],
@@ -213,8 +241,8 @@ void put_python_in() {
 }
 
 void take_python_out() {
-  if (load_acquire(python.is_found) == 0) return;
   store(python.tells, 0U);
+  if (!is_there()) return;
   bool has_changed = false;
   for (uint32_t domain = 0; domain < python_domains; ++domain) {
     if (python.has_hooks[domain] == 0) continue;
@@ -230,6 +258,11 @@ void take_python_out() {
   }
   if (has_changed && here != nullptr && load(here->phase) != phase_new)
     store(here->process->python, static_cast<uint32_t>(python_changed));
+}
+
+void before_unloading() { store(python.tells, 0U); }
+void after_unloading() {
+  if (is_there()) store(python.tells, tells_functions());
 }
 
 void settle_python() {

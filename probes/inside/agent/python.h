@@ -41,6 +41,7 @@ struct Python {
   PythonTable* tables[python_domains];
   PythonTable original[python_domains];  // what hooks go on in
   uint64_t names[python_domains][python_calls];  // its functions that call those of the tables
+  uint64_t runtime;  // address of _PyRuntime
   unsigned minor;
   bpf::python_layout layout;
   int (*is_initialized)();
@@ -57,6 +58,11 @@ extern Python python;
 void put_python_in();
 // Puts back what was in the tables, as far as that is still the hooks.
 void take_python_out();
+
+// Around what may unload Python: nothing of it is called or written meanwhile, nor later if it has
+// gone.
+void before_unloading();
+void after_unloading();
 
 // A program that was started with the agent: puts hooks in again if Python's start took them out.
 void settle_python();

@@ -3,6 +3,7 @@
 
 #include "stack_memory.h"
 #include "stops.h"
+#include "sys.h"
 
 namespace memflame::bpf {
 namespace {
@@ -20,7 +21,7 @@ long read_far(void* to, u64 size, u64 address) {
 }
 
 inline long read_script(void* to, u64 size, u64 address) {
-  if (MEMFLAME_UNLIKELY(inside::self->reads_directly == 0)) return read_far(to, size, address);
+  if (MEMFLAME_UNLIKELY(inside::self->functions->reads_directly == 0)) return read_far(to, size, address);
   __builtin_memcpy(to, reinterpret_cast<const void*>(address), size);
   return 0;
 }
@@ -58,13 +59,13 @@ uint64_t state_of(Thread& thread) {
   const void* const current = python.current();
   // In 3.11 the current state is that of whichever thread holds the lock.
   const bool holds_lock = python.minor == 11 ? own != nullptr && current == own : current != nullptr;
-  thread.reads_directly = holds_lock;
+  thread.functions->reads_directly = holds_lock;
   if (holds_lock) return address_of(current);
   return python.is_initialized() != 0 ? address_of(own) : 0;
 }
 
 void read_functions(Thread& thread) {
-  bpf::script_chain& chain = thread.chain;
+  bpf::script_chain& chain = thread.functions->chain;
   chain.count = chain.next = chain.run = chain.filled = 0;
   chain.frame = chain.state = chain.record = chain.below = chain.anchor = chain.window_at = 0;
   chain.end = bpf::script_none;
@@ -78,16 +79,16 @@ void read_functions(Thread& thread) {
 // Puts together what is told, leaf first.
 class Merging {
  public:
-  Merging(Thread& thread, uint32_t most) : thread_(thread), most_(most) {}
+  Merging(Functions& functions, uint32_t most) : functions_(functions), most_(most) {}
 
   bool is_full() const { return count_ == most_; }
   uint32_t count() const { return count_; }
   void put(uint64_t word) {
-    if (!is_full()) thread_.merged[count_++] = word;
+    if (!is_full()) functions_.merged[count_++] = word;
   }
   // A native frame, which has the stack between these addresses.
   void put_native(uint64_t word, uint64_t sp, uint64_t end) {
-    bpf::script_chain& chain = thread_.chain;
+    bpf::script_chain& chain = functions_.chain;
     if (chain.next < chain.count && chain.items[chain.next] - sp < end - sp) {
       ++chain.next;
       for (; chain.next < chain.count && is_function(chain.items[chain.next]); ++chain.next)
@@ -97,7 +98,7 @@ class Merging {
   }
   // Marks a stack in which functions are missing.
   void mark(uint32_t stop) {
-    const bpf::script_chain& chain = thread_.chain;
+    const bpf::script_chain& chain = functions_.chain;
     const bool broken = chain.end == bpf::script_unreadable || chain.end == bpf::script_too_long;
     const bool left = chain.next < chain.count && chain.items[chain.next] != 0;
     if (!broken && (stop != stop_end || !left)) return;
@@ -110,7 +111,7 @@ class Merging {
     return bpf::script_language(word) != bpf::language_none;
   }
 
-  Thread& thread_;
+  Functions& functions_;
   uint32_t most_, count_ = 0;
 };
 
@@ -118,7 +119,7 @@ uint64_t native_word(uint64_t ip, bool is_exact) { return ip | (is_exact ? exact
 
 // All words, and whether the stack ends as the walk did.
 uint32_t merge(Thread& thread, const Walk& walk, uint32_t most, uint32_t& stop) {
-  Merging merging(thread, most);
+  Merging merging(*thread.functions, most);
   const uint32_t all = walk.fresh_frames + walk.kept_frames;
   const auto sp_of = [&](uint32_t i) {
     return i < walk.fresh_frames ? thread.fresh[i].sp : thread.kept[all - 1 - i].sp;
@@ -143,7 +144,7 @@ uint32_t merge(Thread& thread, const Walk& walk, uint32_t most, uint32_t& stop) 
 void tell_code(Thread& thread, uint64_t word) {
   const uint64_t address = bpf::script_code(word);
   if (bpf::script_language(word) != language || address == 0 || is_in(codes(), address)) return;
-  bpf::script_code_record& code = thread.code;
+  bpf::script_code_record& code = thread.functions->code;
   if (bpf::read_python_code(&python.layout, address, &code) == 0) code.name.bytes = 0;
   if (!record_code(thread, address, code)) return;
   if (!put_in(codes(), address)) store(here->untold_codes, 1U);
@@ -151,28 +152,37 @@ void tell_code(Thread& thread, uint64_t word) {
 
 }  // namespace
 
+bool takes_functions(Thread& thread) {
+  if (MEMFLAME_LIKELY(load(python.tells) == 0)) return false;
+  if (MEMFLAME_UNLIKELY(thread.functions == nullptr))
+    thread.functions = static_cast<Functions*>(private_memory(sizeof(Functions)));
+  return thread.functions != nullptr;
+}
+
 ToldStack place_functions(Thread& thread, const Walk& walk, uint32_t most) {
   read_functions(thread);
+  Functions& functions = *thread.functions;
   ToldStack stack;
   stack.stop = walk.stop;
   const uint32_t count = merge(thread, walk, most < most_frames ? most : most_frames, stack.stop);
   const uint32_t generation = load(here->code_generation);
-  if (thread.told_generation != generation || load(here->untold_codes) != 0) thread.told_count = 0;
-  thread.told_generation = generation;
+  if (functions.told_generation != generation || load(here->untold_codes) != 0) thread.told_count = 0;
+  functions.told_generation = generation;
   if (stack.stop == stop_end)
     while (stack.kept < thread.told_count && stack.kept < count &&
-           thread.told[stack.kept] == thread.merged[count - 1 - stack.kept])
+           functions.told[stack.kept] == functions.merged[count - 1 - stack.kept])
       ++stack.kept;
   stack.fresh = count - stack.kept;
-  for (uint32_t i = 0; i < stack.fresh; ++i) tell_code(thread, thread.merged[i]);
+  for (uint32_t i = 0; i < stack.fresh; ++i) tell_code(thread, functions.merged[i]);
   return stack;
 }
 
 void keep_told(Thread& thread, const ToldStack& stack) {
+  Functions& functions = *thread.functions;
   thread.told_count = 0;
   if (stack.stop != stop_end) return;
   const uint32_t count = stack.kept + stack.fresh;
-  for (uint32_t i = stack.kept; i < count; ++i) thread.told[i] = thread.merged[count - 1 - i];
+  for (uint32_t i = stack.kept; i < count; ++i) functions.told[i] = functions.merged[count - 1 - i];
   thread.told_count = count;
 }
 

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "block_set.h"
+#include "probes/languages/script.h"
 #include "python.h"
 #include "walk.h"
 
@@ -20,9 +21,20 @@ namespace memflame::inside {
 static_assert(sizeof(Here::code_cells) == (all_cells + 1) / 2);
 static_assert(sizeof(Here::code_places) == sizeof(uint64_t) * bucket_places << bucket_bits);
 
-inline bool tells_functions() { return load(python.tells) != 0; }
+// What a thread needs for it.
+struct Functions {
+  uint32_t reads_directly;         // the interpreter's memory
+  uint32_t told_generation;        // of the code objects in `told`
+  uint64_t told[most_frames];      // the last stack, root first
+  uint64_t merged[most_frames];    // the present one, leaf first
+  bpf::script_chain chain;
+  bpf::script_code_record code;
+};
 
-// A stack with the functions in it, in Thread::merged: `kept` words of the one before, then the
+// Whether the thread's next stack is to have functions.
+bool takes_functions(Thread& thread);
+
+// A stack with the functions in it, in Functions::merged: `kept` words of the one before, then the
 // first `fresh` ones, leaf first.
 struct ToldStack {
   uint32_t kept = 0, fresh = 0, stop = 0;

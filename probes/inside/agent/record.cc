@@ -135,7 +135,7 @@ bool write_with_functions(Thread& thread, Stacked record, const Walk& found, Pat
   const ToldStack stack = place_functions(thread, found, here->control->max_depth);
   uint64_t* const to = begin_stacked(thread, record, stack, patience);
   if (MEMFLAME_UNLIKELY(to == nullptr)) return false;
-  for (uint32_t i = 0; i < stack.fresh; ++i) to[i] = thread.merged[i];
+  for (uint32_t i = 0; i < stack.fresh; ++i) to[i] = thread.functions->merged[i];
   publish(thread, 3 + stack.fresh);
   keep(thread, found);
   keep_told(thread, stack);
@@ -144,9 +144,10 @@ bool write_with_functions(Thread& thread, Stacked record, const Walk& found, Pat
 
 // False if there was no room.
 bool write_stacked(Thread& thread, const Stacked& record, const Caller& caller, Patience patience) {
-  if (MEMFLAME_UNLIKELY(tells_functions() != (thread.has_functions != 0))) {
+  if (const bool has_functions = takes_functions(thread);
+      MEMFLAME_UNLIKELY(has_functions != (thread.has_functions != 0))) {
     forget_stack(thread);
-    thread.has_functions = tells_functions();
+    thread.has_functions = has_functions;
   }
   const Walk found = walk(thread, caller, here->control->max_depth);
   check(thread, caller, found);

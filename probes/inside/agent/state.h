@@ -6,7 +6,6 @@
 
 #include "probes/inside/attach_protocol.h"
 #include "probes/inside/protocol.h"
-#include "probes/languages/script.h"
 #include "probes/unwind/row.h"
 
 namespace memflame::inside {
@@ -71,6 +70,8 @@ constexpr uint32_t most_words = 3 * most_frames;
 // In Thread::lost: the mean of the next sample is to be told before it.
 constexpr uint64_t mean_untold = uint64_t{1} << 63;
 
+struct Functions;
+
 struct Thread {
   uint32_t phase;
   uint32_t ring;  // index
@@ -95,14 +96,9 @@ struct Thread {
   uint64_t window_at, window_bytes;
   uint8_t window[1024];
   // With functions of Python (python_stack.h).
-  uint32_t has_functions;    // the last stack was told with them, where there are any
-  uint32_t reads_directly;   // the interpreter's memory
-  uint32_t told_generation;  // of the code objects in `told`
-  uint32_t told_count;
-  uint64_t told[most_frames];    // the last stack, root first
-  uint64_t merged[most_frames];  // the present one, leaf first
-  bpf::script_chain chain;
-  bpf::script_code_record code;
+  uint32_t has_functions;  // the last stack was told with them, where there are any
+  uint32_t told_count;     // frames of it that the next one may keep
+  Functions* functions;    // a mapping of its own; null until it is needed
 };
 
 // The next stack is told as a whole.

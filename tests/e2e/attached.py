@@ -47,9 +47,9 @@ def figures(summary):
     return [float(text) for text in found.groups()]
 
 
-def visit(target, least=1):
+def visit(target, *options, least=1):
     """Comes in, counts for a moment, and leaves again: the figures of that."""
-    summary = attach(target, "-d", "0.05").wait().summary()
+    summary = attach(target, *options, "-d", "0.05").wait().summary()
     check(summary["totals"]["total-count"] >= least, f"allocations: {summary['totals']}")
     # An allocation that waits for room in its ring when counting ends is lost, at most one a thread.
     lost = losses(summary)
@@ -65,6 +65,6 @@ def say(visits):
           f"longest stop {max(max(each[1], each[3]) for each in visits)} ms")
 
 
-def cycle(target, count, least=1):
+def cycle(target, count, *options, least=1):
     """Comes in and leaves again and again."""
-    say([visit(target, least) for _ in range(count)])
+    say([visit(target, *options, least=least) for _ in range(count)])

@@ -197,7 +197,9 @@ bool is_python_configured() {
   return is_set("PYTHONMALLOC") || is_set("PYTHONDEVMODE");
 }
 
-void start_with_python() {
+void start_with_python(bool forked) {
+  // A thread that is not there any more may hold the loader's lock.
+  if (forked) return tell_python();
   if (python.is_found == 0 && is_python_configured())
     store(python.awaits, 1U);
   else
@@ -221,7 +223,7 @@ Here* begin_run(Here* now, bool forked) {
     store_release(here, memory);
     store_release(memory->phase, static_cast<uint32_t>(phase_idle));
     // In a running process, the loader's lock is to be held for that: see put_hooks_in().
-    if (memory->control->python != 0 && (forked || attached_socket[0] == 0)) start_with_python();
+    if (memory->control->python != 0 && (forked || attached_socket[0] == 0)) start_with_python(forked);
   } else {
     if (memory != nullptr && now == nullptr) unmap_memory(memory, sizeof(Here));
     store(refused, true);

@@ -232,6 +232,10 @@ void put_python_in() {
     for (uint32_t domain = 0; domain < python_domains; ++domain)
       if (!put_in(domain)) python.state = python_changed;
   }
+  tell_python();
+}
+
+void tell_python() {
   store(here->process->python, python.state);
   store(python.tells, tells_functions());
   for (uint32_t call = 0; call < python_calls; ++call)

@@ -56,6 +56,8 @@ extern Python python;
 
 // Looks for Python if that has not been found, and puts the hooks in if they are not.
 void put_python_in();
+// Tells memflame of it, in a forked child too, which has its parent's hooks.
+void tell_python();
 // Puts back what was in the tables, as far as that is still the hooks.
 void take_python_out();
 

@@ -225,3 +225,11 @@ def pythons():
 
 def is_script(frame):
     return frame.endswith(")") and ".py:" in frame
+
+
+def by_python(profile, column, function=""):
+    """Of blocks of Python's own allocator, allocated in calls of a function."""
+    at = profile.columns.index(column)
+    return sum(values[at] for frames, values in profile.stacks
+               if frames[-1].startswith(("PyObject_", "PyMem_")) and
+               (not function or any(frame.startswith(f"{function} (") for frame in frames)))

@@ -248,7 +248,7 @@ TEST_CASE("what a killed process has published counts, and its rings become free
 
 TEST_CASE("a damaged record ends its ring, and no other") {
   const std::vector<std::vector<uint64_t>> damaged{
-      {word0(0x10, static_cast<Kind>(9)), 5},                        // no such kind
+      {word0(0x10, kind_count), 5},                        // no such kind
       {word0(0x10, kind_alloc, 1), 5, word2(8, 0, 0, fn_malloc)},    // keeps what is not there
       {word0(0x10, kind_alloc), 5, word2(8, 1000, 0, fn_malloc)},    // longer than the ring's
       {word0(0x10, kind_alloc), 5, word2(8, 0, 31, fn_malloc)},      // no such reason
@@ -259,6 +259,10 @@ TEST_CASE("a damaged record ends its ring, and no other") {
       {word0(0x10, kind_free_at, 1), 5, word2(0, 0, 0, fn_free)},    // keeps what is not there
       {word0(0, kind_pad)},                                          // skips what was not written
       {word0(4096, kind_mean), 5},                                   // where nothing is sampled
+      {word0(8, kind_code), 5, 1},                                   // cut
+      {word0(8, kind_code), 5, 1, 9},                                // its name is cut
+      {word0(8, kind_code), 5, 1, 513},                              // a name that is too long
+      {word0(8, kind_code), 5, uint64_t{most_line_bytes + 1} << 32, 0},
   };
   for (const std::vector<uint64_t>& words : damaged) {
     Bench bench;
@@ -317,4 +321,48 @@ TEST_CASE("random words neither end memflame nor stop it") {
   }
   CHECK(bench.seen().damaged > 0);
   CHECK(bench.stacks.size() >= 300);
+}
+
+TEST_CASE("a function of Python has the name that was told last for its code") {
+  Bench bench;
+  Scripts scripts;
+  bench.reader.name_functions(scripts);
+  RingWriter ring(bench.exchange, 0, 0);
+  RingWriter other(bench.exchange, 1, 0);
+  constexpr uint64_t address = 0x7f0000001230;
+  const uint64_t word = bpf::script_word(bpf::language_python, address, 7);
+  ring.code(address, 1, "first", "a.py");
+  ring.alloc(0x10, 2, 8, {1, word, 2});
+  other.alloc(0x20, 3, 8, {1, word, 2});  // another thread need not tell it
+  ring.code(address, 4, "second", "b.py");
+  other.alloc(0x30, 5, 8, {3, word});
+  ring.alloc(0x40, 6, 8, {4, bpf::script_word(bpf::language_python, 0x1000, 0)});
+  bench.reader.read_rest();
+  REQUIRE(bench.stacks.size() == 4);
+  const auto name = [&](uint32_t stack, size_t frame) {
+    const Pc pc = bench.stacks.raw(stack).pcs.at(frame);
+    CHECK(is_script(pc));
+    CHECK(!pc.is_return);
+    return scripts.all().at(script_index(pc));
+  };
+  CHECK(addresses(bench.stacks.raw(1)).size() == 4);
+  CHECK(name(1, 2).function == "first");
+  CHECK(name(1, 2).file == "a.py");
+  CHECK(name(2, 1).function == "second");
+  CHECK(script_place(bench.stacks.raw(2).pcs.at(1)) == 7);
+  CHECK(name(3, 1).function == "[python: unreadable]");
+  CHECK(bench.blocks.sums()[1].live_count == 2);
+}
+
+TEST_CASE("no word of a process looks like a function, unless it is told as one") {
+  Bench bench;
+  Scripts scripts;
+  bench.reader.name_functions(scripts);
+  RingWriter ring(bench.exchange, 0, 0);
+  ring.alloc(0x10, 1, 8, {script_pc(12345, 6).addr, bpf::script_word(bpf::language_java, 8, 0)});
+  bench.reader.read_rest();
+  for (const Pc& pc : bench.stacks.raw(1).pcs) {
+    CHECK(!is_script(pc));
+    CHECK(pc.addr <= pointer_mask);
+  }
 }

@@ -48,6 +48,21 @@ class RingWriter {
     last_.clear();
   }
   void mean(uint64_t bytes, uint64_t time) { write({word0(bytes, kind_mean), time}); }
+  // A function of Python with ASCII names, which fit in a word.
+  void code(uint64_t address, uint64_t time, const char* name, const char* file,
+            uint32_t first_line = 1) {
+    constexpr uint32_t ascii = 1 << 2 | 1 << 5 | 1 << 6;  // kind 1, compact, ASCII
+    const Code told{.first_line = first_line,
+                    .name_bytes = static_cast<uint32_t>(std::strlen(name)),
+                    .file_bytes = static_cast<uint32_t>(std::strlen(file)),
+                    .name_form = ascii,
+                    .file_form = ascii};
+    std::vector<uint64_t> words{word0(address, kind_code), time, code_word2(told),
+                                code_word3(told), 0, 0};
+    std::memcpy(&words[4], name, told.name_bytes);
+    std::memcpy(&words[5], file, told.file_bytes);
+    write(words);
+  }
   void end() { publish(exchange_.head(index_).state, uint32_t{state_ended}); }
 
   // Any words, and a head that may be wrong.

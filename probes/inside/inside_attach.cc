@@ -50,8 +50,7 @@ void Attachment::check(const AttachTarget& target) const {
   if (!session_.wants_python()) return;
   if (const std::string why = why_no_python_heap(target); !why.empty())
     throw Error("process " + std::to_string(target.pid()) +
-                    ": Python's own blocks cannot be counted: " + why +
-                    "; leave out --python-heap",
+                    ": Python's own blocks cannot be counted: " + why + "; leave out --python-heap",
                 ExitCode::failure);
 }
 

@@ -371,8 +371,7 @@ Losses InsideSession::losses() const {
   losses.add(Loss::agent_gave_up, given_up_ns_ != 0 ? 1 : 0);
   losses.add(Loss::ended_early, uint64_t{wants_end()});
   losses.add(Loss::agent_reentered, counts.reentered);
-  losses.add(Loss::scripts_unread,
-             counts.scripts_unread + processes_.spaces().scripts().unread());
+  losses.add(Loss::scripts_unread, counts.scripts_unread + processes_.spaces().scripts().unread());
   losses.add(Loss::agent_ring_damaged, reader_.statistics().damaged);
   losses.add(Loss::process_uncovered, uncovered_.count() + (selection_ ? selection_->count() : 0));
   losses.add(Loss::agent_late, selection_ ? selection_->came_late() : 0);

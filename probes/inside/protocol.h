@@ -109,7 +109,7 @@ struct alignas(64) Control {
   // memflame looks only at rings below this: an agent raises it (atomic maximum) before it sets a
   // ring owned. 0: nobody has, so all are looked at.
   uint32_t rings;
-  uint32_t python;  // PythonWanted
+  uint32_t python;                 // PythonWanted
   alignas(64) uint64_t heartbeat;  // TSC, when memflame read last
 };
 
@@ -217,8 +217,9 @@ inline Alloc alloc_of(uint64_t first, uint64_t time, uint64_t third) {
   return alloc;
 }
 
-// Of kind_code, from word 2 on: first line 32 | bytes of its table of lines 16; bytes of its name 16
-// | of its file 16 | their forms (struct script_text) 16 each. Each text begins with a word.
+// A kind_code has, from word 2 on: first line 32 | bytes of its table of lines 16; bytes of its
+// name 16 | of its file 16 | their forms (struct script_text) 16 each. Each text begins with a
+// word.
 inline constexpr uint32_t code_words = 4, most_line_bytes = 16 << 10;
 struct Code {
   uint32_t first_line = 0, line_bytes = 0;

@@ -152,8 +152,8 @@ bool RingReader::peek(Ring& ring) {
       ring.tail += ring_bytes - offset;
       continue;
     }
-    if (kind == kind_pad || kind >= kind_count || room < 16 ||
-        (has_stack(kind) && room < 24) || (kind == kind_code && room < code_words * 8)) {
+    if (kind == kind_pad || kind >= kind_count || room < 16 || (has_stack(kind) && room < 24) ||
+        (kind == kind_code && room < code_words * 8)) {
       damage(ring);
       return false;
     }
@@ -252,7 +252,9 @@ void RingReader::decode(Ring& ring) {
   }
   ring.tail += length;
   if (ring.tail - ring.told >= room_step) give_room(ring);
-  if (event.kind == kind_mean || event.kind == kind_code || (event.kind == kind_gap && events_ == nullptr)) return;
+  if (event.kind == kind_mean || event.kind == kind_code ||
+      (event.kind == kind_gap && events_ == nullptr))
+    return;
   blocks_.prefetch(ring.space, event.pointer);
   batch_.push_back(event);
   if (batch_.size() == batch_events || batch_words_.size() >= batch_frames) finish_batch();
@@ -328,11 +330,11 @@ void RingReader::intern(Event& event) {
   event.stack = stacks_.find(event.key);
   if (event.stack != 0) return;
   StackTree::Stack stack;
-  stack.leaf = event.function < fn_python_malloc
-                   ? owners_[ring.process].functions.at(event.function)
-                   // The agent finds them later.
-                   : taken_once(exchange_.process(ring.process).functions[event.function]) &
-                         pointer_mask;
+  stack.leaf =
+      event.function < fn_python_malloc
+          ? owners_[ring.process].functions.at(event.function)
+          // The agent finds them later.
+          : taken_once(exchange_.process(ring.process).functions[event.function]) & pointer_mask;
   stack.time_ns = round_ns_;
   stack.space = ring.space;
   stack.stop = event.stop;
@@ -367,8 +369,7 @@ void RingReader::apply(const Event& event) {
 void RingReader::tell(const Event& event) {
   Ring& ring = *event.ring;
   if (event.kind == kind_alloc)
-    events_->allocate(ring.teller, block_of(event),
-                      reallocates(event.function));
+    events_->allocate(ring.teller, block_of(event), reallocates(event.function));
   else if (is_free(event.kind))
     events_->free(ring.teller, {.space = ring.space,
                                 .address = event.pointer,

@@ -102,8 +102,8 @@ class RingReader {
   StackTree& stacks_;
   LiveBlocks& blocks_;
   const Ticks& ticks_;
-  BlockEvents* events_ = nullptr;             // if somebody wants them
-  Scripts* scripts_ = nullptr;                // null: functions have no names
+  BlockEvents* events_ = nullptr;  // if somebody wants them
+  Scripts* scripts_ = nullptr;     // null: functions have no names
   std::unique_ptr<bpf::script_code_record> function_;
   std::vector<Pc> places_;                    // of one function
   std::vector<Owner> owners_;                 // by process

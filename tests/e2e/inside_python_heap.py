@@ -71,7 +71,7 @@ for minor, program in versions.items():
     truth, seen, profile, apart = beside("10000")
     print(f"3.{minor}: {seen:,} blocks seen, {truth:,} by Python's own count; {apart} apart, {nothing[3]} when it keeps nothing")
     check(truth > 50000 and abs(apart) < 20, f"blocks: {truth}, {seen}")
-    equal(f"3.{minor}: blocks, but for those of waiting", apart, nothing[3])
+    equal(f"3.{minor}: blocks, except those of waiting", apart, nothing[3])
     at = [profile.columns.index(column) for column in ("live-count", "live")]
     blobs = [[values[i] for i in at] for frames, values in profile.stacks
              if any(frame.startswith("blobs (") for frame in frames) and values[at[0]] == 1000]
@@ -122,7 +122,7 @@ check(abs(estimate - 3e5) < 3e4, f"estimate of 300,000 blocks: {estimate}")
 
 # What cannot be done is refused before anything is written.
 def refused(words, *arguments, status=1):
-    said = run("alloc", *arguments, "-o", path("refused.json"), status=status).stderr
+    said = run("alloc", "-o", path("refused.json"), *arguments, status=status).stderr
     check(words in said, f"{arguments}: {said}")
     check(said.count("\n") == 1 and said.startswith("memflame: error: "), said)
 

@@ -228,7 +228,7 @@ def is_script(frame):
 
 
 def by_python(profile, column, function=""):
-    """Of blocks of Python's own allocator, allocated in calls of a function."""
+    """A figure of the blocks of Python's own allocator, of those allocated in calls of a function."""
     at = profile.columns.index(column)
     return sum(values[at] for frames, values in profile.stacks
                if frames[-1].startswith(("PyObject_", "PyMem_")) and

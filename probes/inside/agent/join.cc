@@ -223,7 +223,8 @@ Here* begin_run(Here* now, bool forked) {
     store_release(here, memory);
     store_release(memory->phase, static_cast<uint32_t>(phase_idle));
     // In a running process, the loader's lock is to be held for that: see put_hooks_in().
-    if (memory->control->python != 0 && (forked || attached_socket[0] == 0)) start_with_python(forked);
+    if (memory->control->python != 0 && (forked || attached_socket[0] == 0))
+      start_with_python(forked);
   } else {
     if (memory != nullptr && now == nullptr) unmap_memory(memory, sizeof(Here));
     store(refused, true);

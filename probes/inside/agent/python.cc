@@ -5,10 +5,10 @@
 
 extern "C" {
 // python_hooks.h: declared without their arguments, as only their addresses are taken.
-#define MEMFLAME_PYTHON_DOMAIN(number)                                              \
-  __attribute__((visibility("hidden"))) void memflame_python_malloc_##number();     \
-  __attribute__((visibility("hidden"))) void memflame_python_calloc_##number();     \
-  __attribute__((visibility("hidden"))) void memflame_python_realloc_##number();    \
+#define MEMFLAME_PYTHON_DOMAIN(number)                                           \
+  __attribute__((visibility("hidden"))) void memflame_python_malloc_##number();  \
+  __attribute__((visibility("hidden"))) void memflame_python_calloc_##number();  \
+  __attribute__((visibility("hidden"))) void memflame_python_realloc_##number(); \
   __attribute__((visibility("hidden"))) void memflame_python_free_##number();
 MEMFLAME_PYTHON_DOMAIN(0)
 MEMFLAME_PYTHON_DOMAIN(1)
@@ -129,11 +129,9 @@ bool has_known_layout(const FoundSymbol& runtime) {
 int look_for_python(MemflameLoaded* loaded, size_t, void*) {
   Object object;
   if (!describe(*loaded, object)) return 0;
-  const FoundSymbol runtime =
-      find_symbol(OwnMemory(), object.tables, object.base, "_PyRuntime");
+  const FoundSymbol runtime = find_symbol(OwnMemory(), object.tables, object.base, "_PyRuntime");
   if (runtime.address == 0) return 0;
-  const FoundSymbol version =
-      find_symbol(OwnMemory(), object.tables, object.base, "Py_Version");
+  const FoundSymbol version = find_symbol(OwnMemory(), object.tables, object.base, "Py_Version");
   const uint64_t number =
       version.address != 0 ? *reinterpret_cast<const uint64_t*>(version.address) : 0;
   python.minor = number >> 24 == 3 ? static_cast<unsigned>(number >> 16 & 0xff) : 0;
@@ -144,7 +142,8 @@ int look_for_python(MemflameLoaded* loaded, size_t, void*) {
   find_function(object, "PyMem_GetAllocator", get);
   find_function(object, "Py_IsInitialized", python.is_initialized);
   find_function(object, "_PyThreadState_UncheckedGet", python.current);
-  if (python.current == nullptr) find_function(object, "PyThreadState_GetUnchecked", python.current);
+  if (python.current == nullptr)
+    find_function(object, "PyThreadState_GetUnchecked", python.current);
   find_function(object, "PyGILState_GetThisThreadState", python.of_thread);
   python.state = python_not_found;
   if (get == nullptr || python.is_initialized == nullptr || python.current == nullptr ||

@@ -34,14 +34,14 @@ struct PythonTable {
 
 struct Python {
   uint32_t is_found;
-  uint32_t state;   // PythonState
-  uint32_t tells;   // functions of Python are in stacks
-  uint32_t awaits;  // its allocator may not be settled yet
+  uint32_t state;                      // PythonState
+  uint32_t tells;                      // functions of Python are in stacks
+  uint32_t awaits;                     // its allocator may not be settled yet
   uint32_t has_hooks[python_domains];  // ever
   PythonTable* tables[python_domains];
-  PythonTable original[python_domains];  // what hooks go on in
+  PythonTable original[python_domains];          // what hooks go on in
   uint64_t names[python_domains][python_calls];  // its functions that call those of the tables
-  uint64_t runtime;  // address of _PyRuntime
+  uint64_t runtime;                              // address of _PyRuntime
   unsigned minor;
   bpf::python_layout layout;
   int (*is_initialized)();

@@ -21,7 +21,8 @@ long read_far(void* to, u64 size, u64 address) {
 }
 
 inline long read_script(void* to, u64 size, u64 address) {
-  if (MEMFLAME_UNLIKELY(inside::self->functions->reads_directly == 0)) return read_far(to, size, address);
+  if (MEMFLAME_UNLIKELY(inside::self->functions->reads_directly == 0))
+    return read_far(to, size, address);
   __builtin_memcpy(to, reinterpret_cast<const void*>(address), size);
   return 0;
 }
@@ -58,7 +59,8 @@ uint64_t state_of(Thread& thread) {
   const void* const own = python.of_thread();
   const void* const current = python.current();
   // In 3.11 the current state is that of whichever thread holds the lock.
-  const bool holds_lock = python.minor == 11 ? own != nullptr && current == own : current != nullptr;
+  const bool holds_lock =
+      python.minor == 11 ? own != nullptr && current == own : current != nullptr;
   thread.functions->reads_directly = holds_lock;
   if (holds_lock) return address_of(current);
   return python.is_initialized() != 0 ? address_of(own) : 0;
@@ -166,7 +168,8 @@ ToldStack place_functions(Thread& thread, const Walk& walk, uint32_t most) {
   stack.stop = walk.stop;
   const uint32_t count = merge(thread, walk, most < most_frames ? most : most_frames, stack.stop);
   const uint32_t generation = load(here->code_generation);
-  if (functions.told_generation != generation || load(here->untold_codes) != 0) thread.told_count = 0;
+  if (functions.told_generation != generation || load(here->untold_codes) != 0)
+    thread.told_count = 0;
   functions.told_generation = generation;
   if (stack.stop == stop_end)
     while (stack.kept < thread.told_count && stack.kept < count &&

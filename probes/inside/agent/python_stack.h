@@ -23,10 +23,10 @@ static_assert(sizeof(Here::code_places) == sizeof(uint64_t) * bucket_places << b
 
 // What a thread needs for it.
 struct Functions {
-  uint32_t reads_directly;         // the interpreter's memory
-  uint32_t told_generation;        // of the code objects in `told`
-  uint64_t told[most_frames];      // the last stack, root first
-  uint64_t merged[most_frames];    // the present one, leaf first
+  uint32_t reads_directly;       // the interpreter's memory
+  uint32_t told_generation;      // of the code objects in `told`
+  uint64_t told[most_frames];    // the last stack, root first
+  uint64_t merged[most_frames];  // the present one, leaf first
   bpf::script_chain chain;
   bpf::script_code_record code;
 };

@@ -53,7 +53,9 @@ std::string problem_of(const ImageBytes& image, const ElfImage& elf, uint64_t ru
   if (std::memcmp(table, debug_cookie, std::strlen(debug_cookie)) != 0)
     return "its table of offsets is missing";
   if (table[debug_free_threaded] != 0) return "it is a build without a global lock";
-  return has_offsets(table, layout) ? "" : "its objects are laid out in another way than those of known builds";
+  return has_offsets(table, layout)
+             ? ""
+             : "its objects are laid out in another way than those of known builds";
 }
 
 }  // namespace

@@ -11,27 +11,27 @@ namespace memflame {
 // Offsets of the headers of 3.11.7, 3.12.1 and 3.13.0 (pycore_runtime.h, pycore_frame.h,
 // cpython/code.h, cpython/unicodeobject.h), which releases of one version share.
 inline constexpr bpf::python_layout layout_3_11{.innermost = 56,
-                                         .has_record = 1,
-                                         .record_frame = 8,
-                                         .record_previous = 16,
-                                         .frame_code = 32,
-                                         .frame_previous = 48,
-                                         .frame_instruction = 56,
-                                         .frame_owner = 69,
-                                         .frame_is_entry = 68,
-                                         .entry_owner = 0,
-                                         .code_first_line = 72,
-                                         .code_file = 112,
-                                         .code_name = 128,
-                                         .code_lines = 136,
-                                         .code_instructions = 184,
-                                         .bytes_size = 16,
-                                         .bytes_text = 32,
-                                         .text_length = 16,
-                                         .text_state = 32,
-                                         .text_ascii = 48,
-                                         .text_any = 72,
-                                         .pad = 0};
+                                                .has_record = 1,
+                                                .record_frame = 8,
+                                                .record_previous = 16,
+                                                .frame_code = 32,
+                                                .frame_previous = 48,
+                                                .frame_instruction = 56,
+                                                .frame_owner = 69,
+                                                .frame_is_entry = 68,
+                                                .entry_owner = 0,
+                                                .code_first_line = 72,
+                                                .code_file = 112,
+                                                .code_name = 128,
+                                                .code_lines = 136,
+                                                .code_instructions = 184,
+                                                .bytes_size = 16,
+                                                .bytes_text = 32,
+                                                .text_length = 16,
+                                                .text_state = 32,
+                                                .text_ascii = 48,
+                                                .text_any = 72,
+                                                .pad = 0};
 
 constexpr bpf::python_layout layout_3_12() {
   bpf::python_layout layout = layout_3_11;
@@ -95,8 +95,7 @@ inline bool has_offsets(const DebugOffsets& table, const bpf::python_layout& lay
          table[debug_frame_code] == layout.frame_code &&
          table[debug_frame_instruction] == layout.frame_instruction &&
          table[debug_frame_owner] == layout.frame_owner &&
-         table[debug_code_file] == layout.code_file &&
-         table[debug_code_name] == layout.code_name &&
+         table[debug_code_file] == layout.code_file && table[debug_code_name] == layout.code_name &&
          table[debug_code_lines] == layout.code_lines &&
          table[debug_code_first_line] == layout.code_first_line &&
          table[debug_code_instructions] == layout.code_instructions;

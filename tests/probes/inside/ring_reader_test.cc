@@ -248,7 +248,7 @@ TEST_CASE("what a killed process has published counts, and its rings become free
 
 TEST_CASE("a damaged record ends its ring, and no other") {
   const std::vector<std::vector<uint64_t>> damaged{
-      {word0(0x10, kind_count), 5},                        // no such kind
+      {word0(0x10, kind_count), 5},                                  // no such kind
       {word0(0x10, kind_alloc, 1), 5, word2(8, 0, 0, fn_malloc)},    // keeps what is not there
       {word0(0x10, kind_alloc), 5, word2(8, 1000, 0, fn_malloc)},    // longer than the ring's
       {word0(0x10, kind_alloc), 5, word2(8, 0, 31, fn_malloc)},      // no such reason

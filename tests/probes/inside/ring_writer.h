@@ -58,7 +58,7 @@ class RingWriter {
                     .name_form = ascii,
                     .file_form = ascii};
     std::vector<uint64_t> words{word0(address, kind_code), time, code_word2(told),
-                                code_word3(told), 0, 0};
+                                code_word3(told),          0,    0};
     std::memcpy(&words[4], name, told.name_bytes);
     std::memcpy(&words[5], file, told.file_bytes);
     write(words);

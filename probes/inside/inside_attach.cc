@@ -38,7 +38,7 @@ Attachment::Attachment(InsideSession& session, Exchange& exchange, const std::ve
     if (wants == Wants::some)
       enter_some(pids);
     else
-      for (const pid_t pid : pids) enter(pid);
+      enter_all(pids);
   } catch (...) {
     leave();
     throw;
@@ -52,6 +52,19 @@ void Attachment::check(const AttachTarget& target) const {
     throw Error("process " + std::to_string(target.pid()) +
                     ": Python's own blocks cannot be counted: " + why + "; leave out --python-heap",
                 ExitCode::failure);
+}
+
+void Attachment::enter_all(const std::vector<pid_t>& pids) {
+  for (const pid_t pid : pids) enter(pid);
+  if (!session_.wants_python()) return;
+  for (const auto& [pid, index] : session_.guests()) {
+    if (std::ranges::find(pids, pid) == pids.end()) continue;
+    const uint32_t state = taken_once(exchange_.process(index).python);
+    if (state != python_hooked && state != python_changed)
+      throw Error("process " + std::to_string(pid) +
+                      ": the tables of Python's allocator were not found; leave out --python-heap",
+                  ExitCode::failure);
+  }
 }
 
 void Attachment::enter_some(const std::vector<pid_t>& pids) {

@@ -37,6 +37,7 @@ class Attachment {
   void check(const AttachTarget& target) const;
   void enter(pid_t pid);
   std::string try_to_enter(pid_t pid);
+  void enter_all(const std::vector<pid_t>& pids);
   void enter_some(const std::vector<pid_t>& pids);
 
   InsideSession& session_;

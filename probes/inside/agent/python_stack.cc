@@ -147,7 +147,8 @@ void tell_code(Thread& thread, uint64_t word) {
   const uint64_t address = bpf::script_code(word);
   if (bpf::script_language(word) != language || address == 0 || is_in(codes(), address)) return;
   bpf::script_code_record& code = thread.functions->code;
-  if (bpf::read_python_code(&python.layout, address, &code) == 0) code.name.bytes = 0;
+  if (bpf::read_python_code(&python.layout, address, &code) == 0)
+    code.name.bytes = code.file.bytes = 0;
   if (!record_code(thread, address, code)) return;
   if (!put_in(codes(), address)) store(here->untold_codes, 1U);
 }

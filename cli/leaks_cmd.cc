@@ -152,6 +152,8 @@ void read_options(const po::variables_map& values, LeaksOptions& options, Reques
   request.probe.calls = options.trace;
   take(values, "bytes", options.exact);
   request.probe.ages = options.older_ns != 0 || options.show_blocks;
+  if (values.count("older") != 0) options.needs_ages = "--older";
+  if (options.show_blocks) options.needs_ages = "--show-blocks";
   options.order = leaks_order(values, request.probe.ages);
   options.by_count = options.order == LeaksOrder::count;
   std::string format;
@@ -220,6 +222,17 @@ Extension make_extension(bool kernel, LeaksOptions& options) {
   return extension;
 }
 
+// Go's own profile knows no ages, and needs none for verdicts.
+void settle_for_go(LeaksOptions& options, Request& request) {
+  if (!options.needs_ages.empty())
+    throw Error(options.needs_ages +
+                    " needs the ages of blocks, which Go's heap profile does not have: leave it "
+                    "out, or follow calls of malloc (--collect kernel)",
+                ExitCode::usage);
+  options.older_ns = 0;
+  request.probe.ages = true;
+}
+
 // The probe that follows blocks of the kernel, or of programs.
 const Probe& probe_of_blocks(bool of_kernel) {
   for (const Probe* probe : probes())
@@ -265,6 +278,7 @@ int run_leaks(const Arguments& arguments) {
   const Extension extension = make_extension(kernel, options);
   std::optional<Request> request = read_request(probe, arguments, &extension);
   if (!request) return 0;
+  if (settle_go_heap(probe, *request)) settle_for_go(options, *request);
   LeaksWatcher watcher(options, *request);
   return run_request(probe, *request, &watcher);
 }

@@ -33,6 +33,7 @@ struct LeaksOptions {
   VerdictOptions verdicts;
   bool by_count = false;  // pictures show blocks, not bytes
   uint64_t older_ns = 500'000'000;
+  std::string needs_ages;  // the option given that needs the ages of blocks; "" = none
   bool show_blocks = false;
   size_t blocks_per_stack = 20;
   bool trace = false;

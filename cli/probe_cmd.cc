@@ -20,6 +20,7 @@
 #include "collapse/symbolize/symbolize.h"
 #include "core/error.h"
 #include "probes/inside/inside_run.h"
+#include "probes/languages/go/go_run.h"
 #include "probes/processes/command.h"
 #include "probes/run/memory_plan.h"
 #include "probes/run/requirements.h"
@@ -42,8 +43,11 @@ std::string as_typed(const Request& request) {
   std::string beside;
   for (const ProbeRun& run : request.beside) beside += "," + std::string(run.probe->name);
   if (!beside.empty()) beside = " --probes " + request.first + beside;
-  const bool inside = request.probe.collect == Collect::inside;
-  return "memflame " + request.command + (inside ? " --inside" : "") + beside +
+  const Collect collect = request.probe.collect;
+  const std::string how = collect == Collect::inside ? " --inside"
+                          : collect == Collect::go   ? " --collect go"
+                                                     : "";
+  return "memflame " + request.command + how + beside +
          (value.empty() ? "" : " --value " + value) + as_typed(request.probe.target);
 }
 
@@ -83,8 +87,9 @@ int measure(const Probe& probe, const Request& request, Command* command, Watche
             InsideSetup* inside = nullptr) {
   std::vector<ProbeRun> probes{{&probe, request.probe}};
   probes.insert(probes.end(), request.beside.begin(), request.beside.end());
-  Run run = inside != nullptr ? run_inside(*inside, command, watcher)
-                              : run_probes(probes, command, watcher);
+  Run run = inside != nullptr                           ? run_inside(*inside, command, watcher)
+            : request.probe.collect == Collect::go ? run_go_heap(probes.front(), watcher)
+                                                   : run_probes(probes, command, watcher);
   watcher.finished(run.info);
   Losses losses;
   if (watcher.wants_results(run.recording)) {
@@ -124,7 +129,9 @@ std::string why_inside(const Target& target) {
 
 // Whether an agent records. Throws Error(usage) if it cannot do what was asked.
 bool is_inside(const Probe& probe, const Request& request) {
-  if (!probe.inside || request.probe.collect == Collect::kernel) return false;
+  if (!probe.inside || request.probe.collect == Collect::kernel ||
+      request.probe.collect == Collect::go)
+    return false;
   const std::string refused =
       request.beside.empty() ? refused_inside(request.probe) : std::string("--probes");
   const Target& target = request.probe.target;
@@ -166,6 +173,29 @@ int measure_command(const Probe& probe, Request& request, Watcher& watcher, bool
 }
 
 }  // namespace
+
+bool settle_go_heap(const Probe& probe, Request& request) {
+  const Target& target = request.probe.target;
+  const bool is_asked = request.probe.collect == Collect::go;
+  if (!probe.inside || (!is_asked && request.probe.collect != Collect::by_rights)) return false;
+  const bool is_one = target.pids.size() == 1;
+  const std::string refused =
+      request.beside.empty() ? refused_by_go_heap(request.probe) : std::string("--probes");
+  if (is_asked) {
+    if (!is_one)
+      throw Error("--collect go reads one process: -p PID", ExitCode::usage);
+    if (!refused.empty())
+      throw Error(refused + " is not for Go's own heap profile (--collect go): leave it out",
+                  ExitCode::usage);
+    return true;
+  }
+  if (!is_one || !refused.empty() || !keeps_go_heap(target.pids[0])) return false;
+  request.probe.collect = Collect::go;
+  std::cerr << "memflame: process " << target.pids[0]
+            << " is a Go program: reading the heap profile of its runtime (--collect go); "
+               "--collect kernel records calls of malloc\n";
+  return true;
+}
 
 std::string host_name() {
   std::array<char, 256> name{};
@@ -214,6 +244,7 @@ Profile drawn_profile(const Recording& recording, const Profile& profile, const 
 }
 
 int run_request(const Probe& probe, Request& request, Watcher* watcher) {
+  if (request.probe.collect != Collect::go) settle_go_heap(probe, request);
   const bool inside = is_inside(probe, request);
   if (inside) request.probe.collect = Collect::inside;
   check_outputs(request);

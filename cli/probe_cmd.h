@@ -50,6 +50,11 @@ Profile profile_of(Recording& recording, const Request& request, bool debug_serv
 // the options transform it. It has addresses if the format can hold them.
 Profile drawn_profile(const Recording& recording, const Profile& profile, const Request& request);
 
+// Whether the target is a Go program whose own heap profile is to be read (--collect go, or by
+// default where no other option stands against it); says so on standard error, and sets `collect`.
+// Throws Error(usage) if it was asked for and cannot be.
+bool settle_go_heap(const Probe& probe, Request& request);
+
 // Runs the probe and returns the exit code; sets who may read the outputs. Without a watcher,
 // SIGUSR1 writes pictures (interim.h). Throws Error.
 int run_request(const Probe& probe, Request& request, Watcher* watcher);

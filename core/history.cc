@@ -25,7 +25,8 @@ std::optional<BlockColumns> block_columns(std::span<const ValueType> types) {
   const BlockColumns columns{.live = column("live"),
                              .live_count = column("live-count"),
                              .total = column("total"),
-                             .total_count = column("total-count")};
+                             .total_count = column("total-count"),
+                             .is_collected = column(collected_column) < types.size()};
   const size_t last =
       std::max({columns.live, columns.live_count, columns.total, columns.total_count});
   if (last >= types.size()) return std::nullopt;

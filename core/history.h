@@ -161,7 +161,12 @@ struct History {
 // The columns that probes which follow blocks have, and from which verdicts are made.
 struct BlockColumns {
   size_t live = 0, live_count = 0, total = 0, total_count = 0;
+  bool is_collected = false;  // a garbage collector frees them: there is a collected_column
 };
+
+// What a garbage collector has freed. Figures with this column are those of the latest collection,
+// and nobody knows how old a block is.
+inline constexpr std::string_view collected_column = "collected";
 
 // None if a column is missing.
 std::optional<BlockColumns> block_columns(std::span<const ValueType> types);

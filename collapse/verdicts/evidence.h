@@ -19,6 +19,7 @@ struct RunClock {
   std::span<const uint64_t> bins;    // the end of each bin
   uint64_t now_ns = 0;
   bool is_over = false;
+  bool is_collected = false;  // a garbage collector frees the blocks, see judge_collected()
 };
 
 // A stretch with births. Times are seconds since counting began.

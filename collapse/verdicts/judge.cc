@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "collapse/verdicts/judge_collected.h"
+
 namespace memflame {
 namespace {
 
@@ -286,6 +288,7 @@ void Case::tell_unknown() {
 std::optional<Verdict> judge(const TrackRecord& record, const RunClock& clock,
                              const VerdictOptions& options) {
   if (record.total_blocks <= 0 && record.live_blocks <= 0) return std::nullopt;
+  if (clock.is_collected) return judge_collected(record, clock, options);
   return Case(record, clock, options).decide();
 }
 

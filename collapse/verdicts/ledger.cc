@@ -21,6 +21,14 @@ bool is_ending(const TrackRecord& record, std::span<const SpaceId> ended) {
          std::binary_search(ended.begin(), ended.end(), record.space);
 }
 
+// Each sample stands for c blocks, which adds c to the blocks and c (c - 1) to their variance.
+double samples_of(const Look::Row& row, const BlockColumns& columns, size_t variance) {
+  const auto blocks = static_cast<double>(std::max<int64_t>(row.values[columns.live_count], 0));
+  if (variance >= row.values.size() || blocks == 0) return blocks;
+  const auto spread = static_cast<double>(std::max<int64_t>(row.values[variance], 0));
+  return blocks * blocks / (blocks + spread);
+}
+
 BlockColumns columns_of(std::span<const ValueType> types) {
   const std::optional<BlockColumns> columns = block_columns(types);
   if (!columns) throw Error("no verdicts: these figures do not follow blocks");
@@ -30,7 +38,9 @@ BlockColumns columns_of(std::span<const ValueType> types) {
 }  // namespace
 
 Ledger::Ledger(std::span<const ValueType> types)
-    : columns_(columns_of(types)), width_(types.size()) {}
+    : columns_(columns_of(types)),
+      width_(types.size()),
+      count_variance_(types[columns_.live_count].variance) {}
 
 void Ledger::start_bin(uint64_t time_ns) {
   if (looks_ / looks_per_bin_ == most_bins) {
@@ -90,6 +100,8 @@ void Ledger::add_row(const Look::Row& row, uint64_t time_ns) {
   const int64_t blocks_before = record.total_blocks;
   record.total_blocks = std::max(record.live_blocks, row.values[columns_.total_count]);
   total_blocks_ += record.total_blocks - blocks_before;
+  if (record.total_blocks > blocks_before) record.allocated_ns = time_ns;
+  if (columns_.is_collected) record.live_samples = samples_of(row, columns_, count_variance_);
   if (record.live_bytes > record.maximum_bytes) {
     record.maximum_bytes = record.live_bytes;
     record.maximum_ns = time_ns;
@@ -205,7 +217,9 @@ TrackRecord Ledger::joined(TrackId track) const {
 
 std::optional<Verdict> Ledger::judged(const TrackRecord& record,
                                       const VerdictOptions& options) const {
-  return judge(record, {stretches_.begins(), stretches_.end_ns(), bins_, now_ns_, is_over_},
+  return judge(record,
+               {stretches_.begins(), stretches_.end_ns(), bins_, now_ns_, is_over_,
+                columns_.is_collected},
                options);
 }
 

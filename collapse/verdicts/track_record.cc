@@ -125,6 +125,8 @@ TrackRecord sum_of(std::span<const TrackRecord> records) {
     sum.live_blocks += record.live_blocks;
     sum.total_bytes += record.total_bytes;
     sum.total_blocks += record.total_blocks;
+    sum.live_samples += record.live_samples;
+    sum.allocated_ns = std::max(sum.allocated_ns, record.allocated_ns);
     if (record.maximum_bytes > sum.maximum_bytes) {
       sum.maximum_bytes = record.maximum_bytes;
       sum.maximum_ns = record.maximum_ns;

@@ -41,6 +41,8 @@ struct LivePoint {
 
 struct TrackRecord {
   int64_t live_bytes = 0, live_blocks = 0, total_bytes = 0, total_blocks = 0;
+  double live_samples = 0;    // the blocks that were really seen; only if a collector frees them
+  uint64_t allocated_ns = 0;  // when the totals last grew
   // The totals at the latest survey.
   int64_t surveyed_bytes = 0, surveyed_blocks = 0;
   SpaceId space;

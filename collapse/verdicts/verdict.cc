@@ -100,6 +100,30 @@ std::string return_in_words(const Verdict& verdict) {
   return "comes back: " + what + " is freed within " + time_in_words(verdict.replaced_within_s);
 }
 
+std::string collected_in_words(const Verdict& verdict) {
+  switch (verdict.kind) {
+    case VerdictKind::leak:
+      return "leak: in use grows by " + rate_in_words(verdict.rate) + ", " +
+             iec_bytes(verdict.survivor_bytes) + " in " + time_in_words(verdict.watched_s) +
+             ", through garbage collections" +
+             (verdict.any_freed ? "" : "; nothing from here has been freed") +
+             " (a cache that fills looks the same)";
+    case VerdictKind::cache:
+      return "level: in use has not grown for " + time_in_words(verdict.since_s) +
+             ", while new blocks came";
+    case VerdictKind::kept:
+      return "kept: nothing new since " + time_in_words(verdict.since_s) + ", " +
+             iec_bytes(verdict.live_bytes) + " in " + blocks(verdict.live_blocks);
+    case VerdictKind::comes_back:
+      return "comes back: nothing from here is in use";
+    default:
+      break;
+  }
+  std::string text = verdict.live_growth.low > 0 ? "growing, " : "";
+  return text + "cannot tell yet: too few garbage collections or samples so far; look again in " +
+         time_in_words(verdict.wait_s);
+}
+
 }  // namespace
 
 std::string_view name(GrowthClass growth) {
@@ -129,6 +153,7 @@ bool is_worse(const Verdict& a, const Verdict& b) {
 }
 
 std::string in_words(const Verdict& verdict) {
+  if (verdict.is_collected) return collected_in_words(verdict);
   switch (verdict.kind) {
     case VerdictKind::leak:
       return leak_in_words(verdict);

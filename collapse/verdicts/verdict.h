@@ -31,6 +31,7 @@ struct Verdict {
   Interval live_growth;     // bytes per second of live bytes
   bool is_steady = false;   // the survivors come from all parts of the run
   bool ended = false;       // the process (all of several) has ended
+  bool is_collected = false;  // judged by growth: a garbage collector frees the blocks
   bool any_freed = false;   // some block from here was freed
   double leaked_share = 0;  // survivors / allocated blocks of the same age
   int64_t survivors = 0, survivor_bytes = 0;

@@ -36,7 +36,10 @@ constexpr std::array collect_words{
     OptionWord{
         "inside",
         "an agent in COMMAND, or in processes that run, and in their children, which needs no "
-        "rights but to trace those processes"}};
+        "rights but to trace those processes"},
+    OptionWord{"go",
+               "the runtime of one Go program (-p), which samples its heap for itself; default "
+               "for such a process"}};
 
 std::string children_help() {
   std::string text;

@@ -151,38 +151,48 @@ uint64_t GoProcess::rate() const {
                  addresses_);
 }
 
+GoHeap GoProcess::heap() const {
+  GoHeap heap = read_go_heap(
+      [this](uint64_t at, std::span<std::byte> to) { return read_memory(at, to); }, addresses_);
+  if (has_ended()) throw Error(name_ + " ended while its heap profile was read");
+  return heap;
+}
+
+RawStack GoProcess::stack_of(const GoBucket& bucket, SpaceId space, uint64_t now_ns) const {
+  const auto& version = file_->places->version;
+  const size_t longest = version && *version >= long_stacks ? long_stack : short_stack;
+  RawStack stack;
+  stack.space = space;
+  stack.time_ns = now_ns;
+  stack.pcs = callers_of(bucket.pcs, file_->program, file_->bias);
+  if (bucket.pcs.size() >= longest) stack.stop = StopReason::runtime_limit;
+  if (stack.pcs.empty()) stack.note = "[no stack]";
+  return stack;
+}
+
+std::string go_sampling_in_words(uint64_t rate) {
+  if (rate <= 1) return "";
+  return "1 in " + iec_bytes(static_cast<int64_t>(rate)) + " allocated, by Go's runtime";
+}
+
 Recording GoProcess::read() const {
   constexpr SpaceId space{1};
   Spaces spaces;
   spaces.adopt(space, pid_, 1);
-  const GoHeap heap = read_go_heap(
-      [this](uint64_t at, std::span<std::byte> to) { return read_memory(at, to); }, addresses_);
-  if (has_ended()) throw Error(name_ + " ended while its heap profile was read");
+  const GoHeap heap = this->heap();
   Recording recording;
   spaces.finish(recording);
   recording.types = go_heap_types();
   recording.meta.title = "Go heap";
-  if (heap.rate > 1)
-    recording.meta.sampling =
-        "1 in " + iec_bytes(static_cast<int64_t>(heap.rate)) + " allocated, by Go's runtime";
-  if (heap.is_early)
-    recording.meta.notes.emplace_back(
-        "Go's collector has published no figures yet: what was freed so far counts as in use");
+  recording.meta.sampling = go_sampling_in_words(heap.rate);
+  if (heap.is_early) recording.meta.notes.emplace_back(go_is_early_note);
   const uint64_t now = monotonic_ns();
-  const auto& version = file_->places->version;
-  const size_t longest = version && *version >= long_stacks ? long_stack : short_stack;
   for (const GoBucket& bucket : heap.buckets) {
     const GoEstimate allocated = go_estimate(bucket.allocated, bucket.allocated_bytes, heap.rate);
     const uint64_t blocks = bucket.allocated - std::min(bucket.allocated, bucket.freed);
     const GoEstimate live = go_estimate(blocks, blocks * bucket.size, heap.rate);
-    RawStack stack;
-    stack.space = space;
-    stack.time_ns = now;
-    stack.pcs = callers_of(bucket.pcs, file_->program, file_->bias);
-    if (bucket.pcs.size() >= longest) stack.stop = StopReason::runtime_limit;
-    if (stack.pcs.empty()) stack.note = "[no stack]";
     const RawStackId id{static_cast<uint32_t>(recording.stacks.size())};
-    recording.stacks.push_back(std::move(stack));
+    recording.stacks.push_back(stack_of(bucket, space, now));
     recording.sums.push_back(
         {.stack = id,
          .group = "",

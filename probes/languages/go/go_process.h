@@ -23,13 +23,19 @@ class GoProcess {
   GoProcess& operator=(const GoProcess&) = delete;
 
   pid_t pid() const { return pid_; }
+  const std::string& name() const { return name_; }  // "server (1234)"
   uint64_t rate() const;  // bytes from one sample to the next; 0: it is switched off
   // Whether the program's code can ask for its heap profile. If not, the linker switches it off.
   bool has_profile() const;
   bool has_ended() const;
 
-  // Columns inuse_space, inuse_objects, alloc_space and alloc_objects, as pprof calls them, of what
-  // the profile says now. Throws Error if the process ends meanwhile.
+  // What the profile says now. Throws Error if it cannot be read, or the process ends meanwhile.
+  GoHeap heap() const;
+  // Where the blocks of a bucket were allocated, in this space.
+  RawStack stack_of(const GoBucket& bucket, SpaceId space, uint64_t now_ns) const;
+
+  // Columns inuse_space, inuse_objects, alloc_space and alloc_objects, as pprof calls them, of
+  // heap().
   Recording read() const;
 
   struct File;
@@ -44,6 +50,11 @@ class GoProcess {
   GoAddresses addresses_;
   std::unique_ptr<File> file_;
 };
+
+// "1 in 512 KiB allocated, by Go's runtime"; "" if all blocks are sampled.
+std::string go_sampling_in_words(uint64_t rate);
+inline constexpr const char* go_is_early_note =
+    "Go's collector has published no figures yet: what was freed so far counts as in use";
 
 // Switches the profile of a program on, by writing the usual rate into its memory, and off again
 // when it goes out of scope. If memflame is killed, the program goes on sampling.

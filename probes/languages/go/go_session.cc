@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "probes/languages/go/go_session.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+#include "core/error.h"
+#include "core/units.h"
+#include "probes/run/rows.h"
+#include "probes/run/run_notes.h"
+#include "probes/variance.h"
+
+namespace memflame {
+namespace {
+
+constexpr SpaceId go_space{1};
+constexpr uint64_t fresh_ns = 50'000'000;  // a reading is used again for so long
+constexpr std::chrono::milliseconds go_poll{10};
+
+int64_t as_figure(double value) {
+  return static_cast<int64_t>(std::clamp(std::round(value), 0.0, 9e18));
+}
+
+void add_to(int64_t& sum, int64_t value) {
+  if (__builtin_add_overflow(sum, value, &sum)) sum = INT64_MAX;
+}
+
+// What sampled blocks of one size stand for, in bytes and blocks, and how far that scatters: by the
+// formula of alloc/bpf/sampling.h.
+struct Estimated {
+  GoEstimate sum;
+  double bytes_variance = 0, blocks_variance = 0;
+};
+
+Estimated estimated(uint64_t blocks, uint64_t size, uint64_t rate) {
+  Estimated result{.sum = go_estimate(blocks, blocks * size, rate)};
+  if (blocks == 0 || rate <= 1) return result;
+  const auto count = static_cast<double>(blocks);
+  const double each = static_cast<double>(result.sum.blocks) / count;
+  const double weight = static_cast<double>(result.sum.bytes) / count;
+  result.bytes_variance = count * weight * std::max(weight - static_cast<double>(size), 0.0);
+  result.blocks_variance = count * each * std::max(each - 1, 0.0);
+  return result;
+}
+
+}  // namespace
+
+GoHeapSession::GoHeapSession(const Probe& probe, const ProbeOptions& options)
+    : probe_(probe),
+      options_(options),
+      process_(options.target.pids.at(0)),
+      processes_(options.target, false, Processes::Log::none) {
+  processes_.adopt(go_space, process_.pid());
+  take(process_.heap());
+  if (heap_.rate == 0)
+    throw Error(process_.name() +
+                " keeps no heap profile: its runtime.MemProfileRate is 0. 'memflame heap -p " +
+                std::to_string(process_.pid()) +
+                " -d 60 --start-go-profile' switches it on for a while");
+}
+
+void GoHeapSession::arm() {
+  processes_.os().read_starts([](uint32_t, const OsMemory&) {});
+  armed_ns_ = monotonic_ns();
+}
+
+void GoHeapSession::poll() {
+  std::this_thread::sleep_for(go_poll);
+  see_end();
+  if (ended_ns_ == 0) processes_.poll_os();
+}
+
+void GoHeapSession::disarm() {
+  refresh();
+  processes_.os().read_ends();
+}
+
+void GoHeapSession::see_end() {
+  if (ended_ns_ != 0 || !process_.has_ended()) return;
+  ended_ns_ = monotonic_ns();
+  bpf::space_record record{};
+  record.type = bpf::record_space;
+  record.space = go_space.index;
+  record.time = ended_ns_;
+  record.tgid = static_cast<uint32_t>(process_.pid());
+  record.reason = bpf::space_end;
+  processes_.take(record);
+}
+
+// The last reading stays if the process has ended, or if the profile changes all the time.
+void GoHeapSession::refresh() {
+  see_end();
+  if (ended_ns_ != 0 || monotonic_ns() - read_ns_ < fresh_ns) return;
+  try {
+    take(process_.heap());
+  } catch (const Error&) {
+    see_end();
+    if (ended_ns_ == 0) ++unread_;
+    read_ns_ = monotonic_ns();
+  }
+}
+
+uint64_t GoHeapSession::key_of(const GoBucket& bucket) {
+  const auto [found, is_new] = keys_.try_emplace(bucket.pcs, 0);
+  if (is_new) {
+    found->second = uint64_t{1} << 63 | keys_.size();
+    log_.keep(found->second, process_.stack_of(bucket, go_space, monotonic_ns()));
+  }
+  return found->second;
+}
+
+void GoHeapSession::take(GoHeap heap) {
+  heap_ = std::move(heap);
+  read_ns_ = monotonic_ns();
+  sums_.clear();
+  for (const GoBucket& bucket : heap_.buckets) {
+    const uint64_t live_blocks = bucket.allocated - std::min(bucket.allocated, bucket.freed);
+    const Estimated live = estimated(live_blocks, bucket.size, heap_.rate);
+    const Estimated total = estimated(bucket.allocated, bucket.size, heap_.rate);
+    const std::array<int64_t, bpf::columns> figures{
+        live.sum.bytes,
+        live.sum.blocks,
+        total.sum.bytes,
+        total.sum.blocks,
+        as_figure(live.bytes_variance / variance_unit),
+        as_figure(live.blocks_variance),
+        as_figure(total.bytes_variance / variance_unit),
+        as_figure(total.blocks_variance)};
+    Sum& sum = sums_[key_of(bucket)];
+    sum.values.resize(figures.size());
+    for (size_t i = 0; i < figures.size(); ++i) add_to(sum.values[i], figures[i]);
+    add_to(sum.samples, static_cast<int64_t>(std::min<uint64_t>(bucket.allocated, INT64_MAX)));
+  }
+}
+
+std::vector<ValueType> GoHeapSession::types() const {
+  std::vector<ValueType> types = probe_.types(options_, is_sampled());
+  types.push_back({std::string(collected_column), Unit::bytes});
+  return types;
+}
+
+void GoHeapSession::add_figures(size_t, std::span<const ValueType> types, Rows& rows) {
+  for (const auto& [key, sum] : sums_) {
+    // Without variances, if every block is sampled.
+    std::vector<int64_t> values(sum.values.begin(),
+                                sum.values.begin() + static_cast<std::ptrdiff_t>(types.size() - 1));
+    values.push_back(std::max<int64_t>(sum.values[2] - sum.values[0], 0));
+    rows.add(key, "", values, sum.samples);
+  }
+}
+
+void GoHeapSession::for_each_sum(const VisitSum& visit) {
+  for (const auto& [key, sum] : sums_) visit(key, sum.values.data());
+}
+
+Snapshot GoHeapSession::snapshot(const SnapshotOptions& options) {
+  refresh();
+  if (options.older_ns != 0 || options.blocks)
+    throw Error("internal: Go's heap profile does not know the ages of blocks");
+  return take_snapshot(*this, options);
+}
+
+Recording GoHeapSession::recording_of(std::span<const LiveStack* const> stacks, bool by_count) {
+  Recording recording;
+  show_live(recording, stacks, by_count, is_sampled());
+  recording.meta.sampling = sampling_in_words();
+  processes_.spaces().copy_to(recording);
+  return recording;
+}
+
+Look GoHeapSession::look(History& history, bool) {
+  refresh();
+  if (!looks_) {
+    std::vector<ProbeTypes> types{{probe_.name, true, this->types()}};
+    history.recording.types = types[0].types;
+    history.recording.shown = value_named(probe_, options_.value).column;
+    history.gauges = os_gauges();
+    looks_.emplace(std::move(types), armed_ns_);
+  }
+  Look look = looks_->take(*this, history, false);
+  processes_.spaces().copy_to(history.recording, false);
+  return look;
+}
+
+TrackId GoHeapSession::track_of(uint64_t key) const {
+  return looks_ ? looks_->track_of(log_, key) : TrackId{};
+}
+
+Recording GoHeapSession::sums() {
+  refresh();
+  Recording recording;
+  recording.types = types();
+  recording.shown = value_named(probe_, options_.value).column;
+  RecordingRows rows(recording, log_);
+  add_figures(0, recording.types, rows);
+  recording.meta.sampling = sampling_in_words();
+  return recording;
+}
+
+Recording GoHeapSession::so_far() {
+  Recording recording = sums();
+  processes_.spaces().copy_to(recording);
+  return recording;
+}
+
+void GoHeapSession::add_notes(Recording& recording) const {
+  std::vector<std::string>& notes = recording.meta.notes;
+  notes.emplace_back(
+      "live is all that is in use on Go's heap, total all that was allocated since the program "
+      "began, as of the latest garbage collection");
+  if (heap_.is_early) notes.emplace_back(go_is_early_note);
+  if (unread_ != 0)
+    notes.push_back("left out: " + with_commas(static_cast<int64_t>(unread_)) +
+                    (unread_ == 1 ? " reading" : " readings") +
+                    " of Go's heap profile, because it changed all the time");
+  if (ended_ns_ != 0) {
+    std::array<char, 32> seconds{};
+    std::snprintf(seconds.data(), seconds.size(), "%.1f s",
+                  static_cast<double>(ended_ns_ - std::min(read_ns_, ended_ns_)) / 1e9);
+    notes.push_back(process_.name() + " ended: its figures are from " + seconds.data() +
+                    " before its end");
+  }
+  if (std::string note = processes_.pss_note(); !note.empty()) notes.push_back(std::move(note));
+}
+
+Recording GoHeapSession::finish() {
+  Recording recording = sums();
+  add_notes(recording);
+  processes_.spaces().finish(recording);
+  return recording;
+}
+
+uint64_t GoHeapSession::sampled_blocks() const {
+  uint64_t blocks = 0;
+  for (const GoBucket& bucket : heap_.buckets) blocks += bucket.allocated;
+  return blocks;
+}
+
+void GoHeapSession::describe(RunInfo& info) const {
+  info.counters.events = sampled_blocks();
+  for (const GoBucket& bucket : heap_.buckets) {
+    info.counters.amount += bucket.allocated_bytes;
+    info.counters.freed += bucket.freed;
+    info.counters.freed_bytes += bucket.freed_bytes;
+  }
+  info.pids = processes_.os().pids();
+  info.os_growth = processes_.os().growth();
+  info.without_end = processes_.os().without_figures();
+}
+
+}  // namespace memflame

@@ -21,7 +21,9 @@
 #include "collapse/symbolize/symbolize.h"
 #include "core/error.h"
 #include "core/units.h"
+#include "probes/languages/go/go_kill.h"
 #include "probes/languages/go/go_process.h"
+#include "probes/processes/spaces.h"
 #include "probes/run/memory_plan.h"
 #include "probes/run/privileges.h"
 
@@ -45,6 +47,7 @@ struct HeapRequest {
   pid_t pid = 0;
   double seconds = 0;  // 0: what there is now
   bool starts_profile = false;
+  bool at_kill = false;
   std::string value;
 };
 
@@ -55,6 +58,7 @@ HeapRequest heap_request(const po::variables_map& values) {
   take(values, "duration", duration);
   take(values, "value", request.value);
   request.starts_profile = values["start-go-profile"].as<bool>();
+  request.at_kill = values["at-kill"].as<bool>();
   if (pid.empty()) throw Error("heap needs a process: memflame heap -p PID", ExitCode::usage);
   const std::vector<pid_t> pids = parse_pids(pid);
   if (pids.size() > 1)
@@ -71,6 +75,11 @@ HeapRequest heap_request(const po::variables_map& values) {
   }
   if (request.starts_profile && request.seconds == 0)
     throw Error("--start-go-profile needs -d: a profile is empty when it begins", ExitCode::usage);
+  if (request.at_kill && (request.seconds != 0 || request.starts_profile))
+    throw Error(
+        "--at-kill waits until the process is killed, so it goes with neither -d nor "
+        "--start-go-profile",
+        ExitCode::usage);
   return request;
 }
 
@@ -99,9 +108,43 @@ void wait_for(const GoProcess& process, double seconds) {
     std::this_thread::sleep_for(milliseconds(20));
 }
 
+// The heap as it was when the process was killed; if the user ends the wait, as it is now.
+Profile at_kill(const GoProcess& process, const HeapRequest& request) {
+  constexpr SpaceId space{1};
+  Spaces spaces;  // the mappings are gone with the process
+  spaces.adopt(space, process.pid(), 1);
+  end_wait_on_signals();
+  GoKillWatch watch(process);
+  const auto start = std::chrono::steady_clock::now();
+  std::cerr << "memflame: waiting until " << process.name()
+            << " is killed; Ctrl-C ends the wait, and its heap is read then\n";
+  while (!heap_is_interrupted && !process.has_ended()) watch.poll(50);
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  Recording recording;
+  if (process.has_ended()) {
+    const std::optional<GoKilled> killed = watch.result();
+    if (!killed)
+      throw Error(process.name() +
+                  " ended by itself and was not killed, so its heap went with it: 'memflame record "
+                  "-p PID' keeps its figures over time");
+    recording = process.recording_of(killed->heap, space);
+    recording.meta.notes.push_back(killed->in_words(process.name()));
+    recording.losses = killed->losses();
+    std::cerr << "memflame: " << killed->in_words(process.name()) << "\n";
+  } else {
+    recording = process.recording_of(process.heap(), space);
+    std::cerr << "memflame: " << process.name()
+              << " was not killed: this is its heap profile as it is now\n";
+  }
+  spaces.finish(recording);
+  keep_privileges_for(Step::writing);
+  return named(std::move(recording), request, seconds.count());
+}
+
 Profile measured(const HeapRequest& request) {
   const GoProcess process(request.pid);
   if (!request.starts_profile) require_profile(process);
+  if (request.at_kill) return at_kill(process, request);
   if (request.seconds == 0) {
     Recording now = process.read();
     keep_privileges_for(Step::writing);
@@ -133,6 +176,9 @@ po::options_description heap_options() {
   add("pid,p", completed("PID", {Offer::pids}), "the process to read");
   add("duration,d", po::value<std::string>()->value_name("TIME"),
       "what changed within TIME (60, 5m), as a difference (default: what there is now)");
+  add("at-kill", po::bool_switch(),
+      "wait until the kernel's out-of-memory killer, or anybody else, kills the process, and draw "
+      "what was in use then; needs the rights for BPF");
   add("value", one_of("NAME", {"inuse_space", "inuse_objects", "alloc_space", "alloc_objects"}),
       "figures to draw: inuse_space (default), inuse_objects, alloc_space or alloc_objects, both "
       "since the program began");
@@ -157,11 +203,14 @@ CommandPage heap_page() {
   page.description =
       "Draws the heap of a running Go program, in use and allocated since it began, from the\n"
       "profile that its runtime keeps. Nothing is written, stopped or probed; the figures are\n"
-      "those of the program's own /debug/pprof/heap.";
+      "those of the program's own /debug/pprof/heap. For its growth over time there is\n"
+      "'memflame record -p PID', and for what leaks 'memflame leaks -p PID'.";
   page.options =
       OptionGroups{heap_options(), drawing_options(), tidy_option_list(), general_options()};
   page.examples = {{"memflame heap -p 1234 -o heap.svg", "draw what is in use"},
                    {"memflame heap -p 1234 -d 5m -o growth.svg", "draw what changed in 5 minutes"},
+                   {"memflame heap -p 1234 --at-kill -o oom.svg",
+                    "draw what was in use when it ran out of memory"},
                    {"memflame heap -p 1234 -o heap.pb.gz", "write it for 'go tool pprof'"}};
   page.operands = Operands::command;
   return page;

@@ -47,8 +47,8 @@ std::string as_typed(const Request& request) {
   const std::string how = collect == Collect::inside ? " --inside"
                           : collect == Collect::go   ? " --collect go"
                                                      : "";
-  return "memflame " + request.command + how + beside +
-         (value.empty() ? "" : " --value " + value) + as_typed(request.probe.target);
+  return "memflame " + request.command + how + beside + (value.empty() ? "" : " --value " + value) +
+         as_typed(request.probe.target);
 }
 
 bool has_addresses(const Request& request) {
@@ -87,7 +87,7 @@ int measure(const Probe& probe, const Request& request, Command* command, Watche
             InsideSetup* inside = nullptr) {
   std::vector<ProbeRun> probes{{&probe, request.probe}};
   probes.insert(probes.end(), request.beside.begin(), request.beside.end());
-  Run run = inside != nullptr                           ? run_inside(*inside, command, watcher)
+  Run run = inside != nullptr                      ? run_inside(*inside, command, watcher)
             : request.probe.collect == Collect::go ? run_go_heap(probes.front(), watcher)
                                                    : run_probes(probes, command, watcher);
   watcher.finished(run.info);
@@ -182,8 +182,7 @@ bool settle_go_heap(const Probe& probe, Request& request) {
   const std::string refused =
       request.beside.empty() ? refused_by_go_heap(request.probe) : std::string("--probes");
   if (is_asked) {
-    if (!is_one)
-      throw Error("--collect go reads one process: -p PID", ExitCode::usage);
+    if (!is_one) throw Error("--collect go reads one process: -p PID", ExitCode::usage);
     if (!refused.empty())
       throw Error(refused + " is not for Go's own heap profile (--collect go): leave it out",
                   ExitCode::usage);
@@ -244,7 +243,7 @@ Profile drawn_profile(const Recording& recording, const Profile& profile, const 
 }
 
 int run_request(const Probe& probe, Request& request, Watcher* watcher) {
-  if (request.probe.collect != Collect::go) settle_go_heap(probe, request);
+  settle_go_heap(probe, request);
   const bool inside = is_inside(probe, request);
   if (inside) request.probe.collect = Collect::inside;
   check_outputs(request);

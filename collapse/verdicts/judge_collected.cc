@@ -18,8 +18,7 @@ struct Rise {
 };
 
 Rise rise_of(const Evidence& evidence, const TrackRecord& record) {
-  const std::span<const int64_t> slices =
-      std::span(evidence.slices).first(evidence.judged_slices);
+  const std::span<const int64_t> slices = std::span(evidence.slices).first(evidence.judged_slices);
   Rise rise;
   if (slices.size() < 6) return rise;
   rise.bytes = static_cast<double>(slices.back() - slices.front());
@@ -47,9 +46,8 @@ void describe_amounts(Verdict& verdict, const TrackRecord& record, const Evidenc
 }
 
 void describe_live_growth(Verdict& verdict, const TrackRecord& record, const Evidence& evidence,
-                     const VerdictOptions& options) {
-  const std::span<const int64_t> slices =
-      std::span(evidence.slices).first(evidence.judged_slices);
+                          const VerdictOptions& options) {
+  const std::span<const int64_t> slices = std::span(evidence.slices).first(evidence.judged_slices);
   std::vector<Increment> steps;
   for (size_t i = 1; i < slices.size(); ++i)
     steps.push_back({static_cast<double>(slices[i] - slices[i - 1]),
@@ -95,7 +93,8 @@ Verdict judge_collected(const TrackRecord& record, const RunClock& clock,
   } else {
     verdict.kind = VerdictKind::cannot_tell;
     verdict.wait_s = std::max({growth_leak_after_s - watched, watched / 4, 1.0});
-    if (watched < growth_leak_after_s) verdict.wait_s = std::max(growth_leak_after_s - watched, 1.0);
+    if (watched < growth_leak_after_s)
+      verdict.wait_s = std::max(growth_leak_after_s - watched, 1.0);
   }
   return verdict;
 }

@@ -217,10 +217,10 @@ TrackRecord Ledger::joined(TrackId track) const {
 
 std::optional<Verdict> Ledger::judged(const TrackRecord& record,
                                       const VerdictOptions& options) const {
-  return judge(record,
-               {stretches_.begins(), stretches_.end_ns(), bins_, now_ns_, is_over_,
-                columns_.is_collected},
-               options);
+  return judge(
+      record,
+      {stretches_.begins(), stretches_.end_ns(), bins_, now_ns_, is_over_, columns_.is_collected},
+      options);
 }
 
 std::optional<Verdict> Ledger::verdict(TrackId track, const VerdictOptions& options) const {

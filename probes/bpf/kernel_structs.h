@@ -92,6 +92,7 @@ struct task_struct___batched {
 
 struct signal_struct {
   atomic_t live;             // threads that have not begun to exit
+  int group_exit_code;       // as for wait()
   struct mm_struct* oom_mm;  // set when the out-of-memory killer has chosen the process
 };
 

@@ -2,17 +2,11 @@
 """heap: the profile of Go's runtime, read from outside, is the one that the program writes itself: to the byte, by
 function and line, in programs with symbols and without, and while the program collects garbage."""
 import collections
-import os
 import re
-import shutil
 import subprocess
-import sys
 
+from go_lib import build, start
 from lib import LONG, check, equal, path, run, spawn
-
-if not shutil.which("go"):
-    print("SKIPPED: no Go compiler")
-    sys.exit(77)
 
 SOURCE = """
 package main
@@ -158,24 +152,6 @@ func main() {
 	}
 }
 """
-
-
-def build(name, source, *options):
-    folder = path(f"go-{name}")
-    os.makedirs(folder, exist_ok=True)
-    for file, text in (("main.go", source), ("go.mod", "module heap\n\ngo 1.19\n")):
-        with open(f"{folder}/{file}", "w", encoding="utf-8") as out:
-            out.write(text)
-    subprocess.run(["go", "build", *options, "-o", name, "."], cwd=folder, check=True, timeout=600,
-                   env={**os.environ, "GOCACHE": path("go-cache"), "GOFLAGS": "-mod=mod", "GOTOOLCHAIN": "local"})
-    return f"{folder}/{name}"
-
-
-# One processor of Go's: each keeps the gap to its first sample when the program changes the rate.
-def start(program, **options):
-    process = spawn([program], stdout=subprocess.PIPE, text=True, env={**os.environ, "GOMAXPROCS": "1"}, **options)
-    equal("the program", process.stdout.readline(), "ready\n")
-    return process
 
 
 def heap(pid, *options):

@@ -88,6 +88,12 @@ std::optional<T> value_at(const ReadMemory& read, uint64_t address) {
   return value;
 }
 
+// A marker is not a caller, but a note of the runtime on the frame before it.
+void erase_markers(std::vector<uint64_t>& pcs, const GoAddresses& addresses) {
+  std::erase_if(
+      pcs, [&](uint64_t pc) { return pc >= addresses.marker_start && pc < addresses.marker_end; });
+}
+
 // The list that begins there; nothing if it is not one of buckets of the heap profile.
 std::optional<std::vector<Node>> list_at(const ReadMemory& read, uint64_t head,
                                          const GoAddresses& addresses) {
@@ -114,10 +120,7 @@ std::optional<std::vector<Node>> list_at(const ReadMemory& read, uint64_t head,
     if (!pieces.get(at + sizeof bucket, pcs.data(), pcs.size() * sizeof(uint64_t)) ||
         !pieces.get(figures, node.counts.data(), sizeof node.counts))
       return std::nullopt;
-    // Not a caller, but a note of the runtime on the frame before it.
-    std::erase_if(pcs, [&](uint64_t pc) {
-      return pc >= addresses.marker_start && pc < addresses.marker_end;
-    });
+    erase_markers(pcs, addresses);
     list.push_back(std::move(node));
     at = bucket.next;
   }
@@ -201,6 +204,7 @@ GoHeap read_go_heap(const ReadMemory& read, const GoAddresses& addresses, unsign
       if (heap && last && (heap->is_early || heap->buckets == last->buckets)) {
         heap->rate = none.rate;
         heap->readings = i;
+        heap->head = head;
         return *heap;
       }
       last = std::move(heap);
@@ -214,6 +218,36 @@ GoHeap read_go_heap(const ReadMemory& read, const GoAddresses& addresses, unsign
   throw Error(
       "the list of Go's heap profile was not found: this version of Go keeps it in another "
       "form");
+}
+
+GoHeap go_heap_of_copy(std::span<const std::vector<std::byte>> buckets, uint32_t cycle,
+                       const GoAddresses& addresses, uint64_t& damaged) {
+  std::vector<Node> list;
+  for (const std::vector<std::byte>& bytes : buckets) {
+    Bucket bucket;
+    if (bytes.size() >= sizeof bucket) std::memcpy(&bucket, bytes.data(), sizeof bucket);
+    Node node;
+    const size_t addresses_bytes =
+        std::min<uint64_t>(bucket.addresses, most_addresses) * sizeof(uint64_t);
+    if (bucket.type != memory_profile || bucket.addresses > most_addresses ||
+        bytes.size() != sizeof bucket + addresses_bytes + sizeof node.counts) {
+      ++damaged;
+      continue;
+    }
+    node.bucket.size = bucket.size;
+    node.bucket.pcs.resize(bucket.addresses);
+    std::memcpy(node.bucket.pcs.data(), bytes.data() + sizeof bucket, addresses_bytes);
+    std::memcpy(node.counts.data(), bytes.data() + sizeof bucket + addresses_bytes,
+                sizeof node.counts);
+    erase_markers(node.bucket.pcs, addresses);
+    list.push_back(std::move(node));
+  }
+  GoHeap heap = heap_of(std::move(list), cycle);
+  for (GoBucket& bucket : heap.buckets) {
+    bucket.allocated_bytes = bucket.allocated * bucket.size;
+    bucket.freed_bytes = bucket.freed * bucket.size;
+  }
+  return heap;
 }
 
 GoEstimate go_estimate(uint64_t blocks, uint64_t bytes, uint64_t rate) {

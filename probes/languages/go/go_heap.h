@@ -47,6 +47,7 @@ struct GoHeap {
   // them.
   bool is_early = false;
   unsigned readings = 0;  // until two in a row were equal
+  uint64_t head = 0;      // the candidate of GoAddresses::buckets that has the list; 0: it is empty
 };
 
 // Throws Error if it is not found.
@@ -56,6 +57,12 @@ uint64_t go_rate(const ReadMemory& read, const GoAddresses& addresses);
 // no such list, or if the program changes it too often.
 GoHeap read_go_heap(const ReadMemory& read, const GoAddresses& addresses,
                     unsigned most_readings = 200);
+
+// What was copied of a list when its process was killed: each bucket as it lay in memory. What is
+// not a bucket is left out and counted in `damaged`. A figure that was being changed counts by its
+// blocks.
+GoHeap go_heap_of_copy(std::span<const std::vector<std::byte>> buckets, uint32_t cycle,
+                       const GoAddresses& addresses, uint64_t& damaged);
 
 // An estimate of what was sampled, as Go's own pprof makes it, to the byte.
 struct GoEstimate {

@@ -179,9 +179,13 @@ Recording GoProcess::read() const {
   constexpr SpaceId space{1};
   Spaces spaces;
   spaces.adopt(space, pid_, 1);
-  const GoHeap heap = this->heap();
-  Recording recording;
+  Recording recording = recording_of(heap(), space);
   spaces.finish(recording);
+  return recording;
+}
+
+Recording GoProcess::recording_of(const GoHeap& heap, SpaceId space) const {
+  Recording recording;
   recording.types = go_heap_types();
   recording.meta.title = "Go heap";
   recording.meta.sampling = go_sampling_in_words(heap.rate);

@@ -34,9 +34,13 @@ class GoProcess {
   // Where the blocks of a bucket were allocated, in this space.
   RawStack stack_of(const GoBucket& bucket, SpaceId space, uint64_t now_ns) const;
 
+  const GoAddresses& addresses() const { return addresses_; }
+
   // Columns inuse_space, inuse_objects, alloc_space and alloc_objects, as pprof calls them, of
   // heap().
   Recording read() const;
+  // The same of a heap, without the process's mappings.
+  Recording recording_of(const GoHeap& heap, SpaceId space) const;
 
   struct File;
 

@@ -63,6 +63,11 @@ GoHeapSession::GoHeapSession(const Probe& probe, const ProbeOptions& options)
                 " keeps no heap profile: its runtime.MemProfileRate is 0. 'memflame heap -p " +
                 std::to_string(process_.pid()) +
                 " -d 60 --start-go-profile' switches it on for a while");
+  try {
+    kill_.emplace(process_);
+  } catch (const Error&) {
+    kill_.reset();  // without rights, the figures of a killed process are those of the last reading
+  }
 }
 
 void GoHeapSession::arm() {
@@ -72,6 +77,7 @@ void GoHeapSession::arm() {
 
 void GoHeapSession::poll() {
   std::this_thread::sleep_for(go_poll);
+  if (kill_) kill_->poll(0);
   see_end();
   if (ended_ns_ == 0) processes_.poll_os();
 }
@@ -91,6 +97,8 @@ void GoHeapSession::see_end() {
   record.tgid = static_cast<uint32_t>(process_.pid());
   record.reason = bpf::space_end;
   processes_.take(record);
+  if (kill_) killed_ = kill_->result();
+  if (killed_) take(std::move(killed_->heap));
 }
 
 // The last reading stays if the process has ended, or if the profile changes all the time.
@@ -123,15 +131,14 @@ void GoHeapSession::take(GoHeap heap) {
     const uint64_t live_blocks = bucket.allocated - std::min(bucket.allocated, bucket.freed);
     const Estimated live = estimated(live_blocks, bucket.size, heap_.rate);
     const Estimated total = estimated(bucket.allocated, bucket.size, heap_.rate);
-    const std::array<int64_t, bpf::columns> figures{
-        live.sum.bytes,
-        live.sum.blocks,
-        total.sum.bytes,
-        total.sum.blocks,
-        as_figure(live.bytes_variance / variance_unit),
-        as_figure(live.blocks_variance),
-        as_figure(total.bytes_variance / variance_unit),
-        as_figure(total.blocks_variance)};
+    const std::array<int64_t, bpf::columns> figures{live.sum.bytes,
+                                                    live.sum.blocks,
+                                                    total.sum.bytes,
+                                                    total.sum.blocks,
+                                                    as_figure(live.bytes_variance / variance_unit),
+                                                    as_figure(live.blocks_variance),
+                                                    as_figure(total.bytes_variance / variance_unit),
+                                                    as_figure(total.blocks_variance)};
     Sum& sum = sums_[key_of(bucket)];
     sum.values.resize(figures.size());
     for (size_t i = 0; i < figures.size(); ++i) add_to(sum.values[i], figures[i]);
@@ -200,6 +207,7 @@ Recording GoHeapSession::sums() {
   RecordingRows rows(recording, log_);
   add_figures(0, recording.types, rows);
   recording.meta.sampling = sampling_in_words();
+  recording.losses = losses();
   return recording;
 }
 
@@ -219,7 +227,9 @@ void GoHeapSession::add_notes(Recording& recording) const {
     notes.push_back("left out: " + with_commas(static_cast<int64_t>(unread_)) +
                     (unread_ == 1 ? " reading" : " readings") +
                     " of Go's heap profile, because it changed all the time");
-  if (ended_ns_ != 0) {
+  if (killed_) {
+    notes.push_back(killed_->in_words(process_.name()));
+  } else if (ended_ns_ != 0) {
     std::array<char, 32> seconds{};
     std::snprintf(seconds.data(), seconds.size(), "%.1f s",
                   static_cast<double>(ended_ns_ - std::min(read_ns_, ended_ns_)) / 1e9);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/history.h"
+#include "probes/languages/go/go_kill.h"
 #include "probes/languages/go/go_process.h"
 #include "probes/probe.h"
 #include "probes/processes/processes.h"
@@ -42,7 +43,7 @@ class GoHeapSession : public LiveRun, private RunFigures {
   void read_pss() override { processes_.read_pss(); }
   TrackId track_of(uint64_t key) const override;
   Recording so_far() override;
-  Losses losses() const override { return {}; }
+  Losses losses() const override { return killed_ ? killed_->losses() : Losses(); }
   std::string sampling() const override { return sampling_in_words(); }
   std::vector<pid_t> living() const override { return processes_.os().living(); }
   int64_t resident_bytes() const override { return processes_.os().resident_bytes(); }
@@ -53,7 +54,7 @@ class GoHeapSession : public LiveRun, private RunFigures {
   uint64_t sampled_blocks() const;  // since the program began
 
  private:
-  // Of one stack, in the order of types().
+  // The figures of one stack, in the order of types().
   struct Sum {
     std::vector<int64_t> values;
     int64_t samples = 0;
@@ -80,6 +81,8 @@ class GoHeapSession : public LiveRun, private RunFigures {
   const Probe& probe_;
   const ProbeOptions& options_;
   GoProcess process_;
+  std::optional<GoKillWatch> kill_;  // with the rights for BPF
+  std::optional<GoKilled> killed_;   // if the process was killed
   Processes processes_;
   StackLog log_;
   GoHeap heap_;

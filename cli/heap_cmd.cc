@@ -75,6 +75,8 @@ HeapRequest heap_request(const po::variables_map& values) {
   }
   if (request.starts_profile && request.seconds == 0)
     throw Error("--start-go-profile needs -d: a profile is empty when it begins", ExitCode::usage);
+  if (!request.at_kill && request.value.starts_with("since_gc"))
+    throw Error("--value " + request.value + " is for --at-kill", ExitCode::usage);
   if (request.at_kill && (request.seconds != 0 || request.starts_profile))
     throw Error(
         "--at-kill waits until the process is killed, so it goes with neither -d nor "
@@ -127,12 +129,12 @@ Profile at_kill(const GoProcess& process, const HeapRequest& request) {
       throw Error(process.name() +
                   " ended by itself and was not killed, so its heap went with it: 'memflame record "
                   "-p PID' keeps its figures over time");
-    recording = process.recording_of(killed->heap, space);
+    recording = process.recording_of(killed->heap, space, true);
     recording.meta.notes.push_back(killed->in_words(process.name()));
     recording.losses = killed->losses();
     std::cerr << "memflame: " << killed->in_words(process.name()) << "\n";
   } else {
-    recording = process.recording_of(process.heap(), space);
+    recording = process.recording_of(process.heap(), space, true);
     std::cerr << "memflame: " << process.name()
               << " was not killed: this is its heap profile as it is now\n";
   }
@@ -179,9 +181,12 @@ po::options_description heap_options() {
   add("at-kill", po::bool_switch(),
       "wait until the kernel's out-of-memory killer, or anybody else, kills the process, and draw "
       "what was in use then; needs the rights for BPF");
-  add("value", one_of("NAME", {"inuse_space", "inuse_objects", "alloc_space", "alloc_objects"}),
+  add("value",
+      one_of("NAME", {"inuse_space", "inuse_objects", "alloc_space", "alloc_objects",
+                      "since_gc_space", "since_gc_objects"}),
       "figures to draw: inuse_space (default), inuse_objects, alloc_space or alloc_objects, both "
-      "since the program began");
+      "since the program began; with --at-kill also since_gc_space or since_gc_objects, what was "
+      "allocated since the last garbage collection, in use or not");
   add("start-go-profile", po::bool_switch(),
       "if the program keeps no profile: write Go's usual rate into its memory, and 0 again after "
       "TIME");

@@ -138,7 +138,10 @@ GoHeap heap_of(std::vector<Node> list, uint32_t cycle) {
       heap.is_early = heap.is_early && node.counts[i].allocated == 0 && node.counts[i].freed == 0;
   for (Node& node : list) {
     for (size_t i = 0; i < node.counts.size(); ++i)
-      if (i == 0 || i == due || heap.is_early) add(node.bucket, node.counts[i]);
+      if (i == 0 || i == due || heap.is_early)
+        add(node.bucket, node.counts[i]);
+      else
+        node.bucket.unpublished += node.counts[i].allocated;
     heap.buckets.push_back(std::move(node.bucket));
   }
   return heap;

@@ -37,7 +37,13 @@ struct GoBucket {
   uint64_t size = 0;                  // of a block, in bytes
   uint64_t allocated = 0, freed = 0;  // blocks
   uint64_t allocated_bytes = 0, freed_bytes = 0;
-  friend bool operator==(const GoBucket&, const GoBucket&) = default;
+  // Blocks allocated since the collection that the figures are of. Some may be garbage. They change
+  // all the time, so that readings are compared without them.
+  uint64_t unpublished = 0;
+  friend bool operator==(const GoBucket& a, const GoBucket& b) {
+    return a.pcs == b.pcs && a.size == b.size && a.allocated == b.allocated && a.freed == b.freed &&
+           a.allocated_bytes == b.allocated_bytes && a.freed_bytes == b.freed_bytes;
+  }
 };
 
 struct GoHeap {

@@ -65,7 +65,7 @@ std::string GoKilled::in_words(const std::string& process) const {
   std::string text = process +
                      (out_of_memory ? " was killed by the kernel's out-of-memory killer"
                                     : " was killed (SIGKILL)") +
-                     ": this is its heap profile at that moment";
+                     ": this is its heap profile at that moment, as of its last garbage collection";
   if (is_cut) text += "; the profile could not be followed to its end, so some of it is missing";
   if (is_mixed)
     text +=

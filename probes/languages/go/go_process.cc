@@ -184,9 +184,13 @@ Recording GoProcess::read() const {
   return recording;
 }
 
-Recording GoProcess::recording_of(const GoHeap& heap, SpaceId space) const {
+Recording GoProcess::recording_of(const GoHeap& heap, SpaceId space, bool unpublished) const {
   Recording recording;
   recording.types = go_heap_types();
+  if (unpublished) {
+    recording.types.push_back({"since_gc_space", Unit::bytes});
+    recording.types.push_back({"since_gc_objects", Unit::count});
+  }
   recording.meta.title = "Go heap";
   recording.meta.sampling = go_sampling_in_words(heap.rate);
   if (heap.is_early) recording.meta.notes.emplace_back(go_is_early_note);
@@ -197,11 +201,16 @@ Recording GoProcess::recording_of(const GoHeap& heap, SpaceId space) const {
     const GoEstimate live = go_estimate(blocks, blocks * bucket.size, heap.rate);
     const RawStackId id{static_cast<uint32_t>(recording.stacks.size())};
     recording.stacks.push_back(stack_of(bucket, space, now));
-    recording.sums.push_back(
-        {.stack = id,
-         .group = "",
-         .values = {live.bytes, live.blocks, allocated.bytes, allocated.blocks},
-         .events = static_cast<int64_t>(bucket.allocated)});
+    std::vector<int64_t> values{live.bytes, live.blocks, allocated.bytes, allocated.blocks};
+    if (unpublished) {
+      const GoEstimate since =
+          go_estimate(bucket.unpublished, bucket.unpublished * bucket.size, heap.rate);
+      values.insert(values.end(), {since.bytes, since.blocks});
+    }
+    recording.sums.push_back({.stack = id,
+                              .group = "",
+                              .values = std::move(values),
+                              .events = static_cast<int64_t>(bucket.allocated)});
   }
   return recording;
 }

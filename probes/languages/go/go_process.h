@@ -39,8 +39,9 @@ class GoProcess {
   // Columns inuse_space, inuse_objects, alloc_space and alloc_objects, as pprof calls them, of
   // heap().
   Recording read() const;
-  // The same of a heap, without the process's mappings.
-  Recording recording_of(const GoHeap& heap, SpaceId space) const;
+  // The same of a heap, without the process's mappings. `unpublished`: also since_gc_space and
+  // since_gc_objects, what was allocated since the collection that the others are of.
+  Recording recording_of(const GoHeap& heap, SpaceId space, bool unpublished = false) const;
 
   struct File;
 

@@ -40,7 +40,8 @@ Json json_of(const Verdict& verdict) {
                {"watched_s", verdict.watched_s}};
   // By growth alone, nobody knows which blocks stay, and how old they are.
   if (verdict.is_collected)
-    for (const char* field : {"steady", "survivors", "survivor_bytes", "survivor_share", "oldest_s"})
+    for (const char* field :
+         {"steady", "survivors", "survivor_bytes", "survivor_share", "oldest_s"})
       json.erase(field);
   if (verdict.kind == VerdictKind::cannot_tell) json["watch_longer_s"] = verdict.wait_s;
   return json;

@@ -52,7 +52,9 @@ TopWatcher::TopWatcher(const TopOptions& options, const Request& request)
 TopWatcher::~TopWatcher() = default;
 
 void TopWatcher::begin(LiveRun& run) {
-  data_.collector = request_.probe.collect == Collect::inside ? "inside" : "kernel";
+  data_.collector = request_.probe.collect == Collect::inside ? "inside"
+                    : request_.probe.collect == Collect::go   ? "Go's runtime"
+                                                              : "kernel";
   data_.window = history_.window();
   TopState state;
   state.sort = options_.sort;

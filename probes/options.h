@@ -41,7 +41,8 @@ struct Target {
 // walks in user space. In the order of bpf::stacks.
 enum class Stacks : uint8_t { dwarf, fp, copy };
 
-// Who records: the kernel, an agent in the processes themselves, or the runtime of a Go program. In the order of the words of
+// Who records: the kernel, an agent in the processes themselves, or the runtime of a Go program. In
+// the order of the words of
 // --collect.
 enum class Collect : uint8_t { by_rights, kernel, inside, go };
 

@@ -63,7 +63,7 @@ class Ledger {
   BlockColumns columns_;
   size_t width_ = 0;
   size_t count_variance_ = no_column;  // of live_count
-  std::vector<TrackRecord> records_;  // by TrackId::index
+  std::vector<TrackRecord> records_;   // by TrackId::index
   // The places of the records of each living process. Processes that come and go all the time
   // must not cost a walk over all records each.
   std::map<SpaceId, std::vector<uint32_t>> tracks_of_;

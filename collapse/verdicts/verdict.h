@@ -28,12 +28,12 @@ struct Verdict {
   VerdictKind kind = VerdictKind::cannot_tell;
   GrowthClass growth = GrowthClass::none;  // of the live bytes
   Interval rate;  // leak: bytes per second that never come back; others: growth of live bytes
-  Interval live_growth;     // bytes per second of live bytes
-  bool is_steady = false;   // the survivors come from all parts of the run
-  bool ended = false;       // the process (all of several) has ended
+  Interval live_growth;       // bytes per second of live bytes
+  bool is_steady = false;     // the survivors come from all parts of the run
+  bool ended = false;         // the process (all of several) has ended
   bool is_collected = false;  // judged by growth: a garbage collector frees the blocks
-  bool any_freed = false;   // some block from here was freed
-  double leaked_share = 0;  // survivors / allocated blocks of the same age
+  bool any_freed = false;     // some block from here was freed
+  double leaked_share = 0;    // survivors / allocated blocks of the same age
   int64_t survivors = 0, survivor_bytes = 0;
   double oldest_s = 0;               // age of the oldest survivor
   double others_live_at_most_s = 0;  // the longest life that has ended

@@ -28,5 +28,17 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   } catch (const Error&) {
     // It is not a list.
   }
+  // The same bytes as buckets that were copied, each as long as its first byte says.
+  std::vector<std::vector<std::byte>> buckets;
+  for (auto rest = bytes; !rest.empty();) {
+    const size_t length = std::min<size_t>(8 * static_cast<size_t>(rest[0]), rest.size() - 1);
+    const auto bucket = rest.subspan(1, length);
+    buckets.emplace_back(bucket.begin(), bucket.end());
+    rest = rest.subspan(1 + length);
+  }
+  uint64_t damaged = 0;
+  const GoHeap copy =
+      go_heap_of_copy(buckets, 3, {{base}, {base + 8}, {base + 16}, 32, 64}, damaged);
+  if (copy.buckets.size() + damaged != buckets.size()) std::abort();
   return 0;
 }

@@ -4,9 +4,8 @@
 // A thread that has SIGKILL passes signal_deliver before it gives up its memory. The out-of-memory
 // killer sends SIGKILL, and takes the memory by itself only two seconds later (the oom reaper), so
 // the profile is still there.
-#include "go_kill_records.h"
-
 #include "../../bpf/kernel_structs.h"
+#include "go_kill_records.h"
 
 char license_name[] SEC("license") = "Dual BSD/GPL";
 
@@ -54,8 +53,7 @@ static long take_bucket(u32 index, void* unused) {
   }
   u32 rest = addresses * 8 + go_bucket_figures;
   if (rest > sizeof(record->rest)) return 1;
-  if (bpf_probe_read_user(record->rest, rest,
-                          bucket + offsetof(struct go_bucket_record, rest)))
+  if (bpf_probe_read_user(record->rest, rest, bucket + offsetof(struct go_bucket_record, rest)))
     walk->unread += 1;
   else if (bpf_ringbuf_output(&ring, record, offsetof(struct go_bucket_record, rest) + rest, 0))
     walk->dropped += 1;

@@ -25,6 +25,7 @@ namespace {
 
 // The profile may grow while memflame waits; what does not fit is counted.
 constexpr uint64_t room_for_growth = 4, least_ring = 1 << 20, most_ring = 64 << 20;
+constexpr size_t most_copied = 256 << 20;
 constexpr uint64_t record_overhead = 16;  // a header, and up to 8 bytes of padding
 
 uint32_t ring_bytes_for(const GoHeap& heap) {
@@ -119,11 +120,16 @@ void GoKillWatch::attach(const GoHeap& now) {
 int GoKillWatch::take(void* self, void* data, size_t size) {
   auto& watch = *static_cast<GoKillWatch*>(self);
   try {
+    if (watch.bytes_ > most_copied) {
+      ++watch.refused_;
+      return 0;
+    }
+    watch.bytes_ += size;
     const auto* bytes = static_cast<const std::byte*>(data);
     watch.buckets_.emplace_back(bytes, bytes + size);
     return 0;
   } catch (const std::bad_alloc&) {
-    watch.no_room_ = true;
+    watch.no_memory_ = true;
     return -1;
   }
 }
@@ -131,7 +137,7 @@ int GoKillWatch::take(void* self, void* data, size_t size) {
 void GoKillWatch::poll(int milliseconds) {
   ring_buffer__poll(ring_.get(), milliseconds);
   ring_buffer__consume(ring_.get());
-  if (no_room_) throw Error("no memory for the heap profile of " + process_.name());
+  if (no_memory_) throw Error("no memory for the heap profile of " + process_.name());
 }
 
 std::optional<GoKilled> GoKillWatch::result() {
@@ -148,7 +154,7 @@ std::optional<GoKilled> GoKillWatch::result() {
   killed.out_of_memory = walk.out_of_memory != 0;
   killed.is_cut = walk.is_cut != 0 || walk.is_done == 0;
   killed.is_mixed = walk.cycle != walk.cycle_after;
-  killed.lost += walk.dropped + walk.unread;
+  killed.lost += walk.dropped + walk.unread + refused_;
   if (killed.heap.buckets.empty())
     throw Error("the heap profile of " + process_.name() +
                 " could not be copied when it was killed: its memory was gone already");

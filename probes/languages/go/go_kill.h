@@ -57,7 +57,9 @@ class GoKillWatch {
 
   const GoProcess& process_;
   uint64_t rate_ = 0;
-  bool no_room_ = false;
+  bool no_memory_ = false;
+  size_t bytes_ = 0;      // in buckets_
+  uint64_t refused_ = 0;  // buckets, once there are too many bytes
   std::vector<std::vector<std::byte>> buckets_;
   std::unique_ptr<bpf_object, Close> object_;
   std::unique_ptr<ring_buffer, Close> ring_;

@@ -126,6 +126,54 @@ TEST_CASE("a cycle that is being published counts once") {
   CHECK(heap_in(memory).buckets.at(0).allocated == 6);
 }
 
+namespace {
+
+// A bucket as a program that was killed left it in memory.
+std::vector<std::byte> copied(GoMemory& memory, uint64_t bucket, size_t addresses) {
+  std::vector<std::byte> bytes(48 + addresses * 8 + 128);
+  REQUIRE(memory.reader()(bucket, bytes));
+  return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("what was copied of a list at a kill has the figures of a reading") {
+  GoMemory memory;
+  memory.at(GoMemory::rate) = 1;
+  constexpr uint32_t cycle = (4U << 1) | 1;
+  memory.at(GoMemory::cycle) = cycle;
+  std::vector<std::vector<std::byte>> buckets;
+  const uint64_t first = memory.add(64, {0x100, 0x200}, {{10, 3}, {100, 0}, {5, 1}, {1000, 0}});
+  const uint64_t second = memory.add(32, {0x300, 0x9001}, {{1, 0}, {0, 0}, {0, 0}, {7, 7}});
+  buckets = {copied(memory, second, 2), copied(memory, first, 2)};
+  uint64_t damaged = 0;
+  const GoHeap read = heap_in(memory);
+  const GoHeap copy = go_heap_of_copy(buckets, cycle, places(), damaged);
+  CHECK(copy.buckets == read.buckets);
+  CHECK(copy.is_early == read.is_early);
+  CHECK(damaged == 0);
+  CHECK(read.head == GoMemory::head);
+  // What no collection has published yet.
+  CHECK(copy.buckets.at(0).unpublished == 7);
+  CHECK(copy.buckets.at(1).unpublished == 1100);
+}
+
+TEST_CASE("a copy that is damaged is counted, and the other ones stay") {
+  GoMemory memory;
+  const uint64_t bucket = memory.add(64, {0x100}, {{10, 3}, {0, 0}, {0, 0}, {0, 0}});
+  memory.at(bucket + 48 + 8) = 11;  // the bytes were to follow
+  std::vector<std::vector<std::byte>> buckets(5, copied(memory, bucket, 1));
+  buckets[1].resize(40);
+  buckets[2].resize(buckets[2].size() - 8);
+  buckets[3][40] = std::byte{200};  // that many addresses
+  buckets[4][16] = std::byte{2};    // of another type
+  uint64_t damaged = 0;
+  const GoHeap heap = go_heap_of_copy(buckets, 0, places(), damaged);
+  CHECK(damaged == 4);
+  REQUIRE(heap.buckets.size() == 1);
+  CHECK(heap.buckets[0] == GoBucket{{0x100}, 64, 11, 3, 704, 192});
+}
+
 TEST_CASE("what is not a list of the heap profile is refused") {
   GoMemory memory;
   memory.at(GoMemory::rate) = 1;

@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 
-from frames_lib import SIZE, stacks_of, watched
+from frames_lib import SIZE, same_native_frames, stacks_of, watched
 from lib import check, equal, losses, path
 
 COUNT = int(os.environ.get("MEMFLAME_NODE_STACKS", "5000"))
@@ -185,6 +185,8 @@ if (!threads.isMainThread) {
   });
 }
 ''' % (SIZE, "\n".join(f"  let v{i} = {i};" for i in range(100)), ", ".join(f"v{i}" for i in range(100)))
+# V8's compilers take functions into others, its own among them, when they get to it.
+INTERPRETED = ("--no-opt", "--no-maglev", "--no-sparkplug", "--no-always-sparkplug")
 WITHOUT_INLINING = ("--no-turbo-inlining", "--no-maglev-inlining")
 
 
@@ -231,6 +233,11 @@ def compared(frames):
         if (name, file) == ("eval", "[eval]") or name.startswith("["):
             name = "(anonymous)"
         yield name, file if file.startswith("node:") else file.rsplit("/", 1)[-1], line
+
+
+def is_of_script(frame):
+    """A function of JavaScript, or V8's code that runs it: without names of functions, this is all that is seen."""
+    return script(frame) is not None or "InterpreterEntryTrampoline" in frame
 
 
 def is_part(some, whole):
@@ -287,3 +294,5 @@ for version, program in versions.items():
         print(f"V8 {version} {' '.join(flags)}: {sum(got.values())} stacks, {len(got)} distinct, not read: {dict(missing)}")
         equal(f"V8 {version}: stacks that the program does not say", missing["wrong"], 0)
         check(sum(missing.values()) <= sum(got.values()) / 1000, f"V8 {version}: not read: {missing}")
+    runs = [run(program, version, *INTERPRETED, options=("--languages", languages))[1] for languages in ("off", "auto")]
+    same_native_frames(f"V8 {version}", runs, is_of_script)

@@ -264,9 +264,9 @@ static __attribute__((noinline)) int read_ruby_script(const struct ruby_layout* 
   return read_ruby_code(layout, body, record);
 }
 
-static __attribute__((noinline)) int read_php_script(u64 function,
+static __attribute__((noinline)) int read_php_script(const struct php_layout* layout, u64 function,
                                                      struct script_code_record* record) {
-  return read_php_code(function, record);
+  return read_php_code(layout, function, record);
 }
 
 ALWAYS_INLINE int read_code(struct interpreter* interpreter, u64 object,
@@ -275,7 +275,8 @@ ALWAYS_INLINE int read_code(struct interpreter* interpreter, u64 object,
   if (interpreter->language == language_v8) return read_v8_code(&interpreter->v8, object, record);
   if (interpreter->language == language_ruby)
     return read_ruby_script(&interpreter->ruby, object, record);
-  if (interpreter->language == language_php) return read_php_script(object, record);
+  if (interpreter->language == language_php)
+    return read_php_script(&interpreter->php, object, record);
   return read_python_script(&interpreter->python, object, record);
 }
 

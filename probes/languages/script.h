@@ -189,6 +189,7 @@ struct script_chain {
   u32 loops;     // PHP: those that the walk has met
   u8 memory[script_memory_bytes];
   // PHP: the function that is being read; the last one that was, its word, and its last line.
+  struct php_offsets php;
   u64 function, known_function, known_word;
   u32 last_line;
   u32 waits;  // how many of `waiting` are to be read next, the last one first

@@ -410,24 +410,31 @@ fgets(STDIN);
 COUNT = int(os.environ.get("MEMFLAME_PHP_STACKS", "5000"))
 
 
-def php_version():
-    try:
-        told = subprocess.run(["php", "-n", "-r", "echo PHP_VERSION, ' ', PHP_ZTS;"], stdout=subprocess.PIPE,
-                              stderr=subprocess.DEVNULL, text=True, check=False).stdout
-    except FileNotFoundError:
-        return ""
-    return "8.2" if told.startswith("8.2.") and told.endswith(" 0") else ""
+def phps():
+    """The commands of the PHPs here that memflame knows, by version. MEMFLAME_PHP_ROOT: a system with another one."""
+    found, root = {}, os.environ.get("MEMFLAME_PHP_ROOT")
+    for command in [["php"]] + ([["chroot", root, "php"]] if root else []):
+        try:
+            told = subprocess.run([*command, "-n", "-r", "echo PHP_VERSION, ' ', (int)PHP_ZTS;"], stdout=subprocess.PIPE,
+                                  stderr=subprocess.DEVNULL, text=True, check=False).stdout
+        except FileNotFoundError:
+            continue
+        if told.startswith(("8.2.", "8.4.")) and told.endswith(" 0"):
+            found.setdefault(told[:3], command)
+    return found
 
 
-def run(name, *options, count=COUNT, kind=(), opcache="0"):
+def run(command, name, *options, count=COUNT, kind=(), opcache="0"):
     """What the program says of its stacks, and memflame's profile."""
+    root = command[1] if command[0] == "chroot" else ""
+    folder = "/tmp" if root else path("")
     for file, text in (("frames.php", PROGRAM), ("included.php", INCLUDED)):
-        with open(path(file), "w", encoding="utf-8") as to:
+        with open(os.path.join(root + folder, file), "w", encoding="utf-8") as to:
             to.write(text)
-    truth = path(f"{name}.json")
-    memflame = watched(["php", "-d", f"opcache.enable_cli={opcache}", path("frames.php"), str(count), truth, *kind], *options, largest=LARGEST,
-                       env={**os.environ, "USE_ZEND_ALLOC": "0"})
-    with open(truth, encoding="utf-8") as file:
+    truth = os.path.join(folder, f"{name}.json")
+    memflame = watched([*command, "-d", f"opcache.enable_cli={opcache}", os.path.join(folder, "frames.php"), str(count),
+                        truth, *kind], *options, largest=LARGEST, env={**os.environ, "USE_ZEND_ALLOC": "0"})
+    with open(root + truth, encoding="utf-8") as file:
         return json.load(file), memflame
 
 
@@ -435,25 +442,27 @@ def is_script(frame):
     return re.search(r"\(\S+\.php\b.*:\d+\)$", frame) is not None
 
 
-if not php_version():
-    print("SKIPPED: no PHP 8.2")
+versions = phps()
+if not versions:
+    print("SKIPPED: no PHP 8.2 or 8.4")
     sys.exit(77)
-told = subprocess.run(["php", "-d", "opcache.enable_cli=1", "-r", "echo extension_loaded('Zend OPcache');"],
-                      stdout=subprocess.PIPE, text=True, check=True).stdout
-equal("opcache is installed", told, "1")
-for name, opcache in (("8.2", "0"), ("8.2 with opcache", "1")):
-    truth, memflame = run("truth", opcache=opcache)
-    as_told(name, memflame, truth, is_script)
+for version, command in versions.items():
+    told = subprocess.run([*command, "-d", "opcache.enable_cli=1", "-r", "echo extension_loaded('Zend OPcache');"],
+                          stdout=subprocess.PIPE, text=True, check=True).stdout
+    equal(f"opcache is installed for {version}", told, "1")
+    for name, opcache in ((version, "0"), (f"{version} with opcache", "1")):
+        truth, memflame = run(command, "truth", opcache=opcache)
+        as_told(name, memflame, truth, is_script)
 
-runs = [run("native", "--languages", languages, count=2000)[1] for languages in ("off", "auto")]
-same_native_frames("8.2", runs, is_script)
+    runs = [run(command, "native", "--languages", languages, count=2000)[1] for languages in ("off", "auto")]
+    same_native_frames(version, runs, is_script)
 
-# A loop without a function: nothing is placed, and it is said.
-_, memflame = run("dying", count=20, kind=["dying_in_callback"])
-unread = losses(memflame.summary(), "news")["scripts_unread"]["events"]
-for stack, count in stacks_of(memflame.profile()).items():
-    check("[php: unreadable]" in stack and not any(map(is_script, stack)), f"a stack that is marked: {stack}")
-equal("stacks that could not be read", unread, 20)
+    # A loop without a function: nothing is placed, and it is said.
+    _, memflame = run(command, "dying", count=20, kind=["dying_in_callback"])
+    unread = losses(memflame.summary(), "news")["scripts_unread"]["events"]
+    for stack, count in stacks_of(memflame.profile()).items():
+        check("[php: unreadable]" in stack and not any(map(is_script, stack)), f"a stack that is marked: {stack}")
+    equal("stacks that could not be read", unread, 20)
 
 
 # Requests of php-fpm, without opcache: each compiles its file anew, and so memory of one function is soon that of another.

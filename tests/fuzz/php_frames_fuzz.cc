@@ -18,7 +18,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     return 0;
   };
   auto chain = std::make_unique<bpf::script_chain>();
-  bpf::read_php(*chain, {}, 0, base);
+  bpf::php_layout layout{};
+  layout.offsets = size % 2 == 0 ? bpf::php_8_2 : bpf::php_8_4;
+  bpf::read_php(*chain, layout, 0, base);
   if (chain->count > bpf::max_script_items) std::abort();
   auto record = std::make_unique<bpf::script_code_record>();
   record->language = bpf::language_php;
@@ -33,7 +35,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     }
     if (bpf::script_language(word) == bpf::language_none) continue;
     record->code = bpf::script_code(word);
-    if (bpf::read_php_code(function, record.get()) == 0) continue;
+    if (bpf::read_php_code(&layout, function, record.get()) == 0) continue;
     if (record->line_bytes > bpf::max_script_lines) std::abort();
     scripts.take(*record, sizeof(*record));
     std::vector<Pc> places;

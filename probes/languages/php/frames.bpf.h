@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Reads which PHP functions a thread runs, from PHP 8.2. Plain C that only reads: BPF programs read
-// live memory with it, tests copied and hostile one.
+// Reads which PHP functions a thread runs, from PHP 8.2 and 8.4. Plain C that only reads: BPF
+// programs read live memory with it, tests copied and hostile one.
 //
 // PHP keeps a frame for each function. One C function, the interpreter's loop, runs many of them;
 // the outermost of these is marked (TOP). No frame knows its loop's place on the C stack, so loops
@@ -66,10 +66,14 @@ SCRIPT_FUNCTION enum php_kind read_php_function(struct script_chain* chain) {
     return php_unreadable;
   u8 kind = (u8)words[0];
   u64 name = words[php_function_name / 8], owner = words[php_function_class / 8];
-  if (kind == php_kind_native)
-    return name || words[php_function_handler / 8] ? php_native : php_fiber_end;
+  if (kind == php_kind_native) {
+    u64 handler = words[php_function_handler_8_2 / 8];
+    if (chain->php.function_handler == php_function_handler_8_4)
+      handler = words[php_function_handler_8_4 / 8];
+    return name || handler ? php_native : php_fiber_end;
+  }
   if (kind != php_kind_function && kind != php_kind_evaluated) return php_unreadable;
-  if (SCRIPT_READ(words, php_function_bytes - php_function_file, function + php_function_file))
+  if (SCRIPT_READ(words, php_function_place_bytes, function + chain->php.function_file))
     return php_unreadable;
   u64 file = words[0], lines = words[1];
   u64 hash = mix_php_text(chain, mix_php(0, lines), file);
@@ -97,7 +101,7 @@ SCRIPT_FUNCTION u32 read_php_line(struct script_chain* chain, u64 instruction) {
   u64 line = (u32)words[0];
   if ((words[0] >> 32 & 255) == php_code_exception) {
     line = chain->last_line;
-    if (SCRIPT_READ(words, 8, chain->state + php_globals_exception)) return script_no_place;
+    if (SCRIPT_READ(words, 8, chain->state + chain->php.globals_exception)) return script_no_place;
     if (words[0]) {
       if (!is_script_pointer(words[0]) || SCRIPT_READ(words, 4, words[0] + php_instruction_line))
         return script_no_place;
@@ -206,6 +210,7 @@ static inline int take_php_frame(struct script_chain* chain) {
 static inline int begin_php(struct script_chain* chain, const struct php_layout* layout, u64 base,
                             u64 globals) {
   chain->state = globals;
+  chain->php = layout->offsets;
   chain->known_function = 0;
   chain->runs = chain->loops = chain->waits = 0;
   chain->loop.begin = base + layout->loop_begin;
@@ -236,12 +241,14 @@ static inline int read_php_text(u64 address, u64* words, struct script_text* tex
 
 // Reads the name, the class and the file of a function. The class is where other languages have the
 // table of lines. Returns 0 if they cannot be read.
-static inline int read_php_code(u64 function, struct script_code_record* record) {
+static inline int read_php_code(const struct php_layout* layout, u64 function,
+                                struct script_code_record* record) {
   u64* words = record->work;
   struct script_text* owner = (struct script_text*)&words[6];
   record->line_bytes = 0;
   record->name.bytes = record->name.form = 0;
-  if (SCRIPT_READ(words, 24, function) || SCRIPT_READ(words + 3, 16, function + php_function_file))
+  if (SCRIPT_READ(words, 24, function) ||
+      SCRIPT_READ(words + 3, php_function_place_bytes, function + layout->offsets.function_file))
     return 0;
   record->first_line = (u32)words[4];
   if (words[1] &&

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Where PHP 8.2 without thread safety keeps what is read of it: offsets in bytes. Plain C.
+// Where PHP 8.2 and 8.4 without thread safety keep what is read of them: offsets in bytes. Plain C.
 #pragma once
 
 #include "../../bpf/types.h"
@@ -10,9 +10,7 @@ namespace memflame::bpf {
 
 enum {
   // The globals of the executor (zend_executor_globals).
-  php_globals_bytes = 0x708,
-  php_globals_frame = 0x1e8,      // current_execute_data
-  php_globals_exception = 0x370,  // opline_before_exception
+  php_globals_frame = 0x1e8,  // current_execute_data
   // What runs (zend_execute_data).
   php_frame_instruction = 0,
   php_frame_function = 24,
@@ -24,12 +22,10 @@ enum {
   // A function (zend_function). What follows the head is there in functions of PHP only.
   php_function_name = 8,
   php_function_class = 16,
-  php_function_handler = 72,  // in native functions
-  php_function_head_bytes = 80,
-  php_function_file = 0x98,
-  php_function_first_line = 0xa0,
-  php_function_last_line = 0xa4,
-  php_function_bytes = 0xa8,
+  php_function_handler_8_2 = 72,  // in native functions
+  php_function_handler_8_4 = 88,
+  php_function_head_bytes = 96,
+  php_function_place_bytes = 16,  // file, first and last line
   php_kind_native = 1,
   php_kind_function = 2,
   php_kind_evaluated = 4,
@@ -48,7 +44,18 @@ enum {
   php_text_head_bytes = 32,  // no string has less memory
 };
 
+// What differs between versions.
+struct php_offsets {
+  u32 globals_bytes;
+  u32 globals_exception;  // opline_before_exception
+  u32 function_handler;
+  u32 function_file;  // the lines follow it
+};
+static const struct php_offsets php_8_2 = {0x708, 0x370, php_function_handler_8_2, 0x98};
+static const struct php_offsets php_8_4 = {0x7c0, 0x3b8, php_function_handler_8_4, 0xa8};
+
 struct php_layout {
+  struct php_offsets offsets;
   u64 loop_begin, loop_end;  // code of the interpreter's loop (execute_ex)
   u64 cold_begin, cold_end;  // code that the compiler has split off; 0 = none
 };

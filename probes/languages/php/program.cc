@@ -17,7 +17,7 @@
 namespace memflame {
 namespace {
 
-constexpr const char* only_known = "functions of PHP 8.2 are read";
+constexpr const char* only_known = "functions of PHP 8.2 and 8.4 are read";
 
 struct PhpRange {
   uint64_t begin = 0, end = 0;
@@ -104,10 +104,11 @@ std::string find_loop(const ImageBytes& image, const ElfImage& elf, const PhpRan
   for (const Elf64_Phdr& segment : elf.segments())
     if (is_code(segment)) program.delta = segment.p_vaddr - segment.p_offset;
   const PhpRange cold = cold_part(image, elf, code.bytes, loop);
-  program.layout = {.loop_begin = loop.begin,
-                    .loop_end = loop.end,
-                    .cold_begin = cold.begin,
-                    .cold_end = cold.end};
+  bpf::php_layout& layout = program.layout;
+  layout.loop_begin = loop.begin;
+  layout.loop_end = loop.end;
+  layout.cold_begin = cold.begin;
+  layout.cold_end = cold.end;
   return {};
 }
 
@@ -131,16 +132,18 @@ std::optional<PhpProgram> php_in(int fd) {
   PhpProgram program;
   const std::string build = build_of(image, *elf);
   program.version = version_of(build);
-  if (program.version != "8.2") {
+  const bpf::php_offsets& offsets = program.version == "8.4" ? bpf::php_8_4 : bpf::php_8_2;
+  if (program.version != "8.2" && program.version != "8.4") {
     program.problem = only_known;
   } else if (build.find(",NTS") == std::string::npos || globals.begin == 0) {
     program.problem = "it is a build for threads (ZTS)";
   } else if (build.find("debug") != std::string::npos ||
-             globals.end - globals.begin != bpf::php_globals_bytes) {
+             globals.end - globals.begin != offsets.globals_bytes) {
     program.problem = "its globals are not like those of known builds";
   } else {
     program.globals = globals.begin;
     program.problem = find_loop(image, *elf, loop, program);
+    program.layout.offsets = offsets;
   }
   return program;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a file with PHP in it says of the interpreter: php8.2, php-fpm8.2, libphp.so.
+// What a file with PHP in it says of the interpreter: php8.2, php-fpm8.4, libphp.so.
 #pragma once
 
 #include <cstdint>

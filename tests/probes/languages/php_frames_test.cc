@@ -18,9 +18,10 @@ class PhpThread : public ScriptPages {
   static constexpr uint64_t globals = 0x7000;
   static constexpr uint64_t stack = 0x100000;
 
-  PhpThread() {
+  explicit PhpThread(const bpf::php_offsets& version = bpf::php_8_2) {
+    layout.offsets = version;
     word(globals + bpf::php_globals_frame, 0);
-    word(globals + bpf::php_globals_exception, 0);
+    word(globals + version.globals_exception, 0);
   }
 
   uint64_t text(std::string_view chars, bool hashed = true) {
@@ -37,18 +38,18 @@ class PhpThread : public ScriptPages {
   uint64_t function(uint64_t name, uint64_t owner, uint64_t file, uint32_t line) {
     const uint64_t at = next;
     next += 256;
-    for (uint64_t i = 0; i < bpf::php_function_bytes; i += 8) word(at + i, 0);
+    for (uint64_t i = 0; i < 192; i += 8) word(at + i, 0);
     word(at, bpf::php_kind_function);
     word(at + bpf::php_function_name, name);
     word(at + bpf::php_function_class, owner);
-    word(at + bpf::php_function_file, file);
-    word(at + bpf::php_function_first_line, line | uint64_t{line + 20} << 32U);
+    word(at + layout.offsets.function_file, file);
+    word(at + layout.offsets.function_file + 8, line | uint64_t{line + 20} << 32U);
     return at;
   }
   uint64_t native(uint64_t name) {
     const uint64_t at = next;
     next += 256;
-    for (uint64_t i = 0; i < bpf::php_function_bytes; i += 8) word(at + i, 0);
+    for (uint64_t i = 0; i < 192; i += 8) word(at + i, 0);
     word(at, bpf::php_kind_native);
     word(at + bpf::php_function_name, name);
     return at;
@@ -84,7 +85,7 @@ class PhpThread : public ScriptPages {
     auto record = std::make_unique<bpf::script_code_record>();
     record->language = bpf::language_php;
     record->code = bpf::script_code(chain->items[at]);
-    if (bpf::read_php_code(chain->objects[at], record.get()) == 0) return "unreadable";
+    if (bpf::read_php_code(&layout, chain->objects[at], record.get()) == 0) return "unreadable";
     Scripts scripts;
     scripts.take(*record, sizeof(*record));
     std::vector<Pc> places;
@@ -93,8 +94,11 @@ class PhpThread : public ScriptPages {
     return code.function + " " + code.file + ":" + std::to_string(script_place(places[0]));
   }
 
-  bpf::php_layout layout{
-      .loop_begin = 0x1000, .loop_end = 0x2000, .cold_begin = 0x500, .cold_end = 0x600};
+  bpf::php_layout layout{.offsets = bpf::php_8_2,
+                         .loop_begin = 0x1000,
+                         .loop_end = 0x2000,
+                         .cold_begin = 0x500,
+                         .cold_end = 0x600};
   uint64_t frame = 0, next = 0x20000;
   std::unique_ptr<bpf::script_chain> chain = std::make_unique<bpf::script_chain>();
 };
@@ -108,7 +112,7 @@ struct PhpProgramOf : PhpThread {
   uint64_t walk = function(text("walk"), owner("App\\Thing"), file, 10);
   uint64_t map = native(text("array_map"));
   uint64_t closure = function(text("{closure}"), 0, file, 12);
-  PhpProgramOf() {
+  explicit PhpProgramOf(const bpf::php_offsets& version = bpf::php_8_2) : PhpThread(version) {
     call(main, 90, php_loop | 1U << 16U);
     call(walk, 11);
     call(map, 0);
@@ -119,7 +123,10 @@ struct PhpProgramOf : PhpThread {
 }  // namespace
 
 TEST_CASE("PHP: each loop has the functions up to the one that it began with") {
-  PhpProgramOf thread;
+  bpf::php_offsets version = bpf::php_8_2;
+  SUBCASE("8.2") {}
+  SUBCASE("8.4") { version = bpf::php_8_4; }
+  PhpProgramOf thread(version);
   const std::vector<uint64_t> words = thread.read();
   REQUIRE(words.size() == 5);
   CHECK(words[0] == php_any);
@@ -190,7 +197,7 @@ TEST_CASE("PHP: lines, also of a function that an exception leaves") {
   CHECK(line(0, 60) == script_no_place);
   CHECK(line(0, bpf::php_code_exception) == 23);  // its last one
   thread.word(0x8000 + bpf::php_instruction_line, 9);
-  thread.word(PhpThread::globals + bpf::php_globals_exception, 0x8000);
+  thread.word(PhpThread::globals + bpf::php_8_2.globals_exception, 0x8000);
   CHECK(line(0, bpf::php_code_exception) == 9);
 }
 
@@ -202,7 +209,7 @@ TEST_CASE("PHP: a fiber ends where its stack ends") {
   CHECK(thread.read().size() == 2);
   CHECK(thread.chain->runs == 1);
   CHECK(thread.chain->end == bpf::script_whole);
-  thread.word(bottom + bpf::php_function_handler, 0x5000);  // a native function without a name
+  thread.word(bottom + bpf::php_function_handler_8_2, 0x5000);  // a native function without a name
   CHECK(thread.read().size() == 7);
   CHECK(thread.chain->runs == 3);
 }
@@ -275,7 +282,7 @@ TEST_CASE("PHP: memory that is not there, and lists that go in a circle, end wit
     broken([](Thread thread) { return thread.frame + bpf::php_frame_previous; });
     broken([](Thread thread) { return thread.closure + bpf::php_function_name; });
     broken([](Thread thread) { return thread.closure + bpf::php_function_class; });
-    broken([](Thread thread) { return thread.closure + bpf::php_function_file; });
+    broken([](Thread thread) { return thread.closure + bpf::php_8_2.function_file; });
   }
   PhpProgramOf circle;
   circle.word(circle.frame + bpf::php_frame_previous, circle.frame);

@@ -49,7 +49,8 @@ Run run_go_heap(const ProbeRun& probe, Observer& observer) {
   keep_privileges_for(Step::counting);
   observer.begin(session);
   const auto figures = [&session] {
-    return StatusFigures{.events = session.sampled_blocks(), .amount = 0, .lost = 0};
+    return StatusFigures{
+        .events = session.sampled_blocks(), .amount = session.live_bytes(), .lost = 0};
   };
   const LoopParts parts{.run = session,
                         .arm = [&session] { session.arm(); },

@@ -252,6 +252,12 @@ uint64_t GoHeapSession::sampled_blocks() const {
   return blocks;
 }
 
+uint64_t GoHeapSession::live_bytes() const {
+  uint64_t bytes = 0;
+  for (const auto& [key, sum] : sums_) bytes += static_cast<uint64_t>(sum.values[0]);
+  return bytes;
+}
+
 void GoHeapSession::describe(RunInfo& info) const {
   info.counters.events = sampled_blocks();
   for (const GoBucket& bucket : heap_.buckets) {

@@ -52,6 +52,7 @@ class GoHeapSession : public LiveRun, private RunFigures {
   Recording finish();
   void describe(RunInfo& info) const;
   uint64_t sampled_blocks() const;  // since the program began
+  uint64_t live_bytes() const;
 
  private:
   // The figures of one stack, in the order of types().

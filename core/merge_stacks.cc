@@ -22,35 +22,43 @@ bool are_distinct(const std::vector<FrameId>& frames) {
 
 std::vector<StackId> merge_stacks(StackTable& into, const StackTable& from,
                                   const std::vector<FrameId>& frames) {
-  // A hash covers frames only. So it is known before the ids of the callers are, and memory can be
-  // fetched ahead.
   constexpr size_t ahead = 32;
   const size_t count = from.size();
-  std::vector<uint64_t> hashes(count, 0);
-  const auto prepare = [&](size_t i) {
-    const StackNode& node = from[StackId{static_cast<uint32_t>(i)}];
-    hashes[i] = StackTable::hash(hashes[node.caller.index], frames[node.frame.index]);
-    into.prefetch(hashes[i]);
-  };
-  for (size_t i = 1; i < std::min(ahead + 1, count); ++i) prepare(i);
-  // If the caller has just been added, its callee cannot be in `into` yet and is not looked up. All
-  // stacks of `from` stay distinct, so none has to find another, and append() may skip the index.
   const bool distinct = are_distinct(frames);
   into.make_index();
   const size_t before = into.size();
   std::vector<StackId> places(count);
+  // Memory is fetched before it is needed, of the index and then of the stack. A caller that has no
+  // place yet is a few stacks before, and then its callee mostly comes right after it in `into`,
+  // too.
+  const auto prepare = [&](size_t now, size_t i, const auto& fetch) {
+    if (i >= count) return;
+    const StackNode& node = from[StackId{static_cast<uint32_t>(i)}];
+    const StackId caller = places[node.caller.index];
+    if (node.caller.index < now && caller.index < before) fetch(caller, frames[node.frame.index]);
+  };
+  StackId last;  // found
   for (size_t i = 1; i < count; ++i) {
     const StackNode& node = from[StackId{static_cast<uint32_t>(i)}];
     const StackId caller = places[node.caller.index];
     const FrameId frame = frames[node.frame.index];
-    if (!distinct) {
-      places[i] = into.push(caller, frame, hashes[i]);
-    } else {
-      if (caller.index < before) places[i] = into.find(caller, frame, hashes[i]);
-      if (!places[i]) places[i] = into.append(caller, frame);
+    prepare(i, i + ahead, [&](StackId c, FrameId f) { into.prefetch(c, f); });
+    prepare(i, i + ahead / 2, [&](StackId c, FrameId f) { into.prefetch_node(into.likely(c, f)); });
+    // If both are in one order, what follows here follows there.
+    if (into.is_at(last.index + 1, caller, frame) && last.index + 1 < before) {
+      places[i] = last = StackId{last.index + 1};
+      continue;
     }
-    if (i + ahead < count) prepare(i + ahead);
-    if (i + ahead / 2 < count) into.prefetch_node(hashes[i + ahead / 2]);
+    // If the caller has just been added, its callee cannot be in `into` yet and is not looked up.
+    // All stacks of `from` stay distinct, so none has to find another, and append() may skip the
+    // index.
+    if (distinct && caller.index >= before) {
+      places[i] = into.append(caller, frame);
+      continue;
+    }
+    const StackId known = into.find(caller, frame);
+    places[i] = known ? known : distinct ? into.append(caller, frame) : into.add(caller, frame);
+    if (known) last = known;
   }
   return places;
 }

@@ -2,7 +2,9 @@
 // Frames and call stacks, each stored once.
 #pragma once
 
-#include <vector>
+#include <array>
+#include <cstddef>
+#include <cstdint>
 
 #include "core/code_places.h"
 #include "core/huge_pages.h"
@@ -50,70 +52,87 @@ struct StackNode {
 // A prefix tree of stacks. A StackId names the whole path from the root to one frame; the id of the
 // caller is always smaller than the id of its callees, so one pass over the table in order visits
 // parents before children, and one pass in reverse sums children into parents without recursion.
+//
+// Most stacks are added together with their callers, so they come right after them. Such a stack is
+// found there; the index has the others only, which are a third or fewer.
 class StackTable {
  public:
   StackId push(StackId caller, FrameId frame) {
     make_index();
-    return push(caller, frame, hash(caller, frame));
+    const StackId known = find(caller, frame);
+    return known ? known : add(caller, frame);
   }
   const StackNode& operator[](StackId id) const { return nodes_[id.index]; }
   size_t size() const { return nodes_.size(); }
 
-  // Callers that know many stacks ahead can have the memory fetched before it is needed. The hash
-  // covers the frames from the root on, so it can be computed before the caller's id is known:
-  // `caller` is the caller's hash, 0 for none.
-  static uint64_t hash(uint64_t caller, FrameId frame) { return mix(caller, frame.index); }
-  [[gnu::always_inline]] void prefetch(uint64_t hash) const { index_.prefetch(hash); }
-  // Fetches the stack's node. To be called when the memory that prefetch() asked for has arrived.
-  [[gnu::always_inline]] void prefetch_node(uint64_t hash) const {
-    __builtin_prefetch(&nodes_[index_.find(hash, [](uint32_t) { return true; })]);
-  }
-  StackId push(StackId caller, FrameId frame, uint64_t hash) {
-    make_index();
-    const StackId known = find(caller, frame, hash);
-    if (known) return known;
-    const StackId id = append(caller, frame);
-    put_in_index(hash);
-    return id;
-  }
-
   // The parts of push(), for callers that add many distinct stacks. append() adds a node known to
-  // be missing; find() does not see it before the next make_index() or push(). A tree to which
-  // stacks are only appended needs no memory for hashes.
+  // be missing; unless it comes right after its caller, find() does not see it before the next
+  // make_index() or push(). A tree to which stacks are only appended needs no index.
   StackId append(StackId caller, FrameId frame) {
     const StackId id{next_index(nodes_.size())};
     nodes_.push_back({caller, frame});
     return id;
   }
-  StackId find(StackId caller, FrameId frame, uint64_t hash) const {
-    const StackNode node{caller, frame};
-    return StackId{index_.find(hash, [&](uint32_t id) { return nodes_[id] == node; })};
+  // The same if the tree has its index, which is kept up.
+  StackId add(StackId caller, FrameId frame) {
+    const StackId id = append(caller, frame);
+    indexed_ = nodes_.size();
+    if (id.index != caller.index + 1) index_.insert(hash(caller, frame), id.index);
+    return id;
+  }
+  StackId find(StackId caller, FrameId frame) const {
+    if (is_at(caller.index + 1, caller, frame)) return StackId{caller.index + 1};
+    return find_in_index(caller, frame);
   }
   void make_index() {
     constexpr size_t ahead = 16;
-    if (hashes_.size() == nodes_.size()) return;
-    index_.reserve(nodes_.size());
-    if (hashes_.capacity() < nodes_.size() / 2) hashes_.reserve(nodes_.size());
-    size_t indexed = hashes_.size();
-    while (hashes_.size() < nodes_.size()) {
-      const StackNode& node = nodes_[hashes_.size()];
-      hashes_.push_back(hash(node.caller, node.frame));
-      index_.prefetch(hashes_.back());
-      if (hashes_.size() - indexed == ahead) insert(indexed++);
+    if (indexed_ == nodes_.size()) return;
+    std::array<uint64_t, ahead> hashes{};
+    std::array<uint32_t, ahead> ids{};
+    size_t waiting = 0;  // their memory is being fetched
+    const auto insert = [&] {
+      for (size_t i = 0; i < waiting; ++i) index_.insert(hashes[i], ids[i]);
+      waiting = 0;
+    };
+    for (; indexed_ < nodes_.size(); ++indexed_) {
+      const StackNode& node = nodes_[indexed_];
+      if (node.caller.index + 1 == indexed_) continue;
+      hashes[waiting] = hash(node.caller, node.frame);
+      ids[waiting] = static_cast<uint32_t>(indexed_);
+      index_.prefetch(hashes[waiting]);
+      if (++waiting == ahead) insert();
     }
-    while (indexed < nodes_.size()) insert(indexed++);
+    insert();
+  }
+
+  // The parts of find(), for callers that look for many stacks at a time: they can have the memory
+  // of each part fetched before it is needed.
+  bool is_at(size_t place, StackId caller, FrameId frame) const {
+    return place < nodes_.size() && nodes_[place] == StackNode{caller, frame};
+  }
+  [[gnu::always_inline]] void prefetch(StackId caller, FrameId frame) const {
+    index_.prefetch(hash(caller, frame));
+  }
+  // Reads the index only: 0 is certain, but it may be another stack.
+  uint32_t likely(StackId caller, FrameId frame) const {
+    return index_.find(hash(caller, frame), [](uint32_t) { return true; });
+  }
+  [[gnu::always_inline]] void prefetch_node(size_t place) const {
+    __builtin_prefetch(nodes_.data() + place);
+  }
+  StackId find_in_index(StackId caller, FrameId frame) const {
+    const StackNode node{caller, frame};
+    return StackId{
+        index_.find(hash(caller, frame), [&](uint32_t id) { return nodes_[id] == node; })};
   }
 
  private:
-  uint64_t hash(StackId caller, FrameId frame) const { return hash(hashes_[caller.index], frame); }
-  void insert(size_t i) { index_.insert(hashes_[i], static_cast<uint32_t>(i)); }
-  void put_in_index(uint64_t hash) {
-    hashes_.push_back(hash);
-    insert(hashes_.size() - 1);
+  static uint64_t hash(StackId caller, FrameId frame) {
+    return mix(uint64_t{caller.index} << 32U | frame.index, 0);
   }
 
   HugeVector<StackNode> nodes_{1};
-  HugeVector<uint64_t> hashes_{0};  // of the nodes that are in the index
+  size_t indexed_ = 1;  // nodes before this one come after their callers, or are in the index
   HashIndex index_;
 };
 

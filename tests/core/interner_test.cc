@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <map>
 #include <string>
 
 #include "core/merge_stacks.h"
@@ -93,6 +94,71 @@ TEST_CASE("stacks that were appended are found by later pushes") {
   CHECK(again == last);
   CHECK(stacks.size() == count + 1);
   CHECK(stacks.push(again, FrameId{1}).index == count + 1);
+}
+
+TEST_CASE("stacks are found right after their callers and elsewhere") {
+  StackTable stacks;
+  const StackId main = stacks.push({}, FrameId{1}), first = stacks.push(main, FrameId{2});
+  const StackId second = stacks.push(main, FrameId{3}), deeper = stacks.push(first, FrameId{2});
+  CHECK(first.index == main.index + 1);
+  CHECK(stacks.find(main, FrameId{2}) == first);
+  CHECK(stacks.is_at(main.index + 1, main, FrameId{2}));
+  CHECK(stacks.find(main, FrameId{3}) == second);
+  CHECK(!stacks.is_at(main.index + 1, main, FrameId{3}));
+  CHECK(stacks.likely(main, FrameId{3}) == second.index);
+  CHECK(stacks.find(first, FrameId{2}) == deeper);
+  CHECK(!stacks.find(second, FrameId{2}));
+  CHECK(!stacks.find(deeper, FrameId{2}));
+  CHECK(!stacks.is_at(stacks.size(), deeper, FrameId{2}));
+}
+
+TEST_CASE("a tree of stacks is the same whatever was appended and whatever was pushed") {
+  // Numbers of callers and frames that have the same bits in other places.
+  constexpr uint32_t count = 3000, frames = 60;
+  std::map<std::pair<uint32_t, uint32_t>, StackId> known;
+  StackTable stacks;
+  uint64_t state = 1;
+  for (uint32_t i = 0; i < count; ++i) {
+    state = mix(state, i);
+    const StackId caller{static_cast<uint32_t>(state % stacks.size())};
+    const FrameId frame{static_cast<uint32_t>(1 + (state >> 32U) % frames)};
+    StackId& id = known[{caller.index, frame.index}];
+    if (!id && state % 3 == 0)
+      id = stacks.append(caller, frame);
+    else if (!id)
+      id = stacks.push(caller, frame);
+    REQUIRE(stacks.push(caller, frame) == id);
+  }
+  CHECK(stacks.size() == known.size() + 1);
+  for (const auto& [node, id] : known)
+    CHECK(stacks.find(StackId{node.first}, FrameId{node.second}) == id);
+}
+
+TEST_CASE("trees in one order merge, also where one has more") {
+  // Three levels of frames 1 to 9; the other tree lacks each third stack and has frame 10.
+  const auto tree = [](uint32_t last, uint32_t without) {
+    StackTable stacks;
+    for (uint32_t a = 1; a <= last; ++a)
+      for (uint32_t b = 1; b <= last; ++b)
+        for (uint32_t c = 1; c <= last; ++c)
+          if (without == 0 || (a + b + c) % without != 0)
+            stacks.push(stacks.push(stacks.push({}, FrameId{a}), FrameId{b}), FrameId{c});
+    return stacks;
+  };
+  StackTable into = tree(9, 0);
+  const StackTable from = tree(10, 3);
+  std::vector<FrameId> same;
+  for (uint32_t i = 0; i <= 10; ++i) same.emplace_back(i);
+  const size_t before = into.size();
+  const std::vector<StackId> places = merge_stacks(into, from, same);
+  size_t added = 0;
+  for (uint32_t i = 1; i < from.size(); ++i) {
+    const StackNode& node = from[StackId{i}];
+    CHECK(into[places[i]] == StackNode{places[node.caller.index], node.frame});
+    CHECK(into.push(places[node.caller.index], node.frame) == places[i]);
+    added += places[i].index >= before ? 1U : 0U;
+  }
+  CHECK(into.size() == before + added);
 }
 
 TEST_CASE("stacks merge where they are the same, also when frames become one") {

@@ -5,6 +5,7 @@
 #include "core/folded.h"
 
 #include <algorithm>
+#include <deque>
 #include <mutex>
 
 #include "collapse/blocks.h"
@@ -176,7 +177,7 @@ class FoldedReader {
   Source& source_;
   const bool refuse_truncated_;
   const FoldedLayout layout_;
-  std::vector<FoldedLines> workers_;
+  std::deque<FoldedLines> workers_;  // stay where they are
   std::mutex mutex_;
   std::vector<FoldedBlock> results_;  // by InputBlock::index
   FoldedComments comments_;

@@ -12,48 +12,23 @@ bool FoldedTree::is_full() const {
   return lines_.size() >= most_lines || names_.size() >= most_names;
 }
 
-void FoldedTree::begin_line(size_t kept) {
-  path_hashes_.resize(kept);
-  Line& line = lines_.emplace_back();
-  line.begin = names_.size();
-  line.kept = kept;
-  if (kept != 0) line.kept_stack = path_hashes_.back();
-}
+void FoldedTree::begin_line(size_t kept) { lines_.push_back({names_.size(), 0, kept}); }
 
-// Hashes stay in registers: reading both words at once right after writing them one by one waits
-// until the memory has them.
 void FoldedTree::add_name(std::string_view text) {
-  const Hash128 hash = hash_bytes_128(text);
-  uint64_t low = 0, high = 0;
-  if (!path_hashes_.empty()) {
-    low = path_hashes_.back().low;
-    high = path_hashes_.back().high;
-  }
-  const Hash128 stack = chained({low, high}, hash);
   Name& name = names_.emplace_back();
   name.text = text;
-  name.hash.low = hash.low;
-  name.hash.high = hash.high;
-  name.stack.low = stack.low;
-  name.stack.high = stack.high;
-  Hash128& last = path_hashes_.emplace_back();
-  last.low = stack.low;
-  last.high = stack.high;
+  name.hash = hash_bytes_128(text);
+  known_.prefetch(name.hash);
+  ++lines_.back().names;
 }
 
 std::span<const StackId> FoldedTree::finish() {
-  for (size_t i = 0; i < lines_.size(); ++i) {
-    Line& line = lines_[i];
-    line.names = (i + 1 < lines_.size() ? lines_[i + 1].begin : names_.size()) - line.begin;
-    line.most = line.names;
-  }
   found_.clear();
   if (in_order_) {
-    for (const Name& name : names_) known_.prefetch(name.hash);
     for (const Line& line : lines_) found_.push_back(add_new(line));
   } else {
     search();
-    for (const Line& line : lines_) found_.push_back(add_missing(line));
+    for (const Walk& walk : walks_) found_.push_back(add_missing(walk));
   }
   lines_.clear();
   names_.clear();
@@ -62,19 +37,14 @@ std::span<const StackId> FoldedTree::finish() {
 
 void FoldedTree::leave_order() {
   in_order_ = false;
+  for (const StackId stack : path_) frames_.push_back(profile.stacks[stack].frame);
+  last_frames_ = frames_.size();
   path_ = {};
-  std::vector<Hash128> hashes(profile.stacks.size());
-  for (uint32_t i = 1; i < hashes.size(); ++i) {
-    const StackNode& node = profile.stacks[StackId{i}];
-    hashes[i] = chained(hashes[node.caller.index], name_hashes_[node.frame.index]);
-    stacks_.add(hashes[i]);
-  }
+  profile.stacks.make_index();
 }
 
 Profile FoldedTree::take_profile() {
-  stacks_ = {};
-  known_ = HashCache();
-  name_hashes_ = {};
+  known_.clear();
   return std::move(profile);
 }
 
@@ -88,68 +58,66 @@ StackId FoldedTree::add_new(const Line& line) {
   return path_.empty() ? StackId{} : path_.back();
 }
 
-// Chooses which stack of a line to look up next.
-void FoldedTree::aim(Line& line, size_t at) {
-  line.probe = at;
-  stacks_.prefetch(stack(line, at));
-}
-
-// Looks for the longest stacks of all lines that were known before this batch: a look-up per line
-// and round, whose memory was fetched in the round before.
+// Finds the frames of all lines, then the longest known stack of each.
 void FoldedTree::search() {
-  searching_.clear();
-  for (Line& line : lines_) {
-    if (line.names == 0) continue;
-    aim(line, line.names > fresh_ ? line.names - fresh_ : 1);
-    searching_.push_back(&line);
+  size_t most = last_frames_;
+  for (const Line& line : lines_) most += line.kept + line.names;
+  frames_.erase(frames_.begin(), frames_.end() - static_cast<ptrdiff_t>(last_frames_));
+  frames_.resize(most);  // stays in place
+  size_t before = 0, end = last_frames_;
+  walks_.clear();
+  for (const Line& line : lines_) {
+    std::copy_n(frames_.begin() + static_cast<ptrdiff_t>(before), line.kept,
+                frames_.begin() + static_cast<ptrdiff_t>(end));
+    before = end;
+    end += line.kept;
+    for (size_t i = line.begin; i < line.begin + line.names; ++i, ++end)
+      frames_[end] = find_frame(names_[i], end == before);
+    walks_.push_back({&frames_[0] + before, &frames_[0] + end});
   }
-  while (!searching_.empty()) {
-    size_t left = 0;
-    for (Line* const line : searching_) {
-      const uint32_t known = stacks_.likely(stack(*line, line->probe));
-      if (known != 0) {
-        line->least = line->probe;
-        line->stack = known;
-      } else {
-        line->most = line->probe - 1;
-      }
-      if (line->least == line->most) continue;
-      // First a few names further, then half of what is left.
-      const size_t step = std::min(line->step, (line->most - line->least + 1) / 2);
-      line->step *= 2;
-      aim(*line, known != 0 ? line->least + step : line->most + 1 - step);
-      searching_[left++] = line;
-    }
-    searching_.resize(left);
-  }
-  for (const Line& line : lines_) {  // what add_missing() will need
-    stacks_.prefetch_check(line.stack);
-    for (size_t i = line.begin + line.least; i < line.begin + line.names; ++i) {
-      known_.prefetch(names_[i].hash);
-      stacks_.prefetch(names_[i].stack);
-    }
-  }
+  last_frames_ = end - before;
+  walking_.clear();
+  for (Walk& walk : walks_) walking_.push_back(&walk);
+  while (!walking_.empty()) std::erase_if(walking_, [&](Walk* walk) { return !advance(*walk); });
 }
 
-StackId FoldedTree::add_missing(const Line& line) {
-  size_t known = line.least;
-  StackId last;
-  if (known != 0) last = stacks_.find(stack(line, known));
-  if (!last) {  // none was known, or it is another stack
-    known = 0;
-    last = stacks_.find(line.kept_stack);
+// Goes on until memory has to be waited for; false at the end of the known stack. The first callee
+// of a stack mostly comes right after it. Others are in the index, whose memory is waited for, and
+// then that of the stack itself.
+bool FoldedTree::advance(Walk& walk) const {
+  const StackTable& stacks = profile.stacks;
+  if (walk.next == walk.end) return false;
+  if (walk.likely == UINT32_MAX) {
+    walk.likely = stacks.likely(walk.at, *walk.next);
+    stacks.prefetch_node(walk.likely);
+    return walk.likely != 0;
   }
-  for (; known < line.names; ++known) {  // what lines of this batch have added
-    const StackId next = stacks_.find(stack(line, known + 1));
-    if (!next) break;
-    last = next;
+  if (walk.likely != 0) {
+    if (!stacks.is_at(walk.likely, walk.at, *walk.next)) return false;  // see add_missing()
+    walk.at = StackId{walk.likely};
+    ++walk.next;
   }
-  fresh_ = line.names - known;
-  for (size_t i = line.begin + known; i < line.begin + line.names; ++i) {
-    last = profile.stacks.append(last, find_frame(names_[i], !last));
-    stacks_.add(names_[i].stack);
+  for (; walk.next != walk.end; ++walk.next) {
+    const size_t behind = walk.at.index + size_t{1};
+    if (!stacks.is_at(behind, walk.at, *walk.next)) {
+      stacks.prefetch(walk.at, *walk.next);
+      walk.likely = UINT32_MAX;
+      return true;
+    }
+    walk.at = StackId{static_cast<uint32_t>(behind)};
   }
-  return last;
+  return false;
+}
+
+// Lines of this batch may have added some of it.
+StackId FoldedTree::add_missing(Walk walk) {
+  for (; walk.next != walk.end; ++walk.next) {
+    const StackId known = profile.stacks.find(walk.at, *walk.next);
+    if (!known) break;
+    walk.at = known;
+  }
+  for (; walk.next != walk.end; ++walk.next) walk.at = profile.stacks.add(walk.at, *walk.next);
+  return walk.at;
 }
 
 FrameId FoldedTree::find_frame(const Name& name, bool is_root) {
@@ -165,10 +133,7 @@ FrameId FoldedTree::make_frame(const Name& name, FrameKind plain_kind) {
   std::string_view text = name.text;
   const FrameKind marked = take_mark(text);
   const FrameKind kind = marked == FrameKind::user ? plain_kind : marked;
-  const FrameId frame = profile.frames.intern({profile.strings.intern(text), {}, {}, 0, kind});
-  if (name_hashes_.size() <= frame.index) name_hashes_.resize(frame.index + 1);
-  name_hashes_[frame.index] = name.hash;
-  return frame;
+  return profile.frames.intern({profile.strings.intern(text), {}, {}, 0, kind});
 }
 
 }  // namespace memflame

@@ -3,9 +3,8 @@
 //
 // While lines come in the order of their names, as memflame and other tools write them, the frames
 // that a line does not share with the one before it are new, and nothing is looked up. In any other
-// order the longest known stack of a line is looked for by bisection: stacks are known by the hash
-// of their names (core/hash_chain.h), so few of a line's frames are looked up. That is done for
-// many lines at a time, so that all of them wait for memory together.
+// order each line follows the tree from its root. That is done for many lines at a time, so that
+// all of them wait for memory together.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +14,6 @@
 #include <vector>
 
 #include "core/hash_cache.h"
-#include "core/hash_chain.h"
 #include "core/profile.h"
 
 namespace memflame {
@@ -44,45 +42,42 @@ class FoldedTree {
   Profile take_profile();
 
  private:
-  struct Line {
-    size_t begin = 0, names = 0;  // in names_, without those shared with the line before
-    size_t kept = 0;
-    Hash128 kept_stack{};  // the stack of the shared ones
-    // How many of its names make a known stack: between `least` and `most`.
-    size_t least = 0, most = 0;
-    uint32_t stack = 0;  // the known stack, likely
-    size_t probe = 0, step = 1;
-  };
   struct Name {
     std::string_view text;
     Hash128 hash{};
-    Hash128 stack{};  // up to this name
   };
-  const Hash128& stack(const Line& line, size_t names) const {
-    return names_[line.begin + names - 1].stack;
-  }
-  void aim(Line& line, size_t at);
-  void search();
+  struct Line {
+    size_t begin = 0, names = 0;  // in names_, without those shared with the line before
+    size_t kept = 0;
+  };
+  // A line on its way along the tree.
+  struct Walk {
+    const FrameId* next = nullptr;  // the frames that are still to be looked for
+    const FrameId* end = nullptr;
+    StackId at{};         // of the frames before
+    uint32_t likely = 0;  // the stack up to the next frame, if it is another callee than the first
+  };
   StackId add_new(const Line& line);
-  StackId add_missing(const Line& line);
+  StackId add_missing(Walk walk);
+  void search();
+  bool advance(Walk& walk) const;
   FrameId find_frame(const Name& name, bool is_root);
   FrameId make_frame(const Name& name, FrameKind plain_kind);
 
   const bool roots_are_processes_;
   std::vector<Line> lines_;
   std::vector<Name> names_;
-  std::vector<Hash128> path_hashes_;  // of the last line: the stack up to each of its frames
-  std::vector<StackId> found_;        // the stacks of lines_
-  HashCache known_;                   // frames, by a hash that stands for their name
-  std::vector<Hash128> name_hashes_;  // by FrameId::index
+  std::vector<StackId> found_;  // the stacks of lines_
+  HashCache known_;             // frames, by a hash that stands for their name
 
   bool in_order_ = true;
-  std::vector<StackId> path_;  // in order only: the last line, as path_hashes_
+  std::vector<StackId> path_;  // in order only: the last line, from the root on
 
   // In no order only.
-  ChainedStacks stacks_;          // of the profile
-  size_t fresh_ = 0;              // names of the last line behind its known stack
-  std::vector<Line*> searching_;  // their known stacks are being looked for
+  std::vector<FrameId> frames_;  // of all lines, from the root on; the first is the one before
+  size_t last_frames_ = 0;       // of the last line, at the end of frames_
+  std::vector<Walk> walks_;      // by line
+  std::vector<Walk*> walking_;
 };
 
 }  // namespace memflame

@@ -221,11 +221,11 @@ Profile read_perf_script(Source& source, const ReadOptions& options) {
   // not worth more.
   const bool alone = options.net || options.in_order || source.head().size() < Source::head_size;
   const unsigned threads = alone ? 1 : std::max(options.threads, 1U);
-  PerfTables tables;
+  PerfTables tables(threads > 1);
   if (options.in_order) tables.profile.keep_order();
   Workers workers;
   for (unsigned i = 0; i < threads; ++i)
-    workers.push_back(std::make_unique<PerfWorker>(tables, options, threads > 1));
+    workers.push_back(std::make_unique<PerfWorker>(tables, options));
   Blocks blocks(source, whole_samples);
   for_each_block(blocks, threads, [&](unsigned worker, const InputBlock& block) {
     return workers[worker]->take(block, whole_samples(block.text) != block.text.size());

@@ -16,7 +16,7 @@ size_t PerfWorker::put_off(std::string_view text, const char* first_end) {
     return 0;
   const auto first_size = static_cast<size_t>(first_end - text.data());
   const Hash128 first = hash_bytes_128(text.substr(0, first_size));
-  known_lines_.prefetch(first);
+  tables_.lines().prefetch(first);
   const Paragraph rest = first_paragraph(text.substr(first_size + 1));
   if (!rest.ended) {
     even_ = false;
@@ -31,10 +31,10 @@ size_t PerfWorker::put_off(std::string_view text, const char* first_end) {
   sample.weight = weight_;
   sample.line = at_.second;
   sample.lines = rest.lines + 1;
-  sample.leaf = known(known_lines_, first);
+  sample.leaf = tables_.lines().find(first);
   if (sample.leaf != 0) {
     sample.sample = sample_hash(sample, sample.leaf);
-    known_samples_.prefetch(sample.sample);
+    tables_.samples().prefetch(sample.sample);
   }
   at_.second += sample.lines + 1;
   inside_ = false;
@@ -58,10 +58,10 @@ void PerfWorker::take_put_off() {
   const int64_t weight = weight_;
   for (PutOff& sample : std::span(put_off_).first(std::exchange(put_off_count_, 0))) {
     if (sample.leaf == 0) {  // one of those before may have had this line
-      sample.leaf = known_lines_.find(sample.first);
+      sample.leaf = tables_.lines().find(sample.first);
       if (sample.leaf != 0) sample.sample = sample_hash(sample, sample.leaf);
     }
-    const uint32_t row = sample.leaf != 0 ? known(known_samples_, sample.sample) : 0;
+    const uint32_t row = sample.leaf != 0 ? tables_.samples().find(sample.sample) : 0;
     weight_ = sample.weight;
     at_.second = sample.line + sample.lines + 1;
     if (row != 0)
@@ -103,10 +103,10 @@ void PerfWorker::take_lines(const PutOff& sample) {
 // The sample that is being read has ended, and has this row.
 void PerfWorker::remember_sample(uint32_t row) {
   if (at_.second != repeatable_->line + repeatable_->lines + 1) return;  // with only some lines
-  const uint32_t leaf = known_lines_.find(repeatable_->first);
+  const uint32_t leaf = tables_.lines().find(repeatable_->first);
   if (leaf == 0) return;
   const Hash128 hash = sample_hash(*repeatable_, leaf);
-  if (known_samples_.find(hash) == 0) remember(known_samples_, hash, row);
+  if (tables_.samples().find(hash) == 0) tables_.learn_sample(hash, row);
 }
 
 }  // namespace memflame

@@ -47,9 +47,10 @@ uint32_t PerfTables::event(std::string_view name) {
 }
 
 uint32_t PerfTables::row(const Hash128& hash, std::span<const uint32_t> key) {
-  const std::unique_lock lock = locked();
   if (const uint32_t known = known_rows_.find(hash); known != 0) return known;
-  constexpr size_t enough = size_t{1} << 24U;  // 64 MiB
+  const std::unique_lock lock = locked();
+  if (const uint32_t known = known_rows_.find(hash); known != 0) return known;  // by now
+  constexpr size_t enough = size_t{1} << 24U;                                   // 64 MiB
   if (ids_.size() >= enough) settle();
   const uint32_t row = next_index(rows.size());
   rows.push_back({{}, key[0]});
@@ -61,28 +62,9 @@ uint32_t PerfTables::row(const Hash128& hash, std::span<const uint32_t> key) {
   return row;
 }
 
-uint32_t PerfTables::learned(const Hash128& hash) {
+void PerfTables::learn(HashCache& cache, const Hash128& hash, uint32_t number) {
   const std::unique_lock lock = locked();
-  return learned_.find(hash);
-}
-
-void PerfTables::learn(const Hash128& hash, uint32_t number) {
-  const std::unique_lock lock = locked();
-  if (learned_.find(hash) == 0) learned_.insert(hash, number);
-}
-
-// Adds the frames from `same` on. All hashes come first, so that the tree's memory is fetched
-// before it is needed.
-void PerfTables::push(std::span<const uint32_t> path, size_t same, std::vector<StackId>& stacks,
-                      std::vector<uint64_t>& hashes) {
-  hashes.resize(same);
-  for (size_t i = same; i < path.size(); ++i) {
-    hashes.push_back(StackTable::hash(i == 0 ? 0 : hashes.back(), FrameId{path[i]}));
-    profile.stacks.prefetch(hashes.back());
-  }
-  for (size_t i = same; i < path.size(); ++i)
-    stacks.push_back(
-        profile.stacks.push(i == 0 ? StackId{} : stacks.back(), FrameId{path[i]}, hashes[i]));
+  if (cache.find(hash) == 0) cache.insert(hash, number);
 }
 
 void PerfTables::settle() {
@@ -92,7 +74,6 @@ void PerfTables::settle() {
   });
   std::span<const uint32_t> before;
   std::vector<StackId> stacks;  // of the frames of `before`
-  std::vector<uint64_t> hashes;
   // In an empty tree all stacks that come in order are new.
   const bool all_new = profile.stacks.size() == 1;
   for (const Waiting& waiting : waiting_) {
@@ -103,12 +84,10 @@ void PerfTables::settle() {
             .first -
         now.begin());
     stacks.resize(same);
-    if (all_new) {
-      for (size_t i = same; i < now.size(); ++i)
-        stacks.push_back(
-            profile.stacks.append(i == 0 ? StackId{} : stacks.back(), FrameId{now[i]}));
-    } else {
-      push(now, same, stacks, hashes);
+    for (size_t i = same; i < now.size(); ++i) {
+      const StackId caller = i == 0 ? StackId{} : stacks.back();
+      stacks.push_back(all_new ? profile.stacks.append(caller, FrameId{now[i]})
+                               : profile.stacks.push(caller, FrameId{now[i]}));
     }
     rows[waiting.row].stack = stacks.back();
     before = now;

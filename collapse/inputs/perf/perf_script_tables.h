@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Shared by all threads that read one `perf script`.
+// Shared by all threads that read one `perf script`: what one has learned, all know. Looking takes
+// no lock, learning does.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +17,13 @@
 
 namespace memflame {
 
-// Frames, stacks and events by number. A thread asks here only for what it has not met before.
+// Frames, stacks and events by number.
 class PerfTables {
  public:
+  // `shared`: several threads use it.
+  explicit PerfTables(bool shared)
+      : lines_(most_lines, shared), samples_(most_samples, shared), known_rows_(SIZE_MAX, shared) {}
+
   FrameId frame(FrameKind kind, std::string_view function, std::string_view module = {});
   // The same frame at a place of a source file.
   FrameId at(FrameId frame, std::string_view file, uint32_t line);
@@ -30,10 +35,12 @@ class PerfTables {
   // frames from the leaf on; `hash` is of its bytes.
   uint32_t row(const Hash128& hash, std::span<const uint32_t> key);
 
-  // What a thread has learned, for the others: the frame of a line, or the row of a sample, by a
-  // hash of which only the threads know what it is of. 0 if it is not known.
-  uint32_t learned(const Hash128& hash);
-  void learn(const Hash128& hash, uint32_t number);
+  // The frames of lines, and the rows of samples, by hashes of which only the workers know what
+  // they are of.
+  const HashCache& lines() const { return lines_; }
+  const HashCache& samples() const { return samples_; }
+  void learn_line(const Hash128& hash, uint32_t frame) { learn(lines_, hash, frame); }
+  void learn_sample(const Hash128& hash, uint32_t row) { learn(samples_, hash, row); }
 
   // Call it when all threads have finished: fills in the stacks of all rows.
   void settle();
@@ -56,14 +63,14 @@ class PerfTables {
     return std::span(ids_).subspan(waiting.begin, waiting.size);
   }
 
+  static constexpr size_t most_lines = size_t{1} << 20U, most_samples = size_t{1} << 18U;
+
   std::unique_lock<std::mutex> locked();
-  void push(std::span<const uint32_t> path, size_t same, std::vector<StackId>& stacks,
-            std::vector<uint64_t>& hashes);
+  void learn(HashCache& cache, const Hash128& hash, uint32_t number);
 
   std::mutex mutex_;
   std::map<std::string, uint32_t, std::less<>> event_numbers_;
-  HashCache known_rows_{SIZE_MAX};
-  HashCache learned_{size_t{1} << 18U};
+  HashCache lines_, samples_, known_rows_;
   std::vector<Waiting> waiting_;
   std::vector<uint32_t> ids_;
 };

@@ -73,7 +73,7 @@ bool PerfWorker::take(const InputBlock& block, bool open) {
 void PerfWorker::take_line(std::string_view line) {
   if (inside_ && wanted_ && !line.empty()) {
     const Hash128 hash = hash_bytes_128(line);
-    known_lines_.prefetch(hash);
+    tables_.lines().prefetch(hash);
     pending_[pending_count_++] = {line, hash, at_.second};
     if (pending_count_ == pending_.size()) take_pending();
     return;
@@ -100,27 +100,13 @@ void PerfWorker::take_pending() {
 }
 
 void PerfWorker::take_frame(std::string_view line, const Hash128& hash) {
-  uint32_t frame = known(known_lines_, hash);
+  uint32_t frame = tables_.lines().find(hash);
   if (frame == 0) {
     frame = learn(line);
     if (frame == 0) return;
-    remember(known_lines_, hash, frame);
+    tables_.learn_line(hash, frame);
   }
   key_.push_back(frame);
-}
-
-// What this thread or another has learned; 0 if none has.
-uint32_t PerfWorker::known(HashCache& mine, const Hash128& hash) {
-  uint32_t number = mine.find(hash);
-  if (number != 0 || !shared_) return number;
-  number = tables_.learned(hash);
-  if (number != 0) mine.insert(hash, number);
-  return number;
-}
-
-void PerfWorker::remember(HashCache& mine, const Hash128& hash, uint32_t number) {
-  mine.insert(hash, number);
-  if (shared_) tables_.learn(hash, number);
 }
 
 // Takes a line that is not known. Returns its frame; 0 if the line is something else or several
@@ -259,11 +245,7 @@ void PerfWorker::end() {
     key_.push_back(tables_.frame(FrameKind::note, "[no stack]").index);
   const Hash128 hash =
       hash_bytes_128({reinterpret_cast<const char*>(key_.data()), key_.size() * sizeof key_[0]});
-  uint32_t row = known_rows_.find(hash);
-  if (row == 0) {
-    row = tables_.row(hash, key_);
-    known_rows_.insert(hash, row);
-  }
+  const uint32_t row = tables_.row(hash, key_);
   if (repeatable_ != nullptr) remember_sample(row);
   add_sample(row);
 }

@@ -4,8 +4,7 @@
 // row of values. Samples repeat, too: the hash of all lines but the first, together with the frame
 // of the first, finds the row of a sample that has been parsed before. (The first line is the leaf,
 // whose address differs most often.) Such samples wait until there are a few of them, while the
-// memory of the tables for them is being fetched. The tables that all threads share are locked for
-// new frames and stacks only.
+// memory of the tables for them is being fetched. All threads share the tables.
 #pragma once
 
 #include <array>
@@ -22,7 +21,7 @@
 #include "collapse/inputs/perf/perf_script_net.h"
 #include "collapse/inputs/perf/perf_script_tables.h"
 #include "collapse/issues.h"
-#include "core/hash_cache.h"
+#include "core/hash.h"
 
 namespace memflame {
 
@@ -31,9 +30,7 @@ using PerfPlace = std::pair<size_t, size_t>;
 
 class PerfWorker {
  public:
-  // `shared`: other threads read, too.
-  PerfWorker(PerfTables& tables, const ReadOptions& options, bool shared)
-      : tables_(tables), options_(options), shared_(shared) {}
+  PerfWorker(PerfTables& tables, const ReadOptions& options) : tables_(tables), options_(options) {}
 
   // False if an error ends the reading; see failure. `open`: the input ends with this block in the
   // middle of a sample.
@@ -79,7 +76,7 @@ class PerfWorker {
     std::string_view text;    // the lines of its frames
     Hash128 first{}, rest{};  // of the first line, and of those behind
     uint32_t leaf = 0;        // the frame of the first line; 0 if it is not known
-    Hash128 sample{};         // if it is: what known_samples_ has it by
+    Hash128 sample{};         // if it is: what PerfTables::samples() has it by
     uint32_t event = 0, root = 0;
     int64_t weight = 0;
     size_t line = 0, lines = 0;  // the number of its header; how many lines follow
@@ -94,8 +91,6 @@ class PerfWorker {
 
   void take_line(std::string_view line);
   void take_frame(std::string_view line, const Hash128& hash);
-  uint32_t known(HashCache& mine, const Hash128& hash);
-  void remember(HashCache& mine, const Hash128& hash, uint32_t number);
   void take_pending();
   void begin(std::string_view line);
   void begin(const PerfHeader& header);
@@ -115,16 +110,13 @@ class PerfWorker {
 
   PerfTables& tables_;
   const ReadOptions& options_;
-  const bool shared_;
 
-  HashCache known_lines_;  // frames
-  HashCache known_rows_;
   std::string last_root_;  // the name of the frame below
   uint32_t last_root_frame_ = 0;
   std::map<std::string, size_t, std::less<>> event_numbers_;
   size_t last_event_ = SIZE_MAX;
 
-  // Lines of the sample; the memory of known_lines_ for them is being fetched.
+  // Lines of the sample; the memory of the tables for them is being fetched.
   struct Pending {
     std::string_view line;
     Hash128 hash;
@@ -145,7 +137,6 @@ class PerfWorker {
   // The sample that was put off and is being read: its row is to be remembered if all its lines are
   // frames.
   const PutOff* repeatable_ = nullptr;
-  HashCache known_samples_{size_t{1} << 18U};  // rows
   // False for the rest of a block in which samples end otherwise than with "\n\n".
   bool even_ = true;
 

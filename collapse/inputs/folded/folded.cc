@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Folded text (core/folded.h). Each thread reads blocks of lines into a profile of its own, and
-// these profiles are merged in the end. Comments, issues and errors are taken in the order of the
-// text.
+// Folded text (core/folded.h). Threads read blocks of lines, each on its own; then the blocks take
+// turns, in the order of the text, to add their stacks, comments, issues and errors to the profile.
 #include "core/folded.h"
 
 #include <algorithm>
-#include <deque>
-#include <mutex>
+#include <atomic>
+#include <optional>
 
 #include "collapse/blocks.h"
 #include "collapse/input.h"
 #include "collapse/inputs/folded/folded_comment.h"
 #include "collapse/inputs/folded/folded_lines.h"
 #include "collapse/inputs/folded/folded_numbers.h"
+#include "collapse/inputs/folded/folded_tree.h"
 #include "collapse/issues.h"
 #include "collapse/tidy/depth.h"
 #include "core/error.h"
@@ -76,61 +76,87 @@ class FoldedReader {
   FoldedReader(Source& source, const ReadOptions& options)
       : source_(source),
         refuse_truncated_(options.refuse_truncated),
-        layout_(layout_of(source, options)) {
-    // A small text is not worth several threads, and the order of the input needs a single one.
-    const bool small = source.head().size() < Source::head_size;
-    const bool alone = small || options.in_order;
-    for (unsigned i = 0; i < (alone ? 1 : std::max(1U, options.threads)); ++i)
-      workers_.emplace_back(layout_);
-    if (options.in_order) workers_.front().profile().keep_order();
+        layout_(layout_of(source, options)),
+        // A small text is not worth several threads, and the order of the input needs a single one.
+        threads_(source.head().size() < Source::head_size || options.in_order
+                     ? 1
+                     : std::max(1U, options.threads)),
+        tree_(layout_, threads_ > 1) {
+    for (unsigned i = 0; i < threads_; ++i) workers_.emplace_back(layout_, tree_.known());
+    if (options.in_order) tree_.profile.keep_order();
   }
 
   Profile run() {
     Blocks blocks(source_, whole_lines);
-    for_each_block(blocks, static_cast<unsigned>(workers_.size()),
-                   [&](unsigned worker, const InputBlock& block) {
-                     FoldedBlock result = workers_[worker].take(block);
-                     // The last line may have lost digits of its number, or the whole number.
-                     if (refuse_truncated_ && !result.error && !block.text.ends_with('\n'))
-                       result.error = {result.lines, "the last line has no end"};
-                     const bool good = !result.error;
-                     const std::lock_guard lock(mutex_);
-                     if (results_.size() <= block.index) results_.resize(block.index + 1);
-                     results_[block.index] = std::move(result);
-                     return good;
-                   });
-    for (const FoldedBlock& result : results_) finish(result);
-    return join();
+    for_each_block(blocks, threads_, [&](unsigned worker, const InputBlock& block) {
+      try {
+        return take(workers_[worker], block);
+      } catch (...) {
+        pass_turn(no_turn);
+        throw;
+      }
+    });
+    if (failure_) source_.fail(failure_->text, failure_->number);
+    return finish();
   }
 
  private:
-  // Called for the blocks in the order of the text.
-  void finish(const FoldedBlock& result) {
+  bool take(FoldedLines& worker, const InputBlock& block) {
+    FoldedBlock result = worker.take(block);
+    // The last line may have lost digits of its number, or the whole number.
+    if (refuse_truncated_ && !result.error && !block.text.ends_with('\n'))
+      result.error = {result.lines, "the last line has no end"};
+    if (!wait_for_turn(block.index)) return false;
+    if (std::optional<FoldedBlock::Line> earlier = tree_.take(worker.stacks()))
+      result.error = std::move(earlier);
+    const bool good = take(result);
+    pass_turn(good ? block.index + 1 : no_turn);
+    return good;
+  }
+
+  // Returns false if a block before has failed.
+  bool wait_for_turn(size_t block) const {
+    size_t now = turn_;
+    for (; now != block && now != no_turn; now = turn_) turn_.wait(now);
+    return now == block;
+  }
+
+  void pass_turn(size_t block) {
+    turn_ = block;
+    turn_.notify_all();
+  }
+
+  // Returns false if that is the end of the reading. Another thread may be using source_.
+  bool take(const FoldedBlock& result) {
     for (const FoldedBlock::Line& comment : result.comments) {
       bool good = false;
       try {
         good = comments_.take(comment.text);
       } catch (const Error& error) {
-        source_.fail(error.what(), lines_ + comment.number);
+        failure_ = {lines_ + comment.number, error.what()};
+        return false;
       }
       if (!good)
         issues_.add("a damaged comment of memflame's", lines_ + comment.number, comment.text);
     }
-    if (result.error) source_.fail(result.error->text, lines_ + result.error->number);
+    if (result.error) {
+      failure_ = {lines_ + result.error->number, result.error->text};
+      return false;
+    }
     issues_.add(result.issues, lines_);
     lines_ += result.lines;
     stacks_ += result.stacks;
     dropped_ += result.dropped;
+    return true;
   }
 
-  Profile join() {
-    Profile profile = workers_.front().take_profile();
+  Profile finish() {
+    Profile profile = tree_.take_profile();
     uint64_t rounded = 0, truncated = 0, truncated_frames = 0;
-    for (size_t i = 0; i < workers_.size(); ++i) {
-      if (i != 0) merge(profile, workers_[i].take_profile());
-      rounded += workers_[i].rounded();
-      truncated += workers_[i].truncated();
-      truncated_frames += workers_[i].truncated_frames();
+    for (const FoldedLines& worker : workers_) {
+      rounded += worker.rounded();
+      truncated += worker.truncated();
+      truncated_frames += worker.truncated_frames();
     }
     if (lines_ == 0) source_.fail("it is empty; expected lines like 'main;parse;f 4096'");
     if (profile.touched().empty() && !comments_.any())
@@ -177,9 +203,12 @@ class FoldedReader {
   Source& source_;
   const bool refuse_truncated_;
   const FoldedLayout layout_;
-  std::deque<FoldedLines> workers_;  // stay where they are
-  std::mutex mutex_;
-  std::vector<FoldedBlock> results_;  // by InputBlock::index
+  const unsigned threads_;
+  FoldedTree tree_;
+  std::vector<FoldedLines> workers_;
+  static constexpr size_t no_turn = SIZE_MAX;
+  std::atomic<size_t> turn_{0};               // the block that may be added, by InputBlock::index
+  std::optional<FoldedBlock::Line> failure_;  // with its line of the text
   FoldedComments comments_;
   Issues issues_;
   size_t lines_ = 0;

@@ -12,52 +12,45 @@
 namespace memflame {
 namespace {
 
-int64_t power_of_ten(int exponent) {
-  int64_t power = 1;
-  for (; exponent > 0; --exponent) power *= 10;
-  return power;
-}
-
 bool ends_in_digit(std::string_view text) {
   return !text.empty() && text.back() >= '0' && text.back() <= '9';
 }
 
 }  // namespace
 
-FoldedLines::FoldedLines(const FoldedLayout& layout)
-    : layout_(layout), tree_(layout.roots_are_processes), numbers_(layout.types.size()) {
-  profile().types = layout.types;
-  profile().shown = layout.shown;
+FoldedLines::FoldedLines(const FoldedLayout& layout, const HashCache& known)
+    : layout_(layout), known_(known), numbers_(layout.types.size()) {
+  if (layout.max_frames == SIZE_MAX) return;
+  Profile any;
+  truncated_name_ = any.strings[any.frames[truncated_frame(any)].function];
 }
 
 FoldedBlock FoldedLines::take(const InputBlock& block) {
   FoldedBlock result;
   std::string_view rest = block.text;
-  try {
-    while (!rest.empty() && !result.error) {
-      ++result.lines;
-      // The part shared with the line before holds no line feed.
-      const size_t common = common_prefix(previous_, rest);
-      // Names that end before there are kept.
-      size_t kept = ends_.size();
-      while (kept != 0 && ends_[kept - 1] >= common) --kept;
-      const size_t scanned = kept == 0 ? 0 : ends_[kept - 1] + 1;
-      const size_t end = fields_.line_end(rest, scanned);
-      std::string_view line = rest.substr(0, end);
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-      if (line.ends_with('\r')) line.remove_suffix(1);
-      try {
-        take_line(line, common, scanned, result);
-      } catch (const Error& error) {
-        result.error = {result.lines, error.what()};
-      }
+  previous_ = {};
+  ends_.clear();
+  stacks_.clear();
+  while (!rest.empty() && !result.error) {
+    ++result.lines;
+    // The part shared with the line before holds no line feed.
+    const size_t common = common_prefix(previous_, rest);
+    // Names that end before there are kept.
+    size_t kept = ends_.size();
+    while (kept != 0 && ends_[kept - 1] >= common) --kept;
+    const size_t scanned = kept == 0 ? 0 : ends_[kept - 1] + 1;
+    const size_t end = fields_.line_end(rest, scanned);
+    std::string_view line = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    try {
+      take_line(line, common, scanned, result);
+    } catch (const Error& error) {
+      result.error = {result.lines, error.what()};
     }
-    flush();
-  } catch (const FoldedBlock::Line& error) {  // of an earlier line
-    result.error = error;
   }
-  last_ = previous_;
-  previous_ = last_;
+  find_frames();
+  stacks_.last = previous_;
   return result;
 }
 
@@ -90,32 +83,15 @@ void FoldedLines::take_line(std::string_view line, size_t common, size_t scanned
         result.lines, line);
   ++result.stacks;
   keep_names(stack, std::min({common, stack.size(), previous_.size()}), scanned);
-  keep_values();
+  for (const Decimal& number : numbers_) rounded_ += number.rounded ? 1U : 0U;
+  stacks_.numbers.insert(stacks_.numbers.end(), numbers_.begin(), numbers_.end());
+  const size_t shared = ends_.size();
+  if (stacks_.stacks.empty()) stacks_.first = stack;
   split(stack, scanned);
-  pending_.push_back(result.lines);
+  stacks_.stacks.push_back({result.lines, shared, stacks_.frames.size() + names_.size()});
   previous_ = stack;
-  if (tree_.is_full()) flush();
-}
-
-// Keeps the numbers as a row for Profile::add().
-void FoldedLines::keep_values() {
-  for (size_t i = 0; i < numbers_.size(); ++i) {
-    const Decimal& number = numbers_[i];
-    if (number.rounded) ++rounded_;
-    const uint8_t known = profile().types[i].decimals;
-    if (number.decimals > known) {
-      // Waiting rows have as many decimals as the profile.
-      flush();
-      profile().set_decimals(i, number.decimals);
-    }
-  }
-  for (size_t i = 0; i < numbers_.size(); ++i) {
-    int64_t value = numbers_[i].digits;
-    const int missing = profile().types[i].decimals - numbers_[i].decimals;
-    if (missing > 0 && __builtin_mul_overflow(value, power_of_ten(missing), &value))
-      throw Error("its number leaves the range of 64 bits, with as many decimals as others have");
-    values_.push_back(value);
-  }
+  constexpr size_t enough = 256;
+  if (names_.size() >= enough) find_frames();
 }
 
 // Where the name that begins at `begin` ends; `separator` is the next one to look at.
@@ -141,33 +117,25 @@ void FoldedLines::keep_names(std::string_view stack, size_t common, size_t scann
   };
   size_t removed = SIZE_MAX;  // the end of the first name that is not shared
   for (; !ends_.empty() && !holds(); ends_.pop_back()) removed = ends_.back();
-  if (!tree_.in_order()) return;
-  if (truncated_ != 0) return leave_order();  // such lines may share more than these names
-  if (removed == SIZE_MAX) return;
+  if (!stacks_.in_order || removed == SIZE_MAX) return;
   const size_t begin = ends_.empty() ? 0 : ends_.back() + 1;
   if (begin <= stack.size()) {
     size_t separator = 0;
     const size_t end = next_end(stack, begin, scanned, separator);
     if (stack.substr(begin, end - begin) > previous_.substr(begin, removed - begin)) return;
   }
-  leave_order();
+  stacks_.in_order = false;
 }
 
-void FoldedLines::leave_order() {
-  flush();
-  tree_.leave_order();
-}
-
-// Hands the names that are not shared to the tree.
+// Lists the names that are not shared.
 void FoldedLines::split(std::string_view stack, size_t scanned) {
-  tree_.begin_line(ends_.size());
   size_t end = ends_.empty() ? SIZE_MAX : ends_.back();  // SIZE_MAX + 1 is 0
   size_t separator = 0;
   while (end != stack.size()) {
     if (ends_.size() == layout_.max_frames) return truncate(stack, end + 1);
     const size_t begin = end + 1;
     end = next_end(stack, begin, scanned, separator);
-    tree_.add_name(stack.substr(begin, end - begin));
+    add_name(stack.substr(begin, end - begin));
     ends_.push_back(end);
   }
 }
@@ -175,8 +143,8 @@ void FoldedLines::split(std::string_view stack, size_t scanned) {
 // Counts the frames from `begin` on, which become one.
 void FoldedLines::truncate(std::string_view stack, size_t begin) {
   ++truncated_;
-  const Frame& frame = profile().frames[truncated_frame(profile())];
-  tree_.add_name(profile().strings[frame.function]);
+  stacks_.in_order = false;  // such stacks may share more than these names
+  add_name(truncated_name_);
   while (true) {
     ++truncated_frames_;
     const size_t end = name_end(stack, begin);
@@ -185,20 +153,22 @@ void FoldedLines::truncate(std::string_view stack, size_t begin) {
   }
 }
 
-// Puts the waiting lines into the profile. Throws the first line that fails.
-void FoldedLines::flush() {
-  const std::span<const StackId> stacks = tree_.finish();
-  std::span<const int64_t> values = values_;
-  for (size_t i = 0; i < pending_.size(); ++i) {
-    try {
-      profile().add(stacks[i], values.first(numbers_.size()));
-    } catch (const Error& error) {
-      throw FoldedBlock::Line{pending_[i], error.what()};
-    }
-    values = values.subspan(numbers_.size());
+void FoldedLines::add_name(std::string_view name) {
+  const Hash128 hash = hash_bytes_128(name);
+  known_.prefetch(hash);
+  names_.push_back({name, hash, ends_.empty()});
+}
+
+// Looks for the frames of the names that wait. Another thread may have made them.
+void FoldedLines::find_frames() {
+  for (const FoldedStacks::Name& name : names_) {
+    // The same name may be a process at the root and a function elsewhere.
+    const bool is_process = name.is_root && layout_.roots_are_processes;
+    const FrameId frame{is_process ? 0 : known_.find(name.hash)};
+    if (!frame) stacks_.unknown.push_back({stacks_.frames.size(), name});
+    stacks_.frames.push_back(frame);
   }
-  pending_.clear();
-  values_.clear();
+  names_.clear();
 }
 
 }  // namespace memflame

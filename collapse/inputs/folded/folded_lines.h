@@ -11,8 +11,9 @@
 
 #include "collapse/blocks.h"
 #include "collapse/inputs/folded/folded_numbers.h"
-#include "collapse/inputs/folded/folded_tree.h"
+#include "collapse/inputs/folded/folded_stacks.h"
 #include "collapse/issues.h"
+#include "core/hash_cache.h"
 #include "core/profile.h"
 #include "core/scan_fields.h"
 
@@ -40,17 +41,17 @@ struct FoldedBlock {
   std::optional<Line> error{};  // where and why reading stopped
 };
 
-// Reads blocks into a profile: one object per thread. A line that begins like the one before (in
-// sorted text most do) is only read from where they differ.
+// Reads blocks: one object per thread. A line that begins like the one before (in sorted text most
+// do) is only read from where they differ.
 class FoldedLines {
  public:
-  explicit FoldedLines(const FoldedLayout& layout);
+  // `known`: the frames of names, by their hashes.
+  FoldedLines(const FoldedLayout& layout, const HashCache& known);
 
   FoldedBlock take(const InputBlock& block);
+  // The stacks of this block, up to where it has an error. Names are views of the block's text.
+  FoldedStacks& stacks() { return stacks_; }
 
-  Profile& profile() { return tree_.profile; }
-  // Ends the reading, and frees what it needed.
-  Profile take_profile() { return tree_.take_profile(); }
   uint64_t rounded() const { return rounded_; }  // numbers with too many decimals
   // Stacks that were truncated, and the frames that they lost.
   uint64_t truncated() const { return truncated_; }
@@ -59,23 +60,22 @@ class FoldedLines {
  private:
   void take_line(std::string_view line, size_t common, size_t scanned, FoldedBlock& result);
   void keep_names(std::string_view stack, size_t common, size_t scanned);
-  void keep_values();
   void split(std::string_view stack, size_t scanned);
   size_t next_end(std::string_view stack, size_t begin, size_t scanned, size_t& separator) const;
   void truncate(std::string_view stack, size_t begin);
-  void leave_order();
-  void flush();
+  void add_name(std::string_view name);
+  void find_frames();
 
   const FoldedLayout& layout_;
-  FoldedTree tree_;
+  const HashCache& known_;
+  std::string truncated_name_;  // the name of the frame for those that are left out
+  FoldedStacks stacks_;
   std::string_view previous_;  // the stack of the line before
-  std::string last_;           // keeps it from one block to the next
   std::vector<size_t> ends_;   // where its names end
   FieldScanner fields_{';'};   // has scanned the line, from some place on
-  // Lines go into the profile in batches, with the tree: their numbers, and a row of values each.
-  std::vector<size_t> pending_;
-  std::vector<int64_t> values_;
-  std::vector<Decimal> numbers_;
+  // Names whose frames are to be found; the memory of known_ for them is being fetched.
+  std::vector<FoldedStacks::Name> names_;
+  std::vector<Decimal> numbers_;  // of the line
   uint64_t rounded_ = 0, truncated_ = 0, truncated_frames_ = 0;
 };
 

@@ -3,44 +3,81 @@
 
 #include <algorithm>
 
+#include "collapse/inputs/folded/folded_names.h"
 #include "collapse/inputs/folded/marked_names.h"
+#include "core/error.h"
 
 namespace memflame {
+namespace {
 
-bool FoldedTree::is_full() const {
-  constexpr size_t most_lines = 32, most_names = 1024;
-  return lines_.size() >= most_lines || names_.size() >= most_names;
+int64_t power_of_ten(int exponent) {
+  int64_t power = 1;
+  for (; exponent > 0; --exponent) power *= 10;
+  return power;
 }
 
-void FoldedTree::begin_line(size_t kept) { lines_.push_back({names_.size(), 0, kept}); }
+constexpr size_t most_known = size_t{1} << 20U;
 
-void FoldedTree::add_name(std::string_view text) {
-  Name& name = names_.emplace_back();
-  name.text = text;
-  name.hash = hash_bytes_128(text);
-  known_.prefetch(name.hash);
-  ++lines_.back().names;
-}
+}  // namespace
 
-std::span<const StackId> FoldedTree::finish() {
-  found_.clear();
-  if (in_order_) {
-    for (const Line& line : lines_) found_.push_back(add_new(line));
-  } else {
-    search();
-    for (const Walk& walk : walks_) found_.push_back(add_missing(walk));
+bool follows_in_order(std::string_view before, std::string_view stack) {
+  size_t old_begin = 0, begin = 0;
+  while (true) {
+    const size_t old_end = name_end(before, old_begin), end = name_end(stack, begin);
+    const std::string_view old_name = before.substr(old_begin, old_end - old_begin);
+    const std::string_view name = stack.substr(begin, end - begin);
+    if (name != old_name) return name > old_name;
+    if (old_end == before.size()) return true;
+    if (end == stack.size()) return false;
+    old_begin = old_end + 1;
+    begin = end + 1;
   }
-  lines_.clear();
-  names_.clear();
-  return found_;
 }
 
-void FoldedTree::leave_order() {
-  in_order_ = false;
-  for (const StackId stack : path_) frames_.push_back(profile.stacks[stack].frame);
-  last_frames_ = frames_.size();
-  path_ = {};
-  profile.stacks.make_index();
+FoldedTree::FoldedTree(const FoldedLayout& layout, bool shared)
+    : layout_(layout), known_(most_known, shared), values_(layout.types.size()) {
+  profile.types = layout.types;
+  profile.shown = layout.shown;
+}
+
+std::optional<FoldedBlock::Line> FoldedTree::take(FoldedStacks& block) {
+  if (block.stacks.empty()) return std::nullopt;
+  for (const FoldedStacks::Unknown& unknown : block.unknown)
+    block.frames[unknown.place] = find_frame(unknown.name);
+  const bool follows = path_.empty() || follows_in_order(last_, block.first);
+  if (in_order_ && !(block.in_order && follows)) {
+    in_order_ = false;
+    path_ = {};
+    profile.stacks.make_index();
+  }
+  if (in_order_)
+    last_ = block.last;
+  else
+    lay_out(block);
+  std::span<const Decimal> numbers = block.numbers;
+  size_t begin = 0;  // of the stack's frames
+  for (size_t i = 0; i < block.stacks.size(); ++i) {
+    const FoldedStacks::Stack& stack = block.stacks[i];
+    StackId id;
+    if (in_order_) {
+      const auto frames = std::span(block.frames).subspan(begin, stack.end - begin);
+      // Nobody has compared the first one with the block before.
+      const size_t kept = i == 0 ? shared_names(frames) : stack.kept;
+      id = add_new(kept, frames.subspan(i == 0 ? kept : 0));
+    } else {
+      constexpr size_t batch = 32;
+      if (i % batch == 0) search(std::span(walks_).subspan(i, std::min(batch, walks_.size() - i)));
+      id = add_missing(walks_[i]);
+    }
+    begin = stack.end;
+    try {
+      add_values(id, numbers.first(values_.size()));
+    } catch (const Error& error) {
+      return FoldedBlock::Line{stack.line, error.what()};
+    }
+    numbers = numbers.subspan(values_.size());
+  }
+  return std::nullopt;
 }
 
 Profile FoldedTree::take_profile() {
@@ -48,36 +85,46 @@ Profile FoldedTree::take_profile() {
   return std::move(profile);
 }
 
-StackId FoldedTree::add_new(const Line& line) {
-  path_.resize(line.kept);
-  for (size_t i = line.begin; i < line.begin + line.names; ++i) {
-    const bool is_root = path_.empty();
-    path_.push_back(
-        profile.stacks.append(is_root ? StackId{} : path_.back(), find_frame(names_[i], is_root)));
-  }
-  return path_.empty() ? StackId{} : path_.back();
+// How many names the last stack begins with, too.
+size_t FoldedTree::shared_names(std::span<const FrameId> frames) const {
+  size_t same = 0;
+  while (same < std::min(path_.size(), frames.size()) &&
+         profile.stacks[path_[same]].frame == frames[same])
+    ++same;
+  return same;
 }
 
-// Finds the frames of all lines, then the longest known stack of each.
-void FoldedTree::search() {
-  size_t most = last_frames_;
-  for (const Line& line : lines_) most += line.kept + line.names;
-  frames_.erase(frames_.begin(), frames_.end() - static_cast<ptrdiff_t>(last_frames_));
-  frames_.resize(most);  // stays in place
-  size_t before = 0, end = last_frames_;
+// In order: adds the frames that follow the first `kept` ones of the last stack.
+StackId FoldedTree::add_new(size_t kept, std::span<const FrameId> frames) {
+  path_.resize(kept);
+  for (const FrameId frame : frames)
+    path_.push_back(profile.stacks.append(path_.empty() ? StackId{} : path_.back(), frame));
+  return path_.back();
+}
+
+// Lists the frames of all stacks from the root on.
+void FoldedTree::lay_out(const FoldedStacks& block) {
+  size_t size = block.frames.size();
+  for (const FoldedStacks::Stack& stack : block.stacks) size += stack.kept;
+  frames_.resize(size);
   walks_.clear();
-  for (const Line& line : lines_) {
-    std::copy_n(frames_.begin() + static_cast<ptrdiff_t>(before), line.kept,
-                frames_.begin() + static_cast<ptrdiff_t>(end));
-    before = end;
-    end += line.kept;
-    for (size_t i = line.begin; i < line.begin + line.names; ++i, ++end)
-      frames_[end] = find_frame(names_[i], end == before);
-    walks_.push_back({&frames_[0] + before, &frames_[0] + end});
+  size_t from = 0;
+  FrameId* before = frames_.data();
+  FrameId* end = frames_.data();
+  for (const FoldedStacks::Stack& stack : block.stacks) {
+    FrameId* const begin = end;
+    end = std::copy_n(before, stack.kept, end);
+    end = std::copy_n(&block.frames[0] + from, stack.end - from, end);
+    from = stack.end;
+    before = begin;
+    walks_.push_back({begin, end});
   }
-  last_frames_ = end - before;
+}
+
+// Finds the longest known stack of each.
+void FoldedTree::search(std::span<Walk> walks) {
   walking_.clear();
-  for (Walk& walk : walks_) walking_.push_back(&walk);
+  for (Walk& walk : walks) walking_.push_back(&walk);
   while (!walking_.empty()) std::erase_if(walking_, [&](Walk* walk) { return !advance(*walk); });
 }
 
@@ -109,7 +156,7 @@ bool FoldedTree::advance(Walk& walk) const {
   return false;
 }
 
-// Lines of this batch may have added some of it.
+// Stacks of this batch may have added some of it.
 StackId FoldedTree::add_missing(Walk walk) {
   for (; walk.next != walk.end; ++walk.next) {
     const StackId known = profile.stacks.find(walk.at, *walk.next);
@@ -120,8 +167,21 @@ StackId FoldedTree::add_missing(Walk walk) {
   return walk.at;
 }
 
-FrameId FoldedTree::find_frame(const Name& name, bool is_root) {
-  if (is_root && roots_are_processes_) return make_frame(name, FrameKind::process);
+void FoldedTree::add_values(StackId stack, std::span<const Decimal> numbers) {
+  for (size_t i = 0; i < numbers.size(); ++i)
+    if (numbers[i].decimals > profile.types[i].decimals)
+      profile.set_decimals(i, numbers[i].decimals);
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    values_[i] = numbers[i].digits;
+    const int missing = profile.types[i].decimals - numbers[i].decimals;
+    if (missing > 0 && __builtin_mul_overflow(values_[i], power_of_ten(missing), &values_[i]))
+      throw Error("its number leaves the range of 64 bits, with as many decimals as others have");
+  }
+  profile.add(stack, values_);
+}
+
+FrameId FoldedTree::find_frame(const FoldedStacks::Name& name) {
+  if (name.is_root && layout_.roots_are_processes) return make_frame(name, FrameKind::process);
   if (const uint32_t known = known_.find(name.hash); known != 0) return FrameId{known};
   const FrameId frame = make_frame(name, FrameKind::user);
   known_.insert(name.hash, frame.index);
@@ -129,7 +189,7 @@ FrameId FoldedTree::find_frame(const Name& name, bool is_root) {
 }
 
 // Different names make different frames.
-FrameId FoldedTree::make_frame(const Name& name, FrameKind plain_kind) {
+FrameId FoldedTree::make_frame(const FoldedStacks::Name& name, FrameKind plain_kind) {
   std::string_view text = name.text;
   const FrameKind marked = take_mark(text);
   const FrameKind kind = marked == FrameKind::user ? plain_kind : marked;

@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Puts the stacks of folded lines into the tree of a profile.
+// Puts the stacks of folded lines into the tree of a profile: one block after the other, in the
+// order of the text.
 //
-// While lines come in the order of their names, as memflame and other tools write them, the frames
-// that a line does not share with the one before it are new, and nothing is looked up. In any other
-// order each line follows the tree from its root. That is done for many lines at a time, so that
-// all of them wait for memory together.
+// While stacks come in the order of their names, as memflame and other tools write them, the frames
+// that a stack does not share with the one before it are new, and nothing is looked up. In any
+// other order each stack follows the tree from its root. That is done for many of them at a time,
+// so that all wait for memory together.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
-#include <string_view>
+#include <string>
 #include <vector>
 
+#include "collapse/inputs/folded/folded_lines.h"
+#include "collapse/inputs/folded/folded_stacks.h"
 #include "core/hash_cache.h"
 #include "core/profile.h"
 
@@ -20,63 +24,48 @@ namespace memflame {
 
 class FoldedTree {
  public:
-  explicit FoldedTree(bool roots_are_processes) : roots_are_processes_(roots_are_processes) {}
+  // `shared`: other threads look into known() while take() runs.
+  FoldedTree(const FoldedLayout& layout, bool shared);
 
-  // Begins a line. It shares `kept` frames with the line before; the names of the others follow,
-  // as views that must stay valid until finish().
-  void begin_line(size_t kept);
-  void add_name(std::string_view name);
+  // The frames of names that are known, by their hashes.
+  const HashCache& known() const { return known_; }
 
-  // Whether finish() should be called before the next line.
-  bool is_full() const;
-  // Adds what is missing of all lines. Returns their stacks, valid until the next call.
-  std::span<const StackId> finish();
-
-  // Whether all lines so far came in order. The caller says when the next one does not, after
-  // finish().
-  bool in_order() const { return in_order_; }
-  void leave_order();
+  // Adds the stacks of a block; returns the line where that failed, and why.
+  std::optional<FoldedBlock::Line> take(FoldedStacks& block);
 
   Profile profile;
   // Ends the reading, and frees what it needed.
   Profile take_profile();
 
  private:
-  struct Name {
-    std::string_view text;
-    Hash128 hash{};
-  };
-  struct Line {
-    size_t begin = 0, names = 0;  // in names_, without those shared with the line before
-    size_t kept = 0;
-  };
-  // A line on its way along the tree.
+  // A stack on its way along the tree.
   struct Walk {
     const FrameId* next = nullptr;  // the frames that are still to be looked for
     const FrameId* end = nullptr;
     StackId at{};         // of the frames before
     uint32_t likely = 0;  // the stack up to the next frame, if it is another callee than the first
   };
-  StackId add_new(const Line& line);
-  StackId add_missing(Walk walk);
-  void search();
+  size_t shared_names(std::span<const FrameId> frames) const;
+  StackId add_new(size_t kept, std::span<const FrameId> frames);
+  void lay_out(const FoldedStacks& block);
+  void search(std::span<Walk> walks);
   bool advance(Walk& walk) const;
-  FrameId find_frame(const Name& name, bool is_root);
-  FrameId make_frame(const Name& name, FrameKind plain_kind);
+  StackId add_missing(Walk walk);
+  void add_values(StackId stack, std::span<const Decimal> numbers);
+  FrameId find_frame(const FoldedStacks::Name& name);
+  FrameId make_frame(const FoldedStacks::Name& name, FrameKind plain_kind);
 
-  const bool roots_are_processes_;
-  std::vector<Line> lines_;
-  std::vector<Name> names_;
-  std::vector<StackId> found_;  // the stacks of lines_
-  HashCache known_;             // frames, by a hash that stands for their name
+  const FoldedLayout& layout_;
+  HashCache known_;
+  std::vector<int64_t> values_;
 
   bool in_order_ = true;
-  std::vector<StackId> path_;  // in order only: the last line, from the root on
+  std::string last_;           // in order only: the text of the last stack
+  std::vector<StackId> path_;  // and its frames, from the root on
 
-  // In no order only.
-  std::vector<FrameId> frames_;  // of all lines, from the root on; the first is the one before
-  size_t last_frames_ = 0;       // of the last line, at the end of frames_
-  std::vector<Walk> walks_;      // by line
+  // In no order only: the stacks of the block.
+  std::vector<FrameId> frames_;  // from the root on
+  std::vector<Walk> walks_;
   std::vector<Walk*> walking_;
 };
 

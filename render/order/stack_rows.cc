@@ -2,22 +2,41 @@
 #include "render/order/stack_rows.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <numeric>
 
+#include "core/hash.h"
+#include "core/hash_index.h"
 #include "render/order/name_order.h"
 #include "render/order/ordered_stacks.h"
 
 namespace memflame {
 namespace {
 
-// Equal names have one rank.
+// Equal names have one rank. Many frames share the text of their name, which is compared once.
 std::vector<uint32_t> ranks_of(std::span<const std::string_view> names) {
-  const std::vector<uint32_t> order = name_order(names);
-  std::vector<uint32_t> ranks(names.size());
+  std::vector<std::string_view> texts(1);
+  std::vector<uint32_t> text_of(names.size());
+  HashIndex known;
+  for (size_t i = 0; i < names.size(); ++i) {
+    const std::string_view name = names[i];
+    const uint64_t hash = mix(reinterpret_cast<uintptr_t>(name.data()), name.size());
+    const auto same = [&](uint32_t text) {
+      return texts[text].data() == name.data() && texts[text].size() == name.size();
+    };
+    text_of[i] = known.find(hash, same);
+    if (text_of[i] != 0) continue;
+    text_of[i] = static_cast<uint32_t>(texts.size());
+    known.insert(hash, text_of[i]);
+    texts.push_back(name);
+  }
+  const std::vector<uint32_t> order = name_order(texts);
+  std::vector<uint32_t> ranks(texts.size());
   uint32_t rank = 0;
   for (size_t i = 1; i < order.size(); ++i)
-    ranks[order[i]] = rank += names[order[i]] == names[order[i - 1]] ? 0U : 1U;
-  return ranks;
+    ranks[order[i]] = rank += texts[order[i]] == texts[order[i - 1]] ? 0U : 1U;
+  for (uint32_t& text : text_of) text = ranks[text];
+  return text_of;
 }
 
 }  // namespace

@@ -30,11 +30,19 @@ std::string written(std::string_view name, std::string_view mark) {
 }  // namespace
 
 FoldedNames::FoldedNames(const Profile& profile, bool marks) : names_(profile.frames.size()) {
+  std::vector<std::string_view> unmarked(profile.strings.size());  // several frames have one name
   for (uint32_t i = 1; i < names_.size(); ++i) {
     const Frame& frame = profile.frames[FrameId{i}];
     const std::string_view name = profile.strings[frame.function];
     const std::string_view mark = marks ? mark_of(frame.kind) : "";
-    names_[i] = mark.empty() && is_plain(name) ? name : kept_[kept_.intern(written(name, mark))];
+    if (!mark.empty()) {
+      names_[i] = kept_[kept_.intern(written(name, mark))];
+      continue;
+    }
+    std::string_view& known = unmarked[frame.function.index];
+    if (known.data() == nullptr)
+      known = is_plain(name) ? name : kept_[kept_.intern(written(name, mark))];
+    names_[i] = known;
   }
 }
 

@@ -2,6 +2,7 @@
 #include "collapse/inputs/perf/perf_script_tables.h"
 
 #include <algorithm>
+#include <thread>
 
 #include "core/error.h"
 
@@ -67,11 +68,24 @@ void PerfTables::learn(HashCache& cache, const Hash128& hash, uint32_t number) {
   if (cache.find(hash) == 0) cache.insert(hash, number);
 }
 
-void PerfTables::settle() {
-  std::sort(waiting_.begin(), waiting_.end(), [&](const Waiting& a, const Waiting& b) {
+void PerfTables::sort_waiting() {
+  const auto in_order = [&](const Waiting& a, const Waiting& b) {
     const std::span<const uint32_t> left = path(a), right = path(b);
     return std::lexicographical_compare(left.begin(), left.end(), right.begin(), right.end());
-  });
+  };
+  constexpr size_t little = 1000;  // is not worth a thread
+  const auto begin = waiting_.begin(), end = waiting_.end();
+  if (!shared_ || waiting_.size() < little) return std::sort(begin, end, in_order);
+  const auto middle = begin + static_cast<ptrdiff_t>(waiting_.size() / 2);
+  {
+    const std::jthread other([&] { std::sort(middle, end, in_order); });
+    std::sort(begin, middle, in_order);
+  }
+  std::inplace_merge(begin, middle, end, in_order);
+}
+
+void PerfTables::settle() {
+  sort_waiting();
   std::span<const uint32_t> before;
   std::vector<StackId> stacks;  // of the frames of `before`
   // In an empty tree all stacks that come in order are new.

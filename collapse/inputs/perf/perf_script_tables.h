@@ -22,7 +22,10 @@ class PerfTables {
  public:
   // `shared`: several threads use it.
   explicit PerfTables(bool shared)
-      : lines_(most_lines, shared), samples_(most_samples, shared), known_rows_(SIZE_MAX, shared) {}
+      : shared_(shared),
+        lines_(most_lines, shared),
+        samples_(most_samples, shared),
+        known_rows_(SIZE_MAX, shared) {}
 
   FrameId frame(FrameKind kind, std::string_view function, std::string_view module = {});
   // The same frame at a place of a source file.
@@ -66,8 +69,10 @@ class PerfTables {
   static constexpr size_t most_lines = size_t{1} << 20U, most_samples = size_t{1} << 18U;
 
   std::unique_lock<std::mutex> locked();
+  void sort_waiting();
   void learn(HashCache& cache, const Hash128& hash, uint32_t number);
 
+  const bool shared_;
   std::mutex mutex_;
   std::map<std::string, uint32_t, std::less<>> event_numbers_;
   HashCache lines_, samples_, known_rows_;

@@ -8,8 +8,8 @@
 
 namespace memflame {
 
-// The hash of a sequence: a polynomial in the hashes of its parts, modulo 2^128. These are seeded, so
-// nobody can make an input in which two sequences share one.
+// The hash of a sequence: a polynomial in the hashes of its parts, modulo 2^128. These are seeded,
+// so nobody can make an input in which two sequences share one.
 inline Hash128 chained(const Hash128& before, const Hash128& part) {
   __extension__ using Wide = unsigned __int128;
   constexpr auto wide = [](uint64_t low, uint64_t high) { return Wide{high} << 64U | low; };

@@ -51,4 +51,18 @@ size_t name_end(std::string_view stack, size_t begin) {
   }
 }
 
+bool follows_in_order(std::string_view before, std::string_view stack) {
+  size_t old_begin = 0, begin = 0;
+  while (true) {
+    const size_t old_end = name_end(before, old_begin), end = name_end(stack, begin);
+    const std::string_view old_name = before.substr(old_begin, old_end - old_begin);
+    const std::string_view name = stack.substr(begin, end - begin);
+    if (name != old_name) return name > old_name;
+    if (old_end == before.size()) return true;
+    if (end == stack.size()) return false;
+    old_begin = old_end + 1;
+    begin = end + 1;
+  }
+}
+
 }  // namespace memflame

@@ -16,4 +16,7 @@ bool length_follows(std::string_view stack, size_t semicolon);
 // Where the name that begins at `begin` ends: "f<[u8; 32]>" is one name.
 size_t name_end(std::string_view stack, size_t begin);
 
+// Whether a stack may follow another one in the order of names: what it does not share is new.
+bool follows_in_order(std::string_view before, std::string_view stack);
+
 }  // namespace memflame

@@ -46,7 +46,4 @@ struct FoldedStacks {
   }
 };
 
-// Whether a stack may follow another one in the order of names: what it does not share is new.
-bool follows_in_order(std::string_view before, std::string_view stack);
-
 }  // namespace memflame

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "collapse/inputs/folded/folded_stacks.h"
+#include "collapse/inputs/folded/folded_names.h"
 #include "tests/collapse/inputs/inputs.h"
 
 using namespace memflame;  // NOLINT(google-build-using-namespace): tests only

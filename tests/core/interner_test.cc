@@ -148,7 +148,7 @@ TEST_CASE("trees in one order merge, also where one has more") {
   StackTable into = tree(9, 0);
   const StackTable from = tree(10, 3);
   std::vector<FrameId> same;
-  for (uint32_t i = 0; i <= 10; ++i) same.emplace_back(i);
+  for (uint32_t i = 0; i <= 10; ++i) same.push_back(FrameId{i});
   const size_t before = into.size();
   const std::vector<StackId> places = merge_stacks(into, from, same);
   size_t added = 0;

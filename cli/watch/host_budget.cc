@@ -7,7 +7,9 @@ namespace memflame {
 namespace {
 
 // Looks in a row. A rate takes some seconds until it shows.
-constexpr int costly_until_less = 2, costly_until_given_up = 3, cheap_until_more = 6;
+constexpr int costly_until_less = 2, costly_until_given_up = 6, cheap_until_more = 12;
+// What was too much is lowered by more than the excess, as there is a part that no rate changes.
+constexpr double least_step = 1.0 / 8, usual_step = 1.0 / 2, beyond_excess = 0.7;
 
 }  // namespace
 
@@ -17,7 +19,8 @@ HostBudget::Step HostBudget::judge(double percent, double most, bool can_lower) 
   cheap_ = percent < most * 0.4 ? cheap_ + 1 : 0;
   if (costly_ >= costly_until_less && can_lower && share_ > least_budget_share) {
     costly_ = 0;
-    share_ = std::max(share_ / 2, least_budget_share);
+    const double step = std::clamp(most / percent * beyond_excess, least_step, usual_step);
+    share_ = std::max(share_ * step, least_budget_share);
     return Step::less;
   }
   if (costly_ >= costly_until_given_up) {

@@ -7,14 +7,14 @@
 
 namespace memflame {
 
-// Parts of their own budgets that rules may use: 1, and its halves down to this.
+// Parts of their own budgets that rules may use: from 1 down to this.
 inline constexpr double least_budget_share = 1.0 / 64;
 
 class HostBudget {
  public:
   enum class Step : uint8_t {
     none,
-    less,     // the share is half of what it was
+    less,     // the share is half of what it was, or less
     more,     // the share is twice what it was
     give_up,  // a rule is to be given up: less is not possible any more
   };

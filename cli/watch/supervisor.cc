@@ -28,8 +28,8 @@ namespace memflame {
 namespace {
 
 constexpr double first_pause = 1, longest_pause = 60, too_dear_pause = 600;  // seconds
-constexpr double good_run = 60;  // seconds: a process that ran so long is started again at once
-constexpr double cost_interval = 10;  // seconds between two looks at the cost
+constexpr double good_run = 60;      // seconds: a process that ran so long is started again at once
+constexpr double cost_interval = 5;  // seconds between two looks at the cost
 constexpr double start_seconds = 15;  // what a start takes says nothing of the hours to come
 constexpr double given_up_pause = 600;
 constexpr double rules_end = 20, sender_end = 15;  // seconds to end in

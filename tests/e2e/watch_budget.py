@@ -64,8 +64,8 @@ governed, governed_said, governed_metric = watching("governed.json", [
     rule("first", collect="inside", max_overhead=80)])
 paged, paged_said, paged_metric = watching("paged.json", [rule("first", probes="fault"), rule("last", probes="brk")])
 
-wait_until(lambda: governed_metric("memflame_budget_share") == 0.25, "the rule may use a quarter")
-check('more than "max_cpu": rules sample more rarely, within 50.00 % of "max_overhead"' in governed_said(), governed_said())
+wait_until(lambda: (governed_metric("memflame_budget_share") or 1) < 0.1, "the rule may use a part")
+check('more than "max_cpu": rules sample more rarely, within 12.50 % of "max_overhead"' in governed_said(), governed_said())
 check("given up" not in governed_said(), governed_said())
 equal("the rule runs", governed_metric('memflame_rule{rule="first",state="runs"}'), 1)
 

@@ -7,11 +7,16 @@
 #include <cstdlib>
 #include <utility>
 
+#include "probes/inside/agent/python.h"
 #include "probes/inside/agent/sampling.h"
 
 namespace memflame::inside {
 
-// What the agent's join.cc defines.
+// What the agent's python.cc defines: there is no Python.
+// NOLINTNEXTLINE(bugprone-dynamic-static-initializers)
+Python python;
+
+// What its join.cc defines.
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers)
 Here* here;
 __thread Thread* self __attribute__((tls_model("initial-exec")));

@@ -117,7 +117,7 @@ std::string Spool::put_bytes(const std::string& name, const std::string& bytes,
   const TemporaryName temporary(fresh.get(), name);
   if (const int error = write_new_file(fresh.get(), name, bytes, 0600); error != 0)
     return "cannot write to the spool " + path_ + ": " + std::strerror(error);
-  const std::string why = link_to_outputs(fresh.get(), name, bytes.size(), outputs);
+  std::string why = link_to_outputs(fresh.get(), name, bytes.size(), outputs);
   if (why.empty()) sync_file(fresh.get(), name);
   return why;
 }

@@ -7,10 +7,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstdio>
 #include <iostream>
 #include <utility>
 
@@ -19,7 +17,6 @@
 #include "cli/watch/sender.h"
 #include "core/counted.h"
 #include "core/error.h"
-#include "core/units.h"
 #include "probes/processes/spaces.h"
 #include "probes/unique_fd.h"
 #include "render/text/clean_text.h"
@@ -30,14 +27,11 @@ namespace {
 constexpr double first_pause = 1, longest_pause = 60, too_dear_pause = 600;  // seconds
 constexpr double good_run = 60;      // seconds: a process that ran so long is started again at once
 constexpr double cost_interval = 5;  // seconds between two looks at the cost
-constexpr double start_seconds = 15;  // what a start takes says nothing of the hours to come
 constexpr double given_up_pause = 600;
 constexpr double rules_end = 20, sender_end = 15;  // seconds to end in
 constexpr int patience_ms = 500;
 
 uint64_t ns_of(double seconds) { return static_cast<uint64_t>(seconds * 1e9); }
-
-void say(const std::string& text) { std::cerr << "memflame: " + clean_text(text) + "\n"; }
 
 // Signals that come to this process, one at a time.
 class Signals {
@@ -70,13 +64,11 @@ bool is_same(WatchRule a, const WatchRule& b) {
   return a == b;
 }
 
-std::string percent_text(double percent) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.2f %%", percent);
-  return text.data();
-}
-
 }  // namespace
+
+void Supervisor::say(const std::string& text) {
+  std::cerr << "memflame: " + clean_text(text) + "\n";
+}
 
 Supervisor::Supervisor(std::function<WatchConfig()> read)
     : read_(std::move(read)),
@@ -188,74 +180,6 @@ void Supervisor::show_rules() const {
   std::map<std::string, RuleState> states;
   for (const RulePart& part : rules_) states.emplace(part.rule.name, part.state);
   board_->show(states, budget_.share());
-}
-
-// Processor time of a process since the last call.
-double Supervisor::spent_since(Part& part) {
-  if (part.pid == 0) return 0;
-  const double seconds = processor_seconds_of(part.pid);
-  const double spent = std::max(0.0, seconds - part.processor_seconds);
-  part.processor_seconds = seconds;
-  return spent;
-}
-
-uint64_t Supervisor::memory_of(const RulePart& part) {
-  if (part.pid == 0) return 0;
-  return own_memory_of(part.pid) + static_cast<uint64_t>(part.table_bytes->get());
-}
-
-void Supervisor::look_at_cost(uint64_t now) {
-  const double passed = static_cast<double>(now - looked_ns_) / 1e9;
-  looked_ns_ = now;
-  double used = spent_since(shipper_);
-  for (RulePart& part : rules_) {
-    const double spent = spent_since(part);
-    if (now - part.started_ns > ns_of(start_seconds)) used += spent;
-    part.state.processor_seconds += spent;
-    const uint64_t taken = part.state.memory_bytes = memory_of(part);
-    if (taken <= part.rule.memory) continue;
-    say(part.name + " has taken " + iec_bytes(static_cast<int64_t>(taken)) +
-        ", more than its part of \"memory\": it begins anew, and blocks from before are not known "
-        "any more");
-    ::kill(part.pid, SIGTERM);
-  }
-  const auto processors = static_cast<double>(::sysconf(_SC_NPROCESSORS_ONLN));
-  keep_within(100 * used / (passed * processors));
-}
-
-void Supervisor::keep_within(double percent) {
-  const bool can_lower = std::any_of(rules_.begin(), rules_.end(), [](const RulePart& part) {
-    return part.pid != 0 && part.rule.is_governed;
-  });
-  switch (budget_.judge(percent, config_.most_cpu, can_lower)) {
-    case HostBudget::Step::give_up:
-      give_up_one(percent);
-      break;
-    case HostBudget::Step::less:
-      say("memflame takes " + percent_text(percent) +
-          " of this host's processor time, more than \"max_cpu\": rules sample more rarely, "
-          "within " +
-          percent_text(100 * budget_.share()) + " of \"max_overhead\"");
-      break;
-    case HostBudget::Step::more:
-      if (budget_.share() == 1) say("rules use all of \"max_overhead\" again");
-      break;
-    case HostBudget::Step::none:
-      return;
-  }
-  budget_share_->set(budget_.share());
-}
-
-// The last rule that runs: the first ones matter most.
-void Supervisor::give_up_one(double percent) {
-  const auto part = std::find_if(rules_.rbegin(), rules_.rend(),
-                                 [](const RulePart& each) { return each.pid != 0; });
-  if (part == rules_.rend()) return;
-  say("memflame takes " + percent_text(percent) +
-      " of this host's processor time, more than \"max_cpu\": " + part->name +
-      " is given up for ten minutes");
-  part->state.kind = RuleState::Kind::given_up;
-  ::kill(part->pid, SIGTERM);
 }
 
 void Supervisor::stop_rule(RulePart& part) {

@@ -46,6 +46,7 @@ class Supervisor {
     std::shared_ptr<SharedNumber> table_bytes{};  // of its tables in the kernel
   };
 
+  static void say(const std::string& text);  // on standard error
   void start_what_is_due();
   void start(RulePart& part);
   void start_shipper();

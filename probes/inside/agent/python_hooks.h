@@ -15,7 +15,7 @@ inline Result go_on_in_python(uint32_t domain, PythonCall call, Arguments... arg
   return reinterpret_cast<Real>(original.functions[call])(original.context, arguments...);
 }
 
-// NOLINTBEGIN(cppcoreguidelines-macro-usage)
+// NOLINTBEGIN(cppcoreguidelines-macro-usage,bugprone-macro-parentheses)
 #define MEMFLAME_PYTHON_HOOK extern "C" __attribute__((visibility("hidden")))
 #define MEMFLAME_PYTHON_FUNCTION(call, domain) static_cast<Function>(fn_python_##call + (domain))
 #define MEMFLAME_PYTHON_HOOKS(domain)                                                             \
@@ -36,7 +36,7 @@ inline Result go_on_in_python(uint32_t domain, PythonCall call, Arguments... arg
     release(old, MEMFLAME_PYTHON_FUNCTION(free, domain), CALLER,                                  \
             [&] { go_on_in_python<void>(domain, python_free, old); });                            \
   }
-// NOLINTEND(cppcoreguidelines-macro-usage)
+// NOLINTEND(cppcoreguidelines-macro-usage,bugprone-macro-parentheses)
 
 MEMFLAME_PYTHON_HOOKS(0)
 MEMFLAME_PYTHON_HOOKS(1)

@@ -153,7 +153,7 @@ bool RingReader::peek(Ring& ring) {
       continue;
     }
     if (kind == kind_pad || kind >= kind_count || room < 16 || (has_stack(kind) && room < 24) ||
-        (kind == kind_code && room < code_words * 8)) {
+        (kind == kind_code && room < uint64_t{code_words} * 8)) {
       damage(ring);
       return false;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The configuration of `memflame watch`, as values. docs/fleet.md describes the file.
+// The configuration of `memflame watch`, as values. docs/watch.md describes the file.
 #pragma once
 
 #include <cstdint>

@@ -156,4 +156,16 @@ Evidence evidence_of(const TrackRecord& record, const RunClock& clock,
   return evidence;
 }
 
+void describe_amounts(Verdict& verdict, const TrackRecord& record, const Evidence& evidence) {
+  verdict.live_bytes = record.live_bytes;
+  verdict.live_blocks = record.live_blocks;
+  verdict.total_bytes = record.total_bytes;
+  verdict.total_blocks = record.total_blocks;
+  verdict.maximum_bytes = record.maximum_bytes;
+  verdict.maximum_at_s = static_cast<double>(record.maximum_ns) / 1e9;
+  verdict.watched_s = evidence.watched_s();
+  verdict.ended = record.ended_ns.has_value();
+  verdict.any_freed = record.total_blocks > record.live_blocks;
+}
+
 }  // namespace memflame

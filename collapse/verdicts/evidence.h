@@ -75,4 +75,7 @@ std::vector<int64_t> curve_of(const Evidence& evidence, double until_s);
 // The bytes that the survivors' births add per second: their floor, and not the slope of `live`.
 Interval rate_of(const Survivors& survivors, const Evidence& evidence, const RunClock& clock);
 
+// What is known of a stack whatever the verdict is: amounts, the maximum, how long it was watched.
+void describe_amounts(Verdict& verdict, const TrackRecord& record, const Evidence& evidence);
+
 }  // namespace memflame

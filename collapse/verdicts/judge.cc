@@ -83,15 +83,7 @@ class Case {
 };
 
 void Case::describe() {
-  verdict_.live_bytes = record_.live_bytes;
-  verdict_.live_blocks = record_.live_blocks;
-  verdict_.total_bytes = record_.total_bytes;
-  verdict_.total_blocks = record_.total_blocks;
-  verdict_.maximum_bytes = record_.maximum_bytes;
-  verdict_.maximum_at_s = static_cast<double>(record_.maximum_ns) / 1e9;
-  verdict_.watched_s = evidence_.watched_s();
-  verdict_.ended = record_.ended_ns.has_value();
-  verdict_.any_freed = record_.total_blocks > record_.live_blocks;
+  describe_amounts(verdict_, record_, evidence_);
   verdict_.others_live_at_most_s = survivors_.life_s;
   verdict_.survivors = whole_number(survivors_.blocks);
   verdict_.survivor_bytes = whole_number(survivors_.bytes);

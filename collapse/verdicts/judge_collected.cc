@@ -32,19 +32,6 @@ Rise rise_of(const Evidence& evidence, const TrackRecord& record) {
   return rise;
 }
 
-void describe_amounts(Verdict& verdict, const TrackRecord& record, const Evidence& evidence) {
-  verdict.is_collected = true;
-  verdict.live_bytes = record.live_bytes;
-  verdict.live_blocks = record.live_blocks;
-  verdict.total_bytes = record.total_bytes;
-  verdict.total_blocks = record.total_blocks;
-  verdict.maximum_bytes = record.maximum_bytes;
-  verdict.maximum_at_s = static_cast<double>(record.maximum_ns) / 1e9;
-  verdict.watched_s = evidence.watched_s();
-  verdict.ended = record.ended_ns.has_value();
-  verdict.any_freed = record.total_blocks > record.live_blocks;
-}
-
 void describe_live_growth(Verdict& verdict, const TrackRecord& record, const Evidence& evidence,
                           const VerdictOptions& options) {
   const std::span<const int64_t> slices = std::span(evidence.slices).first(evidence.judged_slices);
@@ -66,6 +53,7 @@ Verdict judge_collected(const TrackRecord& record, const RunClock& clock,
   const Rise rise = rise_of(evidence, record);
   Verdict verdict;
   describe_amounts(verdict, record, evidence);
+  verdict.is_collected = true;
   describe_live_growth(verdict, record, evidence, options);
   const double watched = verdict.watched_s;
   const bool grows =

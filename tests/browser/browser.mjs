@@ -30,7 +30,7 @@ export const address = (file) => pathToFileURL(path.join(work, "pictures", file)
 
 // Polls, because the pages' policy forbids playwright's own way of waiting.
 export async function until(page, question, argument) {
-  for (const end = Date.now() + 30000; Date.now() < end; await new Promise((next) => { setTimeout(next, 20); }))
+  for (const end = Date.now() + 90000; Date.now() < end; await new Promise((next) => { setTimeout(next, 20); }))
     if (await page.evaluate(question, argument)) return;
   assert.fail(`never came true: ${question}`);
 }

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import path from "node:path";
 import test from "node:test";
-import { address, both, boxes, click, elements, open, work, zoomTo, zoomedName } from "./browser.mjs";
+import { address, both, boxes, click, elements, open, ready, work, zoomTo, zoomedName } from "./browser.mjs";
 
 const names = async (page) => (await boxes(page)).map(({ name }) => name).sort();
 const always = ["all", "eval", "key (app.py:5)", "main", "resize", "route (app.py:3)", "sort", "thumb (app.py:9)"];
@@ -39,6 +39,7 @@ for (const file of both("interpreter")) {
     assert.match(await page.evaluate(() => location.hash), /runtime=shown/);
     await page.goto(`${address(file)}#runtime=shown`);
     await page.reload();
+    await ready(page);
     assert.deepEqual(await names(page), shown);
   }));
 }

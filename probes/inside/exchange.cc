@@ -67,9 +67,13 @@ std::string random_name() {
 
 }  // namespace
 
+// 1 M rows: PostgreSQL and its libraries have a third of that.
+constexpr uint64_t rows_of_a_server = 8 << 20;
+
 Exchange::Exchange(uint32_t max_depth, uint32_t max_table_mib)
     : exchange_(memory_file("memflame-exchange", exchange_bytes)),
-      rows_bytes_(uint64_t{max_table_mib} << 18),
+      rows_bytes_(std::max(uint64_t{max_table_mib} << 18,
+                           std::min(uint64_t{max_table_mib} << 20, rows_of_a_server))),
       tables_bytes_(rows_at_least + rows_bytes_),
       users_{::geteuid(), 0} {
   tables_ = memory_file("memflame-tables", tables_bytes_);

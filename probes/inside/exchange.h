@@ -35,8 +35,8 @@ struct Guest {
 
 class Exchange {
  public:
-  // Rows get a quarter of max_table_mib: each process maps them, and one that locks its memory
-  // (mlockall) makes all of that resident. Throws Error.
+  // Rows get a quarter of max_table_mib, or all of it up to 8 MiB: each process maps them, and one
+  // that locks its memory (mlockall) makes all of that resident. Throws Error.
   Exchange(uint32_t max_depth, uint32_t max_table_mib);
   ~Exchange();
   Exchange(const Exchange&) = delete;

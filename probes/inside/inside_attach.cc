@@ -86,8 +86,9 @@ std::string Attachment::try_to_enter(pid_t pid) {
     return "";
   } catch (const Error& error) {
     entering_ = 0;
-    if (is_alive(pid)) session_.leave_out(pid, error.what());
-    return error.what();
+    const std::string why = error.what() + session_.tables_in_words();
+    if (is_alive(pid)) session_.leave_out(pid, why);
+    return why;
   }
 }
 

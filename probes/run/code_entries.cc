@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "probes/run/code_entries.h"
 
+#include <algorithm>
+#include <string_view>
+
 #include "probes/bpf/shared.h"
 
 namespace memflame {
@@ -46,7 +49,18 @@ std::vector<std::pair<ModuleId, const Module*>> without_table(const Spaces& spac
                            (module.kind == ModuleKind::file && module.file.get() >= 0);
     if (has_image && !tables.is_made(mapping.module)) files.emplace_back(mapping.module, &module);
   }
+  needed_first(files);
   return files;
+}
+
+void needed_first(std::vector<std::pair<ModuleId, const Module*>>& files) {
+  const auto is_library = [](const auto& file) {
+    const std::string_view path = file.second->path;
+    const std::string_view name = path.substr(path.rfind('/') + 1);
+    return name.starts_with("libc.") || name.starts_with("libc-") ||
+           name.starts_with("libpthread") || name.starts_with("ld-");
+  };
+  std::ranges::stable_partition(files, is_library);
 }
 
 bool is_uprobes_page(const Module& module) { return module.path.starts_with("[uprobes"); }

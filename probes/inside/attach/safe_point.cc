@@ -48,6 +48,19 @@ constexpr std::array waiting_functions{"pthread_cond_wait",
                                        "sleep",
                                        "poll"};
 
+const char* words_of(StopReason stop) {
+  switch (stop) {
+    case StopReason::complete:
+      break;
+#define MEMFLAME_STOP(name, label, remedy) \
+  case StopReason::name:                   \
+    return label;
+#include "core/stops.def"
+#undef MEMFLAME_STOP
+  }
+  return "";
+}
+
 uint64_t code_address(const Pc& pc) { return pc.addr - (pc.is_return ? 1 : 0); }
 
 }  // namespace
@@ -102,7 +115,9 @@ std::string why_unsafe(std::span<const PlacedFrame> frames, long system_call,
 
 std::string why_unsafe(const AttachTarget& target, const unwind::WalkedStack& stack,
                        long system_call) {
-  if (stack.stop != StopReason::complete) return "its stack cannot be read to its end";
+  if (stack.stop != StopReason::complete)
+    return std::string("its stack cannot be read to its end: ") + words_of(stack.stop) +
+           (stack.pcs.empty() ? "" : ", from " + target.words_of(code_address(stack.pcs.back())));
   std::vector<PlacedFrame> frames;
   frames.reserve(stack.pcs.size());
   for (const Pc& pc : stack.pcs)

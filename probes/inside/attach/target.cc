@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "core/error.h"
+#include "core/hex.h"
 #include "probes/inside/agent_file.h"
 #include "probes/inside/attach/own_process.h"
 #include "probes/inside/uncovered.h"
@@ -171,6 +172,11 @@ Place AttachTarget::place_of(uint64_t address) const {
   const LoadedObject* object = object_at(address);
   return object == nullptr ? Place::program
                            : places_[static_cast<size_t>(object - objects_.data())];
+}
+
+std::string AttachTarget::words_of(uint64_t address) const {
+  const LoadedObject* object = object_at(address);
+  return object == nullptr ? hex(address) : object->path + "+" + hex(address - object->base);
 }
 
 bool AttachTarget::is_in(uint64_t address, const char* function) const {

@@ -35,6 +35,8 @@ class AttachTarget {
   // The agent has just been loaded: `handle` is what dlopen() gave. Cheaper than look().
   bool take_agent(uint64_t handle);
   Place place_of(uint64_t address) const;
+  // "/lib/libc.so.6+0x1234", or the address.
+  std::string words_of(uint64_t address) const;
   // Whether an address of the C library is in the function of this name.
   bool is_in(uint64_t address, const char* function) const;
   // Where this agent is mapped; null if it is not.

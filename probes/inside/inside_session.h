@@ -58,7 +58,8 @@ class InsideSession : public LiveRun, private RunFigures {
   void arm();
   // Counting ends; agents go quiet.
   void disarm();
-  // Takes what comes for about 10 ms, or until the only process to be watched ends.
+  // Takes what comes for about 10 ms, 50 ms if blocks are sampled and hardly any come, or until the
+  // only process to be watched ends.
   void poll();
 
   Snapshot snapshot(const SnapshotOptions& options) override;
@@ -90,6 +91,8 @@ class InsideSession : public LiveRun, private RunFigures {
   bool wants_end() const { return governor_ && governor_->budget().is_over(); }
   // Whether an agent has ever spoken.
   bool wants_python() const { return options_.python_heap; }
+  // "; …" if unwind tables found no room, without which a stack cannot be read.
+  std::string tables_in_words() const;
   bool met_anybody() const { return guests_.met() != 0; }
   // Whether the blocks of Python's allocator were counted in any process.
   bool has_python() const;
@@ -108,6 +111,9 @@ class InsideSession : public LiveRun, private RunFigures {
   std::string sampling_in_words() const override;
   uint64_t unseen_frees() const override { return blocks_.counters().unseen_frees; }
 
+  // Without a heartbeat for so long, agents take memflame for gone.
+  static constexpr uint32_t patience_ms = 2000;
+
   static uint64_t key_of(uint32_t stack) { return uint64_t{1} << 63 | stack; }
   // The key of a space's live blocks for which the live table had no room.
   static uint64_t key_of_lost(uint32_t space) {
@@ -118,7 +124,7 @@ class InsideSession : public LiveRun, private RunFigures {
   size_t read_rings();
   size_t round();
   void rest();
-  void wait(uint64_t ns) const;
+  bool wait(uint64_t ns);
   // How long to wait after a round with N records.
   uint64_t next_wait(size_t records);
   // Takes what has come meanwhile: to be called often where something takes longer than rings take
@@ -139,7 +145,7 @@ class InsideSession : public LiveRun, private RunFigures {
   uint64_t sample_bytes_;  // when counting begins; 0 = all blocks
   Exchange& exchange_;
   pid_t command_ = 0;  // that memflame has started; 0 = none
-  UniqueFd end_;       // readable when the only process to be watched has ended
+  UniqueFd end_;       // readable when the only process to be watched has ended; none after that
   Ticks ticks_;
   Processes processes_;
   StackTree stacks_;

@@ -36,16 +36,25 @@ bool has_exact_rss_stat() {
   return exact;
 }
 
-KernelFeatures probe_features() {
-  KernelFeatures features;
-  utsname names{};
-  if (uname(&names) == 0) features.release = names.release;
-  features.uprobe_multi = has_uprobe_link(attach_uprobe_multi);
-  features.uprobe_session = features.uprobe_multi && has_uprobe_link(attach_uprobe_session);
+// Whether a kernel is 6.N or newer; false if its name does not tell.
+bool is_since_6(const std::string& release, int n) {
   int major = 0;
   int minor = 0;
-  const bool known = std::sscanf(names.release, "%d.%d", &major, &minor) == 2;
-  const auto since_6 = [&](int n) { return known && (major > 6 || (major == 6 && minor >= n)); };
+  const bool known = std::sscanf(release.c_str(), "%d.%d", &major, &minor) == 2;
+  return known && (major > 6 || (major == 6 && minor >= n));
+}
+
+std::string running_release() {
+  utsname names{};
+  return uname(&names) == 0 ? names.release : "";
+}
+
+KernelFeatures probe_features() {
+  KernelFeatures features;
+  features.release = running_release();
+  features.uprobe_multi = has_uprobe_link(attach_uprobe_multi);
+  features.uprobe_session = features.uprobe_multi && has_uprobe_link(attach_uprobe_session);
+  const auto since_6 = [&](int n) { return is_since_6(features.release, n); };
   // Fixed by kernel commit 46ba0e49b642 ("bpf: fix multi-uprobe PID filtering logic").
   features.uprobe_multi_pid = features.uprobe_multi && since_6(10);
   features.find_vma =
@@ -62,6 +71,13 @@ KernelFeatures probe_features() {
 }
 
 }  // namespace
+
+KernelFeatures features_without_bpf() {
+  KernelFeatures features;
+  features.release = running_release();
+  features.exact_rss_stat = is_since_6(features.release, 2);
+  return features;
+}
 
 const KernelFeatures& kernel_features() {
   static const KernelFeatures features = probe_features();

@@ -21,4 +21,7 @@ struct KernelFeatures {
 
 const KernelFeatures& kernel_features();
 
+// Without the features of BPF, which need rights to be known.
+KernelFeatures features_without_bpf();
+
 }  // namespace memflame

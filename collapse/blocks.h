@@ -1,16 +1,24 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// An input in large pieces that end between its records, for one thread or several. The idea: only
-// the cut (the last line feed or empty line of a piece) is found under the lock; each thread then
-// parses whole records on its own, and the index keeps the input's order. Cost: one copy of the
-// bytes behind each cut, and at most one buffer per thread; a pipe is read as fast as a file.
+// An input in large pieces that end between its records, for one thread or several. Each thread
+// parses whole records on its own, and the index keeps the input's order.
+//
+// A file is read by all threads side by side, without a lock: a piece belongs to the records that
+// end in a certain range of the file, so whoever takes it looks for the last end of a record before
+// both ends of the range. Cost: those few KiB are copied twice more.
+//
+// What is no file, or is read by one thread, is read piece after piece; only reading and the cut
+// (the last line feed or empty line of a piece) are under the lock. Cost: one more copy of the
+// bytes behind each cut. At most one buffer per thread in either way.
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <exception>
 #include <functional>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -33,15 +41,15 @@ size_t whole_paragraphs(std::string_view text);  // the last empty line
 template <class T>
 struct InCacheLines {
   using value_type = T;
-  static constexpr std::align_val_t cache_line{64};
+  static constexpr size_t cache_line = 64;
   InCacheLines() = default;
   template <class U>
   InCacheLines(const InCacheLines<U>&) {
   }  // NOLINT(google-explicit-constructor): allocators convert
   T* allocate(size_t count) {
-    return static_cast<T*>(::operator new(count * sizeof(T), cache_line));
+    return static_cast<T*>(::operator new (count * sizeof(T), std::align_val_t{cache_line}));
   }
-  void deallocate(T* memory, size_t) { ::operator delete(memory, cache_line); }
+  void deallocate(T* memory, size_t) { ::operator delete (memory, std::align_val_t{cache_line}); }
   friend bool operator==(const InCacheLines&, const InCacheLines&) { return true; }
 };
 using BlockBuffer = std::vector<char, InCacheLines<char>>;
@@ -60,21 +68,37 @@ class Blocks {
         size_(source.head().size() < Source::head_size ? std::min(size, source.head().size() + 1)
                                                        : size) {}
 
-  // The next block, in `buffer`; false at the end of the input, and after it has thrown. Any thread
-  // may call it. The last record may be incomplete.
+  // Several threads will call next(); before any does.
+  void share();
+
+  // The next block, in `buffer`; false at the end of the input, and after a failure. Any thread may
+  // call it. The last record may be incomplete. If threads read side by side, a block may be empty,
+  // and so is one that cannot be read: the others may wait for its turn.
   bool next(BlockBuffer& buffer, InputBlock& block);
 
   // Gives no more blocks to any thread.
   void stop();
 
+  // Throws what kept a block from being read side by side.
+  void rethrow_failure();
+
  private:
+  bool next_in_turn(BlockBuffer& buffer, InputBlock& block);
+  std::string_view text_of(size_t index, BlockBuffer& buffer);
+  uint64_t begin_of(size_t index);
+  std::optional<uint64_t> last_end(uint64_t low, uint64_t high) const;
+
   std::mutex mutex_;
   Source& source_;
   const BlockCut cut_;
   const size_t size_;
-  BlockBuffer rest_;  // read, but behind the last cut
-  size_t index_ = 0;
-  bool ended_ = false;
+  std::atomic<size_t> index_ = 0;
+  std::atomic<bool> ended_ = false;
+  BlockBuffer rest_;  // read in turn, but behind the last cut
+  // Where threads read side by side.
+  std::optional<FilePart> file_;
+  std::vector<std::atomic<uint64_t>> begins_;  // of blocks in the file, and 1; 0 if not known yet
+  std::exception_ptr failure_;
 };
 
 // Calls `work` for each block on `threads` threads, this one among them; `worker` is from 0 to

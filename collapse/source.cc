@@ -34,6 +34,14 @@ class File : public ByteStream {
     }
   }
 
+  std::optional<FilePart> part_of_file() const override {
+    struct stat status {};
+    if (::fstat(fd_, &status) != 0 || !S_ISREG(status.st_mode)) return {};
+    const off_t place = ::lseek(fd_, 0, SEEK_CUR);
+    if (place < 0 || place > status.st_size) return {};
+    return FilePart{fd_, static_cast<uint64_t>(place), static_cast<uint64_t>(status.st_size)};
+  }
+
  private:
   const int fd_;
   const bool owned_;
@@ -63,6 +71,7 @@ Source::Source(std::string name, std::unique_ptr<ByteStream> stream) : name_(std
     constexpr size_t magic = 16;  // as long as the longest one
     std::string begin = beginning(*stream, magic);
     stream_ = unpacked(std::move(begin), std::move(stream));
+    part_ = stream_->part_of_file();
     head_ = beginning(*stream_, head_size);
   } catch (const Error& error) {
     fail(error.what());
@@ -99,6 +108,8 @@ Source Source::again() const {
 Source Source::of_memory(std::string bytes, std::string name) {
   return {std::move(name), with_beginning(std::move(bytes), std::make_unique<Nothing>())};
 }
+
+std::optional<FilePart> Source::part_of_file() const { return taken_ == 0 ? part_ : std::nullopt; }
 
 size_t Source::read(char* into, size_t size) {
   size_t done = std::min(size, head_.size() - taken_);

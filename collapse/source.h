@@ -8,11 +8,18 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace memflame {
+
+// Bytes of a regular file from one place on, and how long it was when it was looked at.
+struct FilePart {
+  int file = -1;  // belongs to the stream
+  uint64_t begin = 0, end = 0;
+};
 
 // Where bytes come from; one wraps another. Not thread-safe.
 class ByteStream {
@@ -26,6 +33,8 @@ class ByteStream {
   // After the end: why it is not the whole input, as "its gzip data ends in the middle: …"; "" if
   // it is.
   virtual std::string missing() const { return {}; }
+  // What has not been read yet, if that stands in a file as it is.
+  virtual std::optional<FilePart> part_of_file() const { return {}; }
 };
 
 class Source {
@@ -55,6 +64,10 @@ class Source {
   static constexpr size_t head_size = size_t{64} << 10U;
   std::string_view head() const { return head_; }
 
+  // All of it, if it stands in a file as it is and nothing has been read: threads can read that
+  // side by side. This object must live until then, and is not read from.
+  std::optional<FilePart> part_of_file() const;
+
   // Fills `into` unless the input ends first; 0 at the end.
   size_t read(char* into, size_t size);
 
@@ -71,6 +84,7 @@ class Source {
   Open open_;  // of of_stream()
   std::unique_ptr<ByteStream> stream_;
   std::string head_;
+  std::optional<FilePart> part_;
   int64_t changed_ns_ = INT64_MAX;
   size_t taken_ = 0;  // of the head
   bool accepts_cut_ = false;

@@ -24,6 +24,13 @@ class Beginning : public ByteStream {
     return part;
   }
 
+  // The file has the beginning before what is not read yet: nobody makes one of other bytes for it.
+  std::optional<FilePart> part_of_file() const override {
+    std::optional<FilePart> part = rest_->part_of_file();
+    if (part) part->begin -= begin_.size() - taken_;
+    return part;
+  }
+
  private:
   std::string begin_;
   std::unique_ptr<ByteStream> rest_;

@@ -103,11 +103,14 @@ class FoldedReader {
  private:
   bool take(FoldedLines& worker, const InputBlock& block) {
     FoldedBlock result = worker.take(block);
+    FoldedStacks& stacks = worker.stacks();
+    if (!tree_.in_order() && stacks.unknown.empty()) stacks.lay_out();
     // The last line may have lost digits of its number, or the whole number.
-    if (refuse_truncated_ && !result.error && !block.text.ends_with('\n'))
+    const bool cut = !block.text.empty() && !block.text.ends_with('\n');
+    if (refuse_truncated_ && cut && !result.error)
       result.error = {result.lines, "the last line has no end"};
     if (!wait_for_turn(block.index)) return false;
-    if (std::optional<FoldedBlock::Line> earlier = tree_.take(worker.stacks()))
+    if (std::optional<FoldedBlock::Line> earlier = tree_.take(stacks))
       result.error = std::move(earlier);
     const bool good = take(result);
     pass_turn(good ? block.index + 1 : no_turn);

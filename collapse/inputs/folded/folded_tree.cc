@@ -38,8 +38,8 @@ std::optional<FoldedBlock::Line> FoldedTree::take(FoldedStacks& block) {
   }
   if (in_order_)
     last_ = block.last;
-  else
-    lay_out(block);
+  else if (block.walks.empty())
+    block.lay_out();
   std::span<const Decimal> numbers = block.numbers;
   size_t begin = 0;  // of the stack's frames
   for (size_t i = 0; i < block.stacks.size(); ++i) {
@@ -52,8 +52,9 @@ std::optional<FoldedBlock::Line> FoldedTree::take(FoldedStacks& block) {
       id = add_new(kept, frames.subspan(i == 0 ? kept : 0));
     } else {
       constexpr size_t batch = 32;
-      if (i % batch == 0) search(std::span(walks_).subspan(i, std::min(batch, walks_.size() - i)));
-      id = add_missing(walks_[i]);
+      if (i % batch == 0)
+        search(std::span(block.walks).subspan(i, std::min(batch, block.walks.size() - i)));
+      id = add_missing(block.walks[i]);
     }
     begin = stack.end;
     try {
@@ -88,36 +89,18 @@ StackId FoldedTree::add_new(size_t kept, std::span<const FrameId> frames) {
   return path_.back();
 }
 
-// Lists the frames of all stacks from the root on.
-void FoldedTree::lay_out(const FoldedStacks& block) {
-  size_t size = block.frames.size();
-  for (const FoldedStacks::Stack& stack : block.stacks) size += stack.kept;
-  frames_.resize(size);
-  walks_.clear();
-  size_t from = 0;
-  FrameId* before = frames_.data();
-  FrameId* end = frames_.data();
-  for (const FoldedStacks::Stack& stack : block.stacks) {
-    FrameId* const begin = end;
-    end = std::copy_n(before, stack.kept, end);
-    end = std::copy_n(&block.frames[0] + from, stack.end - from, end);
-    from = stack.end;
-    before = begin;
-    walks_.push_back({begin, end});
-  }
-}
-
 // Finds the longest known stack of each.
-void FoldedTree::search(std::span<Walk> walks) {
+void FoldedTree::search(std::span<FoldedStacks::Walk> walks) {
   walking_.clear();
-  for (Walk& walk : walks) walking_.push_back(&walk);
-  while (!walking_.empty()) std::erase_if(walking_, [&](Walk* walk) { return !advance(*walk); });
+  for (FoldedStacks::Walk& walk : walks) walking_.push_back(&walk);
+  while (!walking_.empty())
+    std::erase_if(walking_, [&](FoldedStacks::Walk* walk) { return !advance(*walk); });
 }
 
 // Goes on until memory has to be waited for; false at the end of the known stack. The first callee
 // of a stack mostly comes right after it. Others are in the index, whose memory is waited for, and
 // then that of the stack itself.
-bool FoldedTree::advance(Walk& walk) const {
+bool FoldedTree::advance(FoldedStacks::Walk& walk) const {
   const StackTable& stacks = profile.stacks;
   if (walk.next == walk.end) return false;
   if (walk.likely == UINT32_MAX) {
@@ -143,7 +126,7 @@ bool FoldedTree::advance(Walk& walk) const {
 }
 
 // Stacks of this batch may have added some of it.
-StackId FoldedTree::add_missing(Walk walk) {
+StackId FoldedTree::add_missing(FoldedStacks::Walk walk) {
   for (; walk.next != walk.end; ++walk.next) {
     const StackId known = profile.stacks.find(walk.at, *walk.next);
     if (!known) break;

@@ -8,6 +8,7 @@
 // so that all wait for memory together.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -30,6 +31,10 @@ class FoldedTree {
   // The frames of names that are known, by their hashes.
   const HashCache& known() const { return known_; }
 
+  // Whether all stacks until now came in the order of their names. Otherwise it saves time if
+  // blocks are laid out before take() has them. Any thread may ask.
+  bool in_order() const { return in_order_; }
+
   // Adds the stacks of a block; returns the line where that failed, and why.
   std::optional<FoldedBlock::Line> take(FoldedStacks& block);
 
@@ -38,19 +43,11 @@ class FoldedTree {
   Profile take_profile();
 
  private:
-  // A stack on its way along the tree.
-  struct Walk {
-    const FrameId* next = nullptr;  // the frames that are still to be looked for
-    const FrameId* end = nullptr;
-    StackId at{};         // of the frames before
-    uint32_t likely = 0;  // the stack up to the next frame, if it is another callee than the first
-  };
   size_t shared_names(std::span<const FrameId> frames) const;
   StackId add_new(size_t kept, std::span<const FrameId> frames);
-  void lay_out(const FoldedStacks& block);
-  void search(std::span<Walk> walks);
-  bool advance(Walk& walk) const;
-  StackId add_missing(Walk walk);
+  void search(std::span<FoldedStacks::Walk> walks);
+  bool advance(FoldedStacks::Walk& walk) const;
+  StackId add_missing(FoldedStacks::Walk walk);
   void add_values(StackId stack, std::span<const Decimal> numbers);
   FrameId find_frame(const FoldedStacks::Name& name);
   FrameId make_frame(const FoldedStacks::Name& name, FrameKind plain_kind);
@@ -59,14 +56,11 @@ class FoldedTree {
   HashCache known_;
   std::vector<int64_t> values_;
 
-  bool in_order_ = true;
+  std::atomic<bool> in_order_ = true;
   std::string last_;           // in order only: the text of the last stack
   std::vector<StackId> path_;  // and its frames, from the root on
 
-  // In no order only: the stacks of the block.
-  std::vector<FrameId> frames_;  // from the root on
-  std::vector<Walk> walks_;
-  std::vector<Walk*> walking_;
+  std::vector<FoldedStacks::Walk*> walking_;  // in no order only: those under way
 };
 
 }  // namespace memflame

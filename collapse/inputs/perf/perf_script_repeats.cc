@@ -100,13 +100,15 @@ void PerfWorker::take_lines(const PutOff& sample) {
   inside_ = inside;
 }
 
-// The sample that is being read has ended, and has this row.
-void PerfWorker::remember_sample(uint32_t row) {
-  if (at_.second != repeatable_->line + repeatable_->lines + 1) return;  // with only some lines
+// What the sample that has just ended is to be known by; nothing if it is known, or not all of its
+// lines are frames of it.
+std::optional<Hash128> PerfWorker::repeated_sample() const {
+  if (repeatable_ == nullptr || at_.second != repeatable_->line + repeatable_->lines + 1) return {};
   const uint32_t leaf = tables_.lines().find(repeatable_->first);
-  if (leaf == 0) return;
+  if (leaf == 0) return {};
   const Hash128 hash = sample_hash(*repeatable_, leaf);
-  if (tables_.samples().find(hash) == 0) tables_.learn_sample(hash, row);
+  if (tables_.samples().find(hash) != 0) return {};
+  return hash;
 }
 
 }  // namespace memflame

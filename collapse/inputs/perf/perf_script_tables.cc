@@ -7,6 +7,14 @@
 #include "core/error.h"
 
 namespace memflame {
+namespace {
+
+// What another thread has learned by now is not learned again.
+void learn(HashCache& cache, const Hash128* hash, uint32_t number) {
+  if (hash != nullptr && cache.find(*hash) == 0) cache.insert(*hash, number);
+}
+
+}  // namespace
 
 // The work under the lock takes less time than putting a thread to sleep and waking it.
 std::unique_lock<std::mutex> PerfTables::locked() {
@@ -20,12 +28,15 @@ std::unique_lock<std::mutex> PerfTables::locked() {
   return lock;
 }
 
-FrameId PerfTables::frame(FrameKind kind, std::string_view function, std::string_view module) {
+FrameId PerfTables::frame(FrameKind kind, std::string_view function, std::string_view module,
+                          const Hash128* line) {
   const std::unique_lock lock = locked();
-  return profile.frames.intern({.function = profile.strings.intern(function),
-                                .module = profile.strings.intern(module),
-                                .file = {},
-                                .kind = kind});
+  const FrameId frame = profile.frames.intern({.function = profile.strings.intern(function),
+                                               .module = profile.strings.intern(module),
+                                               .file = {},
+                                               .kind = kind});
+  learn(lines_, line, frame.index);
+  return frame;
 }
 
 FrameId PerfTables::at(FrameId frame, std::string_view file, uint32_t line) {
@@ -47,11 +58,19 @@ uint32_t PerfTables::event(std::string_view name) {
   return number;
 }
 
-uint32_t PerfTables::row(const Hash128& hash, std::span<const uint32_t> key) {
-  if (const uint32_t known = known_rows_.find(hash); known != 0) return known;
+uint32_t PerfTables::row(const Hash128& hash, std::span<const uint32_t> key,
+                         const Hash128* sample) {
+  if (sample == nullptr)
+    if (const uint32_t known = known_rows_.find(hash); known != 0) return known;
   const std::unique_lock lock = locked();
-  if (const uint32_t known = known_rows_.find(hash); known != 0) return known;  // by now
-  constexpr size_t enough = size_t{1} << 24U;                                   // 64 MiB
+  const uint32_t row = locked_row(hash, key);
+  learn(samples_, sample, row);
+  return row;
+}
+
+uint32_t PerfTables::locked_row(const Hash128& hash, std::span<const uint32_t> key) {
+  if (const uint32_t known = known_rows_.find(hash); known != 0) return known;
+  constexpr size_t enough = size_t{1} << 24U;  // 64 MiB
   if (ids_.size() >= enough) settle();
   const uint32_t row = next_index(rows.size());
   rows.push_back({{}, key[0]});
@@ -61,11 +80,6 @@ uint32_t PerfTables::row(const Hash128& hash, std::span<const uint32_t> key) {
   waiting_.push_back({begin, ids_.size() - begin, row});
   known_rows_.insert(hash, row);
   return row;
-}
-
-void PerfTables::learn(HashCache& cache, const Hash128& hash, uint32_t number) {
-  const std::unique_lock lock = locked();
-  if (cache.find(hash) == 0) cache.insert(hash, number);
 }
 
 void PerfTables::sort_waiting() {

@@ -27,7 +27,9 @@ class PerfTables {
         samples_(most_samples, shared),
         known_rows_(SIZE_MAX, shared) {}
 
-  FrameId frame(FrameKind kind, std::string_view function, std::string_view module = {});
+  // `line`: the hash of the line that has it, which lines() knows then.
+  FrameId frame(FrameKind kind, std::string_view function, std::string_view module = {},
+                const Hash128* line = nullptr);
   // The same frame at a place of a source file.
   FrameId at(FrameId frame, std::string_view file, uint32_t line);
 
@@ -35,15 +37,14 @@ class PerfTables {
   uint32_t event(std::string_view name);
 
   // The row of values for an event and a stack, from 1. `key`: the event, the root or 0, then the
-  // frames from the leaf on; `hash` is of its bytes.
-  uint32_t row(const Hash128& hash, std::span<const uint32_t> key);
+  // frames from the leaf on; `hash` is of its bytes. `sample`: the hash of a sample that has this
+  // row, which samples() knows then.
+  uint32_t row(const Hash128& hash, std::span<const uint32_t> key, const Hash128* sample = nullptr);
 
   // The frames of lines, and the rows of samples, by hashes of which only the workers know what
   // they are of.
   const HashCache& lines() const { return lines_; }
   const HashCache& samples() const { return samples_; }
-  void learn_line(const Hash128& hash, uint32_t frame) { learn(lines_, hash, frame); }
-  void learn_sample(const Hash128& hash, uint32_t row) { learn(samples_, hash, row); }
 
   // Call it when all threads have finished: fills in the stacks of all rows.
   void settle();
@@ -70,7 +71,7 @@ class PerfTables {
 
   std::unique_lock<std::mutex> locked();
   void sort_waiting();
-  void learn(HashCache& cache, const Hash128& hash, uint32_t number);
+  uint32_t locked_row(const Hash128& hash, std::span<const uint32_t> key);
 
   const bool shared_;
   std::mutex mutex_;

@@ -102,16 +102,15 @@ void PerfWorker::take_pending() {
 void PerfWorker::take_frame(std::string_view line, const Hash128& hash) {
   uint32_t frame = tables_.lines().find(hash);
   if (frame == 0) {
-    frame = learn(line);
+    frame = learn(line, hash);
     if (frame == 0) return;
-    tables_.learn_line(hash, frame);
   }
   key_.push_back(frame);
 }
 
 // Takes a line that is not known. Returns its frame; 0 if the line is something else or several
 // frames, which are not remembered.
-uint32_t PerfWorker::learn(std::string_view line) {
+uint32_t PerfWorker::learn(std::string_view line, const Hash128& hash) {
   if (const std::optional<PerfSource> source = parse_perf_source(line)) {
     if (options_.lines && !source->file.empty() && key_.size() > first_frame)
       key_.back() = tables_.at(FrameId{key_.back()}, source->file, source->line).index;
@@ -119,20 +118,20 @@ uint32_t PerfWorker::learn(std::string_view line) {
   }
   const std::optional<PerfFrame> frame = parse_perf_frame(line);
   // Only a frame has a TAB and ends with a file in brackets; no header does.
-  if (frame && line.front() == '\t' && !frame->module.empty()) return learn_frame(*frame);
+  if (frame && line.front() == '\t' && !frame->module.empty()) return learn_frame(*frame, &hash);
   if (const auto header = parse_perf_header(line); header && (header->placed || !frame)) {
     end();
     begin(*header);
     return 0;
   }
-  if (frame) return learn_frame(*frame);
+  if (frame) return learn_frame(*frame, &hash);
   repeatable_ = nullptr;
   if (!skip_record(line))
     issues_.add("neither a frame nor the first line of a sample", at_.second, line);
   return 0;
 }
 
-uint32_t PerfWorker::learn_frame(const PerfFrame& frame) {
+uint32_t PerfWorker::learn_frame(const PerfFrame& frame, const Hash128* line) {
   if (frame.kind == FrameKind::jit && frame.symbol.find("->") != std::string_view::npos)
     return push_inlined(frame);
   std::string name(frame.symbol);
@@ -141,7 +140,7 @@ uint32_t PerfWorker::learn_frame(const PerfFrame& frame) {
   // Code made at run time is in a file of its process. With that module, no two processes would
   // share a function.
   const std::string_view module = frame.kind == FrameKind::jit ? "" : frame.module;
-  return tables_.frame(frame.kind, name, module).index;
+  return tables_.frame(frame.kind, name, module, line).index;
 }
 
 // "caller->inlined->leaf", as perf maps of Java name code.
@@ -245,9 +244,8 @@ void PerfWorker::end() {
     key_.push_back(tables_.frame(FrameKind::note, "[no stack]").index);
   const Hash128 hash =
       hash_bytes_128({reinterpret_cast<const char*>(key_.data()), key_.size() * sizeof key_[0]});
-  const uint32_t row = tables_.row(hash, key_);
-  if (repeatable_ != nullptr) remember_sample(row);
-  add_sample(row);
+  const std::optional<Hash128> sample = repeated_sample();
+  add_sample(tables_.row(hash, key_, sample ? &*sample : nullptr));
 }
 
 void PerfWorker::add_sample(uint32_t row) {

@@ -87,7 +87,7 @@ class PerfWorker {
   void take_put_off();
   void take_lines(const PutOff& sample);
   static Hash128 sample_hash(const PutOff& sample, uint32_t leaf);
-  void remember_sample(uint32_t row);
+  std::optional<Hash128> repeated_sample() const;
 
   void take_line(std::string_view line);
   void take_frame(std::string_view line, const Hash128& hash);
@@ -99,8 +99,8 @@ class PerfWorker {
   void add(uint32_t row, int64_t value);
   void subtract(uint32_t row, int64_t value);
   [[noreturn]] static void fail_sum();
-  uint32_t learn(std::string_view line);
-  uint32_t learn_frame(const PerfFrame& frame);
+  uint32_t learn(std::string_view line, const Hash128& hash);
+  uint32_t learn_frame(const PerfFrame& frame, const Hash128* line = nullptr);
   uint32_t push_inlined(const PerfFrame& frame);
   bool skip_record(std::string_view line);
   void take_comment(std::string_view line);

@@ -2,10 +2,14 @@
 #include "collapse/blocks.h"
 
 #include <doctest/doctest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <filesystem>
+#include <fstream>
 #include <map>
+#include <random>
 #include <string>
 
 #include "core/error.h"
@@ -14,10 +18,7 @@ using namespace memflame;  // NOLINT(google-build-using-namespace): tests only
 
 namespace {
 
-// The contents of the blocks, in order.
-std::vector<std::string> blocks_of(const std::string& text, size_t size, unsigned threads = 1,
-                                   BlockCut cut = whole_lines) {
-  Source source = Source::of_memory(text, "text");
+std::vector<std::string> blocks_of(Source source, size_t size, unsigned threads, BlockCut cut) {
   Blocks blocks(source, cut, size);
   std::mutex mutex;
   std::map<size_t, std::string> found;
@@ -32,6 +33,38 @@ std::vector<std::string> blocks_of(const std::string& text, size_t size, unsigne
     list.push_back(block);
   }
   return list;
+}
+
+// The contents of the blocks, in order.
+std::vector<std::string> blocks_of(const std::string& text, size_t size, unsigned threads = 1,
+                                   BlockCut cut = whole_lines) {
+  return blocks_of(Source::of_memory(text, "text"), size, threads, cut);
+}
+
+struct File {
+  explicit File(const std::string& text) {
+    static int count = 0;
+    path = std::filesystem::temp_directory_path() /
+           ("memflame-blocks-" + std::to_string(::getpid()) + "-" + std::to_string(++count));
+    std::ofstream(path, std::ios::binary) << text;
+  }
+  ~File() { std::filesystem::remove(path); }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  std::string path;
+};
+
+// Paragraphs of lines, some longer than many blocks.
+std::string random_text(unsigned seed) {
+  std::mt19937 random(seed);
+  std::string text;
+  while (text.size() < 600'000) {
+    const size_t most = random() % 50 == 0 ? 100'000 : 80;
+    text += std::string(1 + random() % most, static_cast<char>('a' + random() % 26)) + "\n";
+    if (random() % 8 == 0) text += "\n";
+  }
+  if (seed % 2 != 0) text += "no line feed";
+  return text;
 }
 
 }  // namespace
@@ -62,6 +95,44 @@ TEST_CASE("several threads see every byte once") {
   std::string joined;
   for (const std::string& block : blocks) joined += block;
   CHECK(joined == text);
+}
+
+TEST_CASE("threads that read a file side by side see each record once, and whole") {
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    const std::string mark = seed % 4 == 0 ? "\xef\xbb\xbf" : "";
+    const std::string text = random_text(seed);
+    const File file(mark + text);
+    for (const BlockCut cut : {whole_lines, whole_paragraphs})
+      for (const size_t size : {size_t{1000}, size_t{1} << 16U}) {
+        const std::vector<std::string> blocks = blocks_of(Source::open(file.path), size, 3, cut);
+        CHECK(blocks.size() == (text.size() + size - 1) / size);
+        std::string joined;
+        bool whole = true;
+        for (const std::string& block : blocks) {
+          if (!block.empty() && &block != &blocks.back())
+            whole = whole && cut(block) == block.size();
+          joined += block;
+        }
+        CHECK(whole);
+        CHECK(joined == text);
+      }
+  }
+}
+
+TEST_CASE("a file that becomes shorter while threads read it is no shorter answer") {
+  const File file(random_text(0));
+  Source source = Source::open(file.path);
+  Blocks blocks(source, whole_lines, 4096);
+  std::atomic<size_t> seen = 0;
+  CHECK_THROWS_WITH_AS(for_each_block(blocks, 2,
+                                      [&](unsigned, const InputBlock& block) {
+                                        ++seen;
+                                        if (block.index == 3)
+                                          std::filesystem::resize_file(file.path, 100'000);
+                                        return true;
+                                      }),
+                       (file.path + ": the file became shorter while it was read").c_str(), Error);
+  CHECK(seen > 3);
 }
 
 TEST_CASE("what stops one thread stops all") {

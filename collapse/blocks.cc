@@ -28,7 +28,7 @@ namespace {
 
 constexpr size_t cache_line = InCacheLines<char>::cache_line;
 
-// `size` bytes of a file at `place`, into `into`; false if the file has no longer so many.
+// `size` bytes of a file at `place`, into `into`; false if the file does not have them any more.
 bool read_at(int file, uint64_t place, char* into, size_t size) {
   while (size != 0) {
     const ssize_t got = ::pread(file, into, size, static_cast<off_t>(place));

@@ -6,7 +6,7 @@
 // end in a certain range of the file, so whoever takes it looks for the last end of a record before
 // both ends of the range. Cost: those few KiB are copied twice more.
 //
-// What is no file, or is read by one thread, is read piece after piece; only reading and the cut
+// A pipe, and whatever one thread reads, is read piece after piece; only reading and the cut
 // (the last line feed or empty line of a piece) are under the lock. Cost: one more copy of the
 // bytes behind each cut. At most one buffer per thread in either way.
 #pragma once

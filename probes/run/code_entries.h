@@ -26,7 +26,7 @@ struct CodeEntry {
 std::vector<std::pair<ModuleId, const Module*>> without_table(const Spaces& spaces,
                                                               std::span<const Mapping> code,
                                                               const unwind::Tables& tables);
-// The C library comes first: every stack ends in it, and there may be no room for all tables.
+// The C library comes first: every stack ends in it, and memory may be too short for all tables.
 void needed_first(std::vector<std::pair<ModuleId, const Module*>>& files);
 
 // The kernel's page of return probes and displaced instructions is nobody's code.

@@ -119,7 +119,7 @@ TEST_CASE("threads that read a file side by side see each record once, and whole
   }
 }
 
-TEST_CASE("a file that becomes shorter while threads read it is no shorter answer") {
+TEST_CASE("a file that becomes shorter while threads read it is an error") {
   const File file(random_text(0));
   Source source = Source::open(file.path);
   Blocks blocks(source, whole_lines, 4096);

@@ -13,6 +13,7 @@
 #include "cli/leaks_lines.h"
 #include "cli/leaks_report.h"
 #include "cli/leaks_store.h"
+#include "cli/leaks_store_check.h"
 #include "cli/leaks_verdicts.h"
 #include "cli/options.h"
 #include "cli/output_file.h"
@@ -195,6 +196,8 @@ int run_leaks_from(const Arguments& arguments) {
   std::string output;
   take(values, "output", output);
   const bool json_lines = wants_json_lines(values, output);
+  const bool is_store = is_store_address(path);
+  if (is_store) refuse_for_store(values);
   const VerdictOptions options = read_verdict_options(values);
   std::optional<LeaksGate> gate = read_gate(values, options);
   const auto write = [&](const LeaksReport& report) {
@@ -202,19 +205,14 @@ int run_leaks_from(const Arguments& arguments) {
       out << (json_lines ? report_line(report) : report_text(report, values["bytes"].as<bool>()));
     });
   };
-  if (is_store_address(path)) {
-    if (gate) throw Error("--fail-on judges one run; a store has many", ExitCode::usage);
-    // Growth in a store is judged by its totals in time, not by the ages of blocks.
-    for (const char* name : {"min-blocks", "tail", "warmup"})
-      if (values.count(name) != 0)
-        throw Error(std::string("--") + name +
-                        " judges blocks of a recording; for a store there is --min-bytes",
-                    ExitCode::usage);
-    write(report_on_store(path, options,
-                          {.most = reported_stacks(values),
-                           .all_frames = values["verbose"].as<bool>(),
-                           .order = leaks_order(values, true)}));
-    return static_cast<int>(ExitCode::ok);
+  if (is_store) {
+    if (gate) refuse_for_store(gate->options);
+    const StoreLeaks leaks = leaks_in_store(path, options);
+    write(report_on_store(leaks, {.most = reported_stacks(values),
+                                  .all_frames = values["verbose"].as<bool>(),
+                                  .order = leaks_order(values, true)}));
+    const bool passed = !gate || passes_in_store(*gate, leaks, path, reported_stacks(values));
+    return static_cast<int>(passed ? ExitCode::ok : ExitCode::found);
   }
   if (gate && gate->options.fails_on_lost())
     throw Error("--fail-on lost looks at running programs; a recording has no memory to look at",

@@ -11,6 +11,7 @@
 #include "cli/completed.h"
 #include "cli/durations.h"
 #include "cli/leaks_history.h"
+#include "cli/leaks_store_check.h"
 #include "cli/option_rows.h"
 #include "cli/options.h"
 #include "cli/version.h"
@@ -188,10 +189,13 @@ po::options_description gate_options() {
     help += (words.size() == 1 ? " " : "; ") + std::string(each.word) + ": " +
             std::string(each.meaning);
   }
+  help += ". For a service in a store: " + store_words();
   options.add_options()("fail-on", completed<Texts>("WORDS", {Offer::list, words})->composing(),
                         help.c_str());
-  options.add_options()("fail-if-leaked", po::value<std::string>()->value_name("BYTES"),
-                        "exit with 5 if all leaks together have more than BYTES");
+  options.add_options()(
+      "fail-if-leaked", po::value<std::string>()->value_name("BYTES"),
+      "exit with 5 if all leaks together have more than BYTES; in a store, if they "
+      "grew by more than BYTES in the range");
   options.add_options()("min-rate", po::value<std::string>()->value_name("RATE"),
                         "with --fail-on: let what grows more slowly pass: 1M/h, 4K/min, 100/s. "
                         "Blocks that were left once have no rate, and pass");
@@ -202,7 +206,7 @@ po::options_description gate_options() {
                         "do not pass over the blocks that the C and C++ libraries allocate once");
   options.add_options()("baseline", po::value<std::string>()->value_name("FILE"),
                         "let stacks pass that failed in this recording (memflame record), unless "
-                        "they are clearly worse now");
+                        "they are clearly worse now. Not for a store");
   std::string forms = "also write the check to FILE, whose suffix is one of:";
   for (const LeakOutput& output : leak_outputs())
     forms += (&output == &leak_outputs().front() ? " " : "; ") + std::string(output.suffix) + ", " +
@@ -262,8 +266,14 @@ std::optional<LeaksGate> read_gate(const po::variables_map& values,
 
 bool passes(LeaksGate& gate, std::span<const NamedVerdict> stacks, const CheckedRun& run,
             size_t most, Readers readers) {
-  LeakCheck check = check_leaks(stacks, gate.options, gate.suppressions,
-                                gate.baseline ? &*gate.baseline : nullptr);
+  return passes(gate,
+                check_leaks(stacks, gate.options, gate.suppressions,
+                            gate.baseline ? &*gate.baseline : nullptr),
+                run, most, readers);
+}
+
+bool passes(const LeaksGate& gate, LeakCheck check, const CheckedRun& run, size_t most,
+            Readers readers) {
   check.source = run.source;
   check.version = version_number();
   check.seconds = run.seconds;

@@ -52,5 +52,8 @@ struct CheckedRun {
 // whether the run passes. Throws Error if a report cannot be written.
 bool passes(LeaksGate& gate, std::span<const NamedVerdict> stacks, const CheckedRun& run,
             size_t most, Readers readers);
+// The same for what was checked already.
+bool passes(const LeaksGate& gate, LeakCheck check, const CheckedRun& run, size_t most,
+            Readers readers);
 
 }  // namespace memflame

@@ -19,7 +19,7 @@ namespace memflame {
 
 // A stack in one version of a service.
 struct FleetGrowth {
-  std::string_view verdict;  // "leak", "some hosts", "settled", "constant"
+  std::string_view verdict;  // name(StoreGrowth::Kind)
   std::string version;
   uint64_t hosts = 0, growing_hosts = 0;
   double bytes_per_hour = 0;

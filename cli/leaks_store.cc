@@ -4,11 +4,12 @@
 #include <algorithm>
 
 #include "cli/leaks_frames.h"
+#include "cli/leaks_store_check.h"
 #include "cli/store_input.h"
 #include "core/clock.h"
 #include "core/units.h"
-#include "fleet/clickhouse/store_leaks.h"
 #include "probes/run/privileges.h"
+#include "render/text/clean_text.h"
 
 namespace memflame {
 namespace {
@@ -54,26 +55,29 @@ std::string fleet_summary(const std::vector<StoreGrowth>& stacks) {
 
 }  // namespace
 
-LeaksReport report_on_store(const std::string& address, const VerdictOptions& options,
-                            const StoreLeaksView& view) {
+StoreLeaks leaks_in_store(const std::string& address, const VerdictOptions& options) {
   keep_privileges_for(Step::writing);  // the store needs none
-  StoreLeaks leaks = store_leaks(question_of(address, real_time_ns()), options.min_bytes);
-  put_in_order(leaks.stacks, view.order);
+  return store_leaks(question_of(address, real_time_ns()), options.min_bytes);
+}
+
+LeaksReport report_on_store(const StoreLeaks& leaks, const StoreLeaksView& view) {
+  std::vector<StoreGrowth> stacks = leaks.stacks;
+  put_in_order(stacks, view.order);
   LeaksReport report;
   report.clock = leaks.profile.meta.title;
   report.seconds = leaks.profile.meta.seconds;
   report.order = in_words(view.order);
-  report.stacks = leaks.stacks.size();
+  report.stacks = stacks.size();
   report.live = report.old = {.bytes = leaks.bytes, .blocks = leaks.blocks};
-  report.verdicts = fleet_summary(leaks.stacks);
+  report.verdicts = fleet_summary(stacks);
   report.sampling = leaks.profile.meta.sampling;
   report.notes = leaks.profile.meta.notes;
   report.losses = leaks.profile.losses;
-  for (size_t i = 0; i < std::min(view.most, leaks.stacks.size()); ++i) {
-    const StoreGrowth& growth = leaks.stacks[i];
+  for (size_t i = 0; i < std::min(view.most, stacks.size()); ++i) {
+    const StoreGrowth& growth = stacks[i];
     ReportedStack& stack = report.top.emplace_back();
     stack.amount = {.bytes = growth.last_bytes, .blocks = growth.last_blocks};
-    stack.verdict = in_words(growth);
+    stack.verdict = clean_text(in_words(growth));  // has versions and hosts
     stack.process = fleet_place(growth);
     stack.fleet = {.verdict = name(growth.kind),
                    .version = growth.version,
@@ -83,6 +87,18 @@ LeaksReport report_on_store(const std::string& address, const VerdictOptions& op
     stack.frames = frame_lines(leaks.profile, growth.stack, view.all_frames);
   }
   return report;
+}
+
+bool passes_in_store(LeaksGate& gate, const StoreLeaks& leaks, const std::string& source,
+                     size_t most) {
+  const Profile& profile = leaks.profile;
+  const CheckedRun run{.source = source,
+                       .seconds = profile.meta.seconds,
+                       .sampling = profile.meta.sampling,
+                       .notes = profile.meta.notes,
+                       .losses = profile.losses};
+  return passes(gate, check_store(leaks, gate.options, gate.suppressions), run, most,
+                Readers::by_umask);
 }
 
 }  // namespace memflame

@@ -5,9 +5,11 @@
 #include <boost/program_options.hpp>
 #include <string>
 
+#include "cli/leaks_gate.h"
 #include "cli/leaks_report.h"
 #include "cli/leaks_verdicts.h"
 #include "collapse/verdicts/verdict.h"
+#include "fleet/clickhouse/store_leaks.h"
 
 namespace memflame {
 
@@ -17,7 +19,13 @@ struct StoreLeaksView {
   LeaksOrder order = LeaksOrder::evidence;
 };
 
-LeaksReport report_on_store(const std::string& address, const VerdictOptions& options,
-                            const StoreLeaksView& view);
+// Asks the store. Throws Error.
+StoreLeaks leaks_in_store(const std::string& address, const VerdictOptions& options);
+
+LeaksReport report_on_store(const StoreLeaks& leaks, const StoreLeaksView& view);
+
+// Whether the service passes, as passes() says it of a run. `source`: what was asked.
+bool passes_in_store(LeaksGate& gate, const StoreLeaks& leaks, const std::string& source,
+                     size_t most);
 
 }  // namespace memflame

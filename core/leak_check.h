@@ -50,7 +50,8 @@ struct LeakCase {
   int64_t live_bytes = 0, live_blocks = 0;      // at the end
   int64_t leaked_bytes = 0, leaked_blocks = 0;  // that never come back
   struct Rate {
-    double value = 0, low = 0, high = 0;  // the 95 % interval
+    double value = 0;
+    std::optional<double> low{}, high{};  // the 95 % interval, if it is known
   };
   std::optional<Rate> rate;        // none if blocks were left once
   double wait_s = 0;               // cannot tell: how much longer to watch

@@ -47,7 +47,8 @@ std::string lines(const StoreSelection& selection) {
          "is_space) AS sy, sumIf(x * value, is_space) AS sxy, sumIf(toFloat64(value) * value, "
          "is_space) AS syy, sumIf(value, is_space AND at = first_at) AS first, sumIf(value, "
          "is_space AND at = middle_at) AS middle, sumIf(value, is_space AND at = last_at) AS last, "
-         "sumIf(value, NOT is_space AND at = last_at) AS blocks FROM (SELECT load, stack, value, "
+         "sumIf(value, NOT is_space AND at = first_at) AS first_blocks, sumIf(value, NOT is_space "
+         "AND at = last_at) AS blocks FROM (SELECT load, stack, value, "
          "type = 'inuse_space' AS is_space FROM samples WHERE " +
          selection.samples_where() + " AND type IN ('inuse_space', 'inuse_objects') AND load IN (" +
          loads + ")) ALL INNER JOIN (" + picked(selection) +
@@ -58,13 +59,17 @@ std::string lines(const StoreSelection& selection) {
 // second half of the time still has a quarter of the growth: a cache that fills has not.
 std::string growth_by_version(const StoreSelection& selection) {
   const std::string most = std::to_string(most_hosts_named);
+  const std::string least = std::to_string(windows_for_growth);
   return "SELECT version, stack, count(), sum(slope), sum(first), sum(last), sum(blocks), "
          "countIf(grows), groupArrayIf(" +
-         most +
-         ")(host, grows), sum(last - middle) FROM (SELECT version, stack, host, first, middle, "
-         "last, blocks, windows_n * windows_sxx - windows_sx * windows_sx AS spread, windows_n * "
+         most + ")(host, grows), sum(last - middle), countIf(windows_n < " + least +
+         "), min(windows_n), sum(first_blocks) FROM (SELECT version, stack, host, first, middle, "
+         "last, first_blocks, blocks, windows_n, windows_n * windows_sxx - windows_sx * windows_sx "
+         "AS spread, windows_n * "
          "sxy - windows_sx * sy AS slant, windows_n * syy - sy * sy AS height, if(spread > 0, "
-         "slant / spread, 0.) AS slope, windows_n >= 4 AND slant > 0 AND last - first >= (SELECT "
+         "slant / spread, 0.) AS slope, windows_n >= " +
+         least +
+         " AND slant > 0 AND last - first >= (SELECT "
          "least_bytes FROM leaks) AND slant * slant >= 0.75 * spread * height AND last - middle "
          ">= 0.25 * (last - first) AS grows FROM (" +
          lines(selection) + ")) GROUP BY version, stack";
@@ -94,6 +99,9 @@ std::vector<Found> read_growth(const std::string& reply) {
     growth.growing = rows.number<uint64_t>();
     growth.growing_hosts = rows.texts();
     found.late = rows.number<int64_t>();
+    growth.short_places = rows.number<uint64_t>();
+    growth.least_windows = rows.number<uint64_t>();
+    growth.first_blocks = rows.number<int64_t>();
   }
   return all;
 }
@@ -121,8 +129,11 @@ void add_up(std::map<StackOfVersion, Found>& into, const Found& found) {
   sum.bytes_per_hour += more.bytes_per_hour;
   sum.first_bytes += more.first_bytes;
   sum.last_bytes += more.last_bytes;
+  sum.first_blocks += more.first_blocks;
   sum.last_blocks += more.last_blocks;
   sum.growing = std::max(sum.growing, more.growing);
+  sum.short_places = std::max(sum.short_places, more.short_places);
+  sum.least_windows = std::min(sum.least_windows, more.least_windows);
   if (sum.growing_hosts.empty()) sum.growing_hosts = more.growing_hosts;
   at->second.late += found.late;
 }
@@ -131,6 +142,7 @@ StoreGrowth::Kind judge(const Found& found, int64_t least_bytes) {
   const StoreGrowth& growth = found.growth;
   if (growth.growing * 2 > growth.places) return StoreGrowth::Kind::leak;
   if (growth.growing != 0) return StoreGrowth::Kind::some;
+  if (growth.may_leak()) return StoreGrowth::Kind::unsure;
   const int64_t grown = growth.last_bytes - growth.first_bytes;
   if (grown >= least_bytes && found.late * 4 < grown) return StoreGrowth::Kind::settled;
   return StoreGrowth::Kind::constant;
@@ -153,7 +165,7 @@ void name_the_innocent(std::vector<StoreGrowth>& stacks,
                        const std::map<std::string, uint64_t>& places) {
   std::set<StackOfVersion> guilty;
   for (const StoreGrowth& each : stacks)
-    if (each.growing != 0) guilty.insert(key_of(each));
+    if (each.growing != 0 || each.kind == StoreGrowth::Kind::unsure) guilty.insert(key_of(each));
   for (StoreGrowth& each : stacks) {
     if (each.growing == 0) continue;
     for (const auto& [version, count] : places)
@@ -213,7 +225,8 @@ StoreLeaks store_leaks(const StoreQuestion& asked, int64_t least_bytes) {
 }
 
 std::string_view name(StoreGrowth::Kind kind) {
-  constexpr std::array<std::string_view, 4> names{"leak", "some hosts", "settled", "constant"};
+  constexpr std::array<std::string_view, 5> names{"leak", "some hosts", "cannot tell", "settled",
+                                                  "constant"};
   return names[static_cast<size_t>(kind)];
 }
 
@@ -237,6 +250,10 @@ std::string in_words(const StoreGrowth& growth) {
       return "leak" + in + ": " + rate + ", grows steadily on " + hosts + others;
     case StoreGrowth::Kind::some:
       return "grows" + in + " on " + hosts + " only: " + rate + others;
+    case StoreGrowth::Kind::unsure:
+      return "cannot tell yet" + in + ": fewer than " + number(windows_for_growth) +
+             " windows on " + number(growth.short_places) + " of " + number(growth.places) +
+             (growth.places == 1 ? " host" : " hosts");
     case StoreGrowth::Kind::settled:
       return "grew" + in + " by " + iec_bytes(growth.last_bytes - growth.first_bytes) +
              ", and has settled";

@@ -37,9 +37,11 @@ Json json_of(const LeakCase& each) {
                {"live_blocks", each.live_blocks},
                {"leaked_bytes", each.leaked_bytes},
                {"leaked_blocks", each.leaked_blocks}};
-  if (each.rate)
-    json["bytes_per_second"] = {
-        {"value", each.rate->value}, {"low", each.rate->low}, {"high", each.rate->high}};
+  if (each.rate) {
+    json["bytes_per_second"] = {{"value", each.rate->value}};
+    if (each.rate->low) json["bytes_per_second"]["low"] = *each.rate->low;
+    if (each.rate->high) json["bytes_per_second"]["high"] = *each.rate->high;
+  }
   if (each.wait_s > 0) json["watch_longer_s"] = each.wait_s;
   if (each.is_worse) json["worse_than_baseline"] = true;
   if (each.reach)

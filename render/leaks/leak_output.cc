@@ -71,6 +71,7 @@ LeakCheck cleaned(LeakCheck check) {
   for (LeakCase& each : check.cases) {
     clean(each.process);
     clean(each.reason);
+    clean(each.sentence);
     if (each.reach) clean(each.reach->why_unknown);
     for (LeakFrame& frame : each.frames)
       for (std::string* text : {&frame.function, &frame.module, &frame.file}) clean(*text);
@@ -122,7 +123,9 @@ std::string unsure_in_words(const LeakCheck& check) {
     if (each.outcome == CaseOutcome::unsure) wait_s = std::max(wait_s, each.wait_s);
   return "cannot tell yet: " + with_commas(static_cast<int64_t>(sum.stacks)) +
          (sum.stacks == 1 ? " stack, " : " stacks, ") + amount_in_words(sum.bytes, sum.blocks) +
-         "; watch at least " + with_commas(static_cast<int64_t>(std::ceil(wait_s))) + " s longer";
+         (wait_s > 0 ? "; watch at least " + with_commas(static_cast<int64_t>(std::ceil(wait_s))) +
+                           " s longer"
+                     : "");
 }
 
 }  // namespace memflame

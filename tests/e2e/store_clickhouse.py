@@ -139,6 +139,42 @@ for option, value in (("--min-blocks", "10"), ("--tail", "2%"), ("--warmup", "1m
 check("no stack grows steadily" in run("leaks", store.address("shop", service="cart", version="1.4")).stdout,
       "a version that does not leak")
 
+# ---- the same as a gate ----
+FOUND = 5
+names = [path(f"fleet.{suffix}") for suffix in ("json", "xml", "sarif")]
+said = run("leaks", cart, "--fail-on", "leak", *sum((["--report", name] for name in names), []), status=FOUND).stderr
+check("leak check failed (--fail-on leak): 1 stack, 41.0 MiB in 60 blocks" in said and "remember  cart.cc:40" in said, said)
+with open(names[0], encoding="utf-8") as stream:
+    checked = json.load(stream)
+equal("what grew in the range", (checked["leaked_bytes"], checked["leaked_blocks"]), (38 * MIB, 57))
+equal("rules", {each["rule"]: each["verdict"] for each in checked["stacks"] if each["rule"]}, {"leak": "leak"})
+rate = next(each for each in checked["stacks"] if each["outcome"] == "failed")["bytes_per_second"]
+check(abs(rate["value"] - 2 * MIB / 60) < 1 and list(rate) == ["value"], rate)
+old = store.address("shop", service="cart", version="1.4")
+said = run("leaks", "--fail-on", "leak,linear", old).stderr
+check("leak check passed" in said and "not certain: lost 60 events" in said, said)
+run("leaks", "--fail-on", "kept", old, status=FOUND)
+one_host = cart + "&host=h1&host=h3"
+run("leaks", "--fail-on", "leak", one_host)
+run("leaks", "--fail-on", "linear", one_host, status=FOUND)
+run("leaks", "--fail-if-leaked", "38M", cart)
+check("leaked in all: 38.0 MiB" in run("leaks", "--fail-if-leaked", "37M", cart, status=FOUND).stderr, "the sum of leaks")
+run("leaks", "--fail-on", "leak", "--min-rate", "119M/h", cart, status=FOUND)
+check("below --min-rate" in run("leaks", "--fail-on", "leak", "--min-rate", "121M/h", cart).stderr, "slower leaks pass")
+with open(path("known.supp"), "w", encoding="utf-8") as stream:
+    stream.write("leak:^remember$\n")
+check("suppressed: 1 stack" in run("leaks", "--fail-on", "leak,linear", "--suppress", path("known.supp"), cart).stderr,
+      "what is suppressed passes")
+# Three windows do not tell. Both have passed, and it is said that they may have passed too early.
+early = f"{cart}&version=1.5&from={BEGAN + 20 * 60}&to={BEGAN + 23 * 60}"
+said = run("leaks", "--fail-on", "leak", early).stderr
+check("leak check passed" in said and "cannot tell yet: 3 stacks" in said and "watch at least 60 s longer" in said, said)
+check("cannot tell yet in version 1.5: fewer than 4 windows on 3 of 3 hosts" in run("leaks", early).stdout, "its sentence")
+run("leaks", "--fail-on", "cannot-tell", early, status=FOUND)
+for option, value in (("--fail-on", "lost"), ("--fail-on", "leak,exponential"), ("--fail-on", "freed-at-end")):
+    refused(f"leaks {option} {value}", "leaks", cart, option, value, words=["for a store there are leak ("], status=2)
+refused("a baseline", "leaks", cart, "--fail-on", "leak", "--baseline", "a.mfr", words=["version=NAME"], status=2)
+
 csv = run("timeline", cart, "--format", "csv").stdout
 layer = [int(cells.split(",")[2]) for cells in csv.splitlines() if ",remember," in cells]
 equal("the leak over time begins", layer[0], 3 * MIB)

@@ -224,6 +224,11 @@ TEST_CASE("a verdict on a fleet names the version, the hosts and the innocent") 
   growth.growing_hosts = {"h2"};
   growth.innocent.clear();
   CHECK(in_words(growth) == "grows in version 1.5 on 1 of 3 hosts (h2) only: 2.0 KiB per hour");
+  CHECK_FALSE(growth.may_leak());
+  growth.short_places = 1;
+  CHECK(growth.may_leak());
+  growth.kind = StoreGrowth::Kind::unsure;
+  CHECK(in_words(growth) == "cannot tell yet in version 1.5: fewer than 4 windows on 1 of 3 hosts");
   growth.kind = StoreGrowth::Kind::settled;
   growth.last_bytes = 1024;
   CHECK(in_words(growth) == "grew in version 1.5 by 1.0 KiB, and has settled");

@@ -87,9 +87,11 @@ int measure(const Probe& probe, const Request& request, Command* command, Watche
             InsideSetup* inside = nullptr) {
   std::vector<ProbeRun> probes{{&probe, request.probe}};
   probes.insert(probes.end(), request.beside.begin(), request.beside.end());
-  Run run = inside != nullptr                      ? run_inside(*inside, command, watcher)
-            : request.probe.collect == Collect::go ? run_go_heap(probes.front(), watcher)
-                                                   : run_probes(probes, command, watcher);
+  const bool is_go = request.probe.collect == Collect::go;
+  Run run = inside != nullptr ? run_inside(*inside, command, watcher)
+            : is_go           ? (request.go_heaps ? run_go_heaps(probes.front(), watcher)
+                                                  : run_go_heap(probes.front(), watcher))
+                              : run_probes(probes, command, watcher);
   watcher.finished(run.info);
   Losses losses;
   if (watcher.wants_results(run.recording)) {
@@ -182,7 +184,8 @@ bool settle_go_heap(const Probe& probe, Request& request) {
   const std::string refused =
       request.beside.empty() ? refused_by_go_heap(request.probe) : std::string("--probes");
   if (is_asked) {
-    if (!is_one) throw Error("--collect go reads one process: -p PID", ExitCode::usage);
+    if (!is_one && !request.go_heaps)
+      throw Error("--collect go reads one process: -p PID", ExitCode::usage);
     if (!refused.empty())
       throw Error(refused + " is not for Go's own heap profile (--collect go): leave it out",
                   ExitCode::usage);
@@ -243,7 +246,7 @@ Profile drawn_profile(const Recording& recording, const Profile& profile, const 
 }
 
 int run_request(const Probe& probe, Request& request, Watcher* watcher) {
-  settle_go_heap(probe, request);
+  if (!request.go_heaps) settle_go_heap(probe, request);
   const bool inside = is_inside(probe, request);
   if (inside) request.probe.collect = Collect::inside;
   check_outputs(request);

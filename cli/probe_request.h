@@ -38,6 +38,9 @@ struct Request {
   unsigned keep = 0;                    // the newest of them that are kept; 0 = all
   CommandStreams streams;               // of the command
   bool marks_verdicts = false;          // in the output: looks at the run to know them
+  // With Collect::go: of Go programs, as many as there are, see run_go_heaps(). It was decided
+  // already who collects.
+  bool go_heaps = false;
   bool strict = false, verbose = false, pid_in_root = false;
 };
 

@@ -62,7 +62,7 @@ void write_outputs(MetricsText& text, const FleetFigures& figures) {
 
 void write_rules(MetricsText& text, const FleetFigures& figures) {
   constexpr std::array words{"waits", "runs", "given_up", "too_dear"};
-  OwnSamples states, starts, seconds, bytes;
+  OwnSamples states, starts, seconds, bytes, unwatched;
   for (const auto& [name, state] : figures.rules) {
     const MetricLabels labels = MetricLabels().with("rule", name);
     for (size_t i = 0; i < words.size(); ++i)
@@ -70,6 +70,7 @@ void write_rules(MetricsText& text, const FleetFigures& figures) {
     starts.emplace_back(labels, static_cast<double>(state.starts));
     seconds.emplace_back(labels, state.processor_seconds);
     bytes.emplace_back(labels, static_cast<double>(state.memory_bytes));
+    unwatched.emplace_back(labels, static_cast<double>(state.unwatched));
   }
   text.write(
       {"memflame_rule", false, "",
@@ -83,6 +84,10 @@ void write_rules(MetricsText& text, const FleetFigures& figures) {
   text.write({"memflame_rule_memory_bytes", false, "bytes",
               "Memory of a rule: its process's own, and its tables in the kernel."},
              bytes);
+  text.write({"memflame_rule_unwatched_processes", false, "",
+              "Processes that a rule names, and whose heap is not watched: Go programs without a "
+              "heap profile, and with collect go those that are not of Go."},
+             unwatched);
   text.write({"memflame_budget_share", false, "",
               "The part of max_overhead that rules may use: less than 1 while memflame takes more "
               "than max_cpu."},

@@ -19,6 +19,7 @@ struct RuleState {
   uint64_t starts = 0;
   double processor_seconds = 0;  // of its processes, since memflame began
   uint64_t memory_bytes = 0;     // its process's own, and its tables in the kernel
+  uint64_t unwatched = 0;        // processes that it names, and whose heap nobody watches
 };
 
 class RuleBoard {

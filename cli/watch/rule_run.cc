@@ -8,6 +8,7 @@
 #include "cli/record_options.h"
 #include "cli/watch/rule_watcher.h"
 #include "core/error.h"
+#include "probes/languages/go/go_run.h"
 
 namespace memflame {
 namespace {
@@ -49,7 +50,19 @@ Prepared prepare(const WatchRule& rule) {
   std::optional<Request> request = read_request(probe, arguments, &extension);
   if (!request) throw Error("a rule cannot ask for help", ExitCode::usage);
   request->probe.ages = probe.has_blocks;
+  request->go_heaps = true;
+  if (request->probe.collect == Collect::go) settle_go_heap(probe, *request);
   return {&probe, std::move(*request)};
+}
+
+// Whether the heaps of Go programs are read beside what another collector sees, as no function of
+// theirs can be probed: unless the rule says who collects, or asks for what Go does not know.
+// Budgets and rates are for the other collector.
+bool reads_go_beside(const Prepared& rule) {
+  if (rule.probe->inside == false || rule.request.probe.collect != Collect::by_rights) return false;
+  ProbeOptions common = rule.request.probe;
+  common.own.reset();
+  return refused_by_go_heap(common).empty();
 }
 
 }  // namespace
@@ -61,9 +74,17 @@ RuleResult run_rule(const WatchRule& rule, const RuleLinks& links) {
   ::mallopt(M_ARENA_MAX, 1);
   try {
     Prepared prepared = prepare(rule);
-    RuleWatcher watcher(rule, prepared.request, links);
+    Request& request = prepared.request;
+    bool go_beside = reads_go_beside(prepared);
+    // A single process is watched as other commands do it.
+    if (const std::vector<pid_t>& pids = request.probe.target.pids;
+        go_beside && pids.size() == 1 && request.beside.empty() && keeps_go_heap(pids[0])) {
+      request.probe.collect = Collect::go;
+      go_beside = false;
+    }
+    RuleWatcher watcher(rule, request, links, go_beside ? prepared.probe : nullptr);
     try {
-      run_request(*prepared.probe, prepared.request, &watcher);
+      run_request(*prepared.probe, request, &watcher);
     } catch (const Error&) {
       // That nothing was seen is not a failure here: processes may still come.
       if (!watcher.has_ended()) throw;

@@ -33,6 +33,8 @@ struct RuleLinks {
   // The part of "max_overhead" that may be used now, see host_budget.h.
   std::function<double()> budget_share;
   std::function<void(uint64_t)> tell_table_bytes;  // of its tables in the kernel
+  // How many processes the rule names of which nobody watches the heap, see GoHeaps::unwatched().
+  std::function<void(uint64_t)> tell_unwatched;
 };
 
 // Watches until a signal comes.

@@ -6,21 +6,28 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iostream>
 #include <map>
 #include <optional>
 #include <utility>
 
 #include "core/clock.h"
+#include "core/counted.h"
 #include "core/error.h"
 #include "probes/processes/cgroups.h"
 #include "probes/processes/procfs.h"
 #include "probes/run/live_run.h"
+#include "render/text/clean_text.h"
 
 namespace memflame {
 namespace {
 
 constexpr double looks_a_window = 12, shortest_look = 0.2, longest_look = 10;
 constexpr double cgroups_interval = 5;  // seconds
+
+double look_interval(const WatchRule& rule) {
+  return std::clamp(rule.window_seconds / looks_a_window, shortest_look, longest_look);
+}
 
 double own_processor_seconds() {
   rusage used{};
@@ -52,19 +59,26 @@ std::vector<uint64_t> ids_of(const std::vector<CgroupName>& names) {
 
 }  // namespace
 
-RuleWatcher::RuleWatcher(const WatchRule& rule, const Request& request, const RuleLinks& links)
+RuleWatcher::RuleWatcher(const WatchRule& rule, const Request& request, const RuleLinks& links,
+                         const Probe* go_beside)
     : rule_(rule),
       request_(request),
       links_(links),
-      axis_(std::clamp(rule.window_seconds / looks_a_window, shortest_look, longest_look),
-            request.probe.ages),
-      labels_(rule.labels),
+      go_beside_(go_beside),
+      main_{.axis = {look_interval(rule), request.probe.ages},
+            .labels = ProcessLabels(rule.labels)},
+      of_go_{.axis = {look_interval(rule), false}, .labels = ProcessLabels(rule.labels)},
       maker_("memflame watch (" + rule.name + ")", rule.labels.at("host"), rule.names),
       cgroups_(ids_of(request.probe.target.cgroups)) {}
 
-void RuleWatcher::begin(LiveRun&) {
+void RuleWatcher::begin(LiveRun& run) {
   began_ns_ = real_time_ns();
   own_seconds_ = own_processor_seconds();
+  go_ = dynamic_cast<const GoHeaps*>(&run);
+  if (go_beside_ == nullptr) return;
+  beside_ = std::make_unique<GoHeaps>(*go_beside_, request_.probe, GoHeaps::Others::watched);
+  beside_->arm();
+  go_ = beside_.get();
 }
 
 // A unit that is started again is another cgroup, of which this run knows nothing.
@@ -74,13 +88,25 @@ bool RuleWatcher::have_cgroups_changed(double seconds) {
   return ids_of(request_.probe.target.cgroups) != cgroups_;
 }
 
-void RuleWatcher::take(const Look& look) {
-  const History& tables = axis_.tables();
-  if (!drafts_) {
-    const bool is_alone = request_.beside.empty();
-    drafts_.emplace(tables.recording.types, is_alone ? request_.first : "");
+void RuleWatcher::take(Side& side, const Look& look) {
+  const History& tables = side.axis.tables();
+  if (!side.drafts) {
+    const bool is_alone = &side == &of_go_ || request_.beside.empty();
+    side.drafts.emplace(tables.recording.types, is_alone ? request_.first : "");
   }
-  drafts_->add(look, tables);
+  side.drafts->add(look, tables);
+}
+
+// One line in each run; the count goes on in the metrics.
+void RuleWatcher::tell_unwatched() {
+  if (go_ == nullptr) return;
+  const GoHeaps::Unwatched unwatched = go_->unwatched();
+  links_.tell_unwatched(unwatched.count);
+  if (told_unwatched_ || unwatched.count == 0) return;
+  told_unwatched_ = true;
+  std::cerr << "memflame: rule " + rule_.name + ": the heap of " +
+                   counted(unwatched.count, "process") +
+                   " is not watched: " + clean_text(unwatched.first) + "\n";
 }
 
 bool RuleWatcher::look(LiveRun& run, double seconds) {
@@ -89,15 +115,19 @@ bool RuleWatcher::look(LiveRun& run, double seconds) {
   const bool is_making =
       making_.valid() && making_.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
   if (making_.valid() && !is_making) making_.get();
-  std::optional<Look> look = axis_.look(run, seconds);
-  if (look) take(*look);
+  if (const std::optional<Look> look = main_.axis.look(run, seconds)) take(main_, *look);
+  if (beside_) {
+    beside_->step();
+    if (beside_->has_met_any())
+      if (const std::optional<Look> look = of_go_.axis.look(*beside_, seconds)) take(of_go_, *look);
+  }
   if (have_cgroups_changed(seconds)) {
     problem_ = "its control groups are others now; it begins anew";
     return false;
   }
   // While the window before is still being made, this one goes on.
   const bool is_due = is_asked_ || seconds - window_began_ >= rule_.window_seconds;
-  if (is_due && !is_making) end_window(run, seconds, axis_.last(run));
+  if (is_due && !is_making) end_window(run, seconds);
   return true;
 }
 
@@ -118,21 +148,34 @@ std::map<std::string, double> RuleWatcher::figures(LiveRun& run, double seconds)
     if (overhead->percent) figures["overhead_percent"] = *overhead->percent;
     distance = overhead->distance;
   }
+  if (go_ != nullptr) {
+    if (go_ != beside_.get()) distance = go_->sample_bytes();
+    if (go_->watched() != 0) figures["go_sample_bytes"] = static_cast<double>(go_->sample_bytes());
+    if (const uint64_t unread = go_->unread(); unread != unread_) {
+      figures["go_unread"] = static_cast<double>(unread - unread_);
+      unread_ = unread;
+    }
+    figures["unwatched_processes"] = static_cast<double>(go_->unwatched().count);
+  }
   figures["sample_bytes"] = static_cast<double>(distance);
   losses_ = losses;
   own_seconds_ = own;
   return figures;
 }
 
-// Also those of services of which no stack has anything to show.
-void RuleWatcher::add_processes(const LiveRun& run, WindowDraft& draft) const {
+// Also those of services of which no stack has anything to show. A process that two runs watch
+// counts once.
+void RuleWatcher::add_processes(const LiveRun& run, const Side& side, std::set<pid_t>& counted,
+                                bool are_go, WindowDraft& draft) {
   std::map<pid_t, size_t> space_of;  // the newest of each process
   for (size_t i = 1; i < draft.recording.spaces.size(); ++i)
     space_of[static_cast<pid_t>(draft.recording.spaces[i].pid)] = i;
   for (const pid_t pid : run.living()) {
     const auto space = space_of.find(pid);
     if (space == space_of.end()) continue;
-    DraftService& service = service_of(draft, labels_.all()[space->second]);
+    DraftService& service = service_of(draft, side.labels.all()[space->second]);
+    if (are_go) service.figures["go_processes"] += 1;
+    if (!counted.insert(pid).second) continue;
     service.figures["processes"] += 1;
     if (const std::optional<OsMemory> memory = read_memory(pid))
       service.figures["resident_bytes"] +=
@@ -140,22 +183,37 @@ void RuleWatcher::add_processes(const LiveRun& run, WindowDraft& draft) const {
   }
 }
 
-void RuleWatcher::end_window(LiveRun& run, double seconds, const Look& last) {
-  take(last);
-  is_asked_ = false;
+WindowDraft RuleWatcher::draft_of(LiveRun& run, Side& side, const Look& last) {
+  take(side, last);
   Recording code = run.recording_of({}, false);
-  labels_.learn(code.spaces);
-  links_.tell_table_bytes(run.table_bytes());
-  WindowDraft draft = drafts_->take(axis_.tables(), std::move(code), labels_.all());
-  add_processes(run, draft);
-  draft.began_ns = began_ns_;
-  draft.ended_ns = std::max(began_ns_, real_time_ns());
-  draft.figures = figures(run, seconds);
+  side.labels.learn(code.spaces);
+  WindowDraft draft = side.drafts->take(side.axis.tables(), std::move(code), side.labels.all());
   draft.sampling = run.sampling();
-  began_ns_ = draft.ended_ns;
+  return draft;
+}
+
+void RuleWatcher::end_window(LiveRun& run, double seconds) {
+  is_asked_ = false;
+  std::vector<WindowDraft> drafts;
+  std::set<pid_t> counted;
+  drafts.push_back(draft_of(run, main_, main_.axis.last(run)));
+  add_processes(run, main_, counted, go_ == &run, drafts[0]);
+  if (beside_ && beside_->has_met_any()) {
+    drafts.push_back(draft_of(*beside_, of_go_, of_go_.axis.last(*beside_)));
+    add_processes(*beside_, of_go_, counted, true, drafts[1]);
+  }
+  links_.tell_table_bytes(run.table_bytes());
+  tell_unwatched();
+  drafts[0].figures = figures(run, seconds);
+  const int64_t ended_ns = std::max(began_ns_, real_time_ns());
+  for (WindowDraft& draft : drafts) {
+    draft.began_ns = began_ns_;
+    draft.ended_ns = ended_ns;
+  }
+  began_ns_ = ended_ns;
   window_began_ = seconds;
-  making_ = std::async(std::launch::async, [this, draft = std::move(draft)]() mutable {
-    for (const Window& window : maker_.make(std::move(draft))) links_.put(window);
+  making_ = std::async(std::launch::async, [this, drafts = std::move(drafts)]() mutable {
+    for (const Window& window : maker_.make(std::move(drafts))) links_.put(window);
     ::malloc_trim(0);  // names take much for a moment, and the next window is a minute away
   });
 }
@@ -163,7 +221,7 @@ void RuleWatcher::end_window(LiveRun& run, double seconds, const Look& last) {
 void RuleWatcher::end(LiveRun& run, double seconds) {
   has_ended_ = true;
   if (making_.valid()) making_.get();
-  end_window(run, seconds, axis_.last(run));
+  end_window(run, seconds);
   making_.get();
 }
 

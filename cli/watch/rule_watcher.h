@@ -4,7 +4,10 @@
 
 #include <functional>
 #include <future>
+#include <map>
+#include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,13 +19,17 @@
 #include "cli/watch/window_draft.h"
 #include "cli/watch/window_maker.h"
 #include "fleet/window.h"
+#include "probes/languages/go/go_heaps.h"
 
 namespace memflame {
 
 class RuleWatcher : public Watcher {
  public:
   // All must outlive this.
-  RuleWatcher(const WatchRule& rule, const Request& request, const RuleLinks& links);
+  // `go_beside`: if the heaps of Go programs are read beside the run, the probe whose columns they
+  // have; else null.
+  RuleWatcher(const WatchRule& rule, const Request& request, const RuleLinks& links,
+              const Probe* go_beside);
 
   void begin(LiveRun& run) override;
   bool look(LiveRun& run, double seconds) override;
@@ -36,21 +43,33 @@ class RuleWatcher : public Watcher {
   const std::string& problem() const { return problem_; }
 
  private:
-  void end_window(LiveRun& run, double seconds, const Look& last);
+  // A run that windows are made of.
+  struct Side {
+    TimeAxis axis;
+    ProcessLabels labels;
+    std::optional<WindowDrafts> drafts{};  // made with the first look, which tells the columns
+  };
+  void end_window(LiveRun& run, double seconds);
   std::map<std::string, double> figures(LiveRun& run, double seconds);
-  void add_processes(const LiveRun& run, WindowDraft& draft) const;
+  static void add_processes(const LiveRun& run, const Side& side, std::set<pid_t>& counted,
+                            bool are_go, WindowDraft& draft);
+  WindowDraft draft_of(LiveRun& run, Side& side, const Look& last);
   bool have_cgroups_changed(double seconds);
-  void take(const Look& look);
+  void take(Side& side, const Look& look);
+  void tell_unwatched();
 
   const WatchRule& rule_;
   const Request& request_;
   const RuleLinks& links_;
-  TimeAxis axis_;
-  ProcessLabels labels_;
+  const Probe* go_beside_;
+  Side main_, of_go_;
+  std::unique_ptr<GoHeaps> beside_;  // the run of `of_go_`
+  const GoHeaps* go_ = nullptr;      // that, or the run itself; null: nobody asked for it
+  uint64_t unread_ = 0;              // of it, when the window began
+  bool told_unwatched_ = false;
   WindowMaker maker_;
-  std::optional<WindowDrafts> drafts_;  // made with the first look, which tells the columns
-  int64_t began_ns_ = 0;                // CLOCK_REALTIME, of the window
-  double window_began_ = 0;             // seconds since counting began
+  int64_t began_ns_ = 0;     // CLOCK_REALTIME, of the window
+  double window_began_ = 0;  // seconds since counting began
   double next_cgroups_ = 0;
   std::vector<uint64_t> cgroups_;  // ids
   Losses losses_;                  // when the window began

@@ -105,6 +105,7 @@ void Supervisor::start_what_is_due() {
 void Supervisor::start(RulePart& part) {
   if (!part.words) part.words = std::make_shared<SharedText>();
   part.table_bytes = std::make_shared<SharedNumber>(0);
+  part.unwatched = std::make_shared<SharedNumber>(0);
   part.pid = start_child("memflame-rule", [this, &part] {
     // The same reason is told once, until it is another, or windows are taken again.
     const auto put = [&, told = std::string()](const Window& window) mutable {
@@ -117,7 +118,9 @@ void Supervisor::start(RulePart& part) {
         {.put = put,
          .budget_share = [this] { return budget_share_->get(); },
          .tell_table_bytes =
-             [&part](uint64_t bytes) { part.table_bytes->set(static_cast<double>(bytes)); }});
+             [&part](uint64_t bytes) { part.table_bytes->set(static_cast<double>(bytes)); },
+         .tell_unwatched =
+             [&part](uint64_t count) { part.unwatched->set(static_cast<double>(count)); }});
     part.words->set(result.problem);
     return static_cast<int>(result.end);
   });
@@ -178,7 +181,10 @@ void Supervisor::ended_rule(RulePart& part, int status) {
 
 void Supervisor::show_rules() const {
   std::map<std::string, RuleState> states;
-  for (const RulePart& part : rules_) states.emplace(part.rule.name, part.state);
+  for (const RulePart& part : rules_) {
+    RuleState& state = states.emplace(part.rule.name, part.state).first->second;
+    if (part.pid != 0) state.unwatched = static_cast<uint64_t>(part.unwatched->get());
+  }
   board_->show(states, budget_.share());
 }
 

@@ -44,6 +44,7 @@ class Supervisor {
     // Where its process leaves the error that it ends with.
     std::shared_ptr<SharedText> words{};
     std::shared_ptr<SharedNumber> table_bytes{};  // of its tables in the kernel
+    std::shared_ptr<SharedNumber> unwatched{};    // see RuleLinks
   };
 
   static void say(const std::string& text);  // on standard error

@@ -83,21 +83,24 @@ void read_probes(const Setting& rule, WatchRule& into) {
     if (!sample->is_text() || sample->text() != "all")
       arguments.insert(arguments.end(), {"--sample", std::to_string(sample->bytes())});
   }
+  const auto collect = rule.find("collect");
+  if (collect) of_alloc(*collect);
+  const bool is_go = collect && collect->one_of({"kernel", "inside", "go"}) == "go";
   const auto overhead = rule.find("max_overhead");
+  for (const auto& setting : {sample, overhead})
+    if (is_go && setting)
+      setting->fail("Go's runtime samples by itself, and memflame only reads: leave it out");
   if (overhead) of_alloc(*overhead);
   if (overhead && sample)
     overhead->fail("the rate of samples follows from it: leave out \"sample\"");
-  into.is_governed = has_alloc && !sample;
+  into.is_governed = has_alloc && !sample && !is_go;
   if (into.is_governed) {
     std::string percent = std::to_string(overhead ? overhead->number(0.01, 100) : usual_overhead);
     percent.erase(percent.find_last_not_of('0') + 1);
     if (percent.ends_with('.')) percent.pop_back();
     arguments.insert(arguments.end(), {"--max-overhead", percent});
   }
-  if (const auto collect = rule.find("collect")) {
-    of_alloc(*collect);
-    arguments.insert(arguments.end(), {"--collect", collect->one_of({"kernel", "inside"})});
-  }
+  if (collect) arguments.insert(arguments.end(), {"--collect", collect->text()});
   if (const auto options = rule.find("options"))
     for (const std::string& word : options->texts()) arguments.push_back(word);
 }

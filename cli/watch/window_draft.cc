@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/units.h"
+#include "probes/languages/go/go_heaps.h"
 
 namespace memflame {
 
@@ -19,8 +20,11 @@ WindowDrafts::WindowDrafts(std::vector<ValueType> types, const std::string& prob
   };
   add_column("inuse_space", "live");
   add_column("inuse_objects", "live-count");
-  add_column("alloc_space", "total");
-  add_column("alloc_objects", "total-count");
+  const auto first_of = [this](std::string_view a, std::string_view b) {
+    return column_named(a) != no_column ? a : b;
+  };
+  add_column("alloc_space", first_of(watched_column, "total"));
+  add_column("alloc_objects", first_of(watched_count_column, "total-count"));
   add_column("brk_space", of("brk", "grown"));
   add_column("mmap_space", of("mmap", "outstanding"));
   add_column("resident_space", of("fault", "gained"), of("fault", "released"), page_bytes);

@@ -2,6 +2,7 @@
 #include "cli/watch/window_maker.h"
 
 #include <algorithm>
+#include <optional>
 #include <sstream>
 #include <tuple>
 #include <unordered_map>
@@ -43,6 +44,15 @@ size_t growth_of(const Recording& recording, size_t inuse) {
   return inuse == no_column ? 0 : recording.types.size() - 1;
 }
 
+void keep_most(std::vector<WindowStack>& all) {
+  const auto rank = [](const WindowStack& row) {
+    return std::tuple(row.verdict != name(VerdictKind::leak), -row.inuse_bytes, -row.growth_bytes);
+  };
+  std::stable_sort(all.begin(), all.end(),
+                   [&](const WindowStack& a, const WindowStack& b) { return rank(a) < rank(b); });
+  if (all.size() > WindowMaker::most_shown) all.resize(WindowMaker::most_shown);
+}
+
 // The stacks to be shown: leaks first, then what holds most, or came most where nothing is known of
 // what is held.
 std::vector<WindowStack> top_stacks(const Recording& recording, const Profile& profile,
@@ -73,12 +83,7 @@ std::vector<WindowStack> top_stacks(const Recording& recording, const Profile& p
     row.verdict = name(mark->second->kind);
     row.bytes_per_hour = mark->second->bytes_per_second * seconds_an_hour;
   }
-  const auto rank = [&](const WindowStack& row) {
-    return std::tuple(row.verdict != name(VerdictKind::leak), -row.inuse_bytes, -row.growth_bytes);
-  };
-  std::stable_sort(all.begin(), all.end(),
-                   [&](const WindowStack& a, const WindowStack& b) { return rank(a) < rank(b); });
-  if (all.size() > WindowMaker::most_shown) all.resize(WindowMaker::most_shown);
+  keep_most(all);
   return all;
 }
 
@@ -88,47 +93,89 @@ std::string packed(const Profile& profile) {
   return std::move(bytes).str();
 }
 
+// The growth is known from the windows before, so it is only for the head.
+Recording without_growth(Recording recording) {
+  recording.types.pop_back();
+  for (Aggregate& sum : recording.sums) sum.values.pop_back();
+  return recording;
+}
+
+void add_profile(std::optional<Profile>& into, Profile&& more) {
+  if (!into) {
+    into = std::move(more);
+    return;
+  }
+  const Meta meta = into->meta;
+  merge(*into, more);
+  // It is one window for all that.
+  into->meta.title = meta.title;
+  into->meta.began_ns = meta.began_ns;
+  into->meta.seconds = meta.seconds;
+}
+
 }  // namespace
 
-std::vector<Window> WindowMaker::make(WindowDraft draft) {
+void WindowMaker::add_names(WindowDraft& draft, KeptNames& kept) const {
   Recording& recording = draft.recording;
   recording.meta.command = command_;
   recording.meta.host = host_;
   recording.meta.began_ns = draft.began_ns;
   recording.meta.seconds = static_cast<double>(draft.ended_ns - draft.began_ns) / 1e9;
   recording.meta.sampling = draft.sampling;
-  kept_.symbolize(recording, {.inlines = names_,
-                              .debug_servers = false,
-                              .files = names_,
-                              .code = true,
-                              .memory_bytes = std::min(free_memory(), most_for_names)});
+  kept.symbolize(recording, {.inlines = names_,
+                             .debug_servers = false,
+                             .files = names_,
+                             .code = true,
+                             .memory_bytes = std::min(free_memory(), most_for_names)});
+}
+
+std::vector<Window> WindowMaker::make(std::vector<WindowDraft> drafts) {
+  kept_.resize(drafts.size());
+  std::vector<std::vector<Part>> services;
+  for (size_t i = 0; i < drafts.size(); ++i) {
+    add_names(drafts[i], kept_[i]);
+    for (const DraftService& service : drafts[i].services) {
+      const auto known = std::find_if(services.begin(), services.end(), [&](const auto& parts) {
+        return parts.front().service->labels == service.labels;
+      });
+      if (known == services.end())
+        services.push_back({{&drafts[i], &service}});
+      else
+        known->push_back({&drafts[i], &service});
+    }
+  }
   std::vector<Window> windows;
-  for (const DraftService& service : draft.services) windows.push_back(window_of(draft, service));
+  for (const std::vector<Part>& parts : services)
+    windows.push_back(window_of(drafts.front(), parts));
   return windows;
 }
 
-Window WindowMaker::window_of(const WindowDraft& draft, const DraftService& service) {
-  Recording own = draft.recording;
-  own.sums.clear();
-  for (const size_t sum : service.sums) own.sums.push_back(draft.recording.sums[sum]);
-  std::vector<StackId> stack_of_sum;
-  const Profile profile = fold(own, {}, &stack_of_sum);
-  std::vector<StackMark> marks;
-  if (draft.judged) marks = marks_of(*draft.judged, own, profile, stack_of_sum);
+Window WindowMaker::window_of(const WindowDraft& first, const std::vector<Part>& parts) {
   Window window;
-  window.head = {.id = new_window_id(),
-                 .began_ns = draft.began_ns,
-                 .ended_ns = draft.ended_ns,
-                 .labels = service.labels,
-                 .figures = draft.figures,
-                 .top = top_stacks(own, profile, marks)};
-  for (const auto& [name, value] : service.figures) window.head.figures[name] = value;
-  // Which stacks are cut is known once they have names.
-  window.head.figures["cut_stacks"] = static_cast<double>(profile.losses.sum(LossKind::cut).events);
-  // The growth is known from the windows before.
-  own.types.pop_back();
-  for (Aggregate& sum : own.sums) sum.values.pop_back();
-  window.pprof = packed(fold(own, {.lines = true, .code = true}));
+  WindowHead& head = window.head;
+  head.id = new_window_id();
+  head.began_ns = first.began_ns;
+  head.ended_ns = first.ended_ns;
+  head.labels = parts.front().service->labels;
+  head.figures = first.figures;
+  std::optional<Profile> all;
+  for (const auto& [draft, service] : parts) {
+    Recording own = draft->recording;
+    own.sums.clear();
+    for (const size_t sum : service->sums) own.sums.push_back(draft->recording.sums[sum]);
+    std::vector<StackId> stack_of_sum;
+    const Profile profile = fold(own, {}, &stack_of_sum);
+    std::vector<StackMark> marks;
+    if (draft->judged) marks = marks_of(*draft->judged, own, profile, stack_of_sum);
+    const std::vector<WindowStack> top = top_stacks(own, profile, marks);
+    head.top.insert(head.top.end(), top.begin(), top.end());
+    for (const auto& [name, value] : service->figures) head.figures[name] += value;
+    // Which stacks are cut is known once they have names.
+    head.figures["cut_stacks"] += static_cast<double>(profile.losses.sum(LossKind::cut).events);
+    add_profile(all, fold(without_growth(std::move(own)), {.lines = true, .code = true}));
+  }
+  keep_most(head.top);
+  window.pprof = packed(*all);
   return window;
 }
 

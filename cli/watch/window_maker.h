@@ -21,15 +21,21 @@ class WindowMaker {
   WindowMaker(std::string command, std::string host, bool names)
       : command_(std::move(command)), host_(std::move(host)), names_(names) {}
 
-  // One for each service.
-  std::vector<Window> make(WindowDraft draft);
+  // One for each service. Each draft is of a run of its own, always in the same order; what they
+  // have of one service is added up. The figures of the window are those of the first.
+  std::vector<Window> make(std::vector<WindowDraft> drafts);
 
  private:
-  Window window_of(const WindowDraft& draft, const DraftService& service);
+  struct Part {
+    const WindowDraft* draft = nullptr;
+    const DraftService* service = nullptr;
+  };
+  void add_names(WindowDraft& draft, KeptNames& kept) const;
+  static Window window_of(const WindowDraft& first, const std::vector<Part>& parts);
 
   std::string command_, host_;
   bool names_;
-  KeptNames kept_;
+  std::vector<KeptNames> kept_;  // of each run
 };
 
 }  // namespace memflame

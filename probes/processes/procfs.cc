@@ -323,6 +323,10 @@ double age_seconds(pid_t pid) {
   return std::max(0.0, static_cast<double>(now.tv_sec) - began);
 }
 
+uint64_t start_ticks_of(pid_t pid) {
+  return parse_stat(read_file(proc_path(pid, "stat"))).start_ticks;
+}
+
 bool is_alive(pid_t pid) {
   const char state = parse_stat(read_file(proc_path(pid, "stat"))).state;
   return state != 0 && state != 'Z' && state != 'X';

@@ -53,6 +53,8 @@ ProcessStat parse_stat(const std::string& line);
 double cpu_seconds(pid_t pid, bool with_children);
 // Since it began, or was forked; 0 if it is gone.
 double age_seconds(pid_t pid);
+// When it began, in ticks since boot: tells it from others of the same id. 0 if it is gone.
+uint64_t start_ticks_of(pid_t pid);
 
 // Bytes that are resident, by the text of /proc/PID/statm; 0 if the process is gone.
 int64_t parse_resident(const std::string& statm);

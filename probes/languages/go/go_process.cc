@@ -41,15 +41,22 @@ std::optional<uint64_t> bias_of(const ElfImage& elf, const Mapping& mapping) {
 struct GoProcess::File {
   File(SharedFd opened, ImageBytes bytes, ElfImage headers, uint64_t moved_by)
       : file(std::move(opened)), image(bytes), elf(std::move(headers)), bias(moved_by) {
-    if (program.functions() != nullptr && !program.functions()->functions().empty())
-      places = find_go_places(image, elf, *program.functions());
+    const GoFunctions* functions = code().functions();
+    if (functions != nullptr && !functions->functions().empty())
+      places = find_go_places(image, elf, *functions);
+  }
+
+  // Some ten MB, if the program is large.
+  const GoProgram& code() {
+    if (!program) program = std::make_unique<GoProgram>(image, elf);
+    return *program;
   }
 
   SharedFd file;
   ImageBytes image;
   ElfImage elf;
   uint64_t bias;  // from addresses of the file to those of the process
-  GoProgram program{image, elf};
+  std::unique_ptr<GoProgram> program{};
   std::optional<GoPlaces> places{};  // none: the file has no runtime of Go
 };
 
@@ -113,7 +120,7 @@ GoProcess::GoProcess(pid_t pid) : pid_(pid) {
   name_ = read_comm(pid) + " (" + std::to_string(pid) + ")";
   file_ = runtime_in(spaces, spaces.code_of(space, monotonic_ns()));
   if (!file_)
-    throw Error("no code of Go was found in " + name_ +
+    throw NotGo("no code of Go was found in " + name_ +
                 ": heap reads the profile that Go's runtime keeps; for other programs there is "
                 "memflame alloc -p " +
                 std::to_string(pid));
@@ -164,11 +171,13 @@ RawStack GoProcess::stack_of(const GoBucket& bucket, SpaceId space, uint64_t now
   RawStack stack;
   stack.space = space;
   stack.time_ns = now_ns;
-  stack.pcs = callers_of(bucket.pcs, file_->program, file_->bias);
+  stack.pcs = callers_of(bucket.pcs, file_->code(), file_->bias);
   if (bucket.pcs.size() >= longest) stack.stop = StopReason::runtime_limit;
   if (stack.pcs.empty()) stack.note = "[no stack]";
   return stack;
 }
+
+void GoProcess::forget_code() const { file_->program.reset(); }
 
 std::string go_sampling_in_words(uint64_t rate) {
   if (rate <= 1) return "";

@@ -7,16 +7,22 @@
 #include <memory>
 #include <string>
 
+#include "core/error.h"
 #include "core/recording.h"
 #include "probes/languages/go/go_heap.h"
 #include "probes/unique_fd.h"
 
 namespace memflame {
 
+// A program that has nothing of Go in it.
+struct NotGo : Error {
+  using Error::Error;
+};
+
 class GoProcess {
  public:
   // Throws Error if there is no such process, it cannot be read, or has no runtime of Go that keeps
-  // a heap profile in a known form.
+  // a heap profile in a known form; NotGo if it has none at all.
   explicit GoProcess(pid_t pid);
   ~GoProcess();
   GoProcess(const GoProcess&) = delete;
@@ -33,6 +39,8 @@ class GoProcess {
   GoHeap heap() const;
   // Where the blocks of a bucket were allocated, in this space.
   RawStack stack_of(const GoBucket& bucket, SpaceId space, uint64_t now_ns) const;
+  // Frees what stack_of() has read of the program; it reads that again when it is needed.
+  void forget_code() const;
 
   const GoAddresses& addresses() const { return addresses_; }
 

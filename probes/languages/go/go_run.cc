@@ -2,6 +2,7 @@
 #include "probes/languages/go/go_run.h"
 
 #include "core/error.h"
+#include "probes/languages/go/go_heaps.h"
 #include "probes/languages/go/go_session.h"
 #include "probes/run/privileges.h"
 #include "probes/run/requirements.h"
@@ -36,16 +37,17 @@ bool keeps_go_heap(pid_t pid) {
   }
 }
 
-Run run_go_heap(const ProbeRun& probe, Observer& observer) {
+namespace {
+
+// `pids`: when all of them have ended, counting ends; empty: it goes on.
+template <class Session>
+Run run_session(Session& session, const std::vector<pid_t>& pids, const ProbeRun& probe,
+                uint64_t began, const RunSignals& signals, Observer& observer) {
   const ProbeOptions& options = probe.options;
-  const uint64_t began = monotonic_ns();
-  require_own_proc();
-  const RunSignals signals;
   Run run;
   run.info.memory = plan_memory(options.memory, free_memory());
-  GoHeapSession session(*probe.probe, options);
   Ends ends;
-  ends.add(session.pid());
+  for (const pid_t pid : pids) ends.add(pid);
   keep_privileges_for(Step::counting);
   observer.begin(session);
   const auto figures = [&session] {
@@ -69,6 +71,24 @@ Run run_go_heap(const ProbeRun& probe, Observer& observer) {
   run.recording.meta.seconds = run.info.seconds;
   judge_emptiness("no sampled block of Go's runtime", options, run);
   return run;
+}
+
+}  // namespace
+
+Run run_go_heap(const ProbeRun& probe, Observer& observer) {
+  const uint64_t began = monotonic_ns();
+  require_own_proc();
+  const RunSignals signals;
+  GoHeapSession session(*probe.probe, probe.options);
+  return run_session(session, {session.pid()}, probe, began, signals, observer);
+}
+
+Run run_go_heaps(const ProbeRun& probe, Observer& observer) {
+  const uint64_t began = monotonic_ns();
+  require_own_proc();
+  const RunSignals signals;
+  GoHeaps session(*probe.probe, probe.options, GoHeaps::Others::missed);
+  return run_session(session, probe.options.target.pids, probe, began, signals, observer);
 }
 
 }  // namespace memflame

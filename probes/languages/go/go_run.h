@@ -18,4 +18,8 @@ bool keeps_go_heap(pid_t pid);
 // The target is one process, by its id. Throws Error.
 Run run_go_heap(const ProbeRun& probe, Observer& observer);
 
+// All Go programs among the target's processes, see go_heaps.h; others are left out. Throws Error,
+// also if none of them was a Go program.
+Run run_go_heaps(const ProbeRun& probe, Observer& observer);
+
 }  // namespace memflame

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <thread>
@@ -14,7 +13,6 @@
 #include "core/units.h"
 #include "probes/run/rows.h"
 #include "probes/run/run_notes.h"
-#include "probes/variance.h"
 
 namespace memflame {
 namespace {
@@ -22,32 +20,6 @@ namespace {
 constexpr SpaceId go_space{1};
 constexpr uint64_t fresh_ns = 50'000'000;  // a reading is used again for so long
 constexpr std::chrono::milliseconds go_poll{10};
-
-int64_t as_figure(double value) {
-  return static_cast<int64_t>(std::clamp(std::round(value), 0.0, 9e18));
-}
-
-void add_to(int64_t& sum, int64_t value) {
-  if (__builtin_add_overflow(sum, value, &sum)) sum = INT64_MAX;
-}
-
-// What sampled blocks of one size stand for, in bytes and blocks, and how far that scatters: by the
-// formula of alloc/bpf/sampling.h.
-struct Estimated {
-  GoEstimate sum;
-  double bytes_variance = 0, blocks_variance = 0;
-};
-
-Estimated estimated(uint64_t blocks, uint64_t size, uint64_t rate) {
-  Estimated result{.sum = go_estimate(blocks, blocks * size, rate)};
-  if (blocks == 0 || rate <= 1) return result;
-  const auto count = static_cast<double>(blocks);
-  const double each = static_cast<double>(result.sum.blocks) / count;
-  const double weight = static_cast<double>(result.sum.bytes) / count;
-  result.bytes_variance = count * weight * std::max(weight - static_cast<double>(size), 0.0);
-  result.blocks_variance = count * each * std::max(each - 1, 0.0);
-  return result;
-}
 
 }  // namespace
 
@@ -126,40 +98,15 @@ uint64_t GoHeapSession::key_of(const GoBucket& bucket) {
 void GoHeapSession::take(GoHeap heap) {
   heap_ = std::move(heap);
   read_ns_ = monotonic_ns();
-  sums_.clear();
-  for (const GoBucket& bucket : heap_.buckets) {
-    const uint64_t live_blocks = bucket.allocated - std::min(bucket.allocated, bucket.freed);
-    const Estimated live = estimated(live_blocks, bucket.size, heap_.rate);
-    const Estimated total = estimated(bucket.allocated, bucket.size, heap_.rate);
-    const std::array<int64_t, bpf::columns> figures{live.sum.bytes,
-                                                    live.sum.blocks,
-                                                    total.sum.bytes,
-                                                    total.sum.blocks,
-                                                    as_figure(live.bytes_variance / variance_unit),
-                                                    as_figure(live.blocks_variance),
-                                                    as_figure(total.bytes_variance / variance_unit),
-                                                    as_figure(total.blocks_variance)};
-    Sum& sum = sums_[key_of(bucket)];
-    sum.values.resize(figures.size());
-    for (size_t i = 0; i < figures.size(); ++i) add_to(sum.values[i], figures[i]);
-    add_to(sum.samples, static_cast<int64_t>(std::min<uint64_t>(bucket.allocated, INT64_MAX)));
-  }
+  sums_ = go_sums(heap_, [this](const GoBucket& bucket) { return key_of(bucket); });
 }
 
 std::vector<ValueType> GoHeapSession::types() const {
-  std::vector<ValueType> types = probe_.types(options_, is_sampled());
-  types.push_back({std::string(collected_column), Unit::bytes});
-  return types;
+  return go_types(probe_, options_, is_sampled());
 }
 
 void GoHeapSession::add_figures(size_t, std::span<const ValueType> types, Rows& rows) {
-  for (const auto& [key, sum] : sums_) {
-    // Without variances, if every block is sampled.
-    std::vector<int64_t> values(sum.values.begin(),
-                                sum.values.begin() + static_cast<std::ptrdiff_t>(types.size() - 1));
-    values.push_back(std::max<int64_t>(sum.values[2] - sum.values[0], 0));
-    rows.add(key, "", values, sum.samples);
-  }
+  for (const auto& [key, sum] : sums_) rows.add(key, "", go_row(sum, types.size()), sum.samples);
 }
 
 void GoHeapSession::for_each_sum(const VisitSum& visit) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/history.h"
+#include "probes/languages/go/go_figures.h"
 #include "probes/languages/go/go_kill.h"
 #include "probes/languages/go/go_process.h"
 #include "probes/probe.h"
@@ -55,12 +56,6 @@ class GoHeapSession : public LiveRun, private RunFigures {
   uint64_t live_bytes() const;
 
  private:
-  // The figures of one stack, in the order of types().
-  struct Sum {
-    std::vector<int64_t> values;
-    int64_t samples = 0;
-  };
-
   const StackLog& stacks() const override { return log_; }
   const Processes& processes() const override { return processes_; }
   void catch_up() override {}
@@ -88,7 +83,7 @@ class GoHeapSession : public LiveRun, private RunFigures {
   StackLog log_;
   GoHeap heap_;
   std::map<std::vector<uint64_t>, uint64_t> keys_;  // of stacks, by their addresses
-  std::map<uint64_t, Sum> sums_;                    // by key
+  GoSums sums_;
   std::optional<Looks> looks_;
   uint64_t armed_ns_ = 0, read_ns_ = 0, ended_ns_ = 0;
   uint64_t unread_ = 0;  // readings that failed, because the profile changed all the time

@@ -39,6 +39,17 @@ bool has(const Arguments& arguments, const std::string& option, const std::strin
 
 }  // namespace
 
+TEST_CASE("Go's runtime samples by itself") {
+  const WatchConfig config =
+      read(with_rule(R"({"name": "a", "match": {"comm": "api"}, "collect": "go"})"));
+  CHECK(has(config.rules[0].arguments, "--collect", "go"));
+  CHECK_FALSE(config.rules[0].is_governed);
+  for (const char* setting : {R"("sample": "512K")", R"("max_overhead": 1)"})
+    CHECK(problem_of(with_rule(R"({"name": "a", "match": {"comm": "api"}, "collect": "go", )" +
+                               std::string(setting) + "}"))
+              .find("samples by itself") != std::string::npos);
+}
+
 TEST_CASE("a rule becomes the arguments of a recording") {
   const WatchConfig config = read(std::string(R"({
     "memory": "256M", "max_cpu": 2, "labels": {"stage": "test"},)") +

@@ -8,6 +8,7 @@
 #include "cli/watch/window_maker.h"
 #include "collapse/input.h"
 #include "core/error.h"
+#include "probes/languages/go/go_heaps.h"
 #include "tests/support/made_history.h"
 
 using namespace memflame;
@@ -113,6 +114,62 @@ TEST_CASE("columns of other probes become growth") {
   CHECK_THROWS_AS(WindowDrafts({{"calls", Unit::count}}, "brk"), Error);
 }
 
+TEST_CASE("what Go's runtime allocated before it was watched did not come in a window") {
+  HistoryMaker maker;
+  maker.history.recording.types.push_back({std::string(watched_column), Unit::bytes});
+  maker.history.recording.types.push_back({std::string(watched_count_column), Unit::count});
+  const TrackId track = maker.track({"main.keep"});
+  WindowDrafts drafts(maker.history.recording.types, "alloc");
+  drafts.add(maker.look(1, {{track, {100, 1, 900, 9, 0, 0}}}), maker.history);
+  const WindowDraft first = drafts.take(maker.history, maker.history.recording, {});
+  CHECK(sum_of(first, "inuse_space") == 100);
+  CHECK(sum_of(first, "alloc_space") == 0);
+  drafts.add(maker.look(2, {{track, {100, 1, 1000, 10, 100, 1}}}), maker.history);
+  const WindowDraft second = drafts.take(maker.history, maker.history.recording, {});
+  CHECK(sum_of(second, "alloc_space") == 100);
+  CHECK(sum_of(second, "alloc_objects") == 1);
+}
+
+TEST_CASE("two runs of one service make one window, and those of another one of their own") {
+  MadeRun native, go;
+  native.look(1, {{native.leak, {100, 1, 100, 1}}});
+  go.look(1, {{go.leak, {50, 5, 70, 7}}});
+  const auto labels_of = [](const MadeRun& run, const char* service) {
+    const SpaceId space = run.maker.history.tracks[run.leak.index].space;
+    std::vector<Labels> labels(space.index + size_t{1});
+    labels[space.index] = {{"service", service}};
+    return labels;
+  };
+  const auto windows_of = [&](const char* service) {
+    WindowMaker maker("memflame watch (test)", "host", true);
+    WindowDraft first = native.take(labels_of(native, "a"));
+    first.began_ns = 1'000'000'000;
+    first.ended_ns = 2'000'000'000;
+    first.figures = {{"lost_events", 3}};
+    first.services.at(0).figures = {{"processes", 1}};
+    WindowDraft second = go.take(labels_of(go, service));
+    second.began_ns = first.began_ns;
+    second.ended_ns = first.ended_ns;
+    second.services.at(0).figures = {{"processes", 2}};
+    return maker.make({first, second});
+  };
+  const std::vector<Window> one = windows_of("a");
+  REQUIRE(one.size() == 1);
+  CHECK(one[0].head.figures.at("processes") == 3);
+  CHECK(one[0].head.figures.at("lost_events") == 3);
+  CHECK(one[0].head.figures.at("cut_stacks") == 2);
+  Source source = Source::of_memory(one[0].pprof);
+  const Profile profile = read_profile(source, "pprof", {});
+  CHECK(profile.total(0) == 150);
+  CHECK(profile.total(3) == 8);
+  CHECK(profile.meta.host == "host");
+  const std::vector<Window> two = windows_of("b");
+  REQUIRE(two.size() == 2);
+  CHECK(two[1].head.labels == Labels{{"service", "b"}});
+  CHECK(two[1].head.figures.at("processes") == 2);
+  CHECK(two[1].head.figures.at("lost_events") == 3);
+}
+
 TEST_CASE("a window has the sums of its draft, under names") {
   MadeRun run;
   run.look(1, {{run.leak, {100, 1, 100, 1}}, {run.cache, {50, 5, 70, 7}}});
@@ -121,7 +178,7 @@ TEST_CASE("a window has the sums of its draft, under names") {
   draft.ended_ns = 2'000'000'000;
   draft.figures = {{"processes", 1}};
   WindowMaker maker("memflame watch (test)", "host", true);
-  const std::vector<Window> windows = maker.make(std::move(draft));
+  const std::vector<Window> windows = maker.make({std::move(draft)});
   REQUIRE(windows.size() == 1);
   const WindowHead& head = windows[0].head;
   CHECK(head.figures.at("processes") == 1);

@@ -3,6 +3,10 @@
 // that run when counting begins, one after the other, and into those that come later. The latter
 // are looked for every two seconds, so one that lives for less than that may go unseen. This keeps
 // those into which the agent could not come, and those into which it came late.
+//
+// What stands against an agent may pass: a debugger leaves, or the process executes another
+// program. So a process is tried again, after waits that double, up to ten times in a bit more than
+// an hour: each try stops its threads for a moment, and costs memflame some memory.
 #pragma once
 
 #include <sys/types.h>
@@ -12,12 +16,25 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "probes/processes/procfs.h"
+#include "probes/processes/spaces.h"
 
 namespace memflame::inside {
 
 class Selection {
  public:
+  static constexpr uint64_t first_wait_ns = 4'000'000'000;
+  static constexpr unsigned most_tries = 10;
+  static constexpr size_t most_kept = 4096;  // of those that are gone; the rest is only counted
+
+  // `now`: CLOCK_MONOTONIC. `start`: of a process, 0 if it is gone.
+  explicit Selection(std::function<uint64_t()> now = monotonic_ns,
+                     std::function<uint64_t(pid_t)> start = start_ticks_of)
+      : now_(std::move(now)), start_(std::move(start)) {}
+
   struct Look {
     std::function<std::vector<pid_t>()> present;  // those that were asked for, now
     std::function<bool(pid_t)> is_watched;
@@ -27,25 +44,44 @@ class Selection {
   };
 
   // The agent could not come in, for this reason.
-  void refuse(pid_t pid, const std::string& why) { refused_[pid] = why; }
-  const std::map<pid_t, std::string>& refused() const { return refused_; }
+  void refuse(pid_t pid, const std::string& why);
 
-  bool is_time() const;
+  bool is_time() const { return now_() >= next_ns_; }
   void look(const Look& parts);
 
-  size_t count() const { return refused_.size() + later_.size(); }  // what is not watched
-  size_t came_late() const { return late_; }
+  // What is not watched.
+  size_t count() const { return refused_.size() + forgotten_ + later_.size(); }
+  size_t came_late() const { return late_.count + again_.count; }
   // What is not watched, and why; and what is watched only from some time on. Empty if nothing is
   // missing.
   std::vector<std::string> notes() const;
 
  private:
-  void take(pid_t pid, const Look& parts);
+  // A process id is used again, after a while.
+  using Key = std::pair<pid_t, uint64_t>;  // with its start
+  struct Refused {
+    std::string why;
+    unsigned tries = 0;
+    uint64_t next_ns = 0;  // when it is tried again
+  };
+  struct Named {
+    size_t count = 0;
+    std::string names;  // of the first ones
+    void add(const std::string& name, pid_t pid);
+    std::string in_words() const;
+  };
 
-  std::map<pid_t, std::string> refused_;  // with the reasons
-  std::map<pid_t, std::string> later_;    // with their names: not tried yet
-  std::string late_names_;                // of the first ones
-  size_t late_ = 0;
+  void take(const Key& process, const Look& parts);
+  void settle(const Look& parts);
+  void forget_gone(const std::vector<pid_t>& present);
+
+  std::function<uint64_t()> now_;
+  std::function<uint64_t(pid_t)> start_;
+  std::map<Key, Refused> refused_;
+  std::map<Key, std::string> later_;  // with their names: not tried yet
+  Named late_;                        // came in some seconds after their start
+  Named again_;                       // came in after it had been refused
+  size_t forgotten_ = 0;              // refused, and gone
   uint64_t next_ns_ = 0;
 };
 

@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "core/clock.h"
-#include "core/counted.h"
 #include "core/error.h"
+#include "core/units.h"
 #include "probes/processes/cgroups.h"
 #include "probes/processes/procfs.h"
 #include "probes/run/live_run.h"
@@ -105,7 +105,8 @@ void RuleWatcher::tell_unwatched() {
   if (told_unwatched_ || unwatched.count == 0) return;
   told_unwatched_ = true;
   std::cerr << "memflame: rule " + rule_.name + ": the heap of " +
-                   counted(unwatched.count, "process") +
+                   with_commas(static_cast<int64_t>(unwatched.count)) +
+                   (unwatched.count == 1 ? " process" : " processes") +
                    " is not watched: " + clean_text(unwatched.first) + "\n";
 }
 

@@ -145,6 +145,7 @@ std::vector<Window> WindowMaker::make(std::vector<WindowDraft> drafts) {
     }
   }
   std::vector<Window> windows;
+  windows.reserve(services.size());
   for (const std::vector<Part>& parts : services)
     windows.push_back(window_of(drafts.front(), parts));
   return windows;

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "core/history.h"
 #include "probes/variance.h"
 
 namespace memflame {

@@ -6,7 +6,6 @@ import collections
 import json
 import os
 import re
-import shutil
 import socket
 import struct
 import subprocess
@@ -410,24 +409,32 @@ fgets(STDIN);
 COUNT = int(os.environ.get("MEMFLAME_PHP_STACKS", "5000"))
 
 
+KNOWN = ("8.2", "8.4")
+
+
 def phps():
-    """The commands of the PHPs here that memflame knows, by version. MEMFLAME_PHP_ROOT: a system with another one."""
-    found, root = {}, os.environ.get("MEMFLAME_PHP_ROOT")
-    for command in [["php"]] + ([["chroot", root, "php"]] if root else []):
+    """The commands of the PHPs here that memflame knows, by version. MEMFLAME_PHP_ROOT: a system with another one.
+    MEMFLAME_PHP: a program elsewhere."""
+    found, root, elsewhere = {}, os.environ.get("MEMFLAME_PHP_ROOT"), os.environ.get("MEMFLAME_PHP")
+    for command in [["php"], *([[elsewhere]] if elsewhere else []), *([["chroot", root, "php"]] if root else [])]:
         try:
             told = subprocess.run([*command, "-n", "-r", "echo PHP_VERSION, ' ', (int)PHP_ZTS;"], stdout=subprocess.PIPE,
                                   stderr=subprocess.DEVNULL, text=True, check=False).stdout
         except FileNotFoundError:
             continue
-        if told.startswith(("8.2.", "8.4.")) and told.endswith(" 0"):
+        if told.startswith(tuple(f"{version}." for version in KNOWN)) and told.endswith(" 0"):
             found.setdefault(told[:3], command)
     return found
 
 
+def root_of(command):
+    """The folder of the system that a command runs in, and a folder there for files."""
+    return (command[1], "/tmp") if command[0] == "chroot" else ("", path(""))
+
+
 def run(command, name, *options, count=COUNT, kind=(), opcache="0"):
     """What the program says of its stacks, and memflame's profile."""
-    root = command[1] if command[0] == "chroot" else ""
-    folder = "/tmp" if root else path("")
+    root, folder = root_of(command)
     for file, text in (("frames.php", PROGRAM), ("included.php", INCLUDED)):
         with open(os.path.join(root + folder, file), "w", encoding="utf-8") as to:
             to.write(text)
@@ -444,7 +451,7 @@ def is_script(frame):
 
 versions = phps()
 if not versions:
-    print("SKIPPED: no PHP 8.2 or 8.4")
+    print(f"SKIPPED: no PHP {' or '.join(KNOWN)}")
     sys.exit(77)
 for version, command in versions.items():
     told = subprocess.run([*command, "-d", "opcache.enable_cli=1", "-r", "echo extension_loaded('Zend OPcache');"],
@@ -490,36 +497,50 @@ def worker_of(server):
     return int(children()[0])
 
 
-if not shutil.which("php-fpm8.2"):
-    print("no php-fpm8.2: left out")
-    sys.exit(0)
-names = ["first", "other"]
-for name in names:
-    with open(path(f"{name}.php"), "w", encoding="utf-8") as to:
-        to.write(f"<?php\nfunction {name}_one() {{\n  return strlen(str_repeat('x', 3000000));\n}}\n{name}_one();\n")
-with open(path("fpm.conf"), "w", encoding="utf-8") as to:
-    to.write(f"[global]\nerror_log = {path('fpm.log')}\ndaemonize = no\n[www]\nlisten = {path('fpm.socket')}\n"
-             "user = root\ngroup = root\npm = static\npm.max_children = 1\n")
-server = spawn(["php-fpm8.2", "-n", "-R", "-y", path("fpm.conf")], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+def fpm_of(version, command):
+    """The command of php-fpm beside that of php; none if it is not there."""
+    root = root_of(command)[0]
+    built = os.path.join(os.path.dirname(os.path.dirname(command[-1])), "sbin/php-fpm")
+    for program in (f"/usr/sbin/php-fpm{version}", built):
+        if os.path.exists(root + program):
+            return [*command[:-1], program]
+    return None
+
+
 REQUESTS = 40
-try:
-    worker = worker_of(server)
-    wait_until(lambda: os.path.exists(path("fpm.socket")), "php-fpm listens")
-    memflame = Memflame("mmap", "-p", worker, "--value", "calls")
-    for i in range(REQUESTS):
-        name = names[i % 2]
-        check(b"Status: 5" not in ask(path("fpm.socket"), path(f"{name}.php")), "php-fpm answers")
-    memflame.stop()
-finally:
-    server.terminate()  # its worker ends with it, but not if it is killed
-    server.wait(timeout=PATIENCE)
-equal("lost by php-fpm's stacks", losses(memflame.summary()), {})
-got = collections.Counter()
-profile = memflame.profile()
-for stack, values in profile.stacks:
-    if any("_one " in frame for frame in stack):
-        got[tuple(filter(is_script, stack))] += values[profile.columns.index("calls")]
-equal("functions of php-fpm's requests", set(got),
-      {(f"{{main}} ({name}.php:5)", f"{name}_one ({name}.php:3)") for name in names})
-check(all(count >= REQUESTS / 2 for count in got.values()), f"each request allocates once or twice: {got}")
-print(f"php-fpm: {sum(got.values())} stacks of {REQUESTS} requests, all of the function that ran")
+NAMES = ["first", "other"]
+for version, command in versions.items():
+    fpm = fpm_of(version, command)
+    if not fpm:
+        print(f"no php-fpm {version}: left out")
+        continue
+    root, folder = root_of(command)
+    conf, socket_path = os.path.join(folder, "fpm.conf"), os.path.join(folder, "fpm.socket")
+    for name in NAMES:
+        with open(root + os.path.join(folder, f"{name}.php"), "w", encoding="utf-8") as to:
+            to.write(f"<?php\nfunction {name}_one() {{\n  return strlen(str_repeat('x', 3000000));\n}}\n{name}_one();\n")
+    with open(root + conf, "w", encoding="utf-8") as to:
+        to.write(f"[global]\nerror_log = {os.path.join(folder, 'fpm.log')}\ndaemonize = no\n[www]\nlisten = {socket_path}\n"
+                 "user = root\ngroup = root\npm = static\npm.max_children = 1\n")
+    server = spawn([*fpm, "-n", "-R", "-y", conf], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        worker = worker_of(server)
+        wait_until(lambda: os.path.exists(root + socket_path), "php-fpm listens")
+        memflame = Memflame("mmap", "-p", worker, "--value", "calls")
+        for i in range(REQUESTS):
+            answer = ask(root + socket_path, os.path.join(folder, f"{NAMES[i % 2]}.php"))
+            check(answer and b"Status: " not in answer, f"php-fpm answers: {answer}")
+        memflame.stop()
+    finally:
+        server.terminate()  # its worker ends with it, but not if it is killed
+        server.wait(timeout=PATIENCE)
+    equal("lost by php-fpm's stacks", losses(memflame.summary()), {})
+    got = collections.Counter()
+    profile = memflame.profile()
+    for stack, values in profile.stacks:
+        if any("_one " in frame for frame in stack):
+            got[tuple(filter(is_script, stack))] += values[profile.columns.index("calls")]
+    equal("functions of php-fpm's requests", set(got),
+          {(f"{{main}} ({name}.php:5)", f"{name}_one ({name}.php:3)") for name in NAMES})
+    check(all(count >= REQUESTS / 2 for count in got.values()), f"each request allocates once or twice: {got}")
+    print(f"php-fpm {version}: {sum(got.values())} stacks of {REQUESTS} requests, all of the function that ran")

@@ -104,6 +104,13 @@ void name_php(const bpf::script_code_record& record, size_t class_bytes, ScriptC
   code.first_line = record.first_line;
 }
 
+// Since 3.12, Python may begin an object's __init__ from code of its own, which no stack of Python
+// has. It is static, and its file is a name, too.
+bool is_own_code(const ScriptCode& code) {
+  return code.language == ScriptCode::Language::python && code.function == "__init__" &&
+         code.file == "__init__";
+}
+
 const char* reason(uint32_t language, uint32_t end) {
   if (language == bpf::language_v8) return "[javascript: unreadable]";
   if (language == bpf::language_java)
@@ -330,8 +337,9 @@ void Scripts::place(SpaceId space, uint64_t word, std::vector<Pc>& to) {
         return;
       }
   const bool has_place = language != bpf::language_v8 && !bpf::is_java_code(word);
-  to.push_back(
-      place_of(space, code, has_place ? bpf::script_place(word) : script_no_place, language));
+  const Pc found =
+      place_of(space, code, has_place ? bpf::script_place(word) : script_no_place, language);
+  if (!is_own_code(all_[script_index(found)])) to.push_back(found);
 }
 
 void Scripts::forget(SpaceId space) {

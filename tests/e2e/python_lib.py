@@ -68,6 +68,11 @@ class Thing:
         yield 2
 
 
+class Begun:
+    def __init__(self, rest):
+        step(rest)
+
+
 def generator(rest):
     def inner():
         yield from (step(rest) for _ in range(2))
@@ -171,7 +176,7 @@ def switching(rest):
 KINDS = [plain, generator, sending, sorting, mapping, matching, reducing, hooking, raising, making, unusual, awaiting,
          recursing, lambda rest: Thing(rest).value, Thing.still, lambda rest: Thing(rest) == 1,
          lambda rest: list(Thing(rest)), lambda rest: [step(rest) for _ in range(2)],
-         lambda rest: {k: step(rest) for k in "ab"}]
+         lambda rest: {k: step(rest) for k in "ab"}, Begun, lambda rest: [Begun(rest) for _ in range(2)] and None]
 try:
     import greenlet
     KINDS.append(switching)

@@ -39,12 +39,13 @@ def as_said(name, got, wanted):
     print(f"{name}: {sum(got.values())} stacks, {len(got)} distinct, all as the program says")
 
 
-def as_told(name, memflame, truth, is_script):
-    """Compares stacks with those that a program wrote down as JSON: the number of each."""
+def as_told(name, memflame, truth, is_script, told_of=list):
+    """Compares stacks with those that a program wrote down as JSON: the number of each. `told_of`: how the program tells a
+    stack."""
     equal(f"{name}: lost", losses(memflame.summary()), {})
     got = collections.Counter()
     for stack, count in stacks_of(memflame.profile()).items():
-        names = [frame for frame in stack if is_script(frame)]
+        names = told_of([frame for frame in stack if is_script(frame)])
         check(names and names[-1].startswith("mark ("), f"{name}: the stack of a call of mark(): {stack}")
         got[json.dumps(names[:-1], ensure_ascii=False)] += count
     wanted = collections.Counter({json.dumps(json.loads(key), ensure_ascii=False): count for key, count in truth.items()})

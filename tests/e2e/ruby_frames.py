@@ -26,11 +26,14 @@ $marks = 0
 NATIVE = Set.new(%%w[each map call sort inject instance_eval class_eval eval send catch loop times tap then new gsub yield
                     next resume synchronize public_send +])
 
+# Since 3.4 a label has the class, which is not with the code: Thing#walk, block in Thing.still.
+def name_of(at) = at.label.sub(/(\A| in )[A-Z][\w:]*[#.]/, '\1')
+
 def mark
   names = caller_locations(1).reject do |at|
-    at.path.nil? || (NATIVE.include?(at.label) && !at.path.start_with?('<internal'))
+    at.path.nil? || (NATIVE.include?(name_of(at)) && !at.path.start_with?('<internal'))
   end
-  names = names.map { |at| "#{at.label} (#{at.path.start_with?('(') ? at.path : at.path.split('/').last}:#{at.lineno})" }.reverse
+  names = names.map { |at| "#{name_of(at)} (#{at.path.start_with?('(') ? at.path : at.path.split('/').last}:#{at.lineno})" }.reverse
   LOCK.synchronize { SEEN[JSON.generate(names)] += 1; $marks += 1 }
   FREE.call(MALLOC.call(%d))
 end
@@ -246,17 +249,21 @@ $stdin.gets
 COUNT = int(os.environ.get("MEMFLAME_RUBY_STACKS", "10000"))
 
 
+KNOWN = ("3.1", "3.3", "3.4")
+
+
 def rubies():
-    """The commands of the Rubies here that memflame knows, by version. MEMFLAME_RUBY_ROOT: a system with another one."""
-    found, root = {}, os.environ.get("MEMFLAME_RUBY_ROOT")
-    for command in [["ruby"]] + ([["chroot", root, "ruby"]] if root else []):
+    """The commands of the Rubies here that memflame knows, by version. MEMFLAME_RUBY_ROOT: a system with another one.
+    MEMFLAME_RUBY: a program elsewhere."""
+    found, root, elsewhere = {}, os.environ.get("MEMFLAME_RUBY_ROOT"), os.environ.get("MEMFLAME_RUBY")
+    for command in [["ruby"], *([[elsewhere]] if elsewhere else []), *([["chroot", root, "ruby"]] if root else [])]:
         try:
             told = subprocess.run([*command, "-e", "puts RUBY_VERSION"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                                   text=True, check=False)
         except FileNotFoundError:
             continue
         version = ".".join(told.stdout.split(".")[:2])
-        if version in ("3.1", "3.3"):
+        if version in KNOWN:
             found.setdefault(version, command)
     return found
 
@@ -273,17 +280,32 @@ def run(command, name, *options, count=COUNT, threads=3):
         return json.load(file), memflame
 
 
+def as_ruby_says(stack, version):
+    """Since 3.4, Ruby tells of a rescue or an ensure in place of the function around it, and gives eval's code its name."""
+    if version < "3.4":
+        return stack
+    told = []
+    for frame in stack:
+        if frame.startswith(("rescue in ", "ensure in ")):
+            told.pop()
+            frame = frame.removeprefix(frame[:len("rescue in ")])
+        if frame.startswith("<compiled> (") and told:
+            frame = told[-1].rsplit(" (", 1)[0] + frame.removeprefix("<compiled>")
+        told.append(frame)
+    return told
+
+
 def is_script(frame):
     return frame.endswith(")") and (".rb:" in frame or "(<internal:" in frame or "((eval" in frame)
 
 
 versions = rubies()
 if not versions:
-    print("SKIPPED: no Ruby 3.1 or 3.3")
+    print(f"SKIPPED: no Ruby {' or '.join(KNOWN)}")
     sys.exit(77)
 for version, command in versions.items():
     truth, memflame = run(command, version)
-    as_told(version, memflame, truth, is_script)
+    as_told(version, memflame, truth, is_script, lambda stack, of=version: as_ruby_says(stack, of))
 
     # One thread does the same in each run.
     runs = [run(command, version, "--languages", languages, count=2000, threads=0)[1] for languages in ("off", "auto")]

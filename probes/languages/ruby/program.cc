@@ -39,9 +39,24 @@ constexpr bpf::ruby_layout layout_3_3() {
   return layout;
 }
 
-// Where rb_errinfo() finds the exception in a thread's state, which tells whether the state is laid
-// out as in known builds.
-constexpr uint8_t error_3_1 = 0x70, error_3_3 = 0x78;
+struct RubyVersion {
+  unsigned minor = 0;  // 3.minor
+  // Where rb_errinfo() finds the exception in a thread's state, which tells whether the state is
+  // laid out as in known builds.
+  uint8_t error = 0;
+  bpf::ruby_layout layout{};
+};
+// By Debian's 3.1 and 3.3, and by a build of 3.4.9.
+constexpr std::array ruby_versions{
+    RubyVersion{.minor = 1, .error = 0x70, .layout = layout_3_1},
+    RubyVersion{.minor = 3, .error = 0x78, .layout = layout_3_3()},
+    RubyVersion{.minor = 4, .error = 0x70, .layout = layout_3_3()},
+};
+
+const RubyVersion* find_ruby_version(unsigned minor) {
+  const auto found = std::ranges::find(ruby_versions, minor, &RubyVersion::minor);
+  return found == ruby_versions.end() ? nullptr : &*found;
+}
 
 struct RubyRange {
   uint64_t begin = 0, end = 0;
@@ -204,9 +219,8 @@ std::string find_all(const ImageBytes& image, const ElfImage& elf, uint64_t erro
 }  // namespace
 
 std::optional<bpf::ruby_layout> ruby_layout(unsigned minor) {
-  if (minor == 1) return layout_3_1;
-  if (minor == 3) return layout_3_3();
-  return std::nullopt;
+  const RubyVersion* const version = find_ruby_version(minor);
+  return version == nullptr ? std::nullopt : std::optional(version->layout);
 }
 
 std::optional<RubyProgram> ruby_in(int fd) {
@@ -224,17 +238,16 @@ std::optional<RubyProgram> ruby_in(int fd) {
   const ImageRange text = loaded_at(image, *elf, version, 4);  // "3.1."
   if (text.bytes.size() != 4) return std::nullopt;
   program.version.assign(reinterpret_cast<const char*>(text.bytes.data()), 3);
-  const std::optional<bpf::ruby_layout> layout =
+  const RubyVersion* const known =
       program.version.starts_with("3.") && byte_at(text.bytes, 3) == '.'
-          ? ruby_layout(static_cast<unsigned>(program.version[2] - '0'))
-          : std::nullopt;
-  if (!layout) {
-    program.problem = "functions of Ruby 3.1 and 3.3 are read";
+          ? find_ruby_version(static_cast<unsigned>(program.version[2] - '0'))
+          : nullptr;
+  if (known == nullptr) {
+    program.problem = "functions of Ruby 3.1, 3.3 and 3.4 are read";
     return program;
   }
-  program.layout = *layout;
-  program.problem = find_all(image, *elf, error_function,
-                             program.version == "3.1" ? error_3_1 : error_3_3, program);
+  program.layout = known->layout;
+  program.problem = find_all(image, *elf, error_function, known->error, program);
   return program;
 }
 

@@ -60,7 +60,7 @@ void needed_first(std::vector<std::pair<ModuleId, const Module*>>& files) {
     return name.starts_with("libc.") || name.starts_with("libc-") ||
            name.starts_with("libpthread") || name.starts_with("ld-");
   };
-  std::ranges::stable_partition(files, is_library);
+  std::stable_partition(files.begin(), files.end(), is_library);
 }
 
 bool is_uprobes_page(const Module& module) { return module.path.starts_with("[uprobes"); }

@@ -259,7 +259,7 @@ TEST_CASE("PHP: deep stacks are counted to their end, in few reads") {
   constexpr unsigned depth = 400;
   for (unsigned i = 0; i < depth; ++i) thread.call(thread.walk, i + 1);
   CHECK(thread.read().size() == depth + 5);
-  CHECK(thread.reads < static_cast<int>(1.3 * depth));  // a line each, and the stack
+  CHECK(thread.reads < static_cast<int>(1.2 * depth));
   for (unsigned i = 0; i < 2000; ++i) thread.call(thread.walk, 1);
   CHECK(thread.read().size() == bpf::max_script_items);
   CHECK(thread.chain->items[0] == php_any);

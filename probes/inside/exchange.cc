@@ -67,7 +67,7 @@ std::string random_name() {
 
 }  // namespace
 
-// 1 M rows: PostgreSQL and its libraries have a third of that.
+// With a quarter of that, the tables of PostgreSQL and its libraries found no room.
 constexpr uint64_t rows_of_a_server = 8 << 20;
 
 Exchange::Exchange(uint32_t max_depth, uint32_t max_table_mib)

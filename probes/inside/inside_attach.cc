@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include "core/error.h"
 #include "core/units.h"
@@ -70,7 +71,7 @@ void Attachment::enter_all(const std::vector<pid_t>& pids) {
 void Attachment::enter_some(const std::vector<pid_t>& pids) {
   std::string first;
   for (const pid_t pid : pids)
-    if (const std::string why = try_to_enter(pid); first.empty()) first = why;
+    if (std::string why = try_to_enter(pid); first.empty()) first = std::move(why);
   if (pids_.empty())
     throw Error(pids.size() == 1
                     ? first
@@ -86,7 +87,7 @@ std::string Attachment::try_to_enter(pid_t pid) {
     return "";
   } catch (const Error& error) {
     entering_ = 0;
-    const std::string why = error.what() + session_.tables_in_words();
+    std::string why = error.what() + session_.tables_in_words();
     if (is_alive(pid)) session_.leave_out(pid, why);
     return why;
   }

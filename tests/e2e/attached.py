@@ -3,7 +3,7 @@
 import re
 import subprocess
 
-from lib import LONG, PATIENCE, Memflame, check, equal, losses, spawn
+from lib import LONG, PATIENCE, Memflame, check, equal, losses, spawn, wait_until
 
 CYCLES = 1000 if LONG else 30
 
@@ -16,6 +16,13 @@ class Waiting:
         self.pid = self.process.pid
         line = self.process.stdout.readline()
         check(line.startswith("ready"), f"{command} says {line!r}")
+
+    def at_rest(self):
+        """Waits until it reads its input: what it does before that is done."""
+        def reads():
+            with open(f"/proc/{self.pid}/syscall", encoding="utf-8") as stream:
+                return stream.read().startswith("0 0x0 ")
+        wait_until(reads, f"{self.pid} reads its input")
 
     def end(self, status=0):
         output, _ = self.process.communicate(timeout=PATIENCE)

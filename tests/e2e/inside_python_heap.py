@@ -45,10 +45,12 @@ with open(path("keep.py"), "w", encoding="utf-8") as file:
 def kept_by(program, count, *options, **more):
     """What Python says, and memflame."""
     target = Waiting(program, path("keep.py"), count, **more)
+    target.at_rest()
     memflame = attach(target, "--python-heap", *options)
     target.process.stdin.write("x")
     target.process.stdin.flush()
     truth = int(target.process.stdout.readline())
+    target.at_rest()
     memflame.stop()
     target.end()
     return truth, memflame.profile(), memflame.summary()

@@ -141,7 +141,7 @@ public class Rounds {
 """
 
 RUBY = r"""
-require 'digest'
+require 'digest/sha1'
 require 'json'
 require 'zlib'
 

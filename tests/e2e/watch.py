@@ -149,9 +149,8 @@ wait_until(lambda: len(memflame.parts("memflame-rule")) == 2, "the second rule")
 check(stays in memflame.parts("memflame-rule"), "the first rule runs on")
 wait_until(lambda: any(head["figures"].get("processes", 0) >= 1 for head in heads("heap")), "its windows")
 second.work()
-time.sleep(2)
+wait_until(lambda: sum(profile.sum("resident_space") for profile in profiles("heap")) > 0, "pages became resident")
 second.end()
-check(sum(profile.sum("resident_space") for profile in profiles("heap")) > 0, "pages became resident")
 
 # Killed outright: what is left runs out by itself, and nothing stays behind.
 parts = memflame.parts("memflame-rule") + memflame.parts("memflame-sender")

@@ -116,20 +116,22 @@ static __attribute__((noinline)) int take_script_frames(struct scratch* scratch)
 __attribute__((noinline)) int take_java_frame(u32 number) {
   struct scratch* scratch = scratch_at(number);
   if (!scratch) return 1;
-  struct java_frame frame = {};
-  enum java_step step = step_in_java(scratch, &frame);
+  struct java_frame* frame = &scratch->walking.java;
+  frame->instance = 0;
+  enum java_step step = step_in_java(scratch, frame);
   struct walk* walk = &scratch->walk;
   if (step == java_virtual_end) {
     walk->at.stop = stop_end;
-    frame.word = script_word(language_java, 0, script_virtual_thread);
+    frame->word = script_word(language_java, 0, script_virtual_thread);
   } else if (step == java_frozen) {
     walk->at.stop = stop_frozen;
   } else if (step == java_unreadable) {
     walk->at.stop = stop_unreadable;
-    frame.word = script_word(language_java, 0, script_unreadable);
+    frame->word = script_word(language_java, 0, script_unreadable);
   }
-  if (frame.word && !script_code(frame.word) && step != java_virtual_end) COUNT(scripts_unread, 1);
-  if (frame.word && put_frame(scratch, frame.word, hashed_java(frame.word, frame.instance)))
+  if (frame->word && !script_code(frame->word) && step != java_virtual_end)
+    COUNT(scripts_unread, 1);
+  if (frame->word && put_frame(scratch, frame->word, hashed_java(frame->word, frame->instance)))
     return 1;
   return step >= java_unreadable;
 }
@@ -210,6 +212,8 @@ __attribute__((noinline)) u64 walk_user_stack(u32 number, u64 hash) {
   walking->number = number;
   walking->v8 = config.scripts && scratch->chain.language == language_v8;
   if (walking->v8) scratch->chain.last_script.object = 0;
+  scratch->walk.below = walking->v8 ? v8_frame_offset : 0;
+  if (config.scripts) ++scratch->chain.memos.stack;
   walking->php = config.scripts && scratch->chain.language == language_php &&
                  (scratch->chain.end == script_whole || scratch->chain.end == script_too_long);
   walking->java_low = walking->java_bytes = 0;

@@ -93,6 +93,7 @@ struct walking {
   u64 core;         // Ruby: the loop's own frame, taken with it; `loop` is then its caller's
   u64 core_begin, core_bytes;  // Ruby: the code of the loop; 0 = none
   u64 java_low, java_bytes;    // the memory for Java's code; 0 = the process has none
+  struct java_frame java;      // the frame that was taken last
   u32 number;                  // of the scratch
   u32 v8;                      // the process's interpreter is V8
   u32 php;                     // it is PHP, whose functions could be read

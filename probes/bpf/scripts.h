@@ -158,15 +158,18 @@ static int take_script(u32 turn, struct reading_scripts* reading) {
   return !take_python_frames(reading->chain, &reading->interpreter->python);
 }
 
+enum { php_frames_a_turn = 1 };
 static int take_php(u32 turn, struct reading_scripts* reading) {
-  return !take_php_frame(reading->chain);
+  for (int i = 0; i < php_frames_a_turn; ++i)
+    if (!take_php_frame(reading->chain)) return 1;
+  return 0;
 }
 
 static __attribute__((noinline)) int read_php(struct script_chain* chain,
                                               struct interpreter* interpreter) {
   struct reading_scripts reading = {chain, interpreter};
   if (!begin_php(chain, &interpreter->php, interpreter->base, interpreter->key_at)) return 0;
-  bpf_loop(max_php_frames, take_php, &reading, 0);
+  bpf_loop(max_php_frames / php_frames_a_turn, take_php, &reading, 0);
   if (chain->end == script_none) drop_php(chain);
   return 0;
 }
@@ -222,7 +225,7 @@ __attribute__((noinline)) u64 v8_frame_word(u32 number, u64 frame, u32 at) {
   if (!read_v8_words(&scratch->walk, memory + v8_memory_offset, frame - v8_frame_offset))
     // In its innermost frame, a function has not said where it is.
     found = read_v8_frame(&interpreter->v8, address & exact_address ? 0 : address,
-                          bpf_get_current_pid_tgid(), memory, &chain->last_script,
+                          bpf_get_current_pid_tgid(), memory, &chain->last_script, &chain->memos,
                           &chain->items[at], &chain->objects[at], &scratch->sites[at]);
   if (found == v8_other_frame) return 0;
   if (found == v8_unreadable_frame) {
@@ -245,10 +248,14 @@ ALWAYS_INLINE enum java_step step_in_java(struct scratch* scratch, struct java_f
   u32 slot = scratch->chain.slot;
   struct interpreter* interpreter = bpf_map_lookup_elem(&interpreters, &slot);
   if (!interpreter) return java_unreadable;
-  // The interpreter of Java keeps the place of the locals in r14.
-  struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(bpf_get_current_task_btf());
-  u64 locals = scratch->walking.frames ? 0 : regs->r14;
-  return step_java(&interpreter->java, &scratch->walk.at, scratch->chain.memory, locals, frame);
+  u64 locals = 0;
+  if (!scratch->walking.frames) {
+    // The interpreter of Java keeps the place of the locals in r14.
+    struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(bpf_get_current_task_btf());
+    locals = regs->r14;
+  }
+  return step_java(&interpreter->java, &scratch->walk.at, scratch->chain.memory,
+                   &scratch->chain.memos, locals, frame);
 }
 
 // Functions of their own: before Linux 6.13, functions that call each other share 512 bytes of

@@ -76,6 +76,7 @@ struct walk {
   u32 at_entry;  // the leaf is at a function entry: its return address is on top
   u32 filled;    // bytes of the window
   u32 unknown;   // the walk stopped at a frame in unknown code, which is still to be taken
+  u32 below;     // bytes before what is read that are read soon after it
   struct trampolines pending;
   u64 window_at;  // address of what is in the window
   u8 window[window_bytes + 8];
@@ -87,14 +88,16 @@ __attribute__((noinline)) u32 in_window(struct walk* walk, u64 address, u32 size
   if (!walk) return not_in_window;
   u64 at = address - walk->window_at;
   if (at < window_bytes && at + size <= walk->filled) return at;
-  u32 piece = 4096 - (address & 4095);
-  if (piece < size) return not_in_window;
+  u32 before = (address & 4095) < walk->below ? 0 : walk->below;
+  u64 begin = address - before;
+  u32 piece = 4096 - (begin & 4095);
   if (piece > window_bytes) piece = window_bytes;
+  if (piece < before + size) return not_in_window;
   walk->filled = 0;
-  if (bpf_probe_read_user(walk->window, piece, (void*)address)) return window_unreadable;
-  walk->window_at = address;
+  if (bpf_probe_read_user(walk->window, piece, (void*)begin)) return window_unreadable;
+  walk->window_at = begin;
   walk->filled = piece;
-  return 0;
+  return before;
 }
 
 // Reading user memory costs 30 ns however little it is, and 50 ns for a KiB, which holds ten to

@@ -117,6 +117,39 @@ static inline u64 script_identity(u64 word) {
                                                                     : script_code(word);
 }
 
+// What was read of an object, for as long as one stack is read: functions that call each other
+// again are met many times, and a thread that waits in a probe changes nothing that its frames
+// refer to.
+enum { script_memo_bits = 5 };
+enum script_memo_kind { memo_function, memo_text, memo_class, memo_instruction, memo_code };
+struct script_memo {
+  u64 of;  // which object, and what of it
+  u64 stack;
+  u64 value[4];
+};
+struct script_memos {
+  u64 stack;  // the number of the one that is read; what is known of others does not count
+  struct script_memo memo[1 << script_memo_bits];
+};
+
+// `address`: below 2^47.
+static inline u64 script_memo_key(u64 address, enum script_memo_kind kind) {
+  return address << 3 | (u64)kind;
+}
+// Where an object's memo is, if there is one.
+static inline struct script_memo* script_memo_at(struct script_memos* memos, u64 of) {
+  return &memos->memo[of * 0x9e3779b97f4a7c15ULL >> (64 - script_memo_bits)];
+}
+static inline int is_script_memo(const struct script_memos* memos, const struct script_memo* memo,
+                                 u64 of) {
+  return memo->of == of && memo->stack == memos->stack;
+}
+static inline void begin_script_memo(const struct script_memos* memos, struct script_memo* memo,
+                                     u64 of) {
+  memo->of = of;
+  memo->stack = memos->stack;
+}
+
 // An interpreter in a process: what user space tells the programs.
 struct interpreter {
   u32 language;  // enum language; 0 = none that is known
@@ -188,13 +221,18 @@ struct script_chain {
   u32 held;      // the run that is being read has functions
   u32 loops;     // PHP: those that the walk has met
   u8 memory[script_memory_bytes];
-  // PHP: the function that is being read; the last one that was, its word, and its last line.
+  // PHP: the function that is being read, and its last line.
   struct php_offsets php;
-  u64 function, known_function, known_word;
+  u64 function;
   u32 last_line;
   u32 waits;  // how many of `waiting` are to be read next, the last one first
   u64 waiting[php_most_waiting];
   u64 text[script_text_words];
+  // Ruby: the stack of values that functions work with, and a part of it that was read.
+  u64 stack;
+  u64 values_at;
+  u8 values[script_window_bytes];
+  struct script_memos memos;
   u64 objects[max_script_items];  // of the functions in `items`; V8: their keys
 };
 

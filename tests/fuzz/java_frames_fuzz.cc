@@ -44,7 +44,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (int i = 0; i < 16; ++i) {
     const uint64_t sp = at.sp, pc = at.ip;
     bpf::java_frame frame{};
-    const bpf::java_step step = bpf::step_java(&layout, &at, room.bytes, registers[0], &frame);
+    const bpf::java_step step =
+        bpf::step_java(&layout, &at, room.bytes, &room.memos, registers[0], &frame);
     if (step != bpf::java_taken && step != bpf::java_passed) break;
     if (at.sp <= sp) std::abort();
     record->language = bpf::language_java;

@@ -24,13 +24,6 @@ enum java_step {
   java_frozen,       // a virtual thread's other frames are in the heap
 };
 
-// A frame of Java's code.
-struct java_frame {
-  u64 word;      // what stands for it in a stack
-  u32 instance;  // which of those that had or will have the same word
-  u32 pad;
-};
-
 static inline int is_java_pointer(u64 address) {
   return address >= 1 << 20 && !(address & 7) && !(address >> 47);
 }
@@ -140,9 +133,32 @@ SCRIPT_FUNCTION int begin_java(struct java_layout* layout, u64 bias) {
   return 1;
 }
 
-// The blob that holds an address; 0 if there is none.
+// A part of the map of segments.
+enum { java_map_bytes = 64 };
+struct java_map {
+  u64 first;  // segment
+  u8 back[java_map_bytes];
+};
+
+// How far back the begin of the blob is that has this segment, or the next step to it; 0 = here.
+// What is read ends with the segment: the others are before it. A function of its own, so that the
+// verifier does not look at each hop anew.
 enum { java_most_hops = 32, java_free_segment = 0xff };
-static inline u64 find_java_blob(const struct java_layout* layout, u64 pc) {
+SCRIPT_FUNCTION u32 java_hop(struct java_map* map, u64 segments, u64 segment) {
+  if (!map) return java_free_segment;
+  if (segment < map->first || segment - map->first >= java_map_bytes) {
+    map->first = segment < java_map_bytes ? 0 : segment - (java_map_bytes - 1);
+    if (SCRIPT_READ(map->back, java_map_bytes, segments + map->first)) {
+      map->first = segment;  // only this one, if the others cannot be read
+      if (SCRIPT_READ(map->back, 1, segments + segment)) return java_free_segment;
+    }
+  }
+  return map->back[(segment - map->first) & (java_map_bytes - 1)];
+}
+
+// The blob that holds an address; 0 if there is none.
+SCRIPT_FUNCTION u64 find_java_blob(struct java_layout* layout, u64 pc, struct java_map* map) {
+  if (!layout || !map) return 0;
   u64 low = 0, segments = 0;
   u32 bits = 0;
   for (int i = 0; i < java_most_heaps; ++i) {
@@ -155,11 +171,11 @@ static inline u64 find_java_blob(const struct java_layout* layout, u64 pc) {
   }
   if (!low) return 0;
   u64 segment = (pc - low) >> bits;
+  map->first = ~0ULL;
   for (int i = 0; i < java_most_hops; ++i) {
-    u8 back = java_free_segment;
-    if (SCRIPT_READ(&back, 1, segments + segment) || back == java_free_segment) return 0;
+    u32 back = java_hop(map, segments, segment);
+    if (back == java_free_segment || back > segment) return 0;
     if (!back) return low + (segment << bits) + layout->block_bytes;
-    if (back > segment) return 0;
     segment -= back;
   }
   return 0;
@@ -167,8 +183,8 @@ static inline u64 find_java_blob(const struct java_layout* layout, u64 pc) {
 
 // Reads the head of the blob that holds an address into `memory`, which has room for
 // java_offset_mask + 9 bytes. Returns the blob, or 0.
-static inline u64 read_java_blob(const struct java_layout* layout, u64 pc, u8* memory) {
-  u64 blob = find_java_blob(layout, pc);
+static inline u64 read_java_blob(struct java_layout* layout, u64 pc, u8* memory) {
+  u64 blob = find_java_blob(layout, pc, (struct java_map*)memory);
   if (!blob) return 0;
   if (SCRIPT_READ(memory, java_blob_bytes, blob) && SCRIPT_READ(memory, java_stub_bytes, blob))
     return 0;
@@ -245,10 +261,32 @@ SCRIPT_FUNCTION int is_java_virtual_entry(struct java_layout* layout, u64 method
   return 1;
 }
 
+// What is known of a method, and of a place in compiled code: the frame's size.
+enum java_method_memo { java_memo_constant, java_memo_instance, java_memo_code_size };
+enum java_place_memo { java_memo_number, java_memo_words };
+
+// Finds out what is known of a method; null if it cannot be read.
+static inline const struct script_memo* know_java_method(const struct java_layout* layout,
+                                                         u64 method, u8* memory,
+                                                         struct script_memos* memos) {
+  if (!is_java_pointer(method)) return 0;
+  u64 of = script_memo_key(method, memo_function);
+  struct script_memo* memo = script_memo_at(memos, of);
+  if (is_script_memo(memos, memo, of)) return memo;
+  u64 constant = read_java_const(layout, method, memory);
+  if (!constant) return 0;
+  begin_script_memo(memos, memo, of);
+  memo->value[java_memo_constant] = constant;
+  memo->value[java_memo_instance] = java_instance(layout, memory);
+  memo->value[java_memo_code_size] = java_short_in(memory, layout->offset[java_const_code_size]);
+  return memo;
+}
+
 // From the frame of an interpreted method to its caller's. `locals`: the register of the
 // interpreter for these, in the thread's first frame; 0 = not known.
 static inline enum java_step step_java_interpreter(const struct java_layout* layout,
-                                                   struct frame* at, u8* memory, u64 locals,
+                                                   struct frame* at, u8* memory,
+                                                   struct script_memos* memos, u64 locals,
                                                    struct java_frame* frame) {
   u64 bp = at->bp, place[2], method = 0, sender = 0, saved[2];
   if (bp & 7 || bp < at->sp || bp - at->sp > farthest_frame_pointer ||
@@ -267,15 +305,15 @@ static inline enum java_step step_java_interpreter(const struct java_layout* lay
   at->bp = saved[0];
   at->sp = sender;
   at->exact = 0;
-  u64 constant = read_java_const(layout, method, memory);
-  if (!constant) {
+  const struct script_memo* known = know_java_method(layout, method, memory, memos);
+  if (!known) {
     frame->word = script_word(language_java, 0, script_unreadable);
     return java_taken;
   }
-  u64 index = place[0] - (constant + layout->const_bytes);
-  if (index >= java_short_in(memory, layout->offset[java_const_code_size])) index = script_no_place;
+  u64 index = place[0] - (known->value[java_memo_constant] + layout->const_bytes);
+  if (index >= known->value[java_memo_code_size]) index = script_no_place;
   frame->word = script_word(language_java, method, index);
-  frame->instance = java_instance(layout, memory);
+  frame->instance = (u32)known->value[java_memo_instance];
   return java_taken;
 }
 
@@ -303,22 +341,36 @@ static inline int is_java_stub_frame(const struct java_layout* layout, struct fr
          ip - layout->low < layout->bytes;
 }
 
-// From a frame of Java's code to its caller's. `memory` as for read_java_blob().
+static inline struct script_memo* java_place_memo(struct script_memos* memos, u64 pc) {
+  return script_memo_at(memos, script_memo_key(pc, memo_instruction));
+}
+static inline int knows_java_place(struct script_memos* memos, u64 pc) {
+  return is_script_memo(memos, java_place_memo(memos, pc), script_memo_key(pc, memo_instruction));
+}
+
+// From a frame of Java's code to its caller's. `memory` as for read_java_blob(). `memos`: of this
+// walk.
 static inline enum java_step step_java(struct java_layout* layout, struct frame* at, u8* memory,
-                                       u64 locals, struct java_frame* frame) {
+                                       struct script_memos* memos, u64 locals,
+                                       struct java_frame* frame) {
   u64 pc = at->ip, saved[2], cfa = 0;
   frame->word = 0;
   frame->instance = 0;
   at->bx_is = bx_unknown;
   at->guessed = 0;
   if (pc - layout->interpreter < layout->interpreter_bytes)
-    return step_java_interpreter(layout, at, memory, locals, frame);
+    return step_java_interpreter(layout, at, memory, memos, locals, frame);
   enum java_step step = java_taken;
   if (pc == layout->call_stub) {
     if (at->bp & 7 || at->bp < at->sp || at->bp - at->sp > farthest_frame_pointer)
       return java_unreadable;
     cfa = at->bp + 16;
     step = java_passed;
+  } else if (!at->exact && knows_java_place(memos, pc)) {
+    const struct script_memo* memo = java_place_memo(memos, pc);
+    frame->instance = (u32)memo->value[java_memo_number];
+    cfa = at->sp + 8 * memo->value[java_memo_words];
+    frame->word = java_code_word(pc - layout->low);
   } else {
     u64 blob = read_java_blob(layout, pc, memory);
     if (!blob) return java_unreadable;
@@ -351,6 +403,14 @@ static inline enum java_step step_java(struct java_layout* layout, struct frame*
       }
       frame->instance = java_int_in(memory, layout->offset[java_code_number]) | 1U << 31;
       cfa = at->sp + 8 * size;
+      if (pc == at->ip) {
+        u64 place = pc;
+        asm volatile("" : "+r"(place));  // or the compiler keeps the memo on the stack until here
+        struct script_memo* memo = java_place_memo(memos, place);
+        begin_script_memo(memos, memo, script_memo_key(place, memo_instruction));
+        memo->value[java_memo_number] = frame->instance;
+        memo->value[java_memo_words] = size;
+      }
     }
     frame->word = java_code_word(pc - layout->low);
   }

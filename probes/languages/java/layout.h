@@ -92,6 +92,13 @@ struct java_inlined {
   u32 pad;
 };
 
+// A frame of Java's code.
+struct java_frame {
+  u64 word;      // what stands for it in a stack
+  u32 instance;  // which of those that had or will have the same word
+  u32 pad;
+};
+
 struct java_layout {
   // Addresses in the file.
   u64 table;

@@ -23,7 +23,9 @@
 // More functions than this are not counted, and so none is placed.
 enum { max_php_frames = 16384 };
 
-enum php_kind { php_unreadable, php_native, php_function, php_fiber_end };
+enum php_kind { php_native, php_function, php_fiber_end };
+// What is known of a function.
+enum php_memo { php_memo_kind, php_memo_word, php_memo_last_line };
 
 static inline u64 mix_php(u64 hash, u64 value) {
   hash = (hash ^ value) * 0x9e3779b97f4a7c15ULL;
@@ -44,51 +46,80 @@ SCRIPT_FUNCTION u64 mix_php_end(struct script_chain* chain, u64 hash, u64 end, u
   return hash | 1;
 }
 
-// Mixes what a string says; 0 if it cannot be read.
-SCRIPT_FUNCTION u64 mix_php_text(struct script_chain* chain, u64 hash, u64 address) {
+// A hash of what a string says; 0 if it cannot be read.
+SCRIPT_FUNCTION u64 hash_of_php_text(struct script_chain* chain, u64 address) {
   if (!chain) return 0;
+  if (!address) return 1;
+  if (!is_script_pointer(address)) return 0;
+  u64 of = script_memo_key(address, memo_text);
+  struct script_memo* memo = script_memo_at(&chain->memos, of);
+  if (is_script_memo(&chain->memos, memo, of)) return memo->value[0];
   u64* words = chain->text;
-  if (!address) return mix_php(hash, 1) | 1;
-  if (!is_script_pointer(address) || SCRIPT_READ(words, php_text_head_bytes, address)) return 0;
+  if (SCRIPT_READ(words, php_text_head_bytes, address)) return 0;
   u64 known = words[1], bytes = words[2], first = words[3];
   if (bytes < 8) first &= (1ULL << 8 * bytes) - 1;
-  hash = mix_php(mix_php(mix_php(hash, known), bytes), first);
-  return known ? hash | 1 : mix_php_end(chain, hash, address + php_text_chars + bytes, bytes);
+  u64 hash = mix_php(mix_php(mix_php(0, known), bytes), first) | 1;
+  if (!known) hash = mix_php_end(chain, hash, address + php_text_chars + bytes, bytes);
+  begin_script_memo(&chain->memos, memo, of);
+  memo->value[0] = hash;
+  return hash;
 }
 
-// Finds out what function `chain->function` is, and a word for it without a line.
-SCRIPT_FUNCTION enum php_kind read_php_function(struct script_chain* chain) {
-  if (!chain) return php_unreadable;
+// The same for the name of a class. One that has no name and one without a class differ.
+// Inlined, as calls are nested to the limit.
+static inline __attribute__((always_inline)) u64 hash_of_php_class(struct script_chain* chain,
+                                                                   u64 address) {
+  if (!address) return 3;
+  if (!is_script_pointer(address)) return 0;
+  u64 of = script_memo_key(address, memo_class);
+  struct script_memo* memo = script_memo_at(&chain->memos, of);
+  if (is_script_memo(&chain->memos, memo, of)) return memo->value[0];
+  if (SCRIPT_READ(chain->text, 8, address + php_class_name)) return 0;
+  u64 hash = hash_of_php_text(chain, chain->text[0]);
+  begin_script_memo(&chain->memos, memo, of);
+  memo->value[0] = hash;
+  return hash;
+}
+
+// Finds out what function `chain->function` is, and a word for it without a line: puts them into
+// its memo. Returns 0 if they cannot be read.
+SCRIPT_FUNCTION int read_php_function(struct script_chain* chain) {
+  if (!chain) return 0;
   u64 function = chain->function;
   u64* words = (u64*)(chain->memory + script_window_bytes);
-  if (function == chain->known_function) return php_function;
-  if (!is_script_pointer(function) || SCRIPT_READ(words, php_function_head_bytes, function))
-    return php_unreadable;
+  u64 of = script_memo_key(function, memo_function);
+  struct script_memo* memo = script_memo_at(&chain->memos, of);
+  if (!is_script_pointer(function)) return 0;
+  // A native function has less memory, at whose end may be none.
+  int is_whole = !SCRIPT_READ(words, php_function_bytes, function);
+  if (!is_whole && SCRIPT_READ(words, php_function_head_bytes, function)) return 0;
   u8 kind = (u8)words[0];
   u64 name = words[php_function_name / 8], owner = words[php_function_class / 8];
   if (kind == php_kind_native) {
     u64 handler = words[php_function_handler_8_2 / 8];
     if (chain->php.function_handler == php_function_handler_8_4)
       handler = words[php_function_handler_8_4 / 8];
-    return name || handler ? php_native : php_fiber_end;
+    begin_script_memo(&chain->memos, memo, of);
+    memo->value[php_memo_kind] = name || handler ? php_native : php_fiber_end;
+    return 1;
   }
-  if (kind != php_kind_function && kind != php_kind_evaluated) return php_unreadable;
-  if (SCRIPT_READ(words, php_function_place_bytes, function + chain->php.function_file))
-    return php_unreadable;
-  u64 file = words[0], lines = words[1];
-  u64 hash = mix_php_text(chain, mix_php(0, lines), file);
-  if (hash) hash = mix_php_text(chain, hash, name);
-  if (hash && owner) {
-    if (!is_script_pointer(owner) || SCRIPT_READ(words, 8, owner + php_class_name))
-      return php_unreadable;
-    hash = mix_php_text(chain, hash, words[0]);
-  }
-  if (!hash) return php_unreadable;
-  chain->known_function = function;
-  chain->known_word = script_word(language_php, hash, 0);
-  if (!script_code(chain->known_word)) chain->known_word = script_word(language_php, 8, 0);
-  chain->last_line = (u32)(lines >> 32);
-  return php_function;
+  if (!is_whole || (kind != php_kind_function && kind != php_kind_evaluated)) return 0;
+  u32 at = chain->php.function_file / 8 & (php_function_words - 1);
+  u64 file = words[at], lines = words[at + 1];
+  u64 of_file = hash_of_php_text(chain, file), of_name = hash_of_php_text(chain, name);
+  u64 of_class = hash_of_php_class(chain, owner);
+  if (!of_file || !of_name || !of_class) return 0;
+  u64 hash = mix_php(mix_php(mix_php(mix_php(0, lines), of_file), of_name), of_class);
+  u64 word = script_word(language_php, hash, 0);
+  begin_script_memo(&chain->memos, memo, of);
+  memo->value[php_memo_kind] = php_function;
+  memo->value[php_memo_word] = script_code(word) ? word : script_word(language_php, 8, 0);
+  memo->value[php_memo_last_line] = lines >> 32;
+  return 1;
+}
+
+static inline u32 php_line_or_none(u64 line) {
+  return line && line < script_no_place ? (u32)line : (u32)script_no_place;
 }
 
 // The line that a frame's function runs, as debug_backtrace() has it; script_no_place if it is
@@ -107,8 +138,13 @@ SCRIPT_FUNCTION u32 read_php_line(struct script_chain* chain, u64 instruction) {
         return script_no_place;
       line = (u32)words[0];
     }
+    return php_line_or_none(line);  // for this function only
   }
-  return line && line < script_no_place ? (u32)line : (u32)script_no_place;
+  u64 of = script_memo_key(instruction, memo_instruction);
+  struct script_memo* memo = script_memo_at(&chain->memos, of);
+  begin_script_memo(&chain->memos, memo, of);
+  memo->value[0] = php_line_or_none(line);
+  return php_line_or_none(line);
 }
 
 // Generators that wait for an inner one (yield from) have no place in the chain: one frame without
@@ -179,25 +215,34 @@ static inline int take_php_frame(struct script_chain* chain) {
   const u8* memory = chain->memory + at;
   u64 instruction = *(const u64*)(memory + php_frame_instruction);
   u32 flags = *(const u32*)(memory + php_frame_flags);
-  chain->function = *(const u64*)(memory + php_frame_function);
+  u64 function = *(const u64*)(memory + php_frame_function);
   if (!waits) chain->frame = *(const u64*)(memory + php_frame_previous);
-  if (!chain->function) {
+  if (!function) {
     if (waits) return drop_php(chain);
     return find_php_waiting(chain, *(const u64*)(memory + php_frame_object)) || drop_php(chain);
   }
   if (!(flags & php_flag_generator)) chain->anchor = frame;
-  enum php_kind kind = read_php_function(chain);
-  if (kind == php_unreadable) return drop_php(chain);
+  u64 of = script_memo_key(function, memo_function);
+  const struct script_memo* memo = script_memo_at(&chain->memos, of);
+  if (!is_script_memo(&chain->memos, memo, of)) {
+    chain->function = function;
+    if (!read_php_function(chain)) return drop_php(chain);
+  }
+  u64 kind = memo->value[php_memo_kind], word = memo->value[php_memo_word];
   if (kind == php_fiber_end) return end_php(chain);
   if (kind == php_native) return 1;
   chain->held = 1;
   u32 count = chain->count;
   if (count < max_script_items) {
-    u32 line = read_php_line(chain, instruction);
+    chain->last_line = (u32)memo->value[php_memo_last_line];
+    of = script_memo_key(instruction, memo_instruction);
+    memo = script_memo_at(&chain->memos, of);
+    u32 line = is_script_memo(&chain->memos, memo, of) ? (u32)memo->value[0]
+                                                       : read_php_line(chain, instruction);
     asm volatile("" : "+r"(count));  // or the compiler leaves out the mask, which Linux 6.1 needs
     count &= max_script_items - 1;
-    chain->items[count] = chain->known_word | (line & script_no_place);
-    chain->objects[count] = chain->function;
+    chain->items[count] = word | (line & script_no_place);
+    chain->objects[count] = function;
     chain->count = count + 1;
   }
   if (waits || !(flags & php_flag_loop)) return 1;  // what waits has no loop
@@ -211,7 +256,7 @@ static inline int begin_php(struct script_chain* chain, const struct php_layout*
                             u64 globals) {
   chain->state = globals;
   chain->php = layout->offsets;
-  chain->known_function = 0;
+  ++chain->memos.stack;
   chain->runs = chain->loops = chain->waits = 0;
   chain->loop.begin = base + layout->loop_begin;
   chain->loop.bytes = layout->loop_end - layout->loop_begin;

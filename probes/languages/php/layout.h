@@ -26,6 +26,8 @@ enum {
   php_function_handler_8_4 = 88,
   php_function_head_bytes = 96,
   php_function_place_bytes = 16,  // file, first and last line
+  php_function_bytes = 184,       // up to these, in the version that has them last
+  php_function_words = 32,        // no fewer, and a power of two
   php_kind_native = 1,
   php_kind_function = 2,
   php_kind_evaluated = 4,

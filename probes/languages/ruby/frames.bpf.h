@@ -51,6 +51,47 @@ static inline u32 ruby_frame_at(struct script_chain* chain, u64 frame) {
   return 0;
 }
 
+// Far from all addresses: nothing was read.
+static const u64 ruby_nowhere = 1ULL << 63;
+
+// Reads the flags of a frame: all bits if they cannot be read. They lie among the values that its
+// function works with, those of callers below, so that one read has many of them; or, with the
+// values that a block keeps, in the heap. A function of its own, so that the verifier does not look
+// at both ways for each frame.
+SCRIPT_FUNCTION u64 read_ruby_flags(struct script_chain* chain, u64 frame, u64 address) {
+  enum { word = sizeof(u64), last = script_window_bytes - word };
+  const u64 unreadable = ~0ULL;
+  if (!chain || !is_script_pointer(address)) return unreadable;
+  u64 within = address - chain->values_at;
+  if (within > last) {
+    chain->values_at = ruby_nowhere;
+    if (address - chain->stack >= frame - chain->stack)
+      return SCRIPT_READ(chain->values, word, address) ? unreadable : *(const u64*)chain->values;
+    // Within one page, which is there if the flags are.
+    within = address & 4095;
+    if (within > last) within = last;
+    if (SCRIPT_READ(chain->values, script_window_bytes, address - within)) return unreadable;
+    chain->values_at = address - within;
+  }
+  return *(const u64*)(chain->values + (within & last));
+}
+
+// Reads what the object of a function's code points to, which unlike it stays where it is. Returns
+// 0 if that cannot be right.
+SCRIPT_FUNCTION u64 read_ruby_body(struct script_chain* chain, u64 code) {
+  if (!chain) return 0;
+  u64* words = (u64*)(chain->memory + script_window_bytes);
+  u64 of = script_memo_key(code, memo_code);
+  struct script_memo* memo = script_memo_at(&chain->memos, of);
+  if (is_script_memo(&chain->memos, memo, of)) return memo->value[0];
+  if (!is_script_pointer(code) || SCRIPT_READ(words, sizeof(*words), code + ruby_code_body) ||
+      !is_script_pointer(words[0]))
+    return 0;
+  begin_script_memo(&chain->memos, memo, of);
+  memo->value[0] = words[0];
+  return words[0];
+}
+
 static inline int drop_ruby(struct script_chain* chain) {
   chain->count = 0;
   return end_script(chain, script_unreadable);
@@ -80,17 +121,15 @@ static inline int take_ruby_frames(struct script_chain* chain, const struct ruby
     const u8* memory = chain->memory + at;
     u64 pc = *(const u64*)(memory + ruby_frame_pc);
     u64 code = *(const u64*)(memory + ruby_frame_code);
-    u64 flags = 0, body = 0;
-    if (SCRIPT_READ(&flags, sizeof(flags), *(const u64*)(memory + ruby_frame_flags)))
-      return drop_ruby(chain);
+    u64 flags = read_ruby_flags(chain, frame, *(const u64*)(memory + ruby_frame_flags));
+    if (flags == ~0ULL) return drop_ruby(chain);
     frame += layout->frame_bytes;
     // The frames of native functions, that of a file with such functions while it is loaded, and
     // the outermost one, which runs nothing.
     if (flags & ruby_flag_native || !pc || !code || (flags & ruby_kind_mask) == ruby_kind_outermost)
       continue;
-    if (!is_script_pointer(code) || SCRIPT_READ(&body, sizeof(body), code + ruby_code_body) ||
-        !is_script_pointer(body))
-      return drop_ruby(chain);
+    u64 body = read_ruby_body(chain, code);
+    if (!body) return drop_ruby(chain);
     run_ends = flags & ruby_flag_loop;
     held = 1;
     asm volatile("" : "+r"(count));  // the same: each place is checked, not a pointer
@@ -124,6 +163,8 @@ static inline int begin_ruby(struct script_chain* chain, const struct ruby_layou
   u64* words = (u64*)(chain->memory + script_window_bytes);
   chain->record = 0;
   chain->held = 0;
+  ++chain->memos.stack;
+  chain->values_at = ruby_nowhere;
   chain->anchor = guard;
   chain->base = base;
   chain->core_begin = base + layout->core_begin;
@@ -131,6 +172,7 @@ static inline int begin_ruby(struct script_chain* chain, const struct ruby_layou
   if (!is_script_pointer(state)) return end_script(chain, state ? script_unreadable : script_none);
   if (SCRIPT_READ(words, ruby_state_bytes, state)) return end_script(chain, script_unreadable);
   u64 stack = words[0], size = words[1], frame = words[2], tag = words[3];
+  chain->stack = stack;
   chain->state = stack + 8 * size;
   chain->frame = frame;
   chain->below = tag;

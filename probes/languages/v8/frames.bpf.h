@@ -88,38 +88,43 @@ static __attribute__((noinline)) int is_v8_bytecode(struct v8_layout* layout, u6
   return 1;
 }
 
-// What runs in a frame: the function's information and its key, and where it calls, which may be
-// nowhere. `pc`: the return address, or 0. `last`: of this walk.
-static inline enum v8_frame read_v8_frame(struct v8_layout* layout, u64 pc, u32 thread, u64* memory,
-                                          struct v8_last_script* last, u64* info, u64* key,
-                                          struct v8_site* site) {
-  u64 function = memory[v8_memory_frame];
-  if (!is_v8_object(memory[v8_memory_frame + 1]) || !is_v8_object(function)) return v8_other_frame;
+// What is known of a function. A key of 0: it is not one of a script.
+enum v8_memo { v8_memo_info, v8_memo_key, v8_memo_code, v8_memo_data };
+
+// Reads the object of a function, of which `memory` is to have its information, and stores where
+// that is. Returns v8_function_frame if it has one.
+static inline enum v8_frame read_v8_function(struct v8_layout* layout, u64 function, u64* memory,
+                                             struct script_memo* memo) {
+  memo->of = 0;
   if (SCRIPT_READ(memory + v8_memory_function, v8_function_bytes,
                   function - 1 + v8_function_fields))
     return v8_unreadable_frame;
   u32 info_at = (u32)(layout->function_info - v8_function_fields) / 8 & 3;
   u32 code_at = (u32)(layout->function_code - v8_function_fields) / 8 & 3;
-  site->pc = pc;
-  site->code = memory[v8_memory_function + code_at];
-  site->offset = v8_no_offset;
-  *info = memory[v8_memory_function + info_at];
-  if (!is_v8_object(*info)) return v8_other_frame;
-  if (SCRIPT_READ(memory, v8_info_bytes, *info - 1)) return v8_unreadable_frame;
-  u64 moved = moved_v8_object(*info, memory[0]);
-  if (moved != *info) {
-    *info = moved;
+  u64 info = memory[v8_memory_function + info_at];
+  memo->value[v8_memo_code] = memory[v8_memory_function + code_at];
+  memo->value[v8_memo_info] = info;
+  if (!is_v8_object(info)) return v8_other_frame;
+  if (SCRIPT_READ(memory, v8_info_bytes, info - 1)) return v8_unreadable_frame;
+  u64 moved = moved_v8_object(info, memory[0]);
+  if (moved != info) {
+    memo->value[v8_memo_info] = moved;
     if (SCRIPT_READ(memory, v8_info_bytes, moved - 1)) return v8_unreadable_frame;
   }
-  if (!is_v8_map(memory[0], layout->info_type, &layout->info_map)) return v8_other_frame;
+  memo->value[v8_memo_data] = memory[v8_info_data / 8];
+  return is_v8_map(memory[0], layout->info_type, &layout->info_map) ? v8_function_frame
+                                                                    : v8_other_frame;
+}
+
+// The same for the key of a function, whose information is in `memory`.
+static inline enum v8_frame read_v8_key(struct v8_layout* layout, u32 thread, u64* memory,
+                                        struct v8_last_script* last, u64* key) {
   u64 script = memory[v8_info_script / 8];
   u64 number = (u32)(memory[v8_info_number / 8] >> 32);
   if (!is_v8_object(script)) return v8_other_frame;
-  if (pc && is_v8_bytecode(layout, pc, memory, memory[v8_info_data / 8]))
-    site->offset = (u32)(memory[v8_memory_offset] >> 32);
   if (script != last->object) {
     if (SCRIPT_READ(memory, v8_script_bytes, script - 1)) return v8_unreadable_frame;
-    moved = moved_v8_object(script, memory[0]);
+    u64 moved = moved_v8_object(script, memory[0]);
     if (moved != script && SCRIPT_READ(memory, v8_script_bytes, moved - 1))
       return v8_unreadable_frame;
     // Functions that are a part of V8 have no script.
@@ -130,6 +135,34 @@ static inline enum v8_frame read_v8_frame(struct v8_layout* layout, u64 pc, u32 
   }
   *key = v8_key_in(last->hash, number);
   return *key ? v8_function_frame : v8_unreadable_frame;
+}
+
+// What runs in a frame: the function's information and its key, and where it calls, which may be
+// nowhere. `pc`: the return address, or 0. `last` and `memos`: of this walk.
+static inline enum v8_frame read_v8_frame(struct v8_layout* layout, u64 pc, u32 thread, u64* memory,
+                                          struct v8_last_script* last, struct script_memos* memos,
+                                          u64* info, u64* key, struct v8_site* site) {
+  u64 function = memory[v8_memory_frame];
+  if (!is_v8_object(memory[v8_memory_frame + 1]) || !is_v8_object(function)) return v8_other_frame;
+  u64 of = script_memo_key(function, memo_function);
+  struct script_memo* memo = script_memo_at(memos, of);
+  if (!is_script_memo(memos, memo, of)) {
+    enum v8_frame found = read_v8_function(layout, function, memory, memo);
+    memo->value[v8_memo_key] = 0;
+    if (found == v8_function_frame)
+      found = read_v8_key(layout, thread, memory, last, &memo->value[v8_memo_key]);
+    if (found == v8_unreadable_frame) return found;
+    begin_script_memo(memos, memo, of);
+  }
+  *info = memo->value[v8_memo_info];
+  *key = memo->value[v8_memo_key];
+  if (!*key) return v8_other_frame;
+  site->pc = pc;
+  site->code = memo->value[v8_memo_code];
+  site->offset = v8_no_offset;
+  if (pc && is_v8_bytecode(layout, pc, memory, memo->value[v8_memo_data]))
+    site->offset = (u32)(memory[v8_memory_offset] >> 32);
+  return v8_function_frame;
 }
 
 // A string without its indirections.

@@ -140,7 +140,7 @@ struct JavaMachine {
     return blob + 200;
   }
   enum java_step step(frame& at, java_frame& made, uint64_t locals = 0) {
-    return step_java(&layout, &at, room.bytes, locals, &made);
+    return step_java(&layout, &at, room.bytes, &room.memos, locals, &made);
   }
 
  private:
@@ -240,6 +240,102 @@ TEST_CASE("java: code that is interrupted before or after it has its frame is no
     at.exact = 1;
     CHECK((machine.step(at, made, locals) == java_taken) == (locals == bp + 16));
   }
+}
+
+TEST_CASE("java: a place in code that is met again in a stack is read once") {
+  JavaMachine machine;
+  machine.begin();
+  const uint64_t method = machine.method("a/B", "run");
+  const uint64_t code = machine.code(code_low + 0x1000, "nmethod", 6, method);
+  const ReadJava read = read_java_memory;
+  int reads = 0;
+  read_java_memory = [&](void* to, size_t size, uint64_t address) {
+    // Those of the stack go through a window.
+    if (address < stack_at) ++reads;
+    return read(to, size, address);
+  };
+  machine.room.memos.stack = 7;
+  java_frame first{}, made{};
+  frame at = java_at(code + 40, stack_at, 0);
+  REQUIRE(machine.step(at, first) == java_taken);
+  CHECK(reads <= 3);  // the map, the blob's head, its name
+  reads = 0;
+  machine.put(stack_at + 40, uint64_t{77});
+  at = java_at(code + 40, stack_at, 0);
+  REQUIRE(machine.step(at, made) == java_taken);
+  CHECK(reads == 0);
+  CHECK(made.word == first.word);
+  CHECK(made.instance == first.instance);
+  CHECK(at.ip == 77);
+  CHECK(at.sp == stack_at + 48);
+  // One that was interrupted there is looked at.
+  at = java_at(code + 40, stack_at, 0);
+  at.exact = 1;
+  machine.put(code + 40, uint8_t{0xc3});
+  CHECK(machine.step(at, made) == java_unreadable);
+  // Methods of the interpreter.
+  const uint64_t bp = stack_at + 0x100;
+  machine.put(bp - java_frame_method, method);
+  machine.put(bp - java_frame_sender, bp + 16);
+  for (const uint64_t place : {3UL, 7UL, 20UL}) {
+    machine.put(bp - java_frame_instruction, machine.bytecode(method, place));
+    reads = 0;
+    at = java_at(interpreter_at + 5, stack_at, bp);
+    REQUIRE(machine.step(at, made) == java_taken);
+    CHECK(script_place(made.word) == (place == 20 ? uint64_t{script_no_place} : place));
+    CHECK(reads == (place == 3 ? 2 : 0));
+  }
+  // Another stack: the method at this address is another one, and so is the code.
+  const uint32_t instance = made.instance;
+  uint64_t constant = 0;
+  std::memcpy(&constant, &machine.memory[method + 8 - java_base], 8);
+  machine.put(constant + 32, uint16_t{4});
+  machine.put(code - 200 + 100, uint32_t{5});
+  at = java_at(interpreter_at + 5, stack_at, bp);
+  REQUIRE(machine.step(at, made) == java_taken);
+  CHECK(made.instance == instance);
+  ++machine.room.memos.stack;
+  at = java_at(interpreter_at + 5, stack_at, bp);
+  REQUIRE(machine.step(at, made) == java_taken);
+  CHECK(made.instance != instance);
+  at = java_at(code + 40, stack_at, 0);
+  REQUIRE(machine.step(at, made) == java_taken);
+  CHECK(made.instance == (5U | 1U << 31U));
+}
+
+TEST_CASE("java: code far from the begin of its blob, and a map that ends") {
+  JavaMachine machine;
+  machine.begin();
+  java_layout& layout = machine.layout;
+  std::vector<uint8_t> map(600, java_free_segment);
+  for (size_t i = 0; i < 500; ++i)  // as HotSpot does, from segment 50 on
+    map[50 + i] = static_cast<uint8_t>(i < 255 ? i : 1 + (i - 1) % 254);
+  java_map room{};
+  size_t missing = 0;  // what lies below cannot be read
+  const ReadJava read = read_java_memory;
+  read_java_memory = [&](void* to, size_t size, uint64_t address) -> long {
+    const uint64_t at = address - 0x1000;
+    if (at < missing || at > map.size() || size > map.size() - at) return -14;
+    std::memcpy(to, map.data() + at, size);
+    return 0;
+  };
+  layout.heap[0].segments = 0x1000;
+  const auto blob_of = [&](uint64_t segment) {
+    return find_java_blob(&layout, code_low + (segment << segment_bits) + 5, &room);
+  };
+  const uint64_t blob = code_low + (50UL << segment_bits) + layout.block_bytes;
+  for (uint64_t segment = 50; segment < 550; ++segment) CHECK(blob_of(segment) == blob);
+  for (const uint64_t segment : {0UL, 49UL, 550UL, 599UL, 600UL, 1000UL})
+    CHECK(blob_of(segment) == 0);
+  missing = 40;
+  CHECK(blob_of(60) == blob);
+  CHECK(blob_of(545) == blob);
+  missing = 51;
+  CHECK(blob_of(60) == 0);
+  map[50] = 51;  // back before the begin of the map
+  missing = 0;
+  CHECK(blob_of(60) == 0);
+  read_java_memory = read;
 }
 
 TEST_CASE("java: stubs") {

@@ -35,6 +35,7 @@ using namespace unwind;
 // Room for the head of a blob.
 struct JavaRoom {
   alignas(8) uint8_t bytes[java_offset_mask + 9];
+  script_memos memos;
 };
 
 }  // namespace memflame::bpf

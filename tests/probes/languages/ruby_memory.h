@@ -6,7 +6,11 @@
 
 namespace memflame::bpf {
 
+// NOLINTBEGIN(cppcoreguidelines-macro-usage): what frames.bpf.h asks for
+#define SCRIPT_FUNCTION static inline
+// NOLINTEND(cppcoreguidelines-macro-usage)
 #include "probes/languages/ruby/frames.bpf.h"
+#undef SCRIPT_FUNCTION
 
 // As read_scripts() of bpf/scripts.h.
 inline void read_ruby(script_chain& chain, const ruby_layout& layout, uint64_t base, uint64_t state,

@@ -142,7 +142,7 @@ struct V8Seen {
   v8_site site{};
 };
 
-V8Seen frame_of(V8Heap& heap, const V8Function& made, v8_last_script& last,
+V8Seen frame_of(V8Heap& heap, const V8Function& made, v8_last_script& last, script_memos& memos,
                 uint64_t context = v8_base + 1, uint64_t bytecode = 0, uint64_t offset = 0) {
   uint64_t memory[v8_memory_words] = {};
   memory[v8_memory_frame] = made.function;
@@ -150,9 +150,15 @@ V8Seen frame_of(V8Heap& heap, const V8Function& made, v8_last_script& last,
   memory[v8_memory_offset] = offset;
   memory[v8_memory_offset + 1] = bytecode;
   V8Seen seen;
-  seen.found =
-      read_v8_frame(&heap.layout, 0x7000, 5, memory, &last, &seen.info, &seen.key, &seen.site);
+  seen.found = read_v8_frame(&heap.layout, 0x7000, 5, memory, &last, &memos, &seen.info, &seen.key,
+                             &seen.site);
   return seen;
+}
+
+V8Seen frame_of(V8Heap& heap, const V8Function& made, v8_last_script& last,
+                uint64_t context = v8_base + 1, uint64_t bytecode = 0, uint64_t offset = 0) {
+  script_memos memos{.stack = 1, .memo = {}};
+  return frame_of(heap, made, last, memos, context, bytecode, offset);
 }
 
 V8Seen frame_of(V8Heap& heap, const V8Function& made, uint64_t context = v8_base + 1) {
@@ -197,6 +203,34 @@ TEST_CASE("v8: a script is read once for the functions that follow each other") 
   CHECK(frame_of(heap, second, last).key == v8_key(5, 81, 8));
   last = {};
   CHECK(frame_of(heap, second, last).key == v8_key(5, 82, 8));
+}
+
+TEST_CASE("v8: a function that is met again in a stack is read once, and anew in the next stack") {
+  V8Heap heap;
+  const V8Function made = v8_function(heap, heap.text("f"), 0, heap.text("\n"), 0),
+                   other = v8_function(heap, heap.text("g"), 0, heap.text("\n"), 0);
+  const uint64_t bytecode = heap.of_type(bytecode_type, 64);
+  heap.put(made.info, v8_info_data, bytecode);
+  v8_last_script last{};
+  script_memos memos{.stack = 1, .memo = {}};
+  const V8Seen seen = frame_of(heap, made, last, memos);
+  heap.put(made.info, v8_info_number, uint32_t{8});
+  heap.put(other.info, v8_info_script, uint64_t{0});  // a part of V8
+  for (int i = 0; i < 2; ++i) CHECK(frame_of(heap, other, last, memos).found == v8_other_frame);
+  const V8Seen again = frame_of(heap, made, last, memos, v8_base + 1, bytecode, 70ULL << 32);
+  CHECK(again.found == v8_function_frame);
+  CHECK(again.key == seen.key);
+  CHECK(again.info == made.info);
+  CHECK(again.site.code == seen.site.code);
+  CHECK(again.site.offset == 70);  // the frame's own
+  ++memos.stack;
+  CHECK(frame_of(heap, made, last, memos).key == v8_key(5, 81, 8));
+  // What could not be read may be there in the next frame.
+  ++memos.stack;
+  heap.put(made.function, 24, v8_base + (1ULL << 30) + 1);
+  CHECK(frame_of(heap, made, last, memos).found == v8_unreadable_frame);
+  heap.put(made.function, 24, made.info);
+  CHECK(frame_of(heap, made, last, memos).found == v8_function_frame);
 }
 
 TEST_CASE("v8: a frame of the interpreter says where its function is") {

@@ -51,22 +51,7 @@ class StoreGate {
       check_.rules.push_back(
           {std::string(words_of_store[0].word), std::string(words_of_store[0].meaning)});
     for (const StoreGrowth& growth : leaks_.stacks) add(growth);
-    // Without --fail-on, leaks fail together or not at all.
-    if (rules_.empty() && !check_.leaked_too_much())
-      for (LeakCase& each : check_.cases)
-        if (each.outcome == CaseOutcome::failed) {
-          each.outcome = CaseOutcome::passed;
-          each.reason = "all leaks together are within --fail-if-leaked";
-        }
-    for (const LeakCase& each : check_.cases) {
-      LeakCheck::Sum& sum = check_.sums.at(static_cast<size_t>(each.outcome));
-      ++sum.stacks;
-      sum.bytes += each.live_bytes;
-      sum.blocks += each.live_blocks;
-    }
-    std::stable_partition(check_.cases.begin(), check_.cases.end(),
-                          [](const LeakCase& each) { return each.outcome == CaseOutcome::failed; });
-    check_.suppressions = suppressions_.uses();
+    finish_check(check_, options_, suppressions_);
     return std::move(check_);
   }
 

@@ -103,22 +103,7 @@ class Gate {
     if (check_.rules.empty())
       check_.rules.push_back({std::string(leak_word.word), std::string(leak_word.meaning)});
     for (const NamedVerdict& stack : stacks) add(stack);
-    // Without --fail-on, leaks fail together or not at all.
-    if (options_.fail_on.empty() && !check_.leaked_too_much())
-      for (LeakCase& each : check_.cases)
-        if (each.outcome == CaseOutcome::failed) {
-          each.outcome = CaseOutcome::passed;
-          each.reason = "all leaks together are within --fail-if-leaked";
-        }
-    for (const LeakCase& each : check_.cases) {
-      LeakCheck::Sum& sum = check_.sums.at(static_cast<size_t>(each.outcome));
-      ++sum.stacks;
-      sum.bytes += each.live_bytes;
-      sum.blocks += each.live_blocks;
-    }
-    std::stable_partition(check_.cases.begin(), check_.cases.end(),
-                          [](const LeakCase& each) { return each.outcome == CaseOutcome::failed; });
-    check_.suppressions = suppressions_.uses();
+    finish_check(check_, options_, suppressions_);
     if (baseline_ != nullptr)
       for (const auto& [key, verdict] : *baseline_)
         if (!matched_.contains(key)) ++check_.gone;
@@ -207,6 +192,25 @@ bool is_clearly_worse(const Verdict& now, const Verdict& before) {
     return now.rate.low > before.rate.high;
   return static_cast<double>(bytes_that_count(now)) >
          2 * static_cast<double>(bytes_that_count(before));
+}
+
+void finish_check(LeakCheck& check, const GateOptions& options, const Suppressions& suppressions) {
+  // Without --fail-on, leaks fail together or not at all.
+  if (options.fail_on.empty() && !check.leaked_too_much())
+    for (LeakCase& each : check.cases)
+      if (each.outcome == CaseOutcome::failed) {
+        each.outcome = CaseOutcome::passed;
+        each.reason = "all leaks together are within --fail-if-leaked";
+      }
+  for (const LeakCase& each : check.cases) {
+    LeakCheck::Sum& sum = check.sums.at(static_cast<size_t>(each.outcome));
+    ++sum.stacks;
+    sum.bytes += each.live_bytes;
+    sum.blocks += each.live_blocks;
+  }
+  std::stable_partition(check.cases.begin(), check.cases.end(),
+                        [](const LeakCase& each) { return each.outcome == CaseOutcome::failed; });
+  check.suppressions = suppressions.uses();
 }
 
 LeakCheck check_leaks(std::span<const NamedVerdict> stacks, const GateOptions& options,

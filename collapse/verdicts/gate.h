@@ -49,6 +49,9 @@ Baseline baseline_of(std::span<const NamedVerdict> stacks, const GateOptions& op
 // other. Without two rates, as in short runs: more than twice the bytes.
 bool is_clearly_worse(const Verdict& now, const Verdict& before);
 
+// What comes after the last case: leaks that fail only together, sums, and those that failed first.
+void finish_check(LeakCheck& check, const GateOptions& options, const Suppressions& suppressions);
+
 // Sets cases, sums, leaked bytes, most_leaked, suppressions and gone. `baseline` may be null.
 LeakCheck check_leaks(std::span<const NamedVerdict> stacks, const GateOptions& options,
                       Suppressions& suppressions, const Baseline* baseline);

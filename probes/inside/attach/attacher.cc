@@ -38,8 +38,10 @@ constexpr uint64_t busy_patience_ns = 2'500'000'000, busy_pause_ns = 100'000'000
 constexpr uint64_t lock_patience_ns = safe_patience_ns + 1'000'000'000;
 // A thread that stops only when nobody waits for it any longer finds its system call interrupted:
 // on a busy machine it may take a second to get a processor.
-constexpr uint64_t late_patience_ns = 5'000'000'000, reply_interval_ns = 50'000;
-constexpr uint64_t shortest_pause_ns = 300'000, longest_pause_ns = 10'000'000;
+constexpr uint64_t late_patience_ns = 5'000'000'000, shortest_reply_ns = 50'000;
+// A process that stays out of reach for long costs little: the longest ones are for it.
+constexpr uint64_t longest_reply_ns = 2'000'000;
+constexpr uint64_t shortest_pause_ns = 300'000, longest_pause_ns = 30'000'000;
 constexpr uint32_t executable_memory_file = 0x10;  // MFD_EXEC, since 6.3
 constexpr size_t most_tries_a_round = 32;
 
@@ -102,10 +104,11 @@ std::string Attacher::in_own_process(const std::function<void(const Give&)>& wor
     finish();
     return std::string(reinterpret_cast<const char*>(&figures_), sizeof(figures_)) + why;
   });
+  const uint64_t began = monotonic_ns();
   while (!process.has_ended()) {
     if (UniqueFd given = process.given()) take(std::move(given));
     meanwhile();
-    pause_for(reply_interval_ns);
+    pause_for(std::clamp((monotonic_ns() - began) / 100, shortest_reply_ns, longest_reply_ns));
   }
   const std::string& said = process.said();
   if (said.size() < sizeof(figures_)) return "the process that attaches ended early";

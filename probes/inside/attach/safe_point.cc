@@ -26,8 +26,8 @@ constexpr std::array waiting_calls{
     __NR_flock,       __NR_msgrcv,       __NR_msgsnd,          __NR_semop,
     __NR_semtimedop,  __NR_io_getevents, __NR_io_pgetevents,   __NR_io_uring_enter};
 
-// Functions that wait in futex(), or in a call that the kernel has begun anew: which one that is,
-// its number no longer says.
+// Functions that wait in futex(), in a call that the kernel has begun anew, or in one that a signal
+// handler has interrupted: which one that is, no number says any longer.
 constexpr std::array waiting_functions{"pthread_cond_wait",
                                        "pthread_cond_timedwait",
                                        "pthread_cond_clockwait",
@@ -46,7 +46,22 @@ constexpr std::array waiting_functions{"pthread_cond_wait",
                                        "clock_nanosleep",
                                        "usleep",
                                        "sleep",
-                                       "poll"};
+                                       "poll",
+                                       "ppoll",
+                                       "select",
+                                       "pselect",
+                                       "epoll_wait",
+                                       "epoll_pwait",
+                                       "pause",
+                                       "sigsuspend",
+                                       "wait4",
+                                       "waitpid",
+                                       "accept",
+                                       "accept4",
+                                       "read",
+                                       "recv",
+                                       "recvfrom",
+                                       "recvmsg"};
 
 const char* words_of(StopReason stop) {
   switch (stop) {
@@ -59,6 +74,32 @@ const char* words_of(StopReason stop) {
 #undef MEMFLAME_STOP
   }
   return "";
+}
+
+// The next frame that a signal handler has interrupted; the number of frames if there is none.
+size_t next_interrupted(std::span<const PlacedFrame> frames, size_t after) {
+  for (size_t i = after + 1; i + 1 < frames.size(); ++i)
+    if (!frames[i].is_return) return i;
+  return frames.size();
+}
+
+// Why nothing can be called above the frames from `begin` to `end`, which a thread or a signal
+// handler begins. `why_not_in`: the same for the C library's function with an index, if the leaf is
+// in one.
+std::string why_unsafe_between(std::span<const PlacedFrame> frames, size_t begin, size_t end,
+                               const std::function<std::string(size_t)>& why_not_in) {
+  const auto is_library = [&](size_t i) {
+    return frames[i].place == Place::library_c || frames[i].place == Place::kernel;
+  };
+  size_t inner = begin;  // frames of the C library at the leaf
+  while (inner < end && is_library(inner)) ++inner;
+  // Those where threads begin, maybe behind the program's _start, or what calls signal handlers.
+  size_t outer = end;
+  if (outer >= inner + 2 && !is_library(outer - 1) && is_library(outer - 2)) --outer;
+  while (outer > inner && is_library(outer - 1)) --outer;
+  for (size_t i = inner; i < outer; ++i)
+    if (is_library(i)) return "the C library has called it";
+  return inner == begin ? "" : why_not_in(inner - 1);
 }
 
 uint64_t code_address(const Pc& pc) { return pc.addr - (pc.is_return ? 1 : 0); }
@@ -86,31 +127,33 @@ unwind::WalkedStack stack_of(const Tracee& tracee, const unwind::FindRow& find) 
 
 std::string why_unsafe(std::span<const PlacedFrame> frames, long system_call,
                        const std::function<bool(size_t)>& waits) {
-  for (size_t i = 0; i < frames.size(); ++i) {
-    if (frames[i].place == Place::loader) return "it is in the dynamic linker";
-    if (frames[i].place == Place::allocator) return "it is in the allocator";
-    if (frames[i].place == Place::agent) return "it is in the agent";
-    if (i != 0 && !frames[i].is_return && i + 1 != frames.size())
-      return "it is in a signal handler";
+  for (const PlacedFrame& frame : frames) {
+    if (frame.place == Place::loader) return "it is in the dynamic linker";
+    if (frame.place == Place::allocator) return "it is in the allocator";
+    if (frame.place == Place::agent) return "it is in the agent";
   }
-  const auto is_library = [&](size_t i) {
-    return frames[i].place == Place::library_c || frames[i].place == Place::kernel;
-  };
-  size_t inner = 0;  // frames of the C library at the leaf
-  while (inner < frames.size() && is_library(inner)) ++inner;
-  // Those where threads begin, maybe behind the program's _start.
-  size_t outer = frames.size();
-  if (outer >= inner + 2 && !is_library(outer - 1) && is_library(outer - 2)) --outer;
-  while (outer > inner && is_library(outer - 1)) --outer;
-  for (size_t i = inner; i < outer; ++i)
-    if (is_library(i)) return "the C library has called it";
-  if (inner == 0) return "";
-  if (system_call < 0) return "it runs in the C library";
-  const bool is_waiting =
-      std::find(waiting_calls.begin(), waiting_calls.end(), system_call) != waiting_calls.end();
-  const bool may_wait = system_call == __NR_futex || system_call == __NR_restart_syscall;
-  if (is_waiting || (may_wait && waits(inner - 1))) return "";
-  return "it is in the C library, in system call " + std::to_string(system_call);
+  const std::string leaf =
+      why_unsafe_between(frames, 0, next_interrupted(frames, 0), [&](size_t called) -> std::string {
+        if (system_call < 0) return "it runs in the C library";
+        const bool is_waiting = std::find(waiting_calls.begin(), waiting_calls.end(),
+                                          system_call) != waiting_calls.end();
+        const bool may_wait = system_call == __NR_futex || system_call == __NR_restart_syscall;
+        if (is_waiting || (may_wait && waits(called))) return "";
+        return "it is in the C library, in system call " + std::to_string(system_call);
+      });
+  if (!leaf.empty()) return leaf;
+  // What signal handlers have interrupted is as safe as if it were interrupted now.
+  for (size_t begin = next_interrupted(frames, 0); begin < frames.size();) {
+    const size_t end = next_interrupted(frames, begin);
+    const std::string why =
+        why_unsafe_between(frames, begin, end, [&](size_t called) -> std::string {
+          return waits(called) ? ""
+                               : "it is in a signal handler, which has interrupted the C library";
+        });
+    if (!why.empty()) return why;
+    begin = end;
+  }
+  return "";
 }
 
 std::string why_unsafe(const AttachTarget& target, const unwind::WalkedStack& stack,

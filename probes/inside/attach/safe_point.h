@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Whether functions can be called in a thread where it has been interrupted: it must hold no lock
 // that they take, and be in the middle of nothing that they use. That is so if no frame of its
-// stack is in the allocator, in the dynamic linker or in a signal handler; and in the C library
-// only at the outermost end, where threads begin, or in a system call that waits.
+// stack is in the allocator or in the dynamic linker; and in the C library only at the outermost
+// end, where threads begin, or in a system call that waits. The same holds for what a signal
+// handler has interrupted: some programs, as PostgreSQL up to 15, begin processes in one, and they
+// run there for ever.
 #pragma once
 
 #include <cstdint>

@@ -27,10 +27,8 @@ constexpr size_t total_bytes = 2, total_blocks = 3;
 }  // namespace
 
 GoHeaps::GoHeaps(const Probe& probe, const ProbeOptions& options, Others others)
-    : probe_(probe),
-      options_(options),
-      others_are_(others),
-      processes_(options.target, true, Processes::Log::none) {}  // nobody asks for the OS's figures
+    : GoLiveRun(probe, options, true),  // nobody asks for the OS's figures
+      others_are_(others) {}
 
 void GoHeaps::arm() { armed_ns_ = monotonic_ns(); }
 
@@ -126,7 +124,7 @@ void GoHeaps::take(Watched& watched, const GoHeap& heap) {
 
 // The last reading stays if the process has ended, if the profile changes all the time, or if it
 // was switched off.
-void GoHeaps::refresh(Watched& watched) {
+void GoHeaps::read_again(Watched& watched) {
   if (!watched.process) return;
   try {
     const GoHeap heap = watched.process->heap();
@@ -139,19 +137,18 @@ void GoHeaps::refresh(Watched& watched) {
   }
 }
 
+void GoHeaps::refresh() {
+  see_ends();
+  for (Watched& watched : watched_) read_again(watched);
+}
+
 void GoHeaps::see_ends() {
   for (Watched& watched : watched_)
     if (watched.process && watched.process->has_ended()) end(watched);
 }
 
 void GoHeaps::end(Watched& watched) {
-  bpf::space_record record{};
-  record.type = bpf::record_space;
-  record.space = watched.space.index;
-  record.time = monotonic_ns();
-  record.tgid = static_cast<uint32_t>(watched.pid);
-  record.reason = bpf::space_end;
-  processes_.take(record);
+  take_end(watched.space, watched.pid, monotonic_ns());
   watched.process.reset();
   watched.keys.clear();
   std::erase_if(current_, [&](const auto& each) { return &watched_[each.second] == &watched; });
@@ -210,47 +207,8 @@ void GoHeaps::for_each_sum(const VisitSum& visit) {
     for (const auto& [key, sum] : watched.sums) visit(key, sum.values.data());
 }
 
-Snapshot GoHeaps::snapshot(const SnapshotOptions& options) {
-  if (options.older_ns != 0 || options.blocks)
-    throw Error("internal: Go's heap profile does not know the ages of blocks");
-  for (Watched& watched : watched_) refresh(watched);
-  return take_snapshot(*this, options);
-}
-
-Recording GoHeaps::recording_of(std::span<const LiveStack* const> stacks, bool by_count) {
-  Recording recording;
-  show_live(recording, stacks, by_count, true);
-  recording.meta.sampling = sampling_in_words();
-  processes_.spaces().copy_to(recording);
-  return recording;
-}
-
-Look GoHeaps::look(History& history, bool) {
-  see_ends();
-  for (Watched& watched : watched_) refresh(watched);
-  if (!looks_) {
-    std::vector<ProbeTypes> types{{probe_.name, true, this->types()}};
-    history.recording.types = types[0].types;
-    history.recording.shown = value_named(probe_, options_.value).column;
-    history.gauges = os_gauges();
-    looks_.emplace(std::move(types), armed_ns_);
-  }
-  Look look = looks_->take(*this, history, false);
-  processes_.spaces().copy_to(history.recording, false);
-  return look;
-}
-
-TrackId GoHeaps::track_of(uint64_t key) const {
-  return looks_ ? looks_->track_of(log_, key) : TrackId{};
-}
-
-Recording GoHeaps::so_far() {
-  Recording recording;
-  recording.types = types();
-  recording.shown = value_named(probe_, options_.value).column;
-  RecordingRows rows(recording, log_);
-  add_figures(0, recording.types, rows);
-  recording.meta.sampling = sampling_in_words();
+Recording GoHeaps::finish() {
+  Recording recording = sums();
   processes_.spaces().copy_to(recording);
   return recording;
 }

@@ -19,16 +19,11 @@
 #include <utility>
 #include <vector>
 
-#include "core/history.h"
 #include "probes/languages/go/go_figures.h"
+#include "probes/languages/go/go_live_run.h"
 #include "probes/languages/go/go_process.h"
 #include "probes/probe.h"
-#include "probes/processes/processes.h"
-#include "probes/run/live_run.h"
-#include "probes/run/looks.h"
 #include "probes/run/run.h"
-#include "probes/run/run_figures.h"
-#include "probes/run/stack_log.h"
 
 namespace memflame {
 
@@ -37,7 +32,7 @@ namespace memflame {
 inline constexpr std::string_view watched_column = "watched";
 inline constexpr std::string_view watched_count_column = "watched-count";
 
-class GoHeaps : public LiveRun, private RunFigures {
+class GoHeaps : public GoLiveRun {
  public:
   // `others`: whether programs that are not of Go are watched by another run.
   enum class Others : uint8_t { missed, watched };
@@ -61,19 +56,9 @@ class GoHeaps : public LiveRun, private RunFigures {
   uint64_t sample_bytes() const;
   uint64_t unread() const { return unread_; }  // readings that failed, as figures changed meanwhile
 
-  Snapshot snapshot(const SnapshotOptions& options) override;
-  Recording recording_of(std::span<const LiveStack* const> stacks, bool by_count) override;
-  Look look(History& history, bool survey) override;
   void read_pss() override {}
-  TrackId track_of(uint64_t key) const override;
-  Recording so_far() override;
-  Losses losses() const override { return {}; }
-  std::string sampling() const override { return sampling_in_words(); }
-  std::vector<pid_t> living() const override { return processes_.os().living(); }
-  int64_t resident_bytes() const override { return processes_.os().resident_bytes(); }
-  std::optional<double> memory_pressure() const override { return processes_.memory_pressure(); }
 
-  Recording finish() { return so_far(); }
+  Recording finish();
   void describe(RunInfo& info) const;
   uint64_t sampled_blocks() const;
   uint64_t live_bytes() const;
@@ -96,37 +81,28 @@ class GoHeaps : public LiveRun, private RunFigures {
     std::string why;  // its heap is missed; "": it is watched by another run, or was not tried
   };
 
-  const StackLog& stacks() const override { return log_; }
-  const Processes& processes() const override { return processes_; }
-  void catch_up() override {}
   void add_figures(size_t probe, std::span<const ValueType> types, Rows& rows) override;
-  void for_each_block(const VisitBlock&) override {}
   void for_each_sum(const VisitSum& visit) override;
   bool is_sampled() const override { return true; }
   std::string sampling_in_words() const override;
-  uint64_t unseen_frees() const override { return 0; }
+  void refresh() override;
+  std::vector<ValueType> types() const override;
 
   void search();
   void try_to_watch(const Key& key);
   void watch(const Key& key);
   void take(Watched& watched, const GoHeap& heap);
-  void refresh(Watched& watched);
+  void read_again(Watched& watched);
   void see_ends();
   void end(Watched& watched);
-  std::vector<ValueType> types() const;
 
-  const Probe& probe_;
-  const ProbeOptions& options_;
   Others others_are_;
-  Processes processes_;
-  StackLog log_;
   std::vector<Watched> watched_;   // also those that have ended: their sums stay
   std::map<Key, size_t> current_;  // into watched_, of those that have not
   std::map<Key, Other> others_;    // that still run
   std::deque<Key> due_;            // to be tried, one at a step
   uint64_t last_key_ = uint64_t{1} << 63;
-  std::optional<Looks> looks_;
-  uint64_t armed_ns_ = 0, next_search_ns_ = 0;
+  uint64_t next_search_ns_ = 0;
   uint64_t unread_ = 0;
 };
 

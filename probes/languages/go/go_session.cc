@@ -24,10 +24,7 @@ constexpr std::chrono::milliseconds go_poll{10};
 }  // namespace
 
 GoHeapSession::GoHeapSession(const Probe& probe, const ProbeOptions& options)
-    : probe_(probe),
-      options_(options),
-      process_(options.target.pids.at(0)),
-      processes_(options.target, false, Processes::Log::none) {
+    : GoLiveRun(probe, options, false), process_(options.target.pids.at(0)) {
   processes_.adopt(go_space, process_.pid());
   take(process_.heap());
   if (heap_.rate == 0)
@@ -62,13 +59,7 @@ void GoHeapSession::disarm() {
 void GoHeapSession::see_end() {
   if (ended_ns_ != 0 || !process_.has_ended()) return;
   ended_ns_ = monotonic_ns();
-  bpf::space_record record{};
-  record.type = bpf::record_space;
-  record.space = go_space.index;
-  record.time = ended_ns_;
-  record.tgid = static_cast<uint32_t>(process_.pid());
-  record.reason = bpf::space_end;
-  processes_.take(record);
+  take_end(go_space, process_.pid(), ended_ns_);
   if (kill_) killed_ = kill_->result();
   if (killed_) take(std::move(killed_->heap));
 }
@@ -113,57 +104,6 @@ void GoHeapSession::for_each_sum(const VisitSum& visit) {
   for (const auto& [key, sum] : sums_) visit(key, sum.values.data());
 }
 
-Snapshot GoHeapSession::snapshot(const SnapshotOptions& options) {
-  refresh();
-  if (options.older_ns != 0 || options.blocks)
-    throw Error("internal: Go's heap profile does not know the ages of blocks");
-  return take_snapshot(*this, options);
-}
-
-Recording GoHeapSession::recording_of(std::span<const LiveStack* const> stacks, bool by_count) {
-  Recording recording;
-  show_live(recording, stacks, by_count, is_sampled());
-  recording.meta.sampling = sampling_in_words();
-  processes_.spaces().copy_to(recording);
-  return recording;
-}
-
-Look GoHeapSession::look(History& history, bool) {
-  refresh();
-  if (!looks_) {
-    std::vector<ProbeTypes> types{{probe_.name, true, this->types()}};
-    history.recording.types = types[0].types;
-    history.recording.shown = value_named(probe_, options_.value).column;
-    history.gauges = os_gauges();
-    looks_.emplace(std::move(types), armed_ns_);
-  }
-  Look look = looks_->take(*this, history, false);
-  processes_.spaces().copy_to(history.recording, false);
-  return look;
-}
-
-TrackId GoHeapSession::track_of(uint64_t key) const {
-  return looks_ ? looks_->track_of(log_, key) : TrackId{};
-}
-
-Recording GoHeapSession::sums() {
-  refresh();
-  Recording recording;
-  recording.types = types();
-  recording.shown = value_named(probe_, options_.value).column;
-  RecordingRows rows(recording, log_);
-  add_figures(0, recording.types, rows);
-  recording.meta.sampling = sampling_in_words();
-  recording.losses = losses();
-  return recording;
-}
-
-Recording GoHeapSession::so_far() {
-  Recording recording = sums();
-  processes_.spaces().copy_to(recording);
-  return recording;
-}
-
 void GoHeapSession::add_notes(Recording& recording) const {
   std::vector<std::string>& notes = recording.meta.notes;
   notes.emplace_back(
@@ -187,6 +127,7 @@ void GoHeapSession::add_notes(Recording& recording) const {
 }
 
 Recording GoHeapSession::finish() {
+  refresh();
   Recording recording = sums();
   add_notes(recording);
   processes_.spaces().finish(recording);

@@ -50,10 +50,24 @@ TEST_CASE("a thread is safe in the program's own code, and where it waits") {
   CHECK(judged("Pppccp", none).empty());  // main(), called by libc, called by _start
   CHECK(judged("Ppcc", none).empty());    // a thread's function
   CHECK(judged("Cppccp", __NR_read).empty());
-  CHECK(judged("CcPcc", __NR_read).find("signal") != std::string::npos);
   CHECK(judged("Ccpcc", __NR_futex, true).empty());
   CHECK(judged("Ccpcc", __NR_restart_syscall, true).empty());
   CHECK(judged("Cc", __NR_nanosleep).empty());  // all of its stack is the C library's
+}
+
+TEST_CASE("a signal handler is as safe as what it has interrupted") {
+  CHECK(judged("PpcPpcc", none).empty());
+  CHECK(judged("CpcPpcc", __NR_read).empty());
+  CHECK(judged("CppcCppccp", __NR_epoll_wait, true).empty());  // it interrupted select()
+  CHECK(judged("CppcCppccp", __NR_epoll_wait, false) ==
+        "it is in a signal handler, which has interrupted the C library");  // or fread()
+  CHECK(judged("PpcPcppccp", none) == "the C library has called it");       // qsort()
+  CHECK(judged("PcppcPpcc", none) == "the C library has called it");
+  CHECK(judged("PpcAppccp", none, true) == "it is in the allocator");
+  CHECK(judged("PpcLppccp", none, true) == "it is in the dynamic linker");
+  CHECK(judged("PpcPpcCpccp", none, true).empty());  // two handlers
+  CHECK(judged("PpcPpcCpccp", none) ==
+        "it is in a signal handler, which has interrupted the C library");
 }
 
 TEST_CASE("a thread is unsafe where it may hold what a call needs") {
@@ -72,5 +86,4 @@ TEST_CASE("a thread is unsafe where it may hold what a call needs") {
   CHECK(judged("Appccp", none) == "it is in the allocator");
   CHECK(judged("Cappccp", __NR_futex, true) == "it is in the allocator");
   CHECK(judged("Pgppccp", none) == "it is in the agent");
-  CHECK(judged("PpcPpcc", none) == "it is in a signal handler");
 }

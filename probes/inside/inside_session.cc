@@ -16,13 +16,13 @@
 namespace memflame::inside {
 namespace {
 
-constexpr uint64_t poll_ns = 10'000'000, idle_poll_ns = 50'000'000;
+constexpr uint64_t poll_ns = 10'000'000, sampled_poll_ns = 50'000'000;
 // Between rounds. A busy thread fills its ring in 0.1 ms, and then waits for the next round.
 constexpr uint64_t busy_wait_ns = 100'000, most_wait_ns = 1'000'000;
 // If blocks are sampled, a ring is rarely full, but memflame may watch for weeks. Threads that meet
 // unknown code wait for memflame, and where one has, others soon do.
 constexpr uint64_t most_sampled_wait_ns = 8'000'000, asked_lately_ns = 1'000'000'000;
-constexpr size_t few_sampled_records = 16;
+constexpr size_t few_sampled_records = 64;  // of the several hundred that a ring has room for
 // A round with as many records as this is followed by the next one at once.
 constexpr size_t many_records = 128;
 // Without --max-wait, programs wait as long as memflame lives rather than lose records. On a
@@ -173,14 +173,12 @@ uint64_t InsideSession::next_wait(size_t records) {
 
 void InsideSession::poll() {
   const uint64_t began = monotonic_ns();
-  bool is_idle = is_sampled();
   do {
     const bool is_full = events_ && events_->is_full();
     if (is_full) rest();
     const size_t records = is_full ? 0 : round();
-    is_idle = is_idle && records < few_sampled_records;
     if (records < many_records && wait(next_wait(records))) break;
-  } while (monotonic_ns() - began < (is_idle ? idle_poll_ns : poll_ns));
+  } while (monotonic_ns() - began < (is_sampled() ? sampled_poll_ns : poll_ns));
   guests_.see_ends();
   processes_.poll_os();
   ticks_.refine();

@@ -20,7 +20,6 @@
 namespace memflame::inside {
 namespace {
 
-constexpr uint64_t look_interval_ns = 250'000'000;
 constexpr size_t most_named = 4;
 constexpr size_t most_found = 4096;
 
@@ -115,11 +114,8 @@ bool Uncovered::is_uncovered(pid_t pid, bool has_spoken) {
   return false;
 }
 
-void Uncovered::look(const std::function<bool(pid_t)>& knows,
-                     const std::function<void(pid_t)>& lose) {
-  const uint64_t now = monotonic_ns();
-  if (now < next_ns_) return;
-  next_ns_ = now + look_interval_ns;
+void Uncovered::look_at_all(const std::function<bool(pid_t)>& knows,
+                            const std::function<void(pid_t)>& lose) {
   // A run may go on for weeks, and get more of them. A command is missed in the end.
   if (attached_) std::erase_if(first_, [](pid_t pid) { return read_comm(pid).empty(); });
   const std::vector<pid_t> all = with_descendants(first_);

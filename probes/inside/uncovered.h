@@ -2,8 +2,8 @@
 // Processes of a run inside whose allocations no agent sees: static programs, those that gain
 // rights, and those whose environment was cleared; those with an allocator in the program itself,
 // which comes before the agent for all their calls; also one in which an agent spoke, and that runs
-// such a program now. They are looked for in /proc four times a second, so a process that lives for
-// less than that may go unseen.
+// such a program now. They are looked for in /proc four times a second, or more rarely if there are
+// many, so a process that lives for less than that may go unseen.
 #pragma once
 
 #include <sys/types.h>
@@ -14,6 +14,9 @@
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
+
+#include "probes/processes/pace.h"
 
 namespace memflame::inside {
 
@@ -37,20 +40,23 @@ class Uncovered {
   // one in which that agent is no more.
   void look(
       const std::function<bool(pid_t)>& knows,
-      const std::function<void(pid_t)>& lose = [](pid_t) {});
+      const std::function<void(pid_t)>& lose = [](pid_t) {}) {
+    pace_.look([&] { look_at_all(knows, lose); });
+  }
 
   size_t count() const { return found_.size(); }
   // "2 processes were not seen (sh, ls): …"; "" if there were none.
   std::string note() const;
 
  private:
+  void look_at_all(const std::function<bool(pid_t)>& knows, const std::function<void(pid_t)>& lose);
   bool is_covered(pid_t pid, bool has_spoken) const;
   bool is_uncovered(pid_t pid, bool has_spoken);
 
   std::vector<pid_t> first_;
   std::string agent_;
   bool attached_;
-  uint64_t next_ns_ = 0;
+  Pace pace_{250'000'000, 400};
   std::set<pid_t> left_out_;
   std::map<pid_t, std::string> covered_;  // program_mark() of what was looked at
   std::set<pid_t> suspects_;              // without an agent at the look before

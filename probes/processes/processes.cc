@@ -12,8 +12,6 @@
 namespace memflame {
 namespace {
 
-constexpr uint64_t os_reading_interval_ns = 200'000'000;
-
 std::optional<uid_t> uid_named(const std::string& owner) {
   if (owner.empty()) return std::nullopt;
   uid_t uid = 0;
@@ -111,10 +109,7 @@ std::optional<int64_t> Processes::cgroup_bytes() const {
 }
 
 void Processes::poll_os() {
-  const uint64_t now = monotonic_ns();
-  if (target_.whole_system() || now < next_reading_ns_) return;
-  next_reading_ns_ = now + os_reading_interval_ns;
-  os_.poll();
+  if (!target_.whole_system()) reading_.look([this] { os_.poll(); });
 }
 
 void Processes::read_pss() {

@@ -15,6 +15,7 @@
 #include "probes/processes/cgroups.h"
 #include "probes/processes/deaths.h"
 #include "probes/processes/os_ledger.h"
+#include "probes/processes/pace.h"
 #include "probes/processes/pss.h"
 #include "probes/processes/sideband.h"
 #include "probes/processes/spaces.h"
@@ -86,7 +87,7 @@ class Processes {
   OsLedger os_;
   PssReadings pss_;
   Deaths deaths_;
-  uint64_t next_reading_ns_ = 0;
+  Pace reading_{200'000'000, 1000};
 };
 
 }  // namespace memflame

@@ -132,7 +132,7 @@ std::string why_unsafe(std::span<const PlacedFrame> frames, long system_call,
     if (frame.place == Place::allocator) return "it is in the allocator";
     if (frame.place == Place::agent) return "it is in the agent";
   }
-  const std::string leaf =
+  std::string leaf =
       why_unsafe_between(frames, 0, next_interrupted(frames, 0), [&](size_t called) -> std::string {
         if (system_call < 0) return "it runs in the C library";
         const bool is_waiting = std::find(waiting_calls.begin(), waiting_calls.end(),
@@ -145,11 +145,9 @@ std::string why_unsafe(std::span<const PlacedFrame> frames, long system_call,
   // What signal handlers have interrupted is as safe as if it were interrupted now.
   for (size_t begin = next_interrupted(frames, 0); begin < frames.size();) {
     const size_t end = next_interrupted(frames, begin);
-    const std::string why =
-        why_unsafe_between(frames, begin, end, [&](size_t called) -> std::string {
-          return waits(called) ? ""
-                               : "it is in a signal handler, which has interrupted the C library";
-        });
+    std::string why = why_unsafe_between(frames, begin, end, [&](size_t called) -> std::string {
+      return waits(called) ? "" : "it is in a signal handler, which has interrupted the C library";
+    });
     if (!why.empty()) return why;
     begin = end;
   }

@@ -158,18 +158,15 @@ static int take_script(u32 turn, struct reading_scripts* reading) {
   return !take_python_frames(reading->chain, &reading->interpreter->python);
 }
 
-enum { php_frames_a_turn = 1 };
 static int take_php(u32 turn, struct reading_scripts* reading) {
-  for (int i = 0; i < php_frames_a_turn; ++i)
-    if (!take_php_frame(reading->chain)) return 1;
-  return 0;
+  return !take_php_frame(reading->chain);
 }
 
 static __attribute__((noinline)) int read_php(struct script_chain* chain,
                                               struct interpreter* interpreter) {
   struct reading_scripts reading = {chain, interpreter};
   if (!begin_php(chain, &interpreter->php, interpreter->base, interpreter->key_at)) return 0;
-  bpf_loop(max_php_frames / php_frames_a_turn, take_php, &reading, 0);
+  bpf_loop(max_php_frames, take_php, &reading, 0);
   if (chain->end == script_none) drop_php(chain);
   return 0;
 }

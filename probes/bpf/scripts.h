@@ -414,12 +414,14 @@ __attribute__((noinline)) int tell_java(u32 number, u32 slot, u64 word) {
   struct script_code_record* record = &buffer->record;
   struct script_key key = {.code = script_identity(word), .space = scratch->stack.space};
   u32* told = bpf_map_lookup_elem(&known_scripts, &key);
-  u32 known = told ? *told : 0, instance = 0;
+  u32 known = told ? *told : 0;
+  u32* instance = &scratch->walking.java.instance;  // the stack has no room for it
+  *instance = 0;
   record->language = language_java;
   record->line_bytes = 0;
   record->name.bytes = record->file.bytes = record->file.form = 0;
-  int readable = read_java(&interpreter->java, word, known, record, &instance);
-  if (instance && instance == known) {
+  int readable = read_java(&interpreter->java, word, known, record, instance);
+  if (*instance && *instance == known) {
     buffer->busy = 0;
     return 1;
   }
@@ -428,7 +430,7 @@ __attribute__((noinline)) int tell_java(u32 number, u32 slot, u64 word) {
   long error = send_script(record, key.space, key.code, wake_if_filling());
   buffer->busy = 0;
   if (error) return 0;
-  if (readable && instance) bpf_map_update_elem(&known_scripts, &key, &instance, BPF_ANY);
+  if (readable && *instance) bpf_map_update_elem(&known_scripts, &key, instance, BPF_ANY);
   return 1;
 }
 

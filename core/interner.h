@@ -42,9 +42,10 @@ class StringTable {
   }
   ~StringTable() = default;
 
-  StringId intern(std::string_view text) {
+  StringId intern(std::string_view text) { return intern(text, hash_bytes(text)); }
+  // The same for a text whose hash_bytes() is known already.
+  StringId intern(std::string_view text, uint64_t hash) {
     if (text.empty()) return {};
-    const uint64_t hash = hash_bytes(text);
     const uint32_t known = index_.find(hash, [&](uint32_t id) { return strings_[id] == text; });
     return known != 0 ? StringId{known} : add(hash, text);
   }

@@ -64,6 +64,8 @@ class StackTable {
   }
   const StackNode& operator[](StackId id) const { return nodes_[id.index]; }
   size_t size() const { return nodes_.size(); }
+  // Makes room for that many in all, the one without a frame among them.
+  void reserve(size_t count) { nodes_.reserve(count); }
 
   // The parts of push(), for callers that add many distinct stacks. append() adds a node known to
   // be missing; unless it comes right after its caller, find() does not see it before the next

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
 
 namespace memflame {
 namespace {
@@ -20,6 +21,10 @@ constexpr uint64_t more = key_bytes + 1;
 uint64_t key_of(std::string_view name, size_t depth) {
   const std::string_view rest = name.substr(std::min(depth, name.size()));
   uint64_t key = 0;
+  if (rest.size() > key_bytes) {
+    std::memcpy(&key, rest.data(), sizeof key);
+    return (__builtin_bswap64(key) & ~uint64_t{0xFF}) | more;
+  }
   for (size_t i = 0; i < key_bytes; ++i)
     key = (key << 8U) | (i < rest.size() ? static_cast<unsigned char>(rest[i]) : 0U);
   return (key << 8U) | std::min<uint64_t>(rest.size(), more);

@@ -7,6 +7,7 @@
 
 #include "core/hash.h"
 #include "core/hash_index.h"
+#include "core/together.h"
 #include "render/order/name_order.h"
 #include "render/order/ordered_stacks.h"
 
@@ -41,10 +42,16 @@ std::vector<uint32_t> ranks_of(std::span<const std::string_view> names) {
 
 }  // namespace
 
-StackOrder::StackOrder(const Profile& profile, std::span<const std::string_view> names)
-    : profile_(profile), names_(names), ranks_(ranks_of(names)), touched_(touched_stacks(profile)) {
-  list_callees();
-  weigh();
+StackOrder::StackOrder(const Profile& profile, std::span<const std::string_view> names,
+                       unsigned threads)
+    : profile_(profile), names_(names) {
+  const auto follow_tree = [this] {
+    touched_ = touched_stacks(profile_);
+    list_callees();
+    weigh();
+  };
+  together(
+      threads, [this] { ranks_ = ranks_of(names_); }, follow_tree);
 }
 
 // Lists the callees of all stacks, grouped by caller.
@@ -82,9 +89,18 @@ void StackRows::list_pending(size_t depth) {
       pending_.push_back({StackId{order_->callees_[i]}, static_cast<uint32_t>(depth)});
   std::sort(pending_.begin() + static_cast<ptrdiff_t>(begin), pending_.end(),
             [&](const Pending& a, const Pending& b) { return rank(a.stack) > rank(b.stack); });
-  // The next name is read once this row is written.
-  if (!pending_.empty())
-    __builtin_prefetch(order_->names_[frame(pending_.back().stack).index].data());
+  if (pending_.empty()) return;
+  // Names are in the cache when they are written: the stacks that are written soon after this one
+  // mostly come after it in the tree, too.
+  constexpr uint32_t texts_ahead = 4, names_ahead = 8;
+  const auto last = static_cast<uint32_t>(order_->size() - 1);
+  const auto after = [&](uint32_t count) {
+    return frame(StackId{std::min(pending_.back().stack.index + count, last)}).index;
+  };
+  __builtin_prefetch(order_->names_[after(texts_ahead)].data());
+  const uint32_t far = after(names_ahead);
+  __builtin_prefetch(&order_->names_[far]);
+  __builtin_prefetch(&order_->ranks_[far]);
 }
 
 std::span<const StackId> StackRows::stacks(size_t depth) const {

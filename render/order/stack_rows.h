@@ -18,7 +18,7 @@ namespace memflame {
 class StackOrder {
  public:
   // `names` is by FrameId::index; both must outlive this.
-  StackOrder(const Profile& profile, std::span<const std::string_view> names);
+  StackOrder(const Profile& profile, std::span<const std::string_view> names, unsigned threads = 1);
 
   // How many stacks there are, including the one without a frame.
   size_t size() const { return first_.size() - 1; }

@@ -69,10 +69,10 @@ class FoldedWriter {
 
   void run() {
     if (options_.header) write_header();
-    const auto order = std::make_shared<const StackOrder>(profile_, names_.views());
     // A small text is not worth a thread. Chunks are small enough to keep their text.
     constexpr size_t chunk = 256, little = 64 * chunk;
-    const unsigned threads = order->size() < little ? 1 : std::max(options_.threads, 1U);
+    const unsigned threads = profile_.stacks.size() < little ? 1 : std::max(options_.threads, 1U);
+    const auto order = std::make_shared<const StackOrder>(profile_, names_.views(), threads);
     write_in_order(out_, threads, [&](unsigned thread, OrderedText& all) {
       StackRows rows(order, ';');
       std::string text;

@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 
 namespace memflame {
 namespace {
@@ -53,9 +54,20 @@ bool is_combining(uint32_t point) {
 
 }  // namespace
 
+// Eight bytes at a time. A sum or difference runs over into the next byte only where a byte is not
+// plain.
+bool is_plain_text(std::string_view bytes) {
+  constexpr uint64_t each = 0x0101010101010101, high = each * 0x80;
+  for (size_t at = 0; at < bytes.size(); at += sizeof(uint64_t)) {
+    uint64_t word = each * ' ';
+    std::memcpy(&word, &bytes[at], std::min(sizeof word, bytes.size() - at));
+    if (((word | (word - each * ' ') | (word + each)) & high) != 0) return false;
+  }
+  return true;
+}
+
 std::string clean_text(std::string_view bytes, uint64_t& replaced) {
-  if (std::all_of(bytes.begin(), bytes.end(), [](char c) { return c >= 0x20 && c < 0x7F; }))
-    return std::string(bytes);
+  if (is_plain_text(bytes)) return std::string(bytes);
   std::string out;
   while (!bytes.empty()) {
     const Decoded got = decode(bytes);
@@ -84,7 +96,8 @@ CleanStrings clean_strings(const Profile& profile) {
 uint64_t replaced_bytes(const Profile& profile) {
   uint64_t replaced = 0;
   for (uint32_t i = 0; i < profile.strings.size(); ++i)
-    static_cast<void>(clean_text(profile.strings[StringId{i}], replaced));
+    if (const std::string_view text = profile.strings[StringId{i}]; !is_plain_text(text))
+      static_cast<void>(clean_text(text, replaced));
   return replaced;
 }
 

@@ -12,6 +12,9 @@
 
 namespace memflame {
 
+// Whether all of it is printable ASCII, as most names are. Then it is clean.
+bool is_plain_text(std::string_view bytes);
+
 // Valid UTF-8 that every output may hold: U+FFFD replaces each byte that is not UTF-8, each control
 // character, each non-character (XML 1.0 forbids both), and the marks that turn the writing
 // direction (they would let a name rearrange the figures behind it). `replaced` grows by the bytes

@@ -16,13 +16,11 @@ std::string_view mark_of(FrameKind kind) {
 }
 
 bool is_plain(std::string_view name) {
-  return std::all_of(name.begin(), name.end(),
-                     [](char c) { return c >= ' ' && c <= '~' && c != ';'; });
+  return name.find(';') == std::string_view::npos && is_plain_text(name);
 }
 
 std::string written(std::string_view name, std::string_view mark) {
-  uint64_t replaced = 0;
-  std::string text = clean_text(name, replaced);
+  std::string text = clean_text(name);
   std::replace(text.begin(), text.end(), ';', ':');
   return text += mark;
 }

@@ -2,9 +2,9 @@
 #include "collapse/inputs/perf/perf_script_tables.h"
 
 #include <algorithm>
-#include <thread>
 
 #include "core/error.h"
+#include "core/together.h"
 
 namespace memflame {
 namespace {
@@ -16,31 +16,22 @@ void learn(HashCache& cache, const Hash128* hash, uint32_t number) {
 
 }  // namespace
 
-// The work under the lock takes less time than putting a thread to sleep and waking it.
-std::unique_lock<std::mutex> PerfTables::locked() {
-  constexpr int tries = 1000;
-  std::unique_lock lock(mutex_, std::defer_lock);
-  for (int i = 0; i < tries; ++i) {
-    if (lock.try_lock()) return lock;
-    __builtin_ia32_pause();
-  }
-  lock.lock();
-  return lock;
-}
-
 FrameId PerfTables::frame(FrameKind kind, std::string_view function, std::string_view module,
                           const Hash128* line) {
-  const std::unique_lock lock = locked();
-  const FrameId frame = profile.frames.intern({.function = profile.strings.intern(function),
-                                               .module = profile.strings.intern(module),
-                                               .file = {},
-                                               .kind = kind});
+  // Hashes are made before others have to wait.
+  const uint64_t of_function = hash_bytes(function), of_module = hash_bytes(module);
+  const std::lock_guard lock(mutex_);
+  const FrameId frame =
+      profile.frames.intern({.function = profile.strings.intern(function, of_function),
+                             .module = profile.strings.intern(module, of_module),
+                             .file = {},
+                             .kind = kind});
   learn(lines_, line, frame.index);
   return frame;
 }
 
 FrameId PerfTables::at(FrameId frame, std::string_view file, uint32_t line) {
-  const std::unique_lock lock = locked();
+  const std::lock_guard lock(mutex_);
   Frame placed = profile.frames[frame];
   placed.file = profile.strings.intern(file);
   placed.line = line;
@@ -48,7 +39,7 @@ FrameId PerfTables::at(FrameId frame, std::string_view file, uint32_t line) {
 }
 
 uint32_t PerfTables::event(std::string_view name) {
-  const std::unique_lock lock = locked();
+  const std::lock_guard lock(mutex_);
   const auto known = event_numbers_.find(name);
   if (known != event_numbers_.end()) return known->second;
   if (events.size() == max_columns) throw Error("more than 1,024 different events");
@@ -62,7 +53,7 @@ uint32_t PerfTables::row(const Hash128& hash, std::span<const uint32_t> key,
                          const Hash128* sample) {
   if (sample == nullptr)
     if (const uint32_t known = known_rows_.find(hash); known != 0) return known;
-  const std::unique_lock lock = locked();
+  const std::lock_guard lock(mutex_);
   const uint32_t row = locked_row(hash, key);
   learn(samples_, sample, row);
   return row;
@@ -87,15 +78,7 @@ void PerfTables::sort_waiting() {
     const std::span<const uint32_t> left = path(a), right = path(b);
     return std::lexicographical_compare(left.begin(), left.end(), right.begin(), right.end());
   };
-  constexpr size_t little = 1000;  // is not worth a thread
-  const auto begin = waiting_.begin(), end = waiting_.end();
-  if (!shared_ || waiting_.size() < little) return std::sort(begin, end, in_order);
-  const auto middle = begin + static_cast<ptrdiff_t>(waiting_.size() / 2);
-  {
-    const std::jthread other([&] { std::sort(middle, end, in_order); });
-    std::sort(begin, middle, in_order);
-  }
-  std::inplace_merge(begin, middle, end, in_order);
+  sort_together(shared_ ? 2 : 1, waiting_.begin(), waiting_.end(), in_order);
 }
 
 void PerfTables::settle() {
@@ -104,6 +87,7 @@ void PerfTables::settle() {
   std::vector<StackId> stacks;  // of the frames of `before`
   // In an empty tree all stacks that come in order are new.
   const bool all_new = profile.stacks.size() == 1;
+  if (all_new) profile.stacks.reserve(ids_.size() + 1);
   for (const Waiting& waiting : waiting_) {
     const std::span<const uint32_t> now = path(waiting);
     const size_t most = std::min(before.size(), now.size());

@@ -14,6 +14,7 @@
 #include "collapse/inputs/perf/perf_script_events.h"
 #include "core/hash_cache.h"
 #include "core/profile.h"
+#include "core/spin_lock.h"
 
 namespace memflame {
 
@@ -69,12 +70,11 @@ class PerfTables {
 
   static constexpr size_t most_lines = size_t{1} << 20U, most_samples = size_t{1} << 18U;
 
-  std::unique_lock<std::mutex> locked();
   void sort_waiting();
   uint32_t locked_row(const Hash128& hash, std::span<const uint32_t> key);
 
   const bool shared_;
-  std::mutex mutex_;
+  SpinLock mutex_;
   std::map<std::string, uint32_t, std::less<>> event_numbers_;
   HashCache lines_, samples_, known_rows_;
   std::vector<Waiting> waiting_;

@@ -25,6 +25,22 @@ TEST_CASE("text stays as it is") {
     CHECK(cleaned(text, 0) == text);
 }
 
+TEST_CASE("plain text is printable ASCII, whatever stands beside it") {
+  CHECK(is_plain_text(""));
+  CHECK(is_plain_text(" operator<(A const&)~"));
+  const std::string plain(17, '~');
+  for (size_t at = 0; at < plain.size(); ++at)
+    for (const int byte : {0, 1, 0x1F, 0x7F, 0x80, 0x9F, 0xA0, 0xFE, 0xFF})
+      for (const char beside : {'~', ' ', '\0', '\xff'}) {
+        std::string text = plain;
+        text[(at + 1) % text.size()] = beside;
+        text[at] = static_cast<char>(byte);
+        CHECK_FALSE(is_plain_text(text));
+        text[at] = 'a';
+        CHECK(is_plain_text(text) == (beside == '~' || beside == ' '));
+      }
+}
+
 TEST_CASE("each byte that is not text is replaced and counted") {
   CHECK(cleaned("a\xff\xfe", 2) == "a" + bad + bad);
   CHECK(cleaned("cut \xe6\xbc", 2) == "cut " + bad + bad);

@@ -12,7 +12,7 @@ namespace memflame::bpf {
 #include "probes/languages/php/frames.bpf.h"
 #undef SCRIPT_FUNCTION
 
-// As read_php() of bpf/scripts.h.
+// As read_php() of bpf/read_scripts.h.
 inline void read_php(script_chain& chain, const php_layout& layout, uint64_t base,
                      uint64_t globals) {
   chain.count = chain.next = 0;

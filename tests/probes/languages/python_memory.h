@@ -20,7 +20,7 @@ inline thread_local ReadScript read_script;  // NOLINT(misc-no-recursion)
 // NOLINTEND(cppcoreguidelines-macro-usage)
 #include "probes/languages/python/frames.bpf.h"
 
-// As read_scripts() of bpf/scripts.h.
+// As read_scripts() of bpf/read_scripts.h.
 inline void read_python(script_chain& chain, const python_layout& layout, uint64_t state) {
   chain.count = chain.next = 0;
   chain.end = script_none;

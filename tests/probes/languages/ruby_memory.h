@@ -12,7 +12,7 @@ namespace memflame::bpf {
 #include "probes/languages/ruby/frames.bpf.h"
 #undef SCRIPT_FUNCTION
 
-// As read_scripts() of bpf/scripts.h.
+// As read_scripts() of bpf/read_scripts.h.
 inline void read_ruby(script_chain& chain, const ruby_layout& layout, uint64_t base, uint64_t state,
                       uint64_t guard) {
   chain.count = chain.next = 0;

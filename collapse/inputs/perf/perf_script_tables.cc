@@ -20,7 +20,7 @@ FrameId PerfTables::frame(FrameKind kind, std::string_view function, std::string
                           const Hash128* line) {
   // Hashes are made before others have to wait.
   const uint64_t of_function = hash_bytes(function), of_module = hash_bytes(module);
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(learning_);
   const FrameId frame =
       profile.frames.intern({.function = profile.strings.intern(function, of_function),
                              .module = profile.strings.intern(module, of_module),
@@ -31,7 +31,7 @@ FrameId PerfTables::frame(FrameKind kind, std::string_view function, std::string
 }
 
 FrameId PerfTables::at(FrameId frame, std::string_view file, uint32_t line) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(learning_);
   Frame placed = profile.frames[frame];
   placed.file = profile.strings.intern(file);
   placed.line = line;
@@ -39,7 +39,7 @@ FrameId PerfTables::at(FrameId frame, std::string_view file, uint32_t line) {
 }
 
 uint32_t PerfTables::event(std::string_view name) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(learning_);
   const auto known = event_numbers_.find(name);
   if (known != event_numbers_.end()) return known->second;
   if (events.size() == max_columns) throw Error("more than 1,024 different events");
@@ -53,7 +53,7 @@ uint32_t PerfTables::row(const Hash128& hash, std::span<const uint32_t> key,
                          const Hash128* sample) {
   if (sample == nullptr)
     if (const uint32_t known = known_rows_.find(hash); known != 0) return known;
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(learning_);
   const uint32_t row = locked_row(hash, key);
   learn(samples_, sample, row);
   return row;

@@ -74,7 +74,7 @@ class PerfTables {
   uint32_t locked_row(const Hash128& hash, std::span<const uint32_t> key);
 
   const bool shared_;
-  SpinLock mutex_;
+  SpinLock learning_;
   std::map<std::string, uint32_t, std::less<>> event_numbers_;
   HashCache lines_, samples_, known_rows_;
   std::vector<Waiting> waiting_;

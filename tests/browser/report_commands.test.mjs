@@ -9,7 +9,7 @@ import test from "node:test";
 import { pathToFileURL } from "node:url";
 import { open, work } from "./browser.mjs";
 
-const memflame = process.env.MEMFLAME, brushes = 100, folder = path.join(work, "runs of a program");
+const memflame = process.env.MEMFLAME, brushes = process.env.MEMFLAME_LONG_TESTS ? 100 : 25, folder = path.join(work, "runs of a program");
 const run = (program, ...args) => execFileSync(program, args, { cwd: folder, maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "pipe"] }).toString();
 
 // Blocks of all ages; some are moved, some stay.

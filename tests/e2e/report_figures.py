@@ -24,7 +24,7 @@ while time.monotonic() < end:
     if chance.random() < 0.02: del kept[:len(kept) // 2]
     time.sleep(0.002)
 """
-BRUSHES = 100 if LONG else 40
+BRUSHES = 100 if LONG else 12
 
 
 def seconds(ns):

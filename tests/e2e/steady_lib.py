@@ -114,7 +114,8 @@ def check_figures(recording, steady, counting, refused):
             if key not in shown["allocations"]:  # before its first block
                 check(len(shown["allocations"]["total"]) <= 2, f"{what} has no figures in {document}")
                 continue
-            looks = max(looks, check_line(what, [shown[show].get(key, []) for show in shown],
+            lost = {name: each["events"] for name, each in document["losses"].items() if each["events"]}
+            looks = max(looks, check_line(f"{what}, lost {lost}", [shown[show].get(key, []) for show in shown],
                                           steady, counting, turn, size, block == "pass_block"))
     check(steady.wide or all(value == sum(line[i][1] for key, line in shown["allocations"].items() if key != "total")
                              for i, (_, value) in enumerate(shown["allocations"]["total"])),
